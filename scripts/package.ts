@@ -13,6 +13,7 @@ import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import * as esbuild from 'esbuild'
 import { build } from './build.js'
+import { writeClientPackages } from './client-packages.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const folder = 'dist/package'
@@ -36,6 +37,7 @@ await build('src/main.ts', {
   define: { AGENT_GRID_COMMAND: 'npx --no -- agent-grid', ...(commit && { AGENT_GRID_COMMIT: commit }) },
 })
 await writeStart()
+await writeClientPackages(join(root, folder, 'clients'))
 writeFileSync(join(root, folder, 'package.json'), JSON.stringify(manifest(), null, 2))
 for (const name of ['README.md', 'LICENSE', 'CHANGELOG.md']) {
   if (existsSync(join(root, name))) cpSync(join(root, name), join(root, folder, name))
@@ -76,7 +78,7 @@ function manifest(): Record<string, unknown> {
     type: 'module',
     engines,
     bin: { [name]: 'src/start.js' },
-    files: ['src/*.js', 'src/*.cjs', 'src/*.txt', 'src/agent-grid.tgz', 'CHANGELOG.md'],
+    files: ['src/*.js', 'src/*.cjs', 'src/*.txt', 'src/agent-grid.tgz', 'clients', 'CHANGELOG.md'],
     dependencies: Object.fromEntries(dependencies.map((name) => [name, packages[`node_modules/${name}`].version])),
     publishConfig: { access: 'public', provenance: true },
     ...(repository && { repository: { type: 'git', url: repository } }),

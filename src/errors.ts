@@ -76,11 +76,13 @@ export const errorKinds = {
   claim_changed: 'conflict',
   database_in_use: 'conflict',
   guardrail_taken: 'conflict',
+  key_limit_reached: 'conflict',
   last_owner: 'conflict',
   member_exists: 'conflict',
   idempotency_conflict: 'conflict',
   skill_taken: 'conflict',
   stale_lease: 'conflict',
+  task_not_cancelable: 'conflict',
   write_conflict: 'conflict',
 
   quota_exceeded: 'limited',

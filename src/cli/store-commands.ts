@@ -26,6 +26,7 @@ import { requeueMessagesCommand } from './requeue-messages.ts'
 import { resetSecondFactorCommand } from './reset-second-factor.ts'
 import { resumeConversationCommand } from './resume-conversation.ts'
 import { rotateKeysCommand } from './rotate-keys.ts'
+import { rotateSigningKeyCommand } from './rotate-signing-key.ts'
 import { setAutomatedCommand } from './set-automated.ts'
 import { setTurnLimitsCommand } from './set-turn-limits.ts'
 import { tryGuardrailCommand } from './try-guardrail.ts'
@@ -59,6 +60,7 @@ export const storeCommands: readonly StoreCommand[] = [
   resetSecondFactorCommand,
   verifyActivityCommand,
   rotateKeysCommand,
+  rotateSigningKeyCommand,
   rebuildConversationsCommand,
   confirmClockCommand,
 ]

@@ -72,6 +72,12 @@ export function atMost(schema: z.ZodString, max: number): z.ZodString {
   return schema.refine((text) => hasAtMost(text, max), `must have at most ${max} characters`).meta({ maxLength: max })
 }
 
+/** What a program calls itself towards other agents, for example `claude`. It has no room for sentences. */
+export const clientName = z.string().regex(
+  /^[A-Za-z0-9][A-Za-z0-9._-]{0,31}$/,
+  'must be a name of 1 to 32 characters: letters, digits, ".", "_" and "-"',
+)
+
 /** Longest name or id, in characters. */
 const maxIdentifierLength = 200
 const plainText = (schema: z.ZodString) =>

@@ -44,14 +44,20 @@ export interface AccountPicker {
   /** The accounts in which the user may create an agent. */
   newAgentAccounts: { accountId: string; accountName: string }[]
   search: string
+  /** The agent that the client asked for, if the user may act as it; and the alias if not. */
+  hinted?: { entry: AgentEntry } | { missing: string }
 }
 
-/** The entries of a user. Only entries of the requested scopes are offered, so no client gets more than it asked for. */
+/**
+ * The entries of a user. Only entries of the requested scopes are offered, so no client gets more than it asked for.
+ * `hint` is the alias that the client asked for; its agent is among the entries if the user may act as it.
+ */
 export async function loadAccountPicker(
   { global }: Store,
   userId: string,
   scopes: OAuthScope[],
   searchText: string,
+  hint?: string,
 ): Promise<AccountPicker> {
   const search = searchText.trim().replace(/^@/, '').slice(0, maxSearchLength)
   const [accounts, agents] = await Promise.all([
@@ -59,17 +65,40 @@ export async function loadAccountPicker(
     scopes.includes('agent:use') ? global.oauth.picker.agents(userId, search, maxAgents + 1) : [],
   ])
   const admins = scopes.includes('admin') ? accounts.filter((account) => isAdminMatch(account, search)) : []
+  const listed = agents.slice(0, maxAgents).map(asEntry)
+  const hinted = hint === undefined || !scopes.includes('agent:use')
+    ? undefined
+    : await findHinted(global, userId, listed, hint)
+  const isAbsent = hinted && 'entry' in hinted && search === '' && !listed.includes(hinted.entry)
   return {
     scopes,
     admins: admins.map((account) => ({ ...account, pick: `admin:${account.accountId}`, agentId: null })),
-    agents: agents.slice(0, maxAgents).map((agent) => ({ ...agent, pick: `agent:${agent.agentId}` })),
+    agents: isAbsent ? [hinted.entry, ...listed.slice(0, maxAgents - 1)] : listed,
     hasMore: agents.length > maxAgents,
     isLong: admins.length + agents.length >= searchFrom,
     newAgentAccounts: scopes.includes('agent:use')
       ? accounts.map(({ accountId, accountName }) => ({ accountId, accountName }))
       : [],
     search,
+    hinted,
   }
+}
+
+/** Among the listed entries, or those that a search for the alias finds. */
+async function findHinted(
+  global: Store['global'],
+  userId: string,
+  listed: AgentEntry[],
+  alias: string,
+): Promise<AccountPicker['hinted']> {
+  const isHinted = (entry: AgentEntry) => entry.alias === alias
+  const entry = listed.find(isHinted) ??
+    (await global.oauth.picker.agents(userId, alias, maxAgents)).map(asEntry).find(isHinted)
+  return entry ? { entry } : { missing: alias }
+}
+
+function asEntry(agent: Omit<AgentEntry, 'pick'>): AgentEntry {
+  return { ...agent, pick: `agent:${agent.agentId}` }
 }
 
 /** Whether the text that the page shows for an admin entry contains the search text. */

@@ -5,6 +5,7 @@
  */
 import type { Sessions, Visitor } from '../auth/session.ts'
 import { GridError } from '../errors.ts'
+import { aliasPattern, normaliseAlias } from '../lib/alias.ts'
 import type { Handler } from '../request-context.ts'
 import type { Store } from '../store/store.ts'
 import { asGridError } from '../wire.ts'
@@ -22,6 +23,7 @@ import {
 import { isDocumentUrl } from './client-document.ts'
 import { consentCookieName, setConsentCookie, surplusConsentCookies } from './consent-cookie.ts'
 import { consentPage } from './consent-page.tsx'
+import { parameter } from './form.ts'
 import { type ConsentChoices, savePendingRequest } from './pending-request.ts'
 
 /** Dependencies of the authorization endpoint. */
@@ -96,7 +98,8 @@ async function showConsentPage(
   visitor: Visitor,
 ): Promise<Response> {
   const { client, redirectUri, scopes } = authorization
-  const picker = await loadAccountPicker(store, visitor.user.id, scopes, query.get(searchParameter) ?? '')
+  const search = query.get(searchParameter) ?? ''
+  const picker = await loadAccountPicker(store, visitor.user.id, scopes, search, hintedAlias(query))
   const handle = await savePendingRequest(store, authorization, visitor, choicesOf(picker, query))
 
   const response = await consentPage({
@@ -116,6 +119,12 @@ async function showConsentPage(
   const name = consentCookieName(handle.hash, isSecure)
   response.headers.append('Set-Cookie', setConsentCookie(name, handle.cookie, isSecure))
   return response
+}
+
+/** The alias that a client asks for; undefined for other hints, such as email addresses. */
+function hintedAlias(query: URLSearchParams): string | undefined {
+  const alias = normaliseAlias(parameter(query, 'login_hint') ?? '')
+  return aliasPattern.test(alias) ? alias : undefined
 }
 
 function choicesOf({ admins, agents, newAgentAccounts }: AccountPicker, query: URLSearchParams): ConsentChoices {

@@ -47,6 +47,12 @@ export function consentPage(view: ConsentView): Promise<Response> {
           This program runs on your computer. Continue only if you started it yourself just now.
         </Notice>
       )}
+      {picker.hinted && 'missing' in picker.hinted && (
+        <Notice>
+          It asks for <strong>@{picker.hinted.missing}</strong>, which is no agent that you can act as.
+          {picker.newAgentAccounts.length > 0 && ' You can create it below, or choose another one.'}
+        </Notice>
+      )}
       {(picker.isLong || picker.search !== '') && <Search view={view} />}
       <Form action='/oauth/authorize' csrf={csrf}>
         <HandleField view={view} />
@@ -102,7 +108,8 @@ function AgentRights() {
     <p class='hint'>
       As an <strong>agent</strong>{' '}
       it can read and send messages, see the agents and channels that the agent sees, change its skills, and fetch a
-      key. A new key replaces only the one that this program fetched before, and ends when you disconnect it.
+      key. A new key replaces only the one of the same name that this program fetched before, and ends when you
+      disconnect it.
     </p>
   )
 }
@@ -174,8 +181,10 @@ function NewAgent({ view }: ViewProps) {
     value: accountId,
     title: isolated(accountName),
   }))
+  const { hinted } = view.picker
+  const wanted = hinted && 'missing' in hinted ? hinted.missing : undefined
   return (
-    <details class='more'>
+    <details class='more' open={wanted !== undefined}>
       <summary>
         <Icon name='plus' size={16} /> Create a new agent
       </summary>
@@ -186,6 +195,7 @@ function NewAgent({ view }: ViewProps) {
           name='alias'
           label='Alias'
           before='@'
+          value={wanted}
           hint='3 to 32 characters: a-z, 0-9 and -'
           pattern='[a-z0-9][a-z0-9\-]*[a-z0-9]'
           maxLength={32}
@@ -198,7 +208,10 @@ function NewAgent({ view }: ViewProps) {
   )
 }
 
-/** A single entry is preselected; the user still has to press Allow. */
+/** The entry that was just made or that the client asked for, or a single one. The user still has to press Allow. */
 function isPreselected({ picker, chosen }: ConsentView, pick: string): boolean {
-  return chosen === pick || (!picker.hasMore && picker.admins.length + picker.agents.length === 1)
+  const { hinted } = picker
+  if (chosen !== undefined) return chosen === pick
+  if (hinted) return 'entry' in hinted && hinted.entry.pick === pick
+  return !picker.hasMore && picker.admins.length + picker.agents.length === 1
 }

@@ -2,11 +2,14 @@
  * `GET /api/agents/wake-stream`: tells the program that runs an agent that there are unread messages. It only signals;
  * the messages are read with `read_messages`.
  */
+import * as z from 'zod'
 import type { AuthenticateCall } from '../auth/bearer.ts'
 import { GridError, limitReached } from '../errors.ts'
 import { type InboxEvent, watchInbox } from '../grid/messaging/watch-inbox.ts'
 import { CallerConnection } from '../lib/http/caller-connection.ts'
 import { event, eventStream, heartbeat, retryHint } from '../lib/http/event-stream.ts'
+import { clientName, parse } from '../lib/input.ts'
+import type { Presence } from '../lib/presence.ts'
 import { second } from '../lib/time.ts'
 import type { Handler } from '../request-context.ts'
 
@@ -15,9 +18,15 @@ const heartbeatMs = 15 * second
 /** An event without a name, because clients listen with `onmessage`. */
 const wake = event('wake')
 
+/** The query: who listens. Neither of them is a program that only waits. */
+export const wakeStreamQuery = z.object({
+  attended: clientName.optional().describe('The program in which a person attends the agent'),
+  runner: clientName.optional().describe('The program that runs the agent while nobody attends it'),
+})
+
 /**
- * Open a stream for an agent. Fails with `unauthenticated`, `wrong_credential` (not an agent), `method_not_allowed` or
- * `rate_limit_exceeded` (the credential has made too many calls, or has three streams already).
+ * Open a stream for an agent. `?attended=CLIENT` or `?runner=CLIENT` says who listens. Fails with `unauthenticated`,
+ * `wrong_credential` (not an agent), `method_not_allowed`, `invalid_input` or `rate_limit_exceeded` (the credential has made too many calls, or has three streams already).
  *
  * See docs/protocol.md, "Wake stream". See docs/security.md, "Streams and waits".
  */
@@ -29,7 +38,8 @@ export function wakeStream(authenticateCall: AuthenticateCall): Handler {
     if (request.method !== 'GET') throw new GridError('method_not_allowed', 'Open the wake stream with GET.')
 
     const connection = new CallerConnection(request)
-    const events = watchInbox(account, { heartbeatMs, check, connection })
+    const presence = presenceIn(new URL(request.url).searchParams)
+    const events = watchInbox(account, { heartbeatMs, check, connection, presence })
     if (events) return eventStream(wakeFrames(events), connection)
     const { perKey } = account.waiting.streams
     throw limitReached(
@@ -39,6 +49,15 @@ export function wakeStream(authenticateCall: AuthenticateCall): Handler {
       15,
     )
   }
+}
+
+function presenceIn(query: URLSearchParams): Presence | undefined {
+  const { attended, runner } = parse(wakeStreamQuery, Object.fromEntries(query))
+  if (attended !== undefined && runner !== undefined) {
+    throw new GridError('invalid_input', 'A stream has attended or runner, not both.', { field: 'runner' })
+  }
+  if (attended !== undefined) return { state: 'attended', client: attended }
+  return runner === undefined ? undefined : { state: 'runner', client: runner }
 }
 
 async function* wakeFrames(events: AsyncGenerator<InboxEvent>): AsyncGenerator<string> {

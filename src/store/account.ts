@@ -6,6 +6,7 @@ import { accountTokenContext, type KeyRing, type SealedToken } from '../lib/key-
 import { lazy, lazyClass } from '../lib/lazy.ts'
 import type { GroupLimit } from '../lib/limits/concurrency-limit.ts'
 import type { Notifier } from '../lib/notifier.ts'
+import type { AccountPresence, Presences } from '../lib/presence.ts'
 import type { NewActivity } from './account/activity-chain.ts'
 import { prepareActivity } from './account/activity.ts'
 import { prepareAgentSearch } from './account/agent-search.ts'
@@ -30,12 +31,14 @@ import { prepareNotifications } from './account/notifications.ts'
 import { prepareOverview } from './account/overview.ts'
 import { prepareParked } from './account/parked.ts'
 import { prepareParts } from './account/parts.ts'
+import { preparePresence } from './account/presence.ts'
 import { prepareProfile } from './account/profile.ts'
 import { prepareReceipts } from './account/receipts.ts'
 import { prepareRetention } from './account/retention.ts'
 import { prepareSeats } from './account/seats.ts'
 import { prepareSkills } from './account/skills.ts'
 import { prepareSnoozes } from './account/snoozes.ts'
+import { prepareTasks } from './account/tasks.ts'
 import { prepareTeam } from './account/team.ts'
 import { prepareThreadMessages } from './account/thread-messages.ts'
 import { prepareThreads } from './account/threads.ts'
@@ -52,12 +55,13 @@ import { type RecordingContext, writeWithActivity } from './recording.ts'
 import { turnsKeptMs } from './turns/counts.ts'
 import type { CountedTurn, Pause, TurnLimits } from './turns/types.ts'
 import { AccountTurns, type ConversationTurns, defaultTurnLimits } from './turns.ts'
+import { maxEventsRead, type ReadEvents, type TaskFeeds, type TaskFollower } from './task-feeds.ts'
 import type { UnreadCounts } from './unread-counts.ts'
 import { AccountUsage, type UsageCounters, type Used } from './usage.ts'
-import type { Waiting } from './waiting.ts'
+import type { TaskAppend, Waiting } from './waiting.ts'
 
-export { defaultTurnLimits, maxListedUnread, turnsKeptMs }
-export type { CountedTurn, LiveNews, LivePlace, Pause, TurnLimits, Used }
+export { defaultTurnLimits, maxEventsRead, maxListedUnread, turnsKeptMs }
+export type { CountedTurn, LiveNews, LivePlace, Pause, ReadEvents, TaskAppend, TaskFollower, TurnLimits, Used }
 
 /**
  * One account, for one caller. `read` runs queries, `change` makes statements, and `write` commits statements as one
@@ -122,8 +126,11 @@ export interface Guarding {
   write(statements: Statement[]): Promise<UnitRows>
 }
 
-/** The named parts of a unit, so that nothing depends on positions. An undefined part is left out. */
-export type UnitParts<Name extends string> = { readonly [N in Name]?: Statement }
+/**
+ * The named parts of a unit, so that nothing depends on positions. A part is a statement, or several with the rows of
+ * all of them. An undefined part is left out.
+ */
+export type UnitParts<Name extends string> = { readonly [N in Name]?: Statement | readonly Statement[] }
 
 /** The rows of each part; none for a part that was left out. */
 export type PartRows<Name extends string> = { readonly [N in Name]: Row[] }
@@ -134,10 +141,13 @@ export async function writeParts<Name extends string>(
   parts: UnitParts<Name>,
 ): Promise<PartRows<Name>> {
   const names = (Object.keys(parts) as Name[]).filter((name) => parts[name] !== undefined)
-  const rows = await write(names.map((name) => parts[name]!))
+  const statements = names.flatMap((name) => [parts[name]!].flat().map((statement) => ({ name, statement })))
+  const rows = await write(statements.map(({ statement }) => statement))
   const found = {} as Record<Name, Row[]>
   for (const name of Object.keys(parts) as Name[]) found[name] = []
-  names.forEach((name, i) => found[name] = rows[i] ?? [])
+  statements.forEach(({ name }, i) =>
+    found[name] = found[name].length > 0 ? [...found[name], ...rows[i]] : rows[i] ?? []
+  )
   return found
 }
 
@@ -149,11 +159,18 @@ export class AccountWaiting {
   readonly #waiting: Waiting
   readonly #accountId: string
   readonly #live: LiveFeed
+  readonly #presences: Presences
 
-  constructor(waiting: Waiting, accountId: string, live: LiveFeed) {
+  constructor(waiting: Waiting, accountId: string, live: LiveFeed, presences: Presences) {
     this.#waiting = waiting
     this.#accountId = accountId
     this.#live = live
+    this.#presences = presences
+  }
+
+  /** Who is at the agents of the account. */
+  get presence(): AccountPresence {
+    return this.#presences.of(this.#accountId)
   }
 
   /** What the open pages of the account are told. */
@@ -180,6 +197,21 @@ export class AccountWaiting {
 
   get lists(): GroupLimit {
     return this.#waiting.lists.of(this.#accountId)
+  }
+
+  /** Those who follow tasks or wait for them. */
+  get taskStreams(): GroupLimit {
+    return this.#waiting.taskStreams.of(this.#accountId)
+  }
+
+  /** The events of tasks that are followed. Ids of tasks are unique over all accounts. */
+  get taskFeeds(): TaskFeeds {
+    return this.#waiting.taskFeeds
+  }
+
+  /** What is appended to artifacts, by task. */
+  get appends(): Waiting['appends'] {
+    return this.#waiting.appends
   }
 
   /** Take room for a list. Returns the function that gives it back, or undefined if there is not so much. */
@@ -256,12 +288,14 @@ function repositoryMakers(db: Db, crossAccountQueries: CrossAccountQueries, look
     overview: () => prepareOverview(db),
     parked: () => prepareParked(db),
     parts: () => prepareParts(db),
+    presence: () => preparePresence(db),
     profile: () => prepareProfile(db),
     messageStatus: () => prepareMessageStatus(db),
     retention: () => prepareRetention(db, crossAccountQueries),
     seats: () => prepareSeats(db),
     skills: () => prepareSkills(db),
     snoozes: () => prepareSnoozes(db),
+    tasks: () => prepareTasks(db),
     team: () => prepareTeam(db),
     timedLeases: () => prepareTimedLeases(db),
     threads: () => prepareThreads(db),
@@ -283,6 +317,7 @@ export interface StoreContext extends RecordingContext {
   readonly instanceId: string
   readonly waiting: Waiting
   readonly live: LiveFeed
+  readonly presences: Presences
   readonly usage: UsageCounters
   readonly unreadCounts: UnreadCounts
   readonly turns: ConversationTurns
@@ -292,8 +327,8 @@ export interface StoreContext extends RecordingContext {
 export function accountOpener(
   context: StoreContext,
 ): (accountId: string, actor: Actor, confirm?: () => Promise<void>) => AccountStore {
-  const { tablesOf, queue, lookups, keyRing, deps, epoch, instanceId, waiting, live, usage, unreadCounts, turns } =
-    context
+  const { tablesOf, queue, lookups, keyRing, deps, epoch, instanceId, waiting, live } = context
+  const { presences, usage, unreadCounts, turns } = context
 
   return function openAccount(accountId, actor, confirm) {
     const { read, change } = tablesOf(accountId)
@@ -307,7 +342,7 @@ export function accountOpener(
       deps,
       epoch,
       instanceId,
-      waiting: new AccountWaiting(waiting, accountId, live),
+      waiting: new AccountWaiting(waiting, accountId, live, presences),
       usage: new AccountUsage(usage, unreadCounts, accountId),
       turns: new AccountTurns(turns, accountId),
       isRecording: false,

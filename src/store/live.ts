@@ -7,6 +7,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Deps } from '../deps.ts'
 import { Signal } from '../lib/notifier.ts'
+import type { Presence, PresentAgent } from '../lib/presence.ts'
 import { minute, second } from '../lib/time.ts'
 import type { LivePlace, LivePlaces } from './global/live-places.ts'
 import { type LiveReads, ThreadStates } from './live-states.ts'
@@ -28,16 +29,13 @@ const maxAgents = 200
 /** An agent is active for this long after it was seen. */
 const activeMs = 5 * minute
 
-/**
- * Whether an agent is here. `waiting`: a read or a stream of it waits for messages in this process. Otherwise it is told
- * by when it was seen last.
- */
-export type AgentPresence = 'waiting' | 'active' | 'away' | 'never seen'
+/** Who is at an agent, in any process. If nobody is, it is told by when the agent was seen last. */
+export type LivePresence = Presence['state'] | 'active' | 'away' | 'never seen'
 
 /** An agent, as pages show it. */
-export interface Presence {
+export interface LiveAgent {
   agentId: string
-  state: AgentPresence
+  state: LivePresence
   /** Its unread messages; 100 stands for 100 or more. */
   queue: number
 }
@@ -46,7 +44,7 @@ export interface Presence {
 export type LiveNews =
   | { kind: 'place'; place: LivePlace }
   | { kind: 'states'; places: LivePlace[] }
-  | { kind: 'presence'; agents: Presence[] }
+  | { kind: 'presence'; agents: LiveAgent[] }
   | { kind: 'lost' }
 
 /** Somebody who is told of an account, and of the states of messages in some of its threads. It must not fail. */
@@ -60,8 +58,8 @@ interface LiveFeedOptions {
   global: { readonly livePlaces: LivePlaces }
   tablesOf(accountId: string): { read: LiveReads }
   deps: Pick<Deps, 'log' | 'now'>
-  /** Whether somebody in this process waits for messages of an agent. */
-  isAwaited(agentId: string): boolean
+  /** Who is at an agent. */
+  presenceAt(agent: PresentAgent): Presence | undefined
 }
 
 export class LiveFeed {
@@ -213,9 +211,11 @@ export class LiveFeed {
       const known = this.#presence.get(accountId)
       const told = new Map<string, string>()
       const found = await this.#options.tablesOf(accountId).read.live.presence(maxAgents)
-      const changed = found.flatMap(({ agentId, lastSeenAt, queue }): Presence[] => {
-        const state = this.#stateOf(agentId, lastSeenAt)
-        told.set(agentId, `${state} ${queue}`)
+      const changed = found.flatMap(({ agentId, lastSeenAt, queue }): LiveAgent[] => {
+        const presence = this.#options.presenceAt({ account: accountId, agentId })
+        const state = presence?.state ?? this.#seen(lastSeenAt)
+        const client = presence && 'client' in presence ? presence.client : ''
+        told.set(agentId, `${state} ${client} ${queue}`)
         return known && known.get(agentId) !== told.get(agentId) ? [{ agentId, state, queue }] : []
       })
       this.#presence.set(accountId, told)
@@ -223,8 +223,7 @@ export class LiveFeed {
     }))
   }
 
-  #stateOf(agentId: string, lastSeenAt: number | null): AgentPresence {
-    if (this.#options.isAwaited(agentId)) return 'waiting'
+  #seen(lastSeenAt: number | null): LivePresence {
     if (lastSeenAt === null) return 'never seen'
     return this.#options.deps.now() - lastSeenAt < activeMs ? 'active' : 'away'
   }

@@ -20,6 +20,7 @@ import { type GlobalTables, prepareGlobalTables } from './global.ts'
 import { type Database, type DatabaseOptions, openDatabase } from './open-database.ts'
 import { type DatabaseHealth, readHealth } from './health.ts'
 import { LiveFeed } from './live.ts'
+import { PresenceExchange } from './presence.ts'
 import { type UnitRows, WriteQueue } from './queue.ts'
 import { type ActivityEntry, writeWithActivity } from './recording.ts'
 import { ConversationTurns } from './turns.ts'
@@ -60,10 +61,12 @@ export interface Store {
   /** The id of this process. Each start makes a new one. */
   readonly instanceId: string
   /**
-   * Store what this process counted for the quotas and of conversations, and read what others counted; runs every second
-   * by itself.
+   * Store what this process counted for the quotas and of conversations and who is at its agents, and read what others
+   * stored; runs every second by itself.
    */
   exchangeUsage(): Promise<void>
+  /** Read who is at agents through other processes; a server does so every 2 seconds. It never fails. */
+  loadPresence(): Promise<void>
   /** Fails if the database does not answer. */
   ping(): Promise<void>
   /** Facts of the database and of its write queue, for `agent-grid doctor`. */
@@ -140,9 +143,17 @@ async function buildStore(
   const waiting = openWaiting(deps, global.newDeliveries, path !== undefined)
   const instanceId = newId()
   const tablesOf = prepareAccountTables(db, crossAccountQueries, lookups)
-  const live = new LiveFeed({ global, tablesOf, deps, isAwaited: (agentId) => waiting.notifier.isAwaited(agentId) })
+  const live = new LiveFeed({ global, tablesOf, deps, presenceAt: (agent) => presence.presences.at(agent) })
   const exchange: Repeated = new Repeated(
-    async () => (await Promise.all([usage.exchange(), unreadCounts.recount(), turns.exchange()])).includes(true),
+    async () => {
+      const again = await Promise.all([
+        usage.exchange(),
+        unreadCounts.recount(),
+        turns.exchange(),
+        presence.exchange(),
+      ])
+      return again.includes(true)
+    },
     second,
   )
   const unreadCounts = new UnreadCounts({ tablesOf, deps, exchange })
@@ -161,6 +172,15 @@ async function buildStore(
     isAlone: path !== undefined,
     exchange,
   })
+  const presence = new PresenceExchange({
+    tablesOf,
+    global,
+    writeLater: (statements) => queue.writeLater(statements),
+    deps,
+    instanceId,
+    isAlone: path !== undefined,
+    exchange,
+  })
   const context: StoreContext = {
     tablesOf,
     queue,
@@ -172,11 +192,12 @@ async function buildStore(
     instanceId,
     waiting,
     live,
+    presences: presence.presences,
     usage,
     unreadCounts,
     turns,
   }
-  await turns.load()
+  await Promise.all([turns.load(), presence.load()])
 
   return {
     deps,
@@ -204,6 +225,7 @@ async function buildStore(
       const source = { client, global, isLocal: path !== undefined, servedBy: instanceId, now: deps.now }
       return { database: await readHealth(source, false), waitingUnits: queue.waiting }
     },
+    loadPresence: () => presence.load(),
     removePreviousFiles: () => path ? removePreviousFiles(path) : [],
     announce(control) {
       if (path) writeOwner(path, Object.assign(owner, { control }))
@@ -215,6 +237,7 @@ async function buildStore(
       exchange.close()
       usage.close()
       turns.close()
+      presence.close()
       await queue.end()
       lookups.end()
       if (path) {

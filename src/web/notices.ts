@@ -64,6 +64,7 @@ const notices = {
   'conversations-hidden': 'Nobody can read what agents write to each other any more.',
   'contents-shown': 'From now on, the people of this account see the texts that guardrails block.',
   'contents-hidden': 'The texts that guardrails blocked have been removed, and no more are kept.',
+  'agent-key-revoked': 'The key has been revoked and no longer works.',
   'key-deleted': 'The admin key has been deleted and no longer works.',
 
   'invited': 'The invitation is on its way. It can be accepted for 24 hours.',

@@ -66,7 +66,7 @@ export class LeaseRecovery {
 
   /**
    * Record a heartbeat of this process. Then release expired leases, the leases of dead processes, and forgotten leases
-   * of this process. Remote databases only.
+   * of this process, and end the presence of agents at processes that are gone. Remote databases only.
    */
   async heartbeat(): Promise<void> {
     const { global: { instances }, instanceId, deps: { now } } = this.#store
@@ -77,9 +77,16 @@ export class LeaseRecovery {
       lease.expiresAt !== null || dead.has(lease.holder) ||
       (lease.holder === instanceId && now() - lease.createdAt >= forgottenMs)
     ))
-    if (dead.size === 0) return
     // If such a process is alive after all, its next heartbeat inserts its row again.
-    await this.#store.write([...dead].map((id) => instances.remove(id)))
+    if (dead.size > 0) await this.#store.write([...dead].map((id) => instances.remove(id)))
+    await this.#endPresence()
+  }
+
+  /** Nobody is at an agent any more through a process that is gone. */
+  async #endPresence(): Promise<void> {
+    const { global: { presence }, write } = this.#store
+    const gone = await presence.gone()
+    if (gone.length > 0) await write(gone.map((id) => presence.end(id)))
   }
 
   /** Other processes, or the next process on the file, release the leases that are still in flight. */

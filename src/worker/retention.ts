@@ -13,6 +13,8 @@ const maxRows = 500
 /** Maximum number of messages that are read for one unit. */
 const maxMessages = 200
 const maxAccounts = 100
+/** A task has some ten rows, sometimes very many. */
+const maxTasks = 50
 /** How long an ended session still tells from where its user signs in. See docs/security.md, "Sign-in limits". */
 const sessionsKeptMs = 30 * day
 /** How long an expired invitation is still shown, so that it can be sent again. */
@@ -23,6 +25,8 @@ const contentsKeptMs = 7 * day
 const usageKeptMs = 7 * day
 /** How long a resumed conversation still counts its hops from its pause. */
 const resumedKeptMs = 30 * day
+/** Until every process has read that nobody is at an agent any more. */
+const presenceKeptMs = hour
 /** How long it is known when a browser was told of a thread: longer than it is not told again. */
 const toldKeptMs = hour
 /** Longer than every trial. See docs/security.md, "Unclaimed accounts". */
@@ -38,6 +42,8 @@ const retentionMs = (store: Store) => store.deps.config.retentionDays * day
 const sweeps: Record<string, Sweep> = {
   'idempotency keys': (store, now) => removeKeys(store, now - keyLifetimeMs),
   messages: (store, now) => removeMessages(store, now - retentionMs(store)),
+  tasks: (store, now) => remove(store, [store.global.retention.removeTasks(now - retentionMs(store), maxTasks)]),
+  contexts: (store, now) => remove(store, [store.global.retention.removeContexts(now - retentionMs(store), maxRows)]),
   'verdicts': (store, now) => remove(store, [store.global.retention.removeVerdicts(now - retentionMs(store), maxRows)]),
   'texts of blocked messages': (store, now) =>
     remove(store, [store.global.retention.removeContents(now - contentsKeptMs, maxRows)]),
@@ -49,6 +55,7 @@ const sweeps: Record<string, Sweep> = {
   snoozes: (store, now) => remove(store, [store.global.retention.removeSnoozes(now, maxRows)]),
   usage: (store, now) => removeUsage(store, now - usageKeptMs),
   'turns of conversations': removeTurns,
+  presence: (store, now) => remove(store, [store.global.presence.removeOld(now - presenceKeptMs, maxRows)]),
   sessions: (store, now) => remove(store, [store.global.sessions.removeEnded(now - sessionsKeptMs, maxRows)]),
   'passkey challenges': (store, now) =>
     remove(store, [store.global.secondFactors.removeExpiredChallenges(now, maxRows)]),

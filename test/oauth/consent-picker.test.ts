@@ -150,7 +150,10 @@ test('an agent is shown with its description, and found by it or by its account;
 
 test.each([
   ['admin', ['It gets the key of each agent that it creates', 'replace other keys']],
-  ['agent:use', ['change its skills', 'A new key replaces only the one that this program fetched before']],
+  ['agent:use', [
+    'change its skills',
+    'A new key replaces only the one of the same name that this program fetched before',
+  ]],
 ])('with the scope %s the page says what such a program may do, and nothing else', async (scope, sentences) => {
   const { html } = await openConsentPage(grid, grid.ann, { scope })
   const text = html.replace(/<[^>]+>/g, '').replace(/\s+/g, ' ')

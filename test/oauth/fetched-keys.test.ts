@@ -1,6 +1,6 @@
 /** The static key that a client fetches with the access token of an agent. See docs/security.md, "Fetched keys". */
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { reissueKey } from '../../src/grid/agents/agent-keys.ts'
+import { maxKeys, reissueKey } from '../../src/grid/agents/agent-keys.ts'
 import { listGrants, listOwnGrants, revokeGrant, revokeOwnGrant } from '../../src/grid/oauth/grants.ts'
 import { setMemberRole } from '../../src/grid/people/team.ts'
 import { day, hour } from '../../src/lib/time.ts'
@@ -46,6 +46,7 @@ test('an agent with an access token gets a static key, which replaces the one th
     apiKey: expect.stringMatching(/^grid_agt_\w{49}$/),
     alias: '@alice',
     agentId: grid.alice.id,
+    name: 'Demo',
   })
   expect(await mcpAccess(grid, body.apiKey)).toBe('agent tools')
   const again = await keyOf(await obtainTokens(grid, agent()))
@@ -59,6 +60,53 @@ test('an agent with an access token gets a static key, which replaces the one th
     ],
   )
   expect(stored.name).toBe('Demo')
+})
+
+test('keys with other names stay alive, and each replaces only its own', async () => {
+  const fetch = async (name?: string) => {
+    const { access_token } = await obtainTokens(grid, agent())
+    return (await fetchApiKey(grid, access_token, name === undefined ? undefined : { name })).body.apiKey as string
+  }
+  const [laptop, desktop, plain] = [await fetch('claude on laptop'), await fetch('codex on desktop'), await fetch()]
+  const again = await fetch('claude on laptop')
+
+  const access = await Promise.all([laptop, desktop, plain, again].map((key) => mcpAccess(grid, key)))
+  expect(access).toEqual(['401', 'agent tools', 'agent tools', 'agent tools'])
+  const listed = await grid.acme.store.read.keys.ofAgent(grid.alice.id, grid.clock.now)
+  expect(listed.map(({ name }) => name)).toEqual(['claude on laptop', 'Demo', 'codex on desktop', ''])
+  const [row] = await grid.acme.store.read.activity.list({ limit: 1 })
+  expect(row).toMatchObject({ tool: 'fetch_agent_key', arguments: expect.stringContaining('claude on laptop') })
+})
+
+test('two keys of one grant are one program in the lists, and end with it', async () => {
+  const { access_token } = await obtainTokens(grid, agent())
+  const keys = []
+  for (const name of ['one', 'two']) keys.push((await fetchApiKey(grid, access_token, { name })).body.apiKey)
+
+  const grants = await listGrants(grid.acme.store)
+  expect(grants).toMatchObject([{ actsAs: '@alice', key: { last4: keys[1].slice(-4) } }])
+  await revokeGrant(grid.acme.store, grants[0].id)
+  expect(await Promise.all(keys.map((key) => mcpAccess(grid, key)))).toEqual(['401', '401'])
+})
+
+test.each([
+  [{ name: '' }, 'invalid_input'],
+  [{ name: 'x'.repeat(81) }, 'invalid_input'],
+  [{ name: 'a\u202eb' }, 'invalid_input'],
+  [{ name: 7 }, 'invalid_input'],
+  ['{', 'malformed_json'],
+])('a key is not fetched with the body %j', async (body, code) => {
+  const { access_token } = await obtainTokens(grid, agent())
+  expect(await fetchApiKey(grid, access_token, body)).toMatchObject({ status: 400, body: { error: { code } } })
+})
+
+test('an agent has no more than 50 keys, and one of them can still be replaced', async () => {
+  const { access_token } = await obtainTokens(grid, agent())
+  const fetch = (n: number) => fetchApiKey(grid, access_token, { name: `key ${n}` })
+  // It has one already.
+  for (let n = 1; n < maxKeys; n++) expect((await fetch(n)).status).toBe(200)
+  expect(await fetch(maxKeys)).toMatchObject({ status: 409, body: { error: { code: 'key_limit_reached' } } })
+  expect((await fetch(1)).status).toBe(200)
 })
 
 test('a fetched key replaces no key of an admin, of another client, of another person or of another agent', async () => {

@@ -120,6 +120,7 @@ test('two concurrent "npm start" both build, serve their own database, and stop 
       `${name}.js`,
       `${name}.third-party.txt`,
     ]),
+    'opencode-plugin.js',
   ])
   for (const log of logs) expect(log).toContain('"message":"Stopped"')
   expect(readdirSync(folder)).toEqual(expect.arrayContaining(['one.db', 'two.db']))

@@ -1,7 +1,7 @@
 /** The calls of the isolation test of verbs. See `isolation-matrix.ts`. */
 import { callingAgent } from '../../src/auth/actor.ts'
 import { deleteAdminKey } from '../../src/grid/accounts/accounts.ts'
-import { reissueKey } from '../../src/grid/agents/agent-keys.ts'
+import { addKey, reissueKey, revokeKey } from '../../src/grid/agents/agent-keys.ts'
 import { updateAgent } from '../../src/grid/agents/agent-settings.ts'
 import { listAgents } from '../../src/grid/agents/list-agents.ts'
 import { snooze } from '../../src/grid/attention/attention.ts'
@@ -33,6 +33,10 @@ import {
   requireHeld,
 } from '../../src/grid/messaging/timed-leases.ts'
 import { listGrantsOfAgent, revokeGrant } from '../../src/grid/oauth/grants.ts'
+import { continueTask, startTask } from '../../src/grid/tasks/start-task.ts'
+import { cancelTask, getTask, listTasks } from '../../src/grid/tasks/tasks.ts'
+import { updateTask } from '../../src/grid/tasks/update-task.ts'
+import { waitForTask, watchTask } from '../../src/grid/tasks/watch-task.ts'
 import type { AccountStore } from '../../src/store/account.ts'
 import { sendMessage } from './messaging.ts'
 
@@ -57,6 +61,7 @@ export type NamedKind =
   | 'guardrail'
   | 'conversation'
   | 'lease'
+  | 'task'
 
 export const probes: Probe[] = [
   { name: 'sendMessage', as: 'agent', takes: 'agent', call: (account, to) => sendMessage(account, { to, text: 'hi' }) },
@@ -176,6 +181,58 @@ export const probes: Probe[] = [
     takes: 'conversation',
     call: (account, subject) => snooze(account, undefined, { kind: 'paused', subject, time: 'week' }),
   },
+  { name: 'getTask', as: 'agent', takes: 'task', call: (account, id) => getTask(account, id) },
+  {
+    name: 'listTasks',
+    as: 'agent',
+    takes: 'agent',
+    call: (account, recipient) => listTasks(account, { recipient, pageSize: 10 }),
+  },
+  { name: 'cancelTask', as: 'agent', takes: 'task', call: (account, id) => cancelTask(account, id) },
+  {
+    name: 'continueTask',
+    as: 'agent',
+    takes: 'task',
+    call: (account, taskId) =>
+      continueTask(account, callingAgent(account.actor), {
+        taskId,
+        message: { messageId: 'm', parts: [{ text: 'hi' }] },
+      }),
+  },
+  {
+    name: 'startTask',
+    as: 'agent',
+    takes: 'agent',
+    call: (account, to) =>
+      startTask(account, callingAgent(account.actor), {
+        ...{ to, mode: 'task', contextId: 'a context of acme' },
+        message: { messageId: 'm', parts: [{ text: 'hi' }] },
+      }),
+  },
+  {
+    name: 'waitForTask',
+    as: 'agent',
+    takes: 'task',
+    call: (account, id) => waitForTask(account, id, { ms: 0, strict: false }),
+  },
+  {
+    name: 'watchTask',
+    as: 'agent',
+    takes: 'task',
+    call: (account, id) => watchTask(account, id, { after: 0, endsWhenInterrupted: true, heartbeatMs: 1 }).next(),
+  },
+  {
+    name: 'updateTask',
+    as: 'agent',
+    takes: 'task',
+    call: (account, taskId) => updateTask(account, { taskId, text: 'x' }),
+  },
+  {
+    name: 'updateTask of a message',
+    as: 'agent',
+    takes: 'message',
+    call: (account, messageId) => updateTask(account, { messageId, text: 'x' }),
+  },
   { name: 'messageStatus', as: 'agent', takes: 'message', call: messageStatus },
   { name: 'readMessage', as: 'agent', takes: 'message', call: (account, id) => readMessage(account, id) },
   { name: 'findPart', as: 'agent', takes: 'message', call: (account, id) => findPart(account, `${id}.0`) },
@@ -271,6 +328,24 @@ export const probes: Probe[] = [
     call: (account, agent) => setAutomated(account, { agent, isAutomated: true }),
   },
   { name: 'reissueKey', as: 'admin', takes: 'agent', call: reissueKey },
+  {
+    name: 'addKey',
+    as: 'admin',
+    takes: 'agent',
+    call: (account, agent) => addKey(account, { agent, name: 'another' }),
+  },
+  {
+    name: 'revokeKey',
+    as: 'admin',
+    takes: 'agent',
+    call: (account, agent) => revokeKey(account, { agent, key: 'none' }),
+  },
+  {
+    name: 'revokeKey by its id',
+    as: 'admin',
+    takes: 'credential',
+    call: (account, key) => revokeKey(account, { agent: 'mallory', key }),
+  },
   { name: 'deleteAdminKey', as: 'admin', takes: 'credential', call: deleteAdminKey },
   { name: 'revokeGrant', as: 'admin', takes: 'grant', call: revokeGrant },
   {
@@ -286,6 +361,10 @@ export const probes: Probe[] = [
 /** Verbs without a probe, each with the reason. */
 export const verbsWithoutProbe: Record<string, string> = {
   sendMessage: 'takes the sender from its caller (probed as sends of the calling agent, above)',
+  answeredTask: 'names a task that was found for the caller, inside sendMessage',
+  answerOf: 'the same',
+  findTask: 'getTask',
+  clientOf: 'names nothing: the caller',
   findRepeat: 'looks up a key of the sender, inside sendMessage',
   readMessages: 'reads only the inbox of the caller (test/isolation-verbs.test.ts)',
   claimMessages: 'the same',
@@ -325,6 +404,8 @@ export const verbsWithoutProbe: Record<string, string> = {
   readChain: 'the same',
   listGrants: 'lists only grants of the account (test/oauth/revoke.test.ts)',
   fetchAgentKey: 'makes a key of the calling agent',
+  revokeOwnKey: 'revokes the key that calls (test/rest/agent-key.test.ts)',
+  describeCaller: 'tells of the key that calls (the same)',
   newAgentStatements: 'builds statements for createAgent and signUp',
   sealRemoteToken: 'seals a token for createAgent and updateAgent',
   attachSkills: 'builds statements for setSkills and createAgent',

@@ -3,7 +3,7 @@ import type { Role } from '../../src/auth/actor.ts'
 import { createAuthenticator } from '../../src/auth/bearer.ts'
 import { createAdminKey, deleteAdminKey } from '../../src/grid/accounts/accounts.ts'
 import { claimAccount, mergeClaim, openClaim } from '../../src/grid/accounts/claim.ts'
-import { fetchAgentKey, reissueKey } from '../../src/grid/agents/agent-keys.ts'
+import { fetchAgentKey, reissueKey, revokeKey } from '../../src/grid/agents/agent-keys.ts'
 import { updateAgent } from '../../src/grid/agents/agent-settings.ts'
 import { deleteAgent } from '../../src/grid/agents/agents.ts'
 import { updateGuardrail } from '../../src/grid/guardrails/guardrails.ts'
@@ -42,6 +42,10 @@ const nothing = { provider: 'length', config: { maxCharacters: 10_000 } }
 /** Every way in which the key of an agent can end, or begin to mean something else. */
 const keyChanges: Record<string, Prepare> = {
   'its key is replaced': (grid) => ({ ...alice(grid), change: () => reissueKey(grid.acme.store, 'alice') }),
+  async 'its key is revoked alone'(grid) {
+    const [{ id: key }] = await grid.acme.store.read.keys.ofAgent(grid.alice.id, grid.clock.now)
+    return { ...alice(grid), change: () => revokeKey(grid.acme.store, { agent: 'alice', key }) }
+  },
   'its agent is deleted': (grid) => ({ ...alice(grid), change: () => deleteAgent(grid.acme.store, 'alice') }),
   async 'the grant that its key was fetched with is revoked'(grid) {
     const { key, grantId } = await fetchedKey(grid)

@@ -223,11 +223,12 @@ export async function obtainTokens(
   return body
 }
 
-/** Exchange an access token for a static key. */
-export async function fetchApiKey(grid: OAuthGrid, token: string) {
+/** Exchange an access token for a static key, perhaps with a body. */
+export async function fetchApiKey(grid: OAuthGrid, token: string, body?: unknown) {
   const response = await grid.request(`${issuer}/api/oauth/api-key`, {
     method: 'POST',
     headers: { Authorization: `Bearer ${token}` },
+    ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
   })
   return { status: response.status, body: await response.json() }
 }

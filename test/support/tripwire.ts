@@ -35,6 +35,7 @@ export const allowedCrossAccountQueries = [
   'allow lists with a new alias',
   'automated agents',
   'changed pauses of conversations',
+  'changed presence of agents',
   'changed reads',
   'changed turns of conversations',
   'clients of a user',
@@ -63,11 +64,17 @@ export const allowedCrossAccountQueries = [
   'ended snoozes',
   'old idempotency keys',
   'old notifications',
+  'old presence',
   'old texts of verdicts',
   'old verdicts',
+  'old tasks',
+  'old contexts',
+  'tasks that nobody answered',
   'leases in flight',
   'mail digest by its token',
   'mail digests that are due',
+  'presence at a process that is gone',
+  'presence at processes that are gone',
   'messages that browsers are not to be told of yet',
   'oldest unread message',
   'owner of an alias',
@@ -76,6 +83,7 @@ export const allowedCrossAccountQueries = [
   'places of new messages',
   'places to make again',
   'pauses that the owners were not told of',
+  'public agent by alias',
   'public agents',
   'recipient in another account',
   'signup by claim link',
@@ -89,6 +97,8 @@ export const allowedCrossAccountQueries = [
   'subscriptions of a browser',
   'tokens of push_keys by key',
   'tokens of push_keys under other keys',
+  'tokens of signing_keys by key',
+  'tokens of signing_keys under other keys',
   'tokens of totps by key',
   'tokens of totps under other keys',
   'unclaimed accounts',
@@ -108,7 +118,7 @@ const allowedCrossAccountBranches = [
   "FROM signups AS seen WHERE seen.address BETWEEN allowed.value ->> 'from' AND allowed.value ->> 'to'",
 ]
 
-const accounts = { tables: accountTables, columns: ['account_id', 'sender_account_id'] }
+const accounts = { tables: accountTables, columns: ['account_id', 'sender_account_id', 'recipient_account_id'] }
 const unqualified = /(?<!\.)"(sender_)?account_id" = "(sender_)?account_id"(?!\.)/
 const checked = new Set<string>()
 

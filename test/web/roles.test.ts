@@ -105,6 +105,16 @@ const actions: Record<string, Action> = {
   '/agents/:alias/skills': { may: managers, fields: { skills: 'counting' }, given: anAgent },
   '/agents/:alias/guardrails': { may: managers, given: anAgent },
   '/agents/:alias/key': { may: managers, given: anAgent },
+  '/agents/:alias/keys': { may: managers, fields: { keyName: 'another' }, given: anAgent },
+  '/agents/:alias/keys/:key/revoke': {
+    may: managers,
+    given: async (grid) => {
+      const { params: { alias } } = await anAgent(grid)
+      const agent = await grid.acme.store.read.agents.byAlias(alias)
+      const [key] = await grid.acme.store.read.keys.ofAgent(agent!.id, grid.clock.now)
+      return { params: { alias, key: key.id } }
+    },
+  },
   '/agents/:alias/programs/:grant/end': {
     may: managers,
     given: async (grid) => {
@@ -197,6 +207,11 @@ const open: Record<string, string> = {
   '/oauth/register': 'nothing: public',
   '/oauth/revoke': 'the client and its token',
   '/api/oauth/api-key': 'an access token of an agent',
+  '/api/v1/inbox/leases': 'an agent key (roles)',
+  '/api/v1/inbox/leases/:lease/extend': 'the same',
+  '/api/v1/inbox/leases/:lease/ack': 'the same',
+  '/api/v1/inbox/leases/:lease/release': 'the same',
+  '/api/v1/messages': 'the same',
   '/api/v1/guardrails': 'an admin key or an access token of an admin (roles)',
 }
 

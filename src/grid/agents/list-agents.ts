@@ -1,6 +1,7 @@
 /** The agents that an agent can send to. */
 import { callingAgent } from '../../auth/actor.ts'
 import { withoutInvisible, withoutInvisibleIn } from '../../lib/invisible-text.ts'
+import { presenceWords } from '../../lib/presence.ts'
 import { readPage } from '../../lib/read-page.ts'
 import { wellFormed } from '../../lib/text.ts'
 import type { AccountStore } from '../../store/account.ts'
@@ -18,6 +19,8 @@ export interface ListedAgent {
   skills: { name: string; description: string }[]
   /** How many more skills the agent has; undefined if none. */
   skills_left_out?: number
+  /** Who is at the agent, if it belongs to the account of the caller: `attended (claude)`, `nobody since 25 min`. */
+  presence?: string
   /** ISO 8601, or null if the agent has never made a call. */
   last_seen: string | null
 }
@@ -44,7 +47,7 @@ export async function listAgents(
       return withCursors(await read, from)
     },
     keyOf: ({ cursor }: Searched) => cursor,
-    entryOf: ({ agent }: Searched) => isFound(agent) ? asListed(agent) : undefined,
+    entryOf: ({ agent }: Searched) => isFound(agent) ? asListed(agent, presenceIn(account, agent, input)) : undefined,
   }
   const { entries, cursor } = await readPage(source, input.cursor, agentPage)
   return { agents: entries, cursor }
@@ -81,7 +84,16 @@ function isFound(agent: SearchedAgent): agent is SearchedAgent & FoundAgent {
   return agent.id !== null
 }
 
-function asListed(agent: FoundAgent): ListedAgent {
+/** Whether somebody attends an agent is the business of its own account. */
+function presenceIn(
+  { waiting, deps: { now } }: AccountStore,
+  { id, lastSeenAt }: FoundAgent,
+  input: { public?: boolean },
+): string | undefined {
+  return input.public ? undefined : presenceWords(waiting.presence.at(id), lastSeenAt, now())
+}
+
+function asListed(agent: FoundAgent, presence: string | undefined): ListedAgent {
   const skills: ListedAgent['skills'] = withoutInvisibleIn(JSON.parse(agent.skills))
   const leftOut = agent.skillCount - skills.length
   return {
@@ -91,6 +103,7 @@ function asListed(agent: FoundAgent): ListedAgent {
     visibility: agent.visibility,
     skills,
     ...(leftOut > 0 && { skills_left_out: leftOut }),
+    ...(presence !== undefined && { presence }),
     last_seen: agent.lastSeenAt === null ? null : new Date(agent.lastSeenAt).toISOString(),
   }
 }

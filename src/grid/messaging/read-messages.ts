@@ -81,6 +81,8 @@ export async function claimMessages(account: AccountStore, budget: Budget, optio
     const { messages, damaged } = rendered(leased.messages, (message, introducesSender) => {
       return asGridMessage(message, { maxChars: budget.maxChars, introducesSender })
     })
+    // Reading the message of a task makes it `working`, in the same unit.
+    notifier.wake(leased.messages.flatMap(({ taskId }) => taskId === null ? [] : [taskId]))
     const turns = account.turns.read(alias, leased.messages)
     if (damaged.length > 0) await parkDamaged(account, lease.id, damaged)
     if (messages.length === 0 && damaged.length > 0) ackLease(account, lease.id)

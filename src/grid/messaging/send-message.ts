@@ -3,13 +3,22 @@ import type { Actor } from '../../auth/actor.ts'
 import { GridError } from '../../errors.ts'
 import { newId } from '../../lib/id.ts'
 import { withoutInvisible, withoutInvisibleIn } from '../../lib/invisible-text.ts'
+import { presenceWord } from '../../lib/presence.ts'
 import { characterCount, hasAtMost, wellFormed } from '../../lib/text.ts'
 import { isoTime } from '../../lib/time.ts'
 import { type AccountStore, writeParts } from '../../store/account.ts'
 import { inOrder, type MessageType, type NewMessage, type ReviewedMessage } from '../../store/account/messages.ts'
 import type { SendReceipt } from '../../store/account/receipts.ts'
+import { answeredTask } from './answered-task.ts'
 import { checkKey, findRepeat, keyLifetimeMs, requestHashOf } from './idempotency.ts'
-import { type LeasePart, maxMessageLength, type Sender, type SendInput, type SentMessage } from './outgoing-message.ts'
+import {
+  type LeasePart,
+  maxMessageLength,
+  type Sender,
+  type SendInput,
+  type SentMessage,
+  type TaskStep,
+} from './outgoing-message.ts'
 import { splitDetails } from './parts.ts'
 import { checkQuotas, countSent } from './quota.ts'
 import { type Recipient, resolve } from './resolve.ts'
@@ -57,7 +66,10 @@ export async function sendMessage(
   const cleaned = { ...input, text, a2a: input.a2a && withoutInvisibleIn(input.a2a) }
   const key = input.idempotencyKey === undefined ? null : checkKey(input.idempotencyKey)
   const requestHash = key === null ? '' : requestHashOf(cleaned)
-  const repeatOf = () => key === null ? undefined : findRepeat(account, sender, key, requestHash)
+  const repeatOf = async () => {
+    const repeat = key === null ? undefined : await findRepeat(account, sender, key, requestHash)
+    return repeat && await withPresence(account, repeat)
+  }
 
   const { acks } = input
   const repeat = await repeatOf()
@@ -70,14 +82,20 @@ export async function sendMessage(
   let recipient = await resolve(account, sender, input.to)
   await checkQuotas(account, recipient)
   const sanitized = isCleaned || cleaned.a2a !== input.a2a
-  const composed = await compose(account, sender, cleaned, recipient.label, sanitized)
+  const { composed, repliedToTask } = await compose(account, sender, cleaned, recipient.label, sanitized)
+  const answering = { repliedToTask, conversationId: composed.conversationId }
+  const stepOf = () => {
+    if (input.task || (repliedToTask === null && recipient.openTask === undefined)) return input.task
+    return answeredTask(account, sender, recipient, answering)
+  }
+  let step = await stepOf()
   const outgoing = { account, sender, message: composed, input: cleaned, requestHash }
   // Before the attempts: a repeated commit does not run the checks again.
   let message: ReviewedMessage = composed
   if (checks || recipient.guards > 0) message = await reviewed({ ...outgoing, recipient }, checks)
 
   for (let attempt = 1;; attempt++) {
-    const sent = await commit(account, sender, message, recipient, { requestHash, acks })
+    const sent = await commit(account, sender, inTask(message, step), recipient, { requestHash, acks, step })
     if (sent) return sent
     // A condition of the commit did not hold. Reading again finds which one. If all of them hold now, we try again.
     const stored = await repeatOf()
@@ -92,6 +110,8 @@ export async function sendMessage(
       message = await reviewed({ ...outgoing, recipient }, checks)
     }
     await refuseEndedTrial(account, sender)
+    await step?.check?.()
+    step = await stepOf()
     if (attempt === maxAttempts) {
       throw new GridError('unavailable', 'The grid changed while this message was sent. Send it again.', {
         retryAfterSeconds: 1,
@@ -110,14 +130,14 @@ async function compose(
   input: SendInput,
   recipient: string,
   sanitized: boolean,
-): Promise<NewMessage> {
+): Promise<{ composed: NewMessage; repliedToTask: string | null }> {
   const conversationId = checkConversation(input.conversationId)
   const repliedTo = await messageRepliedTo(account, sender, input.replyToMessageId)
   const type = messageTypes[account.actor.type]
   const at = account.deps.now()
   const id = newId()
   const details = input.a2a && splitDetails(id, { ...input.a2a })
-  return {
+  const composed = {
     id,
     from: sender.agentId,
     type,
@@ -133,8 +153,15 @@ async function compose(
     largeParts: details?.apart.length ? JSON.stringify(details.apart) : null,
     hops: type === 'agent' ? hopsOf(sender, repliedTo, input.a2a) : 0,
     replyFrom: repliedTo?.fromAlias ?? null,
+    ...inTask({}, input.task),
     at,
   }
+  return { composed, repliedToTask: repliedTo?.taskId ?? null }
+}
+
+/** A message with what a step of a task makes of it. */
+function inTask<Message extends object>(message: Message, step: TaskStep | undefined) {
+  return { ...message, taskId: step?.taskId ?? null, isInTaskAlone: step?.isInTaskAlone ?? false }
 }
 
 /** The message as the checks leave it. Fails as they do. */
@@ -176,7 +203,7 @@ async function messageRepliedTo(
   account: AccountStore,
   sender: Sender,
   repliedTo: string | undefined,
-): Promise<{ conversationId: string | null; fromAlias: string; hops: number } | undefined> {
+): Promise<{ conversationId: string | null; fromAlias: string; hops: number; taskId?: string | null } | undefined> {
   if (repliedTo === undefined) return undefined
   const message = await account.read.inbox.received(sender.agentId, repliedTo) ??
     await account.read.messages.sent(repliedTo, sender.agentId)
@@ -196,15 +223,18 @@ async function commit(
   sender: Sender,
   message: ReviewedMessage,
   recipient: Recipient,
-  { requestHash, acks }: { requestHash: string; acks?: LeasePart },
+  { requestHash, acks, step }: { requestHash: string; acks?: LeasePart; step?: TaskStep },
 ): Promise<SentMessage | undefined> {
   const { messages, parts } = account.change
-  const isAllOrNothing = account.isRecording || acks !== undefined
+  // Neither a row of the log nor an ack nor a change of a task comes without its message.
+  const isAllOrNothing = account.isRecording || acks !== undefined || step !== undefined
   const turn = countTurn(account, sender, recipient, message)
   const rows = await writeParts(
     account,
     inOrder({
       ...recipient.parts(message),
+      taskOpen: step?.open?.(message.id),
+      task: step?.statements(message),
       trial: sender.isUnlimited ? undefined : messages.countTrial(message),
       largeParts: message.largeParts === null ? undefined : parts.add(message),
       ...message.guarded?.parts,
@@ -214,7 +244,7 @@ async function commit(
     }),
   ).catch((error) => {
     turn.cancel()
-    // Such a send that stores nothing fails as a unit, with its row of the log and its acks.
+    // It stores nothing at all, because a condition did not hold.
     if (!isAllOrNothing || !(error instanceof GridError) || error.code !== 'write_conflict') throw error
   })
   if (!rows) return undefined
@@ -224,7 +254,9 @@ async function commit(
     return undefined
   }
   const reached = recipient.reached(rows)
-  account.waiting.notifier.notify(reached)
+  const { notifier } = account.waiting
+  if (!message.isInTaskAlone) notifier.notify(reached)
+  if (step) notifier.wake([step.taskId])
   const receipt: SendReceipt = JSON.parse(String(row.receipt))
   countSent(account, recipient, message, { deliveries: reached.length, receipt })
   const { id, conversationId, hops, at, sanitized } = message
@@ -232,13 +264,32 @@ async function commit(
   return {
     id,
     recipient: recipient.label,
+    ...presenceAt(account, recipient.inbox?.agentId, receipt),
     conversationId,
     createdAt: at,
     hops,
     ...(sanitized && { sanitized }),
     ...(turns !== undefined && { turns }),
+    ...(step && { taskId: step.taskId }),
     ...receipt,
   }
+}
+
+/** Who is at the recipient, from memory. The receipt has nothing about agents of other accounts, nor of a channel. */
+function presenceAt(
+  { waiting, deps: { now } }: AccountStore,
+  agentId: string | undefined,
+  { recipientUnread, recipientSeenAt = null }: SendReceipt,
+): Pick<SentMessage, 'recipientPresence'> {
+  if (agentId === undefined || recipientUnread === undefined) return {}
+  return { recipientPresence: presenceWord(waiting.presence.at(agentId), recipientSeenAt, now()) }
+}
+
+/** A repeat has the receipt of the first send, and tells who is at the recipient now. */
+async function withPresence(account: AccountStore, sent: SentMessage): Promise<SentMessage> {
+  if (sent.recipientUnread === undefined) return sent
+  const agent = await account.read.agents.byAlias(sent.recipient.slice(1))
+  return { ...sent, ...presenceAt(account, agent?.id, sent) }
 }
 
 function ackParts({ actor, change: { timedLeases } }: AccountStore, { id, at }: NewMessage, acks: LeasePart) {
@@ -270,6 +321,7 @@ export function asSentAnswer(sent: SentMessage) {
     ...(sent.sanitized && { sanitized: true as const }),
     ...(sent.turns !== undefined && { turns: sent.turns, note: turnsNote(sent.turns) }),
     ...(sent.recipientUnread !== undefined && {
+      recipient_presence: sent.recipientPresence,
       recipient_last_seen: sent.recipientSeenAt == null ? null : isoTime(sent.recipientSeenAt),
       recipient_unread: sent.recipientUnread,
     }),
@@ -279,5 +331,7 @@ export function asSentAnswer(sent: SentMessage) {
     }),
     ...(sent.leftOut !== undefined && { left_out: sent.leftOut }),
     ...(sent.redacted && { redacted: sent.redacted }),
+    // It was the answer to this task, which is completed.
+    ...(sent.taskId !== undefined && { task_id: sent.taskId }),
   }
 }

@@ -48,6 +48,7 @@ export async function waitForMessages(
   let isOver = false
   let isFirst = true
   let wokenAt: number | undefined
+  let leave: (() => void) | undefined
   const look = async () => {
     if (!isFirst) await check?.()
     return await readMessages(account, input, wokenAt)
@@ -72,6 +73,7 @@ export async function waitForMessages(
       })
       if (batch && (batch.messages.length > 0 || isLast)) return batch
       connection?.releaseSlot?.()
+      leave ??= account.waiting.presence.enter(agentId, { state: 'waiting' })
       // Random, so that they do not all read again at one moment.
       const again = setTimeout(() => signal.raise(), batch ? lookEveryMs : busyMs * (0.5 + Math.random()))
       await signal.raised()
@@ -83,6 +85,7 @@ export async function waitForMessages(
     clearTimeout(timer)
     disconnected?.removeEventListener('abort', finish)
     releaseSlot?.()
+    leave?.()
     unsubscribe()
   }
 }

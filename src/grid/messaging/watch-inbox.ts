@@ -1,6 +1,7 @@
 /** Streams that say when an agent has unread messages. They only signal: the messages are read with `readMessages`. */
 import { type AgentActor, callingAgent } from '../../auth/actor.ts'
 import { Signal } from '../../lib/notifier.ts'
+import type { Presence } from '../../lib/presence.ts'
 import { hasPassed, minute } from '../../lib/time.ts'
 import type { AccountStore } from '../../store/account.ts'
 
@@ -19,6 +20,8 @@ export interface InboxWatch {
   check(): Promise<unknown>
   /** Its signal is aborted when the listener disconnects. */
   connection: { readonly signal: AbortSignal }
+  /** Who listens; a program that only waits, if it does not say. */
+  presence?: Presence
 }
 
 /**
@@ -36,9 +39,10 @@ export function watchInbox(account: AccountStore, watch: InboxWatch): AsyncGener
 async function* events(
   account: AccountStore,
   { agentId, credentialId }: AgentActor,
-  { heartbeatMs, check, connection }: InboxWatch,
+  { heartbeatMs, check, connection, presence = { state: 'waiting' } }: InboxWatch,
 ): AsyncGenerator<InboxEvent> {
-  const { change, deps: { now, log, stopping }, read: { inbox }, waiting: { notifier, streams } } = account
+  const { change, deps: { now, log, stopping }, read: { inbox }, waiting } = account
+  const { notifier, streams } = waiting
   // Acquired at the start: a generator that never starts would never release it.
   const releaseSlot = streams.acquire(credentialId)
   if (!releaseSlot) return
@@ -46,6 +50,7 @@ async function* events(
   const openedAt = now()
   const signal = new Signal()
   const unsubscribe = notifier.subscribe(agentId, signal)
+  const leave = waiting.presence.enter(agentId, presence)
   const raise = () => signal.raise()
   disconnected.addEventListener('abort', raise, { once: true })
   let timer: ReturnType<typeof setTimeout> | undefined
@@ -80,6 +85,7 @@ async function* events(
   } finally {
     clearTimeout(timer)
     disconnected.removeEventListener('abort', raise)
+    leave()
     unsubscribe()
     releaseSlot()
   }

@@ -1,7 +1,7 @@
 /** The turns and pauses of conversations, as `turns.ts` counts them. See docs/delivery.md, "Conversations that run away". */
 import { and, desc, eq, exists, gt, isNotNull, isNull, lte, sql } from 'drizzle-orm'
 import { accounts, agents, conversationPauses, conversationTurns, recentReads } from '../../../db/schema.ts'
-import { type AccountBinding, p, precondition, type Statement, value } from '../driver/binding.ts'
+import { type AccountBinding, databaseTime, p, precondition, type Statement, value } from '../driver/binding.ts'
 import type { Db } from '../driver/db.ts'
 import { inAccount } from '../in-account.ts'
 
@@ -31,9 +31,6 @@ export interface NewPause {
 /** How many conversations a page shows, and how many rows are added up for it. */
 const maxShown = 50
 const maxRows = 1_000
-
-/** The present time by the clock of the database, in milliseconds since the epoch. */
-const databaseTime = sql<number>`CAST((julianday('now') - 2440587.5) * 86400000 AS INTEGER)`
 
 export function prepareConversations(db: Db) {
   const turnFields = {

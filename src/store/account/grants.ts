@@ -27,7 +27,7 @@ export function prepareGrants(db: Db) {
     db.select(listed).from(oauthGrants)
       .innerJoin(users, eq(users.id, oauthGrants.userId))
       .leftJoin(agents, and(eq(agents.accountId, oauthGrants.accountId), eq(agents.id, oauthGrants.agentId)))
-      .leftJoin(credentials, fetchedKey)
+      .leftJoin(credentials, fetchedKey(db))
       .where(inAccount(oauthGrants, givesAccess(db), ...conditions))
       .orderBy(desc(oauthGrants.createdAt)).limit(maxListed).prepare()
   const list = listOf()

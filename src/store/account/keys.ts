@@ -82,6 +82,7 @@ export function prepareKeys(db: Db) {
   const revokeOfClient = db.update(credentials).set({ revokedAt: sql`${p('at')}` }).where(inAccount(
     credentials,
     eq(credentials.agentId, p('agent')),
+    eq(credentials.name, p('name')),
     ne(credentials.id, p('id')),
     isNull(credentials.revokedAt),
     exists(sameClient),
@@ -101,6 +102,8 @@ export function prepareKeys(db: Db) {
   )
   const nameOrEmail = sql<string | null>`coalesce(nullif(${users.name}, ''), ${users.email})`
   const ofAgent = db.select({
+    id: credentials.id,
+    name: credentials.name,
     last4: credentials.last4,
     client: oauthGrants.clientName,
     person: nameOrEmail.as('person'),
@@ -111,6 +114,21 @@ export function prepareKeys(db: Db) {
     .leftJoin(oauthGrants, fetchingGrant)
     .where(and(liveKeysOfAgent, whileGrantLives(db)))
     .orderBy(desc(credentials.createdAt), desc(credentials.id)).prepare()
+
+  const isOneOfAgent = inAccount(
+    credentials,
+    eq(credentials.id, p('id')),
+    eq(credentials.agentId, p('agent')),
+    eq(credentials.kind, 'agent_key'),
+    isNull(credentials.revokedAt),
+  )
+  const oneOfAgent = db.select({ id: credentials.id, name: credentials.name, last4: credentials.last4 })
+    .from(credentials).where(isOneOfAgent)
+  const oneOfAgentById = oneOfAgent.prepare()
+  const requireLiveOfAgent = precondition(db, exists(oneOfAgent))
+  const revokeOneOfAgent = db.update(credentials).set({ revokedAt: sql`${p('at')}` }).where(isOneOfAgent).toSQL()
+  const countOfAgent = db.select({ n: count() }).from(credentials).where(and(liveKeysOfAgent, whileGrantLives(db)))
+  const requireAtMostOfAgent = precondition(db, sql`(${countOfAgent}) <= ${p('max')}`)
 
   const isIssued = inAccount(credentials, isNotNull(credentials.issuedBy), isNull(credentials.revokedAt))
   const issuers = db.select({ userId: sql<string>`${credentials.issuedBy}`.as('user_id'), keys: count() })
@@ -140,10 +158,12 @@ export function prepareKeys(db: Db) {
       /** The newest 200 admin keys, also revoked ones. */
       allAdminKeys: () => account.all(allAdminKeys),
       /**
-       * Keys of an agent that are live at `at`, without their secret, newest first. `client` is the program that fetched
+       * Keys of an agent that are live at `at`, without their secret, newest first. `name` may be empty; `client` is the program that fetched
        * the key; `person` the name or email address of the user who let it, or who was shown the key. Both may be null.
        */
       ofAgent: (agent: string, at: number) => account.all(ofAgent, { agent, at }),
+      /** A key of the agent that is not revoked. */
+      oneOfAgent: (agent: string, id: string) => account.one(oneOfAgentById, { agent, id }),
       /** How many live agent keys each user was shown. */
       issuers: () => account.all(issuers),
       /** Live agent keys that were shown to users who may no longer act as agents, by alias. At most 200. */
@@ -162,9 +182,19 @@ export function prepareKeys(db: Db) {
       /** Revoke every key of an agent except one. */
       revokeOthersOfAgent: (agent: string, id: string, at: number) =>
         account.bind(revokeOthersOfAgent, { agent, id, at }),
-      /** Revoke the keys, except one, that the client of a grant fetched for an agent by leave of the same user. */
-      revokeOfClient: (agent: string, grant: string, id: string, at: number) =>
-        account.bind(revokeOfClient, { agent, grant, id, at }),
+      /** Fails the unit unless this key of the agent is not revoked when it runs. */
+      requireLiveOfAgent: (agent: string, id: string) => account.bind(requireLiveOfAgent, { agent, id }),
+      /** Fails the unit if the agent has more than `max` live keys at `at` when it runs. */
+      requireAtMostOfAgent: (agent: string, max: number, at: number) =>
+        account.bind(requireAtMostOfAgent, { agent, max, at }),
+      /** Revoke one key of an agent. */
+      revokeOneOfAgent: (agent: string, id: string, at: number) => account.bind(revokeOneOfAgent, { agent, id, at }),
+      /**
+       * Revoke the keys of this name, except one, that the client of a grant fetched for an agent by leave of the same
+       * user.
+       */
+      revokeOfClient: (agent: string, grant: string, name: string, id: string, at: number) =>
+        account.bind(revokeOfClient, { agent, grant, name, id, at }),
       /** Revoke every admin key that a user created. Fetched agent keys end with their grants. */
       revokeAdminKeysOfUser: (user: string, at: number) => account.bind(revokeAdminKeysOfUser, { user, at }),
       markUsed: (id: string, at: number) => account.bind(markUsed, { id, at }),

@@ -14,6 +14,8 @@ export function prepareProfile(db: Db) {
   const contents = db.select({ isVisible: accounts.peopleSeeContents }).from(accounts)
     .where(eq(accounts.id, p('account'))).prepare()
 
+  const accountName = db.select({ name: accounts.name }).from(accounts).where(eq(accounts.id, p('account'))).prepare()
+
   const setPeopleRead = db.update(accounts).set({ peopleReadSince: sql`${p('since')}` })
     .where(eq(accounts.id, p('account'))).toSQL()
   const peopleRead = db.select({ since: accounts.peopleReadSince }).from(accounts)
@@ -25,6 +27,7 @@ export function prepareProfile(db: Db) {
 
   return {
     reads: (account: AccountBinding) => ({
+      accountName: async () => (await account.one(accountName))!.name,
       /** Whether the texts of blocked messages are kept for people to see. */
       showsContents: async () => (await account.one(contents))?.isVisible ?? false,
       /**

@@ -7,6 +7,7 @@ import {
   agents,
   agentSkills,
   blockedSends,
+  contexts,
   conversationPauses,
   conversationTurns,
   credentials,
@@ -20,6 +21,7 @@ import {
   mailDigests,
   messages,
   parts,
+  presence,
   pushNotices,
   pushSubscriptions,
   recentReads,
@@ -27,6 +29,7 @@ import {
   signups,
   skills,
   snoozes,
+  tasks,
   threadAgents,
   threadMessages,
   threads,
@@ -68,6 +71,9 @@ export function prepareUnclaimed(db: Db) {
     db.delete(agentGuardrails).where(inAccount(agentGuardrails)),
     db.delete(guardrails).where(inAccount(guardrails)),
     db.delete(parts).where(inAccount(parts)),
+    // With its messages, events and artifacts, by their foreign keys.
+    db.delete(tasks).where(inAccount(tasks)),
+    db.delete(contexts).where(inAccount(contexts)),
     // Nobody else has places of its messages: its agents reach nobody outside of it.
     ...[threadSeen, threadAgents, threadMessages, threads, mailDigests, pushNotices, pushSubscriptions, seats, snoozes]
       .map((table) => db.delete(table).where(inAccount(table))),
@@ -79,6 +85,7 @@ export function prepareUnclaimed(db: Db) {
     db.delete(conversationTurns).where(inAccount(conversationTurns)),
     db.delete(conversationPauses).where(inAccount(conversationPauses)),
     db.delete(recentReads).where(inAccount(recentReads)),
+    db.delete(presence).where(inAccount(presence)),
     db.delete(agentAccess).where(inAccount(agentAccess)),
     db.delete(agentSkills).where(inAccount(agentSkills)),
     db.delete(skills).where(inAccount(skills)),

@@ -25,6 +25,9 @@ export function value<T = string>(name: string): SQL.Aliased<T> {
   return sql<T>`${p(name)}`.as(name)
 }
 
+/** The present time by the clock of the database, in milliseconds since the epoch. */
+export const databaseTime = sql<number>`CAST((julianday('now') - 2440587.5) * 86400000 AS INTEGER)`
+
 /**
  * A statement that changes nothing, and fails its whole unit unless `condition` holds when it runs: it would insert
  * NULL into a column that is not nullable.

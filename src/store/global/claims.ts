@@ -6,6 +6,7 @@ import {
   agents,
   agentSkills,
   blockedSends,
+  contexts,
   conversationPauses,
   conversationTurns,
   credentials,
@@ -16,9 +17,13 @@ import {
   memberships,
   messages,
   parts,
+  presence,
   recentReads,
   signups,
   skills,
+  taskEvents,
+  taskMessages,
+  tasks,
   threadAgents,
   threadMessages,
   threads,
@@ -179,6 +184,17 @@ export function prepareClaims(db: Db, crossAccountQueries: CrossAccountQueries) 
   const copyParts = db.insert(parts).select(
     db.select({ ...getTableColumns(parts), accountId: value('to') }).from(parts).where(partsOfKept),
   ).toSQL()
+  // What belongs to a task follows it, by its foreign keys.
+  const moveTasks = db.update(tasks).set(moved)
+    .where(and(eq(tasks.accountId, p('from')), keptAgent(tasks.clientAgentId))).toSQL()
+  const moveReceivedTasks = db.update(tasks).set({ recipientAccountId: sql`${p('to')}` })
+    .where(and(eq(tasks.recipientAccountId, p('from')), keptAgent(tasks.recipientAgentId))).toSQL()
+  const moveTaskMessages = [taskMessages, taskEvents].map((table) =>
+    db.update(table).set({ senderAccountId: sql`${p('to')}` })
+      .where(and(eq(table.senderAccountId, p('from')), sql`${table.messageId} IN ${sentByKept}`)).toSQL()
+  )
+  const moveContexts = db.update(contexts).set(moved)
+    .where(and(eq(contexts.accountId, p('from')), keptAgent(contexts.agentId))).toSQL()
   const removeParts = db.delete(parts).where(partsOfKept).toSQL()
   // The holder of a lease would ack it in the old account, so every lease in flight is released: its messages are
   // redelivered.
@@ -208,6 +224,8 @@ export function prepareClaims(db: Db, crossAccountQueries: CrossAccountQueries) 
     .where(eq(verdicts.accountId, p('from'))).toSQL()
   // No count of both accounts has the same id.
   const moveUsage = db.update(usage).set(moved).where(eq(usage.accountId, p('from'))).toSQL()
+  // The streams and waits of the agents end with the move, and begin again in the other account.
+  const removePresence = db.delete(presence).where(eq(presence.accountId, p('from'))).toSQL()
   // A person has just looked at these agents, so their conversations begin again.
   const removeConversations = [conversationTurns, conversationPauses, recentReads]
     .map((table) => db.delete(table).where(eq(table.accountId, p('from'))).toSQL())
@@ -244,8 +262,13 @@ export function prepareClaims(db: Db, crossAccountQueries: CrossAccountQueries) 
     moveSendKeys,
     moveBlockedSends,
     moveVerdicts,
+    moveTasks,
+    moveReceivedTasks,
+    ...moveTaskMessages,
+    moveContexts,
     removeParts,
     moveUsage,
+    removePresence,
     ...removeConversations,
     removeMessages,
     keepPlaces,

@@ -77,12 +77,23 @@ export const whileGrantLives = (db: Db): SQL =>
     ),
   )!
 
-/** Join condition from a grant: the key that its client fetched with it. There is one at most that is not revoked. */
-export const fetchedKey = and(
-  eq(credentials.accountId, oauthGrants.accountId),
-  eq(credentials.grantId, oauthGrants.id),
-  isNull(credentials.revokedAt),
-)
+/** Join condition from a grant: the newest key that its client fetched with it and that is not revoked. */
+export function fetchedKey(db: Db): SQL {
+  const newest = alias(credentials, 'newest')
+  return and(
+    eq(credentials.accountId, oauthGrants.accountId),
+    eq(credentials.grantId, oauthGrants.id),
+    eq(
+      credentials.id,
+      // Ids are in the order of time.
+      db.select({ id: sql`max(${newest.id})` }).from(newest).where(and(
+        eq(newest.accountId, oauthGrants.accountId),
+        eq(newest.grantId, oauthGrants.id),
+        isNull(newest.revokedAt),
+      )),
+    ),
+  )!
+}
 
 /** Condition over `fetchedKey`, left-joined: the grant of the row gives its client access at `at`, by a token or a key. */
 export const givesAccess = (db: Db): SQL =>

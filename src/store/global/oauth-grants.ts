@@ -138,7 +138,7 @@ export function prepareOAuthGrants(db: Db, crossAccountQueries: CrossAccountQuer
     .innerJoin(accounts, eq(accounts.id, oauthGrants.accountId))
     .innerJoin(memberships, grantMembership(oauthGrants))
     .leftJoin(agents, grantedLiveAgent(oauthGrants))
-    .leftJoin(credentials, fetchedKey)
+    .leftJoin(credentials, fetchedKey(db))
     .where(and(
       eq(oauthGrants.userId, p('user')),
       givesAccess(db),

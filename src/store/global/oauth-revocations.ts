@@ -20,7 +20,7 @@ export function prepareOAuthRevocations(db: Db, crossAccountQueries: CrossAccoun
     clientId: oauthGrants.clientId,
     clientName: oauthGrants.clientName,
     alias: agents.alias,
-  }).from(oauthGrants).leftJoin(agents, grantedAgent(oauthGrants)).leftJoin(credentials, fetchedKey)
+  }).from(oauthGrants).leftJoin(agents, grantedAgent(oauthGrants)).leftJoin(credentials, fetchedKey(db))
     .where(and(grantOfUser, or(givesAccess(db), hasUnusedCode)))
     .orderBy(oauthGrants.accountId, oauthGrants.id).limit(maxFound)
   const find = revocable.prepare()

@@ -75,6 +75,9 @@ const phrases: Record<string, Phrase> = {
   'create-agent': createAgent,
   update_agent: ['Change', 'Changed', 'the settings of {agent}'],
   reissue_agent_key: ['Replace', 'Replaced', 'the key of {agent}'],
+  add_agent_key: ['Add', 'Added', 'a key of {agent}[ named {name}]'],
+  revoke_agent_key: ['Revoke', 'Revoked', 'one key of {agent}'],
+  revoke_own_key: ['Revoke', 'Revoked', 'the key of {agent} that was used'],
   'new-key': ['Replace', 'Replaced', 'the key of {agent}'],
   admin_delete_agent: ['Delete', 'Deleted', '{agent}'],
   'delete-agent': ['Delete', 'Deleted', '{agent}'],
@@ -143,7 +146,7 @@ const phrases: Record<string, Phrase> = {
   return_grant: ['Disconnect', 'Disconnected', '{program} at its own request[, which was authorized as {as}]'],
   reset_password: ['Disconnect', 'Disconnected', '{programs} by resetting the password'],
   prove_address: ['Disconnect', 'Disconnected', '{programs} by proving the email address'],
-  fetch_agent_key: ['Fetch', 'Fetched', 'a new key for {agent}'],
+  fetch_agent_key: ['Fetch', 'Fetched', 'a new key for {agent}[ named {name}]'],
 
   invite_member: ['Invite', 'Invited', '{invited}[ as {role}]'],
   withdraw_invitation: ['Withdraw', 'Withdrew', 'the invitation of {invited}'],

@@ -1,7 +1,7 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
 /** Actions on an existing agent. Each form of its page posts to its own path. */
-import { reissueKey } from '../../grid/agents/agent-keys.ts'
+import { addKey, reissueKey, revokeKey } from '../../grid/agents/agent-keys.ts'
 import { type AgentUpdate, updateAgent } from '../../grid/agents/agent-settings.ts'
 import { deleteAgent } from '../../grid/agents/agents.ts'
 import { setAgentSkills } from '../../grid/agents/skills.ts'
@@ -64,6 +64,16 @@ export function agentActions({ get, post }: Pages<Visit>): void {
     const agent = visit.param('alias')
     const { apiKey } = await visit.record('reissue_agent_key', { agent }, (account) => reissueKey(account, agent))
     return await showKeyOnce(visit, agent, { apiKey, isNew: false })
+  }, showConnect)
+  post('/agents/:alias/keys', async (visit) => {
+    const input = { agent: visit.param('alias'), name: textOf(visit.form, 'keyName') }
+    const { apiKey } = await visit.record('add_agent_key', input, (account) => addKey(account, input))
+    return await showKeyOnce(visit, input.agent, { apiKey, isNew: false, isFurther: true })
+  }, showConnect)
+  post('/agents/:alias/keys/:key/revoke', async (visit) => {
+    const input = { agent: visit.param('alias'), key: visit.param('key') }
+    await visit.record('revoke_agent_key', input, (account) => revokeKey(account, input))
+    return { redirectTo: withNotice(agentPath(visit, input.agent, 'connect'), 'agent-key-revoked') }
   }, showConnect)
 
   post('/agents/:alias/programs/:grant/end', async (visit) => {

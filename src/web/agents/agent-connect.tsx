@@ -2,8 +2,9 @@
 /** @jsxImportSource hono/jsx */
 /** How programs become an agent: its key, the configurations of clients, and the programs that did. */
 import { listGrantsOfAgent } from '../../grid/oauth/grants.ts'
+import { Name } from '../../html/bidi.tsx'
 import { Card, Facts, Time } from '../../html/components.tsx'
-import { Form, SubmitButton } from '../../html/form.tsx'
+import { Form, SubmitButton, TextInput } from '../../html/form.tsx'
 import { ConfirmDelete } from '../../html/secrets.tsx'
 import { AgentPrograms } from '../oauth/programs.tsx'
 import type { PageResult, Visit } from '../visit.ts'
@@ -25,7 +26,7 @@ export async function showConnect(visit: Visit): Promise<PageResult> {
   return await agentPage(visit, agent, 'connect', {
     content: (
       <>
-        <ConnectCard baseUrl={account.deps.config.baseUrl} alias={agent.alias} maySignIn={maySignIn} />
+        <ConnectCard config={account.deps.config} alias={agent.alias} maySignIn={maySignIn} />
         <KeyCard visit={visit} alias={agent.alias} keys={keys} now={now} />
         {maySignIn && <AgentPrograms visit={visit} grants={programs} now={now} alias={agent.alias} />}
       </>
@@ -40,27 +41,59 @@ function KeyCard({ visit, alias, keys, now }: { visit: Visit; alias: string; key
   const action = path('agents', alias, 'key')
   const time = (at: number | null) => at === null ? <span class='soft'>never</span> : <Time at={at} now={now} />
   return (
-    <Card title='Key' lead='The credential of its client. Only its last characters are shown.'>
+    <Card
+      title='Keys'
+      lead='The credentials of its clients, one for each client and machine. Only their last characters are shown.'
+    >
       {keys.length === 0 && <Facts items={[['Key', 'no active key']]} />}
       {keys.map((key) => (
-        <Facts
-          items={[
-            ['Key', <code>grid_agt_…{key.last4}</code>],
-            ...(key.client === null ? [] : [['Fetched by', key.client] as [string, string]]),
-            ...(key.person === null
-              ? []
-              : [[key.client === null ? 'Issued by' : 'Authorized by', key.person] as [string, string]]),
-            ['Created', time(key.createdAt)],
-            ['Last used', time(key.lastUsedAt)],
-          ]}
-        />
+        <>
+          <Facts
+            items={[
+              ['Name', key.name === '' ? <span class='soft'>none</span> : <Name text={key.name} />],
+              ['Key', <code>grid_agt_…{key.last4}</code>],
+              ...(key.client === null ? [] : [['Fetched by', key.client] as [string, string]]),
+              ...(key.person === null
+                ? []
+                : [[key.client === null ? 'Issued by' : 'Authorized by', key.person] as [string, string]]),
+              ['Created', time(key.createdAt)],
+              ['Last used', time(key.lastUsedAt)],
+            ]}
+          />
+          {may('manage') && keys.length > 1 && (
+            <ConfirmDelete
+              action={path('agents', alias, 'keys', key.id, 'revoke')}
+              csrf={csrf}
+              label='Revoke'
+              id={`revoke-${key.id}`}
+              question='This key stops working at once. The others stay.'
+              isSmall
+            />
+          )}
+        </>
       ))}
+      {may('manage') && keys.length > 0 && (
+        <Form action={path('agents', alias, 'keys')} csrf={csrf}>
+          <TextInput
+            name='keyName'
+            label='Another key'
+            hint='What it is for, such as “claude on laptop”. The other keys stay.'
+            value={visit.form.get('keyName') ?? ''}
+            error={visit.inputError?.details.field === 'name' ? visit.inputError.message : undefined}
+            maxLength={80}
+            isRequired
+          />
+          <div class='row'>
+            <SubmitButton kind='plain'>Add key</SubmitButton>
+          </div>
+        </Form>
+      )}
       {may('manage') && (keys.length > 0
         ? (
           <ConfirmDelete
             action={action}
             csrf={csrf}
-            label='Replace key'
+            label={keys.length > 1 ? 'Replace all keys' : 'Replace key'}
             icon='again'
             question='Every key above stops working at once. The new one is shown only once; give it to the client.'
           />

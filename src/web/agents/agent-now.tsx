@@ -17,11 +17,12 @@ import { CopyText } from '../../html/secrets.tsx'
 import { WithFacts } from '../../html/with-facts.tsx'
 import type { Agent } from '../../store/account/agents.ts'
 import { namesOf, shownMessage } from '../conversations/shown.ts'
+import { presenceWords } from '../../lib/presence.ts'
 import { pluralize } from '../listing.tsx'
 import type { Visit } from '../visit.ts'
 import { agentOf, agentPage, agentPath } from './agent.tsx'
 import { typeName } from './agent-fields.tsx'
-import { WaitingNow } from './waiting-now.tsx'
+import { PresenceNow } from './presence.tsx'
 
 /** How many channels are listed. */
 const maxChannels = 20
@@ -44,10 +45,10 @@ export async function showAgent(visit: Visit): Promise<Response> {
   ])
   const now = account.deps.now()
   const seen = agent.lastSeenAt === null ? <span class='soft'>never</span> : <Time at={agent.lastSeenAt} now={now} />
-  const isWaiting = account.waiting.notifier.isAwaited(agent.id)
+  const presence = account.waiting.presence.at(agent.id)
   const queue = `${unreadText(unread)} unread`
   const about: [string, Child][] = [
-    ...isWaiting ? [['Now', <WaitingNow />] as [string, Child]] : [],
+    ...presence ? [['Now', <PresenceNow presence={presence} lastSeenAt={null} now={now} />] as [string, Child]] : [],
     ['Last seen', seen],
     ['Inbox', queue],
     ...oldest ? [['Oldest', <OldestUnread {...oldest} now={now} />] as [string, Child]] : [],
@@ -78,7 +79,7 @@ export async function showAgent(visit: Visit): Promise<Response> {
       <WithFacts
         summary={
           <>
-            {queue}, {isWaiting ? 'waits for messages' : <>last seen {seen}</>}
+            {queue}, {presence ? presenceWords(presence, null, now) : <>last seen {seen}</>}
           </>
         }
         facts={
@@ -224,8 +225,9 @@ function Access(
     <Card title='Keys and programs'>
       <ul class='name-list'>
         {keys.length === 0 && programs.length === 0 && <li class='soft'>No program can act as it.</li>}
-        {keys.map(({ last4, lastUsedAt }) => (
+        {keys.map(({ name, last4, lastUsedAt }) => (
           <li>
+            {name !== '' && <Name text={name} />}
             <code>grid_agt_…{last4}</code>
             <span class='soft small'>{used(lastUsedAt)}</span>
           </li>

@@ -19,6 +19,7 @@ import {
   textOf,
   wordsOf,
 } from './agent-fields.tsx'
+import { ConnectLine } from './connect-card.tsx'
 import { Connect } from './connect.tsx'
 
 /** The form for a new agent. Its path is not `/agents/new`, because `new` is a valid alias. */
@@ -43,6 +44,8 @@ interface CreatedKey {
   apiKey: string
   /** Whether the agent is new too. */
   isNew: boolean
+  /** Whether the other keys of the agent stay. */
+  isFurther?: boolean
 }
 
 /** Leads to the page that shows a new key of an agent, once. */
@@ -56,13 +59,15 @@ export async function showKey({ account, frame, path, param, takeShown }: Visit)
   const created = await takeShown<CreatedKey>()
   if (created === undefined) return { redirectTo: path('agents', alias) }
   if (created === 'shown') return { redirectTo: withNotice(path('agents', alias, 'connect'), 'agent-key-shown') }
-  const { apiKey, isNew } = created
-  const { baseUrl } = account.deps.config
+  const { apiKey, isNew, isFurther } = created
+  const old = isFurther ? 'The other keys still work.' : 'The old keys no longer work.'
+  const { config } = account.deps
+  const agent = await account.read.agents.byAlias(param('alias'))
   return appPage(
     frame('agents'),
     {
       title: isNew ? `@${alias} is ready` : `New key for @${alias}`,
-      lead: isNew ? 'Its key is active.' : 'The old keys no longer work. Give the new key to its client.',
+      lead: isNew ? 'Its key is active.' : `${old} Give the new key to its client.`,
       back: { title: `@${alias}`, href: path('agents', alias) },
     },
     <>
@@ -70,7 +75,8 @@ export async function showKey({ account, frame, path, param, takeShown }: Visit)
         <p class='soft small'>The configurations on this page already contain it.</p>
       </SecretDialog>
       <Card title='Connect a client' lead='The key is filled in. It disappears when you leave this page.'>
-        <Connect baseUrl={baseUrl} secret={apiKey} />
+        {agent?.type === 'mcp' && <ConnectLine config={config} alias={agent.alias} secret={apiKey} />}
+        <Connect baseUrl={config.baseUrl} secret={apiKey} />
       </Card>
       <div class='row'>
         <ButtonLink href={path('agents', alias)}>Go to @{alias}</ButtonLink>

@@ -10,6 +10,7 @@ import { durationInWords } from '../../html/conversation/state-line.tsx'
 import { ButtonLink, Form, SubmitButton } from '../../html/form.tsx'
 import { actorOf } from '../accounts/activity-rows.tsx'
 import { reasonOf } from '../accounts/activity-sentences.ts'
+import { presenceWords } from '../../lib/presence.ts'
 import { pluralize } from '../listing.tsx'
 import { settingsPath } from '../settings.tsx'
 import type { Visit } from '../visit.ts'
@@ -74,7 +75,7 @@ export function inWords(condition: Condition, now: number): Words {
       }
     }
     case 'unread': {
-      const { alias, unread, sender, lastSeenAt } = condition.of
+      const { alias, unread, sender, presence, lastSeenAt } = condition.of
       return {
         ...{ icon: 'inbox', tone: 'warning' },
         what: <>{named([alias])} has not read for {durationInWords(now - condition.of.since)}</>,
@@ -82,7 +83,7 @@ export function inWords(condition: Condition, now: number): Words {
           `${atMost(unread)} waiting`,
           sender && <>oldest from {named([sender])}</>,
           // Whether its program is gone, or is there and does not read.
-          lastSeenAt === null ? 'never seen' : (
+          presence ? `there now: ${presenceWords(presence, lastSeenAt, now)}` : lastSeenAt === null ? 'never seen' : (
             <>
               last seen <Time at={lastSeenAt} now={now} />
             </>

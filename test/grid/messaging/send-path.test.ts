@@ -206,6 +206,7 @@ test('the parts of a send run in one order, however they were named', () => {
 
   expect(Object.keys(inOrder(parts))).toEqual([
     'held',
+    'taskOpen',
     'message',
     'required',
     'trial',
@@ -217,6 +218,7 @@ test('the parts of a send run in one order, however they were named', () => {
     'deliveries',
     'acked',
     'closed',
+    'task',
     'key',
     'receipt',
   ])

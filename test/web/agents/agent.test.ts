@@ -145,6 +145,25 @@ describe('an agent', () => {
     expect((await ann.open(`${base}/agents/bob/connect`)).html).not.toContain(key)
   })
 
+  test('has keys with names, of which each can be revoked alone', async () => {
+    const connect = `${base}/agents/bob/connect`
+    const shown = await ann.submit(connect, { keyName: 'codex at home' }, `${base}/agents/bob/keys`)
+    const key = shown.html.match(keyPattern)![0]
+    expect(shown.text).toContain('The other keys still work.')
+    expect([await works(key), await works(grid.bob.key)]).toEqual([true, true])
+    expect((await ann.open(connect)).text).toContain('codex at home')
+
+    const [{ id }] = await grid.acme.store.read.keys.ofAgent(grid.bob.id, grid.clock.now)
+    const after = await ann.submit(connect, {}, `${base}/agents/bob/keys/${id}/revoke`)
+    expect(after.text).toContain('The key has been revoked and no longer works.')
+    expect(after.text).not.toContain('codex at home')
+    expect([await works(key), await works(grid.bob.key)]).toEqual([false, true])
+    expect(await newest()).toMatchObject({ tool: 'revoke_agent_key', outcome: 'ok' })
+
+    const refused = await ann.submit(connect, { keyName: ' ' }, `${base}/agents/bob/keys`)
+    expect([refused.status, refused.html.includes('id="keyName-error"')]).toEqual([400, true])
+  })
+
   test('gets skills and guardrails', async () => {
     const { id } = await createGuardrail(grid.acme.store, { name: 'no secrets', provider: 'pii' })
     const other = await createGuardrail(grid.acme.store, { name: 'unused', provider: 'pii' })

@@ -1,0 +1,95 @@
+/**
+ * `npm run connected`: connects the coding clients that are installed to a grid of its own, lets each of them list what it
+ * has read from its configuration, and disconnects them. Prints a table. See docs/clients.md.
+ */
+import { spawn } from 'node:child_process'
+import { existsSync, mkdirSync, readdirSync } from 'node:fs'
+import { delimiter, join, resolve } from 'node:path'
+import process from 'node:process'
+import { parseArgs } from 'node:util'
+import { liveGrid } from '../test/support/server.ts'
+import { testHome } from '../test/support/home.ts'
+import { build } from './build.js'
+import { codexHooks } from './connected/codex-hooks.ts'
+
+const { values: { programs } } = parseArgs({ options: { programs: { type: 'string' } } })
+
+/** How a client lists its MCP servers. */
+const lists: Record<string, string[]> = {
+  claude: ['claude', 'mcp', 'list'],
+  codex: ['codex', 'mcp', 'list'],
+  opencode: ['opencode', 'mcp', 'list'],
+  gemini: ['gemini', 'mcp', 'list'],
+  copilot: ['copilot', 'mcp', 'list'],
+}
+
+const folders = programs === undefined
+  ? []
+  : readdirSync(programs).map((name) => join(resolve(programs), name, 'node_modules/.bin'))
+const path = [...folders.filter(existsSync), process.env.PATH].join(delimiter)
+const program = (await build('src/main.ts')).replace(/main\.js$/, 'client.js')
+const grid = await liveGrid()
+const rows: string[][] = [['client', 'version', 'lists', 'says', 'hooks', 'second connect', 'after disconnect']]
+for (const [client, words] of Object.entries(lists)) rows.push(await row(client, words))
+await grid.close()
+const widths = rows[0].map((_, column) => Math.max(...rows.map((cells) => cells[column].length)))
+for (const cells of rows) console.log(cells.map((cell, column) => cell.padEnd(widths[column])).join('  ').trimEnd())
+
+async function row(client: string, [command, ...words]: string[]): Promise<string[]> {
+  const home = testHome()
+  const folder = join(home.folder, 'work')
+  mkdirSync(folder)
+  // Gemini CLI reads no configuration in a folder that its user does not trust.
+  const env = { ...home.env, PATH: path, AGENT_GRID_KEY: grid.bob.key, GEMINI_CLI_TRUST_WORKSPACE: 'true' }
+  const run = (command: string, words: string[]) => output(command, words, folder, env)
+  const connect = ['connect', client, '--url', grid.url, '--yes']
+  try {
+    const version = await run(command, ['--version'])
+    if (version === undefined) return [client, 'not installed', '', '', '', '', '']
+    await run(process.execPath, [program, ...connect])
+    const listed = plain(await run(command, words) ?? '')
+    const line = listed.split('\n').find((line) => line.includes('agent-grid'))
+    const hooks = client === 'codex' ? await codexHooks(folder, env) : ''
+    const again = await run(process.execPath, [program, ...connect]) ?? ''
+    await run(process.execPath, [program, 'disconnect', client, '--yes'])
+    const left = Object.entries(home.tree()).filter(([, text]) =>
+      text.includes(grid.url) && text.includes('mcp/v1/grid')
+    )
+    const kept = left.map(([path]) => path).filter((path) => !/cache|logs?\b|backup|\.db/.test(path))
+    const word = line?.match(/connected|enabled|disabled/i)?.[0].toLowerCase() ?? ''
+    return [
+      client,
+      version.match(/\d+\.\d+\.\d+/)?.[0] ?? '',
+      line === undefined ? 'no' : 'yes',
+      word,
+      hooks,
+      again.includes('Nothing changed') ? 'no change' : 'CHANGED',
+      kept.length === 0 ? 'nothing left' : `LEFT ${kept.join(' ')}`,
+    ]
+  } finally {
+    home.remove()
+  }
+}
+
+/** What a program prints; undefined if there is none of that name. */
+function output(
+  command: string,
+  words: string[],
+  cwd: string,
+  env: Record<string, string>,
+): Promise<string | undefined> {
+  const child = spawn(command, words, { cwd, env, stdio: ['ignore', 'pipe', 'pipe'], timeout: 60_000 })
+  let text = ''
+  child.stdout.setEncoding('utf8').on('data', (chunk) => text += chunk)
+  child.stderr.setEncoding('utf8').on('data', (chunk) => text += chunk)
+  return new Promise((resolve) => {
+    child.on('error', () => resolve(undefined))
+    child.on('close', () => resolve(text))
+  })
+}
+
+/** Without colours. */
+function plain(text: string): string {
+  // deno-lint-ignore no-control-regex
+  return text.replace(/\x1b\[[0-9;]*m/g, '')
+}

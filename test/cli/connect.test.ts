@@ -1,0 +1,179 @@
+/** `agent-grid connect` and `disconnect`, as a person runs them: the built program, a grid that listens, a browser. */
+import { spawn } from 'node:child_process'
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
+import { hostname } from 'node:os'
+import { join } from 'node:path'
+import process from 'node:process'
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
+import { build } from '../../scripts/build.js'
+import { type FakeXdgOpen, fakeXdgOpen } from '../support/fake-xdg-open.ts'
+import { type Home, testHome } from '../support/home.ts'
+import { type AnswerConsent, liveConsent } from '../support/live-consent.ts'
+import { type LiveGrid, liveGrid } from '../support/server.ts'
+
+const machine = hostname().split('.')[0]
+let program: string
+let grid: LiveGrid
+let answer: AnswerConsent
+let browser: FakeXdgOpen
+let home: Home
+let decision: 'allow' | 'deny' = 'allow'
+beforeAll(async () => {
+  program = (await build('src/main.ts')).replace(/main\.js$/, 'client.js')
+  grid = await liveGrid()
+  answer = await liveConsent(grid)
+})
+afterAll(() => grid?.close())
+beforeEach(async () => {
+  decision = 'allow'
+  home = testHome()
+  browser = await fakeXdgOpen(join(home.folder, '../bin'), (url) => void answer(url, decision))
+})
+afterEach(async () => {
+  await browser.close()
+  home.remove()
+})
+
+interface Ended {
+  code: number | null
+  stdout: string
+  stderr: string
+}
+
+/** Run the program in the home folder. */
+function run(words: string[], { env = {}, input = '' }: { env?: Record<string, string>; input?: string } = {}) {
+  const child = spawn(process.execPath, [program, ...words], {
+    cwd: home.folder,
+    env: { ...home.env, PATH: `${browser.folder}:${process.env.PATH}`, ...env },
+  })
+  const [out, err]: [string[], string[]] = [[], []]
+  child.stdout.setEncoding('utf8').on('data', (text) => out.push(text))
+  child.stderr.setEncoding('utf8').on('data', (text) => err.push(text))
+  child.stdin.end(input)
+  return new Promise<Ended>((resolve) =>
+    child.on('close', (code) => resolve({ code, stdout: out.join(''), stderr: err.join('') }))
+  )
+}
+
+const connections = () =>
+  JSON.parse(readFileSync(join(home.env.AGENT_GRID_HOME, 'config/connections.json'), 'utf8')).connections
+
+/** Whether the grid takes a key. */
+async function isAlive(key: string): Promise<boolean> {
+  return (await fetch(`${grid.url}/api/v1/me`, { headers: { Authorization: `Bearer ${key}` } })).ok
+}
+
+test('a person signs in once for each client, each gets a key of its own, and disconnecting revokes that one', async () => {
+  const before = home.tree()
+  const claude = await run(['connect', 'claude', '--url', grid.url, '--as', '@bob', '--yes'])
+  expect(claude).toMatchObject({ code: 0, stderr: '' })
+  expect(claude.stdout).toContain('Claude Code is connected as @bob. New messages wake an idle session')
+  const codex = await run(['connect', 'codex', '--as', 'bob', '--yes'])
+  expect(codex).toMatchObject({ code: 3, stderr: '' })
+  expect(codex.stdout).toMatch(/\nNext: Start codex and approve the hooks/)
+
+  const [first, second] = connections()
+  expect([first.keyName, second.keyName]).toEqual([`claude on ${machine}`, `codex on ${machine}`])
+  expect(first.key).not.toBe(second.key)
+  expect(await Promise.all([isAlive(first.key), isAlive(second.key)])).toEqual([true, true])
+  expect(claude.stdout + codex.stdout).not.toContain(first.key)
+  const { mcpServers } = JSON.parse(home.read('.claude.json'))
+  expect(mcpServers['agent-grid'].headers.Authorization).toBe(`Bearer ${first.key}`)
+
+  const again = await run(['connect', 'claude', '--yes'])
+  expect(again).toMatchObject({ code: 0, stdout: 'Claude Code is connected as @bob. Nothing changed.\n' })
+
+  for (const client of ['claude', 'codex']) {
+    expect(await run(['disconnect', client, '--yes'])).toMatchObject({ code: 0, stderr: '' })
+  }
+  expect(home.tree()).toEqual(before)
+  expect(await Promise.all([isAlive(first.key), isAlive(second.key)])).toEqual([false, false])
+  expect(await run(['disconnect', 'codex', '--yes'])).toMatchObject({ code: 0, stdout: 'Codex is not connected.\n' })
+})
+
+test('another agent replaces the first, and the key of the first is revoked', async () => {
+  await run(['connect', 'claude', '--url', grid.url, '--as', '@bob', '--yes'])
+  const [{ key }] = connections()
+  const other = await run(['connect', 'claude', '--as', '@alice', '--wake', 'start', '--yes'])
+
+  expect(other).toMatchObject({ code: 0, stderr: '' })
+  expect(connections()).toMatchObject([{ alias: '@alice', wake: 'start' }])
+  expect(await isAlive(key)).toBe(false)
+  expect(home.read('.claude/settings.json')).not.toMatch(/@bob|asyncRewake/)
+})
+
+test('a key that is given is used without a browser, and disconnecting leaves it alive', async () => {
+  const { key } = grid.bob
+  const env = { AGENT_GRID_KEY: key }
+  const ofVariable = await run(['connect', 'gemini', '--url', grid.url, '--yes'], { env })
+  const ofFile = await run(['connect', 'cursor', '--url', grid.url, '--yes', '--key-file', '-'], { input: `${key}\n` })
+  expect([ofVariable.code, ofFile.code]).toEqual([0, 0])
+  expect(connections().map(({ alias }: { alias: string }) => alias)).toEqual(['@bob', '@bob'])
+  expect(statSync(join(home.folder, '.cursor/mcp.json')).mode & 0o777).toBe(0o600)
+
+  await run(['disconnect', 'gemini', '--yes'])
+  expect(await isAlive(key)).toBe(true)
+  const wrong = await run(['connect', 'gemini', '--url', grid.url, '--as', '@alice', '--yes'], { env })
+  expect(wrong).toMatchObject({ code: 1, stderr: 'The key is that of @bob, not of @alice.\n' })
+})
+
+test('the difference is shown, and nothing is written or left behind without a yes', async () => {
+  const dry = await run(['connect', 'claude', '--url', grid.url, '--as', '@bob', '--dry-run'])
+  expect(dry).toMatchObject({ code: 0, stderr: '' })
+  expect(dry.stdout).toContain('~/.claude.json is new\n')
+  expect(home.tree()).toEqual({})
+
+  const unsure = await run(['connect', 'claude', '--url', grid.url, '--as', '@bob'])
+  expect(unsure).toMatchObject({ code: 3, stderr: expect.stringContaining('run the command again with --yes') })
+  expect(home.tree()).toEqual({})
+  expect(existsSync(join(home.env.AGENT_GRID_HOME, 'data'))).toBe(false)
+})
+
+test('who denies, and who has a file that cannot be edited, hears so', async () => {
+  home.write('.claude/settings.json', '{ "hooks": ')
+  const refused = await run(['connect', 'claude', '--url', grid.url, '--yes', '--json'])
+  expect(refused.code).toBe(1)
+  expect(JSON.parse(refused.stdout).error).toMatchObject({
+    code: 'file_refused',
+    message: expect.stringMatching(/settings\.json is no valid JSON at line 1/),
+  })
+
+  decision = 'deny'
+  const denied = await run(['connect', 'codex', '--url', grid.url, '--as', '@bob', '--yes'])
+  expect(denied).toMatchObject({ code: 1, stderr: 'You did not allow it. Nothing was changed.\n' })
+  expect(readdirSync(home.folder)).toEqual(['.claude'])
+})
+
+test.each([
+  ['no grid at all', ['connect', 'claude'], 2, /connect needs --url/],
+  ['a word for a client', ['connect', 'emacs', '--url', 'http://127.0.0.1:1'], 2, /must be one of claude, codex/],
+  ['a grid that does not answer', ['connect', 'claude', '--url', 'http://127.0.0.1:1'], 1, /could not be reached/],
+  [
+    'no client, and nobody to ask',
+    ['connect', '--url', 'http://127.0.0.1:1'],
+    2,
+    /No client was found|Name the client/,
+  ],
+  ['a client for disconnect', ['disconnect'], 2, /disconnect needs CLIENT/],
+])('%s ends with the right code and words', async (_, words, code, message) => {
+  const ended = await run(words)
+
+  expect(ended).toMatchObject({ code, stderr: expect.stringMatching(message) })
+})
+
+test('the program is installed beside earlier versions, and its path never changes', async () => {
+  const env = { AGENT_GRID_KEY: grid.bob.key }
+  await run(['connect', 'opencode', '--url', grid.url, '--yes'], { env })
+  const installed = join(home.env.AGENT_GRID_HOME, 'data/program')
+  const [version] = readdirSync(installed).filter((name) => /^[0-9a-f]{16}$/.test(name))
+  expect(readdirSync(installed).sort()).toEqual([version, 'agent-grid.mjs', 'opencode-plugin.js'].sort())
+
+  const child = spawn(process.execPath, [join(installed, 'agent-grid.mjs'), '--version'], { env: home.env })
+  let text = ''
+  for await (const chunk of child.stdout.setEncoding('utf8')) text += chunk
+  expect(text).toMatch(/^agent-grid \d/)
+  expect(home.read('.config/opencode/plugins/agent-grid.js')).toContain('/program/opencode-plugin.js')
+  const { mcp } = JSON.parse(home.read('.config/opencode/opencode.json'))
+  const [, path] = mcp['agent-grid'].headers.Authorization.match(/\{file:(.*)\}/)
+  expect(readFileSync(path, 'utf8')).toBe(grid.bob.key)
+})

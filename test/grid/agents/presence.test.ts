@@ -1,0 +1,145 @@
+/** Who is at an agent, as agents are told. See docs/delivery.md, "Presence". */
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { sendMessage } from '../../../src/grid/messaging/send-message.ts'
+import { day, hour, minute } from '../../../src/lib/time.ts'
+import { postA2a, send10 } from '../../support/a2a.ts'
+import { rows } from '../../support/database.ts'
+import { readEvents } from '../../support/events.ts'
+import { callTool } from '../../support/mcp.ts'
+import { type LiveGrid, liveGrid } from '../../support/server.ts'
+import { waitFor } from '../../support/wait-for.ts'
+
+let grid: LiveGrid
+beforeEach(async () => {
+  grid = await liveGrid()
+})
+afterEach(() => grid.close())
+
+test('a wake stream says who is at an agent, and a session counts more than a runner', async () => {
+  expect(await told()).toEqual(['nobody yet', 'nobody yet'])
+  const runner = await listen('?runner=codex')
+  expect(await told()).toEqual(['runner', 'runner (codex)'])
+  const session = await listen('?attended=claude')
+  expect(await told()).toEqual(['attended', 'attended (claude)'])
+  const { text } = await callTool(grid, grid.alice.key, 'list_agents', {}) as { text: Listed[] }
+  expect(text.find(({ alias }) => alias === '@bob')).toMatchObject({ presence: 'attended (claude)' })
+
+  await session.close()
+  await waitFor('the end of the session', () => at()?.state === 'runner')
+  await runner.close()
+  await waitFor('the end of the runner', () => at() === undefined)
+  expect(await told()).toEqual(['seen just now', 'seen just now'])
+})
+
+test('a receipt of A2A and a repeated send tell who is at the recipient, too', async () => {
+  const stream = await listen('?attended=claude')
+  const { body } = await postA2a(grid, grid.alice.key, send10({ metadata: { to: '@bob' } }))
+  expect(body.result.message.metadata).toEqual({ recipient_presence: 'attended' })
+
+  const send = { to: '@bob', message: 'once', idempotency_key: 'k' }
+  const first = await callTool(grid, grid.alice.key, 'send_message', send)
+  expect((await callTool(grid, grid.alice.key, 'send_message', send)).text).toEqual(first.text)
+  await stream.close()
+})
+
+test('a waiting read and a stream without a name wait', async () => {
+  const stream = await listen('')
+  expect(at()).toEqual({ state: 'waiting' })
+  await stream.close()
+  await waitFor('the end of the stream', () => at() === undefined)
+
+  const read = callTool(grid, grid.bob.key, 'read_messages', { wait_seconds: 20 })
+  await waitFor('the wait', () => at()?.state === 'waiting')
+  await callTool(grid, grid.alice.key, 'send_message', { to: '@bob', message: 'hi' })
+  await read
+  expect(at()).toBeUndefined()
+})
+
+test.each([
+  ['?attended=', 'attended'],
+  ['?attended=a%20b', 'attended'],
+  [`?runner=${'x'.repeat(33)}`, 'runner'],
+  ['?runner=%3Cb%3E', 'runner'],
+  ['?attended=claude&runner=claude', 'runner'],
+])('a stream with %s is refused', async (query, field) => {
+  const response = await open(query)
+  expect(response.status).toBe(400)
+  expect(await response.json()).toMatchObject({
+    error: { code: 'invalid_input', message: expect.stringMatching(field) },
+  })
+  expect(grid.store.waiting.streams.count).toBe(0)
+})
+
+test('who was at an agent is told by when it was seen last', async () => {
+  const found = []
+  for (const ago of [minute, 2 * minute, 25 * minute, hour, 47 * hour, 2 * day, 30 * day]) {
+    await rows(grid, 'UPDATE agents SET last_seen_at = ? WHERE account_id = ? AND id = ?', [
+      grid.clock.now - ago,
+      grid.acme.id,
+      grid.bob.id,
+    ])
+    found.push((await told())[0])
+  }
+  expect(found).toEqual([
+    'seen just now',
+    'nobody since 2 min',
+    'nobody since 25 min',
+    'nobody since 1 h',
+    'nobody since 47 h',
+    'nobody since 2 days',
+    'nobody since 30 days',
+  ])
+})
+
+test('a lease is a runner until it ends, for ten minutes at most', async () => {
+  const { presence } = grid.acme.store.waiting
+  presence.leased(grid.bob.id, grid.clock.now + hour)
+  expect(await told()).toEqual(['runner', 'runner'])
+  grid.clock.now += 10 * minute
+  expect(at()).toBeUndefined()
+  presence.leased(grid.bob.id, grid.clock.now + minute)
+  expect(at()).toEqual({ state: 'runner', client: '' })
+  presence.leaseEnded(grid.bob.id)
+  expect(at()).toBeUndefined()
+})
+
+test('agents of other accounts learn nothing of who is at an agent', async () => {
+  const desk = await grid.acme.agent('desk', { visibility: 'public' })
+  const stream = await listen('?attended=claude', desk.key)
+  const listed = await callTool(grid, grid.eve.key, 'list_agents', { public: true }) as { text: Listed[] }
+  const sent = await callTool(grid, grid.eve.key, 'send_message', { to: '@desk', message: 'hi' })
+  const { body } = await postA2a(grid, grid.eve.key, send10({ metadata: { to: '@desk' } }))
+
+  expect(listed.text).toMatchObject([{ alias: '@desk' }])
+  expect(JSON.stringify([listed, sent, body])).not.toMatch(/presence|attended|claude/)
+  // Nor does another account find it by the id of the agent.
+  expect(grid.evil.store.waiting.presence.at(desk.id)).toBeUndefined()
+  await stream.close()
+})
+
+interface Listed {
+  alias: string
+  presence?: string
+}
+
+/** What a send and the list of agents tell of bob. */
+async function told(): Promise<unknown[]> {
+  const sender = { agentId: grid.alice.id, alias: 'alice' }
+  const { recipientPresence } = await sendMessage(grid.acme.store, sender, { to: '@bob', text: 'hi' })
+  const { text } = await callTool(grid, grid.alice.key, 'list_agents', {}) as { text: Listed[] }
+  return [recipientPresence, text.find(({ alias }) => alias === '@bob')?.presence]
+}
+
+function at() {
+  return grid.acme.store.waiting.presence.at(grid.bob.id)
+}
+
+function open(query: string, key = grid.bob.key): Promise<Response> {
+  return fetch(new URL(`/api/agents/wake-stream${query}`, grid.url), { headers: { Authorization: `Bearer ${key}` } })
+}
+
+async function listen(query: string, key?: string) {
+  const events = readEvents(await open(query, key))
+  await events.frame()
+  return events
+}

@@ -1,0 +1,80 @@
+/** A home folder of a test, in which clients have their files. */
+import {
+  chmodSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import process from 'node:process'
+
+/** Variables that move the folders of clients. */
+const variables = ['CLAUDE_CONFIG_DIR', 'CODEX_HOME', 'COPILOT_HOME', 'GEMINI_CLI_HOME', 'XDG_CONFIG_HOME']
+  .concat('XDG_DATA_HOME', 'XDG_STATE_HOME', 'AGENT_GRID_URL', 'AGENT_GRID_KEY', 'AGENT_GRID_ALIAS')
+
+/** A file: its text, bytes, permissions, or where a link leads. */
+export type HomeFile = string | Uint8Array | { text: string; mode: number } | { link: string }
+
+export interface Home {
+  folder: string
+  /** The environment of a program with this home. */
+  env: Record<string, string>
+  write(path: string, file: HomeFile): void
+  read(path: string): string
+  /** Every file and folder below, with permissions and contents. */
+  tree(): Record<string, string>
+  remove(): void
+}
+
+/** A new home, which is that of this process until it is removed. */
+export function testHome(): Home {
+  const folder = realpathSync(mkdtempSync(join(tmpdir(), 'agent-grid-home-')))
+  const home = join(folder, 'home')
+  mkdirSync(home)
+  const before = { ...process.env }
+  for (const name of variables) delete process.env[name]
+  const own = { HOME: home, USERPROFILE: home, AGENT_GRID_HOME: join(folder, 'agent-grid') }
+  Object.assign(process.env, own)
+  const { PATH = '' } = process.env
+  return {
+    folder: home,
+    env: { PATH, ...own },
+    write(path, file) {
+      const target = join(home, path)
+      mkdirSync(dirname(target), { recursive: true })
+      if (typeof file === 'object' && 'link' in file) return symlinkSync(file.link, target)
+      const { text, mode } = typeof file === 'object' && 'text' in file ? file : { text: file, mode: 0o644 }
+      writeFileSync(target, text)
+      chmodSync(target, mode)
+    },
+    read: (path) => readFileSync(join(home, path), 'utf8'),
+    tree: () => Object.fromEntries(treeOf(home, '')),
+    remove() {
+      for (const name of [...variables, ...Object.keys(own)]) {
+        if (before[name] === undefined) delete process.env[name]
+        else process.env[name] = before[name]
+      }
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+function treeOf(root: string, path: string): [string, string][] {
+  return readdirSync(join(root, path)).sort().flatMap((name): [string, string][] => {
+    const own = join(path, name)
+    const full = join(root, own)
+    const { mode } = lstatSync(full)
+    if (lstatSync(full).isSymbolicLink()) return [[own, `link to ${readlinkSync(full)}`]]
+    const permissions = (mode & 0o777).toString(8)
+    if (lstatSync(full).isDirectory()) return [[own, `folder ${permissions}`], ...treeOf(root, own)]
+    return [[own, `${permissions} ${readFileSync(full).toString('latin1')}`]]
+  })
+}
