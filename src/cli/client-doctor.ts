@@ -3,7 +3,7 @@ import { ConnectionsFileError } from '../clients/connections.ts'
 import type { ClientReport } from '../clients/doctor/examine.ts'
 import { clientChecks } from '../clients/doctor/finding.ts'
 import { version } from '../lib/version.ts'
-import { personNeeded } from './agent-access.ts'
+import { personNeeded } from './grid-access.ts'
 import { attentionExitCode, type ProcessCommand } from './command.ts'
 
 /** The option that makes the doctor look at the clients of this machine, and not at a grid. */
@@ -38,7 +38,7 @@ async function examine(): Promise<ClientReport[]> {
   try {
     return await examineClients(Date.now)
   } catch (error) {
-    if (error instanceof ConnectionsFileError) throw personNeeded('connections_damaged', error.message)
+    if (error instanceof ConnectionsFileError) throw personNeeded('invalid_connections', error.message)
     throw error
   }
 }
