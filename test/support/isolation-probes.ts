@@ -368,6 +368,7 @@ export const verbsWithoutProbe: Record<string, string> = {
   findRepeat: 'looks up a key of the sender, inside sendMessage',
   readMessages: 'reads only the inbox of the caller (test/isolation-verbs.test.ts)',
   claimMessages: 'the same',
+  leaseChanged: 'looks at leases of the caller',
   peekInbox: 'the same (test/rest/inbox.test.ts)',
   summarizeInbox: 'the same',
   parkedMessages: 'lists only messages of the account (test/isolation-statements.test.ts)',
