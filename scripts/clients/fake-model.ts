@@ -2,6 +2,7 @@
  * A fake model with Anthropic's Messages API and OpenAI's Responses API. It makes the planned tool calls one after the
  * other, keeps what it is shown of each answer, and then says that it is done, or what it is told to say.
  */
+import { randomUUID } from 'node:crypto'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
@@ -123,7 +124,8 @@ function blockOf(call: NextCall | undefined, said: string) {
 
 function anthropicMessage(content: unknown[], call?: NextCall) {
   return {
-    id: 'msg_1',
+    // Clients put messages of the same id together.
+    id: `msg_${randomUUID()}`,
     type: 'message',
     role: 'assistant',
     model: 'model',
