@@ -18,9 +18,10 @@ export interface FakeModel {
   close(): Promise<void>
 }
 
-type Text = string | { text?: string }[]
+export type Text = string | { text?: string }[]
 
-interface ModelRequest {
+/** A request in one of the two APIs. */
+export interface ModelRequest {
   stream?: boolean
   tools?: OfferedTool[]
   /** Anthropic. */
@@ -30,12 +31,13 @@ interface ModelRequest {
 }
 
 /** OpenAI's tools of an MCP server may be in a namespace. */
-interface OfferedTool {
+export interface OfferedTool {
   name?: string
   tools?: OfferedTool[]
 }
 
-interface NextCall {
+/** A tool call that a model makes now, with the name that the client gave the tool. */
+export interface NextCall {
   id: string
   name: string
   namespace?: string
@@ -111,11 +113,12 @@ function anthropicMessage(content: unknown[], call?: NextCall) {
   }
 }
 
-function anthropicEvents(call: NextCall | undefined): string {
+/** An answer in Anthropic's API, as an event stream: the call, or without one `text`. */
+export function anthropicEvents(call: NextCall | undefined, text = 'Done.'): string {
   const block = call ? { ...blockOf(call), input: {} } : { type: 'text', text: '' }
   const delta = call
     ? { type: 'input_json_delta', partial_json: JSON.stringify(call.arguments) }
-    : { type: 'text_delta', text: 'Done.' }
+    : { type: 'text_delta', text }
   return eventStream([
     { type: 'message_start', message: anthropicMessage([]) },
     { type: 'content_block_start', index: 0, content_block: block },
@@ -130,7 +133,8 @@ function anthropicEvents(call: NextCall | undefined): string {
   ])
 }
 
-function openAiEvents(call: NextCall | undefined): string {
+/** The same in OpenAI's API. */
+export function openAiEvents(call: NextCall | undefined, text = 'Done.'): string {
   const usage = { input_tokens: 1, input_tokens_details: null, output_tokens: 1, output_tokens_details: null }
   const item = call
     ? {
@@ -141,7 +145,7 @@ function openAiEvents(call: NextCall | undefined): string {
       ...(call.namespace !== undefined && { namespace: call.namespace }),
       arguments: JSON.stringify(call.arguments),
     }
-    : { type: 'message', id: 'item_done', role: 'assistant', content: [{ type: 'output_text', text: 'Done.' }] }
+    : { type: 'message', id: 'item_done', role: 'assistant', content: [{ type: 'output_text', text }] }
   return eventStream([
     { type: 'response.created', response: { id: 'resp_1' } },
     { type: 'response.output_item.done', output_index: 0, item },

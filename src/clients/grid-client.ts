@@ -20,6 +20,7 @@ export interface MessageSummary {
   message_id: string
   /** The alias of the sender. */
   user: string
+  /** `direct`, or the name of a channel. */
   channel?: string
   type?: string
   conversation_id?: string
@@ -144,7 +145,7 @@ export class GridClient {
     this.#timeoutMs = timeoutMs
   }
 
-  /** What waits, without the contents. `limit` is 20 by default. */
+  /** What waits, without the contents. `limit` is 1 to 50, by default 20. */
   peek(options?: { limit?: number; summary?: true }): Promise<Peek>
   /** What waits, as `read_messages` shows it. */
   peek(options: { limit?: number; summary: false }): Promise<Peek<InboxMessage>>

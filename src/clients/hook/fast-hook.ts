@@ -6,11 +6,12 @@ import type { ProcessMark } from '../state/process-mark.ts'
 import { claimUntold } from '../state/told.ts'
 import { contextAnswer, goOnAnswer, type HookAnswer, silence } from './answer.ts'
 import type { HookInput, HookWords } from './call.ts'
+import { startCodexWaiter } from './codex.ts'
 import type { HookConnection } from './connection.ts'
 import { takeNotice } from './notice.ts'
 import { mayPeek } from './throttle.ts'
 import { refusalWords } from './waiter.ts'
-import { readingWords, unreadWords } from './words.ts'
+import { unreadWords, wakeWords } from './words.ts'
 
 /** A hook that was called. */
 export interface HookCall {
@@ -38,7 +39,7 @@ export async function fastHook(call: HookCall): Promise<HookAnswer> {
   const { messages } = await call.grid.peek()
   const untold = await untoldOf(call, messages)
   if (untold.length === 0) return silence
-  const text = `You are ${connection.alias} on the agent-grid. ${unreadWords(untold)}. ${readingWords(client)}`
+  const text = wakeWords(client, connection.alias, untold)
   return event === 'stop' ? goOnAnswer(client, text) : contextAnswer(client, event, input, text)
 }
 
@@ -51,6 +52,9 @@ async function startAnswer(call: HookCall): Promise<HookAnswer> {
   } finally {
     // The waiter of the session begins when it is kept.
     await keepSession(call, { busy: false })
+    if (client === 'codex' && call.client && call.connection.wake === 'auto') {
+      startCodexWaiter(call.hook, input, call.client)
+    }
   }
 }
 

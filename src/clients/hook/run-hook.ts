@@ -6,8 +6,11 @@ import process from 'node:process'
 import { GridClient } from '../grid-client.ts'
 import { logLine } from '../log.ts'
 import { type HookAnswer, silence } from './answer.ts'
-import { type HookWords, parseHookInput, parseHookWords, readStandardInput } from './call.ts'
+import { type HookInput, type HookWords, parseHookInput, parseHookWords, readStandardInput } from './call.ts'
+import type { GridAgent } from '../state/paths.ts'
+import type { ProcessMark } from '../state/process-mark.ts'
 import { clientProcess } from './client-process.ts'
+import { codexTerminal, codexWaiterSession, isOneShot } from './codex.ts'
 import { hookConnection } from './connection.ts'
 
 /** Clients wait for most hooks. Counted from the start of the process. */
@@ -38,15 +41,18 @@ function isSilenced({ client }: HookWords): boolean {
 }
 
 async function answerOf(hook: HookWords): Promise<HookAnswer> {
-  const input = parseHookInput(await readStandardInput(stdinMs))
+  const waiter = hook.client === 'codex' && hook.event === 'wait' ? codexWaiterSession() : undefined
+  const input = waiter
+    ? { ...parseHookInput(''), session: waiter.session, cwd: waiter.cwd }
+    : parseHookInput(await readStandardInput(stdinMs))
+  if (hook.client === 'codex' && isOneShot(input)) return silence
   const connection = hookConnection(hook, input)
   if (!connection || connection.wake === 'off') return silence
-  const client = clientProcess(process.env)
+  const client = waiter?.process ?? findClient(hook, connection, input)
   if (hook.event === 'wait') {
-    if (!client || connection.wake !== 'auto') return silence
-    const grid = new GridClient(connection)
+    if (!client || connection.wake !== 'auto' || (hook.client === 'codex' && !waiter)) return silence
     const { waitHook } = await import('./wait-hook.ts')
-    return await waitHook({ hook, connection, input, client, grid })
+    return await waitHook({ hook, connection, input, client, grid: new GridClient(connection) })
   }
   const { fastHook } = await import('./fast-hook.ts')
   const grid = new GridClient({ ...connection, timeoutMs: callMs })
@@ -56,6 +62,10 @@ async function answerOf(hook: HookWords): Promise<HookAnswer> {
     logLine(connection, `${hook.client} ${hook.event}: ${error instanceof Error ? error.message : error}`)
     return silence
   }
+}
+
+function findClient({ client }: HookWords, agent: GridAgent, input: HookInput): ProcessMark | undefined {
+  return client === 'codex' ? codexTerminal(agent, input) : clientProcess(process.env)
 }
 
 /** Fails if `promise` takes longer. */

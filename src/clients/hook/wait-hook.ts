@@ -1,16 +1,19 @@
 /**
  * `wait`: a process beside a session that wakes it when messages come. Claude Code runs it in the background
- * (`asyncRewake`), and exit code 2 wakes the session with the text on standard error.
+ * (`asyncRewake`), and exit code 2 wakes the session with the text on standard error. For Codex the start of a session
+ * starts it, and it queues the text.
  */
 import process from 'node:process'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type HookAnswer, silence } from './answer.ts'
-import type { HookCall } from './fast-hook.ts'
-import { findSession, saveSession } from '../state/sessions.ts'
+import type { MessageSummary } from '../grid-client.ts'
 import type { ProcessMark } from '../state/process-mark.ts'
+import { findSession, saveSession } from '../state/sessions.ts'
+import { type HookAnswer, silence } from './answer.ts'
+import { isCodexIdle, queueForCodex } from './codex.ts'
+import type { HookCall } from './fast-hook.ts'
 import { wakeBudget } from './throttle.ts'
 import { claimWaiter, newMessages, type WaiterOptions } from './waiter.ts'
-import { readingWords, unreadWords } from './words.ts'
+import { wakeWords } from './words.ts'
 
 /** A session is told at its start, by a hook that runs beside this one, what is unread. It takes no longer. */
 const startMs = 2_000
@@ -18,21 +21,20 @@ const startMs = 2_000
 /** A hook whose client process is known. */
 export type WaitCall = HookCall & { client: ProcessMark }
 
-/** Wait for messages that Claude Code has to be told of. Silent if its session ends, or has another waiter. */
+/** Wait for messages that a session has to be told of. Silent if its client ends, or has another waiter. */
 export async function waitHook(call: WaitCall): Promise<HookAnswer> {
-  const { connection, hook, input } = call
+  const { connection, hook: { client }, input } = call
   const ending = new AbortController()
   for (const name of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.once(name, () => ending.abort())
   const options = await waiterOptions(call, ending.signal)
   const lock = claimWaiter(options)
   if (!lock) return silence
   try {
-    if (input.eventName === 'SessionStart') await startIsTold(call)
+    if (client === 'claude' && input.eventName === 'SessionStart') await startIsTold(call)
+    const text = (messages: readonly MessageSummary[]) => wakeWords(client, connection.alias, messages)
     for await (const messages of newMessages(options)) {
-      const text = `You are ${connection.alias} on the agent-grid. ${unreadWords(messages)}. ${
-        readingWords(hook.client)
-      }`
-      return { stderr: text, exitCode: 2 }
+      if (client === 'claude') return { stderr: text(messages), exitCode: 2 }
+      await queueForCodex(connection, call.client, messages, text(messages))
     }
     return silence
   } finally {
@@ -44,10 +46,12 @@ async function waiterOptions(
   { connection, hook, client, grid }: WaitCall,
   signal: AbortSignal,
 ): Promise<WaiterOptions> {
-  const { since } = await saveSession(connection, { ...client, client: hook.client, wakes: true })
+  const session = { ...client, client: hook.client }
+  const { since } = await saveSession(connection, { ...session, wakes: true })
   return {
     ...{ agent: connection, grid, client: hook.client, process: client, since, signal },
-    session: () => findSession(connection, { ...client, client: hook.client })?.id ?? '',
+    session: () => findSession(connection, session)?.id ?? '',
+    ...(hook.client === 'codex' && { isReady: () => isCodexIdle(connection, client) }),
     budget: wakeBudget(process.env),
   }
 }

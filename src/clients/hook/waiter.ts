@@ -113,7 +113,7 @@ async function* listen(options: WaiterOptions): AsyncGenerator<MessageSummary[],
 async function look(options: WaiterOptions, signals: Signals): Promise<MessageSummary[]> {
   const { agent, grid } = options
   try {
-    const { messages } = await grid.peek({ limit: 100 })
+    const { messages } = await grid.peek({ limit: 50 })
     const session = options.session()
     const ids = messages.map(({ message_id }) => message_id)
     const untold = await claimUntold(agent, ids, { session, againAfterMs })

@@ -51,16 +51,18 @@ function startOf(pid: number): string | undefined {
 }
 
 /**
- * What Linux says of a process: its parent, and its start in ticks since the machine started.
+ * What Linux says of a process: its parent, whether it has a terminal, and its start in ticks since the machine started.
  *
  * @see https://man7.org/linux/man-pages/man5/proc_pid_stat.5.html
  */
-export function linuxStat(pid: number): { state: string; parent: number; start: string } | undefined {
+export function linuxStat(
+  pid: number,
+): { state: string; parent: number; hasTerminal: boolean; start: string } | undefined {
   try {
     // The name of the program is in parentheses, and may contain some.
     const text = readFileSync(`/proc/${pid}/stat`, 'utf8')
     const fields = text.slice(text.lastIndexOf(')') + 2).split(' ')
-    return { state: fields[0], parent: Number(fields[1]), start: fields[19] }
+    return { state: fields[0], parent: Number(fields[1]), hasTerminal: fields[4] !== '0', start: fields[19] }
   } catch {
     return undefined
   }

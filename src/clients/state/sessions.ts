@@ -18,6 +18,8 @@ export interface Session extends ProcessMark {
   wakes: boolean
   /** Its model is at work, as far as the hooks tell. */
   busy: boolean
+  /** When a hook kept it last, in ms since 1970. */
+  at: number
 }
 
 /** The hooks of one event run at the same time, and wait so long for each other. */
@@ -33,7 +35,9 @@ export async function saveSession(
 ): Promise<Session> {
   const path = fileOf(agent, news)
   const save = () => {
-    const session = { ...findSession(agent, news) ?? { id: '', since: Date.now(), wakes: false, busy: false }, ...news }
+    const now = Date.now()
+    const before = findSession(agent, news) ?? { id: '', since: now, wakes: false, busy: false }
+    const session = { ...before, at: now, ...news }
     writeJson(path, session)
     return session
   }

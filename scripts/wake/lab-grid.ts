@@ -1,0 +1,81 @@
+/** A grid in a process of its own, with one account. */
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import process from 'node:process'
+import { fileURLToPath } from 'node:url'
+import { freePort } from '../../src/lib/free-port.ts'
+import { callTool } from '../../test/e2e/client.ts'
+import { waitFor } from '../../test/support/wait-for.ts'
+
+export interface LabAgent {
+  alias: string
+  key: string
+}
+
+export interface LabGrid {
+  url: string
+  createAgent(alias: string): LabAgent
+  /** Give an agent another key, which revokes its present one. */
+  newKey(alias: string): string
+  /** Send a message. Resolves when it was accepted, to the time at which it was sent. */
+  send(from: LabAgent, to: LabAgent, message: string): Promise<number>
+  /** Stop the process, if it runs, and start another one on the same database. */
+  restart(): Promise<void>
+  close(): Promise<void>
+}
+
+const root = fileURLToPath(new URL('../..', import.meta.url))
+
+/** Start a grid, whose database is in `folder`. */
+export async function startLabGrid(folder: string): Promise<LabGrid> {
+  const port = await freePort()
+  const url = `http://127.0.0.1:${port}`
+  const env = {
+    ...{ PATH: process.env.PATH!, HOME: folder, PORT: String(port), DATABASE_URL: `file:${join(folder, 'grid.db')}` },
+    ...{ BASE_URL: url, HOST: '127.0.0.1', LOG_LEVEL: 'error', BALLAST_MB: '0' },
+    ...{ CALLS_PER_SECOND: '1000', CALL_BURST: '10000' },
+  }
+  const start = async () => {
+    const child = spawn(process.execPath, [join(root, 'scripts/node.js'), 'src/main.ts', 'serve'], {
+      ...{ cwd: root, env, stdio: 'ignore' as const },
+    })
+    await waitFor('the grid', async () => (await fetch(`${url}/readyz`).catch(() => undefined))?.ok)
+    return child
+  }
+  let child = await start()
+  const stop = async () => {
+    if (child.exitCode !== null) return
+    child.kill('SIGTERM')
+    await once(child, 'exit')
+  }
+  const command = (...words: string[]) => {
+    const { stdout, stderr } = spawnSync(
+      process.execPath,
+      [join(root, 'scripts/node.js'), 'src/main.ts', ...words, '--json'],
+      { cwd: root, env, encoding: 'utf8' },
+    )
+    const answer = JSON.parse(stdout || '{}')
+    if (stdout === '' || answer.error) throw new Error(`${words[0]} failed: ${stdout}${stderr}`)
+    return answer
+  }
+  const account = command('create-account', '--name', 'Lab', '--owner-email', 'lab@example.com').account_id
+  return {
+    url,
+    createAgent: (alias) => ({
+      alias: `@${alias}`,
+      key: command('create-agent', '--account', account, '--alias', alias).api_key,
+    }),
+    newKey: (alias) => command('new-key', '--account', account, '--agent', alias).api_key,
+    async send(from, to, message) {
+      const at = Date.now()
+      await callTool(url, from.key, 'send_message', { to: to.alias, message })
+      return at
+    },
+    async restart() {
+      await stop()
+      child = await start()
+    },
+    close: stop,
+  }
+}

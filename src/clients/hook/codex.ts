@@ -1,0 +1,154 @@
+/**
+ * Codex in a terminal. Its hooks run as children of a daemon that several terminals share and that outlives them, so the
+ * process of a terminal has to be found. See docs/clients.md, "Codex".
+ */
+import { spawn } from 'node:child_process'
+import { closeSync, openSync, readdirSync, readlinkSync, readSync } from 'node:fs'
+import { basename } from 'node:path'
+import process from 'node:process'
+import type { MessageSummary } from '../grid-client.ts'
+import { isBinary } from '../../lib/version.ts'
+import { logLine } from '../log.ts'
+import type { GridAgent } from '../state/paths.ts'
+import { linuxStat, markOf, type ProcessMark } from '../state/process-mark.ts'
+import { findSession, liveSessions } from '../state/sessions.ts'
+import type { HookInput, HookWords } from './call.ts'
+import { commandLineOf } from './client-process.ts'
+
+const programName = /^codex(?:-[\w-]+)?(?:\.exe)?$/
+/** The commands of Codex that show no session, or not to a person. */
+const otherCommands =
+  /^(?:exec|e|review|login|logout|mcp|mcp-server|app-server|queue|apply|a|cloud|completion|debug|sandbox|features|plugin|update|doctor)$/
+
+/** What a detached waiter is told in this variable of its environment. */
+const waiterVariable = 'AGENT_GRID_CODEX_SESSION'
+
+interface WaiterSession {
+  process: ProcessMark
+  session: string
+  cwd?: string
+}
+
+/**
+ * The terminal that shows the session of a hook; undefined if none does, as for `codex exec`, whose queued messages would
+ * be lost.
+ */
+export function codexTerminal(agent: GridAgent, { transcript, session, cwd }: HookInput): ProcessMark | undefined {
+  if (originatorOf(transcript) !== 'codex-tui') return undefined
+  const terminals = process.platform === 'linux' ? linuxTerminals(cwd) : []
+  const claimed = liveSessions(agent).filter(({ client }) => client === 'codex')
+  const own = claimed.find(({ id }) => id === session)
+  if (own) return markOf(own.pid)
+  const free = terminals.filter(({ pid }) => !claimed.some((other) => other.pid === pid))
+  // A terminal shows another session after /new.
+  return free.at(-1) ?? (terminals.length === 1 ? terminals[0] : undefined)
+}
+
+/** Whether `codex exec` made the session, which ends by itself and has nobody beside it. */
+export function isOneShot({ transcript }: HookInput): boolean {
+  return originatorOf(transcript) === 'codex_exec'
+}
+
+/** Which program of Codex made a session, as its first line says: such as `codex-tui`. */
+function originatorOf(transcript: string | undefined): string | undefined {
+  if (transcript === undefined) return undefined
+  try {
+    const file = openSync(transcript, 'r')
+    try {
+      const bytes = new Uint8Array(4_096)
+      const text = new TextDecoder().decode(bytes.subarray(0, readSync(file, bytes)))
+      return text.match(/"originator":"([\w-]+)"/)?.[1]
+    } finally {
+      closeSync(file)
+    }
+  } catch {
+    return undefined
+  }
+}
+
+/** The processes of Codex with a terminal that run in a folder, the newest last. */
+function linuxTerminals(cwd: string | undefined): ProcessMark[] {
+  const marks = readdirSync('/proc').filter((name) => /^\d+$/.test(name)).flatMap((name) => {
+    const pid = Number(name)
+    const [program = '', ...words] = commandLineOf(pid)
+    if (!programName.test(basename(program)) || words.some((word) => otherCommands.test(word))) return []
+    const stat = linuxStat(pid)
+    return stat?.hasTerminal && folderOf(pid) === cwd ? [{ pid, start: stat.start }] : []
+  })
+  return marks.sort((a, b) => Number(a.start) - Number(b.start))
+}
+
+function folderOf(pid: number): string | undefined {
+  try {
+    return readlinkSync(`/proc/${pid}/cwd`)
+  } catch {
+    return undefined
+  }
+}
+
+/** Start a process that waits beside the terminal, and ends with it. */
+export function startCodexWaiter({ as, url }: HookWords, { session, cwd }: HookInput, terminal: ProcessMark): void {
+  const [program, ...first] = isBinary ? [process.execPath] : [process.execPath, process.argv[1]]
+  const options = [...(as === undefined ? [] : ['--as', as]), ...(url === undefined ? [] : ['--url', url])]
+  const told: WaiterSession = { process: terminal, session, cwd }
+  const child = spawn(program, [...first, 'hook', 'codex', 'wait', ...options], {
+    detached: true,
+    stdio: 'ignore',
+    env: { ...process.env, [waiterVariable]: JSON.stringify(told) },
+  })
+  child.on('error', () => {})
+  child.unref()
+}
+
+/** The session that this process waits for; undefined if it is no waiter. */
+export function codexWaiterSession(): WaiterSession | undefined {
+  const text = process.env[waiterVariable]
+  return text === undefined ? undefined : JSON.parse(text)
+}
+
+/** While its model works, a queued message would wait for a turn of its own: the hooks tell it before. */
+const busyMs = 10 * 60_000
+
+/** Whether the session of a terminal can be told. */
+export function isCodexIdle(agent: GridAgent, terminal: ProcessMark): boolean {
+  const session = findSession(agent, { ...terminal, client: 'codex' })
+  // A turn that was interrupted has no end.
+  return !session?.busy || Date.now() - session.at > busyMs
+}
+
+/** Queue a text for the session that a terminal shows. Tries twice. */
+export async function queueForCodex(
+  agent: GridAgent,
+  terminal: ProcessMark,
+  messages: readonly MessageSummary[],
+  text: string,
+): Promise<void> {
+  const program = programOf(terminal)
+  for (const isLast of [false, true]) {
+    const thread = findSession(agent, { ...terminal, client: 'codex' })?.id
+    if (!thread) return
+    const { code, output } = await run(program, ['queue', '--thread', thread, '--message', text])
+    if (code === 0) return
+    logLine(agent, `codex queue ended with ${code} for ${messages.length} messages: ${output.slice(0, 500)}`)
+    if (!isLast) await new Promise((resolve) => setTimeout(resolve, 5_000))
+  }
+}
+
+/** The same Codex that the terminal runs. */
+function programOf({ pid }: ProcessMark): string {
+  try {
+    return readlinkSync(`/proc/${pid}/exe`)
+  } catch {
+    return 'codex'
+  }
+}
+
+function run(program: string, words: string[]): Promise<{ code: number | null; output: string }> {
+  return new Promise((resolve) => {
+    const child = spawn(program, words, { stdio: ['ignore', 'pipe', 'pipe'], timeout: 10_000 })
+    let output = ''
+    for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (text) => output += text)
+    child.on('error', (error) => resolve({ code: null, output: error.message }))
+    child.on('close', (code) => resolve({ code, output }))
+  })
+}
