@@ -15,6 +15,8 @@ export interface SessionOptions {
   program: string
   /** The built client program of the grid. */
   hookProgram: string
+  /** The built plugin for opencode. */
+  openCodePlugin: string
   /** The address of the grid. */
   grid: string
   agent: LabAgent

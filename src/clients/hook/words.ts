@@ -1,7 +1,6 @@
 /** What hooks say to models: counts and aliases, and never a word of a message. */
 import type { MessageSummary } from '../grid-client.ts'
 import { serverName } from '../primer.ts'
-import type { HookClient } from './call.ts'
 
 /** As many senders are named. */
 const namedSenders = 5
@@ -17,7 +16,7 @@ export function unreadWords(messages: readonly MessageSummary[], more = false): 
 }
 
 /** What a session is told when messages come. */
-export function wakeWords(client: HookClient, alias: string, messages: readonly MessageSummary[]): string {
+export function wakeWords(client: string, alias: string, messages: readonly MessageSummary[]): string {
   // Claude Code loads the tools of MCP servers by their full names.
   const tool = client === 'claude'
     ? `mcp__${serverName}__read_messages`

@@ -1,0 +1,212 @@
+/**
+ * The plugin for opencode. It waits inside of opencode, and prompts the session that its user used last when messages
+ * come. opencode calls every function that is exported here. See docs/clients.md, "opencode".
+ *
+ * @see https://opencode.ai/docs/plugins
+ */
+import process from 'node:process'
+import { findConnection } from './connections.ts'
+import { GridClient } from './grid-client.ts'
+import { logLine } from './log.ts'
+import { sessionLines } from './primer.ts'
+import { wakeBudget } from './hook/throttle.ts'
+import { claimWaiter, newMessages } from './hook/waiter.ts'
+import { wakeWords } from './hook/words.ts'
+import type { GridAgent } from './state/paths.ts'
+import { ownMark } from './state/process-mark.ts'
+import { endSession, saveSession } from './state/sessions.ts'
+import { claimUntold } from './state/told.ts'
+
+const client = 'opencode'
+/** A prompt that was taken makes its session busy so soon. Some were dropped or not shown. */
+const takenMs = 5_000
+/** A prompt of the user does not wait longer for what it is told. */
+const callMs = 1_000
+
+/** What opencode gives a plugin, as far as it is used here. */
+interface PluginInput {
+  directory: string
+  client: {
+    session: {
+      promptAsync(
+        request: { path: { id: string }; body: { parts: { type: 'text'; text: string }[] } },
+      ): Promise<unknown>
+    }
+  }
+}
+
+interface PluginEvent {
+  type: string
+  properties?: {
+    sessionID?: string
+    status?: { type?: string }
+    info?: { id?: string; parentID?: string; role?: string; sessionID?: string }
+  }
+}
+
+interface Part {
+  id: string
+  sessionID: string
+  messageID: string
+  type: string
+  text?: string
+  synthetic?: boolean
+}
+
+interface Hooks {
+  event?(input: { event: PluginEvent }): Promise<void>
+  'chat.message'?(input: { sessionID: string }, output: { message: { id: string }; parts: Part[] }): Promise<void>
+  dispose?(): Promise<void>
+}
+
+/** What opencode runs when it starts. Without a connection, or where nobody attends it, it does nothing. */
+export async function AgentGrid({ directory, client: openCode }: PluginInput): Promise<Hooks> {
+  const access = isAttended() ? connectionOf(directory) : undefined
+  const { alias, connection } = access ?? {}
+  if (!access || alias === undefined || connection?.wake === 'off') return {}
+  const agent = { url: access.url, alias }
+  const grid = new GridClient({ ...access, timeoutMs: callMs })
+  const sessions = new Sessions()
+  const ending = new AbortController()
+  if ((connection?.wake ?? 'auto') === 'auto') {
+    void wake(agent, new GridClient(access), sessions, openCode, ending.signal)
+  }
+  return {
+    event({ event }) {
+      sessions.note(event)
+      return Promise.resolve()
+    },
+    async 'chat.message'({ sessionID }, { message, parts }) {
+      const isFirst = sessions.use(sessionID)
+      await saveSession(agent, { ...ownMark(), client, id: sessionID })
+      const text = await context(agent, grid, sessionID, isFirst)
+      if (text === '') return
+      const id = `prt_${Date.now().toString(16).padStart(12, '0')}${
+        Math.random().toString(36).slice(2, 16).padEnd(14, '0')
+      }`
+      parts.push({ id, sessionID, messageID: message.id, type: 'text', text, synthetic: true })
+    },
+    dispose() {
+      ending.abort()
+      endSession(agent, { client, pid: process.pid })
+      return Promise.resolve()
+    },
+  }
+}
+
+/** Not in a child of `agent-grid run`, in `opencode run`, or in a server without a screen. */
+function isAttended(): boolean {
+  return process.env.AGENT_GRID_RUN !== '1' && !process.argv.some((word) => /^(?:run|serve|web|acp|github)$/.test(word))
+}
+
+function connectionOf(cwd: string): ReturnType<typeof findConnection> {
+  try {
+    return findConnection({ client, cwd })
+  } catch {
+    return undefined
+  }
+}
+
+/** What a prompt is told: at the first one of a session who it is, and always what is unread and was not told. */
+async function context(agent: GridAgent, grid: GridClient, session: string, isFirst: boolean): Promise<string> {
+  try {
+    const { unread, messages } = await grid.peek()
+    const ids = messages.map(({ message_id }) => message_id)
+    const untold = await claimUntold(agent, ids, { session, isStart: isFirst })
+    const news = messages.filter(({ message_id }) => untold.includes(message_id))
+    return [
+      ...(isFirst ? [sessionLines(agent.alias, unread)] : []),
+      ...(news.length > 0 ? [wakeWords(client, agent.alias, news)] : []),
+    ].join('\n')
+  } catch (error) {
+    logLine(agent, `${client}: ${error instanceof Error ? error.message : error}`)
+    return ''
+  }
+}
+
+/** Prompt the session in use when messages come, until `signal` aborts. */
+async function wake(
+  agent: GridAgent,
+  grid: GridClient,
+  sessions: Sessions,
+  openCode: PluginInput['client'],
+  signal: AbortSignal,
+): Promise<void> {
+  const mark = ownMark()
+  const { since } = await saveSession(agent, { ...mark, client, wakes: true })
+  const budget = wakeBudget(process.env)
+  const options = { agent, grid, client, process: mark, since, budget, signal }
+  const waiter = { ...options, session: () => sessions.current ?? '', isReady: () => sessions.isReady() }
+  const lock = claimWaiter(waiter)
+  if (!lock) return
+  try {
+    for await (const messages of newMessages(waiter)) {
+      for (let attempt = 1; attempt <= 2; attempt++) {
+        const id = sessions.current!
+        const text = wakeWords(client, agent.alias, messages)
+        const taken = sessions.becomesBusy(id, takenMs)
+        await openCode.session.promptAsync({ path: { id }, body: { parts: [{ type: 'text', text }] } })
+          .catch((error) => logLine(agent, `${client}: ${error}`))
+        if (await taken) break
+        const { messages: unread } = await grid.peek({ limit: 50 }).catch(() => ({ messages }))
+        if (!messages.some((message) => unread.some(({ message_id }) => message_id === message.message_id))) break
+        logLine(agent, `${client}: prompt ${attempt} was not taken`)
+      }
+    }
+  } finally {
+    lock.release()
+  }
+}
+
+/** The sessions of this opencode. */
+class Sessions {
+  /** The session that the user used last. */
+  current: string | undefined
+  readonly #busy = new Set<string>()
+  readonly #known = new Set<string>()
+  /** Sessions of subagents: nobody types there. */
+  readonly #children = new Set<string>()
+  #waiting: { id: string; done(): void }[] = []
+
+  /** A prompt is sent to a session. Returns whether it is the first one that is known. */
+  use(id: string): boolean {
+    if (!this.#children.has(id)) this.current = id
+    const isFirst = !this.#known.has(id)
+    this.#known.add(id)
+    return isFirst
+  }
+
+  note({ type, properties = {} }: PluginEvent): void {
+    const { info, sessionID: id, status } = properties
+    if (type === 'session.created' && info?.id && info.parentID) this.#children.add(info.id)
+    if (type === 'session.deleted' && info?.id === this.current) this.current = undefined
+    if (id === undefined) return
+    if (type === 'session.idle' || status?.type === 'idle') this.#busy.delete(id)
+    else if (status?.type !== undefined) this.#setBusy(id)
+  }
+
+  /** Whether there is a session that can be prompted now. */
+  isReady(): boolean {
+    return this.current !== undefined && !this.#busy.has(this.current)
+  }
+
+  /** Resolves to true when a session becomes busy, to false after so many ms. */
+  becomesBusy(id: string, ms: number): Promise<boolean> {
+    return new Promise((resolve) => {
+      const timer = setTimeout(() => resolve(false), ms)
+      this.#waiting.push({
+        id,
+        done() {
+          clearTimeout(timer)
+          resolve(true)
+        },
+      })
+    })
+  }
+
+  #setBusy(id: string): void {
+    this.#busy.add(id)
+    for (const waiting of this.#waiting) if (waiting.id === id) waiting.done()
+    this.#waiting = this.#waiting.filter((waiting) => waiting.id !== id)
+  }
+}

@@ -1,0 +1,161 @@
+/**
+ * Processes that play a coding client: each runs our hooks as its children, as Claude Code does, and can be killed. The
+ * hooks are those of the built client program.
+ */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import process from 'node:process'
+import { fileURLToPath } from 'node:url'
+import { build } from '../../scripts/build.js'
+import { waitFor } from './wait-for.ts'
+
+/** What a hook did. */
+export interface HookResult {
+  code: number | null
+  signal: string | null
+  stdout: string
+  stderr: string
+}
+
+/** A hook that runs. */
+export interface RunningHook {
+  pid: number
+  ended: Promise<HookResult>
+}
+
+/** A process of a client. */
+export interface FakeClient {
+  pid: number
+  /** Run a hook in the background. */
+  start(words: string[], input: Record<string, unknown>): Promise<RunningHook>
+  /** Run a hook to its end. */
+  run(words: string[], input: Record<string, unknown>): Promise<HookResult>
+  /** End it at once, as `kill -9` does: its hooks live on. */
+  kill(): Promise<void>
+}
+
+/** An agent on a machine of its own. */
+export interface FakeMachine {
+  /** The folder of the state of the client programs. */
+  home: string
+  client(env?: Record<string, string>): Promise<FakeClient>
+  /** Who listens to the grid now. */
+  waiter(): { pid: number; clientPid: number } | undefined
+  /** The lines of the log of the client programs. */
+  log(): string
+  remove(): void
+}
+
+/** Reads commands, and runs each as a child that inherits its environment. */
+const program = `
+const { spawn } = require('node:child_process')
+let rest = ''
+process.stdin.setEncoding('utf8').on('data', (chunk) => {
+  const lines = (rest + chunk).split('\\n')
+  rest = lines.pop()
+  for (const line of lines) {
+    const { id, args, input } = JSON.parse(line)
+    const child = spawn(process.execPath, args, { stdio: ['pipe', 'pipe', 'pipe'] })
+    const out = { stdout: '', stderr: '' }
+    for (const name of ['stdout', 'stderr']) child[name].setEncoding('utf8').on('data', (text) => out[name] += text)
+    child.stdin.on('error', () => {}).end(input)
+    console.log(JSON.stringify({ id, pid: child.pid }))
+    child.on('close', (code, signal) => console.log(JSON.stringify({ id, result: { code, signal, ...out } })))
+  }
+})`
+
+let built: Promise<string> | undefined
+
+/** A machine on which `alias` is connected. */
+export async function fakeMachine(
+  { url, alias, key }: { url: string; alias: string; key: string },
+): Promise<FakeMachine> {
+  const file = await (built ??= build('src/client.ts'))
+  const home = mkdtempSync(join(tmpdir(), 'agent-grid-client-'))
+  const env = {
+    ...{ PATH: process.env.PATH!, HOME: home, AGENT_GRID_HOME: home, CLAUDE_CODE_ENTRYPOINT: 'cli' },
+    ...{ AGENT_GRID_URL: url, AGENT_GRID_KEY: key, AGENT_GRID_ALIAS: alias },
+  }
+  const clients = new Set<ChildProcess>()
+  const waiters = new Set<number>()
+  const stateFile = (name: string) => {
+    const [folder = ''] = readdirSync(join(home, 'state'))
+    return join(home, 'state', folder, name)
+  }
+  return {
+    home,
+    async client(more = {}) {
+      const child = spawn(process.execPath, ['-e', program], {
+        env: { ...env, ...more },
+        stdio: ['pipe', 'pipe', 'inherit'],
+        cwd: fileURLToPath(new URL('../..', import.meta.url)),
+      })
+      clients.add(child)
+      await once(child, 'spawn')
+      return controlled(child, file, waiters)
+    },
+    waiter: () => {
+      try {
+        return JSON.parse(readFileSync(stateFile('waiter.lock'), 'utf8'))
+      } catch {
+        return undefined
+      }
+    },
+    log: () => {
+      try {
+        return readFileSync(stateFile('client.log'), 'utf8')
+      } catch {
+        return ''
+      }
+    },
+    remove() {
+      for (const child of clients) child.kill('SIGKILL')
+      for (const pid of waiters) if (isRunning(pid)) process.kill(pid, 'SIGKILL')
+      rmSync(home, { recursive: true, force: true, maxRetries: 3 })
+    },
+  }
+}
+
+function controlled(child: ChildProcess, file: string, pids: Set<number>): FakeClient {
+  const said = new Map<number, { pid?: number; result?: HookResult }>()
+  let rest = ''
+  child.stdout!.setEncoding('utf8').on('data', (chunk) => {
+    const lines = (rest + chunk).split('\n')
+    rest = lines.pop()!
+    for (const { id, ...news } of lines.map((line: string) => JSON.parse(line))) {
+      said.set(id, { ...said.get(id), ...news })
+    }
+  })
+  let count = 0
+  const start = async (words: string[], input: Record<string, unknown>): Promise<RunningHook> => {
+    const id = ++count
+    child.stdin!.write(`${JSON.stringify({ id, args: [file, 'hook', ...words], input: JSON.stringify(input) })}\n`)
+    const pid = await waitFor('the start of a hook', () => said.get(id)?.pid)
+    pids.add(pid)
+    return { pid, ended: waitFor(`the end of hook ${words.join(' ')}`, () => said.get(id)?.result) }
+  }
+  return {
+    pid: child.pid!,
+    start,
+    async run(words, input) {
+      return await (await start(words, input)).ended
+    },
+    async kill() {
+      child.kill('SIGKILL')
+      await once(child, 'exit')
+    },
+  }
+}
+
+/** Whether there is a process of this number. */
+export function isRunning(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch {
+    return false
+  }
+}
