@@ -496,5 +496,41 @@ export const migrations: { name: string; hash: string; createdAt: number; statem
       "CREATE INDEX `presence_changed` ON `presence` (`changed_at`);",
       "CREATE INDEX `presence_holder` ON `presence` (`holder`) WHERE (attended IS NOT NULL OR runner IS NOT NULL OR is_waiting = 1 OR leased_until > 0);"
     ]
+  },
+  {
+    "name": "0030_tasks",
+    "hash": "f8d6d3426c311120235af0c0809c1081d66b0e809be39306ca6e1872250012d4",
+    "createdAt": 1795390067732,
+    "statements": [
+      "CREATE TABLE `artifacts` (\n\t`account_id` text NOT NULL,\n\t`task_id` text NOT NULL,\n\t`n` integer NOT NULL,\n\t`artifact_id` text NOT NULL,\n\t`append` integer NOT NULL,\n\t`last_chunk` integer NOT NULL,\n\t`name` text,\n\t`parts` text,\n\tPRIMARY KEY(`account_id`, `task_id`, `n`),\n\tFOREIGN KEY (`account_id`,`task_id`) REFERENCES `tasks`(`account_id`,`id`) ON UPDATE cascade ON DELETE cascade\n);",
+      "CREATE INDEX `artifacts_id` ON `artifacts` (`account_id`,`task_id`,`artifact_id`);",
+      "CREATE TABLE `contexts` (\n\t`account_id` text NOT NULL,\n\t`agent_id` text NOT NULL,\n\t`context_id` text NOT NULL,\n\t`recipient_agent_id` text NOT NULL,\n\t`conversation_id` text NOT NULL,\n\t`used_at` integer NOT NULL,\n\tPRIMARY KEY(`account_id`, `agent_id`, `context_id`, `recipient_agent_id`),\n\tFOREIGN KEY (`account_id`,`agent_id`) REFERENCES `agents`(`account_id`,`id`) ON UPDATE no action ON DELETE no action\n);",
+      "CREATE INDEX `contexts_used` ON `contexts` (`used_at`);",
+      "CREATE TABLE `task_events` (\n\t`seq` integer PRIMARY KEY AUTOINCREMENT NOT NULL,\n\t`account_id` text NOT NULL,\n\t`task_id` text NOT NULL,\n\t`n` integer NOT NULL,\n\t`id` text NOT NULL,\n\t`at` integer NOT NULL,\n\t`state` text,\n\t`sender_account_id` text,\n\t`message_id` text,\n\t`reason` text,\n\tFOREIGN KEY (`account_id`,`task_id`) REFERENCES `tasks`(`account_id`,`id`) ON UPDATE cascade ON DELETE cascade\n);",
+      "CREATE UNIQUE INDEX `task_events_n` ON `task_events` (`account_id`,`task_id`,`n`);",
+      "CREATE UNIQUE INDEX `task_events_id` ON `task_events` (`account_id`,`task_id`,`id`);",
+      "CREATE INDEX `task_events_message` ON `task_events` (`sender_account_id`,`message_id`) WHERE message_id IS NOT NULL;",
+      "CREATE TABLE `task_messages` (\n\t`account_id` text NOT NULL,\n\t`task_id` text NOT NULL,\n\t`sender_account_id` text NOT NULL,\n\t`message_id` text NOT NULL,\n\t`role` text NOT NULL,\n\tPRIMARY KEY(`account_id`, `task_id`, `message_id`),\n\tFOREIGN KEY (`account_id`,`task_id`) REFERENCES `tasks`(`account_id`,`id`) ON UPDATE cascade ON DELETE cascade\n);",
+      "CREATE INDEX `task_messages_message` ON `task_messages` (`sender_account_id`,`message_id`);",
+      "CREATE TABLE `tasks` (\n\t`account_id` text NOT NULL,\n\t`id` text NOT NULL,\n\t`client_agent_id` text NOT NULL,\n\t`recipient_account_id` text NOT NULL,\n\t`recipient_agent_id` text NOT NULL,\n\t`recipient_alias` text NOT NULL,\n\t`message_id` text NOT NULL,\n\t`conversation_id` text NOT NULL,\n\t`context_id` text NOT NULL,\n\t`mode` text NOT NULL,\n\t`state` text NOT NULL,\n\t`status_at` integer NOT NULL,\n\t`generation` integer NOT NULL,\n\t`created_at` integer NOT NULL,\n\t`expires_at` integer,\n\tPRIMARY KEY(`account_id`, `id`),\n\tFOREIGN KEY (`account_id`,`client_agent_id`) REFERENCES `agents`(`account_id`,`id`) ON UPDATE no action ON DELETE no action,\n\tFOREIGN KEY (`recipient_account_id`,`recipient_agent_id`) REFERENCES `agents`(`account_id`,`id`) ON UPDATE no action ON DELETE no action\n);",
+      "CREATE INDEX `tasks_of_client` ON `tasks` (`account_id`,`client_agent_id`,`status_at`,`id`);",
+      "CREATE INDEX `tasks_of_recipient` ON `tasks` (`recipient_account_id`,`recipient_agent_id`,`id`);",
+      "CREATE INDEX `tasks_message` ON `tasks` (`account_id`,`message_id`);",
+      "CREATE INDEX `tasks_open` ON `tasks` (`recipient_account_id`,`recipient_agent_id`,`account_id`,`client_agent_id`,`id`) WHERE expires_at IS NOT NULL;",
+      "CREATE INDEX `tasks_expire` ON `tasks` (`expires_at`) WHERE expires_at IS NOT NULL;",
+      "CREATE INDEX `tasks_ended` ON `tasks` (`status_at`) WHERE expires_at IS NULL;",
+      "ALTER TABLE `deliveries` ADD `task_id` text;",
+      "CREATE TRIGGER message_of_task_is_read AFTER UPDATE OF state ON deliveries\nWHEN NEW.task_id IS NOT NULL AND OLD.state = 'unread' AND NEW.state = 'read'\nBEGIN\n  INSERT INTO task_events (account_id, task_id, n, id, at, state)\n    SELECT account_id, id, generation + 1, 'read', NEW.read_at, 'working' FROM tasks\n    WHERE account_id = NEW.sender_account_id AND id = NEW.task_id AND recipient_agent_id = NEW.agent_id\n      AND state = 'submitted';\n  UPDATE tasks SET state = 'working', status_at = NEW.read_at, generation = generation + 1\n    WHERE account_id = NEW.sender_account_id AND id = NEW.task_id AND recipient_agent_id = NEW.agent_id\n      AND state = 'submitted';\nEND;",
+      "CREATE TRIGGER recipient_of_task_is_deleted AFTER UPDATE OF deleted_at ON agents\nWHEN NEW.deleted_at IS NOT NULL\nBEGIN\n  UPDATE tasks SET expires_at = 0\n    WHERE recipient_account_id = NEW.account_id AND recipient_agent_id = NEW.id AND expires_at IS NOT NULL;\nEND;"
+    ]
+  },
+  {
+    "name": "0031_signing_keys",
+    "hash": "6f4e2d7cac3a89a2ca745300ebd2e4eb6184349f004fd0d884d6de9a38b08741",
+    "createdAt": 1795390127732,
+    "statements": [
+      "CREATE TABLE `signing_keys` (\n\t`id` text PRIMARY KEY NOT NULL,\n\t`public_key` text NOT NULL,\n\t`encrypted_token` text,\n\t`token_iv` text,\n\t`token_auth_tag` text,\n\t`token_key_id` text,\n\t`created_at` integer NOT NULL\n);",
+      "CREATE UNIQUE INDEX `signing_keys_created` ON `signing_keys` (`created_at`);"
+    ]
   }
 ]

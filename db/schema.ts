@@ -574,7 +574,11 @@ export const deliveries = sqliteTable('deliveries', {
   agentId: text('agent_id').notNull(),
   senderAccountId: text('sender_account_id').notNull(),
   messageId: text('message_id').notNull(),
-  state: text('state', { enum: ['unread', 'read', 'parked'] }).notNull(),
+  /**
+   * `task`: it is in the task that it answers, and not in the inbox. `withdrawn`: the task was canceled before it was
+   * read.
+   */
+  state: text('state', { enum: ['unread', 'read', 'parked', 'task', 'withdrawn'] }).notNull(),
   /** UTF-16 units of text and inline A2A fields, so that a read can respect its limit without loading messages. */
   chars: integer('chars').notNull(),
   createdAt: integer('created_at').notNull(),
@@ -596,6 +600,8 @@ export const deliveries = sqliteTable('deliveries', {
   flagged: flag('flagged').notNull().default(false),
   /** The number of the agent: it names the inbox in the indexes below, because it is short. */
   inbox: integer('inbox').notNull(),
+  /** The task that the message belongs to, of the account of its client. A trigger makes it `working` when it is read. */
+  taskId: text('task_id'),
 }, (t) => [
   foreignKey({
     columns: [t.accountId, t.agentId, t.inbox],
@@ -625,7 +631,10 @@ export const leases = sqliteTable('leases', {
   accountId: text('account_id').notNull(),
   agentId: text('agent_id').notNull(),
   id: text('id').notNull(),
-  /** The process that sends the response; on a remote database a row of `instances`. */
+  /**
+   * The process that sends the response; on a remote database a row of `instances`. Of a lease that expires, the
+   * credential that made it.
+   */
   holder: text('holder').notNull(),
   createdAt: integer('created_at').notNull(),
   /** When the lease expires; null if it ends only with its holder. */
@@ -686,6 +695,147 @@ export const idempotencyKeys = sqliteTable('idempotency_keys', {
   foreignKey({ columns: [t.accountId, t.messageId], foreignColumns: [messages.accountId, messages.id] }),
   index('idempotency_keys_message').on(t.accountId, t.messageId),
   index('idempotency_keys_created').on(t.createdAt),
+])
+
+/**
+ * What becomes of messages that expect an answer. A task belongs to the account of its client (`account_id`); the account
+ * of the recipient reads and changes it by `recipient_account_id`, as with deliveries. Every change is an event, and the
+ * row says what its newest event left. There is no foreign key to messages: their retention does not wait for tasks.
+ */
+export const tasks = sqliteTable('tasks', {
+  accountId: text('account_id').notNull(),
+  id: text('id').notNull(),
+  clientAgentId: text('client_agent_id').notNull(),
+  recipientAccountId: text('recipient_account_id').notNull(),
+  recipientAgentId: text('recipient_agent_id').notNull(),
+  /** Without `@`, as the message was addressed. */
+  recipientAlias: text('recipient_alias').notNull(),
+  /** The message that made it. */
+  messageId: text('message_id').notNull(),
+  /** The id of the conversation, which is the server's own. */
+  conversationId: text('conversation_id').notNull(),
+  /** What the client calls the conversation. */
+  contextId: text('context_id').notNull(),
+  mode: text('mode', { enum: ['receipt', 'task'] }).notNull(),
+  state: text('state', {
+    enum: [
+      'submitted',
+      'working',
+      'input-required',
+      'auth-required',
+      'completed',
+      'canceled',
+      'failed',
+      'rejected',
+    ],
+  }).notNull(),
+  statusAt: integer('status_at').notNull(),
+  /** The number of its newest event. */
+  generation: integer('generation').notNull(),
+  createdAt: integer('created_at').notNull(),
+  /** When it fails for want of an answer; null once it has ended. 0 when its recipient was deleted. */
+  expiresAt: integer('expires_at'),
+}, (t) => [
+  primaryKey({ columns: [t.accountId, t.id] }),
+  foreignKey({ columns: [t.accountId, t.clientAgentId], foreignColumns: [agents.accountId, agents.id] }),
+  foreignKey({ columns: [t.recipientAccountId, t.recipientAgentId], foreignColumns: [agents.accountId, agents.id] }),
+  // A list is read in this order.
+  index('tasks_of_client').on(t.accountId, t.clientAgentId, t.statusAt, t.id),
+  index('tasks_of_recipient').on(t.recipientAccountId, t.recipientAgentId, t.id),
+  index('tasks_message').on(t.accountId, t.messageId),
+  // Open tasks: who is waited for by whom. They are few, so that a send looks here at no cost.
+  index('tasks_open').on(t.recipientAccountId, t.recipientAgentId, t.accountId, t.clientAgentId, t.id).where(
+    sql`expires_at IS NOT NULL`,
+  ),
+  index('tasks_expire').on(t.expiresAt).where(sql`expires_at IS NOT NULL`),
+  index('tasks_ended').on(t.statusAt).where(sql`expires_at IS NULL`),
+])
+
+/** The messages of a task: those of its client, and those of its recipient about the state. They are not copied. */
+export const taskMessages = sqliteTable('task_messages', {
+  accountId: text('account_id').notNull(),
+  taskId: text('task_id').notNull(),
+  senderAccountId: text('sender_account_id').notNull(),
+  messageId: text('message_id').notNull(),
+  /** `result`: it is the content of an artifact, and not in the history. */
+  role: text('role', { enum: ['user', 'agent', 'result'] }).notNull(),
+}, (t) => [
+  primaryKey({ columns: [t.accountId, t.taskId, t.messageId] }),
+  foreignKey({ columns: [t.accountId, t.taskId], foreignColumns: [tasks.accountId, tasks.id] })
+    .onDelete('cascade').onUpdate('cascade'),
+  index('task_messages_message').on(t.senderAccountId, t.messageId),
+])
+
+/**
+ * What happened to tasks, in the order of the commits. `n` counts the events of a task from 1 without gaps.
+ */
+export const taskEvents = sqliteTable('task_events', {
+  seq: integer('seq').primaryKey({ autoIncrement: true }),
+  accountId: text('account_id').notNull(),
+  taskId: text('task_id').notNull(),
+  n: integer('n').notNull(),
+  /** Made before the unit: a unit that is sent again finds its own event. */
+  id: text('id').notNull(),
+  at: integer('at').notNull(),
+  /** The new state; null if it is about an artifact, which is in `artifacts` under the same `n`. */
+  state: text('state', {
+    enum: [
+      'submitted',
+      'working',
+      'input-required',
+      'auth-required',
+      'completed',
+      'canceled',
+      'failed',
+      'rejected',
+    ],
+  }),
+  /** What the recipient said about the state, or its result: a message of that account. Null for nothing. */
+  senderAccountId: text('sender_account_id'),
+  messageId: text('message_id'),
+  /** What the grid itself says about the state, or null. */
+  reason: text('reason'),
+}, (t) => [
+  uniqueIndex('task_events_n').on(t.accountId, t.taskId, t.n),
+  uniqueIndex('task_events_id').on(t.accountId, t.taskId, t.id),
+  index('task_events_message').on(t.senderAccountId, t.messageId).where(sql`message_id IS NOT NULL`),
+  foreignKey({ columns: [t.accountId, t.taskId], foreignColumns: [tasks.accountId, tasks.id] })
+    .onDelete('cascade').onUpdate('cascade'),
+])
+
+/** The results of tasks, one row for each chunk: what an event brought is never written again. */
+export const artifacts = sqliteTable('artifacts', {
+  accountId: text('account_id').notNull(),
+  taskId: text('task_id').notNull(),
+  /** That of the event. */
+  n: integer('n').notNull(),
+  artifactId: text('artifact_id').notNull(),
+  /** The parts go behind those of the chunks before. Otherwise the artifact begins anew. */
+  append: flag('append').notNull(),
+  lastChunk: flag('last_chunk').notNull(),
+  name: text('name'),
+  /** JSON: parts in 1.0 form; null if it is the content of the message of the event. */
+  parts: text('parts'),
+}, (t) => [
+  primaryKey({ columns: [t.accountId, t.taskId, t.n] }),
+  foreignKey({ columns: [t.accountId, t.taskId], foreignColumns: [tasks.accountId, tasks.id] })
+    .onDelete('cascade').onUpdate('cascade'),
+  index('artifacts_id').on(t.accountId, t.taskId, t.artifactId),
+])
+
+/** What clients call their conversations with a recipient, and the id that the server gave each. */
+export const contexts = sqliteTable('contexts', {
+  accountId: text('account_id').notNull(),
+  agentId: text('agent_id').notNull(),
+  /** In the words of the client. */
+  contextId: text('context_id').notNull(),
+  recipientAgentId: text('recipient_agent_id').notNull(),
+  conversationId: text('conversation_id').notNull(),
+  usedAt: integer('used_at').notNull(),
+}, (t) => [
+  primaryKey({ columns: [t.accountId, t.agentId, t.contextId, t.recipientAgentId] }),
+  foreignKey({ columns: [t.accountId, t.agentId], foreignColumns: [agents.accountId, agents.id] }),
+  index('contexts_used').on(t.usedAt),
 ])
 
 /**
@@ -1062,6 +1212,24 @@ export const pushKeys = sqliteTable('push_keys', {
   tokenKeyId: text('token_key_id').notNull(),
   createdAt: integer('created_at').notNull(),
 })
+
+/**
+ * The key pairs with which the grid signs agent cards (ES256): the newest signs, the older ones verify what they signed.
+ * See docs/security.md, "Signing keys".
+ */
+export const signingKeys = sqliteTable('signing_keys', {
+  /** The `kid` of its signatures. */
+  id: text('id').primaryKey(),
+  /** JSON of the public key as a JWK. @see RFC 7517 */
+  publicKey: text('public_key').notNull(),
+  /** The private key, as JSON of its JWK: AES-256-GCM. Null once a newer key signs. */
+  encryptedToken: text('encrypted_token'),
+  tokenIv: text('token_iv'),
+  tokenAuthTag: text('token_auth_tag'),
+  tokenKeyId: text('token_key_id'),
+  /** Later than that of every older key. */
+  createdAt: integer('created_at').notNull(),
+}, (t) => [uniqueIndex('signing_keys_created').on(t.createdAt)])
 
 /**
  * Browsers that are notified of messages to the alias of a person. A trigger removes those of a session that has ended.

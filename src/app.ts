@@ -1,8 +1,10 @@
 /** Every route of the service. */
 import { type Context, Hono } from 'hono'
-import { agentCard, cardPaths } from './a2a/agent-card.ts'
+import { agentCardPaths, Cards, extendedCardPaths, rootCardPaths } from './a2a/cards/cards.ts'
+import { keySetPath } from './a2a/cards/signer.ts'
 import { a2aGrid } from './a2a/endpoint.ts'
-import { gridRoutingPath, gridRoutingText } from './a2a/grid-routing.ts'
+import { extensionTexts } from './a2a/extensions.ts'
+import { a2aHttpJson } from './a2a/http-json.ts'
 import { createAuthenticator, createCallLimits, keysOnly } from './auth/bearer.ts'
 import { createSessions } from './auth/session.ts'
 import { createEdge, newRequestId, servedOrigins } from './edge.ts'
@@ -24,11 +26,15 @@ import { resourceReader } from './oauth/resources.ts'
 import { revokeToken } from './oauth/revoke.ts'
 import { serverMetadata, serverMetadataPaths } from './oauth/server-metadata.ts'
 import { tokenEndpoint } from './oauth/token.ts'
+import { openApi } from './openapi/document.ts'
 import type { AppEnv, Handler, RequestContext } from './request-context.ts'
 import { me, revokeCallingKey } from './rest/agent-key.ts'
 import { clientPackage } from './rest/client-package.ts'
 import { guardrailRoutes } from './rest/guardrails.ts'
 import { live, ready } from './rest/health.ts'
+import { inboxRoutes } from './rest/inbox.ts'
+import { postMessage } from './rest/messages.ts'
+import { joinText, llmsText } from './rest/join.ts'
 import { partContent } from './rest/parts.ts'
 import { restSignup } from './rest/signup.ts'
 import { wakeStream } from './rest/wake-stream.ts'
@@ -57,12 +63,15 @@ export function createApp(store: Store): Hono<AppEnv> {
   const authenticate = createAuthenticator(store)
   const withCallLimits = createCallLimits(deps)
   const authenticateCall = withCallLimits(authenticate)
+  const authenticateKey = withCallLimits(keysOnly(authenticate))
+  const cards = new Cards(store, authenticateKey)
   const people = createSessions(store, origins)
   const attention = new AttentionCounts(deps)
   const resources = protectedResources(origins, config.appUrl)
   const clients = createClients(store)
   const resourceOf = resourceReader(origins)
   const guardrails = guardrailRoutes(authenticateCall, deps)
+  const inbox = inboxRoutes(authenticateKey, deps)
   const authorize = {
     store,
     sessions: people,
@@ -72,6 +81,7 @@ export function createApp(store: Store): Hono<AppEnv> {
     resourceOf,
   }
 
+  const a2aRpc = a2aGrid(authenticateKey, deps, cards)
   const grid = mcpGrid(authenticateCall, responseHeaders, deps, resources.metadataUrl)
 
   /** A page of any origin may call these, with a credential of its own. */
@@ -79,9 +89,13 @@ export function createApp(store: Store): Hono<AppEnv> {
     ['ALL', [gridPath, '/api/v1/grid'], grid],
     ['ALL', '/mcp/v1/signup', mcpSignup(store, responseHeaders)],
 
-    ['GET', cardPaths, agentCard(deps)],
-    ['GET', gridRoutingPath, () => gridRoutingText(deps)],
+    ['GET', rootCardPaths, cards.root],
+    ['GET', agentCardPaths, cards.agent],
+    ['GET', extendedCardPaths, cards.extended],
+    ['GET', keySetPath, cards.keySet],
+    ['GET', '/a2a/ext/:name/v1', extensionTexts(config)],
 
+    ['GET', '/api/v1/openapi.json', openApi(deps)],
     ['GET', '/api/agents/wake-stream', wakeStream(authenticateCall)],
 
     ['GET', ['/.well-known/oauth-protected-resource', '/.well-known/oauth-protected-resource/*'], resources.metadata],
@@ -92,17 +106,27 @@ export function createApp(store: Store): Hono<AppEnv> {
     ['POST', '/api/oauth/api-key', oauthApiKey(authenticateCall, deps.bodies)],
   ]
   const others: Route[] = [
-    ['POST', ['/a2a/v1/grid', '/a2a/v1/grid/'], a2aGrid(withCallLimits(keysOnly(authenticate)), deps)],
+    ['POST', ['/a2a/v1/grid', '/a2a/v1/grid/', '/a2a/v1/agents/:alias', '/a2a/v1/agents/:alias/'], a2aRpc],
     ['POST', '/api/v1/agentic-signup', restSignup(store)],
     ['GET', '/agent-grid.tgz', clientPackage(deps)],
-    ['GET', '/api/v1/parts/:id', partContent(withCallLimits(keysOnly(authenticate)))],
-    ['GET', '/api/v1/me', me(withCallLimits(keysOnly(authenticate)))],
-    ['DELETE', '/api/v1/key', revokeCallingKey(withCallLimits(keysOnly(authenticate)))],
+    ['GET', '/llms.txt', llmsText(config)],
+    ['GET', '/join.md', joinText(config)],
+    ['GET', '/api/v1/inbox', inbox.peek],
+    ['POST', '/api/v1/inbox/leases', inbox.lease],
+    ['POST', '/api/v1/inbox/leases/:lease/extend', inbox.extend],
+    ['POST', '/api/v1/inbox/leases/:lease/ack', inbox.ack],
+    ['POST', '/api/v1/inbox/leases/:lease/release', inbox.release],
+    ['POST', '/api/v1/messages', postMessage(authenticateKey, deps)],
+    ['GET', '/api/v1/parts/:id', partContent(authenticateKey)],
+    ['GET', '/api/v1/me', me(authenticateKey)],
+    ['DELETE', '/api/v1/key', revokeCallingKey(authenticateKey)],
     ['GET', '/api/v1/guardrails', guardrails.list],
     ['POST', '/api/v1/guardrails', guardrails.create],
     ['GET', '/api/v1/guardrails/:guardrail', guardrails.show],
     ['PATCH', '/api/v1/guardrails/:guardrail', guardrails.update],
     ['DELETE', '/api/v1/guardrails/:guardrail', guardrails.remove],
+    ['GET', '/api/v1/me', me(withCallLimits(keysOnly(authenticate)))],
+    ['DELETE', '/api/v1/key', revokeCallingKey(withCallLimits(keysOnly(authenticate)))],
     ['GET', '/oauth/authorize', authorizePage(authorize)],
     ['POST', '/oauth/authorize', authorizeDecision(authorize)],
     ['GET', livePath, liveStream({ store, sessions: people, attention })],
@@ -110,6 +134,7 @@ export function createApp(store: Store): Hono<AppEnv> {
     ['GET', manifest.path, ({ request }) => manifest.answer(request)],
     ['POST', '/unsubscribe/:token', unsubscribe(store)],
     ...assets.map(({ path, answer }): Route => ['GET', path, ({ request }) => answer(request)]),
+    ...a2aHttpJson(authenticateKey, deps, cards),
   ]
 
   /** Answered also by a process that is overloaded: a supervisor must hear that it is alive. */

@@ -81,6 +81,8 @@ export const errorKinds = {
   member_exists: 'conflict',
   idempotency_conflict: 'conflict',
   skill_taken: 'conflict',
+  stale_lease: 'conflict',
+  task_not_cancelable: 'conflict',
   write_conflict: 'conflict',
 
   quota_exceeded: 'limited',

@@ -148,6 +148,48 @@ export function a2aStatus({ kind }: GridError): number {
   return isForHttp ? httpStatus[kind] : 200
 }
 
+/** The body of an error of the HTTP+JSON binding of A2A: a `google.rpc.Status`, whose code is the HTTP status. */
+export interface A2aHttpErrorBody {
+  error: { code: number; status: string; message: string; details?: unknown[] }
+}
+
+/** A2A over HTTP+JSON, with the same details as over JSON-RPC. See docs/protocol.md, "A2A over HTTP+JSON". */
+export function a2aHttpError(error: GridError, domain: string): { status: number; body: A2aHttpErrorBody } {
+  const { message, data } = a2aError(error, domain)
+  const [code, status] = a2aHttpByCode[error.code] ?? a2aHttpByKind[error.kind]
+  return { status: code, body: { error: { code, status, message, details: data } } }
+}
+
+/** The HTTP status, and the canonical code of gRPC. */
+type A2aHttpStatus = [status: number, code: string]
+
+const a2aHttpByKind = {
+  invalid: [400, 'INVALID_ARGUMENT'],
+  unauthenticated: [401, 'UNAUTHENTICATED'],
+  forbidden: [403, 'PERMISSION_DENIED'],
+  not_found: [404, 'NOT_FOUND'],
+  method_not_allowed: [405, 'UNIMPLEMENTED'],
+  timeout: [408, 'DEADLINE_EXCEEDED'],
+  conflict: [409, 'ABORTED'],
+  too_large: [413, 'INVALID_ARGUMENT'],
+  unsupported_media: [415, 'INVALID_ARGUMENT'],
+  range: [416, 'OUT_OF_RANGE'],
+  misdirected: [421, 'INVALID_ARGUMENT'],
+  headers_too_large: [431, 'INVALID_ARGUMENT'],
+  refused: [403, 'PERMISSION_DENIED'],
+  limited: [429, 'RESOURCE_EXHAUSTED'],
+  internal: [500, 'INTERNAL'],
+  unavailable: [503, 'UNAVAILABLE'],
+} satisfies Record<ErrorKind, A2aHttpStatus>
+
+/** A2A gives these the status 400. */
+const a2aHttpByCode: Partial<Record<ErrorCode, A2aHttpStatus>> = {
+  push_not_supported: [400, 'UNIMPLEMENTED'],
+  task_not_cancelable: [400, 'FAILED_PRECONDITION'],
+  unsupported_operation: [400, 'UNIMPLEMENTED'],
+  version_not_supported: [400, 'UNIMPLEMENTED'],
+}
+
 /** A JSON-RPC code, and a reason that A2A (or, with `isGridReason`, the grid) defines. */
 interface A2aMapping {
   code: number
@@ -181,6 +223,7 @@ const a2aByCode: Partial<Record<ErrorCode, A2aMapping>> = {
   recipient_required: { code: -32000, reason: 'RECIPIENT_REQUIRED', isGridReason: true },
   idempotency_conflict: { code: -32602, reason: 'IDEMPOTENCY_CONFLICT', isGridReason: true },
   task_not_found: { code: -32001, reason: 'TASK_NOT_FOUND' },
+  task_not_cancelable: { code: -32002, reason: 'TASK_NOT_CANCELABLE' },
   push_not_supported: { code: -32003, reason: 'PUSH_NOTIFICATION_NOT_SUPPORTED' },
   unsupported_operation: { code: -32004, reason: 'UNSUPPORTED_OPERATION' },
   no_text_content: { code: -32005, reason: 'CONTENT_TYPE_NOT_SUPPORTED' },

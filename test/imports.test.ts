@@ -58,9 +58,15 @@ const rules: Record<string, Rule> = {
   // The programs on the machines of clients, without the server.
   'clients/': { ours: ['lib/'], packages: ['jsonc-parser', 'smol-toml'] },
   'app.ts': {
-    ours: [...everyDoor, 'auth/', 'edge.ts', 'wire.ts', 'errors.ts', 'lib/'],
+    ours: [...everyDoor, 'openapi/', 'auth/', 'edge.ts', 'wire.ts', 'errors.ts', 'lib/'],
     types: ['store/store.ts', 'deps.ts', 'request-context.ts', 'listen.ts'],
     packages: ['hono'],
+  },
+  // It describes what doors parse and answer.
+  'openapi/': {
+    ours: ['rest/', 'wire.ts', 'errors.ts', 'lib/'],
+    types: ['deps.ts', 'request-context.ts'],
+    packages: ['zod'],
   },
   'request-context.ts': { ours: [], types: ['listen.ts', 'lib/http/caller-connection.ts'] },
   'edge.ts': { ours: ['errors.ts', 'lib/'], types: ['deps.ts', 'listen.ts'] },
@@ -71,7 +77,8 @@ const rules: Record<string, Rule> = {
     packages: ['zod', '@modelcontextprotocol/server'],
   },
   'rest/': { ...door, types: [...door.types!, 'store/store.ts'], packages: ['zod'] },
-  'a2a/': door,
+  // Cards are signed with keys of the grid, and are those of agents of any account.
+  'a2a/': { ...door, types: [...door.types!, 'store/store.ts'] },
   // It writes its own rows of clients, grants and tokens, whose types are in the store.
   'oauth/': {
     ...browserDoor,
@@ -85,6 +92,8 @@ const rules: Record<string, Rule> = {
   'grid/people/': globalVerbs,
   // The key for push services belongs to the grid.
   'grid/notifications/': globalVerbs,
+  // Signing keys and public agents belong to no account.
+  'grid/cards/': globalVerbs,
   'grid/oauth/': globalVerbs,
   // The providers, and how each of them is configured.
   'guardrails/': { ours: ['errors.ts', 'lib/'], packages: ['zod', 're2js', 'franc'] },
@@ -100,7 +109,8 @@ const rules: Record<string, Rule> = {
     types: ['deps.ts'],
     packages: ['drizzle-orm', '@libsql/client', '@libsql/hrana-client'],
   },
-  'listen.ts': {
+  'listen.ts': { ours: ['listen/'] },
+  'listen/': {
     ours: [
       'lib/next-iteration.ts',
       'lib/http/caller.ts',
@@ -119,7 +129,7 @@ const rules: Record<string, Rule> = {
   'lib/': {
     ours: ['errors.ts'],
     types: ['deps.ts'],
-    packages: ['hono', 'oslo', 'zod', 'ipaddr.js', 'secure-json-parse', 'uuid', 'web-push'],
+    packages: ['hono', 'oslo', 'zod', 'ipaddr.js', 'secure-json-parse', 'uuid', 'web-push', 'jose'],
   },
 }
 
@@ -167,9 +177,9 @@ const words: { word: RegExp; only: string[]; why: string }[] = [
   { word: /\bconsole\./, only: ['log.ts', 'cli/', 'clients/'], why: 'what is logged goes through deps.log' },
   {
     word: /(?<![.\w])fetch\(/,
-    // The calls of the database driver go to the operator's database; listen.ts only names its handler so; html/scripts/
+    // The calls of the database driver go to the operator's database; listen/ only names its handler so; html/scripts/
     // runs in the browser, which its policy keeps at this origin.
-    only: ['store/open-database.ts', 'listen.ts', 'html/scripts/', 'clients/'],
+    only: ['store/open-database.ts', 'listen/', 'html/scripts/', 'clients/'],
     why: 'deps.safeFetch is the only way out',
   },
   {
@@ -179,7 +189,7 @@ const words: { word: RegExp; only: string[]; why: string }[] = [
       'lib/outbound/safe-connect.ts',
       'lib/free-port.ts',
       'lib/http/sent-answers.ts',
-      'listen.ts',
+      'listen/',
       'cli/',
       'clients/',
     ],

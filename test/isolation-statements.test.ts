@@ -13,6 +13,7 @@ import { chooseAlias } from '../src/grid/people/seats.ts'
 import { newId } from '../src/lib/id.ts'
 import { day } from '../src/lib/time.ts'
 import { trigramQuery } from '../src/store/account/agent-search.ts'
+import { writeParts } from '../src/store/account.ts'
 import { bind } from '../src/store/driver/binding.ts'
 import { followLog } from '../src/worker/threads.ts'
 import { rows, updateTrial } from './support/database.ts'
@@ -31,6 +32,15 @@ const user = foreign['user id']
 const released = await readMessages(as(grid.bob), { limit: 1 })
 await leaseOf(as(grid.bob), released.lease!.id).release()
 const { lease } = await readMessages(as(grid.bob), { limit: 1 })
+// Leases with an end: one that is open at any time below, and one that has expired.
+const timed = [newId(), newId()]
+for (const [n, id] of timed.entries()) {
+  const { leases } = owner.store.change
+  const expiresAt = grid.clock.now + (n === 0 ? day : 1)
+  const lease = { id, agent: grid.bob.id, holder: 'x', at: grid.clock.now, expiresAt }
+  await sendMessage(as(grid.alice), { to: 'bob', text: 'for a program of acme' })
+  await writeParts(owner.store, leases.take(lease, { limit: 1, maxChars: 100_000, expected: 1 }, null))
+}
 const reply = await sendMessage(as(grid.bob), { to: 'alice', text: 'yes', replyToMessageId: foreign['message id'] })
 const { token, grantId } = await accessTokenFor(grid, user, owner.id)
 await accessTokenFor(grid, user, owner.id, grid.alice.id)
@@ -61,6 +71,8 @@ await owner.store.write([
 ])
 await owner.agent('acme-desk', { visibility: 'public', accessPolicy: 'block_list', accessList: ['eve'] })
 const desk = (await owner.store.read.agents.byAlias('acme-desk'))!
+const setAside = await sendMessage(as(grid.alice), { to: 'acme-desk', text: 'a parked text of acme' })
+await owner.store.write([owner.store.change.leases.parkUnread(desk.id, grid.clock.now)])
 const asUser = { type: 'user', userId: user, role: 'owner', sessionId: 'a session of acme' } as const
 const ofUser = grid.store.account(owner.id, { ...asUser, confirmedAt: grid.clock.now })
 const seat = await chooseAlias(ofUser, { alias: 'acme-person' })
@@ -81,8 +93,13 @@ const ids = [
   ...[foreign['account id'], user, grantId, invitation, lease!.id, logged.id, pause.id],
   ...(await owner.store.read.keys.ofAgent(grid.bob.id, grid.clock.now)).map(({ id }) => id),
 ]
+const [task] = await rows(
+  grid,
+  'SELECT message_id, conversation_id FROM tasks WHERE account_id = ? AND id = ?',
+  [owner.id, foreign['task id']],
+)
 const agents = [grid.alice.id, grid.bob.id, foreign['agent id'], desk.id, seat.agentId]
-const messages = [foreign['message id'], reply.id]
+const messages = [foreign['message id'], reply.id, setAside.id, String(task.message_id)]
 const names = [
   ...[foreign['agent alias'], 'alice', foreign['channel name'], foreign['guardrail name'], foreign['skill name']],
 ]
@@ -114,7 +131,7 @@ const texts: Record<string, string[]> = {
   credentialId: [grantId, foreign['credential id']],
   grantId: [grantId],
   grant: [grantId],
-  lease: [lease!.id],
+  lease: [lease!.id, ...timed],
   thread: numbers('thread_id'),
   seq: numbers('seq'),
   root: numbers('root_seq'),
@@ -130,7 +147,12 @@ const texts: Record<string, string[]> = {
   endpoint: ['https://push.example/acme'],
   messages: list(messages),
   keeper: ['an id of a deleted agent'],
-  conversationId: ['acme'],
+  conversationId: ['acme', String(task.conversation_id)],
+  task: [foreign['task id']],
+  tasks: list([foreign['task id']]),
+  event: [String(task.message_id)],
+  context: ['acme'],
+  client: agents,
   ids: list(ids),
   words: list(names),
   aliases: list(names),
@@ -155,6 +177,7 @@ const others: Record<string, InValue[]> = {
     maxChars: [80_000],
     n: [1, 2, 3],
     upTo: [1_000],
+    into: ['a lease'],
     ...{ anchor: [10], older: [50], newer: [50], isChannel: [0, 1], place: [-1_000_000] },
   },
   ...{ p256dh: ['x'], auth: ['x'], userAgent: ['x'], token: ['a token of acme'], period: ['hourly'], maxFailures: [0] },
@@ -174,6 +197,16 @@ const others: Record<string, InValue[]> = {
     isRequired: [1],
     outcome: [null, 'ok'],
     toAccount: [owner.id],
+    clientAccount: [owner.id],
+    state: [null, 'canceled'],
+    states: ['["submitted","working","input-required"]'],
+    ends: [0, 1],
+    mode: ['task'],
+    artifact: ['an artifact'],
+    append: [0],
+    lastChunk: [1],
+    beforeAt: [later],
+    beforeTask: ['~'],
     senderAccount: [owner.id],
     isStored: [0, 1],
     isVisible: [1],

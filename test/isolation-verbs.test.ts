@@ -14,6 +14,7 @@ import { createGuardrail } from '../src/grid/guardrails/guardrails.ts'
 import { cursorAt } from '../src/grid/messaging/cursor.ts'
 import { readAgain } from '../src/grid/messaging/read-again.ts'
 import { readMessages } from '../src/grid/messaging/read-messages.ts'
+import { leaseMessages } from '../src/grid/messaging/timed-leases.ts'
 import { newId } from '../src/lib/id.ts'
 import type { AccountStore } from '../src/store/account.ts'
 import { dump, rows } from './support/database.ts'
@@ -21,6 +22,7 @@ import { pausedConversation } from './support/echoes.ts'
 import { type TestAgent, type TestGrid, testGrid } from './support/grid.ts'
 import { type NamedKind, probes, verbsWithoutProbe } from './support/isolation-probes.ts'
 import { sendMessage } from './support/messaging.ts'
+import { askFor } from './support/tasks.ts'
 import { seated } from './support/seats.ts'
 import { accessTokenFor } from './support/oauth-token.ts'
 
@@ -40,6 +42,7 @@ describe('a verb', () => {
       a2a: { messageId: 'm', parts: [{ text: 'for Acme alone '.repeat(1_000) }] },
     })
     await sendMessage(as(alice), { to: '#secret', text: 'for the channel' })
+    const asked = await askFor(as(alice), 'for Acme alone', { contextId: 'a context of acme' })
     const gone = await grid.acme.agent('gone')
     await rows(grid, 'UPDATE agents SET deleted_at = 1 WHERE account_id = ? AND id = ?', [grid.acme.id, gone.id])
     await rows(grid, "UPDATE channels SET deleted_at = 1 WHERE account_id = ? AND name = 'closed'", [grid.acme.id])
@@ -53,6 +56,7 @@ describe('a verb', () => {
     const [owner] = await rows(grid, 'SELECT user_id FROM memberships WHERE account_id = ?', [grid.acme.id])
     const grant = await accessTokenFor(grid, String(owner.user_id), grid.acme.id)
     const paused = await pausedConversation(grid.acme.store, ['alice', 'bob'])
+    const { leaseId } = await leaseMessages(as(bob), { limit: 1 })
     acme = {
       dump: await dump(grid, grid.acme),
       values: {
@@ -64,6 +68,8 @@ describe('a verb', () => {
         skill: { foreign: skill.id },
         guardrail: { foreign: guardrail.id },
         conversation: { foreign: paused },
+        lease: { foreign: leaseId! },
+        task: { foreign: asked.id },
       },
     }
   })
@@ -79,6 +85,8 @@ describe('a verb', () => {
       skill: ['foreign'],
       guardrail: ['foreign'],
       conversation: ['foreign'],
+      lease: ['foreign'],
+      task: ['foreign'],
     })[probe.takes].map((kind) => ({ ...probe, kind }))
   )
 

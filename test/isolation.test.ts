@@ -7,7 +7,15 @@ import { afterAll, afterEach, describe, expect, test } from 'vitest'
 import { isolatedAccounts } from './support/isolated-accounts.ts'
 import { expectIsolated } from './support/isolation-matrix.ts'
 import { mcp } from './support/mcp.ts'
-import { a2aRows, adminRows, agentRows, casesOf, restRows, textPaths } from './support/tool-parameters.ts'
+import {
+  a2aRows,
+  adminRows,
+  agentRestRows,
+  agentRows,
+  casesOf,
+  restRows,
+  textPaths,
+} from './support/tool-parameters.ts'
 
 describe('a parameter of a tool', async () => {
   const world = await isolatedAccounts()
@@ -19,6 +27,7 @@ describe('a parameter of a tool', async () => {
     { rows: adminRows, call: (tool: string, args: Args) => world.callMcp(grid.evil.adminKey, tool, args) },
     { rows: agentRows, call: (tool: string, args: Args) => world.callMcp(grid.eve.key, tool, args) },
     { rows: restRows, call: (route: string, args: Args) => world.callRest(grid.evil.adminKey, route, args) },
+    { rows: agentRestRows, call: (route: string, args: Args) => world.callRest(grid.eve.key, route, args) },
     { rows: a2aRows, call: (method: string, message: Args) => world.callA2a(method, message) },
   ]
   const named = endpoints.flatMap(({ rows, call }) =>
@@ -46,12 +55,18 @@ describe('a parameter of a tool', async () => {
     },
   )
 
-  test('of REST endpoints for admins has a row for every route', () => {
-    const routes = grid.app.routes.filter(({ path, method }) =>
-      path.startsWith('/api/v1/guardrails') && method !== 'ALL'
-    )
-    expect(Object.keys(restRows)).toEqual(routes.map(({ method, path }) => `${method} ${path}`))
-  })
+  test.each([['admins', restRows, ['/api/v1/guardrails']], ['agents', agentRestRows, [
+    '/api/v1/inbox',
+    '/api/v1/messages',
+  ]]])(
+    'of REST endpoints for %s has a row for every route',
+    (_, rows, paths) => {
+      const routes = grid.app.routes.filter(({ path, method }) =>
+        paths.some((start) => path.startsWith(start)) && method !== 'ALL'
+      )
+      expect(Object.keys(rows)).toEqual(routes.map(({ method, path }) => `${method} ${path}`))
+    },
+  )
 
   test.each(cases)('%s', async (_, testCase) => {
     await expectIsolated(world, testCase)

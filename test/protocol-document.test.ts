@@ -25,8 +25,11 @@ const quoted = (text: string) => [...text.matchAll(/`([^`]+)`/g)].map(([, word])
 
 test('every address for programs is named, and no other', () => {
   const paths = grid.app.routes.map(({ path }) => path)
-    .filter((path) => /^\/(mcp|a2a|api|oauth|\.well-known|healthz|readyz|agent-grid)\b/.test(path))
-    .map((path) => path.replace(/:\w+/g, (name) => `{${name.slice(1)}}`))
+    .filter((path) => /^\/(mcp|a2a|api|oauth|\.well-known|healthz|readyz|agent-grid|llms|join)\b/.test(path))
+    // A name may have a pattern, which may end with a verb: `:id{[^/]+:cancel}`.
+    .map((path) =>
+      path.replace(/(?<=\/):(\w+)(?:\{\[\^[^\]]+\]\+(:\w+)?\})?/g, (_, name, verb = '') => `{${name}}${verb}`)
+    )
 
   expect(paths.length).toBeGreaterThan(20)
   expect([...new Set(paths)].filter((path) => !isNamed(path))).toEqual([])

@@ -15,7 +15,7 @@ import { type TestGrid, testGrid } from './support/grid.ts'
 import { eras, mcp, sendWire, wireRequest } from './support/mcp.ts'
 import { accessTokenFor } from './support/oauth-token.ts'
 import { callRest } from './support/rest.ts'
-import { adminRows, agentRows, restRows } from './support/tool-parameters.ts'
+import { adminRows, agentRestRows, agentRows, restRows } from './support/tool-parameters.ts'
 
 /** The toolset that a credential opens. */
 type Opens = 'admin tools' | 'agent tools' | 'nothing'
@@ -80,6 +80,13 @@ describe('the matrix of credentials and tools', async () => {
         if (opens === 'nothing') expect([status, body.error.code]).toEqual([401, 'unauthenticated'])
         else if (opens === 'agent tools') expect([status, body.error.code]).toEqual([403, 'wrong_credential'])
         else expect([200, 201, 404, 409]).toContain(status)
+        ran++
+      }
+      for (const [route, { args }] of Object.entries(agentRestRows)) {
+        const { status, body } = await callRest(grid, key, route, args)
+        if (opens === 'nothing' || isOAuth) expect([status, body.error.code]).toEqual([401, 'unauthenticated'])
+        else if (opens === 'admin tools') expect([status, body.error.code]).toEqual([403, 'wrong_credential'])
+        else expect([200, 201, 403, 404, 409]).toContain(status)
         ran++
       }
       for (const body of [send03(), send10()]) {

@@ -17,18 +17,21 @@ const refused = [
 const allowed: Record<string, string> = {
   'sleeps.test.ts': 'names the patterns',
   'support/wait-for.ts': 'polls a condition, with a limit',
+  'support/children.ts': 'programs that run until they are ended',
   'support/live.ts': 'a limit on how long an event may take',
   'support/chromium.ts': 'a limit on how long the browser may take to close',
   'support/hostile.ts': 'a server that writes slowly, which is what the test is about',
   'support/following-process.ts': 'a program that kills itself at a random moment',
   'support/fault.ts': 'a program that a fault ends before its timer fires',
+  'support/responder.ts': 'a recipient that works for a while, because a suite asks it to',
   'e2e/fuzz/client.ts': 'a limit on how long an answer may take',
   'e2e/load.ts': 'the pace of load generators: `pause`',
+  'e2e/killed-runners.test.ts': 'a clock that goes faster',
   'e2e/reading-client.ts': 'a program that runs until it is killed',
 }
 
 /** Files that generate load or kill processes at planned and random moments. */
-const paced = /^e2e\/(?:load\.ts|kill\.test\.ts|fan-out\.test\.ts|(?:chaos|faults)\/[\w-]+\.ts)$/
+const paced = /^e2e\/(?:load\.ts|kill\.test\.ts|runner-leases\.test\.ts|fan-out\.test\.ts|(?:chaos|faults)\/[\w-]+\.ts)$/
 
 const files = readdirSync('test', { recursive: true, encoding: 'utf8' }).filter((path) => /\.tsx?$/.test(path))
 

@@ -7,6 +7,7 @@ import { Hono } from 'hono'
 import { createApp } from '../../src/app.ts'
 import { processDeps } from '../../src/cli/process.ts'
 import { readConfig } from '../../src/config.ts'
+import { Presences } from '../../src/lib/presence.ts'
 import { listen } from '../../src/listen.ts'
 import { agentTools } from '../../src/mcp/agent-tools.ts'
 import { toolCatalog } from '../../src/mcp/tool.ts'
@@ -35,7 +36,12 @@ const caller: Credential = {
 }
 
 /** Nothing waits here, so nothing is polled. */
-const waiting = new AccountWaiting(openWaiting(deps, {} as NewDeliveries, true), caller.accountId, {} as LiveFeed)
+const waiting = new AccountWaiting(
+  openWaiting(deps, {} as NewDeliveries, true),
+  caller.accountId,
+  {} as LiveFeed,
+  new Presences(deps.now, () => {}),
+)
 
 /** Accepts every key, and has no channels. */
 const memoryStore = {

@@ -1,12 +1,37 @@
 /** The wire format of A2A 0.3.0: the field `kind` gives the type of an object. */
-import { type A2aReceipt, type Codec, contentOf, type Part, readSend, unlessEmpty } from './codec.ts'
+import type { Part, TaskEvent } from '../grid/tasks/task.ts'
+import {
+  type A2aReceipt,
+  type Codec,
+  contentOf,
+  readSend,
+  type SendConfiguration,
+  type TaskRef,
+  unlessEmpty,
+  writeArtifact,
+  type WriteDialect,
+  writeList,
+  writeStatus,
+  writeTask,
+} from './codec.ts'
 import type { ParamReader } from './param-reader.ts'
+
+const dialect: WriteDialect = {
+  kind: (kind) => ({ kind }),
+  role: { user: 'user', agent: 'agent' },
+  writeState: (state) => state,
+  writePart,
+}
 
 export const codec03: Codec = {
   version: '0.3',
   extensionsHeader: 'X-A2A-Extensions',
   readSend: (params) => readSend(params, { checkMessage, readPart, readConfiguration }),
   writeReceipt,
+  writeTask: (task) => writeTask(task, dialect),
+  writeSentTask: (task) => writeTask(task, dialect),
+  writeEvent,
+  writeList: (page) => writeList(page, (task) => writeTask(task, dialect)),
 }
 
 const contentFields = ['text', 'file', 'data']
@@ -34,13 +59,38 @@ function readFile(file: ParamReader): Part {
     : { url: file.text('uri')!, ...options }
 }
 
-function readConfiguration(configuration: ParamReader): boolean {
-  configuration.flag('blocking')
-  configuration.count('historyLength')
-  configuration.texts('acceptedOutputModes')
-  return configuration.object('pushNotificationConfig') !== undefined
+function readConfiguration(
+  configuration: ParamReader,
+): Pick<SendConfiguration, 'returnImmediately' | 'push'> {
+  const blocking = configuration.flag('blocking')
+  return {
+    returnImmediately: blocking === undefined ? undefined : !blocking,
+    push: configuration.object('pushNotificationConfig') !== undefined,
+  }
 }
 
-function writeReceipt({ messageId, text, contextId, metadata }: A2aReceipt): unknown {
-  return { kind: 'message', role: 'agent', messageId, parts: [{ kind: 'text', text }], contextId, metadata }
+function writeReceipt({ messageId, text, contextId, taskId, metadata }: A2aReceipt): unknown {
+  return { kind: 'message', role: 'agent', messageId, parts: [{ kind: 'text', text }], contextId, taskId, metadata }
+}
+
+function writeEvent(task: TaskRef, event: TaskEvent, closes: boolean): unknown {
+  const ref = { taskId: task.id, contextId: task.contextId }
+  if (event.type === 'status') {
+    return { kind: 'status-update', ...ref, status: writeStatus(task, event.status, dialect), final: closes }
+  }
+  const artifact = writeArtifact(event.artifact, dialect)
+  return { kind: 'artifact-update', ...ref, artifact, append: event.append, lastChunk: event.lastChunk }
+}
+
+function writePart(part: Part): unknown {
+  const { metadata, filename, mediaType } = part
+  if ('text' in part) return { kind: 'text', text: part.text, metadata }
+  if ('data' in part) return { kind: 'data', data: asObject(part.data), metadata }
+  const content = 'raw' in part ? { bytes: part.raw } : { uri: part.url }
+  return { kind: 'file', file: { ...content, name: filename, mimeType: mediaType }, metadata }
+}
+
+/** Data of 1.0 may be any JSON, that of 0.3 is an object. */
+function asObject(data: unknown): unknown {
+  return typeof data === 'object' && data !== null && !Array.isArray(data) ? data : { value: data }
 }

@@ -1,14 +1,10 @@
 /** The version-independent model of A2A requests and results. See docs/protocol.md, "A2A versions". */
+import type { Part, Task, TaskEvent, TaskMessage, TaskState } from '../grid/tasks/task.ts'
+import type { TaskPage } from '../grid/tasks/tasks.ts'
+import { isoTime } from '../lib/time.ts'
 import { ParamReader } from './param-reader.ts'
 
 export type A2aVersion = '0.3' | '1.0'
-
-/** One part of a message, in 1.0 form. */
-export type Part = ({ text: string } | { raw: string } | { url: string } | { data: unknown }) & {
-  mediaType?: string
-  filename?: string
-  metadata?: Record<string, unknown>
-}
 
 /** A message as the client sent it. */
 export interface ClientMessage {
@@ -21,13 +17,23 @@ export interface ClientMessage {
   referenceTaskIds?: string[]
 }
 
+/** How a client wants its send to be answered. */
+export interface SendConfiguration {
+  /** Whether the answer comes at once; undefined if the client does not say. */
+  returnImmediately?: boolean
+  /** The most messages that the answer has. Default: all. */
+  historyLength?: number
+  acceptedOutputModes?: string[]
+  /** Whether the client asks for push notifications to a webhook. */
+  push: boolean
+}
+
 export interface SendRequest {
   message: ClientMessage
   metadata?: Record<string, unknown>
   /** The alias of the recipient, in the field that A2A defines for it. */
   tenant?: string
-  /** Whether the client asks for push notifications to a webhook. */
-  push: boolean
+  configuration: SendConfiguration
 }
 
 /** The confirmation of a delivered message. */
@@ -36,8 +42,12 @@ export interface A2aReceipt {
   messageId: string
   text: string
   contextId?: string
+  taskId?: string
   metadata?: Record<string, unknown>
 }
+
+/** What an event needs of its task. */
+export type TaskRef = Pick<Task, 'id' | 'contextId'>
 
 /** The wire format of one version. Readers fail with `invalid_input`. */
 export interface Codec {
@@ -45,8 +55,15 @@ export interface Codec {
   /** The header that names activated extensions. */
   extensionsHeader: string
   readSend(params: unknown): SendRequest
-  /** The `result` of a successful send. */
+  /** The `result` of a send that is confirmed. */
   writeReceipt(receipt: A2aReceipt): unknown
+  /** The task itself: the `result` of what asks for a task. */
+  writeTask(task: Task): unknown
+  /** The task as the `result` of a send, or as the first event of a stream. */
+  writeSentTask(task: Task): unknown
+  /** `closes`: the stream ends behind this event. */
+  writeEvent(task: TaskRef, event: TaskEvent, closes: boolean): unknown
+  writeList(page: TaskPage): unknown
 }
 
 /** The parts of a send whose wire format differs between the versions. */
@@ -54,8 +71,7 @@ export interface SendDialect {
   /** Refuses an object that is marked as something other than a message. */
   checkMessage?(message: ParamReader): void
   readPart(part: ParamReader): Part
-  /** Checks the shape of the configuration. True if it holds a push configuration. */
-  readConfiguration(configuration: ParamReader): boolean
+  readConfiguration(configuration: ParamReader): Pick<SendConfiguration, 'returnImmediately' | 'push'>
 }
 
 /** Requests come from a client, never in the role of the agent that they are for. */
@@ -69,7 +85,13 @@ export function readSend(params: unknown, dialect: SendDialect): SendRequest {
     message,
     metadata: send.record('metadata'),
     tenant: send.id('tenant'),
-    push: configuration !== undefined && dialect.readConfiguration(configuration),
+    configuration: configuration
+      ? {
+        ...dialect.readConfiguration(configuration),
+        historyLength: configuration.count('historyLength'),
+        acceptedOutputModes: configuration.texts('acceptedOutputModes'),
+      }
+      : { push: false },
   }
 }
 
@@ -103,4 +125,69 @@ export function contentOf(part: ParamReader, names: readonly string[]): string {
 /** Undefined for the empty string, which is how ProtoJSON clients send an unset field. */
 export function unlessEmpty(text: string | undefined): string | undefined {
   return text === '' ? undefined : text
+}
+
+/** What differs between the versions in what the grid writes. Undefined members are left out. */
+export interface WriteDialect {
+  /** The discriminator of an object; none in 1.0. */
+  kind(name: 'message' | 'task'): { kind?: string }
+  role: Record<TaskMessage['role'], string>
+  writeState(state: TaskState): string
+  writePart(part: Part): unknown
+}
+
+export function writeTask(task: Task, dialect: WriteDialect): Record<string, unknown> {
+  const { id, contextId, history, artifacts } = task
+  return {
+    ...dialect.kind('task'),
+    id,
+    contextId,
+    status: writeStatus(task, task.status, dialect),
+    history: unlessNone(history.map((message) => writeMessage(task, message, dialect))),
+    artifacts: unlessNone(artifacts.map((artifact) => writeArtifact(artifact, dialect))),
+  }
+}
+
+export function writeStatus(task: TaskRef, { state, message, at }: Task['status'], dialect: WriteDialect): unknown {
+  return {
+    state: dialect.writeState(state),
+    message: message && writeMessage(task, message, dialect),
+    timestamp: isoTime(at),
+  }
+}
+
+export function writeArtifact(artifact: Task['artifacts'][number], dialect: WriteDialect): unknown {
+  const { artifactId, name, description, parts, metadata, extensions } = artifact
+  return {
+    artifactId,
+    name: unlessEmpty(name),
+    description: unlessEmpty(description),
+    parts: parts.map((part) => dialect.writePart(part)),
+    metadata,
+    extensions: unlessNone(extensions),
+  }
+}
+
+function writeMessage(task: TaskRef, message: TaskMessage, dialect: WriteDialect): unknown {
+  const { messageId, role, parts, metadata, extensions, referenceTaskIds } = message
+  return {
+    ...dialect.kind('message'),
+    messageId,
+    role: dialect.role[role],
+    parts: parts.map((part) => dialect.writePart(part)),
+    contextId: task.contextId,
+    taskId: task.id,
+    metadata,
+    extensions: unlessNone(extensions),
+    referenceTaskIds: unlessNone(referenceTaskIds),
+  }
+}
+
+/** The members of a list, which are always there. */
+export function writeList({ tasks, nextPageToken, pageSize, totalSize }: TaskPage, write: (task: Task) => unknown) {
+  return { tasks: tasks.map(write), nextPageToken, pageSize, totalSize }
+}
+
+function unlessNone<T>(list: T[] | undefined): T[] | undefined {
+  return list && list.length > 0 ? list : undefined
 }

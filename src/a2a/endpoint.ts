@@ -1,35 +1,38 @@
-/** The A2A JSON-RPC endpoint, versions 0.3 and 1.0 on one URL. See docs/protocol.md, "A2A order of checks". */
-import type { AuthenticateCall, IncomingCall } from '../auth/bearer.ts'
+/** The JSON-RPC binding of A2A, versions 0.3 and 1.0 on one URL. See docs/protocol.md, "A2A order of checks". */
+import type { AuthenticateCall } from '../auth/bearer.ts'
 import type { Deps } from '../deps.ts'
 import { GridError } from '../errors.ts'
-import { apiLimits, type Bodies, checkDeclaredLength, mediaType, parseBody } from '../lib/http/body.ts'
+import { mediaType } from '../lib/http/body.ts'
 import type { Handler } from '../request-context.ts'
-import type { AccountStore } from '../store/account.ts'
 import { a2aError, a2aStatus, asGridError, errorHeaders } from '../wire.ts'
-import { gridRoutingUri } from './grid-routing.ts'
+import { admit, limitsOf, mediaTypes } from './admission.ts'
+import { challenge } from './caller.ts'
+import type { Cards } from './cards/cards.ts'
+import { EventStream } from './method-call.ts'
 import { findMethod } from './methods.ts'
-import { activatedExtensions, requestedVersion } from './version.ts'
-
-const mediaTypes = ['application/json', 'application/a2a+json']
-
-/** The id of a request, which its response repeats. */
-type RpcId = string | number | null
+import { readId, readMethod, readParams, readRequest, type RpcId } from './rpc-request.ts'
+import { streamResponse } from './stream-response.ts'
+import { requestedVersion } from './version.ts'
 
 /**
- * Serves `POST /a2a/v1/grid`. Every request gets a JSON-RPC response, even one without an id.
- * See docs/protocol.md, "A2A", "A2A errors".
+ * Serves the POST of an endpoint: the shared one, or that of the agent that the path names. Every request gets a JSON-RPC
+ * response, even one without an id. See docs/protocol.md, "A2A", "A2A errors".
  */
-export function a2aGrid(authenticateCall: AuthenticateCall, deps: Deps): Handler {
-  const domain = new URL(deps.config.baseUrl).hostname
-  const extensions = [gridRoutingUri(deps.config)]
+export function a2aGrid(authenticateCall: AuthenticateCall, deps: Deps, cards: Cards): Handler {
+  const { config, bodies, log } = deps
+  const domain = new URL(config.baseUrl).hostname
 
   return async function a2a(context) {
     const { request, requestId } = context
     const headers: Record<string, string> = {}
     let id: RpcId = null
     try {
-      const account = await admit(authenticateCall, context)
-      const rpcRequest = await readRequest(deps.bodies, request)
+      const aliases = [context.param('alias')].filter((alias) => alias !== '')
+      const admitted = await admit(authenticateCall, config, context, aliases)
+      if (!mediaTypes.includes(mediaType(request))) {
+        throw new GridError('unsupported_media_type', 'Send JSON, with Content-Type: application/json.')
+      }
+      const rpcRequest = await readRequest(bodies, request, limitsOf(aliases))
       id = readId(rpcRequest)
       const method = readMethod(rpcRequest)
 
@@ -37,90 +40,18 @@ export function a2aGrid(authenticateCall: AuthenticateCall, deps: Deps): Handler
       if (version) headers['A2A-Version'] = version
       const { codec, run } = findMethod(method)
       headers['A2A-Version'] = codec.version
-      const activated = activatedExtensions(request, extensions)
-      if (activated.length > 0) headers[codec.extensionsHeader] = activated.join(', ')
+      if (admitted.extensions.length > 0) headers[codec.extensionsHeader] = admitted.extensions.join(', ')
 
-      const idempotencyKey = request.headers.get('Idempotency-Key') ?? undefined
-      const result = await run({ account, codec, method, params: rpcRequest.params, idempotencyKey })
-      return Response.json({ jsonrpc: '2.0', id, result }, { headers })
+      const result = await run({ ...admitted, cards, codec, method, params: readParams(rpcRequest) })
+      return result instanceof EventStream
+        ? streamResponse(result, admitted.connection, headers, (result) => ({ jsonrpc: '2.0', id, result }))
+        : Response.json({ jsonrpc: '2.0', id, result }, { headers })
     } catch (error) {
-      const gridError = asGridError(error, deps.log, requestId)
+      const gridError = asGridError(error, log, requestId)
       return Response.json({ jsonrpc: '2.0', id, error: a2aError(gridError, domain) }, {
         status: a2aStatus(gridError),
         headers: { ...headers, ...errorHeaders(gridError), ...challenge(gridError) },
       })
     }
   }
-}
-
-/**
- * The caller's account, before the body is read. Fails with `payload_too_large` if the request declares so,
- * `unauthenticated`, `rate_limit_exceeded` or `unsupported_media_type`, in this order.
- */
-async function admit(authenticateCall: AuthenticateCall, call: IncomingCall): Promise<AccountStore> {
-  const { request } = call
-  checkDeclaredLength(request, apiLimits)
-  const { account } = await authenticateCall(call)
-  if (account.actor.type !== 'agent') {
-    throw new GridError('unauthenticated', 'Admin keys are not accepted here. Use the key of an agent.', {
-      credential: 'refused',
-    })
-  }
-  if (!mediaTypes.includes(mediaType(request))) {
-    throw new GridError('unsupported_media_type', 'Send JSON, with Content-Type: application/json.')
-  }
-  return account
-}
-
-interface RpcRequest {
-  jsonrpc?: unknown
-  id?: unknown
-  method?: unknown
-  params?: unknown
-}
-
-/**
- * Fails with `payload_too_large`, with `malformed_json`, or with `invalid_request` if the body is not a single request.
- */
-async function readRequest(bodies: Bodies, request: Request): Promise<RpcRequest> {
-  const json = await readJson(bodies, request)
-  if (Array.isArray(json)) {
-    throw new GridError('invalid_request', 'Batches are not accepted. Send one request at a time.')
-  }
-  if (typeof json !== 'object' || json === null) {
-    throw new GridError('invalid_request', 'The body must be a JSON-RPC 2.0 request object.')
-  }
-  return json
-}
-
-/**
- * Every error of the text is a parse error here, even one of its encoding, depth or number of values. A body that is
- * too large, or that finds no room, is not.
- */
-async function readJson(bodies: Bodies, request: Request): Promise<unknown> {
-  try {
-    return parseBody(await bodies.readText(request, apiLimits), apiLimits)
-  } catch (error) {
-    if (!(error instanceof GridError) || error.kind !== 'invalid') throw error
-    throw new GridError('malformed_json', error.message)
-  }
-}
-
-/** The id, or null when there is none. Fails with `invalid_request`. */
-function readId({ id = null }: RpcRequest): RpcId {
-  if (id === null || typeof id === 'string' || typeof id === 'number') return id
-  throw new GridError('invalid_request', 'id must be a string, a number or null.', { field: 'id' })
-}
-
-function readMethod({ jsonrpc, method }: RpcRequest): string {
-  if (jsonrpc !== '2.0') throw new GridError('invalid_request', 'jsonrpc must be "2.0".', { field: 'jsonrpc' })
-  if (typeof method === 'string') return method
-  throw new GridError('invalid_request', 'method must be a string.', { field: 'method' })
-}
-
-/** The challenge names an error only if there was a credential. @see RFC 6750 §3 */
-function challenge({ details: { credential } }: GridError): Record<string, string> {
-  if (credential === undefined) return {}
-  const error = credential === 'refused' ? ', error="invalid_token"' : ''
-  return { 'WWW-Authenticate': `Bearer realm="agent-grid"${error}` }
 }

@@ -4,43 +4,58 @@ import { GridError } from '../errors.ts'
 import { normaliseAlias } from '../lib/alias.ts'
 import { hasAtMost } from '../lib/text.ts'
 import type { SendRequest } from './codec.ts'
-
-/** The path of the extension's text. Its URI is `BASE_URL` followed by this path. */
-export const gridRoutingPath = '/a2a/ext/grid-routing/v1'
+import { type Extension, extensionUri } from './extension.ts'
 
 /** The longest recipient that is looked up, in characters. Aliases are shorter. */
 const maxRecipientLength = 100
 
-export function gridRoutingUri(config: Config): string {
-  return `${config.baseUrl}${gridRoutingPath}`
+/** Not required: requests work without the extensions header. */
+export const gridRouting: Extension = {
+  name: 'grid-routing',
+  description: 'Routes a message to an agent of the grid named in message metadata.',
+  params: () => ({
+    field: 'message.metadata.to',
+    alsoAccepted: ['params.tenant', '<uri>/to in message.metadata', 'params.metadata.to'],
+    aliasPattern: '^@?[a-z0-9][a-z0-9-]{1,30}[a-z0-9]$',
+    receipt: 'message',
+  }),
+  text: extensionText,
 }
 
-/** The extension as agent cards declare it. It is not required: requests work without the extensions header. */
-export function gridRoutingExtension(config: Config): unknown {
-  return {
-    uri: gridRoutingUri(config),
-    description: 'Routes a message to an agent of the grid named in message metadata.',
-    required: false,
-    params: {
-      field: 'message.metadata.to',
-      alsoAccepted: ['params.tenant', '<uri>/to in message.metadata', 'params.metadata.to'],
-      aliasPattern: '^@?[a-z0-9][a-z0-9-]{1,30}[a-z0-9]$',
-      receipt: 'message',
-    },
-  }
+export function gridRoutingUri(config: Config): string {
+  return extensionUri(config, gridRouting)
 }
 
 /**
  * The alias that a request names, without `@`; undefined when it names none. `null`, the empty string and a lone `@`
- * count as absent. Fails with `invalid_input` if it is not a string, or if the request names two different recipients.
+ * count as absent. `path`: the aliases in the path of the request. Fails with `invalid_input` if it is not a string, or
+ * if the request names two different recipients.
  */
-export function recipientOf({ tenant, message, metadata }: SendRequest, uri: string): string | undefined {
-  const aliases = [
+export function recipientOf(
+  { tenant, message, metadata }: SendRequest,
+  uri: string,
+  path: readonly string[],
+): string | undefined {
+  return onlyAlias([
+    ...path.map((alias) => readAlias('path', alias)),
     readAlias('tenant', tenant),
     readAlias('message.metadata.to', message.metadata?.to),
     readAlias(`message.metadata.${uri}/to`, message.metadata?.[`${uri}/to`]),
     readAlias('metadata.to', metadata?.to),
-  ].filter((alias) => alias !== '')
+  ])
+}
+
+/**
+ * The alias that the path of a request and its tenant name; undefined for the shared endpoint.
+ * Fails with `invalid_input` if they are different.
+ */
+export function endpointAlias(path: readonly string[], tenant: string | undefined): string | undefined {
+  return onlyAlias([...path.map((alias) => readAlias('path', alias)), readAlias('tenant', tenant)])
+}
+
+/** The one alias among texts of which some may be empty. */
+function onlyAlias(texts: string[]): string | undefined {
+  const aliases = texts.filter((alias) => alias !== '')
   const [alias] = aliases
   if (aliases.some((other) => other !== alias)) {
     throw new GridError(
@@ -61,18 +76,6 @@ export function withoutRouting(
   return others.length > 0 ? Object.fromEntries(others) : undefined
 }
 
-/** Serves the text of the extension, at its URI. */
-export function gridRoutingText({ config }: { config: Config }): Response {
-  return new Response(extensionText(config), {
-    headers: {
-      'Content-Type': 'text/markdown; charset=utf-8',
-      'Cache-Control': 'public, max-age=3600',
-      // The CORS headers depend on whether there is an Origin.
-      Vary: 'Origin',
-    },
-  })
-}
-
 function readAlias(field: string, value: unknown): string {
   if (value === undefined || value === null) return ''
   if (typeof value !== 'string') throw new GridError('invalid_input', `${field} must be a string.`, { field })
@@ -82,8 +85,7 @@ function readAlias(field: string, value: unknown): string {
   return normaliseAlias(value)
 }
 
-function extensionText(config: Config): string {
-  const uri = gridRoutingUri(config)
+function extensionText(uri: string, config: Config): string {
   return `# Grid routing, version 1
 
 URI: \`${uri}\`

@@ -1,59 +1,149 @@
-/** `message/send` of A2A 0.3 and `SendMessage` of 1.0. See docs/protocol.md, "A2A `message/send`". */
-import { callingAgent } from '../auth/actor.ts'
+/**
+ * `message/send` and `message/stream` of A2A 0.3, `SendMessage` and `SendStreamingMessage` of 1.0.
+ * See docs/protocol.md, "A2A `message/send`", "Receipt or task".
+ */
+import { type AgentActor, callingAgent } from '../auth/actor.ts'
 import { GridError } from '../errors.ts'
-import type { A2aDetails, SentMessage } from '../grid/messaging/outgoing-message.ts'
+import type { SentMessage } from '../grid/messaging/outgoing-message.ts'
 import { resolve } from '../grid/messaging/resolve.ts'
-import { sendMessage } from '../grid/messaging/send-message.ts'
 import { turnsNote } from '../grid/messaging/turns.ts'
+import { continueTask, type SentTask, startTask } from '../grid/tasks/start-task.ts'
+import type { Task } from '../grid/tasks/task.ts'
+import { getTask } from '../grid/tasks/tasks.ts'
+import { requireTaskStream, waitForTask } from '../grid/tasks/watch-task.ts'
 import { canonicalJson } from '../lib/canonical-json.ts'
-import { newId } from '../lib/id.ts'
 import { withoutInvisibleIn } from '../lib/invisible-text.ts'
-import type { ClientMessage, Part, SendRequest } from './codec.ts'
-import { pushNotSupported, taskNotFound } from './errors.ts'
-import { gridRoutingUri, recipientOf, withoutRouting } from './grid-routing.ts'
-import type { MethodCall } from './method-call.ts'
+import { second } from '../lib/time.ts'
+import type { ClientMessage, SendRequest } from './codec.ts'
+import { pushNotSupported } from './errors.ts'
+import { awaitReplyUri, idempotencyUri } from './extension-uris.ts'
+import { endpointAlias, gridRoutingUri, recipientOf, withoutRouting } from './grid-routing.ts'
+import { EventStream, type MethodCall, type StreamItem } from './method-call.ts'
+import { followTask, withHistory } from './task-stream.ts'
 
 /**
- * Deliver a message to the agent it names. The result is a message that confirms the delivery. It comes at once, whatever
- * the client says about blocking: nothing waits for the recipient.
+ * Deliver a message to the agent it names. The result is a message that confirms the delivery, at once, or the task of
+ * the message, after waiting for its recipient.
  *
- * Fails with `invalid_input`, `recipient_required`, `recipient_not_found`, `task_not_found`, `no_text_content`,
- * `push_not_supported`, or as `sendMessage` does.
+ * Fails with `invalid_input`, `recipient_required`, `recipient_not_found`, `task_not_found`, `unsupported_operation`,
+ * `no_text_content`, `push_not_supported`, or as `sendMessage` does.
  *
  * See docs/protocol.md, "A2A order of checks", "A2A errors".
  */
-export async function messageSend({ account, codec, method, params, idempotencyKey }: MethodCall): Promise<unknown> {
+export async function messageSend(call: MethodCall): Promise<unknown> {
+  const send = await readSend(call)
+  const sent = await deliver(call, send)
+  const { codec } = call
+  if (send.mode === 'receipt') return receiptOf(call, sent)
+  const task = send.returnsImmediately ? sent.task : await answerOf(call, sent.task)
+  return codec.writeSentTask(withHistory(task, send.request.configuration.historyLength))
+}
+
+/**
+ * The same as a stream: the confirmation alone, or the task and what happens to it. Fails as `messageSend`, or with
+ * `rate_limit_exceeded`.
+ */
+export async function messageStream(call: MethodCall): Promise<EventStream> {
+  const send = await readSend(call)
+  if (send.mode === 'task') requireTaskStream(call.account)
+  const sent = await deliver(call, send)
+  if (send.mode === 'receipt') return new EventStream(oneItem({ result: receiptOf(call, sent) }))
+  return new EventStream(followTask(call, withHistory(sent.task, send.request.configuration.historyLength)))
+}
+
+/** A send whose request was read and whose content may be delivered. */
+interface Send {
+  request: SendRequest
+  sender: AgentActor
+  /** The alias of the recipient; undefined for a further message of a task. */
+  to: string | undefined
+  /** `receipt`: the answer is the confirmation. */
+  mode: 'receipt' | 'task'
+  returnsImmediately: boolean
+}
+
+async function readSend(call: MethodCall): Promise<Send> {
+  const { account, codec, params, aliases, extensions } = call
   const { config } = account.deps
   const request = codec.readSend(params)
-  const { message } = request
-
+  const { message, configuration } = request
   const sender = callingAgent(account.actor)
-  const to = recipientOf(request, gridRoutingUri(config))
-  if (to === undefined) throw message.taskId === undefined ? recipientRequired() : taskNotFound(message.taskId)
-  const error = contentError(request)
-  if (error) {
-    // An unknown recipient takes precedence over these errors.
-    await resolve(account, sender, `@${to}`)
-    throw error
-  }
+  const to = recipientOf(request, gridRoutingUri(config), aliases)
+  if (to === undefined && message.taskId === undefined) throw recipientRequired()
 
-  const contextId = message.contextId ?? newId()
-  const sent = await sendMessage(account, sender, {
-    // With `@`, so that no input of a client can name a channel.
-    to: `@${to}`,
-    text: joinedText(message.parts),
-    conversationId: contextId,
+  const isShared = endpointAlias(aliases, request.tenant) === undefined
+  const error = contentError(request, isShared)
+  if (to !== undefined && (error || message.taskId !== undefined)) {
+    // An unknown recipient takes precedence over these errors and over an unknown task.
+    await resolve(account, sender, `@${to}`)
+  }
+  if (error && message.taskId !== undefined) await getTask(account, message.taskId, { recipient: to })
+  if (error) throw error
+
+  const { returnImmediately } = configuration
+  const isReceipt = isShared && message.taskId === undefined && returnImmediately !== true &&
+    !extensions.includes(awaitReplyUri(config))
+  return { request, sender, to, mode: isReceipt ? 'receipt' : 'task', returnsImmediately: returnImmediately === true }
+}
+
+/** Store the message, and its task. */
+async function deliver(call: MethodCall, { request, sender, to, mode }: Send): Promise<SentTask> {
+  const { account } = call
+  const { message, configuration: { acceptedOutputModes } } = request
+  const { config } = account.deps
+  const idempotencyKey = call.idempotencyKey ??
+    (call.extensions.includes(idempotencyUri(config)) ? message.messageId : undefined)
+  const common = {
+    contextId: message.contextId,
+    message: messageOf(message, gridRoutingUri(config)),
     idempotencyKey,
-    // Method and params, not the message: the context id generated above differs in every repeat.
-    request: idempotencyKey === undefined ? undefined : canonicalJson([method, withoutInvisibleIn(params)]),
-    a2a: detailsOf(message, contextId, gridRoutingUri(config)),
-  })
+    request: idempotencyKey === undefined ? undefined : requestOf(call),
+    acceptedOutputModes,
+  }
+  if (message.taskId !== undefined) {
+    return await continueTask(account, sender, { ...common, taskId: message.taskId, recipient: to })
+  }
+  // With `@`, so that no input of a client can name a channel.
+  return await startTask(account, sender, { ...common, to: `@${to}`, mode })
+}
+
+/** What a repeat with the same idempotency key must equal: method, params, and the aliases of the path. */
+function requestOf({ method, params, aliases }: MethodCall): string {
+  return canonicalJson([method, withoutInvisibleIn(params), ...aliases])
+}
+
+/** The message as it is stored, without what only routes it. */
+function messageOf(message: ClientMessage, routingUri: string) {
+  const { messageId, parts, metadata, extensions, referenceTaskIds } = message
+  const others = extensions?.filter((uri) => uri !== routingUri)
+  return {
+    messageId,
+    parts,
+    metadata: withoutRouting(metadata, routingUri),
+    extensions: others?.length ? others : undefined,
+    referenceTaskIds,
+  }
+}
+
+/** The task when its recipient has answered, or as it is when the time is over. See docs/protocol.md, "Receipt or task". */
+async function answerOf({ account, waitSeconds, connection, check }: MethodCall, task: Task): Promise<Task> {
+  const { a2aBlockingMaxSeconds, a2aBlockingStrict } = account.deps.config
+  const seconds = Math.min(a2aBlockingMaxSeconds, waitSeconds ?? Infinity)
+  if (seconds === 0) return task
+  return await waitForTask(account, task.id, { ms: seconds * second, strict: a2aBlockingStrict, connection, check })
+}
+
+function receiptOf({ account, codec }: MethodCall, { sent, task }: SentTask): unknown {
+  const isPlain = account.deps.config.a2aPlainReceipts
   return codec.writeReceipt({
     messageId: sent.id,
     text: `Message delivered to ${sent.recipient}${changesOf(sent)}`,
-    contextId: config.a2aPlainReceipts ? undefined : sent.conversationId ?? undefined,
-    metadata: config.a2aPlainReceipts ? undefined : receiptMetadata(sent),
+    ...(!isPlain && { contextId: task.contextId, taskId: task.id, metadata: receiptMetadata(sent) }),
   })
+}
+
+async function* oneItem(item: StreamItem): AsyncGenerator<StreamItem> {
+  yield item
 }
 
 /** How the delivered message differs from what was sent, in words and for programs. */
@@ -76,40 +166,20 @@ function receiptMetadata(
   }
 }
 
-/** The error of a request whose recipient is valid, or undefined when the request is valid too. */
-function contentError({ message, push }: SendRequest): GridError | undefined {
-  if (message.taskId !== undefined) return taskNotFound(message.taskId)
-  if (!message.parts.some((part) => 'text' in part && part.text !== '')) {
+/**
+ * The error of a content that cannot be delivered. On the shared endpoint there must be text; an endpoint of an agent also
+ * takes files and data.
+ */
+function contentError({ message, configuration }: SendRequest, isShared: boolean): GridError | undefined {
+  const hasContent = message.parts.some((part) => 'text' in part ? part.text !== '' : !isShared)
+  if (!hasContent) {
     return new GridError('no_text_content', 'No text content in message parts', { field: 'message.parts' })
   }
-  return push ? pushNotSupported() : undefined
+  return configuration.push ? pushNotSupported() : undefined
 }
 
 function recipientRequired(): GridError {
   return new GridError('recipient_required', "Missing 'to' in message.metadata - specify the recipient @alias", {
     field: 'message.metadata.to',
   })
-}
-
-/** All text parts in their order, joined by line breaks. */
-function joinedText(parts: Part[]): string {
-  return parts.flatMap((part) => 'text' in part ? [part.text] : []).join('\n')
-}
-
-/** What the recipient gets beyond the text. Parts are kept only if they hold more than the text. */
-function detailsOf(message: ClientMessage, contextId: string, routingUri: string): A2aDetails {
-  const { messageId, parts, referenceTaskIds } = message
-  const extensions = message.extensions?.filter((uri) => uri !== routingUri)
-  return {
-    messageId,
-    contextId,
-    parts: parts.every(isBareText) ? undefined : parts,
-    metadata: withoutRouting(message.metadata, routingUri),
-    extensions: extensions?.length ? extensions : undefined,
-    referenceTaskIds,
-  }
-}
-
-function isBareText(part: Part): boolean {
-  return 'text' in part && !part.mediaType && !part.filename && !part.metadata
 }

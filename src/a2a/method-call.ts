@@ -1,13 +1,41 @@
 /** One A2A method call, as its operation receives it. */
+import type { CallerConnection } from '../lib/http/caller-connection.ts'
 import type { AccountStore } from '../store/account.ts'
+import type { Cards } from './cards/cards.ts'
 import type { Codec } from './codec.ts'
 
-/** A checked JSON-RPC request. `params` is not read yet. */
+/** A checked request of either binding. `params` is not read yet. */
 export interface MethodCall {
   account: AccountStore
   codec: Codec
+  /** The name of the method in the version of the codec. */
   method: string
   params: unknown
+  /** The aliases that the path names: of the endpoint, or of the tenant before the method. Empty on the shared endpoint. */
+  aliases: readonly string[]
+  /** The URIs of the extensions that the request activates. */
+  extensions: readonly string[]
   /** The `Idempotency-Key` header. */
   idempotencyKey: string | undefined
+  /** Of this grid. */
+  cards: Cards
+  /** How long the client wants to wait at most, from the `Prefer` header (RFC 7240 §4.3). */
+  waitSeconds: number | undefined
+  /** The number of the last event that the client has seen, from the `Last-Event-ID` header. */
+  lastEventId: number | undefined
+  connection: CallerConnection
+  /** Fails when the credential has ended. */
+  check(): Promise<unknown>
+}
+
+/** What a stream says next: an event with its number, if it has one, or that the stream is alive. */
+export type StreamItem = { id?: number; result: unknown } | 'heartbeat'
+
+/** The result of an operation that streams. What fails before it is answered as any other call. */
+export class EventStream {
+  readonly items: AsyncGenerator<StreamItem>
+
+  constructor(items: AsyncGenerator<StreamItem>) {
+    this.items = items
+  }
 }

@@ -4,24 +4,26 @@ import { codec03 } from './codec-03.ts'
 import { codec10 } from './codec-10.ts'
 import type { Codec } from './codec.ts'
 import { pushNotSupported } from './errors.ts'
-import { messageSend } from './message-send.ts'
+import { extendedCard } from './extended-card.ts'
+import { messageSend, messageStream } from './message-send.ts'
 import type { MethodCall } from './method-call.ts'
+import { tasksCancel, tasksGet, tasksList, tasksSubscribe } from './task-methods.ts'
 
-/** Carries out a call; resolves to its `result`, in the wire format of the call's version. */
-type Operation = (call: MethodCall) => unknown
+/** Carries out a call; resolves to its `result`, in the wire format of the call's version, or to an `EventStream`. */
+export type Operation = (call: MethodCall) => unknown
 
 const operations: [method03: string, method10: string, Operation][] = [
   ['message/send', 'SendMessage', messageSend],
-  ['message/stream', 'SendStreamingMessage', refuseUnsupported],
-  ['tasks/get', 'GetTask', refuseUnsupported],
-  ['tasks/list', 'ListTasks', refuseUnsupported],
-  ['tasks/cancel', 'CancelTask', refuseUnsupported],
-  ['tasks/resubscribe', 'SubscribeToTask', refuseUnsupported],
+  ['message/stream', 'SendStreamingMessage', messageStream],
+  ['tasks/get', 'GetTask', tasksGet],
+  ['tasks/list', 'ListTasks', tasksList],
+  ['tasks/cancel', 'CancelTask', tasksCancel],
+  ['tasks/resubscribe', 'SubscribeToTask', tasksSubscribe],
   ['tasks/pushNotificationConfig/set', 'CreateTaskPushNotificationConfig', refusePush],
   ['tasks/pushNotificationConfig/get', 'GetTaskPushNotificationConfig', refusePush],
   ['tasks/pushNotificationConfig/list', 'ListTaskPushNotificationConfigs', refusePush],
   ['tasks/pushNotificationConfig/delete', 'DeleteTaskPushNotificationConfig', refusePush],
-  ['agent/getAuthenticatedExtendedCard', 'GetExtendedAgentCard', refuseUnsupported],
+  ['agent/getAuthenticatedExtendedCard', 'GetExtendedAgentCard', extendedCard],
 ]
 
 const methods = new Map(operations.flatMap(([method03, method10, run]) => [
@@ -35,14 +37,6 @@ export function findMethod(name: string): { codec: Codec; run: Operation } {
   if (method) return method
   const message = 'Unknown A2A method. Send with message/send (0.3) or SendMessage (1.0).'
   throw new GridError('unknown_method', message, { field: 'method' })
-}
-
-function refuseUnsupported({ method, codec }: MethodCall): never {
-  const send = codec === codec03 ? 'message/send' : 'SendMessage'
-  throw new GridError(
-    'unsupported_operation',
-    `${method} is not supported. ${send} answers at once with a message that confirms delivery, and creates no task.`,
-  )
 }
 
 function refusePush(): never {

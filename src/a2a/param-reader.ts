@@ -74,6 +74,15 @@ export class ParamReader {
     return value as number
   }
 
+  /** A time (RFC 3339 §5.6), in milliseconds since the epoch. The empty string counts as absent. */
+  time(name: string): number | undefined {
+    const text = this.text(name)
+    if (text === undefined || text === '') return undefined
+    const at = /^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)$/.test(text) ? Date.parse(text) : NaN
+    if (Number.isNaN(at)) throw this.invalid(name, 'must be a time such as 2026-11-21T09:00:00.000Z')
+    return at
+  }
+
   /** A list of strings; undefined when it is empty. */
   texts(name: string): string[] | undefined {
     const list = this.list(name)

@@ -1,2 +1,5 @@
 /** The first words of the command lines that `client.ts` runs, without loading it. A test compares them with its commands. */
-export const clientWords: readonly string[] = ['health', 'connect', 'disconnect', 'hook', '--version', '-v', 'version']
+export const clientWords: readonly string[] = [
+  ...['connect', 'disconnect', 'send', 'read', 'watch', 'run', 'channel', 'hook', 'health'],
+  ...['--version', '-v', 'version'],
+]

@@ -2,7 +2,7 @@ import process from 'node:process'
 import { ConfigError } from '../config.ts'
 import { GridError } from '../errors.ts'
 import { commit, version } from '../lib/version.ts'
-import { type Command, type CommandArguments, CommandError, readArguments } from './command.ts'
+import { type CommandArguments, CommandError, readArguments, type StoreCommand } from './command.ts'
 import type { runStoreCommand } from './run-store-command.ts'
 import type { StartError } from '../store/start-error.ts'
 import type { Usage } from './usage.ts'
@@ -40,17 +40,17 @@ async function findAndRun(line: string[], program: Program): Promise<number> {
   }
   const command = program.findCommand(name)
   if ('startWith' in command && command.startWith) return await command.startWith(words)
-  const { args, json, help: wantsHelp } = readArguments(command, words, process.env)
-  return wantsHelp ? print(program.help(name)) : await run(command, args, json, program)
+  const { args, json, help: wantsHelp, words: passedOn } = readArguments(command, words, process.env)
+  if (wantsHelp) return print(program.help(name))
+  return 'start' in command ? await command.start(json, args, passedOn) : await run(command, args, json, program)
 }
 
 async function run(
-  command: Command,
+  command: StoreCommand,
   args: CommandArguments,
   json: boolean,
   program: Program,
 ): Promise<number> {
-  if ('start' in command) return await command.start(json, args)
   const result = await program.runStoreCommand!(command, args)
   return print(json ? JSON.stringify(result) : command.print(result))
 }

@@ -38,6 +38,8 @@ interface CommandDescription<O extends CommandOptions> {
   readonly options: O
   /** The name of the required option that is given without its name, such as a file. */
   readonly operand?: string
+  /** What may stand behind `--`: the words are passed on as they are. */
+  readonly words?: { readonly placeholder: string; readonly description: string }
 }
 
 /**
@@ -54,7 +56,8 @@ export interface StoreCommand<O extends CommandOptions = CommandOptions, R exten
 
 /** A command that always runs in this process. Resolves to the exit code. */
 export interface ProcessCommand extends CommandDescription<CommandOptions> {
-  start(json: boolean, args: CommandArguments): Promise<number>
+  /** `words` are those behind `--`. */
+  start(json: boolean, args: CommandArguments, words: readonly string[]): Promise<number>
   /** For a command that reads the words behind its name itself: it is called in place of `start`. */
   startWith?(words: readonly string[]): Promise<number>
 }
@@ -95,15 +98,17 @@ export function usageError(message: string): CommandError {
  */
 export function readArguments(
   command: Command,
-  words: string[],
+  line: string[],
   env: Record<string, string | undefined>,
-): { args: CommandArguments; json: boolean; help: boolean } {
-  const { json, help, ...parsed } = parseWords(command, words)
+): { args: CommandArguments; json: boolean; help: boolean; words: string[] } {
+  const end = command.words ? line.indexOf('--') : -1
+  const words = end < 0 ? [] : line.slice(end + 1)
+  const { json, help, ...parsed } = parseWords(command, end < 0 ? line : line.slice(0, end))
   const args = Object.fromEntries(
     Object.entries(parsed).map(([name, value]) => [name, value === true ? 'true' : value]),
   )
   const given = { ...readVariables(command, env), ...(help ? args : readFiles(command, args)) }
-  return { args: help ? {} : checkArguments(command, given), json: json === true, help: help === true }
+  return { args: help ? {} : checkArguments(command, given), json: json === true, help: help === true, words }
 }
 
 function readVariables({ options }: Command, env: Record<string, string | undefined>): Record<string, string> {

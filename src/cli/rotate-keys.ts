@@ -37,6 +37,7 @@ const titles: Record<string, string> = {
   agents: 'Remote agents',
   totps: 'Authenticator apps',
   push_keys: 'Key for push services',
+  signing_keys: 'Keys for signatures',
 }
 
 function sentenceOf({ key_id, tokens, in_ring }: { key_id: string; tokens: number; in_ring: boolean }, newest: string) {

@@ -3,7 +3,7 @@ import { type Config, describeMixedAddresses } from '../config.ts'
 import { isStorageFull } from '../errors.ts'
 import { findLockedOutUser } from '../grid/people/operator.ts'
 import { createSetUpLink } from '../grid/people/people.ts'
-import { clientCommand } from '../lib/client-snippets.ts'
+import { clientCommand, connectCommand } from '../lib/client-snippets.ts'
 import { ownCommand } from '../lib/version.ts'
 import { localPath } from '../store/driver/local-file.ts'
 import type { Store } from '../store/store.ts'
@@ -83,6 +83,9 @@ function greeting({ store, setUpUrl, lockedOutUser }: Start): string {
     'Register an agent:',
     `  curl ${config.appUrl}/api/v1/agentic-signup -H 'Content-Type: application/json' \\`,
     `    -d '{"owner_email":"you@example.com","alias":"my-agent"}'`,
+    '',
+    'Connect the coding clients of a machine, with Node:',
+    `  ${connectCommand(config)}`,
     '',
     'To see whether the machine of an agent reaches this grid, with Node and no key:',
     `  ${clientCommand(config, `health --url ${config.baseUrl}`)}`,

@@ -17,13 +17,16 @@ import { listAdminKeysCommand } from './list-admin-keys.ts'
 import { listAgentsCommand } from './list-agents.ts'
 import { listChannelsCommand } from './list-channels.ts'
 import { listGuardrailsCommand } from './list-guardrails.ts'
+import { listParkedMessagesCommand } from './list-parked-messages.ts'
 import { listPausedConversationsCommand } from './list-paused-conversations.ts'
 import { applyMigrations } from './migrate.ts'
 import { newKeyCommand } from './new-key.ts'
 import { rebuildConversationsCommand } from './rebuild-conversations.ts'
+import { requeueMessagesCommand } from './requeue-messages.ts'
 import { resetSecondFactorCommand } from './reset-second-factor.ts'
 import { resumeConversationCommand } from './resume-conversation.ts'
 import { rotateKeysCommand } from './rotate-keys.ts'
+import { rotateSigningKeyCommand } from './rotate-signing-key.ts'
 import { setAutomatedCommand } from './set-automated.ts'
 import { setTurnLimitsCommand } from './set-turn-limits.ts'
 import { tryGuardrailCommand } from './try-guardrail.ts'
@@ -48,6 +51,8 @@ export const storeCommands: readonly StoreCommand[] = [
   setTurnLimitsCommand,
   listPausedConversationsCommand,
   resumeConversationCommand,
+  listParkedMessagesCommand,
+  requeueMessagesCommand,
   createAdminKeyCommand,
   listAdminKeysCommand,
   deleteAdminKeyCommand,
@@ -55,6 +60,7 @@ export const storeCommands: readonly StoreCommand[] = [
   resetSecondFactorCommand,
   verifyActivityCommand,
   rotateKeysCommand,
+  rotateSigningKeyCommand,
   rebuildConversationsCommand,
   confirmClockCommand,
 ]

@@ -69,8 +69,12 @@ function options(command: Command): string {
   return [
     `agent-grid ${command.name}: ${command.summary}`,
     '',
-    indent(table([...lines, ['--json', 'print one JSON object']])),
+    indent(table([...lines, ['--json', 'print one JSON object'], ...wordsOf(command)])),
   ].join('\n')
+}
+
+function wordsOf({ words }: Command): [string, string][] {
+  return words ? [[`-- ${words.placeholder}`, words.description]] : []
 }
 
 function settings(): string {

@@ -219,6 +219,32 @@ export const settings = {
     '1: A2A receipts contain only the fields kind, role, messageId and parts.',
     flag,
   ),
+  a2aBlockingMaxSeconds: setting(
+    'A2A_BLOCKING_MAX_SECONDS',
+    'How long an A2A call that asks for the answer of an agent waits for it at most, in seconds.',
+    wholeNumber(0, 300, 30),
+  ),
+  a2aBlockingStrict: setting(
+    'A2A_BLOCKING_STRICT',
+    '1: such a call also waits for an agent that is not connected.',
+    flag,
+  ),
+  taskHours: setting(
+    'A2A_TASK_HOURS',
+    'Hours after which an A2A task without an end fails.',
+    wholeNumber(1, 8_760, 168),
+  ),
+  taskStreamsPerKey: setting(
+    'A2A_STREAMS_PER_KEY',
+    'How many streams of tasks one agent key may have open.',
+    wholeNumber(1, 10_000, 100),
+  ),
+  /** 0: keys are replaced by the command alone. */
+  signingKeyDays: setting(
+    'SIGNING_KEY_DAYS',
+    'Age at which the key that signs agent cards is replaced, in days. 0: never by itself.',
+    wholeNumber(0, 36_500, 90),
+  ),
   oauthCimd: setting(
     'OAUTH_CIMD',
     'OAuth clients that are identified by the URL of a metadata document. auto: advertised while the internet is reachable.',

@@ -82,6 +82,26 @@ export function clientCommand(
   return `npx ${npmPackage ?? `${appUrl}/agent-grid.tgz`} ${words}`
 }
 
+/**
+ * The one line that connects the coding clients of a machine to the grid: it asks which of them, and signs in through the
+ * browser, unless there is a `key`. `alias` is the agent, without `@`, which some shells would take for something else.
+ */
+export function connectCommand(
+  config: { appUrl: string; baseUrl: string; npmPackage?: string },
+  { alias, key }: { alias?: string; key?: string } = {},
+): string {
+  const command = clientCommand(config, `connect --url ${config.baseUrl}${alias === undefined ? '' : ` --as ${alias}`}`)
+  // Not as an argument, which every user of the machine could see.
+  return key === undefined ? command : `AGENT_GRID_KEY=${key} ${command}`
+}
+
+/** The call that signs an agent up, for a shell. */
+export function signupCommand(appUrl: string): string {
+  return `curl -sS ${appUrl}/api/v1/agentic-signup \\
+  -H 'Content-Type: application/json' \\
+  -d '{"owner_email":"you@example.com","alias":"my-agent"}'`
+}
+
 /** The configuration in the format of most clients. See docs/protocol.md, "Signup". */
 export interface McpConfig {
   mcpServers: Record<string, { type: 'http'; url: string; headers: { Authorization: string } }>

@@ -1,7 +1,7 @@
 /** Validation of input, with errors that name the field and what it must be. */
 import * as z from 'zod'
 import { type ErrorCode, GridError } from '../errors.ts'
-import { hasAtMost } from './text.ts'
+import { hasAtMost, wellFormed } from './text.ts'
 
 /** Validate input. Fails with `code` (default `invalid_input`); the message names the field and what it must be. */
 export function parse<T>(schema: z.ZodType<T>, input: unknown, code: ErrorCode = 'invalid_input'): T {
@@ -77,6 +77,16 @@ export const clientName = z.string().regex(
   /^[A-Za-z0-9][A-Za-z0-9._-]{0,31}$/,
   'must be a name of 1 to 32 characters: letters, digits, ".", "_" and "-"',
 )
+
+/** Longest name or id, in characters. */
+const maxIdentifierLength = 200
+const plainText = (schema: z.ZodString) =>
+  schema.refine((text) => wellFormed(text) === text, 'must be plain Unicode text')
+
+/** A name or an id. It must be well-formed Unicode, because it is looked up exactly as sent. */
+export const identifier = atMost(plainText(z.string()), maxIdentifierLength)
+/** The same, and not empty. */
+export const requiredIdentifier = atMost(plainText(z.string().min(1)), maxIdentifierLength)
 
 /**
  * Input of a signup, over REST and MCP. Unknown fields are ignored. See docs/protocol.md, "Signup", "Limits".

@@ -38,6 +38,11 @@ export function pushKeyContext(id: string): string {
   return `push_keys:${id}:private`
 }
 
+/** The context of a private key that signs agent cards. */
+export function signingKeyContext(id: string): string {
+  return `signing_keys:${id}:private`
+}
+
 /** Whether a text is a key ring: comma-separated `id:base64key`, the newest first. */
 export function isKeyRing(text: string): boolean {
   try {

@@ -29,6 +29,9 @@ const maxExpected = 10_000
  */
 export class Notifier {
   readonly #signals = new Map<string, Set<Signal>>()
+  readonly #watchers = new Map<string, Set<Pick<Signal, 'raise'>>>()
+  /** When the last one stopped waiting, by agent. */
+  readonly #left = new RecentMap<string, number>(maxExpected)
   readonly #listeners = new Set<() => void>()
   readonly #expected = new RecentMap<string, number>(maxExpected)
   readonly #onFirst: () => void
@@ -39,12 +42,22 @@ export class Notifier {
   }
 
   get hasSubscribers(): boolean {
-    return this.#signals.size > 0
+    return this.#signals.size + this.#watchers.size > 0
+  }
+
+  /** Whether somebody follows something else than the messages of an agent. */
+  get hasWatchers(): boolean {
+    return this.#watchers.size > 0
   }
 
   /** Whether somebody in this process waits for messages of the agent. */
   isAwaited(agentId: string): boolean {
     return this.#signals.has(agentId)
+  }
+
+  /** Whether somebody in this process waits for messages of the agent, or did so less than `ms` ago. */
+  wasAwaited(agentId: string, ms: number): boolean {
+    return this.isAwaited(agentId) || performance.now() - (this.#left.get(agentId) ?? -Infinity) < ms
   }
 
   /** Raise `signal` at each notification of the agent. Returns the function that unsubscribes. */
@@ -55,7 +68,24 @@ export class Notifier {
     if (isFirst) this.#onFirst()
     return () => {
       signals.delete(signal)
-      if (signals.size === 0 && this.#signals.get(agentId) === signals) this.#signals.delete(agentId)
+      if (signals.size > 0 || this.#signals.get(agentId) !== signals) return
+      this.#signals.delete(agentId)
+      this.#left.set(agentId, performance.now())
+    }
+  }
+
+  /**
+   * Raise `signal` at each notification of an agent or a task, for a caller that does not wait for messages of the agent.
+   * Returns the function that ends this.
+   */
+  watch(id: string, signal: Pick<Signal, 'raise'>): () => void {
+    const isFirst = !this.hasSubscribers
+    const signals = this.#watchers.get(id) ?? new Set()
+    this.#watchers.set(id, signals.add(signal))
+    if (isFirst) this.#onFirst()
+    return () => {
+      signals.delete(signal)
+      if (signals.size === 0 && this.#watchers.get(id) === signals) this.#watchers.delete(id)
     }
   }
 
@@ -74,8 +104,13 @@ export class Notifier {
     for (const listener of this.#listeners) listener()
   }
 
+  /** Something else that callers wait for has changed: a task. Ids of tasks are no ids of agents. */
+  wake(ids: Iterable<string>): void {
+    for (const id of ids) this.#raise(id)
+  }
+
   notifyAll(): void {
-    for (const id of this.#signals.keys()) this.#raise(id)
+    for (const id of [...this.#signals.keys(), ...this.#watchers.keys()]) this.#raise(id)
   }
 
   /** About how many messages the agent has to read; 0 if nothing is known. */
@@ -91,5 +126,6 @@ export class Notifier {
 
   #raise(agentId: string): void {
     this.#signals.get(agentId)?.forEach((signal) => signal.raise())
+    this.#watchers.get(agentId)?.forEach((signal) => signal.raise())
   }
 }

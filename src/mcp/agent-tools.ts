@@ -12,9 +12,10 @@ import { maxMessageLength } from '../grid/messaging/outgoing-message.ts'
 import { readPart } from '../grid/messaging/parts.ts'
 import { type Page, readAgain, readMessage } from '../grid/messaging/read-again.ts'
 import { isSelf } from '../grid/messaging/resolve.ts'
-import { sendMessage } from '../grid/messaging/send-message.ts'
+import { asSentAnswer, sendMessage } from '../grid/messaging/send-message.ts'
 import { turnsNote } from '../grid/messaging/turns.ts'
 import { maxWaitSeconds, waitForMessages, type WaitOptions } from '../grid/messaging/wait-for-messages.ts'
+import { asPart, givenStates, updateTask } from '../grid/tasks/update-task.ts'
 import { isId } from '../lib/id.ts'
 import { atMost } from '../lib/input.ts'
 import { isoTime } from '../lib/time.ts'
@@ -61,27 +62,7 @@ const sendMessageTool = tool({
       replyToMessageId: input.reply_to_message_id,
       idempotencyKey: input.idempotency_key,
     })
-    return {
-      text: {
-        message_id: sent.id,
-        timestamp: isoTime(sent.createdAt),
-        recipient: sent.recipient,
-        unread: sent.unread,
-        ...(sent.sanitized && { sanitized: true }),
-        ...(sent.turns !== undefined && { turns: sent.turns, note: turnsNote(sent.turns) }),
-        ...(sent.recipientUnread !== undefined && {
-          recipient_presence: sent.recipientPresence,
-          recipient_last_seen: sent.recipientSeenAt == null ? null : isoTime(sent.recipientSeenAt),
-          recipient_unread: sent.recipientUnread,
-        }),
-        ...(sent.recipients !== undefined && {
-          recipients: sent.recipients,
-          recipients_active: sent.recipientsActive,
-        }),
-        ...(sent.leftOut !== undefined && { left_out: sent.leftOut }),
-        ...(sent.redacted && { redacted: sent.redacted }),
-      },
-    }
+    return { text: asSentAnswer(sent) }
   },
 })
 
@@ -253,6 +234,42 @@ const readPartTool = tool({
   },
 })
 
+const updateTaskTool = tool({
+  name: 'update_task',
+  description:
+    'Report on a task: a message with task_id. text or parts alone answer and complete it, as send_message does.',
+  annotations: { destructiveHint: false },
+  input: z.strictObject({
+    task_id: identifier.optional(),
+    message_id: identifier.optional().describe('Or a message of it'),
+    state: z.enum(givenStates).optional(),
+    text: z.string().optional(),
+    parts: z.array(z.record(z.string(), z.unknown())).optional().describe('A2A parts: text, raw, url or data'),
+    artifact: z.strictObject({
+      id: identifier,
+      name: z.string().optional(),
+      append: z.boolean().optional(),
+      last_chunk: z.boolean().optional(),
+    }).optional(),
+  }),
+  async run(account: AccountStore, { task_id, message_id, state, text, parts, artifact }) {
+    const task = await updateTask(account, {
+      taskId: task_id,
+      messageId: message_id,
+      state,
+      text,
+      parts: parts?.map(asPart),
+      artifact: artifact && {
+        id: artifact.id,
+        name: artifact.name,
+        append: artifact.append,
+        lastChunk: artifact.last_chunk,
+      },
+    })
+    return { text: { task_id: task.id, state: task.status.state, timestamp: isoTime(task.status.at) } }
+  },
+})
+
 export const agentTools: Tool<AccountStore<AgentActor>>[] = [
   sendMessageTool,
   readMessagesTool,
@@ -262,4 +279,5 @@ export const agentTools: Tool<AccountStore<AgentActor>>[] = [
   listSkillsTool,
   setSkillsTool,
   readPartTool,
+  updateTaskTool,
 ]

@@ -27,6 +27,8 @@ const paramsOf = new Map<string, z.ZodType>([
   ],
   ['tools/list', page],
   ['tools/call', z.object({ name: z.string(), arguments: anObject.optional() })],
+  ['prompts/list', page],
+  ['prompts/get', z.object({ name: z.string(), arguments: anObject.optional() })],
   ['resources/list', page],
   ['resources/templates/list', page],
   ['resources/read', resource],

@@ -135,14 +135,19 @@ export function sdkPath(log: Log): SdkPath {
 }
 
 function serverFor(exchange: Exchange, supportedProtocolVersions: string[], log: Log): Server {
-  const { instructions, toolset: { tools, resources, call } } = exchange
+  const { instructions, toolset: { tools, resources, prompts, call } } = exchange
   const server = new CheckedServer(log, serverInfo, {
     instructions,
     supportedProtocolVersions,
-    capabilities: { tools: {}, ...(resources && { resources: { subscribe: true } }) },
+    capabilities: {
+      tools: {},
+      ...(resources && { resources: { subscribe: true } }),
+      ...(prompts && { prompts: {} }),
+    },
     // The SDK adds these in the modern era only.
     cacheHints: {
       'tools/list': listCache,
+      'prompts/list': listCache,
       'resources/list': listCache,
       'resources/templates/list': listCache,
       'resources/read': resourceCache,
@@ -175,6 +180,12 @@ function serverFor(exchange: Exchange, supportedProtocolVersions: string[], log:
         return {}
       })
     }
+  }
+  if (prompts) {
+    server.setRequestHandler('prompts/list', () => ({ prompts: [...prompts.listed] }))
+    server.setRequestHandler('prompts/get', async ({ params: { name, arguments: args } }) => ({
+      ...await prompts.get(name, args),
+    }))
   }
   return server
 }

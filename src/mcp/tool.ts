@@ -2,10 +2,9 @@
 import * as z from 'zod'
 import type { Lease } from '../grid/messaging/leases.ts'
 import type { CallerConnection } from '../lib/http/caller-connection.ts'
-import { atMost } from '../lib/input.ts'
+import { identifier, requiredIdentifier } from '../lib/input.ts'
 import { lazy } from '../lib/lazy.ts'
 import { once } from '../lib/once.ts'
-import { wellFormed } from '../lib/text.ts'
 import type { Hints } from '../wire.ts'
 
 /** What a tool does to the grid, as a hint for clients. */
@@ -15,15 +14,7 @@ export interface ToolAnnotations {
   idempotentHint?: boolean
 }
 
-/** Longest name or id, in characters. */
-const maxIdentifierLength = 200
-const plainText = (schema: z.ZodString) =>
-  schema.refine((text) => wellFormed(text) === text, 'must be plain Unicode text')
-
-/** A name or an id. It must be well-formed Unicode, because it is looked up exactly as sent. */
-export const identifier = atMost(plainText(z.string()), maxIdentifierLength)
-/** The same, and not empty. */
-export const requiredIdentifier = atMost(plainText(z.string().min(1)), maxIdentifierLength)
+export { identifier, requiredIdentifier }
 
 /**
  * The output of a run, which the client gets as text parts with JSON. There is no `structuredContent`: clients show

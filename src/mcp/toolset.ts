@@ -16,6 +16,7 @@ import { adminReadTools } from './admin-read-tools.ts'
 import { adminWriteTools } from './admin-write-tools.ts'
 import { agentTools, textsOfOthers } from './agent-tools.ts'
 import { readArguments } from './arguments.ts'
+import { type ListedPrompt, listedPrompts, type PromptResult, readPrompt } from './prompts.ts'
 import { type ListedResource, listedResources, readResource } from './resources.ts'
 import { type SignupCaller, signupTool } from './signup-tool.ts'
 import {
@@ -46,6 +47,12 @@ export interface Toolset {
     readonly listed: readonly ListedResource[]
     /** JSON, or undefined when there is no such resource. Fails with a `GridError`. */
     read(uri: string): Promise<string> | undefined
+  }
+  /** Undefined for callers without prompts; the capability is not declared to them. */
+  readonly prompts?: {
+    readonly listed: readonly ListedPrompt[]
+    /** Fails with `invalid_input`, also when there is no such prompt. */
+    get(name: string, args: unknown): Promise<PromptResult>
   }
 }
 
@@ -127,6 +134,14 @@ function agentToolset(account: AccountStore<AgentActor>, requestId: string, call
     resources: {
       listed: listedResources,
       read: (uri) => readResource(account, uri, log, requestId, caller?.connection),
+    },
+    prompts: {
+      listed: listedPrompts,
+      async get(name, args) {
+        const { agentId, alias } = account.actor
+        const unread = unreadSentence(await account.read.inbox.unread(agentId))
+        return readPrompt(name, args ?? {}, { alias, unread })
+      },
     },
   }
 }

@@ -29,14 +29,17 @@ const settings = {
   onFailure: z.enum(['closed', 'open']).optional(),
   enabled: z.boolean().optional(),
 }
-const newGuardrail = z.strictObject({
+/** The body of a new guardrail. */
+export const newGuardrail = z.strictObject({
   name: z.string(),
   provider: z.string(),
   token: token.optional(),
   ...settings,
 })
-const changes = z.strictObject({ name: z.string().optional(), token: token.nullable().optional(), ...settings })
-const page = z.strictObject({
+/** The body of a change. */
+export const changes = z.strictObject({ name: z.string().optional(), token: token.nullable().optional(), ...settings })
+/** The query of a page. */
+export const page = z.strictObject({
   limit: z.coerce.number().int().min(1).max(maxListed).optional(),
   cursor: z.string().optional(),
 })

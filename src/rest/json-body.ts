@@ -20,3 +20,15 @@ export async function readJsonObject(
   }
   return body as Record<string, unknown>
 }
+
+/** The same, for a request that may have no body: then the object is empty. */
+export async function readOptionalJson(
+  bodies: Bodies,
+  request: Request,
+  limits: BodyLimits,
+): Promise<Record<string, unknown>> {
+  const { headers } = request
+  const isEmpty = (headers.get('content-length') ?? '0') === '0' && !headers.has('transfer-encoding')
+  if (isEmpty && (request.body === null || !headers.has('content-type'))) return {}
+  return await readJsonObject(bodies, request, limits)
+}

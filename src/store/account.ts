@@ -29,6 +29,7 @@ import { prepareMessages } from './account/messages.ts'
 import { prepareNames } from './account/names.ts'
 import { prepareNotifications } from './account/notifications.ts'
 import { prepareOverview } from './account/overview.ts'
+import { prepareParked } from './account/parked.ts'
 import { prepareParts } from './account/parts.ts'
 import { preparePresence } from './account/presence.ts'
 import { prepareProfile } from './account/profile.ts'
@@ -37,9 +38,11 @@ import { prepareRetention } from './account/retention.ts'
 import { prepareSeats } from './account/seats.ts'
 import { prepareSkills } from './account/skills.ts'
 import { prepareSnoozes } from './account/snoozes.ts'
+import { prepareTasks } from './account/tasks.ts'
 import { prepareTeam } from './account/team.ts'
 import { prepareThreadMessages } from './account/thread-messages.ts'
 import { prepareThreads } from './account/threads.ts'
+import { prepareTimedLeases } from './account/timed-leases.ts'
 import { prepareUnclaimed } from './account/unclaimed.ts'
 import { prepareUsage } from './account/usage.ts'
 import { type JudgedMessage, type NewVerdict, prepareVerdicts } from './account/verdicts.ts'
@@ -52,12 +55,13 @@ import { type RecordingContext, writeWithActivity } from './recording.ts'
 import { turnsKeptMs } from './turns/counts.ts'
 import type { CountedTurn, Pause, TurnLimits } from './turns/types.ts'
 import { AccountTurns, type ConversationTurns, defaultTurnLimits } from './turns.ts'
+import { maxEventsRead, type ReadEvents, type TaskFeeds, type TaskFollower } from './task-feeds.ts'
 import type { UnreadCounts } from './unread-counts.ts'
 import { AccountUsage, type UsageCounters, type Used } from './usage.ts'
-import type { Waiting } from './waiting.ts'
+import type { TaskAppend, Waiting } from './waiting.ts'
 
-export { defaultTurnLimits, maxListedUnread, turnsKeptMs }
-export type { CountedTurn, LiveNews, LivePlace, Pause, TurnLimits, Used }
+export { defaultTurnLimits, maxEventsRead, maxListedUnread, turnsKeptMs }
+export type { CountedTurn, LiveNews, LivePlace, Pause, ReadEvents, TaskAppend, TaskFollower, TurnLimits, Used }
 
 /**
  * One account, for one caller. `read` runs queries, `change` makes statements, and `write` commits statements as one
@@ -122,8 +126,11 @@ export interface Guarding {
   write(statements: Statement[]): Promise<UnitRows>
 }
 
-/** The named parts of a unit, so that nothing depends on positions. An undefined part is left out. */
-export type UnitParts<Name extends string> = { readonly [N in Name]?: Statement }
+/**
+ * The named parts of a unit, so that nothing depends on positions. A part is a statement, or several with the rows of
+ * all of them. An undefined part is left out.
+ */
+export type UnitParts<Name extends string> = { readonly [N in Name]?: Statement | readonly Statement[] }
 
 /** The rows of each part; none for a part that was left out. */
 export type PartRows<Name extends string> = { readonly [N in Name]: Row[] }
@@ -134,10 +141,13 @@ export async function writeParts<Name extends string>(
   parts: UnitParts<Name>,
 ): Promise<PartRows<Name>> {
   const names = (Object.keys(parts) as Name[]).filter((name) => parts[name] !== undefined)
-  const rows = await write(names.map((name) => parts[name]!))
+  const statements = names.flatMap((name) => [parts[name]!].flat().map((statement) => ({ name, statement })))
+  const rows = await write(statements.map(({ statement }) => statement))
   const found = {} as Record<Name, Row[]>
   for (const name of Object.keys(parts) as Name[]) found[name] = []
-  names.forEach((name, i) => found[name] = rows[i] ?? [])
+  statements.forEach(({ name }, i) =>
+    found[name] = found[name].length > 0 ? [...found[name], ...rows[i]] : rows[i] ?? []
+  )
   return found
 }
 
@@ -187,6 +197,21 @@ export class AccountWaiting {
 
   get lists(): GroupLimit {
     return this.#waiting.lists.of(this.#accountId)
+  }
+
+  /** Those who follow tasks or wait for them. */
+  get taskStreams(): GroupLimit {
+    return this.#waiting.taskStreams.of(this.#accountId)
+  }
+
+  /** The events of tasks that are followed. Ids of tasks are unique over all accounts. */
+  get taskFeeds(): TaskFeeds {
+    return this.#waiting.taskFeeds
+  }
+
+  /** What is appended to artifacts, by task. */
+  get appends(): Waiting['appends'] {
+    return this.#waiting.appends
   }
 
   /** Take room for a list. Returns the function that gives it back, or undefined if there is not so much. */
@@ -261,6 +286,7 @@ function repositoryMakers(db: Db, crossAccountQueries: CrossAccountQueries, look
     names: () => prepareNames(db),
     notifications: () => prepareNotifications(db),
     overview: () => prepareOverview(db),
+    parked: () => prepareParked(db),
     parts: () => prepareParts(db),
     presence: () => preparePresence(db),
     profile: () => prepareProfile(db),
@@ -269,7 +295,9 @@ function repositoryMakers(db: Db, crossAccountQueries: CrossAccountQueries, look
     seats: () => prepareSeats(db),
     skills: () => prepareSkills(db),
     snoozes: () => prepareSnoozes(db),
+    tasks: () => prepareTasks(db),
     team: () => prepareTeam(db),
+    timedLeases: () => prepareTimedLeases(db),
     threads: () => prepareThreads(db),
     threadMessages: () => prepareThreadMessages(db),
     unclaimed: () => prepareUnclaimed(db),

@@ -18,10 +18,12 @@ import { prepareNewDeliveries } from './global/new-deliveries.ts'
 import { prepareNotifications } from './global/notifications.ts'
 import { prepareOAuth } from './global/oauth.ts'
 import { preparePresence } from './global/presence.ts'
+import { preparePublicAgents } from './global/public-agents.ts'
 import { prepareRetention } from './global/retention.ts'
 import { prepareSealedTokens } from './global/sealed-tokens.ts'
 import { prepareSecondFactors } from './global/second-factors.ts'
 import { prepareSessions } from './global/sessions.ts'
+import { prepareSigningKeys } from './global/signing-keys.ts'
 import { prepareSignups } from './global/signups.ts'
 import { prepareThreadProjection } from './global/thread-projection.ts'
 import { prepareUsers } from './global/users.ts'
@@ -49,10 +51,12 @@ export function prepareGlobalTables(db: Db, crossAccountQueries: CrossAccountQue
     notifications: () => prepareNotifications(db, crossAccountQueries),
     oauth: () => prepareOAuth(db, crossAccountQueries),
     presence: () => preparePresence(db, crossAccountQueries),
+    publicAgents: () => preparePublicAgents(db, crossAccountQueries),
     retention: () => prepareRetention(db, crossAccountQueries),
     sealedTokens: () => prepareSealedTokens(db, crossAccountQueries),
     secondFactors: () => prepareSecondFactors(db, crossAccountQueries),
     sessions: () => prepareSessions(db),
+    signingKeys: () => prepareSigningKeys(db),
     signups: () => prepareSignups(db, crossAccountQueries),
     threadProjection: () => prepareThreadProjection(db, crossAccountQueries),
     users: () => prepareUsers(db, crossAccountQueries),

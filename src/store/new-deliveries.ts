@@ -19,8 +19,7 @@ export function watchNewDeliveries(
   notifier: Notifier,
   { log, ended, isAlone }: { log: Log; ended: AbortSignal; isAlone: boolean },
 ): () => Promise<void> {
-  // Wake signals are few, so those from before the first watch are read too.
-  let known: FeedPosition | undefined = isAlone ? { delivery: Number.MAX_SAFE_INTEGER, signal: 0 } : undefined
+  let known: FeedPosition | undefined
 
   const pause = (ms: number) => sleep(ms, undefined, { ref: false, signal: ended }).catch(() => {})
 
@@ -43,13 +42,16 @@ export function watchNewDeliveries(
   async function poll(): Promise<boolean> {
     if (known === undefined) {
       known = await newDeliveries.newest()
-      // A subscriber that read its inbox before this position was known may have missed a delivery.
-      notifier.notifyAll()
-      return true
+      // This process notifies of its own deliveries. Wake signals are few, so those from before the first watch are read.
+      if (isAlone) known = { ...known, delivery: Number.MAX_SAFE_INTEGER, signal: 0 }
+      // A subscriber that read before this position was known may have missed something.
+      if (!isAlone || notifier.hasWatchers) notifier.notifyAll()
+      return !isAlone
     }
-    const { position, agentIds, isComplete } = await newDeliveries.after(known)
+    const { position, agentIds, taskIds, isComplete } = await newDeliveries.after(known)
     known = position
     notifier.notify(agentIds)
+    notifier.wake(taskIds)
     return isComplete
   }
 }

@@ -10,7 +10,7 @@
  *
  * See docs/delivery.md, "Write queue".
  */
-import type { Client, InStatement, ResultSet, Row } from '@libsql/client'
+import type { Client, InStatement, ResultSet } from '@libsql/client'
 import { setImmediate } from 'node:timers'
 import { GridError } from '../errors.ts'
 import type { Log } from '../lib/log.ts'
@@ -27,21 +27,9 @@ import {
 } from './driver/database-errors.ts'
 import type { DiskSpace } from './driver/disk-space.ts'
 import type { Lookups } from './lookups.ts'
+import { Lanes, type Unit, type UnitRows } from './queue/lanes.ts'
 
-/**
- * Rows of each statement of a unit, in order. They have the column names of the database, and values are not decoded.
- */
-export type UnitRows = Row[][]
-
-interface Unit {
-  statements: Statement[]
-  rows: number
-  since: number
-  resolve(rows: UnitRows): void
-  reject(error: unknown): void
-  /** No caller waits for it. */
-  isDeferred?: true
-}
+export type { UnitRows }
 
 /** The statements of a group, in the order in which they run. */
 export interface GroupOrder {
@@ -73,17 +61,6 @@ export interface QueueOptions {
   checkConnection: () => Promise<void>
 }
 
-/** A group takes no more units once it has this many units or about this many rows. */
-const maxUnits = 128
-const maxRows = 2_000
-/** How many rows an account may have in a group in which others have units too: they wait until all is on disk. */
-const maxRowsBesideOthers = 500
-/**
- * How many units may wait, and for how long. Beyond that, units are refused with `unavailable`: the newest of the
- * account that has most of them.
- */
-const maxWaiting = 1_000
-const maxWaitMs = 2_000
 /** How often overdue units are refused while a commit hangs. */
 const sweepMs = 250
 /** Deferred units: how many may wait, how many join one group, and how long they wait for one. */
@@ -95,9 +72,7 @@ const deferredRetryMs = 1_000
 
 export class WriteQueue {
   readonly #options: QueueOptions
-  /** Waiting units by account, so that a busy account does not starve the others. */
-  readonly #lanes = new Map<string, Unit[]>()
-  #waiting = 0
+  readonly #lanes = new Lanes()
   #deferred: Unit[] = []
   #deferTimer: ReturnType<typeof setTimeout> | undefined
   #isDeferredDue = false
@@ -117,7 +92,7 @@ export class WriteQueue {
 
   /** How many units wait, without deferred ones. */
   get waiting(): number {
-    return this.#waiting
+    return this.#lanes.size
   }
 
   #inspect(statements: Statement[]): void {
@@ -134,15 +109,11 @@ export class WriteQueue {
     this.#inspect(statements)
     if (this.#hasStorageFault) return Promise.reject(storageFailed())
     if (this.#ended) return Promise.reject(stopped())
-    if (this.#waiting >= maxWaiting && !this.#makeRoom(lane)) return Promise.reject(overloaded())
 
     return new Promise((resolve, reject) => {
       const rows = statements.reduce((sum, statement) => sum + (statement.rows ?? 1), 0)
       const unit: Unit = { statements, rows, since: this.#options.now(), resolve, reject }
-      const waiting = this.#lanes.get(lane)
-      if (waiting) waiting.push(unit)
-      else this.#lanes.set(lane, [unit])
-      this.#waiting++
+      this.#lanes.add(lane, unit)
       this.#schedule()
     })
   }
@@ -153,18 +124,6 @@ export class WriteQueue {
    */
   requireSpace(): void {
     if (this.#options.local && this.#options.storage.isFull) throw storageFull()
-  }
-
-  /** Refuse the newest unit of the account with most of them, unless `lane` has as many. Returns whether there is room. */
-  #makeRoom(lane: string): boolean {
-    const own = this.#lanes.get(lane)?.length ?? 0
-    let longest: Unit[] = []
-    for (const units of this.#lanes.values()) if (units.length > longest.length) longest = units
-    // Otherwise two accounts would go on refusing each other's units.
-    if (longest.length <= own + 1) return false
-    this.#waiting--
-    longest.pop()!.reject(overloaded())
-    return true
   }
 
   /** Refuse further units, and drop further deferred ones. Resolves when the queue is drained. */
@@ -196,7 +155,7 @@ export class WriteQueue {
   /** Resolves when no unit waits, deferred or not, and no commit runs. */
   drained(): Promise<void> {
     this.#flushDeferred()
-    if (!this.#running && this.#waiting === 0) return Promise.resolve()
+    if (!this.#running && this.#lanes.size === 0) return Promise.resolve()
     return new Promise((resolve) => this.#onIdle.push(resolve))
   }
 
@@ -243,59 +202,23 @@ export class WriteQueue {
 
   async #run(): Promise<void> {
     // A remote commit may hang. The units behind it are refused in time nevertheless.
-    const sweep = setInterval(() => this.#refuseOverdue(), sweepMs)
+    const sweep = setInterval(() => this.#lanes.refuseOverdue(this.#options.now()), sweepMs)
     while (
-      this.#waiting > 0 || this.#isDeferredDue || this.#between.length > 0 ||
+      this.#lanes.size > 0 || this.#isDeferredDue || this.#between.length > 0 ||
       (this.#onIdle.length > 0 && this.#deferred.length > 0)
     ) {
       for (const work of this.#between.splice(0)) await work()
-      this.#refuseOverdue()
+      this.#lanes.refuseOverdue(this.#options.now())
       // Deferred units come first, because they were submitted first.
-      const group = [...this.#takeDeferred(), ...this.#take()]
+      const group = [...this.#takeDeferred(), ...this.#lanes.take()]
       if (group.length > 0) await this.#commit(group)
       // Without a database thread a commit on a local file takes no turn of the event loop. Others are served between
       // two large groups.
-      if (this.#waiting > 0 && this.#options.local) await new Promise<void>(nextIteration)
+      if (this.#lanes.size > 0 && this.#options.local) await new Promise<void>(nextIteration)
     }
     clearInterval(sweep)
     this.#running = false
     for (const resolve of this.#onIdle.splice(0)) resolve()
-  }
-
-  /** Refuse units that have waited too long. Each lane is in order of arrival. */
-  #refuseOverdue(): void {
-    const since = this.#options.now() - maxWaitMs
-    for (const [lane, units] of this.#lanes) {
-      while (units.length > 0 && units[0].since < since) {
-        this.#waiting--
-        units.shift()!.reject(overloaded())
-      }
-      if (units.length === 0) this.#lanes.delete(lane)
-    }
-  }
-
-  /** The next group: one unit of each lane after the other, until the group is full or no lane may have more in it. */
-  #take(): Unit[] {
-    const group: Unit[] = []
-    let rows = 0
-    const maxRowsOfLane = this.#lanes.size > 1 ? maxRowsBesideOthers : maxRows
-    const rowsOf = new Map<string, number>()
-    /** Lanes that have all their rows in this group. The next group begins behind the others with them. */
-    const full = new Map<string, Unit[]>()
-    for (const [lane, units] of this.#lanes) {
-      const unit = units.shift()!
-      group.push(unit)
-      this.#waiting--
-      rows += unit.rows
-      const rowsOfLane = (rowsOf.get(lane) ?? 0) + unit.rows
-      rowsOf.set(lane, rowsOfLane)
-      // Moves the lane behind all others, for this loop and for the next group.
-      this.#lanes.delete(lane)
-      if (units.length > 0) (rowsOfLane < maxRowsOfLane ? this.#lanes : full).set(lane, units)
-      if (group.length >= maxUnits || rows >= maxRows) break
-    }
-    for (const [lane, units] of full) this.#lanes.set(lane, units)
-    return group
   }
 
   #takeDeferred(): Unit[] {
@@ -406,13 +329,6 @@ function split(group: Unit[]): Unit[][] {
   if (deferred.length === group.length) return group.map((unit) => [unit])
   const others = group.filter((unit) => !unit.isDeferred).map((unit) => [unit])
   return deferred.length === 0 ? others : [...others, deferred]
-}
-
-function overloaded(): GridError {
-  return new GridError('unavailable', 'The grid is busy. Repeat the call in a moment.', {
-    retryAfterSeconds: 1,
-    notExecuted: true,
-  })
 }
 
 function storageFull(): GridError {

@@ -5,10 +5,12 @@
  */
 import type { Deps } from '../deps.ts'
 import { ConcurrencyLimit } from '../lib/limits/concurrency-limit.ts'
+import { Merged } from '../lib/limits/merged.ts'
 import { GroupBudget } from '../lib/limits/group-budget.ts'
 import { Notifier } from '../lib/notifier.ts'
 import type { NewDeliveries } from './global/new-deliveries.ts'
 import { watchNewDeliveries } from './new-deliveries.ts'
+import { TaskFeeds } from './task-feeds.ts'
 
 /** Waits per credential, and streams per credential. */
 const perCredential = 3
@@ -24,6 +26,9 @@ const listLimits = { perKey: 6, perGroup: 200, total: 1_000 }
 /** How many bytes these lists may have, per account and in the process. One takes some times as much memory. */
 const listBytes = { perGroup: 8_000_000, total: 64_000_000 }
 
+/** What is appended to the artifacts of one task within this time is one event. */
+const appendMs = 100
+
 export interface Waiting {
   /** Notified of the recipients of a message after its commit. */
   readonly notifier: Notifier
@@ -37,6 +42,20 @@ export interface Waiting {
   readonly lists: ConcurrencyLimit
   /** The bytes of these answers, by account. */
   readonly listBytes: GroupBudget
+  /** Those who follow tasks or wait for them, by credential and account. */
+  readonly taskStreams: ConcurrencyLimit
+  /** The events of the tasks that they follow. */
+  readonly taskFeeds: TaskFeeds
+  /** What is appended to artifacts, by task. */
+  readonly appends: Merged<TaskAppend>
+}
+
+/** A chunk of an artifact that goes behind those before it. */
+export interface TaskAppend {
+  artifactId: string
+  /** Parts in 1.0 form. */
+  parts: readonly unknown[]
+  lastChunk: boolean
 }
 
 /**
@@ -71,6 +90,9 @@ export function openWaiting(
     pages: new ConcurrencyLimit({ ...limits, perKey: perPerson }),
     lists: new ConcurrencyLimit(listLimits),
     listBytes: new GroupBudget(listBytes),
+    taskStreams: new ConcurrencyLimit({ ...limits, perKey: deps.config.taskStreamsPerKey, perGroup: perProcess }),
+    taskFeeds: new TaskFeeds(notifier),
+    appends: new Merged(appendMs),
     async close() {
       ended.abort()
       await watch

@@ -30,6 +30,7 @@ const notices = {
   'snoozed': 'You will be shown it again later, or as soon as it gets worse.',
   'well-again': 'It does not need attention any more.',
   'shown-again': 'It is shown again.',
+  requeued: 'The messages are unread again, and the agent is told.',
   resumed: 'The conversation goes on. Its turns are counted from now.',
 
   'link-sent':

@@ -1,44 +1,34 @@
 /** Registration of pages, and what each page gets: the user, the account and the posted form. */
 import type { Context, Hono } from 'hono'
 import { allows, type Permission, type UserActor } from '../auth/actor.ts'
-import type { Sessions, Visitor } from '../auth/session.ts'
-import { type ErrorCode, type ErrorKind, GridError } from '../errors.ts'
+import type { Visitor } from '../auth/session.ts'
+import { GridError } from '../errors.ts'
 import { findClaimOffer } from '../grid/accounts/claim.ts'
 import { recordActivity } from '../grid/activity.ts'
 import type { AppFrame } from '../html/frame.tsx'
 import type { NavItem } from '../html/paths.ts'
 import { zoneCookie } from '../html/scripts/zone.ts'
-import type { Bodies } from '../lib/http/body.ts'
 import { cookieOf } from '../lib/http/cookies.ts'
 import { readForm } from '../lib/http/form.ts'
 import { knownZone, utc } from '../lib/time-zone.ts'
 import type { AppEnv } from '../request-context.ts'
 import type { AccountStore } from '../store/account.ts'
-import { errorHeaders, httpStatus } from '../wire.ts'
-import { keptFields, keptForm } from './kept-form.tsx'
+import { keptFields } from './kept-form.tsx'
 import { noticeOf, withNotice } from './notices.ts'
 import type { PageDeps } from './page-deps.ts'
+import { asResponse, type PageHandler, type PageResult, withCookie } from './page-result.ts'
+import { answerOrWait, type FormVisit, submit } from './refused-form.ts'
+
+export type { PageResult } from './page-result.ts'
 
 /** A request to a page outside accounts. */
-export interface PublicVisit {
-  request: Request
+export interface PublicVisit extends FormVisit {
   requestId: string
   /** The IP address of the client, by which limits count. */
   address: string
-  /** The signed-in user, if any. */
-  visitor: Visitor | undefined
   /** The value of the field `csrf` in every form of the page. */
   csrf: string
   query: URLSearchParams
-  /** The posted form; empty on GET. */
-  form: URLSearchParams
-  /** Why the posted form was rejected. The page shows it at the field `details.field`. */
-  inputError: GridError | undefined
-  /**
-   * The form that waits until the user has signed in or proved who they are, as `KeptForm` passes it on; undefined if
-   * none does.
-   */
-  kept: string | undefined
   /** A path parameter by name. */
   param(name: string): string
 }
@@ -69,13 +59,6 @@ export interface Visit extends PublicVisit {
 }
 
 /**
- * The result of a page or an action: a response, or a redirect with an optional `Set-Cookie`. `withForm` sends the form
- * along (307).
- */
-export type PageResult = Response | { redirectTo: string; cookie?: string; withForm?: boolean }
-type PageHandler<V> = (visit: V) => Promise<PageResult> | PageResult
-
-/**
  * Registers pages. `get` shows one. `post` runs `act`; if the input is rejected and there is a `page`, it shows that page
  * again with `inputError`. If the user must sign in or prove who they are first, the form waits: it comes back to `page`
  * afterwards.
@@ -92,12 +75,6 @@ export interface PublicPages extends Pages<PublicVisit> {
    * only the origin of the form is checked.
    */
   keep(path: string, page: PageHandler<PublicVisit>): void
-}
-
-/** Where a form waits for each error. See docs/architecture.md, "Forms that wait". */
-const waitingPages: Partial<Record<ErrorCode, string>> = {
-  unauthenticated: '/sign-in/form',
-  confirmation_required: '/confirm/form',
 }
 
 /** Pages that do not require a signed-in user. */
@@ -130,11 +107,11 @@ export function publicPages(app: Hono<AppEnv>, { store, sessions, address }: Pag
     },
     post(path, act, page) {
       app.post(path, (c) =>
-        orWait(store.deps.bodies, c.req.raw, page !== undefined, async () => {
+        answerOrWait(store.deps.bodies, c.req.raw, page !== undefined, async () => {
           const { visit, cookie } = await visitOf(c)
           visit.form = await readForm(store.deps.bodies, visit.request)
           visit.kept = visit.form.get('kept') ?? undefined
-          return withCookie(await attempt(visit, sessions, act, page), cookie)
+          return withCookie(await submit(visit, sessions, act, page), cookie)
         }))
     },
     keep(path, page) {
@@ -146,27 +123,6 @@ export function publicPages(app: Hono<AppEnv>, { store, sessions, address }: Pag
         return withCookie(asResponse(await page(visit)), cookie)
       })
     },
-  }
-}
-
-/**
- * Runs `answer`. A form whose page can show it again is sent on to the page where the user signs in or proves who they
- * are, if that must come first.
- */
-async function orWait(
-  bodies: Bodies,
-  request: Request,
-  canWait: boolean,
-  answer: () => Promise<Response>,
-): Promise<Response> {
-  try {
-    return await answer()
-  } catch (error) {
-    const page = canWait && error instanceof GridError ? waitingPages[error.code] : undefined
-    if (page === undefined) throw error
-    if (!request.bodyUsed) await readForm(bodies, request)
-    const next = encodeURIComponent(new URL(request.url).pathname)
-    return asResponse({ redirectTo: `${page}?next=${next}`, withForm: true })
   }
 }
 
@@ -244,10 +200,10 @@ export function accountPages(
       app.post(
         `/accounts/:account${path}`,
         (c) =>
-          orWait(store.deps.bodies, c.req.raw, page !== undefined, async () => {
+          answerOrWait(store.deps.bodies, c.req.raw, page !== undefined, async () => {
             const visit = await visitOf(c)
             visit.form = await readForm(store.deps.bodies, visit.request)
-            return await attempt(visit, sessions, act, page)
+            return await submit(visit, sessions, act, page)
           }),
       )
     },
@@ -281,71 +237,4 @@ export function signInPath({ pathname, search }: URL): string {
 export function localPath(next: string | null): string {
   const isPath = next !== null && /^\/(?![/\\])[\x21-\x7e]*$/.test(next)
   return isPath && new URL(next, 'http://local').origin === 'http://local' ? next : '/'
-}
-
-/** Errors after which the page shows the form again: the user corrects it, or sends it again later. */
-const correctable: ErrorKind[] = [
-  'invalid',
-  'conflict',
-  'refused',
-  'unauthenticated',
-  'forbidden',
-  'limited',
-  'unavailable',
-]
-/** They lead to another page. */
-const notCorrectable: ErrorCode[] = ['confirmation_required', 'second_factor_required', 'forbidden_form']
-
-function isCorrectable({ kind, code, details }: GridError, form: URLSearchParams): boolean {
-  // If a form field names something that does not exist, the user can correct it. If the path does, they cannot.
-  const isUnknownName = kind === 'not_found' && details.field !== undefined && form.has(details.field)
-  return isUnknownName || (correctable.includes(kind) && !notCorrectable.includes(code))
-}
-
-const sendAgain = 'Thank you. Nothing has changed yet: check what you entered, and send it again.'
-
-async function attempt<V extends PublicVisit>(
-  visit: V,
-  sessions: Sessions,
-  act: PageHandler<V>,
-  page?: PageHandler<V>,
-): Promise<Response> {
-  try {
-    sessions.checkForm(visit.request, visit.form, visit.visitor)
-    return asResponse(await act(visit))
-  } catch (error) {
-    if (!page || !(error instanceof GridError) || !isCorrectable(error, visit.form)) throw error
-    // A form that has waited comes back inside the form that ended the wait.
-    const waited = error.code === 'form_expired' ? keptForm(visit.form) : undefined
-    const again = waited
-      ? { form: waited, kept: undefined, inputError: new GridError(error.code, sendAgain) }
-      : { inputError: error }
-    const shown = asResponse(await pageOr(error, () => page({ ...visit, ...again })))
-    const { body, headers } = shown
-    if (headers.has('Location')) return shown
-    for (const [name, value] of Object.entries(errorHeaders(error))) headers.set(name, value)
-    return new Response(body, { status: waited ? 200 : httpStatus[error.kind], headers })
-  }
-}
-
-/** The page that shows a refused form again. If it cannot be shown, the reason is still why the form was refused. */
-async function pageOr(refusal: GridError, show: () => Promise<PageResult> | PageResult): Promise<PageResult> {
-  try {
-    return await show()
-  } catch (error) {
-    // The user must sign in or confirm first.
-    throw error instanceof GridError && waitingPages[error.code] === undefined ? refusal : error
-  }
-}
-
-function asResponse(result: PageResult): Response {
-  if (result instanceof Response) return result
-  const status = result.withForm ? 307 : 303
-  const response = new Response(null, { status, headers: { Location: result.redirectTo } })
-  return withCookie(response, result.cookie)
-}
-
-function withCookie(response: Response, cookie: string | undefined): Response {
-  if (cookie !== undefined) response.headers.append('Set-Cookie', cookie)
-  return response
 }

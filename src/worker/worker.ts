@@ -1,4 +1,5 @@
 /** The periodic tasks of a server process. */
+import { keepSigningKeys } from '../grid/cards/signing-keys.ts'
 import { hour, minute, second } from '../lib/time.ts'
 import type { Store } from '../store/store.ts'
 import { logActivityHeads } from './activity-heads.ts'
@@ -10,6 +11,7 @@ import { tellOfPauses } from './paused-conversations.ts'
 import { PushNotifier } from './push.ts'
 import { removePreviousFiles } from './previous-files.ts'
 import { sweep } from './retention.ts'
+import { failTasks } from './tasks.ts'
 import { LogFollower } from './threads.ts'
 
 const heartbeatMs = 15 * second
@@ -23,6 +25,7 @@ const pausesMs = 5 * second
 const presenceMs = 2 * second
 const pushMs = 2 * second
 const digestsMs = minute
+const tasksMs = 2 * second
 /** How often it is looked whether a backup is due. */
 const backupsMs = minute
 /** For messages of processes that were killed before they placed them in conversations. */
@@ -48,12 +51,14 @@ export async function startWorker(store: Store): Promise<Worker> {
     every(sweepMs, firstSweepMs, removeOld),
     every(storageMs, storageMs, watchStorage),
     every(hour, minute, () => logActivityHeads(store, stopping.signal)),
+    every(hour, minute, () => keepSigningKeys(store)),
     every(previousFilesMs, previousFilesMs, () => Promise.resolve(removePreviousFiles(store, startedAt))),
     every(backupsMs, backupsMs, () => backUpIfDue(store)),
     every(pausesMs, pausesMs, () => tellOfPauses(store)),
     every(presenceMs, presenceMs, () => store.loadPresence()),
     every(pushMs, pushMs, () => notifier.run()),
     every(digestsMs, digestsMs, () => sendDigests(store, stopping.signal)),
+    every(tasksMs, tasksMs, () => failTasks(store, stopping.signal)),
     every(followMs, 0, () => follower.run()),
     // Only a remote database has several processes.
     every(

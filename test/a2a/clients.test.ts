@@ -33,7 +33,7 @@ test('the ClientFactory of SDK 0.3 sends and gets errors of its own classes', as
   const answer = await client.sendMessage(message03('bob'))
 
   expect(answer).toMatchObject({ kind: 'message', role: 'agent' })
-  await expect(client.getTask({ id: 't-1' })).rejects.toThrow(sdk03.UnsupportedOperationError)
+  await expect(client.getTask({ id: 't-1' })).rejects.toThrow(sdk03.TaskNotFoundError)
   await expect(client.sendMessage({ message: { ...message03('bob').message, parts: [{ kind: 'data', data: {} }] } }))
     .rejects.toThrow(sdk03.ContentTypeNotSupportedError)
 })
@@ -52,7 +52,7 @@ test('SDK 1.3 sends in 1.0, with an extension activated, and gets the error of a
   })
   await expect(client.sendMessage(message10(undefined))).rejects.toThrow("Missing 'to' in message.metadata")
   await expect(client.getTask({ tenant: '', id: 't-1', historyLength: undefined })).rejects.toMatchObject({
-    reason: 'UNSUPPORTED_OPERATION',
+    reason: 'TASK_NOT_FOUND',
   })
   expect((await inboxOf(grid, grid.bob)).map(({ message }) => message)).toEqual(['hi'])
 })

@@ -96,15 +96,37 @@ test.each(['application/json; charset=utf-8', 'Application/JSON', 'application/a
 test.each([
   ['is empty', ''],
   ['ends early', '{"jsonrpc":"2.0"'],
-  ['is nested 33 deep', '['.repeat(33) + ']'.repeat(33)],
-  ['is nested 100,000 deep', '['.repeat(100_000)],
-  ['has 5,002 values', `[${'0,'.repeat(5_001)}0]`],
-  ['names a prototype', '{"__proto__":{"x":1}}'],
+  ['is nested 100,000 deep and ends early', '['.repeat(100_000)],
+  ['is nested 33 deep and ends early', '{"jsonrpc":"2.0","id":1,"method":"no/such","params":' + '['.repeat(33)],
 ])('a body that %s is -32700', async (_, text) => {
   const { status, body } = await post(text)
 
   expect(status).toBe(200)
   expect(body).toEqual({ jsonrpc: '2.0', id: null, error: { code: -32700, message: expect.stringMatching(/\.$/) } })
+})
+
+test.each([
+  ['nested 33 deep', '['.repeat(33) + ']'.repeat(33)],
+  ['nested 100,000 deep', '['.repeat(100_000) + ']'.repeat(100_000)],
+  ['of 5,002 values', `[${'0,'.repeat(5_001)}0]`],
+  ['with a prototype', '{"__proto__":{"x":1}}'],
+  ['with the prototype of a constructor', '{"constructor":{"prototype":{"x":1}}}'],
+])('JSON %s is -32602 with the id of its request, behind what is wrong with its envelope', async (_, value) => {
+  const body = (method: string, more = '') =>
+    `{"jsonrpc":"2.0","id":"mine",${more}"params":${value},"method":"${method}"}`
+
+  for (const method of ['message/send', 'GetTask']) {
+    const { status, body: answer } = await post(body(method))
+    expect(status).toBe(200)
+    expect(answer).toMatchObject({
+      id: 'mine',
+      error: { code: -32602, data: [{ fieldViolations: [{ field: 'params' }] }] },
+    })
+  }
+  expect((await post(body('no/such'))).body).toMatchObject({ id: 'mine', error: { code: -32601 } })
+  expect((await post(body('GetTask'), { 'A2A-Version': '99.0' })).body).toMatchObject({ error: { code: -32009 } })
+  expect((await post(`[${value}]`)).body).toMatchObject({ id: null, error: { code: -32600 } })
+  expect((await post(body('GetTask').replace('"2.0"', '2'))).body).toMatchObject({ error: { code: -32600 } })
 })
 
 test('a body that is not UTF-8 is -32700', async () => {
@@ -157,28 +179,23 @@ test.each(['no/such', 'tasks/send', 'sendMessage', 'message/Send', '', 'construc
   },
 )
 
-test.each([
-  'message/stream',
-  'tasks/get',
-  'tasks/list',
-  'tasks/cancel',
-  'tasks/resubscribe',
-  'agent/getAuthenticatedExtendedCard',
-  'SendStreamingMessage',
-  'GetTask',
-  'ListTasks',
-  'CancelTask',
-  'SubscribeToTask',
-  'GetExtendedAgentCard',
-])('%s is known but not supported', async (method) => {
-  const { body } = await post(request(method, { id: 't-1' }))
+test.each(['tasks/get', 'tasks/cancel', 'tasks/resubscribe', 'GetTask', 'CancelTask', 'SubscribeToTask'])(
+  '%s reads its params before it looks for a task',
+  async (method) => {
+    const field = async (params: unknown) =>
+      (await post(request(method, params))).body.error.data[0].fieldViolations[0].field
 
-  expect(body.error).toMatchObject({
-    code: -32004,
-    message: expect.stringContaining(method),
-    data: [{ reason: 'UNSUPPORTED_OPERATION', domain: 'a2a-protocol.org' }],
-  })
-})
+    expect(await field(undefined)).toBe('params')
+    expect(await field([])).toBe('params')
+    expect(await field({})).toBe('id')
+    expect(await field({ id: 1 })).toBe('id')
+    expect(await field({ id: '' })).toBe('id')
+    expect((await post(request(method, { id: 't-1' }))).body.error).toMatchObject({
+      code: -32001,
+      data: [{ reason: 'TASK_NOT_FOUND', domain: 'a2a-protocol.org', metadata: { taskId: 't-1' } }],
+    })
+  },
+)
 
 test.each([
   'tasks/pushNotificationConfig/set',
@@ -193,6 +210,8 @@ test.each([
   const { body } = await post(request(method, { id: 't-1' }))
 
   expect(body.error).toMatchObject({ code: -32003, data: [{ reason: 'PUSH_NOTIFICATION_NOT_SUPPORTED' }] })
+  // The suite of A2A looks for these words.
+  expect(body.error.message.toLowerCase()).toContain('not supported')
 })
 
 test.each(['', '0.3', '0.3.0', '0.3.17', '1.0', '1.0.1', ' 1.0 '])('A2A-Version %j passes', async (version) => {

@@ -26,6 +26,7 @@ test('message/send as documented is delivered and confirmed in 0.3 form', async 
       messageId: message.message_id,
       parts: [{ kind: 'text', text: 'Message delivered to @bob' }],
       contextId: uuid,
+      taskId: uuid,
       metadata: { recipient_presence: 'nobody yet' },
     },
   })
@@ -38,8 +39,13 @@ test('message/send as documented is delivered and confirmed in 0.3 form', async 
     message: 'hi',
     reply_to: '@alice',
     timestamp: '2026-11-21T09:00:00.000Z',
-    conversation_id: body.result.contextId,
-    a2a: { messageId: '6f1d4c1e-2b1f-4a57-9d0e-3f6f0c6c1a11', contextId: body.result.contextId },
+    conversation_id: uuid,
+    task_id: body.result.taskId,
+    a2a: {
+      messageId: '6f1d4c1e-2b1f-4a57-9d0e-3f6f0c6c1a11',
+      contextId: body.result.contextId,
+      taskId: body.result.taskId,
+    },
   })
 })
 
@@ -56,6 +62,7 @@ test('SendMessage is delivered and confirmed in 1.0 form', async () => {
         messageId: message.message_id,
         parts: [{ text: 'Message delivered to @bob' }],
         contextId: uuid,
+        taskId: uuid,
         metadata: { recipient_presence: 'nobody yet' },
       },
     },
@@ -79,7 +86,7 @@ test('with A2A_PLAIN_RECEIPTS a confirmation has only the fields kind, role, mes
   expect(in10.body.result).toEqual({
     message: { role: 'ROLE_AGENT', messageId: second.message_id, parts: [{ text: 'Message delivered to @bob' }] },
   })
-  expect(first.conversation_id).toBe('mine')
+  expect(first.conversation_id).toBe(second.conversation_id)
 })
 
 test('the same message in 0.3 and in 1.0 gives equal inbox messages', async () => {
@@ -106,11 +113,17 @@ test('the same message in 0.3 and in 1.0 gives equal inbox messages', async () =
   }))
 
   const [in03, in10] = await inboxOf(grid, grid.bob)
-  expect(in10).toEqual({ ...in03, message_id: in10.message_id })
+  expect(in10).toEqual({
+    ...in03,
+    message_id: in10.message_id,
+    task_id: expect.any(String),
+    a2a: { ...in03.a2a as object, taskId: expect.any(String) },
+  })
   expect(in03.message).toBe('one')
   expect(in03.a2a).toEqual({
     messageId: '6f1d4c1e-2b1f-4a57-9d0e-3f6f0c6c1a11',
     contextId: 'c-1',
+    taskId: uuid,
     parts: [
       { text: 'one', metadata: { lang: 'en' } },
       { raw: 'AAAA', filename: 'a.png', mediaType: 'image/png' },
@@ -123,12 +136,14 @@ test('the same message in 0.3 and in 1.0 gives equal inbox messages', async () =
   })
 })
 
-test('several text parts are joined in their order, and plain ones are not repeated as parts', async () => {
+test('several text parts are joined in their order, and one alone is not repeated as a part', async () => {
   await post(send03({ parts: ['one', 'two', 'three'].map((text) => ({ kind: 'text', text })) }))
+  await post(send03())
 
-  const [message] = await inboxOf(grid, grid.bob)
-  expect(message.message).toBe('one\ntwo\nthree')
-  expect(message.a2a).not.toHaveProperty('parts')
+  const [several, one] = await inboxOf(grid, grid.bob)
+  expect(several.message).toBe('one\ntwo\nthree')
+  expect(several.a2a).toMatchObject({ parts: [{ text: 'one' }, { text: 'two' }, { text: 'three' }] })
+  expect(one.a2a).not.toHaveProperty('parts')
 })
 
 test.each([
@@ -173,7 +188,11 @@ test('1.0 fields are also read in snake_case', async () => {
 
   const [received] = await inboxOf(grid, grid.bob)
   expect(body.result.message.contextId).toBe('c-1')
-  expect(received.a2a).toEqual({ messageId: 'm-1', contextId: 'c-1', parts: [{ text: 'hi', mediaType: 'text/x' }] })
+  expect(received.a2a).toMatchObject({
+    messageId: 'm-1',
+    contextId: 'c-1',
+    parts: [{ text: 'hi', mediaType: 'text/x' }],
+  })
 })
 
 test('a context id of the client is kept, and each message without one gets a new one', async () => {
@@ -183,8 +202,23 @@ test('a context id of the client is kept, and each message without one gets a ne
 
   expect(kept.body.result.contextId).toBe('my context')
   expect(made.body.result.contextId).not.toBe(another.body.result.contextId)
+  // The recipient sees the conversation of the grid: what a client chose must not open one of others.
   const conversations = (await inboxOf(grid, grid.bob)).map((message) => message.conversation_id)
-  expect(conversations).toEqual([kept, made, another].map((answer) => answer.body.result.contextId))
+  expect(new Set(conversations).size).toBe(3)
+  expect(conversations).not.toContain('my context')
+})
+
+test('a context id is one conversation for each sender and recipient', async () => {
+  const context = { contextId: 'shared' }
+  for (const { key } of [grid.alice, grid.alice, grid.bob]) {
+    await postA2a(grid, key, send03(context))
+    await postA2a(grid, key, send10({ ...context, metadata: { to: 'alice' } }))
+  }
+
+  const ofBob = (await inboxOf(grid, grid.bob)).map((message) => message.conversation_id)
+  const ofAlice = (await inboxOf(grid, grid.alice)).map((message) => message.conversation_id)
+  expect([ofBob[0], ofAlice[0]]).toEqual([ofBob[1], ofAlice[1]])
+  expect(new Set([...ofBob, ...ofAlice]).size).toBe(4)
 })
 
 function post(body: unknown, headers?: Record<string, string>) {

@@ -21,7 +21,10 @@ test.each([
   ['several times, all alike', { metadata: { to: 'BOB' } }, { tenant: 'bob', metadata: { to: '@bob' } }],
   ['next to empty ones', { metadata: { to: 'bob' } }, { tenant: '', metadata: { to: null } }],
 ])('the recipient may be named %s', async (_, message, params) => {
-  await post(send03(message, params))
+  const { body } = await post(send03(message, params))
+
+  // What is named by the tenant is answered as on the endpoint of the agent.
+  expect(body.result.kind).toBe('tenant' in params && params.tenant ? 'task' : 'message')
 
   expect(await inboxOf(grid, grid.bob)).toHaveLength(1)
 })

@@ -35,7 +35,7 @@ test('a server that is killed with SIGKILL in the middle loses nothing, and the 
   expect(before[oldId] + before[recentId]).toBe(count)
   expect(after).toEqual({
     key: recentId,
-    rotated: { guardrails: before[oldId], agents: 0, totps: 0, push_keys: 0 },
+    rotated: { guardrails: before[oldId], agents: 0, totps: 0, push_keys: 0, signing_keys: 0 },
     finished: true,
     unreadable: 0,
     keys: [{ key_id: recentId, tokens: count, in_ring: true }, { key_id: oldId, tokens: 0, in_ring: true }],
@@ -61,7 +61,7 @@ test('the output says which keys are needed, and what did not open', () => {
 
   expect(print({
     key: 'k3',
-    rotated: { guardrails: 2, agents: 1, totps: 0, push_keys: 0 },
+    rotated: { guardrails: 2, agents: 1, totps: 0, push_keys: 0, signing_keys: 0 },
     finished: false,
     unreadable: 4,
     keys: [
@@ -76,6 +76,7 @@ test('the output says which keys are needed, and what did not open', () => {
     'Remote agents          1 encrypted anew',
     'Authenticator apps     0 encrypted anew',
     'Key for push services  0 encrypted anew',
+    'Keys for signatures    0 encrypted anew',
     '',
     'Key k3: 3 tokens. New tokens get it.',
     'Key k2: 1 token. It is still needed.',

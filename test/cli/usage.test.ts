@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import { readArguments } from '../../src/cli/command.ts'
 import { commands } from '../../src/cli/commands.ts'
 import { findCommand, help } from '../../src/cli/help.ts'
+import { run } from '../../src/cli/run.ts'
 import { describeSettings } from '../../src/config.ts'
 
 const createAgent = findCommand('create-agent')
@@ -51,6 +52,7 @@ test('options are parsed by name', () => {
     args: { account: 'a-1', alias: 'carol', type: 'a2a' },
     json: true,
     help: false,
+    words: [],
   })
 })
 
@@ -123,4 +125,16 @@ test('an unknown option is answered with those that there are', () => {
 
 test('an unknown command is refused with a hint', () => {
   expect(() => findCommand('xyzzyx')).toThrow(/There is no command "xyzzyx"\. "agent-grid help" lists all commands\./)
+})
+
+test('a command that takes words gets those behind --, as they are', () => {
+  const words = ['--claude', '--json', '--', '--json', '--', 'x']
+
+  expect(readArguments(run, words, {})).toEqual({
+    args: { claude: 'yes' },
+    json: true,
+    help: false,
+    words: ['--json', '--', 'x'],
+  })
+  expect(() => readArguments(createAgent, ['--', 'x'], {})).toThrow(/x/)
 })

@@ -24,7 +24,9 @@ test.each(eras)('%s: a signup answers as over REST, and its key works at once', 
   const signed = await signUp({ owner_email: 'zoe@example.com', alias: 'zoe-agent', skills: ['maths'] }, era)
   const { api_key: key } = signed.text
 
+  const line = 'npx http://localhost:8787/agent-grid.tgz connect --url http://localhost:8787 --as zoe-agent'
   expect(signed.text).toEqual({
+    connect: `AGENT_GRID_KEY=${key} ${line}`,
     api_key: expect.stringMatching(/^grid_agt_/),
     alias: '@zoe-agent',
     trial: { max_messages: 10, expires_in: '24 hours', claim_url: expect.stringMatching(/\/claim\//) },

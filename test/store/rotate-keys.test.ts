@@ -6,7 +6,7 @@ import { describe, expect, test } from 'vitest'
 import * as schema from '../../db/schema.ts'
 import { createAgent } from '../../src/grid/agents/agents.ts'
 import { createGuardrail } from '../../src/grid/guardrails/guardrails.ts'
-import { createKeyRing, newKeyRing, pushKeyContext, totpContext } from '../../src/lib/key-ring.ts'
+import { createKeyRing, newKeyRing, pushKeyContext, signingKeyContext, totpContext } from '../../src/lib/key-ring.ts'
 import { rotateKeys } from '../../src/store/rotate-keys.ts'
 import type { Store } from '../../src/store/store.ts'
 import { onEachDatabase } from '../support/databases.ts'
@@ -47,7 +47,9 @@ async function seal(grid: TestGrid): Promise<string[]> {
   await store.write([store.global.secondFactors.setTotp(ann.id, secret, grid.clock.now)])
   const key = await store.keyRing.seal('of push services', pushKeyContext('vapid'))
   await store.write([store.global.notifications.addPushKey('vapid', 'public', key, null, grid.clock.now)])
-  return ['of acme', 'of an agent', 'of an app', 'of evil', 'of push services']
+  const signing = await store.keyRing.seal('to sign cards', signingKeyContext('kid'))
+  await store.write([store.global.signingKeys.add({ id: 'kid', publicKey: '{}', at: 1 }, signing, '')])
+  return ['of acme', 'of an agent', 'of an app', 'of evil', 'of push services', 'to sign cards']
 }
 
 /** Guardrails with a token each: `token 0` and so on. */
@@ -77,11 +79,12 @@ test('every table with an encrypted column is in the list, and everything that i
   )
   const rings = files.filter((file) => /keyRing\.seal\(/.test(readFileSync(`src/${file}`, 'utf8')))
 
-  const listed = ['agents', 'guardrails', 'push_keys', 'totps']
+  const listed = ['agents', 'guardrails', 'push_keys', 'signing_keys', 'totps']
   expect(sealed.map((table) => getTableName(table)).sort()).toEqual(listed)
   expect([...new Set(calls)].sort()).toEqual(['agents', 'guardrails'])
   // Whoever seals in another way adds its table to the list, and itself here.
   expect(rings.sort()).toEqual([
+    'grid/cards/signing-keys.ts',
     'grid/notifications/push-key.ts',
     'grid/people/second-factor.ts',
     'store/account.ts',
@@ -99,17 +102,17 @@ onEachDatabase((open) => {
 
     expect(result).toEqual({
       key: idOf(second),
-      rotated: { guardrails: 2, agents: 1, totps: 1, push_keys: 1 },
+      rotated: { guardrails: 2, agents: 1, totps: 1, push_keys: 1, signing_keys: 1 },
       isFinished: true,
       unreadable: 0,
       keys: [
-        { key: idOf(second), tokens: 5, isInRing: true },
+        { key: idOf(second), tokens: 6, isInRing: true },
         { key: idOf(first), tokens: 0, isInRing: true },
       ],
     })
     expect(await opened(grid, second)).toEqual(tokens)
     expect(await rotateKeys(under(grid, second))).toMatchObject({
-      rotated: { guardrails: 0, agents: 0, totps: 0, push_keys: 0 },
+      rotated: { guardrails: 0, agents: 0, totps: 0, push_keys: 0, signing_keys: 0 },
     })
     expect(grid.logs.join('\n')).not.toMatch(/of acme|of an a/)
     await grid.close()

@@ -1,6 +1,7 @@
 /** An A2A client: requests and responses as they are on the wire. */
 import type { GridMessage } from '../../src/grid/messaging/inbox-message.ts'
 import { readMessages } from '../../src/grid/messaging/read-messages.ts'
+import type { AccountStore } from '../../src/store/account.ts'
 import type { TestAgent, TestGrid } from './grid.ts'
 
 export const endpoint = '/a2a/v1/grid'
@@ -69,4 +70,101 @@ export async function inboxOf(grid: TestGrid, agent: TestAgent): Promise<GridMes
   const account = agent === grid.eve ? grid.evil : grid.acme
   const actor = { type: 'agent', agentId: agent.id, alias: agent.alias, credentialId: 'test' } as const
   return (await readMessages(grid.store.account(account.id, actor), {})).messages
+}
+
+/** The endpoint of one agent. */
+export function endpointOf({ alias }: TestAgent): string {
+  return `/a2a/v1/agents/${alias}`
+}
+
+/** What a test grid gives to an agent: its own view of its account. */
+export function storeOf(grid: TestGrid, agent: TestAgent): AccountStore {
+  const account = agent.alias === grid.eve.alias ? grid.evil : grid.acme
+  const actor = { type: 'agent', agentId: agent.id, alias: agent.alias, credentialId: `test-${agent.alias}` } as const
+  return grid.store.account(account.id, actor)
+}
+
+/** One event of a stream: the number, and the result in its data, of either binding; or a comment. */
+export interface StreamedEvent {
+  id?: number
+  comment?: string
+  // deno-lint-ignore no-explicit-any -- tests check it
+  result?: any
+}
+
+/** A stream that a test reads event by event. */
+export interface OpenStream {
+  response: Response
+  /** The next event that is no comment; undefined at the end. */
+  next(): Promise<StreamedEvent | undefined>
+  /** The next event or comment. */
+  nextItem(): Promise<StreamedEvent | undefined>
+  /** All events up to the end, without comments. */
+  rest(): Promise<StreamedEvent[]>
+  close(): Promise<void>
+}
+
+/** Reads the server-sent events of a response. */
+export function readStream(response: Response): OpenStream {
+  const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader()
+  let buffer = ''
+  const nextItem = async (): Promise<StreamedEvent | undefined> => {
+    while (!buffer.includes('\n\n')) {
+      const { value, done } = await reader.read()
+      if (done) return undefined
+      buffer += value
+    }
+    const end = buffer.indexOf('\n\n')
+    const frame = buffer.slice(0, end)
+    buffer = buffer.slice(end + 2)
+    return eventOf(frame)
+  }
+  const next = async () => {
+    for (;;) {
+      const item = await nextItem()
+      if (item === undefined || item.comment === undefined) return item
+    }
+  }
+  return {
+    response,
+    nextItem,
+    next,
+    async rest() {
+      const events = []
+      for (let event = await next(); event; event = await next()) events.push(event)
+      return events
+    },
+    close: () => reader.cancel(),
+  }
+}
+
+/** POST a request whose answer is a stream. Fails if it is none. */
+export async function openA2aStream(
+  grid: { request(path: string, init: RequestInit): Promise<Response> },
+  key: string,
+  body: unknown,
+  { path = endpoint, headers = {} }: { path?: string; headers?: Record<string, string> } = {},
+): Promise<OpenStream> {
+  const response = await grid.request(path, {
+    method: 'POST',
+    headers: { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json', ...headers },
+    body: JSON.stringify(body),
+  })
+  if (!response.headers.get('content-type')?.startsWith('text/event-stream')) {
+    throw new Error(`No stream but ${response.status}: ${await response.text()}`)
+  }
+  return readStream(response)
+}
+
+function eventOf(frame: string): StreamedEvent {
+  if (frame.startsWith(':')) return { comment: frame.slice(1).trim() }
+  const fields = new Map(
+    frame.split('\n').map((line) => {
+      const colon = line.indexOf(': ')
+      return [line.slice(0, colon), line.slice(colon + 2)]
+    }),
+  )
+  const data = JSON.parse(fields.get('data')!)
+  const id = fields.has('id') ? Number(fields.get('id')) : undefined
+  return { id, result: data.jsonrpc === undefined ? data : data.result }
 }

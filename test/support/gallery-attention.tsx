@@ -24,7 +24,11 @@ const conditions: Condition[] = [
   },
   { ...common, kind: 'guardrail', of: { guardrailId: 'g', name: 'Prompt Shields', messages: 12, since } },
   { ...common, kind: 'released', of: { agentId: 'a', alias: 'night-watch', messages: 3, since, releases: 7 } },
-  { ...common, kind: 'parked', of: { agentId: 'a', alias: 'translator', isDeleted: true, messages: 41, since } },
+  {
+    ...common,
+    kind: 'parked',
+    of: { agentId: 'a', alias: 'translator', isDeleted: true, messages: 41, releases: 0, since },
+  },
   {
     ...common,
     kind: 'unread',

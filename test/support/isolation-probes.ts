@@ -20,10 +20,23 @@ import { showGuardrail } from '../../src/grid/guardrails/list-guardrails.ts'
 import { tryGuardrail } from '../../src/grid/guardrails/try-guardrail.ts'
 import { resumeConversation, setAutomated } from '../../src/grid/messaging/conversations.ts'
 import { messageStatus } from '../../src/grid/messaging/message-status.ts'
+import { requeueMessages } from '../../src/grid/messaging/parked.ts'
 import { findPart, readPart } from '../../src/grid/messaging/parts.ts'
 import { readMessage } from '../../src/grid/messaging/read-again.ts'
 import { resolve } from '../../src/grid/messaging/resolve.ts'
+import {
+  ackAgain,
+  ackMessages,
+  extendLease,
+  leaseMessages,
+  releaseMessages,
+  requireHeld,
+} from '../../src/grid/messaging/timed-leases.ts'
 import { listGrantsOfAgent, revokeGrant } from '../../src/grid/oauth/grants.ts'
+import { continueTask, startTask } from '../../src/grid/tasks/start-task.ts'
+import { cancelTask, getTask, listTasks } from '../../src/grid/tasks/tasks.ts'
+import { updateTask } from '../../src/grid/tasks/update-task.ts'
+import { waitForTask, watchTask } from '../../src/grid/tasks/watch-task.ts'
 import type { AccountStore } from '../../src/store/account.ts'
 import { sendMessage } from './messaging.ts'
 
@@ -47,6 +60,8 @@ export type NamedKind =
   | 'skill'
   | 'guardrail'
   | 'conversation'
+  | 'lease'
+  | 'task'
 
 export const probes: Probe[] = [
   { name: 'sendMessage', as: 'agent', takes: 'agent', call: (account, to) => sendMessage(account, { to, text: 'hi' }) },
@@ -68,6 +83,40 @@ export const probes: Probe[] = [
     takes: 'message',
     call: (account, id) =>
       sendMessage(account, { to: 'mallory', text: 'hi', replyToMessageId: id, conversationId: 'c' }),
+  },
+  {
+    name: 'sendMessage that acks',
+    as: 'agent',
+    takes: 'lease',
+    call: (account, leaseId) => sendMessage(account, { to: 'mallory', text: 'hi', acks: { leaseId } }),
+  },
+  {
+    name: 'leaseMessages',
+    as: 'agent',
+    takes: 'message',
+    call: (account, id) => leaseMessages(account, { messageIds: [id] }),
+  },
+  { name: 'extendLease', as: 'agent', takes: 'lease', call: (account, id) => extendLease(account, id, 60) },
+  { name: 'ackMessages', as: 'agent', takes: 'lease', call: (account, leaseId) => ackMessages(account, { leaseId }) },
+  { name: 'ackAgain', as: 'agent', takes: 'lease', call: (account, leaseId) => ackAgain(account, { leaseId }) },
+  {
+    name: 'releaseMessages',
+    as: 'agent',
+    takes: 'lease',
+    call: (account, leaseId) => releaseMessages(account, { leaseId }),
+  },
+  { name: 'requireHeld', as: 'agent', takes: 'lease', call: (account, leaseId) => requireHeld(account, { leaseId }) },
+  {
+    name: 'requeueMessages',
+    as: 'admin',
+    takes: 'agent',
+    call: (account, agent) => requeueMessages(account, { agent }),
+  },
+  {
+    name: 'requeueMessages of one',
+    as: 'admin',
+    takes: 'message',
+    call: (account, messageId) => requeueMessages(account, { agent: 'eve', messageId }),
   },
   {
     name: 'resolve',
@@ -131,6 +180,58 @@ export const probes: Probe[] = [
     as: 'person',
     takes: 'conversation',
     call: (account, subject) => snooze(account, undefined, { kind: 'paused', subject, time: 'week' }),
+  },
+  { name: 'getTask', as: 'agent', takes: 'task', call: (account, id) => getTask(account, id) },
+  {
+    name: 'listTasks',
+    as: 'agent',
+    takes: 'agent',
+    call: (account, recipient) => listTasks(account, { recipient, pageSize: 10 }),
+  },
+  { name: 'cancelTask', as: 'agent', takes: 'task', call: (account, id) => cancelTask(account, id) },
+  {
+    name: 'continueTask',
+    as: 'agent',
+    takes: 'task',
+    call: (account, taskId) =>
+      continueTask(account, callingAgent(account.actor), {
+        taskId,
+        message: { messageId: 'm', parts: [{ text: 'hi' }] },
+      }),
+  },
+  {
+    name: 'startTask',
+    as: 'agent',
+    takes: 'agent',
+    call: (account, to) =>
+      startTask(account, callingAgent(account.actor), {
+        ...{ to, mode: 'task', contextId: 'a context of acme' },
+        message: { messageId: 'm', parts: [{ text: 'hi' }] },
+      }),
+  },
+  {
+    name: 'waitForTask',
+    as: 'agent',
+    takes: 'task',
+    call: (account, id) => waitForTask(account, id, { ms: 0, strict: false }),
+  },
+  {
+    name: 'watchTask',
+    as: 'agent',
+    takes: 'task',
+    call: (account, id) => watchTask(account, id, { after: 0, endsWhenInterrupted: true, heartbeatMs: 1 }).next(),
+  },
+  {
+    name: 'updateTask',
+    as: 'agent',
+    takes: 'task',
+    call: (account, taskId) => updateTask(account, { taskId, text: 'x' }),
+  },
+  {
+    name: 'updateTask of a message',
+    as: 'agent',
+    takes: 'message',
+    call: (account, messageId) => updateTask(account, { messageId, text: 'x' }),
   },
   { name: 'messageStatus', as: 'agent', takes: 'message', call: messageStatus },
   { name: 'readMessage', as: 'agent', takes: 'message', call: (account, id) => readMessage(account, id) },
@@ -260,11 +361,20 @@ export const probes: Probe[] = [
 /** Verbs without a probe, each with the reason. */
 export const verbsWithoutProbe: Record<string, string> = {
   sendMessage: 'takes the sender from its caller (probed as sends of the calling agent, above)',
+  answeredTask: 'names a task that was found for the caller, inside sendMessage',
+  answerOf: 'the same',
+  findTask: 'getTask',
+  clientOf: 'names nothing: the caller',
   findRepeat: 'looks up a key of the sender, inside sendMessage',
   readMessages: 'reads only the inbox of the caller (test/isolation-verbs.test.ts)',
+  claimMessages: 'the same',
+  peekInbox: 'the same (test/rest/inbox.test.ts)',
+  summarizeInbox: 'the same',
+  parkedMessages: 'lists only messages of the account (test/isolation-statements.test.ts)',
   readAgain: 'the same',
   leaseOf: 'the same, with a lease that no caller names',
   ackLease: 'the same',
+  release: 'the same',
   releaseUnknown: 'the same, for a lease that may not exist',
   releaseAbandoned: 'the same, for the process itself',
   parkDamaged: 'the same, with messages of that lease',

@@ -1,4 +1,4 @@
-/** Calls of the REST endpoints of admins, as the matrices make them. */
+/** Calls of the REST endpoints of admins and agents, as the matrices make them. */
 import type { TestGrid } from './grid.ts'
 
 /** A response, with its body as it is on the wire. */
@@ -11,8 +11,8 @@ export interface RestResponse {
 }
 
 /**
- * Call a route such as `PATCH /api/v1/guardrails/:guardrail`. The argument of that name goes into the path, the others
- * into the query or the body.
+ * Call a route such as `PATCH /api/v1/guardrails/:guardrail`. Arguments that the path names go into it, the others into
+ * the query or the body.
  */
 export async function callRest(
   grid: TestGrid,
@@ -21,8 +21,11 @@ export async function callRest(
   args: Record<string, unknown> = {},
 ): Promise<RestResponse> {
   const [method, pattern] = route.split(' ')
-  const { guardrail, ...rest } = args
-  const path = pattern.replace(':guardrail', encodeURIComponent(String(guardrail)))
+  const rest = { ...args }
+  const path = pattern.replace(/:(\w+)/g, (_, name: string) => {
+    delete rest[name]
+    return encodeURIComponent(String(args[name]))
+  })
   const hasBody = method === 'POST' || method === 'PATCH'
   const query = hasBody ? '' : `${new URLSearchParams(rest as Record<string, string>)}`
   const response = await grid.request(query === '' ? path : `${path}?${query}`, {

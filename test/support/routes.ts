@@ -7,7 +7,8 @@ export function routesOf(grid: TestGrid): { method: string; path: string }[] {
   for (const { method, path } of grid.app.routes) {
     if (path === '/*' || path === '*') continue
     for (const one of method === 'ALL' ? ['GET', 'POST', 'DELETE', 'OPTIONS'] : [method]) {
-      const concrete = path.replace(/:\w+|\*/g, 'x')
+      // A name may have a pattern, which may end with a verb: `:id{[^/]+:cancel}`.
+      const concrete = path.replace(/(?<=\/):\w+(?:\{\[\^[^\]]+\]\+(:\w+)?\})?|\*/g, (_, verb = '') => `x${verb}`)
       seen.set(`${one} ${concrete}`, { method: one, path: concrete })
     }
   }

@@ -15,6 +15,7 @@ export const forms = [
   'skill name',
   'idempotency key',
   'part id',
+  'task id',
   'credential id',
   'account id',
   'user id',
@@ -173,6 +174,15 @@ export const agentRows: Record<string, ToolRow> = {
     args: {},
     parameters: { part_id: { takes: ['part id'], random: 'part_not_found', empty: 'part_not_found' } },
   },
+  update_task: {
+    args: { state: 'working' },
+    subject: ['task_id', 'message_id'],
+    parameters: {
+      task_id: { takes: ['task id'], random: 'task_not_found', empty: 'task_not_found' },
+      message_id: { takes: ['message id'], own: 'task_not_found', random: 'task_not_found', empty: 'task_not_found' },
+      ...{ text: 'text', 'artifact.id': 'text', 'artifact.name': 'text' },
+    },
+  },
 }
 
 const a2aParameters: ToolRow['parameters'] = {
@@ -212,6 +222,38 @@ export const restRows: Record<string, ToolRow> = {
     parameters: { guardrail: restGuardrail, name: newGuardrailName, token: 'text' },
   },
   'DELETE /api/v1/guardrails/:guardrail': { args: { guardrail: 'own-0' }, parameters: { guardrail: restGuardrail } },
+}
+
+const ofLease: NamingParameter = { takes: [], random: 'stale_lease', empty: 'not_found' }
+
+/** The REST endpoints of agents, in the same way. */
+export const agentRestRows: Record<string, ToolRow> = {
+  'GET /api/v1/inbox': { args: {}, parameters: {} },
+  'POST /api/v1/inbox/leases': {
+    args: {},
+    // What the caller cannot read counts as nothing.
+    parameters: { 'message_ids[]': anyText, conversation_id: anyText },
+  },
+  'POST /api/v1/inbox/leases/:lease/extend': { args: { lease: 'x', seconds: 30 }, parameters: { lease: ofLease } },
+  'POST /api/v1/inbox/leases/:lease/ack': {
+    args: { lease: 'x' },
+    parameters: { lease: ofLease, 'message_ids[]': { ...ofLease, empty: 'stale_lease' } },
+  },
+  'POST /api/v1/inbox/leases/:lease/release': {
+    args: { lease: 'x' },
+    parameters: { lease: ofLease, 'message_ids[]': { ...ofLease, empty: 'stale_lease' } },
+  },
+  'POST /api/v1/messages': {
+    args: { to: '@mate', message: 'hi' },
+    parameters: {
+      to: agentRows.send_message.parameters.to,
+      message: 'text',
+      reply_to_message_id: agentRows.send_message.parameters.reply_to_message_id,
+      conversation_id: anyText,
+      'acks.lease_id': { ...ofLease, empty: 'stale_lease' },
+      'acks.message_ids[]': 'text',
+    },
+  },
 }
 
 /** All cases of a parameter, including values in forms that it does not take. */

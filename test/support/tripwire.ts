@@ -67,6 +67,9 @@ export const allowedCrossAccountQueries = [
   'old presence',
   'old texts of verdicts',
   'old verdicts',
+  'old tasks',
+  'old contexts',
+  'tasks that nobody answered',
   'leases in flight',
   'mail digest by its token',
   'mail digests that are due',
@@ -80,6 +83,7 @@ export const allowedCrossAccountQueries = [
   'places of new messages',
   'places to make again',
   'pauses that the owners were not told of',
+  'public agent by alias',
   'public agents',
   'recipient in another account',
   'signup by claim link',
@@ -93,6 +97,8 @@ export const allowedCrossAccountQueries = [
   'subscriptions of a browser',
   'tokens of push_keys by key',
   'tokens of push_keys under other keys',
+  'tokens of signing_keys by key',
+  'tokens of signing_keys under other keys',
   'tokens of totps by key',
   'tokens of totps under other keys',
   'unclaimed accounts',
@@ -112,7 +118,7 @@ const allowedCrossAccountBranches = [
   "FROM signups AS seen WHERE seen.address BETWEEN allowed.value ->> 'from' AND allowed.value ->> 'to'",
 ]
 
-const accounts = { tables: accountTables, columns: ['account_id', 'sender_account_id'] }
+const accounts = { tables: accountTables, columns: ['account_id', 'sender_account_id', 'recipient_account_id'] }
 const unqualified = /(?<!\.)"(sender_)?account_id" = "(sender_)?account_id"(?!\.)/
 const checked = new Set<string>()
 

@@ -51,10 +51,10 @@ describe.skipIf(!hasBrowser)('an open page', () => {
     await page.locator('.messages > li:last-child .state.leased').first().waitFor()
     const connection = new AbortController()
     const waiting = waitForMessages(as(grid, grid.acme, grid.bob), { limit: 10 }, { seconds: 50, connection })
-    await page.locator('.badge', { hasText: 'waits for messages' }).first().waitFor()
+    await page.locator('.badge', { hasText: 'waiting' }).first().waitFor()
     connection.abort()
     await expect(waiting).rejects.toThrow('left')
-    await page.locator('.badge', { hasText: 'waits for messages' }).first().waitFor({ state: 'detached' })
+    await page.locator('.badge', { hasText: 'waiting' }).first().waitFor({ state: 'detached' })
 
     expect(await page.locator('.messages > li[id]').count()).toBe(2)
     expect(await page.locator('.menu.user summary:focus').count()).toBe(1)

@@ -101,6 +101,7 @@ const actions: Record<string, Action> = {
   '/new-agent': { may: managers, given: () => Promise.resolve({ fields: { alias: aName(), ...agentFields } }) },
   '/agents/:alias/settings': { may: managers, fields: { description: 'another' }, given: anAgent },
   '/agents/:alias/automated': { may: managers, fields: { automated: 'yes' }, given: anAgent },
+  '/agents/:alias/requeue': { may: managers, given: anAgent },
   '/agents/:alias/skills': { may: managers, fields: { skills: 'counting' }, given: anAgent },
   '/agents/:alias/guardrails': { may: managers, given: anAgent },
   '/agents/:alias/key': { may: managers, given: anAgent },
@@ -206,6 +207,11 @@ const open: Record<string, string> = {
   '/oauth/register': 'nothing: public',
   '/oauth/revoke': 'the client and its token',
   '/api/oauth/api-key': 'an access token of an agent',
+  '/api/v1/inbox/leases': 'an agent key (roles)',
+  '/api/v1/inbox/leases/:lease/extend': 'the same',
+  '/api/v1/inbox/leases/:lease/ack': 'the same',
+  '/api/v1/inbox/leases/:lease/release': 'the same',
+  '/api/v1/messages': 'the same',
   '/api/v1/guardrails': 'an admin key or an access token of an admin (roles)',
 }
 

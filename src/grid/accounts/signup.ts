@@ -4,7 +4,7 @@ import type { Config } from '../../config.ts'
 import { GridError, limitReached } from '../../errors.ts'
 import { checkNewAlias } from '../../lib/alias.ts'
 import { addressRange, addressRange48 } from '../../lib/http/client-address.ts'
-import { type McpConfig, mcpConfig } from '../../lib/client-snippets.ts'
+import { connectCommand, type McpConfig, mcpConfig } from '../../lib/client-snippets.ts'
 import { newId } from '../../lib/id.ts'
 import { mintKey, mintLinkToken } from '../../lib/secrets.ts'
 import { hour, second } from '../../lib/time.ts'
@@ -36,6 +36,8 @@ export interface SignupInput {
 
 /** The result of a signup, which is returned once. See docs/protocol.md, "Signup". */
 export interface SignupResult {
+  /** The line to paste into a terminal that connects the coding clients of the machine. It contains the key. */
+  connect: string
   api_key: string
   /** With `@`. */
   alias: string
@@ -125,6 +127,7 @@ export async function signUp(store: Store, input: SignupInput, address: string):
 
 function signupResult(config: Config, alias: string, apiKey: string, claimToken: string): SignupResult {
   return {
+    connect: connectCommand(config, { alias, key: apiKey }),
     api_key: apiKey,
     alias: `@${alias}`,
     trial: {

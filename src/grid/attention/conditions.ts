@@ -1,4 +1,5 @@
 /** What is wrong in an account so that a person should look at it. See docs/operations.md, "Attention". */
+import type { Presence } from '../../lib/presence.ts'
 import { day, hour } from '../../lib/time.ts'
 import type { AccountStore } from '../../store/account.ts'
 import { maxCounted, maxOfKind } from '../../store/account/attention.ts'
@@ -55,7 +56,7 @@ export type Condition =
     | { kind: 'guardrail'; of: Row<'failing'> }
     | { kind: 'released'; of: Row<'returned'> }
     | { kind: 'parked'; of: Row<'parked'> }
-    | { kind: 'unread'; of: Omit<Row<'waiting'>, 'sender'> & { sender?: string | null } }
+    | { kind: 'unread'; of: Omit<Row<'waiting'>, 'sender'> & { sender?: string | null; presence?: Presence } }
     | { kind: 'refused'; of: Row<'refused'> }
     | { kind: 'turns'; of: LongConversation }
     | { kind: 'quota'; of: UsedQuota }
@@ -106,7 +107,7 @@ export async function findConditions(account: AccountStore): Promise<Condition[]
     })),
     ...waiting.map((of): Condition => ({
       ...{ kind: 'unread', subject: of.agentId, since: of.since, level: of.unread },
-      of,
+      of: { ...of, presence: account.waiting.presence.at(of.agentId) },
     })),
     ...refused.map((of): Condition => ({
       ...{ kind: 'refused', subject: of.credentialId ?? of.userId ?? of.actorType, since: of.since, level: of.calls },

@@ -32,6 +32,8 @@ export interface GridMessage {
   timestamp: string
   reply_to_message_id?: string
   conversation_id?: string
+  /** The task that it belongs to: `update_task` takes it, and a reply completes it. */
+  task_id?: string
   /** How many answers led to it. */
   hops?: number
   senderDescription?: string
@@ -145,6 +147,7 @@ export function asGridMessage(
     timestamp: new Date(message.createdAt).toISOString(),
     ...(message.replyToMessageId && { reply_to_message_id: message.replyToMessageId }),
     ...(message.conversationId && { conversation_id: withoutInvisible(message.conversationId) }),
+    ...(message.taskId !== null && { task_id: message.taskId }),
     ...(message.hops > 0 && { hops: message.hops }),
     ...(senderDescription && { senderDescription }),
     ...(skills.length > 0 && { senderSkills: skills }),

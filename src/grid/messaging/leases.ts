@@ -73,8 +73,8 @@ export async function parkDamaged(account: AccountStore, leaseId: string, damage
   }
 }
 
-/** If the database does not accept the release, it is written later, at the latest by the next process that starts. */
-async function release(account: AccountStore, agentId: string, leaseId: string): Promise<void> {
+/** Release a lease. If the database does not accept that, it is written later, at the latest by the next process that starts. */
+export async function release(account: AccountStore, agentId: string, leaseId: string): Promise<void> {
   const { change, deps: { log, now }, waiting } = account
   const statements = change.leases.release(agentId, leaseId, now())
   try {

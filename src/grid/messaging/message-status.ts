@@ -11,8 +11,8 @@ export const maxTimeline = 200
 export interface TimelineEntry {
   alias: string
   /**
-   * `stored` in the inbox; `woken`: a waiting read or stream was notified; `leased` by a read; `released`: the response
-   * did not arrive; `parked`: it cannot be shown, or the agent was deleted; `replied` to the sender.
+   * `stored` in the inbox; `woken`: a waiting read or stream was notified; `leased` by a read or a
+   * program; `released`: it came back; `parked`: it cannot be shown, came back five times, or the agent was deleted; `replied` to the sender.
    */
   event: 'stored' | 'woken' | 'leased' | 'released' | 'parked' | 'replied'
   /** Milliseconds since the epoch. */
@@ -27,10 +27,11 @@ export interface MessageStatus {
   sentAt: number
   readBy: { alias: string; readAt: number }[]
   /**
-   * `queued` while it is unread by a recipient, and `pending` if that includes a remote agent. `read` when no delivery
-   * is unread. `failed` when no recipient can read it: each was deleted before, or it cannot be shown.
+   * `queued` while it is unread by a recipient, and `pending` if that includes a remote agent. `leased` while a program
+   * works on it that has not acked it. `read` when no delivery is unread or leased. `failed` when no recipient can read
+   * it: each was deleted before, or it cannot be shown.
    */
-  delivery: 'queued' | 'read' | 'pending' | 'failed'
+  delivery: 'queued' | 'leased' | 'read' | 'pending' | 'failed'
   /** The newest 200 entries, oldest first. */
   timeline: TimelineEntry[]
   /** How many earlier entries the timeline leaves out. */
@@ -69,8 +70,8 @@ export async function messageStatus(account: AccountStore, messageId: string): P
     id: message.id,
     recipient: message.recipient,
     sentAt: message.createdAt,
-    readBy: recipients.flatMap(({ alias, state, readAt }) =>
-      state === 'read' && readAt !== null ? [{ alias, readAt }] : []
+    readBy: recipients.flatMap(({ alias, state, readAt, isLeased }) =>
+      state === 'read' && readAt !== null && !isLeased ? [{ alias, readAt }] : []
     ),
     delivery: deliveryOf(recipients),
     timeline: events.slice(-maxTimeline),
@@ -108,9 +109,10 @@ async function furtherEvents(account: AccountStore, agentId: string, messageId: 
 }
 
 /** A post to a channel without other members has no recipients and stays `queued`. */
-function deliveryOf(recipients: { state: string; type: string }[]): MessageStatus['delivery'] {
+function deliveryOf(recipients: Pick<RecipientStatus, 'state' | 'type' | 'isLeased'>[]): MessageStatus['delivery'] {
   const unread = recipients.filter((recipient) => recipient.state === 'unread')
   if (unread.some((recipient) => recipient.type === 'a2a')) return 'pending'
   if (unread.length > 0 || recipients.length === 0) return 'queued'
+  if (recipients.some(({ isLeased }) => isLeased)) return 'leased'
   return recipients.some((recipient) => recipient.state === 'read') ? 'read' : 'failed'
 }

@@ -1,5 +1,7 @@
 /** The input and the result of a send. */
+import type { ReviewedMessage } from '../../store/account/messages.ts'
 import type { SendReceipt } from '../../store/account/receipts.ts'
+import type { Statement } from '../../store/driver/binding.ts'
 
 /** Longest text of a message, in characters. */
 export const maxMessageLength = 10_000
@@ -22,6 +24,15 @@ export interface A2aDetails {
   metadata?: Record<string, unknown>
   extensions?: string[]
   referenceTaskIds?: string[]
+  acceptedOutputModes?: string[]
+  /** Other tasks of the conversation that wait for the sender. */
+  waitingTaskIds?: string[]
+}
+
+/** A lease of the sender, or some of its messages. */
+export interface LeasePart {
+  leaseId: string
+  messageIds?: readonly string[]
 }
 
 export interface SendInput {
@@ -34,7 +45,24 @@ export interface SendInput {
   idempotencyKey?: string
   /** The request that a repeat with the same key must equal. Default: the content of the send. */
   request?: string
+  /** What the message answers: acked in the unit that stores it. */
+  acks?: LeasePart
   a2a?: A2aDetails
+  /** What it does to a task. Without this, a message that answers a task completes it. */
+  task?: TaskStep
+}
+
+/** A step of a task, in the unit of the message that causes it. */
+export interface TaskStep {
+  taskId: string
+  /** The message is in the task alone: it does not wait in the inbox of its recipient. */
+  isInTaskAlone: boolean
+  /** Fails the unit if the task has ended. */
+  open?(messageId: string): Statement
+  /** What the stored message changes. */
+  statements(message: ReviewedMessage): readonly Statement[]
+  /** Called when the unit failed: fails if the step is no longer possible. */
+  check?(): Promise<unknown>
 }
 
 /** A message that is on disk, and the receipt for its sender. A repeat with the same key gets the same receipt. */
@@ -54,4 +82,6 @@ export interface SentMessage extends SendReceipt {
   turns?: number
   /** Invisible characters were removed from the message before it was stored. */
   sanitized?: true
+  /** The task that it belongs to. */
+  taskId?: string
 }

@@ -61,6 +61,11 @@ export function countSent(
   usage.count({ inbox, bytes, unread: receipt.recipientUnread })
 }
 
+/** Count a chunk of an artifact after its commit: to an account it costs as much as a message. */
+export function countChunk({ usage }: AccountStore, { inbox }: Recipient, parts: string): void {
+  usage.count({ inbox, bytes: Buffer.byteLength(parts) + rowBytes })
+}
+
 /** Whether a quota is used up; 0 stands for none. */
 function isReached(used: number, quota: number): boolean {
   return quota > 0 && used >= quota

@@ -19,6 +19,8 @@ export interface Recipient {
   readonly id: string
   /** Whether guardrails check the message: the sum of `senderIsGuarded` and `recipientIsGuarded`, or 0. */
   readonly guards: number
+  /** The newest task that the recipient waits for the sender with; undefined without one. */
+  readonly openTask?: string
   /** Its parts of the commit. They check again in SQL what was read, so that it is true at the commit. */
   parts(message: ReviewedMessage): Pick<SendParts, 'message' | 'deliveries' | 'receipt'>
   /** The ids of the agents that have the committed message in their inbox. */
@@ -57,13 +59,14 @@ async function agent(account: AccountStore, sender: Sender, alias: string): Prom
 function inboxOfAccount(
   { change: { messages, receipts } }: AccountStore,
   label: string,
-  { id: agentId, guards }: { id: string; guards: number },
+  { id: agentId, guards, openTask }: { id: string; guards: number; openTask: string | null },
 ): Recipient {
   return {
     label,
     inbox: { agentId },
     id: agentId,
     guards,
+    openTask: openTask ?? undefined,
     parts: (message) => ({
       message: messages.addDirect(message, { agentId }),
       deliveries: messages.deliver(message, { agentId }),
@@ -76,13 +79,14 @@ function inboxOfAccount(
 function inboxOfOtherAccount(
   { change: { messages, receipts } }: AccountStore,
   label: string,
-  { id: agentId, home, guards }: { id: string; home: string; guards: number },
+  { id: agentId, home, guards, openTask }: { id: string; home: string; guards: number; openTask: string | null },
 ): Recipient {
   return {
     label,
     inbox: { agentId, home },
     id: agentId,
     guards,
+    openTask: openTask ?? undefined,
     parts: (message) => ({
       message: messages.addDirect(message, { agentId, home }),
       deliveries: messages.deliver(message, { agentId, home }),

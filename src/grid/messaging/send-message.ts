@@ -5,17 +5,27 @@ import { newId } from '../../lib/id.ts'
 import { withoutInvisible, withoutInvisibleIn } from '../../lib/invisible-text.ts'
 import { presenceWord } from '../../lib/presence.ts'
 import { characterCount, hasAtMost, wellFormed } from '../../lib/text.ts'
+import { isoTime } from '../../lib/time.ts'
 import { type AccountStore, writeParts } from '../../store/account.ts'
 import { inOrder, type MessageType, type NewMessage, type ReviewedMessage } from '../../store/account/messages.ts'
 import type { SendReceipt } from '../../store/account/receipts.ts'
+import { answeredTask } from './answered-task.ts'
 import { checkKey, findRepeat, keyLifetimeMs, requestHashOf } from './idempotency.ts'
-import { maxMessageLength, type Sender, type SendInput, type SentMessage } from './outgoing-message.ts'
+import {
+  type LeasePart,
+  maxMessageLength,
+  type Sender,
+  type SendInput,
+  type SentMessage,
+  type TaskStep,
+} from './outgoing-message.ts'
 import { splitDetails } from './parts.ts'
 import { checkQuotas, countSent } from './quota.ts'
 import { type Recipient, resolve } from './resolve.ts'
 import { reviewChecks } from './review.ts'
 import type { OutgoingMessage, ReviewCheck } from './review-check.ts'
-import { countTurn, hopsOf } from './turns.ts'
+import { ackAgain, leasedBy, requireHeld } from './timed-leases.ts'
+import { countTurn, hopsOf, turnsNote } from './turns.ts'
 
 /**
  * What a message says about who wrote it. It follows from the caller and not from the sending agent: a key or an OAuth
@@ -36,7 +46,9 @@ const maxAttempts = 3
  * a channel. When this returns, the message is on disk. A repeat under the same idempotency key stores nothing and
  * returns the result of the first send.
  *
- * Fails with `invalid_input`, `message_too_long`, `recipient_not_found`, `channel_not_found`, `not_channel_member`,
+ * With `acks` the messages that it answers are acked in the same unit: both is done, or nothing.
+ *
+ * Fails with `stale_lease` (of `acks`), `invalid_input`, `message_too_long`, `recipient_not_found`, `channel_not_found`, `not_channel_member`,
  * `message_not_found` (the message that this one replies to), `idempotency_conflict`, `trial_expired`, `unavailable`,
  * `storage_full`, `quota_exceeded`, `guardrail_blocked`, `guardrail_unavailable`, `conversation_paused`, or as one of
  * `checks` does. They replace those of the grid.
@@ -59,24 +71,36 @@ export async function sendMessage(
     return repeat && await withPresence(account, repeat)
   }
 
+  const { acks } = input
   const repeat = await repeatOf()
-  if (repeat) return repeat
+  if (repeat) {
+    if (acks) await ackAgain(account, acks)
+    return repeat
+  }
   account.requireSpace()
+  if (acks) await requireHeld(account, acks)
   let recipient = await resolve(account, sender, input.to)
   await checkQuotas(account, recipient)
   const sanitized = isCleaned || cleaned.a2a !== input.a2a
-  const composed = await compose(account, sender, cleaned, recipient.label, sanitized)
+  const { composed, repliedToTask } = await compose(account, sender, cleaned, recipient.label, sanitized)
+  const answering = { repliedToTask, conversationId: composed.conversationId }
+  const stepOf = () => {
+    if (input.task || (repliedToTask === null && recipient.openTask === undefined)) return input.task
+    return answeredTask(account, sender, recipient, answering)
+  }
+  let step = await stepOf()
   const outgoing = { account, sender, message: composed, input: cleaned, requestHash }
   // Before the attempts: a repeated commit does not run the checks again.
   let message: ReviewedMessage = composed
   if (checks || recipient.guards > 0) message = await reviewed({ ...outgoing, recipient }, checks)
 
   for (let attempt = 1;; attempt++) {
-    const sent = await commit(account, sender, message, recipient, requestHash)
+    const sent = await commit(account, sender, inTask(message, step), recipient, { requestHash, acks, step })
     if (sent) return sent
     // A condition of the commit did not hold. Reading again finds which one. If all of them hold now, we try again.
     const stored = await repeatOf()
     if (stored) return stored
+    if (acks) await requireHeld(account, acks)
     // What was found in memory may be the cause.
     account.forgetLookups()
     const before = recipient
@@ -86,6 +110,8 @@ export async function sendMessage(
       message = await reviewed({ ...outgoing, recipient }, checks)
     }
     await refuseEndedTrial(account, sender)
+    await step?.check?.()
+    step = await stepOf()
     if (attempt === maxAttempts) {
       throw new GridError('unavailable', 'The grid changed while this message was sent. Send it again.', {
         retryAfterSeconds: 1,
@@ -104,14 +130,14 @@ async function compose(
   input: SendInput,
   recipient: string,
   sanitized: boolean,
-): Promise<NewMessage> {
+): Promise<{ composed: NewMessage; repliedToTask: string | null }> {
   const conversationId = checkConversation(input.conversationId)
   const repliedTo = await messageRepliedTo(account, sender, input.replyToMessageId)
   const type = messageTypes[account.actor.type]
   const at = account.deps.now()
   const id = newId()
   const details = input.a2a && splitDetails(id, { ...input.a2a })
-  return {
+  const composed = {
     id,
     from: sender.agentId,
     type,
@@ -127,8 +153,15 @@ async function compose(
     largeParts: details?.apart.length ? JSON.stringify(details.apart) : null,
     hops: type === 'agent' ? hopsOf(sender, repliedTo, input.a2a) : 0,
     replyFrom: repliedTo?.fromAlias ?? null,
+    ...inTask({}, input.task),
     at,
   }
+  return { composed, repliedToTask: repliedTo?.taskId ?? null }
+}
+
+/** A message with what a step of a task makes of it. */
+function inTask<Message extends object>(message: Message, step: TaskStep | undefined) {
+  return { ...message, taskId: step?.taskId ?? null, isInTaskAlone: step?.isInTaskAlone ?? false }
 }
 
 /** The message as the checks leave it. Fails as they do. */
@@ -170,7 +203,7 @@ async function messageRepliedTo(
   account: AccountStore,
   sender: Sender,
   repliedTo: string | undefined,
-): Promise<{ conversationId: string | null; fromAlias: string; hops: number } | undefined> {
+): Promise<{ conversationId: string | null; fromAlias: string; hops: number; taskId?: string | null } | undefined> {
   if (repliedTo === undefined) return undefined
   const message = await account.read.inbox.received(sender.agentId, repliedTo) ??
     await account.read.messages.sent(repliedTo, sender.agentId)
@@ -182,32 +215,37 @@ async function messageRepliedTo(
 
 /**
  * Store a message, count its turn, and wake its recipients. Undefined when a condition no longer held: then nothing is stored, and no
- * row of the activity log if the send is recorded. `requestHash` is stored with the idempotency key of the message, if
- * it has one.
+ * row of the activity log if the send is recorded, and nothing is acked. `requestHash` is stored with the idempotency key
+ * of the message, if it has one.
  */
 async function commit(
   account: AccountStore,
   sender: Sender,
   message: ReviewedMessage,
   recipient: Recipient,
-  requestHash: string,
+  { requestHash, acks, step }: { requestHash: string; acks?: LeasePart; step?: TaskStep },
 ): Promise<SentMessage | undefined> {
   const { messages, parts } = account.change
+  // Neither a row of the log nor an ack nor a change of a task comes without its message.
+  const isAllOrNothing = account.isRecording || acks !== undefined || step !== undefined
   const turn = countTurn(account, sender, recipient, message)
   const rows = await writeParts(
     account,
     inOrder({
       ...recipient.parts(message),
+      taskOpen: step?.open?.(message.id),
+      task: step?.statements(message),
       trial: sender.isUnlimited ? undefined : messages.countTrial(message),
       largeParts: message.largeParts === null ? undefined : parts.add(message),
       ...message.guarded?.parts,
       key: message.key === null ? undefined : messages.addKey(message, requestHash),
-      required: account.isRecording ? messages.requireStored(message) : undefined,
+      required: isAllOrNothing ? messages.requireStored(message) : undefined,
+      ...acks && ackParts(account, message, acks),
     }),
   ).catch((error) => {
     turn.cancel()
-    // A recorded send that stores nothing fails as a unit, and its row with it.
-    if (!account.isRecording || !(error instanceof GridError) || error.code !== 'write_conflict') throw error
+    // It stores nothing at all, because a condition did not hold.
+    if (!isAllOrNothing || !(error instanceof GridError) || error.code !== 'write_conflict') throw error
   })
   if (!rows) return undefined
   const [row] = rows.receipt
@@ -216,7 +254,9 @@ async function commit(
     return undefined
   }
   const reached = recipient.reached(rows)
-  account.waiting.notifier.notify(reached)
+  const { notifier } = account.waiting
+  if (!message.isInTaskAlone) notifier.notify(reached)
+  if (step) notifier.wake([step.taskId])
   const receipt: SendReceipt = JSON.parse(String(row.receipt))
   countSent(account, recipient, message, { deliveries: reached.length, receipt })
   const { id, conversationId, hops, at, sanitized } = message
@@ -230,6 +270,7 @@ async function commit(
     hops,
     ...(sanitized && { sanitized }),
     ...(turns !== undefined && { turns }),
+    ...(step && { taskId: step.taskId }),
     ...receipt,
   }
 }
@@ -251,6 +292,12 @@ async function withPresence(account: AccountStore, sent: SentMessage): Promise<S
   return { ...sent, ...presenceAt(account, agent?.id, sent) }
 }
 
+function ackParts({ actor, change: { timedLeases } }: AccountStore, { id, at }: NewMessage, acks: LeasePart) {
+  const leased = leasedBy({ actor }, acks)
+  const { move, close } = timedLeases.ack(leased, newId(), at)
+  return { held: timedLeases.requireHeld(leased, id, at), acked: move, closed: close }
+}
+
 async function refuseEndedTrial(account: AccountStore, sender: Sender): Promise<void> {
   const trial = await account.read.agents.trial(sender.agentId)
   if (!trial) return
@@ -262,4 +309,29 @@ async function refuseEndedTrial(account: AccountStore, sender: Sender): Promise<
     'trial_expired',
     `The trial of this agent has ended (${trial.used} of ${trial.max} messages sent). Its owner can claim the agent with the link from the signup.`,
   )
+}
+
+/** A sent message as programs are answered, over MCP and REST. See docs/protocol.md, "send_message". */
+export function asSentAnswer(sent: SentMessage) {
+  return {
+    message_id: sent.id,
+    timestamp: isoTime(sent.createdAt),
+    recipient: sent.recipient,
+    unread: sent.unread,
+    ...(sent.sanitized && { sanitized: true as const }),
+    ...(sent.turns !== undefined && { turns: sent.turns, note: turnsNote(sent.turns) }),
+    ...(sent.recipientUnread !== undefined && {
+      recipient_presence: sent.recipientPresence,
+      recipient_last_seen: sent.recipientSeenAt == null ? null : isoTime(sent.recipientSeenAt),
+      recipient_unread: sent.recipientUnread,
+    }),
+    ...(sent.recipients !== undefined && {
+      recipients: sent.recipients,
+      recipients_active: sent.recipientsActive,
+    }),
+    ...(sent.leftOut !== undefined && { left_out: sent.leftOut }),
+    ...(sent.redacted && { redacted: sent.redacted }),
+    // It was the answer to this task, which is completed.
+    ...(sent.taskId !== undefined && { task_id: sent.taskId }),
+  }
 }

@@ -15,6 +15,8 @@ export interface BodyLimits {
 }
 
 export const apiLimits: BodyLimits = { maxBytes: 256 * 1024, maxDepth: 32, maxTokens: 5_000 }
+/** A message with files. */
+export const taskLimits: BodyLimits = { ...apiLimits, maxBytes: 4 * 1024 * 1024 }
 export const formLimits: BodyLimits = { maxBytes: 16 * 1024, maxDepth: 8, maxTokens: 500 }
 
 /** Bodies up to this size come in one piece or two, and are counted when they are declared; larger ones as they come. */

@@ -3,6 +3,7 @@ import { and, asc, count, eq, exists, gt, inArray, isNotNull, isNull, type SQL, 
 import { agentAccess, agents, agentSkills, deliveries, signups, skills } from '../../../db/schema.ts'
 import { type AccountBinding, p, precondition } from '../driver/binding.ts'
 import type { Db } from '../driver/db.ts'
+import { updatedToken } from '../driver/sealed-columns.ts'
 import { inAccount, inInbox } from '../in-account.ts'
 import { type Agent, agentFields, skillsAsJson, type TokenColumns } from './agents.ts'
 import { contains, matchesSearchText } from './search.ts'
@@ -104,12 +105,7 @@ export function prepareAgentSettings(db: Db) {
     description: set('description'),
     remoteUrl: set('remoteUrl'),
   }).where(ofLive).toSQL()
-  const setToken = db.update(agents).set({
-    encryptedToken: set('encryptedToken'),
-    tokenIv: set('tokenIv'),
-    tokenAuthTag: set('tokenAuthTag'),
-    tokenKeyId: set('tokenKeyId'),
-  }).where(ofLive).toSQL()
+  const setToken = db.update(agents).set(updatedToken).where(ofLive).toSQL()
   const withoutToken = db.select({ one: sql`1` }).from(agents)
     .where(inAccount(agents, eq(agents.id, p('id')), isNull(agents.encryptedToken)))
   const requireNoToken = precondition(db, exists(withoutToken))

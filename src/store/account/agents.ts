@@ -5,6 +5,7 @@ import type { Db } from '../driver/db.ts'
 import { inAccount, withAccount } from '../in-account.ts'
 import type { Lookups } from '../lookups.ts'
 import { guardsOfDirect } from './guarding.ts'
+import { openTaskFor } from './open-task.ts'
 import { contains, matchesSearchText } from './search.ts'
 
 export type AgentType = typeof agents.$inferSelect.type
@@ -157,9 +158,13 @@ export function prepareAgents(db: Db, lookups: Lookups) {
   const byAlias = db.select(agentFields).from(agents).where(inAccount(agents, eq(agents.alias, p('alias')), live))
     .limit(1)
     .prepare()
-  const recipient = db.select({ id: agents.id, guards: guardsOfDirect(p('from'), agents, false) }).from(agents)
+  const recipient = db.select({
+    id: agents.id,
+    guards: guardsOfDirect(p('from'), agents, false),
+    openTask: openTaskFor(p('from')),
+  }).from(agents)
     .where(inAccount(agents, eq(agents.alias, p('alias')), live)).limit(1).prepare()
-  const recipients = lookups.of<{ id: string; guards: number }>(recipient.getQuery())
+  const recipients = lookups.of<{ id: string; guards: number; openTask: string | null }>(recipient.getQuery())
   const byId = db.select(agentFields).from(agents).where(inAccount(agents, eq(agents.id, p('id')), live)).prepare()
   const searchIn = (alias: SQL, among?: SQL) => {
     const candidates = db.select({ id: agents.id, alias: agents.alias }).from(agents)

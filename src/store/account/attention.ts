@@ -85,7 +85,11 @@ export function prepareAttention(db: Db) {
     .innerJoin(agents, inAccount(agents, eq(agents.id, agentNumbers.agentId), isNull(agents.deletedAt)))
     .groupBy(agents.id).orderBy(sql`since`).limit(maxOfKind).prepare()
 
-  const lost = db.select({ inbox: deliveries.inbox, readAt: deliveries.readAt }).from(deliveries)
+  const lost = db.select({
+    inbox: deliveries.inbox,
+    readAt: deliveries.readAt,
+    releaseCount: deliveries.releaseCount,
+  }).from(deliveries)
     .where(inAccount(deliveries, sql`${deliveries.state} = 'parked'`, gte(deliveries.readAt, p('since'))))
     .orderBy(desc(deliveries.readAt)).limit(maxCounted).as('lost')
   const parked = db.select({
@@ -93,6 +97,7 @@ export function prepareAttention(db: Db) {
     alias: agents.alias,
     isDeleted: sql<boolean>`${isNotNull(agents.deletedAt)}`.mapWith(Boolean),
     messages: count(),
+    releases: sql<number>`max(${lost.releaseCount})`.as('releases'),
     since: sql<number>`min(${lost.readAt})`.as('since'),
   }).from(lost)
     .innerJoin(agentNumbers, inAccount(agentNumbers, eq(agentNumbers.n, lost.inbox)))

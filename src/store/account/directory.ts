@@ -7,6 +7,7 @@ import type { Lookups } from '../lookups.ts'
 import { acceptsMessagesOf, acceptsOtherAccounts } from './access.ts'
 import { foundAgentFields, hasMatchingSkill, matchesSearch, type SearchedAgent } from './agents.ts'
 import { guardsOfDirect } from './guarding.ts'
+import { openTaskFor } from './open-task.ts'
 
 export function prepareDirectory(db: Db, crossAccountQueries: CrossAccountQueries, lookups: Lookups) {
   const isElsewhere = ne(agents.accountId, p('account'))
@@ -16,9 +17,10 @@ export function prepareDirectory(db: Db, crossAccountQueries: CrossAccountQuerie
     id: agents.id,
     home: agents.accountId,
     guards: guardsOfDirect(p('callerId'), agents, true),
+    openTask: openTaskFor(p('callerId')),
   }).from(agents)
     .where(and(eq(agents.alias, p('alias')), isElsewhere, accepts)).prepare()
-  const recipients = lookups.of<{ id: string; home: string; guards: number }>({
+  const recipients = lookups.of<{ id: string; home: string; guards: number; openTask: string | null }>({
     ...recipient.getQuery(),
     // A new message gives a right to answer and takes none away. The commit of a send checks all of it again.
     ignores: ({ table, kind }) => table === 'deliveries' && kind === 'insert',

@@ -12,6 +12,7 @@ import {
 import type { SealedToken } from '../../lib/key-ring.ts'
 import { type AccountBinding, p } from '../driver/binding.ts'
 import type { Db } from '../driver/db.ts'
+import { sealedColumns } from '../driver/sealed-columns.ts'
 import { inAccount } from '../in-account.ts'
 import type { Lookups } from '../lookups.ts'
 
@@ -104,10 +105,7 @@ export function prepareGuarding(db: Db, lookups: Lookups) {
     config: sql<string>`${guardrails.config}`.as('config'),
     action: sql<GuardrailAction>`coalesce(${agentGuardrails.action}, ${guardrails.action})`.as('action'),
     onFailure: guardrails.onFailure,
-    encryptedToken: guardrails.encryptedToken,
-    tokenIv: guardrails.tokenIv,
-    tokenAuthTag: guardrails.tokenAuthTag,
-    tokenKeyId: guardrails.tokenKeyId,
+    ...sealedColumns(guardrails),
   }
   const active = db.select(fields).from(agentGuardrails).innerJoin(guardrails, isEnabledAttachment)
   const ofAgent = (direction: CheckedDirection) => {

@@ -2,6 +2,7 @@ import { and, count, desc, eq, exists, gt, isNotNull, isNull, not, or, type SQL,
 import { agentGuardrails, agents, guardrails } from '../../../db/schema.ts'
 import { type AccountBinding, p, precondition } from '../driver/binding.ts'
 import type { Db } from '../driver/db.ts'
+import { insertedToken, sealedColumns, updatedToken } from '../driver/sealed-columns.ts'
 import { inAccount, withAccount } from '../in-account.ts'
 import type { TokenColumns } from './agents.ts'
 import { matchesSearchText } from './search.ts'
@@ -87,12 +88,7 @@ export function prepareGuardrails(db: Db) {
       and(eq(agentGuardrails.accountId, guardrails.accountId), eq(agentGuardrails.guardrailId, guardrails.id)),
     )
   })`.as('agent_count')
-  const sealedToken = db.select({
-    encryptedToken: guardrails.encryptedToken,
-    tokenIv: guardrails.tokenIv,
-    tokenAuthTag: guardrails.tokenAuthTag,
-    tokenKeyId: guardrails.tokenKeyId,
-  }).from(guardrails).where(isGuardrail).prepare()
+  const sealedToken = db.select(sealedColumns(guardrails)).from(guardrails).where(isGuardrail).prepare()
   const page = db.select({ ...fields, agentCount }).from(guardrails)
     .where(inAccount(guardrails, gt(guardrails.name, p('after')))).orderBy(guardrails.name).limit(p('limit')).prepare()
   const isFound = inAccount(guardrails, matchesSearchText([guardrails.name, guardrails.provider]))
@@ -120,12 +116,7 @@ export function prepareGuardrails(db: Db) {
     onFailure: sql`coalesce(${p('onFailure')}, ${guardrails.onFailure})`,
     enabled: sql`coalesce(${p('enabled')}, ${guardrails.enabled})`,
   }).where(isGuardrail).toSQL()
-  const setToken = db.update(guardrails).set({
-    encryptedToken: sql`${p('encryptedToken')}`,
-    tokenIv: sql`${p('tokenIv')}`,
-    tokenAuthTag: sql`${p('tokenAuthTag')}`,
-    tokenKeyId: sql`${p('tokenKeyId')}`,
-  }).where(isGuardrail).toSQL()
+  const setToken = db.update(guardrails).set(updatedToken).where(isGuardrail).toSQL()
   const detach = db.delete(agentGuardrails).where(inAccount(agentGuardrails, eq(agentGuardrails.guardrailId, p('id'))))
     .toSQL()
   const remove = db.delete(guardrails).where(isGuardrail).toSQL()
@@ -151,10 +142,7 @@ export function prepareGuardrails(db: Db) {
     action: p('action'),
     onFailure: p('onFailure'),
     enabled: sql`${p('enabled')}`,
-    encryptedToken: p('encryptedToken'),
-    tokenIv: p('tokenIv'),
-    tokenAuthTag: p('tokenAuthTag'),
-    tokenKeyId: p('tokenKeyId'),
+    ...insertedToken,
     createdAt: p('createdAt'),
   })).toSQL()
   const detachAll = db.delete(agentGuardrails).where(

@@ -13,7 +13,7 @@ const maxSenderSkills = 10
 /** Times are milliseconds since the epoch; `senderSkills` and `a2a` are JSON text, which may be damaged. */
 export interface InboxMessage {
   seq: number
-  state: 'unread' | 'read' | 'parked'
+  state: 'unread' | 'read' | 'parked' | 'task' | 'withdrawn'
   chars: number
   /** How many leases of it were released. */
   releaseCount: number
@@ -25,6 +25,8 @@ export interface InboxMessage {
   replyToMessageId: string | null
   conversationId: string | null
   a2a: string | null
+  /** The task that it belongs to. */
+  taskId: string | null
   /** 0 or 1. */
   flagged: number
   /** 0 or 1. */
@@ -53,6 +55,7 @@ const fields = (db: Db) => ({
   replyToMessageId: messages.replyToMessageId,
   conversationId: messages.conversationId,
   a2a: sql<string | null>`coalesce(${deliveries.a2a}, ${messages.a2a})`,
+  taskId: deliveries.taskId,
   flagged: sql<number>`${messages.flagged} OR ${deliveries.flagged}`,
   sanitized: sql<number>`${messages.sanitized}`,
   hops: messages.hops,

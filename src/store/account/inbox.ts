@@ -1,5 +1,5 @@
 /** An agent's inbox: unread messages, and reading again. Leasing messages is in `leases.ts`. */
-import { and, count, desc, eq, gt, gte, inArray, isNotNull, lt, lte, ne, type SQL, sql } from 'drizzle-orm'
+import { and, count, desc, eq, gt, gte, inArray, isNotNull, lt, lte, type SQL, sql } from 'drizzle-orm'
 import { unionAll } from 'drizzle-orm/sqlite-core'
 import { deliveries, messages } from '../../../db/schema.ts'
 import { type AccountBinding, p, type Statement } from '../driver/binding.ts'
@@ -45,7 +45,7 @@ export function prepareInbox(db: Db) {
   const page = selectInboxMessages(db, inArray(deliveries.seq, halves)).limit(p('limit')).prepare()
   const byMessage = selectInboxMessages(
     db,
-    and(eq(deliveries.messageId, p('message')), ne(deliveries.state, sql`'parked'`))!,
+    and(eq(deliveries.messageId, p('message')), sql`${deliveries.state} NOT IN ('parked', 'withdrawn')`)!,
   )
     .limit(1).prepare()
   const nextUnread = selectInboxMessages(db, inInbox(p('agent'), isUnread)).limit(p('limit')).prepare()
@@ -103,6 +103,7 @@ export function prepareInbox(db: Db) {
     conversationId: messages.conversationId,
     fromAlias: messages.fromAlias,
     hops: messages.hops,
+    taskId: deliveries.taskId,
   }).from(deliveries)
     .innerJoin(
       messages,

@@ -1,9 +1,9 @@
 /** Leases: messages that a reader has, until they are acked or released. See docs/delivery.md, "Leases". */
 import type { Row } from '@libsql/client'
-import { and, count, desc, eq, exists, gt, isNotNull, isNull, lt, lte, notExists, or, sql } from 'drizzle-orm'
+import { and, count, desc, eq, exists, gt, isNotNull, isNull, lt, lte, notExists, or, type SQL, sql } from 'drizzle-orm'
 import type { SQLiteColumn } from 'drizzle-orm/sqlite-core'
-import { agents, deliveries, leaseReleases, leases } from '../../../db/schema.ts'
-import { type AccountBinding, p, type Statement, value } from '../driver/binding.ts'
+import { agents, deliveries, leaseReleases, leases, messages } from '../../../db/schema.ts'
+import { type AccountBinding, p, type PlaceholderValues, type Statement, value } from '../driver/binding.ts'
 import type { Db } from '../driver/db.ts'
 import { inAccount, inInbox } from '../in-account.ts'
 import { type InboxMessage, inboxMessageReader, selectInboxMessages } from './inbox-message.ts'
@@ -13,7 +13,7 @@ import { someUnread } from './unread.ts'
 export interface NewLease {
   id: string
   agent: string
-  /** The id of the process that sends the messages to the reader. */
+  /** The id of the process that sends the messages to the reader; of a lease that expires, that of the credential. */
   holder: string
   at: number
   /** When the lease expires. Null: it ends only with its holder. */
@@ -30,6 +30,9 @@ export interface LeaseSize {
   expected: number
 }
 
+/** Which unread messages a lease takes; without it, the oldest. */
+export type LeaseSelection = { messages: readonly string[] } | { conversation: string }
+
 /** The parts of leasing messages. `lease` and `messages` depend on the rows that `claim` has changed. */
 export interface LeaseParts {
   claim: Statement
@@ -38,12 +41,14 @@ export interface LeaseParts {
   messages: Statement
 }
 
+/** At every fifth return a message is parked, if it returns from a lease that expires. See docs/delivery.md, "Parked messages". */
+export const parkedAtReturns = 5
 /** How many releases of one delivery its timeline keeps. */
 const maxReleases = 20
 /** How many messages one wake-up marks as woken: the newest. */
 const maxWoken = 50
 
-const isOneOf = (seq: SQLiteColumn) => sql`${seq} IN (SELECT value FROM json_each(${p('seqs')}))`
+const isOneOf = (column: SQLiteColumn, list: string) => sql`${column} IN (SELECT value FROM json_each(${p(list)}))`
 
 export function prepareLeases(db: Db) {
   const ofAgent = eq(deliveries.agentId, p('agent'))
@@ -53,25 +58,37 @@ export function prepareLeases(db: Db) {
 
   const lease = db.select({ one: sql`1` }).from(leases).where(inAccount(leases, eq(leases.id, p('lease'))))
 
-  const oldest = db.select({ seq: deliveries.seq, chars: deliveries.chars }).from(deliveries)
-    .where(inInbox(p('agent'), isUnread)).orderBy(deliveries.seq).limit(p('limit')).as('oldest')
-  const summed = db.select({
-    seq: oldest.seq,
-    chars: oldest.chars,
-    total: sql<number>`sum(${oldest.chars}) OVER (ORDER BY ${oldest.seq} ROWS UNBOUNDED PRECEDING)`.as('total'),
-  }).from(oldest).as('summed')
-  // The total of the first message is its own length.
-  const fitting = db.select({ seq: summed.seq }).from(summed)
-    .where(or(lte(summed.total, p('maxChars')), eq(summed.total, summed.chars)))
-  // A claim that is repeated finds its lease and takes nothing more.
-  const claim = db.update(deliveries)
-    .set({
-      state: 'read',
-      leaseId: sql`${p('lease')}`,
-      readAt: sql`${p('at')}`,
-      wokenAt: sql`coalesce(${deliveries.wokenAt}, ${p('wokenAt')})`,
-    })
-    .where(inAccount(deliveries, ofAgent, sql`${deliveries.seq} IN ${fitting}`, notExists(lease))).toSQL()
+  /** Claims the oldest unread messages that fit, of those that meet the condition. */
+  const claiming = (condition?: SQL) => {
+    const oldest = db.select({ seq: deliveries.seq, chars: deliveries.chars }).from(deliveries)
+      .where(inInbox(p('agent'), isUnread, condition)).orderBy(deliveries.seq).limit(p('limit')).as('oldest')
+    const summed = db.select({
+      seq: oldest.seq,
+      chars: oldest.chars,
+      total: sql<number>`sum(${oldest.chars}) OVER (ORDER BY ${oldest.seq} ROWS UNBOUNDED PRECEDING)`.as('total'),
+    }).from(oldest).as('summed')
+    // The total of the first message is its own length.
+    const fitting = db.select({ seq: summed.seq }).from(summed)
+      .where(or(lte(summed.total, p('maxChars')), eq(summed.total, summed.chars)))
+    // A claim that is repeated finds its lease and takes nothing more.
+    return db.update(deliveries)
+      .set({
+        state: 'read',
+        leaseId: sql`${p('lease')}`,
+        readAt: sql`${p('at')}`,
+        wokenAt: sql`coalesce(${deliveries.wokenAt}, ${p('wokenAt')})`,
+      })
+      .where(inAccount(deliveries, ofAgent, sql`${deliveries.seq} IN ${fitting}`, notExists(lease))).toSQL()
+  }
+  const claim = claiming()
+  const claimMessages = claiming(isOneOf(deliveries.messageId, 'messages'))
+  const claimConversation = claiming(exists(
+    db.select({ one: sql`1` }).from(messages).where(and(
+      eq(messages.accountId, deliveries.senderAccountId),
+      eq(messages.id, deliveries.messageId),
+      eq(messages.conversationId, p('conversationId')),
+    )),
+  ))
   // A claim that took nothing makes no lease.
   const add = db.insert(leases).select(
     db.select({
@@ -102,6 +119,24 @@ export function prepareLeases(db: Db) {
     }).from(deliveries)
       .where(inAccount(deliveries, ofAgent, ofLease, lt(deliveries.releaseCount, maxReleases), isInFlight)),
   ).onConflictDoNothing().toSQL()
+  const isTimed = exists(
+    db.select({ one: sql`1` }).from(leases)
+      .where(inAccount(leases, eq(leases.id, p('lease')), isNotNull(leases.expiresAt))),
+  )
+  const parkReturned = db.update(deliveries).set({
+    state: 'parked',
+    leaseId: null,
+    readAt: sql`${p('at')}`,
+    releaseCount: sql`${deliveries.releaseCount} + 1`,
+  }).where(
+    inAccount(
+      deliveries,
+      ofAgent,
+      ofLease,
+      isTimed,
+      sql`(${deliveries.releaseCount} + 1) % ${parkedAtReturns} = 0`,
+    ),
+  ).toSQL()
   const release = db.update(deliveries)
     .set({ state: 'unread', leaseId: null, readAt: null, releaseCount: sql`${deliveries.releaseCount} + 1` })
     .where(inAccount(deliveries, ofAgent, ofLease, isInFlight)).toSQL()
@@ -119,7 +154,7 @@ export function prepareLeases(db: Db) {
   const remove = db.delete(leases).where(inAccount(leases, eq(leases.id, p('lease')))).toSQL()
 
   const parkLeased = db.update(deliveries).set({ state: 'parked', leaseId: null, readAt: sql`${p('at')}` })
-    .where(inAccount(deliveries, ofAgent, ofLease, isOneOf(deliveries.seq)))
+    .where(inAccount(deliveries, ofAgent, ofLease, isOneOf(deliveries.seq, 'seqs')))
     .toSQL()
   const parkUnread = db.update(deliveries).set({ state: 'parked', readAt: sql`${p('at')}` })
     .where(inInbox(p('agent'), isUnread)).toSQL()
@@ -145,8 +180,15 @@ export function prepareLeases(db: Db) {
       }),
     }),
     changes: (account: AccountBinding) => {
+      const claimOf = (selection: LeaseSelection | undefined, values: PlaceholderValues) => {
+        if (!selection) return account.bind(claim, values)
+        return 'messages' in selection
+          ? account.bind(claimMessages, { ...values, messages: JSON.stringify(selection.messages) })
+          : account.bind(claimConversation, { ...values, conversationId: selection.conversation })
+      }
       const released = (agent: string, lease: string, at: number): Statement[] => [
         { ...account.bind(logRelease, { agent, lease, at }), rows: 50 },
+        { ...account.bind(parkReturned, { agent, lease, at }), rows: 1 },
         { ...account.bind(release, { agent, lease }), rows: 50 },
         { ...account.bind(parkOfDeletedAgent, { agent, at }), rows: 50 },
         account.bind(remove, { lease }),
@@ -157,11 +199,17 @@ export function prepareLeases(db: Db) {
          * messages remain unread at this commit; 100 stands for 100 or more. Without unread messages nothing is written.
          * `wokenAt` is when a wait for them ended, or null.
          */
-        take: (lease: NewLease, { limit, maxChars, expected }: LeaseSize, wokenAt: number | null): LeaseParts => {
+        take: (
+          lease: NewLease,
+          { limit, maxChars, expected }: LeaseSize,
+          wokenAt: number | null,
+          selection?: LeaseSelection,
+        ): LeaseParts => {
           const { id, agent, holder, at, expiresAt } = lease
+          const values = { agent, lease: id, limit, maxChars, at, wokenAt }
           return {
             claim: {
-              ...account.bind(claim, { agent, lease: id, limit, maxChars, at, wokenAt }),
+              ...claimOf(selection, values),
               rows: Math.min(limit, expected),
               subject: agent,
             },
@@ -172,8 +220,8 @@ export function prepareLeases(db: Db) {
         /** The messages arrived: they are not redelivered. */
         ack: (lease: string) => ({ ...account.bind(remove, { lease }), subject: lease }),
         /**
-         * Make the messages of a lease unread again, or park them if their agent is deleted. Does nothing once the lease
-         * was acked or released.
+         * Make the messages of a lease unread again, or park them if their agent is deleted, or at their fifth return
+         * from a lease that expires. Does nothing once the lease was acked or released.
          */
         release: released,
         /**

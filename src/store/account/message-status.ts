@@ -1,6 +1,6 @@
 /** What happened to the messages that agents of the account sent, read from the sender's end of each delivery. */
-import { and, desc, eq, sql } from 'drizzle-orm'
-import { agents, deliveries, leaseReleases, messages } from '../../../db/schema.ts'
+import { and, desc, eq, exists, isNotNull, sql } from 'drizzle-orm'
+import { agents, deliveries, leaseReleases, leases, messages } from '../../../db/schema.ts'
 import { type AccountBinding, p } from '../driver/binding.ts'
 import type { Db } from '../driver/db.ts'
 import { inAccount } from '../in-account.ts'
@@ -10,6 +10,12 @@ export type RecipientStatus = Awaited<
 >[number]
 
 export function prepareMessageStatus(db: Db) {
+  // Only leases that expire: all others end with the answer of a read. Those of other accounts are not shown.
+  const isLeased = exists(
+    db.select({ one: sql`1` }).from(leases)
+      .where(inAccount(leases, eq(leases.id, deliveries.leaseId), isNotNull(leases.expiresAt))),
+  )
+
   const of = db.select({
     alias: agents.alias,
     type: agents.type,
@@ -18,6 +24,7 @@ export function prepareMessageStatus(db: Db) {
     wokenAt: deliveries.wokenAt,
     readAt: deliveries.readAt,
     isOwn: sql<number>`${deliveries.accountId} = ${deliveries.senderAccountId}`,
+    isLeased: sql<number>`${isLeased}`,
   }).from(deliveries)
     .innerJoin(agents, and(eq(agents.accountId, deliveries.accountId), eq(agents.id, deliveries.agentId)))
     .where(and(eq(deliveries.senderAccountId, p('account')), eq(deliveries.messageId, p('id'))))

@@ -43,6 +43,10 @@ export interface NewMessage {
   hops: number
   /** The alias of the sender of the message that it replies to, or null. */
   replyFrom: string | null
+  /** The task that it belongs to, or null. */
+  taskId: string | null
+  /** It is in its task alone: it does not wait in the inbox. */
+  isInTaskAlone: boolean
   at: number
 }
 
@@ -95,6 +99,10 @@ export interface InboxAddress {
  * row is there, and change nothing when the unit is repeated.
  */
 export interface SendParts {
+  /** Fails the whole unit unless the lease that the message acks is open. */
+  held?: Statement
+  /** Fails the whole unit if the task that the message belongs to has ended. */
+  taskOpen?: Statement
   message: Statement
   /** Counts the message on the trial of its sender. */
   trial?: Statement
@@ -107,10 +115,15 @@ export interface SendParts {
   theirCounts?: Statement
   theirVerdicts?: Statement
   deliveries: Statement
+  /** What it changes of the task that it belongs to. */
+  task?: readonly Statement[]
   /** Remembers the idempotency key. */
   key?: Statement
-  /** Fails the whole unit unless the message is stored. For a unit that also writes a row of the activity log. */
+  /** Fails the whole unit unless the message is stored. For a unit that does more than storing it. */
   required?: Statement
+  /** Ack the messages that this one answers. */
+  acked?: Statement
+  closed?: Statement
   /** Returns the column `receipt`, the JSON of a `SendReceipt`; no row if the message is not stored. */
   receipt: Statement
 }
@@ -118,6 +131,8 @@ export interface SendParts {
 /** The parts of a send in the order in which they must run. */
 export function inOrder(parts: SendParts): SendParts {
   return {
+    held: parts.held,
+    taskOpen: parts.taskOpen,
     message: parts.message,
     required: parts.required,
     trial: parts.trial,
@@ -127,6 +142,9 @@ export function inOrder(parts: SendParts): SendParts {
     theirCounts: parts.theirCounts,
     theirVerdicts: parts.theirVerdicts,
     deliveries: parts.deliveries,
+    acked: parts.acked,
+    closed: parts.closed,
+    task: parts.task,
     key: parts.key,
     receipt: parts.receipt,
   }
@@ -139,7 +157,7 @@ export const newDelivery = {
   agentId: value('agent'),
   senderAccountId: value('account'),
   messageId: value('id'),
-  state: sql<'unread'>`'unread'`.as('state'),
+  state: sql<'unread' | 'task'>`'unread'`.as('state'),
   chars: value<number>('chars'),
   createdAt: value<number>('at'),
   readAt: sql<null>`NULL`.as('read_at'),
@@ -151,6 +169,7 @@ export const newDelivery = {
   a2a: sql<string | null>`NULL`.as('a2a'),
   flagged: sql<boolean>`0`.as('flagged'),
   inbox: sql<number>`NULL`.as('inbox'),
+  taskId: sql<string | null>`NULL`.as('task_id'),
 }
 
 export function prepareMessages(db: Db) {
@@ -254,15 +273,24 @@ export function prepareMessages(db: Db) {
   const countTrial = db.update(trials).set({ used: sql`max(${trials.used}, (${numberOfMessage}))` })
     .where(inAccount(trials, eq(trials.agentId, p('from')), exists(numberOfMessage))).toSQL()
 
-  const deliver = db.insert(deliveries).select(
-    db.select({
-      ...newDelivery,
-      accountId: value('toAccount'),
-      agentId: value('to'),
-      strangerId: value<string | null>('stranger'),
-      inbox: sql<number>`(${inboxOf(p('toAccount'), p('to'))})`.as('inbox'),
-    }).from(messages).where(isStored),
-  ).onConflictDoNothing().toSQL()
+  const addressed = {
+    ...newDelivery,
+    accountId: value('toAccount'),
+    agentId: value('to'),
+    strangerId: value<string | null>('stranger'),
+    inbox: sql<number>`(${inboxOf(p('toAccount'), p('to'))})`.as('inbox'),
+  }
+  const deliverAs = (fields: Partial<typeof newDelivery>) =>
+    db.insert(deliveries).select(db.select({ ...addressed, ...fields }).from(messages).where(isStored))
+      .onConflictDoNothing().toSQL()
+  const deliver = deliverAs({})
+  const ofTask = { taskId: value<string | null>('task') }
+  const deliverOfTask = deliverAs(ofTask)
+  const deliverInTask = deliverAs({
+    ...ofTask,
+    state: sql<'task'>`'task'`.as('state'),
+    readAt: value<null>('at') as never,
+  })
   const addKey = db.insert(idempotencyKeys).select(
     db.select({
       accountId: messages.accountId,
@@ -355,17 +383,16 @@ export function prepareMessages(db: Db) {
       requireStored: ({ id }: NewMessage) => account.bind(requireStored, { id }),
       countTrial: ({ id, from }: NewMessage) => account.bind(countTrial, { id, from }),
       /** One delivery, to the inbox of a direct message. */
-      deliver: (message: NewMessage, to: InboxAddress) => ({
-        ...account.bind(deliver, {
-          id: message.id,
-          at: message.at,
-          toAccount: to.home ?? account.accountId,
-          to: to.agentId,
-          stranger: to.home === undefined ? null : message.from,
-          chars: lengthOf(message),
-        }),
-        subject: subjectOf(message),
-      }),
+      deliver: (message: NewMessage, to: InboxAddress) => {
+        const { id, at, taskId, isInTaskAlone } = message
+        const stranger = to.home === undefined ? null : message.from
+        const toAccount = to.home ?? account.accountId
+        const values = { id, at, toAccount, to: to.agentId, stranger, chars: lengthOf(message) }
+        const statement = taskId === null
+          ? account.bind(deliver, values)
+          : account.bind(isInTaskAlone ? deliverInTask : deliverOfTask, { ...values, task: taskId })
+        return { ...statement, subject: subjectOf(message) }
+      },
       addKey: (message: NewMessage, requestHash: string) => {
         const { id, from, key, keysSince, at } = message
         return { ...account.bind(addKey, { id, from, key, keysSince, requestHash, at }), subject: subjectOf(message) }

@@ -1,5 +1,5 @@
 /** Parts of messages that are too large for an inbox. See docs/protocol.md, "Large parts". */
-import { and, eq, exists, isNull, ne, not, sql } from 'drizzle-orm'
+import { and, eq, exists, isNull, ne, not, type SQL, sql } from 'drizzle-orm'
 import { deliveries, messages, parts, verdicts } from '../../../db/schema.ts'
 import { type AccountBinding, p, value } from '../driver/binding.ts'
 import type { Db } from '../driver/db.ts'
@@ -23,6 +23,21 @@ export interface PartOfMessage {
 
 /** About how many rows a message with large parts has here, for the write queue. */
 const usualParts = 5
+
+/**
+ * Whether a guardrail of another account than that of the sender masked something in a message. Where is not for the
+ * sender to see.
+ */
+export function isRedactedByOthers(db: Db): SQL {
+  return exists(
+    db.select({ one: sql`1` }).from(verdicts).where(and(
+      eq(verdicts.senderAccountId, messages.accountId),
+      eq(verdicts.messageId, messages.id),
+      ne(verdicts.accountId, messages.accountId),
+      eq(verdicts.action, sql`'redacted'`),
+    )),
+  )
+}
 
 export function prepareParts(db: Db) {
   const fields = {
@@ -48,21 +63,12 @@ export function prepareParts(db: Db) {
       eq(deliveries.messageId, p('message')),
       ne(deliveries.state, sql`'parked'`),
     )).limit(1).prepare()
-  // Where a guardrail of another account found something is not for the sender to see.
-  const isRedactedByOthers = exists(
-    db.select({ one: sql`1` }).from(verdicts).where(and(
-      eq(verdicts.senderAccountId, messages.accountId),
-      eq(verdicts.messageId, messages.id),
-      ne(verdicts.accountId, messages.accountId),
-      eq(verdicts.action, sql`'redacted'`),
-    )),
-  )
   const sent = db.select(fields).from(messages).leftJoin(parts, isWanted)
     .where(inAccount(
       messages,
       eq(messages.id, p('message')),
       eq(messages.fromAgentId, p('agent')),
-      not(isRedactedByOthers),
+      not(isRedactedByOthers(db)),
     )).limit(1).prepare()
 
   const member = <T = string>(path: string, as: string) => sql<T>`json_extract(value, ${path})`.as(as)

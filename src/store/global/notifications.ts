@@ -14,6 +14,7 @@ import {
 import type { SealedToken } from '../../lib/key-ring.ts'
 import { bind, p, runQuery, type Statement } from '../driver/binding.ts'
 import type { CrossAccountQueries, Db } from '../driver/db.ts'
+import { excludedToken, insertedToken } from '../driver/sealed-columns.ts'
 
 /** A notification that is due. */
 export interface DueNotice {
@@ -34,19 +35,13 @@ export function prepareNotifications(db: Db, crossAccountQueries: CrossAccountQu
   const addKey = db.insert(pushKeys).values({
     id: p('id'),
     publicKey: p('publicKey'),
-    encryptedToken: p('encryptedToken'),
-    tokenIv: p('tokenIv'),
-    tokenAuthTag: p('tokenAuthTag'),
-    tokenKeyId: p('tokenKeyId'),
+    ...insertedToken,
     createdAt: p('at'),
   }).onConflictDoUpdate({
     target: pushKeys.id,
     set: {
       publicKey: sql`excluded.public_key`,
-      encryptedToken: sql`excluded.encrypted_token`,
-      tokenIv: sql`excluded.token_iv`,
-      tokenAuthTag: sql`excluded.token_auth_tag`,
-      tokenKeyId: sql`excluded.token_key_id`,
+      ...excludedToken,
       createdAt: sql`excluded.created_at`,
     },
     setWhere: eq(pushKeys.tokenKeyId, p('lostKeyId')),

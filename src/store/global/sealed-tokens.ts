@@ -1,8 +1,15 @@
 import { and, asc, count, eq, isNotNull, ne, sql } from 'drizzle-orm'
-import { agents, guardrails, pushKeys, totps } from '../../../db/schema.ts'
-import { accountTokenContext, pushKeyContext, type SealedToken, totpContext } from '../../lib/key-ring.ts'
+import { agents, guardrails, pushKeys, signingKeys, totps } from '../../../db/schema.ts'
+import {
+  accountTokenContext,
+  pushKeyContext,
+  type SealedToken,
+  signingKeyContext,
+  totpContext,
+} from '../../lib/key-ring.ts'
 import { bind, p, runQuery, type Statement } from '../driver/binding.ts'
 import type { CrossAccountQueries, Db } from '../driver/db.ts'
+import { updatedToken } from '../driver/sealed-columns.ts'
 
 /** A stored token, and where it is. */
 export interface StoredToken extends SealedToken {
@@ -48,12 +55,7 @@ export function prepareSealedTokens(db: Db, crossAccountQueries: CrossAccountQue
     const byKey = db.select({ key: tokenKeyId, tokens: count() }).from(table).where(isNotNull(tokenKeyId))
       .groupBy(tokenKeyId).prepare()
     crossAccountQueries.set(byKey.getQuery().sql, `tokens of ${name} by key`)
-    const replace = db.update(table).set({
-      encryptedToken: sql`${p('encryptedToken')}`,
-      tokenIv: sql`${p('tokenIv')}`,
-      tokenAuthTag: sql`${p('tokenAuthTag')}`,
-      tokenKeyId: sql`${p('tokenKeyId')}`,
-    }).where(and(
+    const replace = db.update(table).set(updatedToken).where(and(
       eq(owner, p('owner')),
       eq(id, p('id')),
       eq(tokenKeyId, p('oldKeyId')),
@@ -95,6 +97,11 @@ export function prepareSealedTokens(db: Db, crossAccountQueries: CrossAccountQue
       owner: pushKeys.id as unknown as typeof guardrails.accountId,
       id: as(pushKeys).id,
       context: ({ id }) => pushKeyContext(id),
+    }),
+    prepare('signing_keys', as(signingKeys), {
+      owner: signingKeys.id as unknown as typeof guardrails.accountId,
+      id: as(signingKeys).id,
+      context: ({ id }) => signingKeyContext(id),
     }),
   ]
 }

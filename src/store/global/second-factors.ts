@@ -21,6 +21,7 @@ import { memberships, passkeyChallenges, passkeys, recoveryCodes, totps, users }
 import type { SealedToken } from '../../lib/key-ring.ts'
 import { bind, p, precondition, runQuery, type Statement } from '../driver/binding.ts'
 import type { CrossAccountQueries, Db } from '../driver/db.ts'
+import { excludedToken, insertedToken, sealedColumns } from '../driver/sealed-columns.ts'
 
 /** A stored passkey. Times are milliseconds since the epoch. */
 export type Passkey = Awaited<ReturnType<ReturnType<typeof prepareSecondFactors>['passkeysOf']>>[number]
@@ -71,10 +72,7 @@ export function prepareSecondFactors(db: Db, crossAccountQueries: CrossAccountQu
   const passkeyByCredential = db.select(passkey).from(passkeys).where(eq(passkeys.credentialId, p('credential')))
     .prepare()
   const totpOf = db.select({
-    encryptedToken: totps.encryptedToken,
-    tokenIv: totps.tokenIv,
-    tokenAuthTag: totps.tokenAuthTag,
-    tokenKeyId: totps.tokenKeyId,
+    ...sealedColumns(totps),
     confirmedAt: totps.confirmedAt,
   }).from(totps).where(eq(totps.userId, p('user'))).prepare()
   const isUnused = isNull(recoveryCodes.usedBy)
@@ -120,18 +118,12 @@ export function prepareSecondFactors(db: Db, crossAccountQueries: CrossAccountQu
 
   const setTotp = db.insert(totps).values({
     userId: p('user'),
-    encryptedToken: p('encryptedToken'),
-    tokenIv: p('tokenIv'),
-    tokenAuthTag: p('tokenAuthTag'),
-    tokenKeyId: p('tokenKeyId'),
+    ...insertedToken,
     createdAt: p('at'),
   }).onConflictDoUpdate({
     target: totps.userId,
     set: {
-      encryptedToken: sql`excluded.encrypted_token`,
-      tokenIv: sql`excluded.token_iv`,
-      tokenAuthTag: sql`excluded.token_auth_tag`,
-      tokenKeyId: sql`excluded.token_key_id`,
+      ...excludedToken,
       lastStep: sql`0`,
       createdAt: sql`excluded.created_at`,
     },

@@ -56,6 +56,7 @@ const createAdminKey: Phrase = ['Create', 'Created', '{key}']
 const deleteAdminKey: Phrase = ['Delete', 'Deleted', '{key}']
 const resetSecondFactor: Phrase = ['Reset', 'Reset', 'the second factor of {member}']
 const resumeConversation: Phrase = ['Resume', 'Resumed', 'the conversation of {participants}']
+const requeueMessages: Phrase = ['Put back', 'Put back', 'the parked messages of {agent}']
 const setTurnLimits: Phrase = ['Change', 'Changed', 'the limits of conversations']
 const setAutomated: Phrase = ['Change', 'Changed', 'whether {agent} is automated']
 const createAccount: Phrase = ['Create', 'Created', 'the account[ {name}]']
@@ -95,6 +96,8 @@ const phrases: Record<string, Phrase> = {
   pause_conversation: ['Pause', 'Paused', 'the conversation of {participants}, who kept answering each other'],
   resume_conversation: resumeConversation,
   'resume-conversation': resumeConversation,
+  requeue_messages: requeueMessages,
+  'requeue-messages': requeueMessages,
   set_turn_limits: setTurnLimits,
   'set-turn-limits': setTurnLimits,
   set_automated: setAutomated,

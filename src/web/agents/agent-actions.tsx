@@ -7,6 +7,7 @@ import { deleteAgent } from '../../grid/agents/agents.ts'
 import { setAgentSkills } from '../../grid/agents/skills.ts'
 import { type AgentGuardrailInput, setAgentGuardrails } from '../../grid/guardrails/guardrails.ts'
 import { setAutomated } from '../../grid/messaging/conversations.ts'
+import { requeueMessages } from '../../grid/messaging/parked.ts'
 import { revokeGrant } from '../../grid/oauth/grants.ts'
 import { readChoice } from '../choice.ts'
 import { withNotice } from '../notices.ts'
@@ -38,6 +39,12 @@ export function agentActions({ get, post }: Pages<Visit>): void {
     await visit.record('set_automated', input, (account) => setAutomated(account, input))
     return saved(visit)
   }, (visit) => showSettings(visit))
+
+  post('/agents/:alias/requeue', async (visit) => {
+    const input = { agent: visit.param('alias') }
+    await visit.record('requeue_messages', input, (account) => requeueMessages(account, input))
+    return { redirectTo: withNotice(agentPath(visit, visit.param('alias'), 'now'), 'requeued') }
+  }, showAgent)
 
   post('/agents/:alias/skills', async (visit) => {
     const skills = linesOf(visit.form.get('skills') ?? '').map((name) => ({ name }))

@@ -26,7 +26,7 @@ export async function showConnect(visit: Visit): Promise<PageResult> {
   return await agentPage(visit, agent, 'connect', {
     content: (
       <>
-        <ConnectCard baseUrl={account.deps.config.baseUrl} alias={agent.alias} maySignIn={maySignIn} />
+        <ConnectCard config={account.deps.config} alias={agent.alias} maySignIn={maySignIn} />
         <KeyCard visit={visit} alias={agent.alias} keys={keys} now={now} />
         {maySignIn && <AgentPrograms visit={visit} grants={programs} now={now} alias={agent.alias} />}
       </>

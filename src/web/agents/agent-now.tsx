@@ -10,18 +10,19 @@ import { Name } from '../../html/bidi.tsx'
 import { Badge, Card, EmptyState, Facts, Time } from '../../html/components.tsx'
 import { FaceSymbols } from '../../html/conversation/faces.tsx'
 import { MessageItems } from '../../html/conversation/message.tsx'
-import { ButtonLink } from '../../html/form.tsx'
+import { ButtonLink, Form, SubmitButton } from '../../html/form.tsx'
 import { Icon } from '../../html/icons.tsx'
 import { writePath } from '../../html/paths.ts'
 import { CopyText } from '../../html/secrets.tsx'
 import { WithFacts } from '../../html/with-facts.tsx'
 import type { Agent } from '../../store/account/agents.ts'
 import { namesOf, shownMessage } from '../conversations/shown.ts'
+import { presenceWords } from '../../lib/presence.ts'
 import { pluralize } from '../listing.tsx'
 import type { Visit } from '../visit.ts'
 import { agentOf, agentPage, agentPath } from './agent.tsx'
 import { typeName } from './agent-fields.tsx'
-import { WaitingNow } from './waiting-now.tsx'
+import { PresenceNow } from './presence.tsx'
 
 /** How many channels are listed. */
 const maxChannels = 20
@@ -30,11 +31,12 @@ const maxChannels = 20
 export async function showAgent(visit: Visit): Promise<Response> {
   const agent = await agentOf(visit)
   const { account, requestId } = visit
-  const { inbox, agents, agentSettings, channels, seats } = account.read
-  const [talk, unread, oldest, trial, signup, joined, holder, access] = await Promise.all([
+  const { inbox, agents, agentSettings, channels, parked, seats } = account.read
+  const [talk, unread, oldest, parkedCount, trial, signup, joined, holder, access] = await Promise.all([
     talkOfAgent(account, agent, { requestId }),
     inbox.unread(agent.id),
     inbox.oldestUnread(agent.id),
+    parked.count(agent.id),
     agents.trial(agent.id),
     agentSettings.byId(agent.id),
     channels.joined(agent.id, maxChannels),
@@ -43,13 +45,16 @@ export async function showAgent(visit: Visit): Promise<Response> {
   ])
   const now = account.deps.now()
   const seen = agent.lastSeenAt === null ? <span class='soft'>never</span> : <Time at={agent.lastSeenAt} now={now} />
-  const isWaiting = account.waiting.notifier.isAwaited(agent.id)
+  const presence = account.waiting.presence.at(agent.id)
   const queue = `${unreadText(unread)} unread`
   const about: [string, Child][] = [
-    ...isWaiting ? [['Now', <WaitingNow />] as [string, Child]] : [],
+    ...presence ? [['Now', <PresenceNow presence={presence} lastSeenAt={null} now={now} />] as [string, Child]] : [],
     ['Last seen', seen],
     ['Inbox', queue],
     ...oldest ? [['Oldest', <OldestUnread {...oldest} now={now} />] as [string, Child]] : [],
+    ...parkedCount > 0
+      ? [['Parked', <Parked visit={visit} agent={agent} count={parkedCount} />] as [string, Child]]
+      : [],
     ['Type', typeName(agent.type)],
     ...holder ? [['Name', <Name text={holder.name || holder.email} />] as [string, Child]] : [],
     ['Visibility', agent.visibility === 'public' ? <Badge kind='info'>public</Badge> : <Badge>private</Badge>],
@@ -74,7 +79,7 @@ export async function showAgent(visit: Visit): Promise<Response> {
       <WithFacts
         summary={
           <>
-            {queue}, {isWaiting ? 'waits for messages' : <>last seen {seen}</>}
+            {queue}, {presence ? presenceWords(presence, null, now) : <>last seen {seen}</>}
           </>
         }
         facts={
@@ -108,6 +113,20 @@ function OldestUnread({ fromAlias, at, now }: { fromAlias: string; at: number; n
   return (
     <>
       <Time at={at} now={now} />, from <Name text={`@${fromAlias}`} />
+    </>
+  )
+}
+
+/** Messages that were set aside, and what makes them unread again. */
+function Parked({ visit, agent, count }: { visit: Visit; agent: Agent; count: number }) {
+  return (
+    <>
+      {pluralize(count, 'message')}
+      {visit.may('manage') && (
+        <Form action={visit.path('agents', agent.alias, 'requeue')} csrf={visit.csrf}>
+          <SubmitButton kind='plain' isSmall>Put back</SubmitButton>
+        </Form>
+      )}
     </>
   )
 }

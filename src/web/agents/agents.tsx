@@ -13,7 +13,7 @@ import type { Pages, Visit } from '../visit.ts'
 import { agentActions } from './agent-actions.tsx'
 import { typeName } from './agent-fields.tsx'
 import { newAgentPages } from './new-agent.tsx'
-import { WaitingNow } from './waiting-now.tsx'
+import { PresenceNow } from './presence.tsx'
 
 const shownSkills = 3
 
@@ -155,12 +155,9 @@ async function list({ account, frame, path, query, may }: Visit) {
             {
               title: 'Last seen',
               width: 'short',
-              cell: ({ id, lastSeenAt: at }) =>
-                account.waiting.notifier.isAwaited(id)
-                  ? <WaitingNow />
-                  : at === null
-                  ? <span class='soft'>never</span>
-                  : <Time at={at} now={now} />,
+              cell: ({ id, lastSeenAt }) => (
+                <PresenceNow presence={account.waiting.presence.at(id)} lastSeenAt={lastSeenAt} now={now} />
+              ),
             },
           ]}
         />

@@ -1,11 +1,28 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
+import type { Config } from '../../config.ts'
 import { Card } from '../../html/components.tsx'
-import { keyPlaceholder, serverName, type Snippet } from '../../lib/client-snippets.ts'
+import { CopyBlock } from '../../html/secrets.tsx'
+import { connectCommand, keyPlaceholder, serverName, type Snippet } from '../../lib/client-snippets.ts'
 import { Connect, Snippets } from './connect.tsx'
 
-/** How to connect a client to an agent: by signing in, which needs no key, and with its key. */
-export function ConnectCard({ baseUrl, alias, maySignIn }: { baseUrl: string; alias: string; maySignIn: boolean }) {
+/** The line that connects the coding clients of a machine, before the ways of single clients. */
+export function ConnectLine({ config, alias, secret }: { config: Config; alias: string; secret?: string }) {
+  return (
+    <div class='stack tight'>
+      <h3>One line</h3>
+      <p class='soft small'>
+        For Claude Code, Codex, opencode, Gemini, Copilot, Cursor and VS Code, with Node. It asks which of them to
+        connect, shows what it writes, and lets new messages wake the agent where the client can be woken.
+      </p>
+      <CopyBlock id='connect-line' label='In a terminal' text={connectCommand(config, { alias, key: secret })} wraps />
+    </div>
+  )
+}
+
+/** How to connect a client to an agent: with one line, by signing in, which needs no key, and with its key. */
+export function ConnectCard({ config, alias, maySignIn }: { config: Config; alias: string; maySignIn: boolean }) {
+  const { baseUrl } = config
   if (!maySignIn) {
     return (
       <Card title='Connect a client' lead={`Replace ${keyPlaceholder} with its key.`}>
@@ -15,6 +32,7 @@ export function ConnectCard({ baseUrl, alias, maySignIn }: { baseUrl: string; al
   }
   return (
     <Card title='Connect a client'>
+      <ConnectLine config={config} alias={alias} />
       <div class='stack tight'>
         <h3>Sign in</h3>
         <p class='soft small'>

@@ -19,6 +19,7 @@ import {
   textOf,
   wordsOf,
 } from './agent-fields.tsx'
+import { ConnectLine } from './connect-card.tsx'
 import { Connect } from './connect.tsx'
 
 /** The form for a new agent. Its path is not `/agents/new`, because `new` is a valid alias. */
@@ -60,7 +61,8 @@ export async function showKey({ account, frame, path, param, takeShown }: Visit)
   if (created === 'shown') return { redirectTo: withNotice(path('agents', alias, 'connect'), 'agent-key-shown') }
   const { apiKey, isNew, isFurther } = created
   const old = isFurther ? 'The other keys still work.' : 'The old keys no longer work.'
-  const { baseUrl } = account.deps.config
+  const { config } = account.deps
+  const agent = await account.read.agents.byAlias(param('alias'))
   return appPage(
     frame('agents'),
     {
@@ -73,7 +75,8 @@ export async function showKey({ account, frame, path, param, takeShown }: Visit)
         <p class='soft small'>The configurations on this page already contain it.</p>
       </SecretDialog>
       <Card title='Connect a client' lead='The key is filled in. It disappears when you leave this page.'>
-        <Connect baseUrl={baseUrl} secret={apiKey} />
+        {agent?.type === 'mcp' && <ConnectLine config={config} alias={agent.alias} secret={apiKey} />}
+        <Connect baseUrl={config.baseUrl} secret={apiKey} />
       </Card>
       <div class='row'>
         <ButtonLink href={path('agents', alias)}>Go to @{alias}</ButtonLink>

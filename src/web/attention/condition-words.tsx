@@ -10,6 +10,7 @@ import { durationInWords } from '../../html/conversation/state-line.tsx'
 import { ButtonLink, Form, SubmitButton } from '../../html/form.tsx'
 import { actorOf } from '../accounts/activity-rows.tsx'
 import { reasonOf } from '../accounts/activity-sentences.ts'
+import { presenceWords } from '../../lib/presence.ts'
 import { pluralize } from '../listing.tsx'
 import { settingsPath } from '../settings.tsx'
 import type { Visit } from '../visit.ts'
@@ -59,15 +60,22 @@ export function inWords(condition: Condition, now: number): Words {
       }
     }
     case 'parked': {
-      const { alias, isDeleted, messages } = condition.of
+      const { alias, isDeleted, messages, releases } = condition.of
       return {
         ...{ icon: 'warning', tone: 'bad' },
         what: <>{count(messages, 'message')} to {named([alias])} cannot be delivered</>,
-        facts: [isDeleted ? 'the agent was deleted' : 'they cannot be shown', since],
+        facts: [
+          isDeleted
+            ? 'the agent was deleted'
+            : releases > 0
+            ? 'they came back again and again'
+            : 'they cannot be shown',
+          since,
+        ],
       }
     }
     case 'unread': {
-      const { alias, unread, sender, lastSeenAt } = condition.of
+      const { alias, unread, sender, presence, lastSeenAt } = condition.of
       return {
         ...{ icon: 'inbox', tone: 'warning' },
         what: <>{named([alias])} has not read for {durationInWords(now - condition.of.since)}</>,
@@ -75,7 +83,7 @@ export function inWords(condition: Condition, now: number): Words {
           `${atMost(unread)} waiting`,
           sender && <>oldest from {named([sender])}</>,
           // Whether its program is gone, or is there and does not read.
-          lastSeenAt === null ? 'never seen' : (
+          presence ? `there now: ${presenceWords(presence, lastSeenAt, now)}` : lastSeenAt === null ? 'never seen' : (
             <>
               last seen <Time at={lastSeenAt} now={now} />
             </>

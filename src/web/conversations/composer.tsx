@@ -16,6 +16,7 @@ import { Name } from '../../html/bidi.tsx'
 import { Form, SubmitButton, TextArea } from '../../html/form.tsx'
 import { Icon } from '../../html/icons.tsx'
 import { newId } from '../../lib/id.ts'
+import { presenceWords } from '../../lib/presence.ts'
 import { formErrors } from '../form-errors.ts'
 import type { Visit } from '../visit.ts'
 import { type ListPlace, listPlace, listQuery, seqIn } from './list-pane.tsx'
@@ -61,7 +62,10 @@ async function writingIn(visit: Visit, { reader, thread, messages }: OpenConvers
   const answered = await answeredIn(visit, thread.id)
   const addressee = addresseeIn(reader, thread)
   const to = answered?.to ?? addressee?.to
-  if (to !== undefined) return <Writing visit={visit} thread={thread.id} to={to} answered={answered} />
+  if (to !== undefined) {
+    const there = await presenceOf(visit, to)
+    return <Writing visit={visit} thread={thread.id} to={to} answered={answered} there={there} />
+  }
   if (thread.channel) {
     const members = visit.path('channels', thread.channel.id, 'members')
     return (
@@ -94,6 +98,14 @@ async function writingIn(visit: Visit, { reader, thread, messages }: OpenConvers
   )
 }
 
+/** Who is at the recipient, or when it was last seen; nothing for a channel and for agents of other accounts. */
+async function presenceOf({ account }: Visit, to: string): Promise<Child> {
+  const agent = to.startsWith('@') ? await account.read.agents.byAlias(to.slice(1)) : undefined
+  if (!agent) return null
+  const { waiting: { presence }, deps: { now } } = account
+  return presenceWords(presence.at(agent.id), agent.lastSeenAt, now())
+}
+
 /** The message that the page or the refused form answers, if the reader can. */
 async function answeredIn({ account, query, form }: Visit, threadId: number): Promise<AnsweredMessage | undefined> {
   const seq = seqIn(form.has('text') ? form : query, 'reply')
@@ -101,7 +113,14 @@ async function answeredIn({ account, query, form }: Visit, threadId: number): Pr
 }
 
 function Writing(
-  { visit, thread, to, answered }: { visit: Visit; thread: number; to: string; answered?: AnsweredMessage },
+  { visit, thread, to, answered, there }: {
+    visit: Visit
+    thread: number
+    to: string
+    answered?: AnsweredMessage
+    /** Who is at the recipient. */
+    there: Child
+  },
 ) {
   const { form, csrf, membership, actor, query } = visit
   const page = visit.path('conversations', String(thread))
@@ -139,6 +158,7 @@ function Writing(
         <SubmitButton>
           <Icon name='send' size={16} />Send
         </SubmitButton>
+        {there && <span class='soft small'>{to}: {there}</span>}
         <span class='soft small sends' data-needs-script>Ctrl+Enter sends</span>
       </div>
     </Form>

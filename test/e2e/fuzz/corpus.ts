@@ -7,7 +7,7 @@ import { accessTokenFor } from '../../support/oauth-token.ts'
 import { routesOf } from '../../support/routes.ts'
 import type { LiveGrid } from '../../support/server.ts'
 import { pages, type SeededSite, seedSite } from '../../support/site.ts'
-import { adminRows, agentRows, restRows } from '../../support/tool-parameters.ts'
+import { adminRows, agentRestRows, agentRows, restRows } from '../../support/tool-parameters.ts'
 
 /** A request before it is written to a socket. */
 export interface FuzzRequest {
@@ -171,6 +171,21 @@ function restRequests(
         isLast: method === 'DELETE',
       }
     }),
+    ...Object.entries(agentRestRows).map(([route, { args }]): FuzzRequest => {
+      const [method, pattern] = route.split(' ')
+      const { lease = '', ...fields } = args
+      const target = pattern.replace(':lease', String(lease))
+      const rich = target.endsWith('/messages')
+        ? { reply_to_message_id: 'x', conversation_id: 'c', acks: { lease_id: 'x', message_ids: ['x'] } }
+        : { limit: 2, max_chars: 100, seconds: 30, message_ids: ['x'], conversation_id: 'c' }
+      return {
+        ...plain('rest inbox', method, method === 'GET' ? `${target}?limit=2&summary=true` : target, [
+          ...[bearer(key), ['Content-Type', json], ['Idempotency-Key', 'key']] as [string, string][],
+        ]),
+        ...(method === 'POST' && { body: { json: pattern.includes(':lease') ? fields : { ...rich, ...fields } } }),
+      }
+    }),
+    plain('rest openapi', 'GET', '/api/v1/openapi.json', [['Accept-Encoding', 'br;q=x']]),
     plain('rest parts', 'GET', `/api/v1/parts/${part}?x=1`, [bearer(key), ['Range', 'bytes=0-1'], ['If-Range', '"x"']]),
     plain('rest wake', 'GET', '/api/agents/wake-stream', [bearer(key), ['Last-Event-ID', '1']]),
     plain('cards', 'GET', '/.well-known/agent-card.json', [['If-None-Match', '"x"']]),

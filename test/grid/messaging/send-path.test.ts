@@ -205,6 +205,8 @@ test('the parts of a send run in one order, however they were named', () => {
   }
 
   expect(Object.keys(inOrder(parts))).toEqual([
+    'held',
+    'taskOpen',
     'message',
     'required',
     'trial',
@@ -214,6 +216,9 @@ test('the parts of a send run in one order, however they were named', () => {
     'theirCounts',
     'theirVerdicts',
     'deliveries',
+    'acked',
+    'closed',
+    'task',
     'key',
     'receipt',
   ])

@@ -1,0 +1,140 @@
+/** What the agent cards say, for both versions of A2A. See docs/protocol.md, "Agent card". */
+import type { Config } from '../../config.ts'
+import type { CardAgent } from '../../grid/cards/card-agent.ts'
+import { version } from '../../lib/version.ts'
+import { agentExtensions, gridExtensions } from '../extensions.ts'
+
+/** A card of version 1.0, without signatures. */
+export interface Card10 extends Record<string, unknown> {
+  supportedInterfaces: CardInterface[]
+  securitySchemes: { bearer: { httpAuthSecurityScheme: { scheme: string; description?: string } } }
+}
+
+/** @see A2A 1.0 §4.4.6 */
+interface CardInterface {
+  url: string
+  protocolBinding: 'JSONRPC' | 'HTTP+JSON'
+  protocolVersion: '0.3' | '1.0'
+  tenant?: string
+}
+
+/** @see A2A 1.0 §4.4.5 */
+export interface CardSkill {
+  id: string
+  name: string
+  description: string
+  tags: string[]
+}
+
+/** The path of the endpoint that serves all agents. */
+export const sharedPath = '/a2a/v1/grid'
+
+/** The path of the endpoint of an agent, without a final slash. */
+export function agentPath(alias: string): string {
+  return `/a2a/v1/agents/${alias}`
+}
+
+/** What the endpoint of an agent takes and gives. The shared endpoint takes text. */
+export const agentModes = ['text/plain', 'application/json', 'application/octet-stream']
+
+/** The card of the shared endpoint. URLs come from the configuration, never from a request. */
+export function gridCard(config: Config): Card10 {
+  return card(gridExtensions(config), {
+    name: 'agent-grid',
+    description: 'A messaging grid for agents. A message is delivered to the inbox of the agent it names.',
+    supportedInterfaces: interfacesAt(`${config.baseUrl}${sharedPath}`),
+    modes: ['text/plain'],
+    skills: [{
+      id: 'deliver',
+      name: 'Deliver',
+      description: 'Delivers a text to the agent named in message.metadata.to and confirms it.',
+      tags: ['messaging'],
+    }],
+  })
+}
+
+/** The card of one agent. A client can reach it at an endpoint of its own, or as a tenant of the shared one. */
+export function agentCard(config: Config, { alias, description, skills }: CardAgent): Card10 {
+  const shared = { url: `${config.baseUrl}${sharedPath}`, protocolVersion: '1.0', tenant: alias } as const
+  return card(agentExtensions(config), {
+    name: alias,
+    description: description || `The agent @${alias} of this grid.`,
+    supportedInterfaces: [
+      ...interfacesAt(`${config.baseUrl}${agentPath(alias)}`),
+      { ...shared, protocolBinding: 'JSONRPC' },
+      { ...shared, protocolBinding: 'HTTP+JSON' },
+    ],
+    modes: agentModes,
+    skills: skills.length > 0 ? skills.map(skillOf) : [{
+      id: 'message',
+      name: 'Message',
+      description: `Takes a message for @${alias} and brings back the answer.`,
+      tags: ['messaging'],
+    }],
+  })
+}
+
+/** The card with what only a caller with a key is told: the agents that it reaches, and which keys are accepted. */
+export function extendedCard(card: Card10, reachable: CardSkill[] = []): Card10 {
+  const description = 'The key of an agent of this grid. Access tokens of OAuth and admin keys are not accepted here.'
+  return {
+    ...card,
+    securitySchemes: { bearer: { httpAuthSecurityScheme: { scheme: 'Bearer', description } } },
+    skills: [...card.skills as CardSkill[], ...reachable],
+  }
+}
+
+/** Both versions in one card: clients of 0.3 send no version header and need `url`. Newer clients ignore the 0.3 fields. */
+export function hybridCard(card: Card10): Record<string, unknown> {
+  const [{ url }] = card.supportedInterfaces
+  const { httpAuthSecurityScheme } = card.securitySchemes.bearer
+  const { description } = httpAuthSecurityScheme
+  return {
+    ...card,
+    protocolVersion: '0.3.0',
+    url,
+    preferredTransport: 'JSONRPC',
+    additionalInterfaces: [{ url, transport: 'JSONRPC' }],
+    supportsAuthenticatedExtendedCard: true,
+    security: [{ bearer: [] }],
+    securitySchemes: {
+      bearer: { type: 'http', scheme: 'bearer', ...(description && { description }), httpAuthSecurityScheme },
+    },
+  }
+}
+
+interface CardContent {
+  name: string
+  description: string
+  supportedInterfaces: CardInterface[]
+  modes: string[]
+  skills: CardSkill[]
+}
+
+function card(extensions: unknown[], { name, description, supportedInterfaces, modes, skills }: CardContent): Card10 {
+  return {
+    name,
+    description,
+    version,
+    supportedInterfaces,
+    capabilities: { streaming: true, pushNotifications: false, extendedAgentCard: true, extensions },
+    securitySchemes: { bearer: { httpAuthSecurityScheme: { scheme: 'Bearer' } } },
+    securityRequirements: [{ schemes: { bearer: { list: [] } } }],
+    defaultInputModes: modes,
+    defaultOutputModes: modes,
+    skills,
+  }
+}
+
+/** 1.0 comes first: clients take the first that they understand. */
+function interfacesAt(url: string): CardInterface[] {
+  return [
+    { url, protocolBinding: 'JSONRPC', protocolVersion: '1.0' },
+    { url, protocolBinding: 'JSONRPC', protocolVersion: '0.3' },
+    { url, protocolBinding: 'HTTP+JSON', protocolVersion: '1.0' },
+  ]
+}
+
+function skillOf({ name, description }: CardAgent['skills'][number]): CardSkill {
+  return { id: name, name, description: description || name, tags: [name] }
+}

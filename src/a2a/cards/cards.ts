@@ -1,0 +1,176 @@
+/** Serves the agent cards: of the shared endpoint, of each agent, and the extended ones. See docs/protocol.md, "Agent card". */
+import { createHash } from 'node:crypto'
+import type { AuthenticateCall } from '../../auth/bearer.ts'
+import { findCardAgent } from '../../grid/cards/card-agent.ts'
+import { listAgents, type ListedAgent } from '../../grid/agents/list-agents.ts'
+import { SizedMap } from '../../lib/sized-map.ts'
+import type { Handler, RequestContext } from '../../request-context.ts'
+import type { AccountStore } from '../../store/account.ts'
+import type { Store } from '../../store/store.ts'
+import { asGridError, restError } from '../../wire.ts'
+import { authenticateAgent, challenge } from '../caller.ts'
+import type { A2aVersion } from '../codec.ts'
+import { requestsVersion10 } from '../version.ts'
+import { agentCard, type Card10, type CardSkill, extendedCard, gridCard, hybridCard } from './card.ts'
+import { signCard } from './sign-card.ts'
+import { Signer } from './signer.ts'
+
+/** The paths of the root card: those that clients of each version look at, and the shared endpoint itself. */
+export const rootCardPaths = [
+  '/.well-known/agent-card.json',
+  '/.well-known/agent.json',
+  '/a2a/v1/.well-known/agent-card.json',
+  '/a2a/v1/grid/.well-known/agent-card.json',
+  '/a2a/v1/grid/.well-known/agent.json',
+  '/a2a/v1/grid',
+  '/a2a/v1/grid/',
+]
+
+/** The paths of the card of an agent. */
+export const agentCardPaths = [
+  '/a2a/v1/agents/:alias',
+  '/a2a/v1/agents/:alias/',
+  '/a2a/v1/agents/:alias/.well-known/agent-card.json',
+  '/a2a/v1/agents/:alias/.well-known/agent.json',
+]
+
+/** The paths of the extended cards, as A2A 0.3 defines them. */
+export const extendedCardPaths = ['/a2a/v1/grid/v1/card', '/a2a/v1/agents/:alias/v1/card']
+
+/** Signed cards that are kept, so that a card is not signed for each request. */
+const keptBytes = 8 * 2 ** 20
+
+/** A card as it is served. */
+interface SignedCard {
+  text: string
+  etag: string
+  /** Since when this process knows it, in milliseconds since the epoch. */
+  since: number
+}
+
+/** All handlers and operations that answer with cards. */
+export class Cards {
+  readonly #store: Store
+  readonly #authenticateCall: AuthenticateCall
+  readonly #signer: Signer
+  readonly #kept = new SizedMap<string, SignedCard>(keptBytes)
+
+  constructor(store: Store, authenticateCall: AuthenticateCall) {
+    this.#store = store
+    this.#authenticateCall = authenticateCall
+    this.#signer = new Signer(store)
+  }
+
+  /** Serves the card of the shared endpoint to everybody. */
+  readonly root: Handler = ({ request }) => this.#serve(request, gridCard(this.#store.deps.config), true)
+
+  /** Serves the card of an agent: of a public one to everybody, of another one to agents of its account. */
+  readonly agent: Handler = (context) =>
+    this.#answer(context, async () => {
+      const { request } = context
+      const hasKey = request.headers.has('authorization')
+      const openAccount = hasKey
+        ? async () => (await authenticateAgent(this.#authenticateCall, context)).account
+        : undefined
+      const agent = await findCardAgent(this.#store, context.param('alias'), openAccount)
+      return await this.#serve(request, agentCard(this.#store.deps.config, agent), agent.isPublic)
+    })
+
+  /** Serves the extended card to agents. */
+  readonly extended: Handler = (context) =>
+    this.#answer(context, async () => {
+      const { account } = await authenticateAgent(this.#authenticateCall, context)
+      return await this.#serve(context.request, await this.#extendedCard(account, context.param('alias')), false)
+    })
+
+  /** Serves the public keys that verify the signatures. */
+  readonly keySet: Handler = async () => {
+    const { set } = await this.#signer.keys()
+    return Response.json(set, {
+      headers: {
+        'Content-Type': 'application/jwk-set+json',
+        'Cache-Control': 'public, max-age=300',
+        Vary: 'Origin',
+      },
+    })
+  }
+
+  /**
+   * The extended card for a caller, as an operation returns it: of the endpoint of an agent, or without an alias of the
+   * shared one. Fails with `agent_not_found`.
+   */
+  async extendedCard(account: AccountStore, version: A2aVersion, alias = ''): Promise<unknown> {
+    const card = await this.#extendedCard(account, alias)
+    return JSON.parse((await this.#sign(card, version === '1.0')).text)
+  }
+
+  async #extendedCard(account: AccountStore, alias: string): Promise<Card10> {
+    const { config } = this.#store.deps
+    if (alias === '') return extendedCard(gridCard(config), await reachableAgents(account))
+    return extendedCard(agentCard(config, await findCardAgent(this.#store, alias, () => Promise.resolve(account))))
+  }
+
+  async #serve(request: Request, card: Card10, isPublic: boolean): Promise<Response> {
+    const is10 = requestsVersion10(request)
+    const { text, etag, since } = await this.#sign(card, is10)
+    const headers = {
+      'Content-Type': 'application/json',
+      'Cache-Control': isPublic ? 'public, max-age=300' : 'private, no-cache',
+      Vary: vary,
+      ETag: etag,
+      'Last-Modified': new Date(since).toUTCString(),
+      ...(is10 && { 'A2A-Version': '1.0' }),
+    }
+    const isUnchanged = matchesETag(request.headers.get('if-none-match'), etag)
+    return isUnchanged ? new Response(null, { status: 304, headers }) : new Response(text, { headers })
+  }
+
+  /** The text of a signed card. Signatures differ each time, so the tag of a card is that of its other members. */
+  async #sign(card10: Card10, is10: boolean): Promise<SignedCard> {
+    const card = is10 ? card10 : hybridCard(card10)
+    const { kid, sign } = await this.#signer.keys()
+    const name = createHash('sha256').update(`${kid} ${JSON.stringify(card)}`).digest('base64url').slice(0, 22)
+    const kept = this.#kept.get(name)
+    if (kept) return kept
+    const signatures = sign && await signCard(card, card10, sign)
+    // They come last: a suite of A2A looks for words before others in the text, and signatures may contain them.
+    const text = JSON.stringify({ ...card, ...(signatures && { signatures }) })
+    const signed = { text, etag: `W/"${name}"`, since: this.#store.deps.now() }
+    this.#kept.set(name, signed, 2 * text.length + 200)
+    return signed
+  }
+
+  async #answer({ requestId }: RequestContext, answer: () => Promise<Response>): Promise<Response> {
+    try {
+      return await answer()
+    } catch (error) {
+      const refusal = asGridError(error, this.#store.deps.log, requestId)
+      const response = restError(refusal)
+      for (const [header, value] of Object.entries(challenge(refusal))) response.headers.set(header, value)
+      response.headers.set('Vary', vary)
+      return response
+    }
+  }
+}
+
+/** The CORS headers depend on whether there is an Origin. */
+const vary = 'A2A-Version, Authorization, Origin'
+
+/** A skill for each agent that a caller reaches: the first of its account, and the first public ones of others. */
+async function reachableAgents(account: AccountStore): Promise<CardSkill[]> {
+  const own = await listAgents(account, {})
+  const others = await listAgents(account, { public: true })
+  return [...own.agents, ...others.agents].map(({ alias, description, skills }: ListedAgent) => ({
+    id: alias,
+    name: alias,
+    description: description || `Messages to ${alias}.`,
+    tags: skills.length > 0 ? skills.map(({ name }) => name) : ['agent'],
+  }))
+}
+
+/** Weak comparison with each of the listed tags. @see RFC 9110 §13.1.2 */
+function matchesETag(ifNoneMatch: string | null, etag: string): boolean {
+  if (ifNoneMatch === null) return false
+  const opaque = (tag: string) => tag.trim().replace(/^W\//, '')
+  return ifNoneMatch.trim() === '*' || ifNoneMatch.split(',').map(opaque).includes(opaque(etag))
+}

@@ -1,0 +1,132 @@
+/** The HTTP+JSON binding of A2A 1.0, on the same operations as JSON-RPC. See docs/protocol.md, "A2A over HTTP+JSON". */
+import type { AuthenticateCall } from '../auth/bearer.ts'
+import type { Deps } from '../deps.ts'
+import { GridError } from '../errors.ts'
+import { type Bodies, type BodyLimits, mediaType, parseBody } from '../lib/http/body.ts'
+import type { Handler } from '../request-context.ts'
+import { a2aHttpError, asGridError, errorHeaders } from '../wire.ts'
+import { admit, limitsOf, mediaTypes } from './admission.ts'
+import { challenge } from './caller.ts'
+import type { Cards } from './cards/cards.ts'
+import { codec10 } from './codec-10.ts'
+import { EventStream } from './method-call.ts'
+import { findMethod } from './methods.ts'
+import { streamResponse } from './stream-response.ts'
+import { requestedVersion } from './version.ts'
+
+/** The endpoints: the shared one, also with a tenant before the path of an operation, and that of each agent. */
+const endpoints = ['/a2a/v1/grid', '/a2a/v1/grid/:tenant', '/a2a/v1/agents/:alias']
+
+/**
+ * The operations below an endpoint: HTTP method; path; and name in 1.0. The names in a path are params of the operation. A
+ * verb behind an id is part of the pattern, because Hono finds none behind a plain name, and stands before the id alone.
+ */
+const operations: [httpMethod: string, path: string, method: string][] = [
+  ['POST', '/message:send', 'SendMessage'],
+  ['POST', '/message:stream', 'SendStreamingMessage'],
+  ['GET', '/tasks', 'ListTasks'],
+  ['POST', '/tasks/:id{[^/]+:cancel}', 'CancelTask'],
+  ['GET', '/tasks/:id{[^/]+:subscribe}', 'SubscribeToTask'],
+  ['POST', '/tasks/:id{[^/]+:subscribe}', 'SubscribeToTask'],
+  ['GET', '/tasks/:id{[^/:]+}', 'GetTask'],
+  ['POST', '/tasks/:taskId/pushNotificationConfigs', 'CreateTaskPushNotificationConfig'],
+  ['GET', '/tasks/:taskId/pushNotificationConfigs', 'ListTaskPushNotificationConfigs'],
+  ['GET', '/tasks/:taskId/pushNotificationConfigs/:id', 'GetTaskPushNotificationConfig'],
+  ['DELETE', '/tasks/:taskId/pushNotificationConfigs/:id', 'DeleteTaskPushNotificationConfig'],
+  ['GET', '/extendedAgentCard', 'GetExtendedAgentCard'],
+]
+
+/** Params of these names are numbers or flags; in a query everything is text. */
+const numbers = ['pageSize', 'historyLength']
+const flags = ['includeArtifacts']
+
+/** Every route of the binding. See docs/protocol.md, "A2A over HTTP+JSON". */
+export function a2aHttpJson(
+  authenticateCall: AuthenticateCall,
+  deps: Deps,
+  cards: Cards,
+): [httpMethod: string, paths: string[], handler: Handler][] {
+  return operations.map(([httpMethod, path, method]) => [
+    httpMethod,
+    endpoints.flatMap((endpoint) => [`${endpoint}${path}`, `${endpoint}${path}/`]),
+    operation(method, paramNames(path), authenticateCall, deps, cards),
+  ])
+}
+
+function operation(
+  method: string,
+  names: string[],
+  authenticateCall: AuthenticateCall,
+  deps: Deps,
+  cards: Cards,
+): Handler {
+  const { config, bodies, log } = deps
+  const domain = new URL(config.baseUrl).hostname
+
+  return async function a2aOperation(context) {
+    const { request, requestId } = context
+    const headers: Record<string, string> = { 'Content-Type': answerType(request) }
+    try {
+      const aliases = [context.param('alias'), context.param('tenant')].filter((alias) => alias !== '')
+      const admitted = await admit(authenticateCall, config, context, aliases)
+      // Hono answers HEAD with the handler of GET and drops the body, so a stream would never end.
+      if (request.method === 'HEAD') throw new GridError('method_not_allowed', 'Use GET instead of HEAD.')
+      requestedVersion(request)
+      headers['A2A-Version'] = codec10.version
+      if (admitted.extensions.length > 0) headers[codec10.extensionsHeader] = admitted.extensions.join(', ')
+
+      const given = request.method === 'POST' ? await readBody(bodies, request, limitsOf(aliases)) : queryOf(request)
+      const inPath = names.map((name) => [name, context.param(name).replace(/:\w+$/, '')])
+      const params = { ...given, ...Object.fromEntries(inPath) }
+      const result = await findMethod(method).run({ ...admitted, cards, codec: codec10, method, params })
+      if (!(result instanceof EventStream)) return new Response(JSON.stringify(result), { headers })
+      const { 'Content-Type': _, ...others } = headers
+      return streamResponse(result, admitted.connection, others, (result) => result)
+    } catch (error) {
+      const gridError = asGridError(error, log, requestId)
+      const { status, body } = a2aHttpError(gridError, domain)
+      return new Response(JSON.stringify(body), {
+        status,
+        headers: { ...headers, ...errorHeaders(gridError), ...challenge(gridError) },
+      })
+    }
+  }
+}
+
+function paramNames(path: string): string[] {
+  return [...path.matchAll(/\/:(\w+)/g)].map(([, name]) => name)
+}
+
+/** What a POST says in its body, which may be missing. Fails as `readText` and `parseBody`, or with `invalid_input`. */
+async function readBody(bodies: Bodies, request: Request, limits: BodyLimits): Promise<object> {
+  const type = mediaType(request)
+  if (type !== '' && !mediaTypes.includes(type)) throw wrongMediaType()
+  const text = await bodies.readText(request, limits)
+  if (text === '') return {}
+  if (type === '') throw wrongMediaType()
+  const json = parseBody(text, limits)
+  if (typeof json === 'object' && json !== null && !Array.isArray(json)) return json
+  throw new GridError('invalid_input', 'The body must be an object.', { field: 'body' })
+}
+
+/** The members of a query as params. What is no number or flag stays a text, which the operation refuses. */
+function queryOf({ url }: Request): object {
+  return Object.fromEntries(
+    [...new URL(url).searchParams].map(([name, text]) => {
+      if (numbers.includes(name) && /^-?\d{1,15}$/.test(text)) return [name, Number(text)]
+      if (flags.includes(name) && ['true', 'false'].includes(text)) return [name, text === 'true']
+      return [name, text]
+    }),
+  )
+}
+
+/** The answer has the media type of the request, or the one it asks for. */
+function answerType(request: Request): string {
+  const [, a2a] = mediaTypes
+  const isA2a = mediaType(request) === a2a || request.headers.get('accept')?.includes(a2a)
+  return isA2a ? a2a : mediaTypes[0]
+}
+
+function wrongMediaType(): GridError {
+  return new GridError('unsupported_media_type', 'Send JSON, with Content-Type: application/json.')
+}

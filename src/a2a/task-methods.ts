@@ -1,0 +1,99 @@
+/** What a client can do with its tasks, in both versions. See docs/protocol.md, "A2A tasks". */
+import { GridError } from '../errors.ts'
+import { isTerminal, type TaskState, taskStates } from '../grid/tasks/task.ts'
+import { cancelTask, getTask, listTasks, type TaskScope } from '../grid/tasks/tasks.ts'
+import { requireTaskStream, watchTask } from '../grid/tasks/watch-task.ts'
+import { stateOf10 } from './codec-10.ts'
+import { unlessEmpty } from './codec.ts'
+import { endpointAlias } from './grid-routing.ts'
+import { EventStream, type MethodCall } from './method-call.ts'
+import { ParamReader } from './param-reader.ts'
+import { heartbeatMs, subscribedItems, withHistory } from './task-stream.ts'
+
+const defaultPageSize = 50
+const maxPageSize = 100
+
+/** `tasks/get`, `GetTask`. Fails with `invalid_input` or `task_not_found`. */
+export async function tasksGet(call: MethodCall): Promise<unknown> {
+  const params = new ParamReader(call.params, '')
+  const id = params.requiredId('id')
+  const historyLength = params.count('historyLength')
+  const task = await getTask(call.account, id, { ...scopeOf(call, params), historyLength })
+  return call.codec.writeTask(withHistory(task, historyLength))
+}
+
+/** `tasks/list`, `ListTasks`: the tasks of the caller, newest status first. Fails with `invalid_input`. */
+export async function tasksList(call: MethodCall): Promise<unknown> {
+  // All params are optional.
+  const params = new ParamReader(call.params ?? {}, '')
+  const pageSize = params.count('pageSize') ?? defaultPageSize
+  if (pageSize < 1 || pageSize > maxPageSize) throw params.invalid('pageSize', `must be from 1 to ${maxPageSize}`)
+  const historyLength = params.count('historyLength')
+  const includeArtifacts = params.flag('includeArtifacts') ?? false
+  const page = await listTasks(call.account, {
+    ...scopeOf(call, params),
+    contextId: params.id('contextId'),
+    state: readState(params),
+    pageSize,
+    pageToken: unlessEmpty(params.text('pageToken')),
+    historyLength,
+    since: params.time('statusTimestampAfter'),
+    includeArtifacts,
+  })
+  const tasks = page.tasks.map((task) => withHistory(task, historyLength))
+  return call.codec.writeList({ ...page, tasks })
+}
+
+/** `tasks/cancel`, `CancelTask`. Fails with `invalid_input`, `task_not_found` or `task_not_cancelable`. */
+export async function tasksCancel(call: MethodCall): Promise<unknown> {
+  const params = new ParamReader(call.params, '')
+  const id = params.requiredId('id')
+  const metadata = params.record('metadata')
+  return call.codec.writeTask(await cancelTask(call.account, id, { ...scopeOf(call, params), metadata }))
+}
+
+/**
+ * `tasks/resubscribe`, `SubscribeToTask`: the task, and then what happens to it; with `Last-Event-ID` what happened
+ * after that event. Fails with `invalid_input`; `task_not_found`; `unsupported_operation` if the task has ended and the
+ * client has seen its end; or `rate_limit_exceeded`.
+ */
+export async function tasksSubscribe(call: MethodCall): Promise<EventStream> {
+  const { account, connection, check } = call
+  const params = new ParamReader(call.params, '')
+  const id = params.requiredId('id')
+  const scope = scopeOf(call, params)
+  const task = await getTask(account, id, { ...scope, historyLength: 0 })
+  const hasEnded = isTerminal(task.status.state)
+  const lastEventId = call.lastEventId !== undefined && call.lastEventId <= task.generation
+    ? call.lastEventId
+    : undefined
+  if (hasEnded && (lastEventId === undefined || lastEventId === task.generation)) {
+    throw new GridError('unsupported_operation', 'This task has ended. Get it instead of following it.')
+  }
+  requireTaskStream(account)
+  const news = watchTask(account, id, {
+    ...scope,
+    after: lastEventId,
+    endsWhenInterrupted: false,
+    connection,
+    check,
+    heartbeatMs,
+  })
+  // With the task first it says so at once, or fails.
+  const first = lastEventId === undefined ? (await news.next()).value : undefined
+  return new EventStream(subscribedItems(call, task, first, news))
+}
+
+/** The tasks that an endpoint shows: all of the caller, or those with the agent that the path or the tenant names. */
+function scopeOf({ aliases }: MethodCall, params: ParamReader): TaskScope {
+  return { recipient: endpointAlias(aliases, params.id('tenant')) }
+}
+
+/** The state that a list asks for, in the spelling of either version. */
+function readState(params: ParamReader): TaskState | undefined {
+  const status = unlessEmpty(params.text('status'))
+  if (status === undefined || status === 'TASK_STATE_UNSPECIFIED') return undefined
+  const state = taskStates.find((state) => status === state || status === stateOf10(state))
+  if (state === undefined) throw params.invalid('status', 'must be a state of a task')
+  return state
+}

@@ -1,0 +1,53 @@
+/** The grid as an MCP server over standard input and output. See docs/runners.md, "Channel". */
+import process from 'node:process'
+import { serveChannel } from '../clients/channel/channel.ts'
+import { GridClient } from '../clients/grid-client.ts'
+import { clientProcess } from '../clients/hook/client-process.ts'
+import { wakeBudget } from '../clients/hook/throttle.ts'
+import type { WaiterOptions } from '../clients/hook/waiter.ts'
+import { withAt } from '../clients/connections.ts'
+import { findSession, saveSession } from '../clients/state/sessions.ts'
+import { agentAccess, agentOptions } from './agent-access.ts'
+import type { ProcessCommand } from './command.ts'
+
+/** Runs until its client closes standard input. */
+export const channel: ProcessCommand = {
+  name: 'channel',
+  summary: 'Be an MCP server over standard input and output, for clients that reach no remote one.',
+  options: {
+    ...agentOptions,
+    wake: {
+      placeholder: '',
+      description: 'also tell a session of Claude Code of new messages, as a channel (experimental)',
+      flag: true,
+    },
+  },
+  async start(_json, args) {
+    const access = agentAccess(args)
+    const grid = new GridClient(access)
+    const alias = access.alias ?? (args.wake ? withAt((await grid.peek({ limit: 1 })).agent) : '@agent')
+    const agent = { url: access.url, alias }
+    const ending = new AbortController()
+    for (const name of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.once(name, () => ending.abort())
+    await serveChannel({
+      ...{ agent, key: access.key, input: process.stdin, output: process.stdout, signal: ending.signal },
+      wake: args.wake ? await waiterOf(agent, grid) : undefined,
+    })
+    return 0
+  },
+}
+
+/** Undefined if the client has ended already. */
+async function waiterOf(
+  agent: WaiterOptions['agent'],
+  grid: GridClient,
+): Promise<Omit<WaiterOptions, 'signal'> | undefined> {
+  const mark = clientProcess(process.env)
+  if (!mark) return undefined
+  const session = { ...mark, client: 'claude' }
+  const { since } = await saveSession(agent, { ...session, wakes: true })
+  return {
+    ...{ agent, grid, client: 'claude', process: mark, since, budget: wakeBudget(process.env) },
+    session: () => findSession(agent, session)?.id ?? '',
+  }
+}

@@ -1,0 +1,106 @@
+import process from 'node:process'
+import type { GridClient, InboxMessage } from '../clients/grid-client.ts'
+import { type CommandArguments, type ProcessCommand, usageError } from './command.ts'
+import { accessOptions, callGrid } from './grid-access.ts'
+
+/** How long messages are leased while they are printed, in seconds. */
+const printSeconds = 60
+/** The modes of which one may be given. */
+const modes = ['peek', 'lease', 'extend', 'ack', 'release'] as const
+
+/** What is printed: for scripts, and for people. */
+interface Output {
+  json: unknown
+  text: string
+}
+
+export const read: ProcessCommand = {
+  name: 'read',
+  summary: 'Read the unread messages of an agent, or lease them.',
+  options: {
+    limit: { placeholder: 'N', description: 'at most so many messages, 1 to 50' },
+    conversation: { placeholder: 'ID', description: 'only messages of this conversation' },
+    peek: { placeholder: '', description: 'look at them only: they stay unread', flag: true },
+    lease: {
+      placeholder: 'SECONDS',
+      description: 'lease them for 30 to 43200 seconds: they come back unless you --ack',
+    },
+    extend: { placeholder: 'LEASE', description: 'let a lease last for --seconds from now' },
+    seconds: { placeholder: 'SECONDS', description: 'with --extend; 600 without it' },
+    ack: { placeholder: 'LEASE', description: 'the work on a lease is done' },
+    release: { placeholder: 'LEASE', description: 'give a lease up: its messages are unread again' },
+    ...accessOptions,
+  },
+  async start(json, args) {
+    const given = modes.filter((mode) => args[mode] !== undefined)
+    if (given.length > 1) throw usageError(`Give only one of ${given.map((mode) => `--${mode}`).join(', ')}.`)
+    await callGrid(args, (client) => run(client, args, json))
+    return 0
+  },
+}
+
+async function run(client: GridClient, args: CommandArguments, json: boolean): Promise<void> {
+  const show = ({ json: value, text }: Output) => print(json ? JSON.stringify(value) : text)
+  const { peek, lease, extend, ack, release } = args
+  const limit = numberOf(args, 'limit', 1, 50)
+  if (peek !== undefined) {
+    const found = await client.peek({ limit, summary: false })
+    return await show({ json: found, text: textOf(found.messages, found.unread - found.messages.length) })
+  }
+  if (extend !== undefined) {
+    const extended = await client.extend(extend, numberOf(args, 'seconds', 30, 43_200) ?? 600)
+    return await show({ json: extended, text: `The lease lasts until ${extended.expires_at}.` })
+  }
+  if (ack !== undefined) {
+    const done = await client.ack(ack)
+    return await show({ json: done, text: `${count(done.acked)} acknowledged.` })
+  }
+  if (release !== undefined) {
+    const done = await client.release(release)
+    return await show({ json: done, text: `${count(done.released)} unread again.` })
+  }
+  const seconds = numberOf(args, 'lease', 30, 43_200)
+  const leased = await client.lease({ limit, conversation_id: args.conversation, seconds: seconds ?? printSeconds })
+  const { lease_id: id, messages, remaining } = leased
+  const text = textOf(messages, remaining)
+  if (lease !== undefined) {
+    const note = id === null ? '' : `\n\nLease ${id}, until ${leased.expires_at}. When you are done: read --ack ${id}`
+    return await show({ json: leased, text: text + note })
+  }
+  // What could not be printed comes back, as after a crash.
+  await show({ json: { messages, remaining }, text })
+  if (id !== null) await client.ack(id)
+}
+
+/** Resolves when the text was taken by who reads the output. */
+function print(text: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    process.stdout.once('error', reject)
+    process.stdout.write(`${text}\n`, (error) => error ? reject(error) : resolve())
+  })
+}
+
+/** The grid has removed what moves the cursor of a terminal. See docs/security.md, "Invisible text". */
+function textOf(messages: InboxMessage[], remaining: number): string {
+  if (messages.length === 0) return 'No unread messages.'
+  const shown = messages.map((message) => {
+    const { message_id, user, channel, timestamp, redelivered, message: text = '' } = message
+    const where = channel === 'direct' ? '' : ` in ${channel}`
+    const again = redelivered ? ', redelivered' : ''
+    return `${user}${where}, ${timestamp}${again} (${message_id})\n${text.replace(/^/gm, '  ')}`
+  })
+  const more = remaining > 0 ? `\n\n${count(remaining)} more unread.` : ''
+  return shown.join('\n\n') + more
+}
+
+function count(n: number): string {
+  return `${n >= 100 ? '100 or more' : n} ${n === 1 ? 'message' : 'messages'}`
+}
+
+function numberOf(args: CommandArguments, name: string, least: number, most: number): number | undefined {
+  const text = args[name]
+  if (text === undefined) return undefined
+  const n = Number(text)
+  if (/^\d+$/.test(text) && n >= least && n <= most) return n
+  throw usageError(`--${name} must be a whole number from ${least} to ${most}, not "${text}".`)
+}

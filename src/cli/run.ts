@@ -1,0 +1,230 @@
+/** Runs an agent that nobody attends. See docs/runners.md. */
+import { accessSync, constants } from 'node:fs'
+import { delimiter, join, resolve } from 'node:path'
+import process from 'node:process'
+import { type Connection, type GridAccess, withAt } from '../clients/connections.ts'
+import { GridCallError, GridClient } from '../clients/grid-client.ts'
+import { installProgram } from '../clients/installed-program.ts'
+import { logLine } from '../clients/log.ts'
+import { commandProgram, type Program, programs } from '../clients/run/programs.ts'
+import { isCredentialGone } from '../clients/run/mail-signal.ts'
+import { runAgent, type RunnerOptions, usualBackoff, usualStandByMs } from '../clients/run/runner.ts'
+import { RunState } from '../clients/run/run-state.ts'
+import { systemdUserUnit } from '../clients/run/service.ts'
+import { lockHolder, takeLock } from '../clients/state/lock.ts'
+import { hour, minute, second } from '../lib/time.ts'
+import { agentAccess, agentOptions, personNeeded } from './agent-access.ts'
+import { type CommandArguments, CommandError, type CommandOptions, type ProcessCommand, usageError } from './command.ts'
+
+const options = {
+  ...agentOptions,
+  claude: { placeholder: '', description: 'run Claude Code', flag: true },
+  codex: { placeholder: '', description: 'run Codex', flag: true },
+  opencode: { placeholder: '', description: 'run opencode', flag: true },
+  per: {
+    placeholder: 'thread|batch',
+    description: 'one run for each conversation (the default), or for all that waits',
+    oneOf: ['thread', 'batch'],
+  },
+  input: {
+    placeholder: 'json|text',
+    description: 'what a COMMAND gets on standard input: messages with their senders (the default), or only their text',
+    oneOf: ['json', 'text'],
+  },
+  folder: { placeholder: 'PATH', description: 'where it runs; without it, here' },
+  timeout: { placeholder: 'DURATION', description: 'a run is ended after it; without it, 15m' },
+  lease: { placeholder: 'DURATION', description: 'when messages come back if this machine dies; without it, 5m' },
+  'max-turns-per-hour': { placeholder: 'NUMBER', description: 'runs within an hour; without it, 20' },
+  'max-usd-per-turn': { placeholder: 'AMOUNT', description: 'what a run may cost (Claude Code)' },
+  'max-usd-per-day': { placeholder: 'AMOUNT', description: 'what runs may cost in 24 hours (Claude Code, opencode)' },
+  service: {
+    placeholder: '',
+    description: 'print a systemd unit that does this for you, and how to install it',
+    flag: true,
+  },
+} as const satisfies CommandOptions
+
+/** Exit code 0 when it was told to stop, 1 after a fault, 3 if a person has to act: the key was revoked. */
+export const run: ProcessCommand = {
+  name: 'run',
+  summary: 'Run an agent that nobody attends: a coding client, or any command, for each message.',
+  options,
+  words: { placeholder: 'WORDS', description: 'the command; with a client, more of its options' },
+  async start(json, args, words) {
+    const runner = readOptions(args, words)
+    const access = agentAccess(args)
+    if (args.service) return printService(json, access, args, words)
+    requireProgram(runner.program.words({ extra: [] })[0])
+    const grid = new GridClient(access)
+    const alias = await aliasOf(grid, access, args)
+    const agent = { url: access.url, alias }
+    const log = (message: string) => {
+      logLine(agent, `run: ${message}`)
+      console.error(`${new Date().toISOString()} ${message}`)
+    }
+    const state = new RunState(agent, Date.now)
+    const lock = takeLock(state.lockPath)
+    if (!lock) {
+      const holder = lockHolder(state.lockPath)
+      throw new CommandError(
+        'already_running',
+        `Another runner runs ${alias} on this machine${holder ? ` (process ${holder.pid})` : ''}. Stop it first.`,
+      )
+    }
+    log(`Running ${alias} of ${access.url} with ${runner.program.name}.`)
+    try {
+      await runAgent(grid, agent, state, { ...runner, agent: alias, now: Date.now, log }, stopSignal())
+    } catch (error) {
+      if (!isCredentialGone(error)) throw error
+      throw personNeeded(
+        'key_revoked',
+        `The key of ${alias} no longer works: ${(error as Error).message} Connect again.`,
+      )
+    } finally {
+      lock.release()
+    }
+    log('Stopped.')
+    if (json) console.log(JSON.stringify({ agent: alias, stopped: true }))
+    return 0
+  },
+}
+
+/** Everything of the command line that needs neither the disk nor the grid. */
+function readOptions(args: CommandArguments, words: readonly string[]): Omit<RunnerOptions, 'agent' | 'now' | 'log'> {
+  const [client, ...others] = (['claude', 'codex', 'opencode'] as const).filter((name) => args[name])
+  if (others.length > 0) throw usageError('Name one client.')
+  if (!client && words.length === 0) {
+    throw usageError('Name a client (--claude, --codex, --opencode), or a command after --.')
+  }
+  const program: Program = client ? programs[client] : commandProgram(words)
+  const maxUsdPerTurn = amount('max-usd-per-turn', args)
+  const perDayUsd = amount('max-usd-per-day', args)
+  if (maxUsdPerTurn !== undefined && client !== 'claude') throw usageError('--max-usd-per-turn is for --claude.')
+  if (perDayUsd !== undefined && !program.tellsCost) {
+    throw usageError(`--max-usd-per-day is for --claude and --opencode: ${program.name} does not say what it costs.`)
+  }
+  if (client && args.input) throw usageError('--input is for a command: a client gets a prompt.')
+  return {
+    program,
+    extra: client ? words : [],
+    format: (args.input ?? 'json') as 'json' | 'text',
+    per: (args.per ?? 'thread') as 'thread' | 'batch',
+    folder: resolve(args.folder ?? '.'),
+    timeoutMs: duration('timeout', args, 15 * minute, [second, 12 * hour]),
+    backoff: usualBackoff,
+    standByMs: usualStandByMs,
+    leaseSeconds: duration('lease', args, 5 * minute, [30 * second, 12 * hour]) / second,
+    perHour: amount('max-turns-per-hour', args) ?? 20,
+    maxUsdPerTurn,
+    perDayUsd,
+  }
+}
+
+/** The agent of the key. A key of the environment may be of another one than is meant. */
+async function aliasOf(grid: GridClient, { alias, connection }: GridAccess, args: CommandArguments): Promise<string> {
+  if (connection) return connection.alias
+  try {
+    const { agent } = await grid.peek({ limit: 1 })
+    if (alias !== undefined && args.as !== undefined && withAt(agent) !== alias) {
+      throw usageError(`AGENT_GRID_KEY is a key of ${agent}, not of ${alias}.`)
+    }
+    return withAt(agent)
+  } catch (error) {
+    if (error instanceof GridCallError && error.status === 0 && alias !== undefined) return alias
+    if (isCredentialGone(error)) {
+      throw personNeeded('key_revoked', `AGENT_GRID_KEY does not work: ${(error as Error).message}`)
+    }
+    throw error
+  }
+}
+
+function printService(
+  json: boolean,
+  { connection }: GridAccess,
+  args: CommandArguments,
+  words: readonly string[],
+): number {
+  if (!connection) {
+    throw usageError(
+      'A service reads the key from the connections. Run "agent-grid connect" first, without AGENT_GRID_KEY.',
+    )
+  }
+  const unit = systemdUserUnit({
+    agent: connection.alias,
+    words: [...installProgram().command, ...wordsOfRun(connection, args, words)],
+    folder: resolve(args.folder ?? '.'),
+    path: process.env.PATH ?? '',
+  })
+  console.log(json ? JSON.stringify({ system: 'systemd', unit }) : unit)
+  return 0
+}
+
+/** The command line of a runner like this one, without the program. */
+export function wordsOfRun(
+  { alias, url }: Pick<Connection, 'alias' | 'url'>,
+  args: CommandArguments,
+  words: readonly string[],
+): string[] {
+  const given = Object.entries(args).filter(([name, value]) =>
+    value && !['service', 'as', 'url', 'folder'].includes(name)
+  )
+  return [
+    ...['run', '--as', alias, '--url', url],
+    ...given.flatMap(([name, value]) =>
+      'flag' in options[name as keyof typeof options] ? [`--${name}`] : [`--${name}`, value!]
+    ),
+    ...(words.length === 0 ? [] : ['--', ...words]),
+  ]
+}
+
+function requireProgram(name: string): void {
+  const endings = process.platform === 'win32' ? ['', '.exe', '.cmd', '.bat'] : ['']
+  const folders = /[\\/]/.test(name) ? [''] : (process.env.PATH ?? '').split(delimiter)
+  const found = folders.some((folder) => endings.some((ending) => isProgram(join(folder, name + ending))))
+  if (!found) {
+    throw personNeeded(
+      'program_missing',
+      `There is no program ${name} that can be run. Install it, or add its folder to PATH.`,
+    )
+  }
+}
+
+function isProgram(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** Aborts when the runner is told to stop. Told again, it ends at once, which is as safe as a crash. */
+function stopSignal(): AbortSignal {
+  const controller = new AbortController()
+  for (const name of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) {
+    process.on(name, () => controller.signal.aborted ? process.exit(1) : controller.abort())
+  }
+  return controller.signal
+}
+
+function amount(name: string, args: CommandArguments): number | undefined {
+  const text = args[name]
+  if (text === undefined) return undefined
+  if (!/^\d+(\.\d+)?$/.test(text) || Number(text) <= 0) {
+    throw usageError(`--${name} must be a number above 0, not "${text}".`)
+  }
+  return Number(text)
+}
+
+function duration(name: string, args: CommandArguments, fallback: number, [least, most]: [number, number]): number {
+  const text = args[name]
+  if (text === undefined) return fallback
+  const [, count, unit] = text.match(/^(\d{1,6})(s|m|h)$/) ?? []
+  const ms = Number(count) * { s: second, m: minute, h: hour }[unit as 's' | 'm' | 'h']
+  if (!(ms >= least && ms <= most)) {
+    throw usageError(
+      `--${name} must be a duration from ${least / second}s to ${most / hour}h, such as 90s or 15m, not "${text}".`,
+    )
+  }
+  return ms
+}

@@ -1,0 +1,127 @@
+/** Runs a program in a process group of its own, which never outlives this process. */
+import { type ChildProcess, spawn } from 'node:child_process'
+import process from 'node:process'
+
+export interface GroupOptions {
+  /** The program and its arguments. */
+  words: readonly string[]
+  /** Written to its standard input. */
+  input: string
+  folder: string
+  env: Record<string, string | undefined>
+  /** When the group is told to end. */
+  timeoutMs: number
+  /** Between telling the group to end and killing it. */
+  graceMs?: number
+  /** Ends the group, as the time limit does. */
+  signal: AbortSignal
+}
+
+/** How a program ended, and what it printed. */
+export interface GroupResult {
+  /** Null if a signal ended it. */
+  code: number | null
+  stdout: string
+  /** The end of it. */
+  stderr: string
+  /** Why it was ended before it ended by itself. */
+  ended?: 'timeout' | 'stopped' | 'output'
+}
+
+const defaultGraceMs = 10_000
+/** More than a model writes in one turn. */
+const maxStdout = 32 * 1024 * 1024
+const keptStderr = 4_000
+/** For what a program leaves in its pipes when it ends. */
+const drainMs = 500
+
+/**
+ * The shell starts a second process that waits on a pipe from us, and becomes the program itself. When the pipe closes,
+ * because we closed it or were killed, that process kills the group. Until then it keeps the number of the group from
+ * being used again.
+ */
+const lifeline = '(read -r _ || kill -s KILL -- -$$) <&3 >/dev/null 2>&1 & exec "$@" 3<&-'
+
+/**
+ * Run a program to its end. What it started in its group ends with it. Never rejects: a program that cannot be started
+ * has code 127, as in a shell.
+ */
+export async function runGroup(options: GroupOptions): Promise<GroupResult> {
+  const child = start(options)
+  let stdout = ''
+  let stderr = ''
+  let ended: GroupResult['ended']
+  let killTimer: NodeJS.Timeout | undefined
+
+  const end = (why: GroupResult['ended']) => {
+    if (ended !== undefined) return
+    ended = why
+    signalGroup(child, 'SIGTERM')
+    killTimer = setTimeout(() => signalGroup(child, 'SIGKILL'), options.graceMs ?? defaultGraceMs)
+  }
+  child.stdout!.setEncoding('utf8').on('data', (text) => {
+    if (stdout.length + text.length > maxStdout) end('output')
+    else stdout += text
+  })
+  child.stderr!.setEncoding('utf8').on('data', (text) => stderr = (stderr + text).slice(-keptStderr))
+  // A program may end without reading its input.
+  child.stdin!.on('error', () => {})
+  child.stdin!.end(options.input)
+
+  const timer = setTimeout(() => end('timeout'), options.timeoutMs)
+  const onAbort = () => end('stopped')
+  if (options.signal.aborted) onAbort()
+  else options.signal.addEventListener('abort', onAbort, { once: true })
+  const code = await new Promise<number | null>((resolve) => {
+    child.once('exit', resolve)
+    child.once('error', (error) => {
+      stderr += error.message
+      resolve(127)
+    })
+  })
+  clearTimeout(timer)
+  clearTimeout(killTimer)
+  options.signal.removeEventListener('abort', onAbort)
+  await drained(child)
+  return { code, stdout, stderr, ...(ended && { ended }) }
+}
+
+/** End what is left of the group, once its last output has been read. */
+async function drained(child: ChildProcess): Promise<void> {
+  const closed = new Promise<void>((resolve) => {
+    child.stdout!.once('close', resolve)
+    if (child.stdout!.closed) resolve()
+  })
+  let timer: NodeJS.Timeout | undefined
+  await Promise.race([closed, new Promise<void>((resolve) => timer = setTimeout(resolve, drainMs))])
+  clearTimeout(timer)
+  if (process.platform === 'win32') signalGroup(child, 'SIGKILL')
+  child.stdio[3]?.destroy()
+  child.stdout!.destroy()
+  child.stderr!.destroy()
+}
+
+function start({ words, folder, env }: GroupOptions): ChildProcess {
+  if (process.platform === 'win32') {
+    return spawn(words[0], words.slice(1), { cwd: folder, env, stdio: ['pipe', 'pipe', 'pipe'], windowsHide: true })
+  }
+  return spawn('/bin/sh', ['-c', lifeline, 'sh', ...words], {
+    cwd: folder,
+    env,
+    detached: true,
+    stdio: ['pipe', 'pipe', 'pipe', 'pipe'],
+  })
+}
+
+function signalGroup(child: ChildProcess, signal: 'SIGTERM' | 'SIGKILL'): void {
+  if (child.pid === undefined) return
+  if (process.platform === 'win32') {
+    spawn('taskkill', ['/T', '/F', '/PID', String(child.pid)], { stdio: 'ignore', windowsHide: true })
+    return
+  }
+  try {
+    process.kill(-child.pid, signal)
+  } catch {
+    // The whole group has ended.
+  }
+}

@@ -1,0 +1,114 @@
+/** What a runner keeps on disk, so that the next one goes on where it was killed. */
+import { join } from 'node:path'
+import { day, hasPassed, hour } from '../../lib/time.ts'
+import { readJson, writeJson } from '../state/json-file.ts'
+import { type GridAgent, stateFolder } from '../state/paths.ts'
+
+/** The session of a client about one thread. */
+interface KeptSession {
+  thread: string
+  program: string
+  id: string
+  /** When it was used last. */
+  at: number
+}
+
+/** A turn that was begun. */
+interface KeptTurn {
+  at: number
+  usd: number
+}
+
+const keptSessions = 1_000
+const sessionAgeMs = 30 * day
+
+/** The files of one agent's runner. One process at a time has them: it holds the lock of the runner. */
+export class RunState {
+  readonly #folder: string
+  readonly #now: () => number
+
+  constructor(agent: GridAgent, now: () => number) {
+    this.#folder = join(stateFolder(agent), 'run')
+    this.#now = now
+  }
+
+  /** The file of the lock. */
+  get lockPath(): string {
+    return join(this.#folder, 'runner.lock')
+  }
+
+  /** The leases that the runner before did not end. */
+  leases(): string[] {
+    return listIn<string>(this.#path('leases')).filter((id) => typeof id === 'string')
+  }
+
+  saveLeases(ids: readonly string[]): void {
+    writeJson(this.#path('leases'), ids)
+  }
+
+  /** The session of a program about a thread; undefined if there is none of the last 30 days. */
+  session(thread: string, program: string): string | undefined {
+    return this.#sessions().find((kept) => kept.thread === thread && kept.program === program)?.id
+  }
+
+  /** Keep a session, or forget it. */
+  saveSession(thread: string, program: string, id: string | undefined): void {
+    const others = this.#sessions().filter((kept) => kept.thread !== thread || kept.program !== program)
+    const own = id === undefined ? [] : [{ thread, program, id, at: this.#now() }]
+    writeJson(this.#path('sessions'), [...others, ...own].slice(-keptSessions))
+  }
+
+  /** The turns of the last 24 hours, oldest first. */
+  turns(): KeptTurn[] {
+    return listIn<KeptTurn>(this.#path('turns')).filter(({ at }) => !hasPassed(at, day, this.#now()))
+  }
+
+  /** Count a turn, before it begins: one that is killed counts too. */
+  beginTurn(): void {
+    writeJson(this.#path('turns'), [...this.turns(), { at: this.#now(), usd: 0 }])
+  }
+
+  /** Add what the last turn cost. */
+  addCost(usd: number): void {
+    const turns = this.turns()
+    const last = turns.at(-1)
+    if (last && usd > 0) writeJson(this.#path('turns'), [...turns.slice(0, -1), { ...last, usd: last.usd + usd }])
+  }
+
+  #sessions(): KeptSession[] {
+    return listIn<KeptSession>(this.#path('sessions')).filter(({ at }) => !hasPassed(at, sessionAgeMs, this.#now()))
+  }
+
+  #path(name: string): string {
+    return join(this.#folder, `${name}.json`)
+  }
+}
+
+/** What the turns of an agent may cost. */
+export interface TurnBudget {
+  perHour: number
+  /** In USD; for clients that tell what a turn cost. */
+  perDayUsd?: number
+}
+
+/** How long to wait for the next turn, in ms, and why; 0 if it may begin. */
+export function waitForTurn(turns: readonly KeptTurn[], { perHour, perDayUsd }: TurnBudget, now: number): {
+  ms: number
+  why?: string
+} {
+  const lastHour = turns.filter(({ at }) => !hasPassed(at, hour, now))
+  if (lastHour.length >= perHour) {
+    return { ms: lastHour[lastHour.length - perHour].at + hour - now, why: `${perHour} turns within an hour` }
+  }
+  if (perDayUsd === undefined) return { ms: 0 }
+  let usd = turns.reduce((sum, turn) => sum + turn.usd, 0)
+  if (usd < perDayUsd) return { ms: 0 }
+  // The first turns are forgotten until there is money again.
+  const until = turns.find((turn) => (usd -= turn.usd) < perDayUsd)!
+  return { ms: until.at + day - now, why: `$${perDayUsd} within a day` }
+}
+
+function listIn<T>(path: string): T[] {
+  const list = readJson(path)
+  return Array.isArray(list) ? list : []
+}

@@ -1,0 +1,264 @@
+/** Runs a program for an agent that nobody attends: for each message that comes, one child. */
+import { minute, second } from '../../lib/time.ts'
+import { GridCallError, type GridClient } from '../grid-client.ts'
+import { pause } from '../pause.ts'
+import type { GridAgent } from '../state/paths.ts'
+import { liveSessions } from '../state/sessions.ts'
+import type { Answer } from './answers.ts'
+import { type HeldLease, HeldLeases, isStale } from './held-lease.ts'
+import { isCredentialGone, MailSignal } from './mail-signal.ts'
+import { type RunState, type TurnBudget, waitForTurn } from './run-state.ts'
+import { nextThread } from './threads.ts'
+import { runTurn, type TurnOptions, type TurnResult, type Work } from './turn.ts'
+
+export interface RunnerOptions extends TurnOptions, TurnBudget {
+  /** How long a lease lives without this runner, in seconds. */
+  leaseSeconds: number
+  /** The pause after a turn that failed, and after a call without an answer. It doubles each time. */
+  backoff: { firstMs: number; longestMs: number }
+  /** How often a runner that stands by looks whether the person has left. */
+  standByMs: number
+  now(): number
+  log(message: string): void
+}
+
+/** Messages whose turn failed. They stay leased until they are tried again. */
+interface Retry extends Work {
+  /** When it is tried again, by the clock of the runner. */
+  at: number
+}
+
+const maxFailures = 5
+/** For `RunnerOptions.backoff`: 5 s, 10 s, 20 s … 10 min. */
+export const usualBackoff = { firstMs: 5 * second, longestMs: 10 * minute }
+/** A signal is only a hint, so the inbox is looked at this often anyway. */
+const peekMs = minute
+/** For `RunnerOptions.standByMs`. */
+export const usualStandByMs = 15 * second
+/** Most messages that a grid shows at once. */
+const peekLimit = 50
+
+/**
+ * Run until `stopping` aborts, which ends the child and releases its messages. Rejects with `GridCallError` when the key
+ * no longer works. The caller holds the lock of the runner.
+ */
+export async function runAgent(
+  grid: GridClient,
+  agent: GridAgent,
+  state: RunState,
+  options: RunnerOptions,
+  stopping: AbortSignal,
+): Promise<void> {
+  const ending = new AbortController()
+  const signal = AbortSignal.any([stopping, ending.signal])
+  const mail = new MailSignal(grid, { runner: options.program.name, signal, log: options.log })
+  const runner = new Runner(grid, agent, state, options, mail, signal)
+  const followed = mail.follow()
+  followed.catch(() => ending.abort())
+  try {
+    await runner.work()
+  } finally {
+    ending.abort()
+    await runner.leases.releaseAll()
+  }
+  await followed
+}
+
+class Runner {
+  readonly leases: HeldLeases
+  readonly #grid: GridClient
+  readonly #agent: GridAgent
+  readonly #state: RunState
+  readonly #options: RunnerOptions
+  readonly #mail: MailSignal
+  readonly #signal: AbortSignal
+  readonly #retries = new Map<string, Retry>()
+  #lastSaid = ''
+
+  constructor(
+    grid: GridClient,
+    agent: GridAgent,
+    state: RunState,
+    options: RunnerOptions,
+    mail: MailSignal,
+    signal: AbortSignal,
+  ) {
+    this.#grid = grid
+    this.#agent = agent
+    this.#state = state
+    this.#options = options
+    this.#mail = mail
+    this.#signal = signal
+    this.leases = new HeldLeases(grid, state, options.leaseSeconds, options.log)
+  }
+
+  async work(): Promise<void> {
+    let failures = 0
+    let isLeftReleased = false
+    while (!this.#signal.aborted) {
+      try {
+        if (!isLeftReleased) await this.leases.releaseLeft()
+        isLeftReleased = true
+        const waitMs = await this.#step()
+        failures = 0
+        if (waitMs > 0) await this.#mail.wait(waitMs)
+      } catch (error) {
+        if (!(error instanceof GridCallError) || isCredentialGone(error)) throw error
+        this.#say(error.message)
+        await pause(
+          error.retryAfterSeconds ? error.retryAfterSeconds * second : this.#backoffMs(failures++),
+          this.#signal,
+        )
+      }
+    }
+  }
+
+  /** Do one turn if there is one to do. Resolves to how long to wait for a signal, in ms. */
+  async #step(): Promise<number> {
+    const { now } = this.#options
+    const budget = waitForTurn(this.#state.turns(), this.#options, now())
+    if (budget.ms > 0) {
+      this.#say(`The budget is used up: ${budget.why}. Messages wait.`)
+      // Not the signal ends this wait, because the messages stay unread and signal again.
+      await pause(Math.min(budget.ms, peekMs), this.#signal)
+      return 0
+    }
+    const { messages, presence } = await this.#grid.peek({ limit: peekLimit })
+    if (presence?.attended || liveSessions(this.#agent).length > 0) {
+      this.#say('A person attends the agent in a session. The runner waits.')
+      await pause(this.#options.standByMs, this.#signal)
+      return 0
+    }
+    this.#say('')
+    const retries = [...this.#retries.values()].sort((a, b) => a.at - b.at)
+    if (retries.length > 0 && retries[0].at <= now()) {
+      await this.#turn(retries[0])
+      return 0
+    }
+    const thread = nextThread(messages, this.#options.per, (key) => this.#retries.has(key))
+    const lease = thread && await this.leases.take(thread.messageIds)
+    if (lease) {
+      await this.#turn({ thread: thread.key, lease, failures: 0, at: 0 })
+      return 0
+    }
+    return Math.max(1, Math.min(peekMs, (retries[0]?.at ?? Infinity) - now()))
+  }
+
+  async #turn(turn: Retry): Promise<void> {
+    const { thread, lease } = turn
+    this.#retries.delete(thread)
+    const result = lease.lost.aborted
+      ? { failure: 'Its lease has ended.' }
+      : await runTurn(this.#options, this.#state, turn, this.#signal)
+    // The lease is released by `releaseAll`.
+    if (this.#signal.aborted && 'failure' in result) return
+    try {
+      await this.#settle(turn, result)
+    } catch (error) {
+      if (!isStale(error)) throw error
+      this.#options.log(`The lease about ${thread} had ended, so nothing was sent. Its messages come again.`)
+      lease.drop()
+    }
+  }
+
+  async #settle(turn: Retry, result: TurnResult): Promise<void> {
+    const { thread, lease } = turn
+    if (lease.lost.aborted) {
+      this.#options.log(`The lease about ${thread} has ended. Its messages come again.`)
+      return lease.drop()
+    }
+    if ('answers' in result) {
+      await this.#send(lease, result.answers)
+      return lease.drop()
+    }
+    const failures = turn.failures + 1
+    if (failures < maxFailures) {
+      const waitMs = this.#backoffMs(turn.failures)
+      this.#options.log(
+        `Turn ${failures} about ${thread} failed, the next is in ${waitMs / second} s: ${result.failure}`,
+      )
+      this.#retries.set(thread, { ...turn, failures, at: this.#options.now() + waitMs })
+      return
+    }
+    this.#options.log(`Turn ${failures} about ${thread} failed, and its sender is told: ${result.failure}`)
+    await this.#send(lease, notes(lease, this.#options.agent))
+    lease.drop()
+  }
+
+  /** Send answers, each in one unit with the end of what it answers, and acknowledge the rest. */
+  async #send({ id, messages, lost }: HeldLease, answers: Answer[]): Promise<void> {
+    const rest = new Set(messages.map(({ message_id }) => message_id))
+    for (const answer of answers) {
+      if (!await this.#sendOne(id, lost, answer)) continue
+      for (const messageId of answer.messageIds) rest.delete(messageId)
+    }
+    if (rest.size > 0) await this.#persist(lost, () => this.#grid.ack(id, [...rest]))
+  }
+
+  /** Resolves to whether something was stored: the answer, or a note if the grid refuses the answer. */
+  async #sendOne(leaseId: string, lost: AbortSignal, { to, replyTo, text, messageIds }: Answer): Promise<boolean> {
+    const acks = { lease_id: leaseId, message_ids: messageIds }
+    const send = async (message: string, key: string): Promise<GridCallError | undefined> => {
+      try {
+        const request = { to, message, reply_to_message_id: replyTo, acks }
+        await this.#persist(lost, () => this.#grid.send(request, key))
+      } catch (error) {
+        if (isRefusal(error)) return error
+        throw error
+      }
+    }
+    const refusal = await send(text, `${leaseId}:${replyTo}`)
+    if (!refusal) return true
+    this.#options.log(`The answer to ${to} was refused: ${refusal.message}`)
+    return await send(refusedNote(refusal), `${leaseId}:${replyTo}:refused`) === undefined
+  }
+
+  /** Repeat a call that the grid did not answer, until it does or the lease is lost. */
+  async #persist<T>(lost: AbortSignal, call: () => Promise<T>): Promise<T> {
+    const ended = AbortSignal.any([lost, this.#signal])
+    for (let failures = 0;; failures++) {
+      try {
+        return await call()
+      } catch (error) {
+        const isPassing = error instanceof GridCallError &&
+          (error.status === 0 || error.status === 429 || error.status >= 500)
+        if (!isPassing || ended.aborted) throw error
+        this.#say(error.message)
+        await pause(error.retryAfterSeconds ? error.retryAfterSeconds * second : this.#backoffMs(failures), ended)
+      }
+    }
+  }
+
+  #backoffMs(failures: number): number {
+    const { firstMs, longestMs } = this.#options.backoff
+    return Math.min(firstMs * 2 ** failures, longestMs)
+  }
+
+  /** Log something once while it goes on. */
+  #say(message: string): void {
+    if (message !== '' && message !== this.#lastSaid) this.#options.log(message)
+    this.#lastSaid = message
+  }
+}
+
+/** The grid understood a message and does not take it, such as for a guardrail, or because its recipient is gone. */
+function isRefusal(error: unknown): error is GridCallError {
+  return error instanceof GridCallError && error.status >= 400 && error.status < 500 && !isStale(error) &&
+    !isCredentialGone(error) && error.status !== 429
+}
+
+function refusedNote({ code }: GridCallError): string {
+  return `My answer was not delivered: the grid refused it (${code}).`
+}
+
+/** What the senders are told of messages whose turns all failed. */
+function notes({ messages }: HeldLease, agent: string): Answer[] {
+  const last = new Map(messages.filter(({ type }) => type !== 'system').map((message) => [message.user, message]))
+  return [...last.values()].map(({ user, message_id }) => ({
+    to: user,
+    replyTo: message_id,
+    text: `${agent} runs unattended, and its program failed ${maxFailures} times on this message. ` +
+      'It was not answered. Send it again later, or write to somebody else.',
+    messageIds: messages.filter((message) => message.user === user).map(({ message_id }) => message_id),
+  }))
+}

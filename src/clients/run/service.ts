@@ -1,0 +1,48 @@
+/** A unit of systemd that keeps a runner running for one user. See docs/runners.md, "As a service". */
+
+export interface ServiceOptions {
+  /** With `@`. */
+  agent: string
+  /** The whole command line of the runner. */
+  words: readonly string[]
+  folder: string
+  /** Where the runner finds the program of the agent. */
+  path: string
+}
+
+/**
+ * The unit and, in its first lines, how it is installed. The key is not in it: the runner reads the connections.
+ *
+ * @see systemd.service(5), systemd.unit(5): "%" and "$" are doubled in a command line, "%" in other values
+ */
+export function systemdUserUnit({ agent, words, folder, path }: ServiceOptions): string {
+  const name = `agent-grid-${agent.replace(/^@/, '')}.service`
+  const unit = `~/.config/systemd/user/${name}`
+  return `# ${unit}
+# mkdir -p ~/.config/systemd/user, write this into that file, then:
+# systemctl --user daemon-reload && systemctl --user enable --now ${name}
+# So that it also runs while you are not logged in: loginctl enable-linger
+[Unit]
+Description=Runs ${agent} of a messaging grid while nobody attends it
+StartLimitIntervalSec=0
+
+[Service]
+ExecStart=${words.map(quoted).join(' ')}
+WorkingDirectory=${folder.replaceAll('%', '%%')}
+Environment=${quoted(`PATH=${path}`).replaceAll('$$', '$')}
+Restart=always
+RestartSec=5
+# The command line is wrong, or a person has to act.
+RestartPreventExitStatus=2 3
+KillMode=mixed
+TimeoutStopSec=30
+UMask=0077
+NoNewPrivileges=yes
+
+[Install]
+WantedBy=default.target`
+}
+
+function quoted(word: string): string {
+  return `"${word.replace(/["\\]/g, '\\$&').replace(/[%$]/g, '$&$&')}"`
+}

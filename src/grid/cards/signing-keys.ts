@@ -1,0 +1,108 @@
+/** The keys that sign agent cards. They belong to the whole grid. See docs/security.md, "Signing keys". */
+import { GridError, isStorageFull } from '../../errors.ts'
+import { newId } from '../../lib/id.ts'
+import { signingKeyContext } from '../../lib/key-ring.ts'
+import { type JWK, newSigningKeyPair } from '../../lib/signing.ts'
+import { day, minute } from '../../lib/time.ts'
+import type { StoredSigningKey } from '../../store/global/signing-keys.ts'
+import type { Store } from '../../store/store.ts'
+
+/** A new key signs once it has been published for so long: whoever keeps the list of keys for a while has it then. */
+export const publishedBeforeMs = 10 * minute
+/** How long a key that was replaced verifies what it signed. */
+const keptMs = 365 * day
+
+export interface SigningKeys {
+  /** The key that signs. Undefined if the grid has no encryption keys or no space to store one. */
+  current?: { id: string; privateKey: JWK }
+  /** All public keys, the newest first. */
+  published: JWK[]
+}
+
+/**
+ * The keys as they are now. The first is made when it is first asked for, and another one if all were encrypted with keys
+ * that are lost. Of several processes that make one at once, one wins.
+ */
+export async function readSigningKeys(store: Store): Promise<SigningKeys> {
+  let keys = await store.global.signingKeys.list()
+  if (store.keyRing.ids.length > 0 && !signs(store, keys)) {
+    await add(store, keys).catch((error) => {
+      if (!isStorageFull(error)) throw error
+    })
+    keys = await store.global.signingKeys.list()
+  }
+  const key = signs(store, keys)
+  const privateKey = key && await store.keyRing.open(key.privateKey, signingKeyContext(key.id))
+  return {
+    current: privateKey === undefined ? undefined : { id: key!.id, privateKey: JSON.parse(privateKey) },
+    published: keys.map(({ publicKey }) => JSON.parse(publicKey)),
+  }
+}
+
+/**
+ * Add a key, which replaces the present one. With `removeOthers`, for a key that somebody else may have, all older ones
+ * are removed at once, and nothing that they signed verifies any more. Resolves to the id of the new key and when it
+ * begins to sign. Fails with `invalid_input` if the grid has no encryption keys, and with `write_conflict` if
+ * another process has just added one.
+ */
+export async function rotateSigningKey(
+  store: Store,
+  { removeOthers }: { removeOthers: boolean },
+): Promise<{ id: string; signsFrom: number }> {
+  const keys = await store.global.signingKeys.list()
+  const { id, at, isAdded } = await add(store, keys, removeOthers)
+  if (!isAdded) throw new GridError('write_conflict', 'Another process has just added a key. Repeat the command.')
+  const isAlone = removeOthers || !signs(store, keys)
+  return { id, signsFrom: isAlone ? at : at + publishedBeforeMs }
+}
+
+/**
+ * Replace the present key if it is as old as the configuration says, and forget what is no longer needed of older ones.
+ * Does nothing before there is a key.
+ */
+export async function keepSigningKeys(store: Store): Promise<void> {
+  const { deps: { config, now, log }, global: { signingKeys } } = store
+  const keys = await signingKeys.list()
+  const [newest] = keys
+  if (!newest) return
+  const isDue = config.signingKeyDays > 0 && now() - newest.createdAt >= config.signingKeyDays * day
+  if (isDue && store.keyRing.ids.length > 0) {
+    const { id, isAdded } = await add(store, keys)
+    if (isAdded) log.info('A new key will sign the agent cards', { key: id })
+  }
+  if (keys.length > 1) {
+    await store.write([
+      signingKeys.forgetPrivate(now() - 2 * publishedBeforeMs),
+      signingKeys.removeReplaced(now() - keptMs),
+    ])
+  }
+}
+
+type Signing = StoredSigningKey & Required<Pick<StoredSigningKey, 'privateKey'>>
+
+/** The newest key that has been published long enough, or else the oldest. */
+function signs({ keyRing, deps }: Store, keys: StoredSigningKey[]): Signing | undefined {
+  const able = keys.filter((key): key is Signing =>
+    key.privateKey !== undefined && keyRing.ids.includes(key.privateKey.tokenKeyId)
+  )
+  return able.find(({ createdAt }) => createdAt <= deps.now() - publishedBeforeMs) ?? able.at(-1)
+}
+
+/** Add a key, unless another process has added one since these were read. */
+async function add(
+  store: Store,
+  [newest]: StoredSigningKey[],
+  removeOthers = false,
+): Promise<{ id: string; at: number; isAdded: boolean }> {
+  const { signingKeys } = store.global
+  const id = newId()
+  const at = Math.max(store.deps.now(), newest ? newest.createdAt + 1 : 0)
+  const { publicKey, privateKey } = await newSigningKeyPair(id)
+  const sealed = await store.keyRing.seal(JSON.stringify(privateKey), signingKeyContext(id))
+  const key = { id, publicKey: JSON.stringify(publicKey), at }
+  const [added] = await store.write([
+    signingKeys.add(key, sealed, newest?.id ?? ''),
+    ...(removeOthers ? [signingKeys.removeOthers(id)] : []),
+  ])
+  return { id, at, isAdded: added.length > 0 }
+}

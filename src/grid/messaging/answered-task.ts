@@ -1,0 +1,59 @@
+/** Messages that answer a task complete it. See docs/protocol.md, "Tasks". */
+import type { AccountStore } from '../../store/account.ts'
+import type { Sender, TaskStep } from './outgoing-message.ts'
+import type { Recipient } from './resolve.ts'
+
+/** What a message may answer. */
+interface Answering {
+  /** The task of the message that it replies to, or null. */
+  repliedToTask: string | null
+  conversationId: string | null
+}
+
+/**
+ * The step that completes the task which a message answers: that of the message it replies to, otherwise the newest one
+ * that its recipient waits for the sender with, in the conversation of the message. Undefined if there is none.
+ */
+export async function answeredTask(
+  account: AccountStore,
+  sender: Sender,
+  recipient: Recipient,
+  { repliedToTask, conversationId }: Answering,
+): Promise<TaskStep | undefined> {
+  const { inbox, openTask } = recipient
+  if (!inbox) return undefined
+  const { tasks } = account.read
+  const client = { home: inbox.home, client: inbox.agentId }
+  const taskOf = async (id: string | null | undefined) => {
+    const task = id ? await tasks.of('recipient', sender.agentId, id) : undefined
+    return task && task.expiresAt !== null && task.clientAgentId === inbox.agentId ? task : undefined
+  }
+  const newest = () =>
+    conversationId === null ? openTask : tasks.newestOpen(sender.agentId, { ...client, conversationId })
+  const task = await taskOf(repliedToTask) ?? (openTask === undefined ? undefined : await taskOf(await newest()))
+  return task && answerOf(account, sender, task)
+}
+
+/** The step of a message that is the result of a task. */
+export function answerOf(
+  account: AccountStore,
+  sender: Sender,
+  task: { id: string; mode: 'receipt' | 'task' },
+): TaskStep {
+  const { tasks } = account.change
+  const changer = { end: 'recipient' as const, agent: sender.agentId }
+  const completed = (messageId: string) => `${messageId} completed`
+  return {
+    taskId: task.id,
+    isInTaskAlone: task.mode === 'task',
+    open: (messageId) => tasks.requireOpen(changer, task.id, completed(messageId)),
+    statements: ({ id, at }) => [
+      tasks.addMessage(changer, task.id, id, 'result'),
+      ...tasks.change(changer, { task: task.id, event: id, at, state: null, message: id }),
+      tasks.addChunk(changer, {
+        ...{ task: task.id, event: id, artifactId: id, append: false, lastChunk: true, name: null, parts: null },
+      }),
+      ...tasks.change(changer, { task: task.id, event: completed(id), at, state: 'completed' }),
+    ],
+  }
+}

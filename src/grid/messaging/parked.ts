@@ -1,0 +1,60 @@
+/** Messages that were set aside, for the admins of the account. See docs/delivery.md, "Parked messages". */
+import { requireAdmin } from '../../auth/actor.ts'
+import { GridError } from '../../errors.ts'
+import type { AccountStore } from '../../store/account.ts'
+import { findAgent } from '../agents/find-agent.ts'
+import { authorize } from '../authorize.ts'
+import { retryOnConflict } from '../retry-on-conflict.ts'
+
+/** Most messages of the list. */
+const maxListed = 100
+
+/** A parked message. Aliases are without `@`; times are milliseconds since the epoch. */
+export interface ParkedMessage {
+  id: string
+  /** Its recipient. */
+  alias: string
+  /** Its sender; null if it is of another account. */
+  fromAlias: string | null
+  storedAt: number
+  parkedAt: number
+  /** How often it came back; 0 if it could not be shown. */
+  returns: number
+}
+
+/**
+ * The parked messages of agents of the account that are not deleted, those parked last first, at most 100. Fails with
+ * `wrong_credential` or `not_allowed`.
+ */
+export async function parkedMessages(account: AccountStore): Promise<ParkedMessage[]> {
+  requireAdmin(account.actor)
+  return await account.read.parked.list(maxListed)
+}
+
+/**
+ * Make the parked messages of an agent unread again, or one of them: at most 500, the oldest. They can come back five
+ * times more. Resolves to how many these are, and how many are left. `agent` is an id or alias.
+ *
+ * Fails with `wrong_credential`, `not_allowed`, `agent_not_found`, `message_not_found` or `write_conflict`.
+ */
+export async function requeueMessages(
+  account: AccountStore,
+  input: { agent: string; messageId?: string },
+): Promise<{ alias: string; requeued: number; left: number }> {
+  requireAdmin(account.actor)
+  const { id, alias } = await findAgent(account, input.agent)
+  const messageId = input.messageId?.toLowerCase() ?? null
+  if (await account.read.parked.count(id, messageId) === 0) {
+    if (messageId === null) return { alias, requeued: 0, left: 0 }
+    throw new GridError('message_not_found', `No parked message of @${alias} has this id.`)
+  }
+  const requeued = await retryOnConflict(async () => {
+    const { precondition } = await authorize(account, 'manage')
+    const { agents, parked } = account.change
+    const before = [...precondition, agents.requireLive([id])]
+    const rows = await account.write([...before, parked.requeue(id, messageId)])
+    return rows[before.length]
+  })
+  if (requeued.length > 0) account.waiting.notifier.notify([id])
+  return { alias, requeued: requeued.length, left: await account.read.parked.count(id) }
+}

@@ -1,0 +1,138 @@
+/**
+ * Leases for a program that works on messages for a while, and says itself what became of them. See docs/delivery.md,
+ * "Leases of runners".
+ */
+import { callingAgent } from '../../auth/actor.ts'
+import { GridError } from '../../errors.ts'
+import { newId } from '../../lib/id.ts'
+import { second } from '../../lib/time.ts'
+import { type AccountStore, writeParts } from '../../store/account.ts'
+import type { LeaseSelection } from '../../store/account/leases.ts'
+import { budgetOf, type PageSize } from './inbox-message.ts'
+import { release } from './leases.ts'
+import type { LeasePart } from './outgoing-message.ts'
+import { type Claim, claimMessages } from './read-messages.ts'
+
+/** How long a lease lasts, in seconds. */
+export const leaseSeconds = { min: 30, default: 600, max: 43_200 }
+
+export interface LeaseInput extends PageSize {
+  seconds?: number
+  /** Only these messages, as far as they are unread; or only those of a conversation. Not both. */
+  messageIds?: readonly string[]
+  conversationId?: string
+}
+
+/** Messages that the caller has until `expiresAt`, in milliseconds since the epoch. Without messages there is no lease. */
+export interface TimedLease extends Omit<Claim, 'lastSeq'> {
+  expiresAt?: number
+}
+
+/**
+ * Lease unread messages of the calling agent for some time: nobody else gets them before the lease expires or is
+ * released. Leases of the agent that have expired are released first.
+ *
+ * Fails with `wrong_credential` or `invalid_input`.
+ */
+export async function leaseMessages(account: AccountStore, input: LeaseInput): Promise<TimedLease> {
+  const { agentId, credentialId } = callingAgent(account.actor)
+  const selection = selectionOf(input)
+  const at = account.deps.now()
+  for (const id of await account.read.timedLeases.expired(agentId, at)) await release(account, agentId, id)
+
+  const expiresAt = at + (input.seconds ?? leaseSeconds.default) * second
+  const { lastSeq: _, ...claimed } = await claimMessages(account, budgetOf(input), {
+    holder: credentialId,
+    expiresAt,
+    selection,
+  })
+  return { ...claimed, ...(claimed.leaseId !== undefined && { expiresAt }) }
+}
+
+function selectionOf({ messageIds, conversationId }: LeaseInput): LeaseSelection | undefined {
+  if (messageIds && conversationId !== undefined) {
+    throw new GridError('invalid_input', 'Give message_ids or conversation_id, not both.', { field: 'message_ids' })
+  }
+  if (messageIds) return { messages: messageIds.map((id) => id.toLowerCase()) }
+  return conversationId === undefined ? undefined : { conversation: conversationId }
+}
+
+/**
+ * Let a lease expire `seconds` from now. Resolves to that time, in milliseconds since the epoch. Fails with
+ * `wrong_credential` or `stale_lease`.
+ */
+export async function extendLease(account: AccountStore, leaseId: string, seconds: number): Promise<number> {
+  const { agentId } = callingAgent(account.actor)
+  const at = account.deps.now()
+  const expiresAt = at + seconds * second
+  const [extended] = await account.write([account.change.timedLeases.extend(agentId, leaseId, at, expiresAt)])
+  if (extended.length === 0) throw staleLease()
+  return expiresAt
+}
+
+/**
+ * The work on a lease is done, or on some of its messages: they do not come again. Resolves to how many these are.
+ * Messages that the lease does not have, or not any more, count as nothing. Fails with `wrong_credential` or
+ * `stale_lease`.
+ */
+export async function ackMessages(account: AccountStore, part: LeasePart): Promise<number> {
+  const at = account.deps.now()
+  const rows = await writeParts(account, account.change.timedLeases.ack(leasedBy(account, part), newId(), at))
+  return await countOr(account, part.leaseId, at, Number(rows.ended[0].n))
+}
+
+/**
+ * The work on a lease was given up, or on some of its messages: they are unread again, and redelivered. Resolves to how
+ * many these are. Fails as `ackMessages` does.
+ */
+export async function releaseMessages(account: AccountStore, part: LeasePart): Promise<number> {
+  const { agentId } = callingAgent(account.actor)
+  const at = account.deps.now()
+  const into = newId()
+  const rows = await writeParts(account, account.change.timedLeases.split(leasedBy(account, part), into, at))
+  const found = await countOr(account, part.leaseId, at, Number(rows.ended[0].n))
+  // They have a lease of their own by now, which would expire as the other one.
+  if (found > 0) await release(account, agentId, into)
+  return found
+}
+
+/** A send is repeated that acks: what it answers is acked now, unless that was done with it. */
+export async function ackAgain(account: AccountStore, part: LeasePart): Promise<void> {
+  await writeParts(account, account.change.timedLeases.ack(leasedBy(account, part), newId(), account.deps.now()))
+}
+
+/** Fails with `stale_lease` unless the lease is open and has these messages. */
+export async function requireHeld(account: AccountStore, { leaseId, messageIds }: LeasePart): Promise<void> {
+  const { agentId } = callingAgent(account.actor)
+  const { deps, read: { timedLeases } } = account
+  const at = deps.now()
+  const isHeld = messageIds
+    ? isSubset(messageIds, await timedLeases.messageIds(agentId, leaseId, at))
+    : await timedLeases.isOpen(agentId, leaseId, at)
+  if (!isHeld) throw staleLease(messageIds && 'This lease has ended, or it does not have these messages.')
+}
+
+function isSubset(ids: readonly string[], of: readonly string[]): boolean {
+  const found = new Set(of)
+  return found.size > 0 && ids.every((id) => found.has(id.toLowerCase()))
+}
+
+/** The same as statements name it. */
+export function leasedBy({ actor }: Pick<AccountStore, 'actor'>, { leaseId, messageIds }: LeasePart) {
+  return {
+    agent: callingAgent(actor).agentId,
+    lease: leaseId,
+    messages: messageIds?.map((id) => id.toLowerCase()),
+  }
+}
+
+/** A count of 0 is an answer only for a lease that is open. */
+async function countOr(account: AccountStore, leaseId: string, at: number, n: number): Promise<number> {
+  const { agentId } = callingAgent(account.actor)
+  if (n === 0 && !await account.read.timedLeases.isOpen(agentId, leaseId, at)) throw staleLease()
+  return n
+}
+
+function staleLease(message = 'This lease has ended: it expired, or it was acknowledged or released.'): GridError {
+  return new GridError('stale_lease', `${message} Its messages may be with another reader now, so nothing was done.`)
+}

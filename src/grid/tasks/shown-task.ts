@@ -1,0 +1,173 @@
+/** Tasks and their events as they are shown, from what is stored. See docs/protocol.md, "Tasks". */
+import { withoutInvisibleIn } from '../../lib/invisible-text.ts'
+import type { AccountStore } from '../../store/account.ts'
+import type { TaskEnd } from '../../store/account/task-ends.ts'
+import type { TaskEventRow, TaskMessageRow, TaskPartRow, TaskRow } from '../../store/account/tasks.ts'
+import type { Artifact, Part, Task, TaskEvent, TaskMessage, TaskStatus } from './task.ts'
+
+/** Whose tasks are shown: the calling agent, at one of their ends. */
+export interface Viewer {
+  account: AccountStore
+  end: TaskEnd
+  agentId: string
+}
+
+/** What is shown of a task besides its state. */
+export interface TaskDetail {
+  /** How many of its newest messages; all by default. */
+  historyLength?: number
+  withArtifacts: boolean
+}
+
+/** What stands in a history for a message whose masked places the client must not learn. */
+const hiddenText = 'A guardrail of the recipient masked this message.'
+
+/** Tasks in the order of their rows. */
+export async function shownTasks(viewer: Viewer, rows: readonly TaskRow[], detail: TaskDetail): Promise<Task[]> {
+  if (rows.length === 0) return []
+  const { account: { read: { tasks } }, end, agentId } = viewer
+  const ids = rows.map(({ id }) => id)
+  const [history, events] = await Promise.all([
+    detail.historyLength === 0 ? [] : tasks.history(end, agentId, ids),
+    tasks.events(end, agentId, ids, detail),
+  ])
+  const apart = hasHandles([...history, ...events]) ? await tasks.parts(end, agentId, ids) : []
+  const parts = new Map(apart.map((part) => [part.id, part]))
+  const historyOf = byTask(history)
+  const eventsOf = byTask(events)
+  return rows.map((row): Task => {
+    // A task may have changed since its row was read. What is shown is of one moment.
+    const ofTask = eventsOf.get(row.id) ?? []
+    const shown = ofTask.map((event) => eventOf(event, parts))
+    const messages = (historyOf.get(row.id) ?? []).filter(({ role }) => role !== 'result')
+    return {
+      id: row.id,
+      contextId: row.contextId,
+      recipient: row.recipientAlias,
+      status: shown.flatMap((event) => event.type === 'status' ? [event.status] : []).at(-1) ??
+        { state: row.state, at: row.statusAt },
+      history: lastOf(messages, detail.historyLength).map((message) => messageOf(message, parts)),
+      artifacts: artifactsOf(shown),
+      generation: detail.withArtifacts ? shown.at(-1)?.n ?? row.generation : row.generation,
+    }
+  })
+}
+
+/** Events as they are told. `viewer` is asked for what is stored apart. */
+export async function shownEvents(viewer: Viewer, task: string, rows: readonly TaskEventRow[]): Promise<TaskEvent[]> {
+  const { account: { read: { tasks } }, end, agentId } = viewer
+  const apart = hasHandles(rows) ? await tasks.parts(end, agentId, [task]) : []
+  const parts = new Map(apart.map((part) => [part.id, part]))
+  return rows.map((row) => eventOf(row, parts))
+}
+
+type Parts = ReadonlyMap<string, TaskPartRow>
+
+function eventOf(row: TaskEventRow, apart: Parts): TaskEvent {
+  const { n, at, state, reason } = row
+  const said = row.body === null ? undefined : contentOf(row.body, row.a2a, apart)
+  if (state === null) {
+    const artifact: Artifact = {
+      artifactId: row.artifactId ?? '',
+      ...(row.name !== null && { name: row.name }),
+      // The content of a message that its retention has removed is gone.
+      parts: row.parts === null ? said?.parts ?? [] : JSON.parse(row.parts),
+    }
+    return { n, at, type: 'artifact', artifact, append: row.append === 1, lastChunk: row.lastChunk === 1 }
+  }
+  const message: TaskMessage | undefined = said
+    ? { messageId: row.messageId!, role: 'agent', parts: said.parts }
+    : reason === null
+    ? undefined
+    : { messageId: `${row.taskId}.${n}`, role: 'agent', parts: [{ text: reason }] }
+  const status: TaskStatus = { state, at, ...(message && { message }) }
+  return { n, at, type: 'status', status }
+}
+
+/** What the chunks of a task make up, in the order in which artifacts began. */
+function artifactsOf(events: readonly TaskEvent[]): Artifact[] {
+  const artifacts = new Map<string, Artifact>()
+  for (const event of events) {
+    if (event.type !== 'artifact') continue
+    const { artifactId } = event.artifact
+    const known = event.append ? artifacts.get(artifactId) : undefined
+    if (known) known.parts.push(...event.artifact.parts)
+    else artifacts.set(artifactId, { ...event.artifact, parts: [...event.artifact.parts] })
+  }
+  return [...artifacts.values()]
+}
+
+function messageOf({ messageId, role, body, a2a, isHidden }: TaskMessageRow, apart: Parts): TaskMessage {
+  const { parts, details } = contentOf(body, a2a, apart)
+  const { metadata, extensions, referenceTaskIds } = details
+  return {
+    messageId: details.messageId ?? messageId,
+    role: role === 'user' ? 'user' : 'agent',
+    parts: isHidden === 1 ? [{ text: hiddenText }] : parts,
+    ...(metadata && isHidden !== 1 && { metadata }),
+    ...(extensions && { extensions }),
+    ...(referenceTaskIds && { referenceTaskIds }),
+  }
+}
+
+interface Handle {
+  kind: string
+  part_id: string
+  name?: string
+  mediaType?: string
+  metadata?: Record<string, unknown>
+}
+
+type Details = Partial<Pick<TaskMessage, 'messageId' | 'metadata' | 'extensions' | 'referenceTaskIds'>> & {
+  parts?: (Part | Handle)[]
+  more?: Handle[]
+}
+
+/** The content of a message as it was sent, with what is stored apart in its place. */
+function contentOf(body: string, a2a: string | null, apart: Parts): { parts: Part[]; details: Details } {
+  const details: Details = a2a === null ? {} : withoutInvisibleIn(JSON.parse(a2a))
+  for (const { kind, part_id } of details.more ?? []) {
+    const part = apart.get(part_id)
+    if (part) Object.assign(details, { [kind]: JSON.parse(part.content) })
+  }
+  const parts = (details.parts ?? [{ text: body }]).flatMap((part) => isHandle(part) ? wholeOf(part, apart) : [part])
+  return { parts, details }
+}
+
+function wholeOf(handle: Handle, apart: Parts): Part[] {
+  const stored = apart.get(handle.part_id)
+  if (!stored) return []
+  const { kind, name: filename, mediaType, metadata } = handle
+  if (kind === 'part') return [JSON.parse(stored.content)]
+  if (kind === 'parts') return JSON.parse(stored.content)
+  const content = kind === 'data' ? JSON.parse(stored.content) : stored.content
+  return [{
+    [kind]: content,
+    ...(filename !== undefined && { filename }),
+    ...(mediaType !== undefined && { mediaType }),
+    ...(metadata && { metadata }),
+  } as Part]
+}
+
+function isHandle(part: Part | Handle): part is Handle {
+  return 'part_id' in part && 'kind' in part
+}
+
+/** Whether something of these messages may be stored apart. */
+function hasHandles(rows: readonly { a2a: string | null }[]): boolean {
+  return rows.some(({ a2a }) => a2a?.includes('"part_id"'))
+}
+
+function byTask<Row extends { taskId: string }>(rows: readonly Row[]): Map<string, Row[]> {
+  const found = new Map<string, Row[]>()
+  for (const row of rows) {
+    const ofTask = found.get(row.taskId)
+    if (ofTask) ofTask.push(row)
+    else found.set(row.taskId, [row])
+  }
+  return found
+}
+
+function lastOf<T>(list: T[], length: number | undefined): T[] {
+  return length === undefined ? list : length === 0 ? [] : list.slice(-length)
+}

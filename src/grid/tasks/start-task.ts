@@ -1,0 +1,210 @@
+/** Messages of a client that make a task, or continue one. See docs/protocol.md, "Tasks". */
+import { GridError } from '../../errors.ts'
+import { canonicalJson } from '../../lib/canonical-json.ts'
+import { newId } from '../../lib/id.ts'
+import { hour } from '../../lib/time.ts'
+import type { AccountStore } from '../../store/account.ts'
+import { checkKey, findRepeat, requestHashOf } from '../messaging/idempotency.ts'
+import type { A2aDetails, Sender, SendInput, SentMessage, TaskStep } from '../messaging/outgoing-message.ts'
+import { resolve } from '../messaging/resolve.ts'
+import { sendMessage } from '../messaging/send-message.ts'
+import type { Part, Task, TaskMessage, TaskMode } from './task.ts'
+import { findTask, getTask, taskHasEnded, taskNotFound } from './tasks.ts'
+
+/** A message of a client, as it was received. */
+export type ClientMessage = Omit<TaskMessage, 'role'>
+
+export interface NewTask {
+  /** `@alias`. */
+  to: string
+  message: ClientMessage
+  /** What the client calls the context; without it the context has an id of the server. */
+  contextId?: string
+  mode: TaskMode
+  idempotencyKey?: string
+  /** The request that a repeat with the same key must equal. */
+  request?: string
+  acceptedOutputModes?: string[]
+}
+
+export interface TaskContinuation {
+  taskId: string
+  /** Must be that of the task. */
+  contextId?: string
+  /** The alias that the endpoint is for: tasks with another recipient look missing. */
+  recipient?: string
+  message: ClientMessage
+  idempotencyKey?: string
+  request?: string
+}
+
+/** A message that is on disk, and its task. */
+export interface SentTask {
+  sent: SentMessage
+  task: Task
+}
+
+/** What a recipient reads of a message that has files or data alone. */
+const noText = 'This message has no text. What it brings is in a2a.parts.'
+
+/**
+ * Send a message that makes a task. The message, the task and its first event are stored in one unit. A repeat under the
+ * same idempotency key returns the task of the first send, as it is now.
+ *
+ * Fails as `sendMessage` does.
+ */
+export async function startTask(account: AccountStore, sender: Sender, input: NewTask): Promise<SentTask> {
+  const request = input.request ?? canonicalJson([input.to, input.message, input.contextId ?? null])
+  const repeat = await repeatOf(account, sender, input.idempotencyKey, request)
+  if (repeat) return repeat
+  const { message, mode, acceptedOutputModes } = input
+  const { deps: { config, now }, read, change } = account
+  const recipient = await resolve(account, sender, input.to)
+  if (!recipient.inbox) throw new GridError('invalid_input', 'A task has an agent as its recipient.', { field: 'to' })
+  const { agentId: recipientAgentId, home } = recipient.inbox
+  const known = input.contextId === undefined
+    ? undefined
+    : await read.tasks.conversation(sender.agentId, input.contextId, recipientAgentId)
+  const conversationId = known ?? newId()
+  const contextId = input.contextId ?? conversationId
+  const waiting = known === undefined ? [] : await read.tasks.waitingForClient(sender.agentId, known)
+  const id = newId()
+  const changer = { end: 'client' as const, agent: sender.agentId }
+  const step: TaskStep = {
+    taskId: id,
+    isInTaskAlone: false,
+    statements(stored) {
+      const task = {
+        ...{
+          id,
+          message: stored,
+          recipientAccountId: home,
+          recipientAgentId,
+          recipientAlias: recipient.label.slice(1),
+        },
+        ...{ conversationId, contextId, mode, expiresAt: now() + config.taskHours * hour },
+      }
+      return [
+        change.tasks.keepContext(task),
+        ...change.tasks.add(task),
+        change.tasks.addMessage(changer, id, stored.id, 'user'),
+      ]
+    },
+  }
+  const sent = await sendMessage(account, sender, {
+    ...messageInput(message, { contextId, taskId: id, acceptedOutputModes, waiting }),
+    to: input.to,
+    conversationId,
+    idempotencyKey: input.idempotencyKey,
+    request,
+    task: step,
+  })
+  // Another send with the key was stored at the same time.
+  if (sent.taskId !== id) return { sent, task: await taskOfRepeat(account, sender, sent) }
+  const isAsSent = !sent.redacted && !sent.sanitized
+  const task: Task = {
+    ...{ id, contextId, recipient: recipient.label.slice(1), artifacts: [], generation: 1 },
+    status: { state: 'submitted', at: sent.createdAt },
+    history: [{ ...message, role: 'user' }],
+  }
+  return { sent, task: isAsSent ? task : await getTask(account, id) }
+}
+
+/**
+ * Send a further message of a task to its recipient. A task that waits for its client goes on.
+ *
+ * Fails with `task_not_found`; with `invalid_input` for another context; with `unsupported_operation` if the task is in
+ * a terminal state; or as `sendMessage` does.
+ */
+export async function continueTask(account: AccountStore, sender: Sender, input: TaskContinuation): Promise<SentTask> {
+  const { taskId, message, recipient } = input
+  const request = input.request ?? canonicalJson([taskId, message])
+  const repeat = await repeatOf(account, sender, input.idempotencyKey, request)
+  if (repeat) return repeat
+  const openTask = async () => {
+    const task = await findTask(account, taskId, recipient)
+    if (task.expiresAt === null) throw taskHasEnded(task)
+    return task
+  }
+  const task = await findTask(account, taskId, recipient)
+  if (input.contextId !== undefined && input.contextId !== task.contextId) {
+    throw new GridError('invalid_input', 'message.contextId is not that of the task.', { field: 'message.contextId' })
+  }
+  if (task.expiresAt === null) throw taskHasEnded(task)
+  const { tasks } = account.change
+  const changer = { end: 'client' as const, agent: sender.agentId }
+  const step: TaskStep = {
+    taskId,
+    isInTaskAlone: false,
+    check: openTask,
+    open: (id) => tasks.requireOpen(changer, taskId, id),
+    statements: ({ id, at }) => [
+      tasks.addMessage(changer, taskId, id, 'user'),
+      ...tasks.change(changer, {
+        ...{ task: taskId, event: id, at, state: 'working', from: ['input-required', 'auth-required'] },
+      }),
+    ],
+  }
+  const sent = await sendMessage(account, sender, {
+    ...messageInput(message, { contextId: task.contextId, taskId }),
+    to: `@${task.recipientAlias}`,
+    conversationId: task.conversationId,
+    idempotencyKey: input.idempotencyKey,
+    request,
+    task: step,
+  })
+  return { sent, task: await getTask(account, taskId) }
+}
+
+/** The send with this key that was made already, and its task. Fails with `idempotency_conflict`. */
+async function repeatOf(
+  account: AccountStore,
+  sender: Sender,
+  key: string | undefined,
+  request: string,
+): Promise<SentTask | undefined> {
+  if (key === undefined) return undefined
+  const sent = await findRepeat(account, sender, checkKey(key), requestHashOf({ to: '', text: '', request }))
+  return sent && { sent, task: await taskOfRepeat(account, sender, sent) }
+}
+
+async function taskOfRepeat(account: AccountStore, sender: Sender, sent: SentMessage): Promise<Task> {
+  const id = await account.read.tasks.byMessage(sender.agentId, sent.id)
+  // Its retention may have ended.
+  if (id === undefined) throw taskNotFound(sent.id)
+  return await getTask(account, id)
+}
+
+/** A message of a client as it is sent. Parts are kept only if they hold more than the text. */
+function messageInput(
+  { messageId, parts, metadata, extensions, referenceTaskIds }: ClientMessage,
+  { contextId, taskId, acceptedOutputModes, waiting = [] }: {
+    contextId: string
+    taskId: string
+    acceptedOutputModes?: string[]
+    waiting?: string[]
+  },
+): Pick<SendInput, 'text' | 'a2a'> {
+  const a2a: A2aDetails = {
+    messageId,
+    contextId,
+    taskId,
+    parts: parts.length === 1 && parts.every(isBareText) ? undefined : parts,
+    metadata,
+    extensions,
+    referenceTaskIds,
+    acceptedOutputModes: acceptedOutputModes?.length ? acceptedOutputModes : undefined,
+    waitingTaskIds: waiting.length > 0 ? waiting : undefined,
+  }
+  return { text: textOf(parts) || noText, a2a }
+}
+
+/** All text parts in their order, joined by line breaks. */
+export function textOf(parts: readonly Part[]): string {
+  return parts.flatMap((part) => 'text' in part && part.text !== '' ? [part.text] : []).join('\n')
+}
+
+/** Whether a part is nothing but text. */
+export function isBareText(part: Part): boolean {
+  return 'text' in part && !part.mediaType && !part.filename && !part.metadata
+}

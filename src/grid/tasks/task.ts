@@ -1,0 +1,94 @@
+/**
+ * Tasks: what became of a message that expects an answer. A task has a client, which sent the message, and a recipient,
+ * whose reply it is. The model does not depend on the version of A2A. See docs/protocol.md, "Tasks".
+ */
+
+/** One part of a message or an artifact, in the form of A2A 1.0. */
+export type Part = ({ text: string } | { raw: string } | { url: string } | { data: unknown }) & {
+  mediaType?: string
+  filename?: string
+  metadata?: Record<string, unknown>
+}
+
+/** The states of a task, as A2A 0.3 spells them. */
+export const taskStates = [
+  'submitted',
+  'working',
+  'input-required',
+  'auth-required',
+  'completed',
+  'canceled',
+  'failed',
+  'rejected',
+] as const
+export type TaskState = (typeof taskStates)[number]
+
+const terminalStates: readonly TaskState[] = ['completed', 'canceled', 'failed', 'rejected']
+const interruptedStates: readonly TaskState[] = ['input-required', 'auth-required']
+
+/** Whether nothing happens to a task any more. A task never leaves such a state. */
+export function isTerminal(state: TaskState): boolean {
+  return terminalStates.includes(state)
+}
+
+/** Whether a task waits for its client. */
+export function isInterrupted(state: TaskState): boolean {
+  return interruptedStates.includes(state)
+}
+
+/** A message of a task: what the client sent, or what the recipient said about the state. */
+export interface TaskMessage {
+  messageId: string
+  role: 'user' | 'agent'
+  parts: Part[]
+  metadata?: Record<string, unknown>
+  extensions?: string[]
+  referenceTaskIds?: string[]
+}
+
+/** A result of a task. */
+export interface Artifact {
+  artifactId: string
+  name?: string
+  description?: string
+  parts: Part[]
+  metadata?: Record<string, unknown>
+  extensions?: string[]
+}
+
+/** `at` is milliseconds since the epoch. */
+export interface TaskStatus {
+  state: TaskState
+  message?: TaskMessage
+  at: number
+}
+
+/** A task as its client sees it. */
+export interface Task {
+  id: string
+  /** What the client called the context; the server's own value if it did not say. */
+  contextId: string
+  /** The alias of the recipient, without `@`. */
+  recipient: string
+  status: TaskStatus
+  /** The messages of the client and of the recipient, oldest first. */
+  history: TaskMessage[]
+  artifacts: Artifact[]
+  /** The number of the newest event of the task. */
+  generation: number
+}
+
+/** What happened to a task: event `n` of it, from 1 on without gaps. `at` is milliseconds since the epoch. */
+export type TaskEvent =
+  & { n: number; at: number }
+  & (
+    | { type: 'status'; status: TaskStatus }
+    /** `append`: the parts go behind those of the artifact with this id. Otherwise they replace it. */
+    | { type: 'artifact'; artifact: Artifact; append: boolean; lastChunk: boolean }
+  )
+
+/**
+ * How a task is answered. `receipt`: its client was told that the message was delivered, and replies also go into its
+ * inbox. `task`: its client follows the task, and replies are in the task alone.
+ */
+export type TaskMode = 'receipt' | 'task'

@@ -1,0 +1,148 @@
+/** What the client of a task can do with it: look at it, list its tasks, cancel it. See docs/protocol.md, "Tasks". */
+import { Buffer } from 'node:buffer'
+import { callingAgent } from '../../auth/actor.ts'
+import { GridError } from '../../errors.ts'
+import { newId } from '../../lib/id.ts'
+import { hashForLookup } from '../../lib/secrets.ts'
+import type { AccountStore } from '../../store/account.ts'
+import type { TaskFilter, TaskRow } from '../../store/account/tasks.ts'
+import { shownTasks, type Viewer } from './shown-task.ts'
+import type { Task, TaskState } from './task.ts'
+
+/** `recipient`: the alias that the endpoint is for. Tasks with another recipient look missing. */
+export interface TaskScope {
+  recipient?: string
+}
+
+export interface TaskListInput extends TaskScope {
+  contextId?: string
+  state?: TaskState
+  /** 1 to 100. */
+  pageSize: number
+  pageToken?: string
+  historyLength?: number
+  /** Only tasks whose status changed at this time or later, in milliseconds since the epoch. */
+  since?: number
+  includeArtifacts?: boolean
+}
+
+export interface TaskPage {
+  tasks: Task[]
+  /** Empty on the last page. */
+  nextPageToken: string
+  pageSize: number
+  /** How many tasks the list has on all pages. */
+  totalSize: number
+}
+
+const maxPageSize = 100
+
+/** A task of the calling agent. `historyLength`: only so many of its newest messages. Fails with `task_not_found`. */
+export async function getTask(
+  account: AccountStore,
+  id: string,
+  { recipient, historyLength }: TaskScope & { historyLength?: number } = {},
+): Promise<Task> {
+  const row = await findTask(account, id, recipient)
+  return (await shownTasks(clientOf(account), [row], { historyLength, withArtifacts: true }))[0]
+}
+
+/**
+ * The tasks of the calling agent, by the time of their status, newest first. Artifacts are left out unless asked for.
+ * Fails with `invalid_input` (page size, page token).
+ */
+export async function listTasks(account: AccountStore, input: TaskListInput): Promise<TaskPage> {
+  const { pageSize, pageToken, historyLength, includeArtifacts = false } = input
+  if (!Number.isInteger(pageSize) || pageSize < 1 || pageSize > maxPageSize) {
+    throw new GridError('invalid_input', `pageSize must be 1 to ${maxPageSize}.`, { field: 'pageSize' })
+  }
+  const filter: TaskFilter = {
+    contextId: input.contextId ?? null,
+    state: input.state ?? null,
+    recipient: input.recipient ?? null,
+    since: input.since ?? null,
+  }
+  const ofList = hashForLookup(JSON.stringify(filter)).slice(0, 16)
+  const before = pageToken ? positionIn(pageToken, ofList) : { at: Number.MAX_SAFE_INTEGER, id: '' }
+  const viewer = clientOf(account)
+  const { tasks } = account.read
+  const [found, totalSize] = await Promise.all([
+    tasks.list(viewer.agentId, filter, before, pageSize + 1),
+    tasks.count(viewer.agentId, filter),
+  ])
+  const rows = found.slice(0, pageSize)
+  const shown = await shownTasks(viewer, rows, { historyLength, withArtifacts: includeArtifacts })
+  const last = found.length > pageSize ? rows.at(-1) : undefined
+  return { tasks: shown, nextPageToken: last ? tokenOf(last, ofList) : '', pageSize, totalSize }
+}
+
+/**
+ * Cancel a task of the calling agent. A message that nobody has read is withdrawn; a recipient that has read it finds a
+ * notice in its inbox. Fails with `task_not_found`, and with `task_not_cancelable` if the task has ended.
+ */
+export async function cancelTask(
+  account: AccountStore,
+  id: string,
+  { recipient }: TaskScope & { metadata?: Record<string, unknown> } = {},
+): Promise<Task> {
+  const task = await findTask(account, id, recipient)
+  if (task.expiresAt === null) throw notCancelable(task)
+  const { agentId, alias } = callingAgent(account.actor)
+  const changer = { end: 'client' as const, agent: agentId }
+  const { tasks } = account.change
+  const at = account.deps.now()
+  const event = newId()
+  const notice = { id: newId(), at, body: `@${alias} canceled task ${id}. It expects no answer any more.` }
+  const rows = await account.write([
+    ...tasks.change(changer, { task: id, event, at, state: 'canceled' }),
+    ...tasks.withdraw(agentId, id, event, notice),
+    tasks.outcome(changer, id, event),
+  ])
+  if (rows.at(-1)!.length === 0) throw notCancelable(await findTask(account, id, recipient))
+  const { notifier } = account.waiting
+  notifier.notify([task.recipientAgentId])
+  notifier.wake([id])
+  return await getTask(account, id, { recipient })
+}
+
+/** The row of a task of the calling agent. Fails with `task_not_found`. */
+export async function findTask(account: AccountStore, id: string, recipient?: string): Promise<TaskRow> {
+  const { agentId } = callingAgent(account.actor)
+  const row = await account.read.tasks.of('client', agentId, id)
+  if (!row || (recipient !== undefined && row.recipientAlias !== recipient)) throw taskNotFound(id)
+  return row
+}
+
+/** The calling agent, as the client of its tasks. */
+export function clientOf(account: AccountStore): Viewer {
+  return { account, end: 'client', agentId: callingAgent(account.actor).agentId }
+}
+
+/** The error of a task that does not exist, and of one of others. */
+export function taskNotFound(taskId: string): GridError {
+  return new GridError('task_not_found', 'No task of yours has this id.', { info: { taskId } })
+}
+
+/** The error of a change of a task that has ended. */
+export function taskHasEnded({ id, state }: Pick<TaskRow, 'id' | 'state'>): GridError {
+  const message = `The task has ended: it is ${state}. Begin a new one.`
+  return new GridError('unsupported_operation', message, { info: { taskId: id } })
+}
+
+function notCancelable({ id, state }: TaskRow): GridError {
+  return new GridError('task_not_cancelable', `The task has ended already: it is ${state}.`, { info: { taskId: id } })
+}
+
+function tokenOf({ statusAt, id }: TaskRow, ofList: string): string {
+  return Buffer.from(JSON.stringify([statusAt, id, ofList])).toString('base64url')
+}
+
+function positionIn(token: string, ofList: string): { at: number; id: string } {
+  try {
+    const [at, id, list] = JSON.parse(Buffer.from(token, 'base64url').toString()) as unknown[]
+    if (Number.isSafeInteger(at) && typeof id === 'string' && list === ofList) return { at: at as number, id }
+  } catch {
+    // Not one of ours.
+  }
+  throw new GridError('invalid_input', 'pageToken is not one of this list.', { field: 'pageToken' })
+}

@@ -1,0 +1,233 @@
+/** What the recipient of a task says about it. See docs/protocol.md, "update_task". */
+import { callingAgent } from '../../auth/actor.ts'
+import { GridError } from '../../errors.ts'
+import { isBase64 } from '../../lib/base64.ts'
+import { newId } from '../../lib/id.ts'
+import { withoutInvisibleIn } from '../../lib/invisible-text.ts'
+import type { AccountStore, TaskAppend } from '../../store/account.ts'
+import type { NewChunk, TaskChange } from '../../store/account/task-changes.ts'
+import type { TaskRow } from '../../store/account/tasks.ts'
+import { answerOf } from '../messaging/answered-task.ts'
+import { maxMessageLength, type TaskStep } from '../messaging/outgoing-message.ts'
+import { checkQuotas, countChunk } from '../messaging/quota.ts'
+import { type Recipient, resolve } from '../messaging/resolve.ts'
+import { sendMessage } from '../messaging/send-message.ts'
+import { shownTasks } from './shown-task.ts'
+import { isBareText, textOf } from './start-task.ts'
+import { isTerminal, type Part, type Task, type TaskState } from './task.ts'
+import { taskHasEnded, taskNotFound } from './tasks.ts'
+
+export interface TaskUpdate {
+  /** One of both: the id of the task, or of a message of it that the caller received. */
+  taskId?: string
+  messageId?: string
+  /** Any but `submitted` and `canceled`. */
+  state?: TaskState
+  text?: string
+  parts?: Part[]
+  artifact?: { id: string; name?: string; append?: boolean; lastChunk?: boolean }
+}
+
+/** The states that a recipient can give a task. */
+export const givenStates = ['working', 'input-required', 'auth-required', 'completed', 'failed', 'rejected'] as const
+
+/** The fields that say what a part is. */
+const contents = ['text', 'raw', 'url', 'data'] as const
+
+/** A part in 1.0 form, without members that A2A does not know. Fails with `invalid_input`. */
+export function asPart(given: Record<string, unknown>): Part {
+  const present = contents.filter((name) => given[name] !== undefined)
+  if (present.length !== 1) {
+    throw new GridError('invalid_input', 'A part has exactly one of text, raw, url and data.', { field: 'parts' })
+  }
+  if (typeof given.raw === 'string' && !isBase64(given.raw)) {
+    throw new GridError('invalid_input', 'The raw of a part is base64.', { field: 'parts' })
+  }
+  const known = [...present, 'mediaType', 'filename', 'metadata'].filter((name) => given[name] !== undefined)
+  return Object.fromEntries(known.map((name) => [name, given[name]])) as Part
+}
+
+/** What stands in the conversation for content without text. */
+const noText = 'This message has no text.'
+
+/**
+ * Change a task whose recipient is the calling agent. Content without a state or an artifact is the answer: it becomes
+ * an artifact, and the task is completed.
+ *
+ * What is appended to artifacts of one task within a tenth of a second is one event; the call returns when it is on disk.
+ *
+ * Fails with `task_not_found`; with `unsupported_operation` if the task has ended; with `invalid_input`; and as
+ * `sendMessage` does.
+ */
+export async function updateTask(account: AccountStore, update: TaskUpdate): Promise<Task> {
+  const task = await findReceived(account, update)
+  const { state, text, artifact } = update
+  if (state === 'submitted' || state === 'canceled') {
+    throw new GridError('invalid_input', 'A recipient cannot give a task this state.', { field: 'state' })
+  }
+  const parts = [...(text ? [{ text }] : []), ...update.parts ?? []]
+  const updating = { account, task, parts: withoutInvisibleIn(parts) }
+  if (!artifact && parts.length === 0 && state === undefined) {
+    throw new GridError('invalid_input', 'An update has a state, text, parts or an artifact.')
+  }
+  const isAppended = artifact?.append === true && state === undefined
+  // What was appended before comes before.
+  if (!isAppended) await account.waiting.appends.flush(task.id)
+  if (artifact) await putArtifact(updating, artifact, state)
+  else if (parts.length > 0) await say(updating, state)
+  else await change(updating, { state: state! })
+  return await shownToRecipient(account, task.id)
+}
+
+/** One update of a task. */
+interface Updating {
+  account: AccountStore
+  task: TaskRow
+  parts: Part[]
+}
+
+async function findReceived(account: AccountStore, { taskId, messageId }: TaskUpdate): Promise<TaskRow> {
+  const { agentId } = callingAgent(account.actor)
+  if ((taskId === undefined) === (messageId === undefined)) {
+    throw new GridError('invalid_input', 'Name either the task or a message of it.', { field: 'task_id' })
+  }
+  const id = taskId ?? (await account.read.inbox.received(agentId, messageId!))?.taskId ?? undefined
+  const task = id === undefined ? undefined : await account.read.tasks.of('recipient', agentId, id)
+  if (!task) throw taskNotFound(taskId ?? messageId!)
+  if (task.expiresAt === null) throw taskHasEnded(task)
+  return task
+}
+
+/** The content is a message to the client: its answer, or what is said about a state. */
+async function say({ account, task, parts }: Updating, state: TaskState = 'completed', chunk?: Chunk): Promise<void> {
+  const sender = callingAgent(account.actor)
+  const { tasks } = account.change
+  const changer = { end: 'recipient' as const, agent: sender.agentId }
+  const isAnswer = state === 'completed' && !chunk
+  const step: TaskStep = isAnswer ? answerOf(account, sender, task) : {
+    taskId: task.id,
+    // Its client is told what it has to do, also if it does not follow the task.
+    isInTaskAlone: chunk !== undefined || task.mode === 'task' || state === 'working',
+    open: (id) => tasks.requireOpen(changer, task.id, id),
+    statements: ({ id, at }) => [
+      tasks.addMessage(changer, task.id, id, chunk ? 'result' : 'agent'),
+      ...tasks.change(changer, { task: task.id, event: id, at, state: chunk ? null : state, message: id }),
+      ...(chunk ? [tasks.addChunk(changer, { ...chunk, task: task.id, event: id, parts: null })] : []),
+    ],
+  }
+  step.check = () => findReceived(account, { taskId: task.id })
+  await sendMessage(account, sender, {
+    to: `@${task.clientAlias}`,
+    text: textOf(parts).slice(0, maxMessageLength).toWellFormed() || noText,
+    replyToMessageId: await isReceived(account, task.messageId) ? task.messageId : undefined,
+    conversationId: task.conversationId,
+    a2a: parts.length === 1 && parts.every(isBareText) && textOf(parts).length <= maxMessageLength
+      ? undefined
+      : { messageId: newId(), taskId: task.id, parts },
+    task: step,
+  })
+}
+
+/** Its retention may have ended. */
+async function isReceived(account: AccountStore, messageId: string): Promise<boolean> {
+  const { agentId } = callingAgent(account.actor)
+  return await account.read.inbox.received(agentId, messageId) !== undefined
+}
+
+type Chunk = Pick<NewChunk, 'artifactId' | 'append' | 'lastChunk' | 'name'>
+
+async function putArtifact(
+  updating: Updating,
+  { id, name = undefined, append = false, lastChunk = false }: NonNullable<TaskUpdate['artifact']>,
+  state: TaskState | undefined,
+): Promise<void> {
+  const { account, task, parts } = updating
+  const chunk: Chunk = { artifactId: id, append, lastChunk, name: name ?? null }
+  const sender = callingAgent(account.actor)
+  const recipient = await resolve(account, sender, `@${task.clientAlias}`)
+  // Guardrails check messages. So what they check is one.
+  if (recipient.guards > 0) {
+    await say(updating, undefined, chunk)
+    return state === undefined ? undefined : await change(updating, { state })
+  }
+  account.requireSpace()
+  await checkQuotas(account, recipient)
+  if (append && state === undefined) {
+    const { appends } = account.waiting
+    await appends.add(task.id, { artifactId: id, parts, lastChunk }, (added) => addAll(account, task, recipient, added))
+  } else await change(updating, { state: state ?? null, recipient, chunks: [{ ...chunk, parts }] })
+}
+
+/** Store what was appended at about the same time: one event for each artifact, up to its last chunk. */
+async function addAll(
+  account: AccountStore,
+  task: TaskRow,
+  recipient: Recipient,
+  added: readonly TaskAppend[],
+): Promise<void> {
+  const chunks: (Chunk & { parts: Part[] })[] = []
+  for (const { artifactId, parts, lastChunk } of added) {
+    const last = chunks.at(-1)
+    if (last?.artifactId === artifactId && !last.lastChunk) {
+      last.parts = joined(last.parts, parts as Part[])
+      last.lastChunk = lastChunk
+    } else chunks.push({ artifactId, append: true, lastChunk, name: null, parts: [...parts as Part[]] })
+  }
+  await change({ account, task }, { state: null, recipient, chunks })
+}
+
+/** Parts one behind the other. Texts that follow each other are one, or a chunk would take more room than its text. */
+function joined(parts: Part[], more: readonly Part[]): Part[] {
+  const [first, ...others] = more
+  const last = parts.at(-1)
+  if (!first || !last || !isBareText(first) || !isBareText(last)) return [...parts, ...more]
+  const text = (last as { text: string }).text + (first as { text: string }).text
+  return [...parts.slice(0, -1), { text }, ...others]
+}
+
+interface Changing {
+  /** Null: it stays as it is. */
+  state: TaskState | null
+  recipient?: Recipient
+  chunks?: readonly (Chunk & { parts: readonly Part[] })[]
+}
+
+/** Chunks of artifacts, and then a state. Fails with `unsupported_operation` if the task has ended meanwhile. */
+async function change({ account, task }: Pick<Updating, 'account' | 'task'>, changing: Changing): Promise<void> {
+  const { agentId } = callingAgent(account.actor)
+  const { state, recipient, chunks = [] } = changing
+  const { tasks } = account.change
+  const changer = { end: 'recipient' as const, agent: agentId }
+  const at = account.deps.now()
+  const events: TaskChange[] = []
+  const statements = chunks.flatMap(({ parts, ...chunk }) => {
+    const event = { task: task.id, event: newId(), at, state: null }
+    events.push(event)
+    const stored = { ...chunk, task: task.id, event: event.event, parts: JSON.stringify(parts) }
+    return [...tasks.change(changer, event), tasks.addChunk(changer, stored)]
+  })
+  if (state !== null) {
+    // Who works on a task already need not say so again.
+    const from = state === 'working' ? { from: ['submitted', 'input-required', 'auth-required'] as const } : {}
+    const event = { task: task.id, event: newId(), at, state, ...from }
+    events.push(event)
+    statements.push(...tasks.change(changer, event))
+  }
+  const [first] = events
+  const rows = await account.write([...statements, tasks.outcome(changer, task.id, first.event)])
+  account.waiting.notifier.wake([task.id])
+  if (recipient) { for (const { parts } of chunks) countChunk(account, recipient, JSON.stringify(parts)) }
+  if (rows.at(-1)!.length > 0) return
+  const now = await account.read.tasks.of('recipient', agentId, task.id)
+  if (!now) throw taskNotFound(task.id)
+  if (isTerminal(now.state)) throw taskHasEnded(now)
+}
+
+async function shownToRecipient(account: AccountStore, id: string): Promise<Task> {
+  const { agentId } = callingAgent(account.actor)
+  const row = await account.read.tasks.of('recipient', agentId, id)
+  if (!row) throw taskNotFound(id)
+  return (await shownTasks({ account, end: 'recipient', agentId }, [row], { historyLength: 0, withArtifacts: false }))[
+    0
+  ]
+}

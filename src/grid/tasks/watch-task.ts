@@ -1,0 +1,250 @@
+/** Following a task: waiting for its answer, and its events one by one. See docs/delivery.md, "Tasks". */
+import { callingAgent } from '../../auth/actor.ts'
+import { type GridError, limitReached } from '../../errors.ts'
+import { Signal } from '../../lib/notifier.ts'
+import { minute, second } from '../../lib/time.ts'
+import { type AccountStore, maxEventsRead, type ReadEvents, type TaskFollower } from '../../store/account.ts'
+import type { TaskEventRow } from '../../store/account/tasks.ts'
+import { shownEvents, shownTasks } from './shown-task.ts'
+import { isInterrupted, isTerminal, type Task, type TaskEvent } from './task.ts'
+import { clientOf, findTask, getTask, taskHasEnded, type TaskScope } from './tasks.ts'
+
+interface TaskListener {
+  /** Its signal is aborted when the listener disconnects. Its slot is released by a wait. */
+  connection?: { readonly signal: AbortSignal; releaseSlot?(): void }
+  /** Fails when the credential has ended. Called before what is told after a wait. */
+  check?(): Promise<unknown>
+}
+
+export interface TaskWait extends TaskListener, TaskScope {
+  /** How long at most, in milliseconds. */
+  ms: number
+  /** Also wait if the recipient is not connected. */
+  strict: boolean
+}
+
+export interface TaskWatch extends TaskListener, TaskScope {
+  /** Only the events after this number, without the task first. */
+  after?: number
+  /** Whether the stream also ends when the task waits for its client. */
+  endsWhenInterrupted: boolean
+  /** How long the stream may be silent, in milliseconds. */
+  heartbeatMs: number
+}
+
+/** What a stream of a task tells: the task as it is, an event after that, or that the stream is alive. */
+export type TaskNews = { first: Task } | TaskEvent | 'heartbeat'
+
+/** A recipient that waited for messages so lately is connected. */
+const connectedMs = 10 * second
+/** The longest life of a stream. Its client then opens a new one. */
+const maxAgeMs = 15 * minute
+/** How often a stream or a wait looks whether its credential has ended, if nothing said so. */
+const checkMs = 15 * second
+
+/**
+ * The task once it has ended or waits for its client, or as it is when the time is over. At once if the recipient is not
+ * connected, unless `strict`, and if the credential has too many streams of tasks. Fails with `task_not_found`.
+ */
+export async function waitForTask(
+  account: AccountStore,
+  id: string,
+  { ms, strict, recipient, connection, check }: TaskWait,
+): Promise<Task> {
+  const { agentId, credentialId } = callingAgent(account.actor)
+  const { notifier, taskStreams } = account.waiting
+  const row = await findTask(account, id, recipient)
+  const isConnected = strict || notifier.wasAwaited(row.recipientAgentId, connectedMs)
+  const isOver = row.expiresAt === null || isInterrupted(row.state) || !isConnected || ms <= 0
+  const releaseSeat = isOver ? undefined : taskStreams.acquire(credentialId)
+  if (!releaseSeat) return await getTask(account, id, { recipient })
+
+  const following = new Following(account, agentId, id, row.generation, connection?.signal)
+  const timer = setTimeout(() => following.end(), ms)
+  try {
+    for (let hasEnded = false; !hasEnded && !following.isOver;) {
+      // Another call may take its place while it waits.
+      connection?.releaseSlot?.()
+      await following.raised()
+      const events = await following.next()
+      hasEnded = !events || events.some(({ state }) => state !== null && (isTerminal(state) || isInterrupted(state)))
+    }
+    await check?.()
+    return await getTask(account, id, { recipient })
+  } finally {
+    clearTimeout(timer)
+    following.leave()
+    releaseSeat()
+  }
+}
+
+/**
+ * The task and then its events, until it has ended, at most 15 minutes. Ends when the process stops, the credential ends
+ * or the listener disconnects, without touching the task. A listener that is far behind is dropped; it goes on with
+ * `after`.
+ *
+ * Fails with `task_not_found`; with `unsupported_operation` if the task has ended, unless `after` is given; with
+ * `rate_limit_exceeded` if the credential has too many streams of tasks. These come before the first value.
+ */
+export function watchTask(account: AccountStore, id: string, watch: TaskWatch): AsyncGenerator<TaskNews> {
+  return newsOf(account, id, watch)
+}
+
+async function* newsOf(account: AccountStore, id: string, watch: TaskWatch): AsyncGenerator<TaskNews> {
+  const { agentId, credentialId } = callingAgent(account.actor)
+  const { taskStreams } = account.waiting
+  const row = await findTask(account, id, watch.recipient)
+  const releaseSeat = taskStreams.acquire(credentialId)
+  if (!releaseSeat) throw tooManyStreams(account)
+  try {
+    const { after } = watch
+    if (after !== undefined) {
+      const hasAll = row.expiresAt === null && after >= row.generation
+      return hasAll ? undefined : yield* eventsOf(account, agentId, id, after, watch)
+    }
+    const [task] = await shownTasks(clientOf(account), [row], { withArtifacts: true })
+    if (isTerminal(task.status.state)) throw taskHasEnded({ id, state: task.status.state })
+    yield { first: task }
+    if (watch.endsWhenInterrupted && isInterrupted(task.status.state)) return
+    yield* eventsOf(account, agentId, id, task.generation, watch)
+  } finally {
+    releaseSeat()
+  }
+}
+
+/** Fails with `rate_limit_exceeded` if `watchTask` would. For callers that change something before they follow it. */
+export function requireTaskStream(account: AccountStore): void {
+  if (!account.waiting.taskStreams.hasCapacity(callingAgent(account.actor).credentialId)) throw tooManyStreams(account)
+}
+
+function tooManyStreams({ deps: { config } }: AccountStore): GridError {
+  const limit = { name: 'task-streams', quota: config.taskStreamsPerKey }
+  return limitReached('rate_limit_exceeded', 'This key has too many streams of tasks. Close one.', limit, 5)
+}
+
+async function* eventsOf(
+  account: AccountStore,
+  agentId: string,
+  id: string,
+  after: number,
+  { endsWhenInterrupted, heartbeatMs, connection, check }: TaskWatch,
+): AsyncGenerator<TaskNews> {
+  const following = new Following(account, agentId, id, after, connection?.signal)
+  const ageTimer = setTimeout(() => following.end(), maxAgeMs)
+  let checkedAt = performance.now()
+  try {
+    for (;;) {
+      const rows = await following.next()
+      if (!rows) return
+      if (following.mayHaveEnded || performance.now() - checkedAt > checkMs) {
+        if (check && !await check().then(() => true, () => false)) return
+        following.mayHaveEnded = false
+        checkedAt = performance.now()
+      }
+      const events = await shown(account, agentId, id, rows)
+      for (const event of events) {
+        yield event
+        if (event.type !== 'status') continue
+        const { state } = event.status
+        if (isTerminal(state) || (endsWhenInterrupted && isInterrupted(state))) return
+      }
+      if (following.isOver) return
+      // There may be more at once.
+      if (rows.length > 0) continue
+      if (!await following.raised(heartbeatMs)) yield 'heartbeat'
+    }
+  } catch (error) {
+    account.deps.log.warn('A stream of a task ended because its events could not be read', { error })
+  } finally {
+    clearTimeout(ageTimer)
+    following.leave()
+  }
+}
+
+/** Rows that several streams share are made into events once. */
+const shownRows = new WeakMap<TaskEventRow, Promise<TaskEvent>>()
+
+async function shown(account: AccountStore, agentId: string, id: string, rows: TaskEventRow[]): Promise<TaskEvent[]> {
+  const fresh = rows.filter((row) => !shownRows.has(row))
+  if (fresh.length > 0) {
+    const events = shownEvents({ account, end: 'client', agentId }, id, fresh)
+    for (const [i, row] of fresh.entries()) {
+      const event = events.then((all) => all[i])
+      // A failure is told to those who wait for it below.
+      event.catch(() => {})
+      shownRows.set(row, event)
+    }
+  }
+  return await Promise.all(rows.map((row) => shownRows.get(row)!))
+}
+
+/** One listener of a task, from an event on. */
+class Following {
+  /** The credential may have ended since this was last set to false. */
+  mayHaveEnded = false
+  isOver = false
+  readonly #read: ReadEvents
+  readonly #signal = new Signal()
+  readonly #follower: TaskFollower
+  readonly #unwatch: () => void
+  readonly #disconnected?: AbortSignal
+  readonly #stopping?: AbortSignal
+  readonly #end = () => this.end()
+  #position: number
+  #isLive = false
+
+  constructor(account: AccountStore, agentId: string, task: string, after: number, disconnected?: AbortSignal) {
+    const { notifier, taskFeeds } = account.waiting
+    this.#position = after
+    this.#read = (n, limit) => account.read.tasks.eventsAfter(agentId, task, n, limit)
+    this.#follower = taskFeeds.follow(task, after, this.#signal, this.#read)
+    // What wakes an agent may be the end of its credential.
+    this.#unwatch = notifier.watch(agentId, {
+      raise: () => {
+        this.mayHaveEnded = true
+        this.#signal.raise()
+      },
+    })
+    this.#disconnected = disconnected
+    this.#stopping = account.deps.stopping
+    for (const ending of [disconnected, this.#stopping]) {
+      if (ending?.aborted) this.end()
+      ending?.addEventListener('abort', this.#end, { once: true })
+    }
+  }
+
+  /** Resolves when there may be news: to false if there was none for `ms`. */
+  async raised(ms?: number): Promise<boolean> {
+    let isLate = false
+    const timer = ms === undefined ? undefined : setTimeout(() => {
+      isLate = true
+      this.#signal.raise()
+    }, ms)
+    await this.#signal.raised()
+    clearTimeout(timer)
+    return !isLate
+  }
+
+  /** The next events; undefined when they are no longer kept, because the listener is too slow. */
+  async next(): Promise<TaskEventRow[] | undefined> {
+    let events = this.#follower.after(this.#position)
+    if (!events) {
+      if (this.#isLive) return undefined
+      // What happened before it came, up to where the others are.
+      events = await this.#read(this.#position, maxEventsRead)
+    } else if (events.length > 0) this.#isLive = true
+    this.#position = events.at(-1)?.n ?? this.#position
+    return events
+  }
+
+  end(): void {
+    this.isOver = true
+    this.#signal.raise()
+  }
+
+  leave(): void {
+    for (const ending of [this.#disconnected, this.#stopping]) ending?.removeEventListener('abort', this.#end)
+    this.#follower.leave()
+    this.#unwatch()
+  }
+}

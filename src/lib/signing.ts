@@ -1,0 +1,50 @@
+/**
+ * Signatures that others verify with public keys of the grid: ES256, as JSON Web Signatures.
+ * @see RFC 7515 §7.2.2, RFC 7518 §3.4
+ */
+import type { JWK } from 'jose'
+import { once } from './once.ts'
+
+export type { JWK }
+
+const algorithm = 'ES256'
+
+/** A key pair, each as a JWK. The public one has the members with which a key set lists it. @see RFC 7517 §4 */
+export interface SigningKeyPair {
+  publicKey: JWK
+  privateKey: JWK
+}
+
+/** The signature of a text that travels without the text. Both members are base64url. */
+export interface DetachedSignature {
+  protected: string
+  signature: string
+}
+
+/** Signs a text. */
+export type Sign = (text: string) => Promise<DetachedSignature>
+
+/** A new key pair. */
+export async function newSigningKeyPair(kid: string): Promise<SigningKeyPair> {
+  const { generateKeyPair, exportJWK } = await library()
+  const pair = await generateKeyPair(algorithm, { extractable: true })
+  return {
+    publicKey: { ...await exportJWK(pair.publicKey), kid, use: 'sig', alg: algorithm },
+    privateKey: await exportJWK(pair.privateKey),
+  }
+}
+
+/** Prepare signing with a key. `jku` is where its key set is. @see RFC 7515 §4.1 */
+export async function createSigner(privateKey: JWK, { kid, jku }: { kid: string; jku: string }): Promise<Sign> {
+  const { FlattenedSign, importJWK } = await library()
+  const key = await importJWK(privateKey, algorithm)
+  return async function sign(text) {
+    // Some verifiers of agent cards require `typ`.
+    const signed = await new FlattenedSign(new TextEncoder().encode(text))
+      .setProtectedHeader({ alg: algorithm, typ: 'JOSE', kid, jku }).sign(key)
+    return { protected: signed.protected!, signature: signed.signature }
+  }
+}
+
+/** Loaded with the first use: not every process signs. */
+const library = once(() => import('jose'))

@@ -1,0 +1,77 @@
+/** `listen()` on Bun. */
+import { setTimeout as sleep } from 'node:timers/promises'
+import {
+  arrivingMs,
+  Dispatcher,
+  type FetchHandler,
+  isHealthCheck,
+  type Listener,
+  type ListenOptions,
+  ScheduledRequest,
+  waitAtMost,
+} from './dispatcher.ts'
+
+/** The part of the Bun API that this file uses. */
+export interface BunRuntime {
+  serve(options: {
+    port: number
+    hostname: string
+    idleTimeout: number
+    fetch(request: Request, bun: BunServer): Response | Promise<Response>
+  }): BunServer
+}
+
+interface BunServer {
+  port: number
+  requestIP(request: Request): { address: string } | null
+  stop(closeActive?: boolean): Promise<void>
+}
+
+class BunRequest extends ScheduledRequest {
+  readonly #request: Request
+  readonly #server: BunServer
+
+  constructor(request: Request, server: BunServer) {
+    super()
+    this.#request = request
+    this.#server = server
+  }
+
+  get remoteAddress(): string {
+    return this.#server.requestIP(this.#request)?.address ?? ''
+  }
+
+  header(name: string): string | null {
+    return this.#request.headers.get(name)
+  }
+
+  get isHealthCheck(): boolean {
+    const { method, url } = this.#request
+    return isHealthCheck(method, url.slice(url.indexOf('/', 'https://'.length)))
+  }
+
+  get isGone(): boolean {
+    return this.#request.signal.aborted
+  }
+}
+
+/** Serve with `Bun.serve`. */
+export async function listenOnBun(Bun: BunRuntime, fetch: FetchHandler, options: ListenOptions): Promise<Listener> {
+  const { port, host } = options
+  const dispatcher = new Dispatcher(fetch, options)
+  const server = await Bun.serve({
+    port,
+    hostname: host,
+    // Longer than the heartbeat interval of streams; Bun's default of 10 s would cut them.
+    idleTimeout: 30,
+    fetch: (request, bun) => dispatcher.dispatch(request, new BunRequest(request, bun)),
+  })
+  return {
+    port: server.port,
+    async stop(graceMs) {
+      await sleep(arrivingMs)
+      await waitAtMost(graceMs, server.stop())
+      await server.stop(true)
+    },
+  }
+}

@@ -1,0 +1,174 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { agentCardPaths } from '../../../src/a2a/cards/cards.ts'
+import { updateAgent } from '../../../src/grid/agents/agent-settings.ts'
+import { deleteAgent } from '../../../src/grid/agents/agents.ts'
+import { rows } from '../../support/database.ts'
+import { type TestGrid, testGrid } from '../../support/grid.ts'
+
+const url = 'https://grid.example/a2a/v1/agents/bob'
+const shared = 'https://grid.example/a2a/v1/grid'
+
+let grid: TestGrid
+beforeEach(async () => {
+  grid = await testGrid({ env: { BASE_URL: 'https://grid.example' } })
+})
+afterEach(() => grid.close())
+
+function get(path: string, key?: string, headers: Record<string, string> = {}) {
+  return grid.request(path, { headers: { ...headers, ...(key !== undefined && { Authorization: `Bearer ${key}` }) } })
+}
+
+async function answerTo(path: string, key?: string) {
+  const response = await get(path, key)
+  return { status: response.status, body: await response.text(), vary: response.headers.get('vary') }
+}
+
+const publish = (more = {}) => updateAgent(grid.acme.store, { agent: 'bob', visibility: 'public', ...more })
+
+describe('the card of a public agent', () => {
+  test('names its own endpoint, and itself as a tenant of the shared one', async () => {
+    await publish({ description: 'Adds numbers.' })
+
+    const response = await get('/a2a/v1/agents/bob')
+
+    expect(response.headers.get('cache-control')).toBe('public, max-age=300')
+    expect(await response.json()).toMatchObject({
+      name: 'bob',
+      description: 'Adds numbers.',
+      url,
+      protocolVersion: '0.3.0',
+      preferredTransport: 'JSONRPC',
+      additionalInterfaces: [{ url, transport: 'JSONRPC' }],
+      supportedInterfaces: [
+        { url, protocolBinding: 'JSONRPC', protocolVersion: '1.0' },
+        { url, protocolBinding: 'JSONRPC', protocolVersion: '0.3' },
+        { url, protocolBinding: 'HTTP+JSON', protocolVersion: '1.0' },
+        { url: shared, protocolBinding: 'JSONRPC', protocolVersion: '1.0', tenant: 'bob' },
+        { url: shared, protocolBinding: 'HTTP+JSON', protocolVersion: '1.0', tenant: 'bob' },
+      ],
+      capabilities: { streaming: true, pushNotifications: false, extendedAgentCard: true },
+      defaultInputModes: ['text/plain', 'application/json', 'application/octet-stream'],
+    })
+  })
+
+  test('has the skills of the agent in the grid, each with everything that A2A requires', async () => {
+    await grid.acme.agent('carol', {
+      visibility: 'public',
+      skills: [{ name: 'sums', description: 'adds' }, { name: 'drawing' }],
+    })
+
+    const { skills } = await (await get('/a2a/v1/agents/carol')).json()
+
+    expect(skills).toEqual([
+      { id: 'drawing', name: 'drawing', description: 'drawing', tags: ['drawing'] },
+      { id: 'sums', name: 'sums', description: 'adds', tags: ['sums'] },
+    ])
+  })
+
+  test('without skills and description has one of each all the same', async () => {
+    await publish()
+
+    const card = await (await get('/a2a/v1/agents/bob')).json()
+
+    expect(card.description).toBe('The agent @bob of this grid.')
+    expect(card.skills).toHaveLength(1)
+    expect(card.skills[0]).toMatchObject({ id: 'message', tags: ['messaging'] })
+  })
+
+  test.each(agentCardPaths)('is at %s, in any spelling of the alias', async (path) => {
+    await publish()
+    const card = (await answerTo('/a2a/v1/agents/bob')).body
+
+    expect((await answerTo(path.replace(':alias', 'bob'))).body).toBe(card)
+    expect((await answerTo(path.replace(':alias', '@BOB'))).body).toBe(card)
+  })
+
+  test('of version 1.0 has no member of 0.3', async () => {
+    await publish()
+
+    const response = await get('/a2a/v1/agents/bob', undefined, { 'A2A-Version': '1.0' })
+
+    expect(response.headers.get('a2a-version')).toBe('1.0')
+    const card = await response.json()
+    for (const member of ['url', 'protocolVersion', 'preferredTransport', 'security']) {
+      expect(card).not.toHaveProperty(member)
+    }
+  })
+
+  test('is the same for callers with any key, and with none', async () => {
+    await publish()
+    const card = (await answerTo('/a2a/v1/agents/bob')).body
+
+    expect((await answerTo('/a2a/v1/agents/bob', grid.eve.key)).body).toBe(card)
+    expect((await answerTo('/a2a/v1/agents/bob', 'nonsense')).body).toBe(card)
+  })
+
+  test('has a new ETag and time when the agent changes, and is not sent again before', async () => {
+    await publish({ description: 'one' })
+    const first = await get('/a2a/v1/agents/bob')
+    const etag = first.headers.get('etag')!
+    const status = async () => (await get('/a2a/v1/agents/bob', undefined, { 'If-None-Match': etag })).status
+    grid.clock.now += 5_000
+
+    expect(await status()).toBe(304)
+    expect(await (await get('/a2a/v1/agents/bob')).text()).toBe(await first.text())
+
+    await publish({ description: 'two' })
+    expect(await status()).toBe(200)
+    const second = await get('/a2a/v1/agents/bob')
+    const changedAt = (response: Response) => Date.parse(response.headers.get('last-modified')!)
+    expect(changedAt(second) - changedAt(first)).toBe(5_000)
+  })
+
+  test('can be read by pages of any origin', async () => {
+    await publish()
+
+    const response = await get('/a2a/v1/agents/bob', undefined, { Origin: 'https://page.example' })
+    const head = await grid.request('/a2a/v1/agents/bob', { method: 'HEAD' })
+
+    expect(response.headers.get('access-control-allow-origin')).toBe('*')
+    expect(head.status).toBe(200)
+    expect(await head.text()).toBe('')
+  })
+})
+
+describe('the card of a private agent', () => {
+  test('is for agents of its account, and not for caches', async () => {
+    const response = await get('/a2a/v1/agents/bob', grid.alice.key)
+
+    expect(response.status).toBe(200)
+    expect(response.headers.get('cache-control')).toBe('private, no-cache')
+    expect(response.headers.get('vary')).toContain('Authorization')
+    expect(await response.json()).toMatchObject({ name: 'bob', url })
+  })
+
+  test('looks like that of an agent that does not exist to everybody else', async () => {
+    await grid.acme.agent('gone', { visibility: 'public' })
+    await deleteAgent(grid.acme.store, 'gone')
+    for (const key of [undefined, grid.eve.key]) {
+      const missing = await answerTo('/a2a/v1/agents/nobody', key)
+
+      expect(missing).toMatchObject({ status: 404, vary: expect.stringContaining('Authorization') })
+      expect(await answerTo('/a2a/v1/agents/bob', key)).toEqual(missing)
+      expect(await answerTo('/a2a/v1/agents/gone', key)).toEqual(missing)
+      expect(await answerTo('/a2a/v1/agents/No%20Alias', key)).toEqual(missing)
+    }
+  })
+
+  test.each(['bob', 'nobody'])('a key that is refused is 401, whether there is an agent @%s or not', async (alias) => {
+    const response = await get(`/a2a/v1/agents/${alias}`, 'nonsense')
+
+    expect(response.status).toBe(401)
+    expect(response.headers.get('www-authenticate')).toBe('Bearer realm="agent-grid", error="invalid_token"')
+    expect((await get(`/a2a/v1/agents/${alias}`, grid.acme.adminKey)).status).toBe(401)
+  })
+})
+
+test('a public agent of an account that nobody has claimed is shown to its own account alone', async () => {
+  await publish()
+  await rows(grid, "UPDATE accounts SET state = 'provisional' WHERE id = ?", [grid.acme.id])
+
+  expect((await get('/a2a/v1/agents/bob')).status).toBe(404)
+  expect((await get('/a2a/v1/agents/bob', grid.eve.key)).status).toBe(404)
+  expect((await get('/a2a/v1/agents/bob', grid.alice.key)).status).toBe(200)
+})

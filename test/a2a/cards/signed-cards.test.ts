@@ -1,0 +1,183 @@
+/** The signatures of cards, as the official library and others verify them. */
+import { AgentCard, canonicalizeAgentCard, verifyAgentCardSignature } from '@a2a-js/sdk'
+import { base64url, createLocalJWKSet, decodeProtectedHeader, flattenedVerify, type JWK } from 'jose'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { updateAgent } from '../../../src/grid/agents/agent-settings.ts'
+import { rotateSigningKey } from '../../../src/grid/cards/signing-keys.ts'
+import { canonicalJson } from '../../../src/lib/canonical-json.ts'
+import { day, minute } from '../../../src/lib/time.ts'
+import { rows } from '../../support/database.ts'
+import { type TestGrid, testGrid } from '../../support/grid.ts'
+
+let grid: TestGrid
+beforeEach(async () => {
+  grid = await testGrid({ env: { BASE_URL: 'https://grid.example' } })
+})
+afterEach(() => grid.close())
+// The library reports each signature that does not fit.
+beforeEach(() => void vi.spyOn(console, 'debug').mockImplementation(() => {}))
+afterEach(() => void vi.restoreAllMocks())
+
+const description = 'Übersetzt „alles“ 🌍'
+
+interface ServedCard extends Record<string, unknown> {
+  signatures?: { protected: string; signature: string }[]
+}
+
+async function cardAt(path: string, version: string, key?: string): Promise<ServedCard> {
+  const response = await grid.request(path, {
+    headers: { 'A2A-Version': version, ...(key !== undefined && { Authorization: `Bearer ${key}` }) },
+  })
+  return await response.json()
+}
+
+async function publishedKeys(): Promise<JWK[]> {
+  return (await (await grid.request('/.well-known/jwks.json')).json()).keys
+}
+
+/**
+ * Verify as a client does: with the key that the signature names, at the address that it names. A client has the card
+ * as it was served, or as the library has read it.
+ */
+async function verify(card: ServedCard): Promise<void> {
+  const verifyCard = verifyAgentCardSignature(async (kid, jku) => {
+    expect(jku).toBe('https://grid.example/.well-known/jwks.json')
+    return (await publishedKeys()).find((key) => key.kid === kid)!
+  })
+  await verifyCard(card as unknown as AgentCard)
+  await verifyCard(AgentCard.fromJSON(card))
+}
+
+/** Whether one of the signatures of a card is that of a text. */
+async function signs(card: ServedCard, text: string): Promise<boolean> {
+  const keys = createLocalJWKSet({ keys: await publishedKeys() })
+  const payload = base64url.encode(text)
+  const verified = await Promise.all(
+    card.signatures!.map((signature) =>
+      flattenedVerify({ ...signature, payload }, keys, { algorithms: ['ES256'] }).then(() => true, () => false)
+    ),
+  )
+  return verified.includes(true)
+}
+
+describe.each(['0.3', '1.0'])('in the version %s', (version) => {
+  test('the official library verifies the card of the grid, of an agent, and the extended ones', async () => {
+    await updateAgent(grid.acme.store, { agent: 'bob', visibility: 'public', description })
+    const { key } = grid.alice
+
+    await verify(await cardAt('/.well-known/agent-card.json', version))
+    await verify(await cardAt('/a2a/v1/agents/bob', version))
+    await verify(await cardAt('/a2a/v1/grid/v1/card', version, key))
+    await verify(await cardAt('/a2a/v1/agents/alice/v1/card', version, key))
+  })
+
+  test('the official library refuses a card that was changed', async () => {
+    const card = await cardAt('/.well-known/agent-card.json', version)
+
+    await expect(verify({ ...card, name: 'other' })).rejects.toThrow('No valid signatures')
+    await expect(verify({ ...card, supportedInterfaces: [] })).rejects.toThrow('No valid signatures')
+  })
+
+  test('there is a signature of each text that a verifier makes of the card', async () => {
+    await updateAgent(grid.acme.store, { agent: 'bob', visibility: 'public', description })
+    const card = await cardAt('/a2a/v1/agents/bob', version)
+    const { signatures: _, ...served } = card
+    const asSdk = canonicalizeAgentCard(card as unknown as AgentCard)
+
+    expect(asSdk).toContain(description)
+    expect(await signs(card, canonicalJson(served)), 'the served members').toBe(true)
+    expect(await signs(card, asSdk), 'as the official library').toBe(true)
+    expect(await signs(card, inPython(asSdk)), 'as the library for Python').toBe(true)
+    // Without what has its default value, but with a scheme whose list of scopes is empty.
+    const proto = { ...JSON.parse(asSdk), securityRequirements: [{ schemes: { bearer: {} } }] }
+    expect(await signs(card, canonicalJson(proto)), 'as ProtoJSON').toBe(true)
+  })
+
+  test('a card in ASCII needs no signature for those who escape other characters', async () => {
+    expect((await cardAt('/.well-known/agent-card.json', version)).signatures).toHaveLength(4)
+  })
+})
+
+test('the header of a signature names the algorithm, the key, where it is, and the type that the library wants', async () => {
+  const { signatures: [signature] = [] } = await cardAt('/.well-known/agent-card.json', '1.0')
+  const [key] = await publishedKeys()
+
+  expect(decodeProtectedHeader(signature)).toEqual({
+    alg: 'ES256',
+    typ: 'JOSE',
+    kid: key.kid,
+    jku: 'https://grid.example/.well-known/jwks.json',
+  })
+})
+
+test('the key set is public, has public keys alone, and may be kept for a while', async () => {
+  const response = await grid.request('/.well-known/jwks.json', { headers: { Origin: 'https://page.example' } })
+  await cardAt('/.well-known/agent-card.json', '1.0')
+
+  expect(response.status).toBe(200)
+  expect(response.headers.get('content-type')).toBe('application/jwk-set+json')
+  expect(response.headers.get('cache-control')).toBe('public, max-age=300')
+  expect(response.headers.get('access-control-allow-origin')).toBe('*')
+  expect(await response.json()).toEqual({
+    keys: [{
+      kty: 'EC',
+      crv: 'P-256',
+      x: expect.any(String),
+      y: expect.any(String),
+      kid: expect.any(String),
+      use: 'sig',
+      alg: 'ES256',
+    }],
+  })
+})
+
+test('a new key signs once it has been published for a while, and what the old one signed still verifies', async () => {
+  const before = await cardAt('/.well-known/agent-card.json', '1.0')
+  const { id } = await rotateSigningKey(grid.store, { removeOthers: false })
+  const kidOf = (card: ServedCard) => decodeProtectedHeader(card.signatures![0]).kid
+
+  grid.clock.now += 2 * minute
+  expect((await publishedKeys()).map(({ kid }) => kid)).toEqual([id, kidOf(before)])
+  expect(await cardAt('/.well-known/agent-card.json', '1.0')).toEqual(before)
+
+  grid.clock.now += 9 * minute
+  const after = await cardAt('/.well-known/agent-card.json', '1.0')
+  expect(kidOf(after)).toBe(id)
+  await verify(after)
+  await verify(before)
+})
+
+test('after the removal of a key that others may have, nothing that it signed verifies', async () => {
+  const before = await cardAt('/.well-known/agent-card.json', '1.0')
+  await rotateSigningKey(grid.store, { removeOthers: true })
+  grid.clock.now += 2 * minute
+
+  await verify(await cardAt('/.well-known/agent-card.json', '1.0'))
+  await expect(verify(before)).rejects.toThrow('No valid signatures')
+})
+
+test('without encryption keys cards are served unsigned, and the key set is empty', async () => {
+  const withoutRing = { ...grid.store.keyRing, ids: [] }
+  Object.assign(grid.store, { keyRing: withoutRing })
+
+  expect(await cardAt('/.well-known/agent-card.json', '1.0')).not.toHaveProperty('signatures')
+  expect(await publishedKeys()).toEqual([])
+})
+
+test('the private key is sealed, and a second process signs with the same key', async () => {
+  const first = await cardAt('/.well-known/agent-card.json', '1.0')
+  grid.clock.now += day
+  const second = await cardAt('/a2a/v1/agents/bob', '1.0', grid.alice.key)
+  const stored = await rows(grid, 'SELECT * FROM signing_keys')
+
+  expect(stored).toHaveLength(1)
+  expect(JSON.stringify(stored)).not.toContain('"d\\"')
+  expect(decodeProtectedHeader(first.signatures![0]).kid).toBe(decodeProtectedHeader(second.signatures![0]).kid)
+})
+
+/** As `json.dumps` writes it: in ASCII. */
+function inPython(json: string): string {
+  return [...json].flatMap((char) => char.split('')).map((unit) =>
+    unit < '\x7f' ? unit : `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`
+  ).join('')
+}

@@ -1,0 +1,63 @@
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { updateAgent } from '../../src/grid/agents/agent-settings.ts'
+import { type TestGrid, testGrid } from '../support/grid.ts'
+
+let grid: TestGrid
+beforeEach(async () => {
+  grid = await testGrid({ env: { BASE_URL: 'https://grid.example', A2A_BLOCKING_MAX_SECONDS: '7' } })
+  await updateAgent(grid.acme.store, { agent: 'bob', visibility: 'public' })
+})
+afterEach(() => grid.close())
+
+interface Declared {
+  uri: string
+  required: boolean
+  params: Record<string, unknown>
+}
+
+async function declaredAt(path: string): Promise<Declared[]> {
+  return (await (await grid.request(path)).json()).capabilities.extensions
+}
+
+const uri = (name: string) => `https://grid.example/a2a/ext/${name}/v1`
+
+test('the shared endpoint has three extensions, an agent has one, and none is required', async () => {
+  const shared = await declaredAt('/a2a/v1/grid')
+  const ofAgent = await declaredAt('/a2a/v1/agents/bob')
+
+  expect(shared.map(({ uri }) => uri)).toEqual([uri('grid-routing'), uri('await-reply'), uri('idempotency')])
+  expect(ofAgent.map(({ uri }) => uri)).toEqual([uri('idempotency')])
+  expect([...shared, ...ofAgent].filter(({ required }) => required)).toEqual([])
+  expect(shared[0].params).toMatchObject({
+    field: 'message.metadata.to',
+    aliasPattern: '^@?[a-z0-9][a-z0-9-]{1,30}[a-z0-9]$',
+  })
+})
+
+test('the longest wait is published, as a duration', async () => {
+  const [, awaitReply] = await declaredAt('/a2a/v1/grid')
+
+  expect(awaitReply.params).toEqual({ waitsAtMost: 'PT7S' })
+  expect(await (await grid.request(awaitReply.uri)).text()).toContain('after 7 seconds at the latest')
+})
+
+test('params have no numbers, which verifiers of signatures write in different ways', async () => {
+  const numbers: unknown[] = []
+  JSON.stringify(await declaredAt('/a2a/v1/grid'), (_, value) => {
+    if (typeof value === 'number') numbers.push(value)
+    return value
+  })
+
+  expect(numbers).toEqual([])
+})
+
+test('each extension is described at its URI, and nothing at any other', async () => {
+  for (const extension of await declaredAt('/a2a/v1/grid')) {
+    const text = await grid.request(extension.uri)
+
+    expect(text.status).toBe(200)
+    expect(text.headers.get('content-type')).toBe('text/markdown; charset=utf-8')
+    expect(await text.text()).toContain(extension.uri)
+  }
+  expect((await grid.request('/a2a/ext/constructor/v1')).status).toBe(404)
+})

@@ -1,0 +1,196 @@
+/**
+ * What the official suites of A2A (TCK and ACTS) ask of an agent, each behind the beginning of a message, at the endpoint
+ * of an agent that is an ordinary MCP client.
+ */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { openA2aStream, postA2a, request, send03, send10 } from '../support/a2a.ts'
+import { type Responder, startResponder } from '../support/responder.ts'
+import { type LiveGrid, liveGrid } from '../support/server.ts'
+import { waitFor } from '../support/wait-for.ts'
+
+const path = '/a2a/v1/agents/bob'
+const file = { raw: expect.stringMatching(/^[\w+/]+=*$/), filename: 'output.txt', mediaType: 'text/plain' }
+
+let grid: LiveGrid
+let responder: Responder
+beforeAll(async () => {
+  grid = await liveGrid({ env: { A2A_BLOCKING_STRICT: '1' } })
+  responder = await startResponder({ url: grid.url, key: grid.bob.key, longMs: 300, resubscribeMs: 1_000 })
+})
+afterAll(async () => {
+  await responder.stop()
+  await grid.close()
+  expect(responder.faults).toEqual([])
+})
+
+const withId = (messageId: string, more: Record<string, unknown> = {}) => ({ messageId, metadata: undefined, ...more })
+const withText = (text: string, more: Record<string, unknown> = {}) =>
+  withId(crypto.randomUUID(), { parts: [{ text }], ...more })
+
+async function call(body: unknown) {
+  const answer = await postA2a(grid, grid.alice.key, body, {}, path)
+  if (answer.body.error) throw Object.assign(new Error(answer.body.error.message), answer.body.error)
+  return answer.body.result
+}
+
+async function send(message: Record<string, unknown>, configuration?: Record<string, unknown>) {
+  return (await call(send10(message, { configuration }))).task
+}
+
+async function stream(message: Record<string, unknown>) {
+  const body = { ...send10(message), method: 'SendStreamingMessage' }
+  return await openA2aStream(grid, grid.alice.key, body, { path })
+}
+
+const get = (id: string) => call(request('GetTask', { id }))
+
+/** In short: `task` and states, and the texts of artifacts. */
+// deno-lint-ignore no-explicit-any -- events have many shapes
+function inShort(event: { result?: Record<string, any> }): string {
+  const { task, statusUpdate, artifactUpdate } = event.result!
+  if (task) return `task ${stateOf(task)}`
+  if (statusUpdate) return stateOf(statusUpdate)
+  const { parts } = artifactUpdate.artifact
+  const content = parts.map(({ text, filename }: Record<string, string>) => text ?? filename).join('')
+  return `${artifactUpdate.append ? '+' : ''}${content}${artifactUpdate.lastChunk ? '.' : ''}`
+}
+
+const stateOf = (of: { status: { state: string } }) => of.status.state.replace('TASK_STATE_', '').toLowerCase()
+const partsOf = (task: { artifacts?: { parts: unknown[] }[] }) => (task.artifacts ?? []).map(({ parts }) => parts)
+
+describe('a message whose id begins with', () => {
+  test.each([
+    ['tck-complete-task', 'completed', [[{ text: 'Hello from TCK' }]]],
+    ['tck-artifact-text', 'completed', [[{ text: 'Generated text content' }]]],
+    ['tck-artifact-file', 'completed', [[file]]],
+    ['tck-artifact-file-url', 'completed', [[{
+      url: 'https://example.com/output.txt',
+      filename: 'output.txt',
+      mediaType: 'text/plain',
+    }]]],
+    ['tck-artifact-data', 'completed', [[{ data: { key: 'value', count: 42 } }]]],
+    ['tck-input-required', 'input_required', []],
+    ['tck-reject-task', 'rejected', []],
+  ])('%s is answered with a task that is %s', async (beginning, state, artifacts) => {
+    const task = await send(withId(`${beginning}-${crypto.randomUUID()}`))
+
+    expect(stateOf(task)).toBe(state)
+    expect(partsOf(task)).toEqual(artifacts)
+    expect(await get(task.id)).toEqual(task)
+  })
+
+  test.each([
+    ['tck-stream-001', ['Stream hello from TCK.', 'completed']],
+    ['tck-stream-002', ['completed']],
+    ['tck-stream-003', ['Stream task lifecycle.', 'completed']],
+    ['tck-stream-ordering-001', ['Ordered output.', 'completed']],
+    ['tck-stream-artifact-text', ['Streamed text content.', 'completed']],
+    ['tck-stream-artifact-file', ['output.txt.', 'completed']],
+    ['tck-stream-artifact-chunked', ['chunk-1 ', '+chunk-2.', 'completed']],
+  ])('%s is answered with a stream', async (beginning, events) => {
+    const streamed = (await (await stream(withId(`${beginning}-${crypto.randomUUID()}`))).rest()).map(inShort)
+
+    expect(streamed).toEqual(['task submitted', 'working', ...events])
+  })
+
+  test('tck-message-response gets the plain reply of the agent, as the artifact of its task', async () => {
+    expect(partsOf(await send(withId('tck-message-response-1')))).toEqual([[{ text: 'Direct message response' }]])
+  })
+
+  test('test-resubscribe-message-id is worked on for longer than a second subscriber needs', async () => {
+    const first = await stream(withId('test-resubscribe-message-id'))
+    const { result: { task } } = (await first.next())!
+    const second = await openA2aStream(grid, grid.alice.key, request('tasks/resubscribe', { id: task.id }), { path })
+
+    expect((await second.next())?.result).toMatchObject({ kind: 'task', id: task.id })
+    expect((await second.rest()).at(-1)?.result).toMatchObject({ final: true, status: { state: 'completed' } })
+    expect(inShort((await first.rest()).at(-1)!)).toBe('completed')
+  })
+
+  test('tck-input-required goes on with a message to its task, and is completed', async () => {
+    const { id, contextId } = await send(withId('tck-input-required-2'))
+
+    const task = await send(withId('tck-input-required-3', { taskId: id }))
+
+    expect(task).toMatchObject({ id, contextId })
+    expect(stateOf(task)).toBe('completed')
+  })
+
+  test('the same in 0.3 gets the same task, in the words of 0.3', async () => {
+    const result = await call(send03(withId('tck-artifact-file-9')))
+
+    expect(result).toMatchObject({
+      kind: 'task',
+      status: { state: 'completed' },
+      artifacts: [{ parts: [{ kind: 'file', file: { name: 'output.txt', mimeType: 'text/plain' } }] }],
+    })
+  })
+})
+
+describe('a message whose text begins with', () => {
+  test('tck-long-running is worked on before it is completed', async () => {
+    const events = (await (await stream(withText('tck-long-running'))).rest()).map(inShort)
+
+    expect(events).toEqual(['task submitted', 'working', 'Worked for long.', 'completed'])
+  })
+
+  test('tck-multi-turn asks again until it is told that it is done', async () => {
+    const { id } = await send(withText('tck-multi-turn begin'))
+
+    expect(stateOf(await send(withText('more', { taskId: id })))).toBe('input_required')
+    expect(stateOf(await send(withText('still more', { taskId: id })))).toBe('input_required')
+    const task = await send(withText('done', { taskId: id }))
+
+    expect(stateOf(task)).toBe('completed')
+    const asked = task.history.filter(({ role }: { role: string }) => role === 'ROLE_USER')
+    expect(asked.map(({ parts }: { parts: unknown[] }) => parts)).toEqual([
+      [{ text: 'tck-multi-turn begin' }],
+      [{ text: 'more' }],
+      [{ text: 'still more' }],
+      [{ text: 'done' }],
+    ])
+  })
+
+  test('tck-cancel is worked on until it is canceled, and the agent is told', async () => {
+    const { id } = await send(withText('tck-cancel'), { returnImmediately: true })
+    await waitFor('the start of the work', async () => stateOf(await get(id)) === 'working')
+
+    expect(stateOf(await call(request('CancelTask', { id })))).toBe('canceled')
+    await expect(call(request('CancelTask', { id }))).rejects.toMatchObject({ code: -32002 })
+    await expect(send(withText('more', { taskId: id }))).rejects.toMatchObject({ code: -32004 })
+  })
+
+  test.each([
+    ['tck-task-failure', 'failed', 'Failed, as asked'],
+    ['tck-auth-required', 'auth_required', 'Sign in first'],
+  ])('%s ends as %s, with the words of the agent', async (beginning, state, words) => {
+    const task = await send(withText(beginning))
+
+    expect(stateOf(task)).toBe(state)
+    expect(task.status.message.parts).toEqual([{ text: words }])
+  })
+
+  test('tck-stream-basic and tck-stream-chunked are streamed, in one and in three chunks', async () => {
+    const events = async (text: string) => (await (await stream(withText(text))).rest()).map(inShort)
+
+    expect(await events('tck-stream-basic')).toEqual(['task submitted', 'working', 'Streamed content.', 'completed'])
+    expect((await events('tck-stream-chunked')).join(' ')).toMatch(/working one .*\+two .*\+three\. completed/)
+  })
+
+  test('anything else is answered all the same', async () => {
+    expect(partsOf(await send(withText('How are you?')))).toEqual([[{ text: 'You said: How are you?' }]])
+  })
+})
+
+test('the same messageId, sent again with the same text, is another task', async () => {
+  const [one, two] = [await send(withId('tck-complete-task-again')), await send(withId('tck-complete-task-again'))]
+
+  expect(one.id).not.toBe(two.id)
+  const { tasks } = await call(request('ListTasks', { pageSize: 100 }))
+  expect(tasks.map(({ id }: { id: string }) => id)).toEqual(expect.arrayContaining([one.id, two.id]))
+})
+
+test('the longest beginning decides', async () => {
+  expect(partsOf(await send(withId('tck-artifact-file-url-x')))).toMatchObject([[{ url: expect.any(String) }]])
+  expect(partsOf(await send(withId('tck-artifact-file-x')))).toMatchObject([[{ raw: expect.any(String) }]])
+})

@@ -1,0 +1,139 @@
+/** The commands send, read and watch: what people and scripts of an agent run. See docs/operations.md, "Command line". */
+import { spawn } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import process from 'node:process'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { runtimeCommand } from '../../scripts/runtime.ts'
+import { minute } from '../../src/lib/time.ts'
+import { callTool } from '../support/mcp.ts'
+import { type LiveGrid, liveGrid } from '../support/server.ts'
+import { waitFor } from '../support/wait-for.ts'
+
+vi.setConfig({ testTimeout: 60_000 })
+
+let grid: LiveGrid
+let home: string
+beforeEach(async () => {
+  grid = await liveGrid()
+  home = mkdtempSync(join(tmpdir(), 'agent-grid-home-'))
+})
+afterEach(async () => {
+  await grid.close()
+  rmSync(home, { recursive: true })
+})
+
+test('a message is sent from an option or from standard input, and read once', async () => {
+  const first = await run(grid.alice.key, ['send', '@bob', '--message', 'one', '--json'])
+  const second = await run(grid.alice.key, ['send', '@bob'], 'two\nlines\n')
+  const read = await run(grid.bob.key, ['read', '--json'])
+  const empty = await run(grid.bob.key, ['read'])
+
+  expect(JSON.parse(first.stdout)).toMatchObject({ recipient: '@bob', message_id: expect.any(String) })
+  expect(second).toMatchObject({ code: 0, stdout: expect.stringMatching(/^Sent to @bob: [0-9a-f-]{36}\n$/) })
+  expect(JSON.parse(read.stdout).messages.map(({ message }: { message: string }) => message)).toEqual([
+    'one',
+    'two\nlines',
+  ])
+  expect(empty).toMatchObject({ code: 0, stdout: 'No unread messages.\n' })
+  grid.clock.now += 10 * minute
+  expect((await run(grid.bob.key, ['read'])).stdout).toBe('No unread messages.\n')
+})
+
+test('a lease is taken, extended and ended with an answer; a lease that ended is a fault', async () => {
+  const { stdout: id } = await run(grid.alice.key, ['send', '@bob', '--message', 'question\u001b[31m', '--json'])
+  const question = JSON.parse(id).message_id
+  const peek = await run(grid.bob.key, ['read', '--peek'])
+  const leased = await run(grid.bob.key, ['read', '--lease', '60'])
+  const lease = leased.stdout.match(/read --ack (\S+)/)![1]
+  const extended = await run(grid.bob.key, ['read', '--extend', lease, '--seconds', '90', '--json'])
+  const answer = ['send', '@alice', '--message', 'answer', '--reply-to', question, '--acks', lease]
+  const answered = await run(grid.bob.key, answer)
+  const again = await run(grid.bob.key, [...answer, '--json'])
+  const late = await run(grid.bob.key, ['read', '--ack', lease])
+
+  for (const { stdout } of [peek, leased]) {
+    expect(stdout).toContain('@alice, ')
+    expect(stdout).toContain('\n  question[31m\n')
+  }
+  expect(JSON.parse(extended.stdout)).toEqual({ expires_at: new Date(grid.clock.now + 90_000).toISOString() })
+  expect(answered.code).toBe(0)
+  expect([again.code, JSON.parse(again.stdout).error.code]).toEqual([1, 'stale_lease'])
+  expect(late).toMatchObject({ code: 1, stderr: expect.stringContaining('This lease has ended') })
+  expect((await callTool(grid, grid.alice.key, 'read_messages')).text).toMatchObject([
+    { message: 'answer', reply_to_message_id: question },
+  ])
+})
+
+test('what was released comes again, flagged', async () => {
+  await run(grid.alice.key, ['send', '@bob', '--message', 'hi'])
+  const { stdout } = await run(grid.bob.key, ['read', '--lease', '60', '--json'])
+  const released = await run(grid.bob.key, ['read', '--release', JSON.parse(stdout).lease_id])
+
+  expect(released.stdout).toBe('1 message unread again.\n')
+  expect((await run(grid.bob.key, ['read'])).stdout).toContain('redelivered')
+})
+
+test('the same key sends once', async () => {
+  const words = ['send', '@bob', '--message', 'hi', '--key', 'k', '--json']
+  const [first, again] = [await run(grid.alice.key, words), await run(grid.alice.key, words)]
+
+  expect(again.stdout).toBe(first.stdout)
+})
+
+test.each([
+  ['no recipient', ['send', '--message', 'hi'], 'send needs TO'],
+  ['two modes', ['read', '--peek', '--ack', 'x'], 'Give only one of --peek, --ack'],
+  ['a number out of range', ['read', '--lease', '5'], '--lease must be a whole number from 30 to 43200'],
+  ['an unknown option', ['watch', '--often'], "Unknown option '--often'"],
+])('%s is exit code 2', async (_, words, text) => {
+  expect(await run(grid.bob.key, words)).toMatchObject({ code: 2, stderr: expect.stringContaining(text) })
+})
+
+test.each([
+  ['an unknown agent', (key: string) => key, '@nobody', 'recipient_not_found'],
+  ['an unknown key', () => `grid_agt_${'x'.repeat(49)}`, '@bob', 'unauthenticated'],
+  ['no connection', () => undefined, '@bob', 'not_connected'],
+])('%s is exit code 1', async (_, keyOf, to, code) => {
+  const result = await run(keyOf(grid.alice.key), ['send', to, '--message', 'hi', '--json'])
+
+  expect([result.code, JSON.parse(result.stdout).error.code]).toEqual([1, code])
+})
+
+test('watch prints a line for each wake, and with --once ends with the first', async () => {
+  const watching = start(grid.bob.key, ['watch'])
+  await waitFor('the stream', () => grid.store.waiting.streams.count === 1)
+  await run(grid.alice.key, ['send', '@bob', '--message', 'hi'])
+  await waitFor('the line', () => watching.output().includes('\n'))
+  watching.child.kill()
+  const once = await run(grid.bob.key, ['watch', '--once', '--json'])
+
+  expect(watching.output()).toBe('@bob: 1 unread from @alice\n')
+  expect(JSON.parse(once.stdout)).toMatchObject({ agent: '@bob', unread: 1, messages: [{ user: '@alice' }] })
+})
+
+test('watch ends when the key is unknown', async () => {
+  expect(await run(`grid_agt_${'x'.repeat(49)}`, ['watch'])).toMatchObject({ code: 1, stdout: '' })
+})
+
+function start(key: string | undefined, words: string[]) {
+  const [file, ...args] = [...runtimeCommand('node'), 'src/client.ts', ...words]
+  const access = key === undefined ? {} : { AGENT_GRID_URL: grid.url, AGENT_GRID_KEY: key }
+  const { PATH = '' } = process.env
+  const child = spawn(file, args, { env: { PATH, AGENT_GRID_HOME: home, ...access } })
+  let stdout = ''
+  let stderr = ''
+  child.stdout.on('data', (chunk) => stdout += chunk)
+  child.stderr.on('data', (chunk) => stderr += chunk)
+  const ended = new Promise<{ code: number | null; stdout: string; stderr: string }>((resolve) =>
+    child.on('close', (code) => resolve({ code, stdout, stderr }))
+  )
+  return { child, ended, output: () => stdout }
+}
+
+async function run(key: string | undefined, words: string[], input = '') {
+  const { child, ended } = start(key, words)
+  child.stdin.end(input)
+  return await ended
+}

@@ -1,0 +1,239 @@
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { counting, echo, endless, failing, picky, silent, stubborn, waiting } from '../../support/children.ts'
+import { type InboxServer, startInboxServer } from '../../support/inbox-server.ts'
+import { runnerFolder, startRunner } from '../../support/runner.ts'
+import { waitFor } from '../../support/wait-for.ts'
+
+let grid: InboxServer
+let place: ReturnType<typeof runnerFolder>
+let runners: ReturnType<typeof startRunner>[]
+
+beforeEach(async () => {
+  place = runnerFolder()
+  grid = await startInboxServer()
+  runners = []
+})
+
+afterEach(async () => {
+  await Promise.allSettled(runners.map((runner) => runner.stop()))
+  await grid.close()
+  place.remove()
+})
+
+function start(words: string[], options: Parameters<typeof startRunner>[3] = {}) {
+  const runner = startRunner(grid.url, place.folder, words, options)
+  runners.push(runner)
+  return runner
+}
+
+test('a command gets a message on standard input, and its output is sent as the answer', async () => {
+  const runner = start([place.program('echo', echo)])
+  const id = grid.put({ conversation_id: 'sums' })
+  await waitFor('the answer', () => grid.sent.length === 1)
+
+  const [{ message, ...answer }] = grid.sent
+  expect(answer).toMatchObject({ to: '@asker', reply_to_message_id: id, acks: { message_ids: [id] } })
+  expect(JSON.parse(message)).toMatchObject({
+    agent: '@worker',
+    per: 'thread',
+    thread: 'conversation sums',
+    messages: [{ message_id: id, user: '@asker', message: 'What is 6 times 7?' }],
+  })
+  expect(grid.stateOf(id)).toBe('read')
+  await runner.stop()
+  // The answer and the end of the lease were one call.
+  expect(grid.calls.filter((call) => call.includes('/ID/'))).toEqual([])
+  expect(grid.calls).toContain('GET /api/agents/wake-stream')
+})
+
+test('as text a command gets only what was written', async () => {
+  start([place.program('echo', echo)], { format: 'text' })
+  grid.put({ message: 'Six times seven?' })
+  await waitFor('the answer', () => grid.sent.length === 1)
+
+  expect(grid.sent[0].message).toBe('Six times seven?')
+})
+
+test('each conversation has its own child, one after the other; a batch has one for all', async () => {
+  const program = place.program('count', counting)
+  for (const user of ['@a', '@b', '@a']) grid.put({ user })
+  const perThread = start([program])
+  await waitFor('two answers', () => grid.sent.length === 2)
+  await perThread.stop()
+  expect(grid.sent.map(({ to, message }) => [to, message])).toEqual([['@a', '2'], ['@b', '1']])
+
+  for (const user of ['@a', '@b']) grid.put({ user })
+  start([program], { per: 'batch' })
+  await waitFor('two more answers', () => grid.sent.length === 4)
+  expect(grid.sent.slice(2).map(({ to, message }) => [to, message])).toEqual([['@a', 'to @a'], ['@b', 'to @b']])
+})
+
+test.each(['', 'NO_REPLY'])('the output "%s" answers nothing, and the messages are acknowledged', async (output) => {
+  start(output === '' ? [place.program('silent', silent)] : [place.program('echo', echo), output])
+  const id = grid.put({})
+  await waitFor('the ack', () => grid.stateOf(id) === 'read')
+
+  expect(grid.sent).toEqual([])
+})
+
+test('nobody answers messages of the grid itself', async () => {
+  start([place.program('echo', echo)])
+  const id = grid.put({ type: 'system', user: '@grid' })
+  await waitFor('the ack', () => grid.stateOf(id) === 'read')
+
+  expect(grid.sent).toEqual([])
+})
+
+test('a child that fails is started again after pauses, and after five times its sender is told', async () => {
+  const program = place.program('fail', failing)
+  const runner = start([program])
+  const id = grid.put({})
+  await waitFor('the note', () => grid.sent.length === 1)
+
+  expect(readFileSync(join(place.folder, 'runs'), 'utf8')).toBe('.....')
+  expect(grid.sent[0]).toMatchObject({ to: '@asker', reply_to_message_id: id })
+  expect(grid.sent[0].message).toMatch(/failed 5 times on this message. It was not answered/)
+  expect(grid.sent[0].message).not.toContain('secret')
+  expect(runner.log.join('\n')).toContain('exit code 3. It said: secret of this machine')
+  expect(grid.stateOf(id)).toBe('read')
+})
+
+test('while one conversation waits for its next try, others are answered', async () => {
+  const program = place.program('pick', picky)
+  start([program], { backoff: { firstMs: 3_600_000, longestMs: 3_600_000 } })
+  const bad = grid.put({ user: '@bad' })
+  await waitFor('the first failure', () => runners[0].log.some((line) => line.includes('failed')))
+  grid.put({ user: '@good' })
+  await waitFor('the answer', () => grid.sent.length === 1)
+
+  expect(grid.sent[0].to).toBe('@good')
+  expect(grid.stateOf(bad)).toBe('leased')
+  await runners[0].stop()
+  expect(grid.stateOf(bad)).toBe('unread')
+})
+
+test('a child is ended with everything it started when its time is over', async () => {
+  const program = place.program('hang', stubborn)
+  const runner = start([program], {
+    timeoutMs: 500,
+    graceMs: 200,
+    backoff: { firstMs: 3_600_000, longestMs: 3_600_000 },
+  })
+  grid.put({})
+  await waitFor('the failure', () => runner.log.some((line) => line.includes('ended after 0.5 s')))
+
+  for (const pid of readFileSync(join(place.folder, 'pids'), 'utf8').split(' ').map(Number)) {
+    await waitFor(`the end of ${pid}`, () => !isRunning(pid))
+  }
+})
+
+test('no more children are started than the budget of an hour allows', async () => {
+  let now = Date.now()
+  const runner = start([place.program('echo', echo), 'done'], { perHour: 2, now: () => now })
+  for (const user of ['@a', '@b', '@c']) grid.put({ user })
+  await waitFor(
+    'the budget',
+    () => runner.log.some((line) => line.includes('budget is used up: 2 turns within an hour')),
+  )
+  expect(grid.sent).toHaveLength(2)
+
+  await runner.stop()
+  now += 3_600_001
+  start([place.program('echo', echo), 'done'], { perHour: 2, now: () => now })
+  await waitFor('the third answer', () => grid.sent.length === 3)
+})
+
+test('while a person attends the agent, the runner stands by', async () => {
+  grid.attend(true)
+  const runner = start([place.program('echo', echo), 'done'], { standByMs: 5 })
+  const id = grid.put({})
+  await waitFor('the stand-by', () => runner.log.some((line) => line.includes('The runner waits')))
+  expect(grid.stateOf(id)).toBe('unread')
+
+  grid.attend(false)
+  await waitFor('the answer', () => grid.sent.length === 1)
+})
+
+test('calls without an answer are repeated with the same key, and the answer is stored once', async () => {
+  const unavailable = { status: 503, code: 'overloaded' }
+  grid.failNext(/inbox$/)
+  grid.failNext(/leases$/)
+  grid.failNext(/messages$/)
+  grid.failNext(/messages$/, unavailable, true)
+  start([place.program('echo', echo), 'done'])
+  const id = grid.put({})
+  await waitFor('the end', () => grid.stateOf(id) === 'read')
+  await runners[0].stop()
+
+  expect(grid.sent).toHaveLength(1)
+  expect(grid.calls.filter((call) => call.endsWith('/messages'))).toHaveLength(3)
+})
+
+test('if the lease ends before the answer is sent, nothing is sent, and the next child is told', async () => {
+  const program = place.program('slow', waiting)
+  const runner = start([program])
+  grid.put({})
+  await waitFor('the child', () => existsSync(join(place.folder, 'begun')))
+  grid.expire()
+  writeFileSync(join(place.folder, 'go'), '')
+  await waitFor('the answer', () => grid.sent.length === 1)
+
+  expect(JSON.parse(grid.sent[0].message).messages[0].redelivered).toBe(true)
+  expect(runner.log.join('\n')).toContain('Its messages come again')
+})
+
+test('if the grid refuses an answer, the sender is told that there was one', async () => {
+  grid.failNext(/messages$/, { status: 422, code: 'guardrail_blocked' })
+  start([place.program('echo', echo), 'a secret'])
+  const id = grid.put({})
+  await waitFor('the note', () => grid.sent.length === 1)
+
+  expect(grid.sent[0].message).toBe('My answer was not delivered: the grid refused it (guardrail_blocked).')
+  expect(grid.stateOf(id)).toBe('read')
+})
+
+test('a runner that is stopped gives back what its child had not done, and ends the child', async () => {
+  const program = place.program('hang', endless)
+  const runner = start([program])
+  const id = grid.put({})
+  await waitFor('the child', () => existsSync(join(place.folder, 'pid')))
+  await runner.stop()
+
+  expect(grid.stateOf(id)).toBe('unread')
+  expect(isRunning(Number(readFileSync(join(place.folder, 'pid'), 'utf8')))).toBe(false)
+  expect(runner.state.leases()).toEqual([])
+})
+
+test('a runner gives back what one that was killed held', async () => {
+  const { lease_id } = await (await fetch(`${grid.url}/api/v1/inbox/leases`, { method: 'POST', body: '{}' })).json()
+  expect(lease_id).toBeNull()
+  const id = grid.put({})
+  const lease = await (await fetch(`${grid.url}/api/v1/inbox/leases`, { method: 'POST', body: '{}' })).json()
+  const killed = startRunner(grid.url, place.folder, ['true'])
+  await killed.stop()
+  killed.state.saveLeases([lease.lease_id, 'lease-that-has-ended'])
+
+  start([place.program('echo', echo)])
+  await waitFor('the answer', () => grid.sent.length === 1)
+  expect(JSON.parse(grid.sent[0].message).messages[0]).toMatchObject({ message_id: id, redelivered: true })
+})
+
+test('a runner ends when its key is revoked', async () => {
+  const runner = start([place.program('echo', echo)])
+  await waitFor('the stream', () => grid.streams().length === 1)
+  expect(grid.streams()).toEqual(['runner=command'])
+  grid.revoke()
+
+  await expect(runner.ended).rejects.toMatchObject({ code: 'unauthenticated' })
+})
+
+function isRunning(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch {
+    return false
+  }
+}

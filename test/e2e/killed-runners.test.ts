@@ -1,0 +1,37 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { LeaseRecovery } from '../../src/worker/leases.ts'
+import { faultOf, killAtSteps, killSteps } from '../support/killed-runners.ts'
+import { type LiveGrid, liveGrid } from '../support/server.ts'
+
+let grid: LiveGrid
+let folder: string
+
+beforeEach(async () => {
+  grid = await liveGrid()
+  folder = mkdtempSync(join(tmpdir(), 'agent-grid-killed-'))
+})
+
+afterEach(async () => {
+  await grid.close()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+test('a runner or its child is killed at every step: each message is answered once', async () => {
+  const lane = { url: grid.url, asker: grid.alice, worker: grid.bob, folder }
+  // What the worker of a server does: leases of killed runners expire by the clock of the grid.
+  const recovery = new LeaseRecovery(grid.store)
+  const clock = setInterval(() => {
+    grid.clock.now += 1_000
+    void recovery.releaseExpired()
+  }, 50)
+  try {
+    const runs = await killAtSteps(lane, killSteps)
+
+    expect(runs.map(faultOf).filter((fault) => fault !== undefined)).toEqual([])
+  } finally {
+    clearInterval(clock)
+  }
+})

@@ -1,0 +1,123 @@
+/** Leases of runners when the grid is killed. See docs/delivery.md, "Leases of runners". */
+import { expect, test } from 'vitest'
+import { GridCallError, GridClient, type InboxMessage } from '../../src/clients/grid-client.ts'
+import { startProgram, startServe, temporaryDatabase } from '../support/process.ts'
+import { seedAgents } from '../support/seed-agents.ts'
+import { waitFor } from '../support/wait-for.ts'
+import { pause } from './load.ts'
+
+const dying = 'test/support/dying-server.ts'
+
+test.each([
+  ['the lease', '^insert into "leases"', { isAnswered: false }],
+  ['the answer that acks', '^insert into "idempotency_keys"', { isAnswered: true }],
+  ['the ack', '^update "deliveries" set "lease_id"', { isAnswered: false }],
+])(
+  'kill -9 between the commit of %s and its response: nothing is lost or done twice',
+  async (_, fatal, { isAnswered }) => {
+    const database = temporaryDatabase()
+    const env = { DATABASE_URL: database.url }
+    const { agents: [alice, bob] } = await seedAgents(database.url, ['alice', 'bob'])
+    const first = await startProgram(dying, [fatal], env)
+    const at = (url: string, key: string) => new GridClient({ url, key })
+    await sendPlain(first.url, alice.key, '@bob', 'question')
+    const before = at(first.url, bob.key)
+    const answer = (leaseId: string) => ({ to: '@alice', message: 'answer', acks: { lease_id: leaseId } })
+
+    let leaseId: string | undefined
+    await expect((async () => {
+      leaseId = (await before.lease({ seconds: 600 })).lease_id!
+      if (isAnswered) await before.send(answer(leaseId), 'k')
+      else await before.ack(leaseId)
+    })()).rejects.toBeInstanceOf(GridCallError)
+    await first.ended
+    const second = await startServe('node', env)
+    const [asAlice, asBob] = [at(second.url, alice.key), at(second.url, bob.key)]
+
+    // Nobody else gets it, whatever the process had come to.
+    expect((await asBob.lease()).lease_id).toBeNull()
+    expect((await asBob.peek()).unread).toBe(0)
+    if (leaseId !== undefined) {
+      await expect(asBob.ack(leaseId)).rejects.toMatchObject({ code: 'stale_lease' })
+      await expect(asBob.send(answer(leaseId), 'other')).rejects.toMatchObject({ code: 'stale_lease' })
+    }
+    if (isAnswered) expect(await asBob.send(answer(leaseId!), 'k')).toMatchObject({ recipient: '@alice' })
+    expect((await asAlice.peek()).unread).toBe(isAnswered ? 1 : 0)
+    await second.stop()
+    database.remove()
+  },
+  600_000,
+)
+
+test('runners on a grid that is killed again and again answer every question exactly once', async () => {
+  const database = temporaryDatabase()
+  const { agents: [alice, bob] } = await seedAgents(database.url, ['alice', 'bob'])
+  const env = { DATABASE_URL: database.url }
+  let server = await startServe('node', env)
+  const questions = new Map<string, number>()
+  for (let n = 0; n < 40; n++) questions.set(await sendPlain(server.url, alice.key, '@bob', `question ${n}`), 0)
+
+  let isOver = false
+  let leased = 0
+  const runner = async () => {
+    while (!isOver) {
+      const client = new GridClient({ url: server.url, key: bob.key, timeoutMs: 5_000 })
+      const { lease_id: id, messages } = await client.lease({ limit: 2, seconds: 30 }).catch(nothing)
+      leased += messages.length
+      for (const message of messages) await answer(message, id!)
+      if (messages.length === 0) await pause(50)
+    }
+  }
+  /** Repeats until the grid has answered. What is stale is with another runner by now. */
+  const answer = async ({ message_id }: InboxMessage, lease_id: string) => {
+    await waitFor('an answer of the grid', async () => {
+      const client = new GridClient({ url: server.url, key: bob.key, timeoutMs: 5_000 })
+      const request = {
+        ...{ to: '@alice', message: 'answer', reply_to_message_id: message_id },
+        acks: { lease_id, message_ids: [message_id] },
+      }
+      return await client.send(request, `${lease_id} ${message_id}`).then(
+        () => true,
+        (error) => error.code === 'stale_lease',
+      )
+    })
+  }
+  const runners = [runner(), runner(), runner()]
+  for (let round = 0; round < 6; round++) {
+    const before = leased
+    await waitFor('more leases', () => leased > before || leased >= questions.size)
+    await pause(Math.random() * 100)
+    server.signal('SIGKILL')
+    await server.ended
+    server = await startServe('node', env)
+  }
+
+  // A lease whose answer was lost ends by itself.
+  await waitFor('the last answer', async () => {
+    const client = new GridClient({ url: server.url, key: alice.key })
+    const { messages, lease_id } = await client.lease({ limit: 50, seconds: 600 }).catch(nothing)
+    for (const { reply_to_message_id: id } of messages) questions.set(id!, questions.get(id!)! + 1)
+    if (lease_id !== null) await client.ack(lease_id)
+    return [...questions.values()].every((answers) => answers > 0)
+  })
+  isOver = true
+  await Promise.all(runners)
+  const rest = await new GridClient({ url: server.url, key: alice.key }).peek()
+  await server.stop()
+  database.remove()
+
+  expect(rest.unread).toBe(0)
+  expect([...questions.values()].filter((answers) => answers !== 1)).toEqual([])
+}, 600_000)
+
+const nothing = () => ({ lease_id: null, expires_at: null, messages: [] as InboxMessage[], remaining: 0 })
+
+/** Without an idempotency key, so that it is not the statement that the process dies at. */
+async function sendPlain(url: string, key: string, to: string, message: string): Promise<string> {
+  const response = await fetch(`${url}/api/v1/messages`, {
+    method: 'POST',
+    headers: { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' },
+    body: JSON.stringify({ to, message }),
+  })
+  return (await response.json()).message_id
+}

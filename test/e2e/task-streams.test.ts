@@ -1,0 +1,67 @@
+/** Streams of tasks over kills and processes. `npm run task-streams` runs it with more tasks. */
+import process from 'node:process'
+import { expect, test } from 'vitest'
+import { startServe, temporaryDatabase } from '../support/process.ts'
+import { seedAgents } from '../support/seed-agents.ts'
+import { callTool } from './client.ts'
+import { artifactsOf, follow, startTask, workOn } from './task-streams/load.ts'
+
+const tasks = Number(process.env.STREAM_TASKS ?? 20)
+const kills = Number(process.env.STREAM_KILLS ?? 3)
+/** Submitted, read, and what the agent does. */
+const events = 20
+const steps = events - 2
+/** How many tasks an agent works on at a time. */
+const workers = 10
+
+test(
+  `${kills} times kill -9: each subscriber sees every event of its task once, and the task is what they say`,
+  async () => {
+    const database = temporaryDatabase()
+    const limits = { CALLS_PER_SECOND: '100000', CALL_BURST: '1000000', ACCOUNT_CALLS_PER_SECOND: '1000000' }
+    const env = { DATABASE_URL: database.url, A2A_STREAMS_PER_KEY: '10000', ...limits }
+    const { agents: [alice, bob] } = await seedAgents(database.url, ['alice', 'bob'])
+    let server = startServe('node', env)
+    const current = { url: async () => (await server).url }
+    const ids: string[] = []
+    for (let n = 0; n < tasks; n++) ids.push(await startTask(current, alice, bob))
+    let read = 0
+    while (read < tasks) read += (await callTool(await current.url(), bob.key, 'read_messages')).messages.length
+
+    let done = 0
+    let killed = 0
+    const onStep = () => {
+      done++
+      if (killed === kills || done < (killed + 1) * tasks * steps / (kills + 1)) return
+      killed++
+      server = server.then(async (running) => {
+        running.signal('SIGKILL')
+        await running.ended
+        return await startServe('node', env)
+      })
+    }
+    const waiting = [...ids]
+    const work = async () => {
+      for (let id = waiting.shift(); id; id = waiting.shift()) await workOn(current, bob, id, steps, onStep)
+    }
+    const [seen] = await Promise.all([
+      Promise.all(ids.map((id) => follow(current, alice, id))),
+      ...Array.from({ length: workers }, work),
+    ])
+
+    const url = await current.url()
+    for (const { taskId, ids: numbers, artifacts } of seen) {
+      expect(numbers).toEqual(numbers.map((_, n) => n + 1))
+      expect(numbers.length).toBeGreaterThanOrEqual(events)
+      expect(await artifactsOf(url, alice, taskId)).toEqual(artifacts)
+    }
+    const streams = seen.reduce((sum, one) => sum + one.streams, 0)
+    console.log(
+      `${tasks} tasks, ${killed} kills, ${seen.flatMap(({ ids }) => ids).length} events over ${streams} streams`,
+    )
+    expect(killed).toBe(kills)
+    expect((await (await server).stop()).code).toBe(0)
+    database.remove()
+  },
+  1_200_000,
+)

@@ -1,0 +1,133 @@
+/** Clients that follow tasks and agents that work on them, over HTTP to a server that is killed again and again. */
+import { randomUUID } from 'node:crypto'
+import { type OpenStream, readStream } from '../../support/a2a.ts'
+import { bearer, callTool, post } from '../client.ts'
+
+/** The server as it is now: after a kill it resolves when the next one answers. */
+export interface CurrentServer {
+  url(): Promise<string>
+}
+
+interface Agent {
+  alias: string
+  key: string
+}
+
+/** What one subscriber saw. */
+export interface Seen {
+  taskId: string
+  /** The numbers of its events in the order in which they came. */
+  ids: number[]
+  /** The texts of the artifacts, by the id of the artifact, as the events say it. */
+  artifacts: Map<string, string>
+  state: string
+  /** How often it opened a stream. */
+  streams: number
+}
+
+/** Repeats a call until it is answered: each kill ends those in flight. `repeat` must not do anything twice. */
+async function untilAnswered<T>(server: CurrentServer, call: (url: string) => Promise<T>): Promise<T> {
+  for (;;) {
+    const url = await server.url()
+    try {
+      return await call(url)
+    } catch (error) {
+      if (!isCutOff(error)) throw error
+    }
+  }
+}
+
+/** Starts a task at the endpoint of an agent. Resolves to its id. */
+export async function startTask(server: CurrentServer, { key }: Agent, { alias }: Agent): Promise<string> {
+  const idempotencyKey = randomUUID()
+  const message = { messageId: randomUUID(), role: 'ROLE_USER', parts: [{ text: 'Work.' }] }
+  const params = { message, configuration: { returnImmediately: true } }
+  const { body } = await untilAnswered(
+    server,
+    (url) =>
+      post(url, `/a2a/v1/agents/${alias.slice(1)}`, { jsonrpc: '2.0', id: 1, method: 'SendMessage', params }, {
+        ...bearer(key),
+        'Idempotency-Key': idempotencyKey,
+      }),
+  )
+  return body.result.task.id
+}
+
+/**
+ * Works on a task: some artifacts, then the end. A step whose answer was lost is done again, so a task may have an event
+ * more than it was given. `onStep` is called behind each step.
+ */
+export async function workOn(server: CurrentServer, { key }: Agent, taskId: string, steps: number, onStep: () => void) {
+  for (let n = 1; n <= steps; n++) {
+    const update = n < steps
+      ? { task_id: taskId, text: `Part ${n}.`, artifact: { id: `artifact-${n}`, last_chunk: true } }
+      : { task_id: taskId, state: 'completed' }
+    await untilAnswered(server, (url) => callTool(url, key, 'update_task', update))
+    onStep()
+  }
+}
+
+/** Follows a task from its first event to its last, over as many streams as it takes. */
+export async function follow(server: CurrentServer, { key }: Agent, taskId: string): Promise<Seen> {
+  const seen: Seen = { taskId, ids: [], artifacts: new Map(), state: '', streams: 0 }
+  const isEnded = () => seen.state === 'TASK_STATE_COMPLETED'
+  while (!isEnded()) {
+    const url = await server.url()
+    try {
+      const stream = await subscribe(url, key, taskId, seen.ids.at(-1) ?? 0)
+      seen.streams++
+      for (let event = await stream.next(); event; event = await stream.next()) {
+        seen.ids.push(event.id!)
+        const { statusUpdate, artifactUpdate } = event.result
+        if (statusUpdate) seen.state = statusUpdate.status.state
+        if (artifactUpdate) apply(seen.artifacts, artifactUpdate)
+      }
+    } catch (error) {
+      if (!isCutOff(error)) throw error
+    }
+  }
+  return seen
+}
+
+/** The artifacts of a task, as the grid answers. */
+export async function artifactsOf(url: string, { key }: Agent, id: string): Promise<Map<string, string>> {
+  const { body } = await post(
+    url,
+    '/a2a/v1/grid',
+    { jsonrpc: '2.0', id: 1, method: 'GetTask', params: { id } },
+    bearer(key),
+  )
+  const artifacts: { artifactId: string; parts: { text: string }[] }[] = body.result.artifacts ?? []
+  return new Map(artifacts.map(({ artifactId, parts }) => [artifactId, textOf(parts)]))
+}
+
+async function subscribe(url: string, key: string, id: string, lastEventId: number): Promise<OpenStream> {
+  const response = await fetch(`${url}/a2a/v1/grid`, {
+    method: 'POST',
+    headers: { ...bearer(key), 'Content-Type': 'application/json', 'Last-Event-ID': `${lastEventId}` },
+    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'SubscribeToTask', params: { id } }),
+  })
+  if (!response.headers.get('content-type')?.startsWith('text/event-stream')) {
+    throw new Error(`No stream of task ${id} behind ${lastEventId}: ${await response.text()}`)
+  }
+  return readStream(response)
+}
+
+interface ArtifactUpdate {
+  artifact: { artifactId: string; parts: { text: string }[] }
+  append?: boolean
+}
+
+function apply(artifacts: Map<string, string>, { artifact: { artifactId, parts }, append }: ArtifactUpdate): void {
+  artifacts.set(artifactId, (append ? artifacts.get(artifactId) ?? '' : '') + textOf(parts))
+}
+
+function textOf(parts: { text: string }[]): string {
+  return parts.map(({ text }) => text).join('')
+}
+
+/** Whether the connection broke, as each runtime says it; a kill may also cut a frame or an answer. */
+function isCutOff(error: unknown): boolean {
+  return error instanceof TypeError || error instanceof SyntaxError ||
+    (error as { name?: string }).name === 'AbortError'
+}

@@ -1,0 +1,103 @@
+import { expect, test } from 'vitest'
+import { keepSigningKeys, readSigningKeys, rotateSigningKey } from '../../../src/grid/cards/signing-keys.ts'
+import { createKeyRing, newKeyRing } from '../../../src/lib/key-ring.ts'
+import { day, minute } from '../../../src/lib/time.ts'
+import type { Store } from '../../../src/store/store.ts'
+import { rows } from '../../support/database.ts'
+import { onEachDatabase } from '../../support/databases.ts'
+import type { TestGrid } from '../../support/grid.ts'
+
+const privateKeys = (grid: TestGrid) =>
+  rows(grid, 'SELECT id FROM signing_keys WHERE encrypted_token IS NOT NULL ORDER BY created_at')
+const ids = async (grid: TestGrid) => (await grid.store.global.signingKeys.list()).map(({ id }) => id)
+
+onEachDatabase((open) => {
+  test('of several processes that need the first key at once, one makes it', async () => {
+    const grid = await open({ env: { GRID_KEYS: newKeyRing() } })
+
+    const read = await Promise.all(Array.from({ length: 5 }, () => readSigningKeys(grid.store)))
+
+    expect(new Set(read.map(({ current }) => current!.id)).size).toBe(1)
+    expect(await ids(grid)).toEqual([read[0].current!.id])
+    await grid.close()
+  })
+
+  test('a key is replaced at its age, its private half is forgotten, and after a year the rest', async () => {
+    const grid = await open({ env: { GRID_KEYS: newKeyRing(), SIGNING_KEY_DAYS: '30' } })
+    const { current: first } = await readSigningKeys(grid.store)
+
+    grid.clock.now += 30 * day - 1
+    await keepSigningKeys(grid.store)
+    expect(await ids(grid)).toEqual([first!.id])
+
+    grid.clock.now += 1
+    await Promise.all([keepSigningKeys(grid.store), keepSigningKeys(grid.store)])
+    const [second, ...older] = await ids(grid)
+    expect(older).toEqual([first!.id])
+    expect((await readSigningKeys(grid.store)).current!.id).toBe(first!.id)
+
+    grid.clock.now += 10 * minute
+    await keepSigningKeys(grid.store)
+    expect((await readSigningKeys(grid.store)).current!.id).toBe(second)
+    expect(await privateKeys(grid)).toHaveLength(2)
+
+    grid.clock.now += 10 * minute
+    await keepSigningKeys(grid.store)
+    expect(await privateKeys(grid)).toEqual([{ id: second }])
+    expect((await readSigningKeys(grid.store)).published.map(({ kid }) => kid)).toEqual([second, first!.id])
+
+    grid.clock.now += 365 * day
+    await keepSigningKeys(grid.store)
+    expect(await ids(grid)).toEqual([expect.any(String), second])
+    await grid.close()
+  })
+
+  test('of two commands that replace the key at once, one is told to repeat', async () => {
+    const grid = await open({ env: { GRID_KEYS: newKeyRing() } })
+    await readSigningKeys(grid.store)
+    const rotate = () => rotateSigningKey(grid.store, { removeOthers: true })
+
+    const results = await Promise.allSettled([rotate(), rotate()])
+
+    expect(results.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected'])
+    const [done] = results.filter((result) => result.status === 'fulfilled')
+    expect(await ids(grid)).toEqual([done.value.id])
+    expect((await readSigningKeys(grid.store)).current!.id).toBe(done.value.id)
+    await grid.close()
+  })
+
+  test('a key that was encrypted with a lost key is published, and another one signs', async () => {
+    const grid = await open({ env: { GRID_KEYS: newKeyRing() } })
+    const { current: lost } = await readSigningKeys(grid.store)
+    const store: Store = { ...grid.store, keyRing: createKeyRing(newKeyRing()) }
+
+    const { current, published } = await readSigningKeys(store)
+
+    expect(current!.id).not.toBe(lost!.id)
+    expect(published.map(({ kid }) => kid)).toEqual([current!.id, lost!.id])
+    await grid.close()
+  })
+
+  test('keys are in the order in which they were made, also when the clock goes back', async () => {
+    const grid = await open({ env: { GRID_KEYS: newKeyRing() } })
+    await readSigningKeys(grid.store)
+    grid.clock.now -= day
+
+    const { id } = await rotateSigningKey(grid.store, { removeOthers: false })
+
+    expect((await ids(grid))[0]).toBe(id)
+    await grid.close()
+  })
+
+  test('nothing is done before a card was asked for, nor by itself with SIGNING_KEY_DAYS=0', async () => {
+    const grid = await open({ env: { GRID_KEYS: newKeyRing(), SIGNING_KEY_DAYS: '0' } })
+    await keepSigningKeys(grid.store)
+    expect(await ids(grid)).toEqual([])
+
+    await readSigningKeys(grid.store)
+    grid.clock.now += 1_000 * day
+    await keepSigningKeys(grid.store)
+    expect(await ids(grid)).toHaveLength(1)
+    await grid.close()
+  })
+})

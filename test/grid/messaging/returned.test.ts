@@ -1,0 +1,113 @@
+/** Messages that come back from programs again and again. See docs/delivery.md, "Parked messages". */
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { deleteAgent } from '../../../src/grid/agents/agents.ts'
+import { parkedMessages, requeueMessages } from '../../../src/grid/messaging/parked.ts'
+import { readMessages } from '../../../src/grid/messaging/read-messages.ts'
+import { minute, second } from '../../../src/lib/time.ts'
+import { listParkedMessagesCommand } from '../../../src/cli/list-parked-messages.ts'
+import { requeueMessagesCommand } from '../../../src/cli/requeue-messages.ts'
+import { LeaseRecovery } from '../../../src/worker/leases.ts'
+import { onEachDatabase, type OpenGrid } from '../../support/databases.ts'
+import type { TestGrid } from '../../support/grid.ts'
+import { ack, lease, post, release } from '../../support/inbox.ts'
+import { callTool } from '../../support/mcp.ts'
+
+let grid: TestGrid
+const send = async (message: string) =>
+  (await post(grid, grid.alice.key, { to: '@bob', message })).body.message_id as string
+const status = async (message_id: string) =>
+  (await callTool(grid, grid.alice.key, 'message_status', { message_id })).text
+
+/** Lease, and let the lease expire or release it. Resolves to the leased messages. */
+async function comesBack(how: 'expires' | 'is released') {
+  const { body } = await lease(grid, grid.bob.key, { seconds: 30 })
+  if (how === 'is released') await release(grid, grid.bob.key, body.lease_id)
+  else grid.clock.now += 30 * second
+  return body.messages
+}
+
+onEachDatabase((openGrid: OpenGrid) => {
+  beforeEach(async () => {
+    grid = await openGrid()
+  })
+  afterEach(() => grid.close())
+
+  test.each(['expires', 'is released'] as const)(
+    'a message whose lease %s five times is parked, told to its sender, and listed for admins',
+    async (how) => {
+      const poison = await send('poison')
+      for (let n = 0; n < 5; n++) expect(await comesBack(how)).toMatchObject([{ message: 'poison' }])
+      await send('fine')
+
+      expect((await lease(grid, grid.bob.key)).body.messages).toMatchObject([{ message: 'fine' }])
+      expect(await status(poison)).toMatchObject({ delivery: 'failed', read_by: [] })
+      expect((await status(poison)).timeline.at(-1)).toMatchObject({ alias: '@bob', event: 'parked' })
+      expect(await parkedMessages(grid.acme.store)).toMatchObject([
+        { id: poison, alias: 'bob', fromAlias: 'alice', returns: 5 },
+      ])
+      const listed = await listParkedMessagesCommand.run(grid.store, { account: grid.acme.id })
+      expect(listed.messages).toMatchObject([{ message_id: poison, to: '@bob', from: '@alice', returns: 5 }])
+      expect(listParkedMessagesCommand.print(listed)).toContain(poison)
+    },
+  )
+
+  test('reads that a client did not take never park a message', async () => {
+    await send('hi')
+    for (let n = 0; n < 4; n++) await comesBack('is released')
+    const bob = { type: 'agent' as const, agentId: grid.bob.id, alias: 'bob', credentialId: 'test' }
+    const { lease: read } = await readMessages(grid.store.account(grid.acme.id, bob), {})
+    await read!.release()
+
+    expect((await callTool(grid, grid.bob.key, 'read_messages')).text).toMatchObject([{ message: 'hi' }])
+  })
+
+  test('what is put back is unread and flagged, comes back five times more, and is a row of the activity log', async () => {
+    const id = await send('poison')
+    const other = await send('other')
+    for (let n = 0; n < 5; n++) await comesBack('is released')
+    const run = (args: object) =>
+      requeueMessagesCommand.run(grid.store, { account: grid.acme.id, agent: '@bob', ...args } as never)
+
+    expect(await run({ message: id })).toEqual({ agent: '@bob', requeued: 1, left: 1 })
+    await expect(run({ message: id })).rejects.toMatchObject({ code: 'message_not_found' })
+    expect(requeueMessagesCommand.print(await run({}))).toBe('@bob has 1 message to read again.')
+    expect(await run({})).toEqual({ agent: '@bob', requeued: 0, left: 0 })
+    for (let n = 0; n < 5; n++) {
+      expect(await comesBack('is released')).toMatchObject([
+        { message_id: id, redelivered: true },
+        { message_id: other, redelivered: true },
+      ])
+    }
+    expect((await lease(grid, grid.bob.key)).body.lease_id).toBeNull()
+    const log = await grid.acme.store.read.activity.list()
+    expect(log.map(({ tool, outcome }) => `${tool} ${outcome}`)).toContain('requeue-messages ok')
+  })
+
+  test('putting back wakes who waits, and an acked message is not parked', async () => {
+    await send('poison')
+    for (let n = 0; n < 5; n++) await comesBack('is released')
+    const waiting = callTool(grid, grid.bob.key, 'read_messages', { wait_seconds: 20 })
+    await requeueMessages(grid.acme.store, { agent: 'bob' })
+
+    expect((await waiting).text).toMatchObject([{ message: 'poison', redelivered: true }])
+    await send('fine')
+    const { body } = await lease(grid, grid.bob.key)
+    await ack(grid, grid.bob.key, body.lease_id)
+    grid.clock.now += 20 * minute
+    expect((await lease(grid, grid.bob.key)).body.lease_id).toBeNull()
+    expect(await parkedMessages(grid.acme.store)).toEqual([])
+  })
+
+  test('of an agent that was deleted while its lease was open, the messages are parked and not listed', async () => {
+    const id = await send('hi')
+    await lease(grid, grid.bob.key, { seconds: 30 })
+    await deleteAgent(grid.acme.store, 'bob')
+    grid.clock.now += 30 * second
+    const worker = new LeaseRecovery(grid.store)
+    await (grid.store.durability === 'remote' ? worker.heartbeat() : worker.releaseExpired())
+
+    expect((await status(id)).delivery).toBe('failed')
+    expect(await parkedMessages(grid.acme.store)).toEqual([])
+    await expect(requeueMessages(grid.acme.store, { agent: 'bob' })).rejects.toMatchObject({ code: 'agent_not_found' })
+  })
+})

@@ -1,0 +1,76 @@
+/** The pages for agents. Their commands are run as they stand. See docs/protocol.md, "Pages for agents". */
+import { execFile } from 'node:child_process'
+import process from 'node:process'
+import { promisify } from 'node:util'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { connectCommand } from '../../src/lib/client-snippets.ts'
+import { callTool } from '../support/mcp.ts'
+import { type LiveGrid, liveGrid } from '../support/server.ts'
+
+const run = promisify(execFile)
+
+let grid: LiveGrid
+beforeEach(async () => {
+  grid = await liveGrid()
+})
+afterEach(() => grid.close())
+
+test('every command of the page that an agent is pointed at works as it stands', async () => {
+  await callTool(grid, grid.bob.key, 'send_message', { to: '@alice', message: 'welcome' })
+  const text = await textOf('/join.md', 'text/markdown')
+  const blocks = [...text.matchAll(/```(\w+)\n(.*?)\n```/gs)].map(([, kind, code]) => ({ kind, code }))
+  const [connect, signup, me, others, unread] = blocks.filter(({ kind }) => kind === 'sh').map(({ code }) => code)
+  expect(blocks).toHaveLength(6)
+
+  expect(connect).toBe(`npx ${grid.url}/agent-grid.tgz connect --url ${grid.url}`)
+  const signed = await shell(signup)
+  expect(signed).toMatchObject({ alias: '@my-agent', api_key: expect.stringMatching(/^grid_agt_/) })
+  expect(signed.connect).toBe(connectCommand(grid.deps.config, { alias: 'my-agent', key: signed.api_key }))
+  expect(await shell(me, signed.api_key)).toMatchObject({ agent: '@my-agent' })
+  expect(await shell(me)).toMatchObject({ agent: '@alice', account: 'Acme' })
+  expect(JSON.stringify(await shell(others))).toContain('@bob')
+  expect(JSON.stringify(await shell(unread))).toContain('welcome')
+
+  const { mcpServers } = JSON.parse(blocks.find(({ kind }) => kind === 'json')!.code)
+  expect(mcpServers['agent-grid']).toEqual({
+    type: 'http',
+    url: `${grid.url}/mcp/v1/grid`,
+    headers: { Authorization: 'Bearer ${AGENT_GRID_KEY}' },
+  })
+})
+
+test('llms.txt has a title, a summary and links that lead somewhere', async () => {
+  const text = await textOf('/llms.txt', 'text/plain')
+  expect(text).toMatch(/^# agent-grid\n\n> /)
+  const links = [...text.matchAll(/\]\((\S+)\)/g)].map(([, url]) => url)
+  expect(links.length).toBeGreaterThan(3)
+  for (const link of links) {
+    const response = await fetch(link)
+    await response.body?.cancel()
+    expect([link, response.status]).toEqual([link, 200])
+  }
+  for (const [, url] of text.matchAll(/^- MCP[^:]*: (\S+)/gm)) {
+    const response = await fetch(url, { method: 'POST' })
+    await response.body?.cancel()
+    // They are there, and ask for a key or a body.
+    expect([401, 415, 400]).toContain(response.status)
+  }
+})
+
+test('a package on npm is named in place of the address', () => {
+  const config = { appUrl: 'https://app.example', baseUrl: 'https://api.example', npmPackage: 'agent-grid' }
+  expect(connectCommand(config)).toBe('npx agent-grid connect --url https://api.example')
+})
+
+async function textOf(path: string, type: string): Promise<string> {
+  const response = await fetch(new URL(path, grid.url))
+  expect([response.status, response.headers.get('content-type')]).toEqual([200, `${type}; charset=utf-8`])
+  return await response.text()
+}
+
+/** The JSON that a command prints. */
+async function shell(command: string, key = grid.alice.key) {
+  const env = { ...process.env, AGENT_GRID_KEY: key }
+  const { stdout } = await run('sh', ['-c', command], { env })
+  return JSON.parse(stdout)
+}

@@ -1,0 +1,55 @@
+/** Programs of Node that runners of agents start in tests. Some of them run until they are ended. */
+
+/** Prints its argument, or what it is given on standard input. */
+export const echo = `let input = ''
+process.stdin.on('data', (text) => input += text).on('end', () => console.log(process.argv[2] ?? input))`
+
+/** Reads everything and prints nothing. */
+export const silent = 'process.stdin.resume()'
+
+/** Runs until it is ended. Its number is in the file \`pid\`. */
+export const endless = `require('node:fs').writeFileSync('pid', String(process.pid))
+process.stdin.resume()
+setInterval(() => {}, 1000)`
+
+/** Starts a process that ignores SIGTERM, as it does itself. Their numbers are in the file \`pids\`. */
+export const stubborn = `const { spawn } = require('node:child_process')
+const text = 'process.on("SIGTERM", () => {}); setInterval(() => {}, 1000)'
+const child = spawn(process.execPath, ['-e', text], { stdio: 'inherit' })
+require('node:fs').writeFileSync('pids', process.pid + ' ' + child.pid)
+process.on('SIGTERM', () => {})
+process.stdin.resume()`
+
+/** Prints what it is given once there is a file \`go\`. It makes a file \`begun\`. */
+export const waiting = `const { existsSync, writeFileSync } = require('node:fs')
+let input = ''
+process.stdin.on('data', (text) => input += text).on('end', () => {
+  writeFileSync('begun', '')
+  const timer = setInterval(() => existsSync('go') && (clearInterval(timer), console.log(input)), 5)
+})`
+
+/** Fails, and says something that nobody else may read. Each run adds a dot to the file \`runs\`. */
+export const failing = `require('node:fs').appendFileSync('runs', '.')
+process.stdin.resume()
+console.error('secret of this machine')
+process.exitCode = 3`
+
+/** Fails for the messages of @bad. */
+export const picky = `let input = ''
+process.stdin.on('data', (text) => input += text).on('end', () => {
+  if (input.includes('@bad')) process.exitCode = 1
+  else console.log('fine')
+})`
+
+/** Prints how many messages it was given, or an answer to each if there are several senders. */
+export const counting = `let input = ''
+process.stdin.on('data', (text) => input += text).on('end', () => {
+  const { messages } = JSON.parse(input)
+  const isOne = new Set(messages.map(({ user }) => user)).size === 1
+  if (isOne) console.log(messages.length)
+  else {
+    for (const { message_id, user } of messages) {
+      console.log(JSON.stringify({ reply_to_message_id: message_id, message: 'to ' + user }))
+    }
+  }
+})`

@@ -1,0 +1,173 @@
+/**
+ * A grid in memory with one inbox: its REST door of leases and its wake stream, as docs/protocol.md describes them. For
+ * tests of programs that run agents, which let it fail, revoke keys, and end leases.
+ */
+import { randomUUID } from 'node:crypto'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { InboxMessage, SendRequest } from '../../src/clients/grid-client.ts'
+
+interface Entry {
+  message: InboxMessage
+  state: 'unread' | 'leased' | 'read'
+  leaseId?: string
+}
+
+interface Failure {
+  status: number
+  code: string
+}
+
+/** A message that was sent, and the key it was sent with. */
+export interface SentMessage extends SendRequest {
+  key: string
+}
+
+export type InboxServer = Awaited<ReturnType<typeof startInboxServer>>
+
+/** Start the grid of `@worker`. */
+export async function startInboxServer() {
+  const entries: Entry[] = []
+  const sent: SentMessage[] = []
+  const calls: string[] = []
+  const streams = new Map<ServerResponse, string>()
+  const failures: { path: RegExp; failure: Failure; isAfter: boolean }[] = []
+  const answers = new Map<string, unknown>()
+  let isRevoked = false
+  let isAttended = false
+  const leases = new Set<string>()
+
+  const server = createServer(async (request, response) => {
+    const path = request.url!.split('?')[0]
+    calls.push(`${request.method} ${path.replace(/leases\/[^/]+\//, 'leases/ID/')}`)
+    const send = (status: number, body: unknown) => response.writeHead(status).end(JSON.stringify(body))
+    const fail = ({ status, code }: Failure) => send(status, { error: { code, message: `It failed with ${code}.` } })
+    if (isRevoked) return fail({ status: 401, code: 'unauthenticated' })
+    const planned = failures.findIndex((plan) => plan.path.test(path))
+    const [plan] = planned < 0 ? [] : failures.splice(planned, 1)
+    if (plan && !plan.isAfter) return fail(plan.failure)
+    if (path === '/api/agents/wake-stream') return openStream(request, response)
+    const result = answer(request, path, await bodyOf(request))
+    if (plan) return response.destroy()
+    return 'code' in result ? fail(result) : send(200, result.ok)
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+
+  function answer(request: IncomingMessage, path: string, body: Record<string, unknown>): { ok: unknown } | Failure {
+    if (path === '/api/v1/inbox') return { ok: peek() }
+    if (path === '/api/v1/inbox/leases') return { ok: lease(body) }
+    if (path === '/api/v1/messages') {
+      return store(body as unknown as SendRequest, String(request.headers['idempotency-key']))
+    }
+    const [, id, action] = path.match(/^\/api\/v1\/inbox\/leases\/([^/]+)\/(\w+)$/) ?? []
+    if (id === undefined) return { status: 404, code: 'not_found' }
+    if (!leases.has(id)) return { status: 409, code: 'stale_lease' }
+    if (action === 'extend') return { ok: { expires_at: new Date().toISOString() } }
+    const count = end(id, action === 'ack' ? 'read' : 'unread', body.message_ids as string[] | undefined)
+    return { ok: { [action === 'ack' ? 'acked' : 'released']: count } }
+  }
+
+  function peek() {
+    const unread = entries.filter(({ state }) => state === 'unread').map(({ message }) => message)
+    const messages = unread.map(({ message: _, ...summary }) => summary)
+    return { agent: '@worker', unread: unread.length, messages, has_more: false, presence: { attended: isAttended } }
+  }
+
+  function lease({ message_ids, limit = 50 }: { message_ids?: string[]; limit?: number }) {
+    const found = entries.filter(({ state, message }) =>
+      state === 'unread' && (message_ids?.includes(message.message_id) ?? true)
+    ).slice(0, limit)
+    const id = randomUUID()
+    if (found.length > 0) leases.add(id)
+    for (const entry of found) Object.assign(entry, { state: 'leased', leaseId: id })
+    return {
+      lease_id: found.length > 0 ? id : null,
+      expires_at: null,
+      messages: found.map(({ message }) => message),
+      remaining: 0,
+    }
+  }
+
+  function store(message: SendRequest, key: string): { ok: unknown } | Failure {
+    if (answers.has(key)) return { ok: answers.get(key) }
+    const { acks } = message
+    if (acks && !leases.has(acks.lease_id)) return { status: 409, code: 'stale_lease' }
+    sent.push({ ...message, key })
+    if (acks) end(acks.lease_id, 'read', acks.message_ids)
+    answers.set(key, { message_id: randomUUID(), recipient: message.to })
+    return { ok: answers.get(key) }
+  }
+
+  /** End a lease, or the part of it with these messages. */
+  function end(id: string, state: 'unread' | 'read', messageIds?: string[]): number {
+    const ended = entries.filter((entry) =>
+      entry.state === 'leased' && entry.leaseId === id && (messageIds?.includes(entry.message.message_id) ?? true)
+    )
+    for (const entry of ended) {
+      entry.state = state
+      if (state === 'unread') entry.message.redelivered = true
+    }
+    if (!entries.some((entry) => entry.state === 'leased' && entry.leaseId === id)) leases.delete(id)
+    if (state === 'unread') wake()
+    return ended.length
+  }
+
+  function openStream(request: IncomingMessage, response: ServerResponse): void {
+    streams.set(response, new URL(request.url!, 'http://grid').searchParams.toString())
+    response.once('close', () => streams.delete(response))
+    response.writeHead(200, { 'Content-Type': 'text/event-stream' })
+    response.write(entries.some(({ state }) => state === 'unread') ? 'data: wake\n\n' : ': heartbeat\n\n')
+  }
+
+  function wake(): void {
+    for (const stream of streams.keys()) stream.write('data: wake\n\n')
+  }
+
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    sent,
+    /** Each call that came, such as `GET /api/v1/inbox`. */
+    calls,
+    /** The queries of the open wake streams. */
+    streams: () => [...streams.values()],
+    /** Put a message into the inbox, and wake the streams. Returns its id. */
+    put(message: Partial<InboxMessage>): string {
+      const message_id = randomUUID()
+      const { user = '@asker' } = message
+      const defaults = {
+        message_id,
+        channel: 'direct',
+        user,
+        type: 'agent',
+        reply_to: user,
+        message: 'What is 6 times 7?',
+      }
+      entries.push({ message: { ...defaults, ...message }, state: 'unread' })
+      wake()
+      return message_id
+    },
+    stateOf: (id: string) => entries.find(({ message }) => message.message_id === id)?.state,
+    /** Fail the next call of a path; with `isAfter` its work is done, but its answer is lost. */
+    failNext: (path: RegExp, failure: Failure = { status: 503, code: 'overloaded' }, isAfter = false) =>
+      failures.push({ path, failure, isAfter }),
+    revoke() {
+      isRevoked = true
+      for (const stream of streams.keys()) stream.end()
+    },
+    attend(is: boolean) {
+      isAttended = is
+    },
+    /** End all leases, as if their time was over. */
+    expire: () => [...leases].forEach((id) => end(id, 'unread')),
+    close() {
+      server.closeAllConnections()
+      return new Promise<void>((resolve) => server.close(() => resolve()))
+    },
+  }
+}
+
+async function bodyOf(request: IncomingMessage): Promise<Record<string, unknown>> {
+  let text = ''
+  for await (const chunk of request.setEncoding('utf8')) text += chunk
+  return text === '' ? {} : JSON.parse(text)
+}

@@ -1,0 +1,41 @@
+/** Tasks between the agents of a test grid. */
+import { callingAgent } from '../../src/auth/actor.ts'
+import { startTask } from '../../src/grid/tasks/start-task.ts'
+import { watchTask } from '../../src/grid/tasks/watch-task.ts'
+import type { Task, TaskEvent } from '../../src/grid/tasks/task.ts'
+import type { AccountStore } from '../../src/store/account.ts'
+import type { TestAccount, TestAgent, TestGrid } from './grid.ts'
+
+/** The store of an agent, as its key opens it. */
+export function storeOf(grid: TestGrid, { id, alias }: TestAgent, account: TestAccount = grid.acme): AccountStore {
+  return grid.store.account(account.id, { type: 'agent', agentId: id, alias, credentialId: `key of ${alias}` })
+}
+
+/** A task of a client, in task mode unless it is said otherwise. */
+export async function askFor(
+  client: AccountStore,
+  text: string,
+  more: Partial<Parameters<typeof startTask>[2]> = {},
+): Promise<Task> {
+  const message = { messageId: `id of ${text}`, parts: [{ text }] }
+  const input = { to: '@bob', message, mode: 'task' as const, ...more }
+  return (await startTask(client, callingAgent(client.actor), input)).task
+}
+
+/** All events of a task, from its first to its last. */
+export async function eventsOf(client: AccountStore, id: string, after = 0): Promise<TaskEvent[]> {
+  const events: TaskEvent[] = []
+  for await (const news of watchTask(client, id, { after, endsWhenInterrupted: false, heartbeatMs: 60_000 })) {
+    if (news !== 'heartbeat' && !('first' in news)) events.push(news)
+  }
+  return events
+}
+
+/** What happened, in short: states, and the text of artifacts. */
+export function inShort(events: readonly TaskEvent[]): string[] {
+  return events.map((event) =>
+    event.type === 'status'
+      ? event.status.state
+      : event.artifact.parts.map((part) => 'text' in part ? part.text : JSON.stringify(part)).join('')
+  )
+}
