@@ -25,7 +25,7 @@ test(
     async function race(n: number): Promise<string> {
       const { id } = await askFor(client, `question ${n}`)
       const answer = codeOf(updateTask(bob, { taskId: id, text: 'an answer' }), 'completed')
-      await turns(n % 20)
+      await turns(n % 5)
       const calls = [await codeOf(cancelTask(client, id), 'canceled'), await answer]
 
       const { status: { state }, artifacts } = await getTask(client, id)
