@@ -105,7 +105,8 @@ export async function artifactsOf(url: string, { key }: Agent, id: string): Prom
   return new Map(artifacts.map(({ artifactId, parts }) => [artifactId, textOf(parts)]))
 }
 
-async function subscribe(url: string, key: string, id: string, lastEventId: number): Promise<OpenStream> {
+/** Follows a task from behind an event. Fails if the answer is no stream. */
+export async function subscribe(url: string, key: string, id: string, lastEventId: number): Promise<OpenStream> {
   const response = await fetch(`${url}/a2a/v1/grid`, {
     method: 'POST',
     headers: { ...bearer(key), 'Content-Type': 'application/json', 'Last-Event-ID': `${lastEventId}` },
