@@ -489,8 +489,8 @@ export const migrations: { name: string; hash: string; createdAt: number; statem
   },
   {
     "name": "0029_tasks",
-    "hash": "783c4981a17681e251f0f0b46c9bb9c64e983c0530e54399d69afcd2d8d116c2",
-    "createdAt": 1795390356637,
+    "hash": "f8d6d3426c311120235af0c0809c1081d66b0e809be39306ca6e1872250012d4",
+    "createdAt": 1795391560517,
     "statements": [
       "CREATE TABLE `artifacts` (\n\t`account_id` text NOT NULL,\n\t`task_id` text NOT NULL,\n\t`n` integer NOT NULL,\n\t`artifact_id` text NOT NULL,\n\t`append` integer NOT NULL,\n\t`last_chunk` integer NOT NULL,\n\t`name` text,\n\t`parts` text,\n\tPRIMARY KEY(`account_id`, `task_id`, `n`),\n\tFOREIGN KEY (`account_id`,`task_id`) REFERENCES `tasks`(`account_id`,`id`) ON UPDATE cascade ON DELETE cascade\n);",
       "CREATE INDEX `artifacts_id` ON `artifacts` (`account_id`,`task_id`,`artifact_id`);",
@@ -499,6 +499,7 @@ export const migrations: { name: string; hash: string; createdAt: number; statem
       "CREATE TABLE `task_events` (\n\t`seq` integer PRIMARY KEY AUTOINCREMENT NOT NULL,\n\t`account_id` text NOT NULL,\n\t`task_id` text NOT NULL,\n\t`n` integer NOT NULL,\n\t`id` text NOT NULL,\n\t`at` integer NOT NULL,\n\t`state` text,\n\t`sender_account_id` text,\n\t`message_id` text,\n\t`reason` text,\n\tFOREIGN KEY (`account_id`,`task_id`) REFERENCES `tasks`(`account_id`,`id`) ON UPDATE cascade ON DELETE cascade\n);",
       "CREATE UNIQUE INDEX `task_events_n` ON `task_events` (`account_id`,`task_id`,`n`);",
       "CREATE UNIQUE INDEX `task_events_id` ON `task_events` (`account_id`,`task_id`,`id`);",
+      "CREATE INDEX `task_events_message` ON `task_events` (`sender_account_id`,`message_id`) WHERE message_id IS NOT NULL;",
       "CREATE TABLE `task_messages` (\n\t`account_id` text NOT NULL,\n\t`task_id` text NOT NULL,\n\t`sender_account_id` text NOT NULL,\n\t`message_id` text NOT NULL,\n\t`role` text NOT NULL,\n\tPRIMARY KEY(`account_id`, `task_id`, `message_id`),\n\tFOREIGN KEY (`account_id`,`task_id`) REFERENCES `tasks`(`account_id`,`id`) ON UPDATE cascade ON DELETE cascade\n);",
       "CREATE INDEX `task_messages_message` ON `task_messages` (`sender_account_id`,`message_id`);",
       "CREATE TABLE `tasks` (\n\t`account_id` text NOT NULL,\n\t`id` text NOT NULL,\n\t`client_agent_id` text NOT NULL,\n\t`recipient_account_id` text NOT NULL,\n\t`recipient_agent_id` text NOT NULL,\n\t`recipient_alias` text NOT NULL,\n\t`message_id` text NOT NULL,\n\t`conversation_id` text NOT NULL,\n\t`context_id` text NOT NULL,\n\t`mode` text NOT NULL,\n\t`state` text NOT NULL,\n\t`status_at` integer NOT NULL,\n\t`generation` integer NOT NULL,\n\t`created_at` integer NOT NULL,\n\t`expires_at` integer,\n\tPRIMARY KEY(`account_id`, `id`),\n\tFOREIGN KEY (`account_id`,`client_agent_id`) REFERENCES `agents`(`account_id`,`id`) ON UPDATE no action ON DELETE no action,\n\tFOREIGN KEY (`recipient_account_id`,`recipient_agent_id`) REFERENCES `agents`(`account_id`,`id`) ON UPDATE no action ON DELETE no action\n);",

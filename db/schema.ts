@@ -795,6 +795,7 @@ export const taskEvents = sqliteTable('task_events', {
 }, (t) => [
   uniqueIndex('task_events_n').on(t.accountId, t.taskId, t.n),
   uniqueIndex('task_events_id').on(t.accountId, t.taskId, t.id),
+  index('task_events_message').on(t.senderAccountId, t.messageId).where(sql`message_id IS NOT NULL`),
   foreignKey({ columns: [t.accountId, t.taskId], foreignColumns: [tasks.accountId, tasks.id] })
     .onDelete('cascade').onUpdate('cascade'),
 ])

@@ -80,8 +80,13 @@ const ids = [
   ...[foreign['message id'], reply.id, foreign['skill id'], foreign['credential id'], foreign['part id']],
   ...[foreign['account id'], user, grantId, invitation, lease!.id, logged.id, pause.id],
 ]
+const [task] = await rows(
+  grid,
+  'SELECT message_id, conversation_id FROM tasks WHERE account_id = ? AND id = ?',
+  [owner.id, foreign['task id']],
+)
 const agents = [grid.alice.id, grid.bob.id, foreign['agent id'], desk.id, seat.agentId]
-const messages = [foreign['message id'], reply.id]
+const messages = [foreign['message id'], reply.id, String(task.message_id)]
 const names = [
   ...[foreign['agent alias'], 'alice', foreign['channel name'], foreign['guardrail name'], foreign['skill name']],
 ]
@@ -129,7 +134,12 @@ const texts: Record<string, string[]> = {
   endpoint: ['https://push.example/acme'],
   messages: list(messages),
   keeper: ['an id of a deleted agent'],
-  conversationId: ['acme'],
+  conversationId: ['acme', String(task.conversation_id)],
+  task: [foreign['task id']],
+  tasks: list([foreign['task id']]),
+  event: [String(task.message_id)],
+  context: ['acme'],
+  client: agents,
   ids: list(ids),
   words: list(names),
   aliases: list(names),
@@ -173,6 +183,16 @@ const others: Record<string, InValue[]> = {
     isRequired: [1],
     outcome: [null, 'ok'],
     toAccount: [owner.id],
+    clientAccount: [owner.id],
+    state: [null, 'canceled'],
+    states: ['["submitted","working","input-required"]'],
+    ends: [0, 1],
+    mode: ['task'],
+    artifact: ['an artifact'],
+    append: [0],
+    lastChunk: [1],
+    beforeAt: [later],
+    beforeTask: ['~'],
     senderAccount: [owner.id],
     isStored: [0, 1],
     isVisible: [1],

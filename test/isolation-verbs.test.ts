@@ -21,6 +21,7 @@ import { pausedConversation } from './support/echoes.ts'
 import { type TestAgent, type TestGrid, testGrid } from './support/grid.ts'
 import { type NamedKind, probes, verbsWithoutProbe } from './support/isolation-probes.ts'
 import { sendMessage } from './support/messaging.ts'
+import { askFor } from './support/tasks.ts'
 import { seated } from './support/seats.ts'
 import { accessTokenFor } from './support/oauth-token.ts'
 
@@ -40,6 +41,7 @@ describe('a verb', () => {
       a2a: { messageId: 'm', parts: [{ text: 'for Acme alone '.repeat(1_000) }] },
     })
     await sendMessage(as(alice), { to: '#secret', text: 'for the channel' })
+    const asked = await askFor(as(alice), 'for Acme alone', { contextId: 'a context of acme' })
     const gone = await grid.acme.agent('gone')
     await rows(grid, 'UPDATE agents SET deleted_at = 1 WHERE account_id = ? AND id = ?', [grid.acme.id, gone.id])
     await rows(grid, "UPDATE channels SET deleted_at = 1 WHERE account_id = ? AND name = 'closed'", [grid.acme.id])
@@ -64,6 +66,7 @@ describe('a verb', () => {
         skill: { foreign: skill.id },
         guardrail: { foreign: guardrail.id },
         conversation: { foreign: paused },
+        task: { foreign: asked.id },
       },
     }
   })
@@ -79,6 +82,7 @@ describe('a verb', () => {
       skill: ['foreign'],
       guardrail: ['foreign'],
       conversation: ['foreign'],
+      task: ['foreign'],
     })[probe.takes].map((kind) => ({ ...probe, kind }))
   )
 

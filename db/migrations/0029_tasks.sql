@@ -40,6 +40,7 @@ CREATE TABLE `task_events` (
 --> statement-breakpoint
 CREATE UNIQUE INDEX `task_events_n` ON `task_events` (`account_id`,`task_id`,`n`);--> statement-breakpoint
 CREATE UNIQUE INDEX `task_events_id` ON `task_events` (`account_id`,`task_id`,`id`);--> statement-breakpoint
+CREATE INDEX `task_events_message` ON `task_events` (`sender_account_id`,`message_id`) WHERE message_id IS NOT NULL;--> statement-breakpoint
 CREATE TABLE `task_messages` (
 	`account_id` text NOT NULL,
 	`task_id` text NOT NULL,

@@ -36,7 +36,7 @@ const [ann, ed] = [id(11), id(12)]
 const [alice, bob, annas, eve, trialist] = [id(21), id(22), id(23), id(24), id(25)]
 const [general, skill, guardrail, signup, grant, session] = [id(31), id(32), id(33), id(34), id(35), id(36)]
 const [greeting, answer, post, toStranger, gone] = [id(41), id(42), id(43), id(44), id(45)]
-const [lease, releasedLease, instance, link, invitation, pause, verdict, token, browser] = [
+const [lease, releasedLease, instance, link, invitation, pause, verdict, token, browser, task] = [
   51,
   52,
   53,
@@ -46,6 +46,7 @@ const [lease, releasedLease, instance, link, invitation, pause, verdict, token, 
   57,
   58,
   59,
+  60,
 ].map(
   id,
 )
@@ -225,6 +226,26 @@ export async function story(): Promise<Record<string, Row[]>> {
       delivery(4, [acme, bob, 2], post, { flagged: 1 }),
       delivery(5, [evil, eve, 4], toStranger, { stranger_id: alice, body: 'masked' }),
     ],
+    tasks: [{
+      ...{ account_id: acme, id: task, client_agent_id: alice, recipient_account_id: evil, recipient_agent_id: eve },
+      ...{ recipient_alias: 'eve', message_id: toStranger, conversation_id: 'talk', context_id: 'a context' },
+      ...{ mode: 'task', state: 'working', status_at: at + 6, generation: 2, created_at: at + 4, expires_at: later },
+    }],
+    task_messages: [
+      { account_id: acme, task_id: task, sender_account_id: acme, message_id: toStranger, role: 'user' },
+    ],
+    task_events: [
+      { account_id: acme, task_id: task, seq: 1, n: 1, id: toStranger, at: at + 4, state: 'submitted' },
+      { account_id: acme, task_id: task, seq: 2, n: 2, id: 'read', at: at + 6, state: 'working' },
+    ],
+    artifacts: [{
+      ...{ account_id: acme, task_id: task, n: 2, artifact_id: 'notes', append: 0, last_chunk: 1, name: 'Notes' },
+      parts: '[{"text":"a result"}]',
+    }],
+    contexts: [{
+      ...{ account_id: acme, agent_id: alice, context_id: 'a context', recipient_agent_id: eve },
+      ...{ conversation_id: 'talk', used_at: at + 4 },
+    }],
     leases: [
       { account_id: acme, agent_id: bob, id: lease, holder: instance, created_at: at + 9, expires_at: later },
       { account_id: acme, agent_id: alice, id: releasedLease, holder: instance, created_at: at, expires_at: later },

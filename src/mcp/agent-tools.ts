@@ -255,31 +255,21 @@ const readPartTool = tool({
   },
 })
 
-const taskPart = z.looseObject({
-  text: z.string().optional(),
-  raw: z.string().optional().describe('base64'),
-  url: z.string().optional(),
-  data: z.unknown().optional(),
-  mediaType: z.string().optional(),
-  filename: z.string().optional(),
-  metadata: z.record(z.string(), z.unknown()).optional(),
-})
-
 const updateTaskTool = tool({
   name: 'update_task',
   description:
-    'Report on a task (task_id of a message). text or parts alone are the answer and complete it; so does a reply with send_message. Or give a state, or an artifact.',
+    'Report on a task: a message with task_id. text or parts alone answer and complete it, as send_message does.',
   annotations: { destructiveHint: false },
   input: z.strictObject({
     task_id: identifier.optional(),
-    message_id: identifier.optional().describe('Instead of task_id: a message of the task'),
+    message_id: identifier.optional().describe('Or a message of it'),
     state: z.enum(givenStates).optional(),
     text: z.string().optional(),
-    parts: z.array(taskPart).optional().describe('Each has one of text, raw, url and data'),
+    parts: z.array(z.record(z.string(), z.unknown())).optional().describe('A2A parts: text, raw, url or data'),
     artifact: z.strictObject({
       id: identifier,
       name: z.string().optional(),
-      append: z.boolean().optional().describe('true: add to the artifact with this id'),
+      append: z.boolean().optional(),
       last_chunk: z.boolean().optional(),
     }).optional(),
   }),

@@ -51,13 +51,13 @@ import { type RecordingContext, writeWithActivity } from './recording.ts'
 import { turnsKeptMs } from './turns/counts.ts'
 import type { CountedTurn, Pause, TurnLimits } from './turns/types.ts'
 import { AccountTurns, type ConversationTurns, defaultTurnLimits } from './turns.ts'
-import type { TaskFeeds } from './task-feeds.ts'
+import { maxEventsRead, type ReadEvents, type TaskFeeds, type TaskFollower } from './task-feeds.ts'
 import type { UnreadCounts } from './unread-counts.ts'
 import { AccountUsage, type UsageCounters, type Used } from './usage.ts'
-import type { Waiting } from './waiting.ts'
+import type { TaskAppend, Waiting } from './waiting.ts'
 
-export { defaultTurnLimits, maxListedUnread, turnsKeptMs }
-export type { CountedTurn, LiveNews, LivePlace, Pause, TurnLimits, Used }
+export { defaultTurnLimits, maxEventsRead, maxListedUnread, turnsKeptMs }
+export type { CountedTurn, LiveNews, LivePlace, Pause, ReadEvents, TaskAppend, TaskFollower, TurnLimits, Used }
 
 /**
  * One account, for one caller. `read` runs queries, `change` makes statements, and `write` commits statements as one

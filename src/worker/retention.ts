@@ -13,6 +13,8 @@ const maxRows = 500
 /** Maximum number of messages that are read for one unit. */
 const maxMessages = 200
 const maxAccounts = 100
+/** A task has some ten rows, sometimes very many. */
+const maxTasks = 50
 /** How long an ended session still tells from where its user signs in. See docs/security.md, "Sign-in limits". */
 const sessionsKeptMs = 30 * day
 /** How long an expired invitation is still shown, so that it can be sent again. */
@@ -38,6 +40,8 @@ const retentionMs = (store: Store) => store.deps.config.retentionDays * day
 const sweeps: Record<string, Sweep> = {
   'idempotency keys': (store, now) => removeKeys(store, now - keyLifetimeMs),
   messages: (store, now) => removeMessages(store, now - retentionMs(store)),
+  tasks: (store, now) => remove(store, [store.global.retention.removeTasks(now - retentionMs(store), maxTasks)]),
+  contexts: (store, now) => remove(store, [store.global.retention.removeContexts(now - retentionMs(store), maxRows)]),
   'verdicts': (store, now) => remove(store, [store.global.retention.removeVerdicts(now - retentionMs(store), maxRows)]),
   'texts of blocked messages': (store, now) =>
     remove(store, [store.global.retention.removeContents(now - contentsKeptMs, maxRows)]),

@@ -11,6 +11,7 @@ import { tellOfPauses } from './paused-conversations.ts'
 import { PushNotifier } from './push.ts'
 import { removePreviousFiles } from './previous-files.ts'
 import { sweep } from './retention.ts'
+import { failTasks } from './tasks.ts'
 import { LogFollower } from './threads.ts'
 
 const heartbeatMs = 15 * second
@@ -22,6 +23,7 @@ const previousFilesMs = 10 * minute
 const pausesMs = 5 * second
 const pushMs = 2 * second
 const digestsMs = minute
+const tasksMs = 2 * second
 /** How often it is looked whether a backup is due. */
 const backupsMs = minute
 /** For messages of processes that were killed before they placed them in conversations. */
@@ -53,6 +55,7 @@ export async function startWorker(store: Store): Promise<Worker> {
     every(pausesMs, pausesMs, () => tellOfPauses(store)),
     every(pushMs, pushMs, () => notifier.run()),
     every(digestsMs, digestsMs, () => sendDigests(store, stopping.signal)),
+    every(tasksMs, tasksMs, () => failTasks(store, stopping.signal)),
     every(followMs, 0, () => follower.run()),
     // Only a remote database has several processes.
     every(

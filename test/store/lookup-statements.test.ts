@@ -32,11 +32,19 @@ test('what each statement changes is understood', () => {
   expect(changes.length).toBeGreaterThan(100)
 })
 
+/**
+ * What triggers write. They change the state and the times of tasks, and a look-up tells only whether a task has a time at
+ * which it fails: the triggers neither give nor take one.
+ */
+const writtenByTriggers = ['tasks']
+
 test('SQLite writes to no table of a look-up but the one that the SQL names, also in triggers', async () => {
   const unexpected: unknown[] = []
   for (const { sql, change } of changes) {
     const named = typeof change === 'string' ? undefined : change.table
-    const written = (await opened(sql, 'OpenWrite')).filter((table) => table !== named && readTables.has(table))
+    const written = (await opened(sql, 'OpenWrite')).filter((table) =>
+      table !== named && readTables.has(table) && !writtenByTriggers.includes(table)
+    )
     if (written.length > 0) unexpected.push({ sql, written })
   }
   expect(unexpected).toEqual([])
@@ -95,6 +103,8 @@ test('a statement that drops only one account changes that account, or what it s
       ? sql.startsWith(`insert into "${change.table}" ("account_id"`)
       : sql.includes(` where ("${change.table}"."${column}" = ?`) ||
         sql.includes(` where "${change.table}"."${column}" = ?`) ||
+        // A task depends on both accounts: that of its client, and that of its recipient, which looks it up.
+        sql.startsWith('update "tasks" set "state" = coalesce(') ||
         // A right to answer depends on both accounts: where the message is, and who sent it.
         sql.startsWith('delete from "deliveries" where ("deliveries"."sender_account_id" = ?')
   }

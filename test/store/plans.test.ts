@@ -112,8 +112,13 @@ test.each([
   ['the newest unread message', /^select max\("seq"\) from "deliveries" .*'unread'/, 'deliveries_unread'],
   ['the newest delivery of all', /^select coalesce\(\(SELECT max\(/, 'SEARCH deliveries'],
   ['the newest wake signal', /^select coalesce\(\(SELECT max\(/, 'SEARCH wake_signals'],
-  ['deliveries after the newest', /^select "is_delivery"/, 'SEARCH deliveries USING INTEGER PRIMARY KEY (rowid>?)'],
-  ['wake signals after the newest', /^select "is_delivery"/, 'SEARCH wake_signals USING INTEGER PRIMARY KEY (rowid>?)'],
+  ['deliveries after the newest', /^select "kind", "seq"/, 'SEARCH deliveries USING INTEGER PRIMARY KEY (rowid>?)'],
+  ['wake signals after the newest', /^select "kind", "seq"/, 'SEARCH wake_signals USING INTEGER PRIMARY KEY (rowid>?)'],
+  [
+    'events of tasks after the newest',
+    /^select "kind", "seq"/,
+    'SEARCH task_events USING INTEGER PRIMARY KEY (rowid>?)',
+  ],
   ['the messages of a lease', /^select "deliveries"\."seq", .*"deliveries"\."lease_id" = \?/, 'deliveries_lease'],
   ['the newest lease', /^select max\("lease_id"\) from/, 'USING INDEX deliveries_read'],
   ['a newer lease of redelivered messages', /^select max\("lease_id"\) from/, 'USING INDEX deliveries_redelivered'],
@@ -196,7 +201,7 @@ test('no statement of an agent scans a whole table', async () => {
     for (const line of await plan(sql)) {
       // Small: subqueries with a limit, constants, and the public agents by their own index.
       if (
-        /^SCAN (entry VIRTUAL|agent_search VIRTUAL|by_(text|skill)|found|matches|allowed VIRTUAL|few|json_each VIRTUAL|candidates|counted|oldest|summed|new_deliveries|new_signals|newest|redelivered|(un)?read_half|half_(older|newer)|listed VIRTUAL|side|reply|chain|search|every|inbox|chosen|page|one|CONSTANT ROW|\(subquery|agents USING INDEX agents_public)/
+        /^SCAN (entry VIRTUAL|agent_search VIRTUAL|by_(text|skill)|found|matches|allowed VIRTUAL|few|json_each VIRTUAL|candidates|counted|oldest|summed|new_deliveries|new_signals|new_events|newest|redelivered|(un)?read_half|half_(older|newer)|listed VIRTUAL|side|reply|chain|search|every|inbox|chosen|page|one|CONSTANT ROW|\(subquery|agents USING INDEX agents_public)/
           .test(line)
       ) continue
       // Once an hour, each account in turn.

@@ -7,6 +7,9 @@ import { setSkills } from '../../src/grid/agents/skills.ts'
 import { createChannel, deleteChannel } from '../../src/grid/channels/channels.ts'
 import { listThreads } from '../../src/grid/conversations/threads.ts'
 import { createGuardrail } from '../../src/grid/guardrails/guardrails.ts'
+import { callingAgent } from '../../src/auth/actor.ts'
+import { startTask } from '../../src/grid/tasks/start-task.ts'
+import { updateTask } from '../../src/grid/tasks/update-task.ts'
 import { newId } from '../../src/lib/id.ts'
 import { followLog } from '../../src/worker/threads.ts'
 import { endpoint, send03, send10 } from './a2a.ts'
@@ -149,6 +152,14 @@ async function createEntities(
     a2a: { messageId: prefix, parts: [{ raw: btoa(`a file of ${prefix} `.repeat(1_000)) }] },
   })
   await sendMessage(as(sender), { to: `#${channel.name}`, text: `a post of ${prefix}` })
+  const question = [{ text: `a question of ${prefix}` }, { raw: btoa(`a file of ${prefix} `.repeat(1_000)) }]
+  const asked = await startTask(as(agent), callingAgent(as(agent).actor), {
+    ...{ to: `@${sender.alias}`, mode: 'task', contextId: prefix },
+    message: { messageId: prefix, parts: question },
+  })
+  await updateTask(as(sender), {
+    ...{ taskId: asked.task.id, text: `a result of ${prefix}`, artifact: { id: prefix }, state: 'input-required' },
+  })
   await pausedConversation(account.store, [sender.alias, mate])
   const at = account.store.deps.now()
   const read = { reader: sender.alias, source: mate, reads: 1, answered: 1, readAt: at }
@@ -167,6 +178,7 @@ async function createEntities(
     'skill name': skill.name,
     'idempotency key': `${prefix}-key`,
     'part id': `${file.id}.0`,
+    'task id': asked.task.id,
     'credential id': credential.id,
     'account id': account.id,
     'user id': String(member.user_id),
@@ -229,6 +241,8 @@ async function reset(grid: TestGrid, evil: TestAccount, kept: KeptIds): Promise<
     remove('recent_reads'),
     remove('idempotency_keys'),
     remove('parts'),
+    remove('tasks'),
+    remove('contexts'),
     remove('messages'),
     remove('agent_guardrails'),
     remove('agent_skills'),

@@ -24,6 +24,10 @@ import { findPart, readPart } from '../../src/grid/messaging/parts.ts'
 import { readMessage } from '../../src/grid/messaging/read-again.ts'
 import { resolve } from '../../src/grid/messaging/resolve.ts'
 import { listGrantsOfAgent, revokeGrant } from '../../src/grid/oauth/grants.ts'
+import { continueTask, startTask } from '../../src/grid/tasks/start-task.ts'
+import { cancelTask, getTask, listTasks } from '../../src/grid/tasks/tasks.ts'
+import { updateTask } from '../../src/grid/tasks/update-task.ts'
+import { waitForTask, watchTask } from '../../src/grid/tasks/watch-task.ts'
 import type { AccountStore } from '../../src/store/account.ts'
 import { sendMessage } from './messaging.ts'
 
@@ -47,6 +51,7 @@ export type NamedKind =
   | 'skill'
   | 'guardrail'
   | 'conversation'
+  | 'task'
 
 export const probes: Probe[] = [
   { name: 'sendMessage', as: 'agent', takes: 'agent', call: (account, to) => sendMessage(account, { to, text: 'hi' }) },
@@ -131,6 +136,58 @@ export const probes: Probe[] = [
     as: 'person',
     takes: 'conversation',
     call: (account, subject) => snooze(account, undefined, { kind: 'paused', subject, time: 'week' }),
+  },
+  { name: 'getTask', as: 'agent', takes: 'task', call: (account, id) => getTask(account, id) },
+  {
+    name: 'listTasks',
+    as: 'agent',
+    takes: 'agent',
+    call: (account, recipient) => listTasks(account, { recipient, pageSize: 10 }),
+  },
+  { name: 'cancelTask', as: 'agent', takes: 'task', call: (account, id) => cancelTask(account, id) },
+  {
+    name: 'continueTask',
+    as: 'agent',
+    takes: 'task',
+    call: (account, taskId) =>
+      continueTask(account, callingAgent(account.actor), {
+        taskId,
+        message: { messageId: 'm', parts: [{ text: 'hi' }] },
+      }),
+  },
+  {
+    name: 'startTask',
+    as: 'agent',
+    takes: 'agent',
+    call: (account, to) =>
+      startTask(account, callingAgent(account.actor), {
+        ...{ to, mode: 'task', contextId: 'a context of acme' },
+        message: { messageId: 'm', parts: [{ text: 'hi' }] },
+      }),
+  },
+  {
+    name: 'waitForTask',
+    as: 'agent',
+    takes: 'task',
+    call: (account, id) => waitForTask(account, id, { ms: 0, strict: false }),
+  },
+  {
+    name: 'watchTask',
+    as: 'agent',
+    takes: 'task',
+    call: (account, id) => watchTask(account, id, { after: 0, endsWhenInterrupted: true, heartbeatMs: 1 }).next(),
+  },
+  {
+    name: 'updateTask',
+    as: 'agent',
+    takes: 'task',
+    call: (account, taskId) => updateTask(account, { taskId, text: 'x' }),
+  },
+  {
+    name: 'updateTask of a message',
+    as: 'agent',
+    takes: 'message',
+    call: (account, messageId) => updateTask(account, { messageId, text: 'x' }),
   },
   { name: 'messageStatus', as: 'agent', takes: 'message', call: messageStatus },
   { name: 'readMessage', as: 'agent', takes: 'message', call: (account, id) => readMessage(account, id) },
@@ -242,6 +299,10 @@ export const probes: Probe[] = [
 /** Verbs without a probe, each with the reason. */
 export const verbsWithoutProbe: Record<string, string> = {
   sendMessage: 'takes the sender from its caller (probed as sends of the calling agent, above)',
+  answeredTask: 'names a task that was found for the caller, inside sendMessage',
+  answerOf: 'the same',
+  findTask: 'getTask',
+  clientOf: 'names nothing: the caller',
   findRepeat: 'looks up a key of the sender, inside sendMessage',
   readMessages: 'reads only the inbox of the caller (test/isolation-verbs.test.ts)',
   readAgain: 'the same',

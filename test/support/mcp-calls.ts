@@ -68,6 +68,14 @@ const argumentsOf: Record<string, fc.Arbitrary<Record<string, unknown>>> = {
   list_skills: fc.record({ agent: text, cursor: text }, { requiredKeys: [] }),
   set_skills: fc.record({ skills: fc.array(fc.record({ name: text, description: text }, { requiredKeys: ['name'] })) }),
   read_part: fc.record({ part_id: text, offset: fc.integer({ min: -1, max: 5 }) }, { requiredKeys: ['part_id'] }),
+  update_task: fc.record({
+    task_id: text,
+    message_id: text,
+    state: fc.constantFrom('working', 'completed', 'submitted', ''),
+    text,
+    parts: fc.array(fc.record({ text, raw: text }, { requiredKeys: [] })),
+    artifact: fc.record({ id: text, name: text, append: fc.boolean() }, { requiredKeys: ['id'] }),
+  }, { requiredKeys: [] }),
   signup: fc.record({
     owner_email: fc.constantFrom('zoe@example.com', 'zoe'),
     alias: fc.constantFrom('zoe', 'Zoe', 'alice'),

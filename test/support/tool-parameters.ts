@@ -15,6 +15,7 @@ export const forms = [
   'skill name',
   'idempotency key',
   'part id',
+  'task id',
   'credential id',
   'account id',
   'user id',
@@ -172,6 +173,15 @@ export const agentRows: Record<string, ToolRow> = {
   read_part: {
     args: {},
     parameters: { part_id: { takes: ['part id'], random: 'part_not_found', empty: 'part_not_found' } },
+  },
+  update_task: {
+    args: { state: 'working' },
+    subject: ['task_id', 'message_id'],
+    parameters: {
+      task_id: { takes: ['task id'], random: 'task_not_found', empty: 'task_not_found' },
+      message_id: { takes: ['message id'], own: 'task_not_found', random: 'task_not_found', empty: 'task_not_found' },
+      ...{ text: 'text', 'artifact.id': 'text', 'artifact.name': 'text' },
+    },
   },
 }
 

@@ -21,7 +21,7 @@ export async function answeredTask(
   { repliedToTask, conversationId }: Answering,
 ): Promise<TaskStep | undefined> {
   const { inbox, openTask } = recipient
-  if (!inbox || (repliedToTask === null && openTask === undefined)) return undefined
+  if (!inbox) return undefined
   const { tasks } = account.read
   const client = { home: inbox.home, client: inbox.agentId }
   const taskOf = async (id: string | null | undefined) => {

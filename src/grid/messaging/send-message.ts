@@ -64,7 +64,10 @@ export async function sendMessage(
   const sanitized = isCleaned || cleaned.a2a !== input.a2a
   const { composed, repliedToTask } = await compose(account, sender, cleaned, recipient.label, sanitized)
   const answering = { repliedToTask, conversationId: composed.conversationId }
-  const stepOf = () => input.task ?? answeredTask(account, sender, recipient, answering)
+  const stepOf = () => {
+    if (input.task || (repliedToTask === null && recipient.openTask === undefined)) return input.task
+    return answeredTask(account, sender, recipient, answering)
+  }
   let step = await stepOf()
   const outgoing = { account, sender, message: composed, input: cleaned, requestHash }
   // Before the attempts: a repeated commit does not run the checks again.

@@ -1,7 +1,8 @@
 /** Tasks and their events as they are shown, from what is stored. See docs/protocol.md, "Tasks". */
 import { withoutInvisibleIn } from '../../lib/invisible-text.ts'
 import type { AccountStore } from '../../store/account.ts'
-import type { TaskEnd, TaskEventRow, TaskMessageRow, TaskPartRow, TaskRow } from '../../store/account/tasks.ts'
+import type { TaskEnd } from '../../store/account/task-ends.ts'
+import type { TaskEventRow, TaskMessageRow, TaskPartRow, TaskRow } from '../../store/account/tasks.ts'
 import type { Artifact, Part, Task, TaskEvent, TaskMessage, TaskStatus } from './task.ts'
 
 /** Whose tasks are shown: the calling agent, at one of their ends. */

@@ -1,13 +1,12 @@
-/** What the recipient of a task says about it. See docs/protocol.md, "`update_task`". */
+/** What the recipient of a task says about it. See docs/protocol.md, "update_task". */
 import { callingAgent } from '../../auth/actor.ts'
 import { GridError } from '../../errors.ts'
 import { isBase64 } from '../../lib/base64.ts'
 import { newId } from '../../lib/id.ts'
 import { withoutInvisibleIn } from '../../lib/invisible-text.ts'
-import type { AccountStore } from '../../store/account.ts'
+import type { AccountStore, TaskAppend } from '../../store/account.ts'
 import type { NewChunk, TaskChange } from '../../store/account/task-changes.ts'
 import type { TaskRow } from '../../store/account/tasks.ts'
-import type { TaskAppend } from '../../store/waiting.ts'
 import { answerOf } from '../messaging/answered-task.ts'
 import { maxMessageLength, type TaskStep } from '../messaging/outgoing-message.ts'
 import { checkQuotas, countChunk } from '../messaging/quota.ts'

@@ -3,9 +3,8 @@ import { callingAgent } from '../../auth/actor.ts'
 import { type GridError, limitReached } from '../../errors.ts'
 import { Signal } from '../../lib/notifier.ts'
 import { minute, second } from '../../lib/time.ts'
-import type { AccountStore } from '../../store/account.ts'
+import { type AccountStore, maxEventsRead, type ReadEvents, type TaskFollower } from '../../store/account.ts'
 import type { TaskEventRow } from '../../store/account/tasks.ts'
-import { maxEventsRead, type ReadEvents, type TaskFollower } from '../../store/task-feeds.ts'
 import { shownEvents, shownTasks } from './shown-task.ts'
 import { isInterrupted, isTerminal, type Task, type TaskEvent } from './task.ts'
 import { clientOf, findTask, getTask, taskHasEnded, type TaskScope } from './tasks.ts'
@@ -87,7 +86,11 @@ export async function waitForTask(
  * Fails with `task_not_found`; with `unsupported_operation` if the task has ended, unless `after` is given; with
  * `rate_limit_exceeded` if the credential has too many streams of tasks. These come before the first value.
  */
-export async function* watchTask(account: AccountStore, id: string, watch: TaskWatch): AsyncGenerator<TaskNews> {
+export function watchTask(account: AccountStore, id: string, watch: TaskWatch): AsyncGenerator<TaskNews> {
+  return newsOf(account, id, watch)
+}
+
+async function* newsOf(account: AccountStore, id: string, watch: TaskWatch): AsyncGenerator<TaskNews> {
   const { agentId, credentialId } = callingAgent(account.actor)
   const { taskStreams } = account.waiting
   const row = await findTask(account, id, watch.recipient)

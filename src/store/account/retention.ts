@@ -1,6 +1,6 @@
 /** Removing old messages and idempotency keys. See docs/operations.md, "Retention". */
 import { and, eq, inArray, lte, sql } from 'drizzle-orm'
-import { deliveries, idempotencyKeys, leaseReleases, messages, parts, usage } from '../../../db/schema.ts'
+import { deliveries, idempotencyKeys, leaseReleases, messages, parts, taskMessages, usage } from '../../../db/schema.ts'
 import { type AccountBinding, p, type Statement } from '../driver/binding.ts'
 import type { CrossAccountQueries, Db } from '../driver/db.ts'
 import { inAccount } from '../in-account.ts'
@@ -32,6 +32,9 @@ export function prepareRetention(db: Db, crossAccountQueries: CrossAccountQuerie
       ),
       db.delete(idempotencyKeys).where(inAccount(idempotencyKeys, sql`${idempotencyKeys.messageId} IN ${ids}`)),
       db.delete(parts).where(inAccount(parts, sql`${parts.messageId} IN ${ids}`)),
+      db.delete(taskMessages).where(
+        and(eq(taskMessages.senderAccountId, p('account')), sql`${taskMessages.messageId} IN ${ids}`),
+      ),
       db.delete(messages).where(inAccount(messages, sql`${messages.id} IN ${ids}`)),
     ].map((statement) => statement.toSQL()),
   ]

@@ -25,7 +25,7 @@ import {
 import type { Db } from '../driver/db.ts'
 import { inAccount, inboxOf, withAccount } from '../in-account.ts'
 import { newDelivery, type NewMessage } from './messages.ts'
-import { type TaskEnd, taskEnds, type TaskMode, type TaskState } from './tasks.ts'
+import { type TaskEnd, taskEnds, type TaskMode, type TaskState } from './task-ends.ts'
 
 /** A task about to be stored, with the message that makes it. */
 export interface NewTask {

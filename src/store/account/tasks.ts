@@ -9,12 +9,7 @@ import type { Db } from '../driver/db.ts'
 import { inAccount } from '../in-account.ts'
 import { isRedactedByOthers } from './parts.ts'
 import { prepareTaskChanges } from './task-changes.ts'
-
-export type TaskState = typeof tasks.$inferSelect.state
-export type TaskMode = typeof tasks.$inferSelect.mode
-
-/** Which end of a task an agent of the account is. */
-export type TaskEnd = 'client' | 'recipient'
+import { type TaskEnd, taskEnds, type TaskMode, type TaskState } from './task-ends.ts'
 
 /** A task without its messages and events. Times are milliseconds since the epoch. */
 export interface TaskRow {
@@ -80,12 +75,6 @@ export interface TaskFilter {
   /** The alias of the recipient. */
   recipient: string | null
   since: number | null
-}
-
-/** The end of the client, and that of the recipient: conditions on `tasks`. */
-export const taskEnds = {
-  client: inAccount(tasks, eq(tasks.clientAgentId, p('agent'))),
-  recipient: and(eq(tasks.recipientAccountId, p('account')), eq(tasks.recipientAgentId, p('agent')))!,
 }
 
 export function prepareTasks(db: Db) {
@@ -207,7 +196,7 @@ export function prepareTasks(db: Db) {
     contexts,
     eq(contexts.agentId, p('agent')),
     eq(contexts.contextId, p('context')),
-    eq(contexts.recipientAgentId, p('recipient')),
+    eq(contexts.recipientAgentId, p('to')),
   )).prepare()
   const waiting = db.select({ id: tasks.id }).from(tasks).where(and(
     taskEnds.client,
@@ -273,7 +262,7 @@ export function prepareTasks(db: Db) {
         (await account.one(listed, { agent, context: contextId, state, alias: recipient, since: since ?? 0 }))!.n,
       /** The id of the conversation that an agent calls `context`. */
       conversation: async (agent: string, context: string, recipient: string): Promise<string | undefined> =>
-        (await account.one(conversation, { agent, context, recipient }))?.conversationId,
+        (await account.one(conversation, { agent, context, to: recipient }))?.conversationId,
       /** The first tasks of a client in a conversation that wait for the client. */
       waitingForClient: async (agent: string, conversationId: string): Promise<string[]> =>
         (await account.all(waiting, { agent, conversationId })).map(({ id }) => id),

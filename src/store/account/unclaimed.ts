@@ -7,6 +7,7 @@ import {
   agents,
   agentSkills,
   blockedSends,
+  contexts,
   conversationPauses,
   conversationTurns,
   credentials,
@@ -27,6 +28,7 @@ import {
   signups,
   skills,
   snoozes,
+  tasks,
   threadAgents,
   threadMessages,
   threads,
@@ -68,6 +70,9 @@ export function prepareUnclaimed(db: Db) {
     db.delete(agentGuardrails).where(inAccount(agentGuardrails)),
     db.delete(guardrails).where(inAccount(guardrails)),
     db.delete(parts).where(inAccount(parts)),
+    // With its messages, events and artifacts, by their foreign keys.
+    db.delete(tasks).where(inAccount(tasks)),
+    db.delete(contexts).where(inAccount(contexts)),
     // Nobody else has places of its messages: its agents reach nobody outside of it.
     ...[threadSeen, threadAgents, threadMessages, threads, mailDigests, pushNotices, pushSubscriptions, seats, snoozes]
       .map((table) => db.delete(table).where(inAccount(table))),

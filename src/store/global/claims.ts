@@ -6,6 +6,7 @@ import {
   agents,
   agentSkills,
   blockedSends,
+  contexts,
   conversationPauses,
   conversationTurns,
   credentials,
@@ -19,6 +20,9 @@ import {
   recentReads,
   signups,
   skills,
+  taskEvents,
+  taskMessages,
+  tasks,
   threadAgents,
   threadMessages,
   threads,
@@ -179,6 +183,17 @@ export function prepareClaims(db: Db, crossAccountQueries: CrossAccountQueries) 
   const copyParts = db.insert(parts).select(
     db.select({ ...getTableColumns(parts), accountId: value('to') }).from(parts).where(partsOfKept),
   ).toSQL()
+  // What belongs to a task follows it, by its foreign keys.
+  const moveTasks = db.update(tasks).set(moved)
+    .where(and(eq(tasks.accountId, p('from')), keptAgent(tasks.clientAgentId))).toSQL()
+  const moveReceivedTasks = db.update(tasks).set({ recipientAccountId: sql`${p('to')}` })
+    .where(and(eq(tasks.recipientAccountId, p('from')), keptAgent(tasks.recipientAgentId))).toSQL()
+  const moveTaskMessages = [taskMessages, taskEvents].map((table) =>
+    db.update(table).set({ senderAccountId: sql`${p('to')}` })
+      .where(and(eq(table.senderAccountId, p('from')), sql`${table.messageId} IN ${sentByKept}`)).toSQL()
+  )
+  const moveContexts = db.update(contexts).set(moved)
+    .where(and(eq(contexts.accountId, p('from')), keptAgent(contexts.agentId))).toSQL()
   const removeParts = db.delete(parts).where(partsOfKept).toSQL()
   // The holder of a lease would ack it in the old account, so every lease in flight is released: its messages are
   // redelivered.
@@ -244,6 +259,10 @@ export function prepareClaims(db: Db, crossAccountQueries: CrossAccountQueries) 
     moveSendKeys,
     moveBlockedSends,
     moveVerdicts,
+    moveTasks,
+    moveReceivedTasks,
+    ...moveTaskMessages,
+    moveContexts,
     removeParts,
     moveUsage,
     ...removeConversations,

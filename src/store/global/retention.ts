@@ -2,10 +2,12 @@ import { and, eq, gt, isNotNull, lte, notExists, sql } from 'drizzle-orm'
 import {
   accounts,
   blockedSends,
+  contexts,
   guardrailCounts,
   idempotencyKeys,
   messages,
   snoozes,
+  tasks,
   trials,
   usage,
   verdicts,
@@ -68,7 +70,31 @@ export function prepareRetention(db: Db, crossAccountQueries: CrossAccountQuerie
     rows: limit,
   })
 
+  const ended = db.select({ row: sql`rowid` }).from(tasks)
+    .where(and(sql`${tasks.expiresAt} IS NULL`, lte(tasks.statusAt, p('until')))).limit(p('limit'))
+  const removeTasks = db.delete(tasks).where(sql`rowid IN ${ended}`).returning(one).toSQL()
+  crossAccountQueries.set(removeTasks.sql, 'old tasks')
+  const unused = db.select({ row: sql`rowid` }).from(contexts).where(lte(contexts.usedAt, p('until'))).limit(p('limit'))
+  const removeNames = db.delete(contexts).where(sql`rowid IN ${unused}`).returning(one).toSQL()
+  crossAccountQueries.set(removeNames.sql, 'old contexts')
+  const toFail = db.select({ accountId: tasks.accountId, id: tasks.id, expiresAt: sql<number>`${tasks.expiresAt}` })
+    .from(tasks).where(and(isNotNull(tasks.expiresAt), lte(tasks.expiresAt, p('until'))))
+    .orderBy(tasks.expiresAt).limit(p('limit')).prepare()
+  crossAccountQueries.set(toFail.getQuery().sql, 'tasks that nobody answered')
+
   return {
+    /** Tasks without an end whose time is over, or whose recipient was deleted: then `expiresAt` is 0. */
+    tasksToFail: (until: number, limit: number) => runQuery(toFail, { until, limit }),
+    /** Remove at most `limit` tasks that ended by `until`, with what belongs to them; returns a row for each. */
+    removeTasks: (until: number, limit: number): Statement => ({
+      ...bind(removeTasks, { until, limit }),
+      rows: limit * 10,
+    }),
+    /** Remove what clients called conversations that they last used by `until`; returns a row for each. */
+    removeContexts: (until: number, limit: number): Statement => ({
+      ...bind(removeNames, { until, limit }),
+      rows: limit,
+    }),
     /** Each of these removes at most `limit` rows that were stored by `until`, and returns a row for each. */
     removeVerdicts: removal(removeVerdicts),
     removeBlockedSends: removal(removeBlockedSends),

@@ -205,6 +205,7 @@ test('the parts of a send run in one order, however they were named', () => {
   }
 
   expect(Object.keys(inOrder(parts))).toEqual([
+    'taskOpen',
     'message',
     'required',
     'trial',
@@ -214,6 +215,7 @@ test('the parts of a send run in one order, however they were named', () => {
     'theirCounts',
     'theirVerdicts',
     'deliveries',
+    'task',
     'key',
     'receipt',
   ])
