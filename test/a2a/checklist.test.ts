@@ -3,8 +3,9 @@
  * `checklist-tasks.test.ts`; 15 (push) and 19 (outbound) are not built, 17 (cards) is in `cards/`.
  */
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { updateTask } from '../../src/grid/tasks/update-task.ts'
 import { updateTrial } from '../support/database.ts'
-import { endpoint, endpointOf, inboxOf, postA2a, request, send03, send10 } from '../support/a2a.ts'
+import { endpoint, endpointOf, inboxOf, postA2a, request, send03, send10, storeOf } from '../support/a2a.ts'
 import { type TestGrid, testGrid } from '../support/grid.ts'
 
 let grid: TestGrid
@@ -127,6 +128,22 @@ test('20: a trial that is used up and a guardrail refuse without a trace', async
   }
   expect(await inboxOf(grid, grid.bob)).toEqual([])
   expect((await post(request('ListTasks'))).body.result.tasks).toEqual([])
+})
+
+test('20: a message that is refused changes no task, neither of its sender nor of its recipient', async () => {
+  const { id } = (await post(send10({}, { configuration: { returnImmediately: true } }))).body.result.task
+  const bob = storeOf(grid, grid.bob)
+  await updateTask(bob, { taskId: id, state: 'input-required', text: 'Which?' })
+  const before = (await post(request('GetTask', { id }))).body
+  const ended = { used: 10, max: 10, expiresAt: grid.clock.now + 1_000 }
+  await updateTrial(grid, grid.alice, ended)
+  await updateTrial(grid, grid.bob, ended)
+
+  expect((await post(send10({ taskId: id, metadata: undefined }))).body.error.code).toBe(-32051)
+  for (const update of [{ text: 'done' }, { state: 'failed' as const, text: 'No.' }]) {
+    await expect(updateTask(bob, { taskId: id, ...update })).rejects.toThrow('10 of 10 messages')
+  }
+  expect((await post(request('GetTask', { id }))).body).toEqual(before)
 })
 
 test.each([endpoint, '/a2a/v1/agents/bob'])('21: %s: one key is one message and one answer', async (path) => {

@@ -134,12 +134,14 @@ test('the same message in 0.3 and in 1.0 gives equal inbox messages', async () =
   })
 })
 
-test('several text parts are joined in their order, and plain ones are not repeated as parts', async () => {
+test('several text parts are joined in their order, and one alone is not repeated as a part', async () => {
   await post(send03({ parts: ['one', 'two', 'three'].map((text) => ({ kind: 'text', text })) }))
+  await post(send03())
 
-  const [message] = await inboxOf(grid, grid.bob)
-  expect(message.message).toBe('one\ntwo\nthree')
-  expect(message.a2a).not.toHaveProperty('parts')
+  const [several, one] = await inboxOf(grid, grid.bob)
+  expect(several.message).toBe('one\ntwo\nthree')
+  expect(several.a2a).toMatchObject({ parts: [{ text: 'one' }, { text: 'two' }, { text: 'three' }] })
+  expect(one.a2a).not.toHaveProperty('parts')
 })
 
 test.each([

@@ -66,20 +66,20 @@ test('a list is filtered by context, state, time and endpoint, and is of the cal
   const first = await start({ contextId: 'c-1' })
   grid.clock.now += 60_000
   const second = await start({ contextId: 'c-2' })
-  const toSelf = await start({ metadata: { to: 'alice' } })
+  const ownId = await start({ metadata: { to: 'alice' } })
   await post(request('CancelTask', { id: first }))
   const list = async (params: object, path = endpoint, key = grid.alice.key) => {
     const { body } = await postA2a(grid, key, request('ListTasks', params), {}, path)
     return body.result.tasks.map(({ id }: { id: string }) => id).sort()
   }
 
-  expect(await list({})).toEqual([first, second, toSelf].sort())
+  expect(await list({})).toEqual([first, second, ownId].sort())
   expect(await list({ contextId: 'c-1' })).toEqual([first])
   expect(await list({ status: 'TASK_STATE_CANCELED' })).toEqual([first])
   expect(await list({ status: 'canceled' })).toEqual([first])
   expect(await list({ statusTimestampAfter: '2026-11-21T09:00:30.000Z' })).toHaveLength(3)
   expect(await list({ statusTimestampAfter: '2026-11-21T09:05:30.000Z' })).toEqual([])
-  expect(await list({}, endpointOf(grid.alice))).toEqual([toSelf])
+  expect(await list({}, endpointOf(grid.alice))).toEqual([ownId])
   expect(await list({ tenant: 'bob' })).toEqual([first, second].sort())
   expect(await list({}, endpoint, grid.bob.key)).toEqual([])
   expect(await list({}, endpoint, grid.eve.key)).toEqual([])

@@ -46,7 +46,12 @@ describe.each(runners)('on %s', (runtime) => {
   test.each(['off', 'on'])(
     'the whole grid works on a local file, and a second process is refused: thread %s',
     async (thread) => {
-      server = await startServe(runtime, { DATABASE_URL: database.url, OAUTH_CIMD: 'off', DATABASE_THREAD: thread })
+      server = await startServe(runtime, {
+        DATABASE_URL: database.url,
+        OAUTH_CIMD: 'off',
+        DATABASE_THREAD: thread,
+        SIGNUP_PER_HOUR: '1000',
+      })
       await scenario(server.url)
       await peopleScenario(server.url, server.stdout().match(/\/set-up\/[\w-]+/)?.[0])
 
@@ -62,7 +67,7 @@ describe.each(runners)('on %s', (runtime) => {
   )
 
   test('the whole grid works on libsql-server', async () => {
-    server = await startServe(runtime, { DATABASE_URL: sqld.url, OAUTH_CIMD: 'off' })
+    server = await startServe(runtime, { DATABASE_URL: sqld.url, OAUTH_CIMD: 'off', SIGNUP_PER_HOUR: '1000' })
     await scenario(server.url)
     await peopleScenario(server.url, server.stdout().match(/\/set-up\/[\w-]+/)?.[0])
 

@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import { expect } from 'vitest'
 import { httpRequest } from '../../src/cli/http-request.ts'
+import { officialClients } from './a2a-clients.ts'
 import { a2a, callTool, type Era, get, mcp, post } from './client.ts'
 
 interface Agent {
@@ -29,6 +30,8 @@ export async function scenario(base: string): Promise<void> {
   await hasACard(base)
   await talksA2a(base, ada, ben)
   await a2aRefuses(base, ada)
+  const owner = `${randomUUID()}@scenario.example`
+  await officialClients(base, (name) => signUp(base, name, owner))
 }
 
 async function isHealthy(base: string): Promise<void> {
@@ -53,11 +56,11 @@ async function compressesAssets(base: string): Promise<void> {
   }
 }
 
-async function signUp(base: string, name: string): Promise<Agent> {
+/** One owner for all, because agents of different accounts could not write to each other. */
+async function signUp(base: string, name: string, owner = 'owner@scenario.example'): Promise<Agent> {
   const alias = `${name}-${randomUUID().slice(0, 8)}`
-  // One owner for all, because agents of different accounts could not write to each other.
   const { status, body } = await post(base, '/api/v1/agentic-signup', {
-    owner_email: 'owner@scenario.example',
+    owner_email: owner,
     alias,
     skills: ['talking'],
   })

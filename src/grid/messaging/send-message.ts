@@ -217,12 +217,13 @@ async function commit(
       largeParts: message.largeParts === null ? undefined : parts.add(message),
       ...message.guarded?.parts,
       key: message.key === null ? undefined : messages.addKey(message, requestHash),
-      required: account.isRecording ? messages.requireStored(message) : undefined,
+      // A task does not change without its message.
+      required: account.isRecording || step ? messages.requireStored(message) : undefined,
     }),
   ).catch((error) => {
     turn.cancel()
-    // A recorded send that stores nothing fails as a unit, and its row with it. So does a step of a task that has ended.
-    if ((!account.isRecording && !step?.open) || !(error instanceof GridError) || error.code !== 'write_conflict') {
+    // A recorded send that stores nothing fails as a unit, and its row with it. So does a step of a task.
+    if ((!account.isRecording && !step) || !(error instanceof GridError) || error.code !== 'write_conflict') {
       throw error
     }
   })

@@ -1,0 +1,109 @@
+/** Calls that wait for the answer of an agent, and those that do not. See docs/protocol.md, "Receipt or task". */
+import { afterEach, expect, test } from 'vitest'
+import { waitForMessages } from '../../src/grid/messaging/wait-for-messages.ts'
+import { updateTask } from '../../src/grid/tasks/update-task.ts'
+import { endpoint, endpointOf, inboxOf, postA2a, request, send03, send10, storeOf } from '../support/a2a.ts'
+import { type TestGrid, testGrid } from '../support/grid.ts'
+import { isSettled, waitFor } from '../support/wait-for.ts'
+
+const awaitReply = { 'A2A-Extensions': 'http://localhost:8787/a2a/ext/await-reply/v1' }
+
+let grid: TestGrid
+let bobs: string
+const open = async (env: Record<string, string>) => {
+  grid = await testGrid({ env })
+  bobs = endpointOf(grid.bob)
+}
+afterEach(() => grid.close())
+
+test('a call waits for the answer of an agent that is connected', async () => {
+  await open({})
+  for (const send of [send10, send03]) {
+    const read = waitForMessages(storeOf(grid, grid.bob), {}, { seconds: 30 })
+    const answer = post(send({ metadata: undefined }), bobs)
+    const { messages: [{ task_id }] } = await read
+    expect(await isSettled(answer)).toBe(false)
+    await bob({ taskId: task_id, text: 'done' })
+
+    const { result } = (await answer).body
+    const task = result.task ?? result
+    expect(task.status.state).toMatch(/completed$/i)
+    expect(task.artifacts).toMatchObject([{ parts: [{ text: 'done' }] }])
+  }
+})
+
+test('nothing waits for an agent that is not connected', async () => {
+  await open({ A2A_BLOCKING_MAX_SECONDS: '300' })
+
+  expect(stateOf(await post(send10({ metadata: undefined }), bobs))).toBe('TASK_STATE_SUBMITTED')
+  expect(stateOf(await post(send10(), endpoint, awaitReply))).toBe('TASK_STATE_SUBMITTED')
+})
+
+test('with A2A_BLOCKING_STRICT a call waits for any agent, on the shared endpoint with the extension', async () => {
+  await open({ A2A_BLOCKING_STRICT: '1' })
+  const calls: [string, Record<string, string>][] = [[bobs, {}], [endpoint, awaitReply]]
+  for (const [path, headers] of calls) {
+    const answer = post(send10(), path, headers)
+    const id = await newest()
+    expect(await isSettled(answer)).toBe(false)
+    await bob({ taskId: id, state: 'input-required', text: 'Which?' })
+    expect(stateOf(await answer)).toBe('TASK_STATE_INPUT_REQUIRED')
+
+    // Its continuation waits too.
+    const more = post(send10({ taskId: id, metadata: undefined }), path)
+    await waitFor('the further message', async () => (await inboxOf(grid, grid.bob)).length > 0)
+    expect(await isSettled(more)).toBe(false)
+    await bob({ taskId: id, state: 'failed', text: 'No.' })
+    expect(stateOf(await more)).toBe('TASK_STATE_FAILED')
+  }
+})
+
+test('a call that wants its answer at once never waits, and a confirmation never does', async () => {
+  await open({ A2A_BLOCKING_STRICT: '1', A2A_BLOCKING_MAX_SECONDS: '300' })
+
+  expect(stateOf(await post(send10({}, { configuration: { returnImmediately: true } }), bobs))).toBe(
+    'TASK_STATE_SUBMITTED',
+  )
+  expect(stateOf(await post(send03({}, { configuration: { blocking: false } }), bobs))).toBe('submitted')
+  expect(stateOf(await post(send10(), bobs, { Prefer: 'wait=0' }))).toBe('TASK_STATE_SUBMITTED')
+  expect((await post(send03({}, { configuration: { blocking: true } }))).body.result.kind).toBe('message')
+})
+
+test.each(['wait=1', 'respond-async, wait = 1', 'WAIT="1"'])(
+  'Prefer: %s shortens the wait, and the task goes on',
+  async (prefer) => {
+    await open({ A2A_BLOCKING_STRICT: '1', A2A_BLOCKING_MAX_SECONDS: '300' })
+    const answer = await post(send10(), bobs, { Prefer: prefer })
+    const { id } = answer.body.result.task
+    await bob({ taskId: id, text: 'late' })
+
+    expect(stateOf(answer)).toBe('TASK_STATE_SUBMITTED')
+    expect((await post(request('GetTask', { id }))).body.result.status.state).toBe('TASK_STATE_COMPLETED')
+  },
+)
+
+test('with A2A_BLOCKING_MAX_SECONDS=0 nothing waits, whatever the client prefers', async () => {
+  await open({ A2A_BLOCKING_STRICT: '1', A2A_BLOCKING_MAX_SECONDS: '0' })
+
+  expect(stateOf(await post(send10(), bobs, { Prefer: 'wait=100' }))).toBe('TASK_STATE_SUBMITTED')
+})
+
+/** The id of the newest open task of Alice, once it is there. */
+async function newest(): Promise<string> {
+  return await waitFor('a task', async () => {
+    const { tasks } = (await post(request('ListTasks', { status: 'TASK_STATE_SUBMITTED' }))).body.result
+    return tasks[0]?.id
+  })
+}
+
+function stateOf({ body: { result } }: Awaited<ReturnType<typeof postA2a>>): string {
+  return (result.task ?? result).status.state
+}
+
+function bob(update: Parameters<typeof updateTask>[1]) {
+  return updateTask(storeOf(grid, grid.bob), update)
+}
+
+function post(body: unknown, path: string = endpoint, headers?: Record<string, string>) {
+  return postA2a(grid, grid.alice.key, body, headers, path)
+}
