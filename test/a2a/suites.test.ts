@@ -45,6 +45,7 @@ async function stream(message: Record<string, unknown>) {
 const get = (id: string) => call(request('GetTask', { id }))
 
 /** In short: `task` and states, and the texts of artifacts. */
+// deno-lint-ignore no-explicit-any -- tests check it
 function inShort(event: { result?: Record<string, any> }): string {
   const { task, statusUpdate, artifactUpdate } = event.result!
   if (task) return `task ${stateOf(task)}`
