@@ -517,7 +517,7 @@ export const migrations: { name: string; hash: string; createdAt: number; statem
   {
     "name": "0030_signing_keys",
     "hash": "6f4e2d7cac3a89a2ca745300ebd2e4eb6184349f004fd0d884d6de9a38b08741",
-    "createdAt": 1795391671381,
+    "createdAt": 1795393307773,
     "statements": [
       "CREATE TABLE `signing_keys` (\n\t`id` text PRIMARY KEY NOT NULL,\n\t`public_key` text NOT NULL,\n\t`encrypted_token` text,\n\t`token_iv` text,\n\t`token_auth_tag` text,\n\t`token_key_id` text,\n\t`created_at` integer NOT NULL\n);",
       "CREATE UNIQUE INDEX `signing_keys_created` ON `signing_keys` (`created_at`);"
