@@ -1,4 +1,5 @@
 /** Uses every program interface of a grid that is known only by its address. */
+import { AgentCard, verifyAgentCardSignature } from '@a2a-js/sdk'
 import { randomUUID } from 'node:crypto'
 import { expect } from 'vitest'
 import { httpRequest } from '../../src/cli/http-request.ts'
@@ -165,6 +166,10 @@ async function hasACard(base: string): Promise<void> {
 
   expect(status).toBe(200)
   expect(new URL(body.url).pathname).toBe('/a2a/v1/grid')
+  const { keys } = (await get(base, '/.well-known/jwks.json')).body
+  const verify = verifyAgentCardSignature((kid) => keys.find((key: { kid: string }) => key.kid === kid))
+  await verify(body)
+  await verify(AgentCard.fromJSON((await get(base, '/a2a/v1/grid?A2A-Version=1.0')).body))
 }
 
 async function talksA2a(base: string, from: Agent, to: Agent): Promise<void> {
