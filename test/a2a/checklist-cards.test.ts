@@ -1,8 +1,9 @@
 /** What a real peer or a suite notices of cards. The numbers are those of the checklist of peers. */
-import { AgentCard, verifyAgentCardSignature } from '@a2a-js/sdk'
+import { AgentCard } from '@a2a-js/sdk'
 import { DefaultAgentCardResolver } from '@a2a-js/sdk/client'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { updateAgent } from '../../src/grid/agents/agent-settings.ts'
+import { keyIn, verifyCard } from '../support/card-signatures.ts'
 import { type LiveGrid, liveGrid } from '../support/server.ts'
 
 let grid: LiveGrid
@@ -36,10 +37,8 @@ test('17: the resolver of the official library finds the card below the address 
   const card = await new DefaultAgentCardResolver().resolve(`${grid.url}/a2a/v1/agents/bob/`)
 
   expect(card).toMatchObject({ name: 'bob' })
-  const verify = verifyAgentCardSignature(async (kid, jku) => {
-    const { keys } = await (await fetch(jku!)).json()
-    return keys.find((key: { kid: string }) => key.kid === kid)
-  })
-  await verify(card)
-  await expect(verify(AgentCard.fromJSON({ ...AgentCard.toJSON(card) as object, name: 'eve' }))).rejects.toThrow()
+  const keyOf = async (kid: string, jku?: string) => keyIn(await (await fetch(jku!)).json(), kid)
+  const json = AgentCard.toJSON(card) as object
+  await verifyCard(json, keyOf)
+  await expect(verifyCard({ ...json, name: 'eve' }, keyOf)).rejects.toThrow('No valid signatures')
 })

@@ -1,8 +1,8 @@
 /** Uses every program interface of a grid that is known only by its address. */
-import { AgentCard, verifyAgentCardSignature } from '@a2a-js/sdk'
 import { randomUUID } from 'node:crypto'
 import { expect } from 'vitest'
 import { httpRequest } from '../../src/cli/http-request.ts'
+import { keyIn, verifyCard } from '../support/card-signatures.ts'
 import { officialClients } from './a2a-clients.ts'
 import { a2a, callTool, type Era, get, mcp, post } from './client.ts'
 
@@ -166,10 +166,9 @@ async function hasACard(base: string): Promise<void> {
 
   expect(status).toBe(200)
   expect(new URL(body.url).pathname).toBe('/a2a/v1/grid')
-  const { keys } = (await get(base, '/.well-known/jwks.json')).body
-  const verify = verifyAgentCardSignature((kid) => keys.find((key: { kid: string }) => key.kid === kid))
-  await verify(body)
-  await verify(AgentCard.fromJSON((await get(base, '/a2a/v1/grid?A2A-Version=1.0')).body))
+  const keys = (await get(base, '/.well-known/jwks.json')).body
+  await verifyCard(body, (kid) => keyIn(keys, kid))
+  await verifyCard((await get(base, '/a2a/v1/grid?A2A-Version=1.0')).body, (kid) => keyIn(keys, kid))
 }
 
 async function talksA2a(base: string, from: Agent, to: Agent): Promise<void> {
