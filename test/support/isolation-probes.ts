@@ -303,6 +303,7 @@ export const verbsWithoutProbe: Record<string, string> = {
   answerOf: 'the same',
   findTask: 'getTask',
   clientOf: 'names nothing: the caller',
+  requireTaskStream: 'the same',
   findRepeat: 'looks up a key of the sender, inside sendMessage',
   readMessages: 'reads only the inbox of the caller (test/isolation-verbs.test.ts)',
   readAgain: 'the same',
