@@ -1,5 +1,6 @@
 /** Many streams: how many a key may have, what they cost, and what keeps one open. */
 import { afterEach, expect, test } from 'vitest'
+import { deleteAgent } from '../../src/grid/agents/agents.ts'
 import { updateTask } from '../../src/grid/tasks/update-task.ts'
 import { endpoint, endpointOf, inboxOf, openA2aStream, postA2a, request, send10, storeOf } from '../support/a2a.ts'
 import { type TestGrid, testGrid } from '../support/grid.ts'
@@ -98,6 +99,15 @@ test('a stream ends when the process stops', async () => {
   const one = await open(await start())
   await one.next()
   stopping.abort()
+
+  expect(await one.rest()).toEqual([])
+})
+
+test('a stream ends at once when its agent is deleted', async () => {
+  grid = await testGrid({})
+  const one = await open(await start())
+  await one.next()
+  await deleteAgent(grid.acme.store, 'alice')
 
   expect(await one.rest()).toEqual([])
 })
