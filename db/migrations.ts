@@ -500,7 +500,7 @@ export const migrations: { name: string; hash: string; createdAt: number; statem
   {
     "name": "0030_tasks",
     "hash": "f8d6d3426c311120235af0c0809c1081d66b0e809be39306ca6e1872250012d4",
-    "createdAt": 1795390067732,
+    "createdAt": 1795390187732,
     "statements": [
       "CREATE TABLE `artifacts` (\n\t`account_id` text NOT NULL,\n\t`task_id` text NOT NULL,\n\t`n` integer NOT NULL,\n\t`artifact_id` text NOT NULL,\n\t`append` integer NOT NULL,\n\t`last_chunk` integer NOT NULL,\n\t`name` text,\n\t`parts` text,\n\tPRIMARY KEY(`account_id`, `task_id`, `n`),\n\tFOREIGN KEY (`account_id`,`task_id`) REFERENCES `tasks`(`account_id`,`id`) ON UPDATE cascade ON DELETE cascade\n);",
       "CREATE INDEX `artifacts_id` ON `artifacts` (`account_id`,`task_id`,`artifact_id`);",
@@ -527,7 +527,7 @@ export const migrations: { name: string; hash: string; createdAt: number; statem
   {
     "name": "0031_signing_keys",
     "hash": "6f4e2d7cac3a89a2ca745300ebd2e4eb6184349f004fd0d884d6de9a38b08741",
-    "createdAt": 1795390127732,
+    "createdAt": 1795390247732,
     "statements": [
       "CREATE TABLE `signing_keys` (\n\t`id` text PRIMARY KEY NOT NULL,\n\t`public_key` text NOT NULL,\n\t`encrypted_token` text,\n\t`token_iv` text,\n\t`token_auth_tag` text,\n\t`token_key_id` text,\n\t`created_at` integer NOT NULL\n);",
       "CREATE UNIQUE INDEX `signing_keys_created` ON `signing_keys` (`created_at`);"

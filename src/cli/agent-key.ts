@@ -1,5 +1,5 @@
 /** What a command says of a new key of an agent. */
-import { type McpConfig, mcpConfig, serverName, snippets } from '../lib/client-snippets.ts'
+import { agentUrl, type McpConfig, mcpConfig, serverName, snippets } from '../lib/client-snippets.ts'
 import type { Store } from '../store/store.ts'
 import { table } from './table.ts'
 
@@ -9,6 +9,8 @@ type AgentKey = {
   alias: string
   api_key: string
   mcp_config: McpConfig
+  /** Where A2A clients call the agent. Some look for its card relative to it, so it ends with a slash. */
+  a2a_url: string
 }
 
 /** The result of a command that made a key. */
@@ -18,6 +20,7 @@ export function describeAgentKey({ deps }: Store, agent: { id: string; alias: st
     alias: `@${agent.alias}`,
     api_key: apiKey,
     mcp_config: mcpConfig(deps.config.appUrl, apiKey),
+    a2a_url: `${agentUrl(deps.config.baseUrl, agent.alias)}/`,
   }
 }
 
@@ -25,7 +28,7 @@ export function describeAgentKey({ deps }: Store, agent: { id: string; alias: st
 export function printAgentKey(agent: AgentKey): string {
   const { origin } = new URL(agent.mcp_config.mcpServers[serverName].url)
   return [
-    table([['Agent', agent.alias], ['ID', agent.agent_id], ['Key', agent.api_key]]),
+    table([['Agent', agent.alias], ['ID', agent.agent_id], ['Key', agent.api_key], ['A2A address', agent.a2a_url]]),
     'The key is not shown again.',
     ...snippets({ baseUrl: origin, key: agent.api_key }).map(({ title, where, text }) =>
       `\n${title} (${where}):\n\n${text.replace(/^/gm, '  ')}`

@@ -74,6 +74,11 @@ export function mcpSnippets({ baseUrl, key, name }: { baseUrl: string; key: stri
   ]
 }
 
+/** The A2A endpoint of an agent, at which others call it. */
+export function agentUrl(baseUrl: string, alias: string): string {
+  return `${baseUrl}/a2a/v1/agents/${alias}`
+}
+
 /** A command for the machine of a client, to paste. Without `npmPackage` npx fetches it from the grid at `appUrl`. */
 export function clientCommand(
   { appUrl, npmPackage }: { appUrl: string; npmPackage?: string },

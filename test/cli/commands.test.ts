@@ -47,6 +47,7 @@ test('without a server the commands create an account, agents, keys and a channe
         },
       },
     },
+    a2a_url: 'http://localhost:8787/a2a/v1/agents/carol/',
   })
   expect(key).toEqual({ key_id: id, admin_key: adminKey })
   expect(channel).toEqual({ channel_id: id, name: '#general', members: ['@carol'] })

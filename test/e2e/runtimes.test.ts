@@ -5,6 +5,7 @@ import process from 'node:process'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { executableKind } from '../../scripts/binary/executable-kind.ts'
 import { ownTarget, targets } from '../../scripts/binary/targets.ts'
+import { newKeyRing } from '../../src/lib/key-ring.ts'
 import { binaryFile, buildBinary, removeBinary } from '../support/binary.ts'
 import {
   type ProcessResult,
@@ -19,6 +20,9 @@ import {
 import { type Sqld, startSqld } from '../support/sqld.ts'
 import { peopleScenario } from './people.ts'
 import { scenario } from './scenario.ts'
+
+/** A remote database has no key ring beside it, without which cards are not signed. */
+const keys = newKeyRing()
 
 let database: TemporaryDatabase
 let sqld: Sqld
@@ -67,7 +71,12 @@ describe.each(runners)('on %s', (runtime) => {
   )
 
   test('the whole grid works on libsql-server', async () => {
-    server = await startServe(runtime, { DATABASE_URL: sqld.url, OAUTH_CIMD: 'off', SIGNUP_PER_HOUR: '1000' })
+    server = await startServe(runtime, {
+      DATABASE_URL: sqld.url,
+      OAUTH_CIMD: 'off',
+      SIGNUP_PER_HOUR: '1000',
+      GRID_KEYS: keys,
+    })
     await scenario(server.url)
     await peopleScenario(server.url, server.stdout().match(/\/set-up\/[\w-]+/)?.[0])
 

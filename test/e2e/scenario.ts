@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { expect } from 'vitest'
 import { httpRequest } from '../../src/cli/http-request.ts'
 import { GridClient } from '../../src/clients/grid-client.ts'
+import { keyIn, verifyCard } from '../support/card-signatures.ts'
 import { officialClients } from './a2a-clients.ts'
 import { a2a, callTool, type Era, get, mcp, post } from './client.ts'
 
@@ -183,6 +184,9 @@ async function hasACard(base: string): Promise<void> {
 
   expect(status).toBe(200)
   expect(new URL(body.url).pathname).toBe('/a2a/v1/grid')
+  const keys = (await get(base, '/.well-known/jwks.json')).body
+  await verifyCard(body, (kid) => keyIn(keys, kid))
+  await verifyCard((await get(base, '/a2a/v1/grid?A2A-Version=1.0')).body, (kid) => keyIn(keys, kid))
 }
 
 async function talksA2a(base: string, from: Agent, to: Agent): Promise<void> {

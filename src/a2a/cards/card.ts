@@ -1,6 +1,7 @@
 /** What the agent cards say, for both versions of A2A. See docs/protocol.md, "Agent card". */
 import type { Config } from '../../config.ts'
 import type { CardAgent } from '../../grid/cards/card-agent.ts'
+import { agentUrl } from '../../lib/client-snippets.ts'
 import { version } from '../../lib/version.ts'
 import { agentExtensions, gridExtensions } from '../extensions.ts'
 
@@ -27,15 +28,10 @@ export interface CardSkill {
 }
 
 /** The path of the endpoint that serves all agents. */
-export const sharedPath = '/a2a/v1/grid'
-
-/** The path of the endpoint of an agent, without a final slash. */
-export function agentPath(alias: string): string {
-  return `/a2a/v1/agents/${alias}`
-}
+const sharedPath = '/a2a/v1/grid'
 
 /** What the endpoint of an agent takes and gives. The shared endpoint takes text. */
-export const agentModes = ['text/plain', 'application/json', 'application/octet-stream']
+const agentModes = ['text/plain', 'application/json', 'application/octet-stream']
 
 /** The card of the shared endpoint. URLs come from the configuration, never from a request. */
 export function gridCard(config: Config): Card10 {
@@ -60,7 +56,7 @@ export function agentCard(config: Config, { alias, description, skills }: CardAg
     name: alias,
     description: description || `The agent @${alias} of this grid.`,
     supportedInterfaces: [
-      ...interfacesAt(`${config.baseUrl}${agentPath(alias)}`),
+      ...interfacesAt(agentUrl(config.baseUrl, alias)),
       { ...shared, protocolBinding: 'JSONRPC' },
       { ...shared, protocolBinding: 'HTTP+JSON' },
     ],
