@@ -25,7 +25,7 @@ function judge(me: Me, alias: string | undefined, now: number): ClientFinding[] 
   return [
     ok('grid', `${me.grid.url} answers.`),
     alias === undefined || me.agent === alias
-      ? ok('key', `The key "${me.key.name ?? ''}" (…${me.key.last4}) is of ${me.agent}.`)
+      ? ok('key', `The key …${me.key.last4}${me.key.name ? ` ("${me.key.name}")` : ''} is of ${me.agent}.`)
       : warning('key', `The key is of ${me.agent}, not of ${alias}.`, 'Connect again: "agent-grid connect".'),
     isSameRelease(me.grid.version) ? ok('version', `This program is ${version}, and so is the grid.`) : warning(
       'version',
