@@ -4,6 +4,7 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import process from 'node:process'
 import { fileURLToPath } from 'node:url'
+import { GridClient } from '../../src/clients/grid-client.ts'
 import { freePort } from '../../src/lib/free-port.ts'
 import { callTool } from '../../test/e2e/client.ts'
 import { waitFor } from '../../test/support/wait-for.ts'
@@ -17,7 +18,11 @@ export interface LabGrid {
   url: string
   createAgent(alias: string): LabAgent
   /** Give an agent another key, which revokes its present one. */
-  newKey(alias: string): string
+  newKey(agent: LabAgent): void
+  /** How many messages of an agent are unread, up to 100. */
+  unread(agent: LabAgent): Promise<number>
+  /** Pause conversations after so many turns an hour. */
+  setTurnsPerHour(turns: number): void
   /** Send a message. Resolves when it was accepted, to the time at which it was sent. */
   send(from: LabAgent, to: LabAgent, message: string): Promise<number>
   /** Stop the process, if it runs, and start another one on the same database. */
@@ -66,7 +71,9 @@ export async function startLabGrid(folder: string): Promise<LabGrid> {
       alias: `@${alias}`,
       key: command('create-agent', '--account', account, '--alias', alias).api_key,
     }),
-    newKey: (alias) => command('new-key', '--account', account, '--agent', alias).api_key,
+    newKey: ({ alias }) => void command('new-key', '--account', account, '--agent', alias),
+    unread: async ({ key }) => (await new GridClient({ url, key }).peek()).unread,
+    setTurnsPerHour: (turns) => void command('set-turn-limits', '--account', account, '--per-hour', String(turns)),
     async send(from, to, message) {
       const at = Date.now()
       await callTool(url, from.key, 'send_message', { to: to.alias, message })

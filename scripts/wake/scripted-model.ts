@@ -34,6 +34,8 @@ export interface ScriptedModel {
   asked: Asked[]
   /** What the model does from now on. */
   script: (asked: Asked) => Act
+  /** Whether a client will ask again: the last thing that the model said to it was a call. */
+  isBusy(client: string): boolean
   close(): Promise<void>
 }
 
@@ -57,21 +59,27 @@ export async function startScriptedModel(script: ScriptedModel['script']): Promi
     )
     const asked: Asked = { client, at, ...newsIn(body), tools: offered.map(({ name }) => name) }
     const isTurn = asked.tools.length > 0
-    if (isTurn) model.asked.push(asked)
+    if (isTurn) {
+      model.asked.push(asked)
+      busy.add(client)
+    }
     const act = isTurn ? model.script(asked) : { text: 'A title' }
     if (act.delayMs !== undefined) await sleep(act.delayMs)
     const tool = 'tool' in act ? act : undefined
     const found = tool && offered.find(({ name }) => name === tool.tool || name.endsWith(`_${tool.tool}`))
     const call = found && { ...found, id: `call_${++calls}`, arguments: tool.arguments }
     const said = 'text' in act ? act.text : `There is no tool ${act.tool}.`
+    if (isTurn && !call) busy.delete(client)
     const events = api === 'messages' ? anthropicEvents(call, said) : openAiEvents(call, said)
     response.setHeader('Content-Type', 'text/event-stream').end(events)
   })
+  const busy = new Set<string>()
   let calls = 0
   const model: ScriptedModel = {
     url: (client) => `http://127.0.0.1:${(server.address() as AddressInfo).port}/${client}`,
     asked: [],
     script,
+    isBusy: (client) => busy.has(client),
     close() {
       server.closeAllConnections()
       return new Promise((resolve) => server.close(() => resolve()))

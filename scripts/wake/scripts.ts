@@ -1,8 +1,22 @@
 /** What the scripted models do. */
 import type { Act, Asked } from './scripted-model.ts'
 
-/** Read when told of unread messages; anything else gets a word. */
-export function readWhenTold({ news, answers }: Asked): Act {
-  if (answers.length > 0) return { text: 'I have read it.' }
-  return /\d+( or more)? unread/.test(news) ? { tool: 'read_messages', arguments: {} } : { text: 'All right.' }
+/** Whether a request tells of unread messages. */
+export function isTold({ news }: Asked): boolean {
+  return /\d+(?: or more)? unread message/.test(news)
+}
+
+/**
+ * Read when told of unread messages, and answer each message that was read. A prompt with `work` makes two calls of a
+ * tool, two seconds each, before it ends.
+ */
+export function readAndAnswer(asked: Asked): Act {
+  if (isTold(asked)) return { tool: 'read_messages', arguments: {} }
+  const sender = asked.answers.join('\n').match(/"reply_to":"(@[\w-]+)"/)?.[1]
+  if (sender !== undefined) return { tool: 'send_message', arguments: { to: sender, message: 'I have read it.' } }
+  if (/work twice/.test(asked.news)) return { tool: 'list_agents', arguments: {}, delayMs: 2_000 }
+  if (asked.answers.some((answer) => answer.includes('"agents"') || answer.includes('"alias"'))) {
+    return { text: 'That was the work.', delayMs: 2_000 }
+  }
+  return { text: 'All right.' }
 }

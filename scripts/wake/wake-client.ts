@@ -1,60 +1,154 @@
-/** A coding client whose sessions are to be woken. */
-import { mkdirSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+/** A coding client whose sessions are to be woken: how it is installed, connected and used in a terminal. */
+import { execFileSync, spawnSync } from 'node:child_process'
+import { existsSync, mkdirSync, readdirSync, readFileSync, readlinkSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import process from 'node:process'
+import { waitFor } from '../../test/support/wait-for.ts'
 import type { LabAgent } from './lab-grid.ts'
 import type { Terminal } from './terminal.ts'
 
-/** A session to open. */
-export interface SessionOptions {
-  /** Of the terminal. */
-  name: string
-  /** The home folder of the client, which is made. */
-  folder: string
+export interface WakeClient {
+  /** Such as `claude 2.1.197`. */
+  title: string
+  /** Its name for `connect`. */
+  name: 'claude' | 'codex' | 'opencode'
+  /** The package on npm, with a version. */
+  package: string
+  /** The program in it, below `node_modules`. */
+  program: string
+  /** Whether a session can be woken before its first prompt. */
+  wakesUnprompted: boolean
+  /** Write what a new user has answered before, and which model is asked. */
+  configure(place: Place): void
+  env(place: Place): Record<string, string>
+  /** Open a session in a terminal. Resolves when it takes prompts. */
+  open(terminal: Terminal, trust: 'all' | 'none'): Promise<void>
+  /** The words that run one prompt without a terminal. */
+  oneShot(prompt: string): string[]
+  /** What a person types to end a session. */
+  exit: string
+  /** What a person types for a new one. */
+  clear: string
+}
+
+/** A home folder in which a client is connected. */
+export interface Place {
+  home: string
+  project: string
   /** The path of the client. */
   program: string
-  /** The built client program of the grid. */
-  hookProgram: string
-  /** The built plugin for opencode. */
-  openCodePlugin: string
-  /** The address of the grid. */
-  grid: string
   agent: LabAgent
-  /** The address of the model. */
+  grid: string
+  /** The address of the model, without `/v1`. */
   model: string
-  /** How often it may be woken, per minute and hour. */
-  budget: number
 }
 
-export interface WakeSession {
-  terminal: Terminal
-  /** Type a prompt and send it. */
-  prompt(text: string): Promise<void>
-  /** The environment of the client, for other commands in its home. */
-  env: Record<string, string>
-  cwd: string
-}
-
-/** The environment of a client in an own home folder. */
-export function clientEnv({ folder, budget }: SessionOptions): Record<string, string> {
+/** The environment of everything that runs in a place. */
+export function placeEnv({ home }: Place, wakesAMinute = 10_000): Record<string, string> {
   return {
-    ...{ HOME: folder, PATH: process.env.PATH!, TERM: 'xterm-256color', LANG: 'C.UTF-8', SHELL: '/bin/bash' },
-    AGENT_GRID_HOME: join(folder, 'agent-grid'),
-    AGENT_GRID_WAKES_PER_MINUTE: String(budget),
-    AGENT_GRID_WAKES_PER_HOUR: String(budget),
+    ...{ HOME: home, PATH: process.env.PATH!, TERM: 'xterm-256color', LANG: 'C.UTF-8', SHELL: '/bin/bash' },
+    AGENT_GRID_WAKES_PER_MINUTE: String(wakesAMinute),
+    AGENT_GRID_WAKES_PER_HOUR: String(wakesAMinute),
   }
 }
 
-/** Keep the connection of the client, as `connect` does. */
-export function writeConnection({ folder, grid, agent }: SessionOptions, client: string): void {
-  const connection = {
-    ...{ url: grid, alias: agent.alias, key: agent.key, client, scope: 'user', wake: 'auto', keyName: 'lab' },
-    ...{ isOwnKey: false, files: [], at: new Date().toISOString() },
+/** Install a client with npm, if it is not there. Returns the path of its program. */
+export function install({ package: name, program }: WakeClient, folder: string): string {
+  const path = join(folder, 'node_modules', program)
+  if (!existsSync(path)) {
+    mkdirSync(folder, { recursive: true })
+    const quiet = ['--no-audit', '--no-fund', '--silent', '--engine-strict=false']
+    execFileSync('npm', ['install', '--prefix', folder, ...quiet, name], { stdio: 'inherit' })
   }
-  writeJsonFile(join(folder, 'agent-grid/config/connections.json'), { connections: [connection] })
+  return path
 }
 
-export function writeJsonFile(path: string, value: unknown): void {
-  mkdirSync(join(path, '..'), { recursive: true })
-  writeFileSync(path, JSON.stringify(value, null, 2))
+/** Connect a client as its user does. */
+export function connect({ name }: WakeClient, place: Place, clientProgram: string, wake: 'auto' | 'off'): void {
+  const words = ['connect', name, '--url', place.grid, '--as', place.agent.alias, '--wake', wake, '--yes']
+  const { status, stdout, stderr } = spawnSync(process.execPath, [clientProgram, ...words], {
+    cwd: place.project,
+    env: { ...placeEnv(place), AGENT_GRID_KEY: place.agent.key },
+    encoding: 'utf8',
+  })
+  // 3: a person has to approve something.
+  if (status !== 0 && status !== 3) throw new Error(`connect ${name} ended with ${status}: ${stdout}${stderr}`)
+}
+
+/** Change a JSON file, which need not exist. */
+export function editJson(path: string, edit: (value: Record<string, unknown>) => Record<string, unknown>): void {
+  mkdirSync(dirname(path), { recursive: true })
+  const value = existsSync(path) ? JSON.parse(readFileSync(path, 'utf8')) : {}
+  writeFileSync(path, JSON.stringify(edit(value), null, 2))
+}
+
+/** The process ids of the waiters of a place. */
+export function waitersOf({ home }: Place): number[] {
+  return processes().filter((pid) => {
+    const words = wordsOf(pid)
+    return words.includes('wait') && words.some((word) => word.startsWith(home)) && words.includes('hook')
+  })
+}
+
+/** Kill what still runs below a folder: Codex leaves a daemon, and waiters need a second to end. */
+export function endLeftovers(folder: string): void {
+  for (const pid of processes()) {
+    const runsThere = [...wordsOf(pid), linkOf(`/proc/${pid}/cwd`)].some((word) => word.startsWith(`${folder}/`))
+    if (runsThere && !wordsOf(pid).includes('serve')) kill(pid)
+  }
+}
+
+function kill(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL')
+  } catch {
+    // It has ended.
+  }
+}
+
+function processes(): number[] {
+  return readdirSync('/proc').filter((name) => /^\d+$/.test(name)).map(Number)
+}
+
+function linkOf(path: string): string {
+  try {
+    return readlinkSync(path)
+  } catch {
+    return ''
+  }
+}
+
+function wordsOf(pid: number): string[] {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0')
+  } catch {
+    return []
+  }
+}
+
+/** The file of state that says who listens to the grid. */
+export function listener({ home }: Place): { pid: number; clientPid: number } | undefined {
+  const folder = join(home, '.local/state/agent-grid')
+  const [agent] = existsSync(folder) ? readdirSync(folder) : []
+  try {
+    return JSON.parse(readFileSync(join(folder, agent, 'waiter.lock'), 'utf8'))
+  } catch {
+    return undefined
+  }
+}
+
+/** What the client programs logged in a place. */
+export function logOf({ home }: Place): string {
+  const folder = join(home, '.local/state/agent-grid')
+  const [agent] = existsSync(folder) ? readdirSync(folder) : []
+  try {
+    return readFileSync(join(folder, agent, 'client.log'), 'utf8')
+  } catch {
+    return ''
+  }
+}
+
+/** Resolves when a waiter of a place listens to the grid. */
+export async function listens(place: Place): Promise<void> {
+  await waitFor('a waiter', () => listener(place) !== undefined)
 }

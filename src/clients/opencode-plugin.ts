@@ -60,10 +60,10 @@ interface Hooks {
 }
 
 /** What opencode runs when it starts. Without a connection, or where nobody attends it, it does nothing. */
-export async function AgentGrid({ directory, client: openCode }: PluginInput): Promise<Hooks> {
+export function AgentGrid({ directory, client: openCode }: PluginInput): Promise<Hooks> {
   const access = isAttended() ? connectionOf(directory) : undefined
   const { alias, connection } = access ?? {}
-  if (!access || alias === undefined || connection?.wake === 'off') return {}
+  if (!access || alias === undefined || connection?.wake === 'off') return Promise.resolve({})
   const agent = { url: access.url, alias }
   const grid = new GridClient({ ...access, timeoutMs: callMs })
   const sessions = new Sessions()
@@ -71,7 +71,7 @@ export async function AgentGrid({ directory, client: openCode }: PluginInput): P
   if ((connection?.wake ?? 'auto') === 'auto') {
     void wake(agent, new GridClient(access), sessions, openCode, ending.signal)
   }
-  return {
+  return Promise.resolve({
     event({ event }) {
       sessions.note(event)
       return Promise.resolve()
@@ -91,7 +91,7 @@ export async function AgentGrid({ directory, client: openCode }: PluginInput): P
       endSession(agent, { client, pid: process.pid })
       return Promise.resolve()
     },
-  }
+  })
 }
 
 /** Not in a child of `agent-grid run`, in `opencode run`, or in a server without a screen. */

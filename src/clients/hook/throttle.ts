@@ -48,7 +48,7 @@ export function wakeBudget(env: Record<string, string | undefined>): WakeBudget 
 }
 
 /** The wakes of an agent in the last hour. Only the process that holds the waiter's lock changes them. */
-export class Wakes {
+export class WakeLog {
   readonly #path: string
   readonly #budget: WakeBudget
 

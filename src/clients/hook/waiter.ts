@@ -13,7 +13,7 @@ import { isAlive, type ProcessMark } from '../state/process-mark.ts'
 import { liveSessions } from '../state/sessions.ts'
 import { claimUntold } from '../state/told.ts'
 import { leaveNotice } from './notice.ts'
-import { type WakeBudget, Wakes } from './throttle.ts'
+import { type WakeBudget, WakeLog } from './throttle.ts'
 
 const second = 1_000
 /** A client that was killed is noticed so soon, and so is a newer session. */
@@ -88,7 +88,7 @@ function about({ client, since, process: { pid } }: WaiterOptions): Record<strin
 /** Listen until `signal` aborts, or the grid refuses the key. */
 async function* listen(options: WaiterOptions): AsyncGenerator<MessageSummary[], 'ended' | 'refused'> {
   const { agent, signal, budget } = options
-  const wakes = new Wakes(agent, budget)
+  const wakes = new WakeLog(agent, budget)
   const signals = new Signals(signal)
   const stream = keepStream(options, signals)
   let lookedAt = -Infinity

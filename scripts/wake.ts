@@ -1,0 +1,101 @@
+/**
+ * `npm run wake`: real coding clients in terminals, connected as their users do, with a scripted model, against a grid on
+ * this machine: what wakes them, when, and what must not. Prints a table. See docs/clients.md, "Measured".
+ */
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import process from 'node:process'
+import { parseArgs } from 'node:util'
+import { build } from './build.js'
+import { wakeClients } from './wake/clients.ts'
+import { converse } from './wake/conversation.ts'
+import type { Lab } from './wake/lab.ts'
+import { startLabGrid } from './wake/lab-grid.ts'
+import { measure } from './wake/latency.ts'
+import { rows } from './wake/rows.ts'
+import { readAndAnswer } from './wake/scripts.ts'
+import { startScriptedModel } from './wake/scripted-model.ts'
+import { closeTerminals } from './wake/terminal.ts'
+import { endLeftovers, install } from './wake/wake-client.ts'
+
+const usage = `npm run wake -- [CLIENT ...] [--folder FOLDER] [--rows TEXT] [--messages N] [--turns N]
+
+  CLIENT      ${Object.keys(wakeClients).join(', ')}; all of them by default
+  --folder    where they are installed and kept for the next run; a temporary folder by default
+  --rows      only the rows whose title has this text
+  --messages  of the measurement; 100 by default, 0 for none
+  --turns     of a conversation between the first two clients; 20 by default, 0 for none
+
+It needs tmux, and Linux.`
+
+interface Outcome {
+  client: string
+  row: string
+  outcome: string
+}
+
+async function main(): Promise<void> {
+  const { values, positionals } = parseArgs({
+    allowPositionals: true,
+    options: {
+      folder: { type: 'string' },
+      rows: { type: 'string', default: '' },
+      messages: { type: 'string', default: '100' },
+      turns: { type: 'string', default: '20' },
+      help: { type: 'boolean' },
+    },
+  })
+  const names = positionals.length > 0 ? positionals : Object.keys(wakeClients)
+  if (values.help || names.some((name) => !Object.hasOwn(wakeClients, name))) return console.log(usage)
+
+  // The home folders of clients: some refuse to work below the folder for temporary files.
+  const temporary = mkdtempSync(join(process.env.HOME ?? tmpdir(), '.agent-grid-wake-'))
+  const folder = values.folder === undefined ? temporary : resolve(values.folder)
+  await build('src/main.ts')
+  const clientProgram = await build('src/client.ts')
+  const grid = await startLabGrid(temporary)
+  const model = await startScriptedModel(readAndAnswer)
+  const outcomes: Outcome[] = []
+  try {
+    const sender = grid.createAgent('sender')
+    const labs = names.map((name): Lab => {
+      const client = wakeClients[name]
+      const program = install(client, join(folder, name))
+      const home = join(temporary, name)
+      mkdirSync(home)
+      return { folder: home, grid, model, client, program, clientProgram, sender }
+    })
+    const tryRow = async ({ client }: Lab, row: string, run: () => Promise<string>) => {
+      const outcome = await run().catch((error) => `FAILED: ${(error as Error).message}`)
+      outcomes.push({ client: client.title, row, outcome })
+      console.log(`${client.title} | ${row} | ${outcome}`)
+      closeTerminals()
+      endLeftovers(temporary)
+      model.script = readAndAnswer
+    }
+    for (const lab of labs) {
+      for (const { title, clients, run } of rows) {
+        if (!title.includes(values.rows) || !(clients ?? [lab.client.name]).includes(lab.client.name)) continue
+        await tryRow(lab, title, () => run(lab))
+      }
+      const messages = Number(values.messages)
+      if (messages > 0) await tryRow(lab, `${messages} messages`, () => measure(lab, messages))
+    }
+    const turns = Number(values.turns)
+    if (turns > 0 && labs.length > 1) {
+      await tryRow(labs[0], `${turns} turns with ${labs[1].client.title}`, () => converse(labs[0], labs[1], turns))
+    }
+  } finally {
+    closeTerminals()
+    await model.close()
+    await grid.close()
+    // What clients leave behind still writes.
+    endLeftovers(temporary)
+    rmSync(temporary, { recursive: true, force: true, maxRetries: 10, retryDelay: 200 })
+  }
+  console.table(outcomes)
+  if (outcomes.some(({ outcome }) => outcome.startsWith('FAILED'))) process.exitCode = 1
+}
+
+await main()

@@ -1,0 +1,46 @@
+/** Two agents in two clients talk with each other through the grid, while a person looks in. */
+import { waitFor } from '../../test/support/wait-for.ts'
+import { type Lab, openSession } from './lab.ts'
+import { isTold } from './scripts.ts'
+import type { Act, Asked } from './scripted-model.ts'
+import { listens } from './wake-client.ts'
+
+/** The grid pauses the conversation after so many turns within an hour, unless something comes from outside. */
+const turnsPerHour = 12
+/** The person writes after so many turns. */
+const personEvery = 8
+
+/**
+ * Hold a conversation of so many turns: each says a number, and the other the next one. Prints the transcript. Fails if it
+ * stops.
+ */
+export async function converse(first: Lab, second: Lab, turns: number): Promise<string> {
+  const { grid, model, sender } = first
+  grid.setTurnsPerHour(turnsPerHour)
+  const transcript: string[] = []
+  model.script = (asked) => answer(asked, turns, transcript)
+  const [ann, bob] = [await openSession(first), await openSession(second)]
+  await listens(ann.place)
+  await listens(bob.place)
+  await grid.send(bob.place.agent, ann.place.agent, 'turn 0')
+  for (let turn = personEvery; turn < turns; turn += personEvery) {
+    await waitFor(`turn ${turn}`, () => transcript.length >= turn)
+    // The person who attends @ann lets her know something.
+    await grid.send(sender, ann.place.agent, 'Please go on, I read along.')
+  }
+  await waitFor(`turn ${turns}`, () => transcript.length >= turns)
+  grid.setTurnsPerHour(200)
+  console.log(transcript.join('\n'))
+  return `${transcript.length} turns; a pause was due after ${turnsPerHour} without the person`
+}
+
+/** Say the next number to whoever said one. */
+function answer(asked: Asked, turns: number, transcript: string[]): Act {
+  if (isTold(asked)) return { tool: 'read_messages', arguments: {} }
+  const read = asked.answers.join('\n')
+  const turn = Number(read.match(/"message":"turn (\d+)"/)?.[1])
+  const to = read.match(/"message":"turn \d+","reply_to":"(@[\w-]+)"/)?.[1]
+  if (to === undefined || turn >= turns) return { text: 'All right.' }
+  transcript.push(`${asked.client} to ${to}: turn ${turn + 1}`)
+  return { tool: 'send_message', arguments: { to, message: `turn ${turn + 1}` } }
+}

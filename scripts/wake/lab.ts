@@ -1,0 +1,98 @@
+/** Everything that a row of the table needs: a grid, a model, a client, and sessions in terminals. */
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { waitFor } from '../../test/support/wait-for.ts'
+import type { LabAgent, LabGrid } from './lab-grid.ts'
+import { isTold } from './scripts.ts'
+import type { Asked, ScriptedModel } from './scripted-model.ts'
+import { openTerminal, type Terminal } from './terminal.ts'
+import { connect, type Place, type WakeClient } from './wake-client.ts'
+
+export interface Lab {
+  folder: string
+  grid: LabGrid
+  model: ScriptedModel
+  client: WakeClient
+  /** The path of the client. */
+  program: string
+  /** The built client program of the grid. */
+  clientProgram: string
+  /** Who writes. */
+  sender: LabAgent
+}
+
+/** A session that a person attends. */
+export interface LabSession {
+  place: Place
+  terminal: Terminal
+  /** Type a line and send it. */
+  say(text: string): Promise<void>
+  /** What its model was asked, in order. */
+  asked(): Asked[]
+  /** Send a message to its agent. Resolves to the time at which it was sent. */
+  send(message?: string): Promise<number>
+  /** Resolves when its model is told of unread messages, to how long after `at`, in ms. */
+  isTold(at: number): Promise<number>
+  /** Resolves when its model has ended its turn. */
+  isIdle(): Promise<void>
+}
+
+let count = 0
+
+/** A home folder in which the client is connected as a new agent. */
+export function newPlace(
+  { folder, grid, model, client, program, clientProgram }: Lab,
+  wake: 'auto' | 'off' = 'auto',
+): Place {
+  const name = `${client.name}-${++count}`
+  const home = join(folder, name)
+  const place = { home, project: join(home, 'project'), program, grid: grid.url, model: model.url(name) }
+  mkdirSync(place.project, { recursive: true })
+  const whole = { ...place, agent: grid.createAgent(name) }
+  connect(client, whole, clientProgram, wake)
+  client.configure(whole)
+  return whole
+}
+
+/** Open a session. Its first prompt is said, if the client needs one to be woken. */
+export async function openSession(
+  lab: Lab,
+  { place = newPlace(lab), trust = 'all', prompted = true }: {
+    place?: Place
+    trust?: 'all' | 'none'
+    prompted?: boolean
+  } = {},
+): Promise<LabSession> {
+  const { client, grid, model, sender } = lab
+  const path = place.model.split('/').at(-1)!
+  const env = client.env(place)
+  const terminal = openTerminal(`t${++count}`, [place.program], { cwd: place.project, env })
+  await client.open(terminal, trust)
+  const asked = () => model.asked.filter(({ client }) => client === path)
+  const session: LabSession = {
+    place,
+    terminal,
+    async say(text) {
+      terminal.type(text)
+      // A line end at once would be a part of a paste.
+      await sleep(700)
+      terminal.press('Enter')
+    },
+    asked,
+    send: (message = 'hello') => grid.send(sender, place.agent, message),
+    async isTold(at) {
+      const found = await waitFor('the model', () => asked().find((one) => one.at >= at && isTold(one)))
+      return found.at - at
+    },
+    async isIdle() {
+      await waitFor('the end of the turn', () => !model.isBusy(path))
+    },
+  }
+  if (prompted && !client.wakesUnprompted) {
+    await session.say('hello')
+    await waitFor('the first answer', () => asked().length > 0)
+    await session.isIdle()
+  }
+  return session
+}

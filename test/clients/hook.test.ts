@@ -1,0 +1,168 @@
+/** The hooks that a coding client waits for. */
+import { createServer } from 'node:http'
+import { rmSync } from 'node:fs'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { fastHook, type HookCall } from '../../src/clients/hook/fast-hook.ts'
+import { parseHookInput, parseHookWords } from '../../src/clients/hook/call.ts'
+import { hookClients } from '../../src/clients/hook/call.ts'
+import { GridClient } from '../../src/clients/grid-client.ts'
+import { stateFolder } from '../../src/clients/state/paths.ts'
+import { callTool } from '../support/mcp.ts'
+import { type FakeMachine, fakeMachine } from '../support/fake-client.ts'
+import { type LiveGrid, liveGrid } from '../support/server.ts'
+
+vi.setConfig({ testTimeout: 60_000 })
+
+let grid: LiveGrid
+let machine: FakeMachine
+const send = (message = 'a secret plan') => callTool(grid, grid.alice.key, 'send_message', { to: '@bob', message })
+const silent = { code: 0, signal: null, stdout: '', stderr: '' }
+
+beforeEach(async () => {
+  grid = await liveGrid({ env: { CALL_BURST: '100000' } })
+  machine = await fakeMachine({ url: grid.url, ...grid.bob })
+  vi.stubEnv('AGENT_GRID_HOME', machine.home)
+})
+afterEach(async () => {
+  vi.unstubAllEnvs()
+  machine.remove()
+  await grid.close()
+})
+
+/** A hook in this process. */
+function callOf(words: string, session = 's1'): HookCall {
+  return {
+    hook: parseHookWords(words.split(' '))!,
+    connection: { url: grid.url, alias: '@bob', key: grid.bob.key, wake: 'auto' },
+    input: parseHookInput(JSON.stringify({ session_id: session })),
+    client: undefined,
+    grid: new GridClient({ url: grid.url, key: grid.bob.key }),
+  }
+}
+
+/** As if 15 seconds had passed. */
+function forgetPeeks(): void {
+  rmSync(join(stateFolder({ url: grid.url, alias: '@bob' }), 'peeks.json'), { force: true })
+}
+
+test('the start of a session says who it is and what is unread, without a word of it', async () => {
+  await send()
+  await send()
+  const client = await machine.client()
+
+  const { code, stdout, stderr } = await client.run(['claude', 'start'], {
+    session_id: 's1',
+    hook_event_name: 'SessionStart',
+  })
+
+  const { hookSpecificOutput } = JSON.parse(stdout)
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+  expect(hookSpecificOutput.hookEventName).toBe('SessionStart')
+  expect(hookSpecificOutput.additionalContext).toMatch(/^You are @bob on the agent-grid.* 2 unread\.\n/)
+  expect(hookSpecificOutput.additionalContext).toContain('2 unread messages from @alice.')
+  expect(stdout).not.toContain('secret')
+})
+
+test('a thousand hooks tell of one unread message once', async () => {
+  await send()
+  let told = 0
+  for (let round = 0; round < 50; round++) {
+    forgetPeeks()
+    const words = round === 0 ? ['claude start', 'claude prompt'] : ['claude prompt', 'claude tool', 'claude stop']
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, (_, i) => fastHook(callOf(words[i % words.length])).catch(() => undefined)),
+    )
+    told += answers.filter((answer) => answer?.stdout?.includes('unread message')).length
+  }
+
+  expect(told).toBe(1)
+})
+
+test('hooks look at most once in 15 seconds, except at the start of a session', async () => {
+  const first = await fastHook(callOf('claude prompt'))
+  await send()
+  const second = await fastHook(callOf('claude prompt'))
+  const start = await fastHook(callOf('claude start'))
+
+  expect([first.stdout, second.stdout]).toEqual([undefined, undefined])
+  expect(start.stdout).toContain('1 unread message from @alice')
+})
+
+test('read messages are never told of', async () => {
+  await send()
+  await callTool(grid, grid.bob.key, 'read_messages')
+  await callTool(grid, grid.bob.key, 'read_messages')
+
+  expect(await fastHook(callOf('claude prompt'))).toEqual({ exitCode: 0 })
+})
+
+test('a new session is told at its start of what an earlier one was told', async () => {
+  await send()
+  await fastHook(callOf('claude start', 's1'))
+
+  const { stdout } = await fastHook(callOf('claude start', 's2'))
+  forgetPeeks()
+  const prompt = await fastHook(callOf('claude prompt', 's1'))
+
+  expect(stdout).toContain('1 unread message from @alice')
+  expect(prompt.stdout).toBeUndefined()
+})
+
+test.each(hookClients)('%s is told at a prompt in its own format', async (client) => {
+  await send()
+
+  const { stdout } = await fastHook(callOf(`${client} prompt`))
+
+  const answer = JSON.parse(stdout!)
+  const text = answer.additional_context ?? answer.hookSpecificOutput.additionalContext
+  expect(text).toContain('You are @bob on the agent-grid. 1 unread message from @alice.')
+})
+
+test.each(hookClients)('%s is kept from stopping once for a new message', async (client) => {
+  await send()
+
+  const { stdout, exitCode } = await fastHook(callOf(`${client} stop`))
+  forgetPeeks()
+  const again = await fastHook(callOf(`${client} stop`))
+
+  expect(exitCode).toBe(0)
+  const answer = JSON.parse(stdout!)
+  expect(answer.followup_message ?? answer.reason).toContain('1 unread message from @alice')
+  expect(again.stdout).toBeUndefined()
+})
+
+test.each([
+  ['without a grid', { AGENT_GRID_URL: 'http://127.0.0.1:9' }, ['claude', 'prompt']],
+  ['with a wrong key', { AGENT_GRID_KEY: 'wrong' }, ['claude', 'prompt']],
+  ['with a wrong address', { AGENT_GRID_URL: 'no address' }, ['claude', 'start']],
+  ['without a connection', { AGENT_GRID_KEY: '' }, ['claude', 'start']],
+  ['in a child of agent-grid run', { AGENT_GRID_RUN: '1' }, ['claude', 'start']],
+  ['in claude -p', { CLAUDE_CODE_ENTRYPOINT: 'sdk-cli' }, ['claude', 'start']],
+  ['with words that it does not know', {}, ['claude', 'no-such-event', '--no-such-option']],
+  ['without words', {}, []],
+])('a hook says nothing and ends with 0 %s', async (_, env, words) => {
+  await send()
+  const client = await machine.client(env)
+
+  expect(await client.run(words, { session_id: 's1' })).toEqual(silent)
+})
+
+test('a hook ends without a word if the grid does not answer', async () => {
+  const mute = createServer(() => {})
+  await new Promise<void>((resolve) => mute.listen(0, '127.0.0.1', resolve))
+  const client = await machine.client({ AGENT_GRID_URL: `http://127.0.0.1:${(mute.address() as AddressInfo).port}` })
+
+  const result = await client.run(['claude', 'prompt'], { session_id: 's1' })
+  mute.closeAllConnections()
+  await new Promise((resolve) => mute.close(resolve))
+
+  expect(result).toEqual(silent)
+})
+
+test('what is no JSON on standard input does no harm', () => {
+  for (const text of ['', 'x', '[]', 'null', '"s"', '{"session_id": 1}']) {
+    expect(parseHookInput(text)).toMatchObject({ session: '', isStopActive: false })
+  }
+})

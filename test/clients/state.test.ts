@@ -1,0 +1,143 @@
+/** The files that the client programs of one machine share. */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import process from 'node:process'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { logLine } from '../../src/clients/log.ts'
+import { lockHolder, takeLock, withLock } from '../../src/clients/state/lock.ts'
+import { configFolder, dataFolder, stateFolder } from '../../src/clients/state/paths.ts'
+import { isAlive, markOf, ownMark } from '../../src/clients/state/process-mark.ts'
+import { endSession, liveSessions, saveSession } from '../../src/clients/state/sessions.ts'
+import { claimUntold } from '../../src/clients/state/told.ts'
+import { waitFor } from '../support/wait-for.ts'
+
+let home: string
+const agent = { url: 'https://grid.example.com', alias: '@bob' }
+/** A mark of a process that has ended: this one has another start. */
+const ended = { pid: process.pid, start: 'before' }
+
+beforeEach(() => {
+  home = mkdtempSync(join(tmpdir(), 'agent-grid-state-'))
+  vi.stubEnv('AGENT_GRID_HOME', home)
+})
+afterEach(() => {
+  vi.unstubAllEnvs()
+  rmSync(home, { recursive: true, force: true })
+})
+
+test('one variable moves all folders, and each agent has its own', () => {
+  const folders = [configFolder(), dataFolder(), stateFolder(agent), stateFolder({ ...agent, alias: '@ann' })]
+    .concat(stateFolder({ ...agent, url: 'http://grid.example.com' }), stateFolder({ ...agent, url: `${agent.url}/b` }))
+
+  expect(folders.every((folder) => folder.startsWith(home))).toBe(true)
+  expect(new Set(folders).size).toBe(6)
+  expect(stateFolder({ url: `${agent.url}/`, alias: 'bob' })).toBe(stateFolder(agent))
+  expect(statSync(stateFolder(agent)).mode & 0o777).toBe(0o700)
+})
+
+test('the folders are those of the XDG specification', () => {
+  vi.stubEnv('AGENT_GRID_HOME', '')
+  for (const name of ['CONFIG', 'STATE', 'DATA']) vi.stubEnv(`XDG_${name}_HOME`, join(home, name))
+
+  expect(configFolder()).toBe(join(home, 'CONFIG/agent-grid'))
+  expect(dataFolder()).toBe(join(home, 'DATA/agent-grid'))
+  expect(stateFolder(agent)).toBe(join(home, 'STATE/agent-grid/grid.example.com+bob'))
+})
+
+test('a process is told from a later one with its number', async () => {
+  const child = spawn(process.execPath, ['-e', 'process.stdin.resume()'], { stdio: ['pipe', 'ignore', 'inherit'] })
+  await once(child, 'spawn')
+  const mark = markOf(child.pid!)!
+
+  expect(isAlive(mark)).toBe(true)
+  expect(isAlive(ended)).toBe(false)
+  child.kill('SIGKILL')
+  await waitFor('its end', () => !isAlive(mark))
+  expect(markOf(child.pid!)).toBeUndefined()
+})
+
+test('a lock has one holder, and is free again after its release', () => {
+  const path = join(home, 'a', 'lock')
+  const lock = takeLock(path, { client: 'claude' })
+
+  expect(takeLock(path)).toBeUndefined()
+  expect(lockHolder(path)).toEqual({ ...ownMark(), client: 'claude' })
+  lock!.release()
+  expect(lockHolder(path)).toBeUndefined()
+  expect(takeLock(path)).toBeDefined()
+})
+
+test.each([['of a dead process', JSON.stringify(ended)], ['that is broken', '{']])(
+  'a lock %s is taken over by one of many',
+  (_, text) => {
+    const path = join(home, 'lock')
+    writeFileSync(path, text)
+    // A lock that is young may be in the middle of its writing.
+    if (text === '{') vi.setSystemTime(Date.now() + 10_000)
+
+    const locks = Array.from({ length: 20 }, () => takeLock(path)).filter((lock) => lock !== undefined)
+    vi.useRealTimers()
+
+    expect(locks).toHaveLength(1)
+    expect(locks[0].isHeld()).toBe(true)
+    expect(existsSync(`${path}.takeover`)).toBe(false)
+  },
+)
+
+test('what is done under a lock is done by one at a time', async () => {
+  const path = join(home, 'lock')
+  let [inside, most, done] = [0, 0, 0]
+  const act = () => {
+    most = Math.max(most, ++inside)
+    inside--
+    return ++done
+  }
+
+  await Promise.all(Array.from({ length: 50 }, () => withLock(path, 10_000, act)))
+
+  expect([most, done]).toEqual([1, 50])
+})
+
+test('sessions of processes that have ended are forgotten, and the newest is the last', async () => {
+  await saveSession(agent, { ...ownMark(), client: 'claude', id: 'a' })
+  await saveSession(agent, { ...ended, client: 'codex', id: 'b' })
+  await saveSession(agent, { ...ownMark(), client: 'opencode', id: 'c', since: Date.now() + 1_000 })
+  const renamed = await saveSession(agent, { ...ownMark(), client: 'claude', id: 'after-clear', wakes: true })
+
+  expect(liveSessions(agent).map(({ id }) => id)).toEqual(['after-clear', 'c'])
+  expect(renamed.since).toBe(liveSessions(agent)[0].since)
+  expect(existsSync(join(stateFolder(agent), 'sessions', `codex-${process.pid}.json`))).toBe(false)
+  endSession(agent, { client: 'claude', pid: process.pid })
+  expect(liveSessions(agent).map(({ id }) => id)).toEqual(['c'])
+})
+
+test('of many that ask at the same time, one is given an id', async () => {
+  const claims = await Promise.all(
+    Array.from({ length: 30 }, () => claimUntold(agent, ['m1', 'm2'], { session: 's' })),
+  )
+
+  expect(claims.flat().toSorted()).toEqual(['m1', 'm2'])
+})
+
+test('an id is given again after a time, once, and 200 of them are kept', async () => {
+  const claim = (ids: string[], againAfterMs?: number) => claimUntold(agent, ids, { session: 's', againAfterMs })
+  await claim(['m'])
+
+  expect([await claim(['m'], 1_000_000), await claim(['m'], 0), await claim(['m'], 0)]).toEqual([[], ['m'], []])
+  await claim(Array.from({ length: 200 }, (_, i) => `n${i}`))
+  expect(await claim(['m'])).toEqual(['m'])
+})
+
+test('the log is kept below two megabytes', () => {
+  mkdirSync(stateFolder(agent), { recursive: true })
+  const path = join(stateFolder(agent), 'client.log')
+  writeFileSync(path, 'x'.repeat(1_000_001))
+
+  logLine(agent, 'next')
+
+  expect(statSync(path).size).toBeLessThan(100)
+  expect(statSync(`${path}.1`).size).toBe(1_000_001)
+})
