@@ -7,6 +7,7 @@ import process from 'node:process'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { build } from '../../scripts/build.js'
 import { type FakeXdgOpen, fakeXdgOpen } from '../support/fake-xdg-open.ts'
+import { rows } from '../support/database.ts'
 import { type Home, testHome } from '../support/home.ts'
 import { type AnswerConsent, liveConsent } from '../support/live-consent.ts'
 import { type LiveGrid, liveGrid } from '../support/server.ts'
@@ -123,9 +124,13 @@ test('the difference is shown, and nothing is written or left behind without a y
   expect(dry.stdout).toContain('~/.claude.json is new\n')
   expect(home.tree()).toEqual({})
 
-  const unsure = await run(['connect', 'claude', '--url', grid.url, '--as', '@bob'])
+  const unsure = await run(['connect', 'vscode', '--url', grid.url, '--as', '@bob'])
   expect(unsure).toMatchObject({ code: 3, stderr: expect.stringContaining('run the command again with --yes') })
   expect(home.tree()).toEqual({})
+  // The key was made before the question, and is revoked after it.
+  const sql = 'SELECT revoked_at FROM credentials WHERE account_id = ? AND name LIKE ?'
+  const [made] = await rows(grid, sql, [grid.acme.id, 'vscode on %'])
+  expect(made.revoked_at).not.toBeNull()
   expect(existsSync(join(home.env.AGENT_GRID_HOME, 'data'))).toBe(false)
 })
 
