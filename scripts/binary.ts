@@ -68,6 +68,8 @@ function toAscii(text: string): string {
 
 /** The package that a grid hands out is in the binary, beside the program. */
 const clientPackage = join(root, 'dist/binary/agent-grid.tgz')
+/** It is built beside the package. `connect` writes it where opencode finds it. */
+const openCodePlugin = join(root, 'dist/binary/opencode-plugin.js')
 const withClientPackage = {
   name: 'client package',
   setup(build: Build) {
@@ -95,7 +97,10 @@ async function buildBinary(name: TargetName, outfile: string, commit: string | u
       target: 'bun',
       // Names stay, for stack traces.
       minify: { whitespace: true, syntax: true },
-      define: commit === undefined ? {} : { AGENT_GRID_COMMIT: JSON.stringify(commit) },
+      define: {
+        AGENT_GRID_OPENCODE_PLUGIN: JSON.stringify(readFileSync(openCodePlugin, 'utf8')),
+        ...(commit !== undefined && { AGENT_GRID_COMMIT: JSON.stringify(commit) }),
+      },
       plugins: [nativeParts(target), withClientPackage],
       compile: {
         target: target.bun,

@@ -14,14 +14,17 @@ import { codexHooks } from './connected/codex-hooks.ts'
 
 const { values: { programs } } = parseArgs({ options: { programs: { type: 'string' } } })
 
-/** How a client lists its MCP servers. */
-const lists: Record<string, string[]> = {
-  claude: ['claude', 'mcp', 'list'],
-  codex: ['codex', 'mcp', 'list'],
-  opencode: ['opencode', 'mcp', 'list'],
-  gemini: ['gemini', 'mcp', 'list'],
-  copilot: ['copilot', 'mcp', 'list'],
+/** The words with which a client adds another MCP server. Each lists them with `mcp list`. */
+const clients: Record<string, string[]> = {
+  claude: ['mcp', 'add', '-s', 'user', 'other', '--', 'npx', 'other'],
+  codex: ['mcp', 'add', 'other', '--', 'npx', 'other'],
+  opencode: ['mcp', 'add', 'other', '--url', 'http://127.0.0.1:9/mcp'],
+  gemini: ['mcp', 'add', '-s', 'user', 'other', 'npx', 'other'],
+  copilot: ['mcp', 'add', 'other', '--', 'npx', 'other'],
 }
+
+/** The home folder of a test has a similar name, which warnings have. */
+const entry = /agent-grid(?!-home)/
 
 const folders = programs === undefined
   ? []
@@ -29,13 +32,22 @@ const folders = programs === undefined
 const path = [...folders.filter(existsSync), process.env.PATH].join(delimiter)
 const program = (await build('src/main.ts')).replace(/main\.js$/, 'client.js')
 const grid = await liveGrid()
-const rows: string[][] = [['client', 'version', 'lists', 'says', 'hooks', 'second connect', 'after disconnect']]
-for (const [client, words] of Object.entries(lists)) rows.push(await row(client, words))
+const rows: string[][] = [[
+  'client',
+  'version',
+  'lists',
+  'says',
+  'hooks',
+  'second connect',
+  'after disconnect',
+  'a server added meanwhile',
+]]
+for (const [client, words] of Object.entries(clients)) rows.push(await row(client, words))
 await grid.close()
 const widths = rows[0].map((_, column) => Math.max(...rows.map((cells) => cells[column].length)))
 for (const cells of rows) console.log(cells.map((cell, column) => cell.padEnd(widths[column])).join('  ').trimEnd())
 
-async function row(client: string, [command, ...words]: string[]): Promise<string[]> {
+async function row(client: string, addOther: string[]): Promise<string[]> {
   const home = testHome()
   const folder = join(home.folder, 'work')
   mkdirSync(folder)
@@ -44,14 +56,17 @@ async function row(client: string, [command, ...words]: string[]): Promise<strin
   const run = (command: string, words: string[]) => output(command, words, folder, env)
   const connect = ['connect', client, '--url', grid.url, '--yes']
   try {
-    const version = await run(command, ['--version'])
-    if (version === undefined) return [client, 'not installed', '', '', '', '', '']
+    const version = await run(client, ['--version'])
+    if (version === undefined) return [client, 'not installed', '', '', '', '', '', '']
     await run(process.execPath, [program, ...connect])
-    const listed = plain(await run(command, words) ?? '')
-    const line = listed.split('\n').find((line) => line.includes('agent-grid'))
+    const listed = plain(await run(client, ['mcp', 'list']) ?? '')
+    const line = listed.split('\n').find((line) => entry.test(line))
     const hooks = client === 'codex' ? await codexHooks(folder, env) : ''
     const again = await run(process.execPath, [program, ...connect]) ?? ''
+    // The client writes its file again in its own way.
+    await run(client, addOther)
     await run(process.execPath, [program, 'disconnect', client, '--yes'])
+    const after = plain(await run(client, ['mcp', 'list']) ?? '')
     const left = Object.entries(home.tree()).filter(([, text]) =>
       text.includes(grid.url) && text.includes('mcp/v1/grid')
     )
@@ -64,7 +79,8 @@ async function row(client: string, [command, ...words]: string[]): Promise<strin
       word,
       hooks,
       again.includes('Nothing changed') ? 'no change' : 'CHANGED',
-      kept.length === 0 ? 'nothing left' : `LEFT ${kept.join(' ')}`,
+      kept.length > 0 || entry.test(after) ? `LEFT ${kept.join(' ')}` : 'nothing left',
+      after.includes('other') ? 'stays' : 'GONE',
     ]
   } finally {
     home.remove()

@@ -58,6 +58,7 @@ describe('a parameter of a tool', async () => {
   test.each([['admins', restRows, ['/api/v1/guardrails']], ['agents', agentRestRows, [
     '/api/v1/inbox',
     '/api/v1/messages',
+    '/api/v1/me',
   ]]])(
     'of REST endpoints for %s has a row for every route',
     (_, rows, paths) => {

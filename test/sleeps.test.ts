@@ -31,7 +31,8 @@ const allowed: Record<string, string> = {
 }
 
 /** Files that generate load or kill processes at planned and random moments. */
-const paced = /^e2e\/(?:load\.ts|kill\.test\.ts|runner-leases\.test\.ts|fan-out\.test\.ts|(?:chaos|faults)\/[\w-]+\.ts)$/
+const paced =
+  /^e2e\/(?:load\.ts|kill\.test\.ts|runner-leases\.test\.ts|fan-out\.test\.ts|(?:chaos|faults)\/[\w-]+\.ts)$/
 
 const files = readdirSync('test', { recursive: true, encoding: 'utf8' }).filter((path) => /\.tsx?$/.test(path))
 

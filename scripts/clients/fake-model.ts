@@ -1,6 +1,6 @@
 /**
  * A fake model with Anthropic's Messages API and OpenAI's Responses API. It makes the planned tool calls one after the
- * other, keeps what it is shown of each answer, and then says that it is done.
+ * other, keeps what it is shown of each answer, and then says that it is done, or what it is told to say.
  */
 import { randomUUID } from 'node:crypto'
 import { createServer } from 'node:http'
@@ -26,9 +26,12 @@ export interface ModelRequest {
   stream?: boolean
   tools?: OfferedTool[]
   /** Anthropic. */
-  messages?: { content: string | { type: string; tool_use_id?: string; content?: Text }[] }[]
+  messages?: {
+    role?: string
+    content: string | { type: string; text?: string; tool_use_id?: string; content?: Text }[]
+  }[]
   /** OpenAI. */
-  input?: { type: string; call_id?: string; output?: Text }[]
+  input?: { type: string; role?: string; content?: Text; call_id?: string; output?: Text }[]
 }
 
 /** OpenAI's tools of an MCP server may be in a namespace. */
@@ -45,8 +48,11 @@ export interface NextCall {
   arguments: Record<string, unknown>
 }
 
+/** What the model says when it makes no call, to a conversation with these texts of its user. */
+export type Say = (texts: string[]) => string | Promise<string>
+
 /** Start a model that makes these calls. Clients add a prefix to tool names. */
-export async function startFakeModel(calls: readonly ToolCall[]): Promise<FakeModel> {
+export async function startFakeModel(calls: readonly ToolCall[], say: Say = () => 'Done.'): Promise<FakeModel> {
   const shown = new Map<string, string>()
   const server = createServer(async (request, response) => {
     let text = ''
@@ -56,9 +62,13 @@ export async function startFakeModel(calls: readonly ToolCall[]): Promise<FakeMo
     const body: ModelRequest = JSON.parse(text)
     for (const [id, answer] of answersIn(body)) shown.set(id, answer)
     const next = nextCall(calls, body)
-    if (api === 'responses') return response.setHeader('Content-Type', 'text/event-stream').end(openAiEvents(next))
-    if (body.stream) return response.setHeader('Content-Type', 'text/event-stream').end(anthropicEvents(next))
-    response.setHeader('Content-Type', 'application/json').end(JSON.stringify(anthropicMessage([blockOf(next)], next)))
+    const said = next ? '' : await say(userTexts(body))
+    if (api === 'responses') {
+      return response.setHeader('Content-Type', 'text/event-stream').end(openAiEvents(next, said))
+    }
+    if (body.stream) return response.setHeader('Content-Type', 'text/event-stream').end(anthropicEvents(next, said))
+    const message = anthropicMessage([blockOf(next, said)], next)
+    response.setHeader('Content-Type', 'application/json').end(JSON.stringify(message))
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   return {
@@ -84,10 +94,21 @@ function nextCall(calls: readonly ToolCall[], request: ModelRequest): NextCall |
   return found && { ...found, id: callId(n), arguments: call.arguments }
 }
 
+/** What the user of the client, or the program that runs it, wrote. */
+function userTexts({ messages = [], input = [] }: ModelRequest): string[] {
+  const anthropic = messages.filter(({ role }) => role === 'user').map(({ content }) =>
+    typeof content === 'string' ? content : textOf(content.filter(({ type }) => type === 'text'))
+  )
+  const openAi = input.filter(({ role }) => role === 'user').map(({ content }) => textOf(content))
+  return [...anthropic, ...openAi].filter((text) => text !== '')
+}
+
+function textOf(text: Text | undefined): string {
+  return typeof text === 'string' ? text : (text ?? []).map(({ text }) => text ?? '').join('\n')
+}
+
 /** The text of each answer in the conversation, by the id of its call. */
 function answersIn({ messages = [], input = [] }: ModelRequest): Map<string, string> {
-  const textOf = (text: Text | undefined) =>
-    typeof text === 'string' ? text : (text ?? []).map(({ text }) => text ?? '').join('\n')
   const anthropic = messages.flatMap(({ content }) => typeof content === 'string' ? [] : content)
     .filter(({ type }) => type === 'tool_result')
     .map(({ tool_use_id, content }) => [tool_use_id!, textOf(content)] as const)
@@ -96,8 +117,8 @@ function answersIn({ messages = [], input = [] }: ModelRequest): Map<string, str
   return new Map([...anthropic, ...openAi])
 }
 
-function blockOf(call: NextCall | undefined) {
-  if (!call) return { type: 'text', text: 'Done.' }
+function blockOf(call: NextCall | undefined, said: string) {
+  if (!call) return { type: 'text', text: said }
   return { type: 'tool_use', id: call.id, name: call.name, input: call.arguments }
 }
 
@@ -117,7 +138,7 @@ function anthropicMessage(content: unknown[], call?: NextCall) {
 
 /** An answer in Anthropic's API, as an event stream: the call, or without one `text`. */
 export function anthropicEvents(call: NextCall | undefined, text = 'Done.'): string {
-  const block = call ? { ...blockOf(call), input: {} } : { type: 'text', text: '' }
+  const block = call ? { ...blockOf(call, text), input: {} } : { type: 'text', text: '' }
   const delta = call
     ? { type: 'input_json_delta', partial_json: JSON.stringify(call.arguments) }
     : { type: 'text_delta', text }

@@ -7,7 +7,7 @@ import { wakeBudget } from '../clients/hook/throttle.ts'
 import type { WaiterOptions } from '../clients/hook/waiter.ts'
 import { withAt } from '../clients/connections.ts'
 import { findSession, saveSession } from '../clients/state/sessions.ts'
-import { agentAccess, agentOptions } from './agent-access.ts'
+import { accessOptions, gridAccess } from './grid-access.ts'
 import type { ProcessCommand } from './command.ts'
 
 /** Runs until its client closes standard input. */
@@ -15,7 +15,7 @@ export const channel: ProcessCommand = {
   name: 'channel',
   summary: 'Be an MCP server over standard input and output, for clients that reach no remote one.',
   options: {
-    ...agentOptions,
+    ...accessOptions,
     wake: {
       placeholder: '',
       description: 'also tell a session of Claude Code of new messages, as a channel (experimental)',
@@ -23,7 +23,7 @@ export const channel: ProcessCommand = {
     },
   },
   async start(_json, args) {
-    const access = agentAccess(args)
+    const access = gridAccess(args)
     const grid = new GridClient(access)
     const alias = access.alias ?? (args.wake ? withAt((await grid.peek({ limit: 1 })).agent) : '@agent')
     const agent = { url: access.url, alias }

@@ -1,9 +1,10 @@
 import { clientCommands } from './client-commands.ts'
+import { clientDoctor } from './client-doctor.ts'
 import { runCommandLine } from './command-line.ts'
 import { usageOf } from './usage.ts'
 
 const usage = usageOf(
-  clientCommands,
+  [...clientCommands, clientDoctor],
   'agent-grid: the commands for clients of a messaging grid',
   'With --json a command prints one JSON object.',
 )

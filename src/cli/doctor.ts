@@ -9,6 +9,7 @@ import { localPath } from '../store/driver/local-file.ts'
 import { inspectDatabase } from '../store/inspect.ts'
 import { type MigrationPlan, planAfter } from '../store/migrate.ts'
 import { StartError } from '../store/start-error.ts'
+import { clientOption, runClientDoctor } from './client-doctor.ts'
 import { CommandError, type ProcessCommand } from './command.ts'
 import { type InsideFacts, insideFacts, lookInside, type ServerFacts } from './doctor/inside.ts'
 import { judgeDatabase } from './doctor/judge-database.ts'
@@ -44,8 +45,10 @@ export const doctor: ProcessCommand = {
       description: 'read the whole database, however large it is, if no server runs',
       flag: true,
     },
+    client: clientOption,
   },
-  async start(json, { full }) {
+  async start(json, { full, client }) {
+    if (client) return await runClientDoctor(json)
     const report = await examine(process.env, full === 'yes')
     console.log(json ? JSON.stringify(report) : describeReport(report))
     return exitCodeOf(report)

@@ -13,11 +13,11 @@ import { RunState } from '../clients/run/run-state.ts'
 import { systemdUserUnit } from '../clients/run/service.ts'
 import { lockHolder, takeLock } from '../clients/state/lock.ts'
 import { hour, minute, second } from '../lib/time.ts'
-import { agentAccess, agentOptions, personNeeded } from './agent-access.ts'
+import { accessOptions, gridAccess, personNeeded } from './grid-access.ts'
 import { type CommandArguments, CommandError, type CommandOptions, type ProcessCommand, usageError } from './command.ts'
 
 const options = {
-  ...agentOptions,
+  ...accessOptions,
   claude: { placeholder: '', description: 'run Claude Code', flag: true },
   codex: { placeholder: '', description: 'run Codex', flag: true },
   opencode: { placeholder: '', description: 'run opencode', flag: true },
@@ -52,7 +52,7 @@ export const run: ProcessCommand = {
   words: { placeholder: 'WORDS', description: 'the command; with a client, more of its options' },
   async start(json, args, words) {
     const runner = readOptions(args, words)
-    const access = agentAccess(args)
+    const access = gridAccess(args)
     if (args.service) return printService(json, access, args, words)
     requireProgram(runner.program.words({ extra: [] })[0])
     const grid = new GridClient(access)

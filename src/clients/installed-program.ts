@@ -3,13 +3,27 @@
  * a folder for each version. What clients run never changes its path, because some ask their user again when it does.
  */
 import { createHash } from 'node:crypto'
-import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } from 'node:fs'
-import { writeFileSync } from 'node:fs'
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import process from 'node:process'
 import { fileURLToPath } from 'node:url'
+import { day } from '../lib/time.ts'
 import { isBinary } from '../lib/version.ts'
 import { dataFolder } from './state/paths.ts'
+
+/** The text of the plugin, in the single binary, which has no files beside it. The build replaces the name. */
+declare const AGENT_GRID_OPENCODE_PLUGIN: string | undefined
 
 /** The plugin for opencode, built beside the program. */
 const pluginFile = 'opencode-plugin.js'
@@ -26,14 +40,16 @@ export class ProgramMissingError extends Error {
 export interface InstalledProgram {
   /** What runs it, before its words: a runtime and a file, or the single binary. Always the same on one machine. */
   command: string[]
-  /** The file of the plugin for opencode. Always the same on one machine; undefined in the single binary. */
-  openCodePlugin?: string
+  /** The file of the plugin for opencode. Always the same on one machine. */
+  openCodePlugin: string
 }
 
 /** Where `installProgram` puts the program, without doing it. */
 export function installedProgram(): InstalledProgram {
-  if (isBinary) return { command: [join(folder(), basename(process.execPath))] }
-  return { command: [process.execPath, join(folder(), 'agent-grid.mjs')], openCodePlugin: join(folder(), pluginFile) }
+  const command = isBinary
+    ? [join(folder(), basename(process.execPath))]
+    : [process.execPath, join(folder(), 'agent-grid.mjs')]
+  return { command, openCodePlugin: join(folder(), pluginFile) }
 }
 
 /**
@@ -52,11 +68,16 @@ function folder(): string {
 }
 
 function installBinary(): void {
+  if (typeof AGENT_GRID_OPENCODE_PLUGIN === 'string') replace(pluginFile, AGENT_GRID_OPENCODE_PLUGIN)
   const [target] = installedProgram().command
   if (process.execPath === target) return
   const temporary = join(folder(), `.${process.pid}`)
-  copyFileSync(process.execPath, temporary)
-  renameSync(temporary, target)
+  try {
+    copyFileSync(process.execPath, temporary)
+    renameSync(temporary, target)
+  } finally {
+    rmSync(temporary, { force: true })
+  }
 }
 
 /** The program is a starting file, which names the rest by its hash. All of it is copied into the folder of a version. */
@@ -68,6 +89,7 @@ function installFiles(): void {
   const target = join(folder(), version)
   if (!existsSync(target)) copyAll(files, target)
   replace('agent-grid.mjs', `import './${version}/client.js'\n`)
+  removeOlder(version)
   replace(pluginFile, `export * from './${version}/${pluginFile}'\n`)
 }
 
@@ -92,6 +114,15 @@ function replace(name: string, text: string): void {
   const temporary = `${path}.${process.pid}`
   writeFileSync(temporary, text)
   renameSync(temporary, path)
+}
+
+/** Remove versions that nothing starts any more. Those of a day may still be loaded by a session. */
+function removeOlder(current: string): void {
+  for (const name of readdirSync(folder())) {
+    const path = join(folder(), name)
+    if (!/^[0-9a-f]{16}$/.test(name) || name === current || Date.now() - statSync(path).mtimeMs < day) continue
+    rmSync(path, { recursive: true, force: true })
+  }
 }
 
 /** The files of the built program beside the one that runs, or in `dist/` for a source. */

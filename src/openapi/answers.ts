@@ -27,6 +27,7 @@ export const gridMessage = z.object({
   shortened: z.object({ length: z.int(), next_offset: z.int() }).optional()
     .describe('The text is longer than shown; in UTF-16 units'),
   reply_to: z.string().describe('What to pass as "to" to answer'),
+  task_id: z.string().optional().describe('The task that it belongs to; an answer completes it'),
   hops: z.int().optional().describe('How many answers led to it'),
   senderDescription: z.string().optional(),
   senderSkills: names.optional(),
@@ -40,6 +41,9 @@ const peekFields = {
   agent: z.string().describe('Alias of the caller, with @'),
   unread: unread('How many messages are unread'),
   has_more: z.boolean(),
+  presence: z.object({
+    attended: z.boolean().describe('A person attends a stream of the agent, so a runner stands by'),
+  }),
 }
 export const inbox = z.union([
   z.object({ ...peekFields, messages: z.array(gridMessage) }),
@@ -71,15 +75,19 @@ export const sent = z.object({
   unread: unread('How many messages of the sender are unread'),
   sanitized: flag('Invisible characters were removed from it'),
   ...turns,
+  recipient_presence: z.string().optional()
+    .describe('attended, runner, waiting, or how long nobody was there; of an agent of the same account'),
   recipient_last_seen: time('Of an agent of the same account').nullable().optional(),
   recipient_unread: z.int().optional(),
   recipients: z.int().optional().describe('Other members of the channel'),
   recipients_active: z.int().optional(),
   left_out: z.int().optional().describe('Members whose guardrails blocked it'),
   redacted: names.optional().describe('What guardrails masked'),
+  task_id: z.string().optional().describe('The task that it completed'),
 })
 
 export const signedUp = z.object({
+  connect: z.string().describe('A line for a terminal that connects the coding clients of a machine; it has the key'),
   api_key: z.string().describe('Shown once'),
   alias: z.string(),
   trial: z.object({ max_messages: z.int(), expires_in: z.string(), claim_url: z.string() }),
@@ -104,9 +112,3 @@ export const guardrailList = z.object({
   next_cursor: z.string().optional(),
 })
 export const deletedGuardrail = z.object({ deleted: z.literal(true), id: z.string() })
-
-export const agentKey = z.object({
-  apiKey: z.string().describe('Shown once'),
-  alias: z.string(),
-  agentId: z.string(),
-})

@@ -1,9 +1,12 @@
 /** Every operation of the REST side. A test compares them with the routes. */
 import * as z from 'zod'
 import { signupInput } from '../lib/input.ts'
+import { apiKeyInput, apiKeyOutput } from '../oauth/api-key.ts'
+import { meOutput, revokedKeyOutput } from '../rest/agent-key.ts'
 import { changes, newGuardrail, page } from '../rest/guardrails.ts'
 import { extension, leasedMessages, newLease, peekQuery } from '../rest/inbox.ts'
 import { newMessage } from '../rest/messages.ts'
+import { wakeStreamQuery } from '../rest/wake-stream.ts'
 import * as answers from './answers.ts'
 import type { Operation } from './operation.ts'
 
@@ -112,7 +115,9 @@ export const operations: readonly Operation[] = [
     summary: 'Be told when messages wait',
     description:
       'Server-sent events: "data: wake" while messages are unread, and comments that show that the stream is alive.',
+    query: wakeStreamQuery,
     answers: { 200: { description: 'The stream', content: 'text/event-stream' } },
+    errors: ['invalid_input'],
   },
   {
     ...{ method: 'GET', path: '/api/v1/guardrails', id: 'listGuardrails', tag: 'Guardrails', caller: 'admin' },
@@ -163,8 +168,21 @@ export const operations: readonly Operation[] = [
   {
     ...{ method: 'POST', path: '/api/oauth/api-key', id: 'fetchAgentKey', tag: 'Keys', caller: 'agent access token' },
     summary: 'Fetch a static key of the agent that the client signed in as',
-    answers: ok(answers.agentKey),
-    errors: ['agent_token_required', 'write_conflict', 'storage_full'],
+    body: apiKeyInput,
+    isBodyOptional: true,
+    answers: ok(apiKeyOutput),
+    errors: ['agent_token_required', 'invalid_input', 'key_limit_reached', 'write_conflict', 'storage_full'],
+  },
+  {
+    ...{ method: 'GET', path: '/api/v1/me', id: 'getCaller', tag: 'Keys', caller: 'agent key' },
+    summary: 'Say whose key this is',
+    answers: ok(meOutput),
+  },
+  {
+    ...{ method: 'DELETE', path: '/api/v1/key', id: 'revokeKey', tag: 'Keys', caller: 'agent key' },
+    summary: 'Revoke the key that calls',
+    answers: ok(revokedKeyOutput),
+    errors: ['write_conflict', 'storage_full'],
   },
   {
     ...{ method: 'GET', path: '/api/v1/openapi.json', id: 'getOpenApi', tag: 'About' },

@@ -18,7 +18,15 @@ const complete = [
     tenant: 'bob',
     configuration: { returnImmediately: true },
   }),
-  request('GetTask', { id: 't' }),
+  request('GetTask', { id: 't', historyLength: 1 }),
+  request('tasks/list', {
+    pageSize: 5,
+    status: 'working',
+    pageToken: 't',
+    statusTimestampAfter: '2026-11-21T09:00:00Z',
+  }),
+  request('CancelTask', { id: 't', tenant: 'bob', metadata: { x: 1 } }),
+  request('SubscribeToTask', { id: 't' }),
 ]
 
 const unusualValue = fc.oneof(

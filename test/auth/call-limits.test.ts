@@ -109,12 +109,18 @@ test('static key: a burst is served, then calls are 429', async () => {
   expect(await refused.json()).toEqual({ error: { code: 'rate_limit_exceeded', message, retry_after_seconds: 1 } })
 })
 
-test('parts: a burst is served, then calls are 429', async () => {
+test.each([
+  ['parts', 'GET', partPath, 404],
+  ['the inbox', 'GET', '/api/v1/inbox', 200],
+  ['leases', 'POST', '/api/v1/inbox/leases', 200],
+  ['acks', 'POST', '/api/v1/inbox/leases/x/ack', 409],
+  ['messages', 'POST', '/api/v1/messages', 415],
+])('%s: a burst is served, then calls are 429', async (_, method, path, status) => {
   await open()
-  const fetchPart = () => grid.request(partPath, { headers: bearer(grid.alice.key) })
+  const call = () => grid.request(path, { method, headers: bearer(grid.alice.key) })
 
-  expect(await statuses(3, fetchPart)).toEqual([404, 404, 404])
-  const refused = await fetchPart()
+  expect(await statuses(3, call)).toEqual([status, status, status])
+  const refused = await call()
 
   expect([refused.status, limitHeaders(refused)]).toEqual([429, callHeaders])
   expect(await refused.json()).toEqual({ error: { code: 'rate_limit_exceeded', message, retry_after_seconds: 1 } })
@@ -224,6 +230,8 @@ test('refused keys of an address are throttled, in the words of each door', asyn
     await grid.request(wakePath, { headers: bearer(key) }),
     await grid.request(keyPath, { method: 'POST', headers: bearer(key) }),
     await grid.request(partPath, { headers: bearer(key) }),
+    await grid.request('/api/v1/inbox', { headers: bearer(key) }),
+    await grid.request('/api/v1/messages', { method: 'POST', headers: bearer(key) }),
   ]
 
   for (const answer of [...answers, ...plain]) {

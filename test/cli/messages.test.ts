@@ -92,13 +92,13 @@ test.each([
 })
 
 test.each([
-  ['an unknown agent', (key: string) => key, '@nobody', 'recipient_not_found'],
-  ['an unknown key', () => `grid_agt_${'x'.repeat(49)}`, '@bob', 'unauthenticated'],
-  ['no connection', () => undefined, '@bob', 'not_connected'],
-])('%s is exit code 1', async (_, keyOf, to, code) => {
+  ['an unknown agent', (key: string) => key, '@nobody', 1, 'recipient_not_found'],
+  ['an unknown key', () => `grid_agt_${'x'.repeat(49)}`, '@bob', 1, 'unauthenticated'],
+  ['no connection, which a person has to make,', () => undefined, '@bob', 3, 'not_connected'],
+])('%s is told by the exit code and in JSON', async (_, keyOf, to, exitCode, code) => {
   const result = await run(keyOf(grid.alice.key), ['send', to, '--message', 'hi', '--json'])
 
-  expect([result.code, JSON.parse(result.stdout).error.code]).toEqual([1, code])
+  expect([result.code, JSON.parse(result.stdout).error.code]).toEqual([exitCode, code])
 })
 
 test('watch prints a line for each wake, and with --once ends with the first', async () => {

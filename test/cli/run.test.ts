@@ -39,7 +39,7 @@ test.each([
 test('a person has to connect the agent first, and to install its client', async () => {
   expect(await run(['--as', '@worker', '--', 'cat'])).toMatchObject({
     code: 3,
-    stderr: expect.stringContaining('@worker is not connected on this machine'),
+    stderr: expect.stringContaining('This machine is not connected as @worker'),
   })
 
   const access = { AGENT_GRID_URL: grid.url, AGENT_GRID_KEY: 'ag_key' }

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { applyPlan, placeOf, planConnect, planDisconnect, programOf, setupOf } from '../../src/clients/connect.ts'
 import { readConnections, saveConnection } from '../../src/clients/connections.ts'
-import type { ClientName } from '../../src/clients/programs/names.ts'
+import { type ClientName, clientNames } from '../../src/clients/programs/names.ts'
 import { type Home, type HomeFile, testHome } from '../support/home.ts'
 
 const key = `grid_agt_${'k'.repeat(49)}`
@@ -156,3 +156,29 @@ test('a hook that is there already, because the list of connections was lost, is
   applyPlan(planDisconnect(connection))
   expect(home.tree()['.cursor/hooks.json']).not.toContain('hook cursor')
 })
+
+test.each(clientNames)(
+  '%s: killed between any two files, it is connected or disconnected as if nothing had been',
+  (client) => {
+    home.write('.claude.json', '{"a": 1}')
+    home.write('.codex/config.toml', 'a = 1')
+    home.write('.gemini/settings.json', '{\n  // mine\n}\n')
+    const before = home.tree()
+    const whole = connect(client)
+    const connected = home.tree()
+    applyPlan(planDisconnect(whole))
+    for (let done = 0; done <= plan(client).changes.length; done++) {
+      // It is recorded before anything is written.
+      const planned = plan(client)
+      const recorded = { ...whole, files: planned.files }
+      applyPlan({ ...planned, changes: planned.changes.slice(0, done) })
+      applyPlan(planDisconnect(recorded))
+      expect(home.tree(), `after ${done}`).toEqual(before)
+
+      applyPlan({ ...planned, changes: planned.changes.slice(0, done) })
+      applyPlan(planConnect(programOf(client), setupOf(connectionOf(client)), recorded))
+      expect(home.tree(), `after ${done}`).toEqual(connected)
+      applyPlan(planDisconnect(recorded))
+    }
+  },
+)

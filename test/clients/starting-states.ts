@@ -275,6 +275,24 @@ export const startingStates: StartingState[] = [
     after: { '.codex/config.toml': `644 ${toml}[hooks.state]\nx = "1"\n\n` },
   },
   {
+    title: 'codex: it writes its servers again, without the line that begins the block',
+    client: 'codex',
+    files: { '.codex/config.toml': toml },
+    meanwhile: (home) => {
+      const own = '[mcp_servers.agent-grid]'
+      const { url, key } = JSON.parse(
+        home.read('.codex/config.toml').replace(
+          /^[^]*url = ("[^"]*")[^]*Authorization = ("[^"]*")[^]*$/,
+          '{"url": $1, "key": $2}',
+        ),
+      )
+      const tables = `\n${own}\nurl = "${url}"\n\n[mcp_servers.agent-grid.http_headers]\nAuthorization = "${key}"\n`
+      const text = `${toml}${tables}\n[mcp_servers.third]\ncommand = "z"\n# <<< agent-grid\n`
+      home.write('.codex/config.toml', { text, mode: 0o600 })
+    },
+    after: { '.codex/config.toml': `644 ${toml}\n[mcp_servers.third]\ncommand = "z"\n` },
+  },
+  {
     title: 'codex: lines are added before and behind the block',
     client: 'codex',
     files: { '.codex/config.toml': toml },

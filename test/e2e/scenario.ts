@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import { expect } from 'vitest'
 import { httpRequest } from '../../src/cli/http-request.ts'
+import { GridClient } from '../../src/clients/grid-client.ts'
 import { officialClients } from './a2a-clients.ts'
 import { a2a, callTool, type Era, get, mcp, post } from './client.ts'
 
@@ -25,6 +26,7 @@ export async function scenario(base: string): Promise<void> {
   await talksMcp(base, ben, ada, 'modern')
   await mcpRefuses(base, ada)
 
+  await worksOverRest(base)
   await takesOAuthClients(base)
 
   await hasACard(base)
@@ -39,6 +41,22 @@ async function isHealthy(base: string): Promise<void> {
   expect((await get(base, '/readyz')).body).toMatchObject({ status: 'ready' })
   expect((await get(base, '/nowhere')).body).toMatchObject({ error: { code: 'not_found' } })
   expect((await httpRequest(`${base}/healthz`, { headers: { Host: 'evil.example' } })).status).toBe(421)
+}
+
+async function worksOverRest(base: string): Promise<void> {
+  const [asker, worker] = [await signUp(base, 'asker'), await signUp(base, 'runner')]
+  const [asAsker, asWorker] = [asker, worker].map(({ key }) => new GridClient({ url: base, key }))
+  await asAsker.send({ to: worker.alias, message: text }, 'question')
+  const { lease_id, messages: [question] } = await asWorker.lease({ seconds: 60 })
+  expect(question).toMatchObject({ message: text, user: asker.alias })
+  expect(await asWorker.lease()).toMatchObject({ lease_id: null, remaining: 0 })
+
+  const answer = { to: asker.alias, message: 'done', acks: { lease_id: lease_id! } }
+  const sent = await asWorker.send(answer, 'answer')
+  expect((await asWorker.send(answer, 'answer')).message_id).toBe(sent.message_id)
+  await expect(asWorker.ack(lease_id!)).rejects.toMatchObject({ code: 'stale_lease', status: 409 })
+  expect(await asAsker.peek()).toMatchObject({ unread: 1, messages: [{ user: worker.alias }] })
+  expect((await get(base, '/api/v1/openapi.json')).body.openapi).toMatch(/^3\.1/)
 }
 
 /** As `fetch` decompresses them. */

@@ -1,13 +1,16 @@
 /** Streams of tasks over kills and processes. `npm run task-streams` runs it with more tasks. */
 import process from 'node:process'
 import { expect, test } from 'vitest'
-import { startServe, temporaryDatabase } from '../support/process.ts'
+import { runtimes, startServe, temporaryDatabase } from '../support/process.ts'
 import { seedAgents } from '../support/seed-agents.ts'
+import { startSqld } from '../support/sqld.ts'
 import { callTool } from './client.ts'
-import { artifactsOf, follow, startTask, workOn } from './task-streams/load.ts'
+import { artifactsOf, follow, startTask, subscribe, workOn } from './task-streams/load.ts'
 
 const tasks = Number(process.env.STREAM_TASKS ?? 20)
 const kills = Number(process.env.STREAM_KILLS ?? 3)
+/** How many events pass from one process to another. */
+const passed = Number(process.env.STREAM_EVENTS ?? 20)
 /** Submitted, read, and what the agent does. */
 const events = 20
 const steps = events - 2
@@ -65,3 +68,36 @@ test(
   },
   1_200_000,
 )
+
+test(`${passed} events of one process reach a stream of another, on Node, Deno and Bun`, async () => {
+  const sqld = await startSqld()
+  const { agents: [alice, bob] } = await seedAgents(sqld.url, ['alice', 'bob'])
+  const env = { DATABASE_URL: sqld.url, OAUTH_CIMD: 'off' }
+  const [here, ...others] = await Promise.all([...runtimes].map((runtime) => startServe(runtime, env)))
+  const ms: number[] = []
+  for (const other of others) {
+    const taskId = await startTask({ url: () => Promise.resolve(here.url) }, alice, bob)
+    await callTool(here.url, bob.key, 'read_messages')
+    const stream = await subscribe(other.url, alice.key, taskId, 0)
+    for (let n = 1; n <= 2; n++) expect((await stream.next())?.id).toBe(n)
+    for (let n = 3; n < passed + 3; n++) {
+      const artifact = { id: `artifact-${n}`, last_chunk: true }
+      await callTool(here.url, bob.key, 'update_task', { task_id: taskId, text: `Part ${n}.`, artifact })
+      const storedAt = performance.now()
+      expect((await stream.next())?.id).toBe(n)
+      ms.push(performance.now() - storedAt)
+    }
+    await callTool(here.url, bob.key, 'update_task', { task_id: taskId, state: 'completed' })
+    expect((await stream.rest()).map(({ result }) => result.statusUpdate.status.state)).toEqual([
+      'TASK_STATE_COMPLETED',
+    ])
+  }
+
+  ms.sort((a, b) => a - b)
+  const at = (share: number) => Math.round(ms[Math.min(ms.length - 1, Math.floor(ms.length * share))])
+  console.log(
+    `${ms.length} events: behind the answer of their update p50 ${at(0.5)} ms, p99 ${at(0.99)} ms, max ${at(1)} ms`,
+  )
+  await Promise.all([here, ...others].map((server) => server.stop()))
+  await sqld.stop()
+}, 1_200_000)

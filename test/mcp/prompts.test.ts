@@ -1,5 +1,6 @@
 /** The prompts of agents. See docs/protocol.md, "MCP prompts". */
-import { Client as ClientV1 } from '@modelcontextprotocol/sdk/client/index.js'
+import { Client as ClientV1 } from '@modelcontextprotocol/sdk/client'
+// @ts-types="../../node_modules/@modelcontextprotocol/sdk/dist/esm/client/streamableHttp.d.ts"
 import { StreamableHTTPClientTransport as TransportV1 } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 import { Client as ClientV2, StreamableHTTPClientTransport as TransportV2 } from '@modelcontextprotocol/client'
 import { afterEach, beforeEach, expect, test } from 'vitest'

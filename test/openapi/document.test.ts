@@ -101,6 +101,7 @@ const notProduced: Record<string, string> = {
   agent_limit_reached: 'the same',
   signup_rate_limited: 'test/rest/signup-limits.test.ts',
   storage_full: 'test/store/driver/disk-space.test.ts',
+  key_limit_reached: 'test/grid/agents/named-keys.test.ts',
   write_conflict: 'test/rest/guardrails.test.ts',
   quota_exceeded: 'test/grid/messaging/quotas.test.ts',
   guardrail_unavailable: 'test/guardrails/remote/failures.test.ts',
@@ -205,6 +206,7 @@ async function makeCalls(): Promise<(() => Call | Promise<Call>)[]> {
       headers: { Range: 'bytes=900000-' },
     }),
     () => ({ id: 'openWakeStream', expected: 200, key }),
+    () => ({ id: 'openWakeStream', expected: 'invalid_input', key, query: '?attended=a&runner=b' }),
     () => ({ id: 'openWakeStream', expected: 'wrong_credential', key: admin }),
 
     () => ({ id: 'createGuardrail', expected: 201, key: admin, body: { name: 'open-guard', provider: 'pii' } }),
@@ -239,6 +241,12 @@ async function makeCalls(): Promise<(() => Call | Promise<Call>)[]> {
       return sending('guardrail_blocked', { to: '@bob', message: `a ${secret}` })()
     },
     () => ({ id: 'fetchAgentKey', expected: 200, key: token }),
+    () => ({ id: 'fetchAgentKey', expected: 200, key: token, body: { name: 'laptop' } }),
+    () => ({ id: 'fetchAgentKey', expected: 'invalid_input', key: token, body: { name: 1 } }),
     () => ({ id: 'fetchAgentKey', expected: 'agent_token_required', key }),
+    () => ({ id: 'getCaller', expected: 200, key }),
+    () => ({ id: 'getCaller', expected: 'wrong_credential', key: admin }),
+    () => ({ id: 'revokeKey', expected: 200, key: trial.key }),
+    () => ({ id: 'revokeKey', expected: 'unauthenticated', key: trial.key }),
   ]
 }

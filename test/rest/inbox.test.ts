@@ -1,12 +1,14 @@
 /** The inbox over REST: looking and leasing. See docs/delivery.md, "Leases of runners". */
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { minute, second } from '../../src/lib/time.ts'
+import type { Connection } from '../../src/listen.ts'
 import { LeaseRecovery } from '../../src/worker/leases.ts'
 import { dump, rows } from '../support/database.ts'
 import { onEachDatabase, type OpenGrid } from '../support/databases.ts'
 import { type TestGrid, testGrid } from '../support/grid.ts'
 import { ack, callInbox, extend, lease, peek, post, release } from '../support/inbox.ts'
 import { callTool } from '../support/mcp.ts'
+import { waitFor } from '../support/wait-for.ts'
 
 let grid: TestGrid
 const send = async (message: string, more: object = {}) =>
@@ -155,6 +157,29 @@ onEachDatabase((openGrid: OpenGrid) => {
   })
 })
 
+test('who leases counts as a runner until all leases have ended, and a look tells whether a person attends', async () => {
+  grid = await testGrid()
+  const { presence } = grid.acme.store.waiting
+  const ids = [await send('one'), await send('two')]
+  const first = await lease(grid, grid.bob.key, { message_ids: [ids[0]] })
+  const other = await lease(grid, grid.bob.key)
+  const sent = await post(grid, grid.alice.key, { to: '@bob', message: 'three' })
+  const unattended = await peek(grid, grid.bob.key)
+  await ack(grid, grid.bob.key, first.body.lease_id)
+  const during = presence.at(grid.bob.id)
+  await post(grid, grid.bob.key, { to: '@alice', message: 'done', acks: { lease_id: other.body.lease_id } })
+  const after = presence.at(grid.bob.id)
+  const leave = presence.enter(grid.bob.id, { state: 'attended', client: 'claude' })
+  const attended = await peek(grid, grid.bob.key, '?summary=true')
+  leave()
+
+  expect(sent.body.recipient_presence).toBe('runner')
+  expect(unattended.body.presence).toEqual({ attended: false })
+  expect([during?.state, after]).toEqual(['runner', undefined])
+  expect(attended.body.presence).toEqual({ attended: true })
+  await grid.close()
+})
+
 test('without a body a lease is one with the defaults, and an ack is of all', async () => {
   grid = await testGrid()
   await send('hi')
@@ -178,5 +203,28 @@ test('a lease of another agent is stale, and stays as it is', async () => {
   }
 
   expect(await dump(grid, grid.acme)).toBe(before)
+  await grid.close()
+})
+
+test.each([
+  ['had left before', true, undefined],
+  ['did not take its answer', false, false],
+])('the messages of a lease whose caller %s are unread again at once', async (_, hasLeft, isTaken) => {
+  grid = await testGrid()
+  await send('hi')
+  const url = new URL('/api/v1/inbox/leases', grid.deps.config.baseUrl).href
+  const connection: Connection = {
+    remoteAddress: '203.0.113.7',
+    hasLeft: () => Promise.resolve(hasLeft),
+    ...(isTaken !== undefined && { answerTaken: () => Promise.resolve(isTaken) }),
+  }
+
+  await grid.app.request(url, { method: 'POST', headers: { Authorization: `Bearer ${grid.bob.key}` } }, connection)
+
+  const again = await waitFor('the messages', async () => {
+    const { body } = await lease(grid, grid.bob.key)
+    return body.lease_id !== null && body
+  })
+  expect(again.messages).toMatchObject([{ message: 'hi', redelivered: true }])
   await grid.close()
 })

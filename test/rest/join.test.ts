@@ -1,35 +1,51 @@
 /** The pages for agents. Their commands are run as they stand. See docs/protocol.md, "Pages for agents". */
 import { execFile } from 'node:child_process'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import process from 'node:process'
 import { promisify } from 'node:util'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
+import { build } from '../../scripts/build.js'
 import { connectCommand } from '../../src/lib/client-snippets.ts'
+import { type Home, testHome } from '../support/home.ts'
 import { callTool } from '../support/mcp.ts'
 import { type LiveGrid, liveGrid } from '../support/server.ts'
 
 const run = promisify(execFile)
 
 let grid: LiveGrid
+let home: Home
+let program: string
+beforeAll(async () => {
+  program = (await build('src/main.ts')).replace(/main\.js$/, 'client.js')
+}, 120_000)
 beforeEach(async () => {
   grid = await liveGrid()
+  home = testHome()
 })
-afterEach(() => grid.close())
+afterEach(async () => {
+  home.remove()
+  await grid.close()
+})
 
 test('every command of the page that an agent is pointed at works as it stands', async () => {
   await callTool(grid, grid.bob.key, 'send_message', { to: '@alice', message: 'welcome' })
   const text = await textOf('/join.md', 'text/markdown')
   const blocks = [...text.matchAll(/```(\w+)\n(.*?)\n```/gs)].map(([, kind, code]) => ({ kind, code }))
-  const [connect, signup, me, others, unread] = blocks.filter(({ kind }) => kind === 'sh').map(({ code }) => code)
-  expect(blocks).toHaveLength(6)
+  const [connect, signup, me, others, unread, send] = blocks.filter(({ kind }) => kind === 'sh')
+    .map(({ code }) => code)
+  expect(blocks).toHaveLength(7)
 
   expect(connect).toBe(`npx ${grid.url}/agent-grid.tgz connect --url ${grid.url}`)
+  expect(await connected(connect)).toContain('connected as @alice')
   const signed = await shell(signup)
   expect(signed).toMatchObject({ alias: '@my-agent', api_key: expect.stringMatching(/^grid_agt_/) })
-  expect(signed.connect).toBe(connectCommand(grid.deps.config, { alias: 'my-agent', key: signed.api_key }))
+  expect(await connected(signed.connect)).toContain('connected as @my-agent')
   expect(await shell(me, signed.api_key)).toMatchObject({ agent: '@my-agent' })
   expect(await shell(me)).toMatchObject({ agent: '@alice', account: 'Acme' })
   expect(JSON.stringify(await shell(others))).toContain('@bob')
-  expect(JSON.stringify(await shell(unread))).toContain('welcome')
+  expect(await shell(unread)).toMatchObject({ agent: '@alice', unread: 1, messages: [{ message: 'welcome' }] })
+  expect(await shell(send.replace('@RECIPIENT', '@bob'))).toMatchObject({ recipient: '@bob' })
 
   const { mcpServers } = JSON.parse(blocks.find(({ kind }) => kind === 'json')!.code)
   expect(mcpServers['agent-grid']).toEqual({
@@ -66,6 +82,22 @@ async function textOf(path: string, type: string): Promise<string> {
   const response = await fetch(new URL(path, grid.url))
   expect([response.status, response.headers.get('content-type')]).toEqual([200, `${type}; charset=utf-8`])
   return await response.text()
+}
+
+/**
+ * What a line that connects says, with the key of alice if it has none. In place of npx, which fetches the package, the
+ * built program runs.
+ */
+async function connected(line: string): Promise<string> {
+  writeFileSync(
+    join(home.folder, 'npx'),
+    `#!/bin/sh\nshift\nexec '${process.execPath}' '${program}' "$@" claude --yes\n`,
+    {
+      mode: 0o755,
+    },
+  )
+  const env = { AGENT_GRID_KEY: grid.alice.key, ...home.env, PATH: `${home.folder}:${process.env.PATH}` }
+  return (await run('sh', ['-c', line], { env, cwd: home.folder })).stdout
 }
 
 /** The JSON that a command prints. */

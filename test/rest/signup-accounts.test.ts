@@ -149,7 +149,7 @@ test('after the claim they reach public agents', async () => {
 /** A response without the values that differ between any two signups. */
 async function comparable(response: Response): Promise<string> {
   const text = (await response.text()).replace(/grid_agt_\w+/g, 'KEY').replace(/claim\/\w+/g, 'LINK')
-    .replace(/@zoe-\d/g, 'ALIAS')
+    .replace(/(?:@|--as )zoe-\d/g, 'ALIAS')
   const headers = [...response.headers].filter(([name]) => name !== 'x-request-id')
   return JSON.stringify([response.status, headers, text])
 }

@@ -72,6 +72,7 @@ const harmless: [beginning: string, reason: string][] = [
   ['insert into "deliveries"', 'a message gives a right to answer and takes none'],
   ['update "deliveries" set "state" = ?', 'a right to answer depends on no state'],
   ['update "deliveries" set "woken_at" = ?', 'a right to answer depends on no state'],
+  ['update "deliveries" set "lease_id" = ?', 'a right to answer depends on no lease'],
   ['update "deliveries" set "sender_account_id" = ?', 'a right to answer depends on the agent'],
   ['update "accounts" set "name" = ?', 'a name'],
   ['update "accounts" set "turn_limits" = ?', 'limits of conversations'],

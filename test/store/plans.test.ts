@@ -14,6 +14,7 @@ import { leaseOf } from '../../src/grid/messaging/leases.ts'
 import { messageStatus } from '../../src/grid/messaging/message-status.ts'
 import { readAgain } from '../../src/grid/messaging/read-again.ts'
 import { readMessages } from '../../src/grid/messaging/read-messages.ts'
+import { ackMessages, leaseMessages, releaseMessages } from '../../src/grid/messaging/timed-leases.ts'
 import { mintKey } from '../../src/lib/secrets.ts'
 import { migrate } from '../../src/store/migrate.ts'
 import { logActivityHeads } from '../../src/worker/activity-heads.ts'
@@ -45,16 +46,47 @@ afterAll(() => {
 test.each([
   [
     'the messages that can be leased',
-    /^update "deliveries" set "state" = .* OVER /,
+    /^update "deliveries" set "state" = (?!.*(?:json_each|from "messages")).* OVER /s,
     'USING COVERING INDEX deliveries_unread (inbox=?)',
   ],
-  ['the claim of a lease', /^update "deliveries" set "state" = .* OVER /, 'USING INTEGER PRIMARY KEY (rowid=?)'],
-  ['the lease of a repeated claim', /^update "deliveries" set "state" = .* OVER /, 'sqlite_autoindex_leases'],
-  ['the messages that make a lease', /^insert into "leases"/, 'USING COVERING INDEX deliveries_lease'],
-  ['the messages of a lease to release', /^update "deliveries" set .*"release_count" = /, 'deliveries_lease'],
+  [
+    'the claim of a lease',
+    /^update "deliveries" set "state" = (?!.*(?:json_each|from "messages")).* OVER /s,
+    'USING INTEGER PRIMARY KEY (rowid=?)',
+  ],
+  [
+    'the lease of a repeated claim',
+    /^update "deliveries" set "state" = (?!.*(?:json_each|from "messages")).* OVER /s,
+    'sqlite_autoindex_leases',
+  ],
+  [
+    'the messages that make a lease',
+    /^insert into "leases" .*from \(SELECT 1\)/s,
+    'USING COVERING INDEX deliveries_lease',
+  ],
+  [
+    'the messages of a lease to release',
+    /^update "deliveries" set .*"release_count" = .*from "leases"/s,
+    'deliveries_lease',
+  ],
   ['the logged releases of a lease', /^insert into "lease_releases"/, 'deliveries_lease'],
-  ['the lease to release', /^update "deliveries" set .*"release_count" = /, 'sqlite_autoindex_leases'],
+  ['the lease to release', /^update "deliveries" set .*"release_count" = .*from "leases"/s, 'sqlite_autoindex_leases'],
   ['the end of a lease', /^delete from "leases"/, 'sqlite_autoindex_leases'],
+  [
+    'the named messages that can be leased',
+    /^update "deliveries" set "state" = .* OVER .*json_each/s,
+    'deliveries_message',
+  ],
+  [
+    'the messages of a conversation that can be leased',
+    /^update "deliveries" set "state" = .* OVER .*from "messages"/s,
+    'deliveries_unread',
+  ],
+  ['the messages of a lease to ack', /^update "deliveries" set "lease_id"/, 'deliveries_lease'],
+  ['how many were acked', /^select count\(\*\) as "n" from "deliveries"/, 'deliveries_lease'],
+  ['leases of an agent that have expired', /^select "id" from "leases"/, 'sqlite_autoindex_leases'],
+  ['parked messages of an agent', /^select count\(\*\) from "deliveries" .*'parked'/s, 'deliveries_parked'],
+  ['parked messages to put back', /^update "deliveries" set "state" = .*'parked'/s, 'deliveries_parked'],
   ['messages that a stream announced', /^update "deliveries" set "woken_at"/, 'deliveries_unread'],
   ['the receipt of a direct message', /^select json_object\('unread'.*recipientUnread/s, 'deliveries_unread'],
   ['the receipt of a post', /^select json_object\('unread'.*recipients/s, 'deliveries_message'],
@@ -249,6 +281,17 @@ async function recordStatements(): Promise<string[]> {
   await readMessages(bob, {})
   await sendMessage(alice, { to: 'bob', text: 'hi' })
   bob.writeLater([bob.change.leases.woken(grid.bob.id, 0, 1_000, 1)])
+  const timed = await leaseMessages(bob, {})
+  const messageIds = [timed.messages[0].message_id]
+  await releaseMessages(bob, { leaseId: timed.leaseId!, messageIds })
+  const named = await leaseMessages(bob, { messageIds })
+  await ackMessages(bob, { leaseId: named.leaseId! })
+  await leaseMessages(bob, { conversationId: 'c' })
+  await sendMessage(alice, { to: 'bob', text: 'hi', conversationId: 'c' })
+  await leaseMessages(bob, { conversationId: 'c' })
+  await grid.acme.store.read.parked.count(grid.bob.id)
+  await bob.write([bob.change.parked.requeue(grid.bob.id, null)])
+  await sendMessage(alice, { to: 'bob', text: 'hi' })
   const next = await readMessages(bob, {})
   leaseOf(bob, next.lease!.id).ack()
   await grid.store.global.retention.keys(1, 1)

@@ -6,6 +6,7 @@ import { randomUUID } from 'node:crypto'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { InboxMessage, SendRequest } from '../../src/clients/grid-client.ts'
+import { version as ownVersion } from '../../src/lib/version.ts'
 
 interface Entry {
   message: InboxMessage
@@ -35,6 +36,8 @@ export async function startInboxServer() {
   const answers = new Map<string, unknown>()
   let isRevoked = false
   let isAttended = false
+  let clock = () => Date.now()
+  let version = ownVersion
   const leases = new Set<string>()
 
   const server = createServer(async (request, response) => {
@@ -53,7 +56,10 @@ export async function startInboxServer() {
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
 
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+
   function answer(request: IncomingMessage, path: string, body: Record<string, unknown>): { ok: unknown } | Failure {
+    if (path === '/api/v1/me') return { ok: me() }
     if (path === '/api/v1/inbox') return { ok: peek() }
     if (path === '/api/v1/inbox/leases') return { ok: lease(body) }
     if (path === '/api/v1/messages') {
@@ -65,6 +71,11 @@ export async function startInboxServer() {
     if (action === 'extend') return { ok: { expires_at: new Date().toISOString() } }
     const count = end(id, action === 'ack' ? 'read' : 'unread', body.message_ids as string[] | undefined)
     return { ok: { [action === 'ack' ? 'acked' : 'released']: count } }
+  }
+
+  function me() {
+    const key = { name: 'claude on laptop', last4: 'abcd' }
+    return { agent: '@worker', account: 'Acme', key, grid: { version, url }, clock: new Date(clock()).toISOString() }
   }
 
   function peek() {
@@ -124,7 +135,7 @@ export async function startInboxServer() {
   }
 
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url,
     sent,
     /** Each call that came, such as `GET /api/v1/inbox`. */
     calls,
@@ -153,6 +164,11 @@ export async function startInboxServer() {
     revoke() {
       isRevoked = true
       for (const stream of streams.keys()) stream.end()
+    },
+    /** Let the grid have another clock or version. */
+    pretend(other: { clock?: () => number; version?: string }) {
+      clock = other.clock ?? clock
+      version = other.version ?? version
     },
     attend(is: boolean) {
       isAttended = is

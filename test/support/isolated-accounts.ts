@@ -12,7 +12,7 @@ import { startTask } from '../../src/grid/tasks/start-task.ts'
 import { updateTask } from '../../src/grid/tasks/update-task.ts'
 import { newId } from '../../src/lib/id.ts'
 import { followLog } from '../../src/worker/threads.ts'
-import { endpoint, send03, send10 } from './a2a.ts'
+import { endpoint, request, send03, send10 } from './a2a.ts'
 import { dump, rows } from './database.ts'
 import { pausedConversation } from './echoes.ts'
 import { type TestAccount, type TestAgent, type TestGrid, testGrid } from './grid.ts'
@@ -286,8 +286,10 @@ async function callRoute(grid: TestGrid, key: string, route: string, args: Recor
   return { outcome: body.error ? String(body.error.code) : 'ok', text: JSON.stringify([status, shown]) + text }
 }
 
-async function callA2a(grid: TestGrid, method: string, message: Record<string, unknown>): Promise<ToolResponse> {
-  const body = method === 'SendMessage' ? send10(message) : send03(message)
+/** `args`: the fields of the message of a send, or the params of another method. */
+async function callA2a(grid: TestGrid, method: string, args: Record<string, unknown>): Promise<ToolResponse> {
+  const sends: Record<string, typeof send10> = { SendMessage: send10, 'message/send': send03 }
+  const body = sends[method]?.(args) ?? request(method, args)
   const response = await grid.post(endpoint, body, { Authorization: `Bearer ${grid.eve.key}` })
   return await readResponse(response, ({ error }) => error ? String(error.code) : 'ok')
 }

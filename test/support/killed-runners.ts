@@ -9,6 +9,7 @@ import { join } from 'node:path'
 import process from 'node:process'
 import { runtimeCommand } from '../../scripts/runtime.ts'
 import { GridClient } from '../../src/clients/grid-client.ts'
+import { markOf } from '../../src/clients/state/process-mark.ts'
 import { waitFor } from './wait-for.ts'
 
 /** Whom SIGKILL hits, and when. `asked` is before a call reaches the grid, `answered` before its answer reaches the runner. */
@@ -69,6 +70,7 @@ export async function killAtSteps(
   let run: KilledRun | undefined
   let runner: ChildProcess | undefined
   let isArmed = false
+  let childPid: number | undefined
 
   /** Kill if this is the step. Resolves to whether the runner was killed. */
   async function reach(step: KillStep, pid?: number): Promise<boolean> {
@@ -76,8 +78,15 @@ export async function killAtSteps(
     isArmed = false
     run.kills++
     if (step.startsWith('child')) process.kill(pid!, 'SIGKILL')
-    else await killed(runner!)
+    else await killRunner()
     return !step.startsWith('child')
+  }
+
+  /** The child of a runner that was killed ends with it, and does nothing more. */
+  async function killRunner(): Promise<void> {
+    await killed(runner!)
+    const pid = childPid
+    if (pid !== undefined) await waitFor('the end of the child', () => markOf(pid) === undefined)
   }
 
   const proxy = createServer(async (request, response) => {
@@ -88,6 +97,7 @@ export async function killAtSteps(
     if (what !== undefined) {
       const { pid, redelivered = false } = JSON.parse(text)
       if (what === 'begun') run!.children.push(redelivered)
+      childPid = pid
       await reach(`child: ${what as 'begun' | 'done'}`, pid)
       await reach(`runner: child ${what as 'begun' | 'done'}`)
       return response.end()
@@ -96,7 +106,7 @@ export async function killAtSteps(
     // A second kill makes leases that the next runner finds.
     if (run?.step.startsWith('runner: left leases') && run.kills === 0 && isArmed && name === 'send') {
       run.kills++
-      await killed(runner!)
+      await killRunner()
       return response.destroy()
     }
     if (name !== undefined && await reach(`runner: ${name} asked`)) return response.destroy()

@@ -31,7 +31,12 @@ export function runnerFolder() {
 }
 
 /** Start a runner of `@worker`. */
-export function startRunner(url: string, folder: string, words: string[], given: Partial<RunnerOptions> = {}) {
+export function startRunner(
+  url: string,
+  folder: string,
+  words: string[],
+  { key = 'ag_key', ...given }: Partial<RunnerOptions> & { key?: string } = {},
+) {
   const stopping = new AbortController()
   const log: string[] = []
   const agent = { url, alias: '@worker' }
@@ -52,7 +57,7 @@ export function startRunner(url: string, folder: string, words: string[], given:
     log: (message) => log.push(message),
     ...given,
   }
-  const ended = runAgent(new GridClient({ url, key: 'ag_key' }), agent, state, options, stopping.signal)
+  const ended = runAgent(new GridClient({ url, key }), agent, state, options, stopping.signal)
   ended.catch(() => {})
   return {
     log,

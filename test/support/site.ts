@@ -191,6 +191,8 @@ export const routesWithoutPage: Record<string, string> = {
   '/live': 'is a stream (test/web/live)',
   '/sw.js': 'is a script (test/web/people/notifications)',
   '/manifest.webmanifest': 'is a manifest (the same)',
+  '/join.md': 'is Markdown for agents (rest/join)',
+  '/llms.txt': 'is text for agents (the same)',
   '/accounts/:account/settings': 'redirects to the profile',
   '/accounts/:account/settings/account/keys': 'redirects to the account',
   '/accounts/:account/guardrails/new/:provider/try': 'redirects to the form of the provider',

@@ -185,19 +185,30 @@ export const agentRows: Record<string, ToolRow> = {
   },
 }
 
+/** Over A2A a task belongs to its client. */
+const taskOfCaller: NamingParameter = { takes: ['task id'], own: '-32001', random: '-32001', empty: '-32602' }
+const taskRow: ToolRow = { args: {}, parameters: { id: taskOfCaller } }
+
 const a2aParameters: ToolRow['parameters'] = {
   'metadata.to': { takes: ['agent alias', '@alias'], random: '-32602', empty: '-32000' },
-  // The grid creates no tasks, and the empty text counts as no id.
-  taskId: { takes: [], random: '-32001', empty: 'ok' },
+  // The caller is the recipient of its task. The empty text counts as no id.
+  taskId: { ...taskOfCaller, empty: 'ok' },
   contextId: { takes: [], random: 'ok', empty: 'ok' },
   messageId: { takes: [], random: 'ok', empty: '-32602' },
   'referenceTaskIds[]': { takes: [], random: 'ok', empty: 'ok' },
 }
 
-/** The A2A methods, with the fields of a message that can carry a name. */
+/** The A2A methods, with the fields of a message, or of the params of other methods, that can carry a name. */
 export const a2aRows: Record<string, ToolRow> = {
   'message/send': { args: { metadata: { to: '@mate' } }, parameters: a2aParameters },
   SendMessage: { args: { metadata: { to: '@mate' } }, parameters: a2aParameters },
+  GetTask: taskRow,
+  CancelTask: taskRow,
+  SubscribeToTask: taskRow,
+  ListTasks: {
+    args: {},
+    parameters: { contextId: anyText, tenant: anyText, pageToken: { takes: [], random: '-32602', empty: 'ok' } },
+  },
 }
 
 const restGuardrail: NamingParameter = { ...guardrail, empty: 'not_found' }
@@ -254,6 +265,8 @@ export const agentRestRows: Record<string, ToolRow> = {
       'acks.message_ids[]': 'text',
     },
   },
+  // DELETE /api/v1/key has its own test, because it ends the key that calls (test/rest/agent-key.test.ts).
+  'GET /api/v1/me': { args: {}, parameters: {} },
 }
 
 /** All cases of a parameter, including values in forms that it does not take. */

@@ -1,7 +1,7 @@
 /**
  * Passes JSON-RPC messages of an MCP client on to the grid and back: standard input and output on one side, Streamable
- * HTTP on the other. It changes no message, so it needs no MCP library, which would make the client program five times
- * as large.
+ * HTTP on the other. It changes no message, so it needs no MCP library, which would add 1 MB to a client program of
+ * 0.4 MB.
  *
  * @see https://modelcontextprotocol.io/specification/2025-11-25/basic/transports
  */

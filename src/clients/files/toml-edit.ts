@@ -35,9 +35,12 @@ export function putTable(path: string, text: string, { table, container, name }:
   const block = `${begin}\n${table}${end}\n`.replaceAll('\n', eol)
   const gap = text === '' || text === '\ufeff' ? '' : text.endsWith('\n') ? eol : eol + eol
   const insertions: Insertion[] = [{ at: text.length, text: gap + block }]
-  const after = parseAfter(path, insertAll(text, insertions), place)
-  const value = valueAt(after, place)
-  if (value === undefined || hashOfValue(withoutPlace(after, place)) !== hashOfValue(withoutPlace(before, place))) {
+  const after = parsed(insertAll(text, insertions))
+  const value = after && valueAt(after, place)
+  if (
+    after === undefined || value === undefined ||
+    hashOfValue(withoutPlace(after, place)) !== hashOfValue(withoutPlace(before, place))
+  ) {
     throw cannotAppend(path, place)
   }
   const entry: WrittenEntry = { ...place, hash: hashOfValue(value), made: 0, comma: false }
@@ -52,11 +55,25 @@ export function tableState(path: string, text: string, entry: WrittenEntry): 'th
 }
 
 /**
- * Take the block out of a file that others have changed since; undefined if its lines are no longer together. Programs
- * that append tables may have put them before the line that ends the block.
+ * Take the table out of a file that others have changed since; undefined if that cannot be done safely. Codex puts tables
+ * before the line that ends the block, and when it writes its tables again it drops the line that begins it.
  */
 export function takeTable(path: string, text: string, entry: WrittenEntry, written: string): string | undefined {
   const eol = text.includes('\r\n') ? '\r\n' : '\n'
+  const expected = hashOfValue(withoutPlace(parseToml(path, text), entry))
+  const isSafe = (rest: string) => {
+    const value = parsed(rest)
+    return value !== undefined && valueAt(value, entry) === undefined &&
+      hashOfValue(withoutPlace(value, entry)) === expected
+  }
+  const block = withoutBlock(text, written, eol)
+  if (block !== undefined && isSafe(block)) return block
+  const sections = withoutSections(text, entry, eol)
+  return isSafe(sections) ? sections : undefined
+}
+
+/** Without the lines of the block as they were written, and the white space that was put before it. */
+function withoutBlock(text: string, written: string, eol: string): string | undefined {
   const lines = written.trimStart().replaceAll('\r\n', '\n').split('\n').slice(0, -2)
   const body = lines.join(eol) + eol
   const at = text.indexOf(body)
@@ -68,8 +85,20 @@ export function takeTable(path: string, text: string, entry: WrittenEntry, writt
   // The file had no line break at its end.
   const hadBreak = !/^(\r?\n){2}/.test(written)
   if (isAtEnd && !hadBreak && text.slice(0, from).endsWith(eol)) from -= eol.length
-  const kept = text.slice(0, from) + withoutEnd(rest, eol)
-  return valueAt(parseToml(path, kept), entry) === undefined ? kept : undefined
+  return text.slice(0, from) + withoutEnd(rest, eol)
+}
+
+/** Without the sections of the table and of the tables in it, wherever they are. */
+function withoutSections(text: string, { container, name }: WrittenEntry, eol: string): string {
+  const names = [...container, name!].map((key) => `\\s*"?${key.replace(/[^\w-]/g, '\\$&')}"?\\s*`).join('\\.')
+  const own = new RegExp(`^\\s*\\[${names}[.\\]]`)
+  let isOwn = false
+  const kept = text.split(/(?<=\n)/).filter((line) => {
+    if (/^\s*\[/.test(line)) isOwn = own.test(line)
+    return !isOwn && ![begin, end].includes(line.trim())
+  }).join('')
+  // It was the last, and an empty line had been put before it.
+  return isOwn && kept.endsWith(eol + eol) ? kept.slice(0, -eol.length) : kept
 }
 
 function withoutEnd(text: string, eol: string): string {
@@ -81,7 +110,7 @@ function withoutEnd(text: string, eol: string): string {
 
 function parseToml(path: string, text: string): Json {
   try {
-    return plain(parse(text.replace(/^\ufeff/, ''), { integersAsBigInt: true }))
+    return parseAll(text)
   } catch (error) {
     const { line, column } = error as { line?: number; column?: number }
     const where = line === undefined ? '' : ` at line ${line}, column ${column}`
@@ -89,12 +118,17 @@ function parseToml(path: string, text: string): Json {
   }
 }
 
-function parseAfter(path: string, text: string, place: Pick<Entry, 'container' | 'name'>): Json {
+/** Undefined if the text is no TOML. */
+function parsed(text: string): Json | undefined {
   try {
-    return plain(parse(text.replace(/^\ufeff/, ''), { integersAsBigInt: true }))
+    return parseAll(text)
   } catch {
-    throw cannotAppend(path, place)
+    return undefined
   }
+}
+
+function parseAll(text: string): Json {
+  return plain(parse(text.replace(/^\ufeff/, ''), { integersAsBigInt: true }))
 }
 
 function cannotAppend(path: string, place: Pick<Entry, 'container' | 'name'>): FileRefusedError {

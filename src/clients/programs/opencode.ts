@@ -42,7 +42,7 @@ function folder(): string {
 
 /** It only names the installed one, so that it never changes. */
 function pluginFiles({ wake, openCodePlugin }: Setup, own: string): WantedFile[] {
-  if (wake === 'off' || openCodePlugin === undefined) return []
+  if (wake === 'off') return []
   const text = `export * from ${JSON.stringify(pathToFileURL(openCodePlugin).href)}\n`
   return [{ path: join(own, 'plugins', `${serverName}.js`), format: 'own', text }]
 }

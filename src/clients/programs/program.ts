@@ -12,8 +12,8 @@ import type { ClientName } from './names.ts'
 export interface Setup extends Pick<Connection, 'url' | 'alias' | 'key' | 'wake' | 'folder'> {
   /** What runs the client program, before its words. */
   command: readonly string[]
-  /** The file of the plugin for opencode, if the program has one. */
-  openCodePlugin?: string
+  /** The file of the plugin for opencode. */
+  openCodePlugin: string
   /** Where a key can be kept in a file of its own, for clients that read one. */
   keyFile: string
 }

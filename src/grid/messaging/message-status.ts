@@ -29,7 +29,7 @@ export interface MessageStatus {
   /**
    * `queued` while it is unread by a recipient, and `pending` if that includes a remote agent. `leased` while a program
    * works on it that has not acked it. `read` when no delivery is unread or leased. `failed` when no recipient can read
-   * it: each was deleted before, or it cannot be shown.
+   * it: each was deleted before, its task was canceled, or it cannot be shown.
    */
   delivery: 'queued' | 'leased' | 'read' | 'pending' | 'failed'
   /** The newest 200 entries, oldest first. */
@@ -71,7 +71,7 @@ export async function messageStatus(account: AccountStore, messageId: string): P
     recipient: message.recipient,
     sentAt: message.createdAt,
     readBy: recipients.flatMap(({ alias, state, readAt, isLeased }) =>
-      state === 'read' && readAt !== null && !isLeased ? [{ alias, readAt }] : []
+      isRead(state) && readAt !== null && !isLeased ? [{ alias, readAt }] : []
     ),
     delivery: deliveryOf(recipients),
     timeline: events.slice(-maxTimeline),
@@ -88,7 +88,7 @@ const order: TimelineEntry['event'][] = ['stored', 'woken', 'leased', 'released'
 
 function eventsOf({ alias, state, createdAt, wokenAt, readAt, isOwn }: RecipientStatus): TimelineEntry[] {
   const events: TimelineEntry[] = [{ alias, event: 'stored', at: createdAt }]
-  if (state === 'read' && readAt !== null) events.push({ alias, event: 'leased', at: readAt })
+  if (isRead(state) && readAt !== null) events.push({ alias, event: 'leased', at: readAt })
   // Only its own account may know when an agent waits, and what happens in its inbox.
   if (isOwn && wokenAt !== null) events.push({ alias, event: 'woken', at: wokenAt })
   if (isOwn && state === 'parked' && readAt !== null) events.push({ alias, event: 'parked', at: readAt })
@@ -108,11 +108,16 @@ async function furtherEvents(account: AccountStore, agentId: string, messageId: 
   ]
 }
 
+/** What is in the task of its client has arrived there. */
+function isRead(state: string): boolean {
+  return state === 'read' || state === 'task'
+}
+
 /** A post to a channel without other members has no recipients and stays `queued`. */
 function deliveryOf(recipients: Pick<RecipientStatus, 'state' | 'type' | 'isLeased'>[]): MessageStatus['delivery'] {
   const unread = recipients.filter((recipient) => recipient.state === 'unread')
   if (unread.some((recipient) => recipient.type === 'a2a')) return 'pending'
   if (unread.length > 0 || recipients.length === 0) return 'queued'
   if (recipients.some(({ isLeased }) => isLeased)) return 'leased'
-  return recipients.some((recipient) => recipient.state === 'read') ? 'read' : 'failed'
+  return recipients.some((recipient) => isRead(recipient.state)) ? 'read' : 'failed'
 }

@@ -26,6 +26,8 @@ export interface InboxPeek<Message> {
   messages: Message[]
   /** Whether more are unread than these. */
   has_more: boolean
+  /** Whether a person attends the agent, through any stream of it. */
+  presence: { attended: boolean }
 }
 
 /** The unread messages that the next read would lease. Fails with `wrong_credential`. */
@@ -62,11 +64,17 @@ async function peek<Message>(
   },
 ): Promise<InboxPeek<Message>> {
   const { agentId, alias } = callingAgent(account.actor)
-  const { inbox } = account.read
+  const { read: { inbox }, waiting: { presence } } = account
   // One more than asked for tells whether there is more.
   const [unread, found] = await Promise.all([inbox.unread(agentId), inbox.nextUnread(agentId, limit + 1)])
   const { messages, seen } = show(found)
-  return { agent: `@${alias}`, unread, messages, has_more: found.length > seen }
+  return {
+    agent: `@${alias}`,
+    unread,
+    messages,
+    has_more: found.length > seen,
+    presence: { attended: presence.at(agentId)?.state === 'attended' },
+  }
 }
 
 function summaryOf(message: GridMessage): MessageSummary {

@@ -24,7 +24,7 @@ import { checkQuotas, countSent } from './quota.ts'
 import { type Recipient, resolve } from './resolve.ts'
 import { reviewChecks } from './review.ts'
 import type { OutgoingMessage, ReviewCheck } from './review-check.ts'
-import { ackAgain, leasedBy, requireHeld } from './timed-leases.ts'
+import { ackAgain, ackParts, leaseChanged, requireHeld } from './timed-leases.ts'
 import { countTurn, hopsOf, turnsNote } from './turns.ts'
 
 /**
@@ -153,15 +153,24 @@ async function compose(
     largeParts: details?.apart.length ? JSON.stringify(details.apart) : null,
     hops: type === 'agent' ? hopsOf(sender, repliedTo, input.a2a) : 0,
     replyFrom: repliedTo?.fromAlias ?? null,
-    ...inTask({}, input.task),
+    taskId: null,
+    isInTaskAlone: false,
     at,
   }
   return { composed, repliedToTask: repliedTo?.taskId ?? null }
 }
 
 /** A message with what a step of a task makes of it. */
-function inTask<Message extends object>(message: Message, step: TaskStep | undefined) {
-  return { ...message, taskId: step?.taskId ?? null, isInTaskAlone: step?.isInTaskAlone ?? false }
+function inTask<Message extends NewMessage>(message: Message, step: TaskStep | undefined): Message {
+  if (!step) return message
+  const { taskId, isInTaskAlone, answers } = step
+  return {
+    ...message,
+    taskId,
+    isInTaskAlone,
+    conversationId: message.conversationId ?? answers?.conversationId ?? null,
+    replyToMessageId: message.replyToMessageId ?? answers?.messageId ?? null,
+  }
 }
 
 /** The message as the checks leave it. Fails as they do. */
@@ -259,6 +268,7 @@ async function commit(
   if (step) notifier.wake([step.taskId])
   const receipt: SendReceipt = JSON.parse(String(row.receipt))
   countSent(account, recipient, message, { deliveries: reached.length, receipt })
+  if (acks) await leaseChanged(account)
   const { id, conversationId, hops, at, sanitized } = message
   const { turns } = turn
   return {
@@ -290,12 +300,6 @@ async function withPresence(account: AccountStore, sent: SentMessage): Promise<S
   if (sent.recipientUnread === undefined) return sent
   const agent = await account.read.agents.byAlias(sent.recipient.slice(1))
   return { ...sent, ...presenceAt(account, agent?.id, sent) }
-}
-
-function ackParts({ actor, change: { timedLeases } }: AccountStore, { id, at }: NewMessage, acks: LeasePart) {
-  const leased = leasedBy({ actor }, acks)
-  const { move, close } = timedLeases.ack(leased, newId(), at)
-  return { held: timedLeases.requireHeld(leased, id, at), acked: move, closed: close }
 }
 
 async function refuseEndedTrial(account: AccountStore, sender: Sender): Promise<void> {

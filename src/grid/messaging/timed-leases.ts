@@ -2,12 +2,13 @@
  * Leases for a program that works on messages for a while, and says itself what became of them. See docs/delivery.md,
  * "Leases of runners".
  */
-import { callingAgent } from '../../auth/actor.ts'
+import { type Actor, callingAgent } from '../../auth/actor.ts'
 import { GridError } from '../../errors.ts'
 import { newId } from '../../lib/id.ts'
 import { second } from '../../lib/time.ts'
 import { type AccountStore, writeParts } from '../../store/account.ts'
 import type { LeaseSelection } from '../../store/account/leases.ts'
+import type { NewMessage } from '../../store/account/messages.ts'
 import { budgetOf, type PageSize } from './inbox-message.ts'
 import { release } from './leases.ts'
 import type { LeasePart } from './outgoing-message.ts'
@@ -38,7 +39,9 @@ export async function leaseMessages(account: AccountStore, input: LeaseInput): P
   const { agentId, credentialId } = callingAgent(account.actor)
   const selection = selectionOf(input)
   const at = account.deps.now()
-  for (const id of await account.read.timedLeases.expired(agentId, at)) await release(account, agentId, id)
+  const expired = await account.read.timedLeases.expired(agentId, at)
+  // Together they share a commit.
+  await Promise.all(expired.map((id) => release(account, agentId, id)))
 
   const expiresAt = at + (input.seconds ?? leaseSeconds.default) * second
   const { lastSeq: _, ...claimed } = await claimMessages(account, budgetOf(input), {
@@ -46,7 +49,9 @@ export async function leaseMessages(account: AccountStore, input: LeaseInput): P
     expiresAt,
     selection,
   })
-  return { ...claimed, ...(claimed.leaseId !== undefined && { expiresAt }) }
+  if (claimed.leaseId === undefined) return claimed
+  account.waiting.presence.leased(agentId, expiresAt)
+  return { ...claimed, expiresAt }
 }
 
 function selectionOf({ messageIds, conversationId }: LeaseInput): LeaseSelection | undefined {
@@ -67,6 +72,7 @@ export async function extendLease(account: AccountStore, leaseId: string, second
   const expiresAt = at + seconds * second
   const [extended] = await account.write([account.change.timedLeases.extend(agentId, leaseId, at, expiresAt)])
   if (extended.length === 0) throw staleLease()
+  account.waiting.presence.leased(agentId, expiresAt)
   return expiresAt
 }
 
@@ -77,8 +83,10 @@ export async function extendLease(account: AccountStore, leaseId: string, second
  */
 export async function ackMessages(account: AccountStore, part: LeasePart): Promise<number> {
   const at = account.deps.now()
-  const rows = await writeParts(account, account.change.timedLeases.ack(leasedBy(account, part), newId(), at))
-  return await countOr(account, part.leaseId, at, Number(rows.ended[0].n))
+  const rows = await writeParts(account, account.change.timedLeases.ack(leasedBy(account.actor, part), newId(), at))
+  const found = await countOr(account, part.leaseId, at, Number(rows.ended[0].n))
+  await leaseChanged(account)
+  return found
 }
 
 /**
@@ -89,16 +97,33 @@ export async function releaseMessages(account: AccountStore, part: LeasePart): P
   const { agentId } = callingAgent(account.actor)
   const at = account.deps.now()
   const into = newId()
-  const rows = await writeParts(account, account.change.timedLeases.split(leasedBy(account, part), into, at))
+  const rows = await writeParts(account, account.change.timedLeases.split(leasedBy(account.actor, part), into, at))
   const found = await countOr(account, part.leaseId, at, Number(rows.ended[0].n))
   // They have a lease of their own by now, which would expire as the other one.
   if (found > 0) await release(account, agentId, into)
+  await leaseChanged(account)
   return found
+}
+
+/** Some of the leases of the calling agent has ended: whether somebody works is told by those that are left. */
+export async function leaseChanged(account: AccountStore): Promise<void> {
+  const { agentId } = callingAgent(account.actor)
+  const { deps, read: { timedLeases }, waiting: { presence } } = account
+  const until = await timedLeases.lastExpiry(agentId, deps.now())
+  if (until === null) presence.leaseEnded(agentId)
+  else presence.leased(agentId, until)
+}
+
+/** The parts of a send that ack what it answers. */
+export function ackParts({ actor, change: { timedLeases } }: AccountStore, { id, at }: NewMessage, acks: LeasePart) {
+  const leased = leasedBy(actor, acks)
+  const { move, close } = timedLeases.ack(leased, newId(), at)
+  return { held: timedLeases.requireHeld(leased, id, at), acked: move, closed: close }
 }
 
 /** A send is repeated that acks: what it answers is acked now, unless that was done with it. */
 export async function ackAgain(account: AccountStore, part: LeasePart): Promise<void> {
-  await writeParts(account, account.change.timedLeases.ack(leasedBy(account, part), newId(), account.deps.now()))
+  await writeParts(account, account.change.timedLeases.ack(leasedBy(account.actor, part), newId(), account.deps.now()))
 }
 
 /** Fails with `stale_lease` unless the lease is open and has these messages. */
@@ -117,8 +142,7 @@ function isSubset(ids: readonly string[], of: readonly string[]): boolean {
   return found.size > 0 && ids.every((id) => found.has(id.toLowerCase()))
 }
 
-/** The same as statements name it. */
-export function leasedBy({ actor }: Pick<AccountStore, 'actor'>, { leaseId, messageIds }: LeasePart) {
+function leasedBy(actor: Actor, { leaseId, messageIds }: LeasePart) {
   return {
     agent: callingAgent(actor).agentId,
     lease: leaseId,

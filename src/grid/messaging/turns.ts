@@ -18,9 +18,10 @@ export function countTurn(
   account: AccountStore,
   sender: Sender,
   recipient: Recipient,
-  { type, replyToMessageId, replyFrom, conversationId, hops }: NewMessage,
+  { type, replyToMessageId, replyFrom, conversationId, hops, isInTaskAlone }: NewMessage,
 ): CountedTurn {
-  if (type !== 'agent') return { cancel() {} }
+  // What is in a task alone is in no inbox, so nobody answers it without being asked to.
+  if (type !== 'agent' || isInTaskAlone) return { cancel() {} }
   const turn = account.turns.send({
     from: sender.alias,
     to: recipient.label,

@@ -78,7 +78,7 @@ export async function startTask(account: AccountStore, sender: Sender, input: Ne
         ...{
           id,
           message: stored,
-          recipientAccountId: home,
+          home,
           recipientAgentId,
           recipientAlias: recipient.label.slice(1),
         },

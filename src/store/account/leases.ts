@@ -58,10 +58,10 @@ export function prepareLeases(db: Db) {
 
   const lease = db.select({ one: sql`1` }).from(leases).where(inAccount(leases, eq(leases.id, p('lease'))))
 
-  /** Claims the oldest unread messages that fit, of those that meet the condition. */
-  const claiming = (condition?: SQL) => {
+  /** Claims the oldest messages that fit, of these unread ones. */
+  const claiming = (where: SQL) => {
     const oldest = db.select({ seq: deliveries.seq, chars: deliveries.chars }).from(deliveries)
-      .where(inInbox(p('agent'), isUnread, condition)).orderBy(deliveries.seq).limit(p('limit')).as('oldest')
+      .where(where).orderBy(deliveries.seq).limit(p('limit')).as('oldest')
     const summed = db.select({
       seq: oldest.seq,
       chars: oldest.chars,
@@ -80,15 +80,17 @@ export function prepareLeases(db: Db) {
       })
       .where(inAccount(deliveries, ofAgent, sql`${deliveries.seq} IN ${fitting}`, notExists(lease))).toSQL()
   }
-  const claim = claiming()
-  const claimMessages = claiming(isOneOf(deliveries.messageId, 'messages'))
-  const claimConversation = claiming(exists(
+  const claim = claiming(inInbox(p('agent'), isUnread))
+  // Found by their ids: the index of unread messages has none.
+  const claimMessages = claiming(inAccount(deliveries, ofAgent, isUnread, isOneOf(deliveries.messageId, 'messages')))
+  const isOfConversation = exists(
     db.select({ one: sql`1` }).from(messages).where(and(
       eq(messages.accountId, deliveries.senderAccountId),
       eq(messages.id, deliveries.messageId),
       eq(messages.conversationId, p('conversationId')),
     )),
-  ))
+  )
+  const claimConversation = claiming(inInbox(p('agent'), isUnread, isOfConversation))
   // A claim that took nothing makes no lease.
   const add = db.insert(leases).select(
     db.select({

@@ -5,6 +5,9 @@ import { type AccountBinding, p, precondition, type Statement, value } from '../
 import type { Db } from '../driver/db.ts'
 import { inAccount } from '../in-account.ts'
 
+/** How many expired leases one look finds. The worker releases all others. */
+const maxExpired = 100
+
 /** Messages of one lease of an agent: all, or those with these ids. */
 export interface LeasedMessages {
   agent: string
@@ -38,10 +41,12 @@ export function prepareTimedLeases(db: Db) {
     OR ${deliveries.messageId} IN (SELECT value FROM json_each(${p('messages')})))`
 
   const open = db.select({ expiresAt: leases.expiresAt }).from(leases).where(live).prepare()
+  const lastExpiry = db.select({ at: sql<number | null>`max(${leases.expiresAt})` }).from(leases)
+    .where(inAccount(leases, isLive)).prepare()
   const held = db.select({ messageId: deliveries.messageId }).from(deliveries)
     .where(inAccount(deliveries, ofLease, isOpen)).prepare()
   const expired = db.select({ id: leases.id }).from(leases)
-    .where(inAccount(leases, ofAgent, lte(leases.expiresAt, p('at')))).prepare()
+    .where(inAccount(leases, ofAgent, lte(leases.expiresAt, p('at')))).limit(maxExpired).prepare()
 
   const extend = db.update(leases).set({ expiresAt: sql`${p('expiresAt')}` }).where(live)
     .returning({ id: leases.id }).toSQL()
@@ -78,10 +83,12 @@ export function prepareTimedLeases(db: Db) {
       /** Whether a lease of the agent is open at `at`. */
       isOpen: async (agent: string, lease: string, at: number) =>
         (await account.one(open, { agent, lease, at })) !== undefined,
+      /** When the last lease of the agent that is open at `at` expires; null without one. */
+      lastExpiry: async (agent: string, at: number) => (await account.one(lastExpiry, { agent, at }))?.at ?? null,
       /** The ids of the messages of a lease; none if it has ended. */
       messageIds: async (agent: string, lease: string, at: number) =>
         (await account.all(held, { agent, lease, at })).map(({ messageId }) => messageId),
-      /** The ids of leases of the agent that have expired at `at` and are not released yet. */
+      /** The ids of leases of the agent that have expired at `at` and are not released yet, at most 100. */
       expired: async (agent: string, at: number) => (await account.all(expired, { agent, at })).map(({ id }) => id),
     }),
     changes: (account: AccountBinding) => ({

@@ -1,5 +1,6 @@
 /** Clients that follow tasks and agents that work on them, over HTTP to a server that is killed again and again. */
 import { randomUUID } from 'node:crypto'
+import { Semaphore } from '../../../src/lib/limits/semaphore.ts'
 import { type OpenStream, readStream } from '../../support/a2a.ts'
 import { bearer, callTool, post } from '../client.ts'
 
@@ -67,6 +68,9 @@ export async function workOn(server: CurrentServer, { key }: Agent, taskId: stri
   }
 }
 
+/** How many streams are opened at a time, when hundreds come back at one moment. */
+const opening = new Semaphore({ maxConcurrent: 20, maxQueued: 10_000 })
+
 /** Follows a task from its first event to its last, over as many streams as it takes. */
 export async function follow(server: CurrentServer, { key }: Agent, taskId: string): Promise<Seen> {
   const seen: Seen = { taskId, ids: [], artifacts: new Map(), state: '', streams: 0 }
@@ -74,7 +78,7 @@ export async function follow(server: CurrentServer, { key }: Agent, taskId: stri
   while (!isEnded()) {
     const url = await server.url()
     try {
-      const stream = await subscribe(url, key, taskId, seen.ids.at(-1) ?? 0)
+      const stream = await opening.run(() => subscribe(url, key, taskId, seen.ids.at(-1) ?? 0), () => new Busy())
       seen.streams++
       for (let event = await stream.next(); event; event = await stream.next()) {
         seen.ids.push(event.id!)
@@ -101,12 +105,14 @@ export async function artifactsOf(url: string, { key }: Agent, id: string): Prom
   return new Map(artifacts.map(({ artifactId, parts }) => [artifactId, textOf(parts)]))
 }
 
-async function subscribe(url: string, key: string, id: string, lastEventId: number): Promise<OpenStream> {
+/** Follows a task from behind an event. Fails if the answer is no stream. */
+export async function subscribe(url: string, key: string, id: string, lastEventId: number): Promise<OpenStream> {
   const response = await fetch(`${url}/a2a/v1/grid`, {
     method: 'POST',
     headers: { ...bearer(key), 'Content-Type': 'application/json', 'Last-Event-ID': `${lastEventId}` },
     body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'SubscribeToTask', params: { id } }),
   })
+  if (response.status === 503) throw new Busy()
   if (!response.headers.get('content-type')?.startsWith('text/event-stream')) {
     throw new Error(`No stream of task ${id} behind ${lastEventId}: ${await response.text()}`)
   }
@@ -126,8 +132,12 @@ function textOf(parts: { text: string }[]): string {
   return parts.map(({ text }) => text).join('')
 }
 
-/** Whether the connection broke, as each runtime says it; a kill may also cut a frame or an answer. */
+/** The server has no room for the call now. */
+class Busy extends Error {}
+
+/** Whether the server was busy, or the connection broke; a kill may also cut a frame or an answer. */
 function isCutOff(error: unknown): boolean {
+  if (error instanceof Busy || String(error).includes('calls wait')) return true
   return error instanceof TypeError || error instanceof SyntaxError ||
     (error as { name?: string }).name === 'AbortError'
 }

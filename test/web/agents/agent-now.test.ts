@@ -5,6 +5,7 @@ import { createChannel } from '../../../src/grid/channels/channels.ts'
 import { minute } from '../../../src/lib/time.ts'
 import { as, say } from '../../support/conversations.ts'
 import { type TestGrid, testGrid } from '../../support/grid.ts'
+import { lease, release } from '../../support/inbox.ts'
 import { person, signedIn } from '../../support/people.ts'
 import { member, seated } from '../../support/seats.ts'
 
@@ -97,4 +98,26 @@ test('the pages of a person have no way to connect; their own page offers no mes
   expect((await browser.open(page)).html).not.toContain('/write?to=')
   expect((await browser.open(bob)).html).toContain('/write?to=%40bob')
   expect((await open('viewer')).html).not.toContain('/write')
+})
+
+test('parked messages are counted, and who manages the account puts them back', async () => {
+  await say(grid, as(grid, grid.acme, grid.alice), 'bob', 'Poison.')
+  for (let n = 0; n < 5; n++) {
+    const { body } = await lease(grid, grid.bob.key)
+    await release(grid, grid.bob.key, body.lease_id)
+  }
+  const olga = await signedIn(grid, await person(grid, { role: 'owner' }))
+  const attention = await olga.open(`/accounts/${grid.acme.id}/attention`)
+  const viewer = await open('viewer')
+  const after = await olga.submit(bob, {}, `${bob}/requeue`)
+
+  expect(attention.text).toContain('1 message to @bob cannot be delivered')
+  expect(attention.text).toContain('they came back again and again')
+  expect(viewer.text).toContain('Parked 1 message')
+  expect(viewer.html).not.toContain('/requeue')
+  expect(after.text).toContain('The messages are unread again')
+  expect(after.text).not.toContain('Parked')
+  expect((await lease(grid, grid.bob.key)).body.messages).toMatchObject([{ message: 'Poison.', redelivered: true }])
+  const log = await olga.open(`/accounts/${grid.acme.id}/activity`)
+  expect(log.text).toContain('Put back the parked messages of @bob')
 })

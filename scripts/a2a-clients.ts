@@ -1,0 +1,108 @@
+/**
+ * `npm run a2a-clients`: frameworks that speak A2A call an agent of the grid with nothing but its address and a key. The
+ * agent is an ordinary MCP client. Each framework is installed from npm, with the Node that it needs.
+ */
+import { execFileSync } from 'node:child_process'
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { delimiter, dirname, join, resolve } from 'node:path'
+import process from 'node:process'
+import { parseArgs } from 'node:util'
+import { updateAgent } from '../src/grid/agents/agent-settings.ts'
+import { startResponder } from '../test/support/responder.ts'
+import { liveGrid } from '../test/support/server.ts'
+import { faultsOf, type Framework, frameworks } from './a2a-clients/frameworks.ts'
+import { runDriver } from './a2a-clients/run-driver.ts'
+
+const usage = `npm run a2a-clients -- [FRAMEWORK ...] [--folder FOLDER]
+
+  FRAMEWORK  ${Object.keys(frameworks).join(', ')}; all of them by default
+  --folder   where they are installed and kept for the next run; a temporary folder by default (600 MB for all)`
+
+/** The newest Node that all of them run on. */
+const nodeVersion = '24'
+
+async function main(): Promise<void> {
+  const { values: { help, folder }, positionals } = parseArgs({
+    allowPositionals: true,
+    options: { folder: { type: 'string' }, help: { type: 'boolean' } },
+  })
+  const names = positionals.length > 0 ? positionals : Object.keys(frameworks)
+  if (help || names.some((name) => !Object.hasOwn(frameworks, name))) return console.log(usage)
+
+  const temporary = mkdtempSync(join(tmpdir(), 'agent-grid-a2a-clients-'))
+  const root = folder === undefined ? temporary : resolve(folder)
+  // Its agent takes its time to answer, and the client waits for it.
+  const grid = await liveGrid({ env: { A2A_BLOCKING_STRICT: '1' } })
+  const responder = await startResponder({ url: grid.url, key: grid.bob.key })
+  try {
+    // Most frameworks fetch the card without the key.
+    await updateAgent(grid.acme.store, { agent: 'bob', visibility: 'public' })
+    const node = installNode(join(root, 'node'))
+    const rows = []
+    for (const name of names) {
+      rows.push(await testFramework(name, node, root, `${grid.url}/a2a/v1/agents/bob/`, grid.alice.key))
+    }
+    console.table(rows)
+    for (const fault of responder.faults) console.error('The agent failed:', fault)
+    if (rows.some(({ outcome }) => outcome !== 'ok') || responder.faults.length > 0) process.exitCode = 1
+  } finally {
+    await responder.stop()
+    await grid.close()
+    rmSync(temporary, { recursive: true, force: true, maxRetries: 5 })
+  }
+}
+
+interface Row {
+  framework: string
+  version: string
+  turn: string
+  outcome: string
+}
+
+/** A framework that cannot be installed is a failure, too: nothing was shown of it. */
+async function testFramework(name: string, node: string, root: string, url: string, key: string): Promise<Row> {
+  const framework: Framework = frameworks[name]
+  const [main] = framework.packages
+  const folder = join(root, framework.driver)
+  const row = { framework: `${main} (${name})`, version: '–', turn: framework.turn ?? '–' }
+  try {
+    if (!existsSync(join(folder, 'node_modules'))) {
+      console.log(`${name}: installing ${framework.packages.join(' and ')}`)
+      installWith(node, folder, framework.packages)
+    }
+    row.version = JSON.parse(readFileSync(join(folder, 'node_modules', main, 'package.json'), 'utf8')).version
+    for (const file of [`${framework.driver}.mjs`, 'driver.mjs']) {
+      cpSync(join(import.meta.dirname!, 'a2a-clients', file), join(folder, file))
+    }
+    const faults = faultsOf(
+      framework,
+      await runDriver(node, join(folder, `${framework.driver}.mjs`), framework, { url, key }),
+    )
+    for (const fault of faults) console.error(`${name}: ${fault}`)
+    return { ...row, outcome: faults.length === 0 ? 'ok' : 'FAILED' }
+  } catch (error) {
+    console.error(`${name}:`, error)
+    return { ...row, outcome: 'FAILED' }
+  }
+}
+
+/** Node as a package, without the script that would fetch it. Returns the path of the program. */
+function installNode(folder: string): string {
+  const name = `node-${process.platform}-${process.arch}`
+  const node = join(folder, 'node_modules', name, 'bin', 'node')
+  if (!existsSync(node)) installWith(process.execPath, folder, [`${name}@${nodeVersion}`])
+  return node
+}
+
+/** npm chooses versions that the Node which runs it can run. */
+function installWith(node: string, folder: string, packages: string[]): void {
+  mkdirSync(folder, { recursive: true })
+  const npm = process.env.npm_execpath
+  if (npm === undefined) throw new Error('Start this with npm run a2a-clients.')
+  const options = ['--prefix', folder, '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error']
+  const env = { ...process.env, PATH: `${dirname(node)}${delimiter}${process.env.PATH}` }
+  execFileSync(node, [npm, 'install', ...options, ...packages], { env, stdio: ['ignore', 'ignore', 'inherit'] })
+}
+
+await main()

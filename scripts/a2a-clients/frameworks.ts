@@ -1,0 +1,46 @@
+/** The frameworks that speak A2A, and what is expected of each. Every one has a driver, `NAME.mjs`, in this folder. */
+
+export interface Framework {
+  /** What is installed, in one folder. */
+  packages: string[]
+  driver: string
+  env?: Record<string, string>
+  /** `question`: it shows what the agent asks. `answer`: it can also answer in the same task. Undefined: neither. */
+  turn?: 'question' | 'answer'
+}
+
+export const frameworks: Record<string, Framework> = {
+  adk: { packages: ['@google/adk'], driver: 'adk', turn: 'question' },
+  'mastra-0.3': {
+    packages: ['@mastra/core', 'zod'],
+    driver: 'mastra',
+    env: { A2A_VERSION: '0.3' },
+    turn: 'answer',
+  },
+  'mastra-1.0': {
+    packages: ['@mastra/core', 'zod'],
+    driver: 'mastra',
+    env: { A2A_VERSION: '1.0' },
+    turn: 'answer',
+  },
+  strands: { packages: ['@strands-agents/sdk', '@a2a-js/sdk@0.3'], driver: 'strands', turn: 'question' },
+  vercel: { packages: ['a2a-ai-provider', 'ai@6'], driver: 'vercel' },
+}
+
+/** What a driver prints: of each step its result, its error, or that the framework does not have it. */
+export type Outcome = Record<'send' | 'stream' | 'turn', { result?: unknown; error?: string; missing?: true }>
+
+/** What is wrong with an outcome; empty if nothing is. */
+export function faultsOf({ turn }: Framework, outcome: Outcome): string[] {
+  const asked = 'What else do you need?'
+  const expected = {
+    send: { result: 'You said: How are you?' },
+    stream: { result: 'one two three' },
+    turn: turn === undefined ? { missing: true } : { result: turn === 'answer' ? [asked, 'All done'] : [asked] },
+  }
+  const { stream } = outcome
+  const actual = { ...outcome, stream: Array.isArray(stream.result) ? { result: stream.result.join('') } : stream }
+  return (['send', 'stream', 'turn'] as const)
+    .filter((step) => JSON.stringify(actual[step]) !== JSON.stringify(expected[step]))
+    .map((step) => `${step}: ${JSON.stringify(outcome[step])}`)
+}

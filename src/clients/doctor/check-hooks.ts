@@ -1,0 +1,118 @@
+/** Whether a client runs the hooks that were written for it. */
+import { spawn } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { homedir } from 'node:os'
+import { join } from 'node:path'
+import process from 'node:process'
+import { createInterface } from 'node:readline'
+import { parse, type ParseError } from 'jsonc-parser'
+import type { Connection } from '../connections.ts'
+import { broken, type ClientFinding, ok, skipped } from './finding.ts'
+
+/** A hook as Codex lists it. */
+interface CodexHook {
+  command?: string
+  enabled?: boolean
+  trustStatus?: string
+}
+
+/** Starting Codex takes about a second. */
+const codexMs = 10_000
+
+/** Look at the hooks of a connection. */
+export async function checkHooks(connection: Connection, commands: readonly string[]): Promise<ClientFinding> {
+  if (connection.wake === 'off') return skipped('hooks', 'It was connected with "--wake off", so it has no hooks.')
+  if (connection.client === 'claude') return judgeClaude(connection)
+  if (connection.client === 'codex') return judgeCodex(await codexHooks(commands[0], connection.folder ?? homedir()))
+  return skipped('hooks', 'This client has no switch for them that could be read.')
+}
+
+/** @see https://code.claude.com/docs/en/settings */
+function judgeClaude({ folder }: Connection): ClientFinding {
+  const own = process.env.CLAUDE_CONFIG_DIR || join(homedir(), '.claude')
+  const projects = folder === undefined ? [] : [join(folder, '.claude')]
+  const files = [
+    ...managedFolders().map((path) => join(path, 'managed-settings.json')),
+    join(own, 'settings.json'),
+    ...projects.flatMap((path) => [join(path, 'settings.json'), join(path, 'settings.local.json')]),
+  ]
+  for (const [n, file] of files.entries()) {
+    const settings = readSettings(file)
+    if (settings.disableAllHooks === true) {
+      return broken(
+        'hooks',
+        `${file} has "disableAllHooks": true.`,
+        'Remove it. Until then Claude Code runs no hook at all.',
+      )
+    }
+    if (settings.allowManagedHooksOnly === true && n < managedFolders().length) {
+      return broken(
+        'hooks',
+        `${file} allows only hooks of your organization.`,
+        'Ask who manages this machine, or use "agent-grid run".',
+      )
+    }
+  }
+  return ok('hooks', 'Claude Code runs hooks.')
+}
+
+function managedFolders(): string[] {
+  if (process.platform === 'darwin') return ['/Library/Application Support/ClaudeCode']
+  return process.platform === 'win32' ? ['C:\\Program Files\\ClaudeCode'] : ['/etc/claude-code']
+}
+
+function readSettings(path: string): Record<string, unknown> {
+  try {
+    const errors: ParseError[] = []
+    const settings = parse(readFileSync(path, 'utf8'), errors, { allowTrailingComma: true })
+    return typeof settings === 'object' && settings !== null ? settings : {}
+  } catch {
+    return {}
+  }
+}
+
+function judgeCodex(hooks: CodexHook[] | undefined): ClientFinding {
+  if (!hooks) return skipped('hooks', 'Codex did not say which hooks it trusts.')
+  const own = hooks.filter(({ command }) => command !== undefined && / hook '?codex'? /.test(command))
+  if (own.length === 0) {
+    return broken('hooks', 'Codex has no hooks of agent-grid.', 'Connect again: "agent-grid connect codex".')
+  }
+  const waiting = own.filter(({ trustStatus }) => trustStatus !== 'trusted' && trustStatus !== 'managed')
+  if (waiting.length > 0) {
+    return broken(
+      'hooks',
+      `Codex does not trust ${waiting.length} of its ${own.length} hooks of agent-grid yet, and skips them without a word.`,
+      'Start codex and approve them: it says "Hooks need review", or type /hooks.',
+    )
+  }
+  if (own.some(({ enabled }) => enabled === false)) {
+    return broken('hooks', 'Hooks of agent-grid are switched off in Codex.', 'Switch them on again with /hooks.')
+  }
+  return ok('hooks', `Codex trusts its ${own.length} hooks of agent-grid.`)
+}
+
+/** Ask Codex itself, which alone knows what it trusts. Undefined if it does not answer. */
+async function codexHooks(command: string, folder: string): Promise<CodexHook[] | undefined> {
+  const child = spawn(command, ['app-server'], { stdio: ['pipe', 'pipe', 'ignore'], windowsHide: true })
+  const timer = setTimeout(() => child.kill('SIGKILL'), codexMs)
+  child.on('error', () => {})
+  child.stdin.on('error', () => {})
+  const messages = [
+    { id: 1, method: 'initialize', params: { clientInfo: { name: 'agent-grid', version: '1' } } },
+    { method: 'initialized' },
+    { id: 2, method: 'hooks/list', params: { cwds: [folder] } },
+  ]
+  for (const message of messages) child.stdin.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`)
+  try {
+    for await (const line of createInterface({ input: child.stdout })) {
+      const { id, result } = JSON.parse(line)
+      if (id !== 2) continue
+      return (result?.data as { hooks?: CodexHook[] }[] | undefined)?.flatMap(({ hooks = [] }) => hooks)
+    }
+  } catch {
+    // What is no JSON is no answer.
+  } finally {
+    clearTimeout(timer)
+    child.kill('SIGKILL')
+  }
+}

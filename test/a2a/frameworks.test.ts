@@ -1,0 +1,32 @@
+/** A framework calls an agent with its address and a key alone. `npm run a2a-clients` does it with all that are known. */
+import process from 'node:process'
+import { expect, test } from 'vitest'
+import { faultsOf, frameworks } from '../../scripts/a2a-clients/frameworks.ts'
+import { runDriver } from '../../scripts/a2a-clients/run-driver.ts'
+import { updateAgent } from '../../src/grid/agents/agent-settings.ts'
+import { startResponder } from '../support/responder.ts'
+import { liveGrid } from '../support/server.ts'
+
+test('the AI SDK sends to an agent that is an MCP client, and streams its answer', async () => {
+  const grid = await liveGrid({ env: { A2A_BLOCKING_STRICT: '1' } })
+  await updateAgent(grid.acme.store, { agent: 'bob', visibility: 'public' })
+  const responder = await startResponder({ url: grid.url, key: grid.bob.key })
+  const agent = { url: `${grid.url}/a2a/v1/agents/bob/`, key: grid.alice.key }
+
+  const outcome = await runDriver(process.execPath, 'scripts/a2a-clients/vercel.mjs', frameworks.vercel, agent)
+
+  expect(faultsOf(frameworks.vercel, outcome)).toEqual([])
+  expect(responder.faults).toEqual([])
+  await responder.stop()
+  await grid.close()
+})
+
+test('an outcome that is not the expected one is a fault', () => {
+  const good = { send: { result: 'You said: How are you?' }, stream: { result: ['one two ', 'three'] } }
+
+  expect(faultsOf(frameworks.vercel, { ...good, turn: { missing: true } })).toEqual([])
+  expect(faultsOf(frameworks.vercel, { ...good, send: { error: 'no' }, turn: { missing: true } })).toEqual([
+    'send: {"error":"no"}',
+  ])
+  expect(faultsOf(frameworks.adk, { ...good, turn: { missing: true } })).toHaveLength(1)
+})

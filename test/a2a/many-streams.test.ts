@@ -1,0 +1,122 @@
+/** Many streams: how many a key may have, what they cost, and what keeps one open. */
+import { afterEach, expect, test } from 'vitest'
+import { deleteAgent } from '../../src/grid/agents/agents.ts'
+import { updateTask } from '../../src/grid/tasks/update-task.ts'
+import { endpoint, endpointOf, inboxOf, openA2aStream, postA2a, request, send10, storeOf } from '../support/a2a.ts'
+import { type TestGrid, testGrid } from '../support/grid.ts'
+import { tripwire } from '../support/tripwire.ts'
+
+let grid: TestGrid
+afterEach(() => grid.close())
+
+const limits = { CALL_BURST: '100000', ACCOUNT_CALL_BURST: '100000' }
+const stream = { ...send10({ metadata: undefined }), method: 'SendStreamingMessage' }
+
+test('a key has 100 streams; one more is 429 before anything is stored, and one that was left makes room', async () => {
+  grid = await testGrid({ env: limits })
+  const id = await start()
+  const streams = await Promise.all(Array.from({ length: 100 }, () => open(id)))
+  for (const one of streams) expect((await one.next())?.result.task.id).toBe(id)
+
+  for (
+    const [body, path] of [
+      [request('SubscribeToTask', { id }), endpoint],
+      [stream, endpointOf(grid.bob)],
+    ] as const
+  ) {
+    const refused = await postA2a(grid, grid.alice.key, body, {}, path)
+    expect([refused.status, refused.body.error.data[0].reason]).toEqual([429, 'RATE_LIMITED'])
+    expect(refused.headers.get('retry-after')).toMatch(/^\d+$/)
+  }
+  expect(await inboxOf(grid, grid.bob)).toHaveLength(1)
+  // Another key has its own.
+  const bob = await openA2aStream(
+    grid,
+    grid.bob.key,
+    { ...stream, params: send10({ metadata: { to: 'bob' } }).params },
+    {
+      path: endpointOf(grid.bob),
+    },
+  )
+  expect((await bob.next())?.result).toHaveProperty('task')
+  await bob.close()
+
+  await streams.pop()!.close()
+  const again = await open(id)
+  expect((await again.next())?.result.task.id).toBe(id)
+  await Promise.all([...streams, again].map((one) => one.close()))
+})
+
+test('1,000 streams of one task cost at most two reads for each event', async () => {
+  let reads = 0
+  grid = await testGrid({
+    env: { ...limits, A2A_STREAMS_PER_KEY: '1000' },
+    inspect(sql, crossAccountQuery) {
+      tripwire(sql, crossAccountQuery)
+      if (sql.includes('"task_events"."n" > ?')) reads++
+    },
+  })
+  const id = await start()
+  await inboxOf(grid, grid.bob)
+  const streams = await Promise.all(Array.from({ length: 1_000 }, () => open(id)))
+  for (const one of streams) expect((await one.next())?.result.task.id).toBe(id)
+
+  // What the streams have read when they began is not counted.
+  await update({ artifact: { id: 'before' }, text: 'x' })
+  for (const one of streams) await one.next()
+  reads = 0
+  const events = 5
+  for (let n = 0; n < events; n++) {
+    await update({ artifact: { id: `a-${n}` }, text: 'x' })
+    for (const one of streams) expect((await one.next())?.result.artifactUpdate.artifact.artifactId).toBe(`a-${n}`)
+  }
+  // One when the update is committed, and one when the process looks for what others have stored.
+  expect(reads).toBeGreaterThanOrEqual(events)
+  expect(reads).toBeLessThanOrEqual(2 * events)
+  await Promise.all(streams.map((one) => one.close()))
+
+  async function update(change: Parameters<typeof updateTask>[1]) {
+    await updateTask(storeOf(grid, grid.bob), { taskId: id, ...change })
+  }
+}, 120_000)
+
+test('a stream without events says within 4 seconds that it is alive', async () => {
+  grid = await testGrid({})
+  const one = await open(await start())
+  expect(await one.nextItem()).toEqual({ comment: 'ping' })
+  await one.next()
+  const startedAt = performance.now()
+
+  expect(await one.nextItem()).toEqual({ comment: 'ping' })
+  // Clients give up after 5 s of silence.
+  expect(performance.now() - startedAt).toBeLessThan(4_900)
+  await one.close()
+})
+
+test('a stream ends when the process stops', async () => {
+  const stopping = new AbortController()
+  grid = await testGrid({ stopping: stopping.signal })
+  const one = await open(await start())
+  await one.next()
+  stopping.abort()
+
+  expect(await one.rest()).toEqual([])
+})
+
+test('a stream ends at once when its agent is deleted', async () => {
+  grid = await testGrid({})
+  const one = await open(await start())
+  await one.next()
+  await deleteAgent(grid.acme.store, 'alice')
+
+  expect(await one.rest()).toEqual([])
+})
+
+async function start(): Promise<string> {
+  const { body } = await postA2a(grid, grid.alice.key, send10({}, { configuration: { returnImmediately: true } }))
+  return body.result.task.id
+}
+
+function open(id: string) {
+  return openA2aStream(grid, grid.alice.key, request('SubscribeToTask', { id }))
+}

@@ -1,0 +1,147 @@
+/** Following tasks: streams of events, and waits for an answer. */
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { callingAgent } from '../../../src/auth/actor.ts'
+import { waitForMessages } from '../../../src/grid/messaging/wait-for-messages.ts'
+import { continueTask } from '../../../src/grid/tasks/start-task.ts'
+import { updateTask } from '../../../src/grid/tasks/update-task.ts'
+import { type TaskNews, waitForTask, watchTask } from '../../../src/grid/tasks/watch-task.ts'
+import type { AccountStore } from '../../../src/store/account.ts'
+import { type TestGrid, testGrid } from '../../support/grid.ts'
+import { askFor, eventsOf, inShort, storeOf } from '../../support/tasks.ts'
+import { waitFor } from '../../support/wait-for.ts'
+
+let grid: TestGrid
+let client: AccountStore
+let bob: AccountStore
+beforeEach(async () => {
+  grid = await testGrid({ env: { A2A_STREAMS_PER_KEY: '200' } })
+  client = storeOf(grid, grid.alice)
+  bob = storeOf(grid, grid.bob)
+})
+afterEach(() => grid.close())
+
+const watch = { endsWhenInterrupted: false, heartbeatMs: 60_000 }
+
+/** What a stream tells, as it comes. */
+function listen(account: AccountStore, id: string, options: Partial<Parameters<typeof watchTask>[2]> = {}) {
+  const news: TaskNews[] = []
+  const ended = (async () => {
+    for await (const told of watchTask(account, id, { ...watch, ...options })) news.push(told)
+  })()
+  return { news, ended }
+}
+
+/** In short, with the state of the task that comes first. */
+const told = (news: TaskNews[]) =>
+  news.flatMap((one) =>
+    one === 'heartbeat' ? [one] : 'first' in one ? [`task ${one.first.status.state}`] : inShort([one])
+  )
+
+test('a stream tells the task and then its events, and ends with it', async () => {
+  const { id } = await askFor(client, 'a question')
+  const stream = listen(client, id)
+  await waitFor('the task', () => stream.news.length === 1)
+
+  await updateTask(bob, { taskId: id, state: 'working', text: 'looking' })
+  await updateTask(bob, { taskId: id, text: 'an answer' })
+  await stream.ended
+
+  expect(told(stream.news)).toEqual(['task submitted', 'working', 'an answer', 'completed'])
+  await expect(watchTask(client, id, watch).next()).rejects.toMatchObject({ code: 'unsupported_operation' })
+  expect(inShort(await eventsOf(client, id, 2))).toEqual(['an answer', 'completed'])
+  expect(await eventsOf(client, id, 4)).toEqual([])
+})
+
+test('many followers of a task cost one read of each event', async () => {
+  const { id } = await askFor(client, 'a question')
+  let reads = 0
+  const counted: AccountStore = {
+    ...client,
+    read: {
+      ...client.read,
+      tasks: {
+        ...client.read.tasks,
+        of: client.read.tasks.of,
+        events: client.read.tasks.events,
+        history: client.read.tasks.history,
+        eventsAfter(...of) {
+          reads++
+          return client.read.tasks.eventsAfter(...of)
+        },
+      },
+    },
+  }
+  const streams = Array.from({ length: 100 }, () => listen(counted, id))
+  await waitFor('all streams', () => streams.every(({ news }) => news.length === 1))
+  reads = 0
+
+  for (let n = 0; n < 9; n++) await updateTask(bob, { taskId: id, state: 'working', text: `note ${n}` })
+  await updateTask(bob, { taskId: id, state: 'completed' })
+  await Promise.all(streams.map(({ ended }) => ended))
+
+  const seen = streams.map(({ news }) => told(news).join())
+  expect(new Set(seen).size).toBe(1)
+  expect(streams[0].news).toHaveLength(11)
+  console.log(`100 streams of one task: ${reads} reads for 10 events`)
+  expect(reads).toBeLessThanOrEqual(20)
+})
+
+test('a stream of a send ends when the task waits for its client, another goes on', async () => {
+  const { id } = await askFor(client, 'a question')
+  const ofSend = listen(client, id, { endsWhenInterrupted: true })
+  const other = listen(client, id)
+  await waitFor('both streams', () => ofSend.news.length + other.news.length === 2)
+
+  await updateTask(bob, { taskId: id, state: 'input-required', text: 'which?' })
+  await ofSend.ended
+  const message = { messageId: 'more', parts: [{ text: 'this one' }] }
+  await continueTask(client, callingAgent(client.actor), { taskId: id, message })
+  await updateTask(bob, { taskId: id, text: 'here' })
+  await other.ended
+
+  expect(told(ofSend.news)).toEqual(['task submitted', 'input-required'])
+  expect(told(other.news)).toEqual(['task submitted', 'input-required', 'working', 'here', 'completed'])
+})
+
+test('a silent stream has heartbeats, and ends with its listener', async () => {
+  const { id } = await askFor(client, 'a question')
+  const leaving = new AbortController()
+  const { news, ended } = listen(client, id, { heartbeatMs: 5, connection: { signal: leaving.signal } })
+  await waitFor('heartbeats', () => news.length > 3)
+
+  leaving.abort()
+  await ended
+
+  expect(told(news).slice(0, 3)).toEqual(['task submitted', 'heartbeat', 'heartbeat'])
+  expect(client.waiting.taskStreams.hasCapacity(callingAgent(client.actor).credentialId)).toBe(true)
+})
+
+test('a stream ends with its credential', async () => {
+  const { id } = await askFor(client, 'a question')
+  let isValid = true
+  const check = () => isValid ? Promise.resolve() : Promise.reject(new Error('ended'))
+  const { news, ended } = listen(client, id, { check })
+  await waitFor('the task', () => news.length === 1)
+
+  isValid = false
+  client.waiting.notifier.notify([grid.alice.id])
+  await ended
+
+  expect(told(news)).toEqual(['task submitted'])
+})
+
+test('a wait ends with the answer; at once if nobody is there to give one', async () => {
+  const { id } = await askFor(client, 'a question')
+  expect((await waitForTask(client, id, { ms: 60_000, strict: false })).status.state).toBe('submitted')
+
+  const waiting = waitForTask(client, id, { ms: 60_000, strict: true })
+  await updateTask(bob, { taskId: id, text: 'an answer' })
+  expect((await waiting).artifacts).toHaveLength(1)
+
+  const reading = waitForMessages(bob, {}, { seconds: 50 })
+  expect((await reading).messages).toHaveLength(1)
+  const next = await askFor(client, 'another')
+  const connected = waitForTask(client, next.id, { ms: 60_000, strict: false })
+  await updateTask(bob, { taskId: next.id, state: 'failed', text: 'no idea' })
+  expect((await connected).status).toMatchObject({ state: 'failed', message: { parts: [{ text: 'no idea' }] } })
+})

@@ -1,0 +1,151 @@
+/** What else happens to tasks: time, deletion, claims, other accounts, guardrails. On every database. */
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { callingAgent } from '../../../src/auth/actor.ts'
+import { deleteAgent } from '../../../src/grid/agents/agents.ts'
+import { readMessages } from '../../../src/grid/messaging/read-messages.ts'
+import { startTask } from '../../../src/grid/tasks/start-task.ts'
+import { cancelTask, getTask } from '../../../src/grid/tasks/tasks.ts'
+import { updateTask } from '../../../src/grid/tasks/update-task.ts'
+import { day, hour } from '../../../src/lib/time.ts'
+import type { AccountStore } from '../../../src/store/account.ts'
+import { sweep } from '../../../src/worker/retention.ts'
+import { failTasks } from '../../../src/worker/tasks.ts'
+import { rows } from '../../support/database.ts'
+import { onEachDatabase } from '../../support/databases.ts'
+import type { TestGrid } from '../../support/grid.ts'
+import { guard, secret, testProviders } from '../../support/guarded.ts'
+import { sendMessage } from '../../support/messaging.ts'
+import { askFor, eventsOf, inShort, storeOf } from '../../support/tasks.ts'
+
+let grid: TestGrid
+let client: AccountStore
+let bob: AccountStore
+
+onEachDatabase((open) => {
+  beforeEach(async () => {
+    grid = await open(testProviders())
+    client = storeOf(grid, grid.alice)
+    bob = storeOf(grid, grid.bob)
+  })
+  afterEach(() => grid.close())
+
+  test('a task fails when its time is over, and when its recipient is deleted', async () => {
+    const late = await askFor(client, 'too late')
+    grid.clock.now += 168 * hour
+    const gone = await askFor(client, 'nobody left')
+    await failTasks(grid.store)
+    await deleteAgent(grid.acme.store, 'bob')
+    await failTasks(grid.store)
+    await failTasks(grid.store)
+
+    const reasons = []
+    for (const { id } of [late, gone]) reasons.push((await getTask(client, id)).status)
+    expect(reasons).toMatchObject([
+      { state: 'failed', message: { role: 'agent', parts: [{ text: 'The time limit passed without an answer.' }] } },
+      { state: 'failed', message: { role: 'agent', parts: [{ text: 'The recipient was deleted.' }] } },
+    ])
+    expect(inShort(await eventsOf(client, late.id))).toEqual(['submitted', 'failed'])
+  })
+
+  test('a lease that was released does not make a task working again', async () => {
+    const { id } = await askFor(client, 'a question')
+    const { lease } = await readMessages(bob, {})
+    await lease!.release()
+    await readMessages(bob, {})
+
+    expect((await getTask(client, id)).generation).toBe(2)
+  })
+
+  test('a task across accounts is seen by both ends, and by nobody else', async () => {
+    const desk = await grid.evil.agent('desk', { visibility: 'public' })
+    const other = storeOf(grid, desk, grid.evil)
+    const { id } = await askFor(client, 'a question', { to: '@desk' })
+    expect((await readMessages(other, {})).messages).toMatchObject([{ task_id: id, external: true }])
+    await updateTask(other, { taskId: id, text: 'part one', artifact: { id: 'a' } })
+    await sendMessage(other, { to: '@alice', text: 'an answer' })
+
+    expect(inShort(await eventsOf(client, id))).toEqual(['submitted', 'working', 'part one', 'an answer', 'completed'])
+    for (const stranger of [bob, other, storeOf(grid, grid.eve, grid.evil)]) {
+      await expect(getTask(stranger, id)).rejects.toMatchObject({ code: 'task_not_found' })
+      await expect(cancelTask(stranger, id)).rejects.toMatchObject({ code: 'task_not_found' })
+    }
+    await expect(updateTask(bob, { taskId: id, text: 'x' })).rejects.toMatchObject({ code: 'task_not_found' })
+  })
+
+  test('a context is that of its client and recipient, and has an id of the server', async () => {
+    const carol = await grid.acme.agent('carol')
+    const context = { contextId: 'trip' }
+    const ids = []
+    const senders = [client, client, storeOf(grid, carol)]
+    for (const sender of senders) ids.push((await askFor(sender, 'where to?', context)).id)
+    ids.push((await askFor(client, 'where to?', { ...context, to: '@carol' })).id)
+
+    const found = await rows(grid, 'SELECT id, conversation_id, context_id FROM tasks WHERE account_id = ?', [
+      grid.acme.id,
+    ])
+    const [first, second, ofCarol, toCarol] = ids.map((id) => found.find((row) => row.id === id)!.conversation_id)
+    expect(second).toBe(first)
+    expect(new Set([first, ofCarol, toCarol, 'trip']).size).toBe(4)
+    expect(new Set(found.map(({ context_id }) => context_id))).toEqual(new Set(['trip']))
+  })
+
+  test('a repeat with the same key is the same task, in its present state', async () => {
+    const message = { messageId: 'm', parts: [{ text: 'a question' }] }
+    const send = () =>
+      startTask(client, callingAgent(client.actor), { to: '@bob', message, mode: 'task', idempotencyKey: 'once' })
+    const [one, two] = await Promise.all([send(), send()])
+    await updateTask(bob, { taskId: one.task.id, text: 'an answer' })
+    const { task } = await send()
+
+    expect([two.task.id, task.id]).toEqual([one.task.id, one.task.id])
+    expect(task.status.state).toBe('completed')
+    expect(await rows(grid, 'SELECT id FROM tasks WHERE account_id = ?', [grid.acme.id])).toHaveLength(1)
+  })
+
+  test('large parts of a message and of an answer are in the task as they were sent', async () => {
+    const file = { raw: btoa('a large file '.repeat(2_000)), filename: 'a.txt', mediaType: 'text/plain' }
+    const message = { messageId: 'm', parts: [{ text: 'read this' }, file], metadata: { note: 'x'.repeat(3_000) } }
+    const { task: { id } } = await startTask(client, callingAgent(client.actor), { to: '@bob', message, mode: 'task' })
+    await updateTask(bob, { taskId: id, parts: [{ data: { list: 'y'.repeat(20_000) } }, file] })
+
+    const { history, artifacts } = await getTask(client, id)
+    expect(history).toEqual([{ ...message, role: 'user' }])
+    expect(artifacts[0].parts).toEqual([{ data: { list: 'y'.repeat(20_000) } }, file])
+  })
+
+  test.each(['block', 'redact'] as const)('guardrails check what a recipient says: %s', async (action) => {
+    await guard(grid.acme, 'bob', { direction: 'outbound', action })
+    const { id } = await askFor(client, 'a question')
+    const calls = [
+      { text: secret, artifact: { id: 'a' } },
+      { state: 'working' as const, text: secret },
+      { parts: [{ text: 'it is' }, { data: { it: secret } }] },
+    ]
+    const codes = []
+    for (const call of calls) {
+      codes.push(await updateTask(bob, { taskId: id, ...call }).then(() => 'ok', ({ code }) => code))
+    }
+
+    expect(codes).toEqual(calls.map(() => action === 'block' ? 'guardrail_blocked' : 'ok'))
+    const task = await getTask(client, id)
+    expect(JSON.stringify(task)).not.toContain(secret)
+    expect(task.status.state).toBe(action === 'block' ? 'submitted' : 'completed')
+  })
+
+  test('tasks are kept as long after their end as messages, and go with all their rows', async () => {
+    const { id } = await askFor(client, 'a question')
+    await updateTask(bob, { taskId: id, text: 'a chunk', artifact: { id: 'a' } })
+    await updateTask(bob, { taskId: id, text: 'an answer' })
+    grid.clock.now += 90 * day - 1
+    await sweep(grid.store)
+    expect((await getTask(client, id)).artifacts).toHaveLength(2)
+
+    grid.clock.now += 1
+    await sweep(grid.store)
+
+    await expect(getTask(client, id)).rejects.toMatchObject({ code: 'task_not_found' })
+    for (const table of ['tasks', 'task_messages', 'task_events', 'artifacts', 'contexts', 'messages']) {
+      expect(await rows(grid, `SELECT * FROM ${table} WHERE account_id = ?`, [grid.acme.id])).toEqual([])
+    }
+  })
+})

@@ -1,0 +1,84 @@
+/** What the inbox and messages over REST refuse, with nothing changed. See docs/protocol.md, "Inbox over REST". */
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { dump } from '../support/database.ts'
+import { type TestGrid, testGrid } from '../support/grid.ts'
+import { callInbox } from '../support/inbox.ts'
+import { callTool } from '../support/mcp.ts'
+
+let grid: TestGrid
+beforeAll(async () => {
+  grid = await testGrid()
+  await callTool(grid, grid.alice.key, 'send_message', { to: '@bob', message: 'hi' })
+  // The first use of the key is recorded.
+  await callTool(grid, grid.bob.key, 'list_channels')
+})
+afterAll(() => grid.close())
+
+const leases = '/api/v1/inbox/leases'
+const many = Array.from({ length: 51 }, (_, n) => `message ${n}`)
+const message = { to: '@alice', message: 'hi' }
+
+test.each([
+  ['GET', '/api/v1/inbox?limit=0', undefined, 'limit must be at least 1.'],
+  ['GET', '/api/v1/inbox?limit=51', undefined, 'limit must be at most 50.'],
+  ['GET', '/api/v1/inbox?limit=many', undefined, 'limit must be a number.'],
+  ['GET', '/api/v1/inbox?summary=yes', undefined, 'summary must be one of true, false.'],
+  ['GET', '/api/v1/inbox?peek=true', undefined, 'peek is not a known field.'],
+  ['POST', leases, { limit: 51 }, 'limit must be at most 50.'],
+  ['POST', leases, { limit: '5' }, 'limit must be a number.'],
+  ['POST', leases, { max_chars: 0 }, 'max_chars must be at least 1.'],
+  ['POST', leases, { seconds: 29 }, 'seconds must be at least 30.'],
+  ['POST', leases, { seconds: 43_201 }, 'seconds must be at most 43200.'],
+  ['POST', leases, { seconds: 30.5 }, 'seconds must be a whole number.'],
+  ['POST', leases, { message_ids: [] }, 'message_ids must not be empty.'],
+  ['POST', leases, { message_ids: many }, 'message_ids must have at most 50 entries.'],
+  ['POST', leases, { message_ids: ['\ud800'] }, 'message_ids.0 must be plain Unicode text.'],
+  ['POST', leases, { conversation_id: 'x'.repeat(201) }, 'conversation_id must have at most 200 characters.'],
+  ['POST', leases, { wait: 1 }, 'wait is not a known field.'],
+  ['POST', `${leases}/x/extend`, {}, 'seconds is missing.'],
+  ['POST', `${leases}/x/extend`, undefined, 'seconds is missing.'],
+  ['POST', `${leases}/x/ack`, { message_ids: 'x' }, 'message_ids must be an array.'],
+  ['POST', `${leases}/${'x'.repeat(201)}/release`, {}, 'The input must have at most 200 characters.'],
+  ['POST', '/api/v1/messages', { to: '@alice' }, 'message is missing.'],
+  ['POST', '/api/v1/messages', { message: 'hi' }, 'to is missing.'],
+  ['POST', '/api/v1/messages', { ...message, from: '@x' }, 'from is not a known field.'],
+  ['POST', '/api/v1/messages', { ...message, acks: {} }, 'acks.lease_id is missing.'],
+  [
+    'POST',
+    '/api/v1/messages',
+    { ...message, acks: { lease_id: 'x', message_ids: [] } },
+    'acks.message_ids must not be empty.',
+  ],
+])('%s %s %o', async (method, path, body, text) => {
+  const before = await dump(grid, grid.acme)
+
+  const answer = await callInbox(grid, grid.bob.key, method, path, body)
+
+  expect([answer.status, answer.body]).toEqual([400, { error: { code: 'invalid_input', message: text } }])
+  expect(await dump(grid, grid.acme)).toBe(before)
+})
+
+test.each([
+  ['no JSON', '{', 'application/json', 400, 'malformed_json'],
+  ['a list', '[]', 'application/json', 400, 'invalid_request'],
+  ['another media type', '{}', 'text/plain', 415, 'unsupported_media_type'],
+  ['too much', JSON.stringify({ x: 'x'.repeat(300_000) }), 'application/json', 413, 'payload_too_large'],
+])('a body that is %s is refused', async (_, body, type, status, code) => {
+  for (const path of [leases, `${leases}/x/ack`, '/api/v1/messages']) {
+    const response = await grid.request(path, {
+      method: 'POST',
+      headers: { Authorization: `Bearer ${grid.bob.key}`, 'Content-Type': type },
+      body,
+    })
+    expect([response.status, (await response.json()).error.code]).toEqual([status, code])
+  }
+})
+
+test('a key of another length than 1 to 200 characters is refused', async () => {
+  for (const key of ['', 'x'.repeat(201)]) {
+    const { body } = await callInbox(grid, grid.bob.key, 'POST', '/api/v1/messages', message, {
+      'Idempotency-Key': key,
+    })
+    expect(body.error.code).toBe('invalid_input')
+  }
+})
