@@ -46,7 +46,9 @@ const codex: WakeClient = {
   wakesUnprompted: false,
   configure({ home, project, model }) {
     const file = join(home, '.codex/config.toml')
-    const written = readFileSync(file, 'utf8')
+    // What a person approves at the first call of a tool.
+    const approval = 'default_tools_approval_mode = "approve"'
+    const written = readFileSync(file, 'utf8').replace('[mcp_servers.agent-grid]', (table) => `${table}\n${approval}`)
     // What stands before the first table belongs to none.
     writeFileSync(
       file,
@@ -67,12 +69,15 @@ trust_level = "trusted"
     )
   },
   env: (place) => placeEnv(place),
-  async open(terminal, trust) {
-    await terminal.shows(/Hooks need review|Ask Codex to do anything/)
-    if (/Hooks need review/.test(terminal.screen())) {
-      terminal.press('Down', ...(trust === 'all' ? [] : ['Down']))
+  async open(terminal, trust, { home }) {
+    const isApproved = readFileSync(join(home, '.codex/config.toml'), 'utf8').includes('[hooks.state')
+    // It asks when its prompt has been there for a while.
+    if (!isApproved) await terminal.shows(/Hooks need review/)
+    const choice = trust === 'all' ? /› 2\./ : /› 3\./
+    // It drops keys while it starts.
+    while (/Hooks need review/.test(terminal.screen())) {
+      terminal.press(choice.test(terminal.screen()) ? 'Enter' : 'Down')
       await sleep(500)
-      terminal.press('Enter')
     }
     await terminal.shows(/Ask Codex to do anything/)
   },

@@ -68,7 +68,7 @@ export async function openSession(
   const path = place.model.split('/').at(-1)!
   const env = client.env(place)
   const terminal = openTerminal(`t${++count}`, [place.program], { cwd: place.project, env })
-  await client.open(terminal, trust)
+  await client.open(terminal, trust, place)
   const asked = () => model.asked.filter(({ client }) => client === path)
   const session: LabSession = {
     place,

@@ -1,9 +1,9 @@
 /** What the scripted models do. */
 import type { Act, Asked } from './scripted-model.ts'
 
-/** Whether a request tells of unread messages. */
+/** Whether a hook tells of unread messages. The grid tells of them too, when its tools are listed. */
 export function isTold({ news }: Asked): boolean {
-  return /\d+(?: or more)? unread message/.test(news)
+  return /\d+(?: or more)? unread messages? from @/.test(news)
 }
 
 /**

@@ -22,7 +22,7 @@ export interface WakeClient {
   configure(place: Place): void
   env(place: Place): Record<string, string>
   /** Open a session in a terminal. Resolves when it takes prompts. */
-  open(terminal: Terminal, trust: 'all' | 'none'): Promise<void>
+  open(terminal: Terminal, trust: 'all' | 'none', place: Place): Promise<void>
   /** The words that run one prompt without a terminal. */
   oneShot(prompt: string): string[]
   /** What a person types to end a session. */

@@ -2,7 +2,7 @@
  * Codex in a terminal. Its hooks run as children of a daemon that several terminals share and that outlives them, so the
  * process of a terminal has to be found. See docs/clients.md, "Codex".
  */
-import { spawn } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { closeSync, openSync, readdirSync, readlinkSync, readSync } from 'node:fs'
 import { basename } from 'node:path'
 import process from 'node:process'
@@ -35,7 +35,7 @@ interface WaiterSession {
  */
 export function codexTerminal(agent: GridAgent, { transcript, session, cwd }: HookInput): ProcessMark | undefined {
   if (originatorOf(transcript) !== 'codex-tui') return undefined
-  const terminals = process.platform === 'linux' ? linuxTerminals(cwd) : []
+  const terminals = process.platform === 'linux' ? linuxTerminals(cwd) : psTerminals()
   const claimed = liveSessions(agent).filter(({ client }) => client === 'codex')
   const own = claimed.find(({ id }) => id === session)
   if (own) return markOf(own.pid)
@@ -70,12 +70,24 @@ function originatorOf(transcript: string | undefined): string | undefined {
 function linuxTerminals(cwd: string | undefined): ProcessMark[] {
   const marks = readdirSync('/proc').filter((name) => /^\d+$/.test(name)).flatMap((name) => {
     const pid = Number(name)
-    const [program = '', ...words] = commandLineOf(pid)
-    if (!programName.test(basename(program)) || words.some((word) => otherCommands.test(word))) return []
-    const stat = linuxStat(pid)
+    const stat = showsSession(commandLineOf(pid)) ? linuxStat(pid) : undefined
     return stat?.hasTerminal && folderOf(pid) === cwd ? [{ pid, start: stat.start }] : []
   })
   return marks.sort((a, b) => Number(a.start) - Number(b.start))
+}
+
+/** The same in all folders: other systems do not tell them quickly. Windows has no `ps`, so there is none. */
+function psTerminals(): ProcessMark[] {
+  const { stdout } = spawnSync('ps', ['-axo', 'pid=,tty=,args='], { encoding: 'utf8' })
+  return (stdout ?? '').split('\n').flatMap((line) => {
+    const [, pid, terminal, words] = line.match(/^\s*(\d+)\s+(\S+)\s+(.*)$/) ?? []
+    const mark = pid && !/^\?+$/.test(terminal) && showsSession(words.split(/\s+/)) ? markOf(Number(pid)) : undefined
+    return mark ? [mark] : []
+  })
+}
+
+function showsSession([program = '', ...words]: string[]): boolean {
+  return programName.test(basename(program)) && !words.some((word) => otherCommands.test(word))
 }
 
 function folderOf(pid: number): string | undefined {

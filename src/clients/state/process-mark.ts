@@ -45,6 +45,18 @@ function startOf(pid: number): string | undefined {
     return state === 'Z' || state === 'X' ? undefined : start
   }
   if (process.platform === 'win32') return ''
+  const known = asked.get(pid)
+  if (known && Date.now() - known.at < askAgainMs) return known.start
+  const start = startOfPs(pid)
+  asked.set(pid, { start, at: Date.now() })
+  return start
+}
+
+/** Waiters look every second, and another process does not get a number so soon. */
+const askAgainMs = 20_000
+const asked = new Map<number, { start: string | undefined; at: number }>()
+
+function startOfPs(pid: number): string | undefined {
   const { stdout, status } = spawnSync('ps', ['-o', 'stat=,lstart=', '-p', String(pid)], { encoding: 'utf8' })
   const [, state, start] = stdout?.match(/^(\S+)\s+(.*\S)\s*$/m) ?? []
   return status !== 0 || state === undefined || state.startsWith('Z') ? undefined : start
