@@ -91,13 +91,9 @@ export async function startTask(account: AccountStore, sender: Sender, input: Ne
       ]
     },
   }
-  const sent = await sendMessage(account, sender, {
-    ...messageInput(message, { contextId, taskId: id, acceptedOutputModes, waiting }),
-    to: input.to,
-    conversationId,
-    idempotencyKey: input.idempotencyKey,
-    request,
-    task: step,
+  const sent = await sendInTask(account, sender, message, {
+    ...{ to: input.to, conversationId, idempotencyKey: input.idempotencyKey, request, task: step },
+    ...{ contextId, acceptedOutputModes, waiting },
   })
   // Another send with the key was stored at the same time.
   if (sent.taskId !== id) return { sent, task: await taskOfRepeat(account, sender, sent) }
@@ -145,13 +141,16 @@ export async function continueTask(account: AccountStore, sender: Sender, input:
       }),
     ],
   }
-  const sent = await sendMessage(account, sender, {
-    ...messageInput(message, { contextId: task.contextId, taskId }),
-    to: `@${task.recipientAlias}`,
-    conversationId: task.conversationId,
-    idempotencyKey: input.idempotencyKey,
-    request,
-    task: step,
+  const { contextId, conversationId, recipientAlias } = task
+  const sent = await sendInTask(account, sender, message, {
+    ...{
+      to: `@${recipientAlias}`,
+      conversationId,
+      idempotencyKey: input.idempotencyKey,
+      request,
+      task: step,
+      contextId,
+    },
   })
   return { sent, task: await getTask(account, taskId) }
 }
@@ -175,20 +174,26 @@ async function taskOfRepeat(account: AccountStore, sender: Sender, sent: SentMes
   return await getTask(account, id)
 }
 
-/** A message of a client as it is sent. Parts are kept only if they hold more than the text. */
-function messageInput(
+/** How a message of a client is sent, and what its recipient is told of the task. */
+type SendInTask = Pick<SendInput, 'to' | 'conversationId' | 'idempotencyKey' | 'request'> & {
+  task: TaskStep
+  contextId: string
+  acceptedOutputModes?: string[]
+  /** The tasks of the conversation that wait for the client. */
+  waiting?: string[]
+}
+
+/** Send a message of a client. Its parts are kept if they are more than one text. */
+async function sendInTask(
+  account: AccountStore,
+  sender: Sender,
   { messageId, parts, metadata, extensions, referenceTaskIds }: ClientMessage,
-  { contextId, taskId, acceptedOutputModes, waiting = [] }: {
-    contextId: string
-    taskId: string
-    acceptedOutputModes?: string[]
-    waiting?: string[]
-  },
-): Pick<SendInput, 'text' | 'a2a'> {
+  { contextId, acceptedOutputModes, waiting = [], ...input }: SendInTask,
+): Promise<SentMessage> {
   const a2a: A2aDetails = {
     messageId,
     contextId,
-    taskId,
+    taskId: input.task.taskId,
     parts: parts.length === 1 && parts.every(isBareText) ? undefined : parts,
     metadata,
     extensions,
@@ -196,7 +201,7 @@ function messageInput(
     acceptedOutputModes: acceptedOutputModes?.length ? acceptedOutputModes : undefined,
     waitingTaskIds: waiting.length > 0 ? waiting : undefined,
   }
-  return { text: textOf(parts) || noText, a2a }
+  return await sendMessage(account, sender, { ...input, text: textOf(parts) || noText, a2a })
 }
 
 /** All text parts in their order, joined by line breaks. */

@@ -5,6 +5,7 @@ import { GridError } from '../../../src/errors.ts'
 import { createChannel } from '../../../src/grid/channels/channels.ts'
 import { replyToMessage, writeMessage } from '../../../src/grid/conversations/write.ts'
 import { readMessages } from '../../../src/grid/messaging/read-messages.ts'
+import { updateTask } from '../../../src/grid/tasks/update-task.ts'
 import type { GuardrailAction } from '../../../src/store/account/guardrails.ts'
 import { postA2a, send03, send10 } from '../../support/a2a.ts'
 import { rows } from '../../support/database.ts'
@@ -12,6 +13,7 @@ import { type TestAgent, type TestGrid, testGrid } from '../../support/grid.ts'
 import { guard, kind, secret, testProviders } from '../../support/guarded.ts'
 import { callTool } from '../../support/mcp.ts'
 import { seated, type SeatedPerson } from '../../support/seats.ts'
+import { askFor, storeOf } from '../../support/tasks.ts'
 
 /** A way that a message takes from alice, or from a person. */
 interface Path {
@@ -43,7 +45,7 @@ const answering = (asker: () => TestAgent) => async () => {
   const { text } = await callTool(grid, asker().key, 'send_message', { to: '@alice', message: 'a question' })
   return { reply_to_message_id: text.message_id }
 }
-/** From a person on a page. */
+/** From a person on a page, or by a verb. */
 const viaWeb = (send: (text: string) => Promise<unknown>) => async (text: string) => {
   try {
     return { code: undefined, message: undefined, text: await send(text) }
@@ -90,6 +92,18 @@ const paths: Record<string, Path> = {
     send: viaWeb(async (text) => {
       const asked = await callTool(grid, grid.bob.key, 'send_message', { to: '@ann-marin', message: 'a question' })
       return await replyToMessage(ann.account, { messageId: asked.text.message_id, text })
+    }),
+  },
+  'task': {
+    ...{ door: 'src/grid/tasks/start-task.ts', recipient: 'inboxOfAccount', to: '@bob' },
+    send: viaWeb((text) => askFor(storeOf(grid, grid.alice), text)),
+  },
+  'answer of a task': {
+    ...{ door: 'src/grid/tasks/update-task.ts', recipient: 'inboxOfAccount', to: '@bob' },
+    send: viaWeb(async (text) => {
+      const question = { to: '@alice', mode: 'receipt' as const }
+      const { id: taskId } = await askFor(storeOf(grid, grid.bob), 'a question', question)
+      return await updateTask(storeOf(grid, grid.alice), { taskId, text })
     }),
   },
   'A2A cross-account': { door: a2aDoor, recipient: 'inboxOfOtherAccount', to: '@desk', send: viaA2a('@desk', send10) },
