@@ -59,7 +59,7 @@ export interface Receipt {
    * `leased`: a reader has it, and it is not known yet whether the answer arrived. At an agent of another account only
    * `unread` and `read`.
    */
-  state: 'unread' | 'leased' | 'read' | 'parked'
+  state: 'unread' | 'leased' | 'read' | 'parked' | 'withdrawn'
   storedAt: number
   /** Null for an agent of another account. */
   wokenAt: number | null

@@ -38,7 +38,7 @@ export async function answeredTask(
 export function answerOf(
   account: AccountStore,
   sender: Sender,
-  task: { id: string; mode: 'receipt' | 'task' },
+  task: { id: string; mode: 'receipt' | 'task'; messageId: string; conversationId: string },
 ): TaskStep {
   const { tasks } = account.change
   const changer = { end: 'recipient' as const, agent: sender.agentId }
@@ -46,6 +46,7 @@ export function answerOf(
   return {
     taskId: task.id,
     isInTaskAlone: task.mode === 'task',
+    answers: { messageId: task.messageId, conversationId: task.conversationId },
     open: (messageId) => tasks.requireOpen(changer, task.id, completed(messageId)),
     statements: ({ id, at }) => [
       tasks.addMessage(changer, task.id, id, 'result'),

@@ -28,7 +28,8 @@ export interface MessageStatus {
   readBy: { alias: string; readAt: number }[]
   /**
    * `queued` while it is unread by a recipient, and `pending` if that includes a remote agent. `read` when no delivery
-   * is unread. `failed` when no recipient can read it: each was deleted before, or it cannot be shown.
+   * is unread. `failed` when no recipient can read it: each was deleted before, its task was canceled, or it cannot be
+   * shown.
    */
   delivery: 'queued' | 'read' | 'pending' | 'failed'
   /** The newest 200 entries, oldest first. */
@@ -70,7 +71,7 @@ export async function messageStatus(account: AccountStore, messageId: string): P
     recipient: message.recipient,
     sentAt: message.createdAt,
     readBy: recipients.flatMap(({ alias, state, readAt }) =>
-      state === 'read' && readAt !== null ? [{ alias, readAt }] : []
+      isRead(state) && readAt !== null ? [{ alias, readAt }] : []
     ),
     delivery: deliveryOf(recipients),
     timeline: events.slice(-maxTimeline),
@@ -87,7 +88,7 @@ const order: TimelineEntry['event'][] = ['stored', 'woken', 'leased', 'released'
 
 function eventsOf({ alias, state, createdAt, wokenAt, readAt, isOwn }: RecipientStatus): TimelineEntry[] {
   const events: TimelineEntry[] = [{ alias, event: 'stored', at: createdAt }]
-  if (state === 'read' && readAt !== null) events.push({ alias, event: 'leased', at: readAt })
+  if (isRead(state) && readAt !== null) events.push({ alias, event: 'leased', at: readAt })
   // Only its own account may know when an agent waits, and what happens in its inbox.
   if (isOwn && wokenAt !== null) events.push({ alias, event: 'woken', at: wokenAt })
   if (isOwn && state === 'parked' && readAt !== null) events.push({ alias, event: 'parked', at: readAt })
@@ -107,10 +108,15 @@ async function furtherEvents(account: AccountStore, agentId: string, messageId: 
   ]
 }
 
+/** What is in the task of its client has arrived there. */
+function isRead(state: string): boolean {
+  return state === 'read' || state === 'task'
+}
+
 /** A post to a channel without other members has no recipients and stays `queued`. */
 function deliveryOf(recipients: { state: string; type: string }[]): MessageStatus['delivery'] {
   const unread = recipients.filter((recipient) => recipient.state === 'unread')
   if (unread.some((recipient) => recipient.type === 'a2a')) return 'pending'
   if (unread.length > 0 || recipients.length === 0) return 'queued'
-  return recipients.some((recipient) => recipient.state === 'read') ? 'read' : 'failed'
+  return recipients.some((recipient) => isRead(recipient.state)) ? 'read' : 'failed'
 }

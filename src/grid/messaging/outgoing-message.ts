@@ -49,6 +49,8 @@ export interface TaskStep {
   taskId: string
   /** The message is in the task alone: it does not wait in the inbox of its recipient. */
   isInTaskAlone: boolean
+  /** The message that it answers, and its conversation: those of a message that names none. */
+  answers?: { messageId: string; conversationId: string }
   /** Fails the unit if the task has ended. */
   open?(messageId: string): Statement
   /** What the stored message changes. */

@@ -132,15 +132,24 @@ async function compose(
     largeParts: details?.apart.length ? JSON.stringify(details.apart) : null,
     hops: type === 'agent' ? hopsOf(sender, repliedTo, input.a2a) : 0,
     replyFrom: repliedTo?.fromAlias ?? null,
-    ...inTask({}, input.task),
+    taskId: null,
+    isInTaskAlone: false,
     at,
   }
   return { composed, repliedToTask: repliedTo?.taskId ?? null }
 }
 
 /** A message with what a step of a task makes of it. */
-function inTask<Message extends object>(message: Message, step: TaskStep | undefined) {
-  return { ...message, taskId: step?.taskId ?? null, isInTaskAlone: step?.isInTaskAlone ?? false }
+function inTask<Message extends NewMessage>(message: Message, step: TaskStep | undefined): Message {
+  if (!step) return message
+  const { taskId, isInTaskAlone, answers } = step
+  return {
+    ...message,
+    taskId,
+    isInTaskAlone,
+    conversationId: message.conversationId ?? answers?.conversationId ?? null,
+    replyToMessageId: message.replyToMessageId ?? answers?.messageId ?? null,
+  }
 }
 
 /** The message as the checks leave it. Fails as they do. */

@@ -2,8 +2,8 @@
 /** @jsxImportSource hono/jsx */
 import { LocalTime, timeInWords } from '../components.tsx'
 
-/** How far a message is at one recipient. `waiting`: unread for longer than is usual. */
-export type DeliveryState = 'stored' | 'waiting' | 'leased' | 'released' | 'read' | 'replied' | 'parked'
+/** How far a message is at one recipient. `waiting`: unread for longer than is usual; `withdrawn`: its task was canceled. */
+export type DeliveryState = 'stored' | 'waiting' | 'leased' | 'released' | 'read' | 'replied' | 'parked' | 'withdrawn'
 
 /** A message at one recipient. Times are milliseconds since the epoch. */
 export interface ShownReceipt {
@@ -15,10 +15,10 @@ export interface ShownReceipt {
 
 /** The shape of a state, drawn by the style sheet: shapes differ, so that nobody has to tell colours apart. Decorative. */
 export function StateDot({ state }: { state: DeliveryState }) {
-  return <i class={`state ${state}`}></i>
+  return <i class={`state ${state === 'withdrawn' ? 'stored' : state}`}></i>
 }
 
-const worst: DeliveryState[] = ['parked', 'released', 'waiting', 'stored', 'leased', 'read', 'replied']
+const worst: DeliveryState[] = ['parked', 'released', 'waiting', 'stored', 'leased', 'withdrawn', 'read', 'replied']
 
 /** What became of a message with many recipients: how many have it, and where each of them is. */
 export interface ReadBy {
@@ -115,6 +115,8 @@ function wordsOf({ state, events }: ShownReceipt, at: number, now: number): stri
       return `answered after ${durationInWords(last - at)}`
     case 'parked':
       return 'cannot be delivered'
+    case 'withdrawn':
+      return 'canceled before it was read'
   }
 }
 

@@ -129,7 +129,8 @@ export function prepareThreadMessages(db: Db) {
   const isLeased = sql`EXISTS (SELECT 1 FROM ${leases} AS lease
     WHERE lease.account_id = ${deliveries.accountId} AND lease.id = ${deliveries.leaseId})`
   const isAt = and(eq(deliveries.senderAccountId, messages.accountId), eq(deliveries.messageId, messages.id))
-  const state = sql<'unread' | 'leased' | 'read' | 'parked'>`CASE WHEN ${deliveries.state} = 'unread' THEN 'unread'
+  const state = sql<'unread' | 'leased' | 'read' | 'parked' | 'withdrawn'>`CASE
+    WHEN ${deliveries.state} IN ('unread', 'withdrawn') THEN ${deliveries.state}
     WHEN ${isOurs} AND ${deliveries.state} = 'parked' THEN 'parked' WHEN ${isOurs} AND ${isLeased} THEN 'leased'
     WHEN ${deliveries.state} = 'parked' THEN 'unread' ELSE 'read' END`
   const receiptFields = {

@@ -142,7 +142,7 @@ export function shownReceipt(receipt: Receipt, recipient: string, now: number): 
   const events: [event: string, at: number | null][] = [
     ['stored', storedAt],
     ['woken', wokenAt],
-    [state === 'parked' ? 'parked' : state === 'leased' ? 'taken' : 'read', readAt],
+    [state === 'parked' || state === 'withdrawn' ? state : state === 'leased' ? 'taken' : 'read', readAt],
     ['answered', repliedAt],
   ]
   return {

@@ -1,9 +1,9 @@
 /** A task ends once, however many try to end it. */
-import { setImmediate } from 'node:timers'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { cancelTask, getTask } from '../../../src/grid/tasks/tasks.ts'
 import { isTerminal } from '../../../src/grid/tasks/task.ts'
 import { updateTask } from '../../../src/grid/tasks/update-task.ts'
+import { nextIteration } from '../../../src/lib/next-iteration.ts'
 import { type TestGrid, testGrid } from '../../support/grid.ts'
 import { sendMessage } from '../../support/messaging.ts'
 import { askFor, storeOf } from '../../support/tasks.ts'
@@ -51,7 +51,7 @@ test(
 
 /** Resolves after so many turns of the event loop. */
 async function turns(count: number): Promise<void> {
-  for (let n = 0; n < count; n++) await new Promise<void>((resolve) => setImmediate(resolve))
+  for (let n = 0; n < count; n++) await new Promise<void>(nextIteration)
 }
 
 test('an answer by send_message to a task that was canceled meanwhile is a message like any other', async () => {

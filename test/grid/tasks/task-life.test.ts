@@ -47,7 +47,7 @@ onEachDatabase((open) => {
     expect(inShort(await eventsOf(client, late.id))).toEqual(['submitted', 'failed'])
   })
 
-  test('a lease that is given back does not make a task working again', async () => {
+  test('a lease that was released does not make a task working again', async () => {
     const { id } = await askFor(client, 'a question')
     const { lease } = await readMessages(bob, {})
     await lease!.release()

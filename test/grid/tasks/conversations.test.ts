@@ -1,0 +1,87 @@
+/** Tasks in the conversations of people, and beside agents that have none. */
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { messageStatus } from '../../../src/grid/messaging/message-status.ts'
+import { findMessages, receiptsOf } from '../../../src/grid/conversations/messages.ts'
+import { listThreads } from '../../../src/grid/conversations/threads.ts'
+import { cancelTask } from '../../../src/grid/tasks/tasks.ts'
+import { updateTask } from '../../../src/grid/tasks/update-task.ts'
+import type { AccountStore } from '../../../src/store/account.ts'
+import { followLog } from '../../../src/worker/threads.ts'
+import { rows } from '../../support/database.ts'
+import { type TestGrid, testGrid } from '../../support/grid.ts'
+import { callTool } from '../../support/mcp.ts'
+import { sendMessage } from '../../support/messaging.ts'
+import { askFor, storeOf } from '../../support/tasks.ts'
+
+let grid: TestGrid
+let client: AccountStore
+let bob: AccountStore
+let statements: string[]
+beforeEach(async () => {
+  statements = []
+  grid = await testGrid({ inspect: (sql) => statements.push(sql) })
+  client = storeOf(grid, grid.alice)
+  bob = storeOf(grid, grid.bob)
+})
+afterEach(() => grid.close())
+
+test('answers, questions and notes of a task stand in its conversation, and cancellations are shown', async () => {
+  const asked = await askFor(client, 'a question')
+  await updateTask(bob, { taskId: asked.id, state: 'input-required', text: 'which one?' })
+  const answer = await sendMessage(bob, { to: '@alice', text: 'an answer' })
+  const canceled = await askFor(client, 'never mind', { contextId: asked.contextId })
+  await cancelTask(client, canceled.id)
+  await followLog(grid.store)
+
+  const { threads } = await listThreads(grid.acme.store, {})
+  expect(threads).toMatchObject([{ kind: 'conversation', messages: 4 }])
+  const seqs = (await rows(grid, 'SELECT seq FROM messages WHERE account_id = ? ORDER BY seq', [grid.acme.id]))
+    .map(({ seq }) => Number(seq))
+  const shown = await findMessages(grid.acme.store, seqs)
+  expect(shown.map(({ fromAlias, body }) => [fromAlias, body])).toEqual([
+    ['alice', 'a question'],
+    ['bob', 'which one?'],
+    ['bob', 'an answer'],
+    ['alice', 'never mind'],
+  ])
+  const receipts = await receiptsOf(grid.acme.store, seqs)
+  expect(seqs.map((seq) => receipts.get(seq)!.recipient!.state)).toEqual(['unread', 'read', 'read', 'withdrawn'])
+  expect((await messageStatus(bob, answer.id)).delivery).toBe('read')
+})
+
+test('a send and a read of agents without an open task run the same statements, whatever others do', async () => {
+  const carol = await grid.acme.agent('carol')
+  const calls = async () => {
+    const counts = []
+    for (
+      const [key, tool, args] of [
+        [carol.key, 'send_message', { to: '@eve-less', message: 'nobody' }],
+        [carol.key, 'send_message', { to: '@alice', message: 'hi' }],
+        [grid.alice.key, 'read_messages', {}],
+        [grid.alice.key, 'send_message', { to: '@carol', message: 'hello' }],
+        [carol.key, 'read_messages', {}],
+      ] as const
+    ) {
+      const before = statements.length
+      await callTool(grid, key, tool, args)
+      counts.push(statements.slice(before))
+    }
+    return counts
+  }
+  await calls()
+  const before = await calls()
+
+  const { id } = await askFor(client, 'a question')
+  // What was kept in memory of recipients is read again once.
+  await calls()
+  expect(await calls()).toEqual(before)
+
+  await updateTask(bob, { taskId: id, text: 'an answer' })
+  await calls()
+  expect(await calls()).toEqual(before)
+  // Whether a recipient waits for an answer is read with it, in one statement. No other names a task.
+  const named = before.flat().filter((sql) => /"(tasks|task_events|task_messages|artifacts)"/.test(sql))
+  expect(named.filter((sql) => !sql.includes('as "open_task"'))).toEqual([])
+  // As many as before there were tasks: the unit of a send has three, that of a read three and its ack.
+  expect(before.map(({ length }) => length)).toEqual([2, 3, 4, 3, 4])
+})
