@@ -120,9 +120,25 @@ function a2aRequests(key: string): FuzzRequest[] {
       tenant: 'bob',
       configuration: { returnImmediately: true },
     }),
-    ...['GetTask', 'tasks/get', 'tasks/cancel', 'message/stream', 'agent/getAuthenticatedExtendedCard'].map(
+    ...[
+      'GetTask',
+      'tasks/get',
+      'tasks/cancel',
+      'SubscribeToTask',
+      'message/stream',
+      'agent/getAuthenticatedExtendedCard',
+    ].map(
       (method) => ({ jsonrpc: '2.0', id: 'a', method, params: { id: 't' } }),
     ),
+    {
+      ...{ jsonrpc: '2.0', id: 'a', method: 'ListTasks' },
+      params: {
+        contextId: 'c',
+        status: 'TASK_STATE_WORKING',
+        pageSize: 5,
+        statusTimestampAfter: '2026-11-21T09:00:00Z',
+      },
+    },
   ]
   return bodies.map((body) => ({
     door: 'a2a',

@@ -28,7 +28,7 @@ interface Path {
 }
 
 const mcpDoor = 'src/mcp/agent-tools.ts'
-const a2aDoor = 'src/a2a/message-send.ts'
+const a2aDoor = 'src/grid/tasks/start-task.ts'
 const viaMcp = (to: string, more: () => Promise<object> = () => Promise.resolve({})) => async (message: string) =>
   await callTool(grid, grid.alice.key, 'send_message', { to, message, ...await more() })
 const viaA2a = (to: string, shape: typeof send10, more: () => Promise<object> = () => Promise.resolve({})) =>
@@ -39,6 +39,18 @@ async (
   const request = shape({ parts: [part], metadata: { to }, ...await more() })
   const { body: { error } } = await postA2a(grid, grid.alice.key, request)
   return { code: error?.data?.[0].reason.toLowerCase(), message: error?.message }
+}
+/** A further message of a task that bob has read. */
+const continuing = async () => {
+  const configuration = { returnImmediately: true }
+  const { body } = await postA2a(grid, grid.alice.key, send10({ metadata: { to: '@bob' } }, { configuration }))
+  await read('@bob')
+  return { taskId: body.result.task.id }
+}
+/** A report on a task of bob, which he finds in his inbox too. */
+const viaUpdate = async (text: string) => {
+  const { body } = await postA2a(grid, grid.bob.key, send10({ metadata: { to: '@alice' } }))
+  return await callTool(grid, grid.alice.key, 'update_task', { task_id: body.result.message.taskId, text })
 }
 /** A question to alice that she answers. */
 const answering = (asker: () => TestAgent) => async () => {
@@ -76,6 +88,18 @@ const paths: Record<string, Path> = {
   'A2A SendMessage': { door: a2aDoor, recipient: 'inboxOfAccount', to: '@bob', send: viaA2a('@bob', send10) },
   'A2A message/send': { door: a2aDoor, recipient: 'inboxOfAccount', to: '@bob', send: viaA2a('@bob', send03) },
   'A2A reply': { door: a2aDoor, recipient: 'inboxOfAccount', to: '@bob', send: viaA2a('@bob', send10, inConversation) },
+  'A2A further message': {
+    door: `${a2aDoor}, 2`,
+    recipient: 'inboxOfAccount',
+    to: '@bob',
+    send: viaA2a('@bob', send10, continuing),
+  },
+  'MCP update_task': {
+    door: 'src/grid/tasks/update-task.ts',
+    recipient: 'inboxOfAccount',
+    to: '@bob',
+    send: viaUpdate,
+  },
   'web direct': {
     ...{ ...web, recipient: 'inboxOfAccount', to: '@bob' },
     send: viaWeb((text) => writeMessage(ann.account, { to: '@bob', text })),
@@ -165,9 +189,11 @@ test.each(cases)('$path: $action, $direction', async ({ path, action, direction 
 test('every place that sends has a path here, and every kind of recipient', () => {
   const files = readdirSync('src', { recursive: true, encoding: 'utf8' }).filter((file) => /\.tsx?$/.test(file))
     .map((file) => `src/${file}`)
-  // A file that sends in two places is there twice, and needs a row for each.
+  // A file that sends in two places needs a row for each.
   const callers = files.flatMap((file) =>
-    readFileSync(file, 'utf8').match(/(?<!function )\bsendMessage\(/g)?.map(() => file) ?? []
+    readFileSync(file, 'utf8').match(/(?<!function )\bsendMessage\(/g)?.map((_, n) =>
+      n === 0 ? file : `${file}, ${n + 1}`
+    ) ?? []
   )
   const [, ...functions] = readFileSync('src/grid/messaging/resolve.ts', 'utf8').split(
     /^(?:export )?(?:async )?function /m,
