@@ -41,7 +41,7 @@ const messaging: Record<string, Row[]> = {
   'src/store/account/inbox.ts': [
     ["half(isRead, 'afterRead')", "half(isUnread, 'afterRead')", 'grid/messaging/read-again'],
     ["gte(deliveries.createdAt, p('from'))", "gt(deliveries.createdAt, p('from'))", 'grid/messaging/read-again'],
-    ["ne(deliveries.state, sql`'parked'`)", "ne(deliveries.state, sql`'x'`)", 'grid/messaging/parking'],
+    ["NOT IN ('parked', 'withdrawn')", "NOT IN ('withdrawn')", 'grid/messaging/parking'],
     ['offset(lastLeaseDepth - 1)', 'offset(lastLeaseDepth)', 'grid/messaging/read-again'],
     ['max(${either.leaseId})', 'min(${either.leaseId})', 'grid/messaging/read-again'],
   ],
@@ -82,7 +82,11 @@ const messaging: Record<string, Row[]> = {
   'src/grid/messaging/message-status.ts': [
     ['isOwn && wokenAt !== null', 'wokenAt !== null', 'grid/messaging/message-status'],
     ['events.slice(-maxTimeline)', 'events.slice(0, maxTimeline)', 'grid/messaging/message-status'],
-    ["state === 'read' && readAt !== null ? ", 'readAt !== null ? ', 'grid/messaging/message-status'],
+    [
+      'isRead(state) && readAt !== null && !isLeased ?',
+      'readAt !== null && !isLeased ?',
+      'grid/messaging/message-status',
+    ],
     ["recipient.type === 'a2a'", "recipient.type === 'x'", 'grid/messaging/message-status'],
   ],
   'src/store/account/receipts.ts': [
@@ -115,7 +119,7 @@ const messaging: Record<string, Row[]> = {
   ],
   'src/store/account/parts.ts': [
     ["      eq(messages.fromAgentId, p('agent')),\n", '', 'grid/messaging/parts'],
-    ['      not(isRedactedByOthers),\n', '', 'grid/guardrails/other-account'],
+    ['      not(isRedactedByOthers(db)),\n', '', 'grid/guardrails/other-account'],
     ['and(isWanted, isNull(deliveries.a2a))', 'isWanted', 'grid/guardrails/channels'],
     ["      eq(deliveries.agentId, p('agent')),\n", '', 'grid/messaging/parts'],
   ],
@@ -126,7 +130,7 @@ const messaging: Record<string, Row[]> = {
     ["message.state === 'read' && ", '', 'grid/messaging/read-again'],
   ],
   'src/grid/messaging/read-messages.ts': [
-    ['if (messages.length === 0 && remaining > 0) continue', '', 'grid/messaging/parking'],
+    ['if (messages.length === 0 && mayFindMore) continue', '', 'grid/messaging/parking'],
     ['.catch((error) => releaseUnknown(account, lease, error))', '', 'grid/messaging/unknown-outcome'],
   ],
   'src/grid/messaging/inbox-message.ts': [
@@ -151,7 +155,7 @@ const waiting: Record<string, Row[]> = {
     ['deliveries.map((row)', 'deliveries.slice(0, 1).map((row)', 'grid/messaging/waking'],
   ],
   'src/grid/messaging/send-message.ts': [
-    ['  account.waiting.notifier.notify(reached)\n', '', 'grid/messaging/waking'],
+    ['  if (!message.isInTaskAlone) notifier.notify(reached)\n', '', 'grid/messaging/waking'],
     ["  if (checked === '') throw", '  if (false) throw', 'mcp/invisible-text'],
   ],
   'src/grid/messaging/wait-for-messages.ts': [
@@ -169,7 +173,7 @@ const waiting: Record<string, Row[]> = {
     ['    this.#isRaised = true\n', '', 'lib/notifier'],
   ],
   'src/store/new-deliveries.ts': [
-    ['      notifier.notifyAll()\n', '', 'store/new-deliveries'],
+    ['      if (!isAlone || notifier.hasWatchers) notifier.notifyAll()\n', '', 'store/new-deliveries'],
     ['    known = position\n', '', 'store/new-deliveries'],
   ],
 }
