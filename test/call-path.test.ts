@@ -15,7 +15,7 @@ import { type TestGrid, testGrid } from './support/grid.ts'
  * A reader of this path keeps it in mind: a new file on it must be worth its place. Statements run on the main thread
  * here; beside them, a server has the files that carry them to its database thread.
  */
-const maxFiles = 29
+const maxFiles = 31
 
 let grid: TestGrid
 let listener: Listener

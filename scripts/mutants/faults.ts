@@ -36,6 +36,8 @@ const messaging: Record<string, Row[]> = {
     ['      receipt: null,\n', '', 'grid/messaging/idempotency'],
     ['excluded.message_id', 'idempotency_keys.message_id', 'grid/messaging/idempotency'],
     [", eq(messages.fromAgentId, p('from'))", '', 'grid/messaging/send-message'],
+  ],
+  'src/store/account/new-message.ts': [
     ['body.length + (a2a?.length ?? 0)', 'body.length', 'grid/messaging/parts'],
   ],
   'src/store/account/inbox.ts': [

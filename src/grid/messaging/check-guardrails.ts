@@ -7,7 +7,12 @@ import { Deadline } from '../../guardrails/deadline.ts'
 import { newId } from '../../lib/id.ts'
 import type { Guarding } from '../../store/account.ts'
 import { type ActiveGuardrail, recipientIsGuarded, senderIsGuarded } from '../../store/account/guarding.ts'
-import { type ChangedDelivery, type GuardedSend, lengthOf, type ReviewedMessage } from '../../store/account/messages.ts'
+import {
+  type ChangedDelivery,
+  type GuardedSend,
+  lengthOf,
+  type ReviewedMessage,
+} from '../../store/account/new-message.ts'
 import type { NewVerdict, VerdictAction } from '../../store/account/verdicts.ts'
 import { type Answer, askGuardrails, type Asking, type Finding } from './ask-guardrails.ts'
 import {

@@ -1,5 +1,5 @@
 /** The input and the result of a send. */
-import type { ReviewedMessage } from '../../store/account/messages.ts'
+import type { ReviewedMessage } from '../../store/account/new-message.ts'
 import type { SendReceipt } from '../../store/account/receipts.ts'
 import type { Statement } from '../../store/driver/binding.ts'
 

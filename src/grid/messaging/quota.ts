@@ -3,7 +3,7 @@ import { Buffer } from 'node:buffer'
 import { type GridError, limitReached } from '../../errors.ts'
 import { day, minute, second } from '../../lib/time.ts'
 import type { AccountStore } from '../../store/account.ts'
-import type { NewMessage } from '../../store/account/messages.ts'
+import type { NewMessage } from '../../store/account/new-message.ts'
 import type { SendReceipt } from '../../store/account/receipts.ts'
 import type { Recipient } from './resolve.ts'
 

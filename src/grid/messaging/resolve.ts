@@ -3,7 +3,7 @@ import { GridError } from '../../errors.ts'
 import { aliasPattern, normaliseAlias, normaliseChannelName } from '../../lib/alias.ts'
 import { minute } from '../../lib/time.ts'
 import type { AccountStore, PartRows } from '../../store/account.ts'
-import type { InboxAddress, ReviewedMessage, SendParts } from '../../store/account/messages.ts'
+import type { InboxAddress, ReviewedMessage, SendParts } from '../../store/account/new-message.ts'
 import type { Sender } from './outgoing-message.ts'
 
 /** Members of a channel that were seen within this time count as active. */

@@ -1,6 +1,6 @@
 /** What a check of messages is. */
 import type { AccountStore } from '../../store/account.ts'
-import type { ReviewedMessage } from '../../store/account/messages.ts'
+import type { ReviewedMessage } from '../../store/account/new-message.ts'
 import type { Sender, SendInput } from './outgoing-message.ts'
 import type { Recipient } from './resolve.ts'
 

@@ -3,11 +3,9 @@ import type { Actor } from '../../auth/actor.ts'
 import { GridError } from '../../errors.ts'
 import { newId } from '../../lib/id.ts'
 import { withoutInvisible, withoutInvisibleIn } from '../../lib/invisible-text.ts'
-import { presenceWord } from '../../lib/presence.ts'
 import { characterCount, hasAtMost, wellFormed } from '../../lib/text.ts'
-import { isoTime } from '../../lib/time.ts'
 import { type AccountStore, writeParts } from '../../store/account.ts'
-import { inOrder, type MessageType, type NewMessage, type ReviewedMessage } from '../../store/account/messages.ts'
+import { inOrder, type MessageType, type NewMessage, type ReviewedMessage } from '../../store/account/new-message.ts'
 import type { SendReceipt } from '../../store/account/receipts.ts'
 import { answeredTask } from './answered-task.ts'
 import { checkKey, findRepeat, keyLifetimeMs, requestHashOf } from './idempotency.ts'
@@ -24,8 +22,9 @@ import { checkQuotas, countSent } from './quota.ts'
 import { type Recipient, resolve } from './resolve.ts'
 import { reviewChecks } from './review.ts'
 import type { OutgoingMessage, ReviewCheck } from './review-check.ts'
+import { presenceAt, withPresence } from './sent-message.ts'
 import { ackAgain, ackParts, leaseChanged, requireHeld } from './timed-leases.ts'
-import { countTurn, hopsOf, turnsNote } from './turns.ts'
+import { countTurn, hopsOf } from './turns.ts'
 
 /**
  * What a message says about who wrote it. It follows from the caller and not from the sending agent: a key or an OAuth
@@ -285,23 +284,6 @@ async function commit(
   }
 }
 
-/** Who is at the recipient, from memory. The receipt has nothing about agents of other accounts, nor of a channel. */
-function presenceAt(
-  { waiting, deps: { now } }: AccountStore,
-  agentId: string | undefined,
-  { recipientUnread, recipientSeenAt = null }: SendReceipt,
-): Pick<SentMessage, 'recipientPresence'> {
-  if (agentId === undefined || recipientUnread === undefined) return {}
-  return { recipientPresence: presenceWord(waiting.presence.at(agentId), recipientSeenAt, now()) }
-}
-
-/** A repeat has the receipt of the first send, and tells who is at the recipient now. */
-async function withPresence(account: AccountStore, sent: SentMessage): Promise<SentMessage> {
-  if (sent.recipientUnread === undefined) return sent
-  const agent = await account.read.agents.byAlias(sent.recipient.slice(1))
-  return { ...sent, ...presenceAt(account, agent?.id, sent) }
-}
-
 async function refuseEndedTrial(account: AccountStore, sender: Sender): Promise<void> {
   const trial = await account.read.agents.trial(sender.agentId)
   if (!trial) return
@@ -313,29 +295,4 @@ async function refuseEndedTrial(account: AccountStore, sender: Sender): Promise<
     'trial_expired',
     `The trial of this agent has ended (${trial.used} of ${trial.max} messages sent). Its owner can claim the agent with the link from the signup.`,
   )
-}
-
-/** A sent message as programs are answered, over MCP and REST. See docs/protocol.md, "send_message". */
-export function asSentAnswer(sent: SentMessage) {
-  return {
-    message_id: sent.id,
-    timestamp: isoTime(sent.createdAt),
-    recipient: sent.recipient,
-    unread: sent.unread,
-    ...(sent.sanitized && { sanitized: true as const }),
-    ...(sent.turns !== undefined && { turns: sent.turns, note: turnsNote(sent.turns) }),
-    ...(sent.recipientUnread !== undefined && {
-      recipient_presence: sent.recipientPresence,
-      recipient_last_seen: sent.recipientSeenAt == null ? null : isoTime(sent.recipientSeenAt),
-      recipient_unread: sent.recipientUnread,
-    }),
-    ...(sent.recipients !== undefined && {
-      recipients: sent.recipients,
-      recipients_active: sent.recipientsActive,
-    }),
-    ...(sent.leftOut !== undefined && { left_out: sent.leftOut }),
-    ...(sent.redacted && { redacted: sent.redacted }),
-    // It was the answer to this task, which is completed.
-    ...(sent.taskId !== undefined && { task_id: sent.taskId }),
-  }
 }

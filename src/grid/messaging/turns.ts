@@ -1,7 +1,7 @@
 /** Conversations that run away: counting the turns of sends, and what agents are told. See docs/delivery.md, "Conversations that run away". */
 import { GridError } from '../../errors.ts'
 import type { AccountStore, CountedTurn, Pause } from '../../store/account.ts'
-import type { NewMessage } from '../../store/account/messages.ts'
+import type { NewMessage } from '../../store/account/new-message.ts'
 import type { A2aDetails, Sender } from './outgoing-message.ts'
 import type { Recipient } from './resolve.ts'
 

@@ -4,7 +4,7 @@ import { agents, channelMembers, deliveries, messages } from '../../../db/schema
 import { type AccountBinding, p } from '../driver/binding.ts'
 import type { Db } from '../driver/db.ts'
 import { inAccount, inboxOf } from '../in-account.ts'
-import { lengthOf, newDelivery, type ReviewedMessage } from './messages.ts'
+import { lengthOf, newDelivery, type ReviewedMessage } from './new-message.ts'
 
 export function prepareFanOut(db: Db) {
   const toMember = {

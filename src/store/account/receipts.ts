@@ -4,7 +4,7 @@ import { agents, deliveries, idempotencyKeys, messages } from '../../../db/schem
 import { type AccountBinding, p, type PlaceholderValues, type Statement } from '../driver/binding.ts'
 import type { Db } from '../driver/db.ts'
 import { inAccount } from '../in-account.ts'
-import { type GuardedReceipt, type ReviewedMessage, subjectOf } from './messages.ts'
+import { type GuardedReceipt, type ReviewedMessage, subjectOf } from './new-message.ts'
 import { someUnread } from './unread.ts'
 
 /** Times are milliseconds since the epoch. A field is missing where it does not apply. */

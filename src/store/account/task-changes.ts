@@ -24,7 +24,7 @@ import {
 } from '../driver/binding.ts'
 import type { Db } from '../driver/db.ts'
 import { inAccount, inboxOf, withAccount } from '../in-account.ts'
-import { newDelivery, type NewMessage } from './messages.ts'
+import { newDelivery, type NewMessage } from './new-message.ts'
 import { type TaskEnd, taskEnds, type TaskMode, type TaskState } from './task-ends.ts'
 
 /** A task about to be stored, with the message that makes it. */

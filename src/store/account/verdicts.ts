@@ -15,7 +15,7 @@ import { type AccountBinding, p, precondition, type Statement, value } from '../
 import type { Db } from '../driver/db.ts'
 import { inAccount } from '../in-account.ts'
 import type { CheckedDirection } from './guarding.ts'
-import type { NewMessage } from './messages.ts'
+import type { NewMessage } from './new-message.ts'
 
 export type VerdictAction = typeof verdicts.$inferSelect.action
 
