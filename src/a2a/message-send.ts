@@ -158,7 +158,7 @@ function receiptMetadata(
 ): Record<string, unknown> | undefined {
   if (presence === undefined && !sanitized && !redacted && hops === 0 && turns === undefined) return undefined
   return {
-    ...(presence !== undefined && { recipient_presence: presence }),
+    ...(presence !== undefined && { recipientPresence: presence }),
     ...(sanitized && { sanitized }),
     ...(redacted && { redacted }),
     ...(hops > 0 && { hops }),

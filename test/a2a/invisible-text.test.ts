@@ -36,7 +36,7 @@ test('a message without it has the usual receipt, and bytes are left alone', asy
   const { body } = await post(send10({ parts: [{ text: '👩‍🚀 نمی\u200cخواهم' }, { raw }] }))
 
   expect(body.result.message.parts).toEqual([{ text: 'Message delivered to @bob' }])
-  expect(body.result.message.metadata).toEqual({ recipient_presence: 'nobody yet' })
+  expect(body.result.message.metadata).toEqual({ recipientPresence: 'nobody yet' })
   const [read] = await inboxOf(grid, grid.bob)
   expect(read).not.toHaveProperty('sanitized')
   expect(read.a2a).toMatchObject({ parts: [{ text: '👩‍🚀 نمی\u200cخواهم' }, { raw }] })

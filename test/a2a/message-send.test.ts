@@ -27,7 +27,7 @@ test('message/send as documented is delivered and confirmed in 0.3 form', async 
       parts: [{ kind: 'text', text: 'Message delivered to @bob' }],
       contextId: uuid,
       taskId: uuid,
-      metadata: { recipient_presence: 'nobody yet' },
+      metadata: { recipientPresence: 'nobody yet' },
     },
   })
   expect(message).toEqual({
@@ -63,7 +63,7 @@ test('SendMessage is delivered and confirmed in 1.0 form', async () => {
         parts: [{ text: 'Message delivered to @bob' }],
         contextId: uuid,
         taskId: uuid,
-        metadata: { recipient_presence: 'nobody yet' },
+        metadata: { recipientPresence: 'nobody yet' },
       },
     },
   })

@@ -133,7 +133,7 @@ test('every kind of answer can be read by a page of another origin', async () =>
     await post(wireRequest('legacy', 'tools/call', read(50))),
     await get({ Accept: 'text/event-stream' }),
     await post(wireRequest('legacy', 'tools/list'), ''),
-    await post(wireRequest('modern', 'prompts/list', {})),
+    await post(wireRequest('modern', 'no/such', {})),
     await get({ Accept: 'application/json' }),
     await post({ headers: {}, body: 'no json' }),
     await post({ headers: {}, body: '{}' }),

@@ -31,7 +31,7 @@ export async function storedMessages(grid: TestGrid, ids: string[]): Promise<Map
       timestamp: isoTime(Number(row.created_at)),
       ...(row.conversation_id !== null && { conversation_id: row.conversation_id }),
       ...(row.sanitized === 1 && { sanitized: true }),
-      ...(row.a2a !== null && { a2a: JSON.parse(String(row.a2a)) }),
+      ...(row.a2a !== null && { a2a: JSON.parse(String(row.a2a)), task_id: JSON.parse(String(row.a2a)).taskId }),
     }]
   }))
 }

@@ -8,6 +8,7 @@ import { checkKey, findRepeat, requestHashOf } from '../messaging/idempotency.ts
 import type { A2aDetails, Sender, SendInput, SentMessage, TaskStep } from '../messaging/outgoing-message.ts'
 import { resolve } from '../messaging/resolve.ts'
 import { sendMessage } from '../messaging/send-message.ts'
+import { withPresence } from '../messaging/sent-message.ts'
 import type { Part, Task, TaskMessage, TaskMode } from './task.ts'
 import { findTask, getTask, taskHasEnded, taskNotFound } from './tasks.ts'
 
@@ -164,7 +165,7 @@ async function repeatOf(
 ): Promise<SentTask | undefined> {
   if (key === undefined) return undefined
   const sent = await findRepeat(account, sender, checkKey(key), requestHashOf({ to: '', text: '', request }))
-  return sent && { sent, task: await taskOfRepeat(account, sender, sent) }
+  return sent && { sent: await withPresence(account, sent), task: await taskOfRepeat(account, sender, sent) }
 }
 
 async function taskOfRepeat(account: AccountStore, sender: Sender, sent: SentMessage): Promise<Task> {

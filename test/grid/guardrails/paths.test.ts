@@ -12,6 +12,7 @@ import { rows } from '../../support/database.ts'
 import { type TestAgent, type TestGrid, testGrid } from '../../support/grid.ts'
 import { guard, kind, secret, testProviders } from '../../support/guarded.ts'
 import { callTool } from '../../support/mcp.ts'
+import { callRest } from '../../support/rest.ts'
 import { seated, type SeatedPerson } from '../../support/seats.ts'
 import { askFor, storeOf } from '../../support/tasks.ts'
 
@@ -66,6 +67,11 @@ const viaWeb = (send: (text: string) => Promise<unknown>) => async (text: string
     throw error
   }
 }
+const viaRest = (to: string) => async (message: string) => {
+  const { body } = await callRest(grid, grid.alice.key, 'POST /api/v1/messages', { to, message })
+  return { code: body.error?.code, message: body.error?.message, text: body }
+}
+const restDoor = 'src/rest/messages.ts'
 const web = { door: 'src/grid/conversations/write.ts', from: 'ann-marin' }
 const inConversation = () => Promise.resolve({ contextId: 'a conversation' })
 
@@ -89,7 +95,7 @@ const paths: Record<string, Path> = {
   'A2A message/send': { door: a2aDoor, recipient: 'inboxOfAccount', to: '@bob', send: viaA2a('@bob', send03) },
   'A2A reply': { door: a2aDoor, recipient: 'inboxOfAccount', to: '@bob', send: viaA2a('@bob', send10, inConversation) },
   'A2A further message': {
-    door: `${a2aDoor}, 2`,
+    door: a2aDoor,
     recipient: 'inboxOfAccount',
     to: '@bob',
     send: viaA2a('@bob', send10, continuing),
@@ -100,6 +106,9 @@ const paths: Record<string, Path> = {
     to: '@bob',
     send: viaUpdate,
   },
+  'REST direct': { door: restDoor, recipient: 'inboxOfAccount', to: '@bob', send: viaRest('@bob') },
+  'REST channel': { door: restDoor, recipient: 'channel', to: '#general', send: viaRest('#general') },
+  'REST cross-account': { door: restDoor, recipient: 'inboxOfOtherAccount', to: '@desk', send: viaRest('@desk') },
   'web direct': {
     ...{ ...web, recipient: 'inboxOfAccount', to: '@bob' },
     send: viaWeb((text) => writeMessage(ann.account, { to: '@bob', text })),

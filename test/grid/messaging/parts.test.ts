@@ -62,8 +62,8 @@ onEachDatabase((open) => {
     const parts = [{ text: 'x' }, { raw: bytes(90_000).toString('base64'), mediaType: 'image/png' }]
     await deliver(parts)
     const fresh = (await callTool(grid, grid.bob.key, 'read_messages')).text[0]
-    const { a2a: { contextId, messageId } } = fresh
-    const whole = JSON.stringify({ messageId, contextId, parts })
+    const { a2a: { contextId, messageId, taskId } } = fresh
+    const whole = JSON.stringify({ messageId, contextId, taskId, parts })
     await rows(grid, 'DELETE FROM parts WHERE account_id = ?', [grid.acme.id])
     await rows(grid, 'UPDATE messages SET a2a = ? WHERE account_id = ?', [whole, grid.acme.id])
     await rows(grid, `UPDATE deliveries SET chars = ?, state = 'unread' WHERE account_id = ?`, [
