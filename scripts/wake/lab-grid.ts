@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url'
 import { GridClient } from '../../src/clients/grid-client.ts'
 import { freePort } from '../../src/lib/free-port.ts'
 import { callTool } from '../../test/e2e/client.ts'
-import { waitFor } from '../../test/support/wait-for.ts'
+import { turn, waitFor } from '../../test/support/wait-for.ts'
 
 export interface LabAgent {
   alias: string
@@ -75,6 +75,8 @@ export async function startLabGrid(folder: string): Promise<LabGrid> {
     unread: async ({ key }) => (await new GridClient({ url, key }).peek()).unread,
     setTurnsPerHour: (turns) => void command('set-turn-limits', '--account', account, '--per-hour', String(turns)),
     async send(from, to, message) {
+      // A command has kept the process waiting: it has not noticed yet which connections the grid has closed.
+      await turn()
       const at = Date.now()
       await callTool(url, from.key, 'send_message', { to: to.alias, message })
       return at
