@@ -80,7 +80,7 @@ export async function startLabGrid(folder: string): Promise<LabGrid> {
     unread: async ({ key }) => (await new GridClient({ url, key }).peek()).unread,
     async isAttended({ alias }) {
       await waitFor(`a session of ${alias}`, async () => {
-        const agents = await callTool(url, watcher.key, 'list_agents', { search: alias })
+        const agents = await callTool(url, watcher.key, 'list_agents', { search: alias.slice(1) })
         return JSON.stringify(agents).includes('attended (')
       })
     },
