@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url'
 import { GridClient } from '../../src/clients/grid-client.ts'
 import { freePort } from '../../src/lib/free-port.ts'
 import { callTool } from '../../test/e2e/client.ts'
-import { waitFor } from '../../test/support/wait-for.ts'
+import { turn, waitFor } from '../../test/support/wait-for.ts'
 
 export interface LabAgent {
   alias: string
@@ -21,6 +21,8 @@ export interface LabGrid {
   newKey(agent: LabAgent): void
   /** How many messages of an agent are unread, up to 100. */
   unread(agent: LabAgent): Promise<number>
+  /** Resolves when the grid says that a session attends an agent. */
+  isAttended(agent: LabAgent): Promise<void>
   /** Pause conversations after so many turns an hour. */
   setTurnsPerHour(turns: number): void
   /** Send a message. Resolves when it was accepted, to the time at which it was sent. */
@@ -65,16 +67,27 @@ export async function startLabGrid(folder: string): Promise<LabGrid> {
     return answer
   }
   const account = command('create-account', '--name', 'Lab', '--owner-email', 'lab@example.com').account_id
+  const createAgent = (alias: string): LabAgent => ({
+    alias: `@${alias}`,
+    key: command('create-agent', '--account', account, '--alias', alias).api_key,
+  })
+  // It looks who is there.
+  const watcher = createAgent('watcher')
   return {
     url,
-    createAgent: (alias) => ({
-      alias: `@${alias}`,
-      key: command('create-agent', '--account', account, '--alias', alias).api_key,
-    }),
+    createAgent,
     newKey: ({ alias }) => void command('new-key', '--account', account, '--agent', alias),
     unread: async ({ key }) => (await new GridClient({ url, key }).peek()).unread,
+    async isAttended({ alias }) {
+      await waitFor(`a session of ${alias}`, async () => {
+        const agents = await callTool(url, watcher.key, 'list_agents', { search: alias.slice(1) })
+        return JSON.stringify(agents).includes('attended (')
+      })
+    },
     setTurnsPerHour: (turns) => void command('set-turn-limits', '--account', account, '--per-hour', String(turns)),
     async send(from, to, message) {
+      // A command has kept the process waiting: it has not noticed yet which connections the grid has closed.
+      await turn()
       const at = Date.now()
       await callTool(url, from.key, 'send_message', { to: to.alias, message })
       return at

@@ -63,17 +63,27 @@ export async function startScriptedModel(script: ScriptedModel['script']): Promi
       model.asked.push(asked)
       busy.add(client)
     }
-    const act = isTurn ? model.script(asked) : { text: 'A title' }
+    const act = isTurn ? pending.get(client) ?? model.script(asked) : { text: 'A title' }
+    if (isTurn) pending.delete(client)
     if (act.delayMs !== undefined) await sleep(act.delayMs)
     const tool = 'tool' in act ? act : undefined
-    const found = tool && offered.find(({ name }) => name === tool.tool || name.endsWith(`_${tool.tool}`))
-    const call = found && { ...found, id: `call_${++calls}`, arguments: tool.arguments }
+    const find = (wanted: string) => offered.find(({ name }) => name === wanted || name.endsWith(`_${wanted}`))
+    let found = tool && find(tool.tool)
+    let words = tool?.arguments ?? {}
+    if (tool && !found && find('ToolSearch')) {
+      // Claude Code tells of tools by name, and loads them when they are searched.
+      found = find('ToolSearch')
+      words = { query: `select:mcp__agent-grid__${tool.tool}` }
+      pending.set(client, act)
+    }
+    const call = found && { ...found, id: `call_${++calls}`, arguments: words }
     const said = 'text' in act ? act.text : `There is no tool ${act.tool}.`
     if (isTurn && !call) busy.delete(client)
     const events = api === 'messages' ? anthropicEvents(call, said) : openAiEvents(call, said)
     response.setHeader('Content-Type', 'text/event-stream').end(events)
   })
   const busy = new Set<string>()
+  const pending = new Map<string, Act>()
   let calls = 0
   const model: ScriptedModel = {
     url: (client) => `http://127.0.0.1:${(server.address() as AddressInfo).port}/${client}`,

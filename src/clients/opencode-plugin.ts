@@ -6,11 +6,12 @@
  */
 import process from 'node:process'
 import { findConnection } from './connections.ts'
-import { GridClient } from './grid-client.ts'
+import { GridCallError, GridClient } from './grid-client.ts'
 import { logLine } from './log.ts'
 import { sessionLines } from './primer.ts'
+import { takeNotice } from './hook/notice.ts'
 import { wakeBudget } from './hook/throttle.ts'
-import { claimWaiter, newMessages } from './hook/waiter.ts'
+import { claimWaiter, newMessages, refusalWords } from './hook/waiter.ts'
 import { wakeWords } from './hook/words.ts'
 import type { GridAgent } from './state/paths.ts'
 import { ownMark } from './state/process-mark.ts'
@@ -109,6 +110,8 @@ function connectionOf(cwd: string): ReturnType<typeof findConnection> {
 
 /** What a prompt is told: at the first one of a session who it is, and always what is unread and was not told. */
 async function context(agent: GridAgent, grid: GridClient, session: string, isFirst: boolean): Promise<string> {
+  // What a waiter left is said by the grid itself now.
+  if (isFirst) takeNotice(agent)
   try {
     const { unread, messages } = await grid.peek()
     const ids = messages.map(({ message_id }) => message_id)
@@ -120,7 +123,8 @@ async function context(agent: GridAgent, grid: GridClient, session: string, isFi
     ].join('\n')
   } catch (error) {
     logLine(agent, `${client}: ${error instanceof Error ? error.message : error}`)
-    return ''
+    const isRefused = error instanceof GridCallError && error.status === 401
+    return isFirst && isRefused ? refusalWords(agent, error) : ''
   }
 }
 

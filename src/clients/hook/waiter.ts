@@ -20,6 +20,8 @@ const second = 1_000
 const checkEveryMs = second
 /** Messages that come in this time are told of together, but the first of them at once. */
 const batchMs = 300
+/** A session that cannot be told now is looked at again so soon. */
+const readyMs = 50
 /** A message that was told of and stays unread is told of once more. */
 const againAfterMs = 15 * 60 * second
 const reconnectMs = { shortest: second, longest: 60 * second }
@@ -95,12 +97,12 @@ async function* listen(options: WaiterOptions): AsyncGenerator<MessageSummary[],
   while (await signals.next()) {
     await pause(lookedAt + batchMs - performance.now(), signal)
     if (signal.aborted) break
-    lookedAt = performance.now()
     const rest = wakes.pause()
     if (rest > 0 || options.isReady?.() === false) {
-      signals.raiseIn(rest > 0 ? rest : batchMs)
+      signals.raiseIn(rest > 0 ? rest : readyMs)
       continue
     }
+    lookedAt = performance.now()
     const untold = await look(options, signals)
     if (signal.aborted || untold.length === 0) continue
     wakes.count()

@@ -11,6 +11,7 @@ import {
   headers,
   hookWords,
   type Setup,
+  shellLine,
   skillFile,
   userFolder,
   woken,
@@ -67,12 +68,23 @@ function stateFile(): string {
 function hookEntries(setup: Setup): Entry[] {
   return claudeHooks[setup.wake].map(([event, ...hooks]) => ({
     container: ['hooks', event],
-    value: { hooks: hooks.map((hook) => claudeHook(hookWords(setup, 'claude', hook), hook)) },
+    value: { hooks: hooks.map((hook) => guardedHook(hookWords(setup, 'claude', hook), hook)) },
   }))
 }
 
-/** One hook. Without a shell between, it sees when its client ends. */
-export function claudeHook([command, ...args]: readonly string[], hook: string): Json {
+/**
+ * One hook of the user. `claude -p` waits for each of them, so a shell, which starts in no time, ends it there. The shell
+ * becomes the program: the program sees when its client ends. On Windows the program itself finds out.
+ */
+function guardedHook(words: readonly string[], hook: string): Json {
+  if (process.platform === 'win32') return claudeHook(words, hook)
+  const command = `[ "$CLAUDE_CODE_ENTRYPOINT" = cli ] && exec ${shellLine(words)}; exit 0`
+  const { args: _, ...entry } = claudeHook(words, hook)
+  return { ...entry, command }
+}
+
+/** One hook, without a shell between: it sees when its client ends. */
+export function claudeHook([command, ...args]: readonly string[], hook: string): { [field: string]: Json } {
   const base = { type: 'command', command, args }
   return hook === 'wait' ? { ...base, asyncRewake: true, timeout: waitSeconds } : { ...base, timeout: hookSeconds }
 }
