@@ -78,6 +78,7 @@ export const errorKinds = {
   guardrail_taken: 'conflict',
   key_limit_reached: 'conflict',
   last_owner: 'conflict',
+  lease_limit_reached: 'conflict',
   member_exists: 'conflict',
   idempotency_conflict: 'conflict',
   skill_taken: 'conflict',

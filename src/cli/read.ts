@@ -1,4 +1,5 @@
 import process from 'node:process'
+import { printable } from '../clients/grid-answer.ts'
 import type { GridClient, InboxMessage } from '../clients/grid-client.ts'
 import { type CommandArguments, type ProcessCommand, usageError } from './command.ts'
 import { accessOptions, callGrid } from './grid-access.ts'
@@ -80,7 +81,7 @@ function print(text: string): Promise<void> {
   })
 }
 
-/** The grid has removed what moves the cursor of a terminal. See docs/security.md, "Invisible text". */
+/** The grid removes what moves the cursor of a terminal, if it is one of ours. */
 function textOf(messages: InboxMessage[], remaining: number): string {
   if (messages.length === 0) return 'No unread messages.'
   const shown = messages.map((message) => {
@@ -90,7 +91,7 @@ function textOf(messages: InboxMessage[], remaining: number): string {
     return `${user}${where}, ${timestamp}${again} (${message_id})\n${text.replace(/^/gm, '  ')}`
   })
   const more = remaining > 0 ? `\n\n${count(remaining)} more unread.` : ''
-  return shown.join('\n\n') + more
+  return printable(shown.join('\n\n')) + more
 }
 
 function count(n: number): string {

@@ -1,4 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
+import { printable } from '../clients/grid-answer.ts'
 import type { GridClient, Peek } from '../clients/grid-client.ts'
 import type { ProcessCommand } from './command.ts'
 import { accessOptions, callGrid, mayRepeat } from './grid-access.ts'
@@ -52,5 +53,5 @@ function lineOf({ agent, unread, messages }: Peek): string {
   const senders = [...new Set(messages.map(({ user }) => user))]
   const more = senders.length > maxNamed ? ` and ${senders.length - maxNamed} more` : ''
   const n = unread >= 100 ? '100 or more' : unread
-  return `${agent}: ${n} unread from ${senders.slice(0, maxNamed).join(', ')}${more}`
+  return printable(`${agent}: ${n} unread from ${senders.slice(0, maxNamed).join(', ')}${more}`)
 }

@@ -2,6 +2,7 @@
 import { join, sep } from 'node:path'
 import { type Connection, isSamePlace, readConnections } from './connections.ts'
 import { applyChanges, type FileChange, isChange, planRemoval, planWanted } from './files/change.ts'
+import { checkInside } from './files/disk.ts'
 import type { WrittenFile } from './files/written-file.ts'
 import { installedProgram } from './installed-program.ts'
 import type { ClientName } from './programs/names.ts'
@@ -42,6 +43,7 @@ export function setupOf(connection: Pick<Connection, 'client' | 'url' | 'alias' 
  */
 export function planConnect(program: ClientProgram, setup: Setup, previous: Connection | undefined): Plan {
   const wanted = program.files(setup)
+  if (setup.folder !== undefined) { for (const { path } of wanted) checkInside(path, setup.folder) }
   const written = previous?.files ?? []
   const obsolete = written.filter(({ path }) => !wanted.some((file) => file.path === path))
   const removals = obsolete.filter((file) => !isSharedWithOthers(file, previous!)).map(planRemoval)

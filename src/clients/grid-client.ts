@@ -5,6 +5,7 @@
 import type { IncomingMessage, RequestOptions } from 'node:http'
 import process from 'node:process'
 import { version } from '../lib/version.ts'
+import { aliasIn, lineOf, maxAnswerLength } from './grid-answer.ts'
 
 export interface GridClientOptions {
   /** The address of the grid, such as `https://grid.example.com`. */
@@ -106,7 +107,7 @@ export interface WakeStreamOptions {
 
 /**
  * A call failed. `status` is 0 if there was no answer; then the code is `unreachable`. Otherwise code and message are
- * those of the grid.
+ * those of the grid, on one line.
  */
 export class GridCallError extends Error {
   readonly code: string
@@ -115,13 +116,16 @@ export class GridCallError extends Error {
   readonly retryAfterSeconds?: number
 
   constructor(code: string, message: string, status: number, retryAfterSeconds?: number) {
-    super(message)
+    super(lineOf(message))
     this.name = 'GridCallError'
-    this.code = code
+    this.code = lineOf(code)
     this.status = status
     this.retryAfterSeconds = retryAfterSeconds
   }
 }
+
+/** In characters. */
+const maxEventLength = 64 * 1024
 
 interface Call {
   method: 'GET' | 'POST' | 'DELETE'
@@ -149,12 +153,17 @@ export class GridClient {
   peek(options?: { limit?: number; summary?: true }): Promise<Peek>
   /** What waits, as `read_messages` shows it. */
   peek(options: { limit?: number; summary: false }): Promise<Peek<InboxMessage>>
-  peek({ limit, summary = true }: { limit?: number; summary?: boolean } = {}): Promise<Peek> {
+  async peek({ limit, summary = true }: { limit?: number; summary?: boolean } = {}): Promise<Peek> {
     const query = new URLSearchParams({
       ...(limit !== undefined && { limit: String(limit) }),
       ...(summary && { summary: 'true' }),
     })
-    return this.#json({ method: 'GET', path: `/api/v1/inbox?${query}` })
+    const peek = await this.#json({ method: 'GET', path: `/api/v1/inbox?${query}` })
+    const agent = aliasIn(peek?.agent)
+    if (agent === undefined || !Number.isSafeInteger(peek.unread) || !Array.isArray(peek.messages)) {
+      throw noGrid(this.#base, 200)
+    }
+    return { ...peek, agent }
   }
 
   /** Lease messages: nobody else gets them until the lease expires, is released or acknowledged. */
@@ -184,8 +193,11 @@ export class GridClient {
   }
 
   /** Who this key belongs to. */
-  me(): Promise<Me> {
-    return this.#json({ method: 'GET', path: '/api/v1/me' })
+  async me(): Promise<Me> {
+    const me = await this.#json({ method: 'GET', path: '/api/v1/me' })
+    const agent = aliasIn(me?.agent)
+    if (agent === undefined) throw noGrid(this.#base, 200)
+    return { ...me, agent }
   }
 
   /** Revoke the key of this client. */
@@ -277,7 +289,10 @@ async function respond(url: string, options: RequestOptions, text: string | unde
 
 async function textOf(response: IncomingMessage): Promise<string> {
   let text = ''
-  for await (const chunk of response.setEncoding('utf8')) text += chunk
+  for await (const chunk of response.setEncoding('utf8')) {
+    text += chunk
+    if (text.length > maxAnswerLength) throw new Error('The answer is longer than those of a grid.')
+  }
   return text
 }
 
@@ -286,6 +301,7 @@ async function* wakeEvents(response: IncomingMessage): AsyncGenerator<WakeEvent>
   for await (const chunk of response.setEncoding('utf8')) {
     const lines = (rest + chunk).split('\n')
     rest = lines.pop()!
+    if (rest.length > maxEventLength) throw new Error('An event is longer than those of a grid.')
     for (const line of lines) {
       if (line.startsWith('data:')) yield 'unread'
       else if (line.startsWith(':')) yield 'heartbeat'

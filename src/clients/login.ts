@@ -8,6 +8,7 @@ import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { hostname } from 'node:os'
 import { bareUrl, readOAuthClient, saveOAuthClient } from './connections.ts'
+import { addressIn, aliasIn, keyIn, lineOf, maxAnswerLength } from './grid-answer.ts'
 import { GridCallError } from './grid-client.ts'
 
 /** As long as a person may need to sign in. */
@@ -18,7 +19,7 @@ const mcpPath = '/mcp/v1/grid'
 /** Signing in ended without a key. The message says why. */
 export class LoginError extends Error {
   constructor(message: string) {
-    super(message)
+    super(lineOf(message))
     this.name = 'LoginError'
   }
 }
@@ -93,7 +94,9 @@ export async function login({ url, alias, keyName, open, signal }: LoginRequest)
       headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' },
       body: JSON.stringify({ name: keyName }),
     })
-    return { key: fetched.apiKey, alias: fetched.alias }
+    const [key, chosen] = [keyIn(fetched.apiKey), aliasIn(fetched.alias)]
+    if (key === undefined || chosen === undefined) throw noGrid(url)
+    return { key, alias: chosen }
   } finally {
     redirect.close()
   }
@@ -107,17 +110,20 @@ export function machineName(): string {
 /** @see RFC 9728 §3 */
 async function protectedResource(url: string): Promise<{ resource: string; authorization_servers: string[] }> {
   const found = await call(`${bareUrl(url)}/.well-known/oauth-protected-resource${mcpPath}`)
-  if (typeof found.resource !== 'string' || !found.resource.endsWith(mcpPath) || !found.authorization_servers?.[0]) {
-    throw noGrid(url)
-  }
-  return found
+  const resource = addressIn(found.resource)?.href
+  const issuer = found.authorization_servers?.[0]
+  if (!resource?.endsWith(mcpPath) || !addressIn(issuer)) throw noGrid(url)
+  return { resource, authorization_servers: [issuer] }
 }
 
 /** @see RFC 8414 §3 */
 async function metadataOf(url: string): Promise<GridMetadata> {
   const { resource, authorization_servers: [issuer] } = await protectedResource(url)
   const metadata = await call(`${bareUrl(issuer)}/.well-known/oauth-authorization-server`)
-  if (metadata.issuer !== issuer) throw noGrid(url)
+  const { authorization_endpoint: page, token_endpoint: tokens, registration_endpoint: clients } = metadata
+  // A page is opened with a program of this machine, which would also open a file, or start another program.
+  const endpoints = [page, tokens, ...(clients === undefined ? [] : [clients])]
+  if (metadata.issuer !== issuer || !endpoints.every(addressIn)) throw noGrid(url)
   return { ...metadata, resource }
 }
 
@@ -179,7 +185,8 @@ async function listenForRedirect() {
       signal?.addEventListener('abort', () => reject(new LoginError('Signing in was stopped.')), { once: true })
       server.on('close', () => clearTimeout(timer))
       server.on('request', (request, response) => {
-        const { pathname, searchParams } = new URL(request.url!, 'http://127.0.0.1')
+        // Any page in the browser can send anything, also what is no path.
+        const { pathname, searchParams } = new URL(`http://127.0.0.1/${request.url!.replace(/^\/+/, '')}`)
         const isAnswer = request.method === 'GET' && pathname === '/callback' && searchParams.get('state') === state
         response.writeHead(isAnswer ? 200 : 404, { 'Content-Type': 'text/plain; charset=utf-8', Connection: 'close' })
         response.end(isAnswer ? 'Done. Go back to the terminal; you can close this page.\n' : 'Nothing is here.\n')
@@ -199,17 +206,27 @@ async function listenForRedirect() {
 // deno-lint-ignore no-explicit-any -- the shape is that of the grid's answer
 async function call(address: string, init: RequestInit = {}): Promise<any> {
   const response = await send(address, init)
-  const text = await response.text()
+  const text = await textOf(response, address)
   let body
   try {
     body = JSON.parse(text)
   } catch {
     throw noGrid(new URL(address).origin)
   }
+  if (typeof body !== 'object' || body === null) throw noGrid(new URL(address).origin)
   if (response.ok) return body
   const code = body.error?.code ?? body.error ?? 'refused'
   const message = body.error?.message ?? body.error_description ?? `The grid answered ${response.status}.`
   throw new GridCallError(String(code), String(message), response.status)
+}
+
+async function textOf({ body }: Response, address: string): Promise<string> {
+  let text = ''
+  for await (const chunk of body?.pipeThrough(new TextDecoderStream()) ?? []) {
+    text += chunk
+    if (text.length > maxAnswerLength) throw noGrid(new URL(address).origin)
+  }
+  return text
 }
 
 async function send(address: string, init: RequestInit): Promise<Response> {

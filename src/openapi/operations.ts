@@ -41,7 +41,7 @@ export const operations: readonly Operation[] = [
     body: newLease,
     isBodyOptional: true,
     answers: ok(answers.lease, 'The lease, or null if nothing is unread'),
-    errors: ['invalid_input', 'storage_full'],
+    errors: ['invalid_input', 'lease_limit_reached', 'storage_full'],
   },
   {
     ...{ method: 'POST', path: '/api/v1/inbox/leases/{lease}/extend', id: 'extendLease', tag: 'Inbox' },

@@ -1,4 +1,5 @@
 /** Files of others on the disk: read and replaced so that links, permissions and owners stay as they were. */
+import { randomUUID } from 'node:crypto'
 import {
   accessSync,
   chmodSync,
@@ -16,7 +17,7 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs'
-import { basename, dirname, join } from 'node:path'
+import { basename, dirname, join, sep } from 'node:path'
 import process from 'node:process'
 import { FileRefusedError } from './written-file.ts'
 
@@ -71,6 +72,20 @@ export function checkWritable(path: string): void {
   }
 }
 
+/**
+ * Fails with `FileRefusedError` if a file below a project is in truth elsewhere. The links of a project are those of
+ * whoever made it: they could lead to any file of the user.
+ */
+export function checkInside(path: string, project: string): void {
+  if (!path.startsWith(join(project, sep)) || !existsSync(project)) return
+  let there = path
+  while (!existsSync(there)) there = dirname(there)
+  const [target, inside] = [realpathSync(there), realpathSync(project)]
+  if (target !== inside && !target.startsWith(join(inside, sep))) {
+    throw new FileRefusedError(path, `is a link out of the project, to ${target}. Remove the link first.`)
+  }
+}
+
 /** The folders above a file that are missing, the outermost first. */
 export function missingFolders(path: string): string[] {
   const missing: string[] = []
@@ -103,9 +118,9 @@ export function writeText(path: string, text: string, mode?: number): void {
     writeFileSync(target, text)
     return chmodSync(target, permissions)
   }
-  const temporary = join(dirname(target), `.${basename(target)}.${process.pid}.agent-grid`)
+  const temporary = join(dirname(target), `.${basename(target)}.${randomUUID()}.agent-grid`)
   try {
-    writeFileSync(temporary, text, { mode: privateMode, flush: true })
+    writeFileSync(temporary, text, { mode: privateMode, flush: true, flag: 'wx' })
     keepOwner(temporary, old)
     chmodSync(temporary, permissions)
     renameSync(temporary, target)

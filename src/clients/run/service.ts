@@ -16,6 +16,11 @@ export interface ServiceOptions {
  * @see systemd.service(5), systemd.unit(5): "%" and "$" are doubled in a command line, "%" in other values
  */
 export function systemdUserUnit({ agent, words, folder, path }: ServiceOptions): string {
+  const broken = [agent, folder, path, ...words].find((value) => /[\p{Cc}\u2028\u2029]/u.test(value))
+  // A line of its own would be a setting of the unit.
+  if (broken !== undefined) {
+    throw new Error(`A unit cannot have a line break or another control character: ${JSON.stringify(broken)}`)
+  }
   const name = `agent-grid-${agent.replace(/^@/, '')}.service`
   const unit = `~/.config/systemd/user/${name}`
   return `# ${unit}

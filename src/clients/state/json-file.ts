@@ -16,6 +16,6 @@ export function readJson(path: string): unknown {
 export function writeJson(path: string, value: unknown): void {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
   const temporary = `${path}.${process.pid}.${Math.random().toString(36).slice(2)}`
-  writeFileSync(temporary, JSON.stringify(value), { mode: 0o600 })
+  writeFileSync(temporary, JSON.stringify(value), { mode: 0o600, flag: 'wx' })
   renameSync(temporary, path)
 }

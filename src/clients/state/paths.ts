@@ -57,5 +57,5 @@ function ownFolder(kind: 'config' | 'state' | 'data', variable: string, byDefaul
 function agentName({ url, alias }: GridAgent): string {
   const { protocol, host, pathname } = new URL(url)
   const grid = `${protocol === 'https:' ? '' : 'http_'}${host}${pathname.replace(/\/$/, '')}`
-  return `${grid.toLowerCase().replace(/[^a-z0-9.-]/g, '_')}+${alias.replace(/^@/, '')}`
+  return `${grid.toLowerCase().replace(/[^a-z0-9.-]/g, '_')}+${alias.replace(/^@/, '').replace(/[^\w-]/g, '_')}`
 }

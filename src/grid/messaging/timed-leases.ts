@@ -9,6 +9,7 @@ import { second } from '../../lib/time.ts'
 import { type AccountStore, writeParts } from '../../store/account.ts'
 import type { LeaseSelection } from '../../store/account/leases.ts'
 import type { NewMessage } from '../../store/account/new-message.ts'
+import { maxOpenLeases } from '../../store/account/timed-leases.ts'
 import { budgetOf, type PageSize } from './inbox-message.ts'
 import { release } from './leases.ts'
 import type { LeasePart } from './outgoing-message.ts'
@@ -33,13 +34,21 @@ export interface TimedLease extends Omit<Claim, 'lastSeq'> {
  * Lease unread messages of the calling agent for some time: nobody else gets them before the lease expires or is
  * released. Leases of the agent that have expired are released first.
  *
- * Fails with `wrong_credential` or `invalid_input`.
+ * Fails with `wrong_credential` or `invalid_input`, and with `lease_limit_reached` if the agent has 100 open leases.
+ * Leases that are made at the same time pass together.
  */
 export async function leaseMessages(account: AccountStore, input: LeaseInput): Promise<TimedLease> {
   const { agentId, credentialId } = callingAgent(account.actor)
   const selection = selectionOf(input)
   const at = account.deps.now()
-  const expired = await account.read.timedLeases.expired(agentId, at)
+  const { timedLeases } = account.read
+  const [expired, openCount] = await Promise.all([timedLeases.expired(agentId, at), timedLeases.openCount(agentId, at)])
+  if (openCount >= maxOpenLeases) {
+    throw new GridError(
+      'lease_limit_reached',
+      `The agent has ${maxOpenLeases} open leases. Acknowledge or release one, or wait until one expires.`,
+    )
+  }
   // Together they share a commit.
   await Promise.all(expired.map((id) => release(account, agentId, id)))
 

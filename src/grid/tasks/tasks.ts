@@ -36,6 +36,11 @@ export interface TaskPage {
 }
 
 const maxPageSize = 100
+/**
+ * A page of tasks with more content ends early, so that no list takes the memory of the process. libsql-server returns
+ * at most 10 MB from one statement.
+ */
+const maxPageBytes = 8 * 2 ** 20
 
 /** A task of the calling agent. `historyLength`: only so many of its newest messages. Fails with `task_not_found`. */
 export async function getTask(
@@ -70,9 +75,9 @@ export async function listTasks(account: AccountStore, input: TaskListInput): Pr
     tasks.list(viewer.agentId, filter, before, pageSize + 1),
     tasks.count(viewer.agentId, filter),
   ])
-  const rows = found.slice(0, pageSize)
+  const rows = await firstThatFit(viewer, found.slice(0, pageSize))
   const shown = await shownTasks(viewer, rows, { historyLength, withArtifacts: includeArtifacts })
-  const last = found.length > pageSize ? rows.at(-1) : undefined
+  const last = found.length > rows.length ? rows.at(-1) : undefined
   return { tasks: shown, nextPageToken: last ? tokenOf(last, ofList) : '', pageSize, totalSize }
 }
 
@@ -103,6 +108,15 @@ export async function cancelTask(
   notifier.notify([task.recipientAgentId])
   notifier.wake([id])
   return await getTask(account, id, { recipient })
+}
+
+/** The first tasks that fit into a page, and at least one. */
+async function firstThatFit({ account, end, agentId }: Viewer, rows: TaskRow[]): Promise<TaskRow[]> {
+  if (rows.length < 2) return rows
+  const sizes = await account.read.tasks.bytes(end, agentId, rows.map(({ id }) => id))
+  let left = maxPageBytes
+  const over = rows.findIndex(({ id }) => (left -= sizes.get(id) ?? 0) < 0)
+  return over < 0 ? rows : rows.slice(0, Math.max(over, 1))
 }
 
 /** The row of a task of the calling agent. Fails with `task_not_found`. */

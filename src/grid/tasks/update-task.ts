@@ -47,6 +47,14 @@ export function asPart(given: Record<string, unknown>): Part {
   return Object.fromEntries(known.map((name) => [name, given[name]])) as Part
 }
 
+/**
+ * The artifacts of one task together, in bytes as they are stored. A client reads a task in one piece, and libsql-server
+ * returns at most 10 MB from one statement.
+ */
+const maxArtifactBytes = 8 * 2 ** 20
+/** Then a task can only be ended. */
+const maxEvents = 10_000
+
 /** What stands in the conversation for content without text. */
 const noText = 'This message has no text.'
 
@@ -56,8 +64,8 @@ const noText = 'This message has no text.'
  *
  * What is appended to artifacts of one task within a tenth of a second is one event; the call returns when it is on disk.
  *
- * Fails with `task_not_found`; with `unsupported_operation` if the task has ended; with `invalid_input`; and as
- * `sendMessage` does.
+ * Fails with `task_not_found`; with `unsupported_operation` if the task has ended; with `payload_too_large` if its
+ * artifacts or events are too many; with `invalid_input`; and as `sendMessage` does.
  */
 export async function updateTask(account: AccountStore, update: TaskUpdate): Promise<Task> {
   const task = await findReceived(account, update)
@@ -70,6 +78,7 @@ export async function updateTask(account: AccountStore, update: TaskUpdate): Pro
   if (!artifact && parts.length === 0 && state === undefined) {
     throw new GridError('invalid_input', 'An update has a state, text, parts or an artifact.')
   }
+  await checkSize(account, task, update)
   const isAppended = artifact?.append === true && state === undefined
   // What was appended before comes before.
   if (!isAppended) await account.waiting.appends.flush(task.id)
@@ -77,6 +86,20 @@ export async function updateTask(account: AccountStore, update: TaskUpdate): Pro
   else if (parts.length > 0) await say(updating, state)
   else await change(updating, { state: state! })
   return await shownToRecipient(account, task.id)
+}
+
+/** A task that is full can still be ended. Updates at the same time pass together. */
+async function checkSize(account: AccountStore, task: TaskRow, { state, artifact }: TaskUpdate): Promise<void> {
+  const ends = !artifact && (state === undefined || isTerminal(state))
+  if (!ends && task.generation >= maxEvents) {
+    throw new GridError('payload_too_large', `The task has ${maxEvents} events, which is all that it may have. End it.`)
+  }
+  if (!artifact) return
+  const { agentId } = callingAgent(account.actor)
+  const sizes = await account.read.tasks.artifactBytes('recipient', agentId, [task.id])
+  if ((sizes.get(task.id) ?? 0) < maxArtifactBytes) return
+  const most = `${maxArtifactBytes / 2 ** 20} MiB`
+  throw new GridError('payload_too_large', `The artifacts of the task have ${most}, which is all that they may have.`)
 }
 
 /** One update of a task. */

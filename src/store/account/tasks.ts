@@ -143,6 +143,31 @@ export function prepareTasks(db: Db) {
         .leftJoin(messages, ofEvent)
         .where(and(end, condition)).orderBy(taskEvents.n)
     return {
+      sizesOfArtifacts: db.select({
+        taskId: tasks.id,
+        bytes: sql<number>`sum(octet_length(${artifacts.parts}))`.as('bytes'),
+      }).from(tasks)
+        .innerJoin(artifacts, and(eq(artifacts.accountId, tasks.accountId), eq(artifacts.taskId, tasks.id)))
+        .where(and(end, isOneOf)).groupBy(tasks.id).prepare(),
+      sizesOfMessages: db.select({
+        taskId: tasks.id,
+        bytes: sql<number>`sum(octet_length(${messages.body}) + coalesce(octet_length(${messages.a2a}), 0))`.as(
+          'bytes',
+        ),
+      }).from(tasks)
+        .innerJoin(taskMessages, and(eq(taskMessages.accountId, tasks.accountId), eq(taskMessages.taskId, tasks.id)))
+        .innerJoin(messages, ofMessage)
+        .where(and(end, isOneOf)).groupBy(tasks.id).prepare(),
+      sizesOfParts: db.select({
+        taskId: tasks.id,
+        bytes: sql<number>`sum(${parts.bytes})`.as('bytes'),
+      }).from(tasks)
+        .innerJoin(taskMessages, and(eq(taskMessages.accountId, tasks.accountId), eq(taskMessages.taskId, tasks.id)))
+        .innerJoin(
+          parts,
+          and(eq(parts.accountId, taskMessages.senderAccountId), eq(parts.messageId, taskMessages.messageId)),
+        )
+        .where(and(end, isOneOf)).groupBy(tasks.id).prepare(),
       byId: db.select(fields).from(tasks).where(and(end, eq(tasks.id, p('task')))).prepare(),
       history,
       all: events(isOneOf).prepare(),
@@ -225,6 +250,21 @@ export function prepareTasks(db: Db) {
       /** What is stored apart of the messages of these tasks. */
       parts: (end: TaskEnd, agent: string, ids: readonly string[]): Promise<TaskPartRow[]> =>
         account.all(ends[end].parts, { agent, tasks: JSON.stringify(ids) }),
+      /** About how many bytes the artifacts of these tasks take, by their ids. Tasks without any may be missing. */
+      artifactBytes: async (end: TaskEnd, agent: string, ids: readonly string[]): Promise<Map<string, number>> =>
+        summed([await account.all(ends[end].sizesOfArtifacts, { agent, tasks: JSON.stringify(ids) })]),
+      /** The same of all that these tasks have. */
+      bytes: async (end: TaskEnd, agent: string, ids: readonly string[]): Promise<Map<string, number>> => {
+        const { sizesOfArtifacts, sizesOfMessages, sizesOfParts } = ends[end]
+        const values = { agent, tasks: JSON.stringify(ids) }
+        return summed(
+          await Promise.all([
+            account.all(sizesOfArtifacts, values),
+            account.all(sizesOfMessages, values),
+            account.all(sizesOfParts, values),
+          ]),
+        )
+      },
       /** The id of the task of a message that the agent sent as its client. */
       byMessage: async (agent: string, message: string): Promise<string | undefined> =>
         (await account.one(byMessage, { agent, message }))?.id,
@@ -269,4 +309,10 @@ export function prepareTasks(db: Db) {
     }),
     changes: prepareTaskChanges(db),
   }
+}
+
+function summed(lists: { taskId: string; bytes: number | null }[][]): Map<string, number> {
+  const sizes = new Map<string, number>()
+  for (const { taskId, bytes } of lists.flat()) sizes.set(taskId, (sizes.get(taskId) ?? 0) + Number(bytes ?? 0))
+  return sizes
 }

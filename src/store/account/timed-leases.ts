@@ -7,6 +7,8 @@ import { inAccount } from '../in-account.ts'
 
 /** How many expired leases one look finds. The worker releases all others. */
 const maxExpired = 100
+/** How many open leases that expire an agent has at most. Each is a row that the worker looks at. */
+export const maxOpenLeases = 100
 
 /** Messages of one lease of an agent: all, or those with these ids. */
 export interface LeasedMessages {
@@ -48,6 +50,8 @@ export function prepareTimedLeases(db: Db) {
   const expired = db.select({ id: leases.id }).from(leases)
     .where(inAccount(leases, ofAgent, lte(leases.expiresAt, p('at')))).limit(maxExpired).prepare()
 
+  const openOnes = db.select(one).from(leases).where(inAccount(leases, isLive)).limit(maxOpenLeases).prepare()
+
   const extend = db.update(leases).set({ expiresAt: sql`${p('expiresAt')}` }).where(live)
     .returning({ id: leases.id }).toSQL()
 
@@ -85,6 +89,8 @@ export function prepareTimedLeases(db: Db) {
         (await account.one(open, { agent, lease, at })) !== undefined,
       /** When the last lease of the agent that is open at `at` expires; null without one. */
       lastExpiry: async (agent: string, at: number) => (await account.one(lastExpiry, { agent, at }))?.at ?? null,
+      /** How many leases of the agent are open at `at`, counted up to 100. */
+      openCount: async (agent: string, at: number) => (await account.all(openOnes, { agent, at })).length,
       /** The ids of the messages of a lease; none if it has ended. */
       messageIds: async (agent: string, lease: string, at: number) =>
         (await account.all(held, { agent, lease, at })).map(({ messageId }) => messageId),

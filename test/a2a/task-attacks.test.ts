@@ -1,0 +1,65 @@
+/** What strangers try with the tasks of others, over A2A. See docs/security.md, "Account isolation". */
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { updateTask } from '../../src/grid/tasks/update-task.ts'
+import { endpoint, endpointOf, postA2a, request, send10, storeOf } from '../support/a2a.ts'
+import { dump } from '../support/database.ts'
+import { type TestAgent, type TestGrid, testGrid } from '../support/grid.ts'
+
+let grid: TestGrid
+let carol: TestAgent
+let id: string
+beforeEach(async () => {
+  grid = await testGrid()
+  carol = await grid.acme.agent('carol')
+  const made = send10({ metadata: undefined, contextId: 'trip' }, { configuration: { returnImmediately: true } })
+  id = (await call(grid.alice, made, endpointOf(grid.bob))).body.result.task.id
+  for (const agent of [grid.alice, grid.bob, carol, grid.eve]) await call(agent, request('ListTasks', {}))
+})
+afterEach(() => grid.close())
+
+const call = (agent: TestAgent, body: unknown, path = endpoint, headers: Record<string, string> = {}) =>
+  postA2a(grid, agent.key, body, { 'A2A-Version': '1.0', ...headers }, path)
+
+test("a task is its client's alone, whatever path, tenant, context and event a stranger names", async () => {
+  const before = await dump(grid, grid.acme)
+  const scopes: [string, Record<string, unknown>][] = [[endpoint, {}], [endpoint, { tenant: '@bob' }], [
+    endpointOf(grid.bob),
+    {},
+  ]]
+  for (const stranger of [grid.bob, carol, grid.eve]) {
+    for (const [path, scope] of scopes) {
+      for (const method of ['GetTask', 'CancelTask', 'SubscribeToTask']) {
+        const answers = []
+        for (const task of [id, '00000000-0000-7000-8000-000000000000']) {
+          const { body } = await call(stranger, request(method, { id: task, ...scope }), path, { 'Last-Event-ID': '0' })
+          answers.push(JSON.stringify(body).replaceAll(task, 'ID'))
+        }
+        expect(answers[0]).toBe(answers[1])
+        expect(answers[0]).toContain('TASK_NOT_FOUND')
+      }
+      const { body } = await call(stranger, request('ListTasks', { contextId: 'trip', ...scope }), path)
+      expect(body.result ?? { tasks: [], totalSize: 0 }).toMatchObject({ tasks: [], totalSize: 0 })
+    }
+  }
+  for (const third of [storeOf(grid, carol), storeOf(grid, grid.alice)]) {
+    await expect(updateTask(third, { taskId: id, text: 'mine' })).rejects.toMatchObject({ code: 'task_not_found' })
+  }
+  expect(await dump(grid, grid.acme)).toBe(before)
+})
+
+test("a page token of another list, of another agent or made up shows nothing that is not the caller's", async () => {
+  await call(grid.alice, send10({ metadata: undefined, messageId: 'm2' }), endpointOf(carol))
+  const list = request('ListTasks', { pageSize: 1 })
+  const token = (await call(grid.alice, list)).body.result.nextPageToken
+  expect(token).not.toBe('')
+  const ofCarol = await call(carol, request('ListTasks', { pageSize: 1, pageToken: token }))
+  expect(ofCarol.body.result).toMatchObject({ tasks: [], totalSize: 0 })
+  const forged = ['W10', 'bnVsbA', 'WzFlOTksMCwiIl0', `${token}A`, '\u0000', 'x'.repeat(100_000)]
+  for (const pageToken of forged) {
+    const { body } = await call(grid.alice, request('ListTasks', { pageSize: 1, pageToken }))
+    expect(body.error?.code ?? body.result.tasks.length, pageToken.slice(0, 20)).toBeOneOf([-32602, 1, 0])
+  }
+  for (const historyLength of [-1, 1.5, '1', 1e300]) {
+    expect((await call(grid.alice, request('GetTask', { id, historyLength }))).body.error.code).toBe(-32602)
+  }
+})
