@@ -532,5 +532,13 @@ export const migrations: { name: string; hash: string; createdAt: number; statem
       "CREATE TABLE `signing_keys` (\n\t`id` text PRIMARY KEY NOT NULL,\n\t`public_key` text NOT NULL,\n\t`encrypted_token` text,\n\t`token_iv` text,\n\t`token_auth_tag` text,\n\t`token_key_id` text,\n\t`created_at` integer NOT NULL\n);",
       "CREATE UNIQUE INDEX `signing_keys_created` ON `signing_keys` (`created_at`);"
     ]
+  },
+  {
+    "name": "0032_message_replies",
+    "hash": "100ddd9fb5f750a8b877a669510ebbda77596828b7aa24371167aa46b12eb586",
+    "createdAt": 1795395817170,
+    "statements": [
+      "ALTER TABLE `agents` ADD `message_replies` integer DEFAULT false NOT NULL;"
+    ]
   }
 ]

@@ -253,6 +253,8 @@ export const agents = sqliteTable('agents', {
   lastSeenAt: integer('last_seen_at'),
   /** A script: what it sends and reads is never a turn of a conversation. */
   automated: flag('automated').notNull().default(false),
+  /** Its plain reply is the answer over A2A itself, and not the result of a task. */
+  messageReplies: flag('message_replies').notNull().default(false),
 }, (t) => [
   primaryKey({ columns: [t.accountId, t.id] }),
   foreignKey({ columns: [t.accountId, t.signupId], foreignColumns: [signups.accountId, signups.id] }),
@@ -716,7 +718,7 @@ export const tasks = sqliteTable('tasks', {
   conversationId: text('conversation_id').notNull(),
   /** What the client calls the conversation. */
   contextId: text('context_id').notNull(),
-  mode: text('mode', { enum: ['receipt', 'task'] }).notNull(),
+  mode: text('mode', { enum: ['receipt', 'task', 'message'] }).notNull(),
   state: text('state', {
     enum: [
       'submitted',

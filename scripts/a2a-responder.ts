@@ -10,7 +10,7 @@ import { startResponder } from '../test/support/responder.ts'
 const usage = `npm run a2a-responder -- --url URL --key AGENT_KEY [--resubscribe SECONDS]
 
   --url          address of the grid, which should run with A2A_BLOCKING_STRICT=1
-  --key          key of the agent that answers
+  --key          key of the agent that answers, which should be set to reply over A2A as a message
   --resubscribe  how long the task takes to which a suite subscribes: twice its limit for streams; 30 by default`
 
 const { values: { url, key, resubscribe = '30' } } = parseArgs({

@@ -184,6 +184,7 @@ const others: Record<string, InValue[]> = {
   ...{ dueAt: [1], nextAt: [later], toldSeq: [0], pushedAt: [null, later] },
   ...{ unusedSince: [later], neverUsedSince: [later], oldSince: [later], least: [1], level: [1] },
   ...{ turnedUntil: [later], readUntil: [later], resumedUntil: [later], turns: [1], hops: [0], automated: [1] },
+  messageReplies: [1],
   ...{ counter: ['x'], rows: ['[]'], agents: ['[]'], reason: ['turns'], limits: ['{}'] },
   ...{ createdAt: [later], expiresAt: [later], seenAt: [later], wokenAt: [later], day: [startOfDay], hour: [later] },
   ...{

@@ -11,6 +11,7 @@ import {
   writeArtifact,
   type WriteDialect,
   writeList,
+  writeMessage,
   writeStatus,
   writeTask,
 } from './codec.ts'
@@ -28,6 +29,7 @@ export const codec03: Codec = {
   extensionsHeader: 'X-A2A-Extensions',
   readSend: (params) => readSend(params, { checkMessage, readPart, readConfiguration }),
   writeReceipt,
+  writeReply: (task, reply) => writeMessage(task, reply, dialect),
   writeTask: (task) => writeTask(task, dialect),
   writeSentTask: (task) => writeTask(task, dialect),
   writeEvent,

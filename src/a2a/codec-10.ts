@@ -11,6 +11,7 @@ import {
   writeArtifact,
   type WriteDialect,
   writeList,
+  writeMessage,
   writeStatus,
   writeTask,
 } from './codec.ts'
@@ -28,6 +29,7 @@ export const codec10: Codec = {
   extensionsHeader: 'A2A-Extensions',
   readSend: (params) => readSend(params, { readPart, readConfiguration }),
   writeReceipt,
+  writeReply: (task, reply) => ({ message: writeMessage(task, reply, dialect) }),
   writeTask: (task) => writeTask(task, dialect),
   writeSentTask: (task) => ({ task: writeTask(task, dialect) }),
   writeEvent,

@@ -57,6 +57,8 @@ export interface Codec {
   readSend(params: unknown): SendRequest
   /** The `result` of a send that is confirmed. */
   writeReceipt(receipt: A2aReceipt): unknown
+  /** A reply of the recipient as the `result` of a send, or as the one event of a stream. */
+  writeReply(task: TaskRef, reply: TaskMessage): unknown
   /** The task itself: the `result` of what asks for a task. */
   writeTask(task: Task): unknown
   /** The task as the `result` of a send, or as the first event of a stream. */
@@ -168,7 +170,7 @@ export function writeArtifact(artifact: Task['artifacts'][number], dialect: Writ
   }
 }
 
-function writeMessage(task: TaskRef, message: TaskMessage, dialect: WriteDialect): unknown {
+export function writeMessage(task: TaskRef, message: TaskMessage, dialect: WriteDialect): unknown {
   const { messageId, role, parts, metadata, extensions, referenceTaskIds } = message
   return {
     ...dialect.kind('message'),

@@ -8,8 +8,8 @@ import type { SentMessage } from '../grid/messaging/outgoing-message.ts'
 import { resolve } from '../grid/messaging/resolve.ts'
 import { turnsNote } from '../grid/messaging/turns.ts'
 import { continueTask, type SentTask, startTask } from '../grid/tasks/start-task.ts'
-import type { Task } from '../grid/tasks/task.ts'
-import { getTask } from '../grid/tasks/tasks.ts'
+import { bareReply, type Task, type TaskMode } from '../grid/tasks/task.ts'
+import { answerFor, getTask } from '../grid/tasks/tasks.ts'
 import { requireTaskStream, waitForTask } from '../grid/tasks/watch-task.ts'
 import { canonicalJson } from '../lib/canonical-json.ts'
 import { withoutInvisibleIn } from '../lib/invisible-text.ts'
@@ -36,6 +36,8 @@ export async function messageSend(call: MethodCall): Promise<unknown> {
   const { codec } = call
   if (send.mode === 'receipt') return receiptOf(call, sent)
   const task = send.returnsImmediately ? sent.task : await answerOf(call, sent.task)
+  const reply = bareReply(task)
+  if (reply) return codec.writeReply(task, reply)
   return codec.writeSentTask(withHistory(task, send.request.configuration.historyLength))
 }
 
@@ -45,10 +47,11 @@ export async function messageSend(call: MethodCall): Promise<unknown> {
  */
 export async function messageStream(call: MethodCall): Promise<EventStream> {
   const send = await readSend(call)
-  if (send.mode === 'task') requireTaskStream(call.account)
+  if (send.mode !== 'receipt') requireTaskStream(call.account)
   const sent = await deliver(call, send)
   if (send.mode === 'receipt') return new EventStream(oneItem({ result: receiptOf(call, sent) }))
-  return new EventStream(followTask(call, withHistory(sent.task, send.request.configuration.historyLength)))
+  const task = withHistory(sent.task, send.request.configuration.historyLength)
+  return new EventStream(followTask(call, task, waitMsOf(call)))
 }
 
 /** A send whose request was read and whose content may be delivered. */
@@ -57,8 +60,8 @@ interface Send {
   sender: AgentActor
   /** The alias of the recipient; undefined for a further message of a task. */
   to: string | undefined
-  /** `receipt`: the answer is the confirmation. */
-  mode: 'receipt' | 'task'
+  /** `receipt`: the answer is the confirmation. `message`: a plain reply, if the recipient is set to that. */
+  mode: TaskMode
   returnsImmediately: boolean
 }
 
@@ -83,7 +86,9 @@ async function readSend(call: MethodCall): Promise<Send> {
   const { returnImmediately } = configuration
   const isReceipt = isShared && message.taskId === undefined && returnImmediately !== true &&
     !extensions.includes(awaitReplyUri(config))
-  return { request, sender, to, mode: isReceipt ? 'receipt' : 'task', returnsImmediately: returnImmediately === true }
+  const mayBeMessage = !isShared && message.taskId === undefined && returnImmediately !== true
+  const mode = isReceipt ? 'receipt' : mayBeMessage ? 'message' : 'task'
+  return { request, sender, to, mode, returnsImmediately: returnImmediately === true }
 }
 
 /** Store the message, and its task. */
@@ -126,11 +131,18 @@ function messageOf(message: ClientMessage, routingUri: string) {
 }
 
 /** The task when its recipient has answered, or as it is when the time is over. See docs/protocol.md, "Receipt or task". */
-async function answerOf({ account, waitSeconds, connection, check }: MethodCall, task: Task): Promise<Task> {
-  const { a2aBlockingMaxSeconds, a2aBlockingStrict } = account.deps.config
-  const seconds = Math.min(a2aBlockingMaxSeconds, waitSeconds ?? Infinity)
-  if (seconds === 0) return task
-  return await waitForTask(account, task.id, { ms: seconds * second, strict: a2aBlockingStrict, connection, check })
+async function answerOf(call: MethodCall, task: Task): Promise<Task> {
+  const { account, connection, check } = call
+  const ms = waitMsOf(call)
+  const strict = account.deps.config.a2aBlockingStrict
+  const now = ms === 0 ? task : await waitForTask(account, task.id, { ms, strict, connection, check })
+  // A client that has left is shown nothing.
+  return connection.signal.aborted ? now : await answerFor(account, now)
+}
+
+/** How long the answer of a send waits for the recipient at most, in milliseconds. */
+function waitMsOf({ account, waitSeconds }: MethodCall): number {
+  return Math.min(account.deps.config.a2aBlockingMaxSeconds, waitSeconds ?? Infinity) * second
 }
 
 function receiptOf({ account, codec }: MethodCall, { sent, task }: SentTask): unknown {

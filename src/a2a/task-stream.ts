@@ -1,7 +1,8 @@
 /** The events of a task as a stream. See docs/protocol.md, "Task streams". */
 import { GridError } from '../errors.ts'
-import { isInterrupted, isTerminal, type Task, type TaskEvent } from '../grid/tasks/task.ts'
-import { type TaskNews, watchTask } from '../grid/tasks/watch-task.ts'
+import { bareReply, isInterrupted, isTerminal, type Task, type TaskEvent } from '../grid/tasks/task.ts'
+import { answerFor } from '../grid/tasks/tasks.ts'
+import { holdTask, type TaskNews, watchTask } from '../grid/tasks/watch-task.ts'
 import { second } from '../lib/time.ts'
 import type { Codec, TaskRef } from './codec.ts'
 import type { MethodCall, StreamItem } from './method-call.ts'
@@ -9,10 +10,25 @@ import type { MethodCall, StreamItem } from './method-call.ts'
 /** Some clients give up after 5 s of silence. */
 export const heartbeatMs = 4 * second
 
-/** A task that was just sent to, and what happens to it until it has ended or waits for its client. */
-export async function* followTask(call: MethodCall, task: Task): AsyncGenerator<StreamItem> {
-  const endsWhenInterrupted = true
+/**
+ * A task that was just sent to, and what happens to it until it has ended or waits for its client; or the plain reply
+ * alone, for which it waits at most `holdMs`. See docs/protocol.md, "Message replies".
+ */
+export async function* followTask(call: MethodCall, task: Task, holdMs: number): AsyncGenerator<StreamItem> {
   yield 'heartbeat'
+  yield* untilFault(call, sentItems(call, task, holdMs))
+}
+
+async function* sentItems(call: MethodCall, task: Task, holdMs: number): AsyncGenerator<StreamItem> {
+  const endsWhenInterrupted = true
+  if (task.mode === 'message') {
+    const { account, connection, check } = call
+    yield* holdTask(account, task.id, { ms: holdMs, heartbeatMs, connection, check })
+    if (connection.signal.aborted) return
+    const answer = await answerFor(account, task)
+    const reply = bareReply(answer)
+    if (reply) return yield { result: call.codec.writeReply(answer, reply) }
+  }
   yield firstItem(call.codec, task)
   if (closesStream(task.status.state, endsWhenInterrupted)) return
   const { account, connection, check } = call
@@ -32,21 +48,29 @@ export async function* subscribedItems(
 ): AsyncGenerator<StreamItem> {
   yield 'heartbeat'
   if (first !== undefined) yield itemOf(call.codec, task, first, false)
-  yield* newsItems(call, task, news, false)
+  yield* untilFault(call, newsItems(call, task, news, false))
 }
 
-/** The news of a task as items. What fails behind the first item ends the stream; the task is not touched. */
+/** What fails behind the first item ends the stream; the task is not touched. */
+async function* untilFault(
+  { account }: MethodCall,
+  items: AsyncGenerator<StreamItem>,
+): AsyncGenerator<StreamItem> {
+  try {
+    yield* items
+  } catch (error) {
+    if (!(error instanceof GridError)) account.deps.log.warn('A stream of a task ended because of a fault', { error })
+  }
+}
+
+/** The news of a task as items. */
 async function* newsItems(
-  { account, codec }: MethodCall,
+  { codec }: MethodCall,
   task: TaskRef,
   news: AsyncGenerator<TaskNews>,
   endsWhenInterrupted: boolean,
 ): AsyncGenerator<StreamItem> {
-  try {
-    for await (const one of news) yield itemOf(codec, task, one, endsWhenInterrupted)
-  } catch (error) {
-    if (!(error instanceof GridError)) account.deps.log.warn('A stream of a task ended because of a fault', { error })
-  }
+  for await (const one of news) yield itemOf(codec, task, one, endsWhenInterrupted)
 }
 
 function itemOf(codec: Codec, task: TaskRef, news: TaskNews, endsWhenInterrupted: boolean): StreamItem {

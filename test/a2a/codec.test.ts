@@ -25,6 +25,7 @@ const task: Task = {
     ],
     extensions: [],
   }],
+  mode: 'task',
   generation: 7,
 }
 

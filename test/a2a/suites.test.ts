@@ -3,6 +3,7 @@
  * of an agent that is an ordinary MCP client.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { updateAgent } from '../../src/grid/agents/agent-settings.ts'
 import { openA2aStream, postA2a, request, send03, send10 } from '../support/a2a.ts'
 import { type Responder, startResponder } from '../support/responder.ts'
 import { type LiveGrid, liveGrid } from '../support/server.ts'
@@ -15,6 +16,7 @@ let grid: LiveGrid
 let responder: Responder
 beforeAll(async () => {
   grid = await liveGrid({ env: { A2A_BLOCKING_STRICT: '1' } })
+  await updateAgent(grid.acme.store, { agent: 'bob', messageReplies: true })
   responder = await startResponder({ url: grid.url, key: grid.bob.key, longMs: 300, resubscribeMs: 1_000 })
 })
 afterAll(async () => {
@@ -93,8 +95,13 @@ describe('a message whose id begins with', () => {
     expect(streamed).toEqual(['task submitted', 'working', ...events])
   })
 
-  test('tck-message-response gets the plain reply of the agent, as the artifact of its task', async () => {
-    expect(partsOf(await send(withId('tck-message-response-1')))).toEqual([[{ text: 'Direct message response' }]])
+  test('tck-message-response is answered with the plain reply of the agent, as a message', async () => {
+    const { message } = await call(send10(withId('tck-message-response-1')))
+    expect(message).toMatchObject({ role: 'ROLE_AGENT', parts: [{ text: 'Direct message response' }] })
+    expect(stateOf(await get(message.taskId))).toBe('completed')
+
+    const streamed = await (await stream(withId('tck-message-response-2'))).rest()
+    expect(streamed.map(({ result }) => result.message.parts)).toEqual([[{ text: 'Direct message response' }]])
   })
 
   test('test-resubscribe-message-id is worked on for longer than a second subscriber needs', async () => {

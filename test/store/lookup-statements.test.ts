@@ -77,6 +77,7 @@ const harmless: [beginning: string, reason: string][] = [
   ['update "accounts" set "name" = ?', 'a name'],
   ['update "accounts" set "turn_limits" = ?', 'limits of conversations'],
   ['update "agents" set "automated" = ?', 'a mark that only the counts of turns look at'],
+  ['update "tasks" set "mode" = ', 'a look-up tells only which task is open'],
   ['update "accounts" set "people_see_contents" = ?', 'a rule for people'],
   ['update "accounts" set "people_read_since" = ?', 'a rule for people'],
   ['update "accounts" set "requires_second_factor" = ?', 'a rule for people'],

@@ -34,7 +34,7 @@ import {
 } from '../../src/grid/messaging/timed-leases.ts'
 import { listGrantsOfAgent, revokeGrant } from '../../src/grid/oauth/grants.ts'
 import { continueTask, startTask } from '../../src/grid/tasks/start-task.ts'
-import { cancelTask, getTask, listTasks } from '../../src/grid/tasks/tasks.ts'
+import { cancelTask, getTask, listTasks, showTask } from '../../src/grid/tasks/tasks.ts'
 import { updateTask } from '../../src/grid/tasks/update-task.ts'
 import { waitForTask, watchTask } from '../../src/grid/tasks/watch-task.ts'
 import type { AccountStore } from '../../src/store/account.ts'
@@ -187,6 +187,18 @@ export const probes: Probe[] = [
     as: 'agent',
     takes: 'agent',
     call: (account, recipient) => listTasks(account, { recipient, pageSize: 10 }),
+  },
+  {
+    name: 'showTask as its client',
+    as: 'agent',
+    takes: 'task',
+    call: (account, id) => showTask(account, id, 'client'),
+  },
+  {
+    name: 'showTask as its recipient',
+    as: 'agent',
+    takes: 'task',
+    call: (account, id) => showTask(account, id, 'recipient'),
   },
   { name: 'cancelTask', as: 'agent', takes: 'task', call: (account, id) => cancelTask(account, id) },
   {
@@ -363,6 +375,7 @@ export const verbsWithoutProbe: Record<string, string> = {
   sendMessage: 'takes the sender from its caller (probed as sends of the calling agent, above)',
   answeredTask: 'names a task that was found for the caller, inside sendMessage',
   answerOf: 'the same',
+  answerFor: 'showTask and getTask',
   findTask: 'getTask',
   clientOf: 'names nothing: the caller',
   requireTaskStream: 'the same',

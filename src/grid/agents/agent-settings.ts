@@ -19,6 +19,8 @@ export interface AgentUpdate {
   remoteUrl?: string
   /** Null removes the stored token. */
   remoteToken?: string | null
+  /** Whether its plain replies over A2A are messages. See docs/protocol.md, "Message replies". */
+  messageReplies?: boolean
 }
 
 /**
@@ -28,7 +30,7 @@ export interface AgentUpdate {
  */
 export async function updateAgent(account: AccountStore, input: AgentUpdate): Promise<{ agent: Agent }> {
   requireAdmin(account.actor)
-  const { remoteToken } = input
+  const { remoteToken, messageReplies } = input
   return await retryOnConflict(async () => {
     const before = await findProgram(account, input.agent)
     const agent: Agent = {
@@ -60,7 +62,7 @@ export async function updateAgent(account: AccountStore, input: AgentUpdate): Pr
     await account.write([
       agents.requireLive([agent.id]),
       ...(isOtherServer ? [agentSettings.requireNoToken(agent.id)] : []),
-      agentSettings.update(agent.id, agent),
+      agentSettings.update(agent.id, { ...agent, messageReplies }),
       ...(accessList === undefined ? [] : [
         agentSettings.clearAccess(agent.id),
         agents.addAccess(agent.id, accessList),

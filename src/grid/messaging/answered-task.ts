@@ -1,5 +1,6 @@
 /** Messages that answer a task complete it. See docs/protocol.md, "Tasks". */
 import type { AccountStore } from '../../store/account.ts'
+import type { TaskMode } from '../../store/account/task-ends.ts'
 import type { Sender, TaskStep } from './outgoing-message.ts'
 import type { Recipient } from './resolve.ts'
 
@@ -38,14 +39,14 @@ export async function answeredTask(
 export function answerOf(
   account: AccountStore,
   sender: Sender,
-  task: { id: string; mode: 'receipt' | 'task'; messageId: string; conversationId: string },
+  task: { id: string; mode: TaskMode; messageId: string; conversationId: string },
 ): TaskStep {
   const { tasks } = account.change
   const changer = { end: 'recipient' as const, agent: sender.agentId }
   const completed = (messageId: string) => `${messageId} completed`
   return {
     taskId: task.id,
-    isInTaskAlone: task.mode === 'task',
+    isInTaskAlone: task.mode !== 'receipt',
     answers: { messageId: task.messageId, conversationId: task.conversationId },
     open: (messageId) => tasks.requireOpen(changer, task.id, completed(messageId)),
     statements: ({ id, at }) => [

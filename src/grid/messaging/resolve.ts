@@ -21,6 +21,8 @@ export interface Recipient {
   readonly guards: number
   /** The newest task that the recipient waits for the sender with; undefined without one. */
   readonly openTask?: string
+  /** Whether its plain reply over A2A is a message, and not a task. */
+  readonly messageReplies?: boolean
   /** Its parts of the commit. They check again in SQL what was read, so that it is true at the commit. */
   parts(message: ReviewedMessage): Pick<SendParts, 'message' | 'deliveries' | 'receipt'>
   /** The ids of the agents that have the committed message in their inbox. */
@@ -59,7 +61,12 @@ async function agent(account: AccountStore, sender: Sender, alias: string): Prom
 function inboxOfAccount(
   { change: { messages, receipts } }: AccountStore,
   label: string,
-  { id: agentId, guards, openTask }: { id: string; guards: number; openTask: string | null },
+  { id: agentId, guards, openTask, messageReplies }: {
+    id: string
+    guards: number
+    openTask: string | null
+    messageReplies: boolean
+  },
 ): Recipient {
   return {
     label,
@@ -67,6 +74,7 @@ function inboxOfAccount(
     id: agentId,
     guards,
     openTask: openTask ?? undefined,
+    messageReplies,
     parts: (message) => ({
       message: messages.addDirect(message, { agentId }),
       deliveries: messages.deliver(message, { agentId }),
@@ -79,7 +87,13 @@ function inboxOfAccount(
 function inboxOfOtherAccount(
   { change: { messages, receipts } }: AccountStore,
   label: string,
-  { id: agentId, home, guards, openTask }: { id: string; home: string; guards: number; openTask: string | null },
+  { id: agentId, home, guards, openTask, messageReplies }: {
+    id: string
+    home: string
+    guards: number
+    openTask: string | null
+    messageReplies: boolean
+  },
 ): Recipient {
   return {
     label,
@@ -87,6 +101,7 @@ function inboxOfOtherAccount(
     id: agentId,
     guards,
     openTask: openTask ?? undefined,
+    messageReplies,
     parts: (message) => ({
       message: messages.addDirect(message, { agentId, home }),
       deliveries: messages.deliver(message, { agentId, home }),

@@ -49,6 +49,7 @@ export async function shownTasks(viewer: Viewer, rows: readonly TaskRow[], detai
       history: lastOf(messages, detail.historyLength).map((message) => messageOf(message, parts)),
       artifacts: artifactsOf(shown),
       generation: detail.withArtifacts ? shown.at(-1)?.n ?? row.generation : row.generation,
+      mode: row.mode,
     }
   })
 }

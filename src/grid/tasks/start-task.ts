@@ -21,6 +21,7 @@ export interface NewTask {
   message: ClientMessage
   /** What the client calls the context; without it the context has an id of the server. */
   contextId?: string
+  /** `message`: if the recipient replies with messages, and otherwise `task`. */
   mode: TaskMode
   idempotencyKey?: string
   /** The request that a repeat with the same key must equal. */
@@ -58,10 +59,11 @@ export async function startTask(account: AccountStore, sender: Sender, input: Ne
   const request = input.request ?? canonicalJson([input.to, input.message, input.contextId ?? null])
   const repeat = await repeatOf(account, sender, input.idempotencyKey, request)
   if (repeat) return repeat
-  const { message, mode, acceptedOutputModes } = input
+  const { message, acceptedOutputModes } = input
   const { deps: { config, now }, read, change } = account
   const recipient = await resolve(account, sender, input.to)
   if (!recipient.inbox) throw new GridError('invalid_input', 'A task has an agent as its recipient.', { field: 'to' })
+  const mode = input.mode === 'message' && !recipient.messageReplies ? 'task' : input.mode
   const { agentId: recipientAgentId, home } = recipient.inbox
   const known = input.contextId === undefined
     ? undefined
@@ -100,7 +102,7 @@ export async function startTask(account: AccountStore, sender: Sender, input: Ne
   if (sent.taskId !== id) return { sent, task: await taskOfRepeat(account, sender, sent) }
   const isAsSent = !sent.redacted && !sent.sanitized
   const task: Task = {
-    ...{ id, contextId, recipient: recipient.label.slice(1), artifacts: [], generation: 1 },
+    ...{ id, contextId, recipient: recipient.label.slice(1), artifacts: [], generation: 1, mode },
     status: { state: 'submitted', at: sent.createdAt },
     history: [{ ...message, role: 'user' }],
   }

@@ -76,6 +76,7 @@ export interface Task {
   artifacts: Artifact[]
   /** The number of the newest event of the task. */
   generation: number
+  mode: TaskMode
 }
 
 /** What happened to a task: event `n` of it, from 1 on without gaps. `at` is milliseconds since the epoch. */
@@ -89,6 +90,13 @@ export type TaskEvent =
 
 /**
  * How a task is answered. `receipt`: its client was told that the message was delivered, and replies also go into its
- * inbox. `task`: its client follows the task, and replies are in the task alone.
+ * inbox. `task`: its client follows the task, and replies are in the task alone. `message`: as `task`, but its client has
+ * not been shown the task, and gets a plain reply itself. See docs/protocol.md, "Message replies".
  */
-export type TaskMode = 'receipt' | 'task'
+export type TaskMode = 'receipt' | 'task' | 'message'
+
+/** The plain reply that the client of a task gets instead of it; undefined if it gets the task. */
+export function bareReply({ mode, status, artifacts: [artifact] }: Task): TaskMessage | undefined {
+  if (mode !== 'message' || status.state !== 'completed' || !artifact) return undefined
+  return { messageId: artifact.artifactId, role: 'agent', parts: artifact.parts }
+}

@@ -5,9 +5,10 @@ import { GridError } from '../../errors.ts'
 import { newId } from '../../lib/id.ts'
 import { hashForLookup } from '../../lib/secrets.ts'
 import type { AccountStore } from '../../store/account.ts'
+import type { TaskEnd } from '../../store/account/task-ends.ts'
 import type { TaskFilter, TaskRow } from '../../store/account/tasks.ts'
 import { shownTasks, type Viewer } from './shown-task.ts'
-import type { Task, TaskState } from './task.ts'
+import { isTerminal, type Task, type TaskState } from './task.ts'
 
 /** `recipient`: the alias that the endpoint is for. Tasks with another recipient look missing. */
 export interface TaskScope {
@@ -117,6 +118,26 @@ async function firstThatFit({ account, end, agentId }: Viewer, rows: TaskRow[]):
   let left = maxPageBytes
   const over = rows.findIndex(({ id }) => (left -= sizes.get(id) ?? 0) < 0)
   return over < 0 ? rows : rows.slice(0, Math.max(over, 1))
+}
+
+/**
+ * From now on the client gets the task, and not the plain reply of its recipient: the calling agent, at this end of the
+ * task, shows it. Nothing happens to a task that has ended.
+ */
+export async function showTask(account: AccountStore, id: string, end: TaskEnd): Promise<void> {
+  const { agentId: agent } = callingAgent(account.actor)
+  await account.write([account.change.tasks.show({ end, agent }, id)])
+}
+
+/**
+ * What the client of a task gets after a wait: the task, which it has then been shown, or the plain reply that ended it
+ * (`bareReply`).
+ */
+export async function answerFor(account: AccountStore, task: Task): Promise<Task> {
+  if (task.mode !== 'message') return task
+  if (!isTerminal(task.status.state)) await showTask(account, task.id, 'client')
+  // It may have been answered, or updated, at the same time.
+  return await getTask(account, task.id)
 }
 
 /** The row of a task of the calling agent. Fails with `task_not_found`. */

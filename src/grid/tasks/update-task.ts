@@ -15,7 +15,7 @@ import { sendMessage } from '../messaging/send-message.ts'
 import { shownTasks } from './shown-task.ts'
 import { isBareText, textOf } from './start-task.ts'
 import { isTerminal, type Part, type Task, type TaskState } from './task.ts'
-import { taskHasEnded, taskNotFound } from './tasks.ts'
+import { showTask, taskHasEnded, taskNotFound } from './tasks.ts'
 
 export interface TaskUpdate {
   /** One of both: the id of the task, or of a message of it that the caller received. */
@@ -80,6 +80,8 @@ export async function updateTask(account: AccountStore, update: TaskUpdate): Pro
   }
   await checkSize(account, task, update)
   const isAppended = artifact?.append === true && state === undefined
+  // Whatever it says, its client gets the task, and not a message.
+  if (task.mode === 'message') await showTask(account, task.id, 'recipient')
   // What was appended before comes before.
   if (!isAppended) await account.waiting.appends.flush(task.id)
   if (artifact) await putArtifact(updating, artifact, state)
@@ -130,7 +132,7 @@ async function say({ account, task, parts }: Updating, state: TaskState = 'compl
   const step: TaskStep = isAnswer ? answerOf(account, sender, task) : {
     taskId: task.id,
     // Its client is told what it has to do, also if it does not follow the task.
-    isInTaskAlone: chunk !== undefined || task.mode === 'task' || state === 'working',
+    isInTaskAlone: chunk !== undefined || task.mode !== 'receipt' || state === 'working',
     open: (id) => tasks.requireOpen(changer, task.id, id),
     statements: ({ id, at }) => [
       tasks.addMessage(changer, task.id, id, chunk ? 'result' : 'agent'),

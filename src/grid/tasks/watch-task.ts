@@ -4,7 +4,7 @@ import { type GridError, limitReached } from '../../errors.ts'
 import { Signal } from '../../lib/notifier.ts'
 import { minute, second } from '../../lib/time.ts'
 import { type AccountStore, maxEventsRead, type ReadEvents, type TaskFollower } from '../../store/account.ts'
-import type { TaskEventRow } from '../../store/account/tasks.ts'
+import type { TaskEventRow, TaskRow } from '../../store/account/tasks.ts'
 import { shownEvents, shownTasks } from './shown-task.ts'
 import { isInterrupted, isTerminal, type Task, type TaskEvent } from './task.ts'
 import { clientOf, findTask, getTask, taskHasEnded, type TaskScope } from './tasks.ts'
@@ -108,6 +108,39 @@ async function* newsOf(account: AccountStore, id: string, watch: TaskWatch): Asy
     if (watch.endsWhenInterrupted && isInterrupted(task.status.state)) return
     yield* eventsOf(account, agentId, id, task.generation, watch)
   } finally {
+    releaseSeat()
+  }
+}
+
+/**
+ * Heartbeats until the recipient of a task of mode `message` has replied or has said something about the task, at most
+ * for `ms`. Ends at once if the credential has too many streams of tasks, and early if the process stops or the
+ * listener disconnects.
+ */
+export async function* holdTask(
+  account: AccountStore,
+  id: string,
+  { ms, heartbeatMs, connection, check }: TaskListener & { ms: number; heartbeatMs: number },
+): AsyncGenerator<'heartbeat'> {
+  const { agentId, credentialId } = callingAgent(account.actor)
+  const { notifier, taskStreams } = account.waiting
+  const isHeld = ({ mode, expiresAt }: TaskRow) => mode === 'message' && expiresAt !== null
+  const row = await findTask(account, id)
+  const releaseSeat = isHeld(row) && ms > 0 ? taskStreams.acquire(credentialId) : undefined
+  if (!releaseSeat) return
+  const following = new Following(account, agentId, id, row.generation, connection?.signal)
+  // An update may be no event: that of a recipient that says it works, while it does.
+  const unwatch = notifier.watch(id, { raise: () => following.raise() })
+  const timer = setTimeout(() => following.end(), ms)
+  try {
+    while (!following.isOver && isHeld(await findTask(account, id))) {
+      if (!await following.raised(heartbeatMs)) yield 'heartbeat'
+    }
+    await check?.()
+  } finally {
+    clearTimeout(timer)
+    unwatch()
+    following.leave()
     releaseSeat()
   }
 }
@@ -235,6 +268,11 @@ class Following {
     } else if (events.length > 0) this.#isLive = true
     this.#position = events.at(-1)?.n ?? this.#position
     return events
+  }
+
+  /** There may be news. */
+  raise(): void {
+    this.#signal.raise()
   }
 
   end(): void {

@@ -9,7 +9,10 @@ import { type Agent, agentFields, skillsAsJson, type TokenColumns } from './agen
 import { contains, matchesSearchText } from './search.ts'
 
 /** The settings of an agent that can be changed after its creation. */
-export type AgentChange = Pick<Agent, 'visibility' | 'accessPolicy' | 'description' | 'remoteUrl'>
+export type AgentChange = Pick<Agent, 'visibility' | 'accessPolicy' | 'description' | 'remoteUrl'> & {
+  /** Undefined: as it was. */
+  messageReplies?: boolean
+}
 
 /** Lists count unread messages of an agent up to here: the number stands for itself or more. */
 export const maxListedUnread = 1_000
@@ -89,6 +92,7 @@ export function prepareAgentSettings(db: Db) {
   }
   const byId = db.select({
     hasRemoteToken: sql<number>`${isNotNull(agents.encryptedToken)}`,
+    messageReplies: agents.messageReplies,
     signupAddress: signups.address,
     signupEmail: signups.ownerEmail,
   }).from(agents)
@@ -104,6 +108,7 @@ export function prepareAgentSettings(db: Db) {
     accessPolicy: set('accessPolicy'),
     description: set('description'),
     remoteUrl: set('remoteUrl'),
+    messageReplies: sql`coalesce(${p('messageReplies')}, ${agents.messageReplies})`,
   }).where(ofLive).toSQL()
   const setToken = db.update(agents).set(updatedToken).where(ofLive).toSQL()
   const withoutToken = db.select({ one: sql`1` }).from(agents)
@@ -129,8 +134,8 @@ export function prepareAgentSettings(db: Db) {
         return search === '' ? account.all(lists[order], from) : account.all(searches[order], { ...from, search })
       },
       /**
-       * Whether the agent has a stored token for its remote agent, and the client address and owner email of its
-       * signup, which are null without a signup.
+       * Whether the agent has a stored token for its remote agent, whether its plain replies are messages over A2A, and
+       * the client address and owner email of its signup, which are null without a signup.
        */
       async byId(id: string) {
         const row = (await account.one(byId, { id }))!
@@ -140,7 +145,11 @@ export function prepareAgentSettings(db: Db) {
       accessList: async (id: string) => (await account.all(accessList, { id })).map(({ alias }) => alias),
     }),
     changes: (account: AccountBinding) => ({
-      update: (id: string, change: AgentChange) => account.bind(update, { id, ...change }),
+      update: (id: string, { visibility, accessPolicy, description, remoteUrl, messageReplies }: AgentChange) =>
+        account.bind(update, {
+          ...{ id, visibility, accessPolicy, description, remoteUrl },
+          messageReplies: messageReplies === undefined ? null : messageReplies ? 1 : 0,
+        }),
       setToken: (id: string, token: TokenColumns) => account.bind(setToken, { id, ...token }),
       /** Fails the unit if the agent has a token for its remote agent when it runs. */
       requireNoToken: (id: string) => account.bind(requireNoToken, { id }),

@@ -162,9 +162,12 @@ export function prepareAgents(db: Db, lookups: Lookups) {
     id: agents.id,
     guards: guardsOfDirect(p('from'), agents, false),
     openTask: openTaskFor(p('from')),
+    messageReplies: agents.messageReplies,
   }).from(agents)
     .where(inAccount(agents, eq(agents.alias, p('alias')), live)).limit(1).prepare()
-  const recipients = lookups.of<{ id: string; guards: number; openTask: string | null }>(recipient.getQuery())
+  const recipients = lookups.of<{ id: string; guards: number; openTask: string | null; messageReplies: boolean }>(
+    recipient.getQuery(),
+  )
   const byId = db.select(agentFields).from(agents).where(inAccount(agents, eq(agents.id, p('id')), live)).prepare()
   const searchIn = (alias: SQL, among?: SQL) => {
     const candidates = db.select({ id: agents.id, alias: agents.alias }).from(agents)
@@ -228,6 +231,7 @@ export function prepareAgents(db: Db, lookups: Lookups) {
       deletedAt: sql<null>`NULL`.as('deleted_at'),
       lastSeenAt: sql<null>`NULL`.as('last_seen_at'),
       automated: sql<boolean>`0`.as('automated'),
+      messageReplies: sql<boolean>`0`.as('message_replies'),
     }).from(sql`(SELECT 1)`).where(and(isNotTakenElsewhere(db), notExists(hadByPerson))),
   ).returning({ id: agents.id }).toSQL()
   const addTrial = db.insert(trials)

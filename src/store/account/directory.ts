@@ -18,9 +18,12 @@ export function prepareDirectory(db: Db, crossAccountQueries: CrossAccountQuerie
     home: agents.accountId,
     guards: guardsOfDirect(p('callerId'), agents, true),
     openTask: openTaskFor(p('callerId')),
+    messageReplies: agents.messageReplies,
   }).from(agents)
     .where(and(eq(agents.alias, p('alias')), isElsewhere, accepts)).prepare()
-  const recipients = lookups.of<{ id: string; home: string; guards: number; openTask: string | null }>({
+  const recipients = lookups.of<
+    { id: string; home: string; guards: number; openTask: string | null; messageReplies: boolean }
+  >({
     ...recipient.getQuery(),
     // A new message gives a right to answer and takes none away. The commit of a send checks all of it again.
     ignores: ({ table, kind }) => table === 'deliveries' && kind === 'insert',

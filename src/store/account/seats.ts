@@ -133,6 +133,7 @@ export function prepareSeats(db: Db) {
       deletedAt: value<number>('at'),
       lastSeenAt: agents.lastSeenAt,
       automated: sql<boolean>`0`.as('automated'),
+      messageReplies: sql<boolean>`0`.as('message_replies'),
     }).from(agents).where(and(ofAgent, ne(agents.alias, p('alias')))),
   ).onConflictDoNothing().toSQL()
   const rename = db.update(agents).set({ alias: sql`${p('alias')}`, description: sql`${p('description')}` })

@@ -180,6 +180,8 @@ export function prepareTaskChanges(db: Db) {
           .where(and(ofTask, isEvent, eq(taskEvents.n, sql`${tasks.generation} + 1`))),
       ),
     )).toSQL(),
+    show: db.update(tasks).set({ mode: sql`'task'` })
+      .where(and(end, isTask, isOpen, eq(tasks.mode, sql`'message'`))).toSQL(),
     outcome: db.select({ n: taskEvents.n }).from(tasks).innerJoin(taskEvents, ofTask)
       .where(and(end, isTask, isEvent)).toSQL(),
     addChunk: db.insert(artifacts).select(
@@ -298,6 +300,9 @@ export function prepareTaskChanges(db: Db) {
           account.bind(apply, { ...values, ends }),
         ]
       },
+      /** The task is no longer one whose plain reply is the answer itself, if it has not ended. */
+      show: (changer: TaskChanger, task: string): Statement =>
+        account.bind(at[changer.end].show, { ...bound(changer), task }),
       /** Store what an event brought, if the event is there. */
       addChunk: (changer: TaskChanger, chunk: NewChunk): Statement => {
         const { task, event, artifactId, append, lastChunk, name, parts } = chunk

@@ -93,6 +93,7 @@ export function agentActions({ get, post }: Pages<Visit>): void {
 function updateOf({ form, param }: Visit): AgentUpdate {
   const accessPolicy = readChoice(form, 'accessPolicy', ['auto_approve', 'allow_list', 'block_list'])
   const isListed = accessPolicy !== 'auto_approve' && form.has('accessList')
+  const messageReplies = readChoice(form, 'messageReplies', ['no', 'yes'])
   const remoteToken = form.has('forgetToken') ? null : form.get('remoteToken') || undefined
   return {
     agent: param('alias'),
@@ -102,6 +103,7 @@ function updateOf({ form, param }: Visit): AgentUpdate {
     description: form.has('description') ? textOf(form, 'description') : undefined,
     remoteUrl: form.get('remoteUrl')?.trim(),
     remoteToken,
+    messageReplies: messageReplies && messageReplies === 'yes',
   }
 }
 

@@ -10,7 +10,15 @@ import { Table } from '../../html/table.tsx'
 import type { Agent } from '../../store/account/agents.ts'
 import type { Guardrail, GuardrailAttachment } from '../../store/account/guardrails.ts'
 import { SwitchForm } from '../switch-form.tsx'
-import { AccessFields, DescriptionField, policyName, RemoteFields, SkillsField } from './agent-fields.tsx'
+import {
+  AccessFields,
+  DescriptionField,
+  policyName,
+  RemoteFields,
+  ReplyField,
+  replyName,
+  SkillsField,
+} from './agent-fields.tsx'
 
 interface CardProps {
   action: string
@@ -31,10 +39,11 @@ function fieldsOf({ form, inputError }: CardProps, stored: Record<string, string
 
 /** Description, access and, for A2A agents, the remote endpoint. */
 export function SettingsCard(
-  props: CardProps & { agent: Agent & { accessList: string[]; hasRemoteToken: boolean } },
+  props: CardProps & { agent: Agent & { accessList: string[]; hasRemoteToken: boolean; messageReplies: boolean } },
 ) {
   const { agent, action, csrf, mayChange } = props
   const { accessList, hasRemoteToken } = agent
+  const messageReplies = agent.messageReplies ? 'yes' : 'no'
   const isRemote = agent.type === 'a2a'
   if (!mayChange) {
     return (
@@ -46,6 +55,7 @@ export function SettingsCard(
             ...(agent.accessPolicy === 'auto_approve'
               ? []
               : [['Access list', accessList.map((alias) => `@${alias}`).join(', ') || 'empty'] as [string, string]]),
+            ['Replies over A2A', replyName(messageReplies)],
             ...(isRemote ? [['Remote URL', agent.remoteUrl ?? ''] as [string, string]] : []),
           ]}
         />
@@ -58,6 +68,7 @@ export function SettingsCard(
     accessPolicy: agent.accessPolicy,
     accessList: accessList.join('\n'),
     remoteUrl: agent.remoteUrl ?? '',
+    messageReplies,
   })
   return (
     <Card title='Settings' lead='The alias and the type cannot be changed.'>
@@ -68,6 +79,7 @@ export function SettingsCard(
           <Checkbox name='forgetToken' label='Remove the stored token' isChecked={props.form?.has('forgetToken')} />
         )}
         <AccessFields {...fields} />
+        <ReplyField {...fields} />
         <div class='row'>
           <SubmitButton>Save settings</SubmitButton>
         </div>

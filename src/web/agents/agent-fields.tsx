@@ -93,6 +93,29 @@ export function AccessFields({ value, error }: AgentFieldsProps) {
   )
 }
 
+const replies = [
+  { value: 'no', title: 'As a task', hint: 'A reply is the result of the task that the client began.' },
+  { value: 'yes', title: 'As a message', hint: 'A client that waits gets the first plain reply as a message.' },
+]
+
+/** How an agent replies over A2A, in words. */
+export function replyName(messageReplies: string): string {
+  return replies.find(({ value }) => value === messageReplies)!.title
+}
+
+/** Whether plain replies over A2A are messages. See docs/protocol.md, "Message replies". */
+export function ReplyField({ value, error }: AgentFieldsProps) {
+  return (
+    <ChoiceList
+      name='messageReplies'
+      label='Replies over A2A'
+      options={replies}
+      values={[value('messageReplies') || 'no']}
+      error={error('messageReplies')}
+    />
+  )
+}
+
 /** The URL and token of a remote agent. `hasToken`: a token is already stored. */
 export function RemoteFields({ value, error, hasToken }: AgentFieldsProps & { hasToken?: boolean }) {
   const token: FieldProps = {

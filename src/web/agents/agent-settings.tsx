@@ -42,7 +42,7 @@ export async function showSettings(visit: Visit, rejected?: AgentForm): Promise<
               {...cards}
               {...formOf('settings')}
               action={agentPath(visit, agent.alias, 'settings')}
-              agent={{ ...agent, accessList, hasRemoteToken: settings.hasRemoteToken }}
+              agent={{ ...agent, accessList, ...settings }}
             />
             <AutomatedCard {...cards} action={`${here}/automated`} isAutomated={isAutomated} />
           </>

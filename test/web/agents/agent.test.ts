@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { updateAgent } from '../../../src/grid/agents/agent-settings.ts'
 import { createGuardrail } from '../../../src/grid/guardrails/guardrails.ts'
 import { type Browser, browser } from '../../support/browse.ts'
 import { dump, rows } from '../../support/database.ts'
@@ -73,6 +74,18 @@ describe('an agent', () => {
     expect(await newest()).toMatchObject({ tool: 'update_agent', outcome: 'ok', userEmail: 'ann@acme.example' })
     const found = await callTool(grid, grid.eve.key, 'list_agents', { public: true })
     expect(JSON.stringify(found)).toContain('@bob')
+  })
+
+  test('can be set to reply over A2A as a message; other changes leave that as it is', async () => {
+    const isSet = async () => (await grid.acme.store.read.agentSettings.byId(grid.bob.id)).messageReplies
+    expect(await isSet()).toBe(false)
+
+    await ann.submit(`${base}/agents/bob/settings`, { ...form, messageReplies: 'yes' })
+    expect(await isSet()).toBe(true)
+    await updateAgent(grid.acme.store, { agent: 'bob', description: 'Answers' })
+    expect(await isSet()).toBe(true)
+    await ann.submit(`${base}/agents/bob/settings`, { ...form, messageReplies: 'no' })
+    expect(await isSet()).toBe(false)
   })
 
   test('loses its access list when the policy becomes auto_approve', async () => {

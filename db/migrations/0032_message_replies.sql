@@ -1,0 +1,1 @@
+ALTER TABLE `agents` ADD `message_replies` integer DEFAULT false NOT NULL;
