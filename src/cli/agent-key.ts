@@ -1,5 +1,5 @@
 /** What a command says of a new key of an agent. */
-import { agentUrl, type McpConfig, mcpConfig, serverName, snippets } from '../lib/client-snippets.ts'
+import { a2aAddress, type McpConfig, mcpConfig, serverName, snippets } from '../lib/client-snippets.ts'
 import type { Store } from '../store/store.ts'
 import { table } from './table.ts'
 
@@ -9,7 +9,7 @@ type AgentKey = {
   alias: string
   api_key: string
   mcp_config: McpConfig
-  /** Where A2A clients call the agent. Some look for its card relative to it, so it ends with a slash. */
+  /** Where A2A clients call the agent. */
   a2a_url: string
 }
 
@@ -20,7 +20,7 @@ export function describeAgentKey({ deps }: Store, agent: { id: string; alias: st
     alias: `@${agent.alias}`,
     api_key: apiKey,
     mcp_config: mcpConfig(deps.config.appUrl, apiKey),
-    a2a_url: `${agentUrl(deps.config.baseUrl, agent.alias)}/`,
+    a2a_url: a2aAddress(deps.config.baseUrl, agent.alias),
   }
 }
 

@@ -5,6 +5,7 @@ import {
   ConnectionsFileError,
   findConnection,
   type GridAccess,
+  withAt,
 } from '../clients/connections.ts'
 import { attentionExitCode, type CommandArguments, CommandError, type CommandOption } from './command.ts'
 
@@ -30,7 +31,7 @@ export function gridAccess({ as, url }: CommandArguments): GridAccess {
   throw personNeeded(
     'not_connected',
     `This machine is not connected as ${
-      as ?? 'an agent'
+      as === undefined ? 'an agent' : withAt(as)
     }. Run "agent-grid connect", or set AGENT_GRID_URL and AGENT_GRID_KEY.`,
   )
 }

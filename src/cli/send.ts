@@ -18,12 +18,15 @@ export const send: ProcessCommand = {
     message: { placeholder: 'TEXT', description: 'the message; without it, standard input', file: 'message-file' },
     'reply-to': { placeholder: 'ID', description: 'message_id of what this answers' },
     conversation: { placeholder: 'ID', description: 'the conversation; without it, that of what this answers' },
-    acks: { placeholder: 'LEASE', description: 'the lease that this answers: it is acknowledged with the message' },
-    key: { placeholder: 'KEY', description: 'idempotency key: a repeat with it sends once' },
+    acks: {
+      placeholder: 'LEASE',
+      description: 'lease_id of "read --lease": its messages are acknowledged together with this send',
+    },
+    'idempotency-key': { placeholder: 'KEY', description: 'a text of your own; a repeat with the same one sends once' },
     ...accessOptions,
   },
   async start(json, args) {
-    const { to, conversation, acks, key = crypto.randomUUID() } = args
+    const { to, conversation, acks, 'idempotency-key': key = crypto.randomUUID() } = args
     const request: SendRequest = {
       to: to!,
       message: args.message ?? readInput(),

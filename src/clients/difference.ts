@@ -2,7 +2,7 @@
 import { homedir } from 'node:os'
 import { sep } from 'node:path'
 import type { FileChange } from './files/change.ts'
-import type { WrittenFile } from './files/written-file.ts'
+import type { Insertion, WrittenFile } from './files/written-file.ts'
 
 /** Of a file that is new or removed as a whole, no more is shown. */
 const shownLines = 12
@@ -30,11 +30,29 @@ function fileDifference({ path, current, next, mode, oldMode, written, removed }
 }
 
 function marked(sign: '+' | '-', whole: string, { format, insertions }: WrittenFile): string[] {
-  const texts = format === 'own' ? [whole] : insertions.map(({ text }) => text)
+  const texts = format === 'own' ? [whole] : inserted(insertions)
   const lines = texts.flatMap((text) => text.split(/\r?\n/)).filter((line) => !/^\s*,?\s*$/.test(line))
   const more = format === 'own' && lines.length > shownLines ? lines.length - shownLines : 0
   const shown = more === 0 ? lines : lines.slice(0, shownLines)
   return [...shown.map((line) => `  ${sign} ${line}`), ...(more === 0 ? [] : [`  ${sign} … ${more} more lines`])]
+}
+
+/** The pieces of a file that were put in, in its order. An insertion may stand within one before it. */
+function inserted(insertions: readonly Insertion[]): string[] {
+  let pieces: Insertion[] = []
+  for (const { at, text } of insertions) {
+    const isAround = (piece: Insertion) => piece.at < at && at <= piece.at + piece.text.length
+    const around = pieces.find(isAround)
+    pieces = pieces.map((piece) =>
+      piece === around
+        ? { at: piece.at, text: piece.text.slice(0, at - piece.at) + text + piece.text.slice(at - piece.at) }
+        : piece.at < at
+        ? piece
+        : { at: piece.at + text.length, text: piece.text }
+    )
+    if (around === undefined) pieces.push({ at, text })
+  }
+  return pieces.sort((a, b) => a.at - b.at).map(({ text }) => text)
 }
 
 function masked(secret: string): string {

@@ -21,8 +21,8 @@ export function snippets({ baseUrl, key }: { baseUrl: string; key: string }): Sn
     {
       id: 'a2a',
       title: 'A2A',
-      where: 'In a terminal, to send a message; use a new messageId for each message',
-      text: a2aCall(`${baseUrl}/a2a/v1/grid`, key),
+      where: 'The address is that of the agent that you call. In a terminal; use a new messageId for each message',
+      text: a2aCall(a2aAddress(baseUrl, 'RECIPIENT'), key),
     },
   ]
 }
@@ -79,6 +79,11 @@ export function agentUrl(baseUrl: string, alias: string): string {
   return `${baseUrl}/a2a/v1/agents/${alias}`
 }
 
+/** What an A2A client is given to call an agent. Some look for its card relative to it, so it ends with a slash. */
+export function a2aAddress(baseUrl: string, alias: string): string {
+  return `${agentUrl(baseUrl, alias)}/`
+}
+
 /** A command for the machine of a client, to paste. Without `npmPackage` npx fetches it from the grid at `appUrl`. */
 export function clientCommand(
   { appUrl, npmPackage }: { appUrl: string; npmPackage?: string },
@@ -118,14 +123,13 @@ export function mcpConfig(baseUrl: string, key: string, name = serverName): McpC
   return { mcpServers: { [name]: { type: 'http', url: `${baseUrl}/mcp/v1/grid`, headers } } }
 }
 
-/** @see A2A 0.3, `message/send`; `metadata.to` names the recipient. */
+/** @see A2A 0.3, `message/send` */
 function a2aCall(url: string, key: string): string {
   const message = {
     kind: 'message',
     messageId: newId(),
     role: 'user',
     parts: [{ kind: 'text', text: 'Hello' }],
-    metadata: { to: '@RECIPIENT' },
   }
   const call = { jsonrpc: '2.0', id: 1, method: 'message/send', params: { message } }
   return [

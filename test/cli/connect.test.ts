@@ -122,6 +122,8 @@ test('the difference is shown, and nothing is written or left behind without a y
   const dry = await run(['connect', 'claude', '--url', grid.url, '--as', '@bob', '--dry-run'])
   expect(dry).toMatchObject({ code: 0, stderr: '' })
   expect(dry.stdout).toContain('~/.claude.json is new\n')
+  const settings = dry.stdout.split('\n\n').find((part) => part.startsWith('~/.claude/settings.json is new\n'))!
+  expect(Object.keys(JSON.parse(settings.replace(/^.*\n/, '').replaceAll(/^ {2}\+ /gm, '')).hooks)).toContain('Stop')
   expect(home.tree()).toEqual({})
 
   const unsure = await run(['connect', 'vscode', '--url', grid.url, '--as', '@bob'])

@@ -75,8 +75,8 @@ test('what was released comes again, flagged', async () => {
   expect((await run(grid.bob.key, ['read'])).stdout).toContain('redelivered')
 })
 
-test('the same key sends once', async () => {
-  const words = ['send', '@bob', '--message', 'hi', '--key', 'k', '--json']
+test('the same idempotency key sends once', async () => {
+  const words = ['send', '@bob', '--message', 'hi', '--idempotency-key', 'k', '--json']
   const [first, again] = [await run(grid.alice.key, words), await run(grid.alice.key, words)]
 
   expect(again.stdout).toBe(first.stdout)

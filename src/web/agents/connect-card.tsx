@@ -3,7 +3,7 @@
 import type { Config } from '../../config.ts'
 import { Card } from '../../html/components.tsx'
 import { CopyBlock } from '../../html/secrets.tsx'
-import { connectCommand, keyPlaceholder, serverName, type Snippet } from '../../lib/client-snippets.ts'
+import { a2aAddress, connectCommand, keyPlaceholder, serverName, type Snippet } from '../../lib/client-snippets.ts'
 import { Connect, Snippets } from './connect.tsx'
 
 /** The line that connects the coding clients of a machine, before the ways of single clients. */
@@ -27,6 +27,7 @@ export function ConnectCard({ config, alias, maySignIn }: { config: Config; alia
     return (
       <Card title='Connect a client' lead={`Replace ${keyPlaceholder} with its key.`}>
         <Connect baseUrl={baseUrl} />
+        <A2aAddress baseUrl={baseUrl} alias={alias} />
       </Card>
     )
   }
@@ -46,7 +47,22 @@ export function ConnectCard({ config, alias, maySignIn }: { config: Config; alia
         <p class='soft small'>For programs without a browser. Replace {keyPlaceholder} with its key.</p>
         <Connect baseUrl={baseUrl} isOpen={false} />
       </div>
+      <A2aAddress baseUrl={baseUrl} alias={alias} />
     </Card>
+  )
+}
+
+/** Where others call the agent over A2A. */
+function A2aAddress({ baseUrl, alias }: { baseUrl: string; alias: string }) {
+  return (
+    <div class='stack tight'>
+      <h3>Called over A2A</h3>
+      <p class='soft small'>
+        Programs that speak A2A call @{alias}{' '}
+        at this address. Each uses the key of its own agent, not the key of @{alias}.
+      </p>
+      <CopyBlock id='a2a-address' label={`The A2A address of @${alias}`} text={a2aAddress(baseUrl, alias)} wraps />
+    </div>
   )
 }
 

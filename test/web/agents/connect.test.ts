@@ -1,13 +1,15 @@
 import { expect, test } from 'vitest'
 import { snippets } from '../../../src/lib/client-snippets.ts'
 import { testGrid } from '../../support/grid.ts'
+import { callTool } from '../../support/mcp.ts'
+import { person, signedIn } from '../../support/people.ts'
 
 const baseUrl = 'https://grid.example'
 const textOf = (id: string, key = 'KEY', base = baseUrl) =>
   snippets({ baseUrl: base, key }).find((snippet) => snippet.id === id)!.text
 
 test.each(snippets({ baseUrl, key: 'KEY' }))('the snippet for $title contains the URL and the key', ({ id, text }) => {
-  expect(text).toContain(id === 'a2a' ? `${baseUrl}/a2a/v1/grid` : `${baseUrl}/mcp/v1/grid`)
+  expect(text).toContain(id === 'a2a' ? `${baseUrl}/a2a/v1/agents/RECIPIENT/` : `${baseUrl}/mcp/v1/grid`)
   expect(text).toContain('Bearer KEY')
 })
 
@@ -28,12 +30,25 @@ test.each([
   expect(JSON.parse(textOf(id))).toEqual(expected)
 })
 
-test('the grid accepts the A2A call', async () => {
+test('the grid accepts the A2A call at the address of the recipient', async () => {
   const grid = await testGrid()
-  const call = textOf('a2a').match(/-d '([\s\S]+)'$/)![1].replace('RECIPIENT', 'bob')
+  const text = textOf('a2a').replace('RECIPIENT', 'bob')
+  const path = new URL(text.match(/^curl -sS (\S+)/)![1]).pathname
+  const call = text.match(/-d '([\s\S]+)'$/)![1]
 
-  const response = await grid.post('/a2a/v1/grid', call, { Authorization: `Bearer ${grid.alice.key}` })
+  const response = await grid.post(path, call, { Authorization: `Bearer ${grid.alice.key}` })
 
-  expect((await response.json()).result.parts[0].text).toContain('@bob')
+  expect((await response.json()).result.kind).toBe('task')
+  expect((await callTool(grid, grid.bob.key, 'read_messages')).text).toMatchObject([{ message: 'Hello' }])
+  await grid.close()
+})
+
+test('the page of an agent has the address at which A2A clients call it', async () => {
+  const grid = await testGrid()
+  const owner = await signedIn(grid, await person(grid, { role: 'owner' }))
+
+  const { html } = await owner.open(`/accounts/${grid.acme.id}/agents/bob/connect`)
+
+  expect(html.match(/<code id="a2a-address">([^<]+)</)![1]).toMatch(/^https?:.*\/a2a\/v1\/agents\/bob\/$/)
   await grid.close()
 })
