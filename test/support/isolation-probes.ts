@@ -380,6 +380,7 @@ export const verbsWithoutProbe: Record<string, string> = {
   clientOf: 'names nothing: the caller',
   requireTaskStream: 'the same',
   findRepeat: 'looks up a key of the sender, inside sendMessage',
+  withPresence: 'tells who is at the recipient of a message that the caller sent, inside sendMessage',
   readMessages: 'reads only the inbox of the caller (test/isolation-verbs.test.ts)',
   claimMessages: 'the same',
   leaseChanged: 'looks at leases of the caller',
