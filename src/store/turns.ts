@@ -9,7 +9,7 @@ import type { Deps } from '../deps.ts'
 import { newId } from '../lib/id.ts'
 import { RecentMap } from '../lib/recent-map.ts'
 import type { NewPause } from './account/conversations.ts'
-import { placeOf, type Read, RecentReads } from './turns/recent-reads.ts'
+import { contextIn, placeOf, type Read, RecentReads } from './turns/recent-reads.ts'
 import { type Conversation, hopsBefore, TurnCounts, turnsInHour, turnsOf } from './turns/counts.ts'
 import { TurnExchange, type TurnExchangeOptions } from './turns/exchange.ts'
 import type { CountedTurn, Pause, ReadTurn, SentTurn, TurnLimits } from './turns/types.ts'
@@ -164,7 +164,11 @@ export class ConversationTurns {
   }
 
   /** The conversations that a message is a turn of, by their keys, and what it answers. */
-  #answered({ from, to, home, reply, conversationId }: SentTurn, recipient: string, now: number): Answered | undefined {
+  #answered(
+    { from, to, home, reply, conversationId, a2a }: SentTurn,
+    recipient: string,
+    now: number,
+  ): Answered | undefined {
     const isPost = to.startsWith('#')
     // A message is answered by the first reply to it that goes back to where it came from.
     const isReply = reply !== undefined && reply.from !== from && (isPost || reply.from === recipient) &&
@@ -172,7 +176,8 @@ export class ConversationTurns {
     const cycle = isPost ? undefined : this.#reads.cycle(from, recipient, now)
     const post = isPost ? this.#reads.unansweredIn(from, to, now) : undefined
     // A stranger could guess the id of a conversation, so it names one only within the account.
-    const conversation = conversationId === null || home !== undefined ? undefined : placeOf(conversationId)
+    const name = home === undefined ? contextIn(a2a) ?? conversationId : null
+    const conversation = name === null ? undefined : placeOf(name)
     const place = conversation === undefined ? undefined : this.#reads.unansweredIn(from, conversation, now)
     if (!isReply && !cycle && !post && !place) return undefined
 
@@ -217,16 +222,18 @@ export class ConversationTurns {
   }
 
   #readOne(accountId: string, reader: string, message: ReadTurn, now: number): void {
-    const { fromAlias: author, type, recipient, conversationId } = message
-    const place = conversationId === null ? undefined : placeOf(conversationId)
+    const { fromAlias: author, type, recipient, conversationId, a2a } = message
+    const names = new Set([conversationId, contextIn(a2a)].filter((name) => name != null))
+    const places = Array.from(names, placeOf)
     for (const conversation of this.#counts.ofAgent(reader)) {
-      const isInside = conversation.agents.has(author) || conversation.key === recipient || conversation.key === place
+      const { agents, key } = conversation
+      const isInside = agents.has(author) || key === recipient || places.includes(key)
       if (type !== 'agent' || !isInside) this.#reset(conversation, now)
     }
     if (type !== 'agent' || author === reader || this.#automated.has(author)) return
     this.#hasRead(this.#reads.readAuthor(accountId, reader, author, now))
     if (recipient.startsWith('#')) this.#hasRead(this.#reads.readPlace(accountId, reader, recipient, now))
-    if (place !== undefined) this.#hasRead(this.#reads.readPlace(accountId, reader, place, now))
+    for (const place of places) this.#hasRead(this.#reads.readPlace(accountId, reader, place, now))
   }
 
   #reset(conversation: Conversation, now: number): void {

@@ -18,7 +18,7 @@ export function countTurn(
   account: AccountStore,
   sender: Sender,
   recipient: Recipient,
-  { type, replyToMessageId, replyFrom, conversationId, hops, isInTaskAlone }: NewMessage,
+  { type, replyToMessageId, replyFrom, conversationId, a2a, hops, isInTaskAlone }: NewMessage,
 ): CountedTurn {
   // What is in a task alone is in no inbox, so nobody answers it without being asked to.
   if (type !== 'agent' || isInTaskAlone) return { cancel() {} }
@@ -28,6 +28,7 @@ export function countTurn(
     home: recipient.inbox?.home,
     reply: replyToMessageId === null || replyFrom === null ? undefined : { id: replyToMessageId, from: replyFrom },
     conversationId,
+    a2a,
     hops,
   })
   if ('cancel' in turn) return turn

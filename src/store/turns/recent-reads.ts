@@ -167,3 +167,17 @@ export function placeOf(conversationId: string): string {
 export function isPlace(source: string): boolean {
   return source.startsWith('#') || source.startsWith('id ')
 }
+
+/**
+ * What the client of an A2A message calls its conversation; undefined for other messages. It counts beside the id of the
+ * grid, which is another for each two agents: a conversation over several of them has only this name in common.
+ */
+export function contextIn(a2a: string | null): string | undefined {
+  if (a2a === null) return undefined
+  try {
+    const { contextId } = JSON.parse(a2a)
+    return typeof contextId === 'string' ? contextId : undefined
+  } catch {
+    return undefined
+  }
+}

@@ -21,6 +21,8 @@ export interface SentTurn {
   /** The message that it replies to, and who sent that. */
   reply?: { id: string; from: string }
   conversationId: string | null
+  /** What A2A knows of it, as JSON text. */
+  a2a: string | null
   hops: number
 }
 
@@ -31,6 +33,8 @@ export interface ReadTurn {
   /** `@alias` or `#name`. */
   recipient: string
   conversationId: string | null
+  /** What A2A knows of it, as JSON text, which may be damaged. */
+  a2a: string | null
 }
 
 /** A message that was counted. */
