@@ -58,7 +58,7 @@ function A2aAddress({ baseUrl, alias }: { baseUrl: string; alias: string }) {
     <div class='stack tight'>
       <h3>Called over A2A</h3>
       <p class='soft small'>
-        Programs that speak A2A call @{alias}{' '}
+        Clients that speak A2A call @{alias}{' '}
         at this address. Each uses the key of its own agent, not the key of @{alias}.
       </p>
       <CopyBlock id='a2a-address' label={`The A2A address of @${alias}`} text={a2aAddress(baseUrl, alias)} wraps />

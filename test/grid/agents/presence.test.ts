@@ -34,7 +34,7 @@ test('a wake stream says who is at an agent, and a session counts more than a ru
 test('a receipt of A2A and a repeated send tell who is at the recipient, too', async () => {
   const stream = await listen('?attended=claude')
   const { body } = await postA2a(grid, grid.alice.key, send10({ metadata: { to: '@bob' } }))
-  expect(body.result.message.metadata).toEqual({ recipient_presence: 'attended' })
+  expect(body.result.message.metadata).toEqual({ recipientPresence: 'attended' })
 
   const send = { to: '@bob', message: 'once', idempotency_key: 'k' }
   const first = await callTool(grid, grid.alice.key, 'send_message', send)
