@@ -34,9 +34,9 @@ afterAll(async () => {
 test(`a send passes at most ${maxFiles} source files`, async () => {
   for (let n = 0; n < 20; n++) await send()
 
-  // What happens every second may come during a call, but not during each of several.
+  // What happens every second may come during a call, but not during each of several, which are more on a busy machine.
   let files = await filesOf(send)
-  for (let n = 0; n < 8; n++) {
+  for (let n = 0; n < 8 || (files.length > maxFiles && n < 24); n++) {
     const others = await filesOf(send)
     files = files.filter((file) => others.includes(file))
   }
