@@ -34,7 +34,7 @@ test('it wakes the session with counts and aliases, and not with what was writte
   await isAttended()
   await send()
 
-  const { code, stdout, stderr } = await waiter.ended
+  const { code, stdout, stderr } = await waiter.ended()
   expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
   expect(stderr).toMatch(/^You are @bob .* 1 unread message from @alice\. Call mcp__agent-grid__read_messages once/)
   expect(stderr).not.toContain('secret')
@@ -49,7 +49,7 @@ test('what came before it is told too, but only once', async () => {
   const second = await client.start(wait, stop)
   await isAttended()
   await send()
-  const { code, stderr } = await second.ended
+  const { code, stderr } = await second.ended()
 
   expect(first.code).toBe(2)
   expect(code).toBe(2)
@@ -85,7 +85,7 @@ test('it ends with 0 when its client asks', async () => {
 
   process.kill(waiter.pid, 'SIGTERM')
 
-  expect(await waiter.ended).toEqual({ code: 0, signal: null, stdout: '', stderr: '' })
+  expect(await waiter.ended()).toEqual({ code: 0, signal: null, stdout: '', stderr: '' })
   expect(machine.waiter()).toBe(undefined)
 })
 
@@ -109,13 +109,13 @@ test('the newest session is woken, and when it has ended, the one before', async
   await listens(newer.pid)
 
   await send()
-  const { code } = await second.ended
+  const { code } = await second.ended()
   const isFirstAlive = isRunning(first.pid)
   await newer.kill()
   await listens(older.pid)
   await send()
 
-  expect([code, isFirstAlive, (await first.ended).code]).toEqual([2, true, 2])
+  expect([code, isFirstAlive, (await first.ended()).code]).toEqual([2, true, 2])
 })
 
 test('a revoked key ends it, and the next start says so once', async () => {
@@ -126,7 +126,7 @@ test('a revoked key ends it, and the next start says so once', async () => {
   // The stream ends when its credential does.
   grid.clock.now += minute
 
-  const { code } = await waiter.ended
+  const { code } = await waiter.ended()
   const start = () => client.run(['claude', 'start'], { session_id: 's2', hook_event_name: 'SessionStart' })
   const [first, second] = [await start(), await start()]
 
@@ -146,7 +146,7 @@ test('it waits for a grid that is away, and hears of what came meanwhile', async
   const later = await liveGrid({}, port)
   await callTool(later, later.alice.key, 'send_message', { to: '@bob', message: 'hello' })
 
-  expect((await waiter.ended).code).toBe(2)
+  expect((await waiter.ended()).code).toBe(2)
   await later.close()
   away.remove()
 })
@@ -156,7 +156,7 @@ test('above the budget nobody is woken; the next prompt tells it', async () => {
   const first = await client.start(wait, stop)
   await isAttended()
   await send()
-  const woken = await first.ended
+  const woken = await first.ended()
   const second = await client.start(wait, stop)
   await isAttended()
   await send()

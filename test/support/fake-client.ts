@@ -23,7 +23,7 @@ export interface HookResult {
 /** A hook that runs. */
 export interface RunningHook {
   pid: number
-  ended: Promise<HookResult>
+  ended(): Promise<HookResult>
 }
 
 /** A process of a client. */
@@ -135,13 +135,13 @@ function controlled(child: ChildProcess, file: string, pids: Set<number>): FakeC
     child.stdin!.write(`${JSON.stringify({ id, args: [file, 'hook', ...words], input: JSON.stringify(input) })}\n`)
     const pid = await waitFor('the start of a hook', () => said.get(id)?.pid)
     pids.add(pid)
-    return { pid, ended: waitFor(`the end of hook ${words.join(' ')}`, () => said.get(id)?.result) }
+    return { pid, ended: () => waitFor(`the end of hook ${words.join(' ')}`, () => said.get(id)?.result) }
   }
   return {
     pid: child.pid!,
     start,
     async run(words, input) {
-      return await (await start(words, input)).ended
+      return await (await start(words, input)).ended()
     },
     async kill() {
       child.kill('SIGKILL')
