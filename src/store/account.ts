@@ -140,14 +140,24 @@ export async function writeParts<Name extends string>(
   { write }: Pick<AccountStore, 'write'>,
   parts: UnitParts<Name>,
 ): Promise<PartRows<Name>> {
-  const names = (Object.keys(parts) as Name[]).filter((name) => parts[name] !== undefined)
-  const statements = names.flatMap((name) => [parts[name]!].flat().map((statement) => ({ name, statement })))
-  const rows = await write(statements.map(({ statement }) => statement))
+  const statements: Statement[] = []
+  /** The part of each statement. */
+  const names: Name[] = []
   const found = {} as Record<Name, Row[]>
-  for (const name of Object.keys(parts) as Name[]) found[name] = []
-  statements.forEach(({ name }, i) =>
-    found[name] = found[name].length > 0 ? [...found[name], ...rows[i]] : rows[i] ?? []
-  )
+  for (const name of Object.keys(parts) as Name[]) {
+    found[name] = []
+    const part: Statement | readonly Statement[] | undefined = parts[name]
+    if (part === undefined) continue
+    for (const statement of Array.isArray(part) ? part : [part]) {
+      statements.push(statement)
+      names.push(name)
+    }
+  }
+  const rows = await write(statements)
+  for (let i = 0; i < names.length; i++) {
+    const before = found[names[i]]
+    found[names[i]] = before.length > 0 ? [...before, ...rows[i]] : rows[i] ?? []
+  }
   return found
 }
 
