@@ -41,7 +41,7 @@ onEachDatabase((openGrid: OpenGrid) => {
     expect(await dump(grid, grid.acme)).toBe(before)
   })
 
-  test('what is leased is with nobody else, and comes again, flagged, when the lease expires', async () => {
+  test('leased messages reach nobody else, and come back, marked as redelivered, when the lease expires', async () => {
     await send('hi')
     const first = await lease(grid, grid.bob.key, { seconds: 30 })
     const second_ = await lease(grid, grid.bob.key)

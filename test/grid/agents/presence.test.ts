@@ -15,7 +15,7 @@ beforeEach(async () => {
 })
 afterEach(() => grid.close())
 
-test('a wake stream says who is at an agent, and a session counts more than a runner', async () => {
+test('a wake stream tells the presence of its agent, and a session takes precedence over a runner', async () => {
   expect(await told()).toEqual(['nobody yet', 'nobody yet'])
   const runner = await listen('?runner=codex')
   expect(await told()).toEqual(['runner', 'runner (codex)'])
