@@ -290,7 +290,7 @@ test.each(cases.filter(([, query]) => !isRead(query)))(
   },
 )
 
-type Values = Record<string, InValue>
+type Values = Record<string, string | number | null>
 
 /** Each value of each placeholder at least once with each of the texts that name the subject. */
 function combinations(query: Query): Values[] {

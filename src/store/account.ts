@@ -36,7 +36,7 @@ import { prepareProfile } from './account/profile.ts'
 import { prepareReceipts } from './account/receipts.ts'
 import { prepareRetention } from './account/retention.ts'
 import { prepareSeats } from './account/seats.ts'
-import { prepareSkills } from './account/skills.ts'
+import { skills } from './account/skills.ts'
 import { prepareSnoozes } from './account/snoozes.ts'
 import { prepareTasks } from './account/tasks.ts'
 import { prepareTeam } from './account/team.ts'
@@ -50,6 +50,7 @@ import { AccountBinding, type Statement } from './driver/binding.ts'
 import type { CrossAccountQueries, Db } from './driver/db.ts'
 import { AccountLive, type LiveFeed, type LiveNews, type LivePlace } from './live.ts'
 import type { Lookups } from './lookups.ts'
+import type { Db as SqlDb } from './sql.ts'
 import type { UnitRows, WriteQueue } from './queue.ts'
 import { type RecordingContext, writeWithActivity } from './recording.ts'
 import { turnsKeptMs } from './turns/counts.ts'
@@ -250,6 +251,7 @@ const maxCachedAccounts = 1_000
  */
 export function prepareAccountTables(
   db: Db,
+  sql: SqlDb,
   crossAccountQueries: CrossAccountQueries,
   lookups: Lookups,
 ): (accountId: string) => AccountTables {
@@ -263,7 +265,7 @@ export function prepareAccountTables(
     const known = bound.get(accountId)
     if (known) return known
     if (bound.size === maxCachedAccounts) bound.clear()
-    const account = new AccountBinding(accountId)
+    const account = new AccountBinding(sql, accountId)
     const tables = {
       read: new BoundReads((name) => repositories[name].reads(account)),
       change: new BoundChanges((name) => repositories[name].changes(account)),
@@ -303,7 +305,7 @@ function repositoryMakers(db: Db, crossAccountQueries: CrossAccountQueries, look
     messageStatus: () => prepareMessageStatus(db),
     retention: () => prepareRetention(db, crossAccountQueries),
     seats: () => prepareSeats(db),
-    skills: () => prepareSkills(db),
+    skills: () => skills,
     snoozes: () => prepareSnoozes(db),
     tasks: () => prepareTasks(db),
     team: () => prepareTeam(db),

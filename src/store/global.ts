@@ -26,13 +26,14 @@ import { prepareSessions } from './global/sessions.ts'
 import { prepareSigningKeys } from './global/signing-keys.ts'
 import { prepareSignups } from './global/signups.ts'
 import { prepareThreadProjection } from './global/thread-projection.ts'
-import { prepareUsers } from './global/users.ts'
+import { users } from './global/users.ts'
 import type { Lookups } from './lookups.ts'
+import type { Db as SqlDb } from './sql.ts'
 
 export type GlobalTables = ReturnType<typeof prepareGlobalTables>
 
 /** The statements of a table are built when it is first used: a small grid never needs most of them. */
-export function prepareGlobalTables(db: Db, crossAccountQueries: CrossAccountQueries, lookups: Lookups) {
+export function prepareGlobalTables(db: Db, sql: SqlDb, crossAccountQueries: CrossAccountQueries, lookups: Lookups) {
   return lazy({
     accounts: () => prepareAccounts(db),
     activityHeads: () => prepareActivityHeads(db, crossAccountQueries),
@@ -59,6 +60,6 @@ export function prepareGlobalTables(db: Db, crossAccountQueries: CrossAccountQue
     signingKeys: () => prepareSigningKeys(db),
     signups: () => prepareSignups(db, crossAccountQueries),
     threadProjection: () => prepareThreadProjection(db, crossAccountQueries),
-    users: () => prepareUsers(db, crossAccountQueries),
+    users: () => users(sql),
   })
 }

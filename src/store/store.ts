@@ -22,6 +22,7 @@ import { type DatabaseHealth, readHealth } from './health.ts'
 import { LiveFeed } from './live.ts'
 import { PresenceExchange } from './presence.ts'
 import { type UnitRows, WriteQueue } from './queue.ts'
+import { Db } from './sql.ts'
 import { type ActivityEntry, writeWithActivity } from './recording.ts'
 import { ConversationTurns } from './turns.ts'
 import { inSets } from './unit-sets.ts'
@@ -118,6 +119,7 @@ async function buildStore(
   const inspect = inspectQuery && ((sql: string) => inspectQuery(sql, crossAccountQueries.get(sql)))
   // drizzle only runs reads, so `execute` is the only method it needs.
   const db = drizzle({ client: (queryBatcher ?? client) as Client, logger: inspect && { logQuery: inspect } })
+  const sql = new Db(queryBatcher ?? client, inspect)
   const queue = new WriteQueue({
     client,
     log: deps.log,
@@ -139,10 +141,10 @@ async function buildStore(
     minFreeBytes: deps.config.minFreeMegabytes * 2 ** 20,
     readSpace,
   })
-  const global = prepareGlobalTables(db, crossAccountQueries, lookups)
+  const global = prepareGlobalTables(db, sql, crossAccountQueries, lookups)
   const waiting = openWaiting(deps, global.newDeliveries, path !== undefined)
   const instanceId = newId()
-  const tablesOf = prepareAccountTables(db, crossAccountQueries, lookups)
+  const tablesOf = prepareAccountTables(db, sql, crossAccountQueries, lookups)
   const live = new LiveFeed({ global, tablesOf, deps, presenceAt: (agent) => presence.presences.at(agent) })
   const exchange: Repeated = new Repeated(
     async () => {

@@ -6,7 +6,7 @@
  */
 import type { Deps } from '../deps.ts'
 import { second } from '../lib/time.ts'
-import { maxCountedUnread } from './account/unread.ts'
+import { maxCountedUnread } from './account/unread-old.ts'
 import type { prepareUsage } from './account/usage.ts'
 
 /** How many inboxes are kept in memory, if not more of them are nearly full. */

@@ -6,7 +6,8 @@ import { afterAll, afterEach, beforeEach, expect, test } from 'vitest'
 import { agents, agentSkills } from '../../db/schema.ts'
 import { noToken } from '../../src/store/account/agents.ts'
 import { AccountBinding, p } from '../../src/store/driver/binding.ts'
-import { inAccount, withAccount } from '../../src/store/in-account.ts'
+import { Db } from '../../src/store/sql.ts'
+import { inAccount, withAccount } from '../../src/store/in-account-old.ts'
 import { rows } from '../support/database.ts'
 import { type TestGrid, testGrid } from '../support/grid.ts'
 import { preparedStatements } from '../support/statements.ts'
@@ -32,7 +33,7 @@ test('inAccount() keeps every condition inside the account, also one with OR', (
 })
 
 test('a binding fills in its own account, whatever values the caller gives', () => {
-  const account = new AccountBinding('acme')
+  const account = new AccountBinding(new Db({ execute: () => Promise.reject() }), 'acme')
   const query = db.select({ id: agents.id }).from(agents).where(inAccount(agents, eq(agents.id, p('id')))).toSQL()
 
   expect(account.bind(query, { id: 'x', account: 'evil' }).args).toEqual(['acme', 'x'])
@@ -42,7 +43,11 @@ test('withAccount() sets the account of a row, which the row cannot choose', () 
   const row = { accountId: 'evil', agentId: 'a', skillId: 's' }
   const query = db.insert(agentSkills).values(withAccount(row)).toSQL()
 
-  expect(new AccountBinding('acme').bind(query).args).toEqual(['acme', 'a', 's'])
+  expect(new AccountBinding(new Db({ execute: () => Promise.reject() }), 'acme').bind(query).args).toEqual([
+    'acme',
+    'a',
+    's',
+  ])
 })
 
 test('the cross-account queries are exactly those that the tripwire allows', () => {

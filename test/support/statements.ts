@@ -4,6 +4,7 @@ import { is, Param, Placeholder, type Query, type SQL } from 'drizzle-orm'
 import { drizzle } from 'drizzle-orm/libsql'
 import { prepareAccountTables } from '../../src/store/account.ts'
 import { prepareGlobalTables } from '../../src/store/global.ts'
+import { Db } from '../../src/store/sql.ts'
 import { Lookups } from '../../src/store/lookups.ts'
 
 export interface PreparedStatements {
@@ -34,8 +35,10 @@ export function preparedStatements(): PreparedStatements {
     dialect.sqlToQuery = build
     return found
   }
-  const ofAccount = built(() => prepareAccountTables(db, crossAccountQueries, lookups)('an account').read)
-  const others = built(() => prepareGlobalTables(db, crossAccountQueries, lookups))
+  const ofAccount = built(() =>
+    prepareAccountTables(db, new Db(client), crossAccountQueries, lookups)('an account').read
+  )
+  const others = built(() => prepareGlobalTables(db, new Db(client), crossAccountQueries, lookups))
   for (const sql of crossAccountQueries.keys()) {
     const query = ofAccount.get(sql)
     if (!query) continue

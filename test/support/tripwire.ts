@@ -5,6 +5,7 @@
 import { getTableColumns, getTableName, is } from 'drizzle-orm'
 import { SQLiteTable } from 'drizzle-orm/sqlite-core'
 import * as schema from '../../db/schema.ts'
+import { allQueries } from '../../src/store/sql.ts'
 import { untiedTables } from './sql-branches.ts'
 
 const tables = Object.values(schema).filter((table) => is(table, SQLiteTable))
@@ -122,8 +123,12 @@ const accounts = { tables: accountTables, columns: ['account_id', 'sender_accoun
 const unqualified = /(?<!\.)"(sender_)?account_id" = "(sender_)?account_id"(?!\.)/
 const checked = new Set<string>()
 
+const named = () => new Map(allQueries.map(({ sql, crossAccount }) => [sql, crossAccount]))
+let crossAccountNames: ReturnType<typeof named> | undefined
+
 /** Throws for a statement with a branch that names an account table but no account. Call it before it runs. */
-export function tripwire(sql: string, crossAccountQuery: string | undefined): void {
+export function tripwire(sql: string, crossAccountQuery?: string): void {
+  crossAccountQuery ??= (crossAccountNames ??= named()).get(sql)
   // Drizzle writes this for a correlated field in a select without joins. It is always true.
   if (unqualified.test(sql)) throw new Error(`Tripwire: an unqualified comparison of accounts: ${sql}`)
   if (checked.has(sql) || (crossAccountQuery && allowedCrossAccountQueries.includes(crossAccountQuery))) return

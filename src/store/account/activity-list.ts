@@ -4,7 +4,7 @@ import { activity, agents, credentials, oauthGrants, users } from '../../../db/s
 import { minute } from '../../lib/time.ts'
 import { type AccountBinding, p } from '../driver/binding.ts'
 import type { Db } from '../driver/db.ts'
-import { inAccount } from '../in-account.ts'
+import { inAccount } from '../in-account-old.ts'
 import { type Activity, activityFields } from './activity-chain.ts'
 
 /** A row with the names of the user, key, agent and client behind it, as far as they still exist. */

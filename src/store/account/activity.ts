@@ -3,7 +3,7 @@ import { asc, desc, eq, gt, gte, lt, notExists, sql } from 'drizzle-orm'
 import { activity } from '../../../db/schema.ts'
 import { type AccountBinding, p, precondition } from '../driver/binding.ts'
 import type { Db } from '../driver/db.ts'
-import { inAccount, withAccount } from '../in-account.ts'
+import { inAccount, withAccount } from '../in-account-old.ts'
 import { type Activity, activityFields, firstBrokenRow } from './activity-chain.ts'
 import { prepareActivityList } from './activity-list.ts'
 

@@ -10,8 +10,8 @@ import { unionAll } from 'drizzle-orm/sqlite-core'
 import { agentNumbers, agentSkills, skills } from '../../../db/schema.ts'
 import { type AccountBinding, p } from '../driver/binding.ts'
 import type { Db } from '../driver/db.ts'
-import { inAccount } from '../in-account.ts'
-import { contains } from './search.ts'
+import { inAccount } from '../in-account-old.ts'
+import { contains } from './search-old.ts'
 
 /** Where more agents than this may match, reading them in their order finds some soon. */
 const maxFound = 500

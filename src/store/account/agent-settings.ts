@@ -4,9 +4,9 @@ import { agentAccess, agents, agentSkills, deliveries, signups, skills } from '.
 import { type AccountBinding, p, precondition } from '../driver/binding.ts'
 import type { Db } from '../driver/db.ts'
 import { updatedToken } from '../driver/sealed-columns.ts'
-import { inAccount, inInbox } from '../in-account.ts'
+import { inAccount, inInbox } from '../in-account-old.ts'
 import { type Agent, agentFields, skillsAsJson, type TokenColumns } from './agents.ts'
-import { contains, matchesSearchText } from './search.ts'
+import { contains, matchesSearchText } from './search-old.ts'
 
 /** The settings of an agent that can be changed after its creation. */
 export type AgentChange = Pick<Agent, 'visibility' | 'accessPolicy' | 'description' | 'remoteUrl'> & {

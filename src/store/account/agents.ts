@@ -2,11 +2,11 @@ import { and, count, desc, eq, exists, gt, isNull, lte, ne, notExists, or, type 
 import { agentAccess, agents, agentSkills, skills, trials } from '../../../db/schema.ts'
 import { type AccountBinding, p, precondition, value } from '../driver/binding.ts'
 import type { Db } from '../driver/db.ts'
-import { inAccount, withAccount } from '../in-account.ts'
+import { inAccount, withAccount } from '../in-account-old.ts'
 import type { Lookups } from '../lookups.ts'
 import { guardsOfDirect } from './guarding.ts'
-import { openTaskFor } from './open-task.ts'
-import { contains, matchesSearchText } from './search.ts'
+import { openTaskFor } from './open-task-old.ts'
+import { contains, matchesSearchText } from './search-old.ts'
 
 export type AgentType = typeof agents.$inferSelect.type
 /** The types of agents that programs act as. The others are people. See docs/security.md, "People and their aliases". */

@@ -15,7 +15,7 @@ import {
 import { type AccountBinding, p } from '../driver/binding.ts'
 import type { Db } from '../driver/db.ts'
 import { whileGrantLives } from '../global/oauth-access.ts'
-import { inAccount, inInbox } from '../in-account.ts'
+import { inAccount, inInbox } from '../in-account-old.ts'
 
 /** Numbers are counted up to here: this one stands for itself or more. */
 export const maxCounted = 1_000

@@ -3,9 +3,9 @@ import { alias } from 'drizzle-orm/sqlite-core'
 import { agents, channelMembers, channels } from '../../../db/schema.ts'
 import { type AccountBinding, p, precondition, value } from '../driver/binding.ts'
 import type { Db } from '../driver/db.ts'
-import { inAccount, withAccount } from '../in-account.ts'
+import { inAccount, withAccount } from '../in-account-old.ts'
 import { guardsOfPost } from './guarding.ts'
-import { matchesSearchText } from './search.ts'
+import { matchesSearchText } from './search-old.ts'
 
 export function prepareChannels(db: Db) {
   const live = isNull(channels.deletedAt)

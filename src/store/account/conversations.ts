@@ -3,7 +3,7 @@ import { and, desc, eq, exists, gt, isNotNull, isNull, lte, sql } from 'drizzle-
 import { accounts, agents, conversationPauses, conversationTurns, recentReads } from '../../../db/schema.ts'
 import { type AccountBinding, databaseTime, p, precondition, type Statement, value } from '../driver/binding.ts'
 import type { Db } from '../driver/db.ts'
-import { inAccount } from '../in-account.ts'
+import { inAccount } from '../in-account-old.ts'
 
 export type PauseReason = typeof conversationPauses.$inferSelect.reason
 

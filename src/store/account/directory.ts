@@ -4,10 +4,10 @@ import { agentAccess, agents } from '../../../db/schema.ts'
 import { type AccountBinding, p } from '../driver/binding.ts'
 import type { CrossAccountQueries, Db } from '../driver/db.ts'
 import type { Lookups } from '../lookups.ts'
-import { acceptsMessagesOf, acceptsOtherAccounts } from './access.ts'
+import { acceptsMessagesOf, acceptsOtherAccounts } from './access-old.ts'
 import { foundAgentFields, hasMatchingSkill, matchesSearch, type SearchedAgent } from './agents.ts'
 import { guardsOfDirect } from './guarding.ts'
-import { openTaskFor } from './open-task.ts'
+import { openTaskFor } from './open-task-old.ts'
 
 export function prepareDirectory(db: Db, crossAccountQueries: CrossAccountQueries, lookups: Lookups) {
   const isElsewhere = ne(agents.accountId, p('account'))

@@ -3,7 +3,7 @@ import { and, eq, exists, isNull, ne, sql } from 'drizzle-orm'
 import { agents, channelMembers, deliveries, messages } from '../../../db/schema.ts'
 import { type AccountBinding, p } from '../driver/binding.ts'
 import type { Db } from '../driver/db.ts'
-import { inAccount, inboxOf } from '../in-account.ts'
+import { inAccount, inboxOf } from '../in-account-old.ts'
 import { lengthOf, newDelivery, type ReviewedMessage } from './new-message.ts'
 
 export function prepareFanOut(db: Db) {

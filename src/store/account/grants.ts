@@ -4,7 +4,7 @@ import { type AccountBinding, p, precondition } from '../driver/binding.ts'
 import type { Db } from '../driver/db.ts'
 import { fetchedKey, givesAccess } from '../global/oauth-access.ts'
 import type { OAuthScope } from '../global/oauth-grants.ts'
-import { inAccount } from '../in-account.ts'
+import { inAccount } from '../in-account-old.ts'
 
 /** How many grants one list shows. */
 const maxListed = 200

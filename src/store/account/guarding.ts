@@ -13,7 +13,7 @@ import type { SealedToken } from '../../lib/key-ring.ts'
 import { type AccountBinding, p } from '../driver/binding.ts'
 import type { Db } from '../driver/db.ts'
 import { sealedColumns } from '../driver/sealed-columns.ts'
-import { inAccount } from '../in-account.ts'
+import { inAccount } from '../in-account-old.ts'
 import type { Lookups } from '../lookups.ts'
 
 type GuardrailAction = typeof guardrails.$inferSelect.action

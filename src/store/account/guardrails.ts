@@ -3,9 +3,9 @@ import { agentGuardrails, agents, guardrails } from '../../../db/schema.ts'
 import { type AccountBinding, p, precondition } from '../driver/binding.ts'
 import type { Db } from '../driver/db.ts'
 import { insertedToken, sealedColumns, updatedToken } from '../driver/sealed-columns.ts'
-import { inAccount, withAccount } from '../in-account.ts'
+import { inAccount, withAccount } from '../in-account-old.ts'
 import type { TokenColumns } from './agents.ts'
-import { matchesSearchText } from './search.ts'
+import { matchesSearchText } from './search-old.ts'
 
 export type GuardrailAction = typeof guardrails.$inferSelect.action
 export type GuardrailDirection = typeof agentGuardrails.$inferSelect.direction

@@ -1,11 +1,5 @@
 /** A message in an inbox, as every read selects it. */
 import type { Row } from '@libsql/client'
-import { and, eq, type SQL, sql } from 'drizzle-orm'
-import { accounts, agents, deliveries, messages } from '../../../db/schema.ts'
-import { p } from '../driver/binding.ts'
-import type { Db } from '../driver/db.ts'
-import { inAccount } from '../in-account.ts'
-import { skillNamesAsJson } from './agents.ts'
 
 /** How many skills of a sender a message names, so that a sender fills neither the reader's context nor memory. */
 const maxSenderSkills = 10
@@ -42,53 +36,54 @@ export interface InboxMessage {
 }
 
 /** Nothing is decoded: one damaged row must not hide the others, and a unit of the write queue returns raw rows. */
-const fields = (db: Db) => ({
-  seq: deliveries.seq,
-  state: deliveries.state,
-  chars: deliveries.chars,
-  releaseCount: deliveries.releaseCount,
-  id: messages.id,
-  recipient: messages.recipient,
-  fromAlias: messages.fromAlias,
-  type: messages.type,
-  body: sql<string>`coalesce(${deliveries.body}, ${messages.body})`,
-  replyToMessageId: messages.replyToMessageId,
-  conversationId: messages.conversationId,
-  a2a: sql<string | null>`coalesce(${deliveries.a2a}, ${messages.a2a})`,
-  taskId: deliveries.taskId,
-  flagged: sql<number>`${messages.flagged} OR ${deliveries.flagged}`,
-  sanitized: sql<number>`${messages.sanitized}`,
-  hops: messages.hops,
-  createdAt: messages.createdAt,
-  senderDescription: agents.description,
-  senderSkills: skillNamesAsJson(db, maxSenderSkills),
-  senderState: accounts.state,
-  isExternal: sql<number>`${deliveries.senderAccountId} <> ${deliveries.accountId}`,
-})
-
-/** Messages of an agent, oldest first. The `extra` fields come after the fields of `InboxMessage`. */
-export function selectInboxMessages<Extra extends Record<string, SQL.Aliased>>(
-  db: Db,
-  condition: SQL,
-  extra = {} as Extra,
-) {
-  return db.select({ ...fields(db), ...extra }).from(deliveries)
-    .innerJoin(
-      messages,
-      and(eq(messages.accountId, deliveries.senderAccountId), eq(messages.id, deliveries.messageId)),
-    )
-    .innerJoin(agents, and(eq(agents.accountId, messages.accountId), eq(agents.id, messages.fromAgentId)))
-    .innerJoin(accounts, eq(accounts.id, messages.accountId))
-    .where(inAccount(deliveries, eq(deliveries.agentId, p('agent')), condition))
-    .orderBy(deliveries.seq)
+const fields: Record<keyof InboxMessage, string> = {
+  seq: 'deliveries.seq',
+  state: 'deliveries.state',
+  chars: 'deliveries.chars',
+  releaseCount: 'deliveries.release_count',
+  id: 'messages.id',
+  recipient: 'messages.recipient',
+  fromAlias: 'messages.from_alias',
+  type: 'messages.type',
+  body: 'coalesce(deliveries.body, messages.body)',
+  replyToMessageId: 'messages.reply_to_message_id',
+  conversationId: 'messages.conversation_id',
+  a2a: 'coalesce(deliveries.a2a, messages.a2a)',
+  taskId: 'deliveries.task_id',
+  flagged: 'messages.flagged OR deliveries.flagged',
+  sanitized: 'messages.sanitized',
+  hops: 'messages.hops',
+  createdAt: 'messages.created_at',
+  senderDescription: 'agents.description',
+  senderSkills: `(SELECT json_group_array(few.name) FROM (
+    SELECT skills.name FROM agent_skills
+    JOIN skills ON skills.account_id = agent_skills.account_id AND skills.id = agent_skills.skill_id
+    WHERE agent_skills.account_id = agents.account_id AND agent_skills.agent_id = agents.id
+    LIMIT ${maxSenderSkills}) AS few)`,
+  senderState: 'accounts.state',
+  isExternal: 'deliveries.sender_account_id <> deliveries.account_id',
 }
 
-/** Reads the raw rows of `selectInboxMessages`. */
-export function inboxMessageReader(db: Db): (row: Row) => InboxMessage {
-  const names = Object.keys(fields(db))
-  return (row) => {
-    const message: Record<string, unknown> = {}
-    for (let i = 0; i < names.length; i++) message[names[i]] = row[i]
-    return message as unknown as InboxMessage
-  }
+const names = Object.keys(fields) as (keyof InboxMessage)[]
+const columns = names.map((name) => `${fields[name]} AS "${name}"`).join(',\n')
+
+/**
+ * A query of messages of an agent of the account that meet `condition`, oldest first. `extra` are fields after those of
+ * `InboxMessage`.
+ */
+export function selectInboxMessages(condition: string, extra: string[] = []): string {
+  return `SELECT ${[columns, ...extra].join(', ')}
+    FROM deliveries
+    JOIN messages ON messages.account_id = deliveries.sender_account_id AND messages.id = deliveries.message_id
+    JOIN agents ON agents.account_id = messages.account_id AND agents.id = messages.from_agent_id
+    JOIN accounts ON accounts.id = messages.account_id
+    WHERE deliveries.account_id = :account AND deliveries.agent_id = :agent AND (${condition})
+    ORDER BY deliveries.seq`
+}
+
+/** Reads a raw row of `selectInboxMessages`. */
+export function inboxMessageOf(row: Row): InboxMessage {
+  const message: Record<string, unknown> = {}
+  for (let i = 0; i < names.length; i++) message[names[i]] = row[i]
+  return message as unknown as InboxMessage
 }

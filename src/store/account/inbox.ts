@@ -4,9 +4,9 @@ import { unionAll } from 'drizzle-orm/sqlite-core'
 import { deliveries, messages } from '../../../db/schema.ts'
 import { type AccountBinding, p, type Statement } from '../driver/binding.ts'
 import type { Db } from '../driver/db.ts'
-import { inAccount, inInbox } from '../in-account.ts'
-import { selectInboxMessages } from './inbox-message.ts'
-import { someUnread } from './unread.ts'
+import { inAccount, inInbox } from '../in-account-old.ts'
+import { selectInboxMessages } from './inbox-message-old.ts'
+import { someUnread } from './unread-old.ts'
 
 /** How many of the newest read messages `lastLease` searches. */
 const lastLeaseDepth = 1_000

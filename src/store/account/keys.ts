@@ -4,7 +4,7 @@ import { agents, credentials, memberships, oauthGrants, users } from '../../../d
 import { type AccountBinding, p, precondition } from '../driver/binding.ts'
 import type { Db } from '../driver/db.ts'
 import { fetchingGrant, roleHas, whileGrantLives } from '../global/oauth-access.ts'
-import { inAccount, withAccount } from '../in-account.ts'
+import { inAccount, withAccount } from '../in-account-old.ts'
 
 /** How many keys of people who left one list shows. */
 const maxListed = 200

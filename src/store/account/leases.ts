@@ -5,9 +5,9 @@ import type { SQLiteColumn } from 'drizzle-orm/sqlite-core'
 import { agents, deliveries, leaseReleases, leases, messages } from '../../../db/schema.ts'
 import { type AccountBinding, p, type PlaceholderValues, type Statement, value } from '../driver/binding.ts'
 import type { Db } from '../driver/db.ts'
-import { inAccount, inInbox } from '../in-account.ts'
-import { type InboxMessage, inboxMessageReader, selectInboxMessages } from './inbox-message.ts'
-import { someUnread } from './unread.ts'
+import { inAccount, inInbox } from '../in-account-old.ts'
+import { type InboxMessage, inboxMessageReader, selectInboxMessages } from './inbox-message-old.ts'
+import { someUnread } from './unread-old.ts'
 
 /** A lease about to be made. */
 export interface NewLease {

@@ -4,8 +4,8 @@ import { unionAll } from 'drizzle-orm/sqlite-core'
 import { agents, deliveries, messages, threadMessages } from '../../../db/schema.ts'
 import { type AccountBinding, p } from '../driver/binding.ts'
 import type { Db } from '../driver/db.ts'
-import { inAccount, inboxOf } from '../in-account.ts'
-import { maxCountedUnread } from './unread.ts'
+import { inAccount, inboxOf } from '../in-account-old.ts'
+import { maxCountedUnread } from './unread-old.ts'
 
 export function prepareLive(db: Db) {
   const newestPlaces = db.select({ accountId: threadMessages.accountId, seq: threadMessages.seq }).from(threadMessages)

@@ -3,7 +3,7 @@ import { and, desc, eq, exists, isNotNull, sql } from 'drizzle-orm'
 import { agents, deliveries, leaseReleases, leases, messages } from '../../../db/schema.ts'
 import { type AccountBinding, p } from '../driver/binding.ts'
 import type { Db } from '../driver/db.ts'
-import { inAccount } from '../in-account.ts'
+import { inAccount } from '../in-account-old.ts'
 
 export type RecipientStatus = Awaited<
   ReturnType<ReturnType<ReturnType<typeof prepareMessageStatus>['reads']>['of']>

@@ -13,8 +13,8 @@ import {
 } from '../../../db/schema.ts'
 import { type AccountBinding, p, precondition, value } from '../driver/binding.ts'
 import type { Db } from '../driver/db.ts'
-import { inAccount, inboxOf } from '../in-account.ts'
-import { acceptsMessagesOf } from './access.ts'
+import { inAccount, inboxOf } from '../in-account-old.ts'
+import { acceptsMessagesOf } from './access-old.ts'
 import {
   type InboxAddress,
   lengthOf,

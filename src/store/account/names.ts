@@ -14,7 +14,7 @@ import {
 } from '../../../db/schema.ts'
 import { type AccountBinding, p } from '../driver/binding.ts'
 import type { Db } from '../driver/db.ts'
-import { inAccount } from '../in-account.ts'
+import { inAccount } from '../in-account-old.ts'
 
 /**
  * A record of the account. `name` is an alias without `@`, a channel without `#`, or the email address of an

@@ -13,7 +13,7 @@ import {
 } from '../../../db/schema.ts'
 import { type AccountBinding, p, type Statement, value } from '../driver/binding.ts'
 import type { Db } from '../driver/db.ts'
-import { inAccount, inboxOf } from '../in-account.ts'
+import { inAccount, inboxOf } from '../in-account-old.ts'
 
 /** How often a person gets an email about messages that wait. */
 export type DigestPeriod = 'hourly' | 'daily'

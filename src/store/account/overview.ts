@@ -4,7 +4,7 @@ import { agentNumbers, agents, deliveries, messages } from '../../../db/schema.t
 import { hour } from '../../lib/time.ts'
 import { type AccountBinding, p } from '../driver/binding.ts'
 import type { Db } from '../driver/db.ts'
-import { inAccount } from '../in-account.ts'
+import { inAccount } from '../in-account-old.ts'
 import { maxCounted } from './attention.ts'
 
 export function prepareOverview(db: Db) {

@@ -3,7 +3,7 @@ import { and, count, desc, eq, isNull, sql } from 'drizzle-orm'
 import { agents, deliveries, messages } from '../../../db/schema.ts'
 import { type AccountBinding, p, type Statement } from '../driver/binding.ts'
 import type { Db } from '../driver/db.ts'
-import { inAccount } from '../in-account.ts'
+import { inAccount } from '../in-account-old.ts'
 
 /** How many messages one unit puts back. */
 export const maxRequeued = 500

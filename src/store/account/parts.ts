@@ -3,7 +3,7 @@ import { and, eq, exists, isNull, ne, not, type SQL, sql } from 'drizzle-orm'
 import { deliveries, messages, parts, verdicts } from '../../../db/schema.ts'
 import { type AccountBinding, p, value } from '../driver/binding.ts'
 import type { Db } from '../driver/db.ts'
-import { inAccount } from '../in-account.ts'
+import { inAccount } from '../in-account-old.ts'
 import type { NewMessage } from './new-message.ts'
 
 /** A part of a message. `content` is its text, or base64 of its bytes; `bytes` is the length of what it stands for. */

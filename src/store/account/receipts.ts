@@ -3,9 +3,9 @@ import { and, count, eq, gt, type SQL, sql } from 'drizzle-orm'
 import { agents, deliveries, idempotencyKeys, messages } from '../../../db/schema.ts'
 import { type AccountBinding, p, type PlaceholderValues, type Statement } from '../driver/binding.ts'
 import type { Db } from '../driver/db.ts'
-import { inAccount } from '../in-account.ts'
+import { inAccount } from '../in-account-old.ts'
 import { type GuardedReceipt, type ReviewedMessage, subjectOf } from './new-message.ts'
-import { someUnread } from './unread.ts'
+import { someUnread } from './unread-old.ts'
 
 /** Times are milliseconds since the epoch. A field is missing where it does not apply. */
 export interface SendReceipt extends GuardedReceipt {

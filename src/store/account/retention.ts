@@ -3,7 +3,7 @@ import { and, eq, inArray, lte, sql } from 'drizzle-orm'
 import { deliveries, idempotencyKeys, leaseReleases, messages, parts, taskMessages, usage } from '../../../db/schema.ts'
 import { type AccountBinding, p, type Statement } from '../driver/binding.ts'
 import type { CrossAccountQueries, Db } from '../driver/db.ts'
-import { inAccount } from '../in-account.ts'
+import { inAccount } from '../in-account-old.ts'
 import { threadErasure } from './thread-erasure.ts'
 
 export function prepareRetention(db: Db, crossAccountQueries: CrossAccountQueries) {

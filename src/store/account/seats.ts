@@ -13,7 +13,7 @@ import {
 import type { Role } from '../../auth/actor.ts'
 import { type AccountBinding, p, precondition, type Statement, value } from '../driver/binding.ts'
 import type { Db } from '../driver/db.ts'
-import { inAccount, withAccount } from '../in-account.ts'
+import { inAccount, withAccount } from '../in-account-old.ts'
 import { isNotTakenElsewhere } from './agents.ts'
 
 /** The alias of a person in the account. Times are milliseconds since the epoch. */

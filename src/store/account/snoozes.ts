@@ -3,7 +3,7 @@ import { eq, gt, sql } from 'drizzle-orm'
 import { snoozes } from '../../../db/schema.ts'
 import { type AccountBinding, p } from '../driver/binding.ts'
 import type { Db } from '../driver/db.ts'
-import { inAccount, withAccount } from '../in-account.ts'
+import { inAccount, withAccount } from '../in-account-old.ts'
 
 /** A snooze of one user. `until` is in milliseconds since the epoch; `level` is how bad it was. */
 export interface Snooze {

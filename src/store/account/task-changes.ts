@@ -23,9 +23,9 @@ import {
   value,
 } from '../driver/binding.ts'
 import type { Db } from '../driver/db.ts'
-import { inAccount, inboxOf, withAccount } from '../in-account.ts'
+import { inAccount, inboxOf, withAccount } from '../in-account-old.ts'
 import { newDelivery, type NewMessage } from './new-message.ts'
-import { type TaskEnd, taskEnds, type TaskMode, type TaskState } from './task-ends.ts'
+import { type TaskEnd, taskEnds, type TaskMode, type TaskState } from './task-ends-old.ts'
 
 /** A task about to be stored, with the message that makes it. */
 export interface NewTask {

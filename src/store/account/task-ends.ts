@@ -1,8 +1,5 @@
 /** The two ends of a task: its client, whose account it belongs to, and its recipient. */
-import { and, eq } from 'drizzle-orm'
-import { tasks } from '../../../db/schema.ts'
-import { p } from '../driver/binding.ts'
-import { inAccount } from '../in-account.ts'
+import type { tasks } from '../../../db/schema.ts'
 
 export type TaskState = typeof tasks.$inferSelect.state
 export type TaskMode = typeof tasks.$inferSelect.mode
@@ -10,8 +7,8 @@ export type TaskMode = typeof tasks.$inferSelect.mode
 /** Which end of a task an agent of the account is. */
 export type TaskEnd = 'client' | 'recipient'
 
-/** The end of the client, and that of the recipient: conditions on `tasks`. */
+/** The end of the client, and that of the recipient: conditions on `tasks`. The agent is bound as `agent`. */
 export const taskEnds = {
-  client: inAccount(tasks, eq(tasks.clientAgentId, p('agent'))),
-  recipient: and(eq(tasks.recipientAccountId, p('account')), eq(tasks.recipientAgentId, p('agent')))!,
+  client: `(tasks.account_id = :account AND tasks.client_agent_id = :agent)`,
+  recipient: `(tasks.recipient_account_id = :account AND tasks.recipient_agent_id = :agent)`,
 }

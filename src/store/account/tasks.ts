@@ -6,10 +6,10 @@ import { and, asc, desc, eq, gt, gte, isNotNull, lt, or, type SQL, sql } from 'd
 import { agents, artifacts, contexts, messages, parts, taskEvents, taskMessages, tasks } from '../../../db/schema.ts'
 import { type AccountBinding, p } from '../driver/binding.ts'
 import type { Db } from '../driver/db.ts'
-import { inAccount } from '../in-account.ts'
+import { inAccount } from '../in-account-old.ts'
 import { isRedactedByOthers } from './parts.ts'
 import { prepareTaskChanges } from './task-changes.ts'
-import { type TaskEnd, taskEnds, type TaskMode, type TaskState } from './task-ends.ts'
+import { type TaskEnd, taskEnds, type TaskMode, type TaskState } from './task-ends-old.ts'
 
 /** A task without its messages and events. Times are milliseconds since the epoch. */
 export interface TaskRow {

@@ -6,7 +6,7 @@ import type { Role } from '../../auth/actor.ts'
 import { type AccountBinding, p, precondition, type Statement } from '../driver/binding.ts'
 import type { Db } from '../driver/db.ts'
 import { hasSecondFactor } from '../global/second-factors.ts'
-import { inAccount, withAccount } from '../in-account.ts'
+import { inAccount, withAccount } from '../in-account-old.ts'
 
 /** A user who belongs to the account. `since` is in milliseconds since the epoch. */
 export interface AccountMember {

@@ -4,7 +4,7 @@ import { unionAll } from 'drizzle-orm/sqlite-core'
 import { agents, deliveries, leases, messages, threadMessages } from '../../../db/schema.ts'
 import { type AccountBinding, p } from '../driver/binding.ts'
 import type { Db } from '../driver/db.ts'
-import { inAccount } from '../in-account.ts'
+import { inAccount } from '../in-account-old.ts'
 
 /** A message of a thread as it is stored; flags are 0 or 1. `a2a` is JSON text, which may be damaged. */
 export type PlacedMessage = Awaited<

@@ -19,7 +19,7 @@ import {
 } from '../../../db/schema.ts'
 import { type AccountBinding, p, type Statement, value } from '../driver/binding.ts'
 import type { Db } from '../driver/db.ts'
-import { inAccount, inboxOf } from '../in-account.ts'
+import { inAccount, inboxOf } from '../in-account-old.ts'
 import { ofMessage } from './thread-messages.ts'
 
 /** How many characters of a message a list shows. */

@@ -3,7 +3,7 @@ import { and, count, eq, exists, gt, isNotNull, lte, notExists, sql } from 'driz
 import { deliveries, leases, messages } from '../../../db/schema.ts'
 import { type AccountBinding, p, precondition, type Statement, value } from '../driver/binding.ts'
 import type { Db } from '../driver/db.ts'
-import { inAccount } from '../in-account.ts'
+import { inAccount } from '../in-account-old.ts'
 
 /** How many expired leases one look finds. The worker releases all others. */
 const maxExpired = 100

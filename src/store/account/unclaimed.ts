@@ -40,7 +40,7 @@ import {
 } from '../../../db/schema.ts'
 import { type AccountBinding, p, precondition, type Statement } from '../driver/binding.ts'
 import type { Db } from '../driver/db.ts'
-import { inAccount } from '../in-account.ts'
+import { inAccount } from '../in-account-old.ts'
 
 export function prepareUnclaimed(db: Db) {
   const one = { one: sql`1` }

@@ -1,9 +1,5 @@
 /** How many messages of an agent are unread, as sends, reads and the inbox resource tell. */
-import { sql } from 'drizzle-orm'
-import { deliveries } from '../../../db/schema.ts'
-import { p } from '../driver/binding.ts'
-import type { Db } from '../driver/db.ts'
-import { inInbox } from '../in-account.ts'
+import { inboxOf } from '../in-account.ts'
 
 /**
  * Unread messages are counted up to here: the number stands for itself or more. Every send and read counts, and an
@@ -11,10 +7,10 @@ import { inInbox } from '../in-account.ts'
  */
 export const maxCountedUnread = 100
 
-/** The unread messages of the agent that is bound as `agent`, up to `maxCountedUnread`. Count its rows. */
-export function someUnread(db: Db, agent: string) {
-  return db.select({ one: sql`1`.as('one') }).from(deliveries)
-    // Written out, not bound: only then may the planner use the partial index.
-    .where(inInbox(p(agent), sql`${deliveries.state} = 'unread'`))
-    .limit(maxCountedUnread).as('counted')
+/** A query of the number of unread messages of an agent of the account, up to `maxCountedUnread`. `agent` is SQL of its id. */
+export function countOfUnread(agent = ':agent'): string {
+  // The state is written out, not bound: only then may the planner use the partial index.
+  return `SELECT count(*) AS unread FROM (
+    SELECT 1 FROM deliveries WHERE deliveries.inbox = ${inboxOf(agent)} AND deliveries.state = 'unread'
+    LIMIT ${maxCountedUnread})`
 }

@@ -3,7 +3,7 @@ import { eq, type SQL, sql } from 'drizzle-orm'
 import { deliveries, usage } from '../../../db/schema.ts'
 import { type AccountBinding, p, type Statement, value } from '../driver/binding.ts'
 import type { Db } from '../driver/db.ts'
-import { inAccount, inInbox } from '../in-account.ts'
+import { inAccount, inInbox } from '../in-account-old.ts'
 
 /** The newest count of one counter. `day` is its first millisecond. */
 export interface StoredCount {

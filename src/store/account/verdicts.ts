@@ -13,7 +13,7 @@ import {
 import { hour } from '../../lib/time.ts'
 import { type AccountBinding, p, precondition, type Statement, value } from '../driver/binding.ts'
 import type { Db } from '../driver/db.ts'
-import { inAccount } from '../in-account.ts'
+import { inAccount } from '../in-account-old.ts'
 import type { CheckedDirection } from './guarding.ts'
 import type { NewMessage } from './new-message.ts'
 

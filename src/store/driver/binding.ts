@@ -13,6 +13,7 @@ import {
   Subquery,
 } from 'drizzle-orm'
 import { storeFacts } from '../../../db/schema.ts'
+import { AccountDb, type Db as SqlDb, Query as SqlQuery, type Values } from '../sql.ts'
 import type { Db } from './db.ts'
 
 /** A named placeholder, which gets its value when the statement is bound. */
@@ -57,7 +58,7 @@ export interface Statement {
 }
 
 /** Values by placeholder name. `null` is a value; `undefined` and objects throw a `TypeError` when they are bound. */
-export type PlaceholderValues = Record<string, InValue>
+export type PlaceholderValues = Values
 
 /** A parameter of a statement: a constant, or a placeholder with the encoder of its column. */
 type Parameter = { constant: InValue } | { name: string; encode?: (value: InValue) => unknown }
@@ -76,7 +77,7 @@ export function bind(query: Query, values: PlaceholderValues, account?: string):
   if (!parameters) parametersOf.set(query, parameters = parametersIn(query))
   const args = parameters.list.map((parameter) => {
     if ('constant' in parameter) return parameter.constant
-    const value = parameter.name === 'account' && account !== undefined ? account : values[parameter.name]
+    const value = parameter.name === 'account' && account !== undefined ? account : values[parameter.name] as InValue
     if (value === undefined) throw new TypeError(`The statement was given no value for ${parameter.name}`)
     return checkedValue(parameter.encode ? parameter.encode(value) as InValue : value)
   })
@@ -212,23 +213,26 @@ function checkedValue(value: InValue): InValue {
 }
 
 /** Runs prepared queries and binds prepared statements for one account. */
-export class AccountBinding {
-  readonly accountId: string
-
-  constructor(accountId: string) {
-    this.accountId = accountId
+export class AccountBinding extends AccountDb {
+  constructor(db: SqlDb, accountId: string) {
+    super(db.client, db.inspect, accountId)
   }
 
-  all<Result>(query: PreparedQuery<Result>, values: PlaceholderValues = {}): Promise<Result[]> {
-    return runQuery(query, values, this.accountId)
+  override all<Result>(
+    query: PreparedQuery<Result> | SqlQuery<Result>,
+    values: Values = {},
+  ): Promise<Result[]> {
+    return query instanceof SqlQuery ? super.all(query, values) : runQuery(query, values, this.accountId)
   }
 
-  /** The first row. */
-  async one<Result>(query: PreparedQuery<Result>, values: PlaceholderValues = {}): Promise<Result | undefined> {
+  override async one<Result>(
+    query: PreparedQuery<Result> | SqlQuery<Result>,
+    values: Values = {},
+  ): Promise<Result | undefined> {
     return (await this.all(query, values))[0]
   }
 
-  bind(query: Query, values: PlaceholderValues = {}): Statement {
-    return bind(query, values, this.accountId)
+  override bind<Result>(query: Query | SqlQuery<Result>, values: Values = {}): Statement {
+    return query instanceof SqlQuery ? super.bind(query, values) : bind(query, values, this.accountId)
   }
 }

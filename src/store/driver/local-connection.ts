@@ -123,8 +123,8 @@ export const maxCached = 500
  */
 const isCacheable = (sql: string) => /^(select|insert|update|delete|with|begin|commit)\b/i.test(sql)
 
-/** With 1 as its last argument, such a statement returns at most one row. */
-const endsInLimit = /\slimit \?$/i
+/** Such a statement returns at most one row. */
+const endsInLimit = /\slimit 1$/i
 
 /**
  * Runs statements, and prepares each SQL text once.
@@ -199,7 +199,7 @@ class CachedStatement {
   }
 
   #rows(args: InValue[]): unknown[][] {
-    if (!this.#single || args[args.length - 1] !== 1) return this.#statement.all(args) as unknown[][]
+    if (!this.#single) return this.#statement.all(args) as unknown[][]
     const row = this.#single.get(args) as unknown[] | undefined
     return row === undefined ? [] : [row]
   }

@@ -35,7 +35,7 @@ import {
 } from '../../../db/schema.ts'
 import { bind, p, precondition, runQuery, type Statement, value } from '../driver/binding.ts'
 import type { CrossAccountQueries, Db } from '../driver/db.ts'
-import { inboxOf } from '../in-account.ts'
+import { inboxOf } from '../in-account-old.ts'
 import { followed, placing } from './thread-projection.ts'
 
 /**

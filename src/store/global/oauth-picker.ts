@@ -1,6 +1,6 @@
 import { and, eq, isNull, sql } from 'drizzle-orm'
 import { accounts, agents, memberships, users } from '../../../db/schema.ts'
-import { matchesSearchText } from '../account/search.ts'
+import { matchesSearchText } from '../account/search-old.ts'
 import { p, runQuery } from '../driver/binding.ts'
 import type { CrossAccountQueries, Db } from '../driver/db.ts'
 import { roleHas } from './oauth-access.ts'

@@ -1,121 +1,123 @@
-import { and, count, eq, exists, isNotNull, isNull, notExists, sql } from 'drizzle-orm'
-import { accounts, memberships, passkeys, users } from '../../../db/schema.ts'
-import { bind, p, precondition, runQuery, type Statement } from '../driver/binding.ts'
-import type { CrossAccountQueries, Db } from '../driver/db.ts'
+import type { memberships } from '../../../db/schema.ts'
+import {
+  boolean,
+  crossAccountQuery,
+  crossAccountStatement,
+  type Db,
+  precondition,
+  preconditionText,
+  query,
+  type Statement,
+  statement,
+} from '../sql.ts'
+
+type Role = typeof memberships.$inferSelect.role
 
 /** A user. Times are milliseconds since the epoch. */
-export type User = NonNullable<Awaited<ReturnType<ReturnType<typeof prepareUsers>['byId']>>>
+export interface User {
+  id: string
+  email: string
+  name: string
+  passwordHash: string | null
+  emailVerifiedAt: number | null
+  createdAt: number
+  registeredByShownLink: boolean
+}
 
 /** An account that a user belongs to, with the role in it. */
-export type Membership = Awaited<ReturnType<ReturnType<typeof prepareUsers>['memberships']>>[number]
-
-export function prepareUsers(db: Db, crossAccountQueries: CrossAccountQueries) {
-  const user = {
-    id: users.id,
-    email: users.email,
-    name: users.name,
-    passwordHash: users.passwordHash,
-    emailVerifiedAt: users.emailVerifiedAt,
-    createdAt: users.createdAt,
-    registeredByShownLink: users.registeredByShownLink,
-  }
-  const byEmail = db.select(user).from(users).where(eq(users.email, p('email'))).prepare()
-  const byId = db.select(user).from(users).where(eq(users.id, p('id'))).prepare()
-  const first = db.select({ id: users.id }).from(users).limit(1).prepare()
-  const withPassword = db.select({ one: sql`1` }).from(users).where(isNotNull(users.passwordHash))
-  const anyPasskey = db.select({ one: sql`1` }).from(passkeys)
-  const firstLockedOut = db.select({ email: users.email }).from(users)
-    .where(and(notExists(withPassword), notExists(anyPasskey))).orderBy(users.createdAt, users.id).limit(1).prepare()
-  const ofUser = db.select({
-    id: accounts.id,
-    name: accounts.name,
-    role: memberships.role,
-    since: memberships.createdAt,
-    requiresSecondFactor: accounts.requiresSecondFactor,
-  }).from(memberships).innerJoin(accounts, eq(accounts.id, memberships.accountId))
-    .where(eq(memberships.userId, p('user'))).orderBy(memberships.createdAt, accounts.id).prepare()
-  crossAccountQueries.set(ofUser.getQuery().sql, 'memberships of a user')
-
-  const add = db.insert(users).values({
-    id: p('id'),
-    email: p('email'),
-    name: p('name'),
-    passwordHash: p('passwordHash'),
-    emailVerifiedAt: p('verifiedAt'),
-    createdAt: p('at'),
-    registeredByShownLink: p('registeredByShownLink'),
-  }).toSQL()
-  const addMembership = db.insert(memberships)
-    .values({ accountId: p('account'), userId: p('user'), role: p('role'), createdAt: p('at') }).toSQL()
-  const setName = db.update(users).set({ name: sql`${p('name')}` }).where(eq(users.id, p('id'))).toSQL()
-  const setShortcuts = db.update(users).set({ shortcuts: sql`${p('on')}` }).where(eq(users.id, p('id'))).toSQL()
-  const setPassword = db.update(users).set({ passwordHash: sql`${p('hash')}` }).where(eq(users.id, p('id'))).toSQL()
-  const removePassword = db.update(users).set({ passwordHash: null }).where(eq(users.id, p('id'))).toSQL()
-  const verifyEmail = db.update(users).set({ emailVerifiedAt: sql`${p('at')}` })
-    .where(and(eq(users.id, p('id')), eq(users.email, p('email')), isNull(users.emailVerifiedAt))).toSQL()
-
-  const setEmail = db.update(users).set({ email: sql`${p('email')}`, emailVerifiedAt: sql`${p('at')}` })
-    .where(eq(users.id, p('id'))).toSQL()
-  const verified = db.select({ id: users.id }).from(users)
-    .where(and(eq(users.id, p('id')), eq(users.email, p('email')), isNotNull(users.emailVerifiedAt)))
-  const requireVerifiedEmail = precondition(db, exists(verified))
-  const addressed = db.select({ id: users.id }).from(users)
-    .where(and(eq(users.id, p('id')), eq(users.email, p('email'))))
-  const requireEmail = precondition(db, exists(addressed))
-  const owned = db.select({ n: count() }).from(memberships)
-    .where(and(eq(memberships.userId, p('id')), eq(memberships.role, sql`'owner'`)))
-  const requireOwnsFewerThan = precondition(db, sql`(${owned}) < ${p('max')}`)
-  crossAccountQueries.set(requireOwnsFewerThan.sql, 'accounts owned by a user')
-  const unchanged = db.select({ id: users.id }).from(users)
-    .where(and(eq(users.id, p('id')), eq(users.passwordHash, p('hash'))))
-  const requirePassword = precondition(db, exists(unchanged))
-
-  return {
-    byEmail: async (email: string) => (await runQuery(byEmail, { email }))[0],
-    byId: async (id: string) => (await runQuery(byId, { id }))[0],
-    /** Whether there is any user at all. */
-    any: async () => (await first.all()).length > 0,
-    /** The first user of the grid, if no user has a password or a passkey. */
-    firstLockedOut: async () => (await firstLockedOut.all())[0],
-    /** The accounts of a user, in the order of joining. */
-    memberships: (user: string) => runQuery(ofUser, { user }),
-    /**
-     * A constraint error if another user has the email address. `verifiedAt` if the address is verified already;
-     * `registeredByShownLink` if the inviter may have registered the user.
-     */
-    add: (
-      { name = '', verifiedAt = null, registeredByShownLink = false, ...user }: {
-        id: string
-        email: string
-        name?: string
-        passwordHash: string | null
-        verifiedAt?: number | null
-        registeredByShownLink?: boolean
-      },
-      at: number,
-    ): Statement => bind(add, { ...user, name, verifiedAt, registeredByShownLink: Number(registeredByShownLink), at }),
-    addMembership: (
-      account: string,
-      user: string,
-      role: typeof memberships.$inferInsert.role,
-      at: number,
-    ): Statement => bind(addMembership, { account, user, role, at }),
-    setName: (id: string, name: string): Statement => bind(setName, { id, name }),
-    /** Whether single keys do something on the user's pages. */
-    setShortcuts: (id: string, on: boolean): Statement => bind(setShortcuts, { id, on: Number(on) }),
-    setPassword: (id: string, hash: string): Statement => bind(setPassword, { id, hash }),
-    removePassword: (id: string): Statement => bind(removePassword, { id }),
-    /** Mark the email address as verified, unless it has changed since. */
-    verifyEmail: (id: string, email: string, at: number): Statement => bind(verifyEmail, { id, email, at }),
-    /** Set another, verified email address. A constraint error if another user has it. */
-    setEmail: (id: string, email: string, at: number): Statement => bind(setEmail, { id, email, at }),
-    /** Fails the unit unless this is the user's email address when it runs. */
-    requireEmail: (id: string, email: string): Statement => bind(requireEmail, { id, email }),
-    /** Fails the unit unless this is the user's email address, and verified, when it runs. */
-    requireVerifiedEmail: (id: string, email: string): Statement => bind(requireVerifiedEmail, { id, email }),
-    /** Fails the unit unless the user owns fewer accounts than `max` when it runs. */
-    requireOwnsFewerThan: (id: string, max: number): Statement => bind(requireOwnsFewerThan, { id, max }),
-    /** Fails the unit unless this is still the user's password hash when it runs. */
-    requirePassword: (id: string, hash: string): Statement => bind(requirePassword, { id, hash }),
-  }
+export interface Membership {
+  id: string
+  name: string
+  role: Role
+  since: number
+  requiresSecondFactor: boolean
 }
+
+const userFields = 'id, email, name, password_hash, email_verified_at, created_at, registered_by_shown_link'
+const byEmail = query<User>(`SELECT ${userFields} FROM users WHERE email = :email`, { registeredByShownLink: boolean })
+const byId = query<User>(`SELECT ${userFields} FROM users WHERE id = :id`, { registeredByShownLink: boolean })
+const first = query<{ id: string }>(`SELECT id FROM users LIMIT 1`)
+const firstLockedOut = query<{ email: string }>(`
+  SELECT email FROM users
+  WHERE NOT EXISTS (SELECT 1 FROM users WHERE password_hash IS NOT NULL) AND NOT EXISTS (SELECT 1 FROM passkeys)
+  ORDER BY created_at, id LIMIT 1`)
+const ofUser = crossAccountQuery<Membership>(
+  'memberships of a user',
+  `
+  SELECT accounts.id, accounts.name, memberships.role, memberships.created_at AS since, accounts.requires_second_factor
+  FROM memberships JOIN accounts ON accounts.id = memberships.account_id
+  WHERE memberships.user_id = :user
+  ORDER BY memberships.created_at, accounts.id`,
+  { requiresSecondFactor: boolean },
+)
+
+const add = statement(`
+  INSERT INTO users (id, email, name, password_hash, email_verified_at, created_at, registered_by_shown_link)
+  VALUES (:id, :email, :name, :passwordHash, :verifiedAt, :at, :registeredByShownLink)`)
+const addMembership = statement(`
+  INSERT INTO memberships (account_id, user_id, role, created_at) VALUES (:account, :user, :role, :at)`)
+const setName = statement(`UPDATE users SET name = :name WHERE id = :id`)
+const setShortcuts = statement(`UPDATE users SET shortcuts = :on WHERE id = :id`)
+const setPassword = statement(`UPDATE users SET password_hash = :hash WHERE id = :id`)
+const removePassword = statement(`UPDATE users SET password_hash = NULL WHERE id = :id`)
+const verifyEmail = statement(`
+  UPDATE users SET email_verified_at = :at WHERE id = :id AND email = :email AND email_verified_at IS NULL`)
+const setEmail = statement(`UPDATE users SET email = :email, email_verified_at = :at WHERE id = :id`)
+const requireVerifiedEmail = precondition(
+  `EXISTS (SELECT 1 FROM users WHERE id = :id AND email = :email AND email_verified_at IS NOT NULL)`,
+)
+const requireEmail = precondition(`EXISTS (SELECT 1 FROM users WHERE id = :id AND email = :email)`)
+const requireOwnsFewerThan = crossAccountStatement(
+  'accounts owned by a user',
+  preconditionText(`(SELECT count(*) FROM memberships WHERE user_id = :id AND role = 'owner') < :max`),
+)
+const requirePassword = precondition(`EXISTS (SELECT 1 FROM users WHERE id = :id AND password_hash = :hash)`)
+
+export const users = (db: Db) => ({
+  byEmail: (email: string) => db.one(byEmail, { email }),
+  byId: (id: string) => db.one(byId, { id }),
+  /** Whether there is any user at all. */
+  any: async () => (await db.one(first)) !== undefined,
+  /** The first user of the grid, if no user has a password or a passkey. */
+  firstLockedOut: () => db.one(firstLockedOut),
+  /** The accounts of a user, in the order of joining. */
+  memberships: (user: string) => db.all(ofUser, { user }),
+  /**
+   * A constraint error if another user has the email address. `verifiedAt` if the address is verified already;
+   * `registeredByShownLink` if the inviter may have registered the user.
+   */
+  add: (
+    { name = '', verifiedAt = null, registeredByShownLink = false, ...user }: {
+      id: string
+      email: string
+      name?: string
+      passwordHash: string | null
+      verifiedAt?: number | null
+      registeredByShownLink?: boolean
+    },
+    at: number,
+  ): Statement => db.bind(add, { ...user, name, verifiedAt, registeredByShownLink, at }),
+  addMembership: (
+    account: string,
+    user: string,
+    role: Role,
+    at: number,
+  ): Statement => db.bind(addMembership, { account, user, role, at }),
+  setName: (id: string, name: string): Statement => db.bind(setName, { id, name }),
+  /** Whether single keys do something on the user's pages. */
+  setShortcuts: (id: string, on: boolean): Statement => db.bind(setShortcuts, { id, on }),
+  setPassword: (id: string, hash: string): Statement => db.bind(setPassword, { id, hash }),
+  removePassword: (id: string): Statement => db.bind(removePassword, { id }),
+  /** Mark the email address as verified, unless it has changed since. */
+  verifyEmail: (id: string, email: string, at: number): Statement => db.bind(verifyEmail, { id, email, at }),
+  /** Set another, verified email address. A constraint error if another user has it. */
+  setEmail: (id: string, email: string, at: number): Statement => db.bind(setEmail, { id, email, at }),
+  /** Fails the unit unless this is the user's email address when it runs. */
+  requireEmail: (id: string, email: string): Statement => db.bind(requireEmail, { id, email }),
+  /** Fails the unit unless this is the user's email address, and verified, when it runs. */
+  requireVerifiedEmail: (id: string, email: string): Statement => db.bind(requireVerifiedEmail, { id, email }),
+  /** Fails the unit unless the user owns fewer accounts than `max` when it runs. */
+  requireOwnsFewerThan: (id: string, max: number): Statement => db.bind(requireOwnsFewerThan, { id, max }),
+  /** Fails the unit unless this is still the user's password hash when it runs. */
+  requirePassword: (id: string, hash: string): Statement => db.bind(requirePassword, { id, hash }),
+})

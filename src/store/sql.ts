@@ -1,0 +1,196 @@
+/**
+ * Statements of the store: SQL text with named parameters, beside the function that runs it. See docs/architecture.md,
+ * "Reads and writes".
+ */
+import type { Client, InValue, ResultSet, Row, Value } from '@libsql/client'
+
+/** Reads a value that is not NULL as the database returned it. */
+type Decoder<T = unknown> = (value: Value) => T
+
+/** A decoder for each field of a row that is neither a text nor a number. */
+type Decoders<Result> = {
+  [Field in keyof Result as NonNullable<Result[Field]> extends string | number ? never : Field]-?: Decoder<
+    NonNullable<Result[Field]>
+  >
+}
+
+/** Decodes 0 and 1. */
+export const boolean: Decoder<boolean> = (value) => value !== 0
+
+/** Decodes JSON of ours. */
+// deno-lint-ignore no-explicit-any -- the row type of the query says what it is
+export const json: Decoder<any> = (value) => JSON.parse(String(value))
+
+/** Every statement of the program, for the tests of isolation. */
+export const allQueries: Query<unknown>[] = []
+
+/** A statement that is not bound yet. `Result` is a row that it returns. */
+export class Query<Result> {
+  /** A cross-account query has a name, and the tests know it. */
+  readonly crossAccount: string | undefined
+  readonly #text: string
+  readonly #decoders: Record<string, Decoder | undefined>
+  #parsed: { sql: string; names: string[] } | undefined
+  #columns: { name: string; decode: Decoder | undefined }[] | undefined
+
+  constructor(text: string, decoders: object = {}, crossAccount?: string) {
+    this.#text = text
+    this.#decoders = decoders as Record<string, Decoder>
+    this.crossAccount = crossAccount
+    allQueries.push(this)
+  }
+
+  /** With `?` for each parameter. */
+  get sql(): string {
+    return (this.#parsed ??= parse(this.#text)).sql
+  }
+
+  /** The names of the parameters, in their order. */
+  get names(): readonly string[] {
+    return (this.#parsed ??= parse(this.#text)).names
+  }
+
+  /** The rows of a result, with the column `some_name` as `someName`. */
+  rows({ columns, rows }: Pick<ResultSet, 'columns' | 'rows'>): Result[] {
+    const fields = this.#columns ??= columns.map((column) => {
+      const name = column.replace(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase())
+      return { name, decode: this.#decoders[name] }
+    })
+    return rows.map((row) => {
+      const result: Record<string, unknown> = {}
+      for (let i = 0; i < fields.length; i++) {
+        const { name, decode } = fields[i]
+        const value = row[i]
+        result[name] = decode && value !== null ? decode(value) : value
+      }
+      return result as Result
+    })
+  }
+}
+
+/**
+ * A query. Rows have the names of its columns in camel case; `decoders` names those that are neither texts nor numbers.
+ */
+export function query<Result extends object>(
+  text: string,
+  ...[decoders]: keyof Decoders<Result> extends never ? [] : [Decoders<Result>]
+): Query<Result> {
+  return new Query<Result>(text, decoders)
+}
+
+/** A query that may see several accounts. Its name is in the list of `test/support/tripwire.ts`. */
+export function crossAccountQuery<Result extends object>(
+  name: string,
+  text: string,
+  ...[decoders]: keyof Decoders<Result> extends never ? [] : [Decoders<Result>]
+): Query<Result> {
+  return new Query<Result>(text, decoders, name)
+}
+
+/** A statement of a unit. The rows that it returns have the column names of the database, and are not decoded. */
+export function statement(text: string): Query<Row> {
+  return new Query<Row>(text)
+}
+
+/** A statement of a unit that may see several accounts. */
+export function crossAccountStatement(name: string, text: string): Query<Row> {
+  return new Query<Row>(text, {}, name)
+}
+
+/**
+ * A statement that changes nothing, and fails its whole unit unless `condition` holds when it runs: it would insert
+ * NULL into a column that is not nullable.
+ */
+export function precondition(condition: string): Query<Row> {
+  return statement(preconditionText(condition))
+}
+
+/** The text of a precondition, for one that may see several accounts. */
+export function preconditionText(condition: string): string {
+  return `INSERT INTO store_facts (key, value) SELECT 'precondition', NULL WHERE NOT (${condition})`
+}
+
+/** The present time by the clock of the database, in milliseconds since the epoch. */
+export const databaseTime = `CAST((julianday('now') - 2440587.5) * 86400000 AS INTEGER)`
+
+/**
+ * A bound statement, ready for the write queue. `rows` is about how many rows it writes (default 1). Where the comment
+ * of a statement says "a constraint error", its whole unit fails with `write_conflict`.
+ */
+export interface Statement {
+  sql: string
+  args: InValue[]
+  rows?: number
+}
+
+/** Values by the names of parameters. `null` is a value; `undefined` and objects throw a `TypeError`. */
+export type Values = Record<string, string | number | boolean | bigint | null>
+
+/** Runs queries and binds statements on tables that belong to no account. */
+export class Db {
+  readonly client: Pick<Client, 'execute'>
+  readonly inspect: Inspect | undefined
+  readonly #accountId: string | undefined
+
+  constructor(client: Pick<Client, 'execute'>, inspect?: Inspect, accountId?: string) {
+    this.client = client
+    this.inspect = inspect
+    this.#accountId = accountId
+  }
+
+  /** The same for the tables of one account: the parameter `account` is its id. */
+  forAccount(accountId: string): AccountDb {
+    return new AccountDb(this.client, this.inspect, accountId)
+  }
+
+  /** Fails with `unavailable` when a remote database does not answer. */
+  async all<Result>(query: Query<Result>, values: Values = {}): Promise<Result[]> {
+    this.inspect?.(query.sql)
+    return query.rows(await this.client.execute(this.bind(query, values)))
+  }
+
+  /** The first row. */
+  async one<Result>(query: Query<Result>, values: Values = {}): Promise<Result | undefined> {
+    return (await this.all(query, values))[0]
+  }
+
+  bind<Result>(query: Query<Result>, values: Values = {}): Statement {
+    const args = query.names.map((name) => {
+      const value = name === 'account' && this.#accountId !== undefined ? this.#accountId : values[name]
+      // The native driver ends the process when it gets an object, and one `undefined` would fail a whole group.
+      if (value === undefined || (typeof value === 'object' && value !== null)) {
+        throw new TypeError(`The statement was given no value for ${name}`)
+      }
+      return value
+    })
+    return { sql: query.sql, args }
+  }
+}
+
+/** Runs queries and binds statements for one account, which wins over a value of the name `account`. */
+export class AccountDb extends Db {
+  readonly accountId: string
+
+  constructor(client: Pick<Client, 'execute'>, inspect: Inspect | undefined, accountId: string) {
+    super(client, inspect, accountId)
+    this.accountId = accountId
+  }
+}
+
+/** Called with each query before it runs; may throw. */
+export type Inspect = (sql: string) => void
+
+/** Texts and names in quotes, which have no parameters; parameters; and white space. */
+const pieces = /'(?:[^']|'')*'|"[^"]*"|(?<![\w:]):([A-Za-z]\w*)|\s+/g
+
+function parse(text: string): { sql: string; names: string[] } {
+  const names: string[] = []
+  const sql = text.trim().replace(pieces, (piece, name?: string) => {
+    if (name !== undefined) {
+      names.push(name)
+      return '?'
+    }
+    return /^\s/.test(piece) ? ' ' : piece
+  })
+  return { sql, names }
+}
