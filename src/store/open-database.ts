@@ -136,7 +136,7 @@ export async function openDatabase(deps: Deps, options: DatabaseOptions): Promis
     const migrated = await migrate(client, migrations, name, {
       async before(version) {
         if (!path || config.migrationCopy === 'off') return
-        const file = await keepPreviousFile(client, path, version, options.readSpace)
+        const file = await keepPreviousFile(client, path, version)
         log.info('A copy of the database was made before the migration', { file })
       },
       onStep: (step, n, steps) => log.info('Migrating the database', { step, n, steps }),
