@@ -26,7 +26,7 @@ const browserDoor: Rule = {
 const verbs: Rule = {
   ours: ['grid/', 'store/account/', 'store/account.ts', 'guardrails/', 'auth/actor.ts']
     .concat('errors.ts', 'lib/'),
-  types: ['store/driver/binding.ts', 'deps.ts'],
+  types: ['store/sql.ts', 'deps.ts'],
 }
 /** Verbs on what belongs to no account (users, their grants, limits), and those that make an account or join one. */
 const globalVerbs: Rule = {

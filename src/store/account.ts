@@ -20,16 +20,16 @@ import { prepareFanOut } from './account/fan-out.ts'
 import { prepareGrants } from './account/grants.ts'
 import { prepareGuarding } from './account/guarding.ts'
 import { prepareGuardrails } from './account/guardrails.ts'
-import { prepareInbox } from './account/inbox.ts'
+import { inbox } from './account/inbox.ts'
 import { prepareKeys } from './account/keys.ts'
-import { prepareLeases } from './account/leases.ts'
+import { leases } from './account/leases.ts'
 import { prepareLive } from './account/live.ts'
 import { prepareMessageStatus } from './account/message-status.ts'
 import { prepareMessages } from './account/messages.ts'
 import { prepareNames } from './account/names.ts'
 import { prepareNotifications } from './account/notifications.ts'
 import { prepareOverview } from './account/overview.ts'
-import { prepareParked } from './account/parked.ts'
+import { parked } from './account/parked.ts'
 import { prepareParts } from './account/parts.ts'
 import { preparePresence } from './account/presence.ts'
 import { prepareProfile } from './account/profile.ts'
@@ -42,7 +42,7 @@ import { prepareTasks } from './account/tasks.ts'
 import { prepareTeam } from './account/team.ts'
 import { prepareThreadMessages } from './account/thread-messages.ts'
 import { prepareThreads } from './account/threads.ts'
-import { prepareTimedLeases } from './account/timed-leases.ts'
+import { timedLeases } from './account/timed-leases.ts'
 import { prepareUnclaimed } from './account/unclaimed.ts'
 import { prepareUsage } from './account/usage.ts'
 import { type JudgedMessage, type NewVerdict, prepareVerdicts } from './account/verdicts.ts'
@@ -302,15 +302,15 @@ function repositoryMakers(db: Db, crossAccountQueries: CrossAccountQueries) {
     grants: () => prepareGrants(db),
     guarding: () => prepareGuarding(db),
     guardrails: () => prepareGuardrails(db),
-    leases: () => prepareLeases(db),
+    leases: () => leases,
     live: () => prepareLive(db),
     keys: () => prepareKeys(db),
-    inbox: () => prepareInbox(db),
+    inbox: () => inbox,
     messages: () => prepareMessages(db),
     names: () => prepareNames(db),
     notifications: () => prepareNotifications(db),
     overview: () => prepareOverview(db),
-    parked: () => prepareParked(db),
+    parked: () => parked,
     parts: () => prepareParts(db),
     presence: () => preparePresence(db),
     profile: () => prepareProfile(db),
@@ -321,7 +321,7 @@ function repositoryMakers(db: Db, crossAccountQueries: CrossAccountQueries) {
     snoozes: () => prepareSnoozes(db),
     tasks: () => prepareTasks(db),
     team: () => prepareTeam(db),
-    timedLeases: () => prepareTimedLeases(db),
+    timedLeases: () => timedLeases,
     threads: () => prepareThreads(db),
     threadMessages: () => prepareThreadMessages(db),
     unclaimed: () => prepareUnclaimed(db),
