@@ -8,7 +8,7 @@ import { prepareBackups } from './global/backups.ts'
 import { prepareClaims } from './global/claims.ts'
 import { prepareClock } from './global/clock.ts'
 import { prepareConversations } from './global/conversations.ts'
-import { credentials } from './global/credentials.ts'
+import { type Credential, credentials } from './global/credentials.ts'
 import { prepareHealth } from './global/health.ts'
 import { prepareInstances } from './global/instances.ts'
 import { prepareInvitations } from './global/invitations.ts'
@@ -33,7 +33,7 @@ import type { Db as SqlDb } from './sql.ts'
 export type GlobalTables = ReturnType<typeof prepareGlobalTables>
 
 /** The statements of a table are built when it is first used: a small grid never needs most of them. */
-export function prepareGlobalTables(db: Db, sql: SqlDb, crossAccountQueries: CrossAccountQueries, keys?: KeyCache) {
+export function prepareGlobalTables(db: Db, sql: SqlDb, crossAccountQueries: CrossAccountQueries, keys?: KeyCache<Credential>) {
   return lazy({
     accounts: () => prepareAccounts(db),
     activityHeads: () => prepareActivityHeads(db, crossAccountQueries),

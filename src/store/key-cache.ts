@@ -6,17 +6,17 @@
  * See docs/security.md, "Keys in memory".
  */
 import { RecentMap } from '../lib/recent-map.ts'
-import type { Credential } from './global/credentials.ts'
 import type { Statement } from './sql.ts'
 
 /** How many keys are kept: those used last, and up to as many others. */
 const maxKept = 5_000
 
-export class KeyCache {
-  #kept = new RecentMap<string, Credential>(maxKept)
+/** `Found` is what a key is looked up for. */
+export class KeyCache<Found extends { grantId: string | null }> {
+  #kept = new RecentMap<string, Found>(maxKept)
 
-  /** The credential of a key, by its hash, from memory or by `read`. */
-  async find(hash: string, read: () => Promise<Credential | undefined>): Promise<Credential | undefined> {
+  /** What a key with this hash stands for, from memory or by `read`. */
+  async find(hash: string, read: () => Promise<Found | undefined>): Promise<Found | undefined> {
     const known = this.#kept.get(hash)
     if (known) return known
     // A query that began before a commit ended may find what was there before. Then the map is another one when it ends.

@@ -26,7 +26,6 @@ import {
   isStorageFault,
 } from './driver/database-errors.ts'
 import type { DiskSpace } from './driver/disk-space.ts'
-import type { KeyCache } from './key-cache.ts'
 import { Lanes, type Unit, type UnitRows } from './queue/lanes.ts'
 
 export type { UnitRows }
@@ -54,7 +53,7 @@ export interface QueueOptions {
   /** Called with every statement before it runs; may throw. */
   inspect?: (sql: string) => void
   /** Told of each commit before it is answered. */
-  keys?: Pick<KeyCache, 'committed'>
+  keys?: { committed(statements: readonly Statement[]): void }
   /** The disk failed during a commit: what is in the file is unknown, and the process must end. */
   onStorageFault: (error: unknown) => void
   /** Called after a failed commit on a local file. Throws if the connection has lost its lock. */

@@ -16,6 +16,7 @@ import type { Storage } from './driver/disk-space.ts'
 import { type FileOwner, holdsLock, releaseLocalFile, removeOwner, writeOwner } from './driver/local-file.ts'
 import { removePreviousFiles } from './driver/previous-file.ts'
 import type { BackupHistory } from './global/backups.ts'
+import type { Credential } from './global/credentials.ts'
 import { type GlobalTables, prepareGlobalTables } from './global.ts'
 import { type Database, type DatabaseOptions, openDatabase } from './open-database.ts'
 import { type DatabaseHealth, readHealth } from './health.ts'
@@ -121,7 +122,7 @@ async function buildStore(
   // drizzle only runs reads, so `execute` is the only method it needs.
   const db = drizzle({ client: (queryBatcher ?? client) as Client, logger: inspect && { logQuery: inspect } })
   const sql = new Db(queryBatcher ?? client, inspect)
-  const keys = path === undefined ? undefined : new KeyCache()
+  const keys = path === undefined ? undefined : new KeyCache<Credential>()
   const queue = new WriteQueue({
     client,
     log: deps.log,

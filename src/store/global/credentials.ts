@@ -45,7 +45,7 @@ const byHash = crossAccountQuery<Credential>(
 )
 
 /** `keys` is absent for a remote database. */
-export const credentials = (db: Db, keys?: KeyCache) => ({
+export const credentials = (db: Db, keys?: KeyCache<Credential>) => ({
   /**
    * The credential with this SHA-256, unless it is revoked, its agent was deleted or is a person, its user lost the
    * role, or the grant that it was fetched with is not live at `at`. `lastUsedAt` may be that of an earlier call.
