@@ -1321,5 +1321,5 @@ export const snoozes = sqliteTable('snoozes', {
   index('snoozes_until').on(t.until),
 ])
 
-/** Tables whose rows SQLite stores by their primary keys (`WITHOUT ROWID`). The migration says so; drizzle cannot. */
+/** Tables whose rows SQLite stores by their primary keys (`WITHOUT ROWID`). Drizzle cannot say it. */
 export const tablesWithoutRowid: readonly string[] = ['thread_agents', 'thread_messages']

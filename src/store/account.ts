@@ -49,7 +49,6 @@ import { type JudgedMessage, type NewVerdict, verdicts } from './account/verdict
 import { AccountBinding, type Statement } from './driver/binding.ts'
 import type { CrossAccountQueries, Db } from './driver/db.ts'
 import { AccountLive, type LiveFeed, type LiveNews, type LivePlace } from './live.ts'
-import type { Lookups } from './lookups.ts'
 import type { Db as SqlDb } from './sql.ts'
 import type { UnitRows, WriteQueue } from './queue.ts'
 import { type RecordingContext, writeWithActivity } from './recording.ts'
@@ -90,8 +89,6 @@ export interface AccountStore<Caller extends Actor = Actor> {
   readonly read: Reads
   readonly change: Changes
   write(statements: Statement[]): Promise<UnitRows>
-  /** Look at the database again for what this account looked up. For a decision that turned out to be wrong. */
-  forgetLookups(): void
   /** Fails with `storage_full` while the disk has no space for anything new. */
   requireSpace(): void
   /** Whether `write` adds a row to the activity log: then a unit that changed nothing must fail. */
@@ -242,6 +239,21 @@ interface AccountTables {
   change: Changes
 }
 
+/** Repositories whose statements are all message traffic: they change nothing that a look-up of a key depends on. */
+const traffic: ReadonlySet<string> = new Set<keyof RepositoryMakers>([
+  'activity',
+  'conversations',
+  'fanOut',
+  'leases',
+  'messages',
+  'parts',
+  'receipts',
+  'tasks',
+  'timedLeases',
+  'usage',
+  'verdicts',
+])
+
 /** How many accounts have their tables cached. Making them takes as long as a query, and some 6 KiB. */
 const maxCachedAccounts = 1_000
 
@@ -253,9 +265,8 @@ export function prepareAccountTables(
   db: Db,
   sql: SqlDb,
   crossAccountQueries: CrossAccountQueries,
-  lookups: Lookups,
 ): (accountId: string) => AccountTables {
-  const make = repositoryMakers(db, crossAccountQueries, lookups)
+  const make = repositoryMakers(db, crossAccountQueries)
   const repositories = lazy<Repositories>(make)
   const names = Object.keys(make) as (keyof Repositories)[]
   const [BoundReads, BoundChanges] = [lazyClass<Reads>(names), lazyClass<Changes>(names)]
@@ -266,29 +277,30 @@ export function prepareAccountTables(
     if (known) return known
     if (bound.size === maxCachedAccounts) bound.clear()
     const account = new AccountBinding(sql, accountId)
+    const trafficOfAccount = new AccountBinding(sql, accountId, true)
     const tables = {
       read: new BoundReads((name) => repositories[name].reads(account)),
-      change: new BoundChanges((name) => repositories[name].changes(account)),
+      change: new BoundChanges((name) => repositories[name].changes(traffic.has(name) ? trafficOfAccount : account)),
     }
     bound.set(accountId, tables)
     return tables
   }
 }
 
-function repositoryMakers(db: Db, crossAccountQueries: CrossAccountQueries, lookups: Lookups) {
+function repositoryMakers(db: Db, crossAccountQueries: CrossAccountQueries) {
   return {
     activity: () => prepareActivity(db),
-    agents: () => prepareAgents(db, lookups),
+    agents: () => prepareAgents(db),
     agentSearch: () => agentSearch,
     agentSettings: () => agentSettings,
     attention: () => prepareAttention(db),
     receipts: () => receipts,
     channels: () => prepareChannels(db),
     conversations: () => prepareConversations(db),
-    directory: () => prepareDirectory(db, crossAccountQueries, lookups),
+    directory: () => prepareDirectory(db, crossAccountQueries),
     fanOut: () => fanOut,
     grants: () => prepareGrants(db),
-    guarding: () => prepareGuarding(db, lookups),
+    guarding: () => prepareGuarding(db),
     guardrails: () => prepareGuardrails(db),
     leases: () => leases,
     live: () => prepareLive(db),
@@ -322,7 +334,6 @@ function repositoryMakers(db: Db, crossAccountQueries: CrossAccountQueries, look
 export interface StoreContext extends RecordingContext {
   readonly tablesOf: ReturnType<typeof prepareAccountTables>
   readonly queue: WriteQueue
-  readonly lookups: Lookups
   readonly keyRing: KeyRing
   readonly deps: Deps
   readonly epoch: string
@@ -339,7 +350,7 @@ export interface StoreContext extends RecordingContext {
 export function accountOpener(
   context: StoreContext,
 ): (accountId: string, actor: Actor, confirm?: () => Promise<void>) => AccountStore {
-  const { tablesOf, queue, lookups, keyRing, deps, epoch, instanceId, waiting, live } = context
+  const { tablesOf, queue, keyRing, deps, epoch, instanceId, waiting, live } = context
   const { presences, usage, unreadCounts, turns } = context
 
   return function openAccount(accountId, actor, confirm) {
@@ -361,7 +372,6 @@ export function accountOpener(
       read,
       change,
       write,
-      forgetLookups: () => lookups.forget(accountId),
       requireSpace: () => queue.requireSpace(),
       writeLater,
       record,

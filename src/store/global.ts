@@ -8,7 +8,7 @@ import { prepareBackups } from './global/backups.ts'
 import { prepareClaims } from './global/claims.ts'
 import { prepareClock } from './global/clock.ts'
 import { prepareConversations } from './global/conversations.ts'
-import { prepareCredentials } from './global/credentials.ts'
+import { type Credential, credentials } from './global/credentials.ts'
 import { prepareHealth } from './global/health.ts'
 import { prepareInstances } from './global/instances.ts'
 import { prepareInvitations } from './global/invitations.ts'
@@ -27,13 +27,13 @@ import { prepareSigningKeys } from './global/signing-keys.ts'
 import { prepareSignups } from './global/signups.ts'
 import { prepareThreadProjection } from './global/thread-projection.ts'
 import { users } from './global/users.ts'
-import type { Lookups } from './lookups.ts'
+import type { KeyCache } from './key-cache.ts'
 import type { Db as SqlDb } from './sql.ts'
 
 export type GlobalTables = ReturnType<typeof prepareGlobalTables>
 
 /** The statements of a table are built when it is first used: a small grid never needs most of them. */
-export function prepareGlobalTables(db: Db, sql: SqlDb, crossAccountQueries: CrossAccountQueries, lookups: Lookups) {
+export function prepareGlobalTables(db: Db, sql: SqlDb, crossAccountQueries: CrossAccountQueries, keys?: KeyCache<Credential>) {
   return lazy({
     accounts: () => prepareAccounts(db),
     activityHeads: () => prepareActivityHeads(db, crossAccountQueries),
@@ -43,7 +43,7 @@ export function prepareGlobalTables(db: Db, sql: SqlDb, crossAccountQueries: Cro
     claims: () => prepareClaims(db, crossAccountQueries),
     clock: () => prepareClock(db, crossAccountQueries),
     conversations: () => prepareConversations(db, crossAccountQueries),
-    credentials: () => prepareCredentials(db, crossAccountQueries, lookups),
+    credentials: () => credentials(sql, keys),
     health: () => prepareHealth(db, crossAccountQueries),
     instances: () => prepareInstances(db, crossAccountQueries),
     invitations: () => prepareInvitations(db, crossAccountQueries),

@@ -6,7 +6,6 @@ import { connect } from './driver/local-client.ts'
 import { localPath, lockLocalFile, releaseLocalFile } from './driver/local-file.ts'
 import { prepareGlobalTables } from './global.ts'
 import { type DatabaseHealth, readHealth } from './health.ts'
-import { Lookups } from './lookups.ts'
 import { Db } from './sql.ts'
 import { type MigrationPlan, planMigration } from './migrate.ts'
 import { clientSettings, databaseName, requestTimeoutMs } from './open-database.ts'
@@ -38,7 +37,7 @@ export async function inspectDatabase<Result>(
       client,
       plan: () => planMigration(client, databaseName(config, path)),
       health(isFull) {
-        const global = prepareGlobalTables(drizzle({ client }), new Db(client), new Map(), new Lookups(false))
+        const global = prepareGlobalTables(drizzle({ client }), new Db(client), new Map())
         return readHealth({ client, global, isLocal: path !== undefined, servedBy: undefined, now }, isFull)
       },
     })

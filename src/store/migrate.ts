@@ -17,7 +17,7 @@ export interface MigrationEvents {
 /**
  * Migrate the database to the newest schema. Errors call it `name`. Returns the names of the applied steps. Each step
  * is atomic and first inserts its number, so two processes that start together do not apply a step twice. Fails with a
- * `StartError` if the database is newer than this program, or was migrated with other steps.
+ * `StartError` if the database is newer than this program, was migrated with other steps, or is that of another program.
  */
 export async function migrate(
   client: Client,
@@ -25,13 +25,8 @@ export async function migrate(
   name = 'The database',
   events: MigrationEvents = {},
 ): Promise<string[]> {
-  await client.execute(
-    'CREATE TABLE IF NOT EXISTS __drizzle_migrations (id SERIAL PRIMARY KEY, hash text NOT NULL, created_at numeric)',
-  )
   const applied: string[] = []
-  let version = await schemaVersion(client)
-  if (version > steps.length) throw schemaNewer(name, version, steps)
-  await checkApplied(client, steps, name)
+  let version = await schemaVersion(client, name, steps)
   const isNew = version === 0
   if (!isNew && version < steps.length) await events.before?.(version)
   while (version < steps.length) {
@@ -39,19 +34,17 @@ export async function migrate(
     try {
       if (!isNew) events.onStep?.(step.name, version + 1, steps.length)
       await client.migrate([
-        {
-          sql: 'INSERT INTO __drizzle_migrations (id, hash, created_at) VALUES (?, ?, ?)',
-          args: [version + 1, step.hash, step.createdAt],
-        },
+        'CREATE TABLE IF NOT EXISTS __drizzle_migrations (id SERIAL PRIMARY KEY, hash text NOT NULL)',
+        { sql: 'INSERT INTO __drizzle_migrations (id, hash) VALUES (?, ?)', args: [version + 1, step.hash] },
         ...step.statements,
         `PRAGMA user_version = ${version + 1}`,
       ])
       applied.push(step.name)
     } catch (error) {
       // Another process may have applied the step. If the version has not changed, the step itself is bad.
-      if (!isConstraint(error) || (await schemaVersion(client)) <= version) throw error
+      if (!isConstraint(error) || (await schemaVersion(client, name, steps)) <= version) throw error
     }
-    version = await schemaVersion(client)
+    version = await schemaVersion(client, name, steps)
   }
   // The check reads the whole database, so it is skipped if nothing was applied.
   if (applied.length > 0) await checkForeignKeys(client, name)
@@ -74,10 +67,7 @@ export async function planMigration(
   name: string,
   steps: readonly Migration[] = migrations,
 ): Promise<MigrationPlan> {
-  const { rows } = await client.execute("SELECT name FROM sqlite_schema WHERE name = '__drizzle_migrations'")
-  const plan = planAfter(rows.length === 0 ? 0 : await schemaVersion(client), name, steps)
-  if (plan.version > 0) await checkApplied(client, steps, name)
-  return plan
+  return planAfter(await schemaVersion(client, name, steps), name, steps)
 }
 
 /** What a migration of a database with this schema would do. Fails with a `StartError` if the schema is newer. */
@@ -86,24 +76,36 @@ export function planAfter(version: number, name: string, steps: readonly Migrati
   return { version, newest: steps.length, missing: steps.slice(version).map((step) => step.name) }
 }
 
-/** The number of the last applied step. */
-export async function schemaVersion(client: Client): Promise<number> {
-  const { rows } = await client.execute('SELECT count(*) AS steps FROM __drizzle_migrations')
-  return Number(rows[0].steps)
-}
-
-/** Another text than the one that was applied means another schema than the program expects. */
-async function checkApplied(client: Client, steps: readonly Migration[], name: string): Promise<void> {
-  const { rows } = await client.execute('SELECT hash FROM __drizzle_migrations ORDER BY created_at')
-  const changed = rows.findIndex(({ hash }, i) => hash !== steps[i]?.hash)
-  if (changed === -1) return
-  // A newer process has migrated since the version was read.
-  if (changed >= steps.length) throw schemaNewer(name, rows.length, steps)
-  throw new StartError(
-    'migration_changed',
-    `${name} was migrated with another version of step ${steps[changed].name} than this program has. ` +
-      'Start the agent-grid that migrated it, or restore a backup; a migration that was applied is never edited.',
+/** The number of applied steps. Fails with a `StartError` if this program does not know the schema. */
+async function schemaVersion(client: Client, name: string, steps: readonly Migration[]): Promise<number> {
+  const { rows: tables } = await client.execute(
+    `SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'
+      AND name NOT LIKE 'libsql\\_%' ESCAPE '\\'`,
   )
+  if (tables.length === 0) return 0
+  const isOurs = tables.some((table) => table.name === '__drizzle_migrations')
+  const { rows } = isOurs ? await client.execute('SELECT hash FROM __drizzle_migrations ORDER BY id') : { rows: [] }
+  // The first step makes its tables in one unit with its row.
+  if (rows.length === 0) {
+    throw new StartError(
+      'database_not_empty',
+      `${name} belongs to another program: it has the table ${
+        tables[0].name
+      }. Set DATABASE_URL to the database of the ` +
+        'grid, or to one that is empty.',
+    )
+  }
+  // Another text than the one that was applied means another schema than the program expects.
+  const changed = steps.find((step, i) => i < rows.length && step.hash !== rows[i].hash)
+  if (changed) {
+    throw new StartError(
+      'migration_changed',
+      `${name} was migrated with another version of step ${changed.name} than this program has. ` +
+        'Start the agent-grid that migrated it, or restore a backup; a migration that was applied is never edited.',
+    )
+  }
+  if (rows.length > steps.length) throw schemaNewer(name, rows.length, steps)
+  return rows.length
 }
 
 function schemaNewer(name: string, version: number, steps: readonly Migration[]): StartError {

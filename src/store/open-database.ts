@@ -25,7 +25,6 @@ import { openQueryBatcher, type QueryBatcher } from './driver/query-batcher.ts'
 import { openSnapshot, type Snapshot } from './driver/snapshot.ts'
 import { startThread, type ThreadConnection } from './driver/thread-connection.ts'
 import { requireNoCopy, requireNoRestore } from './backup/unfinished.ts'
-import { Lookups } from './lookups.ts'
 import { migrate } from './migrate.ts'
 import { explained, explainedKeyRing, StartError } from './start-error.ts'
 
@@ -51,8 +50,7 @@ export interface Database {
   /** Only for a remote database. */
   queryBatcher: QueryBatcher | undefined
   storage: DiskSpace
-  lookups: Lookups
-  /** Ends the look-ups, and then the process. */
+  /** Ends the process. */
   onStorageFault: (error: unknown) => void
   /** The path of a local file. */
   path: string | undefined
@@ -93,9 +91,7 @@ export async function openDatabase(deps: Deps, options: DatabaseOptions): Promis
 
   const timeout = { ms: migrationTimeoutMs }
   const settings = clientSettings(config, timeout, options.fetch)
-  const lookups = new Lookups(path !== undefined)
   const onStorageFault = (error: unknown) => {
-    lookups.end()
     if (options.onStorageFault) options.onStorageFault(error)
     else process.exit(70)
   }
@@ -140,7 +136,7 @@ export async function openDatabase(deps: Deps, options: DatabaseOptions): Promis
     const migrated = await migrate(client, migrations, name, {
       async before(version) {
         if (!path || config.migrationCopy === 'off') return
-        const file = await keepPreviousFile(client, path, version, options.readSpace)
+        const file = await keepPreviousFile(client, path, version)
         log.info('A copy of the database was made before the migration', { file })
       },
       onStep: (step, n, steps) => log.info('Migrating the database', { step, n, steps }),
@@ -151,7 +147,7 @@ export async function openDatabase(deps: Deps, options: DatabaseOptions): Promis
     const epoch = await loadEpoch(client)
     const keyRing = createKeyRing(config.gridKeys ?? (path && checkedKeyRing(path)))
     return {
-      ...{ client, queryBatcher, storage, lookups, onStorageFault, path, owner, migrated, epoch, keyRing, abandon },
+      ...{ client, queryBatcher, storage, onStorageFault, path, owner, migrated, epoch, keyRing, abandon },
       openSnapshot: () => openSnapshot(settings),
     }
   } catch (error) {

@@ -26,7 +26,6 @@ import {
   isStorageFault,
 } from './driver/database-errors.ts'
 import type { DiskSpace } from './driver/disk-space.ts'
-import type { Lookups } from './lookups.ts'
 import { Lanes, type Unit, type UnitRows } from './queue/lanes.ts'
 
 export type { UnitRows }
@@ -53,8 +52,8 @@ export interface QueueOptions {
   storage: Pick<DiskSpace, 'isFull' | 'full' | 'recover'>
   /** Called with every statement before it runs; may throw. */
   inspect?: (sql: string) => void
-  /** Told about each commit, before it begins and after it ended. */
-  lookups: Pick<Lookups, 'changing'>
+  /** Told of each commit before it is answered. */
+  keys?: { committed(statements: readonly Statement[]): void }
   /** The disk failed during a commit: what is in the file is unknown, and the process must end. */
   onStorageFault: (error: unknown) => void
   /** Called after a failed commit on a local file. Throws if the connection has lost its lock. */
@@ -254,12 +253,11 @@ export class WriteQueue {
 
   /** The one place where changes reach the database. */
   async #batch(statements: Statement[]): Promise<ResultSet[]> {
-    const changed = this.#options.lookups.changing(statements)
     try {
       return await this.#send(statements)
     } finally {
       // Also after an error: the outcome may be unknown.
-      changed()
+      this.#options.keys?.committed(statements)
     }
   }
 

@@ -121,6 +121,8 @@ export interface Statement {
   sql: string
   args: InValue[]
   rows?: number
+  /** It is message traffic: it changes nothing that a look-up of a key depends on. See `KeyCache`. */
+  isTraffic?: boolean
 }
 
 /** Values by the names of parameters. `null` is a value; `undefined` and objects throw a `TypeError`. */
@@ -131,11 +133,14 @@ export class Db {
   readonly client: Pick<Client, 'execute'>
   readonly inspect: Inspect | undefined
   readonly #accountId: string | undefined
+  readonly #isTraffic: boolean
 
-  constructor(client: Pick<Client, 'execute'>, inspect?: Inspect, accountId?: string) {
+  /** `isTraffic`: of the statements that it binds. */
+  constructor(client: Pick<Client, 'execute'>, inspect?: Inspect, accountId?: string, isTraffic = false) {
     this.client = client
     this.inspect = inspect
     this.#accountId = accountId
+    this.#isTraffic = isTraffic
   }
 
   /** The same for the tables of one account: the parameter `account` is its id. */
@@ -163,7 +168,7 @@ export class Db {
       }
       return value
     })
-    return { sql: query.sql, args }
+    return { sql: query.sql, args, isTraffic: this.#isTraffic }
   }
 }
 
@@ -171,8 +176,8 @@ export class Db {
 export class AccountDb extends Db {
   readonly accountId: string
 
-  constructor(client: Pick<Client, 'execute'>, inspect: Inspect | undefined, accountId: string) {
-    super(client, inspect, accountId)
+  constructor(client: Pick<Client, 'execute'>, inspect: Inspect | undefined, accountId: string, isTraffic = false) {
+    super(client, inspect, accountId, isTraffic)
     this.accountId = accountId
   }
 }

@@ -16,9 +16,11 @@ import type { Storage } from './driver/disk-space.ts'
 import { type FileOwner, holdsLock, releaseLocalFile, removeOwner, writeOwner } from './driver/local-file.ts'
 import { removePreviousFiles } from './driver/previous-file.ts'
 import type { BackupHistory } from './global/backups.ts'
+import type { Credential } from './global/credentials.ts'
 import { type GlobalTables, prepareGlobalTables } from './global.ts'
 import { type Database, type DatabaseOptions, openDatabase } from './open-database.ts'
 import { type DatabaseHealth, readHealth } from './health.ts'
+import { KeyCache } from './key-cache.ts'
 import { LiveFeed } from './live.ts'
 import { PresenceExchange } from './presence.ts'
 import { type UnitRows, WriteQueue } from './queue.ts'
@@ -114,12 +116,13 @@ async function buildStore(
   deps: Deps,
   { inspect: inspectQuery, readSpace }: StoreOptions,
 ): Promise<Store> {
-  const { client, queryBatcher, storage, lookups, onStorageFault, path, owner, migrated, epoch, keyRing } = database
+  const { client, queryBatcher, storage, onStorageFault, path, owner, migrated, epoch, keyRing } = database
   const crossAccountQueries = new Map<string, string>()
   const inspect = inspectQuery && ((sql: string) => inspectQuery(sql, crossAccountQueries.get(sql)))
   // drizzle only runs reads, so `execute` is the only method it needs.
   const db = drizzle({ client: (queryBatcher ?? client) as Client, logger: inspect && { logQuery: inspect } })
   const sql = new Db(queryBatcher ?? client, inspect)
+  const keys = path === undefined ? undefined : new KeyCache<Credential>()
   const queue = new WriteQueue({
     client,
     log: deps.log,
@@ -128,7 +131,7 @@ async function buildStore(
     order: path === undefined ? inSets : undefined,
     storage,
     inspect,
-    lookups,
+    keys,
     onStorageFault,
     async checkConnection() {
       // The driver drops a connection that it cannot roll back. The next one would have no lock and no pragmas.
@@ -141,10 +144,10 @@ async function buildStore(
     minFreeBytes: deps.config.minFreeMegabytes * 2 ** 20,
     readSpace,
   })
-  const global = prepareGlobalTables(db, sql, crossAccountQueries, lookups)
+  const global = prepareGlobalTables(db, sql, crossAccountQueries, keys)
   const waiting = openWaiting(deps, global.newDeliveries, path !== undefined)
   const instanceId = newId()
-  const tablesOf = prepareAccountTables(db, sql, crossAccountQueries, lookups)
+  const tablesOf = prepareAccountTables(db, sql, crossAccountQueries)
   const live = new LiveFeed({ global, tablesOf, deps, presenceAt: (agent) => presence.presences.at(agent) })
   const exchange: Repeated = new Repeated(
     async () => {
@@ -186,7 +189,6 @@ async function buildStore(
   const context: StoreContext = {
     tablesOf,
     queue,
-    lookups,
     activityMutex: new KeyedMutex(maxRecording),
     keyRing,
     deps,
@@ -241,7 +243,6 @@ async function buildStore(
       turns.close()
       presence.close()
       await queue.end()
-      lookups.end()
       if (path) {
         // Before the lock is released: afterwards the file may belong to the next owner.
         removeOwner(path)

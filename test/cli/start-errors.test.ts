@@ -41,13 +41,14 @@ test.each(runtimes)(
       for (const file of ['grid.db', 'grid.db.keys']) cpSync(join(database.folder, file), join(folder, file))
       return join(folder, 'grid.db')
     }
-    const [text, damaged, ring, ringFolder, newer, edited, folder, file] = [
+    const [text, damaged, ring, ringFolder, newer, edited, foreign, folder, file] = [
       'text',
       'damaged',
       'ring',
       'ring-folder',
       'newer',
       'edited',
+      'foreign',
       'folder',
       'file',
     ].map(copy)
@@ -56,8 +57,10 @@ test.each(runtimes)(
     writeFileSync(`${ring}.keys`, 'no ring')
     rmSync(`${ringFolder}.keys`)
     mkdirSync(`${ringFolder}.keys`)
-    await change(newer, "INSERT INTO __drizzle_migrations (id, hash, created_at) VALUES (99, 'x', 9999999999999)")
-    await change(edited, "UPDATE __drizzle_migrations SET hash = 'x' WHERE id = 3")
+    await change(newer, "INSERT INTO __drizzle_migrations (id, hash) VALUES (99, 'x')")
+    await change(edited, "UPDATE __drizzle_migrations SET hash = 'x'")
+    rmSync(foreign)
+    await change(foreign, 'CREATE TABLE songs (id INTEGER PRIMARY KEY AUTOINCREMENT)')
     const closed = await freePort()
 
     const starts = {
@@ -71,7 +74,11 @@ test.each(runtimes)(
       [`file:${newer}`]: ['schema_newer', `The database ${newer} has schema`],
       [`file:${edited}`]: [
         'migration_changed',
-        `The database ${edited} was migrated with another version of step 0002_`,
+        `The database ${edited} was migrated with another version of step 0000_grid`,
+      ],
+      [`file:${foreign}`]: [
+        'database_not_empty',
+        `The database ${foreign} belongs to another program: it has the table songs`,
       ],
       [`file:${join(folder, '..')}`]: ['database_not_writable', 'it is a folder). Set DATABASE_URL to a file'],
       [`file:${file}/grid.db`]: ['database_not_writable', `${file} is not a folder). Set DATABASE_URL to a file`],

@@ -5,7 +5,6 @@ import { drizzle } from 'drizzle-orm/libsql'
 import { prepareAccountTables } from '../../src/store/account.ts'
 import { prepareGlobalTables } from '../../src/store/global.ts'
 import { Db } from '../../src/store/sql.ts'
-import { Lookups } from '../../src/store/lookups.ts'
 
 export interface PreparedStatements {
   /** The statements of one account, by their SQL, without its cross-account queries. */
@@ -14,7 +13,6 @@ export interface PreparedStatements {
   others: Map<string, Query>
   /** The names of cross-account queries, by their SQL. */
   crossAccountQueries: Map<string, string>
-  lookups: Lookups
 }
 
 export function preparedStatements(): PreparedStatements {
@@ -22,7 +20,6 @@ export function preparedStatements(): PreparedStatements {
   const db = drizzle({ client })
   const { dialect } = db as unknown as { dialect: { sqlToQuery(statement: SQL, ...more: unknown[]): Query } }
   const crossAccountQueries = new Map<string, string>()
-  const lookups = new Lookups(true)
   const built = (prepare: () => object) => {
     const found = new Map<string, Query>()
     const build = dialect.sqlToQuery
@@ -35,10 +32,8 @@ export function preparedStatements(): PreparedStatements {
     dialect.sqlToQuery = build
     return found
   }
-  const ofAccount = built(() =>
-    prepareAccountTables(db, new Db(client), crossAccountQueries, lookups)('an account').read
-  )
-  const others = built(() => prepareGlobalTables(db, new Db(client), crossAccountQueries, lookups))
+  const ofAccount = built(() => prepareAccountTables(db, new Db(client), crossAccountQueries)('an account').read)
+  const others = built(() => prepareGlobalTables(db, new Db(client), crossAccountQueries))
   for (const sql of crossAccountQueries.keys()) {
     const query = ofAccount.get(sql)
     if (!query) continue
@@ -46,7 +41,7 @@ export function preparedStatements(): PreparedStatements {
     ofAccount.delete(sql)
   }
   client.close()
-  return { ofAccount, others, crossAccountQueries, lookups }
+  return { ofAccount, others, crossAccountQueries }
 }
 
 /** Tables are prepared when they are first read. */

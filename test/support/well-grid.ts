@@ -1,11 +1,11 @@
-/** A stopped grid with rows in every table, of which the doctor has nothing to say. */
+/** A stopped grid in use, of which the doctor has nothing to say. */
 import { createClient } from '@libsql/client'
-import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { migrations } from '../../db/migrations.ts'
-import { pastDatabase } from '../../scripts/past-databases.ts'
-import { keys } from '../../scripts/past-databases/story.ts'
 import { freePort } from '../../src/lib/free-port.ts'
+import { followLog } from '../../src/worker/threads.ts'
+import { testGrid } from './grid.ts'
+import { makeJudge } from './guardrails.ts'
+import { sendMessage } from './messaging.ts'
 import { type TemporaryDatabase, temporaryDatabase } from './process.ts'
 
 export interface WellGrid extends TemporaryDatabase {
@@ -17,16 +17,19 @@ export interface WellGrid extends TemporaryDatabase {
 /** Faults of the disk on which tests run are not those of the grid. */
 export const checksOfMachine = ['file_system', 'disk_space', 'durability']
 
+/** It has an unread message, places of messages, and a token of another service. */
 export async function wellGrid(): Promise<WellGrid> {
   const database = temporaryDatabase()
   const path = join(database.folder, 'grid.db')
-  writeFileSync(path, pastDatabase(migrations.at(-1)!.name), { mode: 0o600 })
-  writeFileSync(`${path}.keys`, keys, { mode: 0o600 })
-  await runSql(
-    path,
-    `UPDATE store_facts SET value = ${Date.now()} WHERE key = 'clock'`,
-    `UPDATE deliveries SET created_at = ${Date.now()}`,
-  )
+  const grid = await testGrid({ url: database.url })
+  grid.clock.now = Date.now()
+  await makeJudge(grid.acme)
+  const { id, alias } = grid.alice
+  const alice = grid.store.account(grid.acme.id, { type: 'agent', agentId: id, alias, credentialId: 'test' })
+  await sendMessage(alice, { to: '@bob', text: 'hello' })
+  await followLog(grid.store)
+  await grid.close()
+  await runSql(path, `INSERT OR REPLACE INTO store_facts (key, value) VALUES ('clock', '${Date.now()}')`)
   const port = String(await freePort('127.0.0.1'))
   return { ...database, path, env: { DATABASE_URL: database.url, PORT: port, MIN_FREE_MB: '1', BALLAST_MB: '0' } }
 }

@@ -2,7 +2,6 @@
 import { LibsqlBatchError, type ResultSet } from '@libsql/client'
 import { expect } from 'vitest'
 import { createLog } from '../../src/log.ts'
-import { Lookups } from '../../src/store/lookups.ts'
 import { type QueueOptions, WriteQueue } from '../../src/store/queue.ts'
 
 /** The error of a statement that breaks a constraint. */
@@ -37,7 +36,6 @@ export function testQueue({ batch, options }: {
     local: true,
     storage: { isFull: false, full: () => Promise.resolve(false), recover() {} },
     inspect: () => {},
-    lookups: new Lookups(true),
     onStorageFault: (error) => faults.push(error),
     checkConnection: () => Promise.resolve(),
     ...options,

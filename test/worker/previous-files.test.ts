@@ -1,19 +1,19 @@
-import { existsSync, writeFileSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { migrations } from '../../db/migrations.ts'
-import { pastDatabase } from '../../scripts/past-databases.ts'
 import { hour } from '../../src/lib/time.ts'
 import { removePreviousFiles } from '../../src/worker/previous-files.ts'
 import { emptyGrid } from '../support/grid.ts'
+import { addStep } from '../support/later-step.ts'
 import { temporaryDatabase } from '../support/process.ts'
 
 test('the copy from before a migration is kept until a server has run for an hour', async () => {
   const database = temporaryDatabase()
   const path = join(database.folder, 'grid.db')
-  writeFileSync(path, pastDatabase(migrations[4].name))
+  await (await emptyGrid({ url: database.url })).close()
+  addStep('CREATE TABLE later (id text)')
   const grid = await emptyGrid({ url: database.url })
-  const copy = `${path}.schema-5`
+  const copy = `${path}.schema-1`
   const startedAt = grid.clock.now
 
   grid.clock.now += hour - 1

@@ -100,8 +100,6 @@ export async function sendMessage(
     const stored = await repeatOf()
     if (stored) return stored
     if (acks) await requireHeld(account, acks)
-    // What was found in memory may be the cause.
-    account.forgetLookups()
     const before = recipient
     recipient = await resolve(account, sender, input.to)
     // The checks were for another recipient, or for other guardrails.

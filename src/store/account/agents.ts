@@ -3,7 +3,6 @@ import { agentAccess, agents, agentSkills, skills, trials } from '../../../db/sc
 import { type AccountBinding, p, precondition, value } from '../driver/binding.ts'
 import type { Db } from '../driver/db.ts'
 import { inAccount, withAccount } from '../in-account-old.ts'
-import type { Lookups } from '../lookups.ts'
 import { guardsOfDirect } from './guarding.ts'
 import { openTaskFor } from './open-task-old.ts'
 import { contains, matchesSearchText } from './search-old.ts'
@@ -153,7 +152,7 @@ export function isNotTakenElsewhere(db: Db): SQL {
   return notExists(taken)
 }
 
-export function prepareAgents(db: Db, lookups: Lookups) {
+export function prepareAgents(db: Db) {
   const live = isNull(agents.deletedAt)
   const byAlias = db.select(agentFields).from(agents).where(inAccount(agents, eq(agents.alias, p('alias')), live))
     .limit(1)
@@ -165,9 +164,6 @@ export function prepareAgents(db: Db, lookups: Lookups) {
     messageReplies: agents.messageReplies,
   }).from(agents)
     .where(inAccount(agents, eq(agents.alias, p('alias')), live)).limit(1).prepare()
-  const recipients = lookups.of<{ id: string; guards: number; openTask: string | null; messageReplies: boolean }>(
-    recipient.getQuery(),
-  )
   const byId = db.select(agentFields).from(agents).where(inAccount(agents, eq(agents.id, p('id')), live)).prepare()
   const searchIn = (alias: SQL, among?: SQL) => {
     const candidates = db.select({ id: agents.id, alias: agents.alias }).from(agents)
@@ -257,12 +253,7 @@ export function prepareAgents(db: Db, lookups: Lookups) {
       /** A live agent of the account. */
       byAlias: (alias: string): Promise<Agent | undefined> => account.one(byAlias, { alias }),
       /** A live agent as the recipient of a send by the agent `from`, and whether guardrails check the message. */
-      recipient: (alias: string, from: string) =>
-        recipients.find(
-          `${account.accountId} ${from} ${alias}`,
-          () => account.one(recipient, { alias, from }),
-          () => [account.accountId],
-        ),
+      recipient: (alias: string, from: string) => account.one(recipient, { alias, from }),
       byId: (id: string): Promise<Agent | undefined> => account.one(byId, { id }),
       /** Whether the account has a live agent that is no person. */
       hasPrograms: async (): Promise<boolean> => (await account.one(anyProgram, {})) !== undefined,
@@ -307,7 +298,7 @@ export function prepareAgents(db: Db, lookups: Lookups) {
       /** End the trials that expired by `until`. They stay ended, whatever the clock says later. */
       endTrials: (until: number, at: number) => account.bind(endTrials, { until, at }),
       addTrial: (agent: string, max: number, expiresAt: number) => account.bind(addTrial, { agent, max, expiresAt }),
-      markSeen: (id: string, at: number) => account.bind(markSeen, { id, at }),
+      markSeen: (id: string, at: number) => ({ ...account.bind(markSeen, { id, at }), isTraffic: true }),
     }),
   }
 }

@@ -3,13 +3,12 @@ import { and, eq, exists, gt, isNull, ne, notExists, sql } from 'drizzle-orm'
 import { agentAccess, agents } from '../../../db/schema.ts'
 import { type AccountBinding, p } from '../driver/binding.ts'
 import type { CrossAccountQueries, Db } from '../driver/db.ts'
-import type { Lookups } from '../lookups.ts'
 import { acceptsMessagesOf, acceptsOtherAccounts } from './access-old.ts'
 import { foundAgentFields, hasMatchingSkill, matchesSearch, type SearchedAgent } from './agents.ts'
 import { guardsOfDirect } from './guarding.ts'
 import { openTaskFor } from './open-task-old.ts'
 
-export function prepareDirectory(db: Db, crossAccountQueries: CrossAccountQueries, lookups: Lookups) {
+export function prepareDirectory(db: Db, crossAccountQueries: CrossAccountQueries) {
   const isElsewhere = ne(agents.accountId, p('account'))
   const reachable = and(isElsewhere, acceptsOtherAccounts(agents, p('caller')))
   const accepts = acceptsMessagesOf(agents, { alias: p('caller'), id: p('callerId') })
@@ -21,13 +20,6 @@ export function prepareDirectory(db: Db, crossAccountQueries: CrossAccountQuerie
     messageReplies: agents.messageReplies,
   }).from(agents)
     .where(and(eq(agents.alias, p('alias')), isElsewhere, accepts)).prepare()
-  const recipients = lookups.of<
-    { id: string; home: string; guards: number; openTask: string | null; messageReplies: boolean }
-  >({
-    ...recipient.getQuery(),
-    // A new message gives a right to answer and takes none away. The commit of a send checks all of it again.
-    ignores: ({ table, kind }) => table === 'deliveries' && kind === 'insert',
-  })
   // Agents that the caller cannot reach count, too: looking at many of them also takes long.
   const candidates = db.select({
     home: agents.accountId,
@@ -84,11 +76,7 @@ export function prepareDirectory(db: Db, crossAccountQueries: CrossAccountQuerie
        * guardrails check the message: those of the caller, or those of its account.
        */
       recipient: (alias: string, caller: { alias: string; agentId: string }) =>
-        recipients.find(
-          `${account.accountId} ${caller.agentId} ${caller.alias} ${alias}`,
-          () => account.one(recipient, { alias, caller: caller.alias, callerId: caller.agentId }),
-          ({ home }) => [account.accountId, home],
-        ),
+        account.one(recipient, { alias, caller: caller.alias, callerId: caller.agentId }),
       /**
        * Look at `limit` public agents by alias, after the alias `after` and `skip` more. Those of the account, and
        * those that do not accept the caller (an alias), are hidden.

@@ -66,7 +66,7 @@ export function prepareGrants(db: Db) {
       /** Revoke the grants of a user, except those of the scopes `kept`. */
       revokeOfUser: (user: string, kept: readonly OAuthScope[], at: number) =>
         account.bind(revokeOfUser, { user, kept: JSON.stringify(kept), at }),
-      markUsed: (id: string, at: number) => account.bind(markUsed, { id, at }),
+      markUsed: (id: string, at: number) => ({ ...account.bind(markUsed, { id, at }), isTraffic: true }),
     }),
   }
 }

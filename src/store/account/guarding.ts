@@ -14,7 +14,6 @@ import { type AccountBinding, p } from '../driver/binding.ts'
 import type { Db } from '../driver/db.ts'
 import { sealedColumns } from '../driver/sealed-columns.ts'
 import { inAccount } from '../in-account-old.ts'
-import type { Lookups } from '../lookups.ts'
 
 type GuardrailAction = typeof guardrails.$inferSelect.action
 export type CheckedDirection = 'inbound' | 'outbound'
@@ -91,12 +90,7 @@ function isOf(direction: CheckedDirection): SQL {
     : sql`${agentGuardrails.direction} IN ('both', 'outbound')`
 }
 
-/** Of how many agents the guardrails of each direction are kept in memory, and up to as many others. */
-const maxKept = 1_000
-/** Longer configurations of an agent, such as long lists of phrases, are read each time. */
-const maxKeptLength = 16_384
-
-export function prepareGuarding(db: Db, lookups: Lookups) {
+export function prepareGuarding(db: Db) {
   const fields = {
     agentId: agentGuardrails.agentId,
     id: guardrails.id,
@@ -108,11 +102,9 @@ export function prepareGuarding(db: Db, lookups: Lookups) {
     ...sealedColumns(guardrails),
   }
   const active = db.select(fields).from(agentGuardrails).innerJoin(guardrails, isEnabledAttachment)
-  const ofAgent = (direction: CheckedDirection) => {
-    const query = db.select(fields).from(agentGuardrails).innerJoin(guardrails, isEnabledAttachment)
+  const ofAgent = (direction: CheckedDirection) =>
+    db.select(fields).from(agentGuardrails).innerJoin(guardrails, isEnabledAttachment)
       .where(inAccount(agentGuardrails, eq(agentGuardrails.agentId, p('agent')), isOf(direction))).prepare()
-    return { query, lookup: lookups.of<{ active: readonly ActiveGuardrail[] }>({ ...query.getQuery(), maxKept }) }
-  }
   const byDirection = { inbound: ofAgent('inbound'), outbound: ofAgent('outbound') }
   const ofMembers = active
     .innerJoin(
@@ -156,19 +148,9 @@ export function prepareGuarding(db: Db, lookups: Lookups) {
 
   return {
     reads: (account: AccountBinding) => ({
-      /** The enabled guardrails of an agent in a direction. They are shared with other sends. */
-      async ofAgent(agent: string, direction: CheckedDirection): Promise<readonly ActiveGuardrail[]> {
-        const { query, lookup } = byDirection[direction]
-        const found = await lookup.find(
-          `${account.accountId} ${agent}`,
-          async () => {
-            const rows = await account.all(query, { agent })
-            return rows.length > 0 ? { active: rows.map(asActive(direction)) } : undefined
-          },
-          ({ active }) => isKept(active) ? [account.accountId] : undefined,
-        )
-        return found?.active ?? []
-      },
+      /** The enabled guardrails of an agent in a direction. */
+      ofAgent: async (agent: string, direction: CheckedDirection): Promise<ActiveGuardrail[]> =>
+        (await account.all(byDirection[direction], { agent })).map(asActive(direction)),
       /** The inbound ones of the live members of a channel, except the sender: a row for each member and guardrail. */
       ofMembers: async (channel: string, from: string): Promise<ActiveGuardrail[]> =>
         (await account.all(ofMembers, { channel, from })).map(asActive('inbound')),
@@ -186,8 +168,4 @@ export function prepareGuarding(db: Db, lookups: Lookups) {
     }),
     changes: () => ({}),
   }
-}
-
-function isKept(active: readonly ActiveGuardrail[]): boolean {
-  return active.reduce((length, { config }) => length + config.length, 0) <= maxKeptLength
 }

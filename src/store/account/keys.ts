@@ -197,7 +197,7 @@ export function prepareKeys(db: Db) {
         account.bind(revokeOfClient, { agent, grant, name, id, at }),
       /** Revoke every admin key that a user created. Fetched agent keys end with their grants. */
       revokeAdminKeysOfUser: (user: string, at: number) => account.bind(revokeAdminKeysOfUser, { user, at }),
-      markUsed: (id: string, at: number) => account.bind(markUsed, { id, at }),
+      markUsed: (id: string, at: number) => ({ ...account.bind(markUsed, { id, at }), isTraffic: true }),
     }),
   }
 }

@@ -48,8 +48,8 @@ export interface Statement {
   sql: string
   args: InValue[]
   rows?: number
-  /** The account that it is bound to, if its SQL names it: it changes no row of another. */
-  account?: string
+  /** It is message traffic: it changes nothing that a look-up of a key depends on. See `KeyCache`. */
+  isTraffic?: boolean
   /**
    * What its unit is about, if that may run together with others. Units of the same statements about different subjects
    * neither need nor change what the others change, so each of their statements may run for all of them before the next.
@@ -63,30 +63,19 @@ export type PlaceholderValues = Values
 /** A parameter of a statement: a constant, or a placeholder with the encoder of its column. */
 type Parameter = { constant: InValue } | { name: string; encode?: (value: InValue) => unknown }
 
-/** The parameters of a statement, and whether one of them is its account. */
-interface Parameters {
-  list: Parameter[]
-  haveAccount: boolean
-}
-
-const parametersOf = new WeakMap<Query, Parameters>()
+const parametersOf = new WeakMap<Query, Parameter[]>()
 
 /** Fill the placeholders of a statement. `account`, if given, wins over a value of that name. */
 export function bind(query: Query, values: PlaceholderValues, account?: string): Statement {
   let parameters = parametersOf.get(query)
-  if (!parameters) parametersOf.set(query, parameters = parametersIn(query))
-  const args = parameters.list.map((parameter) => {
+  if (!parameters) parametersOf.set(query, parameters = query.params.map(parameterOf))
+  const args = parameters.map((parameter) => {
     if ('constant' in parameter) return parameter.constant
     const value = parameter.name === 'account' && account !== undefined ? account : values[parameter.name] as InValue
     if (value === undefined) throw new TypeError(`The statement was given no value for ${parameter.name}`)
     return checkedValue(parameter.encode ? parameter.encode(value) as InValue : value)
   })
-  return { sql: query.sql, args, account: parameters.haveAccount ? account : undefined }
-}
-
-function parametersIn({ params }: Query): Parameters {
-  const list = params.map(parameterOf)
-  return { list, haveAccount: list.some((parameter) => 'name' in parameter && parameter.name === 'account') }
+  return { sql: query.sql, args }
 }
 
 function parameterOf(param: unknown): Parameter {
@@ -214,8 +203,11 @@ function checkedValue(value: InValue): InValue {
 
 /** Runs prepared queries and binds prepared statements for one account. */
 export class AccountBinding extends AccountDb {
-  constructor(db: SqlDb, accountId: string) {
-    super(db.client, db.inspect, accountId)
+  readonly #isTraffic: boolean
+
+  constructor(db: SqlDb, accountId: string, isTraffic = false) {
+    super(db.client, db.inspect, accountId, isTraffic)
+    this.#isTraffic = isTraffic
   }
 
   override all<Result>(
@@ -233,6 +225,7 @@ export class AccountBinding extends AccountDb {
   }
 
   override bind<Result>(query: Query | SqlQuery<Result>, values: Values = {}): Statement {
-    return query instanceof SqlQuery ? super.bind(query, values) : bind(query, values, this.accountId)
+    if (query instanceof SqlQuery) return super.bind(query, values)
+    return { ...bind(query, values, this.accountId), isTraffic: this.#isTraffic }
   }
 }

@@ -6,12 +6,8 @@ import type { Client } from '@libsql/client'
 import { closeSync, fsyncSync, openSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { StartError } from '../start-error.ts'
-import { type FileSystemSpace, spaceOf } from './disk-space.ts'
+import { isFull } from './database-errors.ts'
 import { createFile } from './local-file.ts'
-
-const megabyte = 2 ** 20
-/** For the pages by which the copy may be larger. */
-const spaceFactor = 1.05
 
 /** The copy of a file whose schema had this version. */
 function previousFile(path: string, version: number): string {
@@ -40,25 +36,9 @@ export function removePreviousFiles(path: string): string[] {
  * in this process would drop its lock. When this resolves, the copy is on disk. Fails with `disk_full` if there is no
  * space for it.
  */
-export async function keepPreviousFile(
-  client: Client,
-  path: string,
-  version: number,
-  readSpace: (folder: string) => Promise<FileSystemSpace> = spaceOf,
-): Promise<string> {
+export async function keepPreviousFile(client: Client, path: string, version: number): Promise<string> {
   const file = previousFile(path, version)
   const unfinished = `${file}.new`
-  const needed = await usedBytes(client) * spaceFactor
-  // If the file system does not tell, only a failed write does.
-  const free = await readSpace(dirname(path)).then((space) => space.free, () => undefined)
-  if (free !== undefined && free < needed) {
-    throw new StartError(
-      'disk_full',
-      `The database ${path} has to be migrated, and a copy of it is kept until that has worked. The copy takes ` +
-        `${inMegabytes(needed)} MB, and the disk has ${inMegabytes(free)} MB free. Free some space, and start again; ` +
-        'or make a backup, and set MIGRATION_COPY=off for this start.',
-    )
-  }
   try {
     rmSync(unfinished, { force: true })
     // Before the database opens it, so that it is readable only by its owner.
@@ -69,15 +49,15 @@ export async function keepPreviousFile(
     syncFolder(dirname(path))
   } catch (error) {
     rmSync(unfinished, { force: true })
-    throw error
+    if (!isFull(error)) throw error
+    throw new StartError(
+      'disk_full',
+      `The database ${path} has to be migrated, and a copy of it is kept until that has worked. The disk has no space ` +
+        'for the copy. Free some space, and start again; or make a backup, and set MIGRATION_COPY=off for this start.',
+      error,
+    )
   }
   return file
-}
-
-/** The bytes of the pages that hold something. */
-async function usedBytes(client: Client): Promise<number> {
-  const read = async (name: string) => Number((await client.execute(`PRAGMA ${name}`)).rows[0][name])
-  return (await read('page_count') - await read('freelist_count')) * await read('page_size')
 }
 
 function sync(file: string, flags: string): void {
@@ -97,8 +77,4 @@ function syncFolder(folder: string): void {
     const { code } = error as NodeJS.ErrnoException
     if (code !== 'EISDIR' && code !== 'EPERM' && code !== 'EACCES') throw error
   }
-}
-
-function inMegabytes(bytes: number): number {
-  return Math.ceil(bytes / megabyte)
 }

@@ -1,77 +1,57 @@
-import { and, eq, isNotNull, isNull, ne, or, sql as expression } from 'drizzle-orm'
-import { agents, credentials, memberships } from '../../../db/schema.ts'
-import type { Permission } from '../../auth/actor.ts'
-import { isOnTrial } from '../account/agents.ts'
-import { p, runQuery } from '../driver/binding.ts'
-import type { CrossAccountQueries, Db } from '../driver/db.ts'
-import type { Lookups } from '../lookups.ts'
-import { roleHas, whileGrantLives } from './oauth-access.ts'
+import { type Permission, permissions } from '../../auth/actor.ts'
+import type { KeyCache } from '../key-cache.ts'
+import { crossAccountQuery, type Db } from '../sql.ts'
 
 /** A live credential and the agent or user behind it. */
-export type Credential = NonNullable<
-  Awaited<ReturnType<ReturnType<typeof prepareCredentials>['byHash']>>
->
+export interface Credential {
+  accountId: string
+  id: string
+  kind: 'agent_key' | 'admin_key'
+  userId: string | null
+  grantId: string | null
+  lastUsedAt: number | null
+  agentId: string | null
+  alias: string | null
+  /** 1 if the agent is on trial, otherwise 0. */
+  onTrial: number
+}
 
 /** Condition: the user behind the key has the permission. A key without a user depends on no role. */
-const whileUserMay = (permission: Permission) => or(isNull(credentials.userId), roleHas(permission))
-
-export function prepareCredentials(db: Db, crossAccountQueries: CrossAccountQueries, lookups: Lookups) {
-  const byHash = db.select({
-    accountId: credentials.accountId,
-    id: credentials.id,
-    kind: credentials.kind,
-    userId: credentials.userId,
-    grantId: credentials.grantId,
-    lastUsedAt: credentials.lastUsedAt,
-    agentId: agents.id,
-    alias: agents.alias,
-    onTrial: isOnTrial(db),
-  }).from(credentials)
-    .leftJoin(
-      agents,
-      and(
-        eq(agents.accountId, credentials.accountId),
-        eq(agents.id, credentials.agentId),
-        // No program acts as a person, whatever rows there are.
-        ne(agents.type, expression`'human'`),
-        isNull(agents.deletedAt),
-      ),
-    )
-    .leftJoin(
-      memberships,
-      and(
-        eq(memberships.accountId, credentials.accountId),
-        eq(memberships.userId, credentials.userId),
-      ),
-    )
-    .where(and(
-      eq(credentials.hash, p('hash')),
-      isNull(credentials.revokedAt),
-      whileGrantLives(db),
-      // An agent key is live while its agent is. A key with a user behind it also needs that user's role.
-      or(
-        and(eq(credentials.kind, 'agent_key'), isNotNull(agents.id), whileUserMay('use')),
-        and(eq(credentials.kind, 'admin_key'), whileUserMay('manage')),
-      ),
-    )).limit(1).prepare()
-  const { sql } = byHash.getQuery()
-  crossAccountQueries.set(sql, 'credential by hash')
-  const lookup = lookups.of<Awaited<ReturnType<typeof byHash.all>>[number]>({
-    sql,
-    // A key with a grant is not kept, because the grant ends by itself.
-    ignores: ({ table, column }) => table === 'oauth_grants' || column === 'last_used_at',
-  })
-
-  return {
-    /**
-     * The credential with this SHA-256, unless it is revoked, its agent was deleted or is a person, its user lost the
-     * role, or the grant that it was fetched with is not live at `at`. `lastUsedAt` may be that of an earlier call.
-     */
-    byHash: (hash: string, at: number) =>
-      lookup.find(
-        hash,
-        async () => (await runQuery(byHash, { hash, at })).at(0),
-        ({ accountId, grantId }) => grantId === null ? [accountId] : undefined,
-      ),
-  }
+function whileUserMay(permission: Permission): string {
+  const roles = permissions[permission].map((role) => `'${role}'`)
+  return `(credentials.user_id IS NULL OR memberships.role IN (${roles}))`
 }
+
+// No program acts as a person, whatever rows there are. An agent key is live while its agent is. A key with a user behind
+// it also needs that user's role.
+const byHash = crossAccountQuery<Credential>(
+  'credential by hash',
+  `
+  SELECT credentials.account_id, credentials.id, credentials.kind, credentials.user_id, credentials.grant_id,
+    credentials.last_used_at, agents.id AS agent_id, agents.alias,
+    EXISTS (SELECT 1 FROM trials WHERE trials.account_id = agents.account_id AND trials.agent_id = agents.id) AS on_trial
+  FROM credentials
+  LEFT JOIN agents ON agents.account_id = credentials.account_id AND agents.id = credentials.agent_id
+    AND agents.type <> 'human' AND agents.deleted_at IS NULL
+  LEFT JOIN memberships ON memberships.account_id = credentials.account_id AND memberships.user_id = credentials.user_id
+  WHERE credentials.hash = :hash AND credentials.revoked_at IS NULL
+    AND (credentials.grant_id IS NULL OR EXISTS (
+      SELECT 1 FROM oauth_grants
+      WHERE oauth_grants.account_id = credentials.account_id AND oauth_grants.id = credentials.grant_id
+        AND oauth_grants.revoked_at IS NULL AND oauth_grants.expires_at > :at))
+    AND (credentials.kind = 'agent_key' AND agents.id IS NOT NULL AND ${whileUserMay('use')}
+      OR credentials.kind = 'admin_key' AND ${whileUserMay('manage')})
+  LIMIT 1`,
+)
+
+/** `keys` is absent for a remote database. */
+export const credentials = (db: Db, keys?: KeyCache<Credential>) => ({
+  /**
+   * The credential with this SHA-256, unless it is revoked, its agent was deleted or is a person, its user lost the
+   * role, or the grant that it was fetched with is not live at `at`. `lastUsedAt` may be that of an earlier call.
+   */
+  byHash(hash: string, at: number): Promise<Credential | undefined> {
+    const read = () => db.one(byHash, { hash, at })
+    return keys ? keys.find(hash, read) : read()
+  },
+})

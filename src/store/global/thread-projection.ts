@@ -179,8 +179,8 @@ export function prepareThreadProjection(db: Db, crossAccountQueries: CrossAccoun
      * and however often, each message is taken in once: every unit begins where the last one ended.
      */
     follow: (limit: number): Statement[] => [
-      ...steps.map((step) => ({ ...bind(step, { limit }), rows: limit })),
-      bind(advance, { limit }),
+      ...steps.map((step) => ({ ...bind(step, { limit }), rows: limit, isTraffic: true })),
+      { ...bind(advance, { limit }), isTraffic: true },
     ],
     /** Begin to make the projection again: from now on it is emptied. */
     startAgain: (): Statement => bind(begin, {}),

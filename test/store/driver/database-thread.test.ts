@@ -8,7 +8,6 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { isStorageFault } from '../../../src/store/driver/database-errors.ts'
 import { connect } from '../../../src/store/driver/local-client.ts'
 import { lockLocalFile, releaseLocalFile } from '../../../src/store/driver/local-file.ts'
-import { Lookups } from '../../../src/store/lookups.ts'
 import { connectThread } from '../../support/database-thread.ts'
 import { waitFor } from '../../support/wait-for.ts'
 import { testQueue } from '../../support/write-queue.ts'
@@ -163,37 +162,6 @@ test('a unit that breaks a constraint fails alone with write_conflict, and the o
 
   expect(answers).toEqual([[[]], [[]], 'write_conflict', [[]]])
   expect((await execute(count)).rows[0].n).toBe(3)
-})
-
-test('what a look-up found beside a unit is not kept', async () => {
-  const lookups = new Lookups(true)
-  const sql = 'select "facts"."n" from "facts" where "facts"."key" = ?'
-  const lookup = lookups.of<{ n: number }>({ sql })
-  let asked = 0
-  const read = async () => {
-    asked++
-    return { n: Number((await execute(sql, 'a')).rows[0].n) }
-  }
-  const find = async () => (await lookup.find('a', read, () => ['acme']))?.n
-  let beside: Promise<number | undefined>[] = []
-  const batch: Client['batch'] = (statements, mode) => {
-    beside = [find()]
-    const committed = client.batch(statements, mode)
-    beside.push(find())
-    return committed
-  }
-  const { queue } = testQueue({ options: { client: { batch }, lookups } })
-  await write([insert, 'a', 0])
-
-  for (let n = 1; n <= 50; n++) {
-    expect(await find()).toBe(n - 1)
-    await queue.write('acme', [{ sql: 'update "facts" set "n" = ? where "key" = ?', args: [n, 'a'], account: 'acme' }])
-    expect(await find()).toBe(n)
-    // They share a query, which was sent before the unit.
-    expect(await Promise.all(beside)).toEqual([n - 1, n - 1])
-  }
-  // Once beside each unit and once after it.
-  expect(asked).toBe(101)
 })
 
 test('the thread holds the lock, and closing gives it back after what was asked before', async () => {

@@ -1,0 +1,118 @@
+-- What db/schema.ts cannot say: the search index, triggers, and first rows. "npm run migration" puts it after the tables.
+-- An empty line ends a statement.
+
+CREATE TRIGGER activity_is_not_changed BEFORE UPDATE ON activity
+BEGIN SELECT RAISE(ABORT, 'the activity log is append-only'); END;
+
+CREATE TRIGGER activity_is_not_deleted BEFORE DELETE ON activity
+BEGIN SELECT RAISE(ABORT, 'the activity log is append-only'); END;
+
+CREATE TRIGGER activity_is_not_replaced BEFORE INSERT ON activity
+WHEN EXISTS (SELECT 1 FROM activity WHERE account_id = NEW.account_id AND n = NEW.n)
+BEGIN SELECT RAISE(ABORT, 'the activity log is append-only'); END;
+
+CREATE TRIGGER wake_signals_are_few AFTER INSERT ON wake_signals
+BEGIN DELETE FROM wake_signals WHERE seq <= NEW.seq - 1000; END;
+
+CREATE TRIGGER key_is_revoked_or_moved AFTER UPDATE OF revoked_at, account_id ON credentials
+WHEN NEW.agent_id IS NOT NULL
+BEGIN INSERT INTO wake_signals (agent_id) VALUES (NEW.agent_id); END;
+
+CREATE TRIGGER key_is_removed AFTER DELETE ON credentials
+WHEN OLD.agent_id IS NOT NULL
+BEGIN INSERT INTO wake_signals (agent_id) VALUES (OLD.agent_id); END;
+
+CREATE TRIGGER agent_is_deleted AFTER UPDATE OF deleted_at ON agents
+WHEN NEW.deleted_at IS NOT NULL
+BEGIN INSERT INTO wake_signals (agent_id) VALUES (NEW.id); END;
+
+CREATE TRIGGER grant_is_revoked AFTER UPDATE OF revoked_at ON oauth_grants
+WHEN NEW.revoked_at IS NOT NULL AND NEW.agent_id IS NOT NULL
+BEGIN INSERT INTO wake_signals (agent_id) VALUES (NEW.agent_id); END;
+
+CREATE TRIGGER access_token_is_revoked AFTER UPDATE OF revoked_at ON oauth_tokens
+WHEN NEW.revoked_at IS NOT NULL AND NEW.kind = 'access'
+BEGIN
+  INSERT INTO wake_signals (agent_id) SELECT agent_id FROM oauth_grants
+    WHERE account_id = NEW.account_id AND id = NEW.grant_id AND agent_id IS NOT NULL;
+END;
+
+CREATE VIRTUAL TABLE agent_search USING fts5(trigrams, content = '', contentless_delete = 1, detail = none, tokenize = 'ascii');
+
+CREATE TRIGGER agent_is_numbered AFTER INSERT ON agents
+BEGIN INSERT INTO agent_numbers (account_id, agent_id) VALUES (NEW.account_id, NEW.id); END;
+
+CREATE TRIGGER agent_is_searchable AFTER INSERT ON agent_numbers
+BEGIN
+  INSERT INTO agent_search (rowid, trigrams)
+    SELECT NEW.n, group_concat(DISTINCT hex(NEW.account_id) || 'x' || hex(substr(lower(texts.text), place.key + 1, 3)))
+    FROM (
+      SELECT alias AS text FROM agents WHERE account_id = NEW.account_id AND id = NEW.agent_id
+      UNION ALL SELECT description FROM agents WHERE account_id = NEW.account_id AND id = NEW.agent_id
+    ) AS texts
+    JOIN json_each('[' || replace(hex(zeroblob(length(texts.text))), '00', '0,') || '0]') AS place
+    WHERE place.key <= length(texts.text) - 3;
+END;
+
+CREATE TRIGGER agent_is_not_searchable AFTER DELETE ON agent_numbers
+BEGIN DELETE FROM agent_search WHERE rowid = OLD.n; END;
+
+CREATE TRIGGER agent_is_described AFTER UPDATE OF alias, description ON agents
+WHEN NEW.alias <> OLD.alias OR NEW.description <> OLD.description
+BEGIN
+  DELETE FROM agent_search
+    WHERE rowid = (SELECT n FROM agent_numbers WHERE account_id = NEW.account_id AND agent_id = NEW.id);
+  INSERT INTO agent_search (rowid, trigrams)
+    SELECT (SELECT n FROM agent_numbers WHERE account_id = NEW.account_id AND agent_id = NEW.id),
+    group_concat(DISTINCT hex(NEW.account_id) || 'x' || hex(substr(lower(texts.text), place.key + 1, 3)))
+    FROM (SELECT NEW.alias AS text UNION ALL SELECT NEW.description) AS texts
+    JOIN json_each('[' || replace(hex(zeroblob(length(texts.text))), '00', '0,') || '0]') AS place
+    WHERE place.key <= length(texts.text) - 3;
+END;
+
+CREATE TRIGGER lease_is_released AFTER UPDATE OF release_count ON deliveries
+WHEN NEW.state = 'unread' AND NOT EXISTS
+  (SELECT 1 FROM deliveries WHERE account_id = OLD.account_id AND lease_id = OLD.lease_id)
+BEGIN INSERT INTO wake_signals (agent_id) VALUES (NEW.agent_id); END;
+
+CREATE TRIGGER session_is_ended AFTER UPDATE OF ended_at ON sessions
+WHEN NEW.ended_at IS NOT NULL
+BEGIN INSERT INTO wake_signals (agent_id) VALUES (NEW.user_id); END;
+
+CREATE TRIGGER session_is_removed AFTER DELETE ON sessions
+WHEN OLD.ended_at IS NULL
+BEGIN INSERT INTO wake_signals (agent_id) VALUES (OLD.user_id); END;
+
+CREATE TRIGGER role_is_changed AFTER UPDATE OF role ON memberships
+BEGIN INSERT INTO wake_signals (agent_id) VALUES (NEW.user_id); END;
+
+CREATE TRIGGER membership_is_removed AFTER DELETE ON memberships
+BEGIN INSERT INTO wake_signals (agent_id) VALUES (OLD.user_id); END;
+
+CREATE TRIGGER session_end_stops_push AFTER UPDATE OF ended_at ON sessions
+WHEN NEW.ended_at IS NOT NULL
+BEGIN DELETE FROM push_subscriptions WHERE session_id = NEW.id; END;
+
+CREATE TRIGGER session_removal_stops_push AFTER DELETE ON sessions
+BEGIN DELETE FROM push_subscriptions WHERE session_id = OLD.id; END;
+
+CREATE TRIGGER message_of_task_is_read AFTER UPDATE OF state ON deliveries
+WHEN NEW.task_id IS NOT NULL AND OLD.state = 'unread' AND NEW.state = 'read'
+BEGIN
+  INSERT INTO task_events (account_id, task_id, n, id, at, state)
+    SELECT account_id, id, generation + 1, 'read', NEW.read_at, 'working' FROM tasks
+    WHERE account_id = NEW.sender_account_id AND id = NEW.task_id AND recipient_agent_id = NEW.agent_id
+      AND state = 'submitted';
+  UPDATE tasks SET state = 'working', status_at = NEW.read_at, generation = generation + 1
+    WHERE account_id = NEW.sender_account_id AND id = NEW.task_id AND recipient_agent_id = NEW.agent_id
+      AND state = 'submitted';
+END;
+
+CREATE TRIGGER recipient_of_task_is_deleted AFTER UPDATE OF deleted_at ON agents
+WHEN NEW.deleted_at IS NOT NULL
+BEGIN
+  UPDATE tasks SET expires_at = 0
+    WHERE recipient_account_id = NEW.account_id AND recipient_agent_id = NEW.id AND expires_at IS NOT NULL;
+END;
+
+INSERT INTO projections (name, seq) VALUES ('threads', 0);

@@ -1,1 +1,0 @@
-CREATE INDEX `deliveries_returned` ON `deliveries` (`account_id`,`agent_id`,`seq`) WHERE state = 'read' AND returned > 0;

@@ -1,1 +1,0 @@
-CREATE INDEX `signups_owner` ON `signups` (`owner_email`);

@@ -1,1 +1,0 @@
-CREATE INDEX `guardrail_counts_of_account` ON `guardrail_counts` (`account_id`,`hour`);

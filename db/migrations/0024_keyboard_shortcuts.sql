@@ -1,1 +1,0 @@
-ALTER TABLE `users` ADD `shortcuts` integer DEFAULT true NOT NULL;

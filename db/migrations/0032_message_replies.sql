@@ -1,1 +1,0 @@
-ALTER TABLE `agents` ADD `message_replies` integer DEFAULT false NOT NULL;

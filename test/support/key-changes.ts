@@ -1,0 +1,185 @@
+/** What the matrix of keys in memory is made of: the changes that the look-up of a key depends on, and its uses. */
+import type { Role } from '../../src/auth/actor.ts'
+import { createAuthenticator } from '../../src/auth/bearer.ts'
+import { createAdminKey, deleteAdminKey } from '../../src/grid/accounts/accounts.ts'
+import { claimAccount, mergeClaim, openClaim } from '../../src/grid/accounts/claim.ts'
+import { fetchAgentKey, reissueKey, revokeKey } from '../../src/grid/agents/agent-keys.ts'
+import { deleteAgent } from '../../src/grid/agents/agents.ts'
+import { revokeGrant } from '../../src/grid/oauth/grants.ts'
+import { leaveAccount, removeMember, setMemberRole, transferOwnership } from '../../src/grid/people/team.ts'
+import { keyPrefixes } from '../../src/lib/secrets.ts'
+import { day } from '../../src/lib/time.ts'
+import { sweep } from '../../src/worker/retention.ts'
+import { postA2a, send03 } from './a2a.ts'
+import { rows } from './database.ts'
+import type { TestGrid } from './grid.ts'
+import { mcp, toolResult } from './mcp.ts'
+import { accessTokenFor } from './oauth-token.ts'
+import { type Person, person } from './people.ts'
+
+/** A key, and a change that it depends on. */
+export interface KeyCase {
+  key: string
+  change(): Promise<unknown>
+  /** It is not refused afterwards. */
+  stays?: true
+}
+
+type Prepare = (grid: TestGrid) => KeyCase | Promise<KeyCase>
+
+/** Every way in which the key of an agent can end, or begin to mean something else. */
+const keyChanges: Record<string, Prepare> = {
+  'its key is replaced': (grid) => ({ ...alice(grid), change: () => reissueKey(grid.acme.store, 'alice') }),
+  async 'its key is revoked alone'(grid) {
+    const [{ id: key }] = await grid.acme.store.read.keys.ofAgent(grid.alice.id, grid.clock.now)
+    return { ...alice(grid), change: () => revokeKey(grid.acme.store, { agent: 'alice', key }) }
+  },
+  'its agent is deleted': (grid) => ({ ...alice(grid), change: () => deleteAgent(grid.acme.store, 'alice') }),
+  async 'the grant that its key was fetched with is revoked'(grid) {
+    const { key, grantId } = await fetchedKey(grid)
+    return { key, change: () => revokeGrant(grid.acme.store, grantId) }
+  },
+  async 'the grant that its key was fetched with expires'(grid) {
+    const { key } = await fetchedKey(grid)
+    const change = () => Promise.resolve(grid.clock.now += 30 * day)
+    return { key, change }
+  },
+  async 'the user of its fetched key becomes a viewer'(grid) {
+    const { key, user } = await fetchedKey(grid)
+    return {
+      key,
+      change: () => setMemberRole(grid.acme.store, { userId: user.id, role: 'viewer' }),
+    }
+  },
+  async 'its agent is claimed as a new account'(grid) {
+    const { key, token, claimant, keep } = await signedUp(grid)
+    const change = () => claimAccount(grid.store, token, claimant, { keep, discard: [], name: 'Zoe' }, null)
+    return { key, change, stays: true }
+  },
+  async 'its agent is discarded by a claim'(grid) {
+    const { key, token, claimant, keep: [zoe, max] } = await signedUp(grid)
+    const decision = { keep: [max], discard: [zoe], name: 'Zoe' }
+    return { key, change: () => claimAccount(grid.store, token, claimant, decision, null) }
+  },
+  async 'a claim moves both agents into another account'(grid) {
+    const { key, token, claimant, keep, user } = await signedUp(grid)
+    const into = { id: grid.evil.id, account: grid.store.account(grid.evil.id, user.actor('owner')) }
+    const change = () => mergeClaim(grid.store, token, claimant, into, { keep, discard: [] }, null)
+    return { key, change, stays: true }
+  },
+  async 'the account is not claimed in time'(grid) {
+    const { key } = await signedUp(grid)
+    const change = () => {
+      grid.clock.now += 8 * day
+      return sweep(grid.store)
+    }
+    return { key, change }
+  },
+}
+
+/** Every way in which an admin key can end. */
+const adminChanges: Record<string, Prepare> = {
+  async 'an admin key is deleted'(grid) {
+    const { id, adminKey } = await createAdminKey(grid.acme.store, 'ci')
+    return { key: adminKey, change: () => deleteAdminKey(grid.acme.store, id) }
+  },
+  'the user of an admin key becomes a member': (grid) =>
+    ofAdmin(grid, ({ id }) => setMemberRole(grid.acme.store, { userId: id, role: 'member' })),
+  'the user of an admin key is removed': (grid) => ofAdmin(grid, ({ id }) => removeMember(grid.acme.store, id)),
+  'the user of an admin key leaves': (grid) =>
+    ofAdmin(grid, ({ actor }) => leaveAccount(grid.store.account(grid.acme.id, actor('admin')))),
+  'the user of an admin key becomes the owner': async (grid) => {
+    const owner = await ownerOf(grid)
+    const change = (user: Person) => transferOwnership(grid.store.account(grid.acme.id, owner.actor('owner')), user.id)
+    return { ...await ofAdmin(grid, change), stays: true }
+  },
+}
+
+/** A request with the key. Resolves to `refused`, or to the ids of the agents that its account has. */
+export const keyUses: Record<string, (grid: TestGrid, key: string) => Promise<string>> = {
+  'a bearer look-up': async (grid, key) => {
+    const account = await createAuthenticator(grid.store)(`Bearer ${key}`).catch(() => undefined)
+    const actor = account && { ...account.actor, credentialId: '' }
+    return account ? withoutTimes([actor, await account.read.agents.page('', 100)]) : 'refused'
+  },
+  MCP: async (grid, key) => {
+    const name = key.startsWith(keyPrefixes.admin_key) ? 'admin_list_agents' : 'list_agents'
+    const { status, body } = await mcp(grid, key, 'tools/call', { name, arguments: {} })
+    return status === 401 ? 'refused' : withoutTimes(toolResult(body.result).text)
+  },
+  A2A: async (grid, key) => {
+    const { status, body } = await postA2a(grid, key, send03({ metadata: { to: '@nobody' } }))
+    return status === 401 ? 'refused' : `${status} ${body.error?.code}`
+  },
+  REST: async (grid, key) => {
+    const response = await grid.request('/api/v1/parts/none', { headers: { Authorization: `Bearer ${key}` } })
+    return response.status === 401 ? 'refused' : `${response.status} ${await response.text()}`
+  },
+  'a wake stream': async (grid, key) => {
+    const ended = new AbortController()
+    const headers = { Authorization: `Bearer ${key}` }
+    const response = await grid.request('/api/agents/wake-stream', { headers, signal: ended.signal })
+    await response.body?.cancel()
+    ended.abort()
+    return response.status === 401 ? 'refused' : String(response.status)
+  },
+}
+
+/** Each change with the name of each use of what it changes. */
+export const cells: (readonly [change: string, use: string, prepare: Prepare])[] = [
+  ...cellsOf(keyChanges, Object.keys(keyUses)),
+  ...cellsOf(adminChanges, ['a bearer look-up', 'MCP']),
+]
+
+function cellsOf(changes: Record<string, Prepare>, uses: string[]) {
+  return Object.entries(changes).flatMap(([change, prepare]) => uses.map((use) => [change, use, prepare] as const))
+}
+
+/** The text of an answer. When agents were seen changes with each call. */
+function withoutTimes(answer: unknown): string {
+  return JSON.stringify(answer, (name, value) => /seen/i.test(name) ? undefined : value)
+}
+
+const alice = ({ alice }: TestGrid) => ({ key: alice.key })
+
+async function ofAdmin(grid: TestGrid, change: (user: Person) => Promise<unknown>): Promise<KeyCase> {
+  const user = await person(grid, { role: 'admin' })
+  const { adminKey } = await createAdminKey(grid.store.account(grid.acme.id, user.actor('admin')), 'mine')
+  return { key: adminKey, change: () => change(user) }
+}
+
+async function ownerOf(grid: TestGrid): Promise<Person> {
+  const [row] = await rows(grid, "SELECT user_id FROM memberships WHERE account_id = ? AND role = 'owner'", [
+    grid.acme.id,
+  ])
+  const id = String(row.user_id)
+  return {
+    id,
+    email: '',
+    emailVerifiedAt: null,
+    actor: (role: Role) => ({ type: 'user', userId: id, role, sessionId: 'test', confirmedAt: grid.clock.now }),
+  }
+}
+
+/** A key that an OAuth client fetched for alice. */
+async function fetchedKey(grid: TestGrid) {
+  const user = await person(grid, { role: 'member' })
+  const { token, grantId } = await accessTokenFor(grid, user.id, grid.acme.id, grid.alice.id)
+  const { apiKey } = await fetchAgentKey(await createAuthenticator(grid.store)(`Bearer ${token}`))
+  return { key: apiKey, grantId, user }
+}
+
+/** The agents zoe and max of an owner who can claim them, and owns the account Evil too. */
+async function signedUp(grid: TestGrid) {
+  const email = 'zed@new.example'
+  const answers = []
+  for (const alias of ['zoe', 'max']) {
+    answers.push(await (await grid.post('/api/v1/agentic-signup', { owner_email: email, alias })).json())
+  }
+  const user = await person(grid, { email, role: 'owner', account: grid.evil })
+  const claimant = { user: { id: user.id, email, emailVerifiedAt: grid.clock.now }, sessionId: 'test' }
+  const token = answers[0].trial.claim_url.split('/').at(-1) as string
+  const { agents } = await openClaim(grid.store, token)
+  const keep = ['zoe', 'max'].map((alias) => agents.find((agent) => agent.alias === alias)!.id)
+  return { key: answers[0].api_key as string, token, claimant, keep, user }
+}
