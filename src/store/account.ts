@@ -11,15 +11,15 @@ import type { NewActivity } from './account/activity-chain.ts'
 import { prepareActivity } from './account/activity.ts'
 import { agentSearch } from './account/agent-search.ts'
 import { agentSettings, maxListedUnread } from './account/agent-settings.ts'
-import { prepareAgents } from './account/agents.ts'
+import { agents } from './account/agents.ts'
 import { prepareAttention } from './account/attention.ts'
-import { prepareChannels } from './account/channels.ts'
+import { channels } from './account/channels.ts'
 import { prepareConversations } from './account/conversations.ts'
-import { prepareDirectory } from './account/directory.ts'
+import { directory } from './account/directory.ts'
 import { fanOut } from './account/fan-out.ts'
 import { prepareGrants } from './account/grants.ts'
-import { prepareGuarding } from './account/guarding.ts'
-import { prepareGuardrails } from './account/guardrails.ts'
+import { guarding } from './account/guarding.ts'
+import { guardrails } from './account/guardrails.ts'
 import { inbox } from './account/inbox.ts'
 import { prepareKeys } from './account/keys.ts'
 import { leases } from './account/leases.ts'
@@ -290,18 +290,18 @@ export function prepareAccountTables(
 function repositoryMakers(db: Db, crossAccountQueries: CrossAccountQueries) {
   return {
     activity: () => prepareActivity(db),
-    agents: () => prepareAgents(db),
+    agents: () => agents,
     agentSearch: () => agentSearch,
     agentSettings: () => agentSettings,
     attention: () => prepareAttention(db),
     receipts: () => receipts,
-    channels: () => prepareChannels(db),
+    channels: () => channels,
     conversations: () => prepareConversations(db),
-    directory: () => prepareDirectory(db, crossAccountQueries),
+    directory: () => directory,
     fanOut: () => fanOut,
     grants: () => prepareGrants(db),
-    guarding: () => prepareGuarding(db),
-    guardrails: () => prepareGuardrails(db),
+    guarding: () => guarding,
+    guardrails: () => guardrails,
     leases: () => leases,
     live: () => prepareLive(db),
     keys: () => prepareKeys(db),
