@@ -17,11 +17,11 @@ import { prepareChannels } from './account/channels.ts'
 import { prepareConversations } from './account/conversations.ts'
 import { prepareDirectory } from './account/directory.ts'
 import { prepareFanOut } from './account/fan-out.ts'
-import { prepareGrants } from './account/grants.ts'
+import { grants } from './account/grants.ts'
 import { prepareGuarding } from './account/guarding.ts'
 import { prepareGuardrails } from './account/guardrails.ts'
 import { prepareInbox } from './account/inbox.ts'
-import { prepareKeys } from './account/keys.ts'
+import { keys } from './account/keys.ts'
 import { prepareLeases } from './account/leases.ts'
 import { prepareLive } from './account/live.ts'
 import { prepareMessageStatus } from './account/message-status.ts'
@@ -32,14 +32,14 @@ import { prepareOverview } from './account/overview.ts'
 import { prepareParked } from './account/parked.ts'
 import { prepareParts } from './account/parts.ts'
 import { preparePresence } from './account/presence.ts'
-import { prepareProfile } from './account/profile.ts'
+import { profile } from './account/profile.ts'
 import { prepareReceipts } from './account/receipts.ts'
 import { prepareRetention } from './account/retention.ts'
-import { prepareSeats } from './account/seats.ts'
+import { seats } from './account/seats.ts'
 import { skills } from './account/skills.ts'
 import { prepareSnoozes } from './account/snoozes.ts'
 import { prepareTasks } from './account/tasks.ts'
-import { prepareTeam } from './account/team.ts'
+import { team } from './account/team.ts'
 import { prepareThreadMessages } from './account/thread-messages.ts'
 import { prepareThreads } from './account/threads.ts'
 import { prepareTimedLeases } from './account/timed-leases.ts'
@@ -287,12 +287,12 @@ function repositoryMakers(db: Db, crossAccountQueries: CrossAccountQueries, look
     conversations: () => prepareConversations(db),
     directory: () => prepareDirectory(db, crossAccountQueries, lookups),
     fanOut: () => prepareFanOut(db),
-    grants: () => prepareGrants(db),
+    grants: () => grants,
     guarding: () => prepareGuarding(db, lookups),
     guardrails: () => prepareGuardrails(db),
     leases: () => prepareLeases(db),
     live: () => prepareLive(db),
-    keys: () => prepareKeys(db),
+    keys: () => keys,
     inbox: () => prepareInbox(db),
     messages: () => prepareMessages(db),
     names: () => prepareNames(db),
@@ -301,14 +301,14 @@ function repositoryMakers(db: Db, crossAccountQueries: CrossAccountQueries, look
     parked: () => prepareParked(db),
     parts: () => prepareParts(db),
     presence: () => preparePresence(db),
-    profile: () => prepareProfile(db),
+    profile: () => profile,
     messageStatus: () => prepareMessageStatus(db),
     retention: () => prepareRetention(db, crossAccountQueries),
-    seats: () => prepareSeats(db),
+    seats: () => seats,
     skills: () => skills,
     snoozes: () => prepareSnoozes(db),
     tasks: () => prepareTasks(db),
-    team: () => prepareTeam(db),
+    team: () => team,
     timedLeases: () => prepareTimedLeases(db),
     threads: () => prepareThreads(db),
     threadMessages: () => prepareThreadMessages(db),

@@ -3,7 +3,7 @@ import { and, asc, count, eq, exists, gt, inArray, isNotNull, isNull, type SQL, 
 import { agentAccess, agents, agentSkills, deliveries, signups, skills } from '../../../db/schema.ts'
 import { type AccountBinding, p, precondition } from '../driver/binding.ts'
 import type { Db } from '../driver/db.ts'
-import { updatedToken } from '../driver/sealed-columns.ts'
+import { updatedToken } from '../driver/sealed-columns-old.ts'
 import { inAccount, inInbox } from '../in-account-old.ts'
 import { type Agent, agentFields, skillsAsJson, type TokenColumns } from './agents.ts'
 import { contains, matchesSearchText } from './search-old.ts'

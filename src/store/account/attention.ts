@@ -14,7 +14,7 @@ import {
 } from '../../../db/schema.ts'
 import { type AccountBinding, p } from '../driver/binding.ts'
 import type { Db } from '../driver/db.ts'
-import { whileGrantLives } from '../global/oauth-access.ts'
+import { whileGrantLives } from '../global/oauth-access-old.ts'
 import { inAccount, inInbox } from '../in-account-old.ts'
 
 /** Numbers are counted up to here: this one stands for itself or more. */

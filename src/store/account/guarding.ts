@@ -12,7 +12,7 @@ import {
 import type { SealedToken } from '../../lib/key-ring.ts'
 import { type AccountBinding, p } from '../driver/binding.ts'
 import type { Db } from '../driver/db.ts'
-import { sealedColumns } from '../driver/sealed-columns.ts'
+import { sealedColumns } from '../driver/sealed-columns-old.ts'
 import { inAccount } from '../in-account-old.ts'
 import type { Lookups } from '../lookups.ts'
 

@@ -2,7 +2,7 @@ import { and, count, desc, eq, exists, gt, isNotNull, isNull, not, or, type SQL,
 import { agentGuardrails, agents, guardrails } from '../../../db/schema.ts'
 import { type AccountBinding, p, precondition } from '../driver/binding.ts'
 import type { Db } from '../driver/db.ts'
-import { insertedToken, sealedColumns, updatedToken } from '../driver/sealed-columns.ts'
+import { insertedToken, sealedColumns, updatedToken } from '../driver/sealed-columns-old.ts'
 import { inAccount, withAccount } from '../in-account-old.ts'
 import type { TokenColumns } from './agents.ts'
 import { matchesSearchText } from './search-old.ts'

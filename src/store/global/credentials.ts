@@ -5,7 +5,7 @@ import { isOnTrial } from '../account/agents.ts'
 import { p, runQuery } from '../driver/binding.ts'
 import type { CrossAccountQueries, Db } from '../driver/db.ts'
 import type { Lookups } from '../lookups.ts'
-import { roleHas, whileGrantLives } from './oauth-access.ts'
+import { roleHas, whileGrantLives } from './oauth-access-old.ts'
 
 /** A live credential and the agent or user behind it. */
 export type Credential = NonNullable<
