@@ -265,9 +265,9 @@ const authentication: Record<string, Row[]> = {
     ['        isNull(agents.deletedAt),\n', '', 'a2a/endpoint'],
   ],
   'src/store/global/sessions.ts': [
-    ["    gt(sessions.expiresAt, p('now')),\n", '', 'web/people/sign-in'],
-    ["    gt(sessions.lastSeenAt, p('idleSince')),\n", '', 'web/people/sign-in'],
-    [", eq(sessions.userId, p('user')), isNull", ', isNull', 'web/people/settings'],
+    [' AND sessions.expires_at > :now', '', 'web/people/sign-in'],
+    [' AND sessions.last_seen_at > :idleSince', '', 'web/people/sign-in'],
+    ['id = :id AND user_id = :user', 'id = :id', 'web/people/settings'],
   ],
   'src/lib/secrets.ts': [
     ['text.slice(at) === checksum(text.slice(0, at))', 'true', 'lib/secrets'],
@@ -331,7 +331,7 @@ const limits: Record<string, Row[]> = {
     ["AND seen.subject = allowed.value ->> 'subject' ", '', 'grid/people/throttle'],
   ],
   'src/store/global/signups.ts': [
-    ['      sql`NOT EXISTS (${reachedByAddress})`,\n', '', 'rest/signup-limits'],
+    ['    AND NOT EXISTS (${reachedByAddress})\n', '', 'rest/signup-limits'],
   ],
 }
 
@@ -392,7 +392,7 @@ const oauth: Record<string, Row[]> = {
     ['    if (resourceOf(requested) !== granted) {', '    if (false) {', 'oauth/token'],
   ],
   'src/store/global/oauth-tokens.ts': [
-    [', notExists(usedChild))', ')', 'oauth/token-refresh'],
+    ['          AND child.used_at IS NOT NULL', '          AND false', 'oauth/token-refresh'],
   ],
   'src/oauth/authorize-request.ts': [
     ["parameter(query, 'code_challenge_method') !== 'S256' || ", '', 'oauth/authorize'],
@@ -436,8 +436,8 @@ const trust: Record<string, Row[]> = {
     ['if (await secondFactors.isBeyond(caller.userId, userId)) {', 'if (false) {', 'web/people/second-factor'],
   ],
   'src/store/global/second-factors.ts': [
-    ["isNewStep = lt(totps.lastStep, p('step'))", 'isNewStep = sql`true`', 'web/people/second-factor'],
-    ['isUnused = isNull(recoveryCodes.usedBy)', 'isUnused = sql`true`', 'web/people/second-factor'],
+    ['isNewStep = `last_step < :step`', 'isNewStep = `true`', 'web/people/second-factor'],
+    ['hash = :hash AND (used_by IS NULL', 'hash = :hash AND (true', 'web/people/second-factor'],
   ],
   'src/mcp/checked-server.ts': [
     ['        if (schema) parse(schema, request.params ?? {})\n', '', 'mcp/wrong-parameters'],
@@ -548,14 +548,10 @@ const conversations: Record<string, Row[]> = {
     ['iif(${isOurs}, ${column}, NULL)', '${column}', 'grid/conversations/messages'],
   ],
   'src/store/account/seats.ts': [
+    [' AND agents.id = ${id} AND agents.deleted_at IS NULL', ' AND agents.id = ${id}', 'grid/conversations/answer'],
     [
-      'live(messages.fromAgentId)',
-      'inAccount(agents, eq(agents.id, messages.fromAgentId))',
-      'grid/conversations/answer',
-    ],
-    [
-      "where(inAccount(messages, eq(messages.fromAgentId, p('agent')), eq(messages.id",
-      'where(inAccount(messages, eq(messages.id',
+      'WHERE messages.account_id = :account AND messages.from_agent_id = :agent AND',
+      'WHERE messages.account_id = :account AND',
       'grid/conversations/answer',
     ],
   ],

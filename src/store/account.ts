@@ -12,16 +12,16 @@ import { prepareActivity } from './account/activity.ts'
 import { agentSearch } from './account/agent-search.ts'
 import { agentSettings, maxListedUnread } from './account/agent-settings.ts'
 import { agents } from './account/agents.ts'
-import { prepareAttention } from './account/attention.ts'
+import { attention } from './account/attention.ts'
 import { channels } from './account/channels.ts'
 import { prepareConversations } from './account/conversations.ts'
 import { directory } from './account/directory.ts'
 import { fanOut } from './account/fan-out.ts'
-import { prepareGrants } from './account/grants.ts'
+import { grants } from './account/grants.ts'
 import { guarding } from './account/guarding.ts'
 import { guardrails } from './account/guardrails.ts'
 import { inbox } from './account/inbox.ts'
-import { prepareKeys } from './account/keys.ts'
+import { keys } from './account/keys.ts'
 import { leases } from './account/leases.ts'
 import { prepareLive } from './account/live.ts'
 import { messageStatus } from './account/message-status.ts'
@@ -32,14 +32,14 @@ import { prepareOverview } from './account/overview.ts'
 import { parked } from './account/parked.ts'
 import { parts } from './account/parts.ts'
 import { preparePresence } from './account/presence.ts'
-import { prepareProfile } from './account/profile.ts'
+import { profile } from './account/profile.ts'
 import { receipts } from './account/receipts.ts'
 import { prepareRetention } from './account/retention.ts'
-import { prepareSeats } from './account/seats.ts'
+import { seats } from './account/seats.ts'
 import { skills } from './account/skills.ts'
 import { prepareSnoozes } from './account/snoozes.ts'
 import { tasks } from './account/tasks.ts'
-import { prepareTeam } from './account/team.ts'
+import { team } from './account/team.ts'
 import { threadMessages } from './account/thread-messages.ts'
 import { threads } from './account/threads.ts'
 import { timedLeases } from './account/timed-leases.ts'
@@ -293,18 +293,18 @@ function repositoryMakers(db: Db, crossAccountQueries: CrossAccountQueries) {
     agents: () => agents,
     agentSearch: () => agentSearch,
     agentSettings: () => agentSettings,
-    attention: () => prepareAttention(db),
+    attention: () => attention,
     receipts: () => receipts,
     channels: () => channels,
     conversations: () => prepareConversations(db),
     directory: () => directory,
     fanOut: () => fanOut,
-    grants: () => prepareGrants(db),
+    grants: () => grants,
     guarding: () => guarding,
     guardrails: () => guardrails,
     leases: () => leases,
     live: () => prepareLive(db),
-    keys: () => prepareKeys(db),
+    keys: () => keys,
     inbox: () => inbox,
     messages: () => messages,
     names: () => prepareNames(db),
@@ -313,14 +313,14 @@ function repositoryMakers(db: Db, crossAccountQueries: CrossAccountQueries) {
     parked: () => parked,
     parts: () => parts,
     presence: () => preparePresence(db),
-    profile: () => prepareProfile(db),
+    profile: () => profile,
     messageStatus: () => messageStatus,
     retention: () => prepareRetention(db, crossAccountQueries),
-    seats: () => prepareSeats(db),
+    seats: () => seats,
     skills: () => skills,
     snoozes: () => prepareSnoozes(db),
     tasks: () => tasks,
-    team: () => prepareTeam(db),
+    team: () => team,
     timedLeases: () => timedLeases,
     threads: () => threads,
     threadMessages: () => threadMessages,

@@ -3,7 +3,7 @@ import { lazy } from '../lib/lazy.ts'
 import type { CrossAccountQueries, Db } from './driver/db.ts'
 import { prepareAccounts } from './global/accounts.ts'
 import { prepareActivityHeads } from './global/activity-heads.ts'
-import { prepareAttempts } from './global/attempts.ts'
+import { attempts } from './global/attempts.ts'
 import { prepareBackups } from './global/backups.ts'
 import { prepareClaims } from './global/claims.ts'
 import { prepareClock } from './global/clock.ts'
@@ -11,20 +11,20 @@ import { prepareConversations } from './global/conversations.ts'
 import { type Credential, credentials } from './global/credentials.ts'
 import { prepareHealth } from './global/health.ts'
 import { prepareInstances } from './global/instances.ts'
-import { prepareInvitations } from './global/invitations.ts'
-import { prepareLinks } from './global/links.ts'
+import { invitations } from './global/invitations.ts'
+import { links } from './global/links.ts'
 import { prepareLivePlaces } from './global/live-places.ts'
 import { prepareNewDeliveries } from './global/new-deliveries.ts'
 import { prepareNotifications } from './global/notifications.ts'
-import { prepareOAuth } from './global/oauth.ts'
+import { oauth } from './global/oauth.ts'
 import { preparePresence } from './global/presence.ts'
 import { preparePublicAgents } from './global/public-agents.ts'
 import { prepareRetention } from './global/retention.ts'
 import { prepareSealedTokens } from './global/sealed-tokens.ts'
-import { prepareSecondFactors } from './global/second-factors.ts'
-import { prepareSessions } from './global/sessions.ts'
+import { secondFactors } from './global/second-factors.ts'
+import { sessions } from './global/sessions.ts'
 import { prepareSigningKeys } from './global/signing-keys.ts'
-import { prepareSignups } from './global/signups.ts'
+import { signups } from './global/signups.ts'
 import { prepareThreadProjection } from './global/thread-projection.ts'
 import { users } from './global/users.ts'
 import type { KeyCache } from './key-cache.ts'
@@ -33,12 +33,17 @@ import type { Db as SqlDb } from './sql.ts'
 export type GlobalTables = ReturnType<typeof prepareGlobalTables>
 
 /** The statements of a table are built when it is first used: a small grid never needs most of them. */
-export function prepareGlobalTables(db: Db, sql: SqlDb, crossAccountQueries: CrossAccountQueries, keys?: KeyCache<Credential>) {
+export function prepareGlobalTables(
+  db: Db,
+  sql: SqlDb,
+  crossAccountQueries: CrossAccountQueries,
+  keys?: KeyCache<Credential>,
+) {
   return lazy({
     accounts: () => prepareAccounts(db),
     activityHeads: () => prepareActivityHeads(db, crossAccountQueries),
     newDeliveries: () => prepareNewDeliveries(db, crossAccountQueries),
-    attempts: () => prepareAttempts(db),
+    attempts: () => attempts(sql),
     backups: () => prepareBackups(db),
     claims: () => prepareClaims(db, crossAccountQueries),
     clock: () => prepareClock(db, crossAccountQueries),
@@ -46,19 +51,19 @@ export function prepareGlobalTables(db: Db, sql: SqlDb, crossAccountQueries: Cro
     credentials: () => credentials(sql, keys),
     health: () => prepareHealth(db, crossAccountQueries),
     instances: () => prepareInstances(db, crossAccountQueries),
-    invitations: () => prepareInvitations(db, crossAccountQueries),
-    links: () => prepareLinks(db),
+    invitations: () => invitations(sql),
+    links: () => links(sql),
     livePlaces: () => prepareLivePlaces(db, crossAccountQueries),
     notifications: () => prepareNotifications(db, crossAccountQueries),
-    oauth: () => prepareOAuth(db, crossAccountQueries),
+    oauth: () => oauth(sql),
     presence: () => preparePresence(db, crossAccountQueries),
     publicAgents: () => preparePublicAgents(db, crossAccountQueries),
     retention: () => prepareRetention(db, crossAccountQueries),
     sealedTokens: () => prepareSealedTokens(db, crossAccountQueries),
-    secondFactors: () => prepareSecondFactors(db, crossAccountQueries),
-    sessions: () => prepareSessions(db),
+    secondFactors: () => secondFactors(sql),
+    sessions: () => sessions(sql),
     signingKeys: () => prepareSigningKeys(db),
-    signups: () => prepareSignups(db, crossAccountQueries),
+    signups: () => signups(sql),
     threadProjection: () => prepareThreadProjection(db, crossAccountQueries),
     users: () => users(sql),
   })

@@ -1,6 +1,8 @@
 import type { agents as table } from '../../../db/schema.ts'
 import { type AccountDb, boolean, precondition, query, statement } from '../sql.ts'
-import { agentColumns, foundAgentColumns, isNotTakenElsewhere, matchesSearch } from './agent-columns.ts'
+import { insertedToken, sealedColumns } from '../driver/sealed-columns.ts'
+import { agentColumns, foundAgentColumns, matchesSearch } from './agent-columns.ts'
+import { isNotTakenElsewhere } from './agent-conditions.ts'
 import { guardsOfDirect } from './guarding.ts'
 import { openTaskFor } from './open-task.ts'
 
@@ -101,9 +103,9 @@ const endTrials = statement(`
 // To a program, it refuses the alias that a person had.
 const add = statement(`
   INSERT INTO agents (account_id, id, alias, type, visibility, access_policy, description, remote_url,
-    encrypted_token, token_iv, token_auth_tag, token_key_id, signup_id, created_at)
+    ${sealedColumns}, signup_id, created_at)
   SELECT :account, :id, :alias, :type, :visibility, :accessPolicy, :description, :remoteUrl,
-    :encryptedToken, :tokenIv, :tokenAuthTag, :tokenKeyId, :signupId, :createdAt
+    ${insertedToken}, :signupId, :createdAt
   WHERE ${isNotTakenElsewhere} AND NOT EXISTS (
     SELECT 1 FROM agents WHERE agents.account_id = :account AND agents.alias = :alias AND agents.type = 'human'
       AND :type <> 'human')

@@ -108,16 +108,14 @@ export const channels = {
     /** The members of a channel, by alias. */
     members: (channel: string, limit: number, offset = 0) => account.all(members, { channel, limit, offset }),
     /** Live agents that are not members and have `search` in alias or description, by alias. */
-    nonMembers: (channel: string, search: string, limit: number) =>
-      account.all(nonMembers, { channel, search, limit }),
+    nonMembers: (channel: string, search: string, limit: number) => account.all(nonMembers, { channel, search, limit }),
     /** Live channels that have `search` in name or description, by name. */
     search: (search: string, limit: number, offset: number) => account.all(searchQuery, { search, limit, offset }),
     searchTotal: async (search: string) => (await account.one(searchTotal, { search }))!.n,
   }),
   changes: (account: AccountDb) => ({
     /** A constraint error if a live channel has the name. */
-    add: (channel: Channel, at: number) =>
-      account.bind(add, { ...channel, at }),
+    add: (channel: Channel, at: number) => account.bind(add, { ...channel, at }),
     /** Skips members, and agents that are not live: require them with `agents.requireLive`. */
     addMembers: (channel: string, ids: string[], at: number) => ({
       ...account.bind(addMembers, { channel, ids: JSON.stringify(ids), at }),

@@ -69,7 +69,8 @@ function isGuarded(account: string, agent: string, direction: CheckedDirection):
 /** An active guardrail as it is stored. */
 type ActiveRow = Omit<ActiveGuardrail, 'direction' | 'token'> & { [Column in keyof SealedToken]: string | null }
 
-const activeColumns = `agent_guardrails.agent_id, guardrails.id, guardrails.name, guardrails.provider, guardrails.config,
+const activeColumns =
+  `agent_guardrails.agent_id, guardrails.id, guardrails.name, guardrails.provider, guardrails.config,
   coalesce(agent_guardrails.action, guardrails.action) AS action, guardrails.on_failure,
   guardrails.encrypted_token, guardrails.token_iv, guardrails.token_auth_tag, guardrails.token_key_id`
 const ofAgent = (direction: CheckedDirection) =>

@@ -1,4 +1,5 @@
 import type { agentGuardrails, guardrails as table } from '../../../db/schema.ts'
+import { insertedToken, sealedColumns, updatedToken } from '../driver/sealed-columns.ts'
 import { type AccountDb, boolean, json, precondition, query, statement } from '../sql.ts'
 import type { TokenColumns } from './agents.ts'
 import { matchesSearchText } from './search.ts'
@@ -67,7 +68,7 @@ const byId = found('guardrails.id = :id')
 const ofAgent = query<GuardrailAttachment>(`
   SELECT guardrail_id, direction, action FROM agent_guardrails WHERE account_id = :account AND agent_id = :agent`)
 const sealedToken = query<TokenColumns>(`
-  SELECT encrypted_token, token_iv, token_auth_tag, token_key_id FROM guardrails
+  SELECT ${sealedColumns} FROM guardrails
   WHERE account_id = :account AND id = :id`)
 const fromAgents = `FROM agent_guardrails ${joinLiveAgents}
   WHERE agent_guardrails.account_id = :account AND agent_guardrails.guardrail_id = :id`
@@ -85,8 +86,7 @@ const update = statement(`
     enabled = coalesce(:enabled, enabled)
   WHERE ${isGuardrail}`)
 const setToken = statement(`
-  UPDATE guardrails SET encrypted_token = :encryptedToken, token_iv = :tokenIv, token_auth_tag = :tokenAuthTag,
-    token_key_id = :tokenKeyId
+  UPDATE guardrails SET ${updatedToken}
   WHERE ${isGuardrail}`)
 const detach = statement(`DELETE FROM agent_guardrails WHERE account_id = :account AND guardrail_id = :id`)
 const remove = statement(`DELETE FROM guardrails WHERE ${isGuardrail}`)
@@ -98,9 +98,9 @@ const requireNoToken = requireMatching('encrypted_token IS NULL')
 
 const add = statement(`
   INSERT INTO guardrails (account_id, id, name, provider, config, action, on_failure, enabled,
-    encrypted_token, token_iv, token_auth_tag, token_key_id, created_at)
+    ${sealedColumns}, created_at)
   VALUES (:account, :id, :name, :provider, :config, :action, :onFailure, :enabled,
-    :encryptedToken, :tokenIv, :tokenAuthTag, :tokenKeyId, :createdAt)`)
+    ${insertedToken}, :createdAt)`)
 const detachAll = statement(`DELETE FROM agent_guardrails WHERE account_id = :account AND agent_id = :agent`)
 const attach = statement(`
   INSERT INTO agent_guardrails (account_id, agent_id, guardrail_id, direction, action)

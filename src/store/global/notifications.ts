@@ -14,7 +14,7 @@ import {
 import type { SealedToken } from '../../lib/key-ring.ts'
 import { bind, p, runQuery, type Statement } from '../driver/binding.ts'
 import type { CrossAccountQueries, Db } from '../driver/db.ts'
-import { excludedToken, insertedToken } from '../driver/sealed-columns.ts'
+import { excludedToken, insertedToken } from '../driver/sealed-columns-old.ts'
 
 /** A notification that is due. */
 export interface DueNotice {

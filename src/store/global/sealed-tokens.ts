@@ -9,7 +9,7 @@ import {
 } from '../../lib/key-ring.ts'
 import { bind, p, runQuery, type Statement } from '../driver/binding.ts'
 import type { CrossAccountQueries, Db } from '../driver/db.ts'
-import { updatedToken } from '../driver/sealed-columns.ts'
+import { updatedToken } from '../driver/sealed-columns-old.ts'
 
 /** A stored token, and where it is. */
 export interface StoredToken extends SealedToken {
