@@ -231,10 +231,6 @@ const scoping: Record<string, Row[]> = {
   'src/store/account/agents.ts': [
     ["ne(agents.accountId, p('account'))", 'sql`false`', 'store/account-isolation'],
   ],
-  'src/store/account/activity-chain.ts': [
-    ['    row.outcome,\n', '', 'store/activity'],
-    ['    accountId,\n    row.n,\n', '    row.n,\n', 'store/activity'],
-  ],
 }
 
 const authentication: Record<string, Row[]> = {

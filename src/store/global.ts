@@ -2,7 +2,6 @@
 import { lazy } from '../lib/lazy.ts'
 import type { CrossAccountQueries, Db } from './driver/db.ts'
 import { prepareAccounts } from './global/accounts.ts'
-import { prepareActivityHeads } from './global/activity-heads.ts'
 import { prepareAttempts } from './global/attempts.ts'
 import { prepareBackups } from './global/backups.ts'
 import { prepareClaims } from './global/claims.ts'
@@ -35,7 +34,6 @@ export type GlobalTables = ReturnType<typeof prepareGlobalTables>
 export function prepareGlobalTables(db: Db, crossAccountQueries: CrossAccountQueries, lookups: Lookups) {
   return lazy({
     accounts: () => prepareAccounts(db),
-    activityHeads: () => prepareActivityHeads(db, crossAccountQueries),
     newDeliveries: () => prepareNewDeliveries(db, crossAccountQueries),
     attempts: () => prepareAttempts(db),
     backups: () => prepareBackups(db),

@@ -1,11 +1,13 @@
 /** Browsing the account activity log. */
-import { and, asc, desc, eq, exists, gt, gte, lt, ne, type SQL, sql } from 'drizzle-orm'
+import { and, asc, desc, eq, exists, getTableColumns, gt, gte, lt, ne, type SQL, sql } from 'drizzle-orm'
 import { activity, agents, credentials, oauthGrants, users } from '../../../db/schema.ts'
 import { minute } from '../../lib/time.ts'
 import { type AccountBinding, p } from '../driver/binding.ts'
 import type { Db } from '../driver/db.ts'
 import { inAccount } from '../in-account.ts'
-import { type Activity, activityFields } from './activity-chain.ts'
+
+/** One row. `arguments` is JSON without secrets, `createdAt` milliseconds since the epoch. */
+export type Activity = Omit<typeof activity.$inferSelect, 'accountId'>
 
 /** A row with the names of the user, key, agent and client behind it, as far as they still exist. */
 export interface ListedActivity extends Activity {
@@ -60,6 +62,7 @@ const maxPrograms = 200
 const maxClockSkewMs = 5 * minute
 
 export function prepareActivityList(db: Db) {
+  const { accountId: _, ...activityFields } = getTableColumns(activity)
   const ifGiven = (name: string, condition: SQL) => sql`(${p(name)} IS NULL OR ${condition})`
   const conditions = {
     credentialId: eq(activity.credentialId, p('credentialId')),

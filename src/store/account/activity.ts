@@ -1,11 +1,13 @@
-/** The account activity log: an append-only chain of rows. See docs/security.md, "Activity log". */
-import { asc, desc, eq, gt, gte, lt, notExists, sql } from 'drizzle-orm'
+/** The account activity log: append-only rows. See docs/security.md, "Activity log". */
+import { desc, eq, gt, gte, lt, notExists, sql } from 'drizzle-orm'
 import { activity } from '../../../db/schema.ts'
 import { type AccountBinding, p, precondition } from '../driver/binding.ts'
 import type { Db } from '../driver/db.ts'
 import { inAccount, withAccount } from '../in-account.ts'
-import { type Activity, activityFields, firstBrokenRow } from './activity-chain.ts'
-import { prepareActivityList } from './activity-list.ts'
+import { type Activity, prepareActivityList } from './activity-list.ts'
+
+/** A row that has no position yet. */
+export type NewActivity = Omit<Activity, 'n'>
 
 /** A reading of messages, as the log has it once for each session, subject and hour. */
 export interface LoggedReading {
@@ -18,12 +20,7 @@ export interface LoggedReading {
 }
 
 export function prepareActivity(db: Db) {
-  const head = db.select(activityFields).from(activity).where(inAccount(activity)).orderBy(desc(activity.n)).limit(1)
-    .prepare()
-  const after = db.select(activityFields).from(activity).where(inAccount(activity, gt(activity.n, p('n'))))
-    .orderBy(asc(activity.n)).limit(1_000).prepare()
-  const has = db.select({ n: activity.n }).from(activity)
-    .where(inAccount(activity, gt(activity.n, p('n')), eq(activity.id, p('id')))).prepare()
+  const has = db.select({ n: activity.n }).from(activity).where(inAccount(activity, eq(activity.id, p('id')))).prepare()
   const listed = prepareActivityList(db)
   // The rows of the hour are behind the newest row before it, so few are looked at, however long a session is.
   const earlier = db.select({ n: activity.n }).from(activity)
@@ -40,8 +37,9 @@ export function prepareActivity(db: Db) {
   ))
   const oneReading = reading.limit(1).prepare()
   const requireNoReading = precondition(db, notExists(reading))
+  const newest = db.select({ n: sql`coalesce(max(${activity.n}), 0)` }).from(activity).where(inAccount(activity))
   const add = db.insert(activity).values(withAccount({
-    n: p('n'),
+    n: sql`(${newest}) + 1`,
     id: p('id'),
     createdAt: p('createdAt'),
     actorType: p('actorType'),
@@ -52,38 +50,21 @@ export function prepareActivity(db: Db) {
     arguments: p('arguments'),
     outcome: p('outcome'),
     requestId: p('requestId'),
-    previousHash: p('previousHash'),
-    hash: p('hash'),
   })).toSQL()
 
   return {
     reads: (account: AccountBinding) => ({
-      head: (): Promise<Activity | undefined> => account.one(head),
-      /** Whether the row with this id comes after position `n`. */
-      has: async (id: string, n: number) => (await account.one(has, { id, n })) !== undefined,
+      /** Whether there is a row with this id. */
+      has: async (id: string) => (await account.one(has, { id })) !== undefined,
       ...listed(account),
       /** Whether the log has the reading. */
       hasReading: async (reading: LoggedReading) => (await account.one(oneReading, { ...reading })) !== undefined,
-      /**
-       * The position of the first row that was changed, moved, inserted or removed; undefined if the chain is intact.
-       * Rows missing at its end can only be noticed with an earlier head.
-       */
-      async firstBroken(): Promise<number | undefined> {
-        let last: Activity | undefined
-        for (;;) {
-          const rows: Activity[] = await account.all(after, { n: last?.n ?? Number.MIN_SAFE_INTEGER })
-          if (rows.length === 0) return undefined
-          const broken = firstBrokenRow(account.accountId, rows, last)
-          if (broken !== undefined) return broken
-          last = rows.at(-1)
-        }
-      },
     }),
     changes: (account: AccountBinding) => ({
       /** Fails the unit if the log has the reading when it runs. */
       requireNoReading: (reading: LoggedReading) => account.bind(requireNoReading, { ...reading }),
-      /** A constraint error if the position is taken. */
-      add: (row: Activity) => account.bind(add, { ...row }),
+      /** A constraint error if there is a row with this id. */
+      add: (row: NewActivity) => account.bind(add, { ...row }),
     }),
   }
 }
