@@ -572,7 +572,7 @@ const conversations: Record<string, Row[]> = {
 
 const faulty: Record<string, Row[]> = {
   'src/store/driver/disk-space.ts': [
-    ['const hasBallast = removed(ballastOf(path))', 'const hasBallast = false', 'store/driver/disk-space'],
+    ['!this.#hasFailed || await this.#canWrite(path)', 'true', 'store/driver/disk-space'],
     ['    this.isFull = true\n    this.#hasFailed = true\n', '    this.isFull = true\n', 'store/driver/disk-space'],
   ],
   'src/worker/clock.ts': [

@@ -90,7 +90,7 @@ export async function examine(env: Record<string, string | undefined>, isFull: b
     ...judgeServer(config, readiness, seen.server),
     ...seen.findings,
     ...judgePlan(seen.plan, machine?.copies),
-    ...(machine ? judgeMachine(machine, config, isServed) : []),
+    ...(machine ? judgeMachine(machine, config) : []),
     ...(seen.database ? judgeDatabase(seen.database, config.durability) : []),
     judgeKeyRing(config, { file: machine?.keyRing, keys: seen.database?.keys, known: seen.server?.keyIds }),
     judgeEmail(config, await emailed),

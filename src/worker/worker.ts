@@ -75,7 +75,6 @@ export async function startWorker(store: Store): Promise<Worker> {
   let sweeping = startsFull ? removeOld().catch(logFailure) : Promise.resolve()
   async function watchStorage(): Promise<void> {
     if (await store.storage.check()) sweeping = removeOld().catch(logFailure)
-    await store.storage.keepBallast()
   }
 
   function logFailure(error: unknown): void {

@@ -35,7 +35,7 @@ export function testQueue({ batch, options }: {
     log: createLog('warn', (line) => logs.push(line)),
     now: () => clock.now,
     local: true,
-    storage: { isFull: false, full: () => Promise.resolve(false), recover() {} },
+    storage: { isFull: false, full() {}, recover() {} },
     inspect: () => {},
     lookups: new Lookups(true),
     onStorageFault: (error) => faults.push(error),
