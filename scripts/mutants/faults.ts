@@ -231,10 +231,6 @@ const scoping: Record<string, Row[]> = {
   'src/store/account/agents.ts': [
     ["ne(agents.accountId, p('account'))", 'sql`false`', 'store/account-isolation'],
   ],
-  'src/store/account/activity-chain.ts': [
-    ['    row.outcome,\n', '', 'store/activity'],
-    ['    accountId,\n    row.n,\n', '    row.n,\n', 'store/activity'],
-  ],
 }
 
 const authentication: Record<string, Row[]> = {
@@ -572,7 +568,7 @@ const conversations: Record<string, Row[]> = {
 
 const faulty: Record<string, Row[]> = {
   'src/store/driver/disk-space.ts': [
-    ['const hasBallast = removed(ballastOf(path))', 'const hasBallast = false', 'store/driver/disk-space'],
+    ['!this.#hasFailed || await this.#canWrite(path)', 'true', 'store/driver/disk-space'],
     ['    this.isFull = true\n    this.#hasFailed = true\n', '    this.isFull = true\n', 'store/driver/disk-space'],
   ],
   'src/worker/clock.ts': [

@@ -96,11 +96,6 @@ export const settings = {
     'Free megabytes on the disk of a local file below which nothing new is stored, at most a tenth of it. 0: no mark.',
     wholeNumber(0, 1_000_000, 200),
   ),
-  ballastMegabytes: setting(
-    'BALLAST_MB',
-    'Megabytes reserved beside a local file for a full disk, at most a twentieth of it. 0: none.',
-    wholeNumber(0, 100_000, 64),
-  ),
   migrationCopy: setting(
     'MIGRATION_COPY',
     'Whether a copy of a local file is kept before a migration, until a server has run for an hour.',

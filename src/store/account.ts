@@ -7,8 +7,7 @@ import { lazy, lazyClass } from '../lib/lazy.ts'
 import type { GroupLimit } from '../lib/limits/concurrency-limit.ts'
 import type { Notifier } from '../lib/notifier.ts'
 import type { AccountPresence, Presences } from '../lib/presence.ts'
-import type { NewActivity } from './account/activity-chain.ts'
-import { prepareActivity } from './account/activity.ts'
+import { activity, type NewActivity } from './account/activity.ts'
 import { agentSearch } from './account/agent-search.ts'
 import { agentSettings, maxListedUnread } from './account/agent-settings.ts'
 import { agents } from './account/agents.ts'
@@ -289,7 +288,7 @@ export function prepareAccountTables(
 
 function repositoryMakers(db: Db, crossAccountQueries: CrossAccountQueries) {
   return {
-    activity: () => prepareActivity(db),
+    activity: () => activity,
     agents: () => agents,
     agentSearch: () => agentSearch,
     agentSettings: () => agentSettings,

@@ -2,7 +2,6 @@
 import { lazy } from '../lib/lazy.ts'
 import type { CrossAccountQueries, Db } from './driver/db.ts'
 import { prepareAccounts } from './global/accounts.ts'
-import { prepareActivityHeads } from './global/activity-heads.ts'
 import { attempts } from './global/attempts.ts'
 import { prepareBackups } from './global/backups.ts'
 import { prepareClaims } from './global/claims.ts'
@@ -41,7 +40,6 @@ export function prepareGlobalTables(
 ) {
   return lazy({
     accounts: () => prepareAccounts(db),
-    activityHeads: () => prepareActivityHeads(db, crossAccountQueries),
     newDeliveries: () => prepareNewDeliveries(db, crossAccountQueries),
     attempts: () => attempts(sql),
     backups: () => prepareBackups(db),

@@ -10,7 +10,6 @@ import { connect } from './driver/local-client.ts'
 import {
   createFile,
   type FileOwner,
-  foldLog,
   localPath,
   lockLocalFile,
   readKeyRing,
@@ -109,14 +108,9 @@ export async function openDatabase(deps: Deps, options: DatabaseOptions): Promis
   const storage = new DiskSpace({
     path,
     minFreeBytes: config.minFreeMegabytes * megabyte,
-    ballastBytes: config.ballastMegabytes * megabyte,
     log,
     readSpace: options.readSpace,
     reusable: () => unusedBytes(client),
-    async fold() {
-      const { pages, isWhole } = await foldLog(client)
-      return pages > 0 && isWhole
-    },
     async onSpace() {
       // What a start on a full disk could not do.
       if (!await setPragmas(client, config.durability)) throw new Error('The disk is full')
@@ -125,9 +119,7 @@ export async function openDatabase(deps: Deps, options: DatabaseOptions): Promis
   })
   try {
     if (path) {
-      const lock = () => lockLocalFile(client, path, { ...config, waitSeconds: config.lockWaitSeconds, now })
-      // A second time if the ballast made room for the log.
-      if (!await lock() && await storage.full()) await lock()
+      if (!await lockLocalFile(client, path, { ...config, waitSeconds: config.lockWaitSeconds, now })) storage.full()
       writeOwner(path, owner)
       removeLeftCopies(path)
     }
@@ -143,7 +135,13 @@ export async function openDatabase(deps: Deps, options: DatabaseOptions): Promis
     })
     timeout.ms = requestTimeoutMs
     // Without statistics the planner may choose worse indexes; the server does this itself.
-    if (path) await client.execute('PRAGMA optimize=0x10002').catch((error) => noteIfFull(error, storage))
+    if (path) {
+      await client.execute('PRAGMA optimize=0x10002').catch((error) => {
+        // A full disk does not stop a start that only improves something.
+        if (!isFull(error)) throw error
+        storage.full()
+      })
+    }
     const epoch = await loadEpoch(client)
     const keyRing = createKeyRing(config.gridKeys ?? (path && checkedKeyRing(path)))
     return {
@@ -231,10 +229,4 @@ function checkedKeyRing(path: string): string {
     `${path}.keys is not a key ring. Restore it from a backup: without it the stored tokens of other services do not open. ` +
       'If there are none, remove the file, and the next start makes a new one.',
   )
-}
-
-/** A full disk does not stop a start that only improves something. */
-async function noteIfFull(error: unknown, storage: DiskSpace): Promise<void> {
-  if (!isFull(error)) throw error
-  await storage.full()
 }

@@ -268,22 +268,12 @@ export class WriteQueue {
       if (storage.isFull && !local) storage.recover()
       return results
     } catch (error) {
-      // Nothing was stored. What makes room must be able to write, also when the disk is full. But not through another
-      // connection: without the lock, an acknowledged write could be lost.
-      if (isFull(error) && (!local || await this.#hasConnection()) && await storage.full()) {
-        return await client.batch(statements, 'write')
-      }
       // The result was lost, or another process held the lock of the server: the group may or may not be stored. Units
       // are safe to repeat, so it is sent once more.
       if (local || !(isConnectionLoss(error) || isBusy(error))) throw error
       log.warn('The database was lost or locked during a commit; repeating it once')
       return await client.batch(statements, 'write')
     }
-  }
-
-  /** Whether the connection still holds the lock of a local file. If not, `#failure` stops writing. */
-  #hasConnection(): Promise<boolean> {
-    return this.#options.checkConnection().then(() => true, () => false)
   }
 
   async #failure(error: unknown): Promise<unknown> {
@@ -302,7 +292,10 @@ export class WriteQueue {
         return this.#stopWriting(lost)
       }
     }
-    if (isFull(error)) return storageFull()
+    if (isFull(error)) {
+      this.#options.storage.full()
+      return storageFull()
+    }
     return new GridError('unavailable', 'The database did not accept the write. Repeat the call.', {
       retryAfterSeconds: 1,
     })

@@ -6,7 +6,6 @@ import type { Actor } from '../auth/actor.ts'
 import type { Deps } from '../deps.ts'
 import { newId } from '../lib/id.ts'
 import type { KeyRing } from '../lib/key-ring.ts'
-import { KeyedMutex } from '../lib/limits/keyed-mutex.ts'
 import { Repeated } from '../lib/repeated.ts'
 import { second } from '../lib/time.ts'
 import { accountOpener, type AccountStore, prepareAccountTables, type StoreContext } from './account.ts'
@@ -94,9 +93,6 @@ export interface StoreOptions extends DatabaseOptions {
    */
   inspect?: (sql: string, crossAccountQuery: string | undefined) => void
 }
-
-/** How many units of one account may wait to be recorded in its activity log. */
-const maxRecording = 200
 
 /**
  * Open the store: its database, which is locked if it is a local file, and migrated. Fails with `database_in_use` if
@@ -189,7 +185,6 @@ async function buildStore(
   const context: StoreContext = {
     tablesOf,
     queue,
-    activityMutex: new KeyedMutex(maxRecording),
     keyRing,
     deps,
     epoch,

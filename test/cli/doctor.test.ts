@@ -67,13 +67,6 @@ describe('a grid that is stopped', () => {
           "INSERT INTO trials (account_id, agent_id, max, expires_at) VALUES ('x', 'y', 1, 1)",
         ),
     ],
-    [
-      'a changed activity log',
-      'activity',
-      'broken',
-      /Compare it with a backup/,
-      () => sql('DROP TRIGGER activity_is_not_changed', "UPDATE activity SET outcome = 'ok ' WHERE n = 2"),
-    ],
     ['an older schema', 'migrations', 'warning', /migrate --check/, () => addStep('CREATE TABLE later (id text)')],
     [
       'a newer schema',

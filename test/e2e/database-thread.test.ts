@@ -43,7 +43,7 @@ test('a server whose thread cannot start serves without it, and says so', async 
 
   const child = spawn(process.execPath, ['dist/main.js', 'serve'], {
     cwd: folder,
-    env: { PATH: process.env.PATH, PORT: '0', DATABASE_THREAD: 'on', BALLAST_MB: '0' },
+    env: { PATH: process.env.PATH, PORT: '0', DATABASE_THREAD: 'on' },
   })
   let output = ''
   for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (text) => output += text)

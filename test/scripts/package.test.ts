@@ -29,7 +29,7 @@ afterAll(() => rmSync(folder, { recursive: true }))
 
 /** Runs the installed program in the empty folder. */
 function agentGrid(...words: string[]) {
-  const env = { PATH: process.env.PATH, BALLAST_MB: '0' }
+  const env = { PATH: process.env.PATH }
   const { status, stdout, stderr } = spawnSync(process.execPath, [
     join(installed, manifest().bin['agent-grid']),
     ...words,

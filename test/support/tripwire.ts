@@ -49,7 +49,6 @@ export const allowedCrossAccountQueries = [
   'grant of a user by id',
   'grant of a user to a client',
   'grants of a user',
-  'heads of activity logs',
   'held aliases',
   'invitation by token',
   'live alias',

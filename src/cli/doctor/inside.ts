@@ -10,11 +10,6 @@ const database = z.object({
   unusedBytes: z.number(),
   damage: z.array(z.string()).nullable(),
   danglingRows: z.number().nullable(),
-  activity: z.object({
-    verified: z.number(),
-    isComplete: z.boolean(),
-    broken: z.array(z.object({ accountId: z.string(), row: z.number() })),
-  }),
   storedAt: z.number().nullable(),
   now: z.number(),
   keys: z.array(z.object({ key: z.string(), tokens: z.number() })),

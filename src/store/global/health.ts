@@ -1,9 +1,8 @@
-/** What `agent-grid doctor` asks of all accounts. Only counts, names, times and the rows of activity logs leave it. */
-import { and, asc, eq, gt, inArray, sql } from 'drizzle-orm'
+/** What `agent-grid doctor` asks of all accounts. Only counts, names and times leave it. */
+import { and, asc, eq, inArray, sql } from 'drizzle-orm'
 import { accounts, activity, agentNumbers, agents, deliveries, threads, usage } from '../../../db/schema.ts'
-import { p, runQuery } from '../driver/binding.ts'
+import { runQuery } from '../driver/binding.ts'
 import type { CrossAccountQueries, Db } from '../driver/db.ts'
-import { activityFields } from '../account/activity-chain.ts'
 
 /** Of so many accounts, the largest, sizes are told. */
 const maxAccounts = 50
@@ -45,16 +44,10 @@ export function prepareHealth(db: Db, crossAccountQueries: CrossAccountQueries) 
     .orderBy(sql`placed DESC`, asc(accounts.id)).limit(maxAccounts).prepare()
   crossAccountQueries.set(sizes.getQuery().sql, 'sizes of accounts')
 
-  const rowsAfter = db.select(activityFields).from(activity)
-    .where(and(eq(activity.accountId, p('accountId')), gt(activity.n, p('n')))).orderBy(asc(activity.n))
-    .limit(p('limit')).prepare()
-
   return {
     /** The oldest unread message of an agent that is no person; undefined if there is none. */
     oldestUnread: async () => (await runQuery(oldestUnread))[0],
     /** The accounts with the most messages. */
     sizes: () => runQuery(sizes),
-    /** Rows of the activity log of an account after position `n`. */
-    activityAfter: (accountId: string, n: number, limit: number) => runQuery(rowsAfter, { accountId, n, limit }),
   }
 }

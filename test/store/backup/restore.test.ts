@@ -79,7 +79,7 @@ beforeEach(async () => {
   file = localFile()
   folder = dirname(file.path)
   backup = join(file.folder, 'b')
-  const settings = { MIN_FREE_MB: '0', BALLAST_MB: '0' }
+  const settings = { MIN_FREE_MB: '0' }
   const first = await file.open(settings)
   await putFact(first.store, 'in the backup')
   await first.store.close()
@@ -147,7 +147,7 @@ test.each([
       seen.add(facts.includes('later') ? 'old' : 'new')
     } else {
       seen.add('none')
-      const config = { DATABASE_URL: `file:${path}`, MIN_FREE_MB: '0', BALLAST_MB: '0' }
+      const config = { DATABASE_URL: `file:${path}`, MIN_FREE_MB: '0' }
       await expect(file.open(config), name).rejects.toMatchObject({ code: 'copy_unfinished' })
     }
     const all = await Promise.all([path, ...kept].filter((found) => existsSync(found)).map((found) => [found]))
@@ -165,7 +165,7 @@ test.each([
 
 test('a restore leaves nothing behind when it was killed and a server starts instead', async () => {
   writeFileSync(`${file.path}.restoring`, 'half')
-  const { store } = await file.open({ MIN_FREE_MB: '0', BALLAST_MB: '0' })
+  const { store } = await file.open({ MIN_FREE_MB: '0' })
   await store.close()
 
   expect(existsSync(`${file.path}.restoring`)).toBe(false)

@@ -17,7 +17,7 @@ beforeEach(() => file = localFile())
 afterEach(() => file.close())
 
 async function reading() {
-  const { store, client } = await file.open({ DURABILITY: 'relaxed', MIN_FREE_MB: '0', BALLAST_MB: '0' })
+  const { store, client } = await file.open({ DURABILITY: 'relaxed', MIN_FREE_MB: '0' })
   const pages = join(mkdtempSync(join(file.folder, 'log-')), 'pages')
   const log = new LogReader(file.path, pageBytes, pages)
   file.closing.push(() => log.close())
@@ -76,7 +76,7 @@ test('the file and its log are found through a symbolic link', async () => {
 })
 
 test('a copy ends when the disk becomes too full for messages, and leaves nothing', async () => {
-  const { client } = await file.open({ MIN_FREE_MB: '0', BALLAST_MB: '0' })
+  const { client } = await file.open({ MIN_FREE_MB: '0' })
   const mb = 2 ** 20
   const free = [2 ** 40, 99 * mb]
   const readSpace = (): Promise<FileSystemSpace> => Promise.resolve({ free: free.shift() ?? 99 * mb, total: 2 ** 40 })
