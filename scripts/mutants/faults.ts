@@ -532,8 +532,8 @@ const conversations: Record<string, Row[]> = {
       "|| '/' ELSE ${pair} END AS key\n    FROM",
       'grid/conversations/threads',
     ],
-    ['set: { deliverySeq: sql`excluded.delivery_seq` }', 'set: { deliverySeq: 0 }', 'grid/conversations/threads'],
-    ['.set({ seq: sql`(SELECT max(seq) FROM', '.set({ seq: sql`(SELECT min(seq) FROM', 'worker/threads'],
+    ['SET delivery_seq = excluded.delivery_seq', 'SET delivery_seq = 0', 'grid/conversations/threads'],
+    ['SET seq = (SELECT max(seq) FROM', 'SET seq = (SELECT min(seq) FROM', 'worker/threads'],
   ],
   'src/store/account/thread-erasure.ts': [
     ['[shrink, removePlaces,', '[removePlaces,', 'worker/threads'],
