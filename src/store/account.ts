@@ -23,27 +23,27 @@ import { prepareGuardrails } from './account/guardrails.ts'
 import { prepareInbox } from './account/inbox.ts'
 import { keys } from './account/keys.ts'
 import { prepareLeases } from './account/leases.ts'
-import { prepareLive } from './account/live.ts'
+import { live } from './account/live.ts'
 import { prepareMessageStatus } from './account/message-status.ts'
 import { prepareMessages } from './account/messages.ts'
-import { prepareNames } from './account/names.ts'
-import { prepareNotifications } from './account/notifications.ts'
-import { prepareOverview } from './account/overview.ts'
+import { names } from './account/names.ts'
+import { notifications } from './account/notifications.ts'
+import { overview } from './account/overview.ts'
 import { prepareParked } from './account/parked.ts'
 import { prepareParts } from './account/parts.ts'
 import { preparePresence } from './account/presence.ts'
 import { profile } from './account/profile.ts'
 import { prepareReceipts } from './account/receipts.ts'
-import { prepareRetention } from './account/retention.ts'
+import { retention } from './account/retention.ts'
 import { seats } from './account/seats.ts'
 import { skills } from './account/skills.ts'
-import { prepareSnoozes } from './account/snoozes.ts'
+import { snoozes } from './account/snoozes.ts'
 import { prepareTasks } from './account/tasks.ts'
 import { team } from './account/team.ts'
 import { prepareThreadMessages } from './account/thread-messages.ts'
 import { prepareThreads } from './account/threads.ts'
 import { prepareTimedLeases } from './account/timed-leases.ts'
-import { prepareUnclaimed } from './account/unclaimed.ts'
+import { unclaimed } from './account/unclaimed.ts'
 import { prepareUsage } from './account/usage.ts'
 import { type JudgedMessage, type NewVerdict, prepareVerdicts } from './account/verdicts.ts'
 import { AccountBinding, type Statement } from './driver/binding.ts'
@@ -291,28 +291,28 @@ function repositoryMakers(db: Db, crossAccountQueries: CrossAccountQueries, look
     guarding: () => prepareGuarding(db, lookups),
     guardrails: () => prepareGuardrails(db),
     leases: () => prepareLeases(db),
-    live: () => prepareLive(db),
+    live: () => live,
     keys: () => keys,
     inbox: () => prepareInbox(db),
     messages: () => prepareMessages(db),
-    names: () => prepareNames(db),
-    notifications: () => prepareNotifications(db),
-    overview: () => prepareOverview(db),
+    names: () => names,
+    notifications: () => notifications,
+    overview: () => overview,
     parked: () => prepareParked(db),
     parts: () => prepareParts(db),
     presence: () => preparePresence(db),
     profile: () => profile,
     messageStatus: () => prepareMessageStatus(db),
-    retention: () => prepareRetention(db, crossAccountQueries),
+    retention: () => retention,
     seats: () => seats,
     skills: () => skills,
-    snoozes: () => prepareSnoozes(db),
+    snoozes: () => snoozes,
     tasks: () => prepareTasks(db),
     team: () => team,
     timedLeases: () => prepareTimedLeases(db),
     threads: () => prepareThreads(db),
     threadMessages: () => prepareThreadMessages(db),
-    unclaimed: () => prepareUnclaimed(db),
+    unclaimed: () => unclaimed,
     usage: () => prepareUsage(db),
     verdicts: () => prepareVerdicts(db),
   }
