@@ -197,10 +197,10 @@ const scoping: Record<string, Row[]> = {
     ],
   ],
   'src/store/account/names.ts': [
-    ["inAccount(channels, isIn(channels.id, 'ids'))", "isIn(channels.id, 'ids')", 'store/account-isolation'],
-    ["inAccount(agents, isIn(agents.alias, 'words'))", "isIn(agents.alias, 'words')", 'store/account-isolation'],
-    ["inAccount(invitations, isIn(invitations.id, 'ids'))", "isIn(invitations.id, 'ids')", 'isolation-statements'],
-    ["inAccount(oauthGrants, isIn(oauthGrants.id, 'ids'))", "isIn(oauthGrants.id, 'ids')", 'isolation-statements'],
+    ['${selectChannels} WHERE account_id = :account AND id', '${selectChannels} WHERE id', 'store/account-isolation'],
+    ['WHERE account_id = :account AND alias', 'WHERE alias', 'store/account-isolation'],
+    ['FROM invitations WHERE account_id = :account AND', 'FROM invitations WHERE', 'isolation-statements'],
+    ['FROM oauth_grants WHERE account_id = :account AND', 'FROM oauth_grants WHERE', 'isolation-statements'],
   ],
   'src/store/account/channels.ts': [
     ['eq(channelMembers.accountId, channels.accountId), ', '', 'store/account-isolation'],
@@ -213,11 +213,11 @@ const scoping: Record<string, Row[]> = {
   ],
   'src/store/account/retention.ts': [
     [
-      "eq(deliveries.messageId, first.id), eq(deliveries.senderAccountId, p('account'))",
-      'eq(deliveries.messageId, first.id)',
+      'deliveries.message_id = first.id AND deliveries.sender_account_id = :account',
+      'deliveries.message_id = first.id',
       'store/account-isolation',
     ],
-    ["lte(first.createdAt, p('until'))", 'sql`true`', 'worker/retention'],
+    ['first.created_at <= :until', 'true', 'worker/retention'],
   ],
   'src/store/account/access.ts': [
     ['THEN ${isListed} ELSE NOT ${isListed}', 'THEN NOT ${isListed} ELSE ${isListed}', 'grid/messaging/send-message'],
@@ -368,9 +368,9 @@ const retention: Record<string, Row[]> = {
     ],
   ],
   'src/store/account/unclaimed.ts': [
-    ["        eq(accounts.state, sql`'provisional'`),\n", '', 'worker/unclaimed'],
-    ['        notExists(onTrial),\n', '', 'worker/unclaimed'],
-    ["        lte(accounts.createdAt, p('until')),\n", '', 'worker/unclaimed'],
+    [" AND accounts.state = 'provisional'", '', 'worker/unclaimed'],
+    ['trials.expires_at > :at', 'false', 'worker/unclaimed'],
+    [' AND accounts.created_at <= :until', '', 'worker/unclaimed'],
   ],
   'src/worker/leases.ts': [
     ['missed >= maxMissedHeartbeats', 'missed > maxMissedHeartbeats', 'worker/leases'],
@@ -505,8 +505,8 @@ const conversations: Record<string, Row[]> = {
     ['!snooze || isWorse(condition, snooze.level)', '!snooze', 'grid/attention/snooze'],
   ],
   'src/store/account/snoozes.ts': [
-    ['inAccount(snoozes, ofUser, gt(', 'inAccount(snoozes, gt(', 'grid/attention/snooze'],
-    ['inAccount(snoozes, ofUser, eq(snoozes.kind', 'inAccount(snoozes, eq(snoozes.kind', 'grid/attention/snooze'],
+    ['user_id = :user AND until > :at', 'until > :at', 'grid/attention/snooze'],
+    ['user_id = :user AND kind = :kind', 'kind = :kind', 'grid/attention/snooze'],
   ],
   'src/grid/live/account-news.ts': [
     [
@@ -528,16 +528,12 @@ const conversations: Record<string, Row[]> = {
       "|| '/' ELSE ${pair} END AS key\n    FROM",
       'grid/conversations/threads',
     ],
-    ['set: { deliverySeq: sql`excluded.delivery_seq` }', 'set: { deliverySeq: 0 }', 'grid/conversations/threads'],
-    ['.set({ seq: sql`(SELECT max(seq) FROM', '.set({ seq: sql`(SELECT min(seq) FROM', 'worker/threads'],
+    ['SET delivery_seq = excluded.delivery_seq', 'SET delivery_seq = 0', 'grid/conversations/threads'],
+    ['SET seq = (SELECT max(seq) FROM', 'SET seq = (SELECT min(seq) FROM', 'worker/threads'],
   ],
   'src/store/account/thread-erasure.ts': [
-    ['[shrink, removePlaces,', '[removePlaces,', 'worker/threads'],
-    [
-      'UNION SELECT d.account_id, m.seq FROM ${received} WHERE ${ofAccount} AND d.account_id <> m.account_id',
-      '',
-      'worker/threads',
-    ],
+    ['messages = threads.messages - lost.n', 'messages = threads.messages', 'worker/threads'],
+    [' AND d.account_id <> m.account_id', ' AND false', 'worker/threads'],
   ],
   'src/store/account/thread-messages.ts': [
     ["WHEN ${deliveries.state} = 'parked' THEN 'unread' ELSE", 'ELSE', 'grid/conversations/messages'],

@@ -22,27 +22,27 @@ import { guardrails } from './account/guardrails.ts'
 import { inbox } from './account/inbox.ts'
 import { keys } from './account/keys.ts'
 import { leases } from './account/leases.ts'
-import { prepareLive } from './account/live.ts'
+import { live } from './account/live.ts'
 import { messageStatus } from './account/message-status.ts'
 import { messages } from './account/messages.ts'
-import { prepareNames } from './account/names.ts'
-import { prepareNotifications } from './account/notifications.ts'
-import { prepareOverview } from './account/overview.ts'
+import { names } from './account/names.ts'
+import { notifications } from './account/notifications.ts'
+import { overview } from './account/overview.ts'
 import { parked } from './account/parked.ts'
 import { parts } from './account/parts.ts'
 import { preparePresence } from './account/presence.ts'
 import { profile } from './account/profile.ts'
 import { receipts } from './account/receipts.ts'
-import { prepareRetention } from './account/retention.ts'
+import { retention } from './account/retention.ts'
 import { seats } from './account/seats.ts'
 import { skills } from './account/skills.ts'
-import { prepareSnoozes } from './account/snoozes.ts'
+import { snoozes } from './account/snoozes.ts'
 import { tasks } from './account/tasks.ts'
 import { team } from './account/team.ts'
 import { threadMessages } from './account/thread-messages.ts'
 import { threads } from './account/threads.ts'
 import { timedLeases } from './account/timed-leases.ts'
-import { prepareUnclaimed } from './account/unclaimed.ts'
+import { unclaimed } from './account/unclaimed.ts'
 import { prepareUsage } from './account/usage.ts'
 import { type JudgedMessage, type NewVerdict, verdicts } from './account/verdicts.ts'
 import { AccountBinding, type Statement } from './driver/binding.ts'
@@ -265,7 +265,7 @@ export function prepareAccountTables(
   sql: SqlDb,
   crossAccountQueries: CrossAccountQueries,
 ): (accountId: string) => AccountTables {
-  const make = repositoryMakers(db, crossAccountQueries)
+  const make = repositoryMakers(db)
   const repositories = lazy<Repositories>(make)
   const names = Object.keys(make) as (keyof Repositories)[]
   const [BoundReads, BoundChanges] = [lazyClass<Reads>(names), lazyClass<Changes>(names)]
@@ -286,7 +286,7 @@ export function prepareAccountTables(
   }
 }
 
-function repositoryMakers(db: Db, crossAccountQueries: CrossAccountQueries) {
+function repositoryMakers(db: Db) {
   return {
     activity: () => activity,
     agents: () => agents,
@@ -302,28 +302,28 @@ function repositoryMakers(db: Db, crossAccountQueries: CrossAccountQueries) {
     guarding: () => guarding,
     guardrails: () => guardrails,
     leases: () => leases,
-    live: () => prepareLive(db),
+    live: () => live,
     keys: () => keys,
     inbox: () => inbox,
     messages: () => messages,
-    names: () => prepareNames(db),
-    notifications: () => prepareNotifications(db),
-    overview: () => prepareOverview(db),
+    names: () => names,
+    notifications: () => notifications,
+    overview: () => overview,
     parked: () => parked,
     parts: () => parts,
     presence: () => preparePresence(db),
     profile: () => profile,
     messageStatus: () => messageStatus,
-    retention: () => prepareRetention(db, crossAccountQueries),
+    retention: () => retention,
     seats: () => seats,
     skills: () => skills,
-    snoozes: () => prepareSnoozes(db),
+    snoozes: () => snoozes,
     tasks: () => tasks,
     team: () => team,
     timedLeases: () => timedLeases,
     threads: () => threads,
     threadMessages: () => threadMessages,
-    unclaimed: () => prepareUnclaimed(db),
+    unclaimed: () => unclaimed,
     usage: () => prepareUsage(db),
     verdicts: () => verdicts,
   }

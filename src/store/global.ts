@@ -1,30 +1,30 @@
 /** Tables that belong to no account, and the cross-account queries. */
 import { lazy } from '../lib/lazy.ts'
 import type { CrossAccountQueries, Db } from './driver/db.ts'
-import { prepareAccounts } from './global/accounts.ts'
+import { accounts } from './global/accounts.ts'
 import { attempts } from './global/attempts.ts'
-import { prepareBackups } from './global/backups.ts'
-import { prepareClaims } from './global/claims.ts'
-import { prepareClock } from './global/clock.ts'
+import { backups } from './global/backups.ts'
+import { claims } from './global/claims.ts'
+import { clock } from './global/clock.ts'
 import { prepareConversations } from './global/conversations.ts'
 import { type Credential, credentials } from './global/credentials.ts'
-import { prepareHealth } from './global/health.ts'
-import { prepareInstances } from './global/instances.ts'
+import { health } from './global/health.ts'
+import { instances } from './global/instances.ts'
 import { invitations } from './global/invitations.ts'
 import { links } from './global/links.ts'
-import { prepareLivePlaces } from './global/live-places.ts'
-import { prepareNewDeliveries } from './global/new-deliveries.ts'
-import { prepareNotifications } from './global/notifications.ts'
+import { livePlaces } from './global/live-places.ts'
+import { newDeliveries } from './global/new-deliveries.ts'
+import { notifications } from './global/notifications.ts'
 import { oauth } from './global/oauth.ts'
 import { preparePresence } from './global/presence.ts'
-import { preparePublicAgents } from './global/public-agents.ts'
-import { prepareRetention } from './global/retention.ts'
-import { prepareSealedTokens } from './global/sealed-tokens.ts'
+import { publicAgents } from './global/public-agents.ts'
+import { retention } from './global/retention.ts'
+import { sealedTokens } from './global/sealed-tokens.ts'
 import { secondFactors } from './global/second-factors.ts'
 import { sessions } from './global/sessions.ts'
-import { prepareSigningKeys } from './global/signing-keys.ts'
+import { signingKeys } from './global/signing-keys.ts'
 import { signups } from './global/signups.ts'
-import { prepareThreadProjection } from './global/thread-projection.ts'
+import { threadProjection } from './global/thread-projection.ts'
 import { users } from './global/users.ts'
 import type { KeyCache } from './key-cache.ts'
 import type { Db as SqlDb } from './sql.ts'
@@ -39,30 +39,30 @@ export function prepareGlobalTables(
   keys?: KeyCache<Credential>,
 ) {
   return lazy({
-    accounts: () => prepareAccounts(db),
-    newDeliveries: () => prepareNewDeliveries(db, crossAccountQueries),
+    accounts: () => accounts(sql),
+    newDeliveries: () => newDeliveries(sql),
     attempts: () => attempts(sql),
-    backups: () => prepareBackups(db),
-    claims: () => prepareClaims(db, crossAccountQueries),
-    clock: () => prepareClock(db, crossAccountQueries),
+    backups: () => backups(sql),
+    claims: () => claims(sql),
+    clock: () => clock(sql),
     conversations: () => prepareConversations(db, crossAccountQueries),
     credentials: () => credentials(sql, keys),
-    health: () => prepareHealth(db, crossAccountQueries),
-    instances: () => prepareInstances(db, crossAccountQueries),
+    health: () => health(sql),
+    instances: () => instances(sql),
     invitations: () => invitations(sql),
     links: () => links(sql),
-    livePlaces: () => prepareLivePlaces(db, crossAccountQueries),
-    notifications: () => prepareNotifications(db, crossAccountQueries),
+    livePlaces: () => livePlaces(sql),
+    notifications: () => notifications(sql),
     oauth: () => oauth(sql),
     presence: () => preparePresence(db, crossAccountQueries),
-    publicAgents: () => preparePublicAgents(db, crossAccountQueries),
-    retention: () => prepareRetention(db, crossAccountQueries),
-    sealedTokens: () => prepareSealedTokens(db, crossAccountQueries),
+    publicAgents: () => publicAgents(sql),
+    retention: () => retention(sql),
+    sealedTokens: () => sealedTokens(sql),
     secondFactors: () => secondFactors(sql),
     sessions: () => sessions(sql),
-    signingKeys: () => prepareSigningKeys(db),
+    signingKeys: () => signingKeys(sql),
     signups: () => signups(sql),
-    threadProjection: () => prepareThreadProjection(db, crossAccountQueries),
+    threadProjection: () => threadProjection(sql),
     users: () => users(sql),
   })
 }
