@@ -31,7 +31,6 @@ import { prepareNotifications } from './account/notifications.ts'
 import { prepareOverview } from './account/overview.ts'
 import { parked } from './account/parked.ts'
 import { prepareParts } from './account/parts.ts'
-import { preparePresence } from './account/presence.ts'
 import { prepareProfile } from './account/profile.ts'
 import { prepareReceipts } from './account/receipts.ts'
 import { prepareRetention } from './account/retention.ts'
@@ -312,7 +311,6 @@ function repositoryMakers(db: Db, crossAccountQueries: CrossAccountQueries) {
     overview: () => prepareOverview(db),
     parked: () => parked,
     parts: () => prepareParts(db),
-    presence: () => preparePresence(db),
     profile: () => prepareProfile(db),
     messageStatus: () => prepareMessageStatus(db),
     retention: () => prepareRetention(db, crossAccountQueries),

@@ -10,14 +10,13 @@ import { prepareClock } from './global/clock.ts'
 import { prepareConversations } from './global/conversations.ts'
 import { type Credential, credentials } from './global/credentials.ts'
 import { prepareHealth } from './global/health.ts'
-import { prepareInstances } from './global/instances.ts'
+import { instances } from './global/instances.ts'
 import { prepareInvitations } from './global/invitations.ts'
 import { prepareLinks } from './global/links.ts'
 import { prepareLivePlaces } from './global/live-places.ts'
 import { prepareNewDeliveries } from './global/new-deliveries.ts'
 import { prepareNotifications } from './global/notifications.ts'
 import { prepareOAuth } from './global/oauth.ts'
-import { preparePresence } from './global/presence.ts'
 import { preparePublicAgents } from './global/public-agents.ts'
 import { prepareRetention } from './global/retention.ts'
 import { prepareSealedTokens } from './global/sealed-tokens.ts'
@@ -33,7 +32,12 @@ import type { Db as SqlDb } from './sql.ts'
 export type GlobalTables = ReturnType<typeof prepareGlobalTables>
 
 /** The statements of a table are built when it is first used: a small grid never needs most of them. */
-export function prepareGlobalTables(db: Db, sql: SqlDb, crossAccountQueries: CrossAccountQueries, keys?: KeyCache<Credential>) {
+export function prepareGlobalTables(
+  db: Db,
+  sql: SqlDb,
+  crossAccountQueries: CrossAccountQueries,
+  keys?: KeyCache<Credential>,
+) {
   return lazy({
     accounts: () => prepareAccounts(db),
     activityHeads: () => prepareActivityHeads(db, crossAccountQueries),
@@ -45,13 +49,12 @@ export function prepareGlobalTables(db: Db, sql: SqlDb, crossAccountQueries: Cro
     conversations: () => prepareConversations(db, crossAccountQueries),
     credentials: () => credentials(sql, keys),
     health: () => prepareHealth(db, crossAccountQueries),
-    instances: () => prepareInstances(db, crossAccountQueries),
+    instances: () => instances(sql),
     invitations: () => prepareInvitations(db, crossAccountQueries),
     links: () => prepareLinks(db),
     livePlaces: () => prepareLivePlaces(db, crossAccountQueries),
     notifications: () => prepareNotifications(db, crossAccountQueries),
     oauth: () => prepareOAuth(db, crossAccountQueries),
-    presence: () => preparePresence(db, crossAccountQueries),
     publicAgents: () => preparePublicAgents(db, crossAccountQueries),
     retention: () => prepareRetention(db, crossAccountQueries),
     sealedTokens: () => prepareSealedTokens(db, crossAccountQueries),

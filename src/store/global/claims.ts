@@ -17,7 +17,6 @@ import {
   memberships,
   messages,
   parts,
-  presence,
   recentReads,
   signups,
   skills,
@@ -225,7 +224,6 @@ export function prepareClaims(db: Db, crossAccountQueries: CrossAccountQueries) 
   // No count of both accounts has the same id.
   const moveUsage = db.update(usage).set(moved).where(eq(usage.accountId, p('from'))).toSQL()
   // The streams and waits of the agents end with the move, and begin again in the other account.
-  const removePresence = db.delete(presence).where(eq(presence.accountId, p('from'))).toSQL()
   // A person has just looked at these agents, so their conversations begin again.
   const removeConversations = [conversationTurns, conversationPauses, recentReads]
     .map((table) => db.delete(table).where(eq(table.accountId, p('from'))).toSQL())
@@ -268,7 +266,6 @@ export function prepareClaims(db: Db, crossAccountQueries: CrossAccountQueries) 
     moveContexts,
     removeParts,
     moveUsage,
-    removePresence,
     ...removeConversations,
     removeMessages,
     keepPlaces,
