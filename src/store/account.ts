@@ -9,14 +9,14 @@ import type { Notifier } from '../lib/notifier.ts'
 import type { AccountPresence, Presences } from '../lib/presence.ts'
 import type { NewActivity } from './account/activity-chain.ts'
 import { prepareActivity } from './account/activity.ts'
-import { prepareAgentSearch } from './account/agent-search.ts'
-import { maxListedUnread, prepareAgentSettings } from './account/agent-settings.ts'
+import { agentSearch } from './account/agent-search.ts'
+import { agentSettings, maxListedUnread } from './account/agent-settings.ts'
 import { prepareAgents } from './account/agents.ts'
 import { prepareAttention } from './account/attention.ts'
 import { prepareChannels } from './account/channels.ts'
 import { prepareConversations } from './account/conversations.ts'
 import { prepareDirectory } from './account/directory.ts'
-import { prepareFanOut } from './account/fan-out.ts'
+import { fanOut } from './account/fan-out.ts'
 import { prepareGrants } from './account/grants.ts'
 import { prepareGuarding } from './account/guarding.ts'
 import { prepareGuardrails } from './account/guardrails.ts'
@@ -24,27 +24,27 @@ import { inbox } from './account/inbox.ts'
 import { prepareKeys } from './account/keys.ts'
 import { leases } from './account/leases.ts'
 import { prepareLive } from './account/live.ts'
-import { prepareMessageStatus } from './account/message-status.ts'
-import { prepareMessages } from './account/messages.ts'
+import { messageStatus } from './account/message-status.ts'
+import { messages } from './account/messages.ts'
 import { prepareNames } from './account/names.ts'
 import { prepareNotifications } from './account/notifications.ts'
 import { prepareOverview } from './account/overview.ts'
 import { parked } from './account/parked.ts'
-import { prepareParts } from './account/parts.ts'
+import { parts } from './account/parts.ts'
 import { prepareProfile } from './account/profile.ts'
-import { prepareReceipts } from './account/receipts.ts'
+import { receipts } from './account/receipts.ts'
 import { prepareRetention } from './account/retention.ts'
 import { prepareSeats } from './account/seats.ts'
 import { skills } from './account/skills.ts'
 import { prepareSnoozes } from './account/snoozes.ts'
-import { prepareTasks } from './account/tasks.ts'
+import { tasks } from './account/tasks.ts'
 import { prepareTeam } from './account/team.ts'
-import { prepareThreadMessages } from './account/thread-messages.ts'
-import { prepareThreads } from './account/threads.ts'
+import { threadMessages } from './account/thread-messages.ts'
+import { threads } from './account/threads.ts'
 import { timedLeases } from './account/timed-leases.ts'
 import { prepareUnclaimed } from './account/unclaimed.ts'
 import { prepareUsage } from './account/usage.ts'
-import { type JudgedMessage, type NewVerdict, prepareVerdicts } from './account/verdicts.ts'
+import { type JudgedMessage, type NewVerdict, verdicts } from './account/verdicts.ts'
 import { AccountBinding, type Statement } from './driver/binding.ts'
 import type { CrossAccountQueries, Db } from './driver/db.ts'
 import { AccountLive, type LiveFeed, type LiveNews, type LivePlace } from './live.ts'
@@ -290,14 +290,14 @@ function repositoryMakers(db: Db, crossAccountQueries: CrossAccountQueries) {
   return {
     activity: () => prepareActivity(db),
     agents: () => prepareAgents(db),
-    agentSearch: () => prepareAgentSearch(db),
-    agentSettings: () => prepareAgentSettings(db),
+    agentSearch: () => agentSearch,
+    agentSettings: () => agentSettings,
     attention: () => prepareAttention(db),
-    receipts: () => prepareReceipts(db),
+    receipts: () => receipts,
     channels: () => prepareChannels(db),
     conversations: () => prepareConversations(db),
     directory: () => prepareDirectory(db, crossAccountQueries),
-    fanOut: () => prepareFanOut(db),
+    fanOut: () => fanOut,
     grants: () => prepareGrants(db),
     guarding: () => prepareGuarding(db),
     guardrails: () => prepareGuardrails(db),
@@ -305,26 +305,26 @@ function repositoryMakers(db: Db, crossAccountQueries: CrossAccountQueries) {
     live: () => prepareLive(db),
     keys: () => prepareKeys(db),
     inbox: () => inbox,
-    messages: () => prepareMessages(db),
+    messages: () => messages,
     names: () => prepareNames(db),
     notifications: () => prepareNotifications(db),
     overview: () => prepareOverview(db),
     parked: () => parked,
-    parts: () => prepareParts(db),
+    parts: () => parts,
     profile: () => prepareProfile(db),
-    messageStatus: () => prepareMessageStatus(db),
+    messageStatus: () => messageStatus,
     retention: () => prepareRetention(db, crossAccountQueries),
     seats: () => prepareSeats(db),
     skills: () => skills,
     snoozes: () => prepareSnoozes(db),
-    tasks: () => prepareTasks(db),
+    tasks: () => tasks,
     team: () => prepareTeam(db),
     timedLeases: () => timedLeases,
-    threads: () => prepareThreads(db),
-    threadMessages: () => prepareThreadMessages(db),
+    threads: () => threads,
+    threadMessages: () => threadMessages,
     unclaimed: () => prepareUnclaimed(db),
     usage: () => prepareUsage(db),
-    verdicts: () => prepareVerdicts(db),
+    verdicts: () => verdicts,
   }
 }
 

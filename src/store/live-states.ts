@@ -1,6 +1,6 @@
 /** What becomes of the newest messages of a thread that somebody looks at. See docs/delivery.md, "Live pages". */
 import type { prepareLive } from './account/live.ts'
-import type { prepareThreadMessages } from './account/thread-messages.ts'
+import type { threadMessages } from './account/thread-messages.ts'
 import type { LivePlace } from './global/live-places.ts'
 
 /** How many messages of a thread are looked at: as many as a page has. */
@@ -9,7 +9,7 @@ const maxMessages = 50
 /** The queries of the account. */
 export interface LiveReads {
   live: ReturnType<ReturnType<typeof prepareLive>['reads']>
-  threadMessages: Pick<ReturnType<ReturnType<typeof prepareThreadMessages>['reads']>, 'direct' | 'posts'>
+  threadMessages: Pick<ReturnType<(typeof threadMessages)['reads']>, 'direct' | 'posts'>
 }
 
 interface State {

@@ -5,13 +5,8 @@
  * See docs/security.md, "Search index".
  */
 import { Buffer } from 'node:buffer'
-import { eq, sql } from 'drizzle-orm'
-import { unionAll } from 'drizzle-orm/sqlite-core'
-import { agentNumbers, agentSkills, skills } from '../../../db/schema.ts'
-import { type AccountBinding, p } from '../driver/binding.ts'
-import type { Db } from '../driver/db.ts'
-import { inAccount } from '../in-account-old.ts'
-import { contains } from './search-old.ts'
+import { type AccountDb, query } from '../sql.ts'
+import { contains } from './search.ts'
 
 /** Where more agents than this may match, reading them in their order finds some soon. */
 const maxFound = 500
@@ -31,41 +26,35 @@ export function trigramQuery(accountId: string, search: string): string | undefi
   return trigrams.size === 0 ? undefined : [...trigrams].join(' AND ')
 }
 
-export function prepareAgentSearch(db: Db) {
-  // Cross joins, because the planner would begin with all agents of the account, or with all their skills.
-  const matches = sql`(SELECT rowid AS n FROM agent_search WHERE agent_search MATCH ${p('trigrams')}
-    LIMIT ${p('limit')}) AS matches`
-  const byText = db.select({ id: agentNumbers.agentId }).from(matches).crossJoin(agentNumbers)
-    .where(inAccount(agentNumbers, sql`${agentNumbers.n} = matches.n`)).limit(p('limit'))
-  const bySkill = db.select({ id: agentSkills.agentId }).from(skills).crossJoin(agentSkills)
-    .where(inAccount(
-      skills,
-      contains(skills.name),
-      eq(agentSkills.accountId, skills.accountId),
-      eq(agentSkills.skillId, skills.id),
-    )).limit(p('limit'))
-  const found = unionAll(
-    db.select().from(byText.as('by_text')),
-    db.select().from(bySkill.as('by_skill')),
-  ).as('found')
-  const candidates = db.select({ list: sql<string>`json_group_array(${found.id})` }).from(found).limit(1).prepare()
+// Cross joins, because the planner would begin with all agents of the account, or with all their skills.
+const candidates = query<{ list: string }>(`
+  SELECT json_group_array(id) AS list FROM (
+    SELECT * FROM (
+      SELECT agent_numbers.agent_id AS id
+      FROM (SELECT rowid AS n FROM agent_search WHERE agent_search MATCH :trigrams LIMIT :limit) AS matches
+      CROSS JOIN agent_numbers
+      WHERE agent_numbers.account_id = :account AND agent_numbers.n = matches.n LIMIT :limit)
+    UNION ALL SELECT * FROM (
+      SELECT agent_skills.agent_id AS id FROM skills CROSS JOIN agent_skills
+      WHERE skills.account_id = :account AND ${contains('skills.name')}
+        AND agent_skills.account_id = skills.account_id AND agent_skills.skill_id = skills.id LIMIT :limit))
+  LIMIT 1`)
 
-  return {
-    reads: (account: AccountBinding) => ({
-      /**
-       * The ids of all agents of the account that may match a search, and perhaps more. Undefined if the index cannot
-       * say: the text is too short, or too many may match.
-       */
-      async candidates(search: string): Promise<string[] | undefined> {
-        const trigrams = trigramQuery(account.accountId, search)
-        if (trigrams === undefined) return undefined
-        const { list } = (await account.one(candidates, { trigrams, search, limit: maxFound + 1 }))!
-        const ids = JSON.parse(list) as string[]
-        return ids.length > maxFound ? undefined : ids
-      },
-    }),
-    changes: () => ({}),
-  }
+export const agentSearch = {
+  reads: (account: AccountDb) => ({
+    /**
+     * The ids of all agents of the account that may match a search, and perhaps more. Undefined if the index cannot
+     * say: the text is too short, or too many may match.
+     */
+    async candidates(search: string): Promise<string[] | undefined> {
+      const trigrams = trigramQuery(account.accountId, search)
+      if (trigrams === undefined) return undefined
+      const { list } = (await account.one(candidates, { trigrams, search, limit: maxFound + 1 }))!
+      const ids = JSON.parse(list) as string[]
+      return ids.length > maxFound ? undefined : ids
+    },
+  }),
+  changes: () => ({}),
 }
 
 function hex(text: string): string {

@@ -1,5 +1,6 @@
 /** A message in an inbox, as every read selects it. */
 import type { Row } from '@libsql/client'
+import { skillNamesAsJson } from './agent-columns.ts'
 
 /** How many skills of a sender a message names, so that a sender fills neither the reader's context nor memory. */
 const maxSenderSkills = 10
@@ -55,11 +56,7 @@ const fields: Record<keyof InboxMessage, string> = {
   hops: 'messages.hops',
   createdAt: 'messages.created_at',
   senderDescription: 'agents.description',
-  senderSkills: `(SELECT json_group_array(few.name) FROM (
-    SELECT skills.name FROM agent_skills
-    JOIN skills ON skills.account_id = agent_skills.account_id AND skills.id = agent_skills.skill_id
-    WHERE agent_skills.account_id = agents.account_id AND agent_skills.agent_id = agents.id
-    LIMIT ${maxSenderSkills}) AS few)`,
+  senderSkills: skillNamesAsJson(maxSenderSkills),
   senderState: 'accounts.state',
   isExternal: 'deliveries.sender_account_id <> deliveries.account_id',
 }

@@ -1,7 +1,6 @@
 /** A message about to be stored, and the parts of the unit that stores it. */
-import { sql } from 'drizzle-orm'
 import type { messages } from '../../../db/schema.ts'
-import { type Statement, value } from '../driver/binding.ts'
+import type { Statement } from '../sql.ts'
 
 export type MessageType = typeof messages.$inferSelect.type
 
@@ -135,33 +134,6 @@ export function inOrder(parts: SendParts): SendParts {
     key: parts.key,
     receipt: parts.receipt,
   }
-}
-
-/** The columns of a new delivery, in their order; its inbox is filled in by the statement. */
-export const newDelivery = {
-  seq: sql<number>`NULL`.as('seq'),
-  accountId: value('account'),
-  agentId: value('agent'),
-  senderAccountId: value('account'),
-  messageId: value('id'),
-  state: sql<'unread' | 'task'>`'unread'`.as('state'),
-  chars: value<number>('chars'),
-  createdAt: value<number>('at'),
-  readAt: sql<null>`NULL`.as('read_at'),
-  leaseId: sql<null>`NULL`.as('lease_id'),
-  releaseCount: sql<number>`0`.as('release_count'),
-  wokenAt: sql<null>`NULL`.as('woken_at'),
-  strangerId: sql<string | null>`NULL`.as('stranger_id'),
-  body: sql<string | null>`NULL`.as('body'),
-  a2a: sql<string | null>`NULL`.as('a2a'),
-  flagged: sql<boolean>`0`.as('flagged'),
-  inbox: sql<number>`NULL`.as('inbox'),
-  taskId: sql<string | null>`NULL`.as('task_id'),
-}
-
-/** What a direct message is about: two with the same key depend on each other. Counting a trial has no subject. */
-export function subjectOf({ id, from, key }: Pick<NewMessage, 'id' | 'from' | 'key'>): string {
-  return key === null ? id : `${from} ${key}`
 }
 
 /** The length of the text and inline A2A details of a message, in UTF-16 units. */

@@ -2,30 +2,10 @@
  * Changing tasks. Each change is one event, which is stored only while the task has not ended; what follows from it
  * happens only if the event is there. Ids of events are made before the unit, so a unit can be sent again.
  */
-import { and, eq, exists, isNotNull, isNull, notExists, or, type SQL, sql } from 'drizzle-orm'
-import { alias } from 'drizzle-orm/sqlite-core'
-import {
-  agents,
-  artifacts,
-  contexts,
-  deliveries,
-  messages,
-  taskEvents,
-  taskMessages,
-  tasks,
-} from '../../../db/schema.ts'
-import {
-  type AccountBinding,
-  p,
-  type PlaceholderValues,
-  precondition,
-  type Statement,
-  value,
-} from '../driver/binding.ts'
-import type { Db } from '../driver/db.ts'
-import { inAccount, inboxOf, withAccount } from '../in-account-old.ts'
-import { newDelivery, type NewMessage } from './new-message.ts'
-import { type TaskEnd, taskEnds, type TaskMode, type TaskState } from './task-ends-old.ts'
+import { inboxOf } from '../in-account.ts'
+import { type AccountDb, precondition, type Statement, statement, type Values } from '../sql.ts'
+import type { NewMessage } from './new-message.ts'
+import { type TaskEnd, taskEnds, type TaskMode, type TaskState } from './task-ends.ts'
 
 /** A task about to be stored, with the message that makes it. */
 export interface NewTask {
@@ -73,258 +53,161 @@ export interface NewChunk {
 
 const openStates: readonly TaskState[] = ['submitted', 'working', 'input-required', 'auth-required']
 
-export function prepareTaskChanges(db: Db) {
-  const one = { one: sql`1` }
-  const isTask = eq(tasks.id, p('task'))
-  const isOpen = isNotNull(tasks.expiresAt)
-  const sent = db.select(one).from(messages).where(inAccount(messages, eq(messages.id, p('id'))))
-  const ofTask = and(eq(taskEvents.accountId, tasks.accountId), eq(taskEvents.taskId, tasks.id))!
-  const isEvent = eq(taskEvents.id, p('event'))
-  const event = db.select(one).from(taskEvents).where(and(ofTask, isEvent))
+const isOpen = 'tasks.expires_at IS NOT NULL'
+const isSent = 'EXISTS (SELECT 1 FROM messages WHERE messages.account_id = :account AND messages.id = :id)'
+const isOfTask = 'task_events.account_id = tasks.account_id AND task_events.task_id = tasks.id'
+const isEvent = 'task_events.id = :event'
 
-  const keepContext = db.insert(contexts).values(withAccount({
-    agentId: p('from'),
-    contextId: p('context'),
-    recipientAgentId: p('to'),
-    conversationId: p('conversationId'),
-    usedAt: p('at'),
-  })).onConflictDoUpdate({
-    target: [contexts.accountId, contexts.agentId, contexts.contextId, contexts.recipientAgentId],
-    set: { usedAt: sql`excluded.used_at` },
-  }).toSQL()
-  const addTask = db.insert(tasks).select(
-    db.select({
-      accountId: messages.accountId,
-      id: value('task'),
-      clientAgentId: messages.fromAgentId,
-      recipientAccountId: value('toAccount'),
-      recipientAgentId: value('to'),
-      recipientAlias: value('alias'),
-      messageId: messages.id,
-      conversationId: value('conversationId'),
-      contextId: value('context'),
-      mode: value<TaskMode>('mode'),
-      state: sql<'submitted'>`'submitted'`.as('state'),
-      statusAt: value<number>('at'),
-      generation: sql<number>`1`.as('generation'),
-      createdAt: value<number>('at'),
-      expiresAt: value<number>('expiresAt'),
-    }).from(messages).where(inAccount(messages, eq(messages.id, p('id')))),
-  ).onConflictDoNothing().toSQL()
-  const addFirstEvent = db.insert(taskEvents).select(
-    db.select({
-      seq: sql<number>`NULL`.as('seq'),
-      accountId: tasks.accountId,
-      taskId: tasks.id,
-      n: sql<number>`1`.as('n'),
-      id: value('id'),
-      at: value<number>('at'),
-      state: sql<'submitted'>`'submitted'`.as('state'),
-      senderAccountId: sql<string | null>`NULL`.as('sender_account_id'),
-      messageId: sql<string | null>`NULL`.as('message_id'),
-      reason: sql<string | null>`NULL`.as('reason'),
-    }).from(tasks).where(inAccount(tasks, isTask)),
-  ).onConflictDoNothing().toSQL()
+const keepContext = statement(`
+  INSERT INTO contexts (account_id, agent_id, context_id, recipient_agent_id, conversation_id, used_at)
+  VALUES (:account, :from, :context, :to, :conversationId, :at)
+  ON CONFLICT (account_id, agent_id, context_id, recipient_agent_id) DO UPDATE SET used_at = excluded.used_at`)
+const addTask = statement(`
+  INSERT INTO tasks (account_id, id, client_agent_id, recipient_account_id, recipient_agent_id, recipient_alias,
+    message_id, conversation_id, context_id, mode, state, status_at, generation, created_at, expires_at)
+  SELECT account_id, :task, from_agent_id, :toAccount, :to, :alias,
+    id, :conversationId, :context, :mode, 'submitted', :at, 1, :at, :expiresAt
+  FROM messages WHERE account_id = :account AND id = :id
+  ON CONFLICT DO NOTHING`)
+const addFirstEvent = statement(`
+  INSERT INTO task_events (account_id, task_id, n, id, at, state)
+  SELECT account_id, id, 1, :id, :at, 'submitted' FROM tasks WHERE account_id = :account AND id = :task
+  ON CONFLICT DO NOTHING`)
 
-  const endOf = { ...taskEnds, grid: inAccount(tasks) }
-  const statementsAt = (end: SQL) => ({
-    // A unit that is sent again finds its own event, although the task may have ended with it.
-    requireOpen: precondition(
-      db,
-      or(
-        exists(db.select(one).from(tasks).where(and(end, isTask, isOpen))),
-        exists(db.select(one).from(taskEvents).innerJoin(tasks, ofTask).where(and(end, isTask, isEvent))),
-      )!,
-    ),
-    addMessage: db.insert(taskMessages).select(
-      db.select({
-        accountId: tasks.accountId,
-        taskId: tasks.id,
-        senderAccountId: value('account'),
-        messageId: value('id'),
-        role: value<'user' | 'agent' | 'result'>('role'),
-      }).from(tasks).where(and(end, isTask, exists(sent))),
-    ).onConflictDoNothing().toSQL(),
-    addEvent: db.insert(taskEvents).select(
-      db.select({
-        seq: sql<number>`NULL`.as('seq'),
-        accountId: tasks.accountId,
-        taskId: tasks.id,
-        n: sql<number>`${tasks.generation} + 1`.as('n'),
-        id: value('event'),
-        at: value<number>('at'),
-        state: value<TaskState | null>('state'),
-        senderAccountId: sql<string | null>`iif(${p('message')} IS NULL, NULL, ${p('account')})`.as(
-          'sender_account_id',
-        ),
-        messageId: value<string | null>('message'),
-        reason: value<string | null>('reason'),
-      }).from(tasks).where(and(
-        end,
-        isTask,
-        isOpen,
-        sql`${tasks.state} IN (SELECT value FROM json_each(${p('states')}))`,
-        notExists(event),
-      )),
-    ).toSQL(),
-    apply: db.update(tasks).set({
-      generation: sql`${tasks.generation} + 1`,
-      state: sql`coalesce(${p('state')}, ${tasks.state})`,
-      statusAt: sql`iif(${p('state')} IS NULL, ${tasks.statusAt}, ${p('at')})`,
-      expiresAt: sql`iif(${p('ends')}, NULL, ${tasks.expiresAt})`,
-    }).where(and(
-      end,
-      isTask,
-      exists(
-        db.select(one).from(taskEvents)
-          .where(and(ofTask, isEvent, eq(taskEvents.n, sql`${tasks.generation} + 1`))),
-      ),
-    )).toSQL(),
-    show: db.update(tasks).set({ mode: sql`'task'` })
-      .where(and(end, isTask, isOpen, eq(tasks.mode, sql`'message'`))).toSQL(),
-    outcome: db.select({ n: taskEvents.n }).from(tasks).innerJoin(taskEvents, ofTask)
-      .where(and(end, isTask, isEvent)).toSQL(),
-    addChunk: db.insert(artifacts).select(
-      db.select({
-        accountId: taskEvents.accountId,
-        taskId: taskEvents.taskId,
-        n: taskEvents.n,
-        artifactId: value('artifact'),
-        // Nothing can be appended to what is not there.
-        append: sql<boolean>`${p('append')} AND EXISTS (SELECT 1 FROM ${artifacts} AS before
-          WHERE before.account_id = ${tasks.accountId} AND before.task_id = ${tasks.id}
-            AND before.artifact_id = ${p('artifact')} AND before.n < ${taskEvents.n})`.as('append'),
-        lastChunk: value<boolean>('lastChunk'),
-        name: value<string | null>('name'),
-        parts: value<string | null>('parts'),
-      }).from(tasks).innerJoin(taskEvents, ofTask).where(and(end, isTask, isEvent)),
-    ).onConflictDoNothing().toSQL(),
-  })
-  const at = {
-    client: statementsAt(endOf.client),
-    recipient: statementsAt(endOf.recipient),
-    grid: statementsAt(endOf.grid),
-  }
+/** The statements of one end; `end` is the condition on `tasks`. */
+const statementsAt = (end: string) => ({
+  // A unit that is sent again finds its own event, although the task may have ended with it.
+  requireOpen: precondition(`
+    EXISTS (SELECT 1 FROM tasks WHERE ${end} AND tasks.id = :task AND ${isOpen})
+    OR EXISTS (SELECT 1 FROM task_events JOIN tasks ON ${isOfTask} WHERE ${end} AND tasks.id = :task AND ${isEvent})`),
+  addMessage: statement(`
+    INSERT INTO task_messages (account_id, task_id, sender_account_id, message_id, role)
+    SELECT tasks.account_id, tasks.id, :account, :id, :role FROM tasks WHERE ${end} AND tasks.id = :task AND ${isSent}
+    ON CONFLICT DO NOTHING`),
+  addEvent: statement(`
+    INSERT INTO task_events (account_id, task_id, n, id, at, state, sender_account_id, message_id, reason)
+    SELECT tasks.account_id, tasks.id, tasks.generation + 1, :event, :at, :state,
+      iif(:message IS NULL, NULL, :account), :message, :reason
+    FROM tasks
+    WHERE ${end} AND tasks.id = :task AND ${isOpen} AND tasks.state IN (SELECT value FROM json_each(:states))
+      AND NOT EXISTS (SELECT 1 FROM task_events WHERE ${isOfTask} AND ${isEvent})`),
+  apply: statement(`
+    UPDATE tasks SET generation = generation + 1, state = coalesce(:state, state),
+      status_at = iif(:state IS NULL, status_at, :at), expires_at = iif(:ends, NULL, expires_at)
+    WHERE ${end} AND tasks.id = :task AND EXISTS (
+      SELECT 1 FROM task_events WHERE ${isOfTask} AND ${isEvent} AND task_events.n = tasks.generation + 1)`),
+  show: statement(`
+    UPDATE tasks SET mode = 'task' WHERE ${end} AND tasks.id = :task AND ${isOpen} AND tasks.mode = 'message'`),
+  outcome: statement(`
+    SELECT task_events.n FROM tasks JOIN task_events ON ${isOfTask} WHERE ${end} AND tasks.id = :task AND ${isEvent}`),
+  // Nothing can be appended to what is not there.
+  addChunk: statement(`
+    INSERT INTO artifacts (account_id, task_id, n, artifact_id, append, last_chunk, name, parts)
+    SELECT task_events.account_id, task_events.task_id, task_events.n, :artifact,
+      :append AND EXISTS (SELECT 1 FROM artifacts AS before
+        WHERE before.account_id = tasks.account_id AND before.task_id = tasks.id
+          AND before.artifact_id = :artifact AND before.n < task_events.n),
+      :lastChunk, :name, :parts
+    FROM tasks JOIN task_events ON ${isOfTask} WHERE ${end} AND tasks.id = :task AND ${isEvent}
+    ON CONFLICT DO NOTHING`),
+})
+const at = {
+  client: statementsAt(taskEnds.client),
+  recipient: statementsAt(taskEnds.recipient),
+  grid: statementsAt('tasks.account_id = :account'),
+}
 
-  const canceled = db.select(one).from(tasks).innerJoin(taskEvents, ofTask)
-    .where(and(taskEnds.client, isTask, isEvent))
-  const ofClient = db.select({ id: taskMessages.messageId }).from(taskMessages)
-    .where(inAccount(taskMessages, eq(taskMessages.taskId, p('task')), eq(taskMessages.role, sql`'user'`)))
-  const sentToRecipient = and(
-    eq(deliveries.senderAccountId, p('account')),
-    sql`${deliveries.messageId} IN ${ofClient}`,
-  )
-  const withdraw = db.update(deliveries).set({ state: 'withdrawn', readAt: sql`${p('at')}` })
-    .where(and(sentToRecipient, sql`${deliveries.state} = 'unread'`, exists(canceled))).toSQL()
-  const wasRead = db.select(one).from(deliveries).where(and(sentToRecipient, sql`${deliveries.state} = 'read'`))
-  const recipient = alias(agents, 'recipient')
-  const addNotice = db.insert(messages).select(
-    db.select({
-      seq: sql<number>`NULL`.as('seq'),
-      accountId: tasks.accountId,
-      id: value('id'),
-      fromAgentId: tasks.clientAgentId,
-      fromAlias: agents.alias,
-      type: sql<'system'>`'system'`.as('type'),
-      recipient: sql<string>`'@' || ${tasks.recipientAlias}`.as('recipient'),
-      channelId: sql<string | null>`NULL`.as('channel_id'),
-      replyToMessageId: tasks.messageId,
-      conversationId: tasks.conversationId,
-      flagged: sql<boolean>`0`.as('flagged'),
-      createdAt: value<number>('at'),
-      trialNumber: sql<number | null>`NULL`.as('trial_number'),
-      sanitized: sql<boolean>`0`.as('sanitized'),
-      hops: sql<number>`0`.as('hops'),
-      body: value('body'),
-      a2a: sql<string | null>`NULL`.as('a2a'),
-    }).from(tasks)
-      .innerJoin(agents, and(eq(agents.accountId, tasks.accountId), eq(agents.id, tasks.clientAgentId)))
-      .innerJoin(
-        recipient,
-        and(
-          eq(recipient.accountId, tasks.recipientAccountId),
-          eq(recipient.id, tasks.recipientAgentId),
-          isNull(recipient.deletedAt),
-        ),
-      )
-      .where(and(taskEnds.client, isTask, exists(canceled), exists(wasRead))),
-  ).onConflictDoNothing().toSQL()
-  const deliverNotice = db.insert(deliveries).select(
-    db.select({
-      ...newDelivery,
-      accountId: tasks.recipientAccountId,
-      agentId: tasks.recipientAgentId,
-      inbox: sql<number>`(${inboxOf(tasks.recipientAccountId, tasks.recipientAgentId)})`.as('inbox'),
-      strangerId: sql<
-        string | null
-      >`iif(${tasks.recipientAccountId} = ${tasks.accountId}, NULL, ${tasks.clientAgentId})`
-        .as('stranger_id'),
-      taskId: tasks.id,
-    }).from(tasks).where(and(taskEnds.client, isTask, exists(sent))),
-  ).onConflictDoNothing().toSQL()
+const isCanceled = `EXISTS (
+  SELECT 1 FROM tasks JOIN task_events ON ${isOfTask} WHERE ${taskEnds.client} AND tasks.id = :task AND ${isEvent})`
+const isSentToRecipient = `deliveries.sender_account_id = :account AND deliveries.message_id IN (
+  SELECT task_messages.message_id FROM task_messages
+  WHERE task_messages.account_id = :account AND task_messages.task_id = :task AND task_messages.role = 'user')`
+const withdraw = statement(`
+  UPDATE deliveries SET state = 'withdrawn', read_at = :at
+  WHERE ${isSentToRecipient} AND deliveries.state = 'unread' AND ${isCanceled}`)
+const addNotice = statement(`
+  INSERT INTO messages (account_id, id, from_agent_id, from_alias, type, recipient, reply_to_message_id,
+    conversation_id, created_at, body)
+  SELECT tasks.account_id, :id, tasks.client_agent_id, agents.alias, 'system', '@' || tasks.recipient_alias,
+    tasks.message_id, tasks.conversation_id, :at, :body
+  FROM tasks
+  JOIN agents ON agents.account_id = tasks.account_id AND agents.id = tasks.client_agent_id
+  JOIN agents AS recipient ON recipient.account_id = tasks.recipient_account_id
+    AND recipient.id = tasks.recipient_agent_id AND recipient.deleted_at IS NULL
+  WHERE ${taskEnds.client} AND tasks.id = :task AND ${isCanceled}
+    AND EXISTS (SELECT 1 FROM deliveries WHERE ${isSentToRecipient} AND deliveries.state = 'read')
+  ON CONFLICT DO NOTHING`)
+const deliverNotice = statement(`
+  INSERT INTO deliveries (account_id, agent_id, sender_account_id, message_id, state, chars, created_at, stranger_id,
+    inbox, task_id)
+  SELECT tasks.recipient_account_id, tasks.recipient_agent_id, :account, :id, 'unread', :chars, :at,
+    iif(tasks.recipient_account_id = tasks.account_id, NULL, tasks.client_agent_id),
+    ${inboxOf('tasks.recipient_agent_id', 'tasks.recipient_account_id')}, tasks.id
+  FROM tasks WHERE ${taskEnds.client} AND tasks.id = :task AND ${isSent}
+  ON CONFLICT DO NOTHING`)
 
-  return (account: AccountBinding) => {
-    const bound = (changer: TaskChanger): PlaceholderValues => changer.end === 'grid' ? {} : { agent: changer.agent }
-    return {
-      /** Remember what a client calls a conversation. */
-      keepContext: ({ message, recipientAgentId, contextId, conversationId }: NewTask): Statement =>
-        account.bind(keepContext, {
-          ...{ from: message.from, context: contextId, to: recipientAgentId, conversationId, at: message.at },
-        }),
-      /** Store a task and its first event, if its message is stored. */
-      add: (task: NewTask): [Statement, Statement] => {
-        const { id, message, home, recipientAgentId, recipientAlias, mode, expiresAt } = task
-        return [
-          account.bind(addTask, {
-            ...{ task: id, id: message.id, toAccount: home ?? account.accountId, to: recipientAgentId },
-            ...{ alias: recipientAlias, conversationId: task.conversationId, context: task.contextId, mode },
-            ...{ at: message.at, expiresAt },
-          }),
-          account.bind(addFirstEvent, { task: id, id: message.id, at: message.at }),
-        ]
-      },
-      /** Fails the unit if the task has ended, unless the unit itself did that. */
-      requireOpen: (changer: TaskChanger, task: string, event: string): Statement =>
-        account.bind(at[changer.end].requireOpen, { ...bound(changer), task, event }),
-      /** Count a stored message of this account as one of the task. */
-      addMessage: (changer: TaskChanger, task: string, message: string, role: 'user' | 'agent' | 'result'): Statement =>
-        account.bind(at[changer.end].addMessage, { ...bound(changer), task, id: message, role }),
-      /** Store an event and what it changes, if the task has not ended and is in one of its first states. */
-      change: (changer: TaskChanger, change: TaskChange): [Statement, Statement] => {
-        const { task, event, at: time, state, from = openStates, message = null, reason = null } = change
-        const ends = state !== null && !openStates.includes(state) ? 1 : 0
-        const { addEvent, apply } = at[changer.end]
-        const values = { ...bound(changer), task, event, at: time, state }
-        return [
-          account.bind(addEvent, { ...values, message, reason, states: JSON.stringify(from) }),
-          account.bind(apply, { ...values, ends }),
-        ]
-      },
-      /** The task is no longer one whose plain reply is the answer itself, if it has not ended. */
-      show: (changer: TaskChanger, task: string): Statement =>
-        account.bind(at[changer.end].show, { ...bound(changer), task }),
-      /** Store what an event brought, if the event is there. */
-      addChunk: (changer: TaskChanger, chunk: NewChunk): Statement => {
-        const { task, event, artifactId, append, lastChunk, name, parts } = chunk
-        return account.bind(at[changer.end].addChunk, {
-          ...{ ...bound(changer), task, event, artifact: artifactId, append: append ? 1 : 0 },
-          ...{ lastChunk: lastChunk ? 1 : 0, name, parts },
-        })
-      },
-      /** Returns the column `n` of an event; no row if it was not stored. */
-      outcome: (changer: TaskChanger, task: string, event: string): Statement => ({
-        ...account.bind(at[changer.end].outcome, { ...bound(changer), task, event }),
-        rows: 0,
+/** Changes of tasks, for an account. */
+export function taskChanges(account: AccountDb) {
+  const bound = (changer: TaskChanger): Values => changer.end === 'grid' ? {} : { agent: changer.agent }
+  return {
+    /** Remember what a client calls a conversation. */
+    keepContext: ({ message, recipientAgentId, contextId, conversationId }: NewTask): Statement =>
+      account.bind(keepContext, {
+        ...{ from: message.from, context: contextId, to: recipientAgentId, conversationId, at: message.at },
       }),
-      /**
-       * What else an event that cancels a task does: messages that nobody has read leave the inbox, and a recipient that
-       * has read one gets the message `notice` from the client.
-       */
-      withdraw: (agent: string, task: string, event: string, notice: { id: string; body: string; at: number }) => [
-        account.bind(withdraw, { agent, task, event, at: notice.at }),
-        account.bind(addNotice, { agent, task, event, ...notice }),
-        account.bind(deliverNotice, { agent, task, id: notice.id, at: notice.at, chars: notice.body.length }),
-      ],
-    }
+    /** Store a task and its first event, if its message is stored. */
+    add: (task: NewTask): [Statement, Statement] => {
+      const { id, message, home, recipientAgentId, recipientAlias, mode, expiresAt } = task
+      return [
+        account.bind(addTask, {
+          ...{ task: id, id: message.id, toAccount: home ?? account.accountId, to: recipientAgentId },
+          ...{ alias: recipientAlias, conversationId: task.conversationId, context: task.contextId, mode },
+          ...{ at: message.at, expiresAt },
+        }),
+        account.bind(addFirstEvent, { task: id, id: message.id, at: message.at }),
+      ]
+    },
+    /** Fails the unit if the task has ended, unless the unit itself did that. */
+    requireOpen: (changer: TaskChanger, task: string, event: string): Statement =>
+      account.bind(at[changer.end].requireOpen, { ...bound(changer), task, event }),
+    /** Count a stored message of this account as one of the task. */
+    addMessage: (changer: TaskChanger, task: string, message: string, role: 'user' | 'agent' | 'result'): Statement =>
+      account.bind(at[changer.end].addMessage, { ...bound(changer), task, id: message, role }),
+    /** Store an event and what it changes, if the task has not ended and is in one of its first states. */
+    change: (changer: TaskChanger, change: TaskChange): [Statement, Statement] => {
+      const { task, event, at: time, state, from = openStates, message = null, reason = null } = change
+      const ends = state !== null && !openStates.includes(state) ? 1 : 0
+      const { addEvent, apply } = at[changer.end]
+      const values = { ...bound(changer), task, event, at: time, state }
+      return [
+        account.bind(addEvent, { ...values, message, reason, states: JSON.stringify(from) }),
+        account.bind(apply, { ...values, ends }),
+      ]
+    },
+    /** The task is no longer one whose plain reply is the answer itself, if it has not ended. */
+    show: (changer: TaskChanger, task: string): Statement =>
+      account.bind(at[changer.end].show, { ...bound(changer), task }),
+    /** Store what an event brought, if the event is there. */
+    addChunk: (changer: TaskChanger, chunk: NewChunk): Statement => {
+      const { task, event, artifactId, append, lastChunk, name, parts } = chunk
+      return account.bind(at[changer.end].addChunk, {
+        ...{ ...bound(changer), task, event, artifact: artifactId, append },
+        ...{ lastChunk, name, parts },
+      })
+    },
+    /** Returns the column `n` of an event; no row if it was not stored. */
+    outcome: (changer: TaskChanger, task: string, event: string): Statement => ({
+      ...account.bind(at[changer.end].outcome, { ...bound(changer), task, event }),
+      rows: 0,
+    }),
+    /**
+     * What else an event that cancels a task does: messages that nobody has read leave the inbox, and a recipient that
+     * has read one gets the message `notice` from the client.
+     */
+    withdraw: (agent: string, task: string, event: string, notice: { id: string; body: string; at: number }) => [
+      account.bind(withdraw, { agent, task, event, at: notice.at }),
+      account.bind(addNotice, { agent, task, event, ...notice }),
+      account.bind(deliverNotice, { agent, task, id: notice.id, at: notice.at, chars: notice.body.length }),
+    ],
   }
 }

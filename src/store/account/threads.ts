@@ -2,24 +2,8 @@
  * The threads of the account and the messages in them, for its people. A message of another account is reached through
  * its delivery, and shown as it was delivered. See docs/architecture.md, "Projections".
  */
-import { and, desc, eq, gt, gte, lt, type SQL, sql } from 'drizzle-orm'
-import {
-  agentNumbers,
-  agents,
-  channelMembers,
-  channels,
-  deliveries,
-  messages,
-  seats,
-  snoozes,
-  threadAgents,
-  threadMessages,
-  threads,
-  threadSeen,
-} from '../../../db/schema.ts'
-import { type AccountBinding, p, type Statement, value } from '../driver/binding.ts'
-import type { Db } from '../driver/db.ts'
-import { inAccount, inboxOf } from '../in-account-old.ts'
+import { inboxOf } from '../in-account.ts'
+import { type AccountDb, query, type Statement, statement } from '../sql.ts'
 import { ofMessage } from './thread-messages.ts'
 
 /** How many characters of a message a list shows. */
@@ -49,177 +33,139 @@ export interface ThreadSelection {
   isWaiting?: boolean
 }
 
-export function prepareThreads(db: Db) {
-  const account = p('account')
-  const previewOf = (body: SQL) =>
-    sql`json_object('fromAlias', m.from_alias, 'fromAgentId', m.from_agent_id, 'type', m.type,
-      'recipient', m.recipient, 'text', substr(${body}, 1, ${previewLength}))`
-  const firstAgents =
-    sql`(SELECT json_group_array(json_object('id', one.id, 'alias', one.alias, 'isDeleted', one.is_deleted)) FROM (
-    SELECT ${agents.id} AS id, ${agents.alias} AS alias, ${agents.deletedAt} IS NOT NULL AS is_deleted FROM ${threadAgents}
-      JOIN ${agents} ON ${agents.accountId} = ${threadAgents.accountId} AND ${agents.id} = ${threadAgents.agentId}
-      WHERE ${threadAgents.accountId} = ${account} AND ${threadAgents.threadId} = ${threads.id} LIMIT 3) AS one)`
-  const fields = {
-    id: threads.id,
-    kind: threads.kind,
-    key: threads.key,
-    lastSeq: threads.lastSeq,
-    lastAt: threads.lastAt,
-    messages: threads.messages,
-    channel: sql<string | null>`${channels.name}`.as('channel'),
-    deletedAt: sql<number | null>`${channels.deletedAt}`.as('deleted_at'),
-    agents: sql<string>`${firstAgents}`.as('agents'),
-    preview: sql<string | null>`${
-      ofMessage(sql`${threads.lastSeq}`, previewOf(sql`m.body`), previewOf(sql`coalesce(d.body, m.body)`))
-    }`.as('preview'),
-    seenSeq: sql<number>`coalesce((SELECT ${threadSeen.seq} FROM ${threadSeen} WHERE ${
-      inAccount(threadSeen, eq(threadSeen.userId, p('user')), eq(threadSeen.threadId, threads.id))
-    }), 0)`.as('seen_seq'),
-  }
-  const channelOfThread = and(
-    eq(channels.accountId, threads.accountId),
-    eq(channels.id, threads.key),
-    eq(threads.kind, sql`'channel'`),
-  )
-  const isListed = inAccount(
-    threads,
-    gt(threads.lastSeq, 0),
-    lt(threads.lastSeq, p('before')),
-    gte(threads.lastAt, p('since')),
-    sql`${p('isChannel')} = 0 OR ${threads.kind} = 'channel'`,
-  )
-  // What is shown of a thread is looked up for the threads of the page alone.
-  const list = (chosen?: SQL) => {
-    const found = chosen
-      ? db.select({ id: threads.id }).from(sql`(${chosen}) AS chosen`).crossJoin(threads)
-        .where(and(isListed, sql`${threads.id} = chosen.thread_id`))
-      : db.select({ id: threads.id }).from(threads).where(isListed)
-    const page = found.orderBy(desc(threads.lastSeq)).limit(p('limit')).as('page')
-    return db.select(fields).from(page).crossJoin(threads).leftJoin(channels, channelOfThread)
-      .where(inAccount(threads, eq(threads.id, page.id))).orderBy(desc(threads.lastSeq)).prepare()
-  }
+const previewOf = (body: string) =>
+  `json_object('fromAlias', m.from_alias, 'fromAgentId', m.from_agent_id, 'type', m.type,
+    'recipient', m.recipient, 'text', substr(${body}, 1, ${previewLength}))`
+const columns = `threads.id, threads.kind, threads.key, threads.last_seq, threads.last_at, threads.messages,
+  channels.name AS channel, channels.deleted_at,
+  (SELECT json_group_array(json_object('id', one.id, 'alias', one.alias, 'isDeleted', one.is_deleted)) FROM (
+    SELECT agents.id, agents.alias, agents.deleted_at IS NOT NULL AS is_deleted FROM thread_agents
+    JOIN agents ON agents.account_id = thread_agents.account_id AND agents.id = thread_agents.agent_id
+    WHERE thread_agents.account_id = :account AND thread_agents.thread_id = threads.id LIMIT 3) AS one) AS agents,
+  ${ofMessage('threads.last_seq', previewOf('m.body'), previewOf('coalesce(d.body, m.body)'))} AS preview,
+  coalesce((SELECT thread_seen.seq FROM thread_seen WHERE thread_seen.account_id = :account
+    AND thread_seen.user_id = :user AND thread_seen.thread_id = threads.id), 0) AS seen_seq`
+const joinChannel = `LEFT JOIN channels ON channels.account_id = threads.account_id AND channels.id = threads.key
+  AND threads.kind = 'channel'`
+const isListed = `threads.account_id = :account AND threads.last_seq > 0 AND threads.last_seq < :before
+  AND threads.last_at >= :since AND (:isChannel = 0 OR threads.kind = 'channel')`
 
-  const ofChannels = (agent: SQL) =>
-    sql`SELECT ${threads.id} AS thread_id FROM ${channelMembers}
-      JOIN ${threads} ON ${threads.accountId} = ${channelMembers.accountId} AND ${threads.kind} = 'channel'
-        AND ${threads.key} = ${channelMembers.channelId}
-      WHERE ${channelMembers.accountId} = ${account} AND ${channelMembers.agentId} = ${agent}`
-  const ofAgent = (agent: SQL) =>
-    sql`SELECT ${threadAgents.threadId} AS thread_id FROM ${threadAgents}
-      WHERE ${threadAgents.accountId} = ${account} AND ${threadAgents.agentId} = ${agent}
-      UNION ${ofChannels(agent)}`
-  // An inbox is read in its order. So a thread waits for an agent if the newest delivery to the agent in it does, and
-  // that one is not older than the oldest that is unread.
-  const waiting = (condition: SQL) =>
-    sql`WITH every AS MATERIALIZED (SELECT ${agentNumbers.agentId} AS agent_id,
-        (SELECT min(${deliveries.seq}) FROM ${deliveries}
-          WHERE ${deliveries.inbox} = ${agentNumbers.n} AND ${deliveries.state} = 'unread') AS oldest
-      FROM ${agentNumbers} WHERE ${agentNumbers.accountId} = ${account} AND ${condition}),
-    inbox AS MATERIALIZED (SELECT * FROM every WHERE oldest IS NOT NULL)
-    SELECT ${threadAgents.threadId} AS thread_id FROM inbox
-      CROSS JOIN ${threadAgents} ON ${threadAgents.agentId} = inbox.agent_id
-      CROSS JOIN ${deliveries} ON ${deliveries.seq} = ${threadAgents.deliverySeq}
-      WHERE ${threadAgents.accountId} = ${account} AND ${deliveries.accountId} = ${account}
-        AND ${threadAgents.deliverySeq} >= inbox.oldest AND ${deliveries.state} = 'unread'
-    UNION SELECT ${threads.id} FROM inbox
-      CROSS JOIN ${channelMembers} ON ${channelMembers.agentId} = inbox.agent_id
-      CROSS JOIN ${threads} ON ${threads.accountId} = ${channelMembers.accountId} AND ${threads.kind} = 'channel'
-        AND ${threads.key} = ${channelMembers.channelId}
-      CROSS JOIN ${messages} ON ${messages.accountId} = ${threads.accountId} AND ${messages.seq} = ${threads.lastSeq}
-      CROSS JOIN ${deliveries} ON ${deliveries.messageId} = ${messages.id}
-        AND ${deliveries.senderAccountId} = ${messages.accountId} AND ${deliveries.accountId} = ${messages.accountId}
-        AND ${deliveries.agentId} = inbox.agent_id
-      WHERE ${channelMembers.accountId} = ${account} AND ${deliveries.state} = 'unread'`
-  const agent = sql`${p('agent')}`
-  const lists = {
-    all: list(),
-    ofAgent: list(ofAgent(agent)),
-    waiting: list(waiting(sql`1`)),
-    waitingForAgent: list(waiting(sql`${agentNumbers.agentId} = ${agent}`)),
-  }
-  const byId = db.select(fields).from(threads).leftJoin(channels, channelOfThread)
-    .where(inAccount(threads, eq(threads.id, p('thread')))).prepare()
-  const ofChannel = db.select({ id: threads.id }).from(threads)
-    .where(inAccount(threads, eq(threads.kind, sql`'channel'`), eq(threads.key, p('channel')))).prepare()
-  const agentIn = db.select({ one: sql<number>`1` }).from(sql`(${ofAgent(agent)}) AS part`)
-    .where(sql`part.thread_id = ${p('thread')}`).limit(1).prepare()
+/** A list of the threads that `chosen` selects as `thread_id`. What is shown is looked up for those of the page alone. */
+const list = (chosen?: string) =>
+  query<StoredThread>(`
+    SELECT ${columns} FROM (
+      SELECT threads.id FROM ${chosen ? `(${chosen}) AS chosen CROSS JOIN threads` : 'threads'}
+      WHERE ${isListed} ${chosen ? 'AND threads.id = chosen.thread_id' : ''}
+      ORDER BY threads.last_seq DESC LIMIT :limit) AS page
+    CROSS JOIN threads ${joinChannel}
+    WHERE threads.account_id = :account AND threads.id = page.id
+    ORDER BY threads.last_seq DESC`)
 
-  // The unread messages of the seat of a user, oldest first, each with its thread.
-  const seat = sql`SELECT ${seats.agentId} FROM ${seats} WHERE ${seats.accountId} = ${account}
-    AND ${seats.userId} = ${p('user')}`
-  const unreadOldest = (inbox: SQL) =>
-    sql`(SELECT seq, message_id, sender_account_id FROM ${deliveries} WHERE ${deliveries.inbox} = (${inbox})
-      AND ${deliveries.accountId} = ${account} AND ${deliveries.state} = 'unread'
-      ORDER BY ${deliveries.seq} LIMIT ${maxUnread}) AS waits`
-  const isUnreadPlace = and(
-    sql`${messages.accountId} = waits.sender_account_id AND ${messages.id} = waits.message_id`,
-    inAccount(threadMessages, eq(threadMessages.seq, messages.seq)),
-  )
-  const unreadOf = (inbox: SQL) =>
-    db.select({
-      threadId: threadMessages.threadId,
-      unread: sql<number>`count(*)`.as('unread'),
-      firstSeq: sql<number>`min(${threadMessages.seq})`.as('first_seq'),
-    }).from(unreadOldest(inbox)).crossJoin(messages).crossJoin(threadMessages).where(isUnreadPlace)
-      .groupBy(threadMessages.threadId).prepare()
-  const unreadInThread = db.select({ id: messages.id, seq: threadMessages.seq }).from(
-    unreadOldest(inboxOf(account, agent)),
-  )
-    .crossJoin(messages).crossJoin(threadMessages).where(and(isUnreadPlace, eq(threadMessages.threadId, p('thread'))))
-    .orderBy(threadMessages.seq).prepare()
-  const unreadOfSeat = unreadOf(inboxOf(account, sql`(${seat})`))
-  const unreadOfAgent = unreadOf(inboxOf(account, agent))
+const ofAgent = `
+  SELECT thread_agents.thread_id FROM thread_agents
+  WHERE thread_agents.account_id = :account AND thread_agents.agent_id = :agent
+  UNION SELECT threads.id AS thread_id FROM channel_members
+  JOIN threads ON threads.account_id = channel_members.account_id AND threads.kind = 'channel'
+    AND threads.key = channel_members.channel_id
+  WHERE channel_members.account_id = :account AND channel_members.agent_id = :agent`
+// An inbox is read in its order. So a thread waits for an agent if the newest delivery to the agent in it does, and that
+// one is not older than the oldest that is unread.
+const waiting = (condition: string) => `
+  WITH every AS MATERIALIZED (
+    SELECT agent_numbers.agent_id, (SELECT min(deliveries.seq) FROM deliveries
+      WHERE deliveries.inbox = agent_numbers.n AND deliveries.state = 'unread') AS oldest
+    FROM agent_numbers WHERE agent_numbers.account_id = :account AND ${condition}),
+  inbox AS MATERIALIZED (SELECT * FROM every WHERE oldest IS NOT NULL)
+  SELECT thread_agents.thread_id FROM inbox
+  CROSS JOIN thread_agents ON thread_agents.agent_id = inbox.agent_id
+  CROSS JOIN deliveries ON deliveries.seq = thread_agents.delivery_seq
+  WHERE thread_agents.account_id = :account AND deliveries.account_id = :account
+    AND thread_agents.delivery_seq >= inbox.oldest AND deliveries.state = 'unread'
+  UNION SELECT threads.id FROM inbox
+  CROSS JOIN channel_members ON channel_members.agent_id = inbox.agent_id
+  CROSS JOIN threads ON threads.account_id = channel_members.account_id AND threads.kind = 'channel'
+    AND threads.key = channel_members.channel_id
+  CROSS JOIN messages ON messages.account_id = threads.account_id AND messages.seq = threads.last_seq
+  CROSS JOIN deliveries ON deliveries.message_id = messages.id AND deliveries.sender_account_id = messages.account_id
+    AND deliveries.account_id = messages.account_id AND deliveries.agent_id = inbox.agent_id
+  WHERE channel_members.account_id = :account AND deliveries.state = 'unread'`
+const lists = {
+  all: list(),
+  ofAgent: list(ofAgent),
+  waiting: list(waiting('1')),
+  waitingForAgent: list(waiting('agent_numbers.agent_id = :agent')),
+}
+const byId = query<StoredThread>(`
+  SELECT ${columns} FROM threads ${joinChannel} WHERE threads.account_id = :account AND threads.id = :thread`)
+const ofChannel = query<{ id: number }>(`
+  SELECT id FROM threads WHERE account_id = :account AND kind = 'channel' AND key = :channel`)
+const agentIn = query<{ one: number }>(
+  `SELECT 1 AS one FROM (${ofAgent}) AS part WHERE part.thread_id = :thread LIMIT 1`,
+)
 
-  const add = db.insert(threadSeen).select(
-    db.select({
-      accountId: threads.accountId,
-      userId: value('user'),
-      threadId: threads.id,
-      seq: value<number>('seq'),
-    }).from(threads).where(inAccount(threads, eq(threads.id, p('thread')))),
-  ).onConflictDoUpdate({
-    target: [threadSeen.accountId, threadSeen.userId, threadSeen.threadId],
-    set: { seq: sql`excluded.seq` },
-  }).toSQL()
+// The oldest unread messages of an inbox, each with its thread.
+const unreadPlaces = (inbox: string) =>
+  `(
+    SELECT deliveries.message_id, deliveries.sender_account_id FROM deliveries
+    WHERE deliveries.inbox = ${inbox} AND deliveries.account_id = :account AND deliveries.state = 'unread'
+    ORDER BY deliveries.seq LIMIT ${maxUnread}) AS waits
+  CROSS JOIN messages CROSS JOIN thread_messages
+  WHERE messages.account_id = waits.sender_account_id AND messages.id = waits.message_id
+    AND thread_messages.account_id = :account AND thread_messages.seq = messages.seq`
+const unreadOf = (inbox: string) =>
+  query<{ threadId: number; unread: number; firstSeq: number }>(`
+    SELECT thread_messages.thread_id, count(*) AS unread, min(thread_messages.seq) AS first_seq
+    FROM ${unreadPlaces(inbox)}
+    GROUP BY thread_messages.thread_id`)
+const unreadInThread = query<{ id: string; seq: number }>(`
+  SELECT messages.id, thread_messages.seq FROM ${unreadPlaces(inboxOf())} AND thread_messages.thread_id = :thread
+  ORDER BY thread_messages.seq`)
+const unreadOfSeat = unreadOf(
+  inboxOf('(SELECT seats.agent_id FROM seats WHERE seats.account_id = :account AND seats.user_id = :user)'),
+)
+const unreadOfAgent = unreadOf(inboxOf())
 
-  const ofUser = [threadSeen, snoozes].map((table) =>
-    db.delete(table).where(inAccount(table, eq(table.userId, p('user')))).toSQL()
-  )
+const add = statement(`
+  INSERT INTO thread_seen (account_id, user_id, thread_id, seq)
+  SELECT account_id, :user, id, :seq FROM threads WHERE account_id = :account AND id = :thread
+  ON CONFLICT (account_id, user_id, thread_id) DO UPDATE SET seq = excluded.seq`)
+const ofUser = [
+  statement(`DELETE FROM thread_seen WHERE account_id = :account AND user_id = :user`),
+  statement(`DELETE FROM snoozes WHERE account_id = :account AND user_id = :user`),
+]
 
-  return {
-    reads: (account: AccountBinding) => ({
-      /** Threads with a message before `before` and since a time, the newest first. */
-      list: (
-        { agentId, isWaiting }: ThreadSelection,
-        { user, before, since, isChannel, limit }: {
-          user: string
-          before: number
-          since: number
-          isChannel: boolean
-          limit: number
-        },
-      ): Promise<StoredThread[]> => {
-        const values = { user, before, since, isChannel: isChannel ? 1 : 0, limit }
-        if (agentId === undefined) return account.all(isWaiting ? lists.waiting : lists.all, values)
-        return account.all(isWaiting ? lists.waitingForAgent : lists.ofAgent, { ...values, agent: agentId })
+export const threads = {
+  reads: (account: AccountDb) => ({
+    /** Threads with a message before `before` and since a time, the newest first. */
+    list: (
+      { agentId, isWaiting }: ThreadSelection,
+      { user, before, since, isChannel, limit }: {
+        user: string
+        before: number
+        since: number
+        isChannel: boolean
+        limit: number
       },
-      byId: (thread: number, user: string): Promise<StoredThread | undefined> => account.one(byId, { thread, user }),
-      /** The id of the thread of a channel, by the id of the channel; undefined before its first message. */
-      ofChannel: async (channel: string): Promise<number | undefined> =>
-        (await account.one(ofChannel, { channel }))?.id,
-      /** Whether an agent takes part in a thread. */
-      hasAgent: async (thread: number, agent: string) => (await account.one(agentIn, { thread, agent })) !== undefined,
-      /** The threads with unread messages of the seat of a user, or of an agent: how many, and the first. At most 1,000. */
-      unreadOfSeat: (user: string) => account.all(unreadOfSeat, { user }),
-      unreadOfAgent: (agent: string) => account.all(unreadOfAgent, { agent }),
-      /** Those of the 1,000 oldest unread messages of an agent that are in a thread, oldest first. */
-      unreadInThread: (thread: number, agent: string) => account.all(unreadInThread, { thread, agent }),
-    }),
-    changes: (account: AccountBinding) => ({
-      /** Record up to which message a user has looked at a thread. Does nothing if the account has no such thread. */
-      setSeen: (user: string, thread: number, seq: number): Statement => account.bind(add, { user, thread, seq }),
-      /** Forget what a user who leaves the account has looked at, and put off. */
-      forgetUser: (user: string): Statement[] => ofUser.map((statement) => account.bind(statement, { user })),
-    }),
-  }
+    ): Promise<StoredThread[]> => {
+      const values = { user, before, since, isChannel, limit }
+      if (agentId === undefined) return account.all(isWaiting ? lists.waiting : lists.all, values)
+      return account.all(isWaiting ? lists.waitingForAgent : lists.ofAgent, { ...values, agent: agentId })
+    },
+    byId: (thread: number, user: string): Promise<StoredThread | undefined> => account.one(byId, { thread, user }),
+    /** The id of the thread of a channel, by the id of the channel; undefined before its first message. */
+    ofChannel: async (channel: string): Promise<number | undefined> => (await account.one(ofChannel, { channel }))?.id,
+    /** Whether an agent takes part in a thread. */
+    hasAgent: async (thread: number, agent: string) => (await account.one(agentIn, { thread, agent })) !== undefined,
+    /** The threads with unread messages of the seat of a user, or of an agent: how many, and the first. At most 1,000. */
+    unreadOfSeat: (user: string) => account.all(unreadOfSeat, { user }),
+    unreadOfAgent: (agent: string) => account.all(unreadOfAgent, { agent }),
+    /** Those of the 1,000 oldest unread messages of an agent that are in a thread, oldest first. */
+    unreadInThread: (thread: number, agent: string) => account.all(unreadInThread, { thread, agent }),
+  }),
+  changes: (account: AccountDb) => ({
+    /** Record up to which message a user has looked at a thread. Does nothing if the account has no such thread. */
+    setSeen: (user: string, thread: number, seq: number): Statement => account.bind(add, { user, thread, seq }),
+    /** Forget what a user who leaves the account has looked at, and put off. */
+    forgetUser: (user: string): Statement[] => ofUser.map((statement) => account.bind(statement, { user })),
+  }),
 }

@@ -1,23 +1,11 @@
 /** What guardrails objected to: stored with the message, counted by the hour, and listed for people. */
-import { and, count, desc, eq, exists, gte, isNotNull, lt, notExists, or, sql } from 'drizzle-orm'
-import {
-  agents,
-  blockedSends,
-  guardrailCounts,
-  guardrailExceptions,
-  guardrails,
-  idempotencyKeys,
-  messages,
-  verdicts,
-} from '../../../db/schema.ts'
+import type { verdicts as table } from '../../../db/schema.ts'
 import { hour } from '../../lib/time.ts'
-import { type AccountBinding, p, precondition, type Statement, value } from '../driver/binding.ts'
-import type { Db } from '../driver/db.ts'
-import { inAccount } from '../in-account-old.ts'
+import { type AccountDb, boolean, precondition, query, type Statement, statement } from '../sql.ts'
 import type { CheckedDirection } from './guarding.ts'
 import type { NewMessage } from './new-message.ts'
 
-export type VerdictAction = typeof verdicts.$inferSelect.action
+export type VerdictAction = typeof table.$inferSelect.action
 
 /** A verdict about to be stored. */
 export interface NewVerdict {
@@ -49,212 +37,155 @@ export interface BlockedError {
   info: Record<string, string>
 }
 
-export function prepareVerdicts(db: Db) {
-  const one = { one: sql`1` }
-  const member = <T = string>(path: string, as: string) => sql<T>`json_extract(value, ${path})`.as(as)
-  const given = sql`json_each(${p('verdicts')})`
-  // A send whose conditions no longer held stores nothing, and no verdicts either.
-  const isThere = or(
-    sql`${p('isStored')} = 0`,
-    exists(
-      db.select(one).from(messages).where(
-        and(eq(messages.accountId, p('senderAccount')), eq(messages.id, p('message'))),
-      ),
-    ),
-  )
-  const isStored = exists(
-    db.select(one).from(verdicts).where(inAccount(verdicts, sql`${verdicts.id} = json_extract(value, '$.id')`)),
-  )
-  const add = db.insert(verdicts).select(
-    db.select({
-      accountId: value('account'),
-      id: member('$.id', 'id'),
-      guardrailId: member('$.guardrailId', 'guardrail_id'),
-      guardrailName: member('$.guardrailName', 'guardrail_name'),
-      direction: member<CheckedDirection>('$.direction', 'direction'),
-      action: member<VerdictAction>('$.action', 'action'),
-      kinds: member('$.kinds', 'kinds'),
-      agentIds: member('$.agentIds', 'agent_ids'),
-      senderAlias: value('alias'),
-      senderAccountId: value('senderAccount'),
-      recipient: value('recipient'),
-      messageId: sql<string>`iif(${p('isStored')}, ${p('message')}, NULL)`.as('message_id'),
-      textHash: member('$.textHash', 'text_hash'),
-      content: member<string | null>('$.content', 'content'),
-      createdAt: value<number>('at'),
-    }).from(given).where(isThere),
-  ).onConflictDoNothing().toSQL()
-  // Runs before `add`. What is stored already was counted, so that a repeated unit counts nothing twice.
-  const tally = db.insert(guardrailCounts).select(
-    db.select({
-      accountId: value('account'),
-      guardrailId: member('$.guardrailId', 'guardrail_id'),
-      hour: value<number>('hour'),
-      action: member<VerdictAction>('$.action', 'action'),
-      n: sql<number>`1`.as('n'),
-    }).from(given).where(and(isThere, sql`NOT ${isStored}`)),
-  ).onConflictDoUpdate({
-    target: [guardrailCounts.accountId, guardrailCounts.guardrailId, guardrailCounts.hour, guardrailCounts.action],
-    set: { n: sql`${guardrailCounts.n} + excluded.n` },
-  }).toSQL()
+/** What a guardrail did to a message; `kinds` and `agents` (aliases) are JSON, `isOwn` is 0 or 1. */
+interface VerdictOfMessage {
+  isOwn: number
+  guardrail: string
+  direction: CheckedDirection
+  action: VerdictAction
+  kinds: string
+  agents: string
+}
 
-  const keyIsUnused = notExists(
-    db.select(one).from(idempotencyKeys).where(inAccount(
-      idempotencyKeys,
-      eq(idempotencyKeys.agentId, p('from')),
-      eq(idempotencyKeys.key, p('key')),
-      sql`${idempotencyKeys.createdAt} > ${p('keysSince')}`,
-    )),
-  )
-  const addBlockedSend = db.insert(blockedSends).select(
-    db.select({
-      accountId: value('account'),
-      agentId: value('from'),
-      key: value('key'),
-      requestHash: value('requestHash'),
-      error: value('error'),
-      createdAt: value<number>('at'),
-    }).from(sql`(SELECT 1)`).where(keyIsUnused),
-  ).onConflictDoUpdate({
-    target: [blockedSends.accountId, blockedSends.agentId, blockedSends.key],
-    set: { requestHash: sql`excluded.request_hash`, error: sql`excluded.error`, createdAt: sql`excluded.created_at` },
-    setWhere: sql`${blockedSends.createdAt} <= ${p('keysSince')}`,
-  }).toSQL()
+/** A case of a guardrail; `kinds` and `agents` (aliases) are JSON. */
+interface Case {
+  id: string
+  guardrailId: string
+  guardrail: string
+  direction: CheckedDirection
+  action: VerdictAction
+  kinds: string
+  sender: string
+  recipient: string
+  agents: string
+  textHash: string
+  content: string | null
+  createdAt: number
+  isAllowed: boolean
+}
 
-  const aliases = db.select({ json: sql`json_group_array(${agents.alias})` }).from(agents)
-    .where(inAccount(agents, sql`${agents.id} IN (SELECT value FROM json_each(${verdicts.agentIds}))`))
-  // Of another account, a sender learns what kind of thing was masked, and nothing else.
-  const isOwn = eq(verdicts.accountId, p('account'))
-  const ofMessage = db.select({
-    isOwn: sql<number>`${isOwn}`.as('is_own'),
-    guardrail: verdicts.guardrailName,
-    direction: verdicts.direction,
-    action: verdicts.action,
-    kinds: verdicts.kinds,
-    agents: sql<string>`(${aliases})`.as('aliases'),
-  }).from(verdicts)
-    .where(and(
-      eq(verdicts.senderAccountId, p('account')),
-      eq(verdicts.messageId, p('message')),
-      isNotNull(verdicts.messageId),
-      or(isOwn, eq(verdicts.action, sql`'redacted'`)),
-    ))
-    .orderBy(verdicts.id).limit(p('limit')).prepare()
+// A send whose conditions no longer held stores nothing, and no verdicts either.
+const isThere = `(:isStored = 0 OR EXISTS (
+  SELECT 1 FROM messages WHERE messages.account_id = :senderAccount AND messages.id = :message))`
+const add = statement(`
+  INSERT INTO verdicts (account_id, id, guardrail_id, guardrail_name, direction, action, kinds, agent_ids,
+    sender_alias, sender_account_id, recipient, message_id, text_hash, content, created_at)
+  SELECT :account, value ->> '$.id', value ->> '$.guardrailId', value ->> '$.guardrailName', value ->> '$.direction',
+    value ->> '$.action', value ->> '$.kinds', value ->> '$.agentIds',
+    :alias, :senderAccount, :recipient, iif(:isStored, :message, NULL), value ->> '$.textHash', value ->> '$.content', :at
+  FROM json_each(:verdicts) WHERE ${isThere}
+  ON CONFLICT DO NOTHING`)
+// Runs before `add`. What is stored already was counted, so that a repeated unit counts nothing twice.
+const tally = statement(`
+  INSERT INTO guardrail_counts (account_id, guardrail_id, hour, action, n)
+  SELECT :account, value ->> '$.guardrailId', :hour, value ->> '$.action', 1
+  FROM json_each(:verdicts) WHERE ${isThere} AND NOT EXISTS (
+    SELECT 1 FROM verdicts WHERE verdicts.account_id = :account AND verdicts.id = value ->> '$.id')
+  ON CONFLICT (account_id, guardrail_id, hour, action) DO UPDATE SET n = n + excluded.n`)
 
-  const caseFields = {
-    id: verdicts.id,
-    guardrailId: verdicts.guardrailId,
-    guardrail: verdicts.guardrailName,
-    direction: verdicts.direction,
-    action: verdicts.action,
-    kinds: verdicts.kinds,
-    sender: verdicts.senderAlias,
-    recipient: verdicts.recipient,
-    agents: sql<string>`(${aliases})`.as('aliases'),
-    textHash: verdicts.textHash,
-    content: verdicts.content,
-    createdAt: verdicts.createdAt,
-    isAllowed: exists(
-      db.select(one).from(guardrailExceptions).where(and(
-        eq(guardrailExceptions.accountId, verdicts.accountId),
-        eq(guardrailExceptions.guardrailId, verdicts.guardrailId),
-        eq(guardrailExceptions.textHash, verdicts.textHash),
-      )),
-    ).as('is_allowed'),
-  }
-  const cases = db.select(caseFields).from(verdicts)
-    .where(inAccount(verdicts, eq(verdicts.guardrailId, p('guardrail')), lt(verdicts.id, p('beforeCase'))))
-    .orderBy(desc(verdicts.id)).limit(p('limit')).prepare()
-  const counts = db.select({ hour: guardrailCounts.hour, action: guardrailCounts.action, n: guardrailCounts.n })
-    .from(guardrailCounts)
-    .where(inAccount(
-      guardrailCounts,
-      eq(guardrailCounts.guardrailId, p('guardrail')),
-      gte(guardrailCounts.hour, p('from')),
-      lt(guardrailCounts.hour, p('until')),
-    ))
-    .orderBy(guardrailCounts.hour).prepare()
-  const nameOfCounted = db.select({ name: guardrails.name }).from(guardrails).where(and(
-    eq(guardrails.accountId, guardrailCounts.accountId),
-    eq(guardrails.id, guardrailCounts.guardrailId),
-  ))
-  const countsByGuardrail = db.select({
-    guardrailId: guardrailCounts.guardrailId,
-    action: guardrailCounts.action,
-    n: sql<number>`sum(${guardrailCounts.n})`.as('n'),
-    name: sql<string | null>`(${nameOfCounted})`.as('name'),
-  }).from(guardrailCounts).where(inAccount(guardrailCounts, gte(guardrailCounts.hour, p('from'))))
-    .groupBy(guardrailCounts.guardrailId, guardrailCounts.action).prepare()
-  const exceptions = db.select({ textHash: guardrailExceptions.textHash, createdAt: guardrailExceptions.createdAt })
-    .from(guardrailExceptions)
-    .where(inAccount(guardrailExceptions, eq(guardrailExceptions.guardrailId, p('guardrail'))))
-    .orderBy(desc(guardrailExceptions.createdAt), guardrailExceptions.textHash).limit(p('limit')).prepare()
+const addBlockedSend = statement(`
+  INSERT INTO blocked_sends (account_id, agent_id, key, request_hash, error, created_at)
+  SELECT :account, :from, :key, :requestHash, :error, :at
+  WHERE NOT EXISTS (SELECT 1 FROM idempotency_keys WHERE idempotency_keys.account_id = :account
+    AND idempotency_keys.agent_id = :from AND idempotency_keys.key = :key
+    AND idempotency_keys.created_at > :keysSince)
+  ON CONFLICT (account_id, agent_id, key) DO UPDATE
+    SET request_hash = excluded.request_hash, error = excluded.error, created_at = excluded.created_at
+    WHERE created_at <= :keysSince`)
 
-  const isGuardrail = inAccount(guardrails, eq(guardrails.id, p('guardrail')))
-  const allow = db.insert(guardrailExceptions).select(
-    db.select({
-      accountId: guardrails.accountId,
-      guardrailId: guardrails.id,
-      textHash: value('hash'),
-      createdAt: value<number>('at'),
-    }).from(guardrails).where(isGuardrail),
-  ).onConflictDoNothing().toSQL()
-  const ofGuardrail = inAccount(guardrailExceptions, eq(guardrailExceptions.guardrailId, p('guardrail')))
-  const allowed = db.select({ n: count() }).from(guardrailExceptions).where(ofGuardrail)
-  const requireAtMost = precondition(db, sql`(${allowed}) <= ${p('max')}`)
-  const disallow = db.delete(guardrailExceptions)
-    .where(inAccount(
-      guardrailExceptions,
-      eq(guardrailExceptions.guardrailId, p('guardrail')),
-      eq(guardrailExceptions.textHash, p('hash')),
-    )).toSQL()
-  const disallowAll = db.delete(guardrailExceptions).where(ofGuardrail).toSQL()
-  const forgetContents = db.update(verdicts).set({ content: null })
-    .where(inAccount(verdicts, isNotNull(verdicts.content))).toSQL()
+const aliases = `(SELECT json_group_array(agents.alias) FROM agents
+  WHERE agents.account_id = :account AND agents.id IN (SELECT value FROM json_each(verdicts.agent_ids)))`
+// Of another account, a sender learns what kind of thing was masked, and nothing else.
+const ofMessage = query<VerdictOfMessage>(`
+  SELECT verdicts.account_id = :account AS is_own, verdicts.guardrail_name AS guardrail, verdicts.direction,
+    verdicts.action, verdicts.kinds, ${aliases} AS agents
+  FROM verdicts
+  WHERE verdicts.sender_account_id = :account AND verdicts.message_id = :message AND verdicts.message_id IS NOT NULL
+    AND (verdicts.account_id = :account OR verdicts.action = 'redacted')
+  ORDER BY verdicts.id LIMIT :limit`)
+const cases = query<Case>(
+  `
+  SELECT verdicts.id, verdicts.guardrail_id, verdicts.guardrail_name AS guardrail, verdicts.direction, verdicts.action,
+    verdicts.kinds, verdicts.sender_alias AS sender, verdicts.recipient, ${aliases} AS agents, verdicts.text_hash,
+    verdicts.content, verdicts.created_at,
+    EXISTS (SELECT 1 FROM guardrail_exceptions WHERE guardrail_exceptions.account_id = verdicts.account_id
+      AND guardrail_exceptions.guardrail_id = verdicts.guardrail_id
+      AND guardrail_exceptions.text_hash = verdicts.text_hash) AS is_allowed
+  FROM verdicts
+  WHERE verdicts.account_id = :account AND verdicts.guardrail_id = :guardrail AND verdicts.id < :beforeCase
+  ORDER BY verdicts.id DESC LIMIT :limit`,
+  { isAllowed: boolean },
+)
+const counts = query<{ hour: number; action: VerdictAction | 'failed'; n: number }>(`
+  SELECT hour, action, n FROM guardrail_counts
+  WHERE account_id = :account AND guardrail_id = :guardrail AND hour >= :from AND hour < :until
+  ORDER BY hour`)
+const countsByGuardrail = query<
+  { guardrailId: string; action: VerdictAction | 'failed'; n: number; name: string | null }
+>(`
+  SELECT guardrail_counts.guardrail_id, guardrail_counts.action, sum(guardrail_counts.n) AS n,
+    (SELECT guardrails.name FROM guardrails WHERE guardrails.account_id = guardrail_counts.account_id
+      AND guardrails.id = guardrail_counts.guardrail_id) AS name
+  FROM guardrail_counts WHERE guardrail_counts.account_id = :account AND guardrail_counts.hour >= :from
+  GROUP BY guardrail_counts.guardrail_id, guardrail_counts.action`)
+const ofGuardrail = 'account_id = :account AND guardrail_id = :guardrail'
+const exceptions = query<{ textHash: string; createdAt: number }>(`
+  SELECT text_hash, created_at FROM guardrail_exceptions WHERE ${ofGuardrail}
+  ORDER BY created_at DESC, text_hash LIMIT :limit`)
 
-  return {
-    reads: (account: AccountBinding) => ({
-      /**
-       * What guardrails did to a message of this account, in the order of asking; `kinds` and `agents` (aliases) are
-       * JSON. Of other accounts only what was redacted, and of that only the kinds may be shown.
-       */
-      ofMessage: (message: string, limit: number) => account.all(ofMessage, { message, limit }),
-      /** The cases of a guardrail before the case `before`, newest first; `kinds` and `agents` (aliases) are JSON. */
-      cases: (guardrail: string, before: string, limit: number) =>
-        account.all(cases, { guardrail, beforeCase: before, limit }),
-      /** How often the guardrail did what, in hours that began from `from` on and before `until`. */
-      counts: (guardrail: string, from: number, until: number) => account.all(counts, { guardrail, from, until }),
-      /**
-       * How often each guardrail of the account did what, in hours that began from `from` on. Deleted ones have no name.
-       */
-      countsByGuardrail: (from: number) => account.all(countsByGuardrail, { from }),
-      /** The texts that a guardrail lets pass, newest first. */
-      exceptions: (guardrail: string, limit: number) => account.all(exceptions, { guardrail, limit }),
-    }),
-    changes: (account: AccountBinding) => ({
-      /** Count and store verdicts of guardrails of this account, in this order. */
-      add: (judged: JudgedMessage, found: NewVerdict[]): [Statement, Statement] => {
-        const { id: message, recipient, at, senderAlias: alias, senderAccountId: senderAccount } = judged
-        const values = {
-          ...{ message, recipient, at, alias, senderAccount, hour: at - at % hour },
-          isStored: Number(judged.isStored),
-          verdicts: JSON.stringify(found),
-        }
-        const rows = found.length
-        return [{ ...account.bind(tally, values), rows }, { ...account.bind(add, values), rows }]
-      },
-      /** Remember that the send with this key was blocked, unless the key was used meanwhile. */
-      addBlockedSend: ({ from, key, keysSince, at }: NewMessage, requestHash: string, error: BlockedError) =>
-        account.bind(addBlockedSend, { from, key, keysSince, at, requestHash, error: JSON.stringify(error) }),
-      /** Let exactly this text pass. Does nothing if the account has no such guardrail. */
-      allow: (guardrail: string, hash: string, at: number) => account.bind(allow, { guardrail, hash, at }),
-      /** Fails the unit if the guardrail has more than `max` exceptions when it runs. */
-      requireAtMost: (guardrail: string, max: number) => account.bind(requireAtMost, { guardrail, max }),
-      disallow: (guardrail: string, hash: string) => account.bind(disallow, { guardrail, hash }),
-      /** Remove every exception of a guardrail. */
-      disallowAll: (guardrail: string) => account.bind(disallowAll, { guardrail }),
-      /** Remove the texts of blocked messages. */
-      forgetContents: () => account.bind(forgetContents),
-    }),
-  }
+const allow = statement(`
+  INSERT INTO guardrail_exceptions (account_id, guardrail_id, text_hash, created_at)
+  SELECT account_id, id, :hash, :at FROM guardrails WHERE account_id = :account AND id = :guardrail
+  ON CONFLICT DO NOTHING`)
+const requireAtMost = precondition(`(SELECT count(*) FROM guardrail_exceptions WHERE ${ofGuardrail}) <= :max`)
+const disallow = statement(`DELETE FROM guardrail_exceptions WHERE ${ofGuardrail} AND text_hash = :hash`)
+const disallowAll = statement(`DELETE FROM guardrail_exceptions WHERE ${ofGuardrail}`)
+const forgetContents = statement(
+  `UPDATE verdicts SET content = NULL WHERE account_id = :account AND content IS NOT NULL`,
+)
+
+export const verdicts = {
+  reads: (account: AccountDb) => ({
+    /**
+     * What guardrails did to a message of this account, in the order of asking; `kinds` and `agents` (aliases) are
+     * JSON. Of other accounts only what was redacted, and of that only the kinds may be shown.
+     */
+    ofMessage: (message: string, limit: number) => account.all(ofMessage, { message, limit }),
+    /** The cases of a guardrail before the case `before`, newest first; `kinds` and `agents` (aliases) are JSON. */
+    cases: (guardrail: string, before: string, limit: number) =>
+      account.all(cases, { guardrail, beforeCase: before, limit }),
+    /** How often the guardrail did what, in hours that began from `from` on and before `until`. */
+    counts: (guardrail: string, from: number, until: number) => account.all(counts, { guardrail, from, until }),
+    /**
+     * How often each guardrail of the account did what, in hours that began from `from` on. Deleted ones have no name.
+     */
+    countsByGuardrail: (from: number) => account.all(countsByGuardrail, { from }),
+    /** The texts that a guardrail lets pass, newest first. */
+    exceptions: (guardrail: string, limit: number) => account.all(exceptions, { guardrail, limit }),
+  }),
+  changes: (account: AccountDb) => ({
+    /** Count and store verdicts of guardrails of this account, in this order. */
+    add: (judged: JudgedMessage, found: NewVerdict[]): [Statement, Statement] => {
+      const { id: message, recipient, at, senderAlias: alias, senderAccountId: senderAccount } = judged
+      const values = {
+        ...{ message, recipient, at, alias, senderAccount, hour: at - at % hour },
+        isStored: judged.isStored,
+        verdicts: JSON.stringify(found),
+      }
+      const rows = found.length
+      return [{ ...account.bind(tally, values), rows }, { ...account.bind(add, values), rows }]
+    },
+    /** Remember that the send with this key was blocked, unless the key was used meanwhile. */
+    addBlockedSend: ({ from, key, keysSince, at }: NewMessage, requestHash: string, error: BlockedError) =>
+      account.bind(addBlockedSend, { from, key, keysSince, at, requestHash, error: JSON.stringify(error) }),
+    /** Let exactly this text pass. Does nothing if the account has no such guardrail. */
+    allow: (guardrail: string, hash: string, at: number) => account.bind(allow, { guardrail, hash, at }),
+    /** Fails the unit if the guardrail has more than `max` exceptions when it runs. */
+    requireAtMost: (guardrail: string, max: number) => account.bind(requireAtMost, { guardrail, max }),
+    disallow: (guardrail: string, hash: string) => account.bind(disallow, { guardrail, hash }),
+    /** Remove every exception of a guardrail. */
+    disallowAll: (guardrail: string) => account.bind(disallowAll, { guardrail }),
+    /** Remove the texts of blocked messages. */
+    forgetContents: () => account.bind(forgetContents),
+  }),
 }
