@@ -2,7 +2,7 @@
 export const migrations: { name: string; hash: string; statements: string[] }[] = [
   {
     "name": "0000_grid",
-    "hash": "a88489f493fa03fa2631367fef9cfc4ff03d0ef1071e8c9d8b2358e671462542",
+    "hash": "0efaf24e65631487e90716e0d8aed7036e72e8da8f6578f2a082ebf4591a156f",
     "statements": [
       "CREATE TABLE `accounts` (\n\t`id` text PRIMARY KEY NOT NULL,\n\t`name` text NOT NULL,\n\t`state` text NOT NULL,\n\t`join_email` text,\n\t`created_at` integer NOT NULL,\n\t`claimed_at` integer,\n\t`requires_second_factor` integer DEFAULT false NOT NULL,\n\t`people_see_contents` integer DEFAULT false NOT NULL,\n\t`turn_limits` text,\n\t`people_read_since` integer\n);",
       "CREATE UNIQUE INDEX `accounts_join_email` ON `accounts` (`join_email`);",
@@ -76,7 +76,7 @@ export const migrations: { name: string; hash: string; statements: string[] }[] 
       "CREATE TABLE `idempotency_keys` (\n\t`account_id` text NOT NULL,\n\t`agent_id` text NOT NULL,\n\t`key` text NOT NULL,\n\t`request_hash` text NOT NULL,\n\t`message_id` text NOT NULL,\n\t`created_at` integer NOT NULL,\n\t`receipt` text,\n\tPRIMARY KEY(`account_id`, `agent_id`, `key`),\n\tFOREIGN KEY (`account_id`,`message_id`) REFERENCES `messages`(`account_id`,`id`) ON UPDATE no action ON DELETE no action\n);",
       "CREATE INDEX `idempotency_keys_message` ON `idempotency_keys` (`account_id`,`message_id`);",
       "CREATE INDEX `idempotency_keys_created` ON `idempotency_keys` (`created_at`);",
-      "CREATE TABLE `instances` (\n\t`id` text PRIMARY KEY NOT NULL,\n\t`heartbeats` integer NOT NULL,\n\t`created_at` integer NOT NULL\n);",
+      "CREATE TABLE `instances` (\n\t`id` text PRIMARY KEY NOT NULL,\n\t`heartbeats` integer NOT NULL,\n\t`created_at` integer NOT NULL,\n\t`present` text NOT NULL\n);",
       "CREATE TABLE `invitations` (\n\t`account_id` text NOT NULL,\n\t`id` text NOT NULL,\n\t`email` text NOT NULL,\n\t`role` text NOT NULL,\n\t`token_hash` text NOT NULL,\n\t`invited_by` text NOT NULL,\n\t`created_at` integer NOT NULL,\n\t`expires_at` integer NOT NULL,\n\t`accepted_at` integer,\n\t`ended_at` integer,\n\t`is_link_shown` integer DEFAULT false NOT NULL,\n\tPRIMARY KEY(`account_id`, `id`),\n\tFOREIGN KEY (`account_id`) REFERENCES `accounts`(`id`) ON UPDATE no action ON DELETE no action,\n\tFOREIGN KEY (`invited_by`) REFERENCES `users`(`id`) ON UPDATE no action ON DELETE no action\n);",
       "CREATE UNIQUE INDEX `invitations_token` ON `invitations` (`token_hash`);",
       "CREATE INDEX `invitations_expire` ON `invitations` (`expires_at`);",
@@ -121,9 +121,6 @@ export const migrations: { name: string; hash: string; statements: string[] }[] 
       "CREATE TABLE `passkeys` (\n\t`id` text PRIMARY KEY NOT NULL,\n\t`user_id` text NOT NULL,\n\t`credential_id` text NOT NULL,\n\t`public_key` text NOT NULL,\n\t`counter` integer NOT NULL,\n\t`transports` text NOT NULL,\n\t`name` text NOT NULL,\n\t`created_at` integer NOT NULL,\n\t`last_used_at` integer,\n\t`used_by` text,\n\tFOREIGN KEY (`user_id`) REFERENCES `users`(`id`) ON UPDATE no action ON DELETE no action\n);",
       "CREATE UNIQUE INDEX `passkeys_credential` ON `passkeys` (`credential_id`);",
       "CREATE INDEX `passkeys_user` ON `passkeys` (`user_id`);",
-      "CREATE TABLE `presence` (\n\t`account_id` text NOT NULL,\n\t`agent_id` text NOT NULL,\n\t`holder` text NOT NULL,\n\t`attended` text,\n\t`runner` text,\n\t`is_waiting` integer NOT NULL,\n\t`leased_until` integer NOT NULL,\n\t`changed_at` integer NOT NULL,\n\tPRIMARY KEY(`account_id`, `agent_id`, `holder`),\n\tFOREIGN KEY (`account_id`,`agent_id`) REFERENCES `agents`(`account_id`,`id`) ON UPDATE no action ON DELETE no action\n);",
-      "CREATE INDEX `presence_changed` ON `presence` (`changed_at`);",
-      "CREATE INDEX `presence_holder` ON `presence` (`holder`) WHERE (attended IS NOT NULL OR runner IS NOT NULL OR is_waiting = 1 OR leased_until > 0);",
       "CREATE TABLE `projections` (\n\t`name` text PRIMARY KEY NOT NULL,\n\t`seq` integer NOT NULL\n);",
       "CREATE TABLE `push_keys` (\n\t`id` text PRIMARY KEY NOT NULL,\n\t`public_key` text NOT NULL,\n\t`encrypted_token` text NOT NULL,\n\t`token_iv` text NOT NULL,\n\t`token_auth_tag` text NOT NULL,\n\t`token_key_id` text NOT NULL,\n\t`created_at` integer NOT NULL\n);",
       "CREATE TABLE `push_notices` (\n\t`account_id` text NOT NULL,\n\t`subscription_id` text NOT NULL,\n\t`thread_id` integer NOT NULL,\n\t`first_seq` integer NOT NULL,\n\t`last_seq` integer NOT NULL,\n\t`due_at` integer,\n\t`tries` integer DEFAULT 0 NOT NULL,\n\t`pushed_at` integer DEFAULT 0 NOT NULL,\n\tPRIMARY KEY(`account_id`, `subscription_id`, `thread_id`),\n\tFOREIGN KEY (`account_id`,`subscription_id`) REFERENCES `push_subscriptions`(`account_id`,`id`) ON UPDATE no action ON DELETE cascade\n);",

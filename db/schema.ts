@@ -651,6 +651,8 @@ export const instances = sqliteTable('instances', {
   id: text('id').primaryKey(),
   heartbeats: integer('heartbeats').notNull(),
   createdAt: integer('created_at').notNull(),
+  /** Who is at agents through the process, as JSON. See docs/delivery.md, "Presence". */
+  present: text('present').notNull(),
 })
 
 /**
@@ -931,33 +933,6 @@ export const recentReads = sqliteTable('recent_reads', {
   primaryKey({ columns: [t.accountId, t.reader, t.source, t.counterId] }),
   index('recent_reads_read').on(t.readAt),
   index('recent_reads_changed').on(t.changedAt),
-])
-
-/**
- * Who is at an agent, as each process of a remote database knows it, for the others; empty on a local file. See
- * docs/delivery.md, "Presence".
- */
-export const presence = sqliteTable('presence', {
-  accountId: text('account_id').notNull(),
-  agentId: text('agent_id').notNull(),
-  /** The process; a row of `instances`. */
-  holder: text('holder').notNull(),
-  /** The client of a session that attends the agent, and that of a runner; null without one. */
-  attended: text('attended'),
-  runner: text('runner'),
-  /** A read or a stream waits for messages. */
-  isWaiting: flag('is_waiting').notNull(),
-  /** Until when somebody works on leased messages; 0 if nobody does. */
-  leasedUntil: integer('leased_until').notNull(),
-  /** By the clock of the database. */
-  changedAt: integer('changed_at').notNull(),
-}, (t) => [
-  primaryKey({ columns: [t.accountId, t.agentId, t.holder] }),
-  foreignKey({ columns: [t.accountId, t.agentId], foreignColumns: [agents.accountId, agents.id] }),
-  index('presence_changed').on(t.changedAt),
-  index('presence_holder').on(t.holder).where(
-    sql`(attended IS NOT NULL OR runner IS NOT NULL OR is_waiting = 1 OR leased_until > 0)`,
-  ),
 ])
 
 /** The account activity log: one row per admin call. It is append-only: triggers refuse updates and deletes. */

@@ -380,7 +380,8 @@ CREATE INDEX `idempotency_keys_created` ON `idempotency_keys` (`created_at`);
 CREATE TABLE `instances` (
 	`id` text PRIMARY KEY NOT NULL,
 	`heartbeats` integer NOT NULL,
-	`created_at` integer NOT NULL
+	`created_at` integer NOT NULL,
+	`present` text NOT NULL
 );
 --> statement-breakpoint
 CREATE TABLE `invitations` (
@@ -644,23 +645,6 @@ CREATE TABLE `passkeys` (
 CREATE UNIQUE INDEX `passkeys_credential` ON `passkeys` (`credential_id`);
 --> statement-breakpoint
 CREATE INDEX `passkeys_user` ON `passkeys` (`user_id`);
---> statement-breakpoint
-CREATE TABLE `presence` (
-	`account_id` text NOT NULL,
-	`agent_id` text NOT NULL,
-	`holder` text NOT NULL,
-	`attended` text,
-	`runner` text,
-	`is_waiting` integer NOT NULL,
-	`leased_until` integer NOT NULL,
-	`changed_at` integer NOT NULL,
-	PRIMARY KEY(`account_id`, `agent_id`, `holder`),
-	FOREIGN KEY (`account_id`,`agent_id`) REFERENCES `agents`(`account_id`,`id`) ON UPDATE no action ON DELETE no action
-);
---> statement-breakpoint
-CREATE INDEX `presence_changed` ON `presence` (`changed_at`);
---> statement-breakpoint
-CREATE INDEX `presence_holder` ON `presence` (`holder`) WHERE (attended IS NOT NULL OR runner IS NOT NULL OR is_waiting = 1 OR leased_until > 0);
 --> statement-breakpoint
 CREATE TABLE `projections` (
 	`name` text PRIMARY KEY NOT NULL,

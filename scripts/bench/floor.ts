@@ -40,7 +40,7 @@ const waiting = new AccountWaiting(
   openWaiting(deps, {} as NewDeliveries, true),
   caller.accountId,
   {} as LiveFeed,
-  new Presences(deps.now, () => {}),
+  new Presences(deps.now),
 )
 
 /** Accepts every key, and has no channels. */

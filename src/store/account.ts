@@ -30,7 +30,6 @@ import { notifications } from './account/notifications.ts'
 import { overview } from './account/overview.ts'
 import { parked } from './account/parked.ts'
 import { parts } from './account/parts.ts'
-import { preparePresence } from './account/presence.ts'
 import { profile } from './account/profile.ts'
 import { receipts } from './account/receipts.ts'
 import { retention } from './account/retention.ts'
@@ -46,7 +45,7 @@ import { unclaimed } from './account/unclaimed.ts'
 import { prepareUsage } from './account/usage.ts'
 import { type JudgedMessage, type NewVerdict, verdicts } from './account/verdicts.ts'
 import { AccountBinding, type Statement } from './driver/binding.ts'
-import type { CrossAccountQueries, Db } from './driver/db.ts'
+import type { Db } from './driver/db.ts'
 import { AccountLive, type LiveFeed, type LiveNews, type LivePlace } from './live.ts'
 import type { Db as SqlDb } from './sql.ts'
 import type { UnitRows, WriteQueue } from './queue.ts'
@@ -263,7 +262,6 @@ const maxCachedAccounts = 1_000
 export function prepareAccountTables(
   db: Db,
   sql: SqlDb,
-  crossAccountQueries: CrossAccountQueries,
 ): (accountId: string) => AccountTables {
   const make = repositoryMakers(db)
   const repositories = lazy<Repositories>(make)
@@ -311,7 +309,6 @@ function repositoryMakers(db: Db) {
     overview: () => overview,
     parked: () => parked,
     parts: () => parts,
-    presence: () => preparePresence(db),
     profile: () => profile,
     messageStatus: () => messageStatus,
     retention: () => retention,

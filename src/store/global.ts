@@ -16,7 +16,6 @@ import { livePlaces } from './global/live-places.ts'
 import { newDeliveries } from './global/new-deliveries.ts'
 import { notifications } from './global/notifications.ts'
 import { oauth } from './global/oauth.ts'
-import { preparePresence } from './global/presence.ts'
 import { publicAgents } from './global/public-agents.ts'
 import { retention } from './global/retention.ts'
 import { sealedTokens } from './global/sealed-tokens.ts'
@@ -54,7 +53,6 @@ export function prepareGlobalTables(
     livePlaces: () => livePlaces(sql),
     notifications: () => notifications(sql),
     oauth: () => oauth(sql),
-    presence: () => preparePresence(db, crossAccountQueries),
     publicAgents: () => publicAgents(sql),
     retention: () => retention(sql),
     sealedTokens: () => sealedTokens(sql),

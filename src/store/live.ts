@@ -7,7 +7,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Deps } from '../deps.ts'
 import { Signal } from '../lib/notifier.ts'
-import type { Presence, PresentAgent } from '../lib/presence.ts'
+import type { Presence, Presences } from '../lib/presence.ts'
 import { minute, second } from '../lib/time.ts'
 import type { LivePlace, LivePlaces } from './global/live-places.ts'
 import { type LiveReads, ThreadStates } from './live-states.ts'
@@ -58,8 +58,7 @@ interface LiveFeedOptions {
   global: { readonly livePlaces: LivePlaces }
   tablesOf(accountId: string): { read: LiveReads }
   deps: Pick<Deps, 'log' | 'now'>
-  /** Who is at an agent. */
-  presenceAt(agent: PresentAgent): Presence | undefined
+  presences: Presences
 }
 
 export class LiveFeed {
@@ -212,7 +211,7 @@ export class LiveFeed {
       const told = new Map<string, string>()
       const found = await this.#options.tablesOf(accountId).read.live.presence(maxAgents)
       const changed = found.flatMap(({ agentId, lastSeenAt, queue }): LiveAgent[] => {
-        const presence = this.#options.presenceAt({ account: accountId, agentId })
+        const presence = this.#options.presences.of(accountId).at(agentId)
         const state = presence?.state ?? this.#seen(lastSeenAt)
         const client = presence && 'client' in presence ? presence.client : ''
         told.set(agentId, `${state} ${client} ${queue}`)

@@ -6,6 +6,7 @@ import type { Actor } from '../auth/actor.ts'
 import type { Deps } from '../deps.ts'
 import { newId } from '../lib/id.ts'
 import type { KeyRing } from '../lib/key-ring.ts'
+import { Presences } from '../lib/presence.ts'
 import { Repeated } from '../lib/repeated.ts'
 import { second } from '../lib/time.ts'
 import { accountOpener, type AccountStore, prepareAccountTables, type StoreContext } from './account.ts'
@@ -21,7 +22,6 @@ import { type Database, type DatabaseOptions, openDatabase } from './open-databa
 import { type DatabaseHealth, readHealth } from './health.ts'
 import { KeyCache } from './key-cache.ts'
 import { LiveFeed } from './live.ts'
-import { PresenceExchange } from './presence.ts'
 import { type UnitRows, WriteQueue } from './queue.ts'
 import { Db } from './sql.ts'
 import { type ActivityEntry, writeWithActivity } from './recording.ts'
@@ -63,12 +63,12 @@ export interface Store {
   /** The id of this process. Each start makes a new one. */
   readonly instanceId: string
   /**
-   * Store what this process counted for the quotas and of conversations and who is at its agents, and read what others
-   * stored; runs every second by itself.
+   * Store what this process counted for the quotas and of conversations, and read what others stored; runs every second
+   * by itself.
    */
   exchangeUsage(): Promise<void>
-  /** Read who is at agents through other processes; a server does so every 2 seconds. It never fails. */
-  loadPresence(): Promise<void>
+  /** Who is at agents. */
+  readonly presences: Presences
   /** Fails if the database does not answer. */
   ping(): Promise<void>
   /** Facts of the database and of its write queue, for `agent-grid doctor`. */
@@ -143,15 +143,15 @@ async function buildStore(
   const global = prepareGlobalTables(db, sql, crossAccountQueries, keys)
   const waiting = openWaiting(deps, global.newDeliveries, path !== undefined)
   const instanceId = newId()
-  const tablesOf = prepareAccountTables(db, sql, crossAccountQueries)
-  const live = new LiveFeed({ global, tablesOf, deps, presenceAt: (agent) => presence.presences.at(agent) })
+  const tablesOf = prepareAccountTables(db, sql)
+  const presences = new Presences(deps.now)
+  const live = new LiveFeed({ global, tablesOf, deps, presences })
   const exchange: Repeated = new Repeated(
     async () => {
       const again = await Promise.all([
         usage.exchange(),
         unreadCounts.recount(),
         turns.exchange(),
-        presence.exchange(),
       ])
       return again.includes(true)
     },
@@ -173,15 +173,6 @@ async function buildStore(
     isAlone: path !== undefined,
     exchange,
   })
-  const presence = new PresenceExchange({
-    tablesOf,
-    global,
-    writeLater: (statements) => queue.writeLater(statements),
-    deps,
-    instanceId,
-    isAlone: path !== undefined,
-    exchange,
-  })
   const context: StoreContext = {
     tablesOf,
     queue,
@@ -191,12 +182,12 @@ async function buildStore(
     instanceId,
     waiting,
     live,
-    presences: presence.presences,
+    presences,
     usage,
     unreadCounts,
     turns,
   }
-  await Promise.all([turns.load(), presence.load()])
+  await turns.load()
 
   return {
     deps,
@@ -213,6 +204,7 @@ async function buildStore(
     migrated,
     schemaVersion: migrations.length,
     instanceId,
+    presences,
     async exchangeUsage() {
       await exchange.run()
       await queue.drained()
@@ -224,7 +216,6 @@ async function buildStore(
       const source = { client, global, isLocal: path !== undefined, servedBy: instanceId, now: deps.now }
       return { database: await readHealth(source, false), waitingUnits: queue.waiting }
     },
-    loadPresence: () => presence.load(),
     removePreviousFiles: () => path ? removePreviousFiles(path) : [],
     announce(control) {
       if (path) writeOwner(path, Object.assign(owner, { control }))
@@ -236,7 +227,6 @@ async function buildStore(
       exchange.close()
       usage.close()
       turns.close()
-      presence.close()
       await queue.end()
       if (path) {
         // Before the lock is released: afterwards the file may belong to the next owner.

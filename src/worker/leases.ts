@@ -1,4 +1,7 @@
-/** Releases leases whose holders are dead, and leases that have expired. See docs/delivery.md, "Leases". */
+/**
+ * Releases leases whose holders are dead, and leases that have expired. Tells other processes that this one lives, and who
+ * is at its agents. See docs/delivery.md, "Leases" and "Presence".
+ */
 import { releaseAbandoned } from '../grid/messaging/leases.ts'
 import { minute } from '../lib/time.ts'
 import type { Store } from '../store/store.ts'
@@ -65,28 +68,23 @@ export class LeaseRecovery {
   }
 
   /**
-   * Record a heartbeat of this process. Then release expired leases, the leases of dead processes, and forgotten leases
-   * of this process, and end the presence of agents at processes that are gone. Remote databases only.
+   * Record a heartbeat of this process, with who is at its agents, and read those of others. Then release expired leases,
+   * the leases of dead processes, and forgotten leases of this process. Remote databases only.
    */
   async heartbeat(): Promise<void> {
-    const { global: { instances }, instanceId, deps: { now } } = this.#store
-    await this.#store.write([instances.heartbeat(instanceId, ++this.#heartbeats, now())])
+    const { global: { instances }, instanceId, presences, deps: { now } } = this.#store
+    await this.#store.write([instances.heartbeat(instanceId, ++this.#heartbeats, presences.here(), now())])
     const leases = await instances.leases(now())
-    const dead = await this.#findDead(leases)
+    const known = await instances.all()
+    const dead = this.#findDead(leases, known)
+    const others = known.filter(({ id }) => id !== instanceId && !dead.has(id))
+    presences.areElsewhere(others.map(({ present }) => present))
     await this.#release(leases.filter((lease) =>
       lease.expiresAt !== null || dead.has(lease.holder) ||
       (lease.holder === instanceId && now() - lease.createdAt >= forgottenMs)
     ))
     // If such a process is alive after all, its next heartbeat inserts its row again.
     if (dead.size > 0) await this.#store.write([...dead].map((id) => instances.remove(id)))
-    await this.#endPresence()
-  }
-
-  /** Nobody is at an agent any more through a process that is gone. */
-  async #endPresence(): Promise<void> {
-    const { global: { presence }, write } = this.#store
-    const gone = await presence.gone()
-    if (gone.length > 0) await write(gone.map((id) => presence.end(id)))
   }
 
   /** Other processes, or the next process on the file, release the leases that are still in flight. */
@@ -95,12 +93,11 @@ export class LeaseRecovery {
     if (durability === 'remote') await this.#store.write([instances.remove(instanceId)])
   }
 
-  async #findDead(leases: FoundLease[]): Promise<Set<string>> {
-    const { global: { instances }, instanceId } = this.#store
+  #findDead(leases: FoundLease[], instances: { id: string; heartbeats: number }[]): Set<string> {
     const heartbeats = new Map<string, number | undefined>()
     for (const lease of leases) if (lease.expiresAt === null) heartbeats.set(lease.holder, undefined)
-    for (const instance of await instances.all()) heartbeats.set(instance.id, instance.heartbeats)
-    heartbeats.delete(instanceId)
+    for (const instance of instances) heartbeats.set(instance.id, instance.heartbeats)
+    heartbeats.delete(this.#store.instanceId)
 
     const others = new Map<string, SeenInstance>()
     for (const [id, seen] of heartbeats) {

@@ -26,7 +26,6 @@ const usageKeptMs = 7 * day
 /** How long a resumed conversation still counts its hops from its pause. */
 const resumedKeptMs = 30 * day
 /** Until every process has read that nobody is at an agent any more. */
-const presenceKeptMs = hour
 /** How long it is known when a browser was told of a thread: longer than it is not told again. */
 const toldKeptMs = hour
 /** Longer than every trial. See docs/security.md, "Unclaimed accounts". */
@@ -55,7 +54,6 @@ const sweeps: Record<string, Sweep> = {
   snoozes: (store, now) => remove(store, [store.global.retention.removeSnoozes(now, maxRows)]),
   usage: (store, now) => removeUsage(store, now - usageKeptMs),
   'turns of conversations': removeTurns,
-  presence: (store, now) => remove(store, [store.global.presence.removeOld(now - presenceKeptMs, maxRows)]),
   sessions: (store, now) => remove(store, [store.global.sessions.removeEnded(now - sessionsKeptMs, maxRows)]),
   'passkey challenges': (store, now) =>
     remove(store, [store.global.secondFactors.removeExpiredChallenges(now, maxRows)]),

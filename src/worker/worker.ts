@@ -20,8 +20,6 @@ const sweepMs = hour
 const storageMs = second
 const previousFilesMs = 10 * minute
 const pausesMs = 5 * second
-/** How often it is read who is at agents through other processes. */
-const presenceMs = 2 * second
 const pushMs = 2 * second
 const digestsMs = minute
 const tasksMs = 2 * second
@@ -53,7 +51,6 @@ export async function startWorker(store: Store): Promise<Worker> {
     every(previousFilesMs, previousFilesMs, () => Promise.resolve(removePreviousFiles(store, startedAt))),
     every(backupsMs, backupsMs, () => backUpIfDue(store)),
     every(pausesMs, pausesMs, () => tellOfPauses(store)),
-    every(presenceMs, presenceMs, () => store.loadPresence()),
     every(pushMs, pushMs, () => notifier.run()),
     every(digestsMs, digestsMs, () => sendDigests(store, stopping.signal)),
     every(tasksMs, tasksMs, () => failTasks(store, stopping.signal)),

@@ -239,7 +239,6 @@ async function reset(grid: TestGrid, evil: TestAccount, kept: KeptIds): Promise<
     remove('conversation_pauses'),
     remove('conversation_turns'),
     remove('recent_reads'),
-    remove('presence'),
     remove('idempotency_keys'),
     remove('parts'),
     remove('tasks'),

@@ -45,7 +45,6 @@ const removals = [
   all('conversation_turns'),
   all('conversation_pauses'),
   all('recent_reads'),
-  all('presence'),
   all('agent_access'),
   all('agent_skills'),
   all('skills'),

@@ -168,7 +168,6 @@ const moves = [
   // No count of both accounts has the same id.
   `UPDATE usage SET account_id = :to WHERE account_id = :from`,
   // The streams and waits of the agents end with the move, and begin again in the other account.
-  remove('presence'),
   // A person has just looked at these agents, so their conversations begin again.
   remove('conversation_turns'),
   remove('conversation_pauses'),

@@ -4,21 +4,19 @@ import { crossAccountQuery, type Db, query, type Statement, statement } from '..
 /** How many leases one query returns. */
 const maxLeases = 1_000
 
-interface LeaseInFlight {
+const all = query<{ id: string; heartbeats: number; present: string }>(`SELECT id, heartbeats, present FROM instances`)
+const heartbeat = statement(`
+  INSERT INTO instances (id, heartbeats, present, created_at) VALUES (:id, :heartbeats, :present, :at)
+  ON CONFLICT (id) DO UPDATE SET heartbeats = excluded.heartbeats, present = excluded.present`)
+const remove = statement(`DELETE FROM instances WHERE id = :id`)
+const inFlight = crossAccountQuery<{
   accountId: string
   agentId: string
   id: string
   holder: string
   createdAt: number
   expiresAt: number | null
-}
-
-const all = query<{ id: string; heartbeats: number }>(`SELECT id, heartbeats FROM instances`)
-const heartbeat = statement(`
-  INSERT INTO instances (id, heartbeats, created_at) VALUES (:id, :heartbeats, :at)
-  ON CONFLICT (id) DO UPDATE SET heartbeats = excluded.heartbeats`)
-const remove = statement(`DELETE FROM instances WHERE id = :id`)
-const inFlight = crossAccountQuery<LeaseInFlight>(
+}>(
   'leases in flight',
   `
   SELECT account_id, agent_id, id, holder, created_at, expires_at FROM leases
@@ -28,8 +26,11 @@ const inFlight = crossAccountQuery<LeaseInFlight>(
 
 export const instances = (db: Db) => ({
   all: () => db.all(all),
-  /** Record the heartbeat of a process: a number that rises each time. */
-  heartbeat: (id: string, heartbeats: number, at: number): Statement => db.bind(heartbeat, { id, heartbeats, at }),
+  /**
+   * Record the heartbeat of a process: a number that rises each time. `present` is JSON of who is at agents through it.
+   */
+  heartbeat: (id: string, heartbeats: number, present: string, at: number): Statement =>
+    db.bind(heartbeat, { id, heartbeats, present, at }),
   remove: (id: string): Statement => db.bind(remove, { id }),
   /**
    * Leases of every account that have no expiry, because they end with their holder, or have expired at `now`. Oldest
