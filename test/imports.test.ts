@@ -68,8 +68,8 @@ const rules: Record<string, Rule> = {
     types: ['deps.ts', 'request-context.ts'],
     packages: ['zod'],
   },
-  'request-context.ts': { ours: [], types: ['listen.ts', 'lib/http/caller-connection.ts'] },
-  'edge.ts': { ours: ['errors.ts', 'lib/'], types: ['deps.ts', 'listen.ts'] },
+  'request-context.ts': { ours: [], types: ['listen.ts'], packages: ['hono'] },
+  'edge.ts': { ours: ['errors.ts', 'lib/'], types: ['deps.ts', 'request-context.ts'], packages: ['hono'] },
   // Signup makes or joins the account it then works in, so these two doors pass the whole store on to it.
   'mcp/': {
     ...door,
@@ -99,7 +99,7 @@ const rules: Record<string, Rule> = {
   'guardrails/': { ours: ['errors.ts', 'lib/'], packages: ['zod', 're2js', 'franc'] },
   'auth/': {
     ours: ['errors.ts', 'lib/'],
-    types: ['store/', 'deps.ts'],
+    types: ['store/', 'deps.ts', 'request-context.ts'],
     packages: ['hono', 'oslo', 'hash-wasm', 'zod', '@simplewebauthn/server', 'otpauth'],
   },
   'wire.ts': { ours: ['errors.ts', 'html/error-page.tsx'], types: ['lib/'] },
@@ -113,11 +113,10 @@ const rules: Record<string, Rule> = {
   'listen/': {
     ours: [
       'lib/next-iteration.ts',
-      'lib/http/caller.ts',
       'lib/limits/request-scheduler.ts',
       'lib/http/sent-answers.ts',
     ],
-    types: ['errors.ts', 'lib/http/caller-connection.ts'],
+    types: ['errors.ts', 'lib/http/caller-connection.ts', 'lib/http/caller-hints.ts'],
     packages: ['@hono/node-server'],
   },
   'email.ts': { ours: ['lib/'], types: ['deps.ts'], packages: ['nodemailer'] },

@@ -2,11 +2,12 @@
 import type { Deps } from '../deps.ts'
 import { GridError, isStorageFull } from '../errors.ts'
 import { bearerToken } from '../lib/http/bearer-token.ts'
+import { addressOf } from '../lib/http/client-address.ts'
 import { accountCallLimit, credentialCallLimit, refusedKeyLimit } from '../lib/limits/call-limits.ts'
-import type { Caller } from '../lib/http/caller.ts'
 import { RecentMap } from '../lib/recent-map.ts'
 import { hashForLookup, keyKind, keyPrefixes } from '../lib/secrets.ts'
 import { minute } from '../lib/time.ts'
+import type { AppContext } from '../request-context.ts'
 import type { AccountStore } from '../store/account.ts'
 import type { Statement } from '../store/driver/binding.ts'
 import type { Credential } from '../store/global/credentials.ts'
@@ -139,13 +140,6 @@ export function keysOnly(authenticate: Authenticate): Authenticate {
   }
 }
 
-/** What is counted of a request. */
-export interface IncomingCall {
-  readonly request: Request
-  readonly clientAddress: string
-  readonly connection: { readonly caller?: Caller }
-}
-
 /** The caller of a request. */
 export interface AuthenticatedCall {
   readonly account: AccountStore
@@ -162,7 +156,7 @@ export interface AuthenticatedCall {
  * Authenticates a request and counts it, before anything else of it is read. Fails as `Authenticate`, or with
  * `rate_limit_exceeded`: the credential or its account has used up its calls, or the client address its refused keys.
  */
-export type AuthenticateCall = (call: IncomingCall, mayPresume?: boolean) => Promise<AuthenticatedCall>
+export type AuthenticateCall = (c: AppContext, mayPresume?: boolean) => Promise<AuthenticatedCall>
 
 /** The limits of this process, for all its doors together. Returns what adds them to an `Authenticate`. */
 export function createCallLimits({ config, now, callerHints }: Deps): (authenticate: Authenticate) => AuthenticateCall {
@@ -180,19 +174,19 @@ export function createCallLimits({ config, now, callerHints }: Deps): (authentic
   }
 
   return (authenticate) =>
-    async function authenticateCall(call, mayPresume) {
-      const authorization = call.request.headers.get('authorization')
+    async function authenticateCall(c, mayPresume) {
+      const authorization = c.req.raw.headers.get('authorization')
       // The key is looked up first, so a good key of the same address is never locked out.
       const refused = (error: unknown): never => {
         if (isRefusedKey(error)) {
           callerHints.forget(authorization)
-          ofRefusedKeys?.count(call.clientAddress, now())
+          ofRefusedKeys?.count(addressOf(c, config), now())
         }
         throw error
       }
       const account = await authenticate(authorization, undefined, mayPresume).catch(refused)
       const accountId = accountIds.get(account)!
-      if (call.connection.caller?.name !== accountId) callerHints.learn(authorization!, accountId)
+      if (c.env.caller !== accountId) callerHints.learn(authorization!, accountId)
       countCall(account, accountId)
       let confirmed: Promise<boolean> | undefined
       const confirm = account.confirm && (() => {

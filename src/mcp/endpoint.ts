@@ -8,8 +8,9 @@ import { GridError } from '../errors.ts'
 import type { Lease } from '../grid/messaging/leases.ts'
 import { apiLimits, type Bodies, type BodyLimits, formLimits, parseBody } from '../lib/http/body.ts'
 import { CallerConnection } from '../lib/http/caller-connection.ts'
+import { addressOf } from '../lib/http/client-address.ts'
 import type { ResponseHeaders } from '../lib/http/response-headers.ts'
-import type { Handler, RequestContext } from '../request-context.ts'
+import type { AppContext, Handler } from '../request-context.ts'
 import type { Store } from '../store/store.ts'
 import { asGridError, rpcFrameError } from '../wire.ts'
 import { limitReached } from './checked-server.ts'
@@ -40,11 +41,10 @@ export function mcpGrid(
   metadataUrl: (request: Request) => string,
 ): Handler {
   return mcpServer(deps, responseHeaders, apiLimits, {
-    async authenticate(context, mayPresume) {
-      const { account, confirm, check } = await authenticateCall(context, mayPresume)
-      const { request, requestId, connection } = context
-      const toolset = accountToolset(account, requestId, {
-        connection: new CallerConnection(request, connection),
+    async authenticate(c, mayPresume) {
+      const { account, confirm, check } = await authenticateCall(c, mayPresume)
+      const toolset = accountToolset(account, c.get('requestId'), {
+        connection: new CallerConnection(c.req.raw, c.env),
         check,
       })
       return { ...toolset, confirm }
@@ -57,8 +57,8 @@ export function mcpGrid(
 export function mcpSignup(store: Store, responseHeaders: ResponseHeaders): Handler {
   const limits = { ...apiLimits, maxBytes: formLimits.maxBytes }
   return mcpServer(store.deps, responseHeaders, limits, {
-    authenticate: ({ requestId, clientAddress }) =>
-      Promise.resolve(signupToolset({ store, address: clientAddress }, requestId)),
+    authenticate: (c) =>
+      Promise.resolve(signupToolset({ store, address: addressOf(c, store.deps.config) }, c.get('requestId'))),
   })
 }
 
@@ -71,7 +71,7 @@ interface Endpoint {
    * The tools of the caller. With `mayPresume` nothing may be answered before `confirm`. Fails with `unauthenticated` or
    * `rate_limit_exceeded`.
    */
-  authenticate(context: RequestContext, mayPresume: boolean): Promise<PresumedToolset>
+  authenticate(c: AppContext, mayPresume: boolean): Promise<PresumedToolset>
   metadataUrl?(request: Request): string
 }
 
@@ -84,29 +84,30 @@ function mcpServer(
 ): Handler {
   const sdk = sdkPath(log)
 
-  return async function mcp(context) {
-    const { request, requestId } = context
+  return async function mcp(c) {
+    const request = c.req.raw
     let toolset: PresumedToolset | undefined
     try {
-      toolset = await endpoint.authenticate(context, request.method === 'POST')
+      toolset = await endpoint.authenticate(c, request.method === 'POST')
       if (request.method === 'GET') return inboxStream(request, toolset)
       if (request.method !== 'POST') throw new GridError('method_not_allowed', 'Send MCP messages with POST.')
       const message = await readMessage(bodies, request, limits)
-      return await answer(context, message, toolset) ??
-        (await answer(context, message, await endpoint.authenticate(context, false)))!
+      return await answer(c, message, toolset) ??
+        (await answer(c, message, await endpoint.authenticate(c, false)))!
     } catch (error) {
       // To a caller who is refused, nothing else is said.
       const cause = await toolset?.confirm?.().then(() => error, (refused) => refused) ?? error
-      return errorResponse(asGridError(cause, log, requestId), endpoint.metadataUrl?.(request))
+      return errorResponse(asGridError(cause, log, c.get('requestId')), endpoint.metadataUrl?.(request))
     }
   }
 
   /** Undefined if the caller is not who it was presumed to be. */
   async function answer(
-    { request, requestId }: RequestContext,
+    c: AppContext,
     message: unknown,
     toolset: PresumedToolset,
   ): Promise<Response | undefined> {
+    const request = c.req.raw
     // Sent with the first query of the call.
     const confirmed = toolset.confirm?.()
     if (asksToWait(message) && await confirmed === false) return undefined
@@ -114,7 +115,7 @@ function mcpServer(
     const connection = toolset.inbox?.connection
     if (short && connection && waitsLong(message) && isSmall(request)) return lateAnswer(short, connection)
     if (!short && await confirmed === false) return undefined
-    const leased = short ? asResponse(await short, requestId) : await sdk(request, message, toolset)
+    const leased = short ? asResponse(await short, c.get('requestId')) : await sdk(request, message, toolset)
     return await confirmed === false ? undefined : await send(connection, leased)
   }
 

@@ -222,7 +222,8 @@ export class AccountWaiting {
 
   /** Take room for a list. Returns the function that gives it back, or undefined if there is not so much. */
   takeListBytes(bytes: number): (() => void) | undefined {
-    return this.#waiting.listBytes.take(this.#accountId, bytes)
+    const { listBytes } = this.#waiting
+    return listBytes.take(this.#accountId, bytes) ? () => listBytes.release(this.#accountId, bytes) : undefined
   }
 }
 
