@@ -12,8 +12,7 @@ import { listen, type Listener } from '../src/listen.ts'
 import { type TestGrid, testGrid } from './support/grid.ts'
 
 /**
- * A reader of this path keeps it in mind: a new file on it must be worth its place. Statements run on the main thread
- * here; beside them, a server has the files that carry them to its database thread.
+ * A reader of this path keeps it in mind: a new file on it must be worth its place.
  */
 const maxFiles = 31
 

@@ -39,7 +39,6 @@ export function testQueue({ batch, options }: {
     inspect: () => {},
     lookups: new Lookups(true),
     onStorageFault: (error) => faults.push(error),
-    checkConnection: () => Promise.resolve(),
     ...options,
   })
   return { queue, clock, commits, faults, logs }

@@ -82,6 +82,20 @@ test('unused pages of the file count as space, if there is room for the log', as
   expect(space.isFull).toBe(true)
 })
 
+test('while the file is copied, the rest of the copy is no space, and neither are unused pages', async () => {
+  const { disk, space } = open({ free: 300, reusable: 1_000 })
+  let rest = 90
+  space.copying = () => rest * mb
+  await space.check()
+  expect(space.isFull).toBe(false)
+  ;[disk.free, rest] = [250, 60]
+  await space.check()
+  expect(space.isFull).toBe(true)
+  space.copying = undefined
+  await space.check()
+  expect(space.isFull).toBe(false)
+})
+
 test('the ballast is written in pieces, only where it leaves enough space, and removed when a write fails', async () => {
   const { disk, space, ballast } = open({ free: 225 })
   await space.check()
