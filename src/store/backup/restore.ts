@@ -43,7 +43,7 @@ interface RestoreOptions {
 
 /**
  * Restore a backup into a local file. It is opened and checked beside the file first; until the new file takes the place
- * of the old one, at once, the old one is untouched. Fails with `database_in_use` while a server runs, with a
+ * of the old one, the old one is untouched. Fails with `database_in_use` while a server runs, with a
  * `SealedFileError`, and with a `StartError`.
  */
 export async function restoreFile(options: RestoreOptions & { path: string }): Promise<Restored> {

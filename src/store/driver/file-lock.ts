@@ -65,11 +65,11 @@ const noWait: LockWait = { waitSeconds: 0, now: () => 0 }
 
 /** Beside each name of a file could be another lock, and another log. */
 function requireOneName(file: string): void {
-  const { nlink = 1 } = statSync(file, { throwIfNoEntry: false }) ?? {}
-  if (nlink <= 1) return
+  const found = statSync(file, { throwIfNoEntry: false })
+  if (!found?.isFile() || found.nlink <= 1) return
   throw new StartError(
     'database_linked',
-    `The database ${file} has ${nlink} names (hard links), and a log belongs to one. Copy it to a file of its own, or ` +
+    `The database ${file} has ${found.nlink} names (hard links), and a log belongs to one. Copy it to a file of its own, or ` +
       'remove the other names.',
   )
 }
