@@ -22,7 +22,7 @@ export interface Server {
 
 /** Open the database and serve the grid. Fails with `database_in_use` or `cannot_listen`. */
 export async function startServer(deps: Deps, options?: StoreOptions): Promise<Server> {
-  const store = await openStore(deps, { thread: true, ...options })
+  const store = await openStore(deps, options)
   let worker: Worker | undefined
   try {
     // Before the first request: messages that a dead process had leased must be unread again.

@@ -80,11 +80,6 @@ export const settings = {
     'full: an acknowledged message is on disk. relaxed: a power failure may lose the last messages.',
     oneOf(['full', 'relaxed'], 'full'),
   ),
-  databaseThread: setting(
-    'DATABASE_THREAD',
-    'Whether a server runs the statements of a local file on a thread of their own.',
-    oneOf(['off', 'on'], 'off'),
-  ),
   lockWaitSeconds: setting(
     'LOCK_WAIT',
     'How long the start waits for another process to release the local file, in seconds.',

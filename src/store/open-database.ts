@@ -6,13 +6,14 @@ import type { Deps } from '../deps.ts'
 import { createKeyRing, isKeyRing, type KeyRing } from '../lib/key-ring.ts'
 import { errorCode, isFull } from './driver/database-errors.ts'
 import { DiskSpace, type FileSystemSpace } from './driver/disk-space.ts'
+import { type FileLock, lockFile } from './driver/file-lock.ts'
 import { connect } from './driver/local-client.ts'
 import {
   createFile,
   type FileOwner,
   localPath,
-  lockLocalFile,
   readKeyRing,
+  releaseLocalFile,
   removeLeftCopies,
   setPragmas,
   thisProcess,
@@ -22,7 +23,6 @@ import {
 import { keepPreviousFile } from './driver/previous-file.ts'
 import { openQueryBatcher, type QueryBatcher } from './driver/query-batcher.ts'
 import { openSnapshot, type Snapshot } from './driver/snapshot.ts'
-import { startThread, type ThreadConnection } from './driver/thread-connection.ts'
 import { requireNoCopy, requireNoRestore } from './backup/unfinished.ts'
 import { migrate } from './migrate.ts'
 import { explained, explainedKeyRing, StartError } from './start-error.ts'
@@ -30,11 +30,6 @@ import { explained, explainedKeyRing, StartError } from './start-error.ts'
 export interface DatabaseOptions {
   /** Replaces the database client (fault tests). */
   connect?: typeof connect
-  /**
-   * Run the statements of a local file on a thread of their own if the settings ask for it. It is meant for a server:
-   * starting it takes longer than what a command asks of the database.
-   */
-  thread?: boolean
   /** Replaces `fetch` for requests to a remote database (fault tests). */
   fetch?: typeof fetch
   /** Replaces the look at the file system of the local file (fault tests). */
@@ -53,6 +48,8 @@ export interface Database {
   onStorageFault: (error: unknown) => void
   /** The path of a local file. */
   path: string | undefined
+  /** Held until the local file is released. */
+  lock: FileLock | undefined
   /** What the local file says of this process. */
   owner: FileOwner
   /** Names of the migrations that were applied. */
@@ -63,7 +60,7 @@ export interface Database {
   /** Read everything as of one commit. */
   openSnapshot(): Promise<Snapshot>
   /** Close it after an error of the start, and explain the error to the operator. */
-  abandon(error: unknown): unknown
+  abandon(error: unknown): Promise<unknown>
 }
 
 /** How long a remote database may take for a request, and for a request of a migration. */
@@ -79,12 +76,15 @@ export async function openDatabase(deps: Deps, options: DatabaseOptions): Promis
   const { config, log, now } = deps
   const path = localPath(config.databaseUrl)
   const explain = (error: unknown) => explained(error, config.databaseUrl, path)
+  let lock: FileLock | undefined
   try {
     if (path) {
       requireNoRestore(path)
+      lock = await lockFile(path, { waitSeconds: config.lockWaitSeconds, now })
       createFile(path)
     }
   } catch (error) {
+    await lock?.release()
     throw explain(error)
   }
 
@@ -94,14 +94,14 @@ export async function openDatabase(deps: Deps, options: DatabaseOptions): Promis
     if (options.onStorageFault) options.onStorageFault(error)
     else process.exit(70)
   }
-  const isThreaded = path !== undefined && options.thread && config.databaseThread === 'on'
-  const thread = isThreaded ? await openThread(path, deps, onStorageFault) : undefined
-  const client = (options.connect ?? connect)({ ...settings, thread })
+  const client = (options.connect ?? connect)(settings)
   const queryBatcher = path ? undefined : openQueryBatcher(settings, client)
   const owner = { ...thisProcess(now()) }
-  const abandon = (error: unknown) => {
+  const abandon = async (error: unknown) => {
     queryBatcher?.close()
-    client.close()
+    if (path) await releaseLocalFile(client)
+    else client.close()
+    await lock?.release()
     if (errorCode(error)) log.error('The database could not be opened', { code: errorCode(error) })
     return explain(error)
   }
@@ -119,7 +119,7 @@ export async function openDatabase(deps: Deps, options: DatabaseOptions): Promis
   })
   try {
     if (path) {
-      if (!await lockLocalFile(client, path, { ...config, waitSeconds: config.lockWaitSeconds, now })) storage.full()
+      if (!await setPragmas(client, config.durability)) storage.full()
       writeOwner(path, owner)
       removeLeftCopies(path)
     }
@@ -145,11 +145,12 @@ export async function openDatabase(deps: Deps, options: DatabaseOptions): Promis
     const epoch = await loadEpoch(client)
     const keyRing = createKeyRing(config.gridKeys ?? (path && checkedKeyRing(path)))
     return {
-      ...{ client, queryBatcher, storage, onStorageFault, path, owner, migrated, epoch, keyRing, abandon },
+      ...{ client, queryBatcher, storage, onStorageFault, path, lock, owner },
+      ...{ migrated, epoch, keyRing, abandon },
       openSnapshot: () => openSnapshot(settings),
     }
   } catch (error) {
-    throw abandon(error)
+    throw await abandon(error)
   }
 }
 
@@ -181,23 +182,6 @@ export function clientSettings(
 /** How errors call the database. */
 export function databaseName({ databaseUrl }: Pick<Config, 'databaseUrl'>, path: string | undefined): string {
   return `The database ${path ?? new URL(databaseUrl).host}`
-}
-
-/** Undefined if it cannot be started: then this thread runs the statements. */
-async function openThread(
-  path: string,
-  { log }: Deps,
-  onStorageFault: (error: unknown) => void,
-): Promise<ThreadConnection | undefined> {
-  try {
-    return await startThread(path, (error) => {
-      log.error('The database thread has ended', { error })
-      onStorageFault(error)
-    })
-  } catch (error) {
-    log.warn('The database thread could not start; statements run on the main thread', { error })
-    return undefined
-  }
 }
 
 /** The id of this database's history. The first start makes it. */

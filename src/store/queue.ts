@@ -56,8 +56,6 @@ export interface QueueOptions {
   keys?: { committed(statements: readonly Statement[]): void }
   /** The disk failed during a commit: what is in the file is unknown, and the process must end. */
   onStorageFault: (error: unknown) => void
-  /** Called after a failed commit on a local file. Throws if the connection has lost its lock. */
-  checkConnection: () => Promise<void>
 }
 
 /** How often overdue units are refused while a commit hangs. */
@@ -80,8 +78,6 @@ export class WriteQueue {
   #running = false
   #hasStorageFault = false
   #ended = false
-  /** What waits to run between two groups. */
-  #between: (() => Promise<void>)[] = []
   /** Resolvers of `drained`. */
   #onIdle: (() => void)[] = []
 
@@ -158,14 +154,6 @@ export class WriteQueue {
     return new Promise((resolve) => this.#onIdle.push(resolve))
   }
 
-  /** Run `work` while no group is committed: what comes meanwhile waits, so it must be short. */
-  betweenCommits<Result>(work: () => Promise<Result>): Promise<Result> {
-    return new Promise((resolve, reject) => {
-      this.#between.push(() => work().then(resolve, reject))
-      this.#schedule()
-    })
-  }
-
   #defer(unit: Unit, ms: number): void {
     if (this.#deferred.length >= maxDeferred) {
       if (!this.#isDropping) this.#options.log.warn('Too many deferred writes; the oldest are dropped')
@@ -203,16 +191,14 @@ export class WriteQueue {
     // A remote commit may hang. The units behind it are refused in time nevertheless.
     const sweep = setInterval(() => this.#lanes.refuseOverdue(this.#options.now()), sweepMs)
     while (
-      this.#lanes.size > 0 || this.#isDeferredDue || this.#between.length > 0 ||
+      this.#lanes.size > 0 || this.#isDeferredDue ||
       (this.#onIdle.length > 0 && this.#deferred.length > 0)
     ) {
-      for (const work of this.#between.splice(0)) await work()
       this.#lanes.refuseOverdue(this.#options.now())
       // Deferred units come first, because they were submitted first.
       const group = [...this.#takeDeferred(), ...this.#lanes.take()]
       if (group.length > 0) await this.#commit(group)
-      // Without a database thread a commit on a local file takes no turn of the event loop. Others are served between
-      // two large groups.
+      // A commit on a local file takes no turn of the event loop. Others are served between two large groups.
       if (this.#lanes.size > 0 && this.#options.local) await new Promise<void>(nextIteration)
     }
     clearInterval(sweep)
@@ -246,7 +232,7 @@ export class WriteQueue {
         for (const part of split(group)) await this.#commit(part)
         return
       }
-      const failure = await this.#failure(error)
+      const failure = this.#failure(error)
       for (const unit of group) unit.reject(failure)
     }
   }
@@ -276,7 +262,7 @@ export class WriteQueue {
     }
   }
 
-  async #failure(error: unknown): Promise<unknown> {
+  #failure(error: unknown): unknown {
     if (isConstraint(error)) {
       return new GridError('write_conflict', 'The grid changed during this call. Repeat it.')
     }
@@ -284,14 +270,7 @@ export class WriteQueue {
     // The storage has said so once; every further call would say it again.
     if (!isFull(error)) this.#options.log.error('A commit failed', { code: errorCode(error), error })
     // Only for a local file: a server deals with faults of its own disk.
-    if (this.#options.local) {
-      if (isStorageFault(error)) return this.#stopWriting(error)
-      try {
-        await this.#options.checkConnection()
-      } catch (lost) {
-        return this.#stopWriting(lost)
-      }
-    }
+    if (this.#options.local && isStorageFault(error)) return this.#stopWriting(error)
     if (isFull(error)) {
       this.#options.storage.full()
       return storageFull()

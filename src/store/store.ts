@@ -13,7 +13,7 @@ import { accountOpener, type AccountStore, prepareAccountTables, type StoreConte
 import { createCopier } from './backup/copier.ts'
 import type { Statement } from './driver/binding.ts'
 import type { Storage } from './driver/disk-space.ts'
-import { type FileOwner, holdsLock, releaseLocalFile, removeOwner, writeOwner } from './driver/local-file.ts'
+import { type FileOwner, releaseLocalFile, removeOwner, writeOwner } from './driver/local-file.ts'
 import { removePreviousFiles } from './driver/previous-file.ts'
 import type { BackupHistory } from './global/backups.ts'
 import type { Credential } from './global/credentials.ts'
@@ -79,7 +79,7 @@ export interface Store {
   announce(control: FileOwner['control']): void
   /**
    * Write the state of one commit into a new SQLite file, with everything that was acknowledged before the call. One copy
-   * is made at a time. Fails with `storage_full`, and when the store is closed.
+   * is made at a time, and closing the store waits for it. Fails with `storage_full`, and when the store is closed.
    */
   copyTo(target: string): Promise<void>
   /** Commit what is queued; for a local file, then checkpoint the log and release the file. */
@@ -103,7 +103,7 @@ export async function openStore(deps: Deps, options: StoreOptions = {}): Promise
   try {
     return await buildStore(database, deps, options)
   } catch (error) {
-    throw database.abandon(error)
+    throw await database.abandon(error)
   }
 }
 
@@ -112,7 +112,8 @@ async function buildStore(
   deps: Deps,
   { inspect: inspectQuery, readSpace }: StoreOptions,
 ): Promise<Store> {
-  const { client, queryBatcher, storage, onStorageFault, path, owner, migrated, epoch, keyRing } = database
+  const { client, queryBatcher, storage, onStorageFault, path, lock, owner } = database
+  const { migrated, epoch, keyRing } = database
   const crossAccountQueries = new Map<string, string>()
   const inspect = inspectQuery && ((sql: string) => inspectQuery(sql, crossAccountQueries.get(sql)))
   // drizzle only runs reads, so `execute` is the only method it needs.
@@ -129,17 +130,8 @@ async function buildStore(
     inspect,
     keys,
     onStorageFault,
-    async checkConnection() {
-      // The driver drops a connection that it cannot roll back. The next one would have no lock and no pragmas.
-      if (path && !(await holdsLock(client))) throw new Error('The lock on the database file is gone')
-    },
   })
-  const copier = createCopier({
-    database,
-    betweenCommits: (work) => queue.betweenCommits(work),
-    minFreeBytes: deps.config.minFreeMegabytes * 2 ** 20,
-    readSpace,
-  })
+  const copier = createCopier({ database, minFreeBytes: deps.config.minFreeMegabytes * 2 ** 20, readSpace })
   const global = prepareGlobalTables(db, sql, crossAccountQueries, keys)
   const waiting = openWaiting(deps, global.newDeliveries, path !== undefined)
   const instanceId = newId()
@@ -228,14 +220,15 @@ async function buildStore(
       usage.close()
       turns.close()
       await queue.end()
+      queryBatcher?.close()
       if (path) {
+        await releaseLocalFile(client)
         // Before the lock is released: afterwards the file may belong to the next owner.
         removeOwner(path)
-        await releaseLocalFile(client).catch(() => {})
+        await lock!.release()
+      } else {
+        client.close()
       }
-      queryBatcher?.close()
-      client.close()
-      copier.close()
     },
   }
 }

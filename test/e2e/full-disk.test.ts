@@ -8,17 +8,14 @@ import { smallDisk } from '../support/small-disk.ts'
 import { waitFor } from '../support/wait-for.ts'
 import { a2a, callTool, get } from './client.ts'
 
-/** Each runtime, and one of them with the database thread. */
-const servers = [...runtimes.map((runtime) => [runtime, 'off'] as const), ['node', 'on'] as const]
-
 const disk = smallDisk(48)
 afterAll(() => disk?.remove())
 
 // Skipped where mounting is not allowed, and failing there under CI.
-describe.skipIf(!disk && !process.env.CI).each(servers)('on %s, thread %s', (runtime, thread) => {
+describe.skipIf(!disk && !process.env.CI).each(runtimes)('on %s', (runtime) => {
   test('an almost full disk refuses sends and goes on with the rest; a full one is looked at, a start works, and it recovers', async () => {
-    const folder = join(disk!.folder, `${runtime}-${thread}`)
-    const env = { DATABASE_URL: `file:${folder}/grid.db`, DATABASE_THREAD: thread }
+    const folder = join(disk!.folder, runtime)
+    const env = { DATABASE_URL: `file:${folder}/grid.db` }
     const { adminKey, agents: [reader, sender] } = await seedAgents(env.DATABASE_URL, ['reader', 'sender', 'gone'])
     let server = await startServe(runtime, env)
     const call = (key: string, tool: string, args = {}) => callTool(server.url, key, tool, args)
@@ -62,8 +59,8 @@ describe.skipIf(!disk && !process.env.CI).each(servers)('on %s, thread %s', (run
   })
 
   test('a full disk after a clean stop: the start reads, and writes when there is space', async () => {
-    const folder = join(disk!.folder, `${runtime}-${thread}-stopped`)
-    const env = { DATABASE_URL: `file:${folder}/grid.db`, DATABASE_THREAD: thread }
+    const folder = join(disk!.folder, `${runtime}-stopped`)
+    const env = { DATABASE_URL: `file:${folder}/grid.db` }
     const { agents: [reader, sender] } = await seedAgents(env.DATABASE_URL, ['reader', 'sender'])
 
     disk!.fill(0)

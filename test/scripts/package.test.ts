@@ -79,7 +79,7 @@ test('it has at most 5 MB, licences included, and neither source maps nor caches
 
   expect(bytes).toBeLessThan(5_000_000)
   expect(files.map(({ name }) => name).filter((name) => /\.(map|cache|ts)$/.test(name))).toEqual([])
-  for (const name of ['LICENSE', 'src/main.third-party.txt', 'src/agent-grid.tgz', 'src/database-thread.js']) {
+  for (const name of ['LICENSE', 'src/main.third-party.txt', 'src/agent-grid.tgz', 'src/thread.js']) {
     expect(existsSync(join(installed, name)), name).toBe(true)
   }
 })

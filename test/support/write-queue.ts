@@ -37,7 +37,6 @@ export function testQueue({ batch, options }: {
     storage: { isFull: false, full() {}, recover() {} },
     inspect: () => {},
     onStorageFault: (error) => faults.push(error),
-    checkConnection: () => Promise.resolve(),
     ...options,
   })
   return { queue, clock, commits, faults, logs }

@@ -5,7 +5,7 @@ import { version } from '../../lib/version.ts'
 import { storeCommand } from '../command.ts'
 
 const database = z.object({
-  writeMode: z.object({ journal: z.string(), locking: z.string(), synchronous: z.number() }).nullable(),
+  writeMode: z.object({ journal: z.string(), synchronous: z.number() }).nullable(),
   bytes: z.number(),
   unusedBytes: z.number(),
   damage: z.array(z.string()).nullable(),

@@ -36,11 +36,11 @@ function judgeWriteMode({ writeMode }: DatabaseFacts, durability: 'full' | 'rela
       'A libsql-server must be set to durability_mode "strong".',
     )]
   }
-  const { journal, locking, synchronous } = writeMode
-  const isInForce = journal === 'wal' && locking === 'exclusive' && synchronous === (durability === 'full' ? 2 : 1)
+  const { journal, synchronous } = writeMode
+  const isInForce = journal === 'wal' && synchronous === (durability === 'full' ? 2 : 1)
   return isInForce ? [] : [broken(
     'durability',
-    `The database runs with journal_mode ${journal}, locking_mode ${locking} and synchronous ${synchronous}.`,
+    `The database runs with journal_mode ${journal} and synchronous ${synchronous}.`,
     'Restart the grid; it sets them again.',
   )]
 }

@@ -47,6 +47,8 @@ export class DiskSpace implements Storage {
   readonly #options: DiskSpaceOptions
   /** Nothing new is stored. */
   isFull = false
+  /** While the file is copied beside itself: how many bytes the copy will still take. */
+  copying: (() => number) | undefined
   /** A write has failed since it became full. */
   #hasFailed = false
   #space: FileSystemSpace | undefined
@@ -118,14 +120,16 @@ export class DiskSpace implements Storage {
   async #hasSpace({ free, total }: FileSystemSpace, factor: number): Promise<boolean> {
     const mark = this.#mark(total) * factor
     if (free >= mark) return true
-    return free >= mark / 4 && free + await this.#options.reusable() >= mark
+    // Until a copy is there, the log is not begun anew and grows with each commit.
+    return !this.copying && free >= mark / 4 && free + await this.#options.reusable() >= mark
   }
 
   /** Undefined if it cannot be read: then only failed writes tell that the disk is full. */
   async #read(path: string): Promise<FileSystemSpace | undefined> {
     const { log, readSpace = spaceOf } = this.#options
     try {
-      return await readSpace(dirname(path))
+      const { free, total } = await readSpace(dirname(path))
+      return { free: free - (this.copying?.() ?? 0), total }
     } catch (error) {
       if (!this.#isUnreadable) {
         log.warn('The free space of the disk cannot be read; there is no low-water mark', { error })

@@ -74,6 +74,20 @@ test('unused pages of the file count as space, if there is room for the log', as
   expect(space.isFull).toBe(true)
 })
 
+test('while the file is copied, the rest of the copy is no space, and neither are unused pages', async () => {
+  const { disk, space } = open({ free: 300, reusable: 1_000 })
+  let rest = 90
+  space.copying = () => rest * mb
+  await space.check()
+  expect(space.isFull).toBe(false)
+  ;[disk.free, rest] = [250, 60]
+  await space.check()
+  expect(space.isFull).toBe(true)
+  space.copying = undefined
+  await space.check()
+  expect(space.isFull).toBe(false)
+})
+
 test('after a write that failed, a write must succeed before anything is accepted', async () => {
   const { disk, space } = open({ canBegin: false })
   await space.check()
