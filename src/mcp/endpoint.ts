@@ -2,7 +2,7 @@
  * The MCP endpoints: Streamable HTTP of the revisions 2025-03-26, 2025-06-18, 2025-11-25 and 2026-07-28 on one
  * URL, without sessions. Batches, which 2025-03-26 still had, are refused.
  */
-import type { AuthenticateCall, AuthenticatedCall } from '../auth/bearer.ts'
+import type { AuthenticateCall } from '../auth/bearer.ts'
 import type { Deps } from '../deps.ts'
 import { GridError } from '../errors.ts'
 import type { Lease } from '../grid/messaging/leases.ts'
@@ -14,7 +14,7 @@ import type { Store } from '../store/store.ts'
 import { asGridError, rpcFrameError } from '../wire.ts'
 import { limitReached } from './checked-server.ts'
 import { sdkPath } from './server.ts'
-import { asksToWait, type RpcAnswer, shortcut, waitsLong } from './shortcut.ts'
+import { type RpcAnswer, shortcut, waitsLong } from './shortcut.ts'
 import { inboxStream, lateAnswer } from './streams.ts'
 import { endLease } from './tool.ts'
 import { accountToolset, signupToolset, type Toolset } from './toolset.ts'
@@ -40,14 +40,13 @@ export function mcpGrid(
   metadataUrl: (request: Request) => string,
 ): Handler {
   return mcpServer(deps, responseHeaders, apiLimits, {
-    async authenticate(context, mayPresume) {
-      const { account, confirm, check } = await authenticateCall(context, mayPresume)
+    async authenticate(context) {
+      const { account, check } = await authenticateCall(context)
       const { request, requestId, connection } = context
-      const toolset = accountToolset(account, requestId, {
+      return accountToolset(account, requestId, {
         connection: new CallerConnection(request, connection),
         check,
       })
-      return { ...toolset, confirm }
     },
     metadataUrl,
   })
@@ -62,16 +61,10 @@ export function mcpSignup(store: Store, responseHeaders: ResponseHeaders): Handl
   })
 }
 
-/** The tools of a caller who may have to be confirmed. */
-type PresumedToolset = Toolset & Pick<AuthenticatedCall, 'confirm'>
-
 /** What differs between the endpoints. */
 interface Endpoint {
-  /**
-   * The tools of the caller. With `mayPresume` nothing may be answered before `confirm`. Fails with `unauthenticated` or
-   * `rate_limit_exceeded`.
-   */
-  authenticate(context: RequestContext, mayPresume: boolean): Promise<PresumedToolset>
+  /** The tools of the caller. Fails with `unauthenticated` or `rate_limit_exceeded`. */
+  authenticate(context: RequestContext): Promise<Toolset>
   metadataUrl?(request: Request): string
 }
 
@@ -86,36 +79,27 @@ function mcpServer(
 
   return async function mcp(context) {
     const { request, requestId } = context
-    let toolset: PresumedToolset | undefined
     try {
-      toolset = await endpoint.authenticate(context, request.method === 'POST')
+      const toolset = await endpoint.authenticate(context)
       if (request.method === 'GET') return inboxStream(request, toolset)
       if (request.method !== 'POST') throw new GridError('method_not_allowed', 'Send MCP messages with POST.')
       const message = await readMessage(bodies, request, limits)
-      return await answer(context, message, toolset) ??
-        (await answer(context, message, await endpoint.authenticate(context, false)))!
+      return await answer(context, message, toolset)
     } catch (error) {
-      // To a caller who is refused, nothing else is said.
-      const cause = await toolset?.confirm?.().then(() => error, (refused) => refused) ?? error
-      return errorResponse(asGridError(cause, log, requestId), endpoint.metadataUrl?.(request))
+      return errorResponse(asGridError(error, log, requestId), endpoint.metadataUrl?.(request))
     }
   }
 
-  /** Undefined if the caller is not who it was presumed to be. */
   async function answer(
     { request, requestId }: RequestContext,
     message: unknown,
-    toolset: PresumedToolset,
-  ): Promise<Response | undefined> {
-    // Sent with the first query of the call.
-    const confirmed = toolset.confirm?.()
-    if (asksToWait(message) && await confirmed === false) return undefined
+    toolset: Toolset,
+  ): Promise<Response> {
     const short = shortcut(request.headers, message, toolset)
     const connection = toolset.inbox?.connection
     if (short && connection && waitsLong(message) && isSmall(request)) return lateAnswer(short, connection)
-    if (!short && await confirmed === false) return undefined
     const leased = short ? asResponse(await short, requestId) : await sdk(request, message, toolset)
-    return await confirmed === false ? undefined : await send(connection, leased)
+    return await send(connection, leased)
   }
 
   function asResponse({ message, lease }: RpcAnswer, requestId: string): LeasedResponse {

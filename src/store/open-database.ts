@@ -21,7 +21,7 @@ import {
   writeOwner,
 } from './driver/local-file.ts'
 import { keepPreviousFile } from './driver/previous-file.ts'
-import { openQueryBatcher, type QueryBatcher } from './driver/query-batcher.ts'
+import { openPost, type Post } from './driver/post.ts'
 import { openSnapshot, type Snapshot } from './driver/snapshot.ts'
 import { startThread, type ThreadConnection } from './driver/thread-connection.ts'
 import { requireNoCopy, requireNoRestore } from './backup/unfinished.ts'
@@ -37,8 +37,8 @@ export interface DatabaseOptions {
    * starting it takes longer than what a command asks of the database.
    */
   thread?: boolean
-  /** Replaces `fetch` for requests to a remote database (fault tests). */
-  fetch?: typeof fetch
+  /** Replaces the requests to a remote database (fault tests). */
+  post?: Post
   /** Replaces the look at the file system of the local file (fault tests). */
   readSpace?: (folder: string) => Promise<FileSystemSpace>
   /** Called when the disk failed during a commit. The default ends the process. */
@@ -48,8 +48,6 @@ export interface DatabaseOptions {
 /** An open database with the newest schema. */
 export interface Database {
   client: Client
-  /** Only for a remote database. */
-  queryBatcher: QueryBatcher | undefined
   storage: DiskSpace
   lookups: Lookups
   /** Ends the look-ups, and then the process. */
@@ -92,7 +90,7 @@ export async function openDatabase(deps: Deps, options: DatabaseOptions): Promis
   }
 
   const timeout = { ms: migrationTimeoutMs }
-  const settings = clientSettings(config, timeout, options.fetch)
+  const settings = clientSettings(config, timeout, options.post)
   const lookups = new Lookups(path !== undefined)
   const onStorageFault = (error: unknown) => {
     lookups.end()
@@ -102,10 +100,8 @@ export async function openDatabase(deps: Deps, options: DatabaseOptions): Promis
   const isThreaded = path !== undefined && options.thread && config.databaseThread === 'on'
   const thread = isThreaded ? await openThread(path, deps, onStorageFault) : undefined
   const client = (options.connect ?? connect)({ ...settings, thread })
-  const queryBatcher = path ? undefined : openQueryBatcher(settings, client)
   const owner = { ...thisProcess(now()) }
   const abandon = (error: unknown) => {
-    queryBatcher?.close()
     client.close()
     if (errorCode(error)) log.error('The database could not be opened', { code: errorCode(error) })
     return explain(error)
@@ -151,7 +147,7 @@ export async function openDatabase(deps: Deps, options: DatabaseOptions): Promis
     const epoch = await loadEpoch(client)
     const keyRing = createKeyRing(config.gridKeys ?? (path && checkedKeyRing(path)))
     return {
-      ...{ client, queryBatcher, storage, lookups, onStorageFault, path, owner, migrated, epoch, keyRing, abandon },
+      ...{ client, storage, lookups, onStorageFault, path, owner, migrated, epoch, keyRing, abandon },
       openSnapshot: () => openSnapshot(settings),
     }
   } catch (error) {
@@ -163,7 +159,7 @@ export async function openDatabase(deps: Deps, options: DatabaseOptions): Promis
 export function clientSettings(
   { databaseUrl, databaseAuthToken }: Config,
   timeout: { ms: number },
-  send: typeof fetch = fetch,
+  post = openPost(timeout),
 ) {
   return {
     url: databaseUrl,
@@ -172,14 +168,10 @@ export function clientSettings(
     concurrency: 1,
     intMode: 'number' as const,
     // Only used for a remote database.
+    post,
     async fetch(request: Request) {
-      const { url, method, headers } = request
-      // Responses are small: compressing them would cost both sides more than the rest of a query.
-      headers.set('Accept-Encoding', 'identity')
-      // Without a timeout, a silent server would keep callers waiting for minutes.
-      const signal = AbortSignal.timeout(timeout.ms)
-      // Passing the request itself on would stream its body, which takes a quarter longer.
-      return await send(url, { method, headers, body: await request.text(), signal })
+      const { status, text } = await post(request.url, Object.fromEntries(request.headers), await request.text())
+      return new Response(text, { status })
     },
   }
 }

@@ -15,6 +15,7 @@ import type { Statement } from './driver/binding.ts'
 import type { Storage } from './driver/disk-space.ts'
 import { type FileOwner, holdsLock, releaseLocalFile, removeOwner, writeOwner } from './driver/local-file.ts'
 import { removePreviousFiles } from './driver/previous-file.ts'
+import { queriesOf } from './driver/remote-client.ts'
 import type { BackupHistory } from './global/backups.ts'
 import { type GlobalTables, prepareGlobalTables } from './global.ts'
 import { type Database, type DatabaseOptions, openDatabase } from './open-database.ts'
@@ -24,15 +25,14 @@ import { PresenceExchange } from './presence.ts'
 import { type UnitRows, WriteQueue } from './queue.ts'
 import { type ActivityEntry, writeWithActivity } from './recording.ts'
 import { ConversationTurns } from './turns.ts'
-import { inSets } from './unit-sets.ts'
 import { UnreadCounts } from './unread-counts.ts'
 import { UsageCounters } from './usage.ts'
 import { openWaiting, type Waiting } from './waiting.ts'
 
 export interface Store {
   readonly deps: Deps
-  /** The tables of one account, for one caller. `confirm`: see `AccountStore`. */
-  account(accountId: string, actor: Actor, confirm?: () => Promise<void>): AccountStore
+  /** The tables of one account, for one caller. */
+  account(accountId: string, actor: Actor): AccountStore
   /** Tables that belong to no account, and the cross-account queries. */
   readonly global: GlobalTables
   /** Encrypts secrets of users. Those of accounts are encrypted by their `AccountStore`. */
@@ -113,17 +113,19 @@ async function buildStore(
   deps: Deps,
   { inspect: inspectQuery, readSpace }: StoreOptions,
 ): Promise<Store> {
-  const { client, queryBatcher, storage, lookups, onStorageFault, path, owner, migrated, epoch, keyRing } = database
+  const { client, storage, lookups, onStorageFault, path, owner, migrated, epoch, keyRing } = database
   const crossAccountQueries = new Map<string, string>()
   const inspect = inspectQuery && ((sql: string) => inspectQuery(sql, crossAccountQueries.get(sql)))
   // drizzle only runs reads, so `execute` is the only method it needs.
-  const db = drizzle({ client: (queryBatcher ?? client) as Client, logger: inspect && { logQuery: inspect } })
+  const db = drizzle({
+    client: (path ? client : queriesOf(client)) as Client,
+    logger: inspect && { logQuery: inspect },
+  })
   const queue = new WriteQueue({
     client,
     log: deps.log,
     now: deps.now,
     local: path !== undefined,
-    order: path === undefined ? inSets : undefined,
     storage,
     inspect,
     lookups,
@@ -245,7 +247,6 @@ async function buildStore(
         removeOwner(path)
         await releaseLocalFile(client).catch(() => {})
       }
-      queryBatcher?.close()
       client.close()
       copier.close()
     },

@@ -213,14 +213,13 @@ export function prepareLeases(db: Db) {
             claim: {
               ...claimOf(selection, values),
               rows: Math.min(limit, expected),
-              subject: agent,
             },
-            lease: { ...account.bind(add, { agent, lease: id, holder, at, expiresAt }), subject: agent },
-            messages: { ...account.bind(leased, { agent, lease: id, limit }), rows: 0, subject: agent },
+            lease: account.bind(add, { agent, lease: id, holder, at, expiresAt }),
+            messages: { ...account.bind(leased, { agent, lease: id, limit }), rows: 0 },
           }
         },
         /** The messages arrived: they are not redelivered. */
-        ack: (lease: string) => ({ ...account.bind(remove, { lease }), subject: lease }),
+        ack: (lease: string) => account.bind(remove, { lease }),
         /**
          * Make the messages of a lease unread again, or park them if their agent is deleted, or at their fifth return
          * from a lease that expires. Does nothing once the lease was acked or released.

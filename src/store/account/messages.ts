@@ -15,14 +15,7 @@ import { type AccountBinding, p, precondition, value } from '../driver/binding.t
 import type { Db } from '../driver/db.ts'
 import { inAccount, inboxOf } from '../in-account.ts'
 import { acceptsMessagesOf } from './access.ts'
-import {
-  type InboxAddress,
-  lengthOf,
-  type MessageType,
-  newDelivery,
-  type NewMessage,
-  subjectOf,
-} from './new-message.ts'
+import { type InboxAddress, lengthOf, type MessageType, newDelivery, type NewMessage } from './new-message.ts'
 
 export function prepareMessages(db: Db) {
   const sender = alias(agents, 'sender')
@@ -226,10 +219,8 @@ export function prepareMessages(db: Db) {
     }),
     changes: (account: AccountBinding) => ({
       /** Store a direct message. */
-      addDirect: (message: NewMessage, to: InboxAddress) => ({
-        ...account.bind(addDirect, { ...message, toAccount: to.home ?? account.accountId, to: to.agentId }),
-        subject: subjectOf(message),
-      }),
+      addDirect: (message: NewMessage, to: InboxAddress) =>
+        account.bind(addDirect, { ...message, toAccount: to.home ?? account.accountId, to: to.agentId }),
       /** Store a post to a channel that the sender is a member of. */
       addPost: (message: NewMessage, channel: string) => account.bind(addPost, { ...message, channel }),
       requireStored: ({ id }: NewMessage) => account.bind(requireStored, { id }),
@@ -240,14 +231,13 @@ export function prepareMessages(db: Db) {
         const stranger = to.home === undefined ? null : message.from
         const toAccount = to.home ?? account.accountId
         const values = { id, at, toAccount, to: to.agentId, stranger, chars: lengthOf(message) }
-        const statement = taskId === null
+        return taskId === null
           ? account.bind(deliver, values)
           : account.bind(isInTaskAlone ? deliverInTask : deliverOfTask, { ...values, task: taskId })
-        return { ...statement, subject: subjectOf(message) }
       },
       addKey: (message: NewMessage, requestHash: string) => {
         const { id, from, key, keysSince, at } = message
-        return { ...account.bind(addKey, { id, from, key, keysSince, requestHash, at }), subject: subjectOf(message) }
+        return account.bind(addKey, { id, from, key, keysSince, requestHash, at })
       },
     }),
   }

@@ -159,11 +159,6 @@ export const newDelivery = {
   taskId: sql<string | null>`NULL`.as('task_id'),
 }
 
-/** What a direct message is about: two with the same key depend on each other. Counting a trial has no subject. */
-export function subjectOf({ id, from, key }: Pick<NewMessage, 'id' | 'from' | 'key'>): string {
-  return key === null ? id : `${from} ${key}`
-}
-
 /** The length of the text and inline A2A details of a message, in UTF-16 units. */
 export function lengthOf({ body, a2a }: Pick<NewMessage, 'body' | 'a2a'>): number {
   return body.length + (a2a?.length ?? 0)

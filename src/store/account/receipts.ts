@@ -4,7 +4,7 @@ import { agents, deliveries, idempotencyKeys, messages } from '../../../db/schem
 import { type AccountBinding, p, type PlaceholderValues, type Statement } from '../driver/binding.ts'
 import type { Db } from '../driver/db.ts'
 import { inAccount } from '../in-account.ts'
-import { type GuardedReceipt, type ReviewedMessage, subjectOf } from './new-message.ts'
+import { type GuardedReceipt, type ReviewedMessage } from './new-message.ts'
 import { someUnread } from './unread.ts'
 
 /** Times are milliseconds since the epoch. A field is missing where it does not apply. */
@@ -67,10 +67,7 @@ export function prepareReceipts(db: Db) {
         const { id, from, key, guarded } = message
         const { read, store } = guarded ? receipt.guarded : receipt
         const values = { id, from, ...more, ...(guarded && { guarded: JSON.stringify(guarded.receipt) }) }
-        const subject = subjectOf(message)
-        return key === null
-          ? { ...account.bind(read, values), rows: 0, subject }
-          : { ...account.bind(store, { ...values, key }), subject }
+        return key === null ? { ...account.bind(read, values), rows: 0 } : account.bind(store, { ...values, key })
       }
       return {
         toAgent: (message: ReviewedMessage, to: string) => bound(toAgent, message, { to }),

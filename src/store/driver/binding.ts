@@ -49,11 +49,6 @@ export interface Statement {
   rows?: number
   /** The account that it is bound to, if its SQL names it: it changes no row of another. */
   account?: string
-  /**
-   * What its unit is about, if that may run together with others. Units of the same statements about different subjects
-   * neither need nor change what the others change, so each of their statements may run for all of them before the next.
-   */
-  subject?: string
 }
 
 /** Values by placeholder name. `null` is a value; `undefined` and objects throw a `TypeError` when they are bound. */

@@ -4,7 +4,6 @@
  */
 import {
   type Client,
-  type Config,
   type InArgs,
   type InStatement,
   type InValue,
@@ -17,11 +16,11 @@ import { Buffer } from 'node:buffer'
 import { type RowClass, rowClassOf } from './binding.ts'
 import { LocalConnection, type LocalStatement, type RawResult, type ResultColumns } from './local-connection.ts'
 import { localPath } from './local-file.ts'
-import { connectRemote } from './remote-client.ts'
+import { connectRemote, type RemoteSettings } from './remote-client.ts'
 import type { ThreadConnection } from './thread-connection.ts'
 
 /** The settings of the store. A local file uses only `url` and `thread`, and returns integers as numbers. */
-type ClientSettings = Pick<Config, 'url' | 'authToken' | 'concurrency' | 'intMode' | 'fetch'> & {
+type ClientSettings = Pick<RemoteSettings, 'url' | 'authToken' | 'concurrency' | 'intMode' | 'fetch' | 'post'> & {
   /** Runs the statements of a local file. Absent: this thread does, and a statement holds its event loop. */
   thread?: ThreadConnection
 }
