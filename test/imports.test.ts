@@ -190,6 +190,8 @@ const words: { word: RegExp; only: string[]; why: string }[] = [
       'lib/outbound/safe-connect.ts',
       'lib/free-port.ts',
       'lib/http/sent-answers.ts',
+      // To the operator's database.
+      'store/driver/post.ts',
       'listen/',
       'cli/',
       'clients/',

@@ -341,18 +341,13 @@ const edge: Record<string, Row[]> = {
   ],
   'src/store/queue.ts': [
     ['isStatementFault(error) && group.length > 1', 'false', 'store/queue-failures'],
-    ['statements.map(() => place++)', 'statements.map(() => place)', 'store/queue'],
+    ['results[next++].rows', 'results[next].rows', 'store/queue'],
     ['    if (this.#ended) return Promise.reject(stopped())\n', '', 'store/queue'],
     ['this.#deferred.splice(0, maxDeferredInGroup)', 'this.#deferred.splice(0)', 'store/queue-deferred'],
   ],
   'src/store/queue/lanes.ts': [
     ['this.#size >= maxWaiting', 'this.#size > maxWaiting', 'store/queue'],
     ['group.length >= maxUnits || rows >= maxRows', 'group.length >= maxUnits', 'store/queue'],
-  ],
-  'src/store/unit-sets.ts': [
-    ['!set.subjects.has(subject!) && ', '', 'store/unit-sets'],
-    ['      open.clear()\n', '', 'store/unit-sets'],
-    [' && haveSameTexts(statements, units[set.units[0]])', '', 'store/unit-sets'],
   ],
 }
 

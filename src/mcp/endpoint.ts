@@ -2,7 +2,7 @@
  * The MCP endpoints: Streamable HTTP of the revisions 2025-03-26, 2025-06-18, 2025-11-25 and 2026-07-28 on one
  * URL, without sessions. Batches, which 2025-03-26 still had, are refused.
  */
-import type { AuthenticateCall, AuthenticatedCall } from '../auth/bearer.ts'
+import type { AuthenticateCall } from '../auth/bearer.ts'
 import type { Deps } from '../deps.ts'
 import { GridError } from '../errors.ts'
 import type { Lease } from '../grid/messaging/leases.ts'
@@ -15,7 +15,7 @@ import type { Store } from '../store/store.ts'
 import { asGridError, rpcFrameError } from '../wire.ts'
 import { limitReached } from './checked-server.ts'
 import { sdkPath } from './server.ts'
-import { asksToWait, type RpcAnswer, shortcut, waitsLong } from './shortcut.ts'
+import { type RpcAnswer, shortcut, waitsLong } from './shortcut.ts'
 import { inboxStream, lateAnswer } from './streams.ts'
 import { endLease } from './tool.ts'
 import { accountToolset, signupToolset, type Toolset } from './toolset.ts'
@@ -41,13 +41,12 @@ export function mcpGrid(
   metadataUrl: (request: Request) => string,
 ): Handler {
   return mcpServer(deps, responseHeaders, apiLimits, {
-    async authenticate(c, mayPresume) {
-      const { account, confirm, check } = await authenticateCall(c, mayPresume)
-      const toolset = accountToolset(account, c.get('requestId'), {
+    async authenticate(c) {
+      const { account, check } = await authenticateCall(c)
+      return accountToolset(account, c.get('requestId'), {
         connection: new CallerConnection(c.req.raw, c.env),
         check,
       })
-      return { ...toolset, confirm }
     },
     metadataUrl,
   })
@@ -62,16 +61,10 @@ export function mcpSignup(store: Store, responseHeaders: ResponseHeaders): Handl
   })
 }
 
-/** The tools of a caller who may have to be confirmed. */
-type PresumedToolset = Toolset & Pick<AuthenticatedCall, 'confirm'>
-
 /** What differs between the endpoints. */
 interface Endpoint {
-  /**
-   * The tools of the caller. With `mayPresume` nothing may be answered before `confirm`. Fails with `unauthenticated` or
-   * `rate_limit_exceeded`.
-   */
-  authenticate(c: AppContext, mayPresume: boolean): Promise<PresumedToolset>
+  /** The tools of the caller. Fails with `unauthenticated` or `rate_limit_exceeded`. */
+  authenticate(c: AppContext): Promise<Toolset>
   metadataUrl?(request: Request): string
 }
 
@@ -86,37 +79,28 @@ function mcpServer(
 
   return async function mcp(c) {
     const request = c.req.raw
-    let toolset: PresumedToolset | undefined
     try {
-      toolset = await endpoint.authenticate(c, request.method === 'POST')
+      const toolset = await endpoint.authenticate(c)
       if (request.method === 'GET') return inboxStream(request, toolset)
       if (request.method !== 'POST') throw new GridError('method_not_allowed', 'Send MCP messages with POST.')
       const message = await readMessage(bodies, request, limits)
-      return await answer(c, message, toolset) ??
-        (await answer(c, message, await endpoint.authenticate(c, false)))!
+      return await answer(c, message, toolset)
     } catch (error) {
-      // To a caller who is refused, nothing else is said.
-      const cause = await toolset?.confirm?.().then(() => error, (refused) => refused) ?? error
-      return errorResponse(asGridError(cause, log, c.get('requestId')), endpoint.metadataUrl?.(request))
+      return errorResponse(asGridError(error, log, c.get('requestId')), endpoint.metadataUrl?.(request))
     }
   }
 
-  /** Undefined if the caller is not who it was presumed to be. */
   async function answer(
     c: AppContext,
     message: unknown,
-    toolset: PresumedToolset,
-  ): Promise<Response | undefined> {
+    toolset: Toolset,
+  ): Promise<Response> {
     const request = c.req.raw
-    // Sent with the first query of the call.
-    const confirmed = toolset.confirm?.()
-    if (asksToWait(message) && await confirmed === false) return undefined
     const short = shortcut(request.headers, message, toolset)
     const connection = toolset.inbox?.connection
     if (short && connection && waitsLong(message) && isSmall(request)) return lateAnswer(short, connection)
-    if (!short && await confirmed === false) return undefined
     const leased = short ? asResponse(await short, c.get('requestId')) : await sdk(request, message, toolset)
-    return await confirmed === false ? undefined : await send(connection, leased)
+    return await send(connection, leased)
   }
 
   function asResponse({ message, lease }: RpcAnswer, requestId: string): LeasedResponse {

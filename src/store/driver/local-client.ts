@@ -2,15 +2,15 @@
  * The database client. A remote database has the client of the driver, whose commits are ours. A local file has a client
  * of ours: one connection, which keeps its statements. See docs/delivery.md, "Local client".
  */
-import type { Client, Config, InArgs, InStatement, InValue, ResultSet, TransactionMode } from '@libsql/client'
+import type { Client, InArgs, InStatement, InValue, ResultSet, TransactionMode } from '@libsql/client'
 import { LibsqlBatchError, LibsqlError } from '@libsql/client/sqlite3'
 import Database from 'libsql'
 import { localPath } from './local-file.ts'
 import { type Connection, prepared } from './prepared-statement.ts'
-import { connectRemote } from './remote-client.ts'
+import { connectRemote, type RemoteSettings } from './remote-client.ts'
 
 /** The settings of the store. A local file uses only `url`, and returns integers as numbers. */
-type ClientSettings = Pick<Config, 'url' | 'authToken' | 'concurrency' | 'intMode' | 'fetch'>
+type ClientSettings = Pick<RemoteSettings, 'url' | 'authToken' | 'concurrency' | 'intMode' | 'fetch' | 'post'>
 
 /** Like `createClient`, but a local file always has one connection, which is opened by the first statement. */
 export function connect(settings: ClientSettings): Client {
