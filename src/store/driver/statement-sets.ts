@@ -9,7 +9,7 @@
 import type { InValue, ResultSet, Row, Value } from '@libsql/client'
 import { tablesWithoutRowid } from '../../../db/schema.ts'
 import { RecentMap } from '../../lib/recent-map.ts'
-import { rowClassOf } from './binding.ts'
+import { rowClassOf } from './row-class.ts'
 
 /** A statement with its arguments. */
 export interface PlainStatement {
