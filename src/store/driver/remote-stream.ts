@@ -13,7 +13,7 @@ import {
   type Value,
 } from '@libsql/client'
 import { Buffer } from 'node:buffer'
-import { rowClassOf } from './binding.ts'
+import { rowClassOf } from './row-class.ts'
 import type { Post } from './post.ts'
 
 /** A statement with its arguments. */
