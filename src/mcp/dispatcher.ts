@@ -3,13 +3,13 @@ import {
   CLIENT_CAPABILITIES_META_KEY,
   CLIENT_INFO_META_KEY,
   isJsonContentType,
-  isJSONRPCRequest,
   isSpecType,
   type JSONRPCRequest,
   LOG_LEVEL_META_KEY,
   PROTOCOL_VERSION_META_KEY,
   ProtocolError,
   ProtocolErrorCode,
+  RELATED_TASK_META_KEY,
   type RequestId,
   ResourceNotFoundError,
   SERVER_INFO_META_KEY,
@@ -156,7 +156,7 @@ export async function dispatch(
  */
 export function plainEra(headers: Headers, message: unknown): Era | undefined {
   if (!acceptsBoth(headers) || !isJsonContentType(headers.get('content-type'))) return undefined
-  if (!isJSONRPCRequest(message)) return undefined
+  if (!isPlainRequest(message)) return undefined
   const { method, params } = message
   const version = headers.get('mcp-protocol-version')
   const meta = params?._meta
@@ -170,6 +170,25 @@ export function plainEra(headers: Headers, message: unknown): Era | undefined {
   if (parameter !== undefined && headers.get('mcp-name') !== params[parameter]) return undefined
   if (CLIENT_INFO_META_KEY in meta && !isSpecType.Implementation(meta[CLIENT_INFO_META_KEY])) return undefined
   return isSpecType.ClientCapabilities(capabilities) ? 'modern' : undefined
+}
+
+/** With the members of a request and no others, and without what MCP 2025-11-25 has in `_meta` for tasks. */
+function isPlainRequest(message: unknown): message is JSONRPCRequest {
+  if (!isObject(message) || message.jsonrpc !== '2.0' || typeof message.method !== 'string') return false
+  const { id, params } = message
+  if (typeof id !== 'string' && !Number.isSafeInteger(id)) return false
+  if (Object.keys(message).length !== ('params' in message ? 4 : 3)) return false
+  if (params === undefined) return true
+  if (!isObject(params)) return false
+  const { _meta: meta } = params
+  if (meta === undefined) return true
+  if (!isObject(meta) || RELATED_TASK_META_KEY in meta) return false
+  const token = meta.progressToken
+  return token === undefined || typeof token === 'string' || Number.isSafeInteger(token)
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 /** Whether an answer may be JSON or an event stream, as the transport has demanded since 2025-03-26. */
