@@ -430,9 +430,15 @@ const trust: Record<string, Row[]> = {
     ['isNewStep = `last_step < :step`', 'isNewStep = `true`', 'web/people/second-factor'],
     ['hash = :hash AND (used_by IS NULL', 'hash = :hash AND (true', 'web/people/second-factor'],
   ],
-  'src/mcp/checked-server.ts': [
-    ['        if (schema) parse(schema, request.params ?? {})\n', '', 'mcp/wrong-parameters'],
-    ['if (isWrongParams(error)) {', 'if (false) {', 'mcp/wrong-parameters'],
+  'src/mcp/dispatcher.ts': [
+    ['const checked = parse(method.params, params)', 'const checked = params', 'mcp/wrong-parameters'],
+    ['if (method.spec && !isSpecType[method.spec](params)) {', 'if (false) {', 'mcp/wrong-parameters'],
+    ['if (!method || (method.needs && !toolset[method.needs])) {', 'if (!method) {', 'mcp/methods'],
+    ["isSpecType.ClientCapabilities(capabilities) ? 'modern' : undefined", "'modern'", 'mcp/era'],
+    ["headers.get('mcp-method') !== method || ", '', 'mcp/era'],
+  ],
+  'src/mcp/era.ts': [
+    ["if (typeof value === 'string' && value !== name) {", 'if (false) {', 'mcp/methods'],
   ],
   'src/mcp/arguments.ts': [
     ['if (isStrict) throw', 'if (false) throw', 'mcp/arguments'],

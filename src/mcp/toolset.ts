@@ -1,4 +1,4 @@
-/** The tools and resources of one caller, which depend on its token. Both paths of the endpoint use them. */
+/** The tools, resources and prompts of one caller, which depend on its token. */
 import type { AgentActor } from '../auth/actor.ts'
 import { recordActivity, recordRefusal } from '../grid/activity.ts'
 import { inListSlot } from '../grid/list-slots.ts'

@@ -12,15 +12,13 @@ const endsInLimit = /\slimit 1$/i
 
 /** Prepare a statement, which then runs with each list of values that it is given. */
 export function prepared(sql: string, connection: Connection): (args: InValue[]) => ResultSet {
-  const prepare = () => connection.prepare<unknown[]>(sql).safeIntegers(true)
-  const native = prepare()
+  const native = connection.prepare<unknown[]>(sql).safeIntegers(true)
   const isQuery = native.reader
   const columns = isQuery ? native.raw(true).columns() : []
   const [names, types] = [columns.map(({ name }) => name), columns.map(({ type }) => type ?? '')]
   const Row = rowClassOf(names)
-  // A second one for one row, because `all` opens a cursor, which costs more than most of our queries. `get` resets its
-  // statement after a call and not before, so after `all` it would return a row for the values of the call before.
-  const single = isQuery && endsInLimit.test(sql) ? prepare().raw(true) : undefined
+  // `all` opens a cursor, which costs more than most of our queries.
+  const isSingle = endsInLimit.test(sql)
   let count: number | undefined
 
   return (args) => {
@@ -34,9 +32,8 @@ export function prepared(sql: string, connection: Connection): (args: InValue[])
       const { changes, lastInsertRowid } = native.run(values)
       return resultSet([], [], [], changes, BigInt(lastInsertRowid))
     }
-    const row = single?.get(values)
-    const found = single ? (row === undefined ? [] : [row]) : native.all(values)
-    return resultSet(names, types, found.map((row) => new Row((row as unknown[]).map(toValue))))
+    const rows = isSingle ? [native.get(values)].filter((row) => row !== undefined) : native.all(values)
+    return resultSet(names, types, rows.map((row) => new Row((row as unknown[]).map(toValue))))
   }
 }
 
