@@ -8,7 +8,7 @@ CREATE TRIGGER activity_is_not_deleted BEFORE DELETE ON activity
 BEGIN SELECT RAISE(ABORT, 'the activity log is append-only'); END;
 
 CREATE TRIGGER activity_is_not_replaced BEFORE INSERT ON activity
-WHEN EXISTS (SELECT 1 FROM activity WHERE account_id = NEW.account_id AND n = NEW.n)
+WHEN EXISTS (SELECT 1 FROM activity WHERE account_id = NEW.account_id AND (id = NEW.id OR n = NEW.n))
 BEGIN SELECT RAISE(ABORT, 'the activity log is append-only'); END;
 
 CREATE TRIGGER wake_signals_are_few AFTER INSERT ON wake_signals

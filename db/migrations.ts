@@ -2,13 +2,14 @@
 export const migrations: { name: string; hash: string; statements: string[] }[] = [
   {
     "name": "0000_grid",
-    "hash": "582efd6924da58bdcff3fe63963ce50a8be3af30604f56983a491f9cdadf465d",
+    "hash": "0efaf24e65631487e90716e0d8aed7036e72e8da8f6578f2a082ebf4591a156f",
     "statements": [
       "CREATE TABLE `accounts` (\n\t`id` text PRIMARY KEY NOT NULL,\n\t`name` text NOT NULL,\n\t`state` text NOT NULL,\n\t`join_email` text,\n\t`created_at` integer NOT NULL,\n\t`claimed_at` integer,\n\t`requires_second_factor` integer DEFAULT false NOT NULL,\n\t`people_see_contents` integer DEFAULT false NOT NULL,\n\t`turn_limits` text,\n\t`people_read_since` integer\n);",
       "CREATE UNIQUE INDEX `accounts_join_email` ON `accounts` (`join_email`);",
       "CREATE INDEX `accounts_turn_limits` ON `accounts` (`id`) WHERE turn_limits IS NOT NULL;",
       "CREATE INDEX `accounts_unclaimed` ON `accounts` (`created_at`) WHERE state = 'provisional';",
-      "CREATE TABLE `activity` (\n\t`account_id` text NOT NULL,\n\t`n` integer NOT NULL,\n\t`id` text NOT NULL,\n\t`created_at` integer NOT NULL,\n\t`actor_type` text NOT NULL,\n\t`user_id` text,\n\t`credential_id` text,\n\t`credential_kind` text,\n\t`tool` text NOT NULL,\n\t`arguments` text NOT NULL,\n\t`outcome` text NOT NULL,\n\t`request_id` text,\n\t`previous_hash` text NOT NULL,\n\t`hash` text NOT NULL,\n\tPRIMARY KEY(`account_id`, `n`),\n\tFOREIGN KEY (`account_id`) REFERENCES `accounts`(`id`) ON UPDATE no action ON DELETE no action\n);",
+      "CREATE TABLE `activity` (\n\t`account_id` text NOT NULL,\n\t`n` integer NOT NULL,\n\t`id` text NOT NULL,\n\t`created_at` integer NOT NULL,\n\t`actor_type` text NOT NULL,\n\t`user_id` text,\n\t`credential_id` text,\n\t`credential_kind` text,\n\t`tool` text NOT NULL,\n\t`arguments` text NOT NULL,\n\t`outcome` text NOT NULL,\n\t`request_id` text,\n\tPRIMARY KEY(`account_id`, `id`),\n\tFOREIGN KEY (`account_id`) REFERENCES `accounts`(`id`) ON UPDATE no action ON DELETE no action\n);",
+      "CREATE UNIQUE INDEX `activity_n` ON `activity` (`account_id`,`n`);",
       "CREATE INDEX `activity_tool` ON `activity` (`account_id`,`tool`,`n`);",
       "CREATE INDEX `activity_user` ON `activity` (`account_id`,`user_id`,`n`) WHERE user_id IS NOT NULL;",
       "CREATE INDEX `activity_credential` ON `activity` (`account_id`,`credential_id`,`n`) WHERE credential_id IS NOT NULL;",
@@ -190,7 +191,7 @@ export const migrations: { name: string; hash: string; statements: string[] }[] 
       "CREATE TABLE `wake_signals` (\n\t`seq` integer PRIMARY KEY AUTOINCREMENT NOT NULL,\n\t`agent_id` text NOT NULL\n);",
       "CREATE TRIGGER activity_is_not_changed BEFORE UPDATE ON activity\nBEGIN SELECT RAISE(ABORT, 'the activity log is append-only'); END;",
       "CREATE TRIGGER activity_is_not_deleted BEFORE DELETE ON activity\nBEGIN SELECT RAISE(ABORT, 'the activity log is append-only'); END;",
-      "CREATE TRIGGER activity_is_not_replaced BEFORE INSERT ON activity\nWHEN EXISTS (SELECT 1 FROM activity WHERE account_id = NEW.account_id AND n = NEW.n)\nBEGIN SELECT RAISE(ABORT, 'the activity log is append-only'); END;",
+      "CREATE TRIGGER activity_is_not_replaced BEFORE INSERT ON activity\nWHEN EXISTS (SELECT 1 FROM activity WHERE account_id = NEW.account_id AND (id = NEW.id OR n = NEW.n))\nBEGIN SELECT RAISE(ABORT, 'the activity log is append-only'); END;",
       "CREATE TRIGGER wake_signals_are_few AFTER INSERT ON wake_signals\nBEGIN DELETE FROM wake_signals WHERE seq <= NEW.seq - 1000; END;",
       "CREATE TRIGGER key_is_revoked_or_moved AFTER UPDATE OF revoked_at, account_id ON credentials\nWHEN NEW.agent_id IS NOT NULL\nBEGIN INSERT INTO wake_signals (agent_id) VALUES (NEW.agent_id); END;",
       "CREATE TRIGGER key_is_removed AFTER DELETE ON credentials\nWHEN OLD.agent_id IS NOT NULL\nBEGIN INSERT INTO wake_signals (agent_id) VALUES (OLD.agent_id); END;",

@@ -935,10 +935,7 @@ export const recentReads = sqliteTable('recent_reads', {
   index('recent_reads_changed').on(t.changedAt),
 ])
 
-/**
- * The account activity log: one row per admin call. It is append-only (triggers refuse updates and deletes) and
- * chained: `hash` covers the row and the hash of the previous row.
- */
+/** The account activity log: one row per admin call. It is append-only: triggers refuse updates and deletes. */
 export const activity = sqliteTable('activity', {
   accountId: text('account_id').notNull().references(() => accounts.id),
   /** 1, 2, 3 … in each account, without gaps. */
@@ -957,10 +954,10 @@ export const activity = sqliteTable('activity', {
   /** `ok`, or the error code. */
   outcome: text('outcome').notNull(),
   requestId: text('request_id'),
-  previousHash: text('previous_hash').notNull(),
-  hash: text('hash').notNull(),
 }, (t) => [
-  primaryKey({ columns: [t.accountId, t.n] }),
+  // So a unit that is repeated fails.
+  primaryKey({ columns: [t.accountId, t.id] }),
+  uniqueIndex('activity_n').on(t.accountId, t.n),
   // One for each filter: tool, user, credential, errors, changes, and time.
   index('activity_tool').on(t.accountId, t.tool, t.n),
   index('activity_user').on(t.accountId, t.userId, t.n).where(sql`user_id IS NOT NULL`),

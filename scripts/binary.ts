@@ -91,8 +91,8 @@ async function buildBinary(name: TargetName, outfile: string, commit: string | u
   try {
     const { success, logs } = await (globalThis as unknown as { Bun: Bun }).Bun.build({
       // The first one is the program. Others are in the same folder of the binary, without their path below `root`.
-      entrypoints: [join(root, 'src/start.ts'), join(root, 'src/store/driver/database-thread.ts')],
-      root: join(root, 'src/store/driver'),
+      entrypoints: [join(root, 'src/start.ts'), join(root, 'src/thread.ts')],
+      root: join(root, 'src'),
       naming: { asset: '[name].[ext]' },
       target: 'bun',
       // Names stay, for stack traces.

@@ -1,7 +1,7 @@
 // @ts-check
 /**
- * Builds a TypeScript program into one file for Node, packages included, with a second one for the database thread and
- * the package for clients. It starts in a fraction of the time of compiling each file while it loads, and needs less memory. This file is
+ * Builds a TypeScript program into one file for Node, packages included, with a second one for threads and the
+ * package for clients. It starts in a fraction of the time of compiling each file while it loads, and needs less memory. This file is
  * JavaScript, because Node 20 cannot run TypeScript.
  */
 import { execFileSync } from 'node:child_process'
@@ -30,7 +30,7 @@ const commonInputs = ['scripts/build.js', 'scripts/launch.js', 'package.json', '
 const external = ['libsql', '@node-rs/*', 'bufferutil', 'utf-8-validate', 'pg-native']
 
 /** A thread is a program of its own, built beside each program that starts it. */
-const thread = { program: 'src/store/driver/database-thread.ts', startedBy: 'src/store/driver/thread-connection.ts' }
+const thread = { program: 'src/thread.ts', startedBy: 'src/lib/run-on-thread.ts' }
 
 /** What a server hands out beside the web pages: built beside each program that does. */
 const handedOut = { program: 'src/client.ts', by: 'src/cli/client-package.ts', file: 'agent-grid.tgz' }

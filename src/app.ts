@@ -1,5 +1,5 @@
 /** Every route of the service. */
-import { type Context, Hono } from 'hono'
+import { Hono } from 'hono'
 import { agentCardPaths, Cards, extendedCardPaths, rootCardPaths } from './a2a/cards/cards.ts'
 import { keySetPath } from './a2a/cards/signer.ts'
 import { a2aGrid } from './a2a/endpoint.ts'
@@ -7,12 +7,10 @@ import { extensionTexts } from './a2a/extensions.ts'
 import { a2aHttpJson } from './a2a/http-json.ts'
 import { createAuthenticator, createCallLimits, keysOnly } from './auth/bearer.ts'
 import { createSessions } from './auth/session.ts'
-import { createEdge, newRequestId, servedOrigins } from './edge.ts'
+import { createEdge, servedOrigins } from './edge.ts'
 import { GridError } from './errors.ts'
-import { clientAddress } from './lib/http/client-address.ts'
 import { publicCors } from './lib/http/cors.ts'
 import { ResponseHeaders } from './lib/http/response-headers.ts'
-import type { Connection } from './listen.ts'
 import { mcpGrid, mcpSignup } from './mcp/endpoint.ts'
 import { oauthApiKey } from './oauth/api-key.ts'
 import { authorizePage } from './oauth/authorize.ts'
@@ -27,7 +25,7 @@ import { revokeToken } from './oauth/revoke.ts'
 import { serverMetadata, serverMetadataPaths } from './oauth/server-metadata.ts'
 import { tokenEndpoint } from './oauth/token.ts'
 import { openApi } from './openapi/document.ts'
-import type { AppEnv, Handler, RequestContext } from './request-context.ts'
+import type { AppEnv, Handler } from './request-context.ts'
 import { me, revokeCallingKey } from './rest/agent-key.ts'
 import { clientPackage } from './rest/client-package.ts'
 import { guardrailRoutes } from './rest/guardrails.ts'
@@ -50,8 +48,6 @@ import { asGridError, htmlError, restError, rpcFrameError } from './wire.ts'
 
 /** A method, or `ALL`; the paths; and what answers them. */
 type Route = [method: string, paths: string | readonly string[], handler: Handler]
-
-const gridPath = '/mcp/v1/grid'
 
 /** The grid as a function from request to response, unchanged on Node, Deno and Bun. */
 export function createApp(store: Store): Hono<AppEnv> {
@@ -86,7 +82,7 @@ export function createApp(store: Store): Hono<AppEnv> {
 
   /** A page of any origin may call these, with a credential of its own. */
   const openToPages: Route[] = [
-    ['ALL', [gridPath, '/api/v1/grid'], grid],
+    ['ALL', ['/mcp/v1/grid', '/api/v1/grid'], grid],
     ['ALL', '/mcp/v1/signup', mcpSignup(store, responseHeaders)],
 
     ['GET', rootCardPaths, cards.root],
@@ -128,10 +124,10 @@ export function createApp(store: Store): Hono<AppEnv> {
     ['GET', '/oauth/authorize', authorizePage(authorize)],
     ['POST', '/oauth/authorize', authorizeDecision(authorize)],
     ['GET', livePath, liveStream({ store, sessions: people, attention })],
-    ['GET', serviceWorker.path, ({ request }) => serviceWorker.answer(request)],
-    ['GET', manifest.path, ({ request }) => manifest.answer(request)],
+    ['GET', serviceWorker.path, (c) => serviceWorker.answer(c.req.raw)],
+    ['GET', manifest.path, (c) => manifest.answer(c.req.raw)],
     ['POST', '/unsubscribe/:token', unsubscribe(store)],
-    ...assets.map(({ path, answer }): Route => ['GET', path, ({ request }) => answer(request)]),
+    ...assets.map(({ path, answer }): Route => ['GET', path, (c) => answer(c.req.raw)]),
     ...a2aHttpJson(authenticateKey, deps, cards),
   ]
 
@@ -141,45 +137,21 @@ export function createApp(store: Store): Hono<AppEnv> {
     ['GET', '/readyz', ready(store)],
   ]
 
-  const edge = createEdge(deps, responseHeaders)
   const app = new Hono<AppEnv>({ strict: true })
-  app.use(async function passEdge(c, next) {
-    const requestId = newRequestId()
-    c.set('requestId', requestId)
-    await edge({ request: c.req.raw, connection: c.env, requestId, path: c.req.path }, async () => {
-      await next()
-      return c.res
-    })
-  })
-  for (const [method, paths, handler] of openToPages) {
-    app.on([method, 'OPTIONS'], [paths].flat(), publicCors, withContext(unlessOverloaded(handler)))
-  }
-  for (const [method, paths, handler] of health) app.on(method, [paths].flat(), withContext(handler))
-  for (const [method, paths, handler] of others) app.on(method, [paths].flat(), withContext(unlessOverloaded(handler)))
+  app.use(createEdge(deps, responseHeaders))
+  addRoutes(health)
+  for (const [method, paths] of openToPages) app.on([method, 'OPTIONS'], [paths].flat(), publicCors)
+  // See docs/security.md, "Overload".
   app.use(function shed(c, next) {
-    overload.check(c.env.caller?.name)
+    overload.check(c.env.waitedMs)
     return next()
   })
-  app.route('/', createWebApp({ store, sessions: people, attention, address: addressOf }))
+  addRoutes(openToPages)
+  addRoutes(others)
+  app.route('/', createWebApp({ store, sessions: people, attention }))
 
-  /** See docs/security.md, "Overload". */
-  function unlessOverloaded(handler: Handler): Handler {
-    return (context) => {
-      overload.check(context.connection.caller?.name)
-      return handler(context)
-    }
-  }
-
-  function withContext(handler: Handler): (c: Context<AppEnv>) => Response | Promise<Response> {
-    return (c) => handler(contextOf(c))
-  }
-
-  function contextOf(c: Context<AppEnv>): RequestContext {
-    return new HandlerContext(c.req.raw, c.get('requestId'), c.env, config.trustedProxies, c)
-  }
-
-  function addressOf(c: Context<AppEnv>): string {
-    return contextOf(c).clientAddress
+  function addRoutes(routes: Route[]): void {
+    for (const [method, paths, handler] of routes) app.on(method, [paths].flat(), handler)
   }
 
   app.notFound(async (c) => {
@@ -205,77 +177,16 @@ export function createApp(store: Store): Hono<AppEnv> {
     })
   }
 
-  app.onError((error, c) => refusal(error, c.req.path, c.get('requestId')))
-
-  function refusal(error: unknown, path: string, requestId: string): Response {
+  app.onError((error, c) => {
+    const requestId = c.get('requestId')
     const known = asGridError(error, log, requestId)
-    const answer = isRpcPath(path)
+    const answer = isRpcPath(c.req.path)
       ? rpcFrameError(known, known.kind === 'unavailable' ? -32603 : -32600)
       : restError(known)
     return responseHeaders.finishError(answer, requestId)
-  }
-
-  const route = app.fetch
-  const gridUnlessOverloaded = unlessOverloaded(grid)
-  app.fetch = (request, env, ...more) =>
-    isGridCall(request) ? callGrid(request, env as Connection) : route(request, env, ...more)
-
-  /** Almost all requests are calls of the grid. They pass the same edge as all others, without a look at the routes. */
-  async function callGrid(request: Request, connection: Connection): Promise<Response> {
-    const requestId = newRequestId()
-    const refuse = (error: unknown) => refusal(error, gridPath, requestId)
-    const context = new HandlerContext(request, requestId, connection, config.trustedProxies)
-    const answer = async () => {
-      try {
-        return await gridUnlessOverloaded(context)
-      } catch (error) {
-        return refuse(error)
-      }
-    }
-    return await edge({ request, connection, requestId, path: gridPath }, answer).catch(refuse)
-  }
+  })
 
   return app
-}
-
-/** Whether a request is a POST to exactly the URL of the grid, and not of a page, which needs CORS headers. */
-function isGridCall({ method, url, headers }: Request): boolean {
-  return method === 'POST' && url.endsWith(gridPath) &&
-    url.indexOf('/', url.indexOf('://') + 3) === url.length - gridPath.length &&
-    !headers.has('origin')
-}
-
-/** A class, because an object with a getter of its own costs a hidden class for each request. */
-class HandlerContext implements RequestContext {
-  readonly request: Request
-  readonly requestId: string
-  readonly connection: Connection
-  readonly #trustedProxies: readonly string[]
-  readonly #c: Context<AppEnv> | undefined
-
-  /** `c`: of a request to a route with parameters. */
-  constructor(
-    request: Request,
-    requestId: string,
-    connection: Connection,
-    trustedProxies: readonly string[],
-    c?: Context<AppEnv>,
-  ) {
-    this.request = request
-    this.requestId = requestId
-    this.connection = connection
-    this.#trustedProxies = trustedProxies
-    this.#c = c
-  }
-
-  param(name: string): string {
-    return this.#c?.req.param(name) ?? ''
-  }
-
-  get clientAddress(): string {
-    const { connection: { remoteAddress }, request: { headers } } = this
-    return clientAddress(remoteAddress, headers.get('x-forwarded-for'), this.#trustedProxies)
-  }
 }
 
 /** Callers of these paths read nothing but JSON-RPC, also in a refusal. */

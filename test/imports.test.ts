@@ -37,6 +37,8 @@ const globalVerbs: Rule = {
 const rules: Record<string, Rule> = {
   'main.ts': { ours: ['cli/'] },
   'client.ts': { ours: ['cli/'] },
+  // What threads do.
+  'thread.ts': { ours: ['store/backup/'], types: ['lib/'] },
   'start.ts': { ours: ['main.ts', 'client.ts', 'cli/client-words.ts'] },
   'cli/': {
     ours: [
@@ -68,8 +70,8 @@ const rules: Record<string, Rule> = {
     types: ['deps.ts', 'request-context.ts'],
     packages: ['zod'],
   },
-  'request-context.ts': { ours: [], types: ['listen.ts', 'lib/http/caller-connection.ts'] },
-  'edge.ts': { ours: ['errors.ts', 'lib/'], types: ['deps.ts', 'listen.ts'] },
+  'request-context.ts': { ours: [], types: ['listen.ts'], packages: ['hono'] },
+  'edge.ts': { ours: ['errors.ts', 'lib/'], types: ['deps.ts', 'request-context.ts'], packages: ['hono'] },
   // Signup makes or joins the account it then works in, so these two doors pass the whole store on to it.
   'mcp/': {
     ...door,
@@ -99,7 +101,7 @@ const rules: Record<string, Rule> = {
   'guardrails/': { ours: ['errors.ts', 'lib/'], packages: ['zod', 're2js', 'franc'] },
   'auth/': {
     ours: ['errors.ts', 'lib/'],
-    types: ['store/', 'deps.ts'],
+    types: ['store/', 'deps.ts', 'request-context.ts'],
     packages: ['hono', 'oslo', 'hash-wasm', 'zod', '@simplewebauthn/server', 'otpauth'],
   },
   'wire.ts': { ours: ['errors.ts', 'html/error-page.tsx'], types: ['lib/'] },
@@ -107,17 +109,16 @@ const rules: Record<string, Rule> = {
   'store/': {
     ours: ['../db/schema.ts', '../db/migrations.ts', 'auth/actor.ts', 'errors.ts', 'lib/'],
     types: ['deps.ts'],
-    packages: ['drizzle-orm', '@libsql/client', '@libsql/hrana-client'],
+    packages: ['drizzle-orm', '@libsql/client', '@libsql/hrana-client', 'libsql'],
   },
   'listen.ts': { ours: ['listen/'] },
   'listen/': {
     ours: [
       'lib/next-iteration.ts',
-      'lib/http/caller.ts',
       'lib/limits/request-scheduler.ts',
       'lib/http/sent-answers.ts',
     ],
-    types: ['errors.ts', 'lib/http/caller-connection.ts'],
+    types: ['errors.ts', 'lib/http/caller-connection.ts', 'lib/http/caller-hints.ts'],
     packages: ['@hono/node-server'],
   },
   'email.ts': { ours: ['lib/'], types: ['deps.ts'], packages: ['nodemailer'] },
@@ -141,7 +142,7 @@ const words: { word: RegExp; only: string[]; why: string }[] = [
   { word: /\btransaction\(/, only: [], why: 'there are no interactive transactions: a write is a list of statements' },
   {
     word: /\bclient\.batch\(/,
-    only: ['store/queue.ts', 'store/driver/local-file.ts', 'store/backup/copied-database.ts'],
+    only: ['store/queue.ts', 'store/driver/file-lock.ts'],
     why: 'writes go through the queue',
   },
   {
@@ -189,6 +190,8 @@ const words: { word: RegExp; only: string[]; why: string }[] = [
       'lib/outbound/safe-connect.ts',
       'lib/free-port.ts',
       'lib/http/sent-answers.ts',
+      // To the operator's database.
+      'store/driver/post.ts',
       'listen/',
       'cli/',
       'clients/',
@@ -206,7 +209,7 @@ const words: { word: RegExp; only: string[]; why: string }[] = [
   { word: /\bprocess\.env\b/, only: ['cli/', 'clients/'], why: 'the environment is read once, into the configuration' },
   {
     word: /\braw\(|dangerouslySetInnerHTML/,
-    only: ['store/driver/local-connection.ts'],
+    only: ['store/driver/local-client.ts'],
     why: 'pages escape everything',
   },
 ]
@@ -253,7 +256,7 @@ test('a circle is found, also one of types', () => {
 
 test('only store/driver/ loads the database client', () => {
   const loaded = files.filter(({ path, text }) =>
-    importsOf(path, text).some(({ target, isType }) => !isType && target.startsWith('@libsql/'))
+    importsOf(path, text).some(({ target, isType }) => !isType && /^(@libsql\/|libsql$)/.test(target))
   )
 
   expect(loaded.filter(({ path }) => !isIn(path, 'store/driver/')).map(({ path }) => path)).toEqual([])
@@ -271,9 +274,7 @@ test('only the database file, its disk, its copies, the command line and the pro
 
   const exempt = ['cli/', 'clients/', 'store/backup/']
   expect(users.map(({ path }) => path).filter((path) => !exempt.some((place) => isIn(path, place)))).toEqual(
-    ['disk-space', 'file-copy', 'file-pieces', 'local-file', 'log-reader', 'previous-file'].map((name) =>
-      `store/driver/${name}.ts`
-    ),
+    ['disk-space', 'file-lock', 'local-file', 'previous-file'].map((name) => `store/driver/${name}.ts`),
   )
 })
 

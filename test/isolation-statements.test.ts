@@ -83,7 +83,7 @@ const numbers = (name: string) => [...new Set(placed.map((row) => String(row[nam
 const snoozed = { kind: 'agent_key', subject: 'a thread of acme', until: grid.clock.now + day, level: 1 }
 await owner.store.write([owner.store.change.snoozes.put(user, snoozed)])
 const [pause] = await owner.store.read.conversations.paused()
-const logged = (await owner.store.read.activity.head())!
+const [logged] = await owner.store.read.activity.list({ limit: 1 })
 await updateTrial(grid, grid.bob, { used: 1, max: 10, expiresAt: grid.clock.now + 1 })
 
 /** Texts of one kind: a statement is run with each of them, or with all as a JSON list. */

@@ -1,7 +1,6 @@
 /** What an overloaded process answers (docs/security.md, "Overload" and "Bodies in flight"). */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { apiLimits } from '../src/lib/http/body.ts'
-import type { Caller } from '../src/lib/http/caller.ts'
 import { type TestGrid, testGrid } from './support/grid.ts'
 import { turn } from './support/wait-for.ts'
 
@@ -69,13 +68,13 @@ describe('an overloaded process', () => {
 })
 
 describe('bodies in flight', () => {
-  const stranger = { name: '198.51.100.1', groups: ['strangers'] }
+  const stranger = '198.51.100.1'
 
   /** Requests of a caller whose bodies do not end after what has come. Each declares so many bytes. */
   async function hold(
     count: number,
     { declared, sent }: { declared: number; sent: number },
-    caller: Caller = stranger,
+    caller = stranger,
   ) {
     for (let n = 0; n < count; n++) {
       const body = new ReadableStream({ start: (controller) => void controller.enqueue(new Uint8Array(sent)) })
@@ -100,7 +99,7 @@ describe('bodies in flight', () => {
   })
 
   test('2,000 silent uploads from two addresses leave most of the budget', async () => {
-    const other = { name: '198.51.100.2', groups: ['strangers'] }
+    const other = '198.51.100.2'
     await hold(500, { declared: 65_000, sent: 1 })
     await hold(500, { declared: 65_000, sent: 1 }, other)
     await hold(500, { declared: 16_000, sent: 1 })
@@ -112,7 +111,7 @@ describe('bodies in flight', () => {
     expect((await mcp(list.padEnd(200_000))).status).toBe(200)
   })
 
-  const full = () => hold(100, { declared: 16_000, sent: 1 }, { name: 'any', groups: [] })
+  const full = () => hold(100, { declared: 16_000, sent: 1 }, 'any')
 
   test('are limited for each caller: 503 with Retry-After beyond', async () => {
     await full()

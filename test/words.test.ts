@@ -50,7 +50,6 @@ const retired: Record<string, string> = {
   standing: 'authorize',
   Standing: 'authorize',
   toSelf: 'isSelf',
-  Turns: 'KeyedMutex',
   wakeCalls: 'wake signals',
   wake_calls: 'wake_signals',
   Wakes: 'Notifier',

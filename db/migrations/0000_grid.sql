@@ -30,11 +30,11 @@ CREATE TABLE `activity` (
 	`arguments` text NOT NULL,
 	`outcome` text NOT NULL,
 	`request_id` text,
-	`previous_hash` text NOT NULL,
-	`hash` text NOT NULL,
-	PRIMARY KEY(`account_id`, `n`),
+	PRIMARY KEY(`account_id`, `id`),
 	FOREIGN KEY (`account_id`) REFERENCES `accounts`(`id`) ON UPDATE no action ON DELETE no action
 );
+--> statement-breakpoint
+CREATE UNIQUE INDEX `activity_n` ON `activity` (`account_id`,`n`);
 --> statement-breakpoint
 CREATE INDEX `activity_tool` ON `activity` (`account_id`,`tool`,`n`);
 --> statement-breakpoint
@@ -1031,7 +1031,7 @@ CREATE TRIGGER activity_is_not_deleted BEFORE DELETE ON activity
 BEGIN SELECT RAISE(ABORT, 'the activity log is append-only'); END;
 --> statement-breakpoint
 CREATE TRIGGER activity_is_not_replaced BEFORE INSERT ON activity
-WHEN EXISTS (SELECT 1 FROM activity WHERE account_id = NEW.account_id AND n = NEW.n)
+WHEN EXISTS (SELECT 1 FROM activity WHERE account_id = NEW.account_id AND (id = NEW.id OR n = NEW.n))
 BEGIN SELECT RAISE(ABORT, 'the activity log is append-only'); END;
 --> statement-breakpoint
 CREATE TRIGGER wake_signals_are_few AFTER INSERT ON wake_signals

@@ -27,9 +27,6 @@ const aims: Partial<Record<Runtime, Aim[]>> = {
   bun: [{ broker: postgresql.name, clients: 32, ratio: 1 }],
 }
 
-/** The grid again, with SQLite and its commits on a thread of their own. */
-const withThread = 'the grid, DATABASE_THREAD=on'
-
 /** The grid or a broker, running. */
 interface Subject {
   name: string
@@ -53,9 +50,6 @@ export const compare: Scenario = {
   ],
   async run(context) {
     const subjects = [await startGridSubject(context, 'the grid')]
-    if (context.database === 'file') {
-      subjects.push(await startGridSubject(context, withThread, { DATABASE_THREAD: 'on' }))
-    }
     for (const broker of brokers) {
       const found = broker.find()
       if (found === undefined) context.note(`${broker.name} is not installed`)

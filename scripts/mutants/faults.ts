@@ -197,10 +197,10 @@ const scoping: Record<string, Row[]> = {
     ],
   ],
   'src/store/account/names.ts': [
-    ["inAccount(channels, isIn(channels.id, 'ids'))", "isIn(channels.id, 'ids')", 'store/account-isolation'],
-    ["inAccount(agents, isIn(agents.alias, 'words'))", "isIn(agents.alias, 'words')", 'store/account-isolation'],
-    ["inAccount(invitations, isIn(invitations.id, 'ids'))", "isIn(invitations.id, 'ids')", 'isolation-statements'],
-    ["inAccount(oauthGrants, isIn(oauthGrants.id, 'ids'))", "isIn(oauthGrants.id, 'ids')", 'isolation-statements'],
+    ['${selectChannels} WHERE account_id = :account AND id', '${selectChannels} WHERE id', 'store/account-isolation'],
+    ['WHERE account_id = :account AND alias', 'WHERE alias', 'store/account-isolation'],
+    ['FROM invitations WHERE account_id = :account AND', 'FROM invitations WHERE', 'isolation-statements'],
+    ['FROM oauth_grants WHERE account_id = :account AND', 'FROM oauth_grants WHERE', 'isolation-statements'],
   ],
   'src/store/account/channels.ts': [
     ['eq(channelMembers.accountId, channels.accountId), ', '', 'store/account-isolation'],
@@ -213,11 +213,11 @@ const scoping: Record<string, Row[]> = {
   ],
   'src/store/account/retention.ts': [
     [
-      "eq(deliveries.messageId, first.id), eq(deliveries.senderAccountId, p('account'))",
-      'eq(deliveries.messageId, first.id)',
+      'deliveries.message_id = first.id AND deliveries.sender_account_id = :account',
+      'deliveries.message_id = first.id',
       'store/account-isolation',
     ],
-    ["lte(first.createdAt, p('until'))", 'sql`true`', 'worker/retention'],
+    ['first.created_at <= :until', 'true', 'worker/retention'],
   ],
   'src/store/account/access.ts': [
     ['THEN ${isListed} ELSE NOT ${isListed}', 'THEN NOT ${isListed} ELSE ${isListed}', 'grid/messaging/send-message'],
@@ -230,10 +230,6 @@ const scoping: Record<string, Row[]> = {
   ],
   'src/store/account/agents.ts': [
     ["ne(agents.accountId, p('account'))", 'sql`false`', 'store/account-isolation'],
-  ],
-  'src/store/account/activity-chain.ts': [
-    ['    row.outcome,\n', '', 'store/activity'],
-    ['    accountId,\n    row.n,\n', '    row.n,\n', 'store/activity'],
   ],
 }
 
@@ -265,9 +261,9 @@ const authentication: Record<string, Row[]> = {
     ['        isNull(agents.deletedAt),\n', '', 'a2a/endpoint'],
   ],
   'src/store/global/sessions.ts': [
-    ["    gt(sessions.expiresAt, p('now')),\n", '', 'web/people/sign-in'],
-    ["    gt(sessions.lastSeenAt, p('idleSince')),\n", '', 'web/people/sign-in'],
-    [", eq(sessions.userId, p('user')), isNull", ', isNull', 'web/people/settings'],
+    [' AND sessions.expires_at > :now', '', 'web/people/sign-in'],
+    [' AND sessions.last_seen_at > :idleSince', '', 'web/people/sign-in'],
+    ['id = :id AND user_id = :user', 'id = :id', 'web/people/settings'],
   ],
   'src/lib/secrets.ts': [
     ['text.slice(at) === checksum(text.slice(0, at))', 'true', 'lib/secrets'],
@@ -331,7 +327,7 @@ const limits: Record<string, Row[]> = {
     ["AND seen.subject = allowed.value ->> 'subject' ", '', 'grid/people/throttle'],
   ],
   'src/store/global/signups.ts': [
-    ['      sql`NOT EXISTS (${reachedByAddress})`,\n', '', 'rest/signup-limits'],
+    ['    AND NOT EXISTS (${reachedByAddress})\n', '', 'rest/signup-limits'],
   ],
 }
 
@@ -345,18 +341,13 @@ const edge: Record<string, Row[]> = {
   ],
   'src/store/queue.ts': [
     ['isStatementFault(error) && group.length > 1', 'false', 'store/queue-failures'],
-    ['statements.map(() => place++)', 'statements.map(() => place)', 'store/queue'],
+    ['results[next++].rows', 'results[next].rows', 'store/queue'],
     ['    if (this.#ended) return Promise.reject(stopped())\n', '', 'store/queue'],
     ['this.#deferred.splice(0, maxDeferredInGroup)', 'this.#deferred.splice(0)', 'store/queue-deferred'],
   ],
   'src/store/queue/lanes.ts': [
     ['this.#size >= maxWaiting', 'this.#size > maxWaiting', 'store/queue'],
     ['group.length >= maxUnits || rows >= maxRows', 'group.length >= maxUnits', 'store/queue'],
-  ],
-  'src/store/unit-sets.ts': [
-    ['!set.subjects.has(subject!) && ', '', 'store/unit-sets'],
-    ['      open.clear()\n', '', 'store/unit-sets'],
-    [' && haveSameTexts(statements, units[set.units[0]])', '', 'store/unit-sets'],
   ],
 }
 
@@ -372,9 +363,9 @@ const retention: Record<string, Row[]> = {
     ],
   ],
   'src/store/account/unclaimed.ts': [
-    ["        eq(accounts.state, sql`'provisional'`),\n", '', 'worker/unclaimed'],
-    ['        notExists(onTrial),\n', '', 'worker/unclaimed'],
-    ["        lte(accounts.createdAt, p('until')),\n", '', 'worker/unclaimed'],
+    [" AND accounts.state = 'provisional'", '', 'worker/unclaimed'],
+    ['trials.expires_at > :at', 'false', 'worker/unclaimed'],
+    [' AND accounts.created_at <= :until', '', 'worker/unclaimed'],
   ],
   'src/worker/leases.ts': [
     ['missed >= maxMissedHeartbeats', 'missed > maxMissedHeartbeats', 'worker/leases'],
@@ -392,7 +383,7 @@ const oauth: Record<string, Row[]> = {
     ['    if (resourceOf(requested) !== granted) {', '    if (false) {', 'oauth/token'],
   ],
   'src/store/global/oauth-tokens.ts': [
-    [', notExists(usedChild))', ')', 'oauth/token-refresh'],
+    ['          AND child.used_at IS NOT NULL', '          AND false', 'oauth/token-refresh'],
   ],
   'src/oauth/authorize-request.ts': [
     ["parameter(query, 'code_challenge_method') !== 'S256' || ", '', 'oauth/authorize'],
@@ -436,8 +427,8 @@ const trust: Record<string, Row[]> = {
     ['if (await secondFactors.isBeyond(caller.userId, userId)) {', 'if (false) {', 'web/people/second-factor'],
   ],
   'src/store/global/second-factors.ts': [
-    ["isNewStep = lt(totps.lastStep, p('step'))", 'isNewStep = sql`true`', 'web/people/second-factor'],
-    ['isUnused = isNull(recoveryCodes.usedBy)', 'isUnused = sql`true`', 'web/people/second-factor'],
+    ['isNewStep = `last_step < :step`', 'isNewStep = `true`', 'web/people/second-factor'],
+    ['hash = :hash AND (used_by IS NULL', 'hash = :hash AND (true', 'web/people/second-factor'],
   ],
   'src/mcp/checked-server.ts': [
     ['        if (schema) parse(schema, request.params ?? {})\n', '', 'mcp/wrong-parameters'],
@@ -509,8 +500,8 @@ const conversations: Record<string, Row[]> = {
     ['!snooze || isWorse(condition, snooze.level)', '!snooze', 'grid/attention/snooze'],
   ],
   'src/store/account/snoozes.ts': [
-    ['inAccount(snoozes, ofUser, gt(', 'inAccount(snoozes, gt(', 'grid/attention/snooze'],
-    ['inAccount(snoozes, ofUser, eq(snoozes.kind', 'inAccount(snoozes, eq(snoozes.kind', 'grid/attention/snooze'],
+    ['user_id = :user AND until > :at', 'until > :at', 'grid/attention/snooze'],
+    ['user_id = :user AND kind = :kind', 'kind = :kind', 'grid/attention/snooze'],
   ],
   'src/grid/live/account-news.ts': [
     [
@@ -532,30 +523,22 @@ const conversations: Record<string, Row[]> = {
       "|| '/' ELSE ${pair} END AS key\n    FROM",
       'grid/conversations/threads',
     ],
-    ['set: { deliverySeq: sql`excluded.delivery_seq` }', 'set: { deliverySeq: 0 }', 'grid/conversations/threads'],
-    ['.set({ seq: sql`(SELECT max(seq) FROM', '.set({ seq: sql`(SELECT min(seq) FROM', 'worker/threads'],
+    ['SET delivery_seq = excluded.delivery_seq', 'SET delivery_seq = 0', 'grid/conversations/threads'],
+    ['SET seq = (SELECT max(seq) FROM', 'SET seq = (SELECT min(seq) FROM', 'worker/threads'],
   ],
   'src/store/account/thread-erasure.ts': [
-    ['[shrink, removePlaces,', '[removePlaces,', 'worker/threads'],
-    [
-      'UNION SELECT d.account_id, m.seq FROM ${received} WHERE ${ofAccount} AND d.account_id <> m.account_id',
-      '',
-      'worker/threads',
-    ],
+    ['messages = threads.messages - lost.n', 'messages = threads.messages', 'worker/threads'],
+    [' AND d.account_id <> m.account_id', ' AND false', 'worker/threads'],
   ],
   'src/store/account/thread-messages.ts': [
     ["WHEN ${deliveries.state} = 'parked' THEN 'unread' ELSE", 'ELSE', 'grid/conversations/messages'],
     ['iif(${isOurs}, ${column}, NULL)', '${column}', 'grid/conversations/messages'],
   ],
   'src/store/account/seats.ts': [
+    [' AND agents.id = ${id} AND agents.deleted_at IS NULL', ' AND agents.id = ${id}', 'grid/conversations/answer'],
     [
-      'live(messages.fromAgentId)',
-      'inAccount(agents, eq(agents.id, messages.fromAgentId))',
-      'grid/conversations/answer',
-    ],
-    [
-      "where(inAccount(messages, eq(messages.fromAgentId, p('agent')), eq(messages.id",
-      'where(inAccount(messages, eq(messages.id',
+      'WHERE messages.account_id = :account AND messages.from_agent_id = :agent AND',
+      'WHERE messages.account_id = :account AND',
       'grid/conversations/answer',
     ],
   ],
@@ -576,7 +559,7 @@ const conversations: Record<string, Row[]> = {
 
 const faulty: Record<string, Row[]> = {
   'src/store/driver/disk-space.ts': [
-    ['const hasBallast = removed(ballastOf(path))', 'const hasBallast = false', 'store/driver/disk-space'],
+    ['!this.#hasFailed || await this.#canWrite(path)', 'true', 'store/driver/disk-space'],
     ['    this.isFull = true\n    this.#hasFailed = true\n', '    this.isFull = true\n', 'store/driver/disk-space'],
   ],
   'src/worker/clock.ts': [

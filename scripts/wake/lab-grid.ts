@@ -40,7 +40,7 @@ export async function startLabGrid(folder: string): Promise<LabGrid> {
   const url = `http://127.0.0.1:${port}`
   const env = {
     ...{ PATH: process.env.PATH!, HOME: folder, PORT: String(port), DATABASE_URL: `file:${join(folder, 'grid.db')}` },
-    ...{ BASE_URL: url, HOST: '127.0.0.1', LOG_LEVEL: 'error', BALLAST_MB: '0' },
+    ...{ BASE_URL: url, HOST: '127.0.0.1', LOG_LEVEL: 'error' },
     ...{ CALLS_PER_SECOND: '1000', CALL_BURST: '10000' },
   }
   const start = async () => {

@@ -3,7 +3,7 @@ import type { AuthenticateCall } from '../auth/bearer.ts'
 import type { Config } from '../config.ts'
 import { apiLimits, type BodyLimits, checkDeclaredLength, taskLimits } from '../lib/http/body.ts'
 import { CallerConnection } from '../lib/http/caller-connection.ts'
-import type { RequestContext } from '../request-context.ts'
+import type { AppContext } from '../request-context.ts'
 import { authenticateAgent } from './caller.ts'
 import { extensionUris } from './extension-uris.ts'
 import type { MethodCall } from './method-call.ts'
@@ -26,12 +26,12 @@ export function limitsOf(aliases: readonly string[]): BodyLimits {
 export async function admit(
   authenticateCall: AuthenticateCall,
   config: Config,
-  context: RequestContext,
+  c: AppContext,
   aliases: readonly string[],
 ): Promise<AdmittedCall> {
-  const { request } = context
+  const request = c.req.raw
   checkDeclaredLength(request, limitsOf(aliases))
-  const { account, check } = await authenticateAgent(authenticateCall, context)
+  const { account, check } = await authenticateAgent(authenticateCall, c)
   const { headers } = request
   return {
     account,
@@ -40,7 +40,7 @@ export async function admit(
     idempotencyKey: headers.get('Idempotency-Key') ?? undefined,
     waitSeconds: wholeNumber(headers.get('Prefer')?.match(/(?:^|[,;])\s*wait\s*=\s*"?(\d{1,9})"?\s*(?:$|[,;])/i)?.[1]),
     lastEventId: wholeNumber(headers.get('Last-Event-ID')?.match(/^\d{1,15}$/)?.[0]),
-    connection: new CallerConnection(request, context.connection),
+    connection: new CallerConnection(request, c.env),
     check,
   }
 }

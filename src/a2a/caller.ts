@@ -1,13 +1,11 @@
 /** Who calls an A2A endpoint. See docs/protocol.md, "A2A". */
-import type { AuthenticateCall, AuthenticatedCall, IncomingCall } from '../auth/bearer.ts'
+import type { AuthenticateCall, AuthenticatedCall } from '../auth/bearer.ts'
 import { GridError } from '../errors.ts'
+import type { AppContext } from '../request-context.ts'
 
 /** The calling agent. Fails with `unauthenticated`, also for an admin, or `rate_limit_exceeded`. */
-export async function authenticateAgent(
-  authenticateCall: AuthenticateCall,
-  call: IncomingCall,
-): Promise<AuthenticatedCall> {
-  const authenticated = await authenticateCall(call)
+export async function authenticateAgent(authenticateCall: AuthenticateCall, c: AppContext): Promise<AuthenticatedCall> {
+  const authenticated = await authenticateCall(c)
   if (authenticated.account.actor.type === 'agent') return authenticated
   throw new GridError('unauthenticated', 'Admin keys are not accepted here. Use the key of an agent.', {
     credential: 'refused',

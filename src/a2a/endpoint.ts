@@ -22,13 +22,13 @@ export function a2aGrid(authenticateCall: AuthenticateCall, deps: Deps, cards: C
   const { config, bodies, log } = deps
   const domain = new URL(config.baseUrl).hostname
 
-  return async function a2a(context) {
-    const { request, requestId } = context
+  return async function a2a(c) {
+    const request = c.req.raw
     const headers: Record<string, string> = {}
     let id: RpcId = null
     try {
-      const aliases = [context.param('alias')].filter((alias) => alias !== '')
-      const admitted = await admit(authenticateCall, config, context, aliases)
+      const aliases = [c.req.param('alias')].filter((alias) => alias !== undefined)
+      const admitted = await admit(authenticateCall, config, c, aliases)
       if (!mediaTypes.includes(mediaType(request))) {
         throw new GridError('unsupported_media_type', 'Send JSON, with Content-Type: application/json.')
       }
@@ -47,7 +47,7 @@ export function a2aGrid(authenticateCall: AuthenticateCall, deps: Deps, cards: C
         ? streamResponse(result, admitted.connection, headers, (result) => ({ jsonrpc: '2.0', id, result }))
         : Response.json({ jsonrpc: '2.0', id, result }, { headers })
     } catch (error) {
-      const gridError = asGridError(error, log, requestId)
+      const gridError = asGridError(error, log, c.get('requestId'))
       return Response.json({ jsonrpc: '2.0', id, error: a2aError(gridError, domain) }, {
         status: a2aStatus(gridError),
         headers: { ...headers, ...errorHeaders(gridError), ...challenge(gridError) },

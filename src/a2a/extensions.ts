@@ -24,8 +24,8 @@ export function agentExtensions(config: Config): Record<string, unknown>[] {
 
 /** Serves the text of the extension that the path names. Fails with `not_found`. */
 export function extensionTexts(config: Config): Handler {
-  return function extensionText(context) {
-    const found = ofGrid.find(({ name }) => name === context.param('name'))
+  return function extensionText(c) {
+    const found = ofGrid.find(({ name }) => name === c.req.param('name'))
     if (!found) throw new GridError('not_found', 'There is no extension of this name.')
     return textOf(config, found)
   }

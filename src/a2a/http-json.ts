@@ -63,12 +63,12 @@ function operation(
   const { config, bodies, log } = deps
   const domain = new URL(config.baseUrl).hostname
 
-  return async function a2aOperation(context) {
-    const { request, requestId } = context
+  return async function a2aOperation(c) {
+    const request = c.req.raw
     const headers: Record<string, string> = { 'Content-Type': answerType(request) }
     try {
-      const aliases = [context.param('alias'), context.param('tenant')].filter((alias) => alias !== '')
-      const admitted = await admit(authenticateCall, config, context, aliases)
+      const aliases = [c.req.param('alias'), c.req.param('tenant')].filter((alias) => alias !== undefined)
+      const admitted = await admit(authenticateCall, config, c, aliases)
       // Hono answers HEAD with the handler of GET and drops the body, so a stream would never end.
       if (request.method === 'HEAD') throw new GridError('method_not_allowed', 'Use GET instead of HEAD.')
       requestedVersion(request)
@@ -76,14 +76,14 @@ function operation(
       if (admitted.extensions.length > 0) headers[codec10.extensionsHeader] = admitted.extensions.join(', ')
 
       const given = request.method === 'POST' ? await readBody(bodies, request, limitsOf(aliases)) : queryOf(request)
-      const inPath = names.map((name) => [name, context.param(name).replace(/:\w+$/, '')])
+      const inPath = names.map((name) => [name, c.req.param(name)?.replace(/:\w+$/, '')])
       const params = { ...given, ...Object.fromEntries(inPath) }
       const result = await findMethod(method).run({ ...admitted, cards, codec: codec10, method, params })
       if (!(result instanceof EventStream)) return new Response(JSON.stringify(result), { headers })
       const { 'Content-Type': _, ...others } = headers
       return streamResponse(result, admitted.connection, others, (result) => result)
     } catch (error) {
-      const gridError = asGridError(error, log, requestId)
+      const gridError = asGridError(error, log, c.get('requestId'))
       const { status, body } = a2aHttpError(gridError, domain)
       return new Response(JSON.stringify(body), {
         status,

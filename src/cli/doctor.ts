@@ -29,7 +29,7 @@ import {
   skipped,
   warning,
 } from './doctor/report.ts'
-import { askReady, isOfGrid, ownServer } from './health.ts'
+import { askReady, ownServer } from './health.ts'
 import { applyMigrations } from './migrate.ts'
 import { askHolder, isInUse } from './run-store-command.ts'
 
@@ -80,8 +80,6 @@ export async function examine(env: Record<string, string | undefined>, isFull: b
   // Before the database is opened, which makes files beside it.
   const machine = path !== undefined && existsSync(path) ? readMachine(path) : undefined
   const seen = await look(config, path, isFull)
-  const isServed = seen.server !== undefined ||
-    (readiness?.status === 200 && isOfGrid(readiness))
   const backups = config.backupDir === undefined ? [] : await backupsIn(config.backupDir)
   const checks = [
     ok('settings', 'The settings are valid.'),
@@ -90,7 +88,7 @@ export async function examine(env: Record<string, string | undefined>, isFull: b
     ...judgeServer(config, readiness, seen.server),
     ...seen.findings,
     ...judgePlan(seen.plan, machine?.copies),
-    ...(machine ? judgeMachine(machine, config, isServed) : []),
+    ...(machine ? judgeMachine(machine, config) : []),
     ...(seen.database ? judgeDatabase(seen.database, config.durability) : []),
     judgeKeyRing(config, { file: machine?.keyRing, keys: seen.database?.keys, known: seen.server?.keyIds }),
     judgeEmail(config, await emailed),

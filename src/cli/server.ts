@@ -2,7 +2,6 @@ import { createApp } from '../app.ts'
 import type { Deps } from '../deps.ts'
 import { second } from '../lib/time.ts'
 import { listen, type Listener } from '../listen.ts'
-import { localPath } from '../store/driver/local-file.ts'
 import { openStore, type Store, type StoreOptions } from '../store/store.ts'
 import { startWorker, type Worker } from '../worker/worker.ts'
 import { CommandError } from './command.ts'
@@ -11,11 +10,6 @@ import { CommandError } from './command.ts'
 const requestGraceMs = 10 * second
 /** How long queued emails may then take. */
 const emailGraceMs = 3 * second
-/**
- * How many requests a caller may have in progress beside others if the database is remote: they wait for it most of the
- * time. With three round trips of 50 ms each, 128 are 850 requests a second.
- */
-const maxInProgressRemote = 128
 
 export interface Server {
   readonly store: Store
@@ -28,7 +22,7 @@ export interface Server {
 
 /** Open the database and serve the grid. Fails with `database_in_use` or `cannot_listen`. */
 export async function startServer(deps: Deps, options?: StoreOptions): Promise<Server> {
-  const store = await openStore(deps, { thread: true, ...options })
+  const store = await openStore(deps, options)
   let worker: Worker | undefined
   try {
     // Before the first request: messages that a dead process had leased must be unread again.
@@ -54,17 +48,13 @@ export async function stopServer({ store, worker, listeners, stopWatch }: Server
 
 async function listenOrFail(
   fetch: Parameters<typeof listen>[0],
-  { config, overload, callerHints }: Deps,
+  { config, callerHints }: Deps,
 ): Promise<Listener> {
   const { port, host } = config
   try {
     return await listen(fetch, {
       port,
       host,
-      scheduling: {
-        delays: overload,
-        maxInProgress: localPath(config.databaseUrl) === undefined ? maxInProgressRemote : undefined,
-      },
       callerOf: (request) => callerHints.callerOf(request),
     })
   } catch (error) {

@@ -30,7 +30,6 @@ import { rotateSigningKeyCommand } from './rotate-signing-key.ts'
 import { setAutomatedCommand } from './set-automated.ts'
 import { setTurnLimitsCommand } from './set-turn-limits.ts'
 import { tryGuardrailCommand } from './try-guardrail.ts'
-import { verifyActivityCommand } from './verify-activity.ts'
 
 /** The commands on the database. */
 export const storeCommands: readonly StoreCommand[] = [
@@ -58,7 +57,6 @@ export const storeCommands: readonly StoreCommand[] = [
   deleteAdminKeyCommand,
   createLinkCommand,
   resetSecondFactorCommand,
-  verifyActivityCommand,
   rotateKeysCommand,
   rotateSigningKeyCommand,
   rebuildConversationsCommand,

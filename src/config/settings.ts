@@ -80,11 +80,6 @@ export const settings = {
     'full: an acknowledged message is on disk. relaxed: a power failure may lose the last messages.',
     oneOf(['full', 'relaxed'], 'full'),
   ),
-  databaseThread: setting(
-    'DATABASE_THREAD',
-    'Whether a server runs the statements of a local file on a thread of their own.',
-    oneOf(['off', 'on'], 'off'),
-  ),
   lockWaitSeconds: setting(
     'LOCK_WAIT',
     'How long the start waits for another process to release the local file, in seconds.',
@@ -95,11 +90,6 @@ export const settings = {
     'MIN_FREE_MB',
     'Free megabytes on the disk of a local file below which nothing new is stored, at most a tenth of it. 0: no mark.',
     wholeNumber(0, 1_000_000, 200),
-  ),
-  ballastMegabytes: setting(
-    'BALLAST_MB',
-    'Megabytes reserved beside a local file for a full disk, at most a twentieth of it. 0: none.',
-    wholeNumber(0, 100_000, 64),
   ),
   migrationCopy: setting(
     'MIGRATION_COPY',

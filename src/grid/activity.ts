@@ -8,7 +8,7 @@ import { type ErrorCode, GridError } from '../errors.ts'
 import { newId } from '../lib/id.ts'
 import { redactedJson } from '../lib/redact.ts'
 import type { AccountStore } from '../store/account.ts'
-import type { NewActivity } from '../store/account/activity-chain.ts'
+import type { NewActivity } from '../store/account/activity.ts'
 import type { Statement } from '../store/driver/binding.ts'
 
 /** Longest stored arguments of one call, in characters of JSON. */

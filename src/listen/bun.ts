@@ -1,13 +1,13 @@
 /** `listen()` on Bun. */
 import { setTimeout as sleep } from 'node:timers/promises'
+import { RequestScheduler } from '../lib/limits/request-scheduler.ts'
 import {
   arrivingMs,
-  Dispatcher,
+  createDispatcher,
   type FetchHandler,
-  isHealthCheck,
   type Listener,
   type ListenOptions,
-  ScheduledRequest,
+  type ReceivedRequest,
   waitAtMost,
 } from './dispatcher.ts'
 
@@ -27,12 +27,13 @@ interface BunServer {
   stop(closeActive?: boolean): Promise<void>
 }
 
-class BunRequest extends ScheduledRequest {
+class BunRequest implements ReceivedRequest {
+  caller?: string
+  waitedMs?: number
   readonly #request: Request
   readonly #server: BunServer
 
   constructor(request: Request, server: BunServer) {
-    super()
     this.#request = request
     this.#server = server
   }
@@ -45,9 +46,13 @@ class BunRequest extends ScheduledRequest {
     return this.#request.headers.get(name)
   }
 
-  get isHealthCheck(): boolean {
-    const { method, url } = this.#request
-    return isHealthCheck(method, url.slice(url.indexOf('/', 'https://'.length)))
+  get method(): string {
+    return this.#request.method
+  }
+
+  get path(): string {
+    const { url } = this.#request
+    return url.slice(url.indexOf('/', 'https://'.length))
   }
 
   get isGone(): boolean {
@@ -58,13 +63,13 @@ class BunRequest extends ScheduledRequest {
 /** Serve with `Bun.serve`. */
 export async function listenOnBun(Bun: BunRuntime, fetch: FetchHandler, options: ListenOptions): Promise<Listener> {
   const { port, host } = options
-  const dispatcher = new Dispatcher(fetch, options)
+  const dispatch = createDispatcher(fetch, new RequestScheduler(), options)
   const server = await Bun.serve({
     port,
     hostname: host,
     // Longer than the heartbeat interval of streams; Bun's default of 10 s would cut them.
     idleTimeout: 30,
-    fetch: (request, bun) => dispatcher.dispatch(request, new BunRequest(request, bun)),
+    fetch: (request, bun) => dispatch(request, new BunRequest(request, bun)),
   })
   return {
     port: server.port,

@@ -1,15 +1,16 @@
-/** What the servers of all runtimes do with a request: it is scheduled, and served when its caller is due. */
-import type { ErrorCode } from '../errors.ts'
+/** What the servers of all runtimes do with a request: it is served when its caller is due. */
 import type { ConnectionReports } from '../lib/http/caller-connection.ts'
-import type { Caller, UncheckedRequest } from '../lib/http/caller.ts'
-import { RequestScheduler, type SchedulerOptions, type Slot } from '../lib/limits/request-scheduler.ts'
+import type { UncheckedRequest } from '../lib/http/caller-hints.ts'
+import type { RequestScheduler } from '../lib/limits/request-scheduler.ts'
 
 /** What a handler knows about the connection of a request. */
 export interface Connection extends ConnectionReports {
   /** The IP address of the other end of the socket. */
   readonly remoteAddress: string
   /** Who sent the request, as `callerOf` told. Undefined if the request was not scheduled. */
-  readonly caller?: Caller
+  readonly caller?: string
+  /** For how long the request waited for its turn. `Infinity`: too many others did. */
+  readonly waitedMs?: number
 }
 
 export type FetchHandler = (request: Request, connection: Connection) => Response | Promise<Response>
@@ -24,97 +25,53 @@ export interface ListenOptions {
   /** 0 means any free port. */
   port: number
   host: string
-  scheduling?: SchedulerOptions
   /** Who sent a request. By default the remote address. */
   callerOf?: CallerOf
 }
 
 /** The caller of a request. */
-export type CallerOf = (request: UncheckedRequest) => Caller
+export type CallerOf = (request: UncheckedRequest) => string
 
-const byAddress: CallerOf = ({ remoteAddress }) => ({ name: remoteAddress, groups: [] })
-
-/** Requests to these paths are a group beside the accounts: a supervisor must hear that a busy process is alive. */
+/** Callers take turns for these paths apart from all else: a supervisor must hear that a busy process is alive. */
 const healthPaths = ['/healthz', '/readyz']
-const health = ['health']
 
-/** Answered to a request for which there is no room among those that wait. See docs/security.md, "Overload". */
-const tooManyWait = JSON.stringify({
-  error: { code: 'unavailable' satisfies ErrorCode, message: 'Too many calls wait. Repeat the call in 2 seconds.' },
-})
-
-/** The answer to a request for which there is no room. */
-export function refuse(): Response {
-  return new Response(tooManyWait, {
-    status: 503,
-    headers: { 'Content-Type': 'application/json', 'Retry-After': '2' },
-  })
-}
-
-/** A request that is scheduled, and its connection. */
-export abstract class ScheduledRequest implements Connection, UncheckedRequest {
-  caller?: Caller
-  slot?: Slot
-
-  abstract readonly remoteAddress: string
-  abstract header(name: string): string | null
-  /** It goes to one of `healthPaths`. */
-  abstract readonly isHealthCheck: boolean
+/** A request as a server received it, and its connection. */
+export interface ReceivedRequest extends Connection, UncheckedRequest {
+  caller?: string
+  waitedMs?: number
+  readonly method: string | undefined
+  readonly path: string | undefined
   /** The connection is closed: an answer would not be read. */
-  abstract readonly isGone: boolean
-
-  releaseSlot(): void {
-    this.slot?.release()
-  }
-
-  /** The request has its answer, which may not be sent yet. */
-  answered(): void {
-    this.releaseSlot()
-  }
+  readonly isGone: boolean
 }
 
 /** Serves each request when its caller is due. */
-export class Dispatcher {
-  readonly scheduler: RequestScheduler
-  readonly #fetch: FetchHandler
-  readonly #callerOf: CallerOf
-
-  constructor(fetch: FetchHandler, { scheduling, callerOf = byAddress }: ListenOptions) {
-    this.scheduler = new RequestScheduler(scheduling)
-    this.#fetch = fetch
-    this.#callerOf = callerOf
+export function createDispatcher(
+  fetch: FetchHandler,
+  scheduler: RequestScheduler,
+  { callerOf = ({ remoteAddress }) => remoteAddress }: ListenOptions,
+): (request: Request, received: ReceivedRequest) => Response | Promise<Response> {
+  function serve(request: Request, received: ReceivedRequest, waitedMs: number): Response | Promise<Response> {
+    received.waitedMs = waitedMs
+    return fetch(request, received)
   }
 
-  dispatch(request: Request, scheduled: ScheduledRequest): Response | Promise<Response> {
-    const caller = scheduled.caller = this.#callerOf(scheduled)
-    const slot = this.scheduler.take(
-      scheduled.isHealthCheck ? { name: `${health[0]} ${caller.name}`, groups: health } : caller,
-    )
-    if (slot === undefined) {
-      scheduled.answered()
-      return refuse()
-    }
-    if (!(slot instanceof Promise)) return this.#serve(request, scheduled, slot)
-    return slot.then((slot) => {
-      if (!scheduled.isGone) return this.#serve(request, scheduled, slot)
-      slot.release()
-      return refuse()
-    })
-  }
-
-  #serve(request: Request, scheduled: ScheduledRequest, slot: Slot): Response | Promise<Response> {
-    scheduled.slot = slot
-    const answer = this.#fetch(request, scheduled)
-    const answered = () => scheduled.answered()
-    if (answer instanceof Promise) answer.then(answered, answered)
-    else answered()
-    return answer
+  return function dispatch(request, received) {
+    const caller = received.caller = callerOf(received)
+    const turn = scheduler.turn(isHealthCheck(received) ? `health ${caller}` : caller)
+    return typeof turn === 'number'
+      ? serve(request, received, turn)
+      : turn.then((waitedMs) => received.isGone ? unread() : serve(request, received, waitedMs))
   }
 }
 
-/** Whether a request only asks how the process is. */
-export function isHealthCheck(method: string | undefined, path: string | undefined): boolean {
+function isHealthCheck({ method, path }: ReceivedRequest): boolean {
   return healthPaths.includes(path ?? '') && (method === 'GET' || method === 'HEAD')
+}
+
+/** The answer on a connection that is closed. */
+export function unread(): Response {
+  return new Response(null, { status: 503 })
 }
 
 /**

@@ -5,16 +5,16 @@ import type { AddressInfo, Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ErrorCode } from '../errors.ts'
 import { SentAnswers, untilSent } from '../lib/http/sent-answers.ts'
+import { RequestScheduler } from '../lib/limits/request-scheduler.ts'
 import { nextIteration } from '../lib/next-iteration.ts'
 import {
   arrivingMs,
-  Dispatcher,
+  createDispatcher,
   type FetchHandler,
-  isHealthCheck,
   type Listener,
   type ListenOptions,
-  refuse,
-  ScheduledRequest,
+  type ReceivedRequest,
+  unread,
   waitAtMost,
 } from './dispatcher.ts'
 
@@ -25,7 +25,8 @@ const backlog = 4_096
 export async function listenOnNode(fetch: FetchHandler, options: ListenOptions): Promise<Listener> {
   const { createAdaptorServer } = await import('@hono/node-server') // dynamic: only Node loads it
   const { port, host } = options
-  const dispatcher = new Dispatcher(fetch, options)
+  const scheduler = new RequestScheduler()
+  const dispatch = createDispatcher(fetch, scheduler, options)
   let isStopping = false
   const server = createAdaptorServer({
     fetch(request, env) {
@@ -33,12 +34,12 @@ export async function listenOnNode(fetch: FetchHandler, options: ListenOptions):
       // Clients send their next request over a new connection, which is refused, and not over one that is closed.
       if (isStopping) outgoing.setHeader('Connection', 'close')
       SentAnswers.nextRequest(socket)
-      const scheduled = NodeRequest.begin(env as HttpBindings)
-      return scheduled ? dispatcher.dispatch(request, scheduled) : refuse()
+      if (!outgoing.socket && !queueAnswer(socket, outgoing as ServerResponse)) return unread()
+      return dispatch(request, new NodeRequest(env as HttpBindings))
     },
     serverOptions: { headersTimeout: 15_000, requestTimeout: 30_000, connectionsCheckingInterval: 5_000 },
   }) as Server
-  server.on('connection', () => dispatcher.scheduler.accepted())
+  server.on('connection', () => scheduler.accepted())
   server.on('clientError', refuseUnreadable)
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
@@ -91,63 +92,41 @@ function refuseUnreadable(error: NodeJS.ErrnoException, socket: Socket): void {
 }
 
 /**
- * How many requests of one connection may be without an answer. HTTP/1.1 clients send one at a time; few send more
- * before the answer, and all of these must be ready for a connection that ends. @see RFC 9112 §9.3.2
+ * How many answers of one connection may wait for those before them. HTTP/1.1 clients send one request at a time; few
+ * send more before the answer, and all of these must be ready for a connection that ends. @see RFC 9112 §9.3.2
  */
-const maxPipelined = 16
+const maxPipelined = 15
 
-/** The requests of one connection. */
-class Pipeline {
-  /** How many have no answer yet. */
-  unanswered = 0
-  /** The answers behind another one. */
-  readonly #queued = new Set<ServerResponse>()
+const queuedAnswers = new WeakMap<Socket, Set<ServerResponse>>()
 
-  constructor(socket: Socket) {
+/** An answer waits for others of its connection. False, and the connection is closed, if too many do. */
+function queueAnswer(socket: Socket, answer: ServerResponse): boolean {
+  const queued = queuedAnswers.get(socket) ?? new Set()
+  if (queued.size >= maxPipelined) {
+    socket.destroy()
+    return false
+  }
+  if (!queuedAnswers.has(socket)) {
+    queuedAnswers.set(socket, queued)
     // `node:http` reports the end of a connection only to the answer that is its turn. The others would keep what they
     // hold for ever, such as the place of an event stream.
     socket.once('close', () => {
-      for (const answer of this.#queued) if (!answer.socket) answer.emit('close')
+      for (const answer of queued) if (!answer.socket) answer.emit('close')
     })
   }
-
-  /** An answer that waits for others. */
-  queue(answer: ServerResponse): void {
-    this.#queued.add(answer)
-    answer.once('close', () => this.#queued.delete(answer))
-  }
+  queued.add(answer)
+  answer.once('close', () => queued.delete(answer))
+  return true
 }
 
-/** These are classes: an object with a getter of its own would cost a hidden class for each request. */
-class NodeRequest extends ScheduledRequest {
-  static readonly #pipelines = new WeakMap<Socket, Pipeline>()
-
+/** A class, because an object with a getter of its own would cost a hidden class for each request. */
+class NodeRequest implements ReceivedRequest {
+  caller?: string
+  waitedMs?: number
   readonly #bindings: HttpBindings
-  readonly #pipeline: Pipeline
 
-  private constructor(bindings: HttpBindings, pipeline: Pipeline) {
-    super()
+  constructor(bindings: HttpBindings) {
     this.#bindings = bindings
-    this.#pipeline = pipeline
-  }
-
-  /** A request has arrived. Undefined, and its connection is closed, if too many on it have no answer yet. */
-  static begin(bindings: HttpBindings): NodeRequest | undefined {
-    const { incoming: { socket }, outgoing } = bindings
-    let pipeline = NodeRequest.#pipelines.get(socket)
-    if (!pipeline) NodeRequest.#pipelines.set(socket, pipeline = new Pipeline(socket))
-    if (pipeline.unanswered >= maxPipelined) {
-      socket.destroy()
-      return undefined
-    }
-    pipeline.unanswered++
-    if (!outgoing.socket) pipeline.queue(outgoing as ServerResponse)
-    return new NodeRequest(bindings, pipeline)
-  }
-
-  override answered(): void {
-    super.answered()
-    this.#pipeline.unanswered--
   }
 
   get isGone(): boolean {
@@ -158,9 +137,12 @@ class NodeRequest extends ScheduledRequest {
     return this.#bindings.incoming.headers[name]?.toString() ?? null
   }
 
-  get isHealthCheck(): boolean {
-    const { method, url } = this.#bindings.incoming
-    return isHealthCheck(method, url)
+  get method(): string | undefined {
+    return this.#bindings.incoming.method
+  }
+
+  get path(): string | undefined {
+    return this.#bindings.incoming.url
   }
 
   get remoteAddress(): string {

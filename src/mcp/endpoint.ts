@@ -2,19 +2,20 @@
  * The MCP endpoints: Streamable HTTP of the revisions 2025-03-26, 2025-06-18, 2025-11-25 and 2026-07-28 on one
  * URL, without sessions. Batches, which 2025-03-26 still had, are refused.
  */
-import type { AuthenticateCall, AuthenticatedCall } from '../auth/bearer.ts'
+import type { AuthenticateCall } from '../auth/bearer.ts'
 import type { Deps } from '../deps.ts'
 import { GridError } from '../errors.ts'
 import type { Lease } from '../grid/messaging/leases.ts'
 import { apiLimits, type Bodies, type BodyLimits, formLimits, parseBody } from '../lib/http/body.ts'
 import { CallerConnection } from '../lib/http/caller-connection.ts'
+import { addressOf } from '../lib/http/client-address.ts'
 import type { ResponseHeaders } from '../lib/http/response-headers.ts'
-import type { Handler, RequestContext } from '../request-context.ts'
+import type { AppContext, Handler } from '../request-context.ts'
 import type { Store } from '../store/store.ts'
 import { asGridError, rpcFrameError } from '../wire.ts'
 import { limitReached } from './checked-server.ts'
 import { sdkPath } from './server.ts'
-import { asksToWait, type RpcAnswer, shortcut, waitsLong } from './shortcut.ts'
+import { type RpcAnswer, shortcut, waitsLong } from './shortcut.ts'
 import { inboxStream, lateAnswer } from './streams.ts'
 import { endLease } from './tool.ts'
 import { accountToolset, signupToolset, type Toolset } from './toolset.ts'
@@ -40,14 +41,12 @@ export function mcpGrid(
   metadataUrl: (request: Request) => string,
 ): Handler {
   return mcpServer(deps, responseHeaders, apiLimits, {
-    async authenticate(context, mayPresume) {
-      const { account, confirm, check } = await authenticateCall(context, mayPresume)
-      const { request, requestId, connection } = context
-      const toolset = accountToolset(account, requestId, {
-        connection: new CallerConnection(request, connection),
+    async authenticate(c) {
+      const { account, check } = await authenticateCall(c)
+      return accountToolset(account, c.get('requestId'), {
+        connection: new CallerConnection(c.req.raw, c.env),
         check,
       })
-      return { ...toolset, confirm }
     },
     metadataUrl,
   })
@@ -57,21 +56,15 @@ export function mcpGrid(
 export function mcpSignup(store: Store, responseHeaders: ResponseHeaders): Handler {
   const limits = { ...apiLimits, maxBytes: formLimits.maxBytes }
   return mcpServer(store.deps, responseHeaders, limits, {
-    authenticate: ({ requestId, clientAddress }) =>
-      Promise.resolve(signupToolset({ store, address: clientAddress }, requestId)),
+    authenticate: (c) =>
+      Promise.resolve(signupToolset({ store, address: addressOf(c, store.deps.config) }, c.get('requestId'))),
   })
 }
 
-/** The tools of a caller who may have to be confirmed. */
-type PresumedToolset = Toolset & Pick<AuthenticatedCall, 'confirm'>
-
 /** What differs between the endpoints. */
 interface Endpoint {
-  /**
-   * The tools of the caller. With `mayPresume` nothing may be answered before `confirm`. Fails with `unauthenticated` or
-   * `rate_limit_exceeded`.
-   */
-  authenticate(context: RequestContext, mayPresume: boolean): Promise<PresumedToolset>
+  /** The tools of the caller. Fails with `unauthenticated` or `rate_limit_exceeded`. */
+  authenticate(c: AppContext): Promise<Toolset>
   metadataUrl?(request: Request): string
 }
 
@@ -84,38 +77,30 @@ function mcpServer(
 ): Handler {
   const sdk = sdkPath(log)
 
-  return async function mcp(context) {
-    const { request, requestId } = context
-    let toolset: PresumedToolset | undefined
+  return async function mcp(c) {
+    const request = c.req.raw
     try {
-      toolset = await endpoint.authenticate(context, request.method === 'POST')
+      const toolset = await endpoint.authenticate(c)
       if (request.method === 'GET') return inboxStream(request, toolset)
       if (request.method !== 'POST') throw new GridError('method_not_allowed', 'Send MCP messages with POST.')
       const message = await readMessage(bodies, request, limits)
-      return await answer(context, message, toolset) ??
-        (await answer(context, message, await endpoint.authenticate(context, false)))!
+      return await answer(c, message, toolset)
     } catch (error) {
-      // To a caller who is refused, nothing else is said.
-      const cause = await toolset?.confirm?.().then(() => error, (refused) => refused) ?? error
-      return errorResponse(asGridError(cause, log, requestId), endpoint.metadataUrl?.(request))
+      return errorResponse(asGridError(error, log, c.get('requestId')), endpoint.metadataUrl?.(request))
     }
   }
 
-  /** Undefined if the caller is not who it was presumed to be. */
   async function answer(
-    { request, requestId }: RequestContext,
+    c: AppContext,
     message: unknown,
-    toolset: PresumedToolset,
-  ): Promise<Response | undefined> {
-    // Sent with the first query of the call.
-    const confirmed = toolset.confirm?.()
-    if (asksToWait(message) && await confirmed === false) return undefined
+    toolset: Toolset,
+  ): Promise<Response> {
+    const request = c.req.raw
     const short = shortcut(request.headers, message, toolset)
     const connection = toolset.inbox?.connection
     if (short && connection && waitsLong(message) && isSmall(request)) return lateAnswer(short, connection)
-    if (!short && await confirmed === false) return undefined
-    const leased = short ? asResponse(await short, requestId) : await sdk(request, message, toolset)
-    return await confirmed === false ? undefined : await send(connection, leased)
+    const leased = short ? asResponse(await short, c.get('requestId')) : await sdk(request, message, toolset)
+    return await send(connection, leased)
   }
 
   function asResponse({ message, lease }: RpcAnswer, requestId: string): LeasedResponse {

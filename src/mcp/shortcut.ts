@@ -65,11 +65,6 @@ export function shortcut(headers: Headers, message: unknown, toolset: Toolset): 
   return Promise.resolve(answer(era === 'modern' ? { tools: toolset.tools, ...listCache } : { tools: toolset.tools }))
 }
 
-/** Whether a message asks to wait for messages, or seems to. */
-export function asksToWait(message: unknown): boolean {
-  return waitOf(message) !== undefined
-}
-
 /** Whether a message asks for a longer wait than an answer in one piece may take. */
 export function waitsLong(message: unknown): boolean {
   const given = waitOf(message)

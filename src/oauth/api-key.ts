@@ -30,16 +30,20 @@ export const apiKeyOutput = z.object({
  * credential.
  */
 export function oauthApiKey(authenticateCall: AuthenticateCall, bodies: Bodies): Handler {
-  return async function oauthApiKey(context) {
-    const { account } = await authenticateCall(context)
-    const { request, requestId } = context
+  return async function oauthApiKey(c) {
+    const { account } = await authenticateCall(c)
+    const request = c.req.raw
     const isAccessToken = request.headers.get('authorization')?.split(' ').at(-1)?.startsWith(keyPrefixes.access_token)
     if (account.actor.type !== 'agent' || !isAccessToken) {
       throw new GridError('agent_token_required', 'This endpoint requires the OAuth access token of an agent.')
     }
     const text = await bodies.readText(request, formLimits)
     const input = parse(apiKeyInput, text.trim() === '' ? {} : parseBody(text, formLimits))
-    const call = { tool: 'fetch_agent_key', arguments: { alias: `@${account.actor.alias}`, ...input }, requestId }
+    const call = {
+      tool: 'fetch_agent_key',
+      arguments: { alias: `@${account.actor.alias}`, ...input },
+      requestId: c.get('requestId'),
+    }
     const fetched = await recordActivity(account, call, (recording) => fetchAgentKey(recording, input))
     const { agentId, alias, apiKey, name } = fetched
     const answer: z.output<typeof apiKeyOutput> = { apiKey, alias: `@${alias}`, agentId, name }

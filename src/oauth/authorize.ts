@@ -43,11 +43,11 @@ export const chosenParameter = 'chosen'
  * allowed something.
  */
 export function authorizePage(parts: AuthorizeParts): Handler {
-  return async function authorizePage({ request, requestId }) {
+  return async function authorizePage(c) {
     try {
-      return await authorize(parts, request)
+      return await authorize(parts, c.req.raw)
     } catch (error) {
-      const known = asGridError(error, parts.store.deps.log, requestId)
+      const known = asGridError(error, parts.store.deps.log, c.get('requestId'))
       return await authorizationErrorPage(known, known.code === 'invalid_client' ? { status: 400 } : {})
     }
   }

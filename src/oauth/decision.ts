@@ -31,7 +31,9 @@ const grantLifetimeMs = 90 * day
 
 /** Handles the form of the consent page. Errors of the form are shown to the user. */
 export function authorizeDecision(parts: AuthorizeParts): Handler {
-  return async function authorizeDecision({ request, requestId }) {
+  return async function authorizeDecision(c) {
+    const request = c.req.raw
+    const requestId = c.get('requestId')
     try {
       const visitor = await parts.sessions.visitor(request)
       if (!visitor) throw new GridError('unauthenticated', 'You are no longer signed in.')

@@ -37,7 +37,8 @@ export function protectedResources(servedOrigins: string[], issuer: string): Pro
 
   return {
     metadataUrl: (request) => `${originOf(request)}${prefix}${new URL(request.url).pathname}`,
-    metadata({ request }) {
+    metadata(c) {
+      const request = c.req.raw
       const path = new URL(request.url).pathname.slice(prefix.length) || resourcePaths[0]
       const document = documents.get(`${originOf(request)}${path}`)
       if (document === undefined) throw new GridError('not_found', 'This resource does not exist.')

@@ -2,11 +2,11 @@
 import type { Config } from '../config.ts'
 import { GridError, limitReached } from '../errors.ts'
 import { type Bodies, formLimits, parseBody } from '../lib/http/body.ts'
-import { addressRange, addressRange48 } from '../lib/http/client-address.ts'
+import { addressOf, addressRange, addressRange48 } from '../lib/http/client-address.ts'
 import { newId } from '../lib/id.ts'
 import { mintKey } from '../lib/secrets.ts'
 import { day, hour, minute, second } from '../lib/time.ts'
-import type { RequestContext } from '../request-context.ts'
+import type { AppContext } from '../request-context.ts'
 import type { AuthMethod, RegistrationLimits } from '../store/global/oauth-clients.ts'
 import type { Store } from '../store/store.ts'
 import { cleanName } from './client-name.ts'
@@ -38,14 +38,15 @@ interface RegistrationMetadata {
 export function registerClient(store: Store) {
   const { global, write, deps: { config, now, bodies } } = store
 
-  return async function registerClient({ request, clientAddress: address }: RequestContext): Promise<Response> {
+  return async function registerClient(c: AppContext): Promise<Response> {
     if (config.oauthDcr === 'off') throw new GridError('not_found', 'Client registration is disabled on this grid.')
-    const metadata = await readMetadata(bodies, request)
+    const metadata = await readMetadata(bodies, c.req.raw)
     const redirectUris = allowedRedirectUris(metadata.redirect_uris, config)
     const authMethod = authMethodOf(metadata.token_endpoint_auth_method)
     const name = cleanName(typeof metadata.client_name === 'string' ? metadata.client_name : '')
     const secret = authMethod === 'none' ? undefined : await mintKey('client_secret')
 
+    const address = addressOf(c, config)
     const at = now()
     const id = newId()
     const expiresAt = at + unusedClientMs

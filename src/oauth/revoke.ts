@@ -2,7 +2,7 @@
 import { GridError } from '../errors.ts'
 import { revokeGrantByClient } from '../grid/oauth/grants.ts'
 import { hashForLookup, keyKind } from '../lib/secrets.ts'
-import type { RequestContext } from '../request-context.ts'
+import type { AppContext } from '../request-context.ts'
 import type { Store } from '../store/store.ts'
 import { authenticateClient, type Clients } from './clients.ts'
 import { parameter, readOAuthForm } from './form.ts'
@@ -13,8 +13,8 @@ import { parameter, readOAuthForm } from './form.ts'
  * Fails with `invalid_client` or `invalid_request`.
  */
 export function revokeToken(store: Store, clients: Clients) {
-  return async function revokeToken({ request, requestId }: RequestContext): Promise<Response> {
-    await revoke(store, clients, request, requestId)
+  return async function revokeToken(c: AppContext): Promise<Response> {
+    await revoke(store, clients, c.req.raw, c.get('requestId'))
     return new Response(null, { status: 200 })
   }
 }

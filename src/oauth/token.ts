@@ -7,7 +7,7 @@ import { GridError } from '../errors.ts'
 import { newId } from '../lib/id.ts'
 import { hashForLookup, isSameSecret, keyKind, mintKey } from '../lib/secrets.ts'
 import { day, hour, second } from '../lib/time.ts'
-import type { RequestContext } from '../request-context.ts'
+import type { AppContext } from '../request-context.ts'
 import type { OAuthScope } from '../store/global/oauth-grants.ts'
 import type { NewOAuthToken } from '../store/global/oauth-tokens.ts'
 import type { Store } from '../store/store.ts'
@@ -38,8 +38,8 @@ export interface TokenResponse {
 
 /** Handles token requests. Fails with the error codes of RFC 6749 §5.2. */
 export function tokenEndpoint(parts: TokenParts) {
-  return async function tokenEndpoint({ request }: RequestContext): Promise<Response> {
-    return Response.json(await tokensFor(parts, request))
+  return async function tokenEndpoint(c: AppContext): Promise<Response> {
+    return Response.json(await tokensFor(parts, c.req.raw))
   }
 }
 

@@ -29,7 +29,7 @@ const bearer = (description: string) => ({ type: 'http', scheme: 'bearer', descr
 /** The same for everybody, so it needs no credential. */
 export function openApi({ config }: Deps): Handler {
   const answer = staticAnswer(() => Response.json(openApiDocument([config.baseUrl, config.appUrl])))
-  return ({ request }) => answer(request)
+  return (c) => answer(c.req.raw)
 }
 
 /** The document. `answersAre` `closed`: answers have no other fields, as a test wants to know. */

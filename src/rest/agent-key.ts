@@ -29,8 +29,8 @@ export const revokedKeyOutput = z.object({ revoked: namedKey })
  * other route does.
  */
 export function me(authenticateCall: AuthenticateCall): Handler {
-  return async function me(context) {
-    const { account } = await authenticateCall(context)
+  return async function me(c) {
+    const { account } = await authenticateCall(c)
     const { config, now } = account.deps
     const caller = await describeCaller(account)
     const answer: z.output<typeof meOutput> = {
@@ -46,11 +46,11 @@ export function me(authenticateCall: AuthenticateCall): Handler {
 
 /** Revoke the key that calls, and record it in the activity log. */
 export function revokeCallingKey(authenticateCall: AuthenticateCall): Handler {
-  return async function revokeCallingKey(context) {
-    const { account } = await authenticateCall(context)
+  return async function revokeCallingKey(c) {
+    const { account } = await authenticateCall(c)
     const { actor } = account
     const agent = actor.type === 'agent' ? `@${actor.alias}` : undefined
-    const call = { tool: 'revoke_own_key', arguments: { alias: agent }, requestId: context.requestId }
+    const call = { tool: 'revoke_own_key', arguments: { alias: agent }, requestId: c.get('requestId') }
     const answer: z.output<typeof revokedKeyOutput> = { revoked: await recordActivity(account, call, revokeOwnKey) }
     return Response.json(answer)
   }

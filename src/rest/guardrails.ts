@@ -18,7 +18,7 @@ import { apiLimits } from '../lib/http/body.ts'
 import { CallerConnection } from '../lib/http/caller-connection.ts'
 import { atMost, parse } from '../lib/input.ts'
 import { wellFormed } from '../lib/text.ts'
-import type { Handler, RequestContext } from '../request-context.ts'
+import type { AppContext, Handler } from '../request-context.ts'
 import type { AccountStore } from '../store/account.ts'
 import { readJsonObject } from './json-body.ts'
 
@@ -59,31 +59,31 @@ export interface GuardrailRoutes {
  * as the verb does.
  */
 export function guardrailRoutes(authenticateCall: AuthenticateCall, { bodies }: Deps): GuardrailRoutes {
-  const asAdmin = (answer: (account: AccountStore, context: RequestContext) => Promise<Response>): Handler =>
-    async function guardrails(context) {
-      const { account } = await authenticateCall(context)
+  const asAdmin = (answer: (account: AccountStore, c: AppContext) => Promise<Response>): Handler =>
+    async function guardrails(c) {
+      const { account } = await authenticateCall(c)
       requireAdmin(account.actor)
-      return await answer(account, context)
+      return await answer(account, c)
     }
-  const readBody = ({ request }: RequestContext) => readJsonObject(bodies, request, apiLimits)
+  const readBody = (c: AppContext) => readJsonObject(bodies, c.req.raw, apiLimits)
 
   return {
-    list: asAdmin(async (account, context) => {
-      const { request, requestId, connection } = context
+    list: asAdmin(async (account, c) => {
+      const request = c.req.raw
       const query = Object.fromEntries(new URL(request.url).searchParams)
-      const call = { tool: 'admin_list_guardrails', arguments: query, requestId }
+      const call = { tool: 'admin_list_guardrails', arguments: query, requestId: c.get('requestId') }
       return Response.json(
         await recordActivity(account, call, async (recording) => {
           const wanted = parse(page, query)
-          const reports = new CallerConnection(request, connection)
+          const reports = new CallerConnection(request, c.env)
           return await inListSlot(recording, reports, listBytes, () => listGuardrails(recording, wanted))
         }),
       )
     }),
 
-    create: asAdmin(async (account, context) => {
-      const body = await readBody(context)
-      const call = { tool: 'create_guardrail', arguments: body, requestId: context.requestId }
+    create: asAdmin(async (account, c) => {
+      const body = await readBody(c)
+      const call = { tool: 'create_guardrail', arguments: body, requestId: c.get('requestId') }
       const created = await recordActivity(account, call, (recording) => {
         return createGuardrail(recording, parse(newGuardrail, body))
       })
@@ -91,25 +91,25 @@ export function guardrailRoutes(authenticateCall: AuthenticateCall, { bodies }: 
       return Response.json(shown(created, 0), { status: 201, headers })
     }),
 
-    show: asAdmin(async (account, context) => {
-      const ref = refOf(context)
-      const call = { tool: 'admin_list_guardrails', arguments: { guardrail: ref }, requestId: context.requestId }
+    show: asAdmin(async (account, c) => {
+      const ref = refOf(c)
+      const call = { tool: 'admin_list_guardrails', arguments: { guardrail: ref }, requestId: c.get('requestId') }
       return Response.json(await recordActivity(account, call, (recording) => showGuardrail(recording, ref)))
     }),
 
-    update: asAdmin(async (account, context) => {
-      const body = await readBody(context)
-      const named = await namedIn(account, refOf(context))
-      const call = { tool: 'update_guardrail', arguments: { ...named, ...body }, requestId: context.requestId }
+    update: asAdmin(async (account, c) => {
+      const body = await readBody(c)
+      const named = await namedIn(account, refOf(c))
+      const call = { tool: 'update_guardrail', arguments: { ...named, ...body }, requestId: c.get('requestId') }
       const changed = await recordActivity(account, call, (recording) => {
         return updateGuardrail(recording, named.id, parse(changes, body))
       })
       return Response.json(shown(changed, await account.read.guardrails.agentsOfTotal(changed.id)))
     }),
 
-    remove: asAdmin(async (account, context) => {
-      const named = await namedIn(account, refOf(context))
-      const call = { tool: 'delete_guardrail', arguments: named, requestId: context.requestId }
+    remove: asAdmin(async (account, c) => {
+      const named = await namedIn(account, refOf(c))
+      const call = { tool: 'delete_guardrail', arguments: named, requestId: c.get('requestId') }
       const { id } = await recordActivity(account, call, (recording) => deleteGuardrail(recording, named.id))
       return Response.json({ deleted: true, id })
     }),
@@ -117,8 +117,8 @@ export function guardrailRoutes(authenticateCall: AuthenticateCall, { bodies }: 
 }
 
 /** The id or name in the path. Fails with `guardrail_not_found` if it cannot be one. */
-function refOf(context: RequestContext): string {
-  const ref = context.param('guardrail')
+function refOf(c: AppContext): string {
+  const ref = c.req.param('guardrail')!
   if (wellFormed(ref) !== ref) throw guardrailNotFound()
   return ref
 }

@@ -17,7 +17,7 @@ import { apiLimits } from '../lib/http/body.ts'
 import { CallerConnection } from '../lib/http/caller-connection.ts'
 import { identifier, parse } from '../lib/input.ts'
 import { isoTime } from '../lib/time.ts'
-import type { Handler, RequestContext } from '../request-context.ts'
+import type { AppContext, Handler } from '../request-context.ts'
 import type { AccountStore } from '../store/account.ts'
 import { readOptionalJson } from './json-body.ts'
 
@@ -66,28 +66,28 @@ export interface InboxRoutes {
  * agent), as `readJsonObject` does, or as the verb does.
  */
 export function inboxRoutes(authenticateCall: AuthenticateCall, { bodies }: Deps): InboxRoutes {
-  const asAgent = (answer: (account: AccountStore, context: RequestContext) => Promise<Response>): Handler =>
-    async function inbox(context) {
-      const { account } = await authenticateCall(context)
+  const asAgent = (answer: (account: AccountStore, c: AppContext) => Promise<Response>): Handler =>
+    async function inbox(c) {
+      const { account } = await authenticateCall(c)
       callingAgent(account.actor)
-      return await answer(account, context)
+      return await answer(account, c)
     }
-  const readBody = <T>(schema: z.ZodType<T>, { request }: RequestContext) =>
-    readOptionalJson(bodies, request, apiLimits).then((body) => parse(schema, body))
-  const partOf = async (context: RequestContext) => {
-    const { message_ids: messageIds } = await readBody(leasedMessages, context)
-    return { leaseId: leaseIdOf(context), messageIds }
+  const readBody = <T>(schema: z.ZodType<T>, c: AppContext) =>
+    readOptionalJson(bodies, c.req.raw, apiLimits).then((body) => parse(schema, body))
+  const partOf = async (c: AppContext) => {
+    const { message_ids: messageIds } = await readBody(leasedMessages, c)
+    return { leaseId: leaseIdOf(c), messageIds }
   }
 
   return {
-    peek: asAgent(async (account, { request }) => {
-      const query = parse(peekQuery, Object.fromEntries(new URL(request.url).searchParams))
+    peek: asAgent(async (account, c) => {
+      const query = parse(peekQuery, Object.fromEntries(new URL(c.req.url).searchParams))
       const { limit = defaultPeek } = query
       return Response.json(await (query.summary === 'true' ? summarizeInbox : peekInbox)(account, { limit }))
     }),
 
-    lease: asAgent(async (account, context) => {
-      const body = await readBody(newLease, context)
+    lease: asAgent(async (account, c) => {
+      const body = await readBody(newLease, c)
       const { leaseId, expiresAt, messages, remaining, turns } = await leaseMessages(account, {
         limit: body.limit,
         maxChars: body.max_chars,
@@ -95,7 +95,7 @@ export function inboxRoutes(authenticateCall: AuthenticateCall, { bodies }: Deps
         messageIds: body.message_ids,
         conversationId: body.conversation_id,
       })
-      if (leaseId !== undefined) await releaseUnlessTaken(account, leaseId, context)
+      if (leaseId !== undefined) await releaseUnlessTaken(account, leaseId, c)
       return Response.json({
         lease_id: leaseId ?? null,
         expires_at: expiresAt === undefined ? null : isoTime(expiresAt),
@@ -105,32 +105,28 @@ export function inboxRoutes(authenticateCall: AuthenticateCall, { bodies }: Deps
       })
     }),
 
-    extend: asAgent(async (account, context) => {
-      const { seconds } = await readBody(extension, context)
-      return Response.json({ expires_at: isoTime(await extendLease(account, leaseIdOf(context), seconds)) })
+    extend: asAgent(async (account, c) => {
+      const { seconds } = await readBody(extension, c)
+      return Response.json({ expires_at: isoTime(await extendLease(account, leaseIdOf(c), seconds)) })
     }),
 
-    ack: asAgent(async (account, context) => {
-      return Response.json({ acked: await ackMessages(account, await partOf(context)) })
+    ack: asAgent(async (account, c) => {
+      return Response.json({ acked: await ackMessages(account, await partOf(c)) })
     }),
 
-    release: asAgent(async (account, context) => {
-      return Response.json({ released: await releaseMessages(account, await partOf(context)) })
+    release: asAgent(async (account, c) => {
+      return Response.json({ released: await releaseMessages(account, await partOf(c)) })
     }),
   }
 }
 
-function leaseIdOf(context: RequestContext): string {
-  return parse(identifier, context.param('lease'))
+function leaseIdOf(c: AppContext): string {
+  return parse(identifier, c.req.param('lease'))
 }
 
 /** A caller that did not take its answer does not know the lease, and would wait for its end. */
-async function releaseUnlessTaken(
-  account: AccountStore,
-  leaseId: string,
-  { request, connection }: RequestContext,
-): Promise<void> {
-  const caller = new CallerConnection(request, connection)
+async function releaseUnlessTaken(account: AccountStore, leaseId: string, c: AppContext): Promise<void> {
+  const caller = new CallerConnection(c.req.raw, c.env)
   const release = async () => void await releaseMessages(account, { leaseId }).catch(ignoreEnded)
   if (await caller.hasLeft()) return await release()
   void caller.answerTaken()?.then((isTaken) => isTaken ? undefined : release())

@@ -20,7 +20,7 @@ export function joinText(config: Config): Handler {
 function text(make: () => string, type: string): Handler {
   const headers = { 'Content-Type': `${type}; charset=utf-8`, 'Cache-Control': 'public, max-age=3600' }
   const answer = staticAnswer(() => new Response(make(), { headers }))
-  return ({ request }) => answer(request)
+  return (c) => answer(c.req.raw)
 }
 
 function llms({ appUrl, baseUrl }: Config): string {

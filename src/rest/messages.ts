@@ -32,10 +32,10 @@ export const newMessage = z.strictObject({
  * an agent), `self_message`, as `readJsonObject` does, or as `sendMessage` does.
  */
 export function postMessage(authenticateCall: AuthenticateCall, { bodies }: Deps): Handler {
-  return async function postMessage(context) {
-    const { account } = await authenticateCall(context)
+  return async function postMessage(c) {
+    const { account } = await authenticateCall(c)
     const sender = callingAgent(account.actor)
-    const { request } = context
+    const request = c.req.raw
     const body = parse(newMessage, await readJsonObject(bodies, request, apiLimits))
     if (isSelf(sender, body.to)) {
       throw new GridError('self_message', 'This is your own alias. A message goes to another agent.')

@@ -14,10 +14,10 @@ type ByteRange = [first: number, last: number]
  * `range_not_satisfiable`.
  */
 export function partContent(authenticateCall: AuthenticateCall): Handler {
-  return async function partContent(context) {
-    const { account } = await authenticateCall(context)
-    const { request } = context
-    const { id, mediaType, text, bytes } = await findPart(account, context.param('id'))
+  return async function partContent(c) {
+    const { account } = await authenticateCall(c)
+    const request = c.req.raw
+    const { id, mediaType, text, bytes } = await findPart(account, c.req.param('id')!)
     // A part never changes.
     const etag = `"${id}"`
     const headers = {

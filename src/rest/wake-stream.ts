@@ -31,9 +31,9 @@ export const wakeStreamQuery = z.object({
  * See docs/protocol.md, "Wake stream". See docs/security.md, "Streams and waits".
  */
 export function wakeStream(authenticateCall: AuthenticateCall): Handler {
-  return async function wakeStream(context) {
-    const { account, check } = await authenticateCall(context)
-    const { request } = context
+  return async function wakeStream(c) {
+    const { account, check } = await authenticateCall(c)
+    const request = c.req.raw
     // Hono answers HEAD with this handler and drops the body, so the stream would never end.
     if (request.method !== 'GET') throw new GridError('method_not_allowed', 'Open the wake stream with GET.')
 

@@ -7,46 +7,45 @@ import { lazy, lazyClass } from '../lib/lazy.ts'
 import type { GroupLimit } from '../lib/limits/concurrency-limit.ts'
 import type { Notifier } from '../lib/notifier.ts'
 import type { AccountPresence, Presences } from '../lib/presence.ts'
-import type { NewActivity } from './account/activity-chain.ts'
-import { prepareActivity } from './account/activity.ts'
+import { activity, type NewActivity } from './account/activity.ts'
 import { agentSearch } from './account/agent-search.ts'
 import { agentSettings, maxListedUnread } from './account/agent-settings.ts'
-import { prepareAgents } from './account/agents.ts'
-import { prepareAttention } from './account/attention.ts'
-import { prepareChannels } from './account/channels.ts'
+import { agents } from './account/agents.ts'
+import { attention } from './account/attention.ts'
+import { channels } from './account/channels.ts'
 import { prepareConversations } from './account/conversations.ts'
-import { prepareDirectory } from './account/directory.ts'
+import { directory } from './account/directory.ts'
 import { fanOut } from './account/fan-out.ts'
-import { prepareGrants } from './account/grants.ts'
-import { prepareGuarding } from './account/guarding.ts'
-import { prepareGuardrails } from './account/guardrails.ts'
+import { grants } from './account/grants.ts'
+import { guarding } from './account/guarding.ts'
+import { guardrails } from './account/guardrails.ts'
 import { inbox } from './account/inbox.ts'
-import { prepareKeys } from './account/keys.ts'
+import { keys } from './account/keys.ts'
 import { leases } from './account/leases.ts'
-import { prepareLive } from './account/live.ts'
+import { live } from './account/live.ts'
 import { messageStatus } from './account/message-status.ts'
 import { messages } from './account/messages.ts'
-import { prepareNames } from './account/names.ts'
-import { prepareNotifications } from './account/notifications.ts'
-import { prepareOverview } from './account/overview.ts'
+import { names } from './account/names.ts'
+import { notifications } from './account/notifications.ts'
+import { overview } from './account/overview.ts'
 import { parked } from './account/parked.ts'
 import { parts } from './account/parts.ts'
-import { prepareProfile } from './account/profile.ts'
+import { profile } from './account/profile.ts'
 import { receipts } from './account/receipts.ts'
-import { prepareRetention } from './account/retention.ts'
-import { prepareSeats } from './account/seats.ts'
+import { retention } from './account/retention.ts'
+import { seats } from './account/seats.ts'
 import { skills } from './account/skills.ts'
-import { prepareSnoozes } from './account/snoozes.ts'
+import { snoozes } from './account/snoozes.ts'
 import { tasks } from './account/tasks.ts'
-import { prepareTeam } from './account/team.ts'
+import { team } from './account/team.ts'
 import { threadMessages } from './account/thread-messages.ts'
 import { threads } from './account/threads.ts'
 import { timedLeases } from './account/timed-leases.ts'
-import { prepareUnclaimed } from './account/unclaimed.ts'
+import { unclaimed } from './account/unclaimed.ts'
 import { prepareUsage } from './account/usage.ts'
 import { type JudgedMessage, type NewVerdict, verdicts } from './account/verdicts.ts'
 import { AccountBinding, type Statement } from './driver/binding.ts'
-import type { CrossAccountQueries, Db } from './driver/db.ts'
+import type { Db } from './driver/db.ts'
 import { AccountLive, type LiveFeed, type LiveNews, type LivePlace } from './live.ts'
 import type { Db as SqlDb } from './sql.ts'
 import type { UnitRows, WriteQueue } from './queue.ts'
@@ -69,11 +68,6 @@ export type { CountedTurn, LiveNews, LivePlace, Pause, ReadEvents, TaskAppend, T
  */
 export interface AccountStore<Caller extends Actor = Actor> {
   readonly actor: Caller
-  /**
-   * Whether the caller is still who it was at its last call; absent if that is known. Nothing may be answered before, and
-   * `write`, `record` and `writeLater` wait for it. Fails with `unauthenticated`, or with `unavailable` if it has changed.
-   */
-  confirm?(): Promise<void>
   readonly deps: Deps
   /** The id of this database's history. It changes when a backup is restored. Cursors contain it. */
   readonly epoch: string
@@ -223,7 +217,8 @@ export class AccountWaiting {
 
   /** Take room for a list. Returns the function that gives it back, or undefined if there is not so much. */
   takeListBytes(bytes: number): (() => void) | undefined {
-    return this.#waiting.listBytes.take(this.#accountId, bytes)
+    const { listBytes } = this.#waiting
+    return listBytes.take(this.#accountId, bytes) ? () => listBytes.release(this.#accountId, bytes) : undefined
   }
 }
 
@@ -263,9 +258,8 @@ const maxCachedAccounts = 1_000
 export function prepareAccountTables(
   db: Db,
   sql: SqlDb,
-  crossAccountQueries: CrossAccountQueries,
 ): (accountId: string) => AccountTables {
-  const make = repositoryMakers(db, crossAccountQueries)
+  const make = repositoryMakers(db)
   const repositories = lazy<Repositories>(make)
   const names = Object.keys(make) as (keyof Repositories)[]
   const [BoundReads, BoundChanges] = [lazyClass<Reads>(names), lazyClass<Changes>(names)]
@@ -286,43 +280,43 @@ export function prepareAccountTables(
   }
 }
 
-function repositoryMakers(db: Db, crossAccountQueries: CrossAccountQueries) {
+function repositoryMakers(db: Db) {
   return {
-    activity: () => prepareActivity(db),
-    agents: () => prepareAgents(db),
+    activity: () => activity,
+    agents: () => agents,
     agentSearch: () => agentSearch,
     agentSettings: () => agentSettings,
-    attention: () => prepareAttention(db),
+    attention: () => attention,
     receipts: () => receipts,
-    channels: () => prepareChannels(db),
+    channels: () => channels,
     conversations: () => prepareConversations(db),
-    directory: () => prepareDirectory(db, crossAccountQueries),
+    directory: () => directory,
     fanOut: () => fanOut,
-    grants: () => prepareGrants(db),
-    guarding: () => prepareGuarding(db),
-    guardrails: () => prepareGuardrails(db),
+    grants: () => grants,
+    guarding: () => guarding,
+    guardrails: () => guardrails,
     leases: () => leases,
-    live: () => prepareLive(db),
-    keys: () => prepareKeys(db),
+    live: () => live,
+    keys: () => keys,
     inbox: () => inbox,
     messages: () => messages,
-    names: () => prepareNames(db),
-    notifications: () => prepareNotifications(db),
-    overview: () => prepareOverview(db),
+    names: () => names,
+    notifications: () => notifications,
+    overview: () => overview,
     parked: () => parked,
     parts: () => parts,
-    profile: () => prepareProfile(db),
+    profile: () => profile,
     messageStatus: () => messageStatus,
-    retention: () => prepareRetention(db, crossAccountQueries),
-    seats: () => prepareSeats(db),
+    retention: () => retention,
+    seats: () => seats,
     skills: () => skills,
-    snoozes: () => prepareSnoozes(db),
+    snoozes: () => snoozes,
     tasks: () => tasks,
-    team: () => prepareTeam(db),
+    team: () => team,
     timedLeases: () => timedLeases,
     threads: () => threads,
     threadMessages: () => threadMessages,
-    unclaimed: () => prepareUnclaimed(db),
+    unclaimed: () => unclaimed,
     usage: () => prepareUsage(db),
     verdicts: () => verdicts,
   }
@@ -345,18 +339,13 @@ export interface StoreContext extends RecordingContext {
 }
 
 /** Opens accounts for authorized callers. It checks nothing itself. */
-export function accountOpener(
-  context: StoreContext,
-): (accountId: string, actor: Actor, confirm?: () => Promise<void>) => AccountStore {
+export function accountOpener(context: StoreContext): (accountId: string, actor: Actor) => AccountStore {
   const { tablesOf, queue, keyRing, deps, epoch, instanceId, waiting, live } = context
   const { presences, usage, unreadCounts, turns } = context
 
-  return function openAccount(accountId, actor, confirm) {
+  return function openAccount(accountId, actor) {
     const { read, change } = tablesOf(accountId)
     const write = (statements: Statement[]) => queue.write(accountId, statements)
-    const record = (entry: NewActivity, statements: Statement[]) =>
-      writeWithActivity(context, [{ accountId, entry }], statements)
-    const writeLater = (statements: Statement[]) => queue.writeLater(statements)
 
     return {
       actor,
@@ -371,8 +360,8 @@ export function accountOpener(
       change,
       write,
       requireSpace: () => queue.requireSpace(),
-      writeLater,
-      record,
+      writeLater: (statements) => queue.writeLater(statements),
+      record: (entry, statements) => writeWithActivity(context, [{ accountId, entry }], statements),
       seal: (table, rowId, token) => keyRing.seal(token, accountTokenContext(table, accountId, rowId)),
       open: (table, rowId, sealed) => keyRing.open(sealed, accountTokenContext(table, accountId, rowId)),
       guarding(home = accountId) {
@@ -385,12 +374,6 @@ export function accountOpener(
           write,
         }
       },
-      ...(confirm && {
-        confirm,
-        write: (statements: Statement[]) => confirm().then(() => write(statements)),
-        record: (entry: NewActivity, statements: Statement[]) => confirm().then(() => record(entry, statements)),
-        writeLater: (statements: Statement[]) => void confirm().then(() => writeLater(statements), () => {}),
-      }),
     }
   }
 }

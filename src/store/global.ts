@@ -1,30 +1,29 @@
 /** Tables that belong to no account, and the cross-account queries. */
 import { lazy } from '../lib/lazy.ts'
 import type { CrossAccountQueries, Db } from './driver/db.ts'
-import { prepareAccounts } from './global/accounts.ts'
-import { prepareActivityHeads } from './global/activity-heads.ts'
-import { prepareAttempts } from './global/attempts.ts'
-import { prepareBackups } from './global/backups.ts'
-import { prepareClaims } from './global/claims.ts'
-import { prepareClock } from './global/clock.ts'
+import { accounts } from './global/accounts.ts'
+import { attempts } from './global/attempts.ts'
+import { backups } from './global/backups.ts'
+import { claims } from './global/claims.ts'
+import { clock } from './global/clock.ts'
 import { prepareConversations } from './global/conversations.ts'
 import { type Credential, credentials } from './global/credentials.ts'
-import { prepareHealth } from './global/health.ts'
+import { health } from './global/health.ts'
 import { instances } from './global/instances.ts'
-import { prepareInvitations } from './global/invitations.ts'
-import { prepareLinks } from './global/links.ts'
-import { prepareLivePlaces } from './global/live-places.ts'
-import { prepareNewDeliveries } from './global/new-deliveries.ts'
-import { prepareNotifications } from './global/notifications.ts'
-import { prepareOAuth } from './global/oauth.ts'
-import { preparePublicAgents } from './global/public-agents.ts'
-import { prepareRetention } from './global/retention.ts'
-import { prepareSealedTokens } from './global/sealed-tokens.ts'
-import { prepareSecondFactors } from './global/second-factors.ts'
-import { prepareSessions } from './global/sessions.ts'
-import { prepareSigningKeys } from './global/signing-keys.ts'
-import { prepareSignups } from './global/signups.ts'
-import { prepareThreadProjection } from './global/thread-projection.ts'
+import { invitations } from './global/invitations.ts'
+import { links } from './global/links.ts'
+import { livePlaces } from './global/live-places.ts'
+import { newDeliveries } from './global/new-deliveries.ts'
+import { notifications } from './global/notifications.ts'
+import { oauth } from './global/oauth.ts'
+import { publicAgents } from './global/public-agents.ts'
+import { retention } from './global/retention.ts'
+import { sealedTokens } from './global/sealed-tokens.ts'
+import { secondFactors } from './global/second-factors.ts'
+import { sessions } from './global/sessions.ts'
+import { signingKeys } from './global/signing-keys.ts'
+import { signups } from './global/signups.ts'
+import { threadProjection } from './global/thread-projection.ts'
 import { users } from './global/users.ts'
 import type { KeyCache } from './key-cache.ts'
 import type { Db as SqlDb } from './sql.ts'
@@ -39,30 +38,29 @@ export function prepareGlobalTables(
   keys?: KeyCache<Credential>,
 ) {
   return lazy({
-    accounts: () => prepareAccounts(db),
-    activityHeads: () => prepareActivityHeads(db, crossAccountQueries),
-    newDeliveries: () => prepareNewDeliveries(db, crossAccountQueries),
-    attempts: () => prepareAttempts(db),
-    backups: () => prepareBackups(db),
-    claims: () => prepareClaims(db, crossAccountQueries),
-    clock: () => prepareClock(db, crossAccountQueries),
+    accounts: () => accounts(sql),
+    newDeliveries: () => newDeliveries(sql),
+    attempts: () => attempts(sql),
+    backups: () => backups(sql),
+    claims: () => claims(sql),
+    clock: () => clock(sql),
     conversations: () => prepareConversations(db, crossAccountQueries),
     credentials: () => credentials(sql, keys),
-    health: () => prepareHealth(db, crossAccountQueries),
+    health: () => health(sql),
     instances: () => instances(sql),
-    invitations: () => prepareInvitations(db, crossAccountQueries),
-    links: () => prepareLinks(db),
-    livePlaces: () => prepareLivePlaces(db, crossAccountQueries),
-    notifications: () => prepareNotifications(db, crossAccountQueries),
-    oauth: () => prepareOAuth(db, crossAccountQueries),
-    publicAgents: () => preparePublicAgents(db, crossAccountQueries),
-    retention: () => prepareRetention(db, crossAccountQueries),
-    sealedTokens: () => prepareSealedTokens(db, crossAccountQueries),
-    secondFactors: () => prepareSecondFactors(db, crossAccountQueries),
-    sessions: () => prepareSessions(db),
-    signingKeys: () => prepareSigningKeys(db),
-    signups: () => prepareSignups(db, crossAccountQueries),
-    threadProjection: () => prepareThreadProjection(db, crossAccountQueries),
+    invitations: () => invitations(sql),
+    links: () => links(sql),
+    livePlaces: () => livePlaces(sql),
+    notifications: () => notifications(sql),
+    oauth: () => oauth(sql),
+    publicAgents: () => publicAgents(sql),
+    retention: () => retention(sql),
+    sealedTokens: () => sealedTokens(sql),
+    secondFactors: () => secondFactors(sql),
+    sessions: () => sessions(sql),
+    signingKeys: () => signingKeys(sql),
+    signups: () => signups(sql),
+    threadProjection: () => threadProjection(sql),
     users: () => users(sql),
   })
 }

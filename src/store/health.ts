@@ -1,14 +1,13 @@
 /** The facts of a database that `agent-grid doctor` judges. Nothing is changed. See docs/operations.md, "Doctor". */
 import type { Client } from '@libsql/client'
 import { minute } from '../lib/time.ts'
-import { type Activity, firstBrokenRow } from './account/activity-chain.ts'
 import { countDangling, findDamage, pageBytes, type WriteMode, writeMode } from './driver/integrity.ts'
 import type { GlobalTables } from './global.ts'
 
 /** What is looked at. */
 export interface HealthSource {
   client: Client
-  global: Pick<GlobalTables, 'activityHeads' | 'clock' | 'health' | 'instances' | 'sealedTokens' | 'threadProjection'>
+  global: Pick<GlobalTables, 'clock' | 'health' | 'instances' | 'sealedTokens' | 'threadProjection'>
   isLocal: boolean
   /** The id of the process that serves the local file; undefined if none does. */
   servedBy: string | undefined
@@ -23,12 +22,6 @@ export interface DatabaseHealth {
   /** What is damaged, and how many rows point nowhere; null if the database is too large to be read whole. */
   damage: string[] | null
   danglingRows: number | null
-  activity: {
-    /** Rows that were verified, and whether these are all. */
-    verified: number
-    isComplete: boolean
-    broken: { accountId: string; row: number }[]
-  }
   /** The latest time that was stored, in milliseconds. */
   storedAt: number | null
   /** The time of the process that answers. */
@@ -53,10 +46,6 @@ export interface DatabaseHealth {
 /** A database of up to this size is read whole: in about a second, or in some 30 ms in a server. */
 const wholeBytes = 256 * 2 ** 20
 const wholeBytesServed = 16 * 2 ** 20
-/** Rows of activity logs that are verified: the newest of each account. */
-const rowsPerAccount = 1_000
-const maxRows = 10_000
-const pageRows = 1_000
 /** The worker looks for dead leases several times a minute. */
 const leaseGraceMs = 5 * minute
 
@@ -71,7 +60,6 @@ export async function readHealth(source: HealthSource, isFull: boolean): Promise
     ...size,
     damage: isRead ? await findDamage(client, isFull) : null,
     danglingRows: isRead ? await countDangling(client) : null,
-    activity: await verifyActivity(global, isFull),
     storedAt: await global.clock.storedAt() ?? null,
     now: now(),
     keys: await keysOf(global),
@@ -100,36 +88,4 @@ async function deadLeases({ global: { instances }, isLocal, servedBy, now }: Hea
     return createdAt < at - leaseGraceMs && (isLocal ? holder !== servedBy : !living.has(holder))
   })
   return { count: dead.length, since: dead[0]?.createdAt ?? null }
-}
-
-async function verifyActivity(global: HealthSource['global'], isFull: boolean): Promise<DatabaseHealth['activity']> {
-  const broken: DatabaseHealth['activity']['broken'] = []
-  let [verified, isComplete, after] = [0, true, '']
-  for (;;) {
-    const heads = await global.activityHeads.changed(0, after, pageRows)
-    for (const { accountId, n } of heads) {
-      if (!isFull && verified >= maxRows) return { verified, isComplete: false, broken }
-      const from = isFull ? 0 : Math.max(0, n - rowsPerAccount)
-      const found = await verifyLog(global, accountId, from)
-      verified += found.rows
-      if (from > 0) isComplete = false
-      if (found.broken !== undefined) broken.push({ accountId, row: found.broken })
-    }
-    if (heads.length < pageRows) return { verified, isComplete, broken }
-    after = heads[heads.length - 1].accountId
-  }
-}
-
-/** Verify the rows after position `from`. The row at that position is believed. */
-async function verifyLog({ health }: HealthSource['global'], accountId: string, from: number) {
-  let rows = 0
-  let last: Activity | undefined = from > 0 ? (await health.activityAfter(accountId, from - 1, 1))[0] : undefined
-  for (let n = from > 0 ? from : Number.MIN_SAFE_INTEGER;;) {
-    const page = await health.activityAfter(accountId, n, pageRows)
-    const broken = firstBrokenRow(accountId, page, last)
-    rows += page.length
-    if (broken !== undefined || page.length < pageRows) return { rows, broken }
-    last = page[page.length - 1]
-    n = last.n
-  }
 }

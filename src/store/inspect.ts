@@ -3,7 +3,8 @@ import type { Client } from '@libsql/client'
 import { drizzle } from 'drizzle-orm/libsql'
 import type { Config } from '../config.ts'
 import { connect } from './driver/local-client.ts'
-import { localPath, lockLocalFile, releaseLocalFile } from './driver/local-file.ts'
+import { type FileLock, lockFile } from './driver/file-lock.ts'
+import { localPath, releaseLocalFile, setPragmas } from './driver/local-file.ts'
 import { prepareGlobalTables } from './global.ts'
 import { type DatabaseHealth, readHealth } from './health.ts'
 import { Db } from './sql.ts'
@@ -31,8 +32,12 @@ export async function inspectDatabase<Result>(
 ): Promise<Result> {
   const path = localPath(config.databaseUrl)
   const client = connect(clientSettings(config, { ms: requestTimeoutMs }))
+  let lock: FileLock | undefined
   try {
-    if (path) await lockLocalFile(client, path, { durability: config.durability, waitSeconds: 0, now })
+    if (path) {
+      lock = await lockFile(path)
+      await setPragmas(client, config.durability)
+    }
     return await look({
       client,
       plan: () => planMigration(client, databaseName(config, path)),
@@ -44,7 +49,8 @@ export async function inspectDatabase<Result>(
   } catch (error) {
     throw explained(error, config.databaseUrl, path)
   } finally {
-    if (path) await releaseLocalFile(client).catch(() => {})
-    client.close()
+    if (lock) await releaseLocalFile(client)
+    else client.close()
+    await lock?.release()
   }
 }

@@ -1,5 +1,5 @@
 /** What becomes of the newest messages of a thread that somebody looks at. See docs/delivery.md, "Live pages". */
-import type { prepareLive } from './account/live.ts'
+import type { live } from './account/live.ts'
 import type { threadMessages } from './account/thread-messages.ts'
 import type { LivePlace } from './global/live-places.ts'
 
@@ -8,7 +8,7 @@ const maxMessages = 50
 
 /** The queries of the account. */
 export interface LiveReads {
-  live: ReturnType<ReturnType<typeof prepareLive>['reads']>
+  live: ReturnType<(typeof live)['reads']>
   threadMessages: Pick<ReturnType<(typeof threadMessages)['reads']>, 'direct' | 'posts'>
 }
 

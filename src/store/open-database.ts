@@ -6,14 +6,14 @@ import type { Deps } from '../deps.ts'
 import { createKeyRing, isKeyRing, type KeyRing } from '../lib/key-ring.ts'
 import { errorCode, isFull } from './driver/database-errors.ts'
 import { DiskSpace, type FileSystemSpace } from './driver/disk-space.ts'
+import { type FileLock, lockFile } from './driver/file-lock.ts'
 import { connect } from './driver/local-client.ts'
 import {
   createFile,
   type FileOwner,
-  foldLog,
   localPath,
-  lockLocalFile,
   readKeyRing,
+  releaseLocalFile,
   removeLeftCopies,
   setPragmas,
   thisProcess,
@@ -21,9 +21,8 @@ import {
   writeOwner,
 } from './driver/local-file.ts'
 import { keepPreviousFile } from './driver/previous-file.ts'
-import { openQueryBatcher, type QueryBatcher } from './driver/query-batcher.ts'
+import { openPost, type Post } from './driver/post.ts'
 import { openSnapshot, type Snapshot } from './driver/snapshot.ts'
-import { startThread, type ThreadConnection } from './driver/thread-connection.ts'
 import { requireNoCopy, requireNoRestore } from './backup/unfinished.ts'
 import { migrate } from './migrate.ts'
 import { explained, explainedKeyRing, StartError } from './start-error.ts'
@@ -31,13 +30,8 @@ import { explained, explainedKeyRing, StartError } from './start-error.ts'
 export interface DatabaseOptions {
   /** Replaces the database client (fault tests). */
   connect?: typeof connect
-  /**
-   * Run the statements of a local file on a thread of their own if the settings ask for it. It is meant for a server:
-   * starting it takes longer than what a command asks of the database.
-   */
-  thread?: boolean
-  /** Replaces `fetch` for requests to a remote database (fault tests). */
-  fetch?: typeof fetch
+  /** Replaces the requests to a remote database (fault tests). */
+  post?: Post
   /** Replaces the look at the file system of the local file (fault tests). */
   readSpace?: (folder: string) => Promise<FileSystemSpace>
   /** Called when the disk failed during a commit. The default ends the process. */
@@ -47,13 +41,13 @@ export interface DatabaseOptions {
 /** An open database with the newest schema. */
 export interface Database {
   client: Client
-  /** Only for a remote database. */
-  queryBatcher: QueryBatcher | undefined
   storage: DiskSpace
   /** Ends the process. */
   onStorageFault: (error: unknown) => void
   /** The path of a local file. */
   path: string | undefined
+  /** Held until the local file is released. */
+  lock: FileLock | undefined
   /** What the local file says of this process. */
   owner: FileOwner
   /** Names of the migrations that were applied. */
@@ -64,7 +58,7 @@ export interface Database {
   /** Read everything as of one commit. */
   openSnapshot(): Promise<Snapshot>
   /** Close it after an error of the start, and explain the error to the operator. */
-  abandon(error: unknown): unknown
+  abandon(error: unknown): Promise<unknown>
 }
 
 /** How long a remote database may take for a request, and for a request of a migration. */
@@ -80,43 +74,39 @@ export async function openDatabase(deps: Deps, options: DatabaseOptions): Promis
   const { config, log, now } = deps
   const path = localPath(config.databaseUrl)
   const explain = (error: unknown) => explained(error, config.databaseUrl, path)
+  let lock: FileLock | undefined
   try {
     if (path) {
       requireNoRestore(path)
+      lock = await lockFile(path, { waitSeconds: config.lockWaitSeconds, now })
       createFile(path)
     }
   } catch (error) {
+    await lock?.release()
     throw explain(error)
   }
 
   const timeout = { ms: migrationTimeoutMs }
-  const settings = clientSettings(config, timeout, options.fetch)
+  const settings = clientSettings(config, timeout, options.post)
   const onStorageFault = (error: unknown) => {
     if (options.onStorageFault) options.onStorageFault(error)
     else process.exit(70)
   }
-  const isThreaded = path !== undefined && options.thread && config.databaseThread === 'on'
-  const thread = isThreaded ? await openThread(path, deps, onStorageFault) : undefined
-  const client = (options.connect ?? connect)({ ...settings, thread })
-  const queryBatcher = path ? undefined : openQueryBatcher(settings, client)
+  const client = (options.connect ?? connect)(settings)
   const owner = { ...thisProcess(now()) }
-  const abandon = (error: unknown) => {
-    queryBatcher?.close()
-    client.close()
+  const abandon = async (error: unknown) => {
+    if (path) await releaseLocalFile(client)
+    else client.close()
+    await lock?.release()
     if (errorCode(error)) log.error('The database could not be opened', { code: errorCode(error) })
     return explain(error)
   }
   const storage = new DiskSpace({
     path,
     minFreeBytes: config.minFreeMegabytes * megabyte,
-    ballastBytes: config.ballastMegabytes * megabyte,
     log,
     readSpace: options.readSpace,
     reusable: () => unusedBytes(client),
-    async fold() {
-      const { pages, isWhole } = await foldLog(client)
-      return pages > 0 && isWhole
-    },
     async onSpace() {
       // What a start on a full disk could not do.
       if (!await setPragmas(client, config.durability)) throw new Error('The disk is full')
@@ -125,9 +115,7 @@ export async function openDatabase(deps: Deps, options: DatabaseOptions): Promis
   })
   try {
     if (path) {
-      const lock = () => lockLocalFile(client, path, { ...config, waitSeconds: config.lockWaitSeconds, now })
-      // A second time if the ballast made room for the log.
-      if (!await lock() && await storage.full()) await lock()
+      if (!await setPragmas(client, config.durability)) storage.full()
       writeOwner(path, owner)
       removeLeftCopies(path)
     }
@@ -143,15 +131,22 @@ export async function openDatabase(deps: Deps, options: DatabaseOptions): Promis
     })
     timeout.ms = requestTimeoutMs
     // Without statistics the planner may choose worse indexes; the server does this itself.
-    if (path) await client.execute('PRAGMA optimize=0x10002').catch((error) => noteIfFull(error, storage))
+    if (path) {
+      await client.execute('PRAGMA optimize=0x10002').catch((error) => {
+        // A full disk does not stop a start that only improves something.
+        if (!isFull(error)) throw error
+        storage.full()
+      })
+    }
     const epoch = await loadEpoch(client)
     const keyRing = createKeyRing(config.gridKeys ?? (path && checkedKeyRing(path)))
     return {
-      ...{ client, queryBatcher, storage, onStorageFault, path, owner, migrated, epoch, keyRing, abandon },
+      ...{ client, storage, onStorageFault, path, lock, owner },
+      ...{ migrated, epoch, keyRing, abandon },
       openSnapshot: () => openSnapshot(settings),
     }
   } catch (error) {
-    throw abandon(error)
+    throw await abandon(error)
   }
 }
 
@@ -159,7 +154,7 @@ export async function openDatabase(deps: Deps, options: DatabaseOptions): Promis
 export function clientSettings(
   { databaseUrl, databaseAuthToken }: Config,
   timeout: { ms: number },
-  send: typeof fetch = fetch,
+  post = openPost(timeout),
 ) {
   return {
     url: databaseUrl,
@@ -168,14 +163,10 @@ export function clientSettings(
     concurrency: 1,
     intMode: 'number' as const,
     // Only used for a remote database.
+    post,
     async fetch(request: Request) {
-      const { url, method, headers } = request
-      // Responses are small: compressing them would cost both sides more than the rest of a query.
-      headers.set('Accept-Encoding', 'identity')
-      // Without a timeout, a silent server would keep callers waiting for minutes.
-      const signal = AbortSignal.timeout(timeout.ms)
-      // Passing the request itself on would stream its body, which takes a quarter longer.
-      return await send(url, { method, headers, body: await request.text(), signal })
+      const { status, text } = await post(request.url, Object.fromEntries(request.headers), await request.text())
+      return new Response(text, { status })
     },
   }
 }
@@ -183,23 +174,6 @@ export function clientSettings(
 /** How errors call the database. */
 export function databaseName({ databaseUrl }: Pick<Config, 'databaseUrl'>, path: string | undefined): string {
   return `The database ${path ?? new URL(databaseUrl).host}`
-}
-
-/** Undefined if it cannot be started: then this thread runs the statements. */
-async function openThread(
-  path: string,
-  { log }: Deps,
-  onStorageFault: (error: unknown) => void,
-): Promise<ThreadConnection | undefined> {
-  try {
-    return await startThread(path, (error) => {
-      log.error('The database thread has ended', { error })
-      onStorageFault(error)
-    })
-  } catch (error) {
-    log.warn('The database thread could not start; statements run on the main thread', { error })
-    return undefined
-  }
 }
 
 /** The id of this database's history. The first start makes it. */
@@ -231,10 +205,4 @@ function checkedKeyRing(path: string): string {
     `${path}.keys is not a key ring. Restore it from a backup: without it the stored tokens of other services do not open. ` +
       'If there are none, remove the file, and the next start makes a new one.',
   )
-}
-
-/** A full disk does not stop a start that only improves something. */
-async function noteIfFull(error: unknown, storage: DiskSpace): Promise<void> {
-  if (!isFull(error)) throw error
-  await storage.full()
 }

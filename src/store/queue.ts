@@ -30,13 +30,6 @@ import { Lanes, type Unit, type UnitRows } from './queue/lanes.ts'
 
 export type { UnitRows }
 
-/** The statements of a group, in the order in which they run. */
-export interface GroupOrder {
-  statements: Statement[]
-  /** Of each unit, the places of its statements. */
-  placesOf: number[][]
-}
-
 export interface QueueOptions {
   client: Pick<Client, 'batch'>
   log: Log
@@ -46,8 +39,6 @@ export interface QueueOptions {
    * locked.
    */
   local: boolean
-  /** The order of the statements of a group. By default a unit comes after the other. */
-  order?: (units: readonly Statement[][]) => GroupOrder
   /** Told when the disk is full, and when a remote database has written again. */
   storage: Pick<DiskSpace, 'isFull' | 'full' | 'recover'>
   /** Called with every statement before it runs; may throw. */
@@ -56,8 +47,6 @@ export interface QueueOptions {
   keys?: { committed(statements: readonly Statement[]): void }
   /** The disk failed during a commit: what is in the file is unknown, and the process must end. */
   onStorageFault: (error: unknown) => void
-  /** Called after a failed commit on a local file. Throws if the connection has lost its lock. */
-  checkConnection: () => Promise<void>
 }
 
 /** How often overdue units are refused while a commit hangs. */
@@ -80,8 +69,6 @@ export class WriteQueue {
   #running = false
   #hasStorageFault = false
   #ended = false
-  /** What waits to run between two groups. */
-  #between: (() => Promise<void>)[] = []
   /** Resolvers of `drained`. */
   #onIdle: (() => void)[] = []
 
@@ -158,14 +145,6 @@ export class WriteQueue {
     return new Promise((resolve) => this.#onIdle.push(resolve))
   }
 
-  /** Run `work` while no group is committed: what comes meanwhile waits, so it must be short. */
-  betweenCommits<Result>(work: () => Promise<Result>): Promise<Result> {
-    return new Promise((resolve, reject) => {
-      this.#between.push(() => work().then(resolve, reject))
-      this.#schedule()
-    })
-  }
-
   #defer(unit: Unit, ms: number): void {
     if (this.#deferred.length >= maxDeferred) {
       if (!this.#isDropping) this.#options.log.warn('Too many deferred writes; the oldest are dropped')
@@ -203,16 +182,14 @@ export class WriteQueue {
     // A remote commit may hang. The units behind it are refused in time nevertheless.
     const sweep = setInterval(() => this.#lanes.refuseOverdue(this.#options.now()), sweepMs)
     while (
-      this.#lanes.size > 0 || this.#isDeferredDue || this.#between.length > 0 ||
+      this.#lanes.size > 0 || this.#isDeferredDue ||
       (this.#onIdle.length > 0 && this.#deferred.length > 0)
     ) {
-      for (const work of this.#between.splice(0)) await work()
       this.#lanes.refuseOverdue(this.#options.now())
       // Deferred units come first, because they were submitted first.
       const group = [...this.#takeDeferred(), ...this.#lanes.take()]
       if (group.length > 0) await this.#commit(group)
-      // Without a database thread a commit on a local file takes no turn of the event loop. Others are served between
-      // two large groups.
+      // A commit on a local file takes no turn of the event loop. Others are served between two large groups.
       if (this.#lanes.size > 0 && this.#options.local) await new Promise<void>(nextIteration)
     }
     clearInterval(sweep)
@@ -236,17 +213,16 @@ export class WriteQueue {
       for (const unit of group) unit.reject(storageFailed())
       return
     }
-    const { order = oneByOne } = this.#options
-    const { statements, placesOf } = order(group.map((unit) => unit.statements))
     try {
-      const results = await this.#batch(statements)
-      for (const [n, unit] of group.entries()) unit.resolve(placesOf[n].map((place) => results[place].rows))
+      const results = await this.#batch(group.flatMap((unit) => unit.statements))
+      let next = 0
+      for (const { statements, resolve } of group) resolve(statements.map(() => results[next++].rows))
     } catch (error) {
       if (isStatementFault(error) && group.length > 1) {
         for (const part of split(group)) await this.#commit(part)
         return
       }
-      const failure = await this.#failure(error)
+      const failure = this.#failure(error)
       for (const unit of group) unit.reject(failure)
     }
   }
@@ -268,11 +244,6 @@ export class WriteQueue {
       if (storage.isFull && !local) storage.recover()
       return results
     } catch (error) {
-      // Nothing was stored. What makes room must be able to write, also when the disk is full. But not through another
-      // connection: without the lock, an acknowledged write could be lost.
-      if (isFull(error) && (!local || await this.#hasConnection()) && await storage.full()) {
-        return await client.batch(statements, 'write')
-      }
       // The result was lost, or another process held the lock of the server: the group may or may not be stored. Units
       // are safe to repeat, so it is sent once more.
       if (local || !(isConnectionLoss(error) || isBusy(error))) throw error
@@ -281,12 +252,7 @@ export class WriteQueue {
     }
   }
 
-  /** Whether the connection still holds the lock of a local file. If not, `#failure` stops writing. */
-  #hasConnection(): Promise<boolean> {
-    return this.#options.checkConnection().then(() => true, () => false)
-  }
-
-  async #failure(error: unknown): Promise<unknown> {
+  #failure(error: unknown): unknown {
     if (isConstraint(error)) {
       return new GridError('write_conflict', 'The grid changed during this call. Repeat it.')
     }
@@ -294,15 +260,11 @@ export class WriteQueue {
     // The storage has said so once; every further call would say it again.
     if (!isFull(error)) this.#options.log.error('A commit failed', { code: errorCode(error), error })
     // Only for a local file: a server deals with faults of its own disk.
-    if (this.#options.local) {
-      if (isStorageFault(error)) return this.#stopWriting(error)
-      try {
-        await this.#options.checkConnection()
-      } catch (lost) {
-        return this.#stopWriting(lost)
-      }
+    if (this.#options.local && isStorageFault(error)) return this.#stopWriting(error)
+    if (isFull(error)) {
+      this.#options.storage.full()
+      return storageFull()
     }
-    if (isFull(error)) return storageFull()
     return new GridError('unavailable', 'The database did not accept the write. Repeat the call.', {
       retryAfterSeconds: 1,
     })
@@ -314,11 +276,6 @@ export class WriteQueue {
     this.#options.onStorageFault(error)
     return storageFailed()
   }
-}
-
-function oneByOne(units: readonly Statement[][]): GroupOrder {
-  let place = 0
-  return { statements: units.flat(), placesOf: units.map((statements) => statements.map(() => place++)) }
 }
 
 /** One group for each unit, but one for all deferred units if there are others. */

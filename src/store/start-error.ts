@@ -1,14 +1,15 @@
 /** Why the database cannot be opened, in sentences for the operator: the file or address, the reason, the next step. */
 import { dirname } from 'node:path'
 import { GridError } from '../errors.ts'
-import { errorCode, isConnectionLoss, isFull } from './driver/database-errors.ts'
-import { isNoSpace } from './driver/local-file.ts'
+import { errorCode, isBusy, isConnectionLoss, isFull } from './driver/database-errors.ts'
+import { databaseInUse, isNoSpace } from './driver/local-file.ts'
 
 /** Codes for scripts that start a grid. */
 export type StartErrorCode =
   | 'copy_running'
   | 'copy_unfinished'
   | 'database_damaged'
+  | 'database_linked'
   | 'database_not_empty'
   | 'database_not_writable'
   | 'database_refused'
@@ -80,6 +81,8 @@ function explainedLocal(error: unknown, path: string): unknown {
       `The disk of ${path} is full, and this start has to write. Free some space, and start again.`,
     )
   }
+  // Another program writes to it.
+  if (isBusy(error)) return databaseInUse(path)
   if (code.startsWith('SQLITE_NOTADB')) {
     return fail(
       'not_a_database',

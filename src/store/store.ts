@@ -6,7 +6,6 @@ import type { Actor } from '../auth/actor.ts'
 import type { Deps } from '../deps.ts'
 import { newId } from '../lib/id.ts'
 import type { KeyRing } from '../lib/key-ring.ts'
-import { KeyedMutex } from '../lib/limits/keyed-mutex.ts'
 import { Presences } from '../lib/presence.ts'
 import { Repeated } from '../lib/repeated.ts'
 import { second } from '../lib/time.ts'
@@ -14,8 +13,9 @@ import { accountOpener, type AccountStore, prepareAccountTables, type StoreConte
 import { createCopier } from './backup/copier.ts'
 import type { Statement } from './driver/binding.ts'
 import type { Storage } from './driver/disk-space.ts'
-import { type FileOwner, holdsLock, releaseLocalFile, removeOwner, writeOwner } from './driver/local-file.ts'
+import { type FileOwner, releaseLocalFile, removeOwner, writeOwner } from './driver/local-file.ts'
 import { removePreviousFiles } from './driver/previous-file.ts'
+import { queriesOf } from './driver/remote-client.ts'
 import type { BackupHistory } from './global/backups.ts'
 import type { Credential } from './global/credentials.ts'
 import { type GlobalTables, prepareGlobalTables } from './global.ts'
@@ -27,15 +27,14 @@ import { type UnitRows, WriteQueue } from './queue.ts'
 import { Db } from './sql.ts'
 import { type ActivityEntry, writeWithActivity } from './recording.ts'
 import { ConversationTurns } from './turns.ts'
-import { inSets } from './unit-sets.ts'
 import { UnreadCounts } from './unread-counts.ts'
 import { UsageCounters } from './usage.ts'
 import { openWaiting, type Waiting } from './waiting.ts'
 
 export interface Store {
   readonly deps: Deps
-  /** The tables of one account, for one caller. `confirm`: see `AccountStore`. */
-  account(accountId: string, actor: Actor, confirm?: () => Promise<void>): AccountStore
+  /** The tables of one account, for one caller. */
+  account(accountId: string, actor: Actor): AccountStore
   /** Tables that belong to no account, and the cross-account queries. */
   readonly global: GlobalTables
   /** Encrypts secrets of users. Those of accounts are encrypted by their `AccountStore`. */
@@ -80,7 +79,7 @@ export interface Store {
   announce(control: FileOwner['control']): void
   /**
    * Write the state of one commit into a new SQLite file, with everything that was acknowledged before the call. One copy
-   * is made at a time. Fails with `storage_full`, and when the store is closed.
+   * is made at a time, and closing the store waits for it. Fails with `storage_full`, and when the store is closed.
    */
   copyTo(target: string): Promise<void>
   /** Commit what is queued; for a local file, then checkpoint the log and release the file. */
@@ -95,9 +94,6 @@ export interface StoreOptions extends DatabaseOptions {
   inspect?: (sql: string, crossAccountQuery: string | undefined) => void
 }
 
-/** How many units of one account may wait to be recorded in its activity log. */
-const maxRecording = 200
-
 /**
  * Open the store: its database, which is locked if it is a local file, and migrated. Fails with `database_in_use` if
  * another process holds the local file, and with a `StartError`.
@@ -107,7 +103,7 @@ export async function openStore(deps: Deps, options: StoreOptions = {}): Promise
   try {
     return await buildStore(database, deps, options)
   } catch (error) {
-    throw database.abandon(error)
+    throw await database.abandon(error)
   }
 }
 
@@ -116,38 +112,30 @@ async function buildStore(
   deps: Deps,
   { inspect: inspectQuery, readSpace }: StoreOptions,
 ): Promise<Store> {
-  const { client, queryBatcher, storage, onStorageFault, path, owner, migrated, epoch, keyRing } = database
+  const { client, storage, onStorageFault, path, lock, owner } = database
+  const { migrated, epoch, keyRing } = database
   const crossAccountQueries = new Map<string, string>()
   const inspect = inspectQuery && ((sql: string) => inspectQuery(sql, crossAccountQueries.get(sql)))
+  const queries = path ? client : queriesOf(client)
   // drizzle only runs reads, so `execute` is the only method it needs.
-  const db = drizzle({ client: (queryBatcher ?? client) as Client, logger: inspect && { logQuery: inspect } })
-  const sql = new Db(queryBatcher ?? client, inspect)
+  const db = drizzle({ client: queries as Client, logger: inspect && { logQuery: inspect } })
+  const sql = new Db(queries, inspect)
   const keys = path === undefined ? undefined : new KeyCache<Credential>()
   const queue = new WriteQueue({
     client,
     log: deps.log,
     now: deps.now,
     local: path !== undefined,
-    order: path === undefined ? inSets : undefined,
     storage,
     inspect,
     keys,
     onStorageFault,
-    async checkConnection() {
-      // The driver drops a connection that it cannot roll back. The next one would have no lock and no pragmas.
-      if (path && !(await holdsLock(client))) throw new Error('The lock on the database file is gone')
-    },
   })
-  const copier = createCopier({
-    database,
-    betweenCommits: (work) => queue.betweenCommits(work),
-    minFreeBytes: deps.config.minFreeMegabytes * 2 ** 20,
-    readSpace,
-  })
+  const copier = createCopier({ database, minFreeBytes: deps.config.minFreeMegabytes * 2 ** 20, readSpace })
   const global = prepareGlobalTables(db, sql, crossAccountQueries, keys)
   const waiting = openWaiting(deps, global.newDeliveries, path !== undefined)
   const instanceId = newId()
-  const tablesOf = prepareAccountTables(db, sql, crossAccountQueries)
+  const tablesOf = prepareAccountTables(db, sql)
   const presences = new Presences(deps.now)
   const live = new LiveFeed({ global, tablesOf, deps, presences })
   const exchange: Repeated = new Repeated(
@@ -180,7 +168,6 @@ async function buildStore(
   const context: StoreContext = {
     tablesOf,
     queue,
-    activityMutex: new KeyedMutex(maxRecording),
     keyRing,
     deps,
     epoch,
@@ -234,13 +221,13 @@ async function buildStore(
       turns.close()
       await queue.end()
       if (path) {
+        await releaseLocalFile(client)
         // Before the lock is released: afterwards the file may belong to the next owner.
         removeOwner(path)
-        await releaseLocalFile(client).catch(() => {})
+        await lock!.release()
+      } else {
+        client.close()
       }
-      queryBatcher?.close()
-      client.close()
-      copier.close()
     },
   }
 }

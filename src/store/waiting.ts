@@ -6,7 +6,7 @@
 import type { Deps } from '../deps.ts'
 import { ConcurrencyLimit } from '../lib/limits/concurrency-limit.ts'
 import { Merged } from '../lib/limits/merged.ts'
-import { GroupBudget } from '../lib/limits/group-budget.ts'
+import { SharedBudget } from '../lib/limits/shared-budget.ts'
 import { Notifier } from '../lib/notifier.ts'
 import type { NewDeliveries } from './global/new-deliveries.ts'
 import { watchNewDeliveries } from './new-deliveries.ts'
@@ -23,8 +23,10 @@ const perProcess = 10_000
  * when it starts has six.
  */
 const listLimits = { perKey: 6, perGroup: 200, total: 1_000 }
-/** How many bytes these lists may have, per account and in the process. One takes some times as much memory. */
-const listBytes = { perGroup: 8_000_000, total: 64_000_000 }
+/** How many bytes these lists may have. One takes some times as much memory. */
+const maxListBytes = 64_000_000
+/** An account alone has an eighth of them. */
+const listBytesDivisor = 7
 
 /** What is appended to the artifacts of one task within this time is one event. */
 const appendMs = 100
@@ -41,7 +43,7 @@ export interface Waiting {
   /** Answers that list, until they are sent, by credential and account. */
   readonly lists: ConcurrencyLimit
   /** The bytes of these answers, by account. */
-  readonly listBytes: GroupBudget
+  readonly listBytes: SharedBudget
   /** Those who follow tasks or wait for them, by credential and account. */
   readonly taskStreams: ConcurrencyLimit
   /** The events of the tasks that they follow. */
@@ -89,7 +91,7 @@ export function openWaiting(
     streams: new ConcurrencyLimit(limits),
     pages: new ConcurrencyLimit({ ...limits, perKey: perPerson }),
     lists: new ConcurrencyLimit(listLimits),
-    listBytes: new GroupBudget(listBytes),
+    listBytes: new SharedBudget(maxListBytes, listBytesDivisor),
     taskStreams: new ConcurrencyLimit({ ...limits, perKey: deps.config.taskStreamsPerKey, perGroup: perProcess }),
     taskFeeds: new TaskFeeds(notifier),
     appends: new Merged(appendMs),

@@ -33,7 +33,8 @@ const maxWatched = 40
 export function liveStream(
   { store, sessions, attention }: Pick<PageDeps, 'store' | 'sessions' | 'attention'>,
 ): Handler {
-  return async function liveStream({ request }) {
+  return async function liveStream(c) {
+    const request = c.req.raw
     // Hono answers HEAD with this handler and drops the body, so the stream would never end.
     if (request.method !== 'GET') throw new GridError('method_not_allowed', 'Open the stream with GET.')
     const query = new URL(request.url).searchParams

@@ -1,6 +1,4 @@
-import type { Context } from 'hono'
 import type { Sessions } from '../auth/session.ts'
-import type { AppEnv } from '../request-context.ts'
 import type { Store } from '../store/store.ts'
 import type { AttentionCounts } from './attention/counts.ts'
 
@@ -10,6 +8,4 @@ export interface PageDeps {
   sessions: Sessions
   /** The number beside the navigation. */
   attention: AttentionCounts
-  /** The IP address of the client, by which limits count. */
-  address(c: Context<AppEnv>): string
 }

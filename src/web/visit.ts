@@ -8,6 +8,7 @@ import { recordActivity } from '../grid/activity.ts'
 import type { AppFrame } from '../html/frame.tsx'
 import type { NavItem } from '../html/paths.ts'
 import { zoneCookie } from '../html/scripts/zone.ts'
+import { addressOf } from '../lib/http/client-address.ts'
 import { cookieOf } from '../lib/http/cookies.ts'
 import { readForm } from '../lib/http/form.ts'
 import { knownZone, utc } from '../lib/time-zone.ts'
@@ -78,7 +79,7 @@ export interface PublicPages extends Pages<PublicVisit> {
 }
 
 /** Pages that do not require a signed-in user. */
-export function publicPages(app: Hono<AppEnv>, { store, sessions, address }: PageDeps): PublicPages {
+export function publicPages(app: Hono<AppEnv>, { store, sessions }: PageDeps): PublicPages {
   async function visitOf(c: Context<AppEnv>): Promise<{ visit: PublicVisit; cookie: string | undefined }> {
     const request = c.req.raw
     const visitor = await sessions.visitor(request)
@@ -86,7 +87,7 @@ export function publicPages(app: Hono<AppEnv>, { store, sessions, address }: Pag
     const visit = {
       request,
       requestId: c.get('requestId'),
-      address: address(c),
+      address: addressOf(c, store.deps.config),
       visitor,
       csrf: visitor?.csrf ?? anonymous!.csrf,
       query: new URL(request.url).searchParams,
@@ -133,7 +134,7 @@ export function publicPages(app: Hono<AppEnv>, { store, sessions, address }: Pag
  */
 export function accountPages(
   app: Hono<AppEnv>,
-  { store, sessions, attention, address }: PageDeps,
+  { store, sessions, attention }: PageDeps,
   options: { withoutSecondFactor?: boolean } = {},
 ): Pages<Visit> {
   async function visitOf(c: Context<AppEnv>): Promise<Visit & { cookies: string[] }> {
@@ -152,7 +153,7 @@ export function accountPages(
     return {
       request,
       requestId: c.get('requestId'),
-      address: address(c),
+      address: addressOf(c, store.deps.config),
       visitor,
       csrf,
       query,

@@ -2,7 +2,6 @@
 import { keepSigningKeys } from '../grid/cards/signing-keys.ts'
 import { hour, minute, second } from '../lib/time.ts'
 import type { Store } from '../store/store.ts'
-import { logActivityHeads } from './activity-heads.ts'
 import { backUpIfDue } from './backups.ts'
 import { keepClock } from './clock.ts'
 import { sendDigests } from './digests.ts'
@@ -48,7 +47,6 @@ export async function startWorker(store: Store): Promise<Worker> {
   const stopTasks = [
     every(sweepMs, firstSweepMs, removeOld),
     every(storageMs, storageMs, watchStorage),
-    every(hour, minute, () => logActivityHeads(store, stopping.signal)),
     every(hour, minute, () => keepSigningKeys(store)),
     every(previousFilesMs, previousFilesMs, () => Promise.resolve(removePreviousFiles(store, startedAt))),
     every(backupsMs, backupsMs, () => backUpIfDue(store)),
@@ -74,7 +72,6 @@ export async function startWorker(store: Store): Promise<Worker> {
   let sweeping = startsFull ? removeOld().catch(logFailure) : Promise.resolve()
   async function watchStorage(): Promise<void> {
     if (await store.storage.check()) sweeping = removeOld().catch(logFailure)
-    await store.storage.keepBallast()
   }
 
   function logFailure(error: unknown): void {

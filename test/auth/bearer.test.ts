@@ -62,7 +62,7 @@ test('many calls at the same time record the use of their key once', async () =>
   await Promise.all(Array.from({ length: 10 }, () => authenticate(`Bearer ${grid.alice.key}`)))
   await rows(grid, 'SELECT 1')
 
-  expect(statements.filter((sql) => /^update "credentials"/.test(sql))).toHaveLength(1)
+  expect(statements.filter((sql) => /^UPDATE credentials/.test(sql))).toHaveLength(1)
 })
 
 test.each<[string, (key: string) => string | null, 'ok' | 'missing' | 'refused']>([
@@ -164,7 +164,7 @@ test('a role in another account does not keep an admin key alive', async () => {
 })
 
 test('the use of each key is recorded at most once a minute', async () => {
-  const uses = () => statements.filter((sql) => sql.startsWith('update "credentials" set "last_used_at"')).length
+  const uses = () => statements.filter((sql) => sql.startsWith('UPDATE credentials SET last_used_at')).length
   const call = async (key: string) => {
     await authenticate(`Bearer ${key}`)
     await grid.store.write([])

@@ -1,7 +1,7 @@
 /** Commands on one account, run in the process that holds the database. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, expect, test } from 'vitest'
 import { runOnServer, serveCommands } from '../../src/cli/command-server.ts'
 import type { StoreCommand } from '../../src/cli/command.ts'
 import { findCommand } from '../../src/cli/help.ts'
@@ -54,7 +54,6 @@ test('create-account records the first activity of the new account, without the 
   const rows = await account.read.activity.list()
   expect(rows).toMatchObject([{ n: 1, tool: 'create-account', actorType: 'system', outcome: 'ok' }])
   expect(JSON.parse(rows[0].arguments)).toEqual({ name: 'New', owner_email: 'new@new.example' })
-  expect(await account.read.activity.firstBroken()).toBeUndefined()
 })
 
 test.each([
@@ -157,33 +156,7 @@ test('a command that changes an account is recorded as an activity of the system
   expect(await grid.evil.store.read.activity.list()).toEqual([])
 })
 
-describe('verify-activity', () => {
-  test('prints the length and the head of an intact chain', async () => {
-    expect(await run('verify-activity', {})).toEqual({ rows: 0, head_hash: null })
-
-    await run('create-agent', { alias: 'carol' })
-    await run('create-agent', { alias: 'dave' })
-
-    const { hash } = (await grid.acme.store.read.activity.head())!
-    expect(await run('verify-activity', {})).toEqual({ rows: 2, head_hash: hash })
-  })
-
-  test('fails and names the first broken row', async () => {
-    for (const alias of ['carol', 'dave', 'erin']) await run('create-agent', { alias })
-    await grid.store.write([
-      { sql: 'DROP TRIGGER activity_is_not_changed', args: [] },
-      { sql: "UPDATE activity SET arguments = '{}' WHERE account_id = ? AND n = 2", args: [grid.acme.id] },
-    ])
-
-    await expect(run('verify-activity', {})).rejects.toMatchObject({
-      code: 'activity_broken',
-      exitCode: 1,
-      message: 'The activity log is broken at row 2: the row was changed or moved, or is missing.',
-    })
-  })
-})
-
-test('as a process: the token is read from GUARDRAIL_TOKEN, and a broken chain means exit code 1', async () => {
+test('as a process: the token is read from GUARDRAIL_TOKEN', async () => {
   const database = temporaryDatabase()
   try {
     const command = async (words: string[], env: Record<string, string> = {}) => {
@@ -200,22 +173,8 @@ test('as a process: the token is read from GUARDRAIL_TOKEN, and a broken chain m
       ['create-guardrail', '--account', account_id, '--name', 'mod', '--provider', 'openai-moderation'],
       { GUARDRAIL_TOKEN: 'sk-canary-env' },
     )
-    const whole = await command(['verify-activity', '--account', account_id])
-
-    const behind = await testGrid({ url: database.url })
-    await behind.store.write([
-      {
-        sql: 'INSERT INTO activity SELECT account_id, 3, id, created_at, actor_type, user_id, credential_id,' +
-          ' credential_kind, tool, arguments, outcome, request_id, previous_hash, hash FROM activity WHERE account_id = ? AND n = 1',
-        args: [account_id],
-      },
-    ])
-    await behind.close()
-    const broken = await command(['verify-activity', '--account', account_id])
 
     expect(guardrail).toMatchObject({ code: 0, stderr: '', result: { name: 'mod' } })
-    expect(whole).toMatchObject({ code: 0, result: { rows: 2, head_hash: expect.stringMatching(/^[0-9a-f]{64}$/) } })
-    expect(broken).toMatchObject({ code: 1, result: { error: { code: 'activity_broken' } } })
   } finally {
     database.remove()
   }

@@ -23,8 +23,6 @@ const machine: MachineFacts = {
   fileSystemType: 0xef53,
   space: { free: 50 * gigabyte, total: 100 * gigabyte },
   fsyncMs: 2,
-  ballastBytes: 64 * 2 ** 20,
-  servedSince: Date.now() - 5 * minute,
   copies: { files: [], bytes: 0 },
   keyRing: undefined,
 }
@@ -39,9 +37,7 @@ const server: ServerFacts = {
 const ready = { status: 200, text: '{"status":"ready"}' }
 
 test('a good machine and a good server have no fault', () => {
-  expect(bad([...judgeMachine(machine, config, true), ...judgeServer(config, ready, server)])).toEqual([])
-  const young = { ...machine, ballastBytes: 0, servedSince: Date.now() - minute }
-  expect(bad(judgeMachine(young, config, true))).toEqual([])
+  expect(bad([...judgeMachine(machine, config), ...judgeServer(config, ready, server)])).toEqual([])
 })
 
 test.each<[string, Partial<MachineFacts>, Finding['check'], Finding['status'], RegExp]>([
@@ -57,13 +53,12 @@ test.each<[string, Partial<MachineFacts>, Finding['check'], Finding['status'], R
     'warning',
     /Free some space/,
   ],
-  ['no ballast', { ballastBytes: 0 }, 'disk_space', 'warning', /ballast file/],
   ['a file of root', { files: [{ ...file, uid: 0 }] }, 'permissions', 'warning', /as the user of the grid/],
   ['a closed file', { files: [{ ...file, isAccessible: false }] }, 'permissions', 'broken', /as the user of the grid/],
   ['a slow disk', { fsyncMs: 80 }, 'durability', 'warning', /faster disk/],
   ['a disk that lies', { fsyncMs: 0.002 }, 'durability', 'warning', /eatmydata/],
 ])('%s', (_, facts, check, status, action) => {
-  expect(bad(judgeMachine({ ...machine, ...facts }, config, true))).toMatchObject([
+  expect(bad(judgeMachine({ ...machine, ...facts }, config))).toMatchObject([
     { check, status, action: expect.stringMatching(action) },
   ])
 })
@@ -141,7 +136,7 @@ test('a lease of a dead process, and pragmas that are not in force, are found in
 test('the status of a report is its worst, and its checks are in their order', () => {
   const findings = [
     ...judgeServer(config, ready, server),
-    ...judgeMachine({ ...machine, fileSystemType: 0x6969 }, config, true),
+    ...judgeMachine({ ...machine, fileSystemType: 0x6969 }, config),
   ]
 
   const report = reportOf({ version, database: 'grid.db', milliseconds: 1, checks: findings, accounts: [] })

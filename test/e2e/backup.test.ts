@@ -2,10 +2,11 @@
 import { createClient } from '@libsql/client'
 import { copyFileSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
+import { buildBinary, removeBinary } from '../support/binary.ts'
 import {
   runCommand,
-  type Runtime,
+  type Runner,
   runtimes,
   startServe,
   type TemporaryDatabase,
@@ -18,9 +19,12 @@ import { Ledger, readAll, sendUntilGone } from './load.ts'
 
 const rounds = Number(process.env.BACKUP_ROUNDS ?? 1)
 const key = { BACKUP_KEY: 'correct horse battery' }
+const runners: readonly Runner[] = [...runtimes, 'binary']
 
 let database: TemporaryDatabase
 let other: TemporaryDatabase
+beforeAll(() => buildBinary())
+afterAll(removeBinary)
 beforeEach(() => {
   database = temporaryDatabase()
   other = temporaryDatabase()
@@ -32,8 +36,8 @@ afterEach(() => {
 
 const pathOf = ({ folder }: TemporaryDatabase) => join(folder, 'grid.db')
 
-async function run(url: string, words: string[], env: Record<string, string> = key, runtime: Runtime = 'node') {
-  const { code, stdout, stderr } = await runCommand(runtime, [...words, '--json'], { DATABASE_URL: url, ...env })
+async function run(url: string, words: string[], env: Record<string, string> = key, runner: Runner = 'node') {
+  const { code, stdout, stderr } = await runCommand(runner, [...words, '--json'], { DATABASE_URL: url, ...env })
   if (code !== 0 && !stdout.startsWith('{')) throw new Error(stderr)
   return { code, ...JSON.parse(stdout) }
 }
@@ -46,11 +50,11 @@ async function textsIn({ url }: TemporaryDatabase): Promise<Set<string>> {
   return new Set(rows.map(({ body }) => String(body)))
 }
 
-test.each(runtimes)(
+test.each(runners)(
   'on %s, a backup under load restores and has every message acknowledged before it',
-  async (runtime) => {
+  async (runner) => {
     const { agents: [reader, ...senders] } = await seedAgents(database.url, ['reader', 'ada', 'ben', 'cora', 'dan'])
-    const server = await startServe(runtime, { DATABASE_URL: database.url, DATABASE_THREAD: 'on' })
+    const server = await startServe(runner, { DATABASE_URL: database.url })
     const ledger = new Ledger()
     const load = sendUntilGone(server.url, Array.from({ length: 32 }, (_, i) => senders[i % 4]), reader.alias, ledger)
     await load.firstAnswer
@@ -71,7 +75,7 @@ test.each(runtimes)(
     expect(readdirSync(database.folder).filter((name) => name.includes('.copy-'))).toEqual([])
 
     for (const { file, before } of copies) {
-      expect(await run(other.url, ['restore', file], key, runtime)).toMatchObject({ code: 0 })
+      expect(await run(other.url, ['restore', file], key, runner)).toMatchObject({ code: 0 })
       const texts = await textsIn(other)
       expect(before.filter((text) => !texts.has(text))).toEqual([])
       expect([...texts].filter((text) => !ledger.attempted.has(text))).toEqual([])
@@ -120,35 +124,35 @@ test('a backup is refused without a key, and restored only with the right one, w
   const bytes = readFileSync(file)
   writeFileSync(`${file}.cut`, bytes.subarray(0, Math.floor(Math.random() * bytes.length)))
   expect((await run(other.url, ['restore', `${file}.cut`])).error.code).toMatch(/backup_damaged|not_a_backup/)
-  expect(readdirSync(other.folder)).toEqual([])
+  expect(readdirSync(other.folder)).toEqual(['grid.db.lock'])
 
   const plain = join(database.folder, 'plain')
   expect(await run(database.url, ['backup', plain, '--plain'], {})).toMatchObject({ code: 0, encrypted: false })
   expect(await run(other.url, ['restore', plain], {})).toMatchObject({ code: 0 })
 })
 
-test('kill -9 during a backup and a restore leaves the grid as it was', async () => {
+test.each(runners)('on %s, kill -9 during a backup and a restore leaves the grid as it was', async (runner) => {
   const { agents: [reader, ada] } = await seedAgents(database.url, ['reader', 'ada'])
-  let server = await startServe('node', { DATABASE_URL: database.url })
+  let server = await startServe(runner, { DATABASE_URL: database.url })
   for (let n = 0; n < 20; n++) {
     await callTool(server.url, ada.key, 'send_message', { to: reader.alias, message: `${n} ${'x'.repeat(9_000)}` })
   }
   const file = join(database.folder, 'b')
   const names = () => readdirSync(database.folder)
-  const begun = run(database.url, ['backup', file]).catch(() => {})
+  const begun = run(database.url, ['backup', file], key, runner).catch(() => {})
   await waitFor('the copy', () => names().some((name) => name.includes('.copy-')))
   server.signal('SIGKILL')
   await Promise.all([begun, server.ended])
   rmSync(file, { force: true })
 
-  server = await startServe('node', { DATABASE_URL: database.url })
+  server = await startServe(runner, { DATABASE_URL: database.url })
   expect(names().filter((name) => name.includes('.copy-'))).toEqual([])
-  expect(await run(database.url, ['backup', file])).toMatchObject({ code: 0, messages: 20 })
+  expect(await run(database.url, ['backup', file], key, runner)).toMatchObject({ code: 0, messages: 20 })
   await server.stop()
   // What a killed restore leaves.
   copyFileSync(file, `${pathOf(database)}.restoring`)
-  expect(await run(database.url, ['restore', file])).toMatchObject({ code: 0, messages: 20 })
-  server = await startServe('node', { DATABASE_URL: database.url })
+  expect(await run(database.url, ['restore', file], key, runner)).toMatchObject({ code: 0, messages: 20 })
+  server = await startServe(runner, { DATABASE_URL: database.url })
   expect((await readAll(server.url, reader)).size).toBe(20)
   expect((await server.stop()).code).toBe(0)
 })

@@ -47,13 +47,12 @@ const runners: readonly Runner[] = [...runtimes, 'binary']
 
 describe.each(runners)('on %s', (runtime) => {
   // OAUTH_CIMD=off: tests do not probe the internet.
-  test.each(['off', 'on'])(
-    'the whole grid works on a local file, and a second process is refused: thread %s',
-    async (thread) => {
+  test(
+    'the whole grid works on a local file, and a second process is refused',
+    async () => {
       server = await startServe(runtime, {
         DATABASE_URL: database.url,
         OAUTH_CIMD: 'off',
-        DATABASE_THREAD: thread,
         SIGNUP_PER_HOUR: '1000',
       })
       await scenario(server.url)

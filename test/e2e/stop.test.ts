@@ -6,14 +6,12 @@ import { callTool } from './client.ts'
 import { faults, Ledger, noFaults, readAll, sendUntilGone } from './load.ts'
 
 const stops = 4
-/** Each runtime, and one of them with the database thread. */
-const servers = [...runtimes.map((runtime) => [runtime, 'off'] as const), ['node', 'on'] as const]
 
-test.each(servers)(
-  'SIGTERM under load on %s, thread %s: every acknowledged message is there, exit code 0',
-  async (runtime, thread) => {
+test.each(runtimes)(
+  'SIGTERM under load on %s: every acknowledged message is there, exit code 0',
+  async (runtime) => {
     const database = temporaryDatabase()
-    const env = { DATABASE_URL: database.url, DATABASE_THREAD: thread }
+    const env = { DATABASE_URL: database.url }
     const { agents: [reader, ...senders] } = await seedAgents(database.url, ['reader', 'ada', 'ben', 'cora', 'dan'])
     const server = await startServe(runtime, env)
     const ledger = new Ledger()
@@ -35,12 +33,12 @@ test.each(servers)(
   },
 )
 
-test.each(servers)('requests that were begun before SIGTERM are answered on %s, thread %s', async (runtime, thread) => {
+test.each(runtimes)('requests that were begun before SIGTERM are answered on %s', async (runtime) => {
   const database = temporaryDatabase()
   const { agents: [reader, ...senders] } = await seedAgents(database.url, ['reader', 'ada', 'ben', 'cora', 'dan'])
   const failed: string[] = []
   for (let round = 0; round < stops; round++) {
-    const server = await startServe(runtime, { DATABASE_URL: database.url, DATABASE_THREAD: thread })
+    const server = await startServe(runtime, { DATABASE_URL: database.url })
     const underWay = new Set<string>()
     const answered: string[] = []
     const send = async (key: string, text: string): Promise<void> => {

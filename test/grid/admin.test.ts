@@ -128,7 +128,6 @@ test('every admin call writes one row, in the unit of its change', async () => {
     [1, 'admin_create_agent', 'ok'],
   ])
   expect(rows[2].arguments).toBe('{"alias":"carol","remoteToken":"…"}')
-  expect(await acme.read.activity.firstBroken()).toBeUndefined()
 })
 
 test('a call with an unknown outcome does not write a second, contradicting row', async () => {
@@ -150,20 +149,7 @@ test('a call with an unknown outcome does not write a second, contradicting row'
   expect(await acme.read.activity.list()).toMatchObject([{ tool: 't', outcome: 'ok' }])
 })
 
-test('changes of one account beyond the queue limit are refused', async () => {
-  const calls = await Promise.allSettled(
-    Array.from(
-      { length: 300 },
-      () => recordActivity(acme, { tool: 't', arguments: {}, requestId: null }, () => Promise.resolve()),
-    ),
-  )
-
-  const refused = calls.filter((call) => call.status === 'rejected')
-  expect(refused).toHaveLength(100)
-  expect((await acme.read.activity.head())!.n).toBe(200)
-})
-
-test('100 concurrent admin calls write one unbroken chain', async () => {
+test('100 concurrent admin calls write 100 rows, with numbers without gaps', async () => {
   await Promise.all(
     Array.from(
       { length: 100 },
@@ -176,6 +162,5 @@ test('100 concurrent admin calls write one unbroken chain', async () => {
     ),
   )
 
-  expect((await acme.read.activity.head())!.n).toBe(100)
-  expect(await acme.read.activity.firstBroken()).toBeUndefined()
+  expect((await acme.read.activity.list()).map(({ n }) => n)).toEqual(Array.from({ length: 100 }, (_, i) => 100 - i))
 })

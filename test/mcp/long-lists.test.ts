@@ -110,12 +110,12 @@ test('the lists of one account that are not sent have a byte budget, and other a
   }
 
   expect(answers).toEqual([...Array(8).fill('made'), ...Array(4).fill('refused')])
-  expect([lists.count, listBytes.taken]).toEqual([8, 8_000_000])
+  expect([lists.count, listBytes.held]).toEqual([8, 8_000_000])
   expect(await list(grid.alice.key, 'list_agents')).toBe('refused')
   expect(await list(grid.evil.adminKey)).toBe('made')
   for (const end of ends.splice(0)) end()
   await waitFor('the release', () => lists.count === 0)
-  expect([await list(grid.alice.key, 'list_agents'), listBytes.taken]).toEqual(['made', 32_000])
+  expect([await list(grid.alice.key, 'list_agents'), listBytes.held]).toEqual(['made', 32_000])
 })
 
 interface Entry {

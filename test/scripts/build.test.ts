@@ -114,13 +114,9 @@ test('two concurrent "npm start" both build, serve their own database, and stop 
   expect(answers).toEqual([200, 200])
   expect(files.filter((name) => !name.endsWith('.cache'))).toEqual([
     'agent-grid.tgz',
-    ...['client', 'database-thread', 'main'].flatMap((name) => [
-      expect.stringMatching(`^${name}-[0-9a-f]{16}\\.cjs$`),
-      expect.stringMatching(`^${name}-[0-9a-f]{16}\\.cjs\\.map$`),
-      `${name}.js`,
-      `${name}.third-party.txt`,
-    ]),
+    ...['client', 'main'].flatMap(filesOf),
     'opencode-plugin.js',
+    ...filesOf('thread'),
   ])
   for (const log of logs) expect(log).toContain('"message":"Stopped"')
   expect(readdirSync(folder)).toEqual(expect.arrayContaining(['one.db', 'two.db']))
@@ -204,4 +200,14 @@ async function npmStart(name: string): Promise<{ url: string; stop(): Promise<st
 /** The status of `/readyz`, as soon as the server responds. */
 function ready(url: string): Promise<number> {
   return waitFor(`an answer of ${url}`, () => fetch(`${url}/readyz`).then(({ status }) => status, () => undefined))
+}
+
+/** The files of a built program. */
+function filesOf(name: string) {
+  return [
+    expect.stringMatching(`^${name}-[0-9a-f]{16}\\.cjs$`),
+    expect.stringMatching(`^${name}-[0-9a-f]{16}\\.cjs\\.map$`),
+    `${name}.js`,
+    `${name}.third-party.txt`,
+  ]
 }

@@ -29,7 +29,7 @@ afterAll(() => rmSync(folder, { recursive: true }))
 
 /** Runs the installed program in the empty folder. */
 function agentGrid(...words: string[]) {
-  const env = { PATH: process.env.PATH, BALLAST_MB: '0' }
+  const env = { PATH: process.env.PATH }
   const { status, stdout, stderr } = spawnSync(process.execPath, [
     join(installed, manifest().bin['agent-grid']),
     ...words,
@@ -79,7 +79,7 @@ test('it has at most 5 MB, licences included, and neither source maps nor caches
 
   expect(bytes).toBeLessThan(5_000_000)
   expect(files.map(({ name }) => name).filter((name) => /\.(map|cache|ts)$/.test(name))).toEqual([])
-  for (const name of ['LICENSE', 'src/main.third-party.txt', 'src/agent-grid.tgz', 'src/database-thread.js']) {
+  for (const name of ['LICENSE', 'src/main.third-party.txt', 'src/agent-grid.tgz', 'src/thread.js']) {
     expect(existsSync(join(installed, name)), name).toBe(true)
   }
 })

@@ -31,7 +31,6 @@ test.each(runtimes)('on %s: any DATABASE_URL, and SIGTERM to npm alone stops the
       PATH: process.env.PATH,
       HOME: process.env.HOME,
       PORT: '0',
-      BALLAST_MB: '0',
       OAUTH_CIMD: 'off',
       DATABASE_URL: `file:${encodeURI(folder)}/grid.db`,
     },

@@ -140,8 +140,9 @@ async function fill(client: Client): Promise<void> {
       (SELECT n FROM agent_numbers WHERE account_id = ${account} AND agent_id = ${agent}) FROM n`,
     `INSERT INTO guardrail_counts (account_id, guardrail_id, hour, action, n) ${numbers(6_000)}
       SELECT ${account}, 'guardrail ' || (i / 20 % 10), i / 200, 'blocked', 1 FROM n`,
-    `INSERT INTO activity (account_id, n, id, created_at, actor_type, user_id, credential_id, tool, arguments, outcome,
-      previous_hash, hash) ${numbers(6_000)} SELECT ${account}, i / 20, 'row ' || i, i, 'admin',
-      iif(i % 3, 'user ' || (i % 7), NULL), 'key ' || (i % 11), 'tool ' || (i % 13), '{}', iif(i % 9, 'ok', 'internal'), '', '' FROM n`,
+    `INSERT INTO activity (account_id, n, id, created_at, actor_type, user_id, credential_id, tool, arguments, outcome) ${
+      numbers(6_000)
+    } SELECT ${account}, i / 20, 'row ' || i, i, 'admin',
+      iif(i % 3, 'user ' || (i % 7), NULL), 'key ' || (i % 11), 'tool ' || (i % 13), '{}', iif(i % 9, 'ok', 'internal') FROM n`,
   ])
 }

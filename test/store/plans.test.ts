@@ -17,7 +17,6 @@ import { readMessages } from '../../src/grid/messaging/read-messages.ts'
 import { ackMessages, leaseMessages, releaseMessages } from '../../src/grid/messaging/timed-leases.ts'
 import { mintKey } from '../../src/lib/secrets.ts'
 import { migrate } from '../../src/store/migrate.ts'
-import { logActivityHeads } from '../../src/worker/activity-heads.ts'
 import { keepClock } from '../../src/worker/clock.ts'
 import { sweep } from '../../src/worker/retention.ts'
 import { followLog } from '../../src/worker/threads.ts'
@@ -115,7 +114,6 @@ test.each([
   ['expired tokens', /^delete from "oauth_tokens" (?!.*inner join)/, 'oauth_tokens_expires'],
   ['tokens of ended grants', /^delete from "oauth_tokens" .*inner join/, 'oauth_grants_revoked'],
   ['ended grants', /^delete from "oauth_grants"/, 'oauth_grants_uncollected'],
-  ['heads of activity logs', /from "accounts" inner join "activity"/, 'SEARCH activity USING INDEX'],
   [
     'agents whose texts may match a search',
     /^select json_group_array\("agent_id"\).*MATCH/,
@@ -298,7 +296,6 @@ async function recordStatements(): Promise<string[]> {
   await grid.store.global.retention.accountsWithMessages(1, 1)
   await sweep(grid.store)
   await keepClock(grid.store)
-  await logActivityHeads(grid.store)
   await bob.write(bob.change.unclaimed.remove(0, 1)).catch(() => {})
   for (const since of [undefined, 'last_batch', '1h', cursor]) await readAgain(bob, { since })
   await sendMessage(bob, { to: 'alice', text: 'hi', replyToMessageId: id })

@@ -17,36 +17,6 @@ test('a unit that breaks a constraint fails alone', async () => {
   expect(commits).toEqual([['good 1', 'bad', 'good 2'], ['good 1'], ['bad'], ['good 2']])
 })
 
-test.each([true, false])(
-  'a full disk that costs the connection stops all writing, nothing goes through another one (ballast: %s)',
-  async (hasBallast) => {
-    const steps: string[] = []
-    const { queue, commits, faults } = testQueue({
-      batch: () => Promise.reject(new LibsqlError('full', 'SQLITE_FULL')),
-      options: {
-        storage: {
-          isFull: false,
-          full() {
-            steps.push('full')
-            return Promise.resolve(hasBallast)
-          },
-          recover() {},
-        },
-        checkConnection: () => Promise.reject(new Error('The lock on the database file is gone')),
-      },
-    })
-
-    const answers = await settle([queue.write('a', [unit('one')]), queue.write('b', [unit('two')])])
-    const after = await settle([queue.write('a', [unit('three')])])
-
-    expect(answers).toEqual(['unavailable', 'unavailable'])
-    expect(after).toEqual(['unavailable'])
-    expect(commits).toEqual([['one', 'two']])
-    expect(steps).toEqual([])
-    expect(faults).toEqual([new Error('The lock on the database file is gone')])
-  },
-)
-
 test.each([
   ['the database does not understand', new LibsqlBatchError('SQLITE_UNKNOWN: no such table', 0, 'SQLITE_UNKNOWN')],
   ['reads a number that cannot be represented', new RangeError('too large')],
@@ -62,7 +32,6 @@ test.each([
 test.each([
   ['the disk is full', new LibsqlBatchError('full', 0, 'SQLITE_FULL'), 'storage_full'],
   ['the disk is full at COMMIT', new LibsqlError('full', 'SQLITE_FULL'), 'storage_full'],
-  ['the file is busy', new LibsqlError('busy', 'SQLITE_BUSY'), 'unavailable'],
   ['the driver fails', new TypeError('undefined cannot be passed as argument to the database'), 'unavailable'],
 ])('a failing commit rejects all units and runs none alone: %s', async (_, error, code) => {
   let failures = 1
@@ -74,19 +43,6 @@ test.each([
   expect(answers).toEqual([code, code])
   expect(after).toEqual(['done'])
   expect(commits).toEqual([['one', 'two'], ['three']])
-})
-
-test('a group that found the disk full is committed once more when the ballast made room', async () => {
-  let failures = 1
-  const { queue, commits } = testQueue({
-    batch: () => failures-- > 0 ? Promise.reject(new LibsqlError('full', 'SQLITE_FULL')) : undefined,
-    options: { storage: { isFull: false, full: () => Promise.resolve(true), recover() {} } },
-  })
-
-  const answers = await settle([queue.write('a', [unit('one')]), queue.write('b', [unit('two')])])
-
-  expect(answers).toEqual(['done', 'done'])
-  expect(commits).toEqual([['one', 'two'], ['one', 'two']])
 })
 
 test.each([
@@ -123,22 +79,17 @@ test('an I/O error among units run alone stops the rest of them', async () => {
   expect(commits.slice(1)).toEqual([['good'], ['broken']])
 })
 
-test('a lost lock is a storage fault: nothing is written without it', async () => {
-  let hasLock = true
-  const { queue, commits, faults } = testQueue({
-    batch: () => {
-      hasLock = false
-      return Promise.reject(new LibsqlError('full', 'SQLITE_FULL'))
-    },
-    options: { checkConnection: () => hasLock ? Promise.resolve() : Promise.reject(new Error('no lock')) },
-  })
+test('a connection that was lost, or another writer of the file, is a storage fault: nothing is written after it', async () => {
+  for (const code of ['CONNECTION_LOST', 'SQLITE_BUSY']) {
+    const { queue, commits, faults } = testQueue({ batch: () => Promise.reject(new LibsqlError('lost', code)) })
 
-  const answers = await settle([queue.write('a', [unit('one')])])
-  const after = await settle([queue.write('a', [unit('two')])])
+    const answers = await settle([queue.write('a', [unit('one')])])
+    const after = await settle([queue.write('a', [unit('two')])])
 
-  expect([...answers, ...after]).toEqual(['unavailable', 'unavailable'])
-  expect(commits).toEqual([['one']])
-  expect(faults).toHaveLength(1)
+    expect([...answers, ...after]).toEqual(['unavailable', 'unavailable'])
+    expect(commits).toEqual([['one']])
+    expect(faults).toHaveLength(1)
+  }
 })
 
 const losses: [string, Error][] = [

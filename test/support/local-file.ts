@@ -18,24 +18,20 @@ export function localFile() {
   const file = { folder, path: join(folder, 'data', 'grid.db'), closing, open, facts, close }
   return file
 
-  /** `onRefusal` is called when another process holds the file and it will be tried again. */
+  /** `onLook` is called for each look at the clock, such as after a try to take the lock. */
   async function open(
     env: Record<string, string> = {},
     onStorageFault?: (error: unknown) => void,
-    onRefusal = () => {},
+    onLook = () => {},
   ) {
     let client!: Client
     const config = readConfig({ DATABASE_URL: `file:${file.path}`, ...env })
-    const store = await openStore({ ...processDeps(config), log: createLog('error', () => {}) }, {
-      connect(options) {
-        client = connect(options)
-        const reconnect = client.reconnect.bind(client)
-        client.reconnect = () => {
-          onRefusal()
-          return reconnect()
-        }
-        return client
-      },
+    const now = () => {
+      onLook()
+      return Date.now()
+    }
+    const store = await openStore({ ...processDeps(config), log: createLog('error', () => {}), now }, {
+      connect: (options) => client = connect(options),
       onStorageFault,
     })
     closing.push(() => client.closed || store.close())
@@ -62,7 +58,7 @@ export function putFact(store: Store, key: string) {
 
 export async function pragmas(client: Client) {
   const names = [
-    ...['locking_mode', 'journal_mode', 'synchronous', 'foreign_keys'],
+    ...['journal_mode', 'synchronous', 'foreign_keys'],
     ...['cache_size', 'wal_autocheckpoint', 'journal_size_limit'],
   ]
   const values = await Promise.all(names.map(async (name) => (await client.execute(`PRAGMA ${name}`)).rows[0][name]))

@@ -146,7 +146,7 @@ function startIn(folder: string, [program, ...args]: string[], env: Record<strin
     env: {
       ...{ PATH: process.env.PATH, HOME: process.env.HOME, TMPDIR: tmpdir() },
       // Tests start many processes at once; a reserve for each would only fill the disk.
-      ...{ LOG_LEVEL: 'warn', BALLAST_MB: '0', ...env },
+      ...{ LOG_LEVEL: 'warn', ...env },
     },
     stdio: ['ignore', 'pipe', 'pipe'],
   })

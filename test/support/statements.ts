@@ -32,7 +32,7 @@ export function preparedStatements(): PreparedStatements {
     dialect.sqlToQuery = build
     return found
   }
-  const ofAccount = built(() => prepareAccountTables(db, new Db(client), crossAccountQueries)('an account').read)
+  const ofAccount = built(() => prepareAccountTables(db, new Db(client))('an account').read)
   const others = built(() => prepareGlobalTables(db, new Db(client), crossAccountQueries))
   for (const sql of crossAccountQueries.keys()) {
     const query = ofAccount.get(sql)

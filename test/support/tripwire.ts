@@ -48,7 +48,6 @@ export const allowedCrossAccountQueries = [
   'grant of a user by id',
   'grant of a user to a client',
   'grants of a user',
-  'heads of activity logs',
   'held aliases',
   'invitation by token',
   'live alias',
@@ -111,6 +110,7 @@ export const allowedCrossAccountQueries = [
 const allowedCrossAccountBranches = [
   // Aliases are unique in the whole grid.
   'select 1 from "agents" where ("agents"."alias" = ? and "agents"."account_id" <> ?)',
+  'SELECT 1 FROM agents AS taken WHERE taken.alias = ? AND taken.account_id <> ?',
   // Limits on signups count all from an address.
   "FROM signups AS seen WHERE seen.address BETWEEN allowed.value ->> 'from' AND allowed.value ->> 'to'",
 ]

@@ -31,7 +31,7 @@ export async function wellGrid(): Promise<WellGrid> {
   await grid.close()
   await runSql(path, `INSERT OR REPLACE INTO store_facts (key, value) VALUES ('clock', '${Date.now()}')`)
   const port = String(await freePort('127.0.0.1'))
-  return { ...database, path, env: { DATABASE_URL: database.url, PORT: port, MIN_FREE_MB: '1', BALLAST_MB: '0' } }
+  return { ...database, path, env: { DATABASE_URL: database.url, PORT: port, MIN_FREE_MB: '1' } }
 }
 
 /** Run statements on a file that no other process has. */

@@ -34,10 +34,9 @@ export function testQueue({ batch, options }: {
     log: createLog('warn', (line) => logs.push(line)),
     now: () => clock.now,
     local: true,
-    storage: { isFull: false, full: () => Promise.resolve(false), recover() {} },
+    storage: { isFull: false, full() {}, recover() {} },
     inspect: () => {},
     onStorageFault: (error) => faults.push(error),
-    checkConnection: () => Promise.resolve(),
     ...options,
   })
   return { queue, clock, commits, faults, logs }

@@ -16,7 +16,7 @@ let start: number
 
 onEachDatabase((open) => {
   beforeEach(async () => {
-    grid = await open({ env: { BALLAST_MB: '0' }, readSpace: () => Promise.resolve({ free: 2 ** 40, total: 2 ** 40 }) })
+    grid = await open({ readSpace: () => Promise.resolve({ free: 2 ** 40, total: 2 ** 40 }) })
     start = grid.clock.now
   })
   afterEach(() => grid.close())
@@ -88,7 +88,6 @@ test('a worker whose clock jumps ahead keeps old messages, also on a full disk, 
   const mb = 2 ** 20
   let free = 1_000 * mb
   grid = await testGrid({
-    env: { BALLAST_MB: '0' },
     readSpace: () => Promise.resolve({ free, total: 10_000 * mb }),
   })
   const worker = await startWorker(grid.store)

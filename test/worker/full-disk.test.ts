@@ -14,7 +14,6 @@ let free: number
 async function open(): Promise<void> {
   free = 1_000
   grid = await testGrid({
-    env: { BALLAST_MB: '0' },
     readSpace: () => Promise.resolve({ free: free * mb, total: 10_000 * mb }),
   })
 }

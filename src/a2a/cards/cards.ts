@@ -4,7 +4,7 @@ import type { AuthenticateCall } from '../../auth/bearer.ts'
 import { findCardAgent } from '../../grid/cards/card-agent.ts'
 import { listAgents, type ListedAgent } from '../../grid/agents/list-agents.ts'
 import { SizedMap } from '../../lib/sized-map.ts'
-import type { Handler, RequestContext } from '../../request-context.ts'
+import type { AppContext, Handler } from '../../request-context.ts'
 import type { AccountStore } from '../../store/account.ts'
 import type { Store } from '../../store/store.ts'
 import { asGridError, restError } from '../../wire.ts'
@@ -62,25 +62,23 @@ export class Cards {
   }
 
   /** Serves the card of the shared endpoint to everybody. */
-  readonly root: Handler = ({ request }) => this.#serve(request, gridCard(this.#store.deps.config), true)
+  readonly root: Handler = (c) => this.#serve(c.req.raw, gridCard(this.#store.deps.config), true)
 
   /** Serves the card of an agent: of a public one to everybody, of another one to agents of its account. */
-  readonly agent: Handler = (context) =>
-    this.#answer(context, async () => {
-      const { request } = context
+  readonly agent: Handler = (c) =>
+    this.#answer(c, async () => {
+      const request = c.req.raw
       const hasKey = request.headers.has('authorization')
-      const openAccount = hasKey
-        ? async () => (await authenticateAgent(this.#authenticateCall, context)).account
-        : undefined
-      const agent = await findCardAgent(this.#store, context.param('alias'), openAccount)
+      const openAccount = hasKey ? async () => (await authenticateAgent(this.#authenticateCall, c)).account : undefined
+      const agent = await findCardAgent(this.#store, c.req.param('alias')!, openAccount)
       return await this.#serve(request, agentCard(this.#store.deps.config, agent), agent.isPublic)
     })
 
   /** Serves the extended card to agents. */
-  readonly extended: Handler = (context) =>
-    this.#answer(context, async () => {
-      const { account } = await authenticateAgent(this.#authenticateCall, context)
-      return await this.#serve(context.request, await this.#extendedCard(account, context.param('alias')), false)
+  readonly extended: Handler = (c) =>
+    this.#answer(c, async () => {
+      const { account } = await authenticateAgent(this.#authenticateCall, c)
+      return await this.#serve(c.req.raw, await this.#extendedCard(account, c.req.param('alias') ?? ''), false)
     })
 
   /** Serves the public keys that verify the signatures. */
@@ -140,11 +138,11 @@ export class Cards {
     return signed
   }
 
-  async #answer({ requestId }: RequestContext, answer: () => Promise<Response>): Promise<Response> {
+  async #answer(c: AppContext, answer: () => Promise<Response>): Promise<Response> {
     try {
       return await answer()
     } catch (error) {
-      const refusal = asGridError(error, this.#store.deps.log, requestId)
+      const refusal = asGridError(error, this.#store.deps.log, c.get('requestId'))
       const response = restError(refusal)
       for (const [header, value] of Object.entries(challenge(refusal))) response.headers.set(header, value)
       response.headers.set('Vary', vary)

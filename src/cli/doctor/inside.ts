@@ -5,16 +5,11 @@ import { version } from '../../lib/version.ts'
 import { storeCommand } from '../command.ts'
 
 const database = z.object({
-  writeMode: z.object({ journal: z.string(), locking: z.string(), synchronous: z.number() }).nullable(),
+  writeMode: z.object({ journal: z.string(), synchronous: z.number() }).nullable(),
   bytes: z.number(),
   unusedBytes: z.number(),
   damage: z.array(z.string()).nullable(),
   danglingRows: z.number().nullable(),
-  activity: z.object({
-    verified: z.number(),
-    isComplete: z.boolean(),
-    broken: z.array(z.object({ accountId: z.string(), row: z.number() })),
-  }),
   storedAt: z.number().nullable(),
   now: z.number(),
   keys: z.array(z.object({ key: z.string(), tokens: z.number() })),

@@ -17,7 +17,6 @@ export function judgeDatabase(facts: DatabaseFacts, durability: 'full' | 'relaxe
     ...judgeWriteMode(facts, durability),
     judgeClock(facts),
     judgeIntegrity(facts),
-    judgeActivity(facts),
     judgePlaces(facts),
     judgeUnread(facts),
     judgeLeases(facts),
@@ -37,11 +36,11 @@ function judgeWriteMode({ writeMode }: DatabaseFacts, durability: 'full' | 'rela
       'A libsql-server must be set to durability_mode "strong".',
     )]
   }
-  const { journal, locking, synchronous } = writeMode
-  const isInForce = journal === 'wal' && locking === 'exclusive' && synchronous === (durability === 'full' ? 2 : 1)
+  const { journal, synchronous } = writeMode
+  const isInForce = journal === 'wal' && synchronous === (durability === 'full' ? 2 : 1)
   return isInForce ? [] : [broken(
     'durability',
-    `The database runs with journal_mode ${journal}, locking_mode ${locking} and synchronous ${synchronous}.`,
+    `The database runs with journal_mode ${journal} and synchronous ${synchronous}.`,
     'Restart the grid; it sets them again.',
   )]
 }
@@ -74,21 +73,6 @@ function judgeIntegrity({ damage, danglingRows, writeMode }: DatabaseFacts): Fin
   if (damage.length > 0) return broken('integrity', `The database is damaged: ${damage[0]}`, restore)
   if (danglingRows! > 0) return broken('integrity', `References to missing rows: ${danglingRows}.`, restore)
   return ok('integrity', 'The database is whole, and no row points nowhere.')
-}
-
-function judgeActivity({ activity: { verified, isComplete, broken: found } }: DatabaseFacts): Finding {
-  if (found.length > 0) {
-    const [{ accountId, row }] = found
-    return broken(
-      'activity',
-      `The activity log of ${
-        found.length === 1 ? 'an account' : `${found.length} accounts`
-      } was changed: row ${row} of ` +
-        `account ${accountId} does not follow the one before it.`,
-      'Somebody changed the file. Compare it with a backup, and with the heads in the log ("Head of the activity log").',
-    )
-  }
-  return ok('activity', `The activity logs are intact: ${counted(verified, isComplete ? 'row' : 'newest row')}.`)
 }
 
 function judgePlaces({ toPlace }: DatabaseFacts): Finding {

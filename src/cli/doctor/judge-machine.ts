@@ -1,7 +1,6 @@
 /** What the facts of the machine mean. */
 import { basename } from 'node:path'
 import type { Config } from '../../config.ts'
-import { minute } from '../../lib/time.ts'
 import type { MachineFacts } from './machine.ts'
 import { broken, type Finding, megabytes, ok, skipped, warning } from './report.ts'
 
@@ -36,14 +35,12 @@ const fileSystems: Record<number, readonly [name: string, kind: Kind]> = {
 /** No disk is this fast: then a program or a layer below answers without writing. */
 const tooFastMs = 0.01
 const slowMs = 50
-/** A server writes the ballast file in pieces, within this time of its start. */
-const ballastMs = 2 * minute
 const megabyte = 2 ** 20
 
-export function judgeMachine(facts: MachineFacts, config: Config, isServed: boolean): Finding[] {
+export function judgeMachine(facts: MachineFacts, config: Config): Finding[] {
   return [
     judgeFileSystem(facts),
-    judgeSpace(facts, config, isServed),
+    judgeSpace(facts, config),
     ...judgePermissions(facts),
     ...judgeFsync(facts, config),
   ]
@@ -72,11 +69,7 @@ function judgeFileSystem({ fileSystemType, folder: { path } }: MachineFacts): Fi
   }
 }
 
-function judgeSpace(
-  { space, ballastBytes, servedSince = 0 }: MachineFacts,
-  config: Config,
-  isServed: boolean,
-): Finding {
+function judgeSpace({ space }: MachineFacts, config: Config): Finding {
   if (!space) return skipped('disk_space', 'The system does not tell how much space is free.')
   const mark = Math.min(config.minFreeMegabytes * megabyte, space.total / 10)
   const found = `${megabytes(space.free)} MB of ${megabytes(space.total)} MB are free.`
@@ -86,14 +79,6 @@ function judgeSpace(
   }
   if (space.free < 2 * mark) {
     return warning('disk_space', `${found} Below ${megabytes(mark)} MB nothing new is stored.`, free)
-  }
-  const wanted = Math.min(config.ballastMegabytes * megabyte, space.total / 20)
-  if (isServed && ballastBytes < wanted / 2 && Date.now() - servedSince > ballastMs) {
-    return warning(
-      'disk_space',
-      `${found} The ballast file is missing, so a full disk could not even be read from.`,
-      'See the log for "The ballast file could not be written".',
-    )
   }
   return ok('disk_space', found)
 }

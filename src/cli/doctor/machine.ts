@@ -1,7 +1,6 @@
 /** What this machine tells of the disk, the folder and the files of a local database. */
 import {
   closeSync,
-  existsSync,
   fsyncSync,
   openSync,
   readdirSync,
@@ -13,7 +12,6 @@ import {
 } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import process from 'node:process'
-import { readOwner } from '../../store/driver/local-file.ts'
 
 export interface FileFacts {
   path: string
@@ -36,9 +34,6 @@ export interface MachineFacts {
   space: { free: number; total: number } | undefined
   /** The median time of an fsync in the folder, in milliseconds; undefined if nothing can be written there. */
   fsyncMs: number | undefined
-  ballastBytes: number
-  /** When the server that has the file was started, in milliseconds since the epoch; undefined if none says so. */
-  servedSince: number | undefined
   /** The copies from before a migration, and how large they are together. */
   copies: { files: string[]; bytes: number }
   /** The text of the file with the key ring; undefined if there is none, null if it cannot be read. */
@@ -60,8 +55,6 @@ export function readMachine(path: string): MachineFacts {
     uid: userId(),
     ...fileSystem(folder),
     fsyncMs,
-    ballastBytes: existsSync(`${path}.ballast`) ? statSync(`${path}.ballast`).size : 0,
-    servedSince: Date.parse(readOwner(path)?.since ?? '') || undefined,
     copies: { files: copies, bytes: copies.reduce((sum, file) => sum + statSync(file).size, 0) },
     keyRing: readRing(`${path}.keys`),
   }

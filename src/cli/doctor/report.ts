@@ -18,7 +18,6 @@ export const checkNames = [
   'clock',
   'key_ring',
   'integrity',
-  'activity',
   'queue',
   'unread',
   'leases',

@@ -17,8 +17,8 @@ const busyMs = 500
 
 export interface WaitOptions {
   seconds: number
-  /** Its signal is aborted when the caller disconnects: then nothing is leased. Its slot is released by a wait. */
-  connection?: { readonly signal: AbortSignal; releaseSlot?(): void }
+  /** Its signal is aborted when the caller disconnects: then nothing is leased. */
+  connection?: { readonly signal: AbortSignal }
   /** Fails when the credential has ended. Called before each read but the first. */
   check?(): Promise<unknown>
   /** How often the wait reads without being woken, in milliseconds. */
@@ -72,7 +72,6 @@ export async function waitForMessages(
         if (isLast || !(error instanceof GridError) || !error.details.notExecuted) throw error
       })
       if (batch && (batch.messages.length > 0 || isLast)) return batch
-      connection?.releaseSlot?.()
       leave ??= account.waiting.presence.enter(agentId, { state: 'waiting' })
       // Random, so that they do not all read again at one moment.
       const again = setTimeout(() => signal.raise(), batch ? lookEveryMs : busyMs * (0.5 + Math.random()))

@@ -11,7 +11,7 @@ import { clientOf, findTask, getTask, taskHasEnded, type TaskScope } from './tas
 
 interface TaskListener {
   /** Its signal is aborted when the listener disconnects. Its slot is released by a wait. */
-  connection?: { readonly signal: AbortSignal; releaseSlot?(): void }
+  connection?: { readonly signal: AbortSignal }
   /** Fails when the credential has ended. Called before what is told after a wait. */
   check?(): Promise<unknown>
 }
@@ -63,8 +63,6 @@ export async function waitForTask(
   const timer = setTimeout(() => following.end(), ms)
   try {
     for (let hasEnded = false; !hasEnded && !following.isOver;) {
-      // Another call may take its place while it waits.
-      connection?.releaseSlot?.()
       await following.raised()
       const events = await following.next()
       hasEnded = !events || events.some(({ state }) => state !== null && (isTerminal(state) || isInterrupted(state)))

@@ -1,7 +1,6 @@
 /** Request bodies: read up to a limit, and checked before they are parsed. */
 import { parse as parseJson } from 'secure-json-parse'
 import { GridError } from '../../errors.ts'
-import type { Caller } from './caller.ts'
 import { SharedBudget } from '../limits/shared-budget.ts'
 
 /** Shared, because creating one costs as much as decoding a message. It has no state between two calls. */
@@ -25,12 +24,9 @@ const smallBytes = 16 * 1024
 /** A caller alone holds at most an eighth of the budget. */
 const shareDivisor = 7
 
-/** The caller of a request that no server scheduled. */
-const anyCaller: Caller = { name: 'any', groups: [] }
-
 /** What the process holds of a request. */
 interface Held {
-  readonly caller: Caller
+  readonly caller: string
   bytes: number
 }
 
@@ -53,7 +49,7 @@ export class Bodies {
   }
 
   /** A request of this caller has arrived. */
-  begin(request: Request, caller: Caller): void {
+  begin(request: Request, caller: string): void {
     this.#byRequest.set(request, { caller, bytes: 0 })
   }
 
@@ -80,7 +76,7 @@ export class Bodies {
   /** Hold this many bytes more for a request. Fails with `unavailable` if these are too many. */
   #hold(request: Request, bytes: number): void {
     let held = this.#byRequest.get(request)
-    if (!held) this.#byRequest.set(request, held = { caller: anyCaller, bytes: 0 })
+    if (!held) this.#byRequest.set(request, held = { caller: 'any', bytes: 0 })
     if (!this.#budget.take(held.caller, bytes)) {
       throw new GridError('unavailable', 'The grid is reading too many requests. Repeat the call in a second.', {
         retryAfterSeconds: 1,

@@ -19,11 +19,6 @@ export interface ConnectionReports {
    * the connection is closed, which happens after `withinMs` at the latest.
    */
   answerSent?(withinMs: number): Promise<void>
-  /**
-   * The request waits for something outside of the process from now on: its caller may have another one in progress
-   * beside it. See docs/security.md, "Scheduling of requests".
-   */
-  releaseSlot?(): void
 }
 
 export class CallerConnection {
@@ -52,11 +47,6 @@ export class CallerConnection {
   /** See `ConnectionReports`. Undefined if the server does not report it. */
   answerSent(withinMs: number): Promise<void> | undefined {
     return this.#reports.answerSent?.(withinMs)
-  }
-
-  /** See `ConnectionReports`. */
-  releaseSlot(): void {
-    this.#reports.releaseSlot?.()
   }
 
   /** Aborts when the caller leaves. Created on first use: on Node the signal of a request is expensive. */

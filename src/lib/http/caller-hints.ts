@@ -6,15 +6,19 @@
 import { crc32 } from 'node:zlib'
 import type { Config } from '../../config.ts'
 import { bearerToken } from './bearer-token.ts'
-import type { Caller, UncheckedRequest } from './caller.ts'
 import { clientAddress, ipv6Prefix48, isTrustedProxy } from './client-address.ts'
 import { RecentMap } from '../recent-map.ts'
 
 /** How many keys are remembered at least. */
 const maxKept = 20_000
 
-/** The group of all callers whose key is not known. */
-const strangers = ['strangers']
+/** What a request says about its caller. Nothing of it has been checked. */
+export interface UncheckedRequest {
+  /** The IP address of the other end of the socket. */
+  readonly remoteAddress: string
+  /** The value of a header, by its name in lower case. */
+  header(name: string): string | null
+}
 
 /** What `X-Forwarded-For` told of the requests without a known key. */
 export interface SeenProxies {
@@ -28,7 +32,7 @@ export interface SeenProxies {
 export class CallerHints {
   readonly seenProxies: SeenProxies = { read: 0, ignored: 0, ignoredFrom: null }
   /** By the checksum of the token: a key is not kept in memory. */
-  readonly #accounts = new RecentMap<number, Caller>(maxKept)
+  readonly #accounts = new RecentMap<number, string>(maxKept)
   readonly #trustedProxies: readonly string[]
 
   constructor({ trustedProxies }: Pick<Config, 'trustedProxies'>) {
@@ -38,7 +42,7 @@ export class CallerHints {
   /** A request with this `Authorization` was authenticated for this account. */
   learn(authorization: string, account: string): void {
     const token = bearerToken(authorization)
-    if (token !== undefined) this.#accounts.set(crc32(token), { name: account, groups: [] })
+    if (token !== undefined) this.#accounts.set(crc32(token), account)
   }
 
   /** A request with this `Authorization` was refused: its key no longer stands for its account. */
@@ -48,19 +52,17 @@ export class CallerHints {
   }
 
   /**
-   * The account of the key of a request. Without a known key the client address, in the group of all strangers and, for
-   * IPv6, in that of its /48.
+   * The account of the key of a request. Without a known key the client address, or the /48 of an IPv6 address.
    */
-  callerOf(request: UncheckedRequest): Caller {
+  callerOf(request: UncheckedRequest): string {
     const token = bearerToken(request.header('authorization'))
     const account = token === undefined ? undefined : this.#accounts.get(crc32(token))
-    if (account) return account
+    if (account !== undefined) return account
     const { remoteAddress } = request
     const forwardedFor = request.header('x-forwarded-for')
     if (forwardedFor !== null) this.#see(remoteAddress)
-    const name = clientAddress(remoteAddress, forwardedFor, this.#trustedProxies)
-    const prefix = ipv6Prefix48(name)
-    return { name, groups: prefix === undefined ? strangers : [...strangers, prefix] }
+    const address = clientAddress(remoteAddress, forwardedFor, this.#trustedProxies)
+    return ipv6Prefix48(address) ?? address
   }
 
   #see(remoteAddress: string): void {

@@ -1,5 +1,6 @@
 /** The addresses of clients, by which rate limits count. */
 import ipaddr from 'ipaddr.js'
+import type { Config } from '../../config.ts'
 
 type IpAddress = ipaddr.IPv4 | ipaddr.IPv6
 
@@ -26,6 +27,14 @@ export function clientAddress(
     client = next
   }
   return rateLimitUnit(client)
+}
+
+/** The address of the client of a request. */
+export function addressOf(
+  { req, env }: { req: { raw: Request }; env: { remoteAddress: string } },
+  { trustedProxies }: Pick<Config, 'trustedProxies'>,
+): string {
+  return clientAddress(env.remoteAddress, req.raw.headers.get('x-forwarded-for'), trustedProxies)
 }
 
 /** Whether the header of this client is read. */

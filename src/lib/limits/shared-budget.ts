@@ -1,9 +1,8 @@
 /** A budget that callers share without using it up. */
-import type { Caller } from '../http/caller.ts'
 
 /**
  * The less of the budget is left, the less each caller may hold of it. So callers that take at the same time come to equal
- * shares, and leave some for the next one. A group holds at most as much as it leaves.
+ * shares, and leave some for the next one.
  */
 export class SharedBudget {
   readonly #total: number
@@ -23,31 +22,19 @@ export class SharedBudget {
   }
 
   /** Take some for a caller. False, and nothing is taken, if it would hold more than its share. */
-  take({ name, groups }: Caller, amount: number): boolean {
-    const own = this.#of(name) + amount
-    let left = this.#total - this.#held - amount
-    for (const group of groups) left -= this.#of(group) + amount
-    if (own * this.#divisor > left) return false
-    this.#add(name, amount)
-    for (const group of groups) this.#add(group, amount)
+  take(caller: string, amount: number): boolean {
+    const own = (this.#holders.get(caller) ?? 0) + amount
+    if (own * this.#divisor > this.#total - this.#held - amount) return false
+    this.#holders.set(caller, own)
     this.#held += amount
     return true
   }
 
   /** Give back what was taken for a caller. */
-  release({ name, groups }: Caller, amount: number): void {
-    this.#add(name, -amount)
-    for (const group of groups) this.#add(group, -amount)
+  release(caller: string, amount: number): void {
+    const own = this.#holders.get(caller)! - amount
+    if (own === 0) this.#holders.delete(caller)
+    else this.#holders.set(caller, own)
     this.#held -= amount
-  }
-
-  #of(holder: string): number {
-    return this.#holders.get(holder) ?? 0
-  }
-
-  #add(holder: string, amount: number): void {
-    const held = this.#of(holder) + amount
-    if (held === 0) this.#holders.delete(holder)
-    else this.#holders.set(holder, held)
   }
 }

@@ -1,11 +1,9 @@
-/** The account activity log: an append-only chain of rows. See docs/security.md, "Activity log". */
-import { asc, desc, eq, gt, gte, lt, notExists, sql } from 'drizzle-orm'
-import { activity } from '../../../db/schema.ts'
-import { type AccountBinding, p, precondition } from '../driver/binding.ts'
-import type { Db } from '../driver/db.ts'
-import { inAccount, withAccount } from '../in-account-old.ts'
-import { type Activity, activityFields, firstBrokenRow } from './activity-chain.ts'
-import { prepareActivityList } from './activity-list.ts'
+/** The account activity log: append-only rows. See docs/security.md, "Activity log". */
+import { type AccountDb, precondition, query, statement } from '../sql.ts'
+import { type Activity, activityList } from './activity-list.ts'
+
+/** A row that has no position yet. */
+export type NewActivity = Omit<Activity, 'n'>
 
 /** A reading of messages, as the log has it once for each session, subject and hour. */
 export interface LoggedReading {
@@ -17,73 +15,36 @@ export interface LoggedReading {
   since: number
 }
 
-export function prepareActivity(db: Db) {
-  const head = db.select(activityFields).from(activity).where(inAccount(activity)).orderBy(desc(activity.n)).limit(1)
-    .prepare()
-  const after = db.select(activityFields).from(activity).where(inAccount(activity, gt(activity.n, p('n'))))
-    .orderBy(asc(activity.n)).limit(1_000).prepare()
-  const has = db.select({ n: activity.n }).from(activity)
-    .where(inAccount(activity, gt(activity.n, p('n')), eq(activity.id, p('id')))).prepare()
-  const listed = prepareActivityList(db)
-  // The rows of the hour are behind the newest row before it, so few are looked at, however long a session is.
-  const earlier = db.select({ n: activity.n }).from(activity)
-    .where(inAccount(activity, lt(activity.createdAt, p('since')))).orderBy(desc(activity.createdAt), desc(activity.n))
-    .limit(1)
-  const reading = db.select({ n: activity.n }).from(activity).where(inAccount(
-    activity,
-    eq(activity.credentialId, p('session')),
-    gt(activity.n, sql`coalesce((${earlier}), 0)`),
-    gte(activity.createdAt, p('since')),
-    eq(activity.tool, p('tool')),
-    eq(activity.outcome, sql`'ok'`),
-    sql`json_extract(${activity.arguments}, '$.subject') = ${p('subject')}`,
-  ))
-  const oneReading = reading.limit(1).prepare()
-  const requireNoReading = precondition(db, notExists(reading))
-  const add = db.insert(activity).values(withAccount({
-    n: p('n'),
-    id: p('id'),
-    createdAt: p('createdAt'),
-    actorType: p('actorType'),
-    userId: p('userId'),
-    credentialId: p('credentialId'),
-    credentialKind: p('credentialKind'),
-    tool: p('tool'),
-    arguments: p('arguments'),
-    outcome: p('outcome'),
-    requestId: p('requestId'),
-    previousHash: p('previousHash'),
-    hash: p('hash'),
-  })).toSQL()
+const has = query<{ n: number }>(`SELECT n FROM activity WHERE account_id = :account AND id = :id`)
+// The rows of the hour are behind the newest row before it, so few are looked at, however long a session is.
+const reading = `
+  SELECT activity.n FROM activity
+  WHERE activity.account_id = :account AND activity.credential_id = :session
+    AND activity.n > coalesce((SELECT activity.n FROM activity
+      WHERE activity.account_id = :account AND activity.created_at < :since
+      ORDER BY activity.created_at DESC, activity.n DESC LIMIT 1), 0)
+    AND activity.created_at >= :since AND activity.tool = :tool AND activity.outcome = 'ok'
+    AND json_extract(activity.arguments, '$.subject') = :subject`
+const oneReading = query<{ n: number }>(`${reading} LIMIT 1`)
+const requireNoReading = precondition(`NOT EXISTS (${reading})`)
+const add = statement(`
+  INSERT INTO activity (account_id, n, id, created_at, actor_type, user_id, credential_id, credential_kind, tool,
+    arguments, outcome, request_id)
+  VALUES (:account, (SELECT coalesce(max(n), 0) FROM activity WHERE account_id = :account) + 1, :id, :createdAt,
+    :actorType, :userId, :credentialId, :credentialKind, :tool, :arguments, :outcome, :requestId)`)
 
-  return {
-    reads: (account: AccountBinding) => ({
-      head: (): Promise<Activity | undefined> => account.one(head),
-      /** Whether the row with this id comes after position `n`. */
-      has: async (id: string, n: number) => (await account.one(has, { id, n })) !== undefined,
-      ...listed(account),
-      /** Whether the log has the reading. */
-      hasReading: async (reading: LoggedReading) => (await account.one(oneReading, { ...reading })) !== undefined,
-      /**
-       * The position of the first row that was changed, moved, inserted or removed; undefined if the chain is intact.
-       * Rows missing at its end can only be noticed with an earlier head.
-       */
-      async firstBroken(): Promise<number | undefined> {
-        let last: Activity | undefined
-        for (;;) {
-          const rows: Activity[] = await account.all(after, { n: last?.n ?? Number.MIN_SAFE_INTEGER })
-          if (rows.length === 0) return undefined
-          const broken = firstBrokenRow(account.accountId, rows, last)
-          if (broken !== undefined) return broken
-          last = rows.at(-1)
-        }
-      },
-    }),
-    changes: (account: AccountBinding) => ({
-      /** Fails the unit if the log has the reading when it runs. */
-      requireNoReading: (reading: LoggedReading) => account.bind(requireNoReading, { ...reading }),
-      /** A constraint error if the position is taken. */
-      add: (row: Activity) => account.bind(add, { ...row }),
-    }),
-  }
+export const activity = {
+  reads: (account: AccountDb) => ({
+    /** Whether there is a row with this id. */
+    has: async (id: string) => (await account.one(has, { id })) !== undefined,
+    ...activityList(account),
+    /** Whether the log has the reading. */
+    hasReading: async (reading: LoggedReading) => (await account.one(oneReading, { ...reading })) !== undefined,
+  }),
+  changes: (account: AccountDb) => ({
+    /** Fails the unit if the log has the reading when it runs. */
+    requireNoReading: (reading: LoggedReading) => account.bind(requireNoReading, { ...reading }),
+    /** A constraint error if there is a row with this id. */
+    add: (row: NewActivity) => account.bind(add, { ...row }),
+  }),
 }

@@ -1,18 +1,44 @@
-/** Columns and sub-selects of the row `agents` that several lists select. */
+/** Columns of the row `agents` that several lists select, and conditions on it. */
+import { contains, matchesSearchText } from './search.ts'
+
+/** How many skills of an agent a search returns, and how many characters of the description of each. */
+const maxFoundSkills = 10
+const maxSkillText = 100
 
 export const agentColumns = `agents.id, agents.alias, agents.type, agents.visibility, agents.access_policy,
   agents.description, agents.remote_url, agents.created_at, agents.last_seen_at`
 
-const joinSkills = `JOIN skills ON skills.account_id = agent_skills.account_id AND skills.id = agent_skills.skill_id`
-const ofAgent = `agent_skills.account_id = agents.account_id AND agent_skills.agent_id = agents.id`
+const fromSkills = `FROM agent_skills
+  JOIN skills ON skills.account_id = agent_skills.account_id AND skills.id = agent_skills.skill_id
+  WHERE agent_skills.account_id = agents.account_id AND agent_skills.agent_id = agents.id`
 
-/** All skills of the agent as JSON: `[{name, description}]`. */
-export const skillsAsJson = `(
-  SELECT json_group_array(json_object('name', skills.name, 'description', skills.description))
-  FROM agent_skills ${joinSkills} WHERE ${ofAgent})`
+/** The names and descriptions of its skills, as a JSON array. */
+export const skillsAsJson =
+  `(SELECT json_group_array(json_object('name', skills.name, 'description', skills.description)) ${fromSkills})`
 
-/** The names of its first skills as JSON. A message is read with them, whatever else its sender has. */
+/** The names of its first skills, as a JSON array. A message is read with them, whatever else its sender has. */
 export function skillNamesAsJson(most: number): string {
-  return `(SELECT json_group_array(few.name) FROM (
-    SELECT skills.name FROM agent_skills ${joinSkills} WHERE ${ofAgent} LIMIT ${most}) AS few)`
+  return `(SELECT json_group_array(few.name) FROM (SELECT skills.name ${fromSkills} LIMIT ${most}) AS few)`
 }
+
+/**
+ * What a search returns of an agent. `skills` is JSON of a few skills, those first whose names match `search`, with
+ * shortened descriptions; `skill_count` counts all. So a row is small, however much an agent says about itself.
+ */
+export const foundAgentColumns = `${agentColumns},
+  (SELECT json_group_array(json_object('name', few.name, 'description', few.text)) FROM (
+    SELECT skills.name, iif(length(skills.description) > ${maxSkillText},
+      substr(skills.description, 1, ${maxSkillText - 1}) || '…', skills.description) AS text
+    ${fromSkills}
+    ORDER BY ${contains('skills.name')} DESC, skills.name LIMIT ${maxFoundSkills}) AS few) AS skills,
+  (SELECT count(*) FROM agent_skills
+    WHERE agent_skills.account_id = agents.account_id AND agent_skills.agent_id = agents.id) AS skill_count`
+
+/**
+ * The condition that `search` is part of the alias, the description or a skill name. The case of A to Z is ignored, and
+ * the empty text matches every agent.
+ */
+export const matchesSearch = matchesSearchText(
+  ['agents.alias', 'agents.description'],
+  `EXISTS (SELECT 1 ${fromSkills} AND ${contains('skills.name')})`,
+)

@@ -1,4 +1,5 @@
 /** Agents as the pages of the account list and configure them, with more fields than `Agent` has. */
+import { updatedToken } from '../driver/sealed-columns.ts'
 import { inboxOf } from '../in-account.ts'
 import { type AccountDb, boolean, precondition, query, statement } from '../sql.ts'
 import { agentColumns, skillsAsJson } from './agent-columns.ts'
@@ -102,8 +103,7 @@ const update = statement(`
     remote_url = :remoteUrl, message_replies = coalesce(:messageReplies, message_replies)
   WHERE account_id = :account AND id = :id AND deleted_at IS NULL`)
 const setToken = statement(`
-  UPDATE agents SET encrypted_token = :encryptedToken, token_iv = :tokenIv, token_auth_tag = :tokenAuthTag,
-    token_key_id = :tokenKeyId
+  UPDATE agents SET ${updatedToken}
   WHERE account_id = :account AND id = :id AND deleted_at IS NULL`)
 const requireNoToken = precondition(`EXISTS (
   SELECT 1 FROM agents WHERE agents.account_id = :account AND agents.id = :id AND agents.encrypted_token IS NULL)`)

@@ -1,21 +1,8 @@
 /** What may need a person, found by a few index searches. See docs/operations.md, "Attention". */
-import { aliasedTable, and, count, desc, eq, gte, isNotNull, isNull, lte, ne, or, sql } from 'drizzle-orm'
-import {
-  activity,
-  agentNumbers,
-  agents,
-  credentials,
-  deliveries,
-  guardrailCounts,
-  guardrails,
-  messages,
-  oauthGrants,
-  users,
-} from '../../../db/schema.ts'
-import { type AccountBinding, p } from '../driver/binding.ts'
-import type { Db } from '../driver/db.ts'
+import type { activity, credentials } from '../../../db/schema.ts'
 import { whileGrantLives } from '../global/oauth-access.ts'
-import { inAccount, inInbox } from '../in-account-old.ts'
+import { inboxOf } from '../in-account.ts'
+import { type AccountDb, boolean, query } from '../sql.ts'
 
 /** Numbers are counted up to here: this one stands for itself or more. */
 export const maxCounted = 1_000
@@ -23,198 +10,163 @@ export const maxCounted = 1_000
 /** How many rows of one kind there are at most. */
 export const maxOfKind = 50
 
-export function prepareAttention(db: Db) {
-  // Conditions of partial indexes are written out, not bound: only then may the planner use the index.
-  const isUnread = sql`${deliveries.state} = 'unread'`
+/** Conditions of partial indexes are written out, not bound: only then may the planner use the index. */
+const isUnread = `deliveries.state = 'unread'`
 
-  // One search for each inbox. GROUP BY over all unread messages takes a hundred times as long.
-  const first = db.select({ seq: deliveries.seq }).from(deliveries).where(
-    and(eq(deliveries.inbox, agentNumbers.n), isUnread),
-  )
-    .orderBy(deliveries.seq).limit(1)
-  const inboxes = db.select({
-    agentId: agentNumbers.agentId,
-    firstSeq: sql<number>`(${first})`.as('first_seq'),
-  }).from(agentNumbers).where(inAccount(agentNumbers)).as('inboxes')
-  const oldest = aliasedTable(deliveries, 'oldest')
-  const late = db.select({
-    agentId: inboxes.agentId,
-    alias: agents.alias,
-    lastSeenAt: agents.lastSeenAt,
-    since: oldest.createdAt,
-    senderAccountId: oldest.senderAccountId,
-    messageId: oldest.messageId,
-  }).from(inboxes)
-    .innerJoin(oldest, inAccount(oldest, eq(oldest.seq, inboxes.firstSeq)))
-    .innerJoin(
-      agents,
-      inAccount(agents, eq(agents.id, inboxes.agentId), isNull(agents.deletedAt), ne(agents.type, sql`'human'`)),
-    )
-    .where(lte(oldest.createdAt, p('until')))
-    .orderBy(oldest.createdAt).limit(maxOfKind).as('late')
-  const counted = db.select({ one: sql`1`.as('one') }).from(deliveries).where(inInbox(sql`${late.agentId}`, isUnread))
-    .limit(maxCounted).as('counted')
-  const waiting = db.select({
-    agentId: late.agentId,
-    alias: late.alias,
-    lastSeenAt: late.lastSeenAt,
-    since: late.since,
-    sender: messages.fromAlias,
-    unread: sql<number>`(SELECT count(*) FROM ${counted})`,
-  }).from(late)
-    .leftJoin(
-      messages,
-      inAccount(messages, eq(messages.id, late.messageId), eq(messages.accountId, late.senderAccountId)),
-    )
-    .orderBy(late.since).prepare()
+interface WaitingAgent {
+  agentId: string
+  alias: string
+  lastSeenAt: number | null
+  since: number
+  sender: string | null
+  unread: number
+}
 
-  const cameBack = db.select({
-    inbox: deliveries.inbox,
-    createdAt: deliveries.createdAt,
-    releaseCount: deliveries.releaseCount,
-  }).from(deliveries).where(inAccount(deliveries, sql`${isUnread} AND ${deliveries.releaseCount} > 2`))
-    .limit(maxCounted).as('came_back')
-  const returned = db.select({
-    agentId: agents.id,
-    alias: agents.alias,
-    messages: count(),
-    since: sql<number>`min(${cameBack.createdAt})`.as('since'),
-    releases: sql<number>`max(${cameBack.releaseCount})`.as('releases'),
-  }).from(cameBack)
-    .innerJoin(agentNumbers, inAccount(agentNumbers, eq(agentNumbers.n, cameBack.inbox)))
-    .innerJoin(agents, inAccount(agents, eq(agents.id, agentNumbers.agentId), isNull(agents.deletedAt)))
-    .groupBy(agents.id).orderBy(sql`since`).limit(maxOfKind).prepare()
+// One search for each inbox. GROUP BY over all unread messages takes a hundred times as long.
+const waiting = query<WaitingAgent>(`
+  SELECT late.agent_id, late.alias, late.last_seen_at, late.since, messages.from_alias AS sender,
+    (SELECT count(*) FROM (SELECT 1 FROM deliveries WHERE deliveries.inbox = ${inboxOf('late.agent_id')} AND ${isUnread}
+      LIMIT ${maxCounted})) AS unread
+  FROM (
+    SELECT inboxes.agent_id, agents.alias, agents.last_seen_at, oldest.created_at AS since, oldest.sender_account_id,
+      oldest.message_id
+    FROM (
+      SELECT agent_numbers.agent_id, (SELECT deliveries.seq FROM deliveries
+        WHERE deliveries.inbox = agent_numbers.n AND ${isUnread} ORDER BY deliveries.seq LIMIT 1) AS first_seq
+      FROM agent_numbers WHERE agent_numbers.account_id = :account) AS inboxes
+    JOIN deliveries AS oldest ON oldest.account_id = :account AND oldest.seq = inboxes.first_seq
+    JOIN agents ON agents.account_id = :account AND agents.id = inboxes.agent_id AND agents.deleted_at IS NULL
+      AND agents.type <> 'human'
+    WHERE oldest.created_at <= :until
+    ORDER BY oldest.created_at LIMIT ${maxOfKind}) AS late
+  LEFT JOIN messages ON messages.account_id = :account AND messages.id = late.message_id
+    AND messages.account_id = late.sender_account_id
+  ORDER BY late.since`)
 
-  const lost = db.select({
-    inbox: deliveries.inbox,
-    readAt: deliveries.readAt,
-    releaseCount: deliveries.releaseCount,
-  }).from(deliveries)
-    .where(inAccount(deliveries, sql`${deliveries.state} = 'parked'`, gte(deliveries.readAt, p('since'))))
-    .orderBy(desc(deliveries.readAt)).limit(maxCounted).as('lost')
-  const parked = db.select({
-    agentId: agents.id,
-    alias: agents.alias,
-    isDeleted: sql<boolean>`${isNotNull(agents.deletedAt)}`.mapWith(Boolean),
-    messages: count(),
-    releases: sql<number>`max(${lost.releaseCount})`.as('releases'),
-    since: sql<number>`min(${lost.readAt})`.as('since'),
-  }).from(lost)
-    .innerJoin(agentNumbers, inAccount(agentNumbers, eq(agentNumbers.n, lost.inbox)))
-    .innerJoin(agents, inAccount(agents, eq(agents.id, agentNumbers.agentId)))
-    .groupBy(agents.id).orderBy(sql`since`).limit(maxOfKind).prepare()
+const joinAgents = (deliveries: string) =>
+  `JOIN agent_numbers ON agent_numbers.account_id = :account AND agent_numbers.n = ${deliveries}.inbox
+  JOIN agents ON agents.account_id = :account AND agents.id = agent_numbers.agent_id`
+const returned = query<{ agentId: string; alias: string; messages: number; since: number; releases: number }>(`
+  SELECT agents.id AS agent_id, agents.alias, count(*) AS messages, min(came_back.created_at) AS since,
+    max(came_back.release_count) AS releases
+  FROM (
+    SELECT deliveries.inbox, deliveries.created_at, deliveries.release_count FROM deliveries
+    WHERE deliveries.account_id = :account AND ${isUnread} AND deliveries.release_count > 2
+    LIMIT ${maxCounted}) AS came_back
+  ${joinAgents('came_back')} AND agents.deleted_at IS NULL
+  GROUP BY agents.id ORDER BY since LIMIT ${maxOfKind}`)
+const parked = query<
+  { agentId: string; alias: string; isDeleted: boolean; messages: number; releases: number; since: number }
+>(
+  `
+  SELECT agents.id AS agent_id, agents.alias, agents.deleted_at IS NOT NULL AS is_deleted, count(*) AS messages,
+    max(lost.release_count) AS releases, min(lost.read_at) AS since
+  FROM (
+    SELECT deliveries.inbox, deliveries.read_at, deliveries.release_count FROM deliveries
+    WHERE deliveries.account_id = :account AND deliveries.state = 'parked' AND deliveries.read_at >= :since
+    ORDER BY deliveries.read_at DESC LIMIT ${maxCounted}) AS lost
+  ${joinAgents('lost')}
+  GROUP BY agents.id ORDER BY since LIMIT ${maxOfKind}`,
+  { isDeleted: boolean },
+)
 
-  // Where the day begins in the log, so that older failures are not read.
-  const begin = db.select({ n: activity.n }).from(activity).where(
-    inAccount(activity, gte(activity.createdAt, p('since'))),
-  )
-    .orderBy(activity.createdAt, activity.n).limit(1)
-  const failures = db.select({
-    n: activity.n,
-    actorType: activity.actorType,
-    // The sessions of a user are one caller.
-    caller: sql<string | null>`iif(${activity.credentialKind} = 'session', NULL, ${activity.credentialId})`.as(
-      'caller',
-    ),
-    credentialKind: activity.credentialKind,
-    userId: activity.userId,
-    outcome: activity.outcome,
-    createdAt: activity.createdAt,
-  }).from(activity)
-    .where(inAccount(activity, sql`${activity.outcome} <> 'ok'`, sql`${activity.n} >= (${begin})`))
-    .orderBy(desc(activity.n)).limit(maxCounted).as('failures')
-  const callers = db.select({
-    // SQLite takes the other columns from the row with the greatest `n`.
-    n: sql<number>`max(${failures.n})`.as('n'),
-    calls: sql<number>`count(*)`.as('calls'),
-    since: sql<number>`min(${failures.createdAt})`.as('since'),
-    actorType: failures.actorType,
-    caller: failures.caller,
-    credentialKind: failures.credentialKind,
-    userId: failures.userId,
-    outcome: failures.outcome,
-  }).from(failures).groupBy(failures.actorType, sql`${failures.caller}`, failures.userId)
-    .having(gte(sql`count(*)`, p('least'))).limit(maxOfKind).as('callers')
-  const refused = db.select({
-    calls: callers.calls,
-    since: callers.since,
-    outcome: callers.outcome,
-    actorType: callers.actorType,
-    credentialId: callers.caller,
-    credentialKind: callers.credentialKind,
-    userId: callers.userId,
-    userName: users.name,
-    userEmail: users.email,
-    keyName: credentials.name,
-    keyLast4: credentials.last4,
-    agentAlias: agents.alias,
-    clientName: oauthGrants.clientName,
-  }).from(callers)
-    .leftJoin(users, eq(users.id, callers.userId))
-    .leftJoin(credentials, inAccount(credentials, eq(credentials.id, callers.caller)))
-    .leftJoin(oauthGrants, inAccount(oauthGrants, eq(oauthGrants.id, callers.caller)))
-    .leftJoin(
-      agents,
-      inAccount(agents, eq(agents.id, sql`coalesce(${credentials.agentId}, ${oauthGrants.agentId})`)),
-    )
-    .orderBy(desc(callers.calls)).prepare()
+/** Refused calls of one caller. */
+interface RefusedCaller {
+  calls: number
+  since: number
+  outcome: string
+  actorType: typeof activity.$inferSelect.actorType
+  credentialId: string | null
+  credentialKind: typeof activity.$inferSelect.credentialKind
+  userId: string | null
+  userName: string | null
+  userEmail: string | null
+  keyName: string | null
+  keyLast4: string | null
+  agentAlias: string | null
+  clientName: string | null
+}
 
-  const failing = db.select({
-    guardrailId: guardrails.id,
-    name: guardrails.name,
-    messages: sql<number>`sum(${guardrailCounts.n})`.as('messages'),
-    since: sql<number>`min(${guardrailCounts.hour})`.as('since'),
-  }).from(guardrailCounts)
-    .innerJoin(guardrails, inAccount(guardrails, eq(guardrails.id, guardrailCounts.guardrailId)))
-    .where(inAccount(guardrailCounts, gte(guardrailCounts.hour, p('since')), eq(guardrailCounts.action, sql`'failed'`)))
-    .groupBy(guardrails.id).orderBy(sql`since`).limit(maxOfKind).prepare()
+// The sessions of a user are one caller. SQLite takes the other columns of a caller from the row with the greatest `n`.
+// The search begins where the day begins in the log, so that older failures are not read.
+const refused = query<RefusedCaller>(`
+  SELECT callers.calls, callers.since, callers.outcome, callers.actor_type, callers.caller AS credential_id,
+    callers.credential_kind, callers.user_id, users.name AS user_name, users.email AS user_email,
+    credentials.name AS key_name, credentials.last4 AS key_last4, agents.alias AS agent_alias,
+    oauth_grants.client_name
+  FROM (
+    SELECT max(failures.n) AS n, count(*) AS calls, min(failures.created_at) AS since, failures.actor_type,
+      failures.caller, failures.credential_kind, failures.user_id, failures.outcome
+    FROM (
+      SELECT activity.n, activity.actor_type,
+        iif(activity.credential_kind = 'session', NULL, activity.credential_id) AS caller, activity.credential_kind,
+        activity.user_id, activity.outcome, activity.created_at
+      FROM activity
+      WHERE activity.account_id = :account AND activity.outcome <> 'ok' AND activity.n >= (
+        SELECT activity.n FROM activity WHERE activity.account_id = :account AND activity.created_at >= :since
+        ORDER BY activity.created_at, activity.n LIMIT 1)
+      ORDER BY activity.n DESC LIMIT ${maxCounted}) AS failures
+    GROUP BY failures.actor_type, failures.caller, failures.user_id
+    HAVING count(*) >= :least LIMIT ${maxOfKind}) AS callers
+  LEFT JOIN users ON users.id = callers.user_id
+  LEFT JOIN credentials ON credentials.account_id = :account AND credentials.id = callers.caller
+  LEFT JOIN oauth_grants ON oauth_grants.account_id = :account AND oauth_grants.id = callers.caller
+  LEFT JOIN agents ON agents.account_id = :account
+    AND agents.id = coalesce(credentials.agent_id, oauth_grants.agent_id)
+  ORDER BY callers.calls DESC`)
 
-  const isUnused = or(
-    and(isNull(credentials.lastUsedAt), lte(credentials.createdAt, p('neverUsedSince'))),
-    lte(credentials.lastUsedAt, p('unusedSince')),
-  )
-  const keys = db.select({
-    id: credentials.id,
-    kind: credentials.kind,
-    name: credentials.name,
-    last4: credentials.last4,
-    alias: agents.alias,
-    createdAt: credentials.createdAt,
-    lastUsedAt: credentials.lastUsedAt,
-  }).from(credentials)
-    .leftJoin(agents, inAccount(agents, eq(agents.id, credentials.agentId)))
-    .where(and(
-      inAccount(
-        credentials,
-        sql`${credentials.revokedAt} IS NULL`,
-        or(isUnused, lte(credentials.createdAt, p('oldSince'))),
-      ),
-      whileGrantLives(db),
-    ))
-    .orderBy(sql`coalesce(${credentials.lastUsedAt}, ${credentials.createdAt})`).limit(maxOfKind).prepare()
+const failing = query<{ guardrailId: string; name: string; messages: number; since: number }>(`
+  SELECT guardrails.id AS guardrail_id, guardrails.name, sum(guardrail_counts.n) AS messages,
+    min(guardrail_counts.hour) AS since
+  FROM guardrail_counts
+  JOIN guardrails ON guardrails.account_id = :account AND guardrails.id = guardrail_counts.guardrail_id
+  WHERE guardrail_counts.account_id = :account AND guardrail_counts.hour >= :since
+    AND guardrail_counts.action = 'failed'
+  GROUP BY guardrails.id ORDER BY since LIMIT ${maxOfKind}`)
 
-  return {
-    reads: (account: AccountBinding) => ({
-      /**
-       * Agents of programs whose oldest unread message was stored by `until`, the longest waiting first, with its sender
-       * (an alias; null if it is of another account) and the number of their unread messages up to `maxCounted`.
-       */
-      waiting: (until: number) => account.all(waiting, { until }),
-      /** Agents with unread messages that were released three times or more; `releases` is the most of one message. */
-      returned: () => account.all(returned),
-      /** Agents, deleted ones too, with messages that were parked since then. */
-      parked: (since: number) => account.all(parked, { since }),
-      /** Callers with at least `least` refused calls since then; `outcome` is that of the last one. */
-      refused: (since: number, least: number) => account.all(refused, { since, least }),
-      /** Guardrails that could not answer, in hours that began from `since` on. */
-      failing: (since: number) => account.all(failing, { since }),
-      /**
-       * Keys that are live at `at` and were last used by `unusedSince`, or made by `neverUsedSince` and never used, or
-       * made by `oldSince`.
-       */
-      keys: (times: { at: number; unusedSince: number; neverUsedSince: number; oldSince: number }) =>
-        account.all(keys, times),
-    }),
-    changes: () => ({}),
-  }
+/** A key that was not used for long, or is old. */
+interface StaleKey {
+  id: string
+  kind: typeof credentials.$inferSelect.kind
+  name: string
+  last4: string
+  alias: string | null
+  createdAt: number
+  lastUsedAt: number | null
+}
+
+const keys = query<StaleKey>(`
+  SELECT credentials.id, credentials.kind, credentials.name, credentials.last4, agents.alias, credentials.created_at,
+    credentials.last_used_at
+  FROM credentials
+  LEFT JOIN agents ON agents.account_id = :account AND agents.id = credentials.agent_id
+  WHERE credentials.account_id = :account AND credentials.revoked_at IS NULL
+    AND ((credentials.last_used_at IS NULL AND credentials.created_at <= :neverUsedSince)
+      OR credentials.last_used_at <= :unusedSince OR credentials.created_at <= :oldSince)
+    AND ${whileGrantLives}
+  ORDER BY coalesce(credentials.last_used_at, credentials.created_at) LIMIT ${maxOfKind}`)
+
+export const attention = {
+  reads: (account: AccountDb) => ({
+    /**
+     * Agents of programs whose oldest unread message was stored by `until`, the longest waiting first, with its sender
+     * (an alias; null if it is of another account) and the number of their unread messages up to `maxCounted`.
+     */
+    waiting: (until: number) => account.all(waiting, { until }),
+    /** Agents with unread messages that were released three times or more; `releases` is the most of one message. */
+    returned: () => account.all(returned),
+    /** Agents, deleted ones too, with messages that were parked since then. */
+    parked: (since: number) => account.all(parked, { since }),
+    /** Callers with at least `least` refused calls since then; `outcome` is that of the last one. */
+    refused: (since: number, least: number) => account.all(refused, { since, least }),
+    /** Guardrails that could not answer, in hours that began from `since` on. */
+    failing: (since: number) => account.all(failing, { since }),
+    /**
+     * Keys that are live at `at` and were last used by `unusedSince`, or made by `neverUsedSince` and never used, or
+     * made by `oldSince`.
+     */
+    keys: (times: { at: number; unusedSince: number; neverUsedSince: number; oldSince: number }) =>
+      account.all(keys, times),
+  }),
+  changes: () => ({}),
 }

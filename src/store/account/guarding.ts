@@ -1,19 +1,7 @@
 /** The guardrails that a send has to ask: whether there are any, and which. See docs/delivery.md, "Guardrails". */
-import { and, eq, isNull, ne, type Placeholder, type SQL, sql, type SQLWrapper } from 'drizzle-orm'
-import type { SQLiteColumn } from 'drizzle-orm/sqlite-core'
-import {
-  accounts,
-  agentGuardrails,
-  agents,
-  channelMembers,
-  guardrailExceptions,
-  guardrails,
-} from '../../../db/schema.ts'
+import type { guardrails } from '../../../db/schema.ts'
 import type { SealedToken } from '../../lib/key-ring.ts'
-import { type AccountBinding, p } from '../driver/binding.ts'
-import type { Db } from '../driver/db.ts'
-import { sealedColumns } from '../driver/sealed-columns.ts'
-import { inAccount } from '../in-account-old.ts'
+import { type AccountDb, boolean, query } from '../sql.ts'
 
 type GuardrailAction = typeof guardrails.$inferSelect.action
 export type CheckedDirection = 'inbound' | 'outbound'
@@ -38,134 +26,104 @@ export interface ActiveGuardrail {
 export const senderIsGuarded = 1
 export const recipientIsGuarded = 2
 
+const joinEnabled = `JOIN guardrails ON guardrails.account_id = agent_guardrails.account_id
+  AND guardrails.id = agent_guardrails.guardrail_id AND guardrails.enabled`
+const isOf = (direction: CheckedDirection) => `agent_guardrails.direction IN ('both', '${direction}')`
+
 /**
- * `guards` of a direct message of the agent `sender` of the calling account to the agent of the row: a column of the
- * queries of every send. Most accounts have no guardrails, and one look at an index says so.
+ * `guards` of a direct message of the agent `sender` of the calling account to the agent of the row `agents`: a column of
+ * the queries of every send. Most accounts have no guardrails, and one look at an index says so.
  */
-export function guardsOfDirect(sender: Placeholder, recipient: Agent, isOtherAccount: boolean) {
-  const account = isOtherAccount ? p('account') : recipient.accountId
-  const ofSender = sql`${isGuarded(account, sender, 'outbound')}`
-  const ofRecipient = sql`2 * ${isGuarded(recipient.accountId, recipient.id, 'inbound')}`
-  const guards = isOtherAccount
-    ? sql`${ifAny(account, ofSender)} + ${ifAny(recipient.accountId, ofRecipient)}`
-    : ifAny(account, sql`${ofSender} + ${ofRecipient}`)
-  return sql<number>`${guards}`.as('guards')
+export function guardsOfDirect(sender: string, isOtherAccount: boolean): string {
+  const account = isOtherAccount ? ':account' : 'agents.account_id'
+  const ofSender = isGuarded(account, sender, 'outbound')
+  const ofRecipient = `2 * ${isGuarded('agents.account_id', 'agents.id', 'inbound')}`
+  return isOtherAccount
+    ? `${ifAny(account, ofSender)} + ${ifAny('agents.account_id', ofRecipient)}`
+    : ifAny(account, `${ofSender} + ${ofRecipient}`)
 }
 
-/** `guards` of a post of the agent `sender` to the channel of the row. */
-export function guardsOfPost(sender: Placeholder, channel: Agent) {
-  const account = channel.accountId
+/** `guards` of a post of the agent `sender` to the channel of the row `channels`. */
+export function guardsOfPost(sender: string): string {
   // It begins with the guardrails, because there may be many members.
-  const ofMembers = sql`2 * EXISTS (SELECT 1 FROM ${agentGuardrails} CROSS JOIN ${channelMembers}
-    ON ${channelMembers.accountId} = ${agentGuardrails.accountId} AND ${channelMembers.channelId} = ${channel.id}
-    AND ${channelMembers.agentId} = ${agentGuardrails.agentId} INNER JOIN ${guardrails} ON ${isEnabledAttachment}
-    WHERE ${agentGuardrails.accountId} = ${account} AND ${isOf('inbound')})`
-  const guards = ifAny(account, sql`${isGuarded(account, sender, 'outbound')} + ${ofMembers}`)
-  return sql<number>`${guards}`.as('guards')
+  const ofMembers = `2 * EXISTS (SELECT 1 FROM agent_guardrails
+    CROSS JOIN channel_members ON channel_members.account_id = agent_guardrails.account_id
+      AND channel_members.channel_id = channels.id AND channel_members.agent_id = agent_guardrails.agent_id
+    ${joinEnabled}
+    WHERE agent_guardrails.account_id = channels.account_id AND ${isOf('inbound')})`
+  return ifAny('channels.account_id', `${isGuarded('channels.account_id', sender, 'outbound')} + ${ofMembers}`)
 }
-
-type Agent = Record<'accountId' | 'id', SQLiteColumn>
 
 /** The sum if any agent of the account has a guardrail, otherwise 0, without a look at the rest. */
-function ifAny(account: SQLWrapper, sum: SQL): SQL {
-  return sql`CASE WHEN EXISTS (SELECT 1 FROM ${agentGuardrails} WHERE ${agentGuardrails.accountId} = ${account})
+function ifAny(account: string, sum: string): string {
+  return `CASE WHEN EXISTS (SELECT 1 FROM agent_guardrails WHERE agent_guardrails.account_id = ${account})
     THEN ${sum} ELSE 0 END`
 }
 
 /** Whether an enabled guardrail checks what an agent sends or receives. */
-function isGuarded(account: SQLWrapper, agent: SQLWrapper, direction: CheckedDirection): SQL {
-  return sql`EXISTS (SELECT 1 FROM ${agentGuardrails} INNER JOIN ${guardrails} ON ${isEnabledAttachment}
-    WHERE ${agentGuardrails.accountId} = ${account} AND ${agentGuardrails.agentId} = ${agent} AND ${isOf(direction)})`
+function isGuarded(account: string, agent: string, direction: CheckedDirection): string {
+  return `EXISTS (SELECT 1 FROM agent_guardrails ${joinEnabled}
+    WHERE agent_guardrails.account_id = ${account} AND agent_guardrails.agent_id = ${agent} AND ${isOf(direction)})`
 }
 
-const isEnabledAttachment = and(
-  eq(guardrails.accountId, agentGuardrails.accountId),
-  eq(guardrails.id, agentGuardrails.guardrailId),
-  sql`${guardrails.enabled}`,
-)!
+/** An active guardrail as it is stored. */
+type ActiveRow = Omit<ActiveGuardrail, 'direction' | 'token'> & { [Column in keyof SealedToken]: string | null }
 
-function isOf(direction: CheckedDirection): SQL {
-  return direction === 'inbound'
-    ? sql`${agentGuardrails.direction} IN ('both', 'inbound')`
-    : sql`${agentGuardrails.direction} IN ('both', 'outbound')`
-}
+const activeColumns =
+  `agent_guardrails.agent_id, guardrails.id, guardrails.name, guardrails.provider, guardrails.config,
+  coalesce(agent_guardrails.action, guardrails.action) AS action, guardrails.on_failure,
+  guardrails.encrypted_token, guardrails.token_iv, guardrails.token_auth_tag, guardrails.token_key_id`
+const ofAgent = (direction: CheckedDirection) =>
+  query<ActiveRow>(`
+    SELECT ${activeColumns} FROM agent_guardrails ${joinEnabled}
+    WHERE agent_guardrails.account_id = :account AND agent_guardrails.agent_id = :agent AND ${isOf(direction)}`)
+const byDirection = { inbound: ofAgent('inbound'), outbound: ofAgent('outbound') }
+const ofMembers = query<ActiveRow>(`
+  SELECT ${activeColumns} FROM agent_guardrails ${joinEnabled}
+  JOIN channel_members ON channel_members.account_id = agent_guardrails.account_id
+    AND channel_members.agent_id = agent_guardrails.agent_id AND channel_members.channel_id = :channel
+  JOIN agents ON agents.account_id = agent_guardrails.account_id AND agents.id = agent_guardrails.agent_id
+    AND agents.deleted_at IS NULL
+  WHERE agent_guardrails.account_id = :account AND agent_guardrails.agent_id <> :from AND ${isOf('inbound')}`)
+const aboutText = query<{ keepsContents: boolean; allowedBy: string }>(
+  `
+  SELECT accounts.people_see_contents AS keeps_contents,
+    (SELECT json_group_array(guardrail_exceptions.guardrail_id) FROM guardrail_exceptions
+      WHERE guardrail_exceptions.account_id = :account AND guardrail_exceptions.text_hash = :hash) AS allowed_by
+  FROM accounts WHERE accounts.id = :account`,
+  { keepsContents: boolean },
+)
 
-export function prepareGuarding(db: Db) {
-  const fields = {
-    agentId: agentGuardrails.agentId,
-    id: guardrails.id,
-    name: guardrails.name,
-    provider: guardrails.provider,
-    config: sql<string>`${guardrails.config}`.as('config'),
-    action: sql<GuardrailAction>`coalesce(${agentGuardrails.action}, ${guardrails.action})`.as('action'),
-    onFailure: guardrails.onFailure,
-    ...sealedColumns(guardrails),
-  }
-  const active = db.select(fields).from(agentGuardrails).innerJoin(guardrails, isEnabledAttachment)
-  const ofAgent = (direction: CheckedDirection) =>
-    db.select(fields).from(agentGuardrails).innerJoin(guardrails, isEnabledAttachment)
-      .where(inAccount(agentGuardrails, eq(agentGuardrails.agentId, p('agent')), isOf(direction))).prepare()
-  const byDirection = { inbound: ofAgent('inbound'), outbound: ofAgent('outbound') }
-  const ofMembers = active
-    .innerJoin(
-      channelMembers,
-      and(
-        eq(channelMembers.accountId, agentGuardrails.accountId),
-        eq(channelMembers.agentId, agentGuardrails.agentId),
-        eq(channelMembers.channelId, p('channel')),
-      ),
-    )
-    .innerJoin(
-      agents,
-      and(
-        eq(agents.accountId, agentGuardrails.accountId),
-        eq(agents.id, agentGuardrails.agentId),
-        isNull(agents.deletedAt),
-      ),
-    )
-    .where(inAccount(agentGuardrails, ne(agentGuardrails.agentId, p('from')), isOf('inbound'))).prepare()
+const asActive = (direction: CheckedDirection) =>
+(
+  { encryptedToken, tokenIv, tokenAuthTag, tokenKeyId, ...row }: ActiveRow,
+): ActiveGuardrail => ({
+  ...row,
+  direction,
+  ...(encryptedToken !== null && {
+    token: { encryptedToken, tokenIv: tokenIv!, tokenAuthTag: tokenAuthTag!, tokenKeyId: tokenKeyId! },
+  }),
+})
 
-  const allowing = db.select({ json: sql`json_group_array(${guardrailExceptions.guardrailId})` }).from(
-    guardrailExceptions,
-  )
-    .where(inAccount(guardrailExceptions, eq(guardrailExceptions.textHash, p('hash'))))
-  const aboutText = db.select({
-    keepsContents: accounts.peopleSeeContents,
-    allowedBy: sql<string>`(${allowing})`.as('allowed_by'),
-  }).from(accounts).where(eq(accounts.id, p('account'))).prepare()
-
-  type Row = Awaited<ReturnType<typeof ofMembers.all>>[number]
-  const asActive = (direction: CheckedDirection) =>
-  (
-    { encryptedToken, tokenIv, tokenAuthTag, tokenKeyId, ...row }: Row,
-  ): ActiveGuardrail => ({
-    ...row,
-    direction,
-    ...(encryptedToken !== null && {
-      token: { encryptedToken, tokenIv: tokenIv!, tokenAuthTag: tokenAuthTag!, tokenKeyId: tokenKeyId! },
-    }),
-  })
-
-  return {
-    reads: (account: AccountBinding) => ({
-      /** The enabled guardrails of an agent in a direction. */
-      ofAgent: async (agent: string, direction: CheckedDirection): Promise<ActiveGuardrail[]> =>
-        (await account.all(byDirection[direction], { agent })).map(asActive(direction)),
-      /** The inbound ones of the live members of a channel, except the sender: a row for each member and guardrail. */
-      ofMembers: async (channel: string, from: string): Promise<ActiveGuardrail[]> =>
-        (await account.all(ofMembers, { channel, from })).map(asActive('inbound')),
-      /**
-       * Whether the people of the account may see the texts that are blocked, and the ids of the guardrails that let the
-       * text with this SHA-256 pass.
-       */
-      async aboutText(hash: string): Promise<{ keepsContents: boolean; allowedBy: Set<string> }> {
-        const found = await account.one(aboutText, { hash })
-        return {
-          keepsContents: found?.keepsContents ?? false,
-          allowedBy: new Set(JSON.parse(found?.allowedBy ?? '[]')),
-        }
-      },
-    }),
-    changes: () => ({}),
-  }
+export const guarding = {
+  reads: (account: AccountDb) => ({
+    /** The enabled guardrails of an agent in a direction. */
+    ofAgent: async (agent: string, direction: CheckedDirection): Promise<ActiveGuardrail[]> =>
+      (await account.all(byDirection[direction], { agent })).map(asActive(direction)),
+    /** The inbound ones of the live members of a channel, except the sender: a row for each member and guardrail. */
+    ofMembers: async (channel: string, from: string): Promise<ActiveGuardrail[]> =>
+      (await account.all(ofMembers, { channel, from })).map(asActive('inbound')),
+    /**
+     * Whether the people of the account may see the texts that are blocked, and the ids of the guardrails that let the
+     * text with this SHA-256 pass.
+     */
+    async aboutText(hash: string): Promise<{ keepsContents: boolean; allowedBy: Set<string> }> {
+      const found = await account.one(aboutText, { hash })
+      return {
+        keepsContents: found?.keepsContents ?? false,
+        allowedBy: new Set(JSON.parse(found?.allowedBy ?? '[]')),
+      }
+    },
+  }),
+  changes: () => ({}),
 }

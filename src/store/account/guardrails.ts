@@ -1,15 +1,12 @@
-import { and, count, desc, eq, exists, gt, isNotNull, isNull, not, or, type SQL, sql } from 'drizzle-orm'
-import { agentGuardrails, agents, guardrails } from '../../../db/schema.ts'
-import { type AccountBinding, p, precondition } from '../driver/binding.ts'
-import type { Db } from '../driver/db.ts'
+import type { agentGuardrails, guardrails as table } from '../../../db/schema.ts'
 import { insertedToken, sealedColumns, updatedToken } from '../driver/sealed-columns.ts'
-import { inAccount, withAccount } from '../in-account-old.ts'
+import { type AccountDb, boolean, json, precondition, query, statement } from '../sql.ts'
 import type { TokenColumns } from './agents.ts'
-import { matchesSearchText } from './search-old.ts'
+import { matchesSearchText } from './search.ts'
 
-export type GuardrailAction = typeof guardrails.$inferSelect.action
+export type GuardrailAction = typeof table.$inferSelect.action
 export type GuardrailDirection = typeof agentGuardrails.$inferSelect.direction
-export type OnFailure = typeof guardrails.$inferSelect.onFailure
+export type OnFailure = typeof table.$inferSelect.onFailure
 
 /** A guardrail, without its token. */
 export interface Guardrail {
@@ -39,180 +36,128 @@ export interface GuardrailAttachment {
   action: GuardrailAction | null
 }
 
-export function prepareGuardrails(db: Db) {
-  const fields = {
-    id: guardrails.id,
-    name: guardrails.name,
-    provider: guardrails.provider,
-    config: guardrails.config,
-    action: guardrails.action,
-    onFailure: guardrails.onFailure,
-    enabled: guardrails.enabled,
-    createdAt: guardrails.createdAt,
-  }
-  const list = db.select({ ...fields, agentCount: count(agents.id) }).from(guardrails)
-    .leftJoin(
-      agentGuardrails,
-      and(eq(agentGuardrails.accountId, guardrails.accountId), eq(agentGuardrails.guardrailId, guardrails.id)),
-    )
-    .leftJoin(
-      agents,
-      and(
-        eq(agents.accountId, agentGuardrails.accountId),
-        eq(agents.id, agentGuardrails.agentId),
-        isNull(agents.deletedAt),
-      ),
-    )
-    .where(inAccount(guardrails)).groupBy(guardrails.id).orderBy(guardrails.name).prepare()
-  const hasToken = sql<number>`${guardrails.encryptedToken} IS NOT NULL`
-  const byRef = db.select({ ...fields, hasToken }).from(guardrails)
-    .where(inAccount(guardrails, or(eq(guardrails.id, p('ref')), eq(guardrails.name, p('ref')))))
-    // The name of one guardrail may be the id of another; the id wins.
-    .orderBy(desc(eq(guardrails.id, p('ref')))).limit(1).prepare()
-  const ofAgent = db.select({
-    guardrailId: agentGuardrails.guardrailId,
-    direction: agentGuardrails.direction,
-    action: agentGuardrails.action,
-  }).from(agentGuardrails).where(inAccount(agentGuardrails, eq(agentGuardrails.agentId, p('agent')))).prepare()
-
-  const isGuardrail = inAccount(guardrails, eq(guardrails.id, p('id')))
-  const byId = db.select({ ...fields, hasToken }).from(guardrails).where(isGuardrail).prepare()
-  const attachedAgent = and(
-    eq(agents.accountId, agentGuardrails.accountId),
-    eq(agents.id, agentGuardrails.agentId),
-    isNull(agents.deletedAt),
+const columns = `guardrails.id, guardrails.name, guardrails.provider, guardrails.config, guardrails.action,
+  guardrails.on_failure, guardrails.enabled, guardrails.created_at`
+const decoders = { config: json, enabled: boolean }
+const joinLiveAgents = `JOIN agents ON agents.account_id = agent_guardrails.account_id
+  AND agents.id = agent_guardrails.agent_id AND agents.deleted_at IS NULL`
+// A sub-select, so that only the rows of the page are counted.
+const agentCount = `(SELECT count(*) FROM agent_guardrails ${joinLiveAgents}
+  WHERE agent_guardrails.account_id = guardrails.account_id
+    AND agent_guardrails.guardrail_id = guardrails.id) AS agent_count`
+const listOf = (rest: string) =>
+  query<Guardrail & { agentCount: number }>(
+    `SELECT ${columns}, ${agentCount} FROM guardrails WHERE guardrails.account_id = :account ${rest}`,
+    decoders,
   )
-  // A subquery, so that only the rows of the page are counted.
-  const agentCount = sql<number>`(${
-    db.select({ n: count() }).from(agentGuardrails).innerJoin(agents, attachedAgent).where(
-      and(eq(agentGuardrails.accountId, guardrails.accountId), eq(agentGuardrails.guardrailId, guardrails.id)),
-    )
-  })`.as('agent_count')
-  const sealedToken = db.select(sealedColumns(guardrails)).from(guardrails).where(isGuardrail).prepare()
-  const page = db.select({ ...fields, agentCount }).from(guardrails)
-    .where(inAccount(guardrails, gt(guardrails.name, p('after')))).orderBy(guardrails.name).limit(p('limit')).prepare()
-  const isFound = inAccount(guardrails, matchesSearchText([guardrails.name, guardrails.provider]))
-  const searchQuery = db.select({ ...fields, agentCount }).from(guardrails).where(isFound).orderBy(guardrails.name)
-    .limit(p('limit')).offset(p('offset')).prepare()
-  const searchTotal = db.select({ n: count() }).from(guardrails).where(isFound).prepare()
-  const isAttached = inAccount(agentGuardrails, eq(agentGuardrails.guardrailId, p('id')))
-  const agentsOf = db.select({
-    id: agents.id,
-    alias: agents.alias,
-    description: agents.description,
-    direction: agentGuardrails.direction,
-    action: agentGuardrails.action,
-  }).from(agentGuardrails).innerJoin(agents, attachedAgent).where(isAttached).orderBy(agents.alias)
-    .limit(p('limit')).offset(p('offset')).prepare()
-  const agentsOfTotal = db.select({ n: count() }).from(agentGuardrails).innerJoin(agents, attachedAgent).where(
-    isAttached,
+const list = listOf('ORDER BY guardrails.name')
+const page = listOf('AND guardrails.name > :after ORDER BY guardrails.name LIMIT :limit')
+const isFound = matchesSearchText(['guardrails.name', 'guardrails.provider'])
+const searchQuery = listOf(`AND ${isFound} ORDER BY guardrails.name LIMIT :limit OFFSET :offset`)
+const searchTotal = query<{ n: number }>(`
+  SELECT count(*) AS n FROM guardrails WHERE guardrails.account_id = :account AND ${isFound}`)
+const found = (rest: string) =>
+  query<FoundGuardrail>(
+    `SELECT ${columns}, guardrails.encrypted_token IS NOT NULL AS has_token FROM guardrails
+    WHERE guardrails.account_id = :account AND ${rest}`,
+    { ...decoders, hasToken: boolean },
   )
-    .prepare()
+// The name of one guardrail may be the id of another; the id wins.
+const byRef = found('(guardrails.id = :ref OR guardrails.name = :ref) ORDER BY guardrails.id = :ref DESC LIMIT 1')
+const byId = found('guardrails.id = :id')
+const ofAgent = query<GuardrailAttachment>(`
+  SELECT guardrail_id, direction, action FROM agent_guardrails WHERE account_id = :account AND agent_id = :agent`)
+const sealedToken = query<TokenColumns>(`
+  SELECT ${sealedColumns} FROM guardrails
+  WHERE account_id = :account AND id = :id`)
+const fromAgents = `FROM agent_guardrails ${joinLiveAgents}
+  WHERE agent_guardrails.account_id = :account AND agent_guardrails.guardrail_id = :id`
+const agentsOf = query<
+  Pick<GuardrailAttachment, 'direction' | 'action'> & { id: string; alias: string; description: string }
+>(`
+  SELECT agents.id, agents.alias, agents.description, agent_guardrails.direction, agent_guardrails.action
+  ${fromAgents} ORDER BY agents.alias LIMIT :limit OFFSET :offset`)
+const agentsOfTotal = query<{ n: number }>(`SELECT count(*) AS n ${fromAgents}`)
 
-  const update = db.update(guardrails).set({
-    name: sql`coalesce(${p('name')}, ${guardrails.name})`,
-    config: sql`coalesce(${p('config')}, ${guardrails.config})`,
-    action: sql`coalesce(${p('action')}, ${guardrails.action})`,
-    onFailure: sql`coalesce(${p('onFailure')}, ${guardrails.onFailure})`,
-    enabled: sql`coalesce(${p('enabled')}, ${guardrails.enabled})`,
-  }).where(isGuardrail).toSQL()
-  const setToken = db.update(guardrails).set(updatedToken).where(isGuardrail).toSQL()
-  const detach = db.delete(agentGuardrails).where(inAccount(agentGuardrails, eq(agentGuardrails.guardrailId, p('id'))))
-    .toSQL()
-  const remove = db.delete(guardrails).where(isGuardrail).toSQL()
-  const requireMatching = (...conditions: SQL[]) =>
-    precondition(
-      db,
-      exists(
-        db.select({ one: sql`1` }).from(guardrails).where(
-          inAccount(guardrails, eq(guardrails.id, p('id')), ...conditions),
-        ),
-      ),
-    )
-  const requireExists = requireMatching()
-  const requireTokenIfOn = requireMatching(or(isNotNull(guardrails.encryptedToken), not(guardrails.enabled))!)
-  const requireNoToken = requireMatching(isNull(guardrails.encryptedToken))
+const isGuardrail = 'account_id = :account AND id = :id'
+const update = statement(`
+  UPDATE guardrails SET name = coalesce(:name, name), config = coalesce(:config, config),
+    action = coalesce(:action, action), on_failure = coalesce(:onFailure, on_failure),
+    enabled = coalesce(:enabled, enabled)
+  WHERE ${isGuardrail}`)
+const setToken = statement(`
+  UPDATE guardrails SET ${updatedToken}
+  WHERE ${isGuardrail}`)
+const detach = statement(`DELETE FROM agent_guardrails WHERE account_id = :account AND guardrail_id = :id`)
+const remove = statement(`DELETE FROM guardrails WHERE ${isGuardrail}`)
+const requireMatching = (condition = '1') =>
+  precondition(`EXISTS (SELECT 1 FROM guardrails WHERE ${isGuardrail} AND ${condition})`)
+const requireExists = requireMatching()
+const requireTokenIfOn = requireMatching('(encrypted_token IS NOT NULL OR NOT enabled)')
+const requireNoToken = requireMatching('encrypted_token IS NULL')
 
-  const add = db.insert(guardrails).values(withAccount({
-    id: p('id'),
-    name: p('name'),
-    provider: p('provider'),
-    // SQL, because a placeholder of a JSON column would be encoded again.
-    config: sql`${p('config')}`,
-    action: p('action'),
-    onFailure: p('onFailure'),
-    enabled: sql`${p('enabled')}`,
-    ...insertedToken,
-    createdAt: p('createdAt'),
-  })).toSQL()
-  const detachAll = db.delete(agentGuardrails).where(
-    inAccount(agentGuardrails, eq(agentGuardrails.agentId, p('agent'))),
-  )
-    .toSQL()
-  const attach = db.insert(agentGuardrails).values(withAccount({
-    agentId: p('agent'),
-    guardrailId: p('guardrailId'),
-    direction: p('direction'),
-    action: p('action'),
-  })).toSQL()
+const add = statement(`
+  INSERT INTO guardrails (account_id, id, name, provider, config, action, on_failure, enabled,
+    ${sealedColumns}, created_at)
+  VALUES (:account, :id, :name, :provider, :config, :action, :onFailure, :enabled,
+    ${insertedToken}, :createdAt)`)
+const detachAll = statement(`DELETE FROM agent_guardrails WHERE account_id = :account AND agent_id = :agent`)
+const attach = statement(`
+  INSERT INTO agent_guardrails (account_id, agent_id, guardrail_id, direction, action)
+  VALUES (:account, :agent, :guardrailId, :direction, :action)`)
 
-  return {
-    reads: (account: AccountBinding) => ({
-      /** With the number of live agents that each is attached to. */
-      list: () => account.all(list),
-      /** The same by name, after the name `after`. */
-      page: (after: string, limit: number) => account.all(page, { after, limit }),
-      /** By id or by name. */
-      byRef: async (ref: string): Promise<FoundGuardrail | undefined> => asFound(await account.one(byRef, { ref })),
-      byId: async (id: string): Promise<FoundGuardrail | undefined> => asFound(await account.one(byId, { id })),
-      /** Its token as stored, for `AccountStore.open`; null in each column if it has none. */
-      sealedToken: (id: string): Promise<TokenColumns | undefined> => account.one(sealedToken, { id }),
-      /** With `search` in name or provider id, by name; with the number of live agents that each is attached to. */
-      search: (search: string, limit: number, offset: number) => account.all(searchQuery, { search, limit, offset }),
-      searchTotal: async (search: string) => (await account.one(searchTotal, { search }))!.n,
-      /** The live agents it is attached to, by alias. */
-      agentsOf: (id: string, limit: number, offset: number) => account.all(agentsOf, { id, limit, offset }),
-      agentsOfTotal: async (id: string) => (await account.one(agentsOfTotal, { id }))!.n,
-      /** The attachments of an agent. */
-      ofAgent: (agent: string): Promise<GuardrailAttachment[]> => account.all(ofAgent, { agent }),
-    }),
-    changes: (account: AccountBinding) => ({
-      /** `config` is JSON text. A constraint error if the account has a guardrail of that name. */
-      add: (guardrail: Omit<Guardrail, 'config'> & TokenColumns & { config: string }) =>
-        account.bind(add, { ...guardrail, enabled: Number(guardrail.enabled) }),
-      /**
-       * What is undefined stays, and so do the provider and the token. `config` is JSON text. A constraint error if the
-       * name is taken.
-       */
-      update: (id: string, { name, config, action, onFailure, enabled }: GuardrailChanges) =>
-        account.bind(update, {
-          id,
-          name: name ?? null,
-          config: config ?? null,
-          action: action ?? null,
-          onFailure: onFailure ?? null,
-          enabled: enabled === undefined ? null : Number(enabled),
-        }),
-      /** Replace the token, or remove it. */
-      setToken: (id: string, token: TokenColumns) => account.bind(setToken, { id, ...token }),
-      /** Detach it from every agent. */
-      detach: (id: string) => account.bind(detach, { id }),
-      /** A constraint error while it is attached to an agent. */
-      remove: (id: string) => account.bind(remove, { id }),
-      /** Fails the unit unless the account has the guardrail when it runs. */
-      requireExists: (id: string) => account.bind(requireExists, { id }),
-      /** Fails the unit unless the guardrail has a token or is off when it runs. */
-      requireTokenIfOn: (id: string) => account.bind(requireTokenIfOn, { id }),
-      /** Fails the unit if the guardrail has a token when it runs. */
-      requireNoToken: (id: string) => account.bind(requireNoToken, { id }),
-      /** Detach all guardrails from an agent. */
-      detachAll: (agent: string) => account.bind(detachAll, { agent }),
-      /** A constraint error if the account does not have the agent or the guardrail. */
-      attach: (agent: string, attachment: GuardrailAttachment) => account.bind(attach, { agent, ...attachment }),
-    }),
-  }
-}
-
-function asFound(row: (Guardrail & { hasToken: number }) | undefined): FoundGuardrail | undefined {
-  return row && { ...row, hasToken: row.hasToken !== 0 }
+export const guardrails = {
+  reads: (account: AccountDb) => ({
+    /** With the number of live agents that each is attached to. */
+    list: () => account.all(list),
+    /** The same by name, after the name `after`. */
+    page: (after: string, limit: number) => account.all(page, { after, limit }),
+    /** By id or by name. */
+    byRef: (ref: string) => account.one(byRef, { ref }),
+    byId: (id: string) => account.one(byId, { id }),
+    /** Its token as stored, for `AccountStore.open`; null in each column if it has none. */
+    sealedToken: (id: string): Promise<TokenColumns | undefined> => account.one(sealedToken, { id }),
+    /** With `search` in name or provider id, by name; with the number of live agents that each is attached to. */
+    search: (search: string, limit: number, offset: number) => account.all(searchQuery, { search, limit, offset }),
+    searchTotal: async (search: string) => (await account.one(searchTotal, { search }))!.n,
+    /** The live agents it is attached to, by alias. */
+    agentsOf: (id: string, limit: number, offset: number) => account.all(agentsOf, { id, limit, offset }),
+    agentsOfTotal: async (id: string) => (await account.one(agentsOfTotal, { id }))!.n,
+    /** The attachments of an agent. */
+    ofAgent: (agent: string): Promise<GuardrailAttachment[]> => account.all(ofAgent, { agent }),
+  }),
+  changes: (account: AccountDb) => ({
+    /** `config` is JSON text. A constraint error if the account has a guardrail of that name. */
+    add: (guardrail: Omit<Guardrail, 'config'> & TokenColumns & { config: string }) =>
+      account.bind(add, { ...guardrail }),
+    /**
+     * What is undefined stays, and so do the provider and the token. `config` is JSON text. A constraint error if the
+     * name is taken.
+     */
+    update: (id: string, { name, config, action, onFailure, enabled }: GuardrailChanges) =>
+      account.bind(update, {
+        id,
+        name: name ?? null,
+        config: config ?? null,
+        action: action ?? null,
+        onFailure: onFailure ?? null,
+        enabled: enabled ?? null,
+      }),
+    /** Replace the token, or remove it. */
+    setToken: (id: string, token: TokenColumns) => account.bind(setToken, { id, ...token }),
+    /** Detach it from every agent. */
+    detach: (id: string) => account.bind(detach, { id }),
+    /** A constraint error while it is attached to an agent. */
+    remove: (id: string) => account.bind(remove, { id }),
+    /** Fails the unit unless the account has the guardrail when it runs. */
+    requireExists: (id: string) => account.bind(requireExists, { id }),
+    /** Fails the unit unless the guardrail has a token or is off when it runs. */
+    requireTokenIfOn: (id: string) => account.bind(requireTokenIfOn, { id }),
+    /** Fails the unit if the guardrail has a token when it runs. */
+    requireNoToken: (id: string) => account.bind(requireNoToken, { id }),
+    /** Detach all guardrails from an agent. */
+    detachAll: (agent: string) => account.bind(detachAll, { agent }),
+    /** A constraint error if the account does not have the agent or the guardrail. */
+    attach: (agent: string, attachment: GuardrailAttachment) => account.bind(attach, { agent, ...attachment }),
+  }),
 }

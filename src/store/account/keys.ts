@@ -1,10 +1,5 @@
-import { and, count, desc, eq, exists, isNotNull, isNull, ne, notExists, sql } from 'drizzle-orm'
-import { alias } from 'drizzle-orm/sqlite-core'
-import { agents, credentials, memberships, oauthGrants, users } from '../../../db/schema.ts'
-import { type AccountBinding, p, precondition } from '../driver/binding.ts'
-import type { Db } from '../driver/db.ts'
 import { fetchingGrant, roleHas, whileGrantLives } from '../global/oauth-access.ts'
-import { inAccount, withAccount } from '../in-account-old.ts'
+import { type AccountDb, precondition, query, statement } from '../sql.ts'
 
 /** How many keys of people who left one list shows. */
 const maxListed = 200
@@ -25,179 +20,148 @@ export interface NewKey {
   last4: string
 }
 
-export function prepareKeys(db: Db) {
-  const add = db.insert(credentials).values(withAccount({
-    id: p('id'),
-    kind: p('kind'),
-    agentId: p('agentId'),
-    userId: p('userId'),
-    grantId: p('grantId'),
-    issuedBy: p('issuedBy'),
-    name: p('name'),
-    hash: p('hash'),
-    last4: p('last4'),
-    createdAt: p('at'),
-  })).onConflictDoNothing().toSQL()
-  const adminKeys = db.select({
-    id: credentials.id,
-    name: credentials.name,
-    last4: credentials.last4,
-    userId: credentials.userId,
-    createdAt: credentials.createdAt,
-    lastUsedAt: credentials.lastUsedAt,
-  }).from(credentials)
-    .where(inAccount(credentials, eq(credentials.kind, 'admin_key'), isNull(credentials.revokedAt)))
-    .orderBy(desc(credentials.createdAt), desc(credentials.id)).prepare()
-  const liveAdminKey = inAccount(
-    credentials,
-    eq(credentials.id, p('id')),
-    eq(credentials.kind, 'admin_key'),
-    isNull(credentials.revokedAt),
-  )
-  const oneAdminKey = db.select({ id: credentials.id }).from(credentials).where(liveAdminKey)
-  const adminKey = oneAdminKey.prepare()
-  const requireLiveAdminKey = precondition(db, exists(oneAdminKey))
-  const revokeAdminKey = db.update(credentials).set({ revokedAt: sql`${p('at')}` }).where(liveAdminKey).toSQL()
-  const revokeOfAgent = db.update(credentials).set({ revokedAt: sql`${p('at')}` })
-    .where(inAccount(credentials, eq(credentials.agentId, p('agent')), isNull(credentials.revokedAt))).toSQL()
-  const revokeOthersOfAgent = db.update(credentials).set({ revokedAt: sql`${p('at')}` }).where(inAccount(
-    credentials,
-    eq(credentials.agentId, p('agent')),
-    ne(credentials.id, p('id')),
-    isNull(credentials.revokedAt),
-  )).toSQL()
-  const own = alias(oauthGrants, 'own')
-  const earlier = alias(oauthGrants, 'earlier')
-  const sameClient = db.select({ one: sql`1` }).from(own)
-    .innerJoin(
-      earlier,
-      and(
-        eq(earlier.accountId, own.accountId),
-        eq(earlier.clientId, own.clientId),
-        eq(earlier.userId, own.userId),
-        eq(earlier.id, credentials.grantId),
-      ),
-    )
-    .where(inAccount(own, eq(own.id, p('grant'))))
-  const revokeOfClient = db.update(credentials).set({ revokedAt: sql`${p('at')}` }).where(inAccount(
-    credentials,
-    eq(credentials.agentId, p('agent')),
-    eq(credentials.name, p('name')),
-    ne(credentials.id, p('id')),
-    isNull(credentials.revokedAt),
-    exists(sameClient),
-  )).toSQL()
-  const revokeAdminKeysOfUser = db.update(credentials).set({ revokedAt: sql`${p('at')}` })
-    .where(inAccount(
-      credentials,
-      eq(credentials.userId, p('user')),
-      eq(credentials.kind, sql`'admin_key'`),
-      isNull(credentials.revokedAt),
-    )).toSQL()
-  const liveKeysOfAgent = inAccount(
-    credentials,
-    eq(credentials.agentId, p('agent')),
-    eq(credentials.kind, 'agent_key'),
-    isNull(credentials.revokedAt),
-  )
-  const nameOrEmail = sql<string | null>`coalesce(nullif(${users.name}, ''), ${users.email})`
-  const ofAgent = db.select({
-    id: credentials.id,
-    name: credentials.name,
-    last4: credentials.last4,
-    client: oauthGrants.clientName,
-    person: nameOrEmail.as('person'),
-    createdAt: credentials.createdAt,
-    lastUsedAt: credentials.lastUsedAt,
-  }).from(credentials)
-    .leftJoin(users, eq(users.id, sql`coalesce(${credentials.issuedBy}, ${credentials.userId})`))
-    .leftJoin(oauthGrants, fetchingGrant)
-    .where(and(liveKeysOfAgent, whileGrantLives(db)))
-    .orderBy(desc(credentials.createdAt), desc(credentials.id)).prepare()
+interface AdminKey {
+  id: string
+  name: string
+  last4: string
+  userId: string | null
+  createdAt: number
+  lastUsedAt: number | null
+}
 
-  const isOneOfAgent = inAccount(
-    credentials,
-    eq(credentials.id, p('id')),
-    eq(credentials.agentId, p('agent')),
-    eq(credentials.kind, 'agent_key'),
-    isNull(credentials.revokedAt),
-  )
-  const oneOfAgent = db.select({ id: credentials.id, name: credentials.name, last4: credentials.last4 })
-    .from(credentials).where(isOneOfAgent)
-  const oneOfAgentById = oneOfAgent.prepare()
-  const requireLiveOfAgent = precondition(db, exists(oneOfAgent))
-  const revokeOneOfAgent = db.update(credentials).set({ revokedAt: sql`${p('at')}` }).where(isOneOfAgent).toSQL()
-  const countOfAgent = db.select({ n: count() }).from(credentials).where(and(liveKeysOfAgent, whileGrantLives(db)))
-  const requireAtMostOfAgent = precondition(db, sql`(${countOfAgent}) <= ${p('max')}`)
+interface AgentKey {
+  id: string
+  name: string
+  last4: string
+  client: string | null
+  person: string | null
+  createdAt: number
+  lastUsedAt: number | null
+}
 
-  const isIssued = inAccount(credentials, isNotNull(credentials.issuedBy), isNull(credentials.revokedAt))
-  const issuers = db.select({ userId: sql<string>`${credentials.issuedBy}`.as('user_id'), keys: count() })
-    .from(credentials).where(isIssued).groupBy(credentials.issuedBy).prepare()
-  const mayStillUse = db.select({ one: sql`1` }).from(memberships)
-    .where(inAccount(memberships, eq(memberships.userId, credentials.issuedBy), roleHas('use')))
-  const ofFormerMembers = db.select({
-    alias: agents.alias,
-    person: nameOrEmail.as('person'),
-    last4: credentials.last4,
-    lastUsedAt: credentials.lastUsedAt,
-  }).from(credentials)
-    .innerJoin(agents, and(eq(agents.accountId, credentials.accountId), eq(agents.id, credentials.agentId)))
-    .innerJoin(users, eq(users.id, credentials.issuedBy))
-    .where(and(isIssued, notExists(mayStillUse)))
-    .orderBy(agents.alias).limit(maxListed).prepare()
-  const allAdminKeys = db.select({ id: credentials.id, name: credentials.name, last4: credentials.last4 })
-    .from(credentials).where(inAccount(credentials, eq(credentials.kind, 'admin_key')))
-    .orderBy(desc(credentials.createdAt)).limit(200).prepare()
-  const markUsed = db.update(credentials).set({ lastUsedAt: sql`${p('at')}` })
-    .where(inAccount(credentials, eq(credentials.id, p('id')))).toSQL()
+interface KeyOfFormerMember {
+  alias: string
+  person: string | null
+  last4: string
+  lastUsedAt: number | null
+}
 
-  return {
-    reads: (account: AccountBinding) => ({
-      /** Live admin keys without their secret, newest first. */
-      adminKeys: () => account.all(adminKeys),
-      /** The newest 200 admin keys, also revoked ones. */
-      allAdminKeys: () => account.all(allAdminKeys),
-      /**
-       * Keys of an agent that are live at `at`, without their secret, newest first. `name` may be empty; `client` is the program that fetched
-       * the key; `person` the name or email address of the user who let it, or who was shown the key. Both may be null.
-       */
-      ofAgent: (agent: string, at: number) => account.all(ofAgent, { agent, at }),
-      /** A key of the agent that is not revoked. */
-      oneOfAgent: (agent: string, id: string) => account.one(oneOfAgentById, { agent, id }),
-      /** How many live agent keys each user was shown. */
-      issuers: () => account.all(issuers),
-      /** Live agent keys that were shown to users who may no longer act as agents, by alias. At most 200. */
-      ofFormerMembers: () => account.all(ofFormerMembers),
-      isLiveAdminKey: async (id: string) => (await account.one(adminKey, { id })) !== undefined,
-    }),
-    changes: (account: AccountBinding) => ({
-      /** Does nothing when it is repeated. A constraint error if its agent is missing. */
-      add: ({ grantId, issuedBy, ...key }: NewKey, at: number) =>
-        account.bind(add, { ...key, grantId: grantId ?? null, issuedBy: issuedBy ?? null, at }),
-      /** Fails the unit unless the admin key is live when it runs. */
-      requireLiveAdminKey: (id: string) => account.bind(requireLiveAdminKey, { id }),
-      revokeAdminKey: (id: string, at: number) => account.bind(revokeAdminKey, { id, at }),
-      /** Revoke every key of an agent. */
-      revokeOfAgent: (agent: string, at: number) => account.bind(revokeOfAgent, { agent, at }),
-      /** Revoke every key of an agent except one. */
-      revokeOthersOfAgent: (agent: string, id: string, at: number) =>
-        account.bind(revokeOthersOfAgent, { agent, id, at }),
-      /** Fails the unit unless this key of the agent is not revoked when it runs. */
-      requireLiveOfAgent: (agent: string, id: string) => account.bind(requireLiveOfAgent, { agent, id }),
-      /** Fails the unit if the agent has more than `max` live keys at `at` when it runs. */
-      requireAtMostOfAgent: (agent: string, max: number, at: number) =>
-        account.bind(requireAtMostOfAgent, { agent, max, at }),
-      /** Revoke one key of an agent. */
-      revokeOneOfAgent: (agent: string, id: string, at: number) => account.bind(revokeOneOfAgent, { agent, id, at }),
-      /**
-       * Revoke the keys of this name, except one, that the client of a grant fetched for an agent by leave of the same
-       * user.
-       */
-      revokeOfClient: (agent: string, grant: string, name: string, id: string, at: number) =>
-        account.bind(revokeOfClient, { agent, grant, name, id, at }),
-      /** Revoke every admin key that a user created. Fetched agent keys end with their grants. */
-      revokeAdminKeysOfUser: (user: string, at: number) => account.bind(revokeAdminKeysOfUser, { user, at }),
-      markUsed: (id: string, at: number) => ({ ...account.bind(markUsed, { id, at }), isTraffic: true }),
-    }),
-  }
+type KeyName = Pick<AgentKey, 'id' | 'name' | 'last4'>
+
+const add = statement(`
+  INSERT INTO credentials
+    (account_id, id, kind, agent_id, user_id, grant_id, issued_by, name, hash, last4, created_at)
+  VALUES (:account, :id, :kind, :agentId, :userId, :grantId, :issuedBy, :name, :hash, :last4, :at)
+  ON CONFLICT DO NOTHING`)
+const adminKeys = query<AdminKey>(`
+  SELECT id, name, last4, user_id, created_at, last_used_at FROM credentials
+  WHERE account_id = :account AND kind = 'admin_key' AND revoked_at IS NULL
+  ORDER BY created_at DESC, id DESC`)
+const allAdminKeys = query<KeyName>(`
+  SELECT id, name, last4 FROM credentials WHERE account_id = :account AND kind = 'admin_key'
+  ORDER BY created_at DESC LIMIT 200`)
+const isLiveAdminKey = `account_id = :account AND id = :id AND kind = 'admin_key' AND revoked_at IS NULL`
+const adminKey = query(`SELECT id FROM credentials WHERE ${isLiveAdminKey}`)
+const requireLiveAdminKey = precondition(`EXISTS (SELECT 1 FROM credentials WHERE ${isLiveAdminKey})`)
+const revokeAdminKey = statement(`UPDATE credentials SET revoked_at = :at WHERE ${isLiveAdminKey}`)
+const revokeAdminKeysOfUser = statement(`
+  UPDATE credentials SET revoked_at = :at
+  WHERE account_id = :account AND user_id = :user AND kind = 'admin_key' AND revoked_at IS NULL`)
+
+const isLiveOfAgent = `credentials.account_id = :account AND credentials.agent_id = :agent
+    AND credentials.kind = 'agent_key' AND credentials.revoked_at IS NULL`
+const nameOrEmail = `coalesce(nullif(users.name, ''), users.email) AS person`
+const ofAgent = query<AgentKey>(`
+  SELECT credentials.id, credentials.name, credentials.last4, oauth_grants.client_name AS client, ${nameOrEmail},
+    credentials.created_at, credentials.last_used_at
+  FROM credentials
+  LEFT JOIN users ON users.id = coalesce(credentials.issued_by, credentials.user_id)
+  LEFT JOIN oauth_grants ON ${fetchingGrant}
+  WHERE ${isLiveOfAgent} AND ${whileGrantLives}
+  ORDER BY credentials.created_at DESC, credentials.id DESC`)
+const oneOfAgent = query<KeyName>(`
+  SELECT id, name, last4 FROM credentials WHERE id = :id AND ${isLiveOfAgent}`)
+const requireLiveOfAgent = precondition(`EXISTS (SELECT 1 FROM credentials WHERE id = :id AND ${isLiveOfAgent})`)
+const requireAtMostOfAgent = precondition(
+  `(SELECT count(*) FROM credentials WHERE ${isLiveOfAgent} AND ${whileGrantLives}) <= :max`,
+)
+const revokeOneOfAgent = statement(`UPDATE credentials SET revoked_at = :at WHERE id = :id AND ${isLiveOfAgent}`)
+const revokeOfAgent = statement(`
+  UPDATE credentials SET revoked_at = :at WHERE account_id = :account AND agent_id = :agent AND revoked_at IS NULL`)
+const revokeOthersOfAgent = statement(`
+  UPDATE credentials SET revoked_at = :at
+  WHERE account_id = :account AND agent_id = :agent AND id <> :id AND revoked_at IS NULL`)
+const revokeOfClient = statement(`
+  UPDATE credentials SET revoked_at = :at
+  WHERE account_id = :account AND agent_id = :agent AND name = :name AND id <> :id AND revoked_at IS NULL
+    AND EXISTS (
+      SELECT 1 FROM oauth_grants AS own
+      JOIN oauth_grants AS earlier ON earlier.account_id = own.account_id AND earlier.client_id = own.client_id
+        AND earlier.user_id = own.user_id AND earlier.id = credentials.grant_id
+      WHERE own.account_id = :account AND own.id = :grant)`)
+
+const isIssued = `credentials.account_id = :account AND credentials.issued_by IS NOT NULL
+    AND credentials.revoked_at IS NULL`
+const issuers = query<{ userId: string; keys: number }>(`
+  SELECT issued_by AS user_id, count(*) AS keys FROM credentials WHERE ${isIssued} GROUP BY issued_by`)
+const ofFormerMembers = query<KeyOfFormerMember>(`
+  SELECT agents.alias, ${nameOrEmail}, credentials.last4, credentials.last_used_at
+  FROM credentials
+  JOIN agents ON agents.account_id = credentials.account_id AND agents.id = credentials.agent_id
+  JOIN users ON users.id = credentials.issued_by
+  WHERE ${isIssued} AND NOT EXISTS (
+    SELECT 1 FROM memberships
+    WHERE memberships.account_id = :account AND memberships.user_id = credentials.issued_by AND ${roleHas('use')})
+  ORDER BY agents.alias LIMIT ${maxListed}`)
+const markUsed = statement(`UPDATE credentials SET last_used_at = :at WHERE account_id = :account AND id = :id`)
+
+export const keys = {
+  reads: (account: AccountDb) => ({
+    /** Live admin keys without their secret, newest first. */
+    adminKeys: () => account.all(adminKeys),
+    /** The newest 200 admin keys, also revoked ones. */
+    allAdminKeys: () => account.all(allAdminKeys),
+    /**
+     * Keys of an agent that are live at `at`, without their secret, newest first. `name` may be empty; `client` is the
+     * program that fetched the key; `person` the name or email address of the user who let it, or who was shown the
+     * key. Both may be null.
+     */
+    ofAgent: (agent: string, at: number) => account.all(ofAgent, { agent, at }),
+    /** A key of the agent that is not revoked. */
+    oneOfAgent: (agent: string, id: string) => account.one(oneOfAgent, { agent, id }),
+    /** How many live agent keys each user was shown. */
+    issuers: () => account.all(issuers),
+    /** Live agent keys that were shown to users who may no longer act as agents, by alias. At most 200. */
+    ofFormerMembers: () => account.all(ofFormerMembers),
+    isLiveAdminKey: async (id: string) => (await account.one(adminKey, { id })) !== undefined,
+  }),
+  changes: (account: AccountDb) => ({
+    /** Does nothing when it is repeated. A constraint error if its agent is missing. */
+    add: ({ grantId, issuedBy, ...key }: NewKey, at: number) =>
+      account.bind(add, { ...key, grantId: grantId ?? null, issuedBy: issuedBy ?? null, at }),
+    /** Fails the unit unless the admin key is live when it runs. */
+    requireLiveAdminKey: (id: string) => account.bind(requireLiveAdminKey, { id }),
+    revokeAdminKey: (id: string, at: number) => account.bind(revokeAdminKey, { id, at }),
+    /** Revoke every key of an agent. */
+    revokeOfAgent: (agent: string, at: number) => account.bind(revokeOfAgent, { agent, at }),
+    /** Revoke every key of an agent except one. */
+    revokeOthersOfAgent: (agent: string, id: string, at: number) =>
+      account.bind(revokeOthersOfAgent, { agent, id, at }),
+    /** Fails the unit unless this key of the agent is not revoked when it runs. */
+    requireLiveOfAgent: (agent: string, id: string) => account.bind(requireLiveOfAgent, { agent, id }),
+    /** Fails the unit if the agent has more than `max` live keys at `at` when it runs. */
+    requireAtMostOfAgent: (agent: string, max: number, at: number) =>
+      account.bind(requireAtMostOfAgent, { agent, max, at }),
+    /** Revoke one key of an agent. */
+    revokeOneOfAgent: (agent: string, id: string, at: number) => account.bind(revokeOneOfAgent, { agent, id, at }),
+    /**
+     * Revoke the keys of this name, except one, that the client of a grant fetched for an agent by leave of the same
+     * user.
+     */
+    revokeOfClient: (agent: string, grant: string, name: string, id: string, at: number) =>
+      account.bind(revokeOfClient, { agent, grant, name, id, at }),
+    /** Revoke every admin key that a user created. Fetched agent keys end with their grants. */
+    revokeAdminKeysOfUser: (user: string, at: number) => account.bind(revokeAdminKeysOfUser, { user, at }),
+    markUsed: (id: string, at: number) => ({ ...account.bind(markUsed, { id, at }), isTraffic: true }),
+  }),
 }

@@ -1,56 +1,43 @@
 /** What pages of the account show that changes without a new message. See docs/delivery.md, "Live pages". */
-import { and, count, desc, eq, isNull, ne, sql } from 'drizzle-orm'
-import { unionAll } from 'drizzle-orm/sqlite-core'
-import { agents, deliveries, messages, threadMessages } from '../../../db/schema.ts'
-import { type AccountBinding, p } from '../driver/binding.ts'
-import type { Db } from '../driver/db.ts'
-import { inAccount, inboxOf } from '../in-account-old.ts'
-import { maxCountedUnread } from './unread-old.ts'
+import { inboxOf } from '../in-account.ts'
+import { type AccountDb, query } from '../sql.ts'
+import { maxCountedUnread } from './unread.ts'
 
-export function prepareLive(db: Db) {
-  const newestPlaces = db.select({ accountId: threadMessages.accountId, seq: threadMessages.seq }).from(threadMessages)
-    .where(inAccount(threadMessages, eq(threadMessages.threadId, p('thread'))))
-    .orderBy(desc(threadMessages.seq)).limit(p('limit')).as('place')
-  const fields = {
-    seq: messages.seq,
-    at: messages.createdAt,
-    channelId: messages.channelId,
-    fromAgentId: messages.fromAgentId,
-  }
-  const isPlace = eq(messages.seq, newestPlaces.seq)
-  const own = db.select(fields).from(newestPlaces)
-    .innerJoin(messages, and(isPlace, eq(messages.accountId, newestPlaces.accountId)))
-  // A message of another account has one recipient in this one.
-  const delivered = db.select(fields).from(newestPlaces).innerJoin(messages, isPlace)
-    .innerJoin(
-      deliveries,
-      and(
-        eq(deliveries.messageId, messages.id),
-        eq(deliveries.senderAccountId, messages.accountId),
-        eq(deliveries.accountId, newestPlaces.accountId),
-      ),
-    )
-    .where(ne(messages.accountId, newestPlaces.accountId))
-  const newest = unionAll(own, delivered).prepare()
+interface NewestMessage {
+  seq: number
+  at: number
+  channelId: string | null
+  fromAgentId: string
+}
 
-  const someUnread = sql`SELECT 1 FROM ${deliveries} WHERE ${deliveries.inbox} = (${
-    inboxOf(agents.accountId, agents.id)
-  })
-    AND ${deliveries.accountId} = ${p('account')} AND ${deliveries.state} = 'unread' LIMIT ${p('maxUnread')}`
-  const presence = db.select({
-    agentId: agents.id,
-    lastSeenAt: agents.lastSeenAt,
-    queue: sql<number>`(SELECT ${count()} FROM (${someUnread}))`.as('queue'),
-  }).from(agents).where(inAccount(agents, isNull(agents.deletedAt)))
-    .orderBy(desc(agents.lastSeenAt)).limit(p('limit')).prepare()
+const selectNewest = `SELECT messages.seq, messages.created_at AS at, messages.channel_id, messages.from_agent_id
+  FROM (
+    SELECT account_id, seq FROM thread_messages WHERE account_id = :account AND thread_id = :thread
+    ORDER BY seq DESC LIMIT :limit) AS place
+  JOIN messages ON messages.seq = place.seq`
+// A message of another account has one recipient in this one.
+const newest = query<NewestMessage>(`
+  ${selectNewest} AND messages.account_id = place.account_id
+  UNION ALL
+  ${selectNewest}
+  JOIN deliveries ON deliveries.message_id = messages.id AND deliveries.sender_account_id = messages.account_id
+    AND deliveries.account_id = place.account_id
+  WHERE messages.account_id <> place.account_id`)
+const presence = query<{ agentId: string; lastSeenAt: number | null; queue: number }>(`
+  SELECT id AS agent_id, last_seen_at, (SELECT count(*) FROM (
+    SELECT 1 FROM deliveries
+    WHERE deliveries.inbox = ${inboxOf('agents.id', 'agents.account_id')} AND deliveries.account_id = :account
+      AND deliveries.state = 'unread'
+    LIMIT ${maxCountedUnread})) AS queue
+  FROM agents WHERE account_id = :account AND deleted_at IS NULL
+  ORDER BY last_seen_at DESC LIMIT :limit`)
 
-  return {
-    reads: (account: AccountBinding) => ({
-      /** The newest messages of a thread, without their texts. */
-      newest: (thread: number, limit: number) => account.all(newest, { thread, limit }),
-      /** The agents that were seen last: when, and how many messages are unread, up to 100. */
-      presence: (limit: number) => account.all(presence, { limit, maxUnread: maxCountedUnread }),
-    }),
-    changes: () => ({}),
-  }
+export const live = {
+  reads: (account: AccountDb) => ({
+    /** The newest messages of a thread, without their texts. */
+    newest: (thread: number, limit: number) => account.all(newest, { thread, limit }),
+    /** The agents that were seen last: when, and how many messages are unread, up to 100. */
+    presence: (limit: number) => account.all(presence, { limit }),
+  }),
+  changes: () => ({}),
 }

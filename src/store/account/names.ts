@@ -1,20 +1,5 @@
 /** Names for ids, so that pages need not show ids. */
-import { eq, type SQL, sql } from 'drizzle-orm'
-import { type SQLiteColumn, unionAll } from 'drizzle-orm/sqlite-core'
-import {
-  agents,
-  channels,
-  credentials,
-  guardrails,
-  invitations,
-  memberships,
-  oauthGrants,
-  skills,
-  users,
-} from '../../../db/schema.ts'
-import { type AccountBinding, p } from '../driver/binding.ts'
-import type { Db } from '../driver/db.ts'
-import { inAccount } from '../in-account-old.ts'
+import { type AccountDb, boolean, query } from '../sql.ts'
 
 /**
  * A record of the account. `name` is an alias without `@`, a channel without `#`, or the email address of an
@@ -27,52 +12,38 @@ export interface NamedEntity {
   isDeleted: boolean
 }
 
-export function prepareNames(db: Db) {
-  const isIn = (column: SQLiteColumn, list: string) => sql`${column} IN (SELECT value FROM json_each(${p(list)}))`
-  const fields = (kind: SQL, id: SQLiteColumn, name: SQL | SQLiteColumn, isDeleted: SQL = sql`0`) => ({
-    kind: sql<NamedEntity['kind']>`${kind}`.as('kind'),
-    id: sql<string>`${id}`.as('id'),
-    name: sql<string>`${name}`.as('name'),
-    isDeleted: sql<number>`${isDeleted}`.as('is_deleted'),
-  })
-  const agentFields = fields(sql`'agent'`, agents.id, agents.alias, sql`${agents.deletedAt} IS NOT NULL`)
-  const channelFields = fields(sql`'channel'`, channels.id, channels.name, sql`${channels.deletedAt} IS NOT NULL`)
-  const nameOrEmail = sql`coalesce(nullif(${users.name}, ''), ${users.email})`
-  const byRefs = unionAll(
-    db.select(agentFields).from(agents).where(inAccount(agents, isIn(agents.id, 'ids'))),
-    db.select(agentFields).from(agents).where(inAccount(agents, isIn(agents.alias, 'words'))),
-    db.select(channelFields).from(channels).where(inAccount(channels, isIn(channels.id, 'ids'))),
-    db.select(channelFields).from(channels)
-      .where(inAccount(channels, isIn(channels.name, 'words'), sql`${channels.deletedAt} IS NULL`)),
-    db.select(fields(sql`'skill'`, skills.id, skills.name)).from(skills).where(
-      inAccount(skills, isIn(skills.id, 'ids')),
-    ),
-    db.select(fields(sql`'guardrail'`, guardrails.id, guardrails.name)).from(guardrails)
-      .where(inAccount(guardrails, isIn(guardrails.id, 'ids'))),
-    db.select(fields(sql`'admin_key'`, credentials.id, credentials.name)).from(credentials)
-      .where(inAccount(credentials, isIn(credentials.id, 'ids'), eq(credentials.kind, sql`'admin_key'`))),
-    db.select(fields(sql`'client'`, oauthGrants.id, oauthGrants.clientName)).from(oauthGrants)
-      .where(inAccount(oauthGrants, isIn(oauthGrants.id, 'ids'))),
-    db.select(fields(sql`'invitation'`, invitations.id, invitations.email)).from(invitations)
-      .where(inAccount(invitations, isIn(invitations.id, 'ids'))),
-    // Only members: the id of a foreign user in the arguments of a call is not resolved.
-    db.select(fields(sql`'user'`, memberships.userId, nameOrEmail)).from(memberships)
-      .innerJoin(users, eq(users.id, memberships.userId)).where(
-        inAccount(memberships, isIn(memberships.userId, 'ids')),
-      ),
-  ).prepare()
+const ids = `IN (SELECT value FROM json_each(:ids))`
+const words = `IN (SELECT value FROM json_each(:words))`
+const selectAgents = `SELECT 'agent' AS kind, id, alias AS name, deleted_at IS NOT NULL AS is_deleted FROM agents`
+const selectChannels = `SELECT 'channel', id, name, deleted_at IS NOT NULL FROM channels`
+// Of users only members: the id of a foreign user in the arguments of a call is not resolved.
+const byRefs = query<NamedEntity>(
+  `
+  ${selectAgents} WHERE account_id = :account AND id ${ids}
+  UNION ALL ${selectAgents} WHERE account_id = :account AND alias ${words}
+  UNION ALL ${selectChannels} WHERE account_id = :account AND id ${ids}
+  UNION ALL ${selectChannels} WHERE account_id = :account AND name ${words} AND deleted_at IS NULL
+  UNION ALL SELECT 'skill', id, name, 0 FROM skills WHERE account_id = :account AND id ${ids}
+  UNION ALL SELECT 'guardrail', id, name, 0 FROM guardrails WHERE account_id = :account AND id ${ids}
+  UNION ALL SELECT 'admin_key', id, name, 0 FROM credentials
+    WHERE account_id = :account AND id ${ids} AND kind = 'admin_key'
+  UNION ALL SELECT 'client', id, client_name, 0 FROM oauth_grants WHERE account_id = :account AND id ${ids}
+  UNION ALL SELECT 'invitation', id, email, 0 FROM invitations WHERE account_id = :account AND id ${ids}
+  UNION ALL SELECT 'user', memberships.user_id, coalesce(nullif(users.name, ''), users.email), 0
+    FROM memberships JOIN users ON users.id = memberships.user_id
+    WHERE memberships.account_id = :account AND memberships.user_id ${ids}`,
+  { isDeleted: boolean },
+)
 
-  return {
-    reads: (account: AccountBinding) => ({
-      /**
-       * Finds records by id, and agents and channels by alias or name (`words`). Includes deleted agents and channels.
-       */
-      async resolve(ids: string[], words: string[]): Promise<NamedEntity[]> {
-        if (ids.length + words.length === 0) return []
-        const rows = await account.all(byRefs, { ids: JSON.stringify(ids), words: JSON.stringify(words) })
-        return rows.map((row) => ({ ...row, isDeleted: row.isDeleted === 1 }))
-      },
-    }),
-    changes: () => ({}),
-  }
+export const names = {
+  reads: (account: AccountDb) => ({
+    /**
+     * Finds records by id, and agents and channels by alias or name (`words`). Includes deleted agents and channels.
+     */
+    async resolve(ids: string[], words: string[]): Promise<NamedEntity[]> {
+      if (ids.length + words.length === 0) return []
+      return await account.all(byRefs, { ids: JSON.stringify(ids), words: JSON.stringify(words) })
+    },
+  }),
+  changes: () => ({}),
 }

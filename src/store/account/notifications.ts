@@ -1,19 +1,6 @@
 /** How the people of an account are notified of messages to their aliases. See docs/delivery.md, "Notifications". */
-import { and, asc, desc, eq, gte, isNull, sql } from 'drizzle-orm'
-import {
-  accounts,
-  deliveries,
-  mailDigests,
-  messages,
-  pushNotices,
-  pushSubscriptions,
-  seats,
-  threadMessages,
-  users,
-} from '../../../db/schema.ts'
-import { type AccountBinding, p, type Statement, value } from '../driver/binding.ts'
-import type { Db } from '../driver/db.ts'
-import { inAccount, inboxOf } from '../in-account-old.ts'
+import { inboxOf } from '../in-account.ts'
+import { type AccountDb, query, type Statement, statement } from '../sql.ts'
 
 /** How often a person gets an email about messages that wait. */
 export type DigestPeriod = 'hourly' | 'daily'
@@ -36,204 +23,155 @@ export interface PushSubscription {
 /** Most unread messages that are looked at for one notification or email. */
 const maxUnread = 1_000
 
-export function prepareNotifications(db: Db) {
-  const subscriptionFields = {
-    id: pushSubscriptions.id,
-    endpoint: pushSubscriptions.endpoint,
-    sessionId: pushSubscriptions.sessionId,
-    p256dh: pushSubscriptions.p256dh,
-    auth: pushSubscriptions.auth,
-    userAgent: pushSubscriptions.userAgent,
-    createdAt: pushSubscriptions.createdAt,
-    lastSuccessAt: pushSubscriptions.lastSuccessAt,
-  }
-  const ofUser = eq(pushSubscriptions.userId, p('user'))
-  const isOne = eq(pushSubscriptions.id, p('subscription'))
-  const list = db.select(subscriptionFields).from(pushSubscriptions).where(inAccount(pushSubscriptions, ofUser))
-    .orderBy(asc(pushSubscriptions.createdAt), asc(pushSubscriptions.id)).prepare()
-  const byId = db.select({ ...subscriptionFields, accountName: accounts.name }).from(pushSubscriptions)
-    .innerJoin(accounts, eq(accounts.id, pushSubscriptions.accountId))
-    .where(inAccount(pushSubscriptions, isOne)).prepare()
+interface Digest {
+  period: DigestPeriod
+  nextAt: number
+  toldSeq: number
+  token: string
+  email: string
+  emailVerifiedAt: number | null
+  accountName: string
+}
 
-  // The newest delivery of all: what came before is not new to a browser.
-  const newest = sql<number>`coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'deliveries'), 0)`
-  const add = db.insert(pushSubscriptions).select(
-    db.select({
-      accountId: seats.accountId,
-      id: value('subscription'),
-      userId: seats.userId,
-      sessionId: value('session'),
-      endpoint: value('endpoint'),
-      p256dh: value('p256dh'),
-      auth: value('auth'),
-      userAgent: value('userAgent'),
-      createdAt: value<number>('at'),
-      lastSuccessAt: sql<number | null>`NULL`.as('last_success_at'),
-      failures: sql<number>`0`.as('failures'),
-      seq: newest.as('seq'),
-    }).from(seats).where(inAccount(seats, eq(seats.userId, p('user')))),
-  ).onConflictDoUpdate({
-    target: [pushSubscriptions.endpoint, pushSubscriptions.accountId],
-    set: {
-      sessionId: sql`excluded.session_id`,
-      p256dh: sql`excluded.p256dh`,
-      auth: sql`excluded.auth`,
-      userAgent: sql`excluded.user_agent`,
-      failures: sql`0`,
-    },
-    setWhere: sql`${pushSubscriptions.userId} = excluded.user_id`,
-  }).toSQL()
-  const remove = db.delete(pushSubscriptions).where(inAccount(pushSubscriptions, ofUser, isOne))
-    .returning({ id: pushSubscriptions.id }).toSQL()
-  const removeGone = db.delete(pushSubscriptions).where(inAccount(pushSubscriptions, isOne)).toSQL()
-  const succeed = db.update(pushSubscriptions).set({ lastSuccessAt: sql`${p('at')}`, failures: 0 })
-    .where(inAccount(pushSubscriptions, isOne)).toSQL()
-  const fail = db.update(pushSubscriptions).set({ failures: sql`${pushSubscriptions.failures} + 1` })
-    .where(inAccount(pushSubscriptions, isOne)).toSQL()
-  const removeFailing = db.delete(pushSubscriptions)
-    .where(inAccount(pushSubscriptions, isOne, gte(pushSubscriptions.failures, p('maxFailures')))).toSQL()
+const selectSubscriptions = `SELECT push_subscriptions.id, push_subscriptions.endpoint, push_subscriptions.session_id,
+    push_subscriptions.p256dh, push_subscriptions.auth, push_subscriptions.user_agent, push_subscriptions.created_at,
+    push_subscriptions.last_success_at`
+const list = query<PushSubscription>(`
+  ${selectSubscriptions} FROM push_subscriptions WHERE account_id = :account AND user_id = :user
+  ORDER BY created_at, id`)
+const byId = query<PushSubscription & { accountName: string }>(`
+  ${selectSubscriptions}, accounts.name AS account_name
+  FROM push_subscriptions JOIN accounts ON accounts.id = push_subscriptions.account_id
+  WHERE push_subscriptions.account_id = :account AND push_subscriptions.id = :subscription`)
+// It begins with the newest delivery of all: what came before is not new to a browser.
+const add = statement(`
+  INSERT INTO push_subscriptions
+    (account_id, id, user_id, session_id, endpoint, p256dh, auth, user_agent, created_at, seq)
+  SELECT account_id, :subscription, user_id, :session, :endpoint, :p256dh, :auth, :userAgent, :at,
+    coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'deliveries'), 0)
+  FROM seats WHERE account_id = :account AND user_id = :user
+  ON CONFLICT (endpoint, account_id) DO UPDATE SET session_id = excluded.session_id, p256dh = excluded.p256dh,
+    auth = excluded.auth, user_agent = excluded.user_agent, failures = 0
+  WHERE push_subscriptions.user_id = excluded.user_id`)
+const isOne = `account_id = :account AND id = :subscription`
+const remove = statement(`DELETE FROM push_subscriptions WHERE ${isOne} AND user_id = :user RETURNING id`)
+const removeGone = statement(`DELETE FROM push_subscriptions WHERE ${isOne}`)
+const succeed = statement(`UPDATE push_subscriptions SET last_success_at = :at, failures = 0 WHERE ${isOne}`)
+const fail = statement(`UPDATE push_subscriptions SET failures = failures + 1 WHERE ${isOne}`)
+const removeFailing = statement(`DELETE FROM push_subscriptions WHERE ${isOne} AND failures >= :maxFailures`)
 
-  const isNotice = and(eq(pushNotices.subscriptionId, p('subscription')), eq(pushNotices.threadId, p('thread')))
-  const isClaimed = eq(pushNotices.dueAt, p('dueAt'))
-  const claim = db.update(pushNotices).set({ dueAt: sql`${p('until')}`, tries: sql`${pushNotices.tries} + 1` })
-    .where(inAccount(pushNotices, isNotice, isClaimed)).returning({ tries: pushNotices.tries }).toSQL()
-  const postpone = db.update(pushNotices).set({ dueAt: sql`${p('until')}` })
-    .where(inAccount(pushNotices, isNotice, isClaimed)).toSQL()
-  // What has come meanwhile is told later.
-  const isMore = sql`${pushNotices.lastSeq} > ${p('toldSeq')}`
-  const settle = db.update(pushNotices).set({
-    dueAt: sql`iif(${isMore}, ${p('until')}, NULL)`,
-    firstSeq: sql`iif(${isMore}, ${p('toldSeq')} + 1, ${pushNotices.firstSeq})`,
-    pushedAt: sql`coalesce(${p('pushedAt')}, ${pushNotices.pushedAt})`,
-    tries: 0,
-  }).where(inAccount(pushNotices, isNotice, isClaimed)).toSQL()
+const isNotice = `account_id = :account AND subscription_id = :subscription AND thread_id = :thread`
+const claim = statement(`
+  UPDATE push_notices SET due_at = :until, tries = tries + 1 WHERE ${isNotice} AND due_at = :dueAt RETURNING tries`)
+const postpone = statement(`UPDATE push_notices SET due_at = :until WHERE ${isNotice} AND due_at = :dueAt`)
+// What has come meanwhile is told later.
+const settle = statement(`
+  UPDATE push_notices SET first_seq = iif(last_seq > :toldSeq, :toldSeq + 1, first_seq),
+    due_at = iif(last_seq > :toldSeq, :until, NULL), tries = 0, pushed_at = coalesce(:pushedAt, pushed_at)
+  WHERE ${isNotice} AND due_at = :dueAt`)
 
-  const isUnread = and(
-    eq(
-      deliveries.inbox,
-      sql`(${
-        inboxOf(
-          p('account'),
-          sql`(${db.select({ id: seats.agentId }).from(seats).where(inAccount(seats, eq(seats.userId, p('user'))))})`,
-        )
-      })`,
-    ),
-    sql`${deliveries.state} = 'unread'`,
-  )
-  const ofDelivery = and(eq(messages.accountId, deliveries.senderAccountId), eq(messages.id, deliveries.messageId))
-  const waits = { alias: messages.fromAlias, seq: deliveries.seq }
-  const noticed = db.select({ one: pushNotices.firstSeq }).from(pushNotices).where(inAccount(pushNotices, isNotice))
-  const inThread = db.select(waits).from(deliveries).innerJoin(messages, ofDelivery)
-    .innerJoin(threadMessages, inAccount(threadMessages, eq(threadMessages.seq, messages.seq)))
-    .where(and(
-      isUnread,
-      isNull(messages.channelId),
-      eq(threadMessages.threadId, p('thread')),
-      gte(deliveries.seq, sql`(${noticed})`),
-    )).orderBy(desc(deliveries.seq)).limit(maxUnread).prepare()
-  const unread = db.select(waits).from(deliveries).innerJoin(messages, ofDelivery)
-    .where(and(isUnread, isNull(messages.channelId))).orderBy(desc(deliveries.seq)).limit(maxUnread).prepare()
+const ownAgent = `(SELECT seats.agent_id FROM seats WHERE seats.account_id = :account AND seats.user_id = :user)`
+const joinMessage = `JOIN messages
+    ON messages.account_id = deliveries.sender_account_id AND messages.id = deliveries.message_id`
+const isUnread = `deliveries.inbox = ${inboxOf(ownAgent)} AND deliveries.state = 'unread'
+    AND messages.channel_id IS NULL`
+const inThread = query<{ alias: string; seq: number }>(`
+  SELECT messages.from_alias AS alias, deliveries.seq FROM deliveries
+  ${joinMessage}
+  JOIN thread_messages ON thread_messages.account_id = :account AND thread_messages.seq = messages.seq
+  WHERE ${isUnread} AND thread_messages.thread_id = :thread
+    AND deliveries.seq >= (SELECT first_seq FROM push_notices WHERE ${isNotice})
+  ORDER BY deliveries.seq DESC LIMIT ${maxUnread}`)
+const unread = query<{ alias: string; seq: number }>(`
+  SELECT messages.from_alias AS alias, deliveries.seq FROM deliveries
+  ${joinMessage}
+  WHERE ${isUnread}
+  ORDER BY deliveries.seq DESC LIMIT ${maxUnread}`)
 
-  const digestOfUser = eq(mailDigests.userId, p('user'))
-  const digest = db.select({
-    period: mailDigests.period,
-    nextAt: mailDigests.nextAt,
-    toldSeq: mailDigests.toldSeq,
-    token: mailDigests.token,
-    email: users.email,
-    emailVerifiedAt: users.emailVerifiedAt,
-    accountName: accounts.name,
-  }).from(mailDigests).innerJoin(users, eq(users.id, mailDigests.userId))
-    .innerJoin(accounts, eq(accounts.id, mailDigests.accountId)).where(inAccount(mailDigests, digestOfUser)).prepare()
-  const setDigest = db.insert(mailDigests).select(
-    db.select({
-      accountId: seats.accountId,
-      userId: seats.userId,
-      period: value<DigestPeriod>('period'),
-      nextAt: value<number>('nextAt'),
-      toldSeq: sql<number>`0`.as('told_seq'),
-      token: value('token'),
-    }).from(seats).where(inAccount(seats, eq(seats.userId, p('user')))),
-  ).onConflictDoUpdate({
-    target: [mailDigests.accountId, mailDigests.userId],
-    set: { period: sql`excluded.period`, nextAt: sql`excluded.next_at` },
-  }).toSQL()
-  const endDigest = db.delete(mailDigests).where(inAccount(mailDigests, digestOfUser)).toSQL()
-  const claimDigest = db.update(mailDigests).set({ nextAt: sql`${p('until')}` })
-    .where(inAccount(mailDigests, digestOfUser, eq(mailDigests.nextAt, p('dueAt'))))
-    .returning({ period: mailDigests.period }).toSQL()
-  const tellDigest = db.update(mailDigests).set({ toldSeq: sql`max(${mailDigests.toldSeq}, ${p('toldSeq')})` })
-    .where(inAccount(mailDigests, digestOfUser)).toSQL()
-  const endAll = [pushSubscriptions, mailDigests].map((table) =>
-    db.delete(table).where(inAccount(table, eq(table.userId, p('user')))).toSQL()
-  )
+const digest = query<Digest>(`
+  SELECT mail_digests.period, mail_digests.next_at, mail_digests.told_seq, mail_digests.token, users.email,
+    users.email_verified_at, accounts.name AS account_name
+  FROM mail_digests
+  JOIN users ON users.id = mail_digests.user_id
+  JOIN accounts ON accounts.id = mail_digests.account_id
+  WHERE mail_digests.account_id = :account AND mail_digests.user_id = :user`)
+const setDigest = statement(`
+  INSERT INTO mail_digests (account_id, user_id, period, next_at, token)
+  SELECT account_id, user_id, :period, :nextAt, :token FROM seats WHERE account_id = :account AND user_id = :user
+  ON CONFLICT (account_id, user_id) DO UPDATE SET period = excluded.period, next_at = excluded.next_at`)
+const endDigest = statement(`DELETE FROM mail_digests WHERE account_id = :account AND user_id = :user`)
+const claimDigest = statement(`
+  UPDATE mail_digests SET next_at = :until WHERE account_id = :account AND user_id = :user AND next_at = :dueAt
+  RETURNING period`)
+const tellDigest = statement(`
+  UPDATE mail_digests SET told_seq = max(told_seq, :toldSeq) WHERE account_id = :account AND user_id = :user`)
+const endSubscriptions = statement(`DELETE FROM push_subscriptions WHERE account_id = :account AND user_id = :user`)
 
-  return {
-    reads: (account: AccountBinding) => ({
-      /** The browsers of a user, the oldest first. */
-      subscriptions: (user: string): Promise<PushSubscription[]> => account.all(list, { user }),
-      /** A browser, with the name of the account. */
-      subscription: (subscription: string) => account.one(byId, { subscription }),
-      /** The unread messages to the alias of a user that a notification is about, the newest first. */
-      inThread: (user: string, subscription: string, thread: number) =>
-        account.all(inThread, { user, subscription, thread }),
-      /** The unread messages to the alias of a user, the newest first. Posts in channels are not among them. */
-      unread: (user: string) => account.all(unread, { user }),
-      /** The mail digest of a user, and where it goes; undefined if they want none. */
-      digest: (user: string) => account.one(digest, { user }),
-    }),
-    changes: (account: AccountBinding) => ({
-      /** Notify a browser from now on. Does nothing for a user without an alias, or if it is that of another user. */
-      subscribe: (
-        subscription: Pick<PushSubscription, 'id' | 'endpoint' | 'p256dh' | 'auth' | 'userAgent'> & {
-          user: string
-          session: string
-        },
-        at: number,
-      ): Statement => {
-        const { id, ...values } = subscription
-        return account.bind(add, { ...values, subscription: id, at })
+export const notifications = {
+  reads: (account: AccountDb) => ({
+    /** The browsers of a user, the oldest first. */
+    subscriptions: (user: string): Promise<PushSubscription[]> => account.all(list, { user }),
+    /** A browser, with the name of the account. */
+    subscription: (subscription: string) => account.one(byId, { subscription }),
+    /** The unread messages to the alias of a user that a notification is about, the newest first. */
+    inThread: (user: string, subscription: string, thread: number) =>
+      account.all(inThread, { user, subscription, thread }),
+    /** The unread messages to the alias of a user, the newest first. Posts in channels are not among them. */
+    unread: (user: string) => account.all(unread, { user }),
+    /** The mail digest of a user, and where it goes; undefined if they want none. */
+    digest: (user: string) => account.one(digest, { user }),
+  }),
+  changes: (account: AccountDb) => ({
+    /** Notify a browser from now on. Does nothing for a user without an alias, or if it is that of another user. */
+    subscribe: (
+      subscription: Pick<PushSubscription, 'id' | 'endpoint' | 'p256dh' | 'auth' | 'userAgent'> & {
+        user: string
+        session: string
       },
-      /** No row if the user has no such browser. */
-      unsubscribe: (user: string, subscription: string): Statement => account.bind(remove, { user, subscription }),
-      /** The push service does not know the browser any more. */
-      removeGone: (subscription: string): Statement => account.bind(removeGone, { subscription }),
-      /** The push service has accepted a notification. */
-      succeed: (subscription: string, at: number): Statement => account.bind(succeed, { subscription, at }),
-      /** A notification was given up. After `maxFailures` in a row the browser is not notified any more. */
-      fail: (subscription: string, maxFailures: number): Statement[] => [
-        account.bind(fail, { subscription }),
-        account.bind(removeFailing, { subscription, maxFailures }),
-      ],
+      at: number,
+    ): Statement => {
+      const { id, ...values } = subscription
+      return account.bind(add, { ...values, subscription: id, at })
+    },
+    /** No row if the user has no such browser. */
+    unsubscribe: (user: string, subscription: string): Statement => account.bind(remove, { user, subscription }),
+    /** The push service does not know the browser any more. */
+    removeGone: (subscription: string): Statement => account.bind(removeGone, { subscription }),
+    /** The push service has accepted a notification. */
+    succeed: (subscription: string, at: number): Statement => account.bind(succeed, { subscription, at }),
+    /** A notification was given up. After `maxFailures` in a row the browser is not notified any more. */
+    fail: (subscription: string, maxFailures: number): Statement[] => [
+      account.bind(fail, { subscription }),
+      account.bind(removeFailing, { subscription, maxFailures }),
+    ],
 
-      /** Take a notification that became due at `dueAt`: nobody else does until `until`. No row if somebody has. */
-      claim: (subscription: string, thread: number, dueAt: number, until: number): Statement =>
-        account.bind(claim, { subscription, thread, dueAt, until }),
-      /** Try a notification that was claimed until `dueAt` again at another time. */
-      postpone: (subscription: string, thread: number, dueAt: number, until: number): Statement =>
-        account.bind(postpone, { subscription, thread, dueAt, until }),
-      /**
-       * A notification that was claimed until `dueAt` is done, up to the delivery `toldSeq`. What has come since is due at
-       * `until`. `pushedAt` is null if the browser was told nothing.
-       */
-      settle: (
-        subscription: string,
-        thread: number,
-        done: { dueAt: number; toldSeq: number; until: number; pushedAt: number | null },
-      ): Statement => account.bind(settle, { subscription, thread, ...done }),
+    /** Take a notification that became due at `dueAt`: nobody else does until `until`. No row if somebody has. */
+    claim: (subscription: string, thread: number, dueAt: number, until: number): Statement =>
+      account.bind(claim, { subscription, thread, dueAt, until }),
+    /** Try a notification that was claimed until `dueAt` again at another time. */
+    postpone: (subscription: string, thread: number, dueAt: number, until: number): Statement =>
+      account.bind(postpone, { subscription, thread, dueAt, until }),
+    /**
+     * A notification that was claimed until `dueAt` is done, up to the delivery `toldSeq`. What has come since is due at
+     * `until`. `pushedAt` is null if the browser was told nothing.
+     */
+    settle: (
+      subscription: string,
+      thread: number,
+      done: { dueAt: number; toldSeq: number; until: number; pushedAt: number | null },
+    ): Statement => account.bind(settle, { subscription, thread, ...done }),
 
-      /** Send a mail digest from now on, or at other times. Does nothing for a user without an alias. */
-      setDigest: (user: string, period: DigestPeriod, nextAt: number, token: string): Statement =>
-        account.bind(setDigest, { user, period, nextAt, token }),
-      endDigest: (user: string): Statement => account.bind(endDigest, { user }),
-      /** Move a digest that is due at `dueAt` on. No row if somebody has. */
-      claimDigest: (user: string, dueAt: number, until: number): Statement =>
-        account.bind(claimDigest, { user, dueAt, until }),
-      /** An email was about the messages up to a delivery. */
-      tellDigest: (user: string, toldSeq: number): Statement => account.bind(tellDigest, { user, toldSeq }),
+    /** Send a mail digest from now on, or at other times. Does nothing for a user without an alias. */
+    setDigest: (user: string, period: DigestPeriod, nextAt: number, token: string): Statement =>
+      account.bind(setDigest, { user, period, nextAt, token }),
+    endDigest: (user: string): Statement => account.bind(endDigest, { user }),
+    /** Move a digest that is due at `dueAt` on. No row if somebody has. */
+    claimDigest: (user: string, dueAt: number, until: number): Statement =>
+      account.bind(claimDigest, { user, dueAt, until }),
+    /** An email was about the messages up to a delivery. */
+    tellDigest: (user: string, toldSeq: number): Statement => account.bind(tellDigest, { user, toldSeq }),
 
-      /** Notify a user of nothing more. */
-      endAll: (user: string): Statement[] => endAll.map((statement) => account.bind(statement, { user })),
-    }),
-  }
+    /** Notify a user of nothing more. */
+    endAll: (user: string): Statement[] => [endSubscriptions, endDigest].map((query) => account.bind(query, { user })),
+  }),
 }

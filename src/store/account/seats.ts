@@ -1,20 +1,7 @@
 /** The aliases of people: each is an agent of type `human`. See docs/security.md, "People and their aliases". */
-import { and, count, eq, exists, gt, isNull, ne, notExists, type SQL, sql } from 'drizzle-orm'
-import {
-  accounts,
-  agents,
-  channelMembers,
-  deliveries,
-  memberships,
-  messages,
-  seats,
-  users,
-} from '../../../db/schema.ts'
 import type { Role } from '../../auth/actor.ts'
-import { type AccountBinding, p, precondition, type Statement, value } from '../driver/binding.ts'
-import type { Db } from '../driver/db.ts'
-import { inAccount, withAccount } from '../in-account-old.ts'
-import { isNotTakenElsewhere } from './agents.ts'
+import { type AccountDb, precondition, query, type Statement, statement } from '../sql.ts'
+import { isNotTakenElsewhere } from './agent-conditions.ts'
 
 /** The alias of a person in the account. Times are milliseconds since the epoch. */
 export interface Seat {
@@ -50,135 +37,101 @@ export interface OtherEnd {
   isElsewhere: number
 }
 
-export function prepareSeats(db: Db) {
-  const one = { one: sql`1` }
-  const ofUser = eq(seats.userId, p('user'))
-  const agentOfSeat = and(eq(agents.accountId, seats.accountId), eq(agents.id, seats.agentId), isNull(agents.deletedAt))
-  const seatFields = {
-    agentId: agents.id,
-    alias: agents.alias,
-    description: agents.description,
-    createdAt: agents.createdAt,
-    lastSeenAt: agents.lastSeenAt,
-  }
-  const ofMember = db.select(seatFields).from(seats).innerJoin(agents, agentOfSeat)
-    .where(inAccount(seats, ofUser)).prepare()
-  const given = db.select({ n: count() }).from(agents)
-    .where(inAccount(agents, eq(agents.type, sql`'human'`), gt(agents.deletedAt, p('since')))).prepare()
-  const holder = db.select({ userId: users.id, name: users.name, email: users.email }).from(seats)
-    .innerJoin(users, eq(users.id, seats.userId)).where(inAccount(seats, eq(seats.agentId, p('agent')))).prepare()
+const joinLiveAgent = `JOIN agents ON agents.account_id = seats.account_id AND agents.id = seats.agent_id
+    AND agents.deleted_at IS NULL`
+const ofMember = query<Seat>(`
+  SELECT agents.id AS agent_id, agents.alias, agents.description, agents.created_at, agents.last_seen_at
+  FROM seats ${joinLiveAgent}
+  WHERE seats.account_id = :account AND seats.user_id = :user`)
+const given = query<{ n: number }>(`
+  SELECT count(*) AS n FROM agents WHERE account_id = :account AND type = 'human' AND deleted_at > :since`)
+const holder = query<{ userId: string; name: string; email: string }>(`
+  SELECT users.id AS user_id, users.name, users.email FROM seats JOIN users ON users.id = seats.user_id
+  WHERE seats.account_id = :account AND seats.agent_id = :agent`)
+const reader = query<ReaderRow>(`
+  SELECT memberships.role, accounts.people_read_since, agents.id AS agent_id, agents.alias, (
+    SELECT json_group_array(json_array(channel_members.channel_id, channel_members.joined_at)) FROM channel_members
+    WHERE channel_members.account_id = seats.account_id AND channel_members.agent_id = seats.agent_id) AS channels
+  FROM memberships
+  JOIN accounts ON accounts.id = memberships.account_id
+  LEFT JOIN seats ON seats.account_id = memberships.account_id AND seats.user_id = memberships.user_id
+  LEFT ${joinLiveAgent}
+  WHERE memberships.account_id = :account AND memberships.user_id = :user`)
 
-  const joined = db.select({
-    json: sql<string>`json_group_array(json_array(${channelMembers.channelId}, ${channelMembers.joinedAt}))`,
-  }).from(channelMembers)
-    .where(and(eq(channelMembers.accountId, seats.accountId), eq(channelMembers.agentId, seats.agentId)))
-  const reader = db.select({
-    role: memberships.role,
-    peopleReadSince: accounts.peopleReadSince,
-    agentId: sql<string | null>`${agents.id}`.as('agent_id'),
-    alias: sql<string | null>`${agents.alias}`.as('alias'),
-    channels: sql<string>`(${joined})`.as('channels'),
-  }).from(memberships)
-    .innerJoin(accounts, eq(accounts.id, memberships.accountId))
-    .leftJoin(seats, and(eq(seats.accountId, memberships.accountId), eq(seats.userId, memberships.userId)))
-    .leftJoin(agents, agentOfSeat)
-    .where(inAccount(memberships, eq(memberships.userId, p('user')))).prepare()
+const isDelivery = `messages.account_id = deliveries.sender_account_id AND messages.id = deliveries.message_id`
+const joinOwnLiveAgent = (id: string) =>
+  `LEFT JOIN agents ON agents.account_id = :account AND agents.id = ${id} AND agents.deleted_at IS NULL`
+const writer = query<OtherEnd>(`
+  SELECT iif(messages.channel_id IS NULL, '@' || messages.from_alias, messages.recipient) AS name,
+    agents.alias AS alias_now,
+    messages.channel_id IS NOT NULL OR messages.account_id <> deliveries.account_id AS is_elsewhere
+  FROM deliveries
+  JOIN messages ON ${isDelivery}
+  ${joinOwnLiveAgent('messages.from_agent_id')}
+  WHERE deliveries.account_id = :account AND deliveries.agent_id = :agent AND deliveries.message_id = :message`)
+const recipient = query<OtherEnd>(`
+  SELECT messages.recipient AS name, agents.alias AS alias_now,
+    messages.channel_id IS NOT NULL OR deliveries.account_id <> messages.account_id AS is_elsewhere
+  FROM messages
+  LEFT JOIN deliveries ON ${isDelivery} AND messages.channel_id IS NULL
+  ${joinOwnLiveAgent('deliveries.agent_id')}
+  WHERE messages.account_id = :account AND messages.from_agent_id = :agent AND messages.id = :message`)
 
-  const isDelivery = and(eq(messages.accountId, deliveries.senderAccountId), eq(messages.id, deliveries.messageId))
-  const otherEnd = (name: SQL, isElsewhere: SQL) => ({
-    name: sql<string>`${name}`.as('name'),
-    aliasNow: sql<string | null>`${agents.alias}`.as('alias_now'),
-    isElsewhere: sql<number>`${messages.channelId} IS NOT NULL OR ${isElsewhere}`.as('is_elsewhere'),
-  })
-  const live = (id: typeof messages.fromAgentId | typeof deliveries.agentId) =>
-    inAccount(agents, eq(agents.id, id), isNull(agents.deletedAt))
-  const writer = db.select(otherEnd(
-    sql`iif(${messages.channelId} IS NULL, '@' || ${messages.fromAlias}, ${messages.recipient})`,
-    sql`${messages.accountId} <> ${deliveries.accountId}`,
-  )).from(deliveries).innerJoin(messages, isDelivery).leftJoin(agents, live(messages.fromAgentId))
-    .where(inAccount(deliveries, eq(deliveries.agentId, p('agent')), eq(deliveries.messageId, p('message')))).prepare()
-  const recipient = db.select(
-    otherEnd(sql`${messages.recipient}`, sql`${deliveries.accountId} <> ${messages.accountId}`),
-  )
-    .from(messages).leftJoin(deliveries, and(isDelivery, isNull(messages.channelId)))
-    .leftJoin(agents, live(deliveries.agentId))
-    .where(inAccount(messages, eq(messages.fromAgentId, p('agent')), eq(messages.id, p('message')))).prepare()
+const ofUser = `account_id = :account AND user_id = :user`
+const requireSeat = precondition(`EXISTS (SELECT 1 FROM seats WHERE ${ofUser} AND agent_id = :agent)`)
+const requireNoOther = precondition(`NOT EXISTS (SELECT 1 FROM seats WHERE ${ofUser} AND agent_id <> :agent)`)
+const add = statement(`
+  INSERT INTO seats (account_id, user_id, agent_id) VALUES (:account, :user, :agent) ON CONFLICT DO NOTHING`)
+const remove = statement(`DELETE FROM seats WHERE ${ofUser}`)
 
-  const sameSeat = db.select(one).from(seats).where(inAccount(seats, ofUser, eq(seats.agentId, p('agent'))))
-  const otherSeat = db.select(one).from(seats).where(inAccount(seats, ofUser, ne(seats.agentId, p('agent'))))
-  const requireSeat = precondition(db, exists(sameSeat))
-  const requireNoOther = precondition(db, notExists(otherSeat))
-  const add = db.insert(seats).values(withAccount({ userId: p('user'), agentId: p('agent') })).onConflictDoNothing()
-    .toSQL()
-  const remove = db.delete(seats).where(inAccount(seats, ofUser)).toSQL()
+const isLiveAgent = `account_id = :account AND id = :agent AND deleted_at IS NULL`
+// A deleted agent, which keeps the alias from everybody else, as that of every deleted agent is kept.
+const keepAlias = statement(`
+  INSERT INTO agents
+    (account_id, id, alias, type, visibility, access_policy, created_at, deleted_at, last_seen_at)
+  SELECT account_id, :keeper, alias, type, visibility, access_policy, created_at, :at, last_seen_at
+  FROM agents WHERE ${isLiveAgent} AND alias <> :alias
+  ON CONFLICT DO NOTHING`)
+const rename = statement(`
+  UPDATE agents SET alias = :alias, description = :description WHERE ${isLiveAgent} AND ${isNotTakenElsewhere}`)
+const requireAlias = precondition(`EXISTS (SELECT 1 FROM agents WHERE ${isLiveAgent} AND alias = :alias)`)
 
-  const ofAgent = inAccount(agents, eq(agents.id, p('agent')), isNull(agents.deletedAt))
-  // A deleted agent, which keeps the alias from everybody else, as that of every deleted agent is kept.
-  const keepAlias = db.insert(agents).select(
-    db.select({
-      accountId: agents.accountId,
-      id: value('keeper'),
-      alias: agents.alias,
-      type: agents.type,
-      visibility: agents.visibility,
-      accessPolicy: agents.accessPolicy,
-      description: sql<string>`''`.as('description'),
-      remoteUrl: sql<null>`NULL`.as('remote_url'),
-      encryptedToken: sql<null>`NULL`.as('encrypted_token'),
-      tokenIv: sql<null>`NULL`.as('token_iv'),
-      tokenAuthTag: sql<null>`NULL`.as('token_auth_tag'),
-      tokenKeyId: sql<null>`NULL`.as('token_key_id'),
-      signupId: sql<null>`NULL`.as('signup_id'),
-      createdAt: agents.createdAt,
-      deletedAt: value<number>('at'),
-      lastSeenAt: agents.lastSeenAt,
-      automated: sql<boolean>`0`.as('automated'),
-      messageReplies: sql<boolean>`0`.as('message_replies'),
-    }).from(agents).where(and(ofAgent, ne(agents.alias, p('alias')))),
-  ).onConflictDoNothing().toSQL()
-  const rename = db.update(agents).set({ alias: sql`${p('alias')}`, description: sql`${p('description')}` })
-    .where(inAccount(agents, eq(agents.id, p('agent')), isNull(agents.deletedAt), isNotTakenElsewhere(db))).toSQL()
-  const hasAlias = db.select(one).from(agents).where(and(ofAgent, eq(agents.alias, p('alias'))))
-  const requireAlias = precondition(db, exists(hasAlias))
-
-  return {
-    reads: (account: AccountBinding) => ({
-      /** The seat of a member; undefined without one. */
-      ofMember: (user: string): Promise<Seat | undefined> => account.one(ofMember, { user }),
-      /** How many aliases people of the account gave up or changed after this time. */
-      givenUpSince: async (since: number) => (await account.one(given, { since }))!.n,
-      /** The user whose seat an agent is. */
-      holder: (agent: string) => account.one(holder, { agent }),
-      /** Who wrote a message that was sent to an agent. An alias may belong to somebody else by now. */
-      writer: (agent: string, message: string): Promise<OtherEnd | undefined> =>
-        account.one(writer, { agent, message }),
-      /** To whom an agent sent a message. */
-      recipient: (agent: string, message: string): Promise<OtherEnd | undefined> =>
-        account.one(recipient, { agent, message }),
-      /** What decides about what a member may read; undefined for a user who is not a member. */
-      reader: (user: string): Promise<ReaderRow | undefined> => account.one(reader, { user }),
-    }),
-    changes: (account: AccountBinding) => ({
-      /** The agent must be there. Does nothing if the user has a seat. */
-      add: (user: string, agent: string): Statement => account.bind(add, { user, agent }),
-      remove: (user: string): Statement => account.bind(remove, { user }),
-      /** Fails the unit unless the agent is the seat of the user when it runs. */
-      requireSeat: (user: string, agent: string): Statement => account.bind(requireSeat, { user, agent }),
-      /** Fails the unit if the user has another seat than this agent, or any if it is undefined, when it runs. */
-      requireNoOther: (user: string, agent: string | undefined): Statement =>
-        account.bind(requireNoOther, { user, agent: agent ?? '' }),
-      /**
-       * Change the alias and description of a person. The former alias stays reserved for the account: `keeper` is the
-       * id of the deleted agent that keeps it. Fails the unit if the alias belongs to somebody else.
-       */
-      rename: (
-        { agent, alias, description, keeper }: { agent: string; alias: string; description: string; keeper: string },
-        at: number,
-      ): Statement[] => [
-        account.bind(keepAlias, { agent, alias, keeper, at }),
-        account.bind(rename, { agent, alias, description }),
-        account.bind(requireAlias, { agent, alias }),
-      ],
-    }),
-  }
+export const seats = {
+  reads: (account: AccountDb) => ({
+    /** The seat of a member; undefined without one. */
+    ofMember: (user: string): Promise<Seat | undefined> => account.one(ofMember, { user }),
+    /** How many aliases people of the account gave up or changed after this time. */
+    givenUpSince: async (since: number) => (await account.one(given, { since }))!.n,
+    /** The user whose seat an agent is. */
+    holder: (agent: string) => account.one(holder, { agent }),
+    /** Who wrote a message that was sent to an agent. An alias may belong to somebody else by now. */
+    writer: (agent: string, message: string): Promise<OtherEnd | undefined> => account.one(writer, { agent, message }),
+    /** To whom an agent sent a message. */
+    recipient: (agent: string, message: string): Promise<OtherEnd | undefined> =>
+      account.one(recipient, { agent, message }),
+    /** What decides about what a member may read; undefined for a user who is not a member. */
+    reader: (user: string): Promise<ReaderRow | undefined> => account.one(reader, { user }),
+  }),
+  changes: (account: AccountDb) => ({
+    /** The agent must be there. Does nothing if the user has a seat. */
+    add: (user: string, agent: string): Statement => account.bind(add, { user, agent }),
+    remove: (user: string): Statement => account.bind(remove, { user }),
+    /** Fails the unit unless the agent is the seat of the user when it runs. */
+    requireSeat: (user: string, agent: string): Statement => account.bind(requireSeat, { user, agent }),
+    /** Fails the unit if the user has another seat than this agent, or any if it is undefined, when it runs. */
+    requireNoOther: (user: string, agent: string | undefined): Statement =>
+      account.bind(requireNoOther, { user, agent: agent ?? '' }),
+    /**
+     * Change the alias and description of a person. The former alias stays reserved for the account: `keeper` is the
+     * id of the deleted agent that keeps it. Fails the unit if the alias belongs to somebody else.
+     */
+    rename: (
+      { agent, alias, description, keeper }: { agent: string; alias: string; description: string; keeper: string },
+      at: number,
+    ): Statement[] => [
+      account.bind(keepAlias, { agent, alias, keeper, at }),
+      account.bind(rename, { agent, alias, description }),
+      account.bind(requireAlias, { agent, alias }),
+    ],
+  }),
 }

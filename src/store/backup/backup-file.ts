@@ -2,12 +2,12 @@
 import { mkdtemp, open, rm, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import type { FileSystemSpace } from '../driver/disk-space.ts'
-import { readAt, writeAt } from '../driver/file-pieces.ts'
+import { runOnThread } from '../../lib/run-on-thread.ts'
 import { type FileKey, readSealedFile, SealedFileError, writeSealedFile } from './sealed-file.ts'
 import { version } from '../../lib/version.ts'
-import { withDatabase } from './copied-database.ts'
-import { requireSpace } from './files.ts'
-import { difference, inspect, type Manifest } from './inspect.ts'
+import { readAt, requireSpace, writeAt } from './files.ts'
+import { difference, type Manifest } from './inspect.ts'
+import { checkCopy } from './local-copy.ts'
 
 export interface NewBackup {
   /** Where it is written. There must be no file of that name. */
@@ -19,7 +19,7 @@ export interface NewBackup {
   copyTo(path: string): Promise<void>
   /** A folder for the unencrypted copy, which is as long as the database. */
   workFolder: string
-  /** Check the copy on another thread, where there is one. For a server. */
+  /** Check the copy on another thread. For a server. */
   thread: boolean
   /** How many bytes must stay free on the disk of the copy, if the backup is written to the same one. */
   minFreeBytes: number
@@ -44,7 +44,7 @@ export async function makeBackup(backup: NewBackup): Promise<{ manifest: Manifes
   }
 }
 
-/** The same from a copy that was made already. It is changed: its log is folded into it. */
+/** The same from a copy that was made already. */
 export async function sealCopy(
   copy: string,
   { path, key, madeAt, thread, minFreeBytes, readSpace }: Omit<NewBackup, 'copyTo' | 'workFolder'>,
@@ -53,7 +53,8 @@ export async function sealCopy(
   const folder = dirname(path)
   const isSameDisk = await stat(folder).then((found) => found.dev === dev, () => false)
   await requireSpace(folder, size, isSameDisk ? minFreeBytes : 0, readSpace)
-  const content = await withDatabase(copy, thread, inspect)
+  const input = { path: copy }
+  const content = await (thread ? runOnThread('checkCopy', checkCopy, input) : checkCopy(input))
   const manifest: Manifest = { program: version, madeAt: new Date(madeAt).toISOString(), ...content }
   try {
     await writeSealedFile(path, key, contentOf(manifest, copy))
@@ -84,7 +85,7 @@ export async function openBackup(
 ): Promise<Manifest> {
   try {
     const manifest = await unpack(path, key, target)
-    const problem = await withDatabase(target, false, inspect)
+    const problem = await checkCopy({ path: target })
       .then((found) => difference(manifest, found), (error: Error) => error.message)
     if (problem) throw new SealedFileError('backup_damaged', `${path} is not what its manifest says: ${problem}.`)
     return manifest

@@ -1,16 +1,17 @@
 /** Copies of the database of a store, or of any other, as one SQLite file. */
+import { statSync } from 'node:fs'
 import { open, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { GridError } from '../../errors.ts'
 import { Semaphore } from '../../lib/limits/semaphore.ts'
-import { copyFile, DatabaseFile } from '../driver/file-copy.ts'
-import { type FileSystemSpace, spaceOf } from '../driver/disk-space.ts'
+import { runOnThread } from '../../lib/run-on-thread.ts'
+import type { DiskSpace, FileSystemSpace } from '../driver/disk-space.ts'
 import { connect } from '../driver/local-client.ts'
-import { releaseLocalFile } from '../driver/local-file.ts'
+import { fileBehind, fileUrl, releaseLocalFile } from '../driver/local-file.ts'
 import type { Snapshot } from '../driver/snapshot.ts'
 import type { Database } from '../open-database.ts'
-import { fileUrl } from './copied-database.ts'
 import { requireSpace } from './files.ts'
+import { copyFile } from './local-copy.ts'
 import { copyTables, finishCopy } from './tables.ts'
 
 /** Makes copies of one database, one at a time. */
@@ -20,16 +21,12 @@ export interface Copier {
    * with `storage_full` if there is no room for it, and when the copier is closed.
    */
   copyTo(target: string): Promise<void>
-  /** End the copies that are made or wait. Resolves when they have ended. */
+  /** End the copies of a remote database and those that wait, and wait for that of a local file. */
   stop(): Promise<void>
-  /** Call it when the local file is released. */
-  close(): void
 }
 
 interface CopierOptions {
-  database: Pick<Database, 'client' | 'path' | 'openSnapshot'>
-  /** Runs `work` while no statement of a unit runs. */
-  betweenCommits<Result>(work: () => Promise<Result>): Promise<Result>
+  database: Pick<Database, 'path' | 'openSnapshot'> & { storage: Pick<DiskSpace, 'copying'> }
   /** How many bytes must stay free on the disk. */
   minFreeBytes: number
   /** Replaces the look at the file system (tests). */
@@ -38,18 +35,24 @@ interface CopierOptions {
 
 const maxWaiting = 10
 
-export function createCopier({ database, betweenCommits, minFreeBytes, readSpace = spaceOf }: CopierOptions): Copier {
-  const { client, path, openSnapshot } = database
-  const file = path === undefined ? undefined : new DatabaseFile(path)
+export function createCopier({ database, minFreeBytes, readSpace }: CopierOptions): Copier {
+  const { path, openSnapshot, storage } = database
   const one = new Semaphore({ maxConcurrent: 1, maxQueued: maxWaiting })
   const stopping = new AbortController()
 
   async function copyTo(target: string): Promise<void> {
     stopping.signal.throwIfAborted()
-    if (!file) return await copySnapshot(openSnapshot, target, stopping.signal)
-    const require = (bytes: number) => requireSpace(dirname(target), bytes, minFreeBytes, readSpace)
-    await require(file.bytes)
-    await copyFile({ client, file, betweenCommits, requireSpace: () => require(0) }, target, stopping.signal)
+    if (path === undefined) return await copySnapshot(openSnapshot, target, stopping.signal)
+    const bytes = bytesOf(path)
+    await requireSpace(dirname(target), bytes, minFreeBytes, readSpace)
+    storage.copying = () => Math.max(0, bytes - sizeOf(target))
+    try {
+      await runOnThread('copyFile', copyFile, { path, target })
+    } catch (error) {
+      throw Object(error).code === 'SQLITE_FULL' ? diskFull() : error
+    } finally {
+      storage.copying = undefined
+    }
   }
 
   const tooMany = () => new GridError('unavailable', 'Too many backups wait. Repeat the call.')
@@ -65,8 +68,21 @@ export function createCopier({ database, betweenCommits, minFreeBytes, readSpace
       stopping.abort(new GridError('unavailable', 'The process is stopping.'))
       await Promise.all(running)
     },
-    close: () => file?.close(),
   }
+}
+
+function diskFull(): GridError {
+  return new GridError('storage_full', 'The disk of the database became full while a backup was made.')
+}
+
+/** How much a copy of a local file may take, with what is in its log and what the log grows by meanwhile. */
+export function bytesOf(path: string): number {
+  const file = fileBehind(path)
+  return sizeOf(file) + sizeOf(`${file}-wal`)
+}
+
+function sizeOf(file: string): number {
+  return statSync(file, { throwIfNoEntry: false })?.size ?? 0
 }
 
 /** Write what a snapshot shows into a new SQLite file. */
@@ -81,9 +97,7 @@ export async function copySnapshot(
   const client = connect({ url: fileUrl(target) })
   try {
     // A copy that a crash leaves is not used, so it needs no log. What makes it a database of the grid syncs it.
-    for (const pragma of ['locking_mode = EXCLUSIVE', 'journal_mode = MEMORY', 'synchronous = OFF']) {
-      await client.execute(`PRAGMA ${pragma}`)
-    }
+    for (const pragma of ['journal_mode = MEMORY', 'synchronous = OFF']) await client.execute(`PRAGMA ${pragma}`)
     const snapshot = await openSnapshot()
     try {
       await copyTables(snapshot, client, onTable, signal)
@@ -92,7 +106,6 @@ export async function copySnapshot(
       snapshot.close()
     }
     await releaseLocalFile(client)
-    client.close()
   } catch (error) {
     client.close()
     await rm(target, { force: true })

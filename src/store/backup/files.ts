@@ -1,6 +1,6 @@
-/** Putting finished files into their places. */
-import { existsSync, linkSync, renameSync } from 'node:fs'
-import { open, readdir, rm, stat } from 'node:fs/promises'
+/** Writing files, and putting finished ones into their places. */
+import { existsSync, renameSync } from 'node:fs'
+import { type FileHandle, open, readdir, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { GridError } from '../../errors.ts'
@@ -63,16 +63,11 @@ export function requireNoLog(path: string): void {
   )
 }
 
-/** Give the file its name, if nobody has made another one meanwhile. */
+/** Give a new file its name. The caller holds the lock of that name. */
 export async function putNew(path: string, file: string): Promise<void> {
   requireNoLog(path)
-  try {
-    linkSync(file, path)
-  } catch (error) {
-    if (existsSync(path)) throw databaseInUse(path)
-    if ((error as NodeJS.ErrnoException).code === 'EEXIST') throw error
-    renameSync(file, path)
-  }
+  if (existsSync(path)) throw databaseInUse(path)
+  renameSync(file, path)
   await sync(dirname(path)).catch(() => {})
 }
 
@@ -83,5 +78,24 @@ export async function sync(path: string): Promise<void> {
     await file.sync()
   } finally {
     await file.close()
+  }
+}
+
+/** Up to `length` bytes from `position`: fewer only at the end of the file. */
+export async function readAt(file: FileHandle, position: number, length: number): Promise<Uint8Array<ArrayBuffer>> {
+  const bytes = new Uint8Array(length)
+  let filled = 0
+  while (filled < length) {
+    const { bytesRead } = await file.read(bytes, filled, length - filled, position + filled)
+    if (bytesRead === 0) break
+    filled += bytesRead
+  }
+  return bytes.subarray(0, filled)
+}
+
+/** Write all bytes from `position` on. */
+export async function writeAt(file: FileHandle, position: number, bytes: Uint8Array): Promise<void> {
+  for (let at = 0; at < bytes.length;) {
+    at += (await file.write(bytes, at, bytes.length - at, position + at)).bytesWritten
   }
 }

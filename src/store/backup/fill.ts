@@ -1,7 +1,7 @@
 /** Filling an empty database of any kind. */
 import type { Client } from '@libsql/client'
-import { existsSync, mkdirSync, rmSync } from 'node:fs'
-import { dirname } from 'node:path'
+import { existsSync, rmSync } from 'node:fs'
+import { lockFile } from '../driver/file-lock.ts'
 import { connect } from '../driver/local-client.ts'
 import { copyingFile, localPath } from '../driver/local-file.ts'
 import { type Snapshot, snapshotOf } from '../driver/snapshot.ts'
@@ -46,16 +46,17 @@ export async function fill(
   } else {
     if (existsSync(path)) throw notEmpty(path)
     requireNoLog(path)
-    mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
+    const lock = await lockFile(path)
     const unfinished = copyingFile(path)
     rmSync(unfinished, { force: true })
     try {
       await copySnapshot(() => Promise.resolve(snapshot), unfinished, undefined, onTable)
-      await withDatabase(unfinished, false, compare)
+      await withDatabase(unfinished, compare)
       await sync(unfinished)
       await putNew(path, unfinished)
     } finally {
       rmSync(unfinished, { force: true })
+      await lock.release()
     }
   }
   return expected

@@ -1,18 +1,18 @@
 /** Putting the database of a backup in the place of the present one. See docs/operations.md, "Restoring". */
 import type { Client } from '@libsql/client'
-import { chownSync, existsSync, linkSync, mkdirSync, renameSync, rmSync, statSync } from 'node:fs'
+import { existsSync, renameSync, rmSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { migrations } from '../../../db/migrations.ts'
-import { GridError } from '../../errors.ts'
 import { isKeyRing, keyIdsOf } from '../../lib/key-ring.ts'
 import type { FileKey } from './sealed-file.ts'
 import { isFull } from '../driver/database-errors.ts'
-import { databaseInUse, fileBehind, readStoredKeyRing, restoringFile } from '../driver/local-file.ts'
+import { lockFile } from '../driver/file-lock.ts'
+import { fileBehind, giveTo, readStoredKeyRing, restoringFile } from '../driver/local-file.ts'
 import { snapshotOf } from '../driver/snapshot.ts'
 import { StartError } from '../start-error.ts'
 import { openBackup } from './backup-file.ts'
-import { lockDatabase, removeLog, withDatabase } from './copied-database.ts'
+import { withDatabase } from './copied-database.ts'
 import type { Manifest } from './inspect.ts'
 import { type DatabaseAddress, fill } from './fill.ts'
 import { logEndings, putNew, sync, temporaryFolder } from './files.ts'
@@ -43,23 +43,21 @@ interface RestoreOptions {
 
 /**
  * Restore a backup into a local file. It is opened and checked beside the file first; until the new file takes the place
- * of the old one, at once, the old one is untouched. Fails with `database_in_use` while a server runs, with a
+ * of the old one, the old one is untouched. Fails with `database_in_use` while a server runs, with a
  * `SealedFileError`, and with a `StartError`.
  */
 export async function restoreFile(options: RestoreOptions & { path: string }): Promise<Restored> {
   const { backup, key, now } = options
-  const isNew = !existsSync(options.path)
   // Not a link to it: that would stay a link to the old file, and its folder may be on another disk.
-  const path = isNew ? options.path : fileBehind(options.path)
-  // A damaged file, which nobody can open, needs no lock.
-  const lock = isNew ? undefined : await lockDatabase(path).catch(orInUse)
+  const path = fileBehind(options.path)
+  const lock = await lockFile(path)
   const restored = restoringFile(path)
   try {
+    const isNew = !existsSync(path)
     // The log of a damaged file stays.
-    const isWhole = lock !== undefined && await removeLog(lock.client).then(() => true, orFull)
+    const isWhole = !isNew && await withDatabase(path, foldAll).then(() => true, orFull)
     // A restore that was killed left it.
     for (const file of [restored, `${restored}-wal`, `${restored}-journal`]) rmSync(file, { force: true })
-    mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
     const manifest = await openBackup(backup, key, restored)
     requireKnownSchema(backup, manifest)
     requireKeys(
@@ -68,13 +66,13 @@ export async function restoreFile(options: RestoreOptions & { path: string }): P
       `${options.path}.keys or GRID_KEYS`,
       manifest,
     )
-    await withDatabase(restored, false, beginNewHistory)
+    await withDatabase(restored, beginNewHistory)
     await sync(restored)
     giveTo(restored, isNew ? dirname(path) : path)
-    return { manifest, kept: await (isNew ? placeNew(path, restored, now) : replace(path, restored, { isWhole, now })) }
+    return { manifest, kept: await replace(path, restored, { isWhole, now }) }
   } finally {
     rmSync(restored, { force: true })
-    await lock?.release()
+    await lock.release()
   }
 }
 
@@ -91,7 +89,7 @@ export async function restoreRemote(
     const manifest = await openBackup(options.backup, options.key, opened)
     requireKnownSchema(options.backup, manifest)
     requireKeys(options, options.gridKeys, 'GRID_KEYS', manifest)
-    await withDatabase(opened, false, async (client) => {
+    await withDatabase(opened, async (client) => {
       await beginNewHistory(client)
       await fill(snapshotOf(client), address)
     })
@@ -101,8 +99,9 @@ export async function restoreRemote(
   }
 }
 
-function orInUse(error: unknown): undefined {
-  if (error instanceof GridError) throw error
+/** The file is whole without its log then. */
+async function foldAll(client: Client): Promise<void> {
+  await client.execute('PRAGMA journal_mode = DELETE')
 }
 
 function orFull(error: unknown): false {
@@ -148,64 +147,32 @@ function requireKeys(
   )
 }
 
-/**
- * Give the file its name where there is none. A log may be left of a file that was removed: SQLite would write it into
- * the new one. Resolves to where it is kept.
- */
-async function placeNew(path: string, restored: string, now: number): Promise<string[]> {
-  if (existsSync(path)) throw databaseInUse(path)
-  const name = keptName(path, now)
-  const logs = logEndings.filter((ending) => existsSync(`${path}${ending}`))
-  for (const ending of logs) renameSync(`${path}${ending}`, `${name}${ending}`)
-  await putNew(path, restored)
-  return logs.map((ending) => `${name}${ending}`)
-}
-
 /** A name that nothing has yet, for what was there before. */
 function keptName(path: string, now: number): string {
   return unusedName(`${path}.before-${new Date(now).toISOString().replace(/\.\d+/, '').replaceAll(':', '-')}`)
 }
 
-/** Root restores for the user of the grid, who must be able to open the file: it gets the owner of `like`. */
-function giveTo(file: string, like: string): void {
-  const { uid, gid } = statSync(like)
-  if (uid !== statSync(file).uid) chownSync(file, uid, gid)
-}
-
-/** Give the new file the name of the old one, which stays under another. Resolves to where the old files are. */
+/**
+ * Give the new file the name of the old one, which stays under another. A log may be left of a file that was removed:
+ * SQLite would write it into the new one. Resolves to where the old files are.
+ */
 async function replace(
   path: string,
   restored: string,
   { isWhole, now }: { isWhole: boolean; now: number },
 ): Promise<string[]> {
   const name = keptName(path, now)
-  // The new file must never meet a log. That of a damaged file stays with it, by its name.
   const logs = logEndings.filter((ending) => existsSync(`${path}${ending}`))
   if (isWhole) { for (const ending of logs) rmSync(`${path}${ending}`) }
-  const kept = [name]
-  keep(path, name)
-  for (const ending of isWhole ? [] : logs) {
-    renameSync(`${path}${ending}`, `${name}${ending}`)
-    kept.push(`${name}${ending}`)
-  }
-  // In one step: whoever opens the file gets the old one, which is locked, or the new one.
-  renameSync(restored, path)
-  await sync(dirname(path)).catch(() => {})
-  return kept
+  const kept = ['', ...isWhole ? [] : logs].filter((ending) => existsSync(`${path}${ending}`))
+  // The file first: a log must never meet another file. Until the new one has its name, no start finds one.
+  for (const ending of kept) renameSync(`${path}${ending}`, `${name}${ending}`)
+  await putNew(path, restored)
+  return kept.map((ending) => `${name}${ending}`)
 }
 
 /** The name, with a number behind it if another restore has used it. */
 function unusedName(name: string): string {
   const names = [name, ...Array.from({ length: 100 }, (_, n) => `${name}-${n + 2}`)]
   return names.find((candidate) => ['', ...logEndings].every((ending) => !existsSync(`${candidate}${ending}`)))!
-}
-
-/** A second name. Some file systems have none; then the file is moved. */
-function keep(file: string, name: string): void {
-  try {
-    linkSync(file, name)
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'EEXIST') throw error
-    renameSync(file, name)
-  }
 }

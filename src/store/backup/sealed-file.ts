@@ -11,7 +11,7 @@ import { scrypt } from 'node:crypto'
 import { type FileHandle, link, open, rename, rm, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { fromBase64, toBase64 } from '../../lib/base64.ts'
-import { readAt, writeAt } from '../driver/file-pieces.ts'
+import { readAt, writeAt } from './files.ts'
 
 /**
  * What opens a file: a pass phrase, or nothing. The key of a plain file is written in the file itself: everybody can read

@@ -1,16 +1,16 @@
 /** Backups of databases that this process opens itself: a local file without a server, and a remote database. */
 import { existsSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { copyFile, DatabaseFile } from '../driver/file-copy.ts'
 import { connect } from '../driver/local-client.ts'
 import { localPath, workFolderOf } from '../driver/local-file.ts'
 import { openSnapshot } from '../driver/snapshot.ts'
 import { noDatabase } from '../start-error.ts'
 import { makeBackup, type NewBackup } from './backup-file.ts'
 import { lockDatabase } from './copied-database.ts'
-import { copySnapshot } from './copier.ts'
+import { bytesOf, copySnapshot } from './copier.ts'
 import type { Manifest } from './inspect.ts'
 import { requireSpace, temporaryFolder } from './files.ts'
+import { copyFile } from './local-copy.ts'
 import type { DatabaseAddress } from './fill.ts'
 import { recordBackup } from './record.ts'
 
@@ -27,13 +27,12 @@ export async function backUpStopped(
   if (path !== undefined) {
     if (!existsSync(path)) throw noDatabase(path)
     const { client, release } = await lockDatabase(path)
-    const file = new DatabaseFile(path)
     try {
       const made = await makeBackup({
         ...backup,
         async copyTo(target) {
-          await requireSpace(dirname(target), file.bytes, backup.minFreeBytes)
-          await copyFile({ client, file, betweenCommits: (work) => work() }, target)
+          await requireSpace(dirname(target), bytesOf(path), backup.minFreeBytes)
+          await copyFile({ path, target })
         },
         workFolder: workFolderOf(path),
         thread: false,
@@ -42,7 +41,6 @@ export async function backUpStopped(
       return made
     } finally {
       await release()
-      file.close()
     }
   }
   const made = await makeBackup({

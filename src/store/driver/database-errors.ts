@@ -17,16 +17,18 @@ export function isBusy(error: unknown): boolean {
 }
 
 /**
- * Write, fsync or commit failed, or the database thread has ended: the outcome is unknown, and this process must not
- * write again.
+ * A write, an fsync or a commit on a local file failed, or another process writes to it: the outcome is unknown, and this
+ * process must not write again.
  */
 export function isStorageFault(error: unknown): boolean {
-  return /^(SQLITE_(IOERR|CORRUPT|NOTADB)|DATABASE_LOST)/.test(errorCode(error))
+  return /^(SQLITE_(BUSY|IOERR|CORRUPT|NOTADB)|CONNECTION_LOST)/.test(errorCode(error)) && !isFull(error)
 }
 
 /** The disk is full: nothing of the unit is stored. */
 export function isFull(error: unknown): boolean {
-  return errorCode(error).startsWith('SQLITE_FULL')
+  if (errorCode(error).startsWith('SQLITE_FULL')) return true
+  // The index of the log could not grow.
+  return error instanceof LibsqlError && error.extendedCode === 'SQLITE_IOERR_SHMSIZE'
 }
 
 /** The connection to a remote database was lost: the outcome is unknown. */

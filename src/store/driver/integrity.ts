@@ -3,9 +3,8 @@ import type { Client } from '@libsql/client'
 
 /** How a local file is written, as SQLite has it in force. */
 export interface WriteMode {
-  /** `wal`, and `exclusive`. */
+  /** `wal`. */
   journal: string
-  locking: string
   /** 2: each commit is fsynced. */
   synchronous: number
 }
@@ -14,7 +13,6 @@ export interface WriteMode {
 export async function writeMode(client: Client): Promise<WriteMode> {
   return {
     journal: String(await pragma(client, 'journal_mode')),
-    locking: String(await pragma(client, 'locking_mode')),
     synchronous: Number(await pragma(client, 'synchronous')),
   }
 }

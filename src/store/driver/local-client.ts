@@ -1,78 +1,150 @@
 /**
  * The database client. A remote database has the client of the driver, whose commits are ours. A local file has a client
- * of ours, whose statements run in this thread or in one of their own. See docs/delivery.md, "Local client".
+ * of ours: one connection, which keeps its statements. See docs/delivery.md, "Local client".
  */
-import {
-  type Client,
-  type Config,
-  type InArgs,
-  type InStatement,
-  type InValue,
-  LibsqlError,
-  type ResultSet,
-  type Row,
-  type TransactionMode,
-} from '@libsql/client'
-import { Buffer } from 'node:buffer'
-import { type RowClass, rowClassOf } from './binding.ts'
-import { LocalConnection, type LocalStatement, type RawResult, type ResultColumns } from './local-connection.ts'
+import type { Client, InArgs, InStatement, InValue, ResultSet, TransactionMode } from '@libsql/client'
+import { LibsqlBatchError, LibsqlError } from '@libsql/client/sqlite3'
+import Database from 'libsql'
 import { localPath } from './local-file.ts'
-import { connectRemote } from './remote-client.ts'
-import type { ThreadConnection } from './thread-connection.ts'
+import { type Connection, prepared } from './prepared-statement.ts'
+import { connectRemote, type RemoteSettings } from './remote-client.ts'
 
-/** The settings of the store. A local file uses only `url` and `thread`, and returns integers as numbers. */
-type ClientSettings = Pick<Config, 'url' | 'authToken' | 'concurrency' | 'intMode' | 'fetch'> & {
-  /** Runs the statements of a local file. Absent: this thread does, and a statement holds its event loop. */
-  thread?: ThreadConnection
-}
+/** The settings of the store. A local file uses only `url`, and returns integers as numbers. */
+type ClientSettings = Pick<RemoteSettings, 'url' | 'authToken' | 'concurrency' | 'intMode' | 'fetch' | 'post'>
 
 /** Like `createClient`, but a local file always has one connection, which is opened by the first statement. */
-export function connect({ thread, ...settings }: ClientSettings): Client {
+export function connect(settings: ClientSettings): Client {
   const path = localPath(settings.url)
-  return path === undefined ? connectRemote(settings) : new LocalClient(thread ?? new LocalConnection(path))
+  return path === undefined ? connectRemote(settings) : new LocalClient(path)
 }
 
-/** Requests run in the order of the calls. */
+type GivenStatement = InStatement | [sql: string, args?: InArgs]
+
+const begin = { write: 'BEGIN IMMEDIATE', read: 'BEGIN TRANSACTION READONLY', deferred: 'BEGIN DEFERRED' }
+/** Some more than the grid has. */
+const maxKept = 1_000
+/** Any other statement may change the columns of those that are kept, so it drops them. */
+const isKept = (sql: string) => /^(select|insert|update|delete|with|begin|commit)\b/i.test(sql)
+
+/**
+ * Statements run in the order of the calls and hold the event loop. Errors are those of the driver's own client.
+ *
+ * A failed statement may stay active, and while it does, the writes of others are acknowledged but never committed. So
+ * every error drops all kept statements. Statements that ran to their end are not active.
+ */
 class LocalClient implements Client {
   readonly protocol = 'file'
   closed = false
   transaction: Client['transaction'] = notOffered
-  executeMultiple: Client['executeMultiple'] = notOffered
   sync: Client['sync'] = notOffered
-  readonly #connection: LocalConnection | ThreadConnection
+  readonly #path: string
+  #connection: Connection | undefined
+  #isLost = false
+  readonly #kept = new Map<string, (values: InValue[]) => ResultSet>()
 
-  constructor(connection: LocalConnection | ThreadConnection) {
-    this.#connection = connection
+  constructor(path: string) {
+    this.#path = path
   }
 
   execute(statement: InStatement): Promise<ResultSet>
   execute(sql: string, args?: InArgs): Promise<ResultSet>
-  async execute(statement: InStatement, args?: InArgs): Promise<ResultSet> {
-    return new LocalResultSet(await this.#open.execute(toLocal(statement, args)))
+  execute(statement: InStatement, args?: InArgs): Promise<ResultSet> {
+    return this.#use(() => this.#run(statement, args))
   }
 
-  async batch(statements: (InStatement | [string, InArgs?])[], mode: TransactionMode = 'deferred') {
-    return resultSets(await this.#open.batch(statements.map(toLocalPair), mode))
+  batch(statements: GivenStatement[], mode: TransactionMode = 'deferred'): Promise<ResultSet[]> {
+    return this.#use((connection) => this.#runAll(connection, statements, mode))
   }
 
-  async migrate(statements: InStatement[]): Promise<ResultSet[]> {
-    return resultSets(await this.#open.migrate(statements.map((statement) => toLocal(statement))))
+  /** One transaction without foreign keys, which cannot be switched inside one. */
+  migrate(statements: InStatement[]): Promise<ResultSet[]> {
+    return this.#use((connection) => {
+      this.#run('PRAGMA foreign_keys = off')
+      try {
+        return this.#runAll(connection, statements, 'deferred')
+      } finally {
+        if (connection.inTransaction) connection.exec('ROLLBACK')
+        this.#run('PRAGMA foreign_keys = on')
+      }
+    })
   }
 
-  async reconnect(): Promise<void> {
-    await this.#connection.reconnect()
-    this.closed = false
+  /** Nothing of these statements stays open, so that `close` releases the file. */
+  executeMultiple(sql: string): Promise<void> {
+    this.#kept.clear()
+    return this.#use((connection) => void connection.exec(sql))
+  }
+
+  reconnect(): Promise<void> {
+    this.close()
+    this.closed = this.#isLost = false
+    return Promise.resolve()
   }
 
   close(): void {
-    if (this.closed) return
     this.closed = true
-    this.#connection.close()
+    this.#kept.clear()
+    this.#connection?.close()
+    this.#connection = undefined
   }
 
-  get #open(): LocalConnection | ThreadConnection {
-    if (this.closed) throw new LibsqlError('The client is closed', 'CLIENT_CLOSED')
-    return this.#connection
+  /** A transaction that is left open is rolled back. A connection that cannot do that is not used again. */
+  #use<Result>(work: (connection: Connection) => Result): Promise<Result> {
+    return new Promise((resolve) => {
+      if (this.#isLost) throw new LibsqlError('The connection to the database was lost', 'CONNECTION_LOST')
+      if (this.closed) throw new LibsqlError('The client is closed', 'CLIENT_CLOSED')
+      const connection = this.#connection ??= new Database(this.#path)
+      try {
+        resolve(work(connection))
+      } catch (error) {
+        this.#kept.clear()
+        throw toLibsqlError(error)
+      } finally {
+        try {
+          if (connection.inTransaction) connection.exec('ROLLBACK')
+        } catch {
+          this.close()
+          this.#isLost = true
+        }
+      }
+    })
+  }
+
+  #runAll(connection: Connection, statements: GivenStatement[], mode: TransactionMode): ResultSet[] {
+    this.#run(begin[mode])
+    const results = statements.map((statement, i) => {
+      if (!connection.inTransaction) {
+        throw new LibsqlBatchError('The transaction has been rolled back', i, 'TRANSACTION_CLOSED')
+      }
+      try {
+        return Array.isArray(statement) ? this.#run(...statement) : this.#run(statement)
+      } catch (error) {
+        const found = toLibsqlError(error)
+        if (!(found instanceof LibsqlError)) throw found
+        throw new LibsqlBatchError(
+          found.message,
+          i,
+          found.code,
+          found.extendedCode,
+          found.rawCode,
+          found.cause as Error,
+        )
+      }
+    })
+    this.#run('COMMIT')
+    return results
+  }
+
+  #run(statement: InStatement, args: InArgs = []): ResultSet {
+    if (typeof statement !== 'string') return this.#run(statement.sql, statement.args)
+    if (!Array.isArray(args)) throw new TypeError('Arguments must be an array')
+    let run = this.#kept.get(statement)
+    if (!run) {
+      if (!isKept(statement) || this.#kept.size === maxKept) this.#kept.clear()
+      run = prepared(statement, this.#connection!)
+      if (isKept(statement)) this.#kept.set(statement, run)
+    }
+    return run(args)
   }
 }
 
@@ -80,59 +152,9 @@ function notOffered(): Promise<never> {
   return Promise.reject(new TypeError('The client of a local file does not offer this'))
 }
 
-function resultSets(results: RawResult[]): ResultSet[] {
-  return results.map((result) => new LocalResultSet(result))
-}
-
-function toLocalPair(statement: InStatement | [string, InArgs?]): LocalStatement {
-  return Array.isArray(statement) ? toLocal(...statement) : toLocal(statement)
-}
-
-function toLocal(statement: InStatement, args?: InArgs): LocalStatement {
-  if (typeof statement !== 'string') return toLocal(statement.sql, statement.args)
-  if (args !== undefined && !Array.isArray(args)) throw new TypeError('Arguments must be an array')
-  return { sql: statement, args: args?.map(toArgument) ?? [] }
-}
-
-const plainTypes = new Set(['string', 'number', 'bigint'])
-
-/** Converts an argument as the driver does. The native driver ends the process when it gets any other object. */
-function toArgument(value: InValue): InValue {
-  if (typeof value === 'boolean') return value ? 1 : 0
-  if (value instanceof ArrayBuffer) return Buffer.from(value)
-  if (typeof value === 'object' ? value !== null && !(value instanceof Uint8Array) : !plainTypes.has(typeof value)) {
-    throw new TypeError(`${typeof value} cannot be passed as argument to the database`)
-  }
-  if (typeof value === 'number' && !Number.isFinite(value)) {
-    throw new RangeError('Only finite numbers (not Infinity or NaN) can be passed as arguments')
-  }
-  return value
-}
-
-const rowClasses = new WeakMap<ResultColumns, RowClass>()
-const noColumns: ResultColumns = { names: [], types: [] }
-
-/** A result set as the client of the driver returns it. */
-class LocalResultSet implements ResultSet {
-  readonly columns: string[]
-  readonly columnTypes: string[]
-  readonly rows: Row[]
-  readonly rowsAffected: number
-  readonly lastInsertRowid: bigint | undefined
-
-  constructor({ columns = noColumns, rows, changes, lastInsertRowid }: RawResult) {
-    let Row = rowClasses.get(columns)
-    if (!Row) rowClasses.set(columns, Row = rowClassOf(columns.names))
-    this.columns = columns.names
-    this.columnTypes = columns.types
-    this.rows = rows.map((values) => new Row(values))
-    this.rowsAffected = changes
-    this.lastInsertRowid = lastInsertRowid === undefined ? undefined : BigInt(lastInsertRowid)
-  }
-
-  toJSON() {
-    const { columns, columnTypes, rowsAffected, lastInsertRowid } = this
-    const rows = this.rows.map((row) => Array.from(row))
-    return { columns, columnTypes, rows, rowsAffected, lastInsertRowid: lastInsertRowid?.toString() ?? null }
-  }
+/** The errors of the native driver have the extended code, which begins with the primary code. */
+function toLibsqlError(error: unknown): unknown {
+  const { code, rawCode, message } = error as { code?: unknown; rawCode?: number; message: string }
+  if (error instanceof LibsqlError || typeof code !== 'string' || !code.startsWith('SQLITE_')) return error
+  return new LibsqlError(message, code.split('_', 2).join('_'), code, rawCode, error as Error)
 }

@@ -1,10 +1,11 @@
 /**
- * The local database file: one process, one connection. The lock of the operating system decides; the file `<db>.owner`
- * only says which process holds it. See docs/delivery.md, "Local file lock".
+ * The local database file and what is beside it. The file `<db>.owner` only says which process holds it: the lock of
+ * `file-lock.ts` decides. See docs/delivery.md, "Local file lock".
  */
 import { type Client } from '@libsql/client'
 import {
   chmodSync,
+  chownSync,
   closeSync,
   existsSync,
   fsyncSync,
@@ -21,10 +22,9 @@ import {
 } from 'node:fs'
 import { hostname } from 'node:os'
 import { basename, dirname, join, resolve } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { GridError } from '../../errors.ts'
 import { newKeyRing } from '../../lib/key-ring.ts'
-import { isBusy, isFull } from './database-errors.ts'
+import { isFull } from './database-errors.ts'
 
 /** As many as Linux follows. */
 const maxLinks = 40
@@ -37,6 +37,11 @@ export interface FileOwner {
   control?: { url: string; token: string }
 }
 
+/** The URL of a local file, in the form of `DATABASE_URL`. */
+export function fileUrl(path: string): string {
+  return `file:${encodeURIComponent(path).replaceAll('%2F', '/')}`
+}
+
 /** The path of a `file:` URL, as the driver reads it; undefined for a remote database. */
 export function localPath(databaseUrl: string): string | undefined {
   const path = databaseUrl.match(/^file:(?:\/\/(?=\/))?(.+)$/)?.[1]
@@ -44,8 +49,8 @@ export function localPath(databaseUrl: string): string | undefined {
 }
 
 /**
- * The file that a path means, which may be a symbolic link: SQLite names the log after it. It opens nothing, unlike
- * `realpath` of some runtimes: closing that would drop the lock of the file.
+ * The file that a path means, which may be a symbolic link: SQLite names the log after it, and its lock is beside it. It
+ * opens nothing, unlike `realpath` of some runtimes: closing that would drop the locks of the file.
  */
 export function fileBehind(path: string): string {
   for (let links = 0; links < maxLinks; links++) {
@@ -75,47 +80,13 @@ export function createFile(path: string): void {
 }
 
 /**
- * Lock the file for the life of the process and set the pragmas. Resolves to whether it has a log: on a full disk
- * there may be no space to begin one; then the file is locked and can be read.
- * Fails with `database_in_use` if another process holds the file.
- */
-export async function lockLocalFile(
-  client: Client,
-  path: string,
-  options: { durability: 'full' | 'relaxed'; waitSeconds: number; now: () => number },
-): Promise<boolean> {
-  const until = options.now() + options.waitSeconds * 1_000
-  for (;;) {
-    try {
-      const hasLog = await setPragmas(client, options.durability)
-      // In the exclusive locking mode, the write lock is kept once it was taken.
-      await client.batch(['SELECT 1'], 'write')
-      return hasLog
-    } catch (error) {
-      if (!isBusy(error)) throw error
-      // The failed statement stays open on the connection, and later writes would never be committed.
-      await client.reconnect()
-      if (options.now() >= until) throw databaseInUse(path)
-      await sleep(250)
-    }
-  }
-}
-
-/**
- * Checkpoint the log and release the lock. Closing the client is not enough: the driver frees its statements when they
- * are garbage collected, and until then they keep the connection open.
+ * Fold the log into the file, which then has none, and close the client. Closing alone is not enough: the driver frees
+ * its statements when they are garbage collected, and until then they keep the connection open. Another reader, such as
+ * the `sqlite3` shell, keeps the log.
  */
 export async function releaseLocalFile(client: Client): Promise<void> {
-  // The lock cannot be released while there is a log. After these pragmas, the next access releases it.
-  await client.execute('PRAGMA journal_mode = DELETE')
-  await client.execute('PRAGMA locking_mode = NORMAL')
-  await client.execute('SELECT count(*) FROM sqlite_master')
-}
-
-/** True while this connection still holds the exclusive lock. */
-export async function holdsLock(client: Client): Promise<boolean> {
-  const { rows } = await client.execute('PRAGMA locking_mode')
-  return rows[0].locking_mode === 'exclusive'
+  await client.execute('PRAGMA journal_mode = DELETE').catch(() => {})
+  client.close()
 }
 
 /** Write the owner file. It decides nothing, so a full disk does without it. */
@@ -215,19 +186,21 @@ const cacheKb = 16_000
  * With SQLite's 1,000 pages it is one in 112, which is the slowest percent. One block of the WAL index of SQLite covers
  * 4,062 pages of the log; with more pages there would be a second block to search.
  */
-export const checkpointPages = 4_000
-/** The same while the file is copied. The log is read to its end before, and so the pause is a little longer. */
-export const copyLogPages = 3_000
+const checkpointPages = 4_000
+/** Whoever begins to read may hold the log for a moment. Nobody else may write. */
+const busyMs = 1_000
 /**
  * A log that a large commit made longer than this is truncated when it restarts. See docs/delivery.md, "Durability".
  */
 const maxLogBytes = 32 * 2 ** 20
 
-/** Resolves to false if the disk is so full that the file could not get a log. */
+/**
+ * Resolves to whether the file has a log: on a full disk there may be no space to begin one, and then it can be read.
+ */
 export async function setPragmas(client: Client, durability: 'full' | 'relaxed'): Promise<boolean> {
   const synchronous = durability === 'full' ? 2 : 1
   const pragmas: [string, string, string | number][] = [
-    ['locking_mode', 'EXCLUSIVE', 'exclusive'],
+    ['busy_timeout', String(busyMs), busyMs],
     ['journal_mode', 'WAL', 'wal'],
     ['synchronous', String(synchronous), synchronous],
     ['foreign_keys', 'ON', 1],
@@ -248,7 +221,7 @@ export async function setPragmas(client: Client, durability: 'full' | 'relaxed')
   for (const [name, , expected] of pragmas) {
     if (name === 'journal_mode' && !hasLog) continue
     const { rows } = await client.execute(`PRAGMA ${name}`)
-    if (rows[0][name] !== expected) throw new Error(`The database refused PRAGMA ${name} = ${expected}`)
+    if (rows[0][0] !== expected) throw new Error(`The database refused PRAGMA ${name} = ${expected}`)
   }
   return hasLog
 }
@@ -269,6 +242,12 @@ export async function unusedBytes(client: Client): Promise<number> {
     await client.execute('PRAGMA page_size'),
   ]
   return Number(free.freelist_count) * Number(page.page_size)
+}
+
+/** Root works for the user of the grid, who must be able to open the file: it gets the owner of `like`. */
+export function giveTo(file: string, like: string): void {
+  const { uid, gid } = statSync(like)
+  if (uid !== statSync(file).uid) chownSync(file, uid, gid)
 }
 
 /** Says which process holds the file. */

@@ -1,54 +1,41 @@
-import { and, count, eq, gt, sql } from 'drizzle-orm'
-import { accounts, agents } from '../../../db/schema.ts'
-import { bind, p, runQuery, type Statement } from '../driver/binding.ts'
-import type { Db } from '../driver/db.ts'
+import type { accounts as table } from '../../../db/schema.ts'
+import { type Db, query, type Statement, statement } from '../sql.ts'
 
-export function prepareAccounts(db: Db) {
-  const byId = db.select({ id: accounts.id, name: accounts.name, state: accounts.state }).from(accounts)
-    .where(eq(accounts.id, p('id'))).prepare()
-  const byJoinEmail = db.select({ id: accounts.id }).from(accounts).where(eq(accounts.joinEmail, p('email'))).prepare()
-  const first = db.select({ id: accounts.id }).from(accounts).limit(1).prepare()
-  const page = db.select({
-    id: accounts.id,
-    name: accounts.name,
-    state: accounts.state,
-    createdAt: accounts.createdAt,
-  }).from(accounts).where(gt(accounts.id, p('after'))).orderBy(accounts.id).limit(p('limit')).prepare()
-  const add = db.insert(accounts).values({
-    id: p('id'),
-    name: p('name'),
-    state: p('state'),
-    joinEmail: p('joinEmail'),
-    createdAt: p('at'),
-    claimedAt: p('claimedAt'),
-    peopleReadSince: p('peopleReadSince'),
-  }).toSQL()
-  const agentCount = db.select({ n: count() }).from(agents).where(eq(agents.accountId, p('id')))
-  const closeToJoins = db.update(accounts).set({ joinEmail: null })
-    .where(and(eq(accounts.id, p('id')), sql`(${agentCount}) >= ${p('max')}`)).toSQL()
+type Account = Pick<typeof table.$inferSelect, 'id' | 'name' | 'state' | 'createdAt'>
 
-  return {
-    byId: async (id: string) => (await runQuery(byId, { id }))[0],
-    /** Whether there is any account at all. */
-    any: async () => (await first.all()).length > 0,
-    /** Accounts by id, which is the order of their creation, after the id `after`. */
-    page: (after: string, limit: number) => runQuery(page, { after, limit }),
-    /** The provisional account that further signups for this email address join. */
-    byJoinEmail: async (email: string) => (await runQuery(byJoinEmail, { email }))[0],
-    /** A constraint error if further signups for `joinEmail` join another account already. */
-    add: (
-      account: { id: string; name: string; state: 'provisional' | 'claimed'; joinEmail: string | null },
-      at: number,
-    ): Statement => {
-      const isMadeByPerson = account.state === 'claimed'
-      return bind(add, {
-        ...account,
-        at,
-        claimedAt: isMadeByPerson ? at : null,
-        peopleReadSince: isMadeByPerson ? 0 : null,
-      })
-    },
-    /** Close the account to further signups if it has `max` agents. */
-    closeToJoins: (id: string, max: number): Statement => bind(closeToJoins, { id, max }),
-  }
-}
+const byId = query<Omit<Account, 'createdAt'>>(`SELECT id, name, state FROM accounts WHERE id = :id`)
+const byJoinEmail = query<{ id: string }>(`SELECT id FROM accounts WHERE join_email = :email`)
+const first = query(`SELECT id FROM accounts LIMIT 1`)
+const page = query<Account>(`
+  SELECT id, name, state, created_at FROM accounts WHERE id > :after ORDER BY id LIMIT :limit`)
+const add = statement(`
+  INSERT INTO accounts (id, name, state, join_email, created_at, claimed_at, people_read_since)
+  VALUES (:id, :name, :state, :joinEmail, :at, :claimedAt, :peopleReadSince)`)
+const closeToJoins = statement(`
+  UPDATE accounts SET join_email = NULL
+  WHERE id = :id AND (SELECT count(*) FROM agents WHERE agents.account_id = :id) >= :max`)
+
+export const accounts = (db: Db) => ({
+  byId: (id: string) => db.one(byId, { id }),
+  /** Whether there is any account at all. */
+  any: async () => (await db.one(first)) !== undefined,
+  /** Accounts by id, which is the order of their creation, after the id `after`. */
+  page: (after: string, limit: number) => db.all(page, { after, limit }),
+  /** The provisional account that further signups for this email address join. */
+  byJoinEmail: (email: string) => db.one(byJoinEmail, { email }),
+  /** A constraint error if further signups for `joinEmail` join another account already. */
+  add: (
+    account: { id: string; name: string; state: 'provisional' | 'claimed'; joinEmail: string | null },
+    at: number,
+  ): Statement => {
+    const isMadeByPerson = account.state === 'claimed'
+    return db.bind(add, {
+      ...account,
+      at,
+      claimedAt: isMadeByPerson ? at : null,
+      peopleReadSince: isMadeByPerson ? 0 : null,
+    })
+  },
+  /** Close the account to further signups if it has `max` agents. */
+  closeToJoins: (id: string, max: number): Statement => db.bind(closeToJoins, { id, max }),
+})

@@ -1,8 +1,5 @@
-import { eq, inArray, sql } from 'drizzle-orm'
-import { storeFacts } from '../../../db/schema.ts'
 import { minute } from '../../lib/time.ts'
-import { bind, p, runQuery, type Statement } from '../driver/binding.ts'
-import type { Db } from '../driver/db.ts'
+import { type Db, query, type Statement, statement } from '../sql.ts'
 
 /** Keys of the facts: the newest backup, and the newest one that failed. Their values are JSON. */
 const [madeKey, failedKey] = ['backup', 'backup_failed']
@@ -31,43 +28,40 @@ export interface BackupHistory {
   failed?: FailedBackup
 }
 
-/** When the last backup of the database was made, and why the last one failed. */
-export function prepareBackups(db: Db) {
-  const stored = db.select({ key: storeFacts.key, value: storeFacts.value }).from(storeFacts)
-    .where(inArray(storeFacts.key, [madeKey, failedKey])).prepare()
-  const note = db.insert(storeFacts).values({ key: p('key'), value: p('value') }).onConflictDoUpdate({
-    target: storeFacts.key,
-    set: { value: sql`excluded.value` },
-  }).toSQL()
-  const forget = db.delete(storeFacts).where(eq(storeFacts.key, failedKey)).toSQL()
-  const claim = db.insert(storeFacts).values({ key: claimedKey, value: p('at') }).onConflictDoUpdate({
-    target: storeFacts.key,
-    set: { value: sql`excluded.value` },
-    setWhere: sql`abs(CAST(${storeFacts.value} AS integer) - ${p('now')}) >= ${p('waitMs')}`,
-  }).returning({ key: storeFacts.key }).toSQL()
+const stored = query<{ key: string; value: string }>(`
+  SELECT key, value FROM store_facts WHERE key IN ('${madeKey}', '${failedKey}')`)
+const note = statement(`
+  INSERT INTO store_facts (key, value) VALUES (:key, :value)
+  ON CONFLICT (key) DO UPDATE SET value = excluded.value`)
+const forget = statement(`DELETE FROM store_facts WHERE key = '${failedKey}'`)
+const claim = statement(`
+  INSERT INTO store_facts (key, value) VALUES ('${claimedKey}', :at)
+  ON CONFLICT (key) DO UPDATE SET value = excluded.value
+  WHERE abs(CAST(store_facts.value AS integer) - :now) >= :waitMs
+  RETURNING key`)
 
-  return {
-    /** The newest backup, made by the schedule or by a command. */
-    async history(): Promise<BackupHistory> {
-      const facts = new Map((await runQuery(stored)).map(({ key, value }) => [key, value]))
-      const read = (key: string) => facts.has(key) ? JSON.parse(facts.get(key)!) : undefined
-      const made: MadeBackup | undefined = read(madeKey)
-      const failed: FailedBackup | undefined = read(failedKey)
-      return { made, failed }
-    },
-    /** Also forgets the one that failed. */
-    noteMade: (made: MadeBackup): Statement[] => [
-      bind(note, { key: madeKey, value: JSON.stringify(made) }),
-      bind(forget, {}),
-    ],
-    noteFailed: (failed: FailedBackup): Statement => bind(note, { key: failedKey, value: JSON.stringify(failed) }),
-    /**
-     * Claim the next scheduled backup: of several processes one makes it. Returns a row if nobody has made one for
-     * `everyMs`, and nobody has claimed one for `retryMs`. A time that is as far ahead is from a clock that was wrong.
-     */
-    claim: (now: number, { everyMs, retryMs }: { everyMs: number; retryMs: number }): Statement =>
-      bind(claim, { at: String(now - everyMs + retryMs), now, waitMs: everyMs - minute }),
-    /** The claimed backup, which began at `at`, was made. */
-    keepClaim: (at: number): Statement => bind(note, { key: claimedKey, value: String(at) }),
-  }
-}
+/** When the last backup of the database was made, and why the last one failed. */
+export const backups = (db: Db) => ({
+  /** The newest backup, made by the schedule or by a command. */
+  async history(): Promise<BackupHistory> {
+    const facts = new Map((await db.all(stored)).map(({ key, value }) => [key, value]))
+    const read = (key: string) => facts.has(key) ? JSON.parse(facts.get(key)!) : undefined
+    const made: MadeBackup | undefined = read(madeKey)
+    const failed: FailedBackup | undefined = read(failedKey)
+    return { made, failed }
+  },
+  /** Also forgets the one that failed. */
+  noteMade: (made: MadeBackup): Statement[] => [
+    db.bind(note, { key: madeKey, value: JSON.stringify(made) }),
+    db.bind(forget),
+  ],
+  noteFailed: (failed: FailedBackup): Statement => db.bind(note, { key: failedKey, value: JSON.stringify(failed) }),
+  /**
+   * Claim the next scheduled backup: of several processes one makes it. Returns a row if nobody has made one for
+   * `everyMs`, and nobody has claimed one for `retryMs`. A time that is as far ahead is from a clock that was wrong.
+   */
+  claim: (now: number, { everyMs, retryMs }: { everyMs: number; retryMs: number }): Statement =>
+    db.bind(claim, { at: String(now - everyMs + retryMs), now, waitMs: everyMs - minute }),
+  /** The claimed backup, which began at `at`, was made. */
+  keepClaim: (at: number): Statement => db.bind(note, { key: claimedKey, value: String(at) }),
+})

@@ -1,60 +1,49 @@
-/** What `agent-grid doctor` asks of all accounts. Only counts, names, times and the rows of activity logs leave it. */
-import { and, asc, eq, gt, inArray, sql } from 'drizzle-orm'
-import { accounts, activity, agentNumbers, agents, deliveries, threads, usage } from '../../../db/schema.ts'
-import { p, runQuery } from '../driver/binding.ts'
-import type { CrossAccountQueries, Db } from '../driver/db.ts'
-import { activityFields } from '../account/activity-chain.ts'
+/** What `agent-grid doctor` asks of all accounts. Only counts, names and times leave it. */
+import { crossAccountQuery, type Db } from '../sql.ts'
 
 /** Of so many accounts, the largest, sizes are told. */
 const maxAccounts = 50
 
-export function prepareHealth(db: Db, crossAccountQueries: CrossAccountQueries) {
-  // One search of the index for each inbox. People read on pages, when they like.
-  const firstUnread = sql`(SELECT min(${deliveries.seq}) FROM ${deliveries}
-    WHERE ${deliveries.inbox} = ${agentNumbers.n} AND ${deliveries.state} = 'unread')`
-  const oldestSeq = sql`(SELECT min(${firstUnread}) FROM ${agentNumbers} JOIN ${agents}
-    ON ${agents.accountId} = ${agentNumbers.accountId} AND ${agents.id} = ${agentNumbers.agentId}
-    WHERE ${agents.deletedAt} IS NULL AND ${agents.type} <> 'human')`
-  const oldestUnread = db.select({
-    accountId: deliveries.accountId,
-    alias: agents.alias,
-    createdAt: deliveries.createdAt,
-  }).from(deliveries)
-    .innerJoin(agents, and(eq(agents.accountId, deliveries.accountId), eq(agents.id, deliveries.agentId)))
-    .where(eq(deliveries.seq, oldestSeq)).prepare()
-  crossAccountQueries.set(oldestUnread.getQuery().sql, 'oldest unread message')
-
-  const ofAccount = (count: ReturnType<typeof sql>) => sql<number>`coalesce((${count}), 0)`
-  const messages = ofAccount(
-    sql`SELECT sum(${threads.messages}) FROM ${threads} WHERE ${threads.accountId} = ${accounts.id}`,
-  )
-  const sizes = db.select({
-    id: accounts.id,
-    name: accounts.name,
-    agents: ofAccount(
-      sql`SELECT count(*) FROM ${agents} WHERE ${agents.accountId} = ${accounts.id} AND ${agents.deletedAt} IS NULL`,
-    ).as('live_agents'),
-    messages: messages.as('placed'),
-    activityRows: ofAccount(
-      sql`SELECT max(${activity.n}) FROM ${activity} WHERE ${activity.accountId} = ${accounts.id}`,
-    ).as('activity_rows'),
-    bytesOfWeek: ofAccount(
-      sql`SELECT sum(${usage.bytes}) FROM ${usage} WHERE ${usage.accountId} = ${accounts.id} AND ${usage.subject} = ''`,
-    ).as('bytes_of_week'),
-  }).from(accounts).where(inArray(accounts.state, ['provisional', 'claimed']))
-    .orderBy(sql`placed DESC`, asc(accounts.id)).limit(maxAccounts).prepare()
-  crossAccountQueries.set(sizes.getQuery().sql, 'sizes of accounts')
-
-  const rowsAfter = db.select(activityFields).from(activity)
-    .where(and(eq(activity.accountId, p('accountId')), gt(activity.n, p('n')))).orderBy(asc(activity.n))
-    .limit(p('limit')).prepare()
-
-  return {
-    /** The oldest unread message of an agent that is no person; undefined if there is none. */
-    oldestUnread: async () => (await runQuery(oldestUnread))[0],
-    /** The accounts with the most messages. */
-    sizes: () => runQuery(sizes),
-    /** Rows of the activity log of an account after position `n`. */
-    activityAfter: (accountId: string, n: number, limit: number) => runQuery(rowsAfter, { accountId, n, limit }),
-  }
+interface AccountSize {
+  id: string
+  name: string
+  agents: number
+  messages: number
+  activityRows: number
+  bytesOfWeek: number
 }
+
+// One search of the index for each inbox. People read on pages, when they like.
+const oldestUnread = crossAccountQuery<{ accountId: string; alias: string; createdAt: number }>(
+  'oldest unread message',
+  `
+  SELECT deliveries.account_id, agents.alias, deliveries.created_at
+  FROM deliveries
+  JOIN agents ON agents.account_id = deliveries.account_id AND agents.id = deliveries.agent_id
+  WHERE deliveries.seq = (
+    SELECT min((
+      SELECT min(unread.seq) FROM deliveries AS unread
+      WHERE unread.inbox = agent_numbers.n AND unread.state = 'unread'))
+    FROM agent_numbers
+    JOIN agents ON agents.account_id = agent_numbers.account_id AND agents.id = agent_numbers.agent_id
+    WHERE agents.deleted_at IS NULL AND agents.type <> 'human')`,
+)
+const sizes = crossAccountQuery<AccountSize>(
+  'sizes of accounts',
+  `
+  SELECT accounts.id, accounts.name,
+    (SELECT count(*) FROM agents WHERE agents.account_id = accounts.id AND agents.deleted_at IS NULL) AS agents,
+    (SELECT coalesce(sum(threads.messages), 0) FROM threads WHERE threads.account_id = accounts.id) AS messages,
+    (SELECT coalesce(max(activity.n), 0) FROM activity WHERE activity.account_id = accounts.id) AS activity_rows,
+    (SELECT coalesce(sum(usage.bytes), 0) FROM usage
+      WHERE usage.account_id = accounts.id AND usage.subject = '') AS bytes_of_week
+  FROM accounts WHERE accounts.state IN ('provisional', 'claimed')
+  ORDER BY messages DESC, accounts.id LIMIT ${maxAccounts}`,
+)
+
+export const health = (db: Db) => ({
+  /** The oldest unread message of an agent that is no person; undefined if there is none. */
+  oldestUnread: () => db.one(oldestUnread),
+  /** The accounts with the most messages. */
+  sizes: () => db.all(sizes),
+})

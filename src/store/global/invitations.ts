@@ -1,44 +1,51 @@
-import { and, eq, gt, isNull, lte, sql } from 'drizzle-orm'
-import { accounts, invitations, users } from '../../../db/schema.ts'
-import { bind, p, runQuery, type Statement } from '../driver/binding.ts'
-import type { CrossAccountQueries, Db } from '../driver/db.ts'
+import type { Role } from '../../auth/actor.ts'
+import { boolean, crossAccountQuery, crossAccountStatement, type Db, type Statement } from '../sql.ts'
 
 /** An invitation that can be accepted, as shown to the holder of its link. */
-export type OpenInvitation = NonNullable<Awaited<ReturnType<ReturnType<typeof prepareInvitations>['byToken']>>>
-
-export function prepareInvitations(db: Db, crossAccountQueries: CrossAccountQueries) {
-  const byToken = db.select({
-    id: invitations.id,
-    account: { id: accounts.id, name: accounts.name },
-    email: invitations.email,
-    role: invitations.role,
-    invitedBy: sql<string>`coalesce(nullif(${users.name}, ''), ${users.email})`,
-    expiresAt: invitations.expiresAt,
-    isLinkShown: invitations.isLinkShown,
-  }).from(invitations)
-    .innerJoin(accounts, eq(accounts.id, invitations.accountId))
-    .innerJoin(users, eq(users.id, invitations.invitedBy))
-    .where(and(
-      eq(invitations.tokenHash, p('hash')),
-      isNull(invitations.acceptedAt),
-      isNull(invitations.endedAt),
-      gt(invitations.expiresAt, p('now')),
-    )).prepare()
-  const expired = db.select({ row: sql`rowid` }).from(invitations).where(lte(invitations.expiresAt, p('until')))
-    .limit(p('limit'))
-  const removeExpired = db.delete(invitations).where(sql`rowid IN ${expired}`).returning({ id: invitations.id }).toSQL()
-  crossAccountQueries.set(byToken.getQuery().sql, 'invitation by token')
-  crossAccountQueries.set(removeExpired.sql, 'expired invitations')
-
-  return {
-    /** The invitation with this SHA-256, if it can still be accepted. The caller does not belong to its account yet. */
-    byToken: async (hash: string, now: number) => (await runQuery(byToken, { hash, now }))[0],
-    /**
-     * Deletes at most `limit` invitations that expired by `until`, accepted or not. Returns a row for each one deleted.
-     */
-    removeExpired: (until: number, limit: number): Statement => ({
-      ...bind(removeExpired, { until, limit }),
-      rows: limit,
-    }),
-  }
+export interface OpenInvitation {
+  id: string
+  account: { id: string; name: string }
+  email: string
+  role: Role
+  /** The name of the inviting user, or the email address without a name. */
+  invitedBy: string
+  expiresAt: number
+  isLinkShown: boolean
 }
+
+const byToken = crossAccountQuery<Omit<OpenInvitation, 'account'> & { accountId: string; accountName: string }>(
+  'invitation by token',
+  `
+  SELECT invitations.id, accounts.id AS account_id, accounts.name AS account_name, invitations.email, invitations.role,
+    coalesce(nullif(users.name, ''), users.email) AS invited_by, invitations.expires_at, invitations.is_link_shown
+  FROM invitations
+  JOIN accounts ON accounts.id = invitations.account_id
+  JOIN users ON users.id = invitations.invited_by
+  WHERE invitations.token_hash = :hash AND invitations.accepted_at IS NULL AND invitations.ended_at IS NULL
+    AND invitations.expires_at > :now`,
+  { isLinkShown: boolean },
+)
+const removeExpired = crossAccountStatement(
+  'expired invitations',
+  `
+  DELETE FROM invitations
+  WHERE rowid IN (SELECT rowid FROM invitations WHERE expires_at <= :until LIMIT :limit)
+  RETURNING id`,
+)
+
+export const invitations = (db: Db) => ({
+  /** The invitation with this SHA-256, if it can still be accepted. The caller does not belong to its account yet. */
+  byToken: async (hash: string, now: number): Promise<OpenInvitation | undefined> => {
+    const row = await db.one(byToken, { hash, now })
+    if (!row) return undefined
+    const { accountId, accountName, ...invitation } = row
+    return { ...invitation, account: { id: accountId, name: accountName } }
+  },
+  /**
+   * Deletes at most `limit` invitations that expired by `until`, accepted or not. Returns a row for each one deleted.
+   */
+  removeExpired: (until: number, limit: number): Statement => ({
+    ...db.bind(removeExpired, { until, limit }),
+    rows: limit,
+  }),
+})

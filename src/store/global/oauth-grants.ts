@@ -1,24 +1,14 @@
-import { and, desc, eq, gt, isNotNull, isNull, lte, or, sql } from 'drizzle-orm'
-import {
-  accounts,
-  agents,
-  credentials,
-  memberships,
-  oauthGrants,
-  oauthRequests,
-  oauthTokens,
-} from '../../../db/schema.ts'
-import { bind, p, runQuery, type Statement, value } from '../driver/binding.ts'
-import type { CrossAccountQueries, Db } from '../driver/db.ts'
+import type { oauthGrants } from '../../../db/schema.ts'
+import type { Role } from '../../auth/actor.ts'
+import { crossAccountQuery, crossAccountStatement, type Db, type Statement, statement } from '../sql.ts'
 import {
   belongsToLiveGrant,
-  fetchedKey,
   givesAccess,
-  grantedAgent,
-  grantedLiveAgent,
-  grantMembership,
+  joinFetchedKey,
+  joinGrantedAgent,
+  joinGrantedLiveAgent,
+  joinGrantMembership,
   roleAllowsGrant,
-  roleHas,
 } from './oauth-access.ts'
 
 /** How many grants one list shows. */
@@ -48,175 +38,144 @@ export interface CodeExchange {
   refreshId: string
 }
 
-/** Joined to a consent request: the membership and the agent that the user chose. */
-const chosenMember = and(eq(memberships.accountId, p('account')), eq(memberships.userId, oauthRequests.userId))
-const chosenAgent = and(
-  eq(agents.accountId, p('account')),
-  eq(agents.id, p('agentId')),
-  eq(agents.type, sql`'mcp'`),
-  isNull(agents.deletedAt),
+/** A grant as its code finds it. Times are milliseconds since the epoch. */
+interface GrantOfCode {
+  accountId: string
+  id: string
+  clientId: string
+  agentId: string | null
+  scope: OAuthScope
+  resource: string
+  redirectUri: string
+  codeChallenge: string
+  codeExpiresAt: number
+  codeUsedAt: number | null
+  expiresAt: number
+}
+
+/** A grant as its user sees it. */
+interface GrantOfUser {
+  accountId: string
+  id: string
+  clientId: string
+  clientName: string
+  scope: OAuthScope
+  alias: string | null
+  accountName: string
+  createdAt: number
+  lastUsedAt: number | null
+  keyLast4: string | null
+  keyLastUsedAt: number | null
+}
+
+const add = statement(`
+  INSERT INTO oauth_grants
+    (account_id, id, user_id, client_id, client_name, agent_id, scope, resource, redirect_uri,
+      code_hash, code_challenge, code_expires_at, created_at, expires_at)
+  SELECT memberships.account_id, :id, oauth_requests.user_id, oauth_requests.client_id, oauth_requests.client_name,
+    :agentId, :scope, oauth_requests.resource, oauth_requests.redirect_uri,
+    :codeHash, oauth_requests.code_challenge, :codeExpiresAt, :at, :expiresAt
+  FROM oauth_requests
+  JOIN memberships ON memberships.account_id = :account AND memberships.user_id = oauth_requests.user_id
+  LEFT JOIN agents ON agents.account_id = :account AND agents.id = :agentId
+    AND agents.type = 'mcp' AND agents.deleted_at IS NULL
+  WHERE oauth_requests.handle_hash = :handleHash AND oauth_requests.grant_id = :id AND ${roleAllowsGrant(':agentId')}
+  ON CONFLICT (account_id, id) DO UPDATE SET id = excluded.id
+  RETURNING id`)
+const byCode = crossAccountQuery<GrantOfCode>(
+  'grant by code',
+  `
+  SELECT account_id, id, client_id, agent_id, scope, resource, redirect_uri, code_challenge, code_expires_at,
+    code_used_at, expires_at
+  FROM oauth_grants WHERE code_hash = :hash`,
+)
+const exchangeCode = statement(`
+  UPDATE oauth_grants SET code_used_at = :at, code_taken_by = :refreshId
+  WHERE account_id = :account AND code_hash = :codeHash AND client_id = :clientId
+    AND redirect_uri = :redirectUri AND code_challenge = :codeChallenge AND code_expires_at > :at
+    AND (code_used_at IS NULL OR code_taken_by = :refreshId)
+    AND ${belongsToLiveGrant({ accountId: 'oauth_grants.account_id', grantId: 'oauth_grants.id' })}
+  RETURNING id`)
+const revoke = statement(`
+  UPDATE oauth_grants SET revoked_at = :at WHERE account_id = :account AND id = :id AND revoked_at IS NULL
+  RETURNING id`)
+
+const ofUser = crossAccountQuery<GrantOfUser>(
+  'grants of a user',
+  `
+  SELECT oauth_grants.account_id, oauth_grants.id, oauth_grants.client_id, oauth_grants.client_name,
+    oauth_grants.scope, agents.alias, accounts.name AS account_name, oauth_grants.created_at,
+    oauth_grants.last_used_at, credentials.last4 AS key_last4, credentials.last_used_at AS key_last_used_at
+  FROM oauth_grants
+  JOIN accounts ON accounts.id = oauth_grants.account_id
+  ${joinGrantMembership()}
+  ${joinGrantedLiveAgent()}
+  ${joinFetchedKey}
+  WHERE oauth_grants.user_id = :user AND ${givesAccess} AND ${roleAllowsGrant()}
+  ORDER BY oauth_grants.created_at DESC LIMIT ${maxListed}`,
+)
+const ofUserById = crossAccountQuery<
+  Pick<GrantOfUser, 'accountId' | 'id' | 'clientId' | 'clientName' | 'alias'> & { role: Role }
+>(
+  'grant of a user by id',
+  `
+  SELECT oauth_grants.account_id, oauth_grants.id, oauth_grants.client_id, oauth_grants.client_name, agents.alias,
+    memberships.role
+  FROM oauth_grants
+  ${joinGrantMembership()}
+  ${joinGrantedAgent()}
+  WHERE oauth_grants.user_id = :user AND oauth_grants.id = :id AND oauth_grants.revoked_at IS NULL`,
+)
+const approved = crossAccountQuery(
+  'grant of a user to a client',
+  `
+  SELECT 1 FROM oauth_grants
+  WHERE user_id = :user AND client_id = :client AND revoked_at IS NULL AND expires_at > :at
+  LIMIT 1`,
 )
 
-export function prepareOAuthGrants(db: Db, crossAccountQueries: CrossAccountQueries) {
-  const add = db.insert(oauthGrants).select(
-    db.select({
-      accountId: memberships.accountId,
-      id: value('id'),
-      userId: oauthRequests.userId,
-      clientId: oauthRequests.clientId,
-      clientName: oauthRequests.clientName,
-      agentId: value<string | null>('agentId'),
-      scope: value<OAuthScope>('scope'),
-      resource: oauthRequests.resource,
-      redirectUri: oauthRequests.redirectUri,
-      codeHash: value('codeHash'),
-      codeChallenge: oauthRequests.codeChallenge,
-      codeExpiresAt: value<number>('codeExpiresAt'),
-      codeUsedAt: sql<null>`NULL`.as('code_used_at'),
-      codeTakenBy: sql<null>`NULL`.as('code_taken_by'),
-      createdAt: value<number>('at'),
-      expiresAt: value<number>('expiresAt'),
-      lastUsedAt: sql<null>`NULL`.as('last_used_at'),
-      revokedAt: sql<null>`NULL`.as('revoked_at'),
-    }).from(oauthRequests).innerJoin(memberships, chosenMember).leftJoin(agents, chosenAgent)
-      .where(and(
-        eq(oauthRequests.handleHash, p('handleHash')),
-        eq(oauthRequests.grantId, p('id')),
-        or(
-          and(sql`${p('agentId')} IS NULL`, roleHas('manage')),
-          and(isNotNull(agents.id), roleHas('use')),
-        ),
-      )),
-  ).onConflictDoUpdate({ target: [oauthGrants.accountId, oauthGrants.id], set: { id: sql`excluded.id` } })
-    .returning({ id: oauthGrants.id }).toSQL()
+const isEnded = `(oauth_grants.expires_at <= :at
+    OR (oauth_grants.revoked_at IS NOT NULL AND oauth_grants.revoked_at <= :at)
+    OR (oauth_grants.code_used_at IS NULL AND oauth_grants.code_expires_at <= :at))`
+const removeTokensOfEnded = crossAccountStatement(
+  'tokens of ended grants',
+  `
+  DELETE FROM oauth_tokens WHERE rowid IN (
+    SELECT oauth_tokens.rowid FROM oauth_tokens
+    JOIN oauth_grants ON oauth_grants.account_id = oauth_tokens.account_id AND oauth_grants.id = oauth_tokens.grant_id
+    WHERE ${isEnded} LIMIT :limit)
+  RETURNING id`,
+)
+const removeEnded = crossAccountStatement(
+  'ended grants',
+  `
+  DELETE FROM oauth_grants WHERE rowid IN (
+    SELECT oauth_grants.rowid FROM oauth_grants
+    LEFT JOIN oauth_tokens
+      ON oauth_tokens.account_id = oauth_grants.account_id AND oauth_tokens.grant_id = oauth_grants.id
+    WHERE ${isEnded} AND oauth_tokens.id IS NULL LIMIT :limit)
+  RETURNING id`,
+)
 
-  const fields = {
-    accountId: oauthGrants.accountId,
-    id: oauthGrants.id,
-    clientId: oauthGrants.clientId,
-    agentId: oauthGrants.agentId,
-    scope: oauthGrants.scope,
-    resource: oauthGrants.resource,
-    redirectUri: oauthGrants.redirectUri,
-    codeChallenge: oauthGrants.codeChallenge,
-    codeExpiresAt: oauthGrants.codeExpiresAt,
-    codeUsedAt: oauthGrants.codeUsedAt,
-    expiresAt: oauthGrants.expiresAt,
-  }
-  const byCode = db.select(fields).from(oauthGrants).where(eq(oauthGrants.codeHash, p('hash'))).prepare()
-  crossAccountQueries.set(byCode.getQuery().sql, 'grant by code')
-
-  const exchangeCode = db.update(oauthGrants).set({ codeUsedAt: sql`${p('at')}`, codeTakenBy: sql`${p('refreshId')}` })
-    .where(and(
-      eq(oauthGrants.accountId, p('account')),
-      eq(oauthGrants.codeHash, p('codeHash')),
-      eq(oauthGrants.clientId, p('clientId')),
-      eq(oauthGrants.redirectUri, p('redirectUri')),
-      eq(oauthGrants.codeChallenge, p('codeChallenge')),
-      gt(oauthGrants.codeExpiresAt, p('at')),
-      or(isNull(oauthGrants.codeUsedAt), eq(oauthGrants.codeTakenBy, p('refreshId'))),
-      belongsToLiveGrant(db, { accountId: oauthGrants.accountId, grantId: oauthGrants.id }, p('at')),
-    )).returning({ id: oauthGrants.id }).toSQL()
-
-  const revoke = db.update(oauthGrants).set({ revokedAt: sql`${p('at')}` })
-    .where(and(eq(oauthGrants.accountId, p('account')), eq(oauthGrants.id, p('id')), isNull(oauthGrants.revokedAt)))
-    .returning({ id: oauthGrants.id }).toSQL()
-
-  const ofUser = db.select({
-    accountId: oauthGrants.accountId,
-    id: oauthGrants.id,
-    clientId: oauthGrants.clientId,
-    clientName: oauthGrants.clientName,
-    scope: oauthGrants.scope,
-    alias: agents.alias,
-    accountName: accounts.name,
-    createdAt: oauthGrants.createdAt,
-    lastUsedAt: oauthGrants.lastUsedAt,
-    keyLast4: credentials.last4,
-    keyLastUsedAt: credentials.lastUsedAt,
-  }).from(oauthGrants)
-    .innerJoin(accounts, eq(accounts.id, oauthGrants.accountId))
-    .innerJoin(memberships, grantMembership(oauthGrants))
-    .leftJoin(agents, grantedLiveAgent(oauthGrants))
-    .leftJoin(credentials, fetchedKey(db))
-    .where(and(
-      eq(oauthGrants.userId, p('user')),
-      givesAccess(db),
-      roleAllowsGrant(oauthGrants.agentId),
-    )).orderBy(desc(oauthGrants.createdAt)).limit(maxListed).prepare()
-  const ofUserById = db.select({
-    accountId: oauthGrants.accountId,
-    id: oauthGrants.id,
-    clientId: oauthGrants.clientId,
-    clientName: oauthGrants.clientName,
-    alias: agents.alias,
-    role: memberships.role,
-  }).from(oauthGrants)
-    .innerJoin(memberships, grantMembership(oauthGrants))
-    .leftJoin(agents, grantedAgent(oauthGrants))
-    .where(and(
-      eq(oauthGrants.userId, p('user')),
-      eq(oauthGrants.id, p('id')),
-      isNull(oauthGrants.revokedAt),
-    )).prepare()
-  crossAccountQueries.set(ofUser.getQuery().sql, 'grants of a user')
-  crossAccountQueries.set(ofUserById.getQuery().sql, 'grant of a user by id')
-
-  const approved = db.select({ one: sql`1` }).from(oauthGrants).where(and(
-    eq(oauthGrants.userId, p('user')),
-    eq(oauthGrants.clientId, p('client')),
-    isNull(oauthGrants.revokedAt),
-    gt(oauthGrants.expiresAt, p('at')),
-  )).limit(1).prepare()
-  crossAccountQueries.set(approved.getQuery().sql, 'grant of a user to a client')
-
-  const isEnded = or(
-    lte(oauthGrants.expiresAt, p('at')),
-    and(isNotNull(oauthGrants.revokedAt), lte(oauthGrants.revokedAt, p('at'))),
-    and(isNull(oauthGrants.codeUsedAt), lte(oauthGrants.codeExpiresAt, p('at'))),
-  )
-  const tokensOfEnded = db.select({ row: sql`oauth_tokens.rowid` }).from(oauthTokens)
-    .innerJoin(
-      oauthGrants,
-      and(eq(oauthGrants.accountId, oauthTokens.accountId), eq(oauthGrants.id, oauthTokens.grantId)),
-    )
-    .where(isEnded).limit(p('limit'))
-  const removeTokensOfEnded = db.delete(oauthTokens).where(sql`rowid IN ${tokensOfEnded}`).returning({
-    id: oauthTokens.id,
-  })
-    .toSQL()
-  const endedWithoutTokens = db.select({ row: sql`oauth_grants.rowid` }).from(oauthGrants)
-    .leftJoin(
-      oauthTokens,
-      and(eq(oauthTokens.accountId, oauthGrants.accountId), eq(oauthTokens.grantId, oauthGrants.id)),
-    )
-    .where(and(isEnded, isNull(oauthTokens.id))).limit(p('limit'))
-  const removeEnded = db.delete(oauthGrants).where(sql`rowid IN ${endedWithoutTokens}`).returning({
-    id: oauthGrants.id,
-  }).toSQL()
-  crossAccountQueries.set(removeTokensOfEnded.sql, 'tokens of ended grants')
-  crossAccountQueries.set(removeEnded.sql, 'ended grants')
-
-  return {
-    /** No row if the request was not completed with this grant, or the user may no longer choose this. */
-    add: ({ accountId, ...grant }: NewGrant, handleHash: string, at: number): Statement =>
-      bind(add, { ...grant, account: accountId, handleHash, at }),
-    /** The grant of a code, also if it is revoked or expired. */
-    byCode: async (hash: string) => (await runQuery(byCode, { hash }))[0],
-    /** Use the code, once. Returns a row only if everything matches and the grant is live. */
-    exchangeCode: ({ accountId, ...code }: CodeExchange, at: number): Statement =>
-      bind(exchangeCode, { ...code, account: accountId, at }),
-    /** Revoke a grant, and with it its tokens and the key that was fetched. No row if it was revoked already. */
-    revoke: (accountId: string, id: string, at: number): Statement => bind(revoke, { account: accountId, id, at }),
-    /** The grants of a user that give access at `at`, newest first. `alias` and `keyLast4` as in a list of the account. */
-    ofUser: (user: string, at: number) => runQuery(ofUser, { user, at }),
-    /** A grant that is not revoked, if its user still belongs to its account. */
-    ofUserById: async (user: string, id: string) => (await runQuery(ofUserById, { user, id }))[0],
-    /** Whether the user gave the client a grant, in any account, that neither ended nor expired. */
-    hasApproved: async (user: string, client: string, at: number) =>
-      (await runQuery(approved, { user, client, at })).length > 0,
-    /** Tokens first: a grant is deleted when it has none left. */
-    removeEnded: (at: number, limit: number): Statement[] =>
-      [removeTokensOfEnded, removeEnded].map((query) => ({ ...bind(query, { at, limit }), rows: limit })),
-  }
-}
+export const grants = (db: Db) => ({
+  /** No row if the request was not completed with this grant, or the user may no longer choose this. */
+  add: ({ accountId, ...grant }: NewGrant, handleHash: string, at: number): Statement =>
+    db.bind(add, { ...grant, account: accountId, handleHash, at }),
+  /** The grant of a code, also if it is revoked or expired. */
+  byCode: (hash: string) => db.one(byCode, { hash }),
+  /** Use the code, once. Returns a row only if everything matches and the grant is live. */
+  exchangeCode: ({ accountId, ...code }: CodeExchange, at: number): Statement =>
+    db.bind(exchangeCode, { ...code, account: accountId, at }),
+  /** Revoke a grant, and with it its tokens and the key that was fetched. No row if it was revoked already. */
+  revoke: (accountId: string, id: string, at: number): Statement => db.bind(revoke, { account: accountId, id, at }),
+  /** The grants of a user that give access at `at`, newest first. `alias` and `keyLast4` as in a list of the account. */
+  ofUser: (user: string, at: number) => db.all(ofUser, { user, at }),
+  /** A grant that is not revoked, if its user still belongs to its account. */
+  ofUserById: (user: string, id: string) => db.one(ofUserById, { user, id }),
+  /** Whether the user gave the client a grant, in any account, that neither ended nor expired. */
+  hasApproved: async (user: string, client: string, at: number) =>
+    (await db.one(approved, { user, client, at })) !== undefined,
+  /** Tokens first: a grant is deleted when it has none left. */
+  removeEnded: (at: number, limit: number): Statement[] =>
+    [removeTokensOfEnded, removeEnded].map((query) => ({ ...db.bind(query, { at, limit }), rows: limit })),
+})

@@ -1,7 +1,4 @@
-import { and, eq, gt, isNull, lte, notInArray, or, sql } from 'drizzle-orm'
-import { oauthRequests } from '../../../db/schema.ts'
-import { bind, p, runQuery, type Statement } from '../driver/binding.ts'
-import type { Db } from '../driver/db.ts'
+import { type Db, query, type Statement, statement } from '../sql.ts'
 
 /** How many consent requests one user may have open. The oldest are deleted. */
 const maxOpen = 20
@@ -30,64 +27,50 @@ export interface ConsentProof {
   userId: string
 }
 
-export function prepareOAuthRequests(db: Db) {
-  const open = and(
-    eq(oauthRequests.handleHash, p('handleHash')),
-    eq(oauthRequests.cookieHash, p('cookieHash')),
-    eq(oauthRequests.sessionId, p('sessionId')),
-    eq(oauthRequests.userId, p('userId')),
-    gt(oauthRequests.expiresAt, p('at')),
-  )
-  const byProof = db.select({
-    clientId: oauthRequests.clientId,
-    clientName: oauthRequests.clientName,
-    redirectUri: oauthRequests.redirectUri,
-    state: oauthRequests.state,
-    codeChallenge: oauthRequests.codeChallenge,
-    resource: oauthRequests.resource,
-    choices: oauthRequests.choices,
-  }).from(oauthRequests).where(and(open, isNull(oauthRequests.usedAt))).prepare()
-  const add = db.insert(oauthRequests).values({
-    handleHash: p('handleHash'),
-    cookieHash: p('cookieHash'),
-    sessionId: p('sessionId'),
-    userId: p('userId'),
-    clientId: p('clientId'),
-    clientName: p('clientName'),
-    redirectUri: p('redirectUri'),
-    state: p('state'),
-    codeChallenge: p('codeChallenge'),
-    resource: p('resource'),
-    choices: p('choices'),
-    expiresAt: p('expiresAt'),
-  }).onConflictDoNothing().toSQL()
-  const newest = db.select({ handleHash: oauthRequests.handleHash }).from(oauthRequests)
-    .where(eq(oauthRequests.userId, p('userId'))).orderBy(sql`${oauthRequests.expiresAt} DESC`).limit(maxOpen)
-  const trim = db.delete(oauthRequests)
-    .where(and(eq(oauthRequests.userId, p('userId')), notInArray(oauthRequests.handleHash, newest))).toSQL()
-  const removeOfUser = db.delete(oauthRequests).where(eq(oauthRequests.userId, p('userId'))).toSQL()
-  const complete = db.update(oauthRequests).set({ usedAt: sql`${p('at')}`, grantId: sql`${p('grantId')}` })
-    .where(and(open, or(isNull(oauthRequests.usedAt), eq(oauthRequests.grantId, p('grantId')))))
-    .returning({ handleHash: oauthRequests.handleHash }).toSQL()
-  const expired = db.select({ handleHash: oauthRequests.handleHash }).from(oauthRequests)
-    .where(lte(oauthRequests.expiresAt, p('at'))).limit(p('limit'))
-  const removeExpired = db.delete(oauthRequests).where(sql`${oauthRequests.handleHash} IN ${expired}`)
-    .returning({ handleHash: oauthRequests.handleHash }).toSQL()
+const isOpen = `handle_hash = :handleHash AND cookie_hash = :cookieHash AND session_id = :sessionId
+    AND user_id = :userId AND expires_at > :at`
+const byProof = query<
+  Pick<
+    NewConsentRequest,
+    'clientId' | 'clientName' | 'redirectUri' | 'state' | 'codeChallenge' | 'resource' | 'choices'
+  >
+>(`
+  SELECT client_id, client_name, redirect_uri, state, code_challenge, resource, choices FROM oauth_requests
+  WHERE ${isOpen} AND used_at IS NULL`)
+const add = statement(`
+  INSERT INTO oauth_requests
+    (handle_hash, cookie_hash, session_id, user_id, client_id, client_name, redirect_uri, state, code_challenge,
+      resource, choices, expires_at)
+  VALUES (:handleHash, :cookieHash, :sessionId, :userId, :clientId, :clientName, :redirectUri, :state, :codeChallenge,
+    :resource, :choices, :expiresAt)
+  ON CONFLICT DO NOTHING`)
+const trim = statement(`
+  DELETE FROM oauth_requests
+  WHERE user_id = :userId AND handle_hash NOT IN (
+    SELECT handle_hash FROM oauth_requests WHERE user_id = :userId ORDER BY expires_at DESC LIMIT ${maxOpen})`)
+const removeOfUser = statement(`DELETE FROM oauth_requests WHERE user_id = :userId`)
+const complete = statement(`
+  UPDATE oauth_requests SET used_at = :at, grant_id = :grantId
+  WHERE ${isOpen} AND (used_at IS NULL OR grant_id = :grantId)
+  RETURNING handle_hash`)
+const removeExpired = statement(`
+  DELETE FROM oauth_requests
+  WHERE handle_hash IN (SELECT handle_hash FROM oauth_requests WHERE expires_at <= :at LIMIT :limit)
+  RETURNING handle_hash`)
 
-  return {
-    /** An open request. */
-    byProof: async (proof: ConsentProof, at: number) => (await runQuery(byProof, { ...proof, at }))[0],
-    add: (
-      request: NewConsentRequest,
-    ): Statement[] => [bind(add, { ...request }), bind(trim, { userId: request.userId })],
-    /**
-     * Decide a request, once. No row if it is decided already, has expired or belongs to another session.
-     * `grantId` is null after a refusal.
-     */
-    complete: (proof: ConsentProof, grantId: string | null, at: number): Statement =>
-      bind(complete, { ...proof, grantId, at }),
-    /** Delete the requests of a user. */
-    removeOfUser: (userId: string): Statement => ({ ...bind(removeOfUser, { userId }), rows: maxOpen }),
-    removeExpired: (at: number, limit: number): Statement => ({ ...bind(removeExpired, { at, limit }), rows: limit }),
-  }
-}
+export const requests = (db: Db) => ({
+  /** An open request. */
+  byProof: (proof: ConsentProof, at: number) => db.one(byProof, { ...proof, at }),
+  add: (
+    request: NewConsentRequest,
+  ): Statement[] => [db.bind(add, { ...request }), db.bind(trim, { userId: request.userId })],
+  /**
+   * Decide a request, once. No row if it is decided already, has expired or belongs to another session.
+   * `grantId` is null after a refusal.
+   */
+  complete: (proof: ConsentProof, grantId: string | null, at: number): Statement =>
+    db.bind(complete, { ...proof, grantId, at }),
+  /** Delete the requests of a user. */
+  removeOfUser: (userId: string): Statement => ({ ...db.bind(removeOfUser, { userId }), rows: maxOpen }),
+  removeExpired: (at: number, limit: number): Statement => ({ ...db.bind(removeExpired, { at, limit }), rows: limit }),
+})

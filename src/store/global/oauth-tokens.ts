@@ -1,13 +1,46 @@
-import { and, eq, gt, isNotNull, isNull, lte, notExists, or, sql } from 'drizzle-orm'
-import { alias } from 'drizzle-orm/sqlite-core'
-import { agents, memberships, oauthGrants, oauthTokens } from '../../../db/schema.ts'
-import { isOnTrial } from '../account/agents.ts'
-import { bind, p, runQuery, type Statement, value } from '../driver/binding.ts'
-import type { CrossAccountQueries, Db } from '../driver/db.ts'
-import { belongsToLiveGrant, grantedAgent, grantedLiveAgent, grantMembership, roleAllowsGrant } from './oauth-access.ts'
+import type { Row } from '@libsql/client'
+import { isOnTrial } from '../account/agent-conditions.ts'
+import { crossAccountQuery, crossAccountStatement, type Db, type Query, type Statement, statement } from '../sql.ts'
+import {
+  belongsToLiveGrant,
+  joinGrantedAgent,
+  joinGrantedLiveAgent,
+  joinGrantMembership,
+  roleAllowsGrant,
+} from './oauth-access.ts'
+import type { OAuthScope } from './oauth-grants.ts'
 
 /** A live access token and its grant. `id` is the id of the grant: the credential in the activity log. */
-export type AccessToken = NonNullable<Awaited<ReturnType<ReturnType<typeof prepareOAuthTokens>['byAccessHash']>>>
+export interface AccessToken {
+  accountId: string
+  id: string
+  userId: string
+  grantedAgentId: string | null
+  agentId: string | null
+  alias: string | null
+  /** 1 for an agent on trial, otherwise 0. */
+  onTrial: number
+  lastUsedAt: number | null
+}
+
+/** A token of either kind and its grant. */
+interface TokenOfGrant {
+  accountId: string
+  id: string
+  kind: 'access' | 'refresh'
+  grantId: string
+  clientId: string
+  clientName: string
+  userId: string
+  agentId: string | null
+  alias: string | null
+  scope: OAuthScope
+  resource: string
+  grantExpiresAt: number
+  revokedAt: number | null
+  expiresAt: number
+  usedAt: number | null
+}
 
 /** A new token as stored. */
 export interface NewOAuthToken {
@@ -24,137 +57,91 @@ export interface RefreshExchange {
   refreshId: string
 }
 
-export function prepareOAuthTokens(db: Db, crossAccountQueries: CrossAccountQueries) {
-  const grantOf = and(eq(oauthGrants.accountId, oauthTokens.accountId), eq(oauthGrants.id, oauthTokens.grantId))
-  const byAccessHash = db.select({
-    accountId: oauthTokens.accountId,
-    id: oauthGrants.id,
-    userId: oauthGrants.userId,
-    grantedAgentId: oauthGrants.agentId,
-    agentId: agents.id,
-    alias: agents.alias,
-    onTrial: isOnTrial(db),
-    lastUsedAt: oauthGrants.lastUsedAt,
-  }).from(oauthTokens)
-    .innerJoin(oauthGrants, grantOf)
-    .innerJoin(memberships, grantMembership(oauthGrants))
-    .leftJoin(agents, grantedLiveAgent(oauthGrants))
-    .where(and(
-      eq(oauthTokens.hash, p('hash')),
-      eq(oauthTokens.kind, sql`'access'`),
-      gt(oauthTokens.expiresAt, p('at')),
-      isNull(oauthTokens.revokedAt),
-      isNull(oauthGrants.revokedAt),
-      roleAllowsGrant(oauthGrants.agentId),
-    )).prepare()
-  const byHash = db.select({
-    accountId: oauthTokens.accountId,
-    id: oauthTokens.id,
-    kind: oauthTokens.kind,
-    grantId: oauthTokens.grantId,
-    clientId: oauthGrants.clientId,
-    clientName: oauthGrants.clientName,
-    userId: oauthGrants.userId,
-    agentId: oauthGrants.agentId,
-    alias: agents.alias,
-    scope: oauthGrants.scope,
-    resource: oauthGrants.resource,
-    grantExpiresAt: oauthGrants.expiresAt,
-    revokedAt: oauthGrants.revokedAt,
-    expiresAt: oauthTokens.expiresAt,
-    usedAt: oauthTokens.usedAt,
-  }).from(oauthTokens)
-    .innerJoin(oauthGrants, grantOf)
-    .leftJoin(agents, grantedAgent(oauthGrants))
-    .where(eq(oauthTokens.hash, p('hash'))).prepare()
-  crossAccountQueries.set(byAccessHash.getQuery().sql, 'access token by hash')
-  crossAccountQueries.set(byHash.getQuery().sql, 'OAuth token by hash')
+const joinGrant = `JOIN oauth_grants
+    ON oauth_grants.account_id = oauth_tokens.account_id AND oauth_grants.id = oauth_tokens.grant_id`
+const byAccessHash = crossAccountQuery<AccessToken>(
+  'access token by hash',
+  `
+  SELECT oauth_tokens.account_id, oauth_grants.id, oauth_grants.user_id, oauth_grants.agent_id AS granted_agent_id,
+    agents.id AS agent_id, agents.alias, ${isOnTrial} AS on_trial, oauth_grants.last_used_at
+  FROM oauth_tokens
+  ${joinGrant}
+  ${joinGrantMembership()}
+  ${joinGrantedLiveAgent()}
+  WHERE oauth_tokens.hash = :hash AND oauth_tokens.kind = 'access' AND oauth_tokens.expires_at > :at
+    AND oauth_tokens.revoked_at IS NULL AND oauth_grants.revoked_at IS NULL AND ${roleAllowsGrant()}`,
+)
+const byHash = crossAccountQuery<TokenOfGrant>(
+  'OAuth token by hash',
+  `
+  SELECT oauth_tokens.account_id, oauth_tokens.id, oauth_tokens.kind, oauth_tokens.grant_id,
+    oauth_grants.client_id, oauth_grants.client_name, oauth_grants.user_id, oauth_grants.agent_id, agents.alias,
+    oauth_grants.scope, oauth_grants.resource, oauth_grants.expires_at AS grant_expires_at, oauth_grants.revoked_at,
+    oauth_tokens.expires_at, oauth_tokens.used_at
+  FROM oauth_tokens
+  ${joinGrant}
+  ${joinGrantedAgent()}
+  WHERE oauth_tokens.hash = :hash`,
+)
 
-  const ofAccountByHash = and(eq(oauthTokens.accountId, p('account')), eq(oauthTokens.hash, p('hash')))
-  const child = alias(oauthTokens, 'child')
-  const usedChild = db.select({ one: sql`1` }).from(child).where(and(
-    eq(child.accountId, oauthTokens.accountId),
-    eq(child.parentId, oauthTokens.id),
-    isNotNull(child.usedAt),
-  ))
-  const isInGrace = and(gt(oauthTokens.usedAt, p('graceSince')), notExists(usedChild))
-  const rotate = db.update(oauthTokens)
-    .set({ usedAt: sql`coalesce(${oauthTokens.usedAt}, ${p('at')})`, successorId: sql`${p('refreshId')}` })
-    .where(and(
-      ofAccountByHash,
-      eq(oauthTokens.kind, sql`'refresh'`),
-      gt(oauthTokens.expiresAt, p('at')),
-      or(isNull(oauthTokens.usedAt), isInGrace, eq(oauthTokens.successorId, p('refreshId'))),
-      belongsToLiveGrant(db, oauthTokens, p('at')),
-    )).returning({ id: oauthTokens.id }).toSQL()
+const rotate = statement(`
+  UPDATE oauth_tokens SET used_at = coalesce(used_at, :at), successor_id = :refreshId
+  WHERE account_id = :account AND hash = :hash AND kind = 'refresh' AND expires_at > :at
+    AND (used_at IS NULL
+      OR (used_at > :graceSince AND NOT EXISTS (
+        SELECT 1 FROM oauth_tokens AS child
+        WHERE child.account_id = oauth_tokens.account_id AND child.parent_id = oauth_tokens.id
+          AND child.used_at IS NOT NULL))
+      OR successor_id = :refreshId)
+    AND ${belongsToLiveGrant({ accountId: 'oauth_tokens.account_id', grantId: 'oauth_tokens.grant_id' })}
+  RETURNING id`)
+const addForCode = statement(`
+  INSERT INTO oauth_tokens (account_id, id, grant_id, kind, hash, created_at, expires_at)
+  SELECT account_id, :id, id, :kind, :newHash, :at, :expiresAt FROM oauth_grants
+  WHERE account_id = :account AND code_hash = :hash AND code_taken_by = :refreshId
+  ON CONFLICT DO NOTHING`)
+const addForRefresh = statement(`
+  INSERT INTO oauth_tokens (account_id, id, grant_id, kind, hash, parent_id, created_at, expires_at)
+  SELECT account_id, :id, grant_id, :kind, :newHash, id, :at, :expiresAt FROM oauth_tokens
+  WHERE account_id = :account AND hash = :hash AND successor_id = :refreshId
+  ON CONFLICT DO NOTHING`)
+const revoke = statement(`
+  UPDATE oauth_tokens SET revoked_at = :at WHERE account_id = :account AND hash = :hash AND revoked_at IS NULL`)
+const removeExpired = crossAccountStatement(
+  'expired OAuth tokens',
+  `
+  DELETE FROM oauth_tokens
+  WHERE rowid IN (SELECT rowid FROM oauth_tokens WHERE expires_at <= :at LIMIT :limit)
+  RETURNING id`,
+)
 
-  const newToken = {
-    id: value('id'),
-    grantId: sql<string>`${oauthGrants.id}`.as('grant_id'),
-    kind: value<'access' | 'refresh'>('kind'),
-    hash: value('newHash'),
-    parentId: sql<string | null>`NULL`.as('parent_id'),
-    createdAt: value<number>('at'),
-    expiresAt: value<number>('expiresAt'),
-    usedAt: sql<null>`NULL`.as('used_at'),
-    successorId: sql<null>`NULL`.as('successor_id'),
-    revokedAt: sql<null>`NULL`.as('revoked_at'),
-  }
-  const addForCode = db.insert(oauthTokens).select(
-    db.select({ accountId: oauthGrants.accountId, ...newToken }).from(oauthGrants).where(and(
-      eq(oauthGrants.accountId, p('account')),
-      eq(oauthGrants.codeHash, p('hash')),
-      eq(oauthGrants.codeTakenBy, p('refreshId')),
-    )),
-  ).onConflictDoNothing().toSQL()
-  const parent = alias(oauthTokens, 'parent')
-  const addForRefresh = db.insert(oauthTokens).select(
-    db.select({
-      accountId: parent.accountId,
-      ...newToken,
-      grantId: parent.grantId,
-      parentId: sql<string | null>`${parent.id}`.as('parent_id'),
-    }).from(parent).where(and(
-      eq(parent.accountId, p('account')),
-      eq(parent.hash, p('hash')),
-      eq(parent.successorId, p('refreshId')),
-    )),
-  ).onConflictDoNothing().toSQL()
-
-  const revoke = db.update(oauthTokens).set({ revokedAt: sql`${p('at')}` })
-    .where(and(ofAccountByHash, isNull(oauthTokens.revokedAt))).toSQL()
-  const expired = db.select({ row: sql`rowid` }).from(oauthTokens).where(lte(oauthTokens.expiresAt, p('at')))
-    .limit(p('limit'))
-  const removeExpired = db.delete(oauthTokens).where(sql`rowid IN ${expired}`).returning({ id: oauthTokens.id }).toSQL()
-  crossAccountQueries.set(removeExpired.sql, 'expired OAuth tokens')
-
-  return {
-    /** The access token with this SHA-256, if it and its grant are live. */
-    byAccessHash: async (hash: string, at: number) => (await runQuery(byAccessHash, { hash, at }))[0],
-    /** A token of either kind with its grant, also if they are revoked or expired. */
-    byHash: async (hash: string) => (await runQuery(byHash, { hash }))[0],
-    /**
-     * Use a refresh token. Returns a row if its grant is live and this is its first use, or a repeat: the first use
-     * was after `graceSince` and no token issued for it was used.
-     */
-    rotate: ({ accountId, ...token }: RefreshExchange, graceSince: number, at: number): Statement =>
-      bind(rotate, { ...token, account: accountId, graceSince, at }),
-    /** Does nothing unless the code was exchanged for this refresh token earlier in the same unit. */
-    addForCode: (exchange: RefreshExchange, token: NewOAuthToken, at: number): Statement =>
-      boundToken(addForCode, exchange, token, at),
-    /** Does nothing unless the refresh token was rotated to this one earlier in the same unit. */
-    addForRefresh: (exchange: RefreshExchange, token: NewOAuthToken, at: number): Statement =>
-      boundToken(addForRefresh, exchange, token, at),
-    revoke: (accountId: string, hash: string, at: number): Statement => bind(revoke, { account: accountId, hash, at }),
-    removeExpired: (at: number, limit: number): Statement => ({ ...bind(removeExpired, { at, limit }), rows: limit }),
-  }
-}
+export const tokens = (db: Db) => ({
+  /** The access token with this SHA-256, if it and its grant are live. */
+  byAccessHash: (hash: string, at: number) => db.one(byAccessHash, { hash, at }),
+  /** A token of either kind with its grant, also if they are revoked or expired. */
+  byHash: (hash: string) => db.one(byHash, { hash }),
+  /**
+   * Use a refresh token. Returns a row if its grant is live and this is its first use, or a repeat: the first use
+   * was after `graceSince` and no token issued for it was used.
+   */
+  rotate: ({ accountId, ...token }: RefreshExchange, graceSince: number, at: number): Statement =>
+    db.bind(rotate, { ...token, account: accountId, graceSince, at }),
+  /** Does nothing unless the code was exchanged for this refresh token earlier in the same unit. */
+  addForCode: (exchange: RefreshExchange, token: NewOAuthToken, at: number): Statement =>
+    boundToken(db, addForCode, exchange, token, at),
+  /** Does nothing unless the refresh token was rotated to this one earlier in the same unit. */
+  addForRefresh: (exchange: RefreshExchange, token: NewOAuthToken, at: number): Statement =>
+    boundToken(db, addForRefresh, exchange, token, at),
+  revoke: (accountId: string, hash: string, at: number): Statement => db.bind(revoke, { account: accountId, hash, at }),
+  removeExpired: (at: number, limit: number): Statement => ({ ...db.bind(removeExpired, { at, limit }), rows: limit }),
+})
 
 function boundToken(
-  query: Parameters<typeof bind>[0],
+  db: Db,
+  query: Query<Row>,
   { accountId, hash, refreshId }: RefreshExchange,
   { hash: newHash, ...token }: NewOAuthToken,
   at: number,
 ): Statement {
-  return bind(query, { ...token, newHash, hash, refreshId, account: accountId, at })
+  return db.bind(query, { ...token, newHash, hash, refreshId, account: accountId, at })
 }

@@ -1,25 +1,17 @@
 /** Public agents, as anybody may look at them. */
-import { and, eq, exists, isNull, sql } from 'drizzle-orm'
-import { accounts, agents } from '../../../db/schema.ts'
-import { skillsAsJson } from '../account/agents.ts'
-import { p, runQuery } from '../driver/binding.ts'
-import type { CrossAccountQueries, Db } from '../driver/db.ts'
+import { skillsAsJson } from '../account/agent-columns.ts'
+import { crossAccountQuery, type Db } from '../sql.ts'
 
-export function preparePublicAgents(db: Db, crossAccountQueries: CrossAccountQueries) {
-  const claimed = db.select({ one: sql`1` }).from(accounts)
-    .where(and(eq(accounts.id, agents.accountId), eq(accounts.state, sql`'claimed'`)))
-  const byAlias = db.select({ alias: agents.alias, description: agents.description, skills: skillsAsJson(db) })
-    .from(agents).where(and(
-      eq(agents.alias, p('alias')),
-      eq(agents.visibility, sql`'public'`),
-      isNull(agents.deletedAt),
-      exists(claimed),
-    )).limit(1).prepare()
-  crossAccountQueries.set(byAlias.getQuery().sql, 'public agent by alias')
+const byAlias = crossAccountQuery<{ alias: string; description: string; skills: string }>(
+  'public agent by alias',
+  `
+  SELECT agents.alias, agents.description, ${skillsAsJson} AS skills FROM agents
+  WHERE agents.alias = :alias AND agents.visibility = 'public' AND agents.deleted_at IS NULL
+    AND EXISTS (SELECT 1 FROM accounts WHERE accounts.id = agents.account_id AND accounts.state = 'claimed')
+  LIMIT 1`,
+)
 
-  return {
-    /** A live public agent of a claimed account; `skills` is JSON. Provisional accounts are reached by nobody. */
-    byAlias: async (alias: string): Promise<{ alias: string; description: string; skills: string } | undefined> =>
-      (await runQuery(byAlias, { alias }))[0],
-  }
-}
+export const publicAgents = (db: Db) => ({
+  /** A live public agent of a claimed account; `skills` is JSON. Provisional accounts are reached by nobody. */
+  byAlias: (alias: string) => db.one(byAlias, { alias }),
+})

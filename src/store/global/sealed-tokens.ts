@@ -1,5 +1,3 @@
-import { and, asc, count, eq, isNotNull, ne, sql } from 'drizzle-orm'
-import { agents, guardrails, pushKeys, signingKeys, totps } from '../../../db/schema.ts'
 import {
   accountTokenContext,
   pushKeyContext,
@@ -7,9 +5,8 @@ import {
   signingKeyContext,
   totpContext,
 } from '../../lib/key-ring.ts'
-import { bind, p, runQuery, type Statement } from '../driver/binding.ts'
-import type { CrossAccountQueries, Db } from '../driver/db.ts'
-import { updatedToken } from '../driver/sealed-columns.ts'
+import { sealedColumns, updatedToken } from '../driver/sealed-columns.ts'
+import { crossAccountQuery, type Db, type Statement, statement } from '../sql.ts'
 
 /** A stored token, and where it is. */
 export interface StoredToken extends SealedToken {
@@ -31,77 +28,55 @@ export interface SealedTable {
   replace(token: StoredToken, sealed: SealedToken): Statement
 }
 
+/** `owner` and `id` are the columns of the primary key. */
+const tableOf = (name: string, owner: string, id: string, context: SealedTable['context']) => ({
+  name,
+  context,
+  // The column of the key is set, so the others are too.
+  underOtherKeys: crossAccountQuery<StoredToken>(
+    `tokens of ${name} under other keys`,
+    `
+    SELECT ${owner} AS owner, ${id} AS id, ${sealedColumns} FROM ${name}
+    WHERE token_key_id <> :key AND (${owner}, ${id}) > (:afterOwner, :afterId)
+    ORDER BY ${owner}, ${id} LIMIT :limit`,
+  ),
+  byKey: crossAccountQuery<{ key: string; tokens: number }>(
+    `tokens of ${name} by key`,
+    `
+    SELECT token_key_id AS key, count(*) AS tokens FROM ${name} WHERE token_key_id IS NOT NULL
+    GROUP BY token_key_id`,
+  ),
+  replace: statement(`
+    UPDATE ${name} SET ${updatedToken}
+    WHERE ${owner} = :owner AND ${id} = :id AND token_key_id = :oldKeyId AND token_iv = :oldIv
+    RETURNING ${id}`),
+})
+
+const ofAccount = (name: string) =>
+  tableOf(name, 'account_id', 'id', ({ owner, id }) => accountTokenContext(name, owner, id))
+
+const tables = [
+  ofAccount('guardrails'),
+  ofAccount('agents'),
+  tableOf('totps', 'user_id', 'user_id', ({ owner }) => totpContext(owner)),
+  tableOf('push_keys', 'id', 'id', ({ id }) => pushKeyContext(id)),
+  tableOf('signing_keys', 'id', 'id', ({ id }) => signingKeyContext(id)),
+]
+
 /** Every table with sealed tokens, so that the keys can be changed. See docs/operations.md, "Changing the keys". */
-export function prepareSealedTokens(db: Db, crossAccountQueries: CrossAccountQueries): readonly SealedTable[] {
-  const ofAccount = (name: string) => ({ owner, id }: Pick<StoredToken, 'owner' | 'id'>) =>
-    accountTokenContext(name, owner, id)
-
-  /** The table has the columns of `guardrails` that are used here; `owner` and `id` are those of its primary key. */
-  function prepare(
-    name: string,
-    table: typeof guardrails,
-    { owner, id, context }: Pick<SealedTable, 'context'> & {
-      owner: typeof guardrails.accountId
-      id: typeof guardrails.id
-    },
-  ): SealedTable {
-    const { encryptedToken, tokenIv, tokenAuthTag, tokenKeyId } = table
-    const underOtherKeys = db.select({ owner, id, encryptedToken, tokenIv, tokenAuthTag, tokenKeyId }).from(table)
-      .where(and(
-        ne(tokenKeyId, p('key')),
-        sql`(${owner}, ${id}) > (${p('afterOwner')}, ${p('afterId')})`,
-      )).orderBy(asc(owner), asc(id)).limit(p('limit')).prepare()
-    crossAccountQueries.set(underOtherKeys.getQuery().sql, `tokens of ${name} under other keys`)
-    const byKey = db.select({ key: tokenKeyId, tokens: count() }).from(table).where(isNotNull(tokenKeyId))
-      .groupBy(tokenKeyId).prepare()
-    crossAccountQueries.set(byKey.getQuery().sql, `tokens of ${name} by key`)
-    const replace = db.update(table).set(updatedToken).where(and(
-      eq(owner, p('owner')),
-      eq(id, p('id')),
-      eq(tokenKeyId, p('oldKeyId')),
-      eq(tokenIv, p('oldIv')),
-    )).returning({ id }).toSQL()
-
-    return {
-      name,
-      context,
-      // The column of the key is set, so the others are too.
-      underOtherKeys: async (key, after, limit) =>
-        await runQuery(underOtherKeys, { key, afterOwner: after.owner, afterId: after.id, limit }) as StoredToken[],
-      byKey: async () => await runQuery(byKey) as { key: string; tokens: number }[],
-      replace: (token, sealed) =>
-        bind(replace, {
-          ...sealed,
-          owner: token.owner,
-          id: token.id,
-          oldKeyId: token.tokenKeyId,
-          oldIv: token.tokenIv,
-        }),
-    }
-  }
-
-  const as = (table: unknown) => table as typeof guardrails
-  return [
-    prepare('guardrails', guardrails, {
-      owner: guardrails.accountId,
-      id: guardrails.id,
-      context: ofAccount('guardrails'),
-    }),
-    prepare('agents', as(agents), { owner: as(agents).accountId, id: as(agents).id, context: ofAccount('agents') }),
-    prepare('totps', as(totps), {
-      owner: totps.userId as unknown as typeof guardrails.accountId,
-      id: totps.userId as unknown as typeof guardrails.id,
-      context: ({ owner }) => totpContext(owner),
-    }),
-    prepare('push_keys', as(pushKeys), {
-      owner: pushKeys.id as unknown as typeof guardrails.accountId,
-      id: as(pushKeys).id,
-      context: ({ id }) => pushKeyContext(id),
-    }),
-    prepare('signing_keys', as(signingKeys), {
-      owner: signingKeys.id as unknown as typeof guardrails.accountId,
-      id: as(signingKeys).id,
-      context: ({ id }) => signingKeyContext(id),
-    }),
-  ]
-}
+export const sealedTokens = (db: Db): readonly SealedTable[] =>
+  tables.map(({ name, context, underOtherKeys, byKey, replace }) => ({
+    name,
+    context,
+    underOtherKeys: (key, after, limit) =>
+      db.all(underOtherKeys, { key, afterOwner: after.owner, afterId: after.id, limit }),
+    byKey: () => db.all(byKey),
+    replace: (token, sealed) =>
+      db.bind(replace, {
+        ...sealed,
+        owner: token.owner,
+        id: token.id,
+        oldKeyId: token.tokenKeyId,
+        oldIv: token.tokenIv,
+      }),
+  }))

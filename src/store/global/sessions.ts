@@ -1,7 +1,4 @@
-import { and, desc, eq, gt, inArray, isNotNull, isNull, lte, ne, or, sql } from 'drizzle-orm'
-import { sessions, users } from '../../../db/schema.ts'
-import { bind, p, runQuery, type Statement } from '../driver/binding.ts'
-import type { Db } from '../driver/db.ts'
+import { boolean, type Db, query, type Statement, statement } from '../sql.ts'
 import { hasSecondFactor } from './second-factors.ts'
 
 /** A new browser session. Times are milliseconds since the epoch. */
@@ -21,83 +18,85 @@ export interface NewSession {
   address: string
 }
 
-export function prepareSessions(db: Db) {
-  // The absolute expiry is stored; the idle expiry follows from the last use.
-  const isLive = and(
-    isNull(sessions.endedAt),
-    gt(sessions.expiresAt, p('now')),
-    gt(sessions.lastSeenAt, p('idleSince')),
-  )
-  const isWhole = eq(sessions.awaitsSecondFactor, sql`0`)
-  const byToken = db.select({
-    id: sessions.id,
-    lastSeenAt: sessions.lastSeenAt,
-    awaitsSecondFactor: sessions.awaitsSecondFactor,
-    confirmedAt: sessions.confirmedAt,
-    user: {
-      id: users.id,
-      email: users.email,
-      name: users.name,
-      emailVerifiedAt: users.emailVerifiedAt,
-      shortcuts: users.shortcuts,
-      hasSecondFactor: sql<boolean>`${hasSecondFactor(db, users.id)}`.mapWith(Boolean),
-    },
-  }).from(sessions).innerJoin(users, eq(users.id, sessions.userId))
-    .where(and(eq(sessions.tokenHash, p('hash')), isLive)).prepare()
-  const ofUser = db.select({
-    id: sessions.id,
-    createdAt: sessions.createdAt,
-    lastSeenAt: sessions.lastSeenAt,
-    expiresAt: sessions.expiresAt,
-    userAgent: sessions.userAgent,
-    address: sessions.address,
-  }).from(sessions).where(and(eq(sessions.userId, p('user')), isLive, isWhole)).orderBy(desc(sessions.lastSeenAt))
-    .prepare()
-
-  const fromAddress = db.select({ id: sessions.id }).from(sessions).innerJoin(users, eq(users.id, sessions.userId))
-    .where(and(eq(users.email, p('email')), eq(sessions.address, p('address')), isWhole)).limit(1).prepare()
-
-  // Decided by the statement itself, so that a factor that is added at the same time counts.
-  const isHalf = sql`(${p('hasFactor')} = 0 AND (${hasSecondFactor(db, sql`${p('userId')}`)}))`
-  const add = db.insert(sessions).values({
-    id: p('id'),
-    userId: p('userId'),
-    tokenHash: p('tokenHash'),
-    createdAt: p('at'),
-    lastSeenAt: p('at'),
-    expiresAt: sql`CASE WHEN ${isHalf} THEN ${p('halfExpiresAt')} ELSE ${p('expiresAt')} END`,
-    awaitsSecondFactor: isHalf,
-    confirmedAt: p('confirmedAt'),
-    userAgent: p('userAgent'),
-    address: p('address'),
-  }).onConflictDoNothing().toSQL()
-  const markSeen = db.update(sessions).set({ lastSeenAt: sql`${p('at')}` }).where(eq(sessions.id, p('id'))).toSQL()
-  const end = db.update(sessions).set({ endedAt: sql`${p('at')}` })
-    .where(and(eq(sessions.id, p('id')), eq(sessions.userId, p('user')), isNull(sessions.endedAt)))
-    .returning({ id: sessions.id }).toSQL()
-  const endOthers = db.update(sessions).set({ endedAt: sql`${p('at')}` })
-    .where(and(eq(sessions.userId, p('user')), ne(sessions.id, p('except')), isNull(sessions.endedAt))).toSQL()
-  const ended = db.select({ id: sessions.id }).from(sessions)
-    .where(or(lte(sessions.expiresAt, p('at')), and(isNotNull(sessions.endedAt), lte(sessions.endedAt, p('at')))))
-    .limit(p('limit'))
-  const removeEnded = db.delete(sessions).where(inArray(sessions.id, ended)).returning({ id: sessions.id }).toSQL()
-
-  return {
-    /** The live session with this SHA-256, also a half one, and its user. */
-    byToken: async (hash: string, now: number, idleSince: number) =>
-      (await runQuery(byToken, { hash, now, idleSince }))[0],
-    /** Live sessions of a user, last used first. */
-    ofUser: (user: string, now: number, idleSince: number) => runQuery(ofUser, { user, now, idleSince }),
-    /** Whether the user of an email address has signed in, wholly, from a client address. Ended sessions count too. */
-    beganAt: async (email: string, address: string) => (await runQuery(fromAddress, { email, address })).length > 0,
-    add: ({ hasSecondFactor, ...session }: NewSession, at: number): Statement =>
-      bind(add, { ...session, hasFactor: Number(hasSecondFactor), at }),
-    markSeen: (id: string, at: number): Statement => bind(markSeen, { id, at }),
-    /** No row if the user has no such session, or it has ended. */
-    end: (user: string, id: string, at: number): Statement => bind(end, { user, id, at }),
-    /** End every session of a user except one; `''` for all. */
-    endOthers: (user: string, except: string, at: number): Statement => bind(endOthers, { user, except, at }),
-    /** Deletes at most `limit` sessions that expired or were ended. Returns a row for each one deleted. */
-    removeEnded: (at: number, limit: number): Statement => ({ ...bind(removeEnded, { at, limit }), rows: limit }),
-  }
+interface SessionOfToken {
+  id: string
+  lastSeenAt: number
+  awaitsSecondFactor: boolean
+  confirmedAt: number | null
+  userId: string
+  email: string
+  name: string
+  emailVerifiedAt: number | null
+  shortcuts: boolean
+  hasSecondFactor: boolean
 }
+
+interface ListedSession {
+  id: string
+  createdAt: number
+  lastSeenAt: number
+  expiresAt: number
+  userAgent: string
+  address: string
+}
+
+// The absolute expiry is stored; the idle expiry follows from the last use.
+const isLive = `sessions.ended_at IS NULL AND sessions.expires_at > :now AND sessions.last_seen_at > :idleSince`
+const byToken = query<SessionOfToken>(
+  `
+  SELECT sessions.id, sessions.last_seen_at, sessions.awaits_second_factor, sessions.confirmed_at,
+    users.id AS user_id, users.email, users.name, users.email_verified_at, users.shortcuts,
+    ${hasSecondFactor('users.id')} AS has_second_factor
+  FROM sessions JOIN users ON users.id = sessions.user_id
+  WHERE sessions.token_hash = :hash AND ${isLive}`,
+  { awaitsSecondFactor: boolean, shortcuts: boolean, hasSecondFactor: boolean },
+)
+const ofUser = query<ListedSession>(`
+  SELECT id, created_at, last_seen_at, expires_at, user_agent, address FROM sessions
+  WHERE user_id = :user AND ${isLive} AND awaits_second_factor = 0
+  ORDER BY last_seen_at DESC`)
+const fromAddress = query(`
+  SELECT sessions.id FROM sessions JOIN users ON users.id = sessions.user_id
+  WHERE users.email = :email AND sessions.address = :address AND sessions.awaits_second_factor = 0
+  LIMIT 1`)
+
+// Decided by the statement itself, so that a factor that is added at the same time counts.
+const isHalf = `(:hasSecondFactor = 0 AND ${hasSecondFactor(':userId')})`
+const add = statement(`
+  INSERT INTO sessions
+    (id, user_id, token_hash, created_at, last_seen_at, expires_at,
+      awaits_second_factor, confirmed_at, user_agent, address)
+  VALUES (:id, :userId, :tokenHash, :at, :at, CASE WHEN ${isHalf} THEN :halfExpiresAt ELSE :expiresAt END,
+    ${isHalf}, :confirmedAt, :userAgent, :address)
+  ON CONFLICT DO NOTHING`)
+const markSeen = statement(`UPDATE sessions SET last_seen_at = :at WHERE id = :id`)
+const end = statement(`
+  UPDATE sessions SET ended_at = :at WHERE id = :id AND user_id = :user AND ended_at IS NULL RETURNING id`)
+const endOthers = statement(`
+  UPDATE sessions SET ended_at = :at WHERE user_id = :user AND id <> :except AND ended_at IS NULL`)
+const removeEnded = statement(`
+  DELETE FROM sessions WHERE id IN (
+    SELECT id FROM sessions WHERE expires_at <= :at OR (ended_at IS NOT NULL AND ended_at <= :at) LIMIT :limit)
+  RETURNING id`)
+
+export const sessions = (db: Db) => ({
+  /** The live session with this SHA-256, also a half one, and its user. */
+  byToken: async (hash: string, now: number, idleSince: number) => {
+    const row = await db.one(byToken, { hash, now, idleSince })
+    if (!row) return undefined
+    const { id, lastSeenAt, awaitsSecondFactor, confirmedAt, userId, ...user } = row
+    return { id, lastSeenAt, awaitsSecondFactor, confirmedAt, user: { id: userId, ...user } }
+  },
+  /** Live sessions of a user, last used first. */
+  ofUser: (user: string, now: number, idleSince: number) => db.all(ofUser, { user, now, idleSince }),
+  /** Whether the user of an email address has signed in, wholly, from a client address. Ended sessions count too. */
+  beganAt: async (email: string, address: string) => (await db.one(fromAddress, { email, address })) !== undefined,
+  add: (session: NewSession, at: number): Statement => db.bind(add, { ...session, at }),
+  markSeen: (id: string, at: number): Statement => db.bind(markSeen, { id, at }),
+  /** No row if the user has no such session, or it has ended. */
+  end: (user: string, id: string, at: number): Statement => db.bind(end, { user, id, at }),
+  /** End every session of a user except one; `''` for all. */
+  endOthers: (user: string, except: string, at: number): Statement => db.bind(endOthers, { user, except, at }),
+  /** Deletes at most `limit` sessions that expired or were ended. Returns a row for each one deleted. */
+  removeEnded: (at: number, limit: number): Statement => ({ ...db.bind(removeEnded, { at, limit }), rows: limit }),
+})

@@ -1,8 +1,5 @@
-import { and, between, count, eq, gt, sql } from 'drizzle-orm'
-import { accounts, signups } from '../../../db/schema.ts'
 import type { AddressRange } from '../../lib/http/client-address.ts'
-import { bind, p, runQuery, type Statement, value } from '../driver/binding.ts'
-import type { CrossAccountQueries, Db } from '../driver/db.ts'
+import { crossAccountQuery, type Db, type Statement, statement } from '../sql.ts'
 import { type AttemptLimit, reachedLimit } from './attempts.ts'
 
 /**
@@ -27,42 +24,31 @@ export interface SignupLimit extends AddressRange {
   since: number
 }
 
-export function prepareSignups(db: Db, crossAccountQueries: CrossAccountQueries) {
-  const fromAddress = db.select({ n: count(), oldest: sql<number | null>`min(${signups.createdAt})` }).from(signups)
-    .where(and(between(signups.address, p('from'), p('to')), gt(signups.createdAt, p('since'))))
-  const fromAddressNow = fromAddress.prepare()
-  const reachedByAddress = sql`SELECT 1 FROM json_each(${p('addressLimits')}) AS allowed WHERE (
-    SELECT count(*) FROM signups AS seen WHERE seen.address BETWEEN allowed.value ->> 'from' AND allowed.value ->> 'to'
-      AND seen.created_at > allowed.value ->> 'since'
-  ) >= allowed.value ->> 'max'`
+const fromAddress = crossAccountQuery<{ n: number; oldest: number | null }>(
+  'signups from an address',
+  `
+  SELECT count(*) AS n, min(created_at) AS oldest FROM signups
+  WHERE address BETWEEN :from AND :to AND created_at > :since`,
+)
+const reachedByAddress = `SELECT 1 FROM json_each(:addressLimits) AS allowed WHERE (
+      SELECT count(*) FROM signups AS seen WHERE seen.address BETWEEN allowed.value ->> 'from' AND allowed.value ->> 'to'
+        AND seen.created_at > allowed.value ->> 'since'
+    ) >= allowed.value ->> 'max'`
+const add = statement(`
+  INSERT INTO signups (account_id, id, owner_email, address, claim_token_hash, created_at)
+  SELECT id, :id, :ownerEmail, :address, :claimTokenHash, :at FROM accounts
+  WHERE id = :home AND state = 'provisional' AND (:joinEmail IS NULL OR join_email = :joinEmail)
+    AND NOT EXISTS (${reachedByAddress})
+    AND NOT EXISTS (${reachedLimit})
+  RETURNING id`)
 
-  const add = db.insert(signups).select(
-    db.select({
-      accountId: accounts.id,
-      id: value('id'),
-      ownerEmail: value('ownerEmail'),
-      address: value('address'),
-      claimTokenHash: value('claimTokenHash'),
-      createdAt: value<number>('at'),
-    }).from(accounts).where(and(
-      eq(accounts.id, p('home')),
-      eq(accounts.state, sql`'provisional'`),
-      sql`(${p('joinEmail')} IS NULL OR ${accounts.joinEmail} = ${p('joinEmail')})`,
-      sql`NOT EXISTS (${reachedByAddress})`,
-      sql`NOT EXISTS (${reachedLimit})`,
-    )),
-  ).returning({ id: signups.id }).toSQL()
-
-  crossAccountQueries.set(fromAddressNow.getQuery().sql, 'signups from an address')
-  return {
-    /** How many signups came from client addresses since a time, and when the oldest of them came. */
-    fromAddress: async ({ from, to }: AddressRange, since: number) =>
-      (await runQuery(fromAddressNow, { from, to, since }))[0],
-    /**
-     * Record a signup if its account is still open to it and none of the limits is reached. Otherwise it returns no
-     * row, and the foreign key of its agent fails the unit.
-     */
-    add: (signup: NewSignup, addressLimits: SignupLimit[], limits: AttemptLimit[]): Statement =>
-      bind(add, { ...signup, addressLimits: JSON.stringify(addressLimits), limits: JSON.stringify(limits) }),
-  }
-}
+export const signups = (db: Db) => ({
+  /** How many signups came from client addresses since a time, and when the oldest of them came. */
+  fromAddress: async ({ from, to }: AddressRange, since: number) => (await db.one(fromAddress, { from, to, since }))!,
+  /**
+   * Record a signup if its account is still open to it and none of the limits is reached. Otherwise it returns no
+   * row, and the foreign key of its agent fails the unit.
+   */
+  add: (signup: NewSignup, addressLimits: SignupLimit[], limits: AttemptLimit[]): Statement =>
+    db.bind(add, { ...signup, addressLimits: JSON.stringify(addressLimits), limits: JSON.stringify(limits) }),
+})

@@ -29,8 +29,8 @@ export function unsubscribePage({ get }: PublicPages): void {
  * when their user presses a button: they have neither a session nor a page of ours. @see RFC 8058 §3.2
  */
 export function unsubscribe(store: Store): Handler {
-  return async function unsubscribe(context) {
-    await endDigest(store, context.param('token'))
+  return async function unsubscribe(c) {
+    await endDigest(store, c.req.param('token')!)
     return await barePage(
       { title: 'The emails have ended' },
       <>

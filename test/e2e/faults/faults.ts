@@ -52,7 +52,6 @@ export async function faults({ seed, rounds, runtime }: FaultsOptions) {
     PORT: `${port}`,
     CALLS_PER_SECOND: '0',
     LOG_LEVEL: 'error',
-    BALLAST_MB: '4',
   }
   const { agents: [one, two, ...senders] } = await seedAgents(env.DATABASE_URL, ['one', 'two', 'mcp', 'bare', 'a2a'])
   const start = (more: Record<string, string> = {}) =>

@@ -22,7 +22,7 @@ let free: number
 beforeEach(async () => {
   free = 1_000 * mb
   grid = await testGrid({
-    env: { BALLAST_MB: '0', RETENTION_DAYS: '7' },
+    env: { RETENTION_DAYS: '7' },
     readSpace: () => Promise.resolve({ free, total: 10_000 * mb }),
   })
 })
@@ -80,7 +80,6 @@ test('a disk that takes no writes is logged once, not with each use of a credent
   await grid.close()
   let isFull = false
   grid = await testGrid({
-    env: { BALLAST_MB: '0' },
     connect(settings) {
       const client = connect(settings)
       const batch = client.batch.bind(client)

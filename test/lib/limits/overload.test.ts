@@ -29,31 +29,14 @@ test('it begins after a second above the limit, and ends after a second below a 
   ])
 })
 
-test('a caller whose requests wait too long is refused, and no other', () => {
-  const lines: string[] = []
-  const overload = new Overload(1_000, createLog('info', (line) => lines.push(line)))
-  const wait = (...delays: number[]) => {
-    for (const delay of delays) {
-      overload.report(delay, 'busy')
-      overload.report(10, 'calm')
-      overload.sample()
-    }
-  }
-  wait(1_001, 1_001, 1_001)
-  overload.check('busy')
-  wait(1_001)
+test('a request that waited too long is refused, and no other; with 0 only one that found no room', () => {
+  const overload = new Overload(1_000, createLog('info', () => {}))
 
-  expect(() => overload.check('busy')).toThrow(
-    'Too many of your calls wait. Repeat the call in 2 seconds.',
-  )
-  overload.check('calm')
-  expect(overload.isOverloaded).toBe(false)
-  wait(400, 400, 400, 400)
-  overload.check('busy')
-  expect(lines.map((line) => JSON.parse(line))).toMatchObject([
-    { level: 'warn', message: 'A caller has too many calls waiting; they are refused', caller: 'busy', delayMs: 1_001 },
-    { level: 'info', message: 'The calls of a caller are served again', caller: 'busy', refused: 1 },
-  ])
+  expect(() => overload.check(1_001)).toThrow('Too many of your calls wait. Repeat the call in 2 seconds.')
+  overload.check(1_000)
+  const unlimited = new Overload(0, createLog('info', () => {}))
+  unlimited.check(60_000)
+  expect(() => unlimited.check(Infinity)).toThrow('Too many of your calls wait.')
 })
 
 test('one slow call is no overload, and with 0 nothing is', () => {

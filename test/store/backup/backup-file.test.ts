@@ -19,7 +19,7 @@ const now = Date.parse('2026-11-22T12:00:00Z')
 
 beforeAll(async () => {
   file = localFile()
-  const { store } = await file.open({ MIN_FREE_MB: '0', BALLAST_MB: '0' })
+  const { store } = await file.open({ MIN_FREE_MB: '0' })
   await store.write([{
     sql: `INSERT INTO push_keys (id, public_key, encrypted_token, token_iv, token_auth_tag, token_key_id, created_at)
       VALUES ('vapid', '', '', '', '', 'a-key', 0)`,
@@ -123,7 +123,7 @@ test('temporary copies that a crash left are removed after a day', async () => {
 })
 
 test('the copy of a server stays while a command works with it, and not longer', async () => {
-  const { store } = await file.open({ MIN_FREE_MB: '0', BALLAST_MB: '0' })
+  const { store } = await file.open({ MIN_FREE_MB: '0' })
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
   try {
     const ask = async (job?: string) => {

@@ -22,19 +22,18 @@ import { isNoSpace } from '../../../src/store/driver/local-file.ts'
 import { type LocalFile, localFile, putFact } from '../../support/local-file.ts'
 import { smallDisk } from '../../support/small-disk.ts'
 
-/** Called before and after each step that changes files, with its name; `canLink` is false on some file systems. */
-const disk = vi.hoisted(() => ({ onStep: undefined as undefined | ((name: string) => void), canLink: true }))
+/** Called before and after each step that changes files, with its name. */
+const disk = vi.hoisted(() => ({ onStep: undefined as undefined | ((name: string) => void) }))
 
 vi.mock('node:fs', async (original) => {
   const fs = await original<typeof import('node:fs')>()
-  const watched = (name: 'linkSync' | 'renameSync' | 'rmSync') => (...args: never[]) => {
+  const watched = (name: 'renameSync' | 'rmSync') => (...args: never[]) => {
     if (!disk.onStep) return (fs[name] as (...args: never[]) => void)(...args)
     disk.onStep(`before ${name}`)
-    if (name === 'linkSync' && !disk.canLink) throw Object.assign(new Error('EPERM'), { code: 'EPERM' })
     ;(fs[name] as (...args: never[]) => void)(...args)
     disk.onStep(`after ${name}`)
   }
-  return { ...fs, ...Object.fromEntries((['linkSync', 'renameSync', 'rmSync'] as const).map((n) => [n, watched(n)])) }
+  return { ...fs, ...Object.fromEntries((['renameSync', 'rmSync'] as const).map((n) => [n, watched(n)])) }
 })
 vi.mock('node:fs/promises', async (original) => {
   const fs = await original<typeof import('node:fs/promises')>()
@@ -79,7 +78,7 @@ beforeEach(async () => {
   file = localFile()
   folder = dirname(file.path)
   backup = join(file.folder, 'b')
-  const settings = { MIN_FREE_MB: '0', BALLAST_MB: '0' }
+  const settings = { MIN_FREE_MB: '0' }
   const first = await file.open(settings)
   await putFact(first.store, 'in the backup')
   await first.store.close()
@@ -96,7 +95,7 @@ beforeEach(async () => {
   expect(existsSync(`${file.path}-wal`)).toBe(true)
 })
 afterEach(async () => {
-  Object.assign(disk, { onStep: undefined, canLink: true })
+  disk.onStep = undefined
   await file.close()
 })
 
@@ -117,11 +116,7 @@ async function factsOf(path: string): Promise<string[]> {
 
 const keptIn = (inFolder: string) => readdirSync(inFolder).filter((name) => /\.before-[\dTZ-]*$/.test(name))
 
-test.each([
-  ['with hard links', true],
-  ['on a file system without hard links', false],
-])('a restore that is killed at any step loses nothing, %s', async (_, canLink) => {
-  disk.canLink = canLink
+test('a restore that is killed at any step loses nothing', async () => {
   const states: { name: string; folder: string }[] = []
   disk.onStep = (name) => {
     const { onStep } = disk
@@ -147,7 +142,7 @@ test.each([
       seen.add(facts.includes('later') ? 'old' : 'new')
     } else {
       seen.add('none')
-      const config = { DATABASE_URL: `file:${path}`, MIN_FREE_MB: '0', BALLAST_MB: '0' }
+      const config = { DATABASE_URL: `file:${path}`, MIN_FREE_MB: '0' }
       await expect(file.open(config), name).rejects.toMatchObject({ code: 'copy_unfinished' })
     }
     const all = await Promise.all([path, ...kept].filter((found) => existsSync(found)).map((found) => [found]))
@@ -160,12 +155,12 @@ test.each([
     expect(await factsOf(path), name).not.toContain('later')
     expect(readdirSync(state).filter((left) => /restoring|-wal$|-journal$/.test(left)), name).toEqual([])
   }
-  expect([...seen].sort()).toEqual(canLink ? ['new', 'old'] : ['new', 'none', 'old'])
+  expect([...seen].sort()).toEqual(['new', 'none', 'old'])
 })
 
 test('a restore leaves nothing behind when it was killed and a server starts instead', async () => {
   writeFileSync(`${file.path}.restoring`, 'half')
-  const { store } = await file.open({ MIN_FREE_MB: '0', BALLAST_MB: '0' })
+  const { store } = await file.open({ MIN_FREE_MB: '0' })
   await store.close()
 
   expect(existsSync(`${file.path}.restoring`)).toBe(false)
@@ -175,11 +170,10 @@ test('a restore leaves nothing behind when it was killed and a server starts ins
 test('the log of a damaged file is kept with it, and not read with the new one', async () => {
   const log = readFileSync(`${file.path}-wal`)
   writeFileSync(file.path, 'damaged '.repeat(1_000))
-  writeFileSync(`${file.path}-journal`, 'journal')
 
   const { kept } = await restore(file.path)
 
-  expect(kept).toEqual(['', '-wal', '-journal'].map((ending) => `${kept[0]}${ending}`))
+  expect(kept).toEqual(['', '-wal'].map((ending) => `${kept[0]}${ending}`))
   expect(Buffer.compare(readFileSync(kept[1]), log)).toBe(0)
   expect(await factsOf(file.path)).not.toContain('later')
 })
@@ -257,7 +251,7 @@ test('a restore without space for it leaves the old file as it was', async (cont
     const failed = await restore(path).catch((error) => error)
 
     expect(isNoSpace(failed) || isFull(failed), String(failed)).toBe(true)
-    expect(readdirSync(disk.folder).filter((name) => !/^(filler|grid\.db(-wal)?)$/.test(name))).toEqual([])
+    expect(readdirSync(disk.folder).filter((name) => !/^(filler|grid\.db(-wal|\.lock)?)$/.test(name))).toEqual([])
     expect(await factsOf(path)).toContain('later')
   } finally {
     disk.remove()

@@ -1,8 +1,10 @@
-/** The lock of the local database file: one process, one connection. See docs/delivery.md, "Local file lock". */
+/** The lock of the local database file: one process. See docs/delivery.md, "Local file lock". */
 import { spawn } from 'node:child_process'
-import { existsSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, linkSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { runtimeCommand } from '../../../scripts/runtime.ts'
+import { lockDatabase } from '../../../src/store/backup/copied-database.ts'
 import { type LocalFile, localFile, pragmas, putFact } from '../../support/local-file.ts'
 import { waitFor } from '../../support/wait-for.ts'
 
@@ -35,12 +37,32 @@ test('a second process is refused with the owner of the file, and the first goes
   expect(await file.facts()).toEqual(expect.arrayContaining(['before', 'after']))
 })
 
-test('a second connection of the same process is refused too, and does not drop the lock of the first', async () => {
+test('a second store of the same process is refused too, and does not drop the lock of the first', async () => {
   await file.open()
 
   await expect(file.open()).rejects.toMatchObject({ code: 'database_in_use' })
 
   expect((await hold()).answer).toMatchObject({ code: 'database_in_use' })
+})
+
+test('the lock is that of the file, whatever link leads to it', async () => {
+  await file.open()
+  const link = join(file.folder, 'link.db')
+  symlinkSync(file.path, link)
+
+  expect((await hold('0', link)).answer).toMatchObject({ code: 'database_in_use' })
+  await expect(lockDatabase(link)).rejects.toMatchObject({ code: 'database_in_use' })
+})
+
+test('a file with two names is refused, because each would have a lock of its own', async () => {
+  const { store } = await file.open()
+  await store.close()
+  const second = join(file.folder, 'second.db')
+  linkSync(file.path, second)
+
+  for (const path of [file.path, second]) {
+    await expect(file.open({ DATABASE_URL: `file:${path}` })).rejects.toMatchObject({ code: 'database_linked' })
+  }
 })
 
 test('the lock is released by closing', async () => {
@@ -69,15 +91,15 @@ test('the lock is released by kill -9, and acknowledged writes are there', async
 
 test('LOCK_WAIT waits for a process that is stopping', async () => {
   const first = await hold()
-  let refusals = 0
-  const opened = file.open({ LOCK_WAIT: '30' }, undefined, () => refusals++)
-  await waitFor('two refusals', () => refusals >= 2)
+  let looks = 0
+  const opened = file.open({ LOCK_WAIT: '30' }, undefined, () => looks++)
+  await waitFor('two refusals', () => looks >= 3)
   await first.stop()
 
   const { store, client } = await opened
   await putFact(store, 'mine')
 
-  expect(await pragmas(client)).toMatchObject({ locking_mode: 'exclusive', journal_mode: 'wal', synchronous: 2 })
+  expect(await pragmas(client)).toMatchObject({ journal_mode: 'wal', synchronous: 2 })
   expect((await hold()).answer).toMatchObject({ code: 'database_in_use' })
 })
 
@@ -114,11 +136,11 @@ test('the owner file decides nothing: without one a second process is refused to
 /**
  * Another process that tries to open the file. It runs on Bun, which starts fastest; the lock is that of the system.
  */
-async function hold(lockWait = '0') {
+async function hold(lockWait = '0', path = file.path) {
   const [program, ...args] = [
     ...runtimeCommand('bun'),
     'test/store/driver/hold-database.ts',
-    `file:${file.path}`,
+    `file:${path}`,
     lockWait,
   ]
   const child = spawn(program, args, { stdio: ['pipe', 'pipe', 'inherit'] })

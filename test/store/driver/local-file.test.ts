@@ -1,5 +1,5 @@
 /** The local database file: pragmas, modes, path, and closing it. See docs/delivery.md, "Local file lock". */
-import { chmodSync, existsSync, readdirSync, readlinkSync, statSync } from 'node:fs'
+import { chmodSync, readdirSync, readlinkSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { localPath } from '../../../src/store/driver/local-file.ts'
@@ -14,11 +14,10 @@ afterEach(() => file.close())
 test.each([
   ['full', 2],
   ['relaxed', 1],
-])('durability %s sets the pragmas, and the one connection holds the lock', async (durability, synchronous) => {
+])('durability %s sets the pragmas', async (durability, synchronous) => {
   const { store, client } = await file.open({ DURABILITY: durability })
 
   expect(await pragmas(client)).toEqual({
-    locking_mode: 'exclusive',
     journal_mode: 'wal',
     synchronous,
     foreign_keys: 1,
@@ -27,8 +26,7 @@ test.each([
     journal_size_limit: 33_554_432,
   })
   expect(store.durability).toBe(durability)
-  expect(openFiles()).toEqual([file.path, `${file.path}-wal`])
-  expect(existsSync(`${file.path}-shm`)).toBe(false)
+  expect(openFiles()).toEqual(['', '-shm', '-wal', '.lock'].map((ending) => file.path + ending))
 })
 
 test('a log that a large commit made long is truncated', async () => {
@@ -48,10 +46,10 @@ test('a log that a large commit made long is truncated', async () => {
 test('the folder, the file, its log and the owner file are readable by their owner alone', async () => {
   await file.open()
 
-  const modes = ['', '/grid.db', '/grid.db-wal', '/grid.db.owner'].map((
+  const modes = ['', '/grid.db', '/grid.db-shm', '/grid.db-wal', '/grid.db.lock', '/grid.db.owner'].map((
     name,
   ) => [name, modeOf(join(file.folder, 'data') + name)])
-  expect(modes).toEqual([['', '700'], ['/grid.db', '600'], ['/grid.db-wal', '600'], ['/grid.db.owner', '600']])
+  expect(modes.map(([, mode]) => mode)).toEqual(['700', '600', '600', '600', '600', '600'])
 })
 
 test('a file that other users may read is made private', async () => {
@@ -70,7 +68,7 @@ test('closing checkpoints the log into the file', async () => {
 
   await store.close()
 
-  expect(readdirSync(join(file.folder, 'data'))).toEqual(['grid.db', 'grid.db.keys'])
+  expect(readdirSync(join(file.folder, 'data'))).toEqual(['grid.db', 'grid.db.keys', 'grid.db.lock'])
   expect(await file.facts()).toContain('kept')
 })
 
@@ -114,7 +112,7 @@ test('a path with spaces is the path the driver opens', async () => {
 
   await file.open({ DATABASE_URL: `file://${encodeURI(file.path)}` })
 
-  expect(openFiles()).toEqual([file.path, `${file.path}-wal`])
+  expect(openFiles()).toEqual(['', '-shm', '-wal', '.lock'].map((ending) => file.path + ending))
 })
 
 /** The files in the folder that this process has open. */

@@ -129,7 +129,7 @@ describe.skipIf(!hasBrowser)('in Chromium', { timeout: 300_000 }, () => {
     await page.goto(`${url}/sign-in`)
     const { write } = grid.store
     vi.spyOn(grid.store, 'write').mockImplementation(async (statements) => {
-      if (statements.some(({ sql }) => sql.startsWith('update "passkeys"'))) {
+      if (statements.some(({ sql }) => sql.startsWith('UPDATE passkeys'))) {
         await write([{ sql: 'DELETE FROM passkeys', args: [], rows: 0 }])
       }
       return await write(statements)

@@ -88,7 +88,7 @@ test('of two first factors at once only one brings recovery codes, and they work
   let codes: string[] | undefined
   vi.spyOn(grid.store, 'write').mockImplementation(async (statements) => {
     // Between the look whether it is the first factor and the unit that stores it.
-    if (!codes && statements.some(({ sql }) => sql.includes('insert into "recovery_codes"'))) {
+    if (!codes && statements.some(({ sql }) => sql.includes('INSERT INTO recovery_codes'))) {
       codes = []
       codes = await addPasskeyOf(ann)
     }

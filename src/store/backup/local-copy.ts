@@ -1,0 +1,34 @@
+/** Copying a local file, and checking copies: each a job that a server runs on a thread. */
+import { open } from 'node:fs/promises'
+import { connect } from '../driver/local-client.ts'
+import { fileUrl } from '../driver/local-file.ts'
+import { sync } from './files.ts'
+import { type Content, inspect } from './inspect.ts'
+
+/**
+ * Write the state of one commit into a new SQLite file. Others write to the database meanwhile, and its log grows.
+ *
+ * The log is folded by the other connection alone: this version of SQLite can lose commits when one connection folds the
+ * log while another writes. So this connection is never the last one, unless nobody else has the file.
+ */
+export async function copyFile({ path, target }: { path: string; target: string }): Promise<void> {
+  // Made before SQLite opens it, so that nobody else may read it.
+  await (await open(target, 'wx', 0o600)).close()
+  const client = connect({ url: fileUrl(path) })
+  try {
+    await client.executeMultiple(`PRAGMA wal_autocheckpoint = 0; VACUUM INTO '${target.replaceAll("'", "''")}'`)
+  } finally {
+    client.close()
+  }
+  await sync(target)
+}
+
+/** What a copy contains. Fails with an error that says what is wrong with it. */
+export async function checkCopy({ path }: { path: string }): Promise<Content> {
+  const client = connect({ url: fileUrl(path) })
+  try {
+    return await inspect(client)
+  } finally {
+    client.close()
+  }
+}

@@ -1,0 +1,75 @@
+/**
+ * The lock of a local file: one process at a time. See docs/delivery.md, "Local file lock".
+ *
+ * It is that of SQLite on a file of its own, so it is the same on every runtime and ends with the process, and others may
+ * read the database meanwhile. No other code may open this file or the database: under POSIX, closing a second descriptor
+ * of a file drops the locks that the process has on it.
+ */
+import { existsSync, statSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { StartError } from '../start-error.ts'
+import { isBusy } from './database-errors.ts'
+import { connect } from './local-client.ts'
+import { createFile, databaseInUse, fileBehind, fileUrl, giveTo } from './local-file.ts'
+
+export interface FileLock {
+  release(): Promise<void>
+}
+
+/** How long to wait for the process that holds the file. */
+interface LockWait {
+  waitSeconds: number
+  now: () => number
+}
+
+/**
+ * Lock a local file, which need not exist. Fails with `database_in_use` if another process holds it, and with
+ * `database_linked`.
+ */
+export async function lockFile(path: string, { waitSeconds, now }: LockWait = noWait): Promise<FileLock> {
+  const file = fileBehind(path)
+  requireOneName(file)
+  const lock = `${file}.lock`
+  if (!existsSync(lock)) {
+    createFile(lock)
+    giveTo(lock, existsSync(file) ? file : dirname(file))
+  }
+  const until = now() + waitSeconds * 1_000
+  for (;;) {
+    const client = connect({ url: fileUrl(lock) })
+    try {
+      await client.execute('PRAGMA locking_mode = EXCLUSIVE')
+      // Nothing of it is worth a journal.
+      await client.execute('PRAGMA journal_mode = OFF')
+      // In this locking mode, the write lock is kept once it was taken.
+      await client.batch(['SELECT 1'], 'write')
+      return {
+        async release() {
+          // After this, the next access releases the lock; closing would wait for the garbage collector.
+          await client.execute('PRAGMA locking_mode = NORMAL')
+          await client.execute('SELECT count(*) FROM sqlite_master')
+          client.close()
+        },
+      }
+    } catch (error) {
+      client.close()
+      if (!isBusy(error)) throw error
+      if (now() >= until) throw databaseInUse(path)
+      await sleep(250)
+    }
+  }
+}
+
+const noWait: LockWait = { waitSeconds: 0, now: () => 0 }
+
+/** Beside each name of a file could be another lock, and another log. */
+function requireOneName(file: string): void {
+  const found = statSync(file, { throwIfNoEntry: false })
+  if (!found?.isFile() || found.nlink <= 1) return
+  throw new StartError(
+    'database_linked',
+    `The database ${file} has ${found.nlink} names (hard links), and a log belongs to one. Copy it to a file of its own, or ` +
+      'remove the other names.',
+  )
+}

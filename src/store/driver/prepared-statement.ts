@@ -1,0 +1,78 @@
+/** A statement of a local file, and its results, as the driver's own client returns them. */
+import type { InValue, ResultSet, Row, Value } from '@libsql/client'
+import type Database from 'libsql'
+import { Buffer } from 'node:buffer'
+import { rowClassOf } from './binding.ts'
+
+/** A connection of the native driver. */
+export type Connection = InstanceType<typeof Database>
+
+/** With 1 as its last argument, such a statement returns at most one row. */
+const endsInLimit = /\slimit \?$/i
+
+/** Prepare a statement, which then runs with each list of values that it is given. */
+export function prepared(sql: string, connection: Connection): (args: InValue[]) => ResultSet {
+  const prepare = () => connection.prepare<unknown[]>(sql).safeIntegers(true)
+  const native = prepare()
+  const isQuery = native.reader
+  const columns = isQuery ? native.raw(true).columns() : []
+  const [names, types] = [columns.map(({ name }) => name), columns.map(({ type }) => type ?? '')]
+  const Row = rowClassOf(names)
+  // A second one for one row, because `all` opens a cursor, which costs more than most of our queries. `get` resets its
+  // statement after a call and not before, so after `all` it would return a row for the values of the call before.
+  const single = isQuery && endsInLimit.test(sql) ? prepare().raw(true) : undefined
+  let count: number | undefined
+
+  return (args) => {
+    const values = args.map(toArgument)
+    // A missing value would be that of the call before, perhaps of another account.
+    count ??= values.length
+    if (values.length !== count) {
+      throw new TypeError(`The statement takes ${count} values and was given ${values.length}`)
+    }
+    if (!isQuery) {
+      const { changes, lastInsertRowid } = native.run(values)
+      return resultSet([], [], [], changes, BigInt(lastInsertRowid))
+    }
+    const found = single && values[count - 1] === 1 ? [single.get(values)].filter(Boolean) : native.all(values)
+    return resultSet(names, types, found.map((row) => new Row((row as unknown[]).map(toValue))))
+  }
+}
+
+function resultSet(
+  columns: string[],
+  columnTypes: string[],
+  rows: Row[],
+  rowsAffected = 0,
+  lastInsertRowid?: bigint,
+): ResultSet {
+  const result = { columns, columnTypes, rows, rowsAffected, lastInsertRowid }
+  const toJSON = () => ({
+    ...result,
+    rows: rows.map((row) => Array.from(row)),
+    lastInsertRowid: lastInsertRowid?.toString() ?? null,
+  })
+  return { ...result, toJSON }
+}
+
+/** Converts an argument as the driver does. The native driver ends the process when it gets any other object. */
+function toArgument(value: InValue): InValue {
+  if (typeof value === 'string' || value === null || typeof value === 'bigint') return value
+  if (typeof value === 'number' && Number.isFinite(value)) return value
+  if (typeof value === 'boolean') return value ? 1 : 0
+  if (value instanceof ArrayBuffer) return Buffer.from(value)
+  if (value instanceof Uint8Array) return value
+  if (typeof value === 'number') {
+    throw new RangeError('Only finite numbers (not Infinity or NaN) can be passed as arguments')
+  }
+  throw new TypeError(`${typeof value} cannot be passed as argument to the database`)
+}
+
+/** Converts a value as the driver does. */
+function toValue(value: unknown): Value {
+  if (value instanceof Uint8Array) return value.buffer as ArrayBuffer
+  if (typeof value !== 'bigint') return value as Value
+  const number = Number(value)
+  if (Number.isSafeInteger(number)) return number
+  throw new RangeError('Received integer which cannot be safely represented as a JavaScript number')
+}

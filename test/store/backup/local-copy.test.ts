@@ -1,0 +1,151 @@
+/** Copies of the local file while it is written, made on a thread as a server makes them. */
+import { createClient } from '@libsql/client'
+import { execFileSync } from 'node:child_process'
+import { readdirSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import process from 'node:process'
+import { pathToFileURL } from 'node:url'
+import { Worker } from 'node:worker_threads'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { build } from '../../../scripts/build.js'
+import { createCopier } from '../../../src/store/backup/copier.ts'
+import type { Statement } from '../../../src/store/driver/binding.ts'
+import { type LocalFile, localFile, pragmas } from '../../support/local-file.ts'
+import { waitFor } from '../../support/wait-for.ts'
+
+let file: LocalFile
+beforeEach(() => file = localFile())
+afterEach(() => file.close())
+
+/** Large rows, so that the log grows long during a copy. */
+const insert = (n: number): Statement => ({
+  sql: 'INSERT INTO store_facts (key, value) VALUES (?, ?)',
+  args: [`row-${n}`, 'x'.repeat(20_000)],
+})
+
+async function filled(rows: number) {
+  const { store, client } = await file.open({ DURABILITY: 'relaxed', MIN_FREE_MB: '0' })
+  for (let n = 0; n < rows; n += 100) await store.write(Array.from({ length: 100 }, (_, i) => insert(n + i)))
+  return { store, client }
+}
+
+/** Node runs no thread from sources, as the tests are. */
+async function copyOnThread(target: string): Promise<unknown> {
+  const program = pathToFileURL(await build('src/thread.ts'))
+  const worker = new Worker(program, { workerData: { name: 'copyFile', input: { path: file.path, target } } })
+  try {
+    return await new Promise((resolve, reject) => worker.once('message', resolve).once('error', reject))
+  } finally {
+    await worker.terminate()
+  }
+}
+
+async function inspect(path: string) {
+  const client = createClient({ url: `file:${path}` })
+  const one = async (sql: string) => Object.values((await client.execute(sql)).rows[0])[0]
+  const found = {
+    check: await one('PRAGMA integrity_check'),
+    rows: Number(await one("SELECT count(*) FROM store_facts WHERE key LIKE 'row-%'")),
+    last: Number(await one("SELECT max(CAST(substr(key, 5) AS integer)) FROM store_facts WHERE key LIKE 'row-%'")),
+    updated: Number(await one("SELECT value FROM store_facts WHERE key = 'row-0'")),
+  }
+  client.close()
+  return found
+}
+
+test('a copy that is made under load is the state of one commit, and has all that was acknowledged before it', async () => {
+  const { store, client } = await filled(2_000)
+  for (let n = 2_000, round = 0; round < 2; round++) {
+    const before = n
+    const target = join(file.folder, `copy-${round}.db`)
+    let isCopied = false
+    const copied = copyOnThread(target).finally(() => isCopied = true)
+
+    for (; !isCopied; n++) {
+      await store.write([insert(n), {
+        sql: 'UPDATE store_facts SET value = ? WHERE key = ?',
+        args: [`${n}`, 'row-0'],
+      }])
+    }
+
+    expect(await copied).toEqual({ result: undefined })
+    expect(n).toBeGreaterThan(before)
+    const found = await inspect(target)
+    const updated = round === 0 && found.rows === before ? NaN : found.last
+    expect(found).toEqual({ check: 'ok', rows: found.last + 1, last: found.last, updated })
+    expect(found.rows).toBeGreaterThanOrEqual(before)
+  }
+  expect(await pragmas(client)).toMatchObject({ wal_autocheckpoint: 4_000 })
+  const { rows: [{ check }] } = await client.execute('SELECT integrity_check AS "check" FROM pragma_integrity_check')
+  expect(check).toBe('ok')
+})
+
+test('a copy does not end the locks of the file: no other process may remove its log', async () => {
+  await filled(100)
+  await copyOnThread(join(file.folder, 'copy.db'))
+
+  const removeLog = `const db = new (require('libsql'))(${JSON.stringify(file.path)})
+    try { db.exec('PRAGMA journal_mode = DELETE'); console.log('removed') } catch (error) { console.log(error.code) }`
+  expect(execFileSync(process.execPath, ['-e', removeLog], { encoding: 'utf8' })).toBe('SQLITE_BUSY\n')
+})
+
+test('copies that are asked for at the same time are made one after the other', async () => {
+  const { store } = await filled(200)
+  const targets = [1, 2, 3].map((n) => join(file.folder, `copy-${n}.db`))
+
+  await Promise.all(targets.map((target) => store.copyTo(target)))
+
+  for (const target of targets) expect(await inspect(target)).toMatchObject({ check: 'ok', rows: 200 })
+})
+
+test('closing the store waits for a copy, and refuses further ones', async () => {
+  const { store } = await filled(200)
+  const targets = [1, 2].map((n) => join(file.folder, `copy-${n}.db`))
+  const copied = Promise.allSettled(targets.map((target) => store.copyTo(target)))
+  await waitFor('the copy', () => readdirSync(file.folder).includes('copy-1.db'))
+  await store.close()
+
+  expect(await copied).toMatchObject([{ status: 'fulfilled' }, { reason: { code: 'unavailable' } }])
+  expect(await inspect(targets[0])).toMatchObject({ check: 'ok', rows: 200 })
+  expect(readdirSync(dirname(file.path))).not.toContain('grid.db-wal')
+})
+
+test('a copy that would leave too little space for messages is not begun', async () => {
+  await filled(100)
+  const mb = 2 ** 20
+  const copier = (freeMegabytes: number) =>
+    createCopier({
+      database: {
+        path: file.path,
+        openSnapshot: () => Promise.reject(new Error('unused')),
+        storage: { copying: undefined },
+      },
+      minFreeBytes: 100 * mb,
+      readSpace: () => Promise.resolve({ free: freeMegabytes * mb, total: 2 ** 40 }),
+    })
+  const target = join(file.folder, 'copy.db')
+
+  await expect(copier(101).copyTo(target)).rejects.toMatchObject({ code: 'storage_full' })
+
+  expect(readdirSync(file.folder)).not.toContain('copy.db')
+  await copier(200).copyTo(target)
+  expect(await inspect(target)).toMatchObject({ check: 'ok', rows: 100 })
+})
+
+// A copy numbers hidden rows anew.
+test('what is found by its row in the file is found in a copy', async () => {
+  const { store, client } = await file.open({ MIN_FREE_MB: '0' })
+  // Without foreign keys.
+  await client.migrate([
+    "INSERT INTO agent_numbers (account_id, agent_id) VALUES ('acme', 'ada'), ('acme', 'ben'), ('acme', 'cora')",
+    "DELETE FROM agent_numbers WHERE agent_id = 'ada'",
+  ])
+  await store.copyTo(join(file.folder, 'copy.db'))
+
+  const copy = createClient({ url: `file:${join(file.folder, 'copy.db')}` })
+  const { rows } = await copy.execute(
+    'SELECT agent_id FROM agent_numbers WHERE n IN (SELECT rowid FROM agent_search) ORDER BY agent_id',
+  )
+  copy.close()
+  expect(rows.map(({ agent_id }) => agent_id)).toEqual(['ben', 'cora'])
+})
