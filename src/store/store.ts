@@ -115,10 +115,11 @@ async function buildStore(
   const { client, storage, onStorageFault, path, lock, owner } = database
   const { migrated, epoch, keyRing } = database
   const crossAccountQueries = new Map<string, string>()
-  const inspect = inspectQuery && ((sql: string) => inspectQuery(sql, crossAccountQueries.get(sql)))
+  const inspect = inspectQuery &&
+    ((sql: string, name?: string) => inspectQuery(sql, name ?? crossAccountQueries.get(sql)))
   const queries = path ? client : queriesOf(client)
   // drizzle only runs reads, so `execute` is the only method it needs.
-  const db = drizzle({ client: queries as Client, logger: inspect && { logQuery: inspect } })
+  const db = drizzle({ client: queries as Client, logger: inspect && { logQuery: (sql) => inspect(sql) } })
   const sql = new Db(queries, inspect)
   const keys = path === undefined ? undefined : new KeyCache<Credential>()
   const queue = new WriteQueue({
