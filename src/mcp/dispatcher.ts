@@ -38,7 +38,10 @@ import {
 } from './protocol.ts'
 import { inboxUri } from './resources.ts'
 import { lateAnswer, listenStream } from './streams.ts'
-import { maxSilentSeconds, type Toolset } from './toolset.ts'
+import type { Toolset } from './toolset.ts'
+
+/** The longest wait of an answer in one piece. Every proxy and runtime tolerates this silence. */
+const maxSilentSeconds = 20
 
 /** A request whose method and parameters are known. */
 interface Call<Params> {

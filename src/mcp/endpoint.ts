@@ -2,6 +2,7 @@
  * The MCP endpoints: Streamable HTTP of the revisions 2025-03-26, 2025-06-18, 2025-11-25 and 2026-07-28 on one
  * URL, without sessions. Batches, which 2025-03-26 still had, are refused.
  */
+import { ProtocolErrorCode } from '@modelcontextprotocol/server'
 import type { AuthenticateCall } from '../auth/bearer.ts'
 import type { Deps } from '../deps.ts'
 import { GridError } from '../errors.ts'
@@ -18,10 +19,6 @@ import { serverError } from './protocol.ts'
 import { inboxStream } from './streams.ts'
 import { endLease } from './tool.ts'
 import { accountToolset, signupToolset, type Toolset } from './toolset.ts'
-
-const parseError = -32700
-const invalidRequest = -32600
-const internalError = -32603
 
 /**
  * The endpoint of agents and admins. `metadataUrl` is the address of the metadata that tells clients how to sign in.
@@ -114,7 +111,8 @@ function errorResponse(error: GridError, metadataUrl: string | undefined): Respo
 }
 
 function errorCode(error: GridError): number {
-  if (error.code === 'malformed_json') return parseError
+  if (error.code === 'malformed_json') return ProtocolErrorCode.ParseError
   if (error.kind === 'limited') return serverError
-  return error.kind === 'internal' || error.kind === 'unavailable' ? internalError : invalidRequest
+  const isOurs = error.kind === 'internal' || error.kind === 'unavailable'
+  return isOurs ? ProtocolErrorCode.InternalError : ProtocolErrorCode.InvalidRequest
 }
