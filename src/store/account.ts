@@ -14,7 +14,6 @@ import { maxListedUnread, prepareAgentSettings } from './account/agent-settings.
 import { prepareAgents } from './account/agents.ts'
 import { prepareAttention } from './account/attention.ts'
 import { prepareChannels } from './account/channels.ts'
-import { prepareConversations } from './account/conversations.ts'
 import { prepareDirectory } from './account/directory.ts'
 import { prepareFanOut } from './account/fan-out.ts'
 import { prepareGrants } from './account/grants.ts'
@@ -43,6 +42,7 @@ import { prepareTeam } from './account/team.ts'
 import { prepareThreadMessages } from './account/thread-messages.ts'
 import { prepareThreads } from './account/threads.ts'
 import { prepareTimedLeases } from './account/timed-leases.ts'
+import { defaultTurnLimits, prepareTurns, type TurnLimits } from './account/turns.ts'
 import { prepareUnclaimed } from './account/unclaimed.ts'
 import { prepareUsage } from './account/usage.ts'
 import { type JudgedMessage, type NewVerdict, prepareVerdicts } from './account/verdicts.ts'
@@ -52,16 +52,11 @@ import { AccountLive, type LiveFeed, type LiveNews, type LivePlace } from './liv
 import type { Lookups } from './lookups.ts'
 import type { UnitRows, WriteQueue } from './queue.ts'
 import { type RecordingContext, writeWithActivity } from './recording.ts'
-import { turnsKeptMs } from './turns/counts.ts'
-import type { CountedTurn, Pause, TurnLimits } from './turns/types.ts'
-import { AccountTurns, type ConversationTurns, defaultTurnLimits } from './turns.ts'
 import { maxEventsRead, type ReadEvents, type TaskFeeds, type TaskFollower } from './task-feeds.ts'
-import type { UnreadCounts } from './unread-counts.ts'
-import { AccountUsage, type UsageCounters, type Used } from './usage.ts'
 import type { TaskAppend, Waiting } from './waiting.ts'
 
-export { defaultTurnLimits, maxEventsRead, maxListedUnread, turnsKeptMs }
-export type { CountedTurn, LiveNews, LivePlace, Pause, ReadEvents, TaskAppend, TaskFollower, TurnLimits, Used }
+export { defaultTurnLimits, maxEventsRead, maxListedUnread }
+export type { LiveNews, LivePlace, ReadEvents, TaskAppend, TaskFollower, TurnLimits }
 
 /**
  * One account, for one caller. `read` runs queries, `change` makes statements, and `write` commits statements as one
@@ -80,10 +75,6 @@ export interface AccountStore<Caller extends Actor = Actor> {
   readonly epoch: string
   /** The id of this process, as the holder of leases. */
   readonly instanceId: string
-  /** What the agents of the account have sent today. */
-  readonly usage: AccountUsage
-  /** The turns of the conversations of its agents. */
-  readonly turns: AccountTurns
   /** Waiting reads and event streams of this process, and their limits. */
   readonly waiting: AccountWaiting
   readonly read: Reads
@@ -282,7 +273,6 @@ function repositoryMakers(db: Db, crossAccountQueries: CrossAccountQueries, look
     attention: () => prepareAttention(db),
     receipts: () => prepareReceipts(db),
     channels: () => prepareChannels(db),
-    conversations: () => prepareConversations(db),
     directory: () => prepareDirectory(db, crossAccountQueries, lookups),
     fanOut: () => prepareFanOut(db),
     grants: () => prepareGrants(db),
@@ -310,8 +300,9 @@ function repositoryMakers(db: Db, crossAccountQueries: CrossAccountQueries, look
     timedLeases: () => prepareTimedLeases(db),
     threads: () => prepareThreads(db),
     threadMessages: () => prepareThreadMessages(db),
+    turns: () => prepareTurns(db),
     unclaimed: () => prepareUnclaimed(db),
-    usage: () => prepareUsage(db),
+    usage: () => prepareUsage(db, crossAccountQueries),
     verdicts: () => prepareVerdicts(db),
   }
 }
@@ -328,9 +319,6 @@ export interface StoreContext extends RecordingContext {
   readonly waiting: Waiting
   readonly live: LiveFeed
   readonly presences: Presences
-  readonly usage: UsageCounters
-  readonly unreadCounts: UnreadCounts
-  readonly turns: ConversationTurns
 }
 
 /** Opens accounts for authorized callers. It checks nothing itself. */
@@ -338,7 +326,7 @@ export function accountOpener(
   context: StoreContext,
 ): (accountId: string, actor: Actor, confirm?: () => Promise<void>) => AccountStore {
   const { tablesOf, queue, lookups, keyRing, deps, epoch, instanceId, waiting, live } = context
-  const { presences, usage, unreadCounts, turns } = context
+  const { presences } = context
 
   return function openAccount(accountId, actor, confirm) {
     const { read, change } = tablesOf(accountId)
@@ -353,8 +341,6 @@ export function accountOpener(
       epoch,
       instanceId,
       waiting: new AccountWaiting(waiting, accountId, live, presences),
-      usage: new AccountUsage(usage, unreadCounts, accountId),
-      turns: new AccountTurns(turns, accountId),
       isRecording: false,
       read,
       change,

@@ -7,7 +7,7 @@ import { prepareAttempts } from './global/attempts.ts'
 import { prepareBackups } from './global/backups.ts'
 import { prepareClaims } from './global/claims.ts'
 import { prepareClock } from './global/clock.ts'
-import { prepareConversations } from './global/conversations.ts'
+import { prepareTurns } from './global/turns.ts'
 import { prepareCredentials } from './global/credentials.ts'
 import { prepareHealth } from './global/health.ts'
 import { prepareInstances } from './global/instances.ts'
@@ -41,7 +41,6 @@ export function prepareGlobalTables(db: Db, crossAccountQueries: CrossAccountQue
     backups: () => prepareBackups(db),
     claims: () => prepareClaims(db, crossAccountQueries),
     clock: () => prepareClock(db, crossAccountQueries),
-    conversations: () => prepareConversations(db, crossAccountQueries),
     credentials: () => prepareCredentials(db, crossAccountQueries, lookups),
     health: () => prepareHealth(db, crossAccountQueries),
     instances: () => prepareInstances(db, crossAccountQueries),
@@ -59,6 +58,7 @@ export function prepareGlobalTables(db: Db, crossAccountQueries: CrossAccountQue
     signingKeys: () => prepareSigningKeys(db),
     signups: () => prepareSignups(db, crossAccountQueries),
     threadProjection: () => prepareThreadProjection(db, crossAccountQueries),
+    turns: () => prepareTurns(db, crossAccountQueries),
     users: () => prepareUsers(db, crossAccountQueries),
   })
 }

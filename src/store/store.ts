@@ -23,10 +23,7 @@ import { LiveFeed } from './live.ts'
 import { PresenceExchange } from './presence.ts'
 import { type UnitRows, WriteQueue } from './queue.ts'
 import { type ActivityEntry, writeWithActivity } from './recording.ts'
-import { ConversationTurns } from './turns.ts'
 import { inSets } from './unit-sets.ts'
-import { UnreadCounts } from './unread-counts.ts'
-import { UsageCounters } from './usage.ts'
 import { openWaiting, type Waiting } from './waiting.ts'
 
 export interface Store {
@@ -61,8 +58,7 @@ export interface Store {
   /** The id of this process. Each start makes a new one. */
   readonly instanceId: string
   /**
-   * Store what this process counted for the quotas and of conversations and who is at its agents, and read what others
-   * stored; runs every second by itself.
+   * Store who is at the agents of this process, and read what others stored; runs every second by itself.
    */
   exchangeUsage(): Promise<void>
   /** Read who is at agents through other processes; a server does so every 2 seconds. It never fails. */
@@ -145,33 +141,9 @@ async function buildStore(
   const tablesOf = prepareAccountTables(db, crossAccountQueries, lookups)
   const live = new LiveFeed({ global, tablesOf, deps, presenceAt: (agent) => presence.presences.at(agent) })
   const exchange: Repeated = new Repeated(
-    async () => {
-      const again = await Promise.all([
-        usage.exchange(),
-        unreadCounts.recount(),
-        turns.exchange(),
-        presence.exchange(),
-      ])
-      return again.includes(true)
-    },
+    () => presence.exchange(),
     second,
   )
-  const unreadCounts = new UnreadCounts({ tablesOf, deps, exchange })
-  const usage = new UsageCounters({
-    tablesOf,
-    writeLater: (statements) => queue.writeLater(statements),
-    deps,
-    isAlone: path !== undefined,
-    exchange,
-  })
-  const turns = new ConversationTurns({
-    tablesOf,
-    global: global.conversations,
-    writeLater: (statements) => queue.writeLater(statements),
-    deps,
-    isAlone: path !== undefined,
-    exchange,
-  })
   const presence = new PresenceExchange({
     tablesOf,
     global,
@@ -193,11 +165,8 @@ async function buildStore(
     waiting,
     live,
     presences: presence.presences,
-    usage,
-    unreadCounts,
-    turns,
   }
-  await Promise.all([turns.load(), presence.load()])
+  await presence.load()
 
   return {
     deps,
@@ -235,8 +204,6 @@ async function buildStore(
       await copier.stop()
       await Promise.all([waiting.close(), live.close()])
       exchange.close()
-      usage.close()
-      turns.close()
       presence.close()
       await queue.end()
       lookups.end()

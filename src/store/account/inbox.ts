@@ -1,6 +1,6 @@
 /** An agent's inbox: unread messages, and reading again. Leasing messages is in `leases.ts`. */
 import { and, count, desc, eq, gt, gte, inArray, isNotNull, lt, lte, type SQL, sql } from 'drizzle-orm'
-import { unionAll } from 'drizzle-orm/sqlite-core'
+import { alias, unionAll } from 'drizzle-orm/sqlite-core'
 import { deliveries, messages } from '../../../db/schema.ts'
 import { type AccountBinding, p, type Statement } from '../driver/binding.ts'
 import type { Db } from '../driver/db.ts'
@@ -97,12 +97,19 @@ export function prepareInbox(db: Db) {
     .where(inAccount(deliveries, ofAgent, isRead, isOneOf))
     .returning({ messageId: deliveries.messageId }).toSQL()
 
+  // Another account could say any number, so its message counts as one answer to ours.
+  const answered = alias(messages, 'answered')
+  const ofOurs = db.select({ hops: answered.hops }).from(answered)
+    .where(inAccount(answered, eq(answered.id, messages.replyToMessageId)))
+  const ourHops = sql<number>`CASE WHEN ${messages.accountId} = ${p('account')} THEN ${messages.hops}
+    ELSE min(${messages.hops}, coalesce((${ofOurs}), 0) + 1) END`
   const received = db.select({
     id: messages.id,
     recipient: messages.recipient,
     conversationId: messages.conversationId,
     fromAlias: messages.fromAlias,
-    hops: messages.hops,
+    type: messages.type,
+    hops: ourHops,
     taskId: deliveries.taskId,
   }).from(deliveries)
     .innerJoin(

@@ -3,10 +3,12 @@ import type { Row } from '@libsql/client'
 import { and, count, desc, eq, exists, gt, isNotNull, isNull, lt, lte, notExists, or, type SQL, sql } from 'drizzle-orm'
 import type { SQLiteColumn } from 'drizzle-orm/sqlite-core'
 import { agents, deliveries, leaseReleases, leases, messages } from '../../../db/schema.ts'
+import { hour } from '../../lib/time.ts'
 import { type AccountBinding, p, type PlaceholderValues, type Statement, value } from '../driver/binding.ts'
 import type { Db } from '../driver/db.ts'
 import { inAccount, inInbox } from '../in-account.ts'
 import { type InboxMessage, inboxMessageReader, selectInboxMessages } from './inbox-message.ts'
+import { longTurns } from './turns.ts'
 import { someUnread } from './unread.ts'
 
 /** A lease about to be made. */
@@ -104,8 +106,10 @@ export function prepareLeases(db: Db) {
       .where(exists(db.select({ one: sql`1` }).from(deliveries).where(inAccount(deliveries, ofLease)))),
   ).onConflictDoNothing().toSQL()
   const unread = db.select({ n: count() }).from(someUnread(db, 'agent'))
-  const leased = selectInboxMessages(db, ofLease, { remaining: sql<number>`${unread}`.as('remaining') })
-    .limit(p('limit')).toSQL()
+  const leased = selectInboxMessages(db, ofLease, {
+    remaining: sql<number>`${unread}`.as('remaining'),
+    longTurns: longTurns(db),
+  }).limit(p('limit')).toSQL()
   const asInboxMessage = inboxMessageReader(db)
 
   const isInFlight = exists(lease)
@@ -175,10 +179,18 @@ export function prepareLeases(db: Db) {
 
   return {
     reads: () => ({
-      /** Decode the rows of `LeaseParts.messages`; `remaining` is known if the lease has messages. */
-      messages: (rows: Row[]): { messages: InboxMessage[]; remaining?: number } => ({
+      /**
+       * Decode the rows of `LeaseParts.messages`; `remaining` is known if the lease has messages. `longTurns` are the turns
+       * of the conversations that are to be told, by their keys.
+       */
+      messages: (rows: Row[]): {
+        messages: InboxMessage[]
+        remaining?: number
+        longTurns?: Record<string, number>
+      } => ({
         messages: rows.map(asInboxMessage),
         ...(rows.length > 0 && { remaining: Number(rows[0].remaining) }),
+        ...(rows[0]?.longTurns && { longTurns: JSON.parse(String(rows[0].longTurns)) }),
       }),
     }),
     changes: (account: AccountBinding) => {
@@ -216,7 +228,11 @@ export function prepareLeases(db: Db) {
               subject: agent,
             },
             lease: { ...account.bind(add, { agent, lease: id, holder, at, expiresAt }), subject: agent },
-            messages: { ...account.bind(leased, { agent, lease: id, limit }), rows: 0, subject: agent },
+            messages: {
+              ...account.bind(leased, { agent, lease: id, limit, since: at - hour }),
+              rows: 0,
+              subject: agent,
+            },
           }
         },
         /** The messages arrived: they are not redelivered. */

@@ -23,6 +23,11 @@ import {
   type NewMessage,
   subjectOf,
 } from './new-message.ts'
+import { mayTakeTurn, type Turn } from './turns.ts'
+import { hasRoom, isWithinDay, type Quotas } from './usage.ts'
+
+/** What the statement that stores a message checks. */
+export type SendConditions = Quotas & Turn
 
 export function prepareMessages(db: Db) {
   const sender = alias(agents, 'sender')
@@ -111,11 +116,13 @@ export function prepareMessages(db: Db) {
             isWhoItSays,
             trialIsOpen,
             keyIsUnused,
+            isWithinDay(db),
+            mayTakeTurn(db, sql`${sender.alias}`),
             condition,
           ),
         ),
     ).onConflictDoNothing().toSQL()
-  const addDirect = add(null, recipientAccepts)
+  const addDirect = add(null, and(recipientAccepts, hasRoom(db))!)
   const addPost = add(messages.channelId, senderIsMember)
 
   const isStored = inAccount(messages, eq(messages.id, p('id')))
@@ -226,12 +233,18 @@ export function prepareMessages(db: Db) {
     }),
     changes: (account: AccountBinding) => ({
       /** Store a direct message. */
-      addDirect: (message: NewMessage, to: InboxAddress) => ({
-        ...account.bind(addDirect, { ...message, toAccount: to.home ?? account.accountId, to: to.agentId }),
+      addDirect: (message: NewMessage, to: InboxAddress, conditions: SendConditions) => ({
+        ...account.bind(addDirect, {
+          ...message,
+          ...conditions,
+          toAccount: to.home ?? account.accountId,
+          to: to.agentId,
+        }),
         subject: subjectOf(message),
       }),
       /** Store a post to a channel that the sender is a member of. */
-      addPost: (message: NewMessage, channel: string) => account.bind(addPost, { ...message, channel }),
+      addPost: (message: NewMessage, channel: string, conditions: SendConditions) =>
+        account.bind(addPost, { ...message, ...conditions, channel, toAccount: account.accountId, to: null }),
       requireStored: ({ id }: NewMessage) => account.bind(requireStored, { id }),
       countTrial: ({ id, from }: NewMessage) => account.bind(countTrial, { id, from }),
       /** One delivery, to the inbox of a direct message. */

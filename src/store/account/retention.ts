@@ -1,6 +1,6 @@
 /** Removing old messages and idempotency keys. See docs/operations.md, "Retention". */
-import { and, eq, inArray, lte, sql } from 'drizzle-orm'
-import { deliveries, idempotencyKeys, leaseReleases, messages, parts, taskMessages, usage } from '../../../db/schema.ts'
+import { and, eq, lte, sql } from 'drizzle-orm'
+import { deliveries, idempotencyKeys, leaseReleases, messages, parts, taskMessages } from '../../../db/schema.ts'
 import { type AccountBinding, p, type Statement } from '../driver/binding.ts'
 import type { CrossAccountQueries, Db } from '../driver/db.ts'
 import { inAccount } from '../in-account.ts'
@@ -39,12 +39,6 @@ export function prepareRetention(db: Db, crossAccountQueries: CrossAccountQuerie
     ].map((statement) => statement.toSQL()),
   ]
 
-  const oldUsage = db.select({ id: usage.counterId }).from(usage).where(inAccount(usage, lte(usage.day, p('until'))))
-    .limit(p('limit'))
-  const removeUsage = db.delete(usage)
-    .where(inAccount(usage, lte(usage.day, p('until')), inArray(usage.counterId, oldUsage)))
-    .returning({ day: usage.day }).toSQL()
-
   return {
     reads: (account: AccountBinding) => ({
       /** Of the oldest `limit` messages, the ones that were stored by `until`, with their number of recipients. */
@@ -55,11 +49,6 @@ export function prepareRetention(db: Db, crossAccountQueries: CrossAccountQuerie
       removeKeys: (messageIds: string[], until: number): Statement => ({
         ...account.bind(removeKeys, { ids: JSON.stringify(messageIds), until }),
         rows: messageIds.length,
-      }),
-      /** Remove at most `limit` counts of days that began by `until`; returns a row for each. */
-      removeUsage: (until: number, limit: number): Statement => ({
-        ...account.bind(removeUsage, { until, limit }),
-        rows: limit,
       }),
       /** Remove messages with everything that belongs to them, read or not; `rows` is the number of rows in all. */
       removeMessages: (messageIds: string[], rows: number): Statement[] =>

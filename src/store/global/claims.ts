@@ -7,7 +7,6 @@ import {
   agentSkills,
   blockedSends,
   contexts,
-  conversationPauses,
   conversationTurns,
   credentials,
   deliveries,
@@ -18,7 +17,6 @@ import {
   messages,
   parts,
   presence,
-  recentReads,
   signups,
   skills,
   taskEvents,
@@ -222,12 +220,19 @@ export function prepareClaims(db: Db, crossAccountQueries: CrossAccountQueries) 
   // A provisional account reaches nobody else, so its verdicts are about its own messages. Its guardrails stay.
   const moveVerdicts = db.update(verdicts).set({ ...moved, senderAccountId: sql`${p('to')}` })
     .where(eq(verdicts.accountId, p('from'))).toSQL()
-  // No count of both accounts has the same id.
-  const moveUsage = db.update(usage).set(moved).where(eq(usage.accountId, p('from'))).toSQL()
+  const addUsage = db.insert(usage).select(
+    db.select({ ...getTableColumns(usage), accountId: value('to') }).from(usage).where(eq(usage.accountId, p('from'))),
+  ).onConflictDoUpdate({
+    target: [usage.accountId, usage.day, usage.subject],
+    set: {
+      messages: sql`${usage.messages} + excluded.messages`,
+      bytes: sql`${usage.bytes} + excluded.bytes`,
+    },
+  }).toSQL()
   // The streams and waits of the agents end with the move, and begin again in the other account.
   const removePresence = db.delete(presence).where(eq(presence.accountId, p('from'))).toSQL()
   // A person has just looked at these agents, so their conversations begin again.
-  const removeConversations = [conversationTurns, conversationPauses, recentReads]
+  const removeCounts = [usage, conversationTurns]
     .map((table) => db.delete(table).where(eq(table.accountId, p('from'))).toSQL())
   const removeMessages = db.delete(messages)
     .where(and(eq(messages.accountId, p('from')), keptAgent(messages.fromAgentId))).toSQL()
@@ -267,9 +272,9 @@ export function prepareClaims(db: Db, crossAccountQueries: CrossAccountQueries) 
     ...moveTaskMessages,
     moveContexts,
     removeParts,
-    moveUsage,
+    addUsage,
     removePresence,
-    ...removeConversations,
+    ...removeCounts,
     removeMessages,
     keepPlaces,
     ...removePlaces,

@@ -3,6 +3,7 @@ import {
   accounts,
   blockedSends,
   contexts,
+  conversationTurns,
   guardrailCounts,
   idempotencyKeys,
   messages,
@@ -31,10 +32,6 @@ export function prepareRetention(db: Db, crossAccountQueries: CrossAccountQuerie
   const withMessages = db.select({ id: accounts.id }).from(accounts)
     .where(sql`(${oldest}) <= ${p('until')}`).limit(p('limit')).prepare()
   crossAccountQueries.set(withMessages.getQuery().sql, 'accounts with old messages')
-
-  const withUsage = db.select({ id: usage.accountId }).from(usage).where(lte(usage.day, p('until')))
-    .orderBy(usage.day).limit(p('limit')).prepare()
-  crossAccountQueries.set(withUsage.getQuery().sql, 'accounts with old usage')
 
   const onTrial = db.select({ one: sql`1` }).from(trials)
     .where(and(eq(trials.accountId, accounts.id), gt(trials.expiresAt, p('at'))))
@@ -65,6 +62,16 @@ export function prepareRetention(db: Db, crossAccountQueries: CrossAccountQuerie
       WHERE ${lte(snoozes.until, p('until'))} LIMIT ${p('limit')})`,
   ).returning(one).toSQL()
   crossAccountQueries.set(removeSnoozes.sql, 'ended snoozes')
+  const removeUsage = db.delete(usage).where(
+    sql`(account_id, day, subject) IN (SELECT account_id, day, subject FROM ${usage}
+      WHERE ${lte(usage.day, p('until'))} LIMIT ${p('limit')})`,
+  ).returning(one).toSQL()
+  crossAccountQueries.set(removeUsage.sql, 'old usage')
+  const removeTurns = db.delete(conversationTurns).where(
+    sql`(account_id, key) IN (SELECT account_id, key FROM ${conversationTurns}
+      WHERE ${lte(conversationTurns.since, p('until'))} AND paused_at IS NULL LIMIT ${p('limit')})`,
+  ).returning(one).toSQL()
+  crossAccountQueries.set(removeTurns.sql, 'old turns')
   const removal = (query: typeof removeVerdicts) => (until: number, limit: number): Statement => ({
     ...bind(query, { until, limit }),
     rows: limit,
@@ -101,16 +108,16 @@ export function prepareRetention(db: Db, crossAccountQueries: CrossAccountQuerie
     removeGuardrailCounts: removal(removeCounts),
     /** Those that ended by `until`. */
     removeSnoozes: removal(removeSnoozes),
+    /** Of days that began by `until`. */
+    removeUsage: removal(removeUsage),
+    /** Those whose last hour began by `until`, unless they are paused. */
+    removeTurns: removal(removeTurns),
     /** The texts alone. */
     removeContents: removal(removeContents),
     /** The accounts and messages of idempotency keys stored by `until`, oldest first. */
     keys: (until: number, limit: number) => runQuery(keys, { until, limit }),
     /** Accounts whose oldest message was stored by `until`. */
     accountsWithMessages: (until: number, limit: number) => runQuery(withMessages, { until, limit }),
-    /** The accounts of the `limit` oldest counts of days that began by `until`. */
-    async accountsWithUsage(until: number, limit: number) {
-      return new Set((await runQuery(withUsage, { until, limit })).map(({ id }) => id))
-    },
     /** Provisional accounts opened by `until` whose trials have all ended at `at`, oldest first. */
     unclaimed: (until: number, at: number, limit: number) => runQuery(unclaimed, { until, at, limit }),
   }
