@@ -190,8 +190,16 @@ test.each([
     /^select count\(\*\), min\("created_at"\) from "signups"/,
     'COVERING INDEX signups_address',
   ],
-  ['the usage of a day', /^select .* from "usage" where .*"day" = /, 'USING INDEX sqlite_autoindex_usage'],
-  ['the unread messages of full inboxes', /json_each\(\?\) AS entry$/, 'USING COVERING INDEX deliveries_unread'],
+  [
+    'the usage of a day',
+    /^insert into "messages" .*"usage"/s,
+    'SEARCH usage USING INDEX usage_day (day=? AND account_id=? AND subject=?)',
+  ],
+  ['the pause of a conversation', /^insert into "messages" .*"usage"/s, 'SEARCH conversation_turns USING PRIMARY KEY'],
+  ['the unread messages of an inbox', /^insert into "messages" .*"counted"/s, 'deliveries_unread (inbox=?)'],
+  ['the long conversations of a reader', /json_group_object/, 'conversation_turns_long (account_id=? AND since>?)'],
+  ['old usage', /^delete from "usage" where \(account_id/, 'USING COVERING INDEX usage_day (day<?)'],
+  ['old turns', /^delete from "conversation_turns" where \(account_id, key\)/, 'conversation_turns_since (since<?)'],
   ['new messages to place', /^insert into "threads"/, 'SEARCH m USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)'],
   ['the thread of a message', /^insert into "thread_messages"/, 'USING COVERING INDEX threads_key'],
   [
@@ -217,7 +225,6 @@ test.each([
     /from "mail_digests" where "mail_digests"."next_at"/,
     'mail_digests_next (next_at<?)',
   ],
-  ['old usage', /^select "account_id" from "usage"/, 'USING COVERING INDEX usage_day'],
 ])('%s is found by its index', async (_, statement, index) => {
   const found = statements.filter((sql) => statement.test(sql))
 
