@@ -57,6 +57,8 @@ export interface Store {
   readonly instanceId: string
   /** Who is at agents. */
   readonly presences: Presences
+  /** Resolves when no unit waits, deferred or not. */
+  drained(): Promise<void>
   /** Fails if the database does not answer. */
   ping(): Promise<void>
   /** Facts of the database and of its write queue, for `agent-grid doctor`. */
@@ -149,6 +151,7 @@ async function buildStore(
     schemaVersion: migrations.length,
     instanceId,
     presences,
+    drained: () => queue.drained(),
     async ping() {
       await client.execute('SELECT 1')
     },

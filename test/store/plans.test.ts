@@ -314,7 +314,7 @@ async function recordStatements(): Promise<string[]> {
   await setSkills(alice, { skills: [{ name: 'a' }] })
   await listSkills(alice, {})
   await listSkills(alice, { agent: 'bob' })
-  await grid.store.exchangeUsage()
+  await grid.store.drained()
   await followLog(grid.store)
   const { threads: [thread] } = await listThreads(alice, {})
   await listThreads(alice, { agentId: grid.bob.id })

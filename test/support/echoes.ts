@@ -69,7 +69,7 @@ export async function echo(grid: TestGrid, ring: TestAgent[], options: EchoOptio
 
 /** Let processes store who is at their agents, and read what the others stored. */
 export async function exchangeMessages(...grids: TestGrid[]): Promise<void> {
-  for (const { store } of [...grids, ...grids.slice(0, 1)]) await store.exchangeUsage()
+  for (const { store } of [...grids, ...grids.slice(0, 1)]) await store.drained()
 }
 
 /** The paused conversations of Acme. */
@@ -81,12 +81,12 @@ export function pausesOf(grid: TestGrid) {
 export async function pausedConversation(account: AccountStore, agents: string[]): Promise<string> {
   const key = agents.map((alias) => `@${alias}`).sort().join(' ')
   const at = account.deps.now()
-  const { account: id } = account.change.turns.markTold(key, at)
+  const [, id] = account.change.turns.markTold(key, at).args
   await account.write([{
     sql: `INSERT INTO conversation_turns (account_id, key, sender, turns, since, agents, is_long, paused_at)
       VALUES (?, ?, ?, 200, ?, ?, 1, ?)
       ON CONFLICT DO UPDATE SET turns = 200, agents = excluded.agents, is_long = 1, paused_at = excluded.paused_at`,
-    args: [id!, key, agents[0], at, JSON.stringify(agents), at],
+    args: [id, key, agents[0], at, JSON.stringify(agents), at],
   }])
   return key
 }
