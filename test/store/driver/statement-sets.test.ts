@@ -2,8 +2,10 @@
 import { type Client, createClient, type InValue, type ResultSet } from '@libsql/client'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { type PlainStatement, StatementSets, type Step } from '../../../src/store/driver/statement-sets.ts'
+import '../../../src/store/account.ts'
+import '../../../src/store/global.ts'
 import { migrate } from '../../../src/store/migrate.ts'
-import { preparedStatements } from '../../support/statements.ts'
+import { allQueries } from '../../../src/store/sql.ts'
 
 let client: Client
 let sets: StatementSets
@@ -86,11 +88,10 @@ test('a number that is too large for JavaScript is an error', async () => {
 })
 
 test('SQLite understands the set of every statement of the store', async () => {
-  const { ofAccount, others } = preparedStatements()
   let understood = 0
-  for (const [sql, { params }] of [...ofAccount, ...others]) {
+  for (const { sql, names } of allQueries) {
     if (/ returning /i.test(sql)) continue
-    const args = params.map((_, i) => isNumber(sql, i) ? 1 : '"abc"')
+    const args = names.map((_, i) => isNumber(sql, i) ? 1 : '"abc"')
     const columns = /^select/i.test(sql) ? (await client.execute({ sql, args })).columns : []
     sets.resultsOf(only({ sql, args }), { columns, rows: [] } as unknown as ResultSet)
     // What a statement is ordered by, and what such clauses have, may be the same for all units, or not.
