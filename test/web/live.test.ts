@@ -24,7 +24,7 @@ beforeEach(async () => {
   looks = 0
   const inspect = (sql: string, name: string | undefined) => {
     tripwire(sql, name)
-    if (sql.includes('"queue"')) looks++
+    if (sql.includes('AS queue')) looks++
   }
   grid = await testGrid({ stopping: stop.signal, inspect })
   unfollow = following(grid.store)
