@@ -341,18 +341,13 @@ const edge: Record<string, Row[]> = {
   ],
   'src/store/queue.ts': [
     ['isStatementFault(error) && group.length > 1', 'false', 'store/queue-failures'],
-    ['statements.map(() => place++)', 'statements.map(() => place)', 'store/queue'],
+    ['results[next++].rows', 'results[next].rows', 'store/queue'],
     ['    if (this.#ended) return Promise.reject(stopped())\n', '', 'store/queue'],
     ['this.#deferred.splice(0, maxDeferredInGroup)', 'this.#deferred.splice(0)', 'store/queue-deferred'],
   ],
   'src/store/queue/lanes.ts': [
     ['this.#size >= maxWaiting', 'this.#size > maxWaiting', 'store/queue'],
     ['group.length >= maxUnits || rows >= maxRows', 'group.length >= maxUnits', 'store/queue'],
-  ],
-  'src/store/unit-sets.ts': [
-    ['!set.subjects.has(subject!) && ', '', 'store/unit-sets'],
-    ['      open.clear()\n', '', 'store/unit-sets'],
-    [' && haveSameTexts(statements, units[set.units[0]])', '', 'store/unit-sets'],
   ],
 }
 
@@ -435,9 +430,15 @@ const trust: Record<string, Row[]> = {
     ['isNewStep = `last_step < :step`', 'isNewStep = `true`', 'web/people/second-factor'],
     ['hash = :hash AND (used_by IS NULL', 'hash = :hash AND (true', 'web/people/second-factor'],
   ],
-  'src/mcp/checked-server.ts': [
-    ['        if (schema) parse(schema, request.params ?? {})\n', '', 'mcp/wrong-parameters'],
-    ['if (isWrongParams(error)) {', 'if (false) {', 'mcp/wrong-parameters'],
+  'src/mcp/dispatcher.ts': [
+    ['const checked = parse(method.params, params)', 'const checked = params', 'mcp/wrong-parameters'],
+    ['if (method.spec && !isSpecType[method.spec](params)) {', 'if (false) {', 'mcp/wrong-parameters'],
+    ['if (!method || (method.needs && !toolset[method.needs])) {', 'if (!method) {', 'mcp/methods'],
+    ["isSpecType.ClientCapabilities(capabilities) ? 'modern' : undefined", "'modern'", 'mcp/era'],
+    ["headers.get('mcp-method') !== method || ", '', 'mcp/era'],
+  ],
+  'src/mcp/era.ts': [
+    ["if (typeof value === 'string' && value !== name) {", 'if (false) {', 'mcp/methods'],
   ],
   'src/mcp/arguments.ts': [
     ['if (isStrict) throw', 'if (false) throw', 'mcp/arguments'],

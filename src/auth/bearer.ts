@@ -4,12 +4,11 @@ import { GridError, isStorageFull } from '../errors.ts'
 import { bearerToken } from '../lib/http/bearer-token.ts'
 import { addressOf } from '../lib/http/client-address.ts'
 import { accountCallLimit, credentialCallLimit, refusedKeyLimit } from '../lib/limits/call-limits.ts'
-import { RecentMap } from '../lib/recent-map.ts'
 import { hashForLookup, keyKind, keyPrefixes } from '../lib/secrets.ts'
 import { minute } from '../lib/time.ts'
 import type { AppContext } from '../request-context.ts'
 import type { AccountStore } from '../store/account.ts'
-import type { Statement } from '../store/driver/binding.ts'
+import type { Statement } from '../store/sql.ts'
 import type { Credential } from '../store/global/credentials.ts'
 import type { AccessToken } from '../store/global/oauth-tokens.ts'
 import type { Store } from '../store/store.ts'
@@ -26,25 +25,8 @@ const lastUsedPrecisionMs = minute
  *
  * Fails with `unauthenticated` if the token is missing, malformed, unknown or revoked, or its agent was deleted.
  * With `previous` it also fails with `unavailable` if the agent is in another account now; a new call works there.
- *
- * With `mayPresume`, an agent that called before is presumed to be the same: the token is looked up when the result is
- * asked to `confirm`. So on a remote database the look-up shares a request with the first query of the call.
  */
-export type Authenticate = (
-  authorization: string | null,
-  previous?: AccountStore,
-  mayPresume?: boolean,
-) => Promise<AccountStore>
-
-/** A caller that was presumed is another one now, or has other rights. */
-class CallerChanged extends GridError {
-  constructor() {
-    super('unavailable', 'This agent was changed during the call. Repeat it.', { retryAfterSeconds: 1 })
-  }
-}
-
-/** How many callers can be presumed: those that called last, and up to as many others. */
-const maxPresumed = 5_000
+export type Authenticate = (authorization: string | null, previous?: AccountStore) => Promise<AccountStore>
 
 /** The account of each store that authentication made. */
 const accountIds = new WeakMap<AccountStore, string>()
@@ -52,24 +34,21 @@ const accountIds = new WeakMap<AccountStore, string>()
 /** Authentication against the credentials in a store. See docs/protocol.md, "Bearer tokens". @see RFC 6750 §2.1 */
 export function createAuthenticator(store: Store): Authenticate {
   const recordedUses = new Map<string, number>()
-  const lastSeen = new RecentMap<string, Credential>(maxPresumed)
-  // A local file needs no request for a query.
-  const canPresume = store.durability === 'remote'
 
-  return async function authenticate(authorization, previous, mayPresume = false) {
-    const account = await byHeader(authorization, mayPresume && canPresume)
+  return async function authenticate(authorization, previous) {
+    const account = await byHeader(authorization)
     if (previous && accountIds.get(previous) !== accountIds.get(account)) throw agentMoved()
     return account
   }
 
-  async function byHeader(authorization: string | null, mayPresume: boolean): Promise<AccountStore> {
+  async function byHeader(authorization: string | null): Promise<AccountStore> {
     const token = bearerToken(authorization)
     if (token === undefined) throw missingKey()
     // Typos and floods are rejected here, without a database query.
     switch (keyKind(token)) {
       case 'agent_key':
       case 'admin_key':
-        return await byKey(hashForLookup(token), mayPresume)
+        return await byKey(hashForLookup(token))
       case 'access_token':
         return await byAccessToken(token)
       default:
@@ -77,37 +56,12 @@ export function createAuthenticator(store: Store): Authenticate {
     }
   }
 
-  async function byKey(hash: string, mayPresume: boolean): Promise<AccountStore> {
-    const known = mayPresume ? lastSeen.get(hash) : undefined
-    if (known) return presumed(hash, known)
-    const credential = await lookUp(hash)
+  async function byKey(hash: string): Promise<AccountStore> {
+    const credential = await store.global.credentials.byHash(hash, store.deps.now())
+    if (!credential) throw unknownKey()
     const account = openAccount(credential.accountId, actorOfKey(credential))
     recordUse(account, credential, recordedUses, account.change.keys.markUsed)
     return account
-  }
-
-  async function lookUp(hash: string): Promise<Credential> {
-    const credential = await store.global.credentials.byHash(hash, store.deps.now())
-    if (canPresume) lastSeen.delete(hash)
-    if (!credential) throw unknownKey()
-    // Calls of admins are few.
-    if (canPresume && credential.kind === 'agent_key') lastSeen.set(hash, credential)
-    return credential
-  }
-
-  function presumed(hash: string, known: Credential): AccountStore {
-    let confirmed: Promise<void> | undefined
-    const account = openAccount(known.accountId, actorOfKey(known), () => {
-      confirmed ??= confirm()
-      return confirmed
-    })
-    return account
-
-    async function confirm(): Promise<void> {
-      const current = await lookUp(hash)
-      if (!isSameCaller(known, current)) throw new CallerChanged()
-      recordUse(account, current, recordedUses, account.change.keys.markUsed)
-    }
   }
 
   async function byAccessToken(token: string): Promise<AccountStore> {
@@ -118,12 +72,8 @@ export function createAuthenticator(store: Store): Authenticate {
     return account
   }
 
-  function openAccount(
-    accountId: string,
-    actor: AgentActor | AdminActor,
-    confirm?: () => Promise<void>,
-  ): AccountStore {
-    const account = store.account(accountId, actor, confirm)
+  function openAccount(accountId: string, actor: AgentActor | AdminActor): AccountStore {
+    const account = store.account(accountId, actor)
     accountIds.set(account, accountId)
     return account
   }
@@ -143,11 +93,6 @@ export function keysOnly(authenticate: Authenticate): Authenticate {
 /** The caller of a request. */
 export interface AuthenticatedCall {
   readonly account: AccountStore
-  /**
-   * Whether the caller is who it was presumed to be; absent if that is known. Otherwise the call, which has changed
-   * nothing, begins anew without presuming. Fails as `Authenticate`. Nothing may be answered before.
-   */
-  confirm?(): Promise<boolean>
   /** Authenticate again, for a call that runs long. It is not counted. Fails as `Authenticate` with `previous`. */
   check(): Promise<AccountStore>
 }
@@ -156,7 +101,7 @@ export interface AuthenticatedCall {
  * Authenticates a request and counts it, before anything else of it is read. Fails as `Authenticate`, or with
  * `rate_limit_exceeded`: the credential or its account has used up its calls, or the client address its refused keys.
  */
-export type AuthenticateCall = (c: AppContext, mayPresume?: boolean) => Promise<AuthenticatedCall>
+export type AuthenticateCall = (c: AppContext) => Promise<AuthenticatedCall>
 
 /** The limits of this process, for all its doors together. Returns what adds them to an `Authenticate`. */
 export function createCallLimits({ config, now, callerHints }: Deps): (authenticate: Authenticate) => AuthenticateCall {
@@ -174,42 +119,25 @@ export function createCallLimits({ config, now, callerHints }: Deps): (authentic
   }
 
   return (authenticate) =>
-    async function authenticateCall(c, mayPresume) {
+    async function authenticateCall(c) {
       const authorization = c.req.raw.headers.get('authorization')
       // The key is looked up first, so a good key of the same address is never locked out.
-      const refused = (error: unknown): never => {
+      const account = await authenticate(authorization).catch((error) => {
         if (isRefusedKey(error)) {
           callerHints.forget(authorization)
           ofRefusedKeys?.count(addressOf(c, config), now())
         }
         throw error
-      }
-      const account = await authenticate(authorization, undefined, mayPresume).catch(refused)
+      })
       const accountId = accountIds.get(account)!
       if (c.env.caller !== accountId) callerHints.learn(authorization!, accountId)
       countCall(account, accountId)
-      let confirmed: Promise<boolean> | undefined
-      const confirm = account.confirm && (() => {
-        confirmed ??= account.confirm!().then(
-          () => true,
-          (error) => !(error instanceof CallerChanged) && refused(error),
-        )
-        // It is waited for before the answer.
-        confirmed.catch(() => {})
-        return confirmed
-      })
-      return { account, confirm, check: () => authenticate(authorization, account) }
+      return { account, check: () => authenticate(authorization, account) }
     }
 }
 
 function isRefusedKey(error: unknown): boolean {
   return error instanceof GridError && error.details.credential === 'refused'
-}
-
-/** Whether a key still stands for the same caller with the same rights. */
-function isSameCaller(known: Credential, current: Credential): boolean {
-  const names = Object.keys(known) as (keyof Credential)[]
-  return names.every((name) => name === 'lastUsedAt' || known[name] === current[name])
 }
 
 function actorOfKey(credential: Credential) {

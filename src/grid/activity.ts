@@ -9,7 +9,7 @@ import { newId } from '../lib/id.ts'
 import { redactedJson } from '../lib/redact.ts'
 import type { AccountStore } from '../store/account.ts'
 import type { NewActivity } from '../store/account/activity.ts'
-import type { Statement } from '../store/driver/binding.ts'
+import type { Statement } from '../store/sql.ts'
 
 /** Longest stored arguments of one call, in characters of JSON. */
 const maxArgumentsLength = 4_000

@@ -1,7 +1,7 @@
 /** Authorization by the current role of the caller, and the statement that checks it again within the write. */
 import { allows, notAllowed, type Permission, permissions, requirePermission, type Role } from '../auth/actor.ts'
 import type { AccountStore } from '../store/account.ts'
-import type { Statement } from '../store/driver/binding.ts'
+import type { Statement } from '../store/sql.ts'
 
 export interface Authorization {
   role: Role

@@ -2,7 +2,8 @@
  * The MCP endpoints: Streamable HTTP of the revisions 2025-03-26, 2025-06-18, 2025-11-25 and 2026-07-28 on one
  * URL, without sessions. Batches, which 2025-03-26 still had, are refused.
  */
-import type { AuthenticateCall, AuthenticatedCall } from '../auth/bearer.ts'
+import { ProtocolErrorCode } from '@modelcontextprotocol/server'
+import type { AuthenticateCall } from '../auth/bearer.ts'
 import type { Deps } from '../deps.ts'
 import { GridError } from '../errors.ts'
 import type { Lease } from '../grid/messaging/leases.ts'
@@ -13,22 +14,11 @@ import type { ResponseHeaders } from '../lib/http/response-headers.ts'
 import type { AppContext, Handler } from '../request-context.ts'
 import type { Store } from '../store/store.ts'
 import { asGridError, rpcFrameError } from '../wire.ts'
-import { limitReached } from './checked-server.ts'
-import { sdkPath } from './server.ts'
-import { asksToWait, type RpcAnswer, shortcut, waitsLong } from './shortcut.ts'
-import { inboxStream, lateAnswer } from './streams.ts'
+import { dispatch } from './dispatcher.ts'
+import { serverError } from './protocol.ts'
+import { inboxStream } from './streams.ts'
 import { endLease } from './tool.ts'
 import { accountToolset, signupToolset, type Toolset } from './toolset.ts'
-
-const parseError = -32700
-const invalidRequest = -32600
-const internalError = -32603
-
-/** A response, and the lease on the messages in it. */
-interface LeasedResponse {
-  response: Response
-  lease?: Lease
-}
 
 /**
  * The endpoint of agents and admins. `metadataUrl` is the address of the metadata that tells clients how to sign in.
@@ -41,13 +31,9 @@ export function mcpGrid(
   metadataUrl: (request: Request) => string,
 ): Handler {
   return mcpServer(deps, responseHeaders, apiLimits, {
-    async authenticate(c, mayPresume) {
-      const { account, confirm, check } = await authenticateCall(c, mayPresume)
-      const toolset = accountToolset(account, c.get('requestId'), {
-        connection: new CallerConnection(c.req.raw, c.env),
-        check,
-      })
-      return { ...toolset, confirm }
+    async authenticate(c) {
+      const { account, check } = await authenticateCall(c)
+      return accountToolset(account, c.get('requestId'), { connection: new CallerConnection(c.req.raw, c.env), check })
     },
     metadataUrl,
   })
@@ -62,16 +48,10 @@ export function mcpSignup(store: Store, responseHeaders: ResponseHeaders): Handl
   })
 }
 
-/** The tools of a caller who may have to be confirmed. */
-type PresumedToolset = Toolset & Pick<AuthenticatedCall, 'confirm'>
-
 /** What differs between the endpoints. */
 interface Endpoint {
-  /**
-   * The tools of the caller. With `mayPresume` nothing may be answered before `confirm`. Fails with `unauthenticated` or
-   * `rate_limit_exceeded`.
-   */
-  authenticate(c: AppContext, mayPresume: boolean): Promise<PresumedToolset>
+  /** The tools of the caller. Fails with `unauthenticated` or `rate_limit_exceeded`. */
+  authenticate(c: AppContext): Promise<Toolset>
   metadataUrl?(request: Request): string
 }
 
@@ -82,68 +62,32 @@ function mcpServer(
   limits: BodyLimits,
   endpoint: Endpoint,
 ): Handler {
-  const sdk = sdkPath(log)
-
   return async function mcp(c) {
     const request = c.req.raw
-    let toolset: PresumedToolset | undefined
+    const requestId = c.get('requestId')
     try {
-      toolset = await endpoint.authenticate(c, request.method === 'POST')
+      const toolset = await endpoint.authenticate(c)
       if (request.method === 'GET') return inboxStream(request, toolset)
       if (request.method !== 'POST') throw new GridError('method_not_allowed', 'Send MCP messages with POST.')
-      const message = await readMessage(bodies, request, limits)
-      return await answer(c, message, toolset) ??
-        (await answer(c, message, await endpoint.authenticate(c, false)))!
+      const answer = await dispatch(request.headers, await readMessage(bodies, request, limits), toolset, log)
+      if (answer instanceof Response) return answer
+      const { body, status, lease } = answer
+      const response = status === 200 ? responseHeaders.json(body, requestId) : Response.json(body, { status })
+      if (lease) await settle(lease, toolset.inbox?.connection)
+      return response
     } catch (error) {
-      // To a caller who is refused, nothing else is said.
-      const cause = await toolset?.confirm?.().then(() => error, (refused) => refused) ?? error
-      return errorResponse(asGridError(cause, log, c.get('requestId')), endpoint.metadataUrl?.(request))
+      return errorResponse(asGridError(error, log, requestId), endpoint.metadataUrl?.(request))
     }
   }
-
-  /** Undefined if the caller is not who it was presumed to be. */
-  async function answer(
-    c: AppContext,
-    message: unknown,
-    toolset: PresumedToolset,
-  ): Promise<Response | undefined> {
-    const request = c.req.raw
-    // Sent with the first query of the call.
-    const confirmed = toolset.confirm?.()
-    if (asksToWait(message) && await confirmed === false) return undefined
-    const short = shortcut(request.headers, message, toolset)
-    const connection = toolset.inbox?.connection
-    if (short && connection && waitsLong(message) && isSmall(request)) return lateAnswer(short, connection)
-    if (!short && await confirmed === false) return undefined
-    const leased = short ? asResponse(await short, c.get('requestId')) : await sdk(request, message, toolset)
-    return await confirmed === false ? undefined : await send(connection, leased)
-  }
-
-  function asResponse({ message, lease }: RpcAnswer, requestId: string): LeasedResponse {
-    return { response: responseHeaders.json(message, requestId), lease }
-  }
-}
-
-/**
- * Whether the body is small enough to be forgotten: a late answer is a stream, and a body counts as in flight only until
- * its answer begins. See docs/security.md, "Bodies in flight".
- */
-function isSmall(request: Request): boolean {
-  return Number(request.headers.get('content-length') ?? 0) <= formLimits.maxBytes
 }
 
 /** End the lease of an answer: release it if the caller has left. See docs/delivery.md, "Ack and release". */
-async function send(
-  connection: CallerConnection | undefined,
-  { response, lease }: LeasedResponse,
-): Promise<Response> {
-  if (!lease) return response
+async function settle(lease: Lease, connection: CallerConnection | undefined): Promise<void> {
   if (await connection?.hasLeft()) await lease.release()
   else endLease(lease, connection)
-  return response
 }
 
-/** One JSON-RPC message; the SDK would take an array of one. */
+/** One JSON-RPC message. */
 async function readMessage(bodies: Bodies, request: Request, limits: BodyLimits): Promise<unknown> {
   const message = parseBody(await bodies.readText(request, limits), limits)
   if (Array.isArray(message)) {
@@ -167,7 +111,8 @@ function errorResponse(error: GridError, metadataUrl: string | undefined): Respo
 }
 
 function errorCode(error: GridError): number {
-  if (error.code === 'malformed_json') return parseError
-  if (error.kind === 'limited') return limitReached
-  return error.kind === 'internal' || error.kind === 'unavailable' ? internalError : invalidRequest
+  if (error.code === 'malformed_json') return ProtocolErrorCode.ParseError
+  if (error.kind === 'limited') return serverError
+  const isOurs = error.kind === 'internal' || error.kind === 'unavailable'
+  return isOurs ? ProtocolErrorCode.InternalError : ProtocolErrorCode.InvalidRequest
 }

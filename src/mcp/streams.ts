@@ -1,20 +1,16 @@
 /**
- * Event streams of the MCP endpoint besides the SDK's: the GET stream of the older revisions, and answers that take so
- * long that the connection must be kept alive. MCP 2025-11-25, "Streamable HTTP".
+ * Event streams of the MCP endpoint: the GET stream of the older revisions, the answer to `subscriptions/listen`, and
+ * answers that take so long that the connection must be kept alive. MCP 2025-11-25 and 2026-07-28, "Streamable HTTP".
  */
+import { type RequestId, SERVER_INFO_META_KEY, SUBSCRIPTION_ID_META_KEY } from '@modelcontextprotocol/server'
 import { GridError } from '../errors.ts'
 import type { InboxEvent } from '../grid/messaging/watch-inbox.ts'
 import type { CallerConnection } from '../lib/http/caller-connection.ts'
 import { event, eventStream, heartbeat, retryHint } from '../lib/http/event-stream.ts'
+import { type RpcAnswer, serverInfo } from './protocol.ts'
 import { inboxUri } from './resources.ts'
-import type { RpcAnswer } from './shortcut.ts'
 import { endLease } from './tool.ts'
-import { heartbeatMs, type Toolset } from './toolset.ts'
-
-const inboxUpdated = event(
-  JSON.stringify({ jsonrpc: '2.0', method: 'notifications/resources/updated', params: { uri: inboxUri } }),
-  'message',
-)
+import { heartbeatMs, type Toolset, type WatchableInbox } from './toolset.ts'
 
 /**
  * Tells a client of an older revision that its inbox changed. Every such stream does: without sessions the grid cannot
@@ -33,15 +29,56 @@ export function inboxStream({ headers }: Request, { inbox }: Toolset): Response 
         : 'Send MCP messages with POST; there is no event stream here.',
     )
   }
-  return eventStream(inboxFrames(events), inbox.connection)
+  return eventStream(inboxFrames(events, retryHint + heartbeat, inboxUpdated()), inbox.connection)
 }
 
-async function* inboxFrames(events: AsyncGenerator<InboxEvent>): AsyncGenerator<string> {
-  let opening = retryHint + heartbeat
-  for await (const inboxEvent of events) {
-    yield opening + (inboxEvent === 'unread' ? inboxUpdated : heartbeat)
-    opening = ''
+/**
+ * The answer to `subscriptions/listen`: what is watched, its changes, and the result when the stream ends. Fails with
+ * `rate_limit_exceeded` when the credential has all its streams.
+ */
+export function listenStream(id: RequestId, hearsInbox: boolean, inbox: WatchableInbox): Response {
+  const events = hearsInbox ? inbox.watch() : noEvents()
+  if (!events) {
+    const message = 'This credential has 3 open streams. Close one of them first.'
+    throw new GridError('rate_limit_exceeded', message, { retryAfterSeconds: 15 })
   }
+  const _meta = { [SUBSCRIPTION_ID_META_KEY]: id }
+  const notifications = hearsInbox ? { resourceSubscriptions: [inboxUri] } : {}
+  const acknowledged = said({
+    method: 'notifications/subscriptions/acknowledged',
+    params: { notifications, _meta },
+  })
+  const ended = said({
+    id,
+    result: { resultType: 'complete', _meta: { ..._meta, [SERVER_INFO_META_KEY]: serverInfo } },
+  })
+  return eventStream(inboxFrames(events, acknowledged, inboxUpdated(_meta), ended), inbox.connection)
+}
+
+async function* inboxFrames(
+  events: AsyncGenerator<InboxEvent>,
+  opening: string,
+  updated: string,
+  closing = '',
+): AsyncGenerator<string> {
+  // What opens the stream comes with the first event: its place among the streams of the credential is then taken.
+  let unsaid = opening
+  for await (const inboxEvent of events) {
+    yield unsaid + (inboxEvent === 'unread' ? updated : heartbeat)
+    unsaid = ''
+  }
+  if (closing !== '') yield unsaid + closing
+}
+
+async function* noEvents(): AsyncGenerator<InboxEvent> {}
+
+function inboxUpdated(_meta?: object): string {
+  return said({ method: 'notifications/resources/updated', params: { uri: inboxUri, _meta } })
+}
+
+/** A JSON-RPC message as an event. */
+function said(message: object): string {
+  return event(JSON.stringify({ jsonrpc: '2.0', ...message }), 'message')
 }
 
 /** The answer as the only event of a stream, with heartbeats until it comes. */
@@ -54,8 +91,8 @@ async function* lateFrames(answer: Promise<RpcAnswer>, connection: CallerConnect
   try {
     yield heartbeat
     while (!await comesWithin(heartbeatMs, answer)) yield heartbeat
-    const { message, lease } = await answer
-    const frame = event(JSON.stringify(message), 'message')
+    const { body, lease } = await answer
+    const frame = event(JSON.stringify(body), 'message')
     if (await connection.hasLeft()) return
     if (lease) endLease(lease, connection)
     isSent = true

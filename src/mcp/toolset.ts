@@ -1,4 +1,4 @@
-/** The tools and resources of one caller, which depend on its token. Both paths of the endpoint use them. */
+/** The tools, resources and prompts of one caller, which depend on its token. */
 import type { AgentActor } from '../auth/actor.ts'
 import { recordActivity, recordRefusal } from '../grid/activity.ts'
 import { inListSlot } from '../grid/list-slots.ts'
@@ -35,7 +35,7 @@ export interface Toolset {
   instructions(): Promise<string>
   readonly tools: readonly ListedTool[]
   /** Undefined when the caller has no such tool. */
-  call(name: string, args: unknown, maxWaitSeconds?: number): Promise<ToolOutcome> | undefined
+  call(name: string, args: unknown, maxWaitSeconds: number): Promise<ToolOutcome> | undefined
   /** Why the caller has no tool of this name, and what to do about it, in sentences. */
   whyUnknown(name: string): string
   /** Records a call that was refused before its tool, by its parameters. Undefined for callers whose calls are not recorded. */
@@ -63,8 +63,6 @@ export interface WatchableInbox {
   readonly connection: CallerConnection
 }
 
-/** The longest wait of an answer in one piece. Every proxy and runtime tolerates this silence. */
-export const maxSilentSeconds = 20
 /** How often a silent stream sends a heartbeat. */
 export const heartbeatMs = 20 * second
 
@@ -197,7 +195,7 @@ function bindTools<Caller>(
       if (!owner || !caller) return `The tools are ${catalog.listed.map((tool) => tool.name).join(', ')}.`
       return `It is a tool of ${owner.of}, and ${caller.has}. ${owner.advice}`
     },
-    call(name, args, maxWaitSeconds = maxSilentSeconds) {
+    call(name, args, maxWaitSeconds) {
       const entry = catalog.byName.get(name)
       return entry && toolOutcome(run(entry, args, maxWaitSeconds), catalog.hints, log, requestId)
     },

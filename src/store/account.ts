@@ -68,11 +68,6 @@ export type { CountedTurn, LiveNews, LivePlace, Pause, ReadEvents, TaskAppend, T
  */
 export interface AccountStore<Caller extends Actor = Actor> {
   readonly actor: Caller
-  /**
-   * Whether the caller is still who it was at its last call; absent if that is known. Nothing may be answered before, and
-   * `write`, `record` and `writeLater` wait for it. Fails with `unauthenticated`, or with `unavailable` if it has changed.
-   */
-  confirm?(): Promise<void>
   readonly deps: Deps
   /** The id of this database's history. It changes when a backup is restored. Cursors contain it. */
   readonly epoch: string
@@ -344,18 +339,13 @@ export interface StoreContext extends RecordingContext {
 }
 
 /** Opens accounts for authorized callers. It checks nothing itself. */
-export function accountOpener(
-  context: StoreContext,
-): (accountId: string, actor: Actor, confirm?: () => Promise<void>) => AccountStore {
+export function accountOpener(context: StoreContext): (accountId: string, actor: Actor) => AccountStore {
   const { tablesOf, queue, keyRing, deps, epoch, instanceId, waiting, live } = context
   const { presences, usage, unreadCounts, turns } = context
 
-  return function openAccount(accountId, actor, confirm) {
+  return function openAccount(accountId, actor) {
     const { read, change } = tablesOf(accountId)
     const write = (statements: Statement[]) => queue.write(accountId, statements)
-    const record = (entry: NewActivity, statements: Statement[]) =>
-      writeWithActivity(context, [{ accountId, entry }], statements)
-    const writeLater = (statements: Statement[]) => queue.writeLater(statements)
 
     return {
       actor,
@@ -370,8 +360,8 @@ export function accountOpener(
       change,
       write,
       requireSpace: () => queue.requireSpace(),
-      writeLater,
-      record,
+      writeLater: (statements) => queue.writeLater(statements),
+      record: (entry, statements) => writeWithActivity(context, [{ accountId, entry }], statements),
       seal: (table, rowId, token) => keyRing.seal(token, accountTokenContext(table, accountId, rowId)),
       open: (table, rowId, sealed) => keyRing.open(sealed, accountTokenContext(table, accountId, rowId)),
       guarding(home = accountId) {
@@ -384,12 +374,6 @@ export function accountOpener(
           write,
         }
       },
-      ...(confirm && {
-        confirm,
-        write: (statements: Statement[]) => confirm().then(() => write(statements)),
-        record: (entry: NewActivity, statements: Statement[]) => confirm().then(() => record(entry, statements)),
-        writeLater: (statements: Statement[]) => void confirm().then(() => writeLater(statements), () => {}),
-      }),
     }
   }
 }

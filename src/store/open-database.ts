@@ -21,7 +21,7 @@ import {
   writeOwner,
 } from './driver/local-file.ts'
 import { keepPreviousFile } from './driver/previous-file.ts'
-import { openQueryBatcher, type QueryBatcher } from './driver/query-batcher.ts'
+import { openPost, type Post } from './driver/post.ts'
 import { openSnapshot, type Snapshot } from './driver/snapshot.ts'
 import { requireNoCopy, requireNoRestore } from './backup/unfinished.ts'
 import { migrate } from './migrate.ts'
@@ -30,8 +30,8 @@ import { explained, explainedKeyRing, StartError } from './start-error.ts'
 export interface DatabaseOptions {
   /** Replaces the database client (fault tests). */
   connect?: typeof connect
-  /** Replaces `fetch` for requests to a remote database (fault tests). */
-  fetch?: typeof fetch
+  /** Replaces the requests to a remote database (fault tests). */
+  post?: Post
   /** Replaces the look at the file system of the local file (fault tests). */
   readSpace?: (folder: string) => Promise<FileSystemSpace>
   /** Called when the disk failed during a commit. The default ends the process. */
@@ -41,8 +41,6 @@ export interface DatabaseOptions {
 /** An open database with the newest schema. */
 export interface Database {
   client: Client
-  /** Only for a remote database. */
-  queryBatcher: QueryBatcher | undefined
   storage: DiskSpace
   /** Ends the process. */
   onStorageFault: (error: unknown) => void
@@ -89,16 +87,14 @@ export async function openDatabase(deps: Deps, options: DatabaseOptions): Promis
   }
 
   const timeout = { ms: migrationTimeoutMs }
-  const settings = clientSettings(config, timeout, options.fetch)
+  const settings = clientSettings(config, timeout, options.post)
   const onStorageFault = (error: unknown) => {
     if (options.onStorageFault) options.onStorageFault(error)
     else process.exit(70)
   }
   const client = (options.connect ?? connect)(settings)
-  const queryBatcher = path ? undefined : openQueryBatcher(settings, client)
   const owner = { ...thisProcess(now()) }
   const abandon = async (error: unknown) => {
-    queryBatcher?.close()
     if (path) await releaseLocalFile(client)
     else client.close()
     await lock?.release()
@@ -145,7 +141,7 @@ export async function openDatabase(deps: Deps, options: DatabaseOptions): Promis
     const epoch = await loadEpoch(client)
     const keyRing = createKeyRing(config.gridKeys ?? (path && checkedKeyRing(path)))
     return {
-      ...{ client, queryBatcher, storage, onStorageFault, path, lock, owner },
+      ...{ client, storage, onStorageFault, path, lock, owner },
       ...{ migrated, epoch, keyRing, abandon },
       openSnapshot: () => openSnapshot(settings),
     }
@@ -158,7 +154,7 @@ export async function openDatabase(deps: Deps, options: DatabaseOptions): Promis
 export function clientSettings(
   { databaseUrl, databaseAuthToken }: Config,
   timeout: { ms: number },
-  send: typeof fetch = fetch,
+  post = openPost(timeout),
 ) {
   return {
     url: databaseUrl,
@@ -167,14 +163,10 @@ export function clientSettings(
     concurrency: 1,
     intMode: 'number' as const,
     // Only used for a remote database.
+    post,
     async fetch(request: Request) {
-      const { url, method, headers } = request
-      // Responses are small: compressing them would cost both sides more than the rest of a query.
-      headers.set('Accept-Encoding', 'identity')
-      // Without a timeout, a silent server would keep callers waiting for minutes.
-      const signal = AbortSignal.timeout(timeout.ms)
-      // Passing the request itself on would stream its body, which takes a quarter longer.
-      return await send(url, { method, headers, body: await request.text(), signal })
+      const { status, text } = await post(request.url, Object.fromEntries(request.headers), await request.text())
+      return new Response(text, { status })
     },
   }
 }

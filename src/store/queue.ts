@@ -30,13 +30,6 @@ import { Lanes, type Unit, type UnitRows } from './queue/lanes.ts'
 
 export type { UnitRows }
 
-/** The statements of a group, in the order in which they run. */
-export interface GroupOrder {
-  statements: Statement[]
-  /** Of each unit, the places of its statements. */
-  placesOf: number[][]
-}
-
 export interface QueueOptions {
   client: Pick<Client, 'batch'>
   log: Log
@@ -46,8 +39,6 @@ export interface QueueOptions {
    * locked.
    */
   local: boolean
-  /** The order of the statements of a group. By default a unit comes after the other. */
-  order?: (units: readonly Statement[][]) => GroupOrder
   /** Told when the disk is full, and when a remote database has written again. */
   storage: Pick<DiskSpace, 'isFull' | 'full' | 'recover'>
   /** Called with every statement before it runs; may throw. */
@@ -222,11 +213,10 @@ export class WriteQueue {
       for (const unit of group) unit.reject(storageFailed())
       return
     }
-    const { order = oneByOne } = this.#options
-    const { statements, placesOf } = order(group.map((unit) => unit.statements))
     try {
-      const results = await this.#batch(statements)
-      for (const [n, unit] of group.entries()) unit.resolve(placesOf[n].map((place) => results[place].rows))
+      const results = await this.#batch(group.flatMap((unit) => unit.statements))
+      let next = 0
+      for (const { statements, resolve } of group) resolve(statements.map(() => results[next++].rows))
     } catch (error) {
       if (isStatementFault(error) && group.length > 1) {
         for (const part of split(group)) await this.#commit(part)
@@ -286,11 +276,6 @@ export class WriteQueue {
     this.#options.onStorageFault(error)
     return storageFailed()
   }
-}
-
-function oneByOne(units: readonly Statement[][]): GroupOrder {
-  let place = 0
-  return { statements: units.flat(), placesOf: units.map((statements) => statements.map(() => place++)) }
 }
 
 /** One group for each unit, but one for all deferred units if there are others. */

@@ -150,7 +150,7 @@ export class Db {
 
   /** Fails with `unavailable` when a remote database does not answer. */
   async all<Result>(query: Query<Result>, values: Values = {}): Promise<Result[]> {
-    this.inspect?.(query.sql)
+    this.inspect?.(query.sql, query.crossAccount)
     return query.rows(await this.client.execute(this.bind(query, values)))
   }
 
@@ -182,8 +182,8 @@ export class AccountDb extends Db {
   }
 }
 
-/** Called with each query before it runs; may throw. */
-export type Inspect = (sql: string) => void
+/** Called with each query before it runs, and with its name if it is a cross-account one; may throw. */
+export type Inspect = (sql: string, crossAccountQuery?: string) => void
 
 /** Texts and names in quotes, which have no parameters; parameters; and white space. */
 const pieces = /'(?:[^']|'')*'|"[^"]*"|(?<![\w:]):([A-Za-z]\w*)|\s+/g

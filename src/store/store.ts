@@ -15,6 +15,7 @@ import type { Statement } from './driver/binding.ts'
 import type { Storage } from './driver/disk-space.ts'
 import { type FileOwner, releaseLocalFile, removeOwner, writeOwner } from './driver/local-file.ts'
 import { removePreviousFiles } from './driver/previous-file.ts'
+import { queriesOf } from './driver/remote-client.ts'
 import type { BackupHistory } from './global/backups.ts'
 import type { Credential } from './global/credentials.ts'
 import { type GlobalTables, prepareGlobalTables } from './global.ts'
@@ -26,15 +27,14 @@ import { type UnitRows, WriteQueue } from './queue.ts'
 import { Db } from './sql.ts'
 import { type ActivityEntry, writeWithActivity } from './recording.ts'
 import { ConversationTurns } from './turns.ts'
-import { inSets } from './unit-sets.ts'
 import { UnreadCounts } from './unread-counts.ts'
 import { UsageCounters } from './usage.ts'
 import { openWaiting, type Waiting } from './waiting.ts'
 
 export interface Store {
   readonly deps: Deps
-  /** The tables of one account, for one caller. `confirm`: see `AccountStore`. */
-  account(accountId: string, actor: Actor, confirm?: () => Promise<void>): AccountStore
+  /** The tables of one account, for one caller. */
+  account(accountId: string, actor: Actor): AccountStore
   /** Tables that belong to no account, and the cross-account queries. */
   readonly global: GlobalTables
   /** Encrypts secrets of users. Those of accounts are encrypted by their `AccountStore`. */
@@ -112,20 +112,21 @@ async function buildStore(
   deps: Deps,
   { inspect: inspectQuery, readSpace }: StoreOptions,
 ): Promise<Store> {
-  const { client, queryBatcher, storage, onStorageFault, path, lock, owner } = database
+  const { client, storage, onStorageFault, path, lock, owner } = database
   const { migrated, epoch, keyRing } = database
   const crossAccountQueries = new Map<string, string>()
-  const inspect = inspectQuery && ((sql: string) => inspectQuery(sql, crossAccountQueries.get(sql)))
+  const inspect = inspectQuery &&
+    ((sql: string, name?: string) => inspectQuery(sql, name ?? crossAccountQueries.get(sql)))
+  const queries = path ? client : queriesOf(client)
   // drizzle only runs reads, so `execute` is the only method it needs.
-  const db = drizzle({ client: (queryBatcher ?? client) as Client, logger: inspect && { logQuery: inspect } })
-  const sql = new Db(queryBatcher ?? client, inspect)
+  const db = drizzle({ client: queries as Client, logger: inspect && { logQuery: (sql) => inspect(sql) } })
+  const sql = new Db(queries, inspect)
   const keys = path === undefined ? undefined : new KeyCache<Credential>()
   const queue = new WriteQueue({
     client,
     log: deps.log,
     now: deps.now,
     local: path !== undefined,
-    order: path === undefined ? inSets : undefined,
     storage,
     inspect,
     keys,
@@ -220,7 +221,6 @@ async function buildStore(
       usage.close()
       turns.close()
       await queue.end()
-      queryBatcher?.close()
       if (path) {
         await releaseLocalFile(client)
         // Before the lock is released: afterwards the file may belong to the next owner.

@@ -44,11 +44,19 @@ test.each(eras)('%s: wrong parameters of resources and lists are -32602 and name
     ['tools/list', { cursor: [] }, 'cursor must be a string.'],
     ['tools/call', {}, 'name is missing.'],
     ['tools/call', { name: 'list_agents', arguments: 'x' }, 'arguments must be an object.'],
-    ...(era === 'modern' ? [] : [
-      ['resources/subscribe', { uri: [] }, 'uri must be a string.'],
-      ['resources/unsubscribe', {}, 'uri is missing.'],
-      ['tools/call', { name: 'list_agents', task: 3 }, 'The parameters of tools/call are not as MCP defines them.'],
-    ] as [string, Record<string, unknown>, string][]),
+    ...(era === 'modern'
+      ? [
+        ['subscriptions/listen', {}, 'notifications is missing.'],
+        [
+          'subscriptions/listen',
+          { notifications: { toolsListChanged: 1 } },
+          'The parameters of subscriptions/listen are not as MCP defines them.',
+        ],
+      ] as [string, Record<string, unknown>, string][]
+      : [
+        ['resources/subscribe', { uri: [] }, 'uri must be a string.'],
+        ['resources/unsubscribe', {}, 'uri is missing.'],
+      ] as [string, Record<string, unknown>, string][]),
   ]
   for (const [method, params, message] of wrong) {
     const answer = await mcp(grid, grid.alice.key, method, params, era)
@@ -56,6 +64,16 @@ test.each(eras)('%s: wrong parameters of resources and lists are -32602 and name
     expect([method, answer.status, answer.body.error]).toEqual([method, 200, { code: -32602, message }])
   }
 })
+
+test.each(eras)(
+  '%s: a call that asks to be a task is a plain call, because the grid declares no tasks',
+  async (era) => {
+    const params = { name: 'list_agents', arguments: {}, task: { ttl: 60_000 } }
+    const { body } = await mcp(grid, grid.alice.key, 'tools/call', params, era)
+
+    expect(body.result.content).toHaveLength(1)
+  },
+)
 
 test('a resource that is refused because of a limit is -32000, as every limit', async () => {
   const { lists } = grid.acme.store.waiting

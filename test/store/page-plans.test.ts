@@ -40,7 +40,7 @@ test.each([
     /min\((deliveries\.)?seq\)/,
     'COVERING INDEX deliveries_unread (inbox=?)',
   ],
-  ['the newest activity', /FROM activity .*\baccount_id = \? AND \(\? IS NULL/, '(account_id=? AND n>? AND n<?)'],
+  ['the newest activity', /FROM activity .*\baccount_id = \? AND \(1\)/, '(account_id=? AND n>? AND n<?)'],
   ['activity of a tool', /\baccount_id = \? AND \(activity\.tool = /, 'activity_tool'],
   ['activity of a user', /\baccount_id = \? AND \(activity\.user_id = /, 'activity_user'],
   ['activity of a credential', /\baccount_id = \? AND \(activity\.credential_id = /, 'activity_credential'],

@@ -19,7 +19,7 @@ import {
   type Visibility,
 } from '../../store/account/agents.ts'
 import type { NewKey } from '../../store/account/keys.ts'
-import type { Statement } from '../../store/driver/binding.ts'
+import type { Statement } from '../../store/sql.ts'
 import { retryOnConflict } from '../retry-on-conflict.ts'
 import { findProgram } from './find-agent.ts'
 import {

@@ -1,7 +1,7 @@
 /** The input and the result of a send. */
 import type { ReviewedMessage } from '../../store/account/new-message.ts'
 import type { SendReceipt } from '../../store/account/receipts.ts'
-import type { Statement } from '../../store/driver/binding.ts'
+import type { Statement } from '../../store/sql.ts'
 
 /** Longest text of a message, in characters. */
 export const maxMessageLength = 10_000

@@ -176,8 +176,6 @@ async function reviewed(
   checks: readonly ReviewCheck[] = outgoing.recipient.guards > 0 ? reviewChecks : [],
 ): Promise<ReviewedMessage> {
   let { message } = outgoing
-  // A check may show the message to another service.
-  if (checks.length > 0) await outgoing.account.confirm?.()
   for (const review of checks) message = await review({ ...outgoing, message })
   return message
 }

@@ -1,5 +1,5 @@
 /** Revoking all OAuth grants of a user, in all accounts. */
-import type { Statement } from '../../store/driver/binding.ts'
+import type { Statement } from '../../store/sql.ts'
 import type { RevocableAccess } from '../../store/global/oauth-revocations.ts'
 import type { Store } from '../../store/store.ts'
 import { type ActivityActor, activityRow } from '../activity.ts'

@@ -2,7 +2,7 @@
 import { GridError } from '../../errors.ts'
 import { newId } from '../../lib/id.ts'
 import { hashForLookup, mintLinkToken } from '../../lib/secrets.ts'
-import type { Statement } from '../../store/driver/binding.ts'
+import type { Statement } from '../../store/sql.ts'
 import type { LinkKind } from '../../store/global/links.ts'
 import type { Store } from '../../store/store.ts'
 import { linkExpired, linkLifetimeMs } from './people.ts'

@@ -1,7 +1,7 @@
 /** What the operator of the grid does for a user on the command line. */
 import { GridError } from '../../errors.ts'
 import { day } from '../../lib/time.ts'
-import type { Statement } from '../../store/driver/binding.ts'
+import type { Statement } from '../../store/sql.ts'
 import type { User } from '../../store/global/users.ts'
 import type { Store } from '../../store/store.ts'
 import { activityRow } from '../activity.ts'

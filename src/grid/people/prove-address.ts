@@ -2,7 +2,7 @@
  * Proof of an email address by a link that was sent to it. It takes a user over who may have been registered by somebody
  * else. See docs/security.md, "Invitations without email".
  */
-import type { Statement } from '../../store/driver/binding.ts'
+import type { Statement } from '../../store/sql.ts'
 import type { User } from '../../store/global/users.ts'
 import type { Store } from '../../store/store.ts'
 import { revokeAllGrants } from '../oauth/revoke-all-grants.ts'

@@ -1,5 +1,5 @@
 /** Sending of emails, within the limits. See docs/security.md, "Email limits" and "Enumeration and timing". */
-import type { Statement } from '../../store/driver/binding.ts'
+import type { Statement } from '../../store/sql.ts'
 import type { Store } from '../../store/store.ts'
 import { createEmailLink, type EmailLinkKind } from './email-link-tokens.ts'
 import {

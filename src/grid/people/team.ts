@@ -3,7 +3,7 @@ import { allows, callingUser, type Permission, requireConfirmed, type Role, role
 import { GridError } from '../../errors.ts'
 import type { AccountStore } from '../../store/account.ts'
 import type { AccountMember } from '../../store/account/team.ts'
-import type { Statement } from '../../store/driver/binding.ts'
+import type { Statement } from '../../store/sql.ts'
 import { authorize } from '../authorize.ts'
 import { retryOnConflict } from '../retry-on-conflict.ts'
 import { endSeat } from './seats.ts'

@@ -1,12 +1,12 @@
 /** Opening a database file of which this process is the only user: a copy, or the file of a stopped grid. */
 import type { Client } from '@libsql/client'
 import { lockFile } from '../driver/file-lock.ts'
-import { connect } from '../driver/local-client.ts'
-import { fileUrl, releaseLocalFile, setPragmas } from '../driver/local-file.ts'
+import { FileClient } from '../driver/file-client.ts'
+import { releaseLocalFile, setPragmas } from '../driver/local-file.ts'
 
 /** Open a file that belongs to nobody else, and leave it as one file without a log. */
 export async function withDatabase<Result>(path: string, work: (client: Client) => Promise<Result>): Promise<Result> {
-  const client = connect({ url: fileUrl(path) })
+  const client = new FileClient(path)
   try {
     return await work(client)
   } finally {
@@ -20,7 +20,7 @@ export async function withDatabase<Result>(path: string, work: (client: Client) 
  */
 export async function lockDatabase(path: string): Promise<{ client: Client; release(): Promise<void> }> {
   const lock = await lockFile(path)
-  const client = connect({ url: fileUrl(path) })
+  const client = new FileClient(path)
   const release = async () => {
     await releaseLocalFile(client)
     await lock.release()

@@ -6,8 +6,8 @@ import { GridError } from '../../errors.ts'
 import { Semaphore } from '../../lib/limits/semaphore.ts'
 import { runOnThread } from '../../lib/run-on-thread.ts'
 import type { DiskSpace, FileSystemSpace } from '../driver/disk-space.ts'
-import { connect } from '../driver/local-client.ts'
-import { fileBehind, fileUrl, releaseLocalFile } from '../driver/local-file.ts'
+import { FileClient } from '../driver/file-client.ts'
+import { fileBehind, releaseLocalFile } from '../driver/local-file.ts'
 import type { Snapshot } from '../driver/snapshot.ts'
 import type { Database } from '../open-database.ts'
 import { requireSpace } from './files.ts'
@@ -94,7 +94,7 @@ export async function copySnapshot(
 ): Promise<void> {
   // Made before SQLite opens it, so that nobody else may read it.
   await (await open(target, 'wx', 0o600)).close()
-  const client = connect({ url: fileUrl(target) })
+  const client = new FileClient(target)
   try {
     // A copy that a crash leaves is not used, so it needs no log. What makes it a database of the grid syncs it.
     for (const pragma of ['journal_mode = MEMORY', 'synchronous = OFF']) await client.execute(`PRAGMA ${pragma}`)

@@ -1,7 +1,6 @@
 /** Copying a local file, and checking copies: each a job that a server runs on a thread. */
 import { open } from 'node:fs/promises'
-import { connect } from '../driver/local-client.ts'
-import { fileUrl } from '../driver/local-file.ts'
+import { FileClient } from '../driver/file-client.ts'
 import { sync } from './files.ts'
 import { type Content, inspect } from './inspect.ts'
 
@@ -14,7 +13,7 @@ import { type Content, inspect } from './inspect.ts'
 export async function copyFile({ path, target }: { path: string; target: string }): Promise<void> {
   // Made before SQLite opens it, so that nobody else may read it.
   await (await open(target, 'wx', 0o600)).close()
-  const client = connect({ url: fileUrl(path) })
+  const client = new FileClient(path)
   try {
     await client.executeMultiple(`PRAGMA wal_autocheckpoint = 0; VACUUM INTO '${target.replaceAll("'", "''")}'`)
   } finally {
@@ -25,7 +24,7 @@ export async function copyFile({ path, target }: { path: string; target: string 
 
 /** What a copy contains. Fails with an error that says what is wrong with it. */
 export async function checkCopy({ path }: { path: string }): Promise<Content> {
-  const client = connect({ url: fileUrl(path) })
+  const client = new FileClient(path)
   try {
     return await inspect(client)
   } finally {

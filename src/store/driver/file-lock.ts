@@ -10,8 +10,8 @@ import { dirname } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { StartError } from '../start-error.ts'
 import { isBusy } from './database-errors.ts'
-import { connect } from './local-client.ts'
-import { createFile, databaseInUse, fileBehind, fileUrl, giveTo } from './local-file.ts'
+import { FileClient } from './file-client.ts'
+import { createFile, databaseInUse, fileBehind, giveTo } from './local-file.ts'
 
 export interface FileLock {
   release(): Promise<void>
@@ -37,7 +37,7 @@ export async function lockFile(path: string, { waitSeconds, now }: LockWait = no
   }
   const until = now() + waitSeconds * 1_000
   for (;;) {
-    const client = connect({ url: fileUrl(lock) })
+    const client = new FileClient(lock)
     try {
       await client.execute('PRAGMA locking_mode = EXCLUSIVE')
       // Nothing of it is worth a journal.
@@ -46,6 +46,7 @@ export async function lockFile(path: string, { waitSeconds, now }: LockWait = no
       await client.batch(['SELECT 1'], 'write')
       return {
         async release() {
+          if (client.closed) return
           // After this, the next access releases the lock; closing would wait for the garbage collector.
           await client.execute('PRAGMA locking_mode = NORMAL')
           await client.execute('SELECT count(*) FROM sqlite_master')

@@ -37,11 +37,6 @@ export interface FileOwner {
   control?: { url: string; token: string }
 }
 
-/** The URL of a local file, in the form of `DATABASE_URL`. */
-export function fileUrl(path: string): string {
-  return `file:${encodeURIComponent(path).replaceAll('%2F', '/')}`
-}
-
 /** The path of a `file:` URL, as the driver reads it; undefined for a remote database. */
 export function localPath(databaseUrl: string): string | undefined {
   const path = databaseUrl.match(/^file:(?:\/\/(?=\/))?(.+)$/)?.[1]

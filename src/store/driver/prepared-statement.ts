@@ -2,25 +2,23 @@
 import type { InValue, ResultSet, Row, Value } from '@libsql/client'
 import type Database from 'libsql'
 import { Buffer } from 'node:buffer'
-import { rowClassOf } from './binding.ts'
+import { rowClassOf } from './row-class.ts'
 
 /** A connection of the native driver. */
 export type Connection = InstanceType<typeof Database>
 
-/** With 1 as its last argument, such a statement returns at most one row. */
-const endsInLimit = /\slimit \?$/i
+/** Such a statement returns at most one row. */
+const endsInLimit = /\slimit 1$/i
 
 /** Prepare a statement, which then runs with each list of values that it is given. */
 export function prepared(sql: string, connection: Connection): (args: InValue[]) => ResultSet {
-  const prepare = () => connection.prepare<unknown[]>(sql).safeIntegers(true)
-  const native = prepare()
+  const native = connection.prepare<unknown[]>(sql).safeIntegers(true)
   const isQuery = native.reader
   const columns = isQuery ? native.raw(true).columns() : []
   const [names, types] = [columns.map(({ name }) => name), columns.map(({ type }) => type ?? '')]
   const Row = rowClassOf(names)
-  // A second one for one row, because `all` opens a cursor, which costs more than most of our queries. `get` resets its
-  // statement after a call and not before, so after `all` it would return a row for the values of the call before.
-  const single = isQuery && endsInLimit.test(sql) ? prepare().raw(true) : undefined
+  // `all` opens a cursor, which costs more than most of our queries.
+  const isSingle = endsInLimit.test(sql)
   let count: number | undefined
 
   return (args) => {
@@ -34,8 +32,8 @@ export function prepared(sql: string, connection: Connection): (args: InValue[])
       const { changes, lastInsertRowid } = native.run(values)
       return resultSet([], [], [], changes, BigInt(lastInsertRowid))
     }
-    const found = single && values[count - 1] === 1 ? [single.get(values)].filter(Boolean) : native.all(values)
-    return resultSet(names, types, found.map((row) => new Row((row as unknown[]).map(toValue))))
+    const rows = isSingle ? [native.get(values)].filter((row) => row !== undefined) : native.all(values)
+    return resultSet(names, types, rows.map((row) => new Row((row as unknown[]).map(toValue))))
   }
 }
 
@@ -46,13 +44,13 @@ function resultSet(
   rowsAffected = 0,
   lastInsertRowid?: bigint,
 ): ResultSet {
-  const result = { columns, columnTypes, rows, rowsAffected, lastInsertRowid }
-  const toJSON = () => ({
-    ...result,
-    rows: rows.map((row) => Array.from(row)),
-    lastInsertRowid: lastInsertRowid?.toString() ?? null,
-  })
-  return { ...result, toJSON }
+  return { columns, columnTypes, rows, rowsAffected, lastInsertRowid, toJSON }
+}
+
+function toJSON(this: ResultSet) {
+  const { columns, columnTypes, rowsAffected, lastInsertRowid } = this
+  const rows = this.rows.map((row) => Array.from(row))
+  return { columns, columnTypes, rows, rowsAffected, lastInsertRowid: lastInsertRowid?.toString() ?? null }
 }
 
 /** Converts an argument as the driver does. The native driver ends the process when it gets any other object. */

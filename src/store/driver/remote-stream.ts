@@ -1,216 +1,204 @@
-/** Hrana 2 over HTTP, the protocol of libsql-server and Turso: reusing streams, and what is sent on them. */
-import { type InStatement, LibsqlBatchError, LibsqlError, type ResultSet } from '@libsql/client'
-import * as hrana from '@libsql/hrana-client'
-import { clearTimeout, setTimeout } from 'node:timers'
-import type { Statement } from './binding.ts'
-import type { PlainStatement, StatementSets, Step } from './statement-sets.ts'
+/**
+ * Hrana over HTTP, the protocol of libsql-server and Turso, on a stream that stays open. A stream is a connection of the
+ * server to its file, and opening one, as the driver does for each request, takes as long as some ten statements.
+ *
+ * @see https://github.com/tursodatabase/libsql/blob/main/docs/HTTP_V2_SPEC.md
+ */
+import {
+  type InStatement,
+  type InValue,
+  LibsqlBatchError,
+  LibsqlError,
+  type ResultSet,
+  type Value,
+} from '@libsql/client'
+import { Buffer } from 'node:buffer'
+import { rowClassOf } from './row-class.ts'
+import type { Post } from './post.ts'
 
-/** A statement that may say what it is about, see `Statement`. */
-export type Subjected = InStatement | Statement
+/** A statement with its arguments. */
+export interface PlainStatement {
+  sql: string
+  args: InValue[]
+}
 
-/** How long an unused stream stays open. The server ends a stream after 10 s without a request. */
-const maxIdleMs = 5_000
+interface HranaError {
+  message: string
+  code?: string | null
+}
+
+interface HranaResult {
+  cols: { name: string | null; decltype: string | null }[]
+  rows: ({ type: 'null' | 'integer' | 'float' | 'text'; value: string | number } | { type: 'blob'; base64: string })[][]
+  affected_row_count: number
+  last_insert_rowid: string | null
+}
+
+interface BatchResult {
+  step_results: (HranaResult | null)[]
+  step_errors: (HranaError | null)[]
+}
+
+type Answer<Result> = { type: 'ok'; response: { result: Result } } | { type: 'error'; error: HranaError }
+
 /** The server stores 50 SQL texts for a stream. */
-const maxStoredTexts = 30
+const maxStoredTexts = 50
 
-/**
- * A stream that consecutive requests share, one request at a time. A stream is a connection of the server to its
- * database file, and opening one costs more than most statements.
- */
-export class ReusableStream {
-  readonly #client: hrana.HttpClient
-  #stream: hrana.HttpStream | undefined
-  #timer: ReturnType<typeof setTimeout> | undefined
+export class RemoteStream {
+  readonly #post: Post
+  readonly #headers: Record<string, string>
+  #url: string
+  /** Names the stream in the next request. Null: that request opens one. */
+  #baton: string | null = null
+  #last: Promise<unknown> = Promise.resolve()
+  #isClosed = false
 
-  constructor(client: hrana.HttpClient) {
-    this.#client = client
+  constructor(url: string, authToken: string | undefined, post: Post) {
+    this.#url = url
+    this.#post = post
+    this.#headers = { 'Content-Type': 'application/json', ...(authToken && { Authorization: `Bearer ${authToken}` }) }
   }
 
-  /** Send a request. If the server does not know the stream, `send` is called once more, with a new one. */
-  async use<Result>(send: (stream: hrana.HttpStream) => Promise<Result>): Promise<Result> {
-    clearTimeout(this.#timer)
-    const current = this.#stream
-    try {
-      if (current && !current.closed) {
-        try {
-          return await send(current)
-        } catch (error) {
-          if (!current.closed || !isUnknownStream(error)) throw error
-        }
+  /** Run each of these statements for itself, as one request. Fails if there is no response. */
+  async query(statements: PlainStatement[]): Promise<(ResultSet | Error)[]> {
+    const answers = await this.#send<HranaResult>(statements.map((each) => ({ type: 'execute', stmt: encoded(each) })))
+    return answers.map((answer) => {
+      if (answer.type === 'error') return libsqlError(answer.error)
+      try {
+        return toResultSet(answer.response.result)
+      } catch (error) {
+        return error as Error
       }
-      this.#stream = this.#client.openStream()
-      return await send(this.#stream)
-    } finally {
-      this.#timer = setTimeout(() => this.#stream?.close(), maxIdleMs).unref()
-    }
-  }
-
-  /** Whether the last request got a response, even an error. False if it was lost. */
-  get isOpen(): boolean {
-    return this.#stream?.closed === false
-  }
-
-  /** The next request opens a new stream. */
-  close(): void {
-    clearTimeout(this.#timer)
-    this.#stream?.close()
-  }
-}
-
-/** The server has restarted, or has ended the stream. */
-function isUnknownStream(error: unknown): boolean {
-  if (error instanceof hrana.HttpServerError) return error.status >= 400 && error.status < 500
-  return error instanceof hrana.ResponseError
-}
-
-/**
- * Run queries as one request, without a transaction. Those with the same text run as a set, the others each as a step
- * that fails alone. `onResult` is called for each query, in order, before the promise resolves. Fails if there is no
- * response, if a result cannot be represented, or if a set fails: then `onResult` was not called for some queries.
- */
-export async function queryBatch(
-  stream: hrana.HttpStream,
-  sets: StatementSets,
-  statements: InStatement[],
-  onResult: (i: number, result: ResultSet | Error) => void,
-): Promise<void> {
-  const queries = statements.map(plain)
-  const steps = sets.stepsOf(queries, withSameText(queries))
-  const found: (ResultSet | Error)[] = []
-  let failure: Error | undefined
-  const batch = stream.batch(false)
-  const texts = storeRepeated(stream, steps)
-  const taken = steps.map((step) =>
-    batch.step().query([texts.get(step.sql) ?? step.sql, step.args]).then((rows) => {
-      if (!rows) throw new LibsqlError('The server did not answer', 'SERVER_ERROR')
-      sets.resultsOf(step, toResultSet(rows)).forEach((result, n) => found[step.of[n]] = result)
-    }).catch((error) => {
-      if (step.columns) failure = error
-      else found[step.of[0]] = toLibsqlError(error)
     })
-  )
-  try {
-    await sendBatch(batch, texts)
-    await Promise.all(taken)
-  } finally {
-    // Skips those without a result.
-    found.forEach((result, i) => onResult(i, result))
   }
-  if (failure) throw failure
-}
 
-/**
- * Commit statements as one request and one transaction. Adjacent statements with the same text and different subjects
- * run as a set. Fails with the error of the first statement that fails, and if there is no response.
- */
-export async function commitBatch(
-  stream: hrana.HttpStream,
-  sets: StatementSets,
-  statements: Subjected[],
-): Promise<ResultSet[]> {
-  const changes = statements.map(plain)
-  const steps = sets.stepsOf(changes, aboutOtherSubjects(statements))
-  const batch = stream.batch(false)
-  const texts = storeRepeated(stream, steps)
-  const begin = batch.step()
-  const begun = begin.run('BEGIN IMMEDIATE')
-  let last = begin
-  const answers = steps.map(({ sql, args }) => {
-    const step = batch.step().condition(hrana.BatchCond.ok(last))
-    last = step
-    return step.query([texts.get(sql) ?? sql, args])
-  })
-  const end = batch.step().condition(hrana.BatchCond.ok(last))
-  const committed = end.run('COMMIT')
-  const undone = batch.step().condition(hrana.BatchCond.not(hrana.BatchCond.ok(end))).run('ROLLBACK')
-  // If there is no response, they are not looked at.
-  for (const answer of [begun, ...answers, committed, undone]) answer.catch(() => {})
-  await sendBatch(batch, texts)
-
-  await begun
-  const results: ResultSet[] = []
-  for (const [i, step] of steps.entries()) {
-    const rows = await answers[i].catch((error) => Promise.reject(inBatch(error, step.of[0])))
-    if (!rows) throw new LibsqlBatchError('The statement was not executed', step.of[0], 'TRANSACTION_CLOSED')
-    results.push(...sets.resultsOf(step, toResultSet(rows)))
+  /** Commit statements as one request and one transaction. Fails with the error of the first statement that fails. */
+  async commit(statements: PlainStatement[]): Promise<ResultSet[]> {
+    const texts = repeatedTexts(statements)
+    const ids = new Map(texts.map((sql, id) => [sql, id]))
+    const end = statements.length + 1
+    const ok = (step: number) => ({ type: 'ok', step })
+    const steps = [
+      { stmt: { sql: 'BEGIN IMMEDIATE' } },
+      ...statements.map((statement, i) => ({ condition: ok(i), stmt: encoded(statement, ids) })),
+      { condition: ok(end - 1), stmt: { sql: 'COMMIT' } },
+      { condition: { type: 'not', cond: ok(end) }, stmt: { sql: 'ROLLBACK' } },
+    ]
+    const answers = await this.#send<BatchResult>([
+      ...texts.map((sql, sql_id) => ({ type: 'store_sql', sql_id, sql })),
+      { type: 'batch', batch: { steps } },
+      ...texts.map((_, sql_id) => ({ type: 'close_sql', sql_id })),
+    ])
+    const answer = answers[texts.length]
+    if (answer.type === 'error') throw this.#failed(libsqlError(answer.error))
+    const { step_results: results, step_errors: errors } = answer.response.result
+    const place = errors.slice(0, end + 1).findIndex((error) => error !== null)
+    if (place !== -1) {
+      const error = libsqlError(errors[place]!)
+      const isOfStatement = place > 0 && place < end
+      throw this.#failed(isOfStatement ? new LibsqlBatchError(error.message, place - 1, error.code) : error)
+    }
+    return results.slice(1, end).map((result) => toResultSet(result!))
   }
-  await committed
-  return results
+
+  /** Later requests fail. The server ends the stream. */
+  close(): void {
+    this.#isClosed = true
+  }
+
+  /** One request after the other: the answer of each names the stream anew. */
+  #send<Result>(requests: unknown[]): Promise<Answer<Result>[]> {
+    const answers = this.#last.then(async () => {
+      if (this.#isClosed) throw new LibsqlError('The client is closed', 'CLIENT_CLOSED')
+      const baton = this.#baton
+      // Without an answer nothing is known of the stream.
+      this.#baton = null
+      let response = await this.#request(baton, requests)
+      // The server has restarted or has ended the stream, after 10 s without a request: it has executed nothing.
+      if (baton !== null && response.status >= 400 && response.status < 500) {
+        response = await this.#request(null, requests)
+      }
+      if (response.status !== 200) {
+        throw new LibsqlError(`Server returned HTTP status ${response.status}: ${response.text}`, 'SERVER_ERROR')
+      }
+      const answer = JSON.parse(response.text)
+      this.#baton = answer.baton
+      this.#url = answer.base_url ?? this.#url
+      return answer.results
+    })
+    this.#last = answers.catch(() => {})
+    return answers
+  }
+
+  #request(baton: string | null, requests: unknown[]): ReturnType<Post> {
+    return this.#post(`${this.#url}/v2/pipeline`, this.#headers, JSON.stringify({ baton, requests }))
+  }
+
+  /** The transaction of a commit that failed may still be open. */
+  #failed(error: Error): Error {
+    this.#baton = null
+    return error
+  }
 }
 
-/** Send a batch. Its texts are removed in the same request, so that the stream stores none when it is reused. */
-function sendBatch(batch: hrana.Batch, texts: Map<string, hrana.Sql>): Promise<void> {
-  const executed = batch.execute()
-  for (const text of texts.values()) text.close()
-  return executed
-}
-
-function plain(statement: InStatement): PlainStatement {
+/** A statement in the form of the driver. */
+export function plain(statement: InStatement): PlainStatement {
   if (typeof statement === 'string') return { sql: statement, args: [] }
   const { sql, args = [] } = statement
   if (!Array.isArray(args)) throw new TypeError('Arguments must be an array')
   return { sql, args }
 }
 
-/** The places of the statements of each text. */
-function withSameText(statements: readonly PlainStatement[]): number[][] {
-  const places = new Map<string, number[]>()
-  for (const [i, { sql }] of statements.entries()) {
-    const same = places.get(sql)
-    if (same) same.push(i)
-    else places.set(sql, [i])
-  }
-  return [...places.values()]
-}
-
-/** The places of adjacent statements with the same text and different subjects. */
-function aboutOtherSubjects(statements: readonly Subjected[]): number[][] {
-  const groups: number[][] = []
-  let [text, subjects] = ['', new Set<string>()]
-  for (const [i, statement] of statements.entries()) {
-    const { sql, subject }: Pick<Statement, 'sql' | 'subject'> = typeof statement === 'string'
-      ? { sql: statement }
-      : statement
-    if (subject !== undefined && sql === text && !subjects.has(subject)) groups.at(-1)!.push(i)
-    else {
-      groups.push([i])
-      text = subject === undefined ? '' : sql
-      subjects = new Set()
-    }
-    if (subject !== undefined) subjects.add(subject)
-  }
-  return groups
-}
-
 /** A text that occurs more than once in a request is sent once. */
-function storeRepeated(stream: hrana.HttpStream, steps: readonly Step[]): Map<string, hrana.Sql> {
+function repeatedTexts(statements: PlainStatement[]): string[] {
   const [seen, repeated] = [new Set<string>(), new Set<string>()]
-  for (const { sql } of steps) (seen.has(sql) ? repeated : seen).add(sql)
-  return new Map([...repeated].slice(0, maxStoredTexts).map((text) => [text, stream.storeSql(text)]))
+  for (const { sql } of statements) (seen.has(sql) ? repeated : seen).add(sql)
+  return [...repeated].slice(0, maxStoredTexts)
+}
+
+function encoded({ sql, args }: PlainStatement, ids?: Map<string, number>) {
+  const sql_id = ids?.get(sql)
+  return { ...(sql_id === undefined ? { sql } : { sql_id }), args: args.map(encodedValue), want_rows: true }
+}
+
+function encodedValue(value: InValue): unknown {
+  if (value === null) return { type: 'null' }
+  if (typeof value === 'string') return { type: 'text', value }
+  if (typeof value === 'number') {
+    if (!Number.isFinite(value)) throw new RangeError('Only finite numbers can be passed as arguments')
+    return { type: 'float', value }
+  }
+  if (typeof value === 'bigint') return { type: 'integer', value: String(value) }
+  if (typeof value === 'boolean') return { type: 'integer', value: value ? '1' : '0' }
+  if (value instanceof Uint8Array) return { type: 'blob', base64: Buffer.from(value).toString('base64') }
+  if (value instanceof ArrayBuffer) return { type: 'blob', base64: Buffer.from(value).toString('base64') }
+  throw new TypeError(`${typeof value} cannot be passed as argument to the database`)
 }
 
 /** A result set as the client of the driver returns it. */
-function toResultSet(rows: hrana.RowsResult): ResultSet {
-  const result = {
-    columns: rows.columnNames.map((name) => name ?? ''),
-    columnTypes: rows.columnDecltypes.map((type) => type ?? ''),
-    rows: rows.rows,
-    rowsAffected: rows.affectedRowCount,
-    lastInsertRowid: rows.lastInsertRowid,
+function toResultSet({ cols, rows, affected_row_count, last_insert_rowid }: HranaResult): ResultSet {
+  const columns = cols.map(({ name }) => name ?? '')
+  const ServerRow = rowClassOf(columns)
+  return {
+    columns,
+    columnTypes: cols.map(({ decltype }) => decltype ?? ''),
+    rows: rows.map((values) => new ServerRow(values.map(decodedValue))),
+    rowsAffected: affected_row_count,
+    lastInsertRowid: last_insert_rowid === null ? undefined : BigInt(last_insert_rowid),
+    toJSON: () => ({ columns, rows, rowsAffected: affected_row_count, lastInsertRowid: last_insert_rowid }),
   }
-  return { ...result, toJSON: () => ({ ...result, lastInsertRowid: result.lastInsertRowid?.toString() ?? null }) }
 }
 
-/** An error with the codes of the client of the driver. Errors that are not from the protocol stay as they are. */
-export function toLibsqlError(error: Error): Error {
-  if (!(error instanceof hrana.ClientError)) return error
-  const code = error instanceof hrana.ResponseError ? error.code : undefined
-  return new LibsqlError(error.message, code ?? 'SERVER_ERROR', undefined, undefined, error)
+function decodedValue(encoded: HranaResult['rows'][number][number]): Value {
+  if (encoded.type === 'blob') return new Uint8Array(Buffer.from(encoded.base64, 'base64')).buffer
+  if (encoded.type === 'null') return null
+  if (encoded.type !== 'integer') return encoded.value
+  const number = Number(encoded.value)
+  if (!Number.isSafeInteger(number)) throw new RangeError('A number is too large for JavaScript')
+  return number
 }
 
-/** The error of the statement at a place of a commit. */
-function inBatch(error: Error, place: number): Error {
-  const known = toLibsqlError(error)
-  if (!(known instanceof LibsqlError)) return known
-  return new LibsqlBatchError(known.message, place, known.code, known.extendedCode, known.rawCode, known)
+/** An error with the codes of the client of the driver. */
+function libsqlError({ message, code }: HranaError): LibsqlError {
+  return new LibsqlError(message, code ?? 'SERVER_ERROR')
 }

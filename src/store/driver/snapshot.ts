@@ -1,7 +1,6 @@
 /** Reading a whole database as of one commit. */
 import type { Client, Config, InValue, Value } from '@libsql/client'
 import { openHttp, openWs, parseLibsqlUrl, type Stream } from '@libsql/hrana-client'
-import { toLibsqlError } from './remote-stream.ts'
 
 /** All queries see the same commit. */
 export interface Snapshot {
@@ -37,7 +36,7 @@ export async function openSnapshot(settings: SnapshotSettings): Promise<Snapshot
   client.intMode = 'number'
   const stream: Stream = client.openStream()
   const query = async (sql: string, args: InValue[] = []) => {
-    const { rows } = await stream.query([sql, args as Value[]]).catch((error) => Promise.reject(toLibsqlError(error)))
+    const { rows } = await stream.query([sql, args as Value[]])
     return rows.map((row) => Array.from(row, (value) => value as Value))
   }
   await query('BEGIN')

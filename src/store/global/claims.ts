@@ -116,17 +116,15 @@ const moves = [
   ),
   move('credentials', isKept('agent_id')),
   move('agent_access', isKept('agent_id')),
-  `${
-    copy(
-      'skills',
-      'id, name, description, created_at',
-      {},
-      `EXISTS (
-        SELECT 1 FROM agent_skills
-        WHERE agent_skills.account_id = :from AND agent_skills.skill_id = skills.id
-          AND ${isKept('agent_skills.agent_id')})`,
-    )
-  } ON CONFLICT DO NOTHING`,
+  copy(
+    'skills',
+    'id, name, description, created_at',
+    {},
+    `EXISTS (
+      SELECT 1 FROM agent_skills
+      WHERE agent_skills.account_id = :from AND agent_skills.skill_id = skills.id
+        AND ${isKept('agent_skills.agent_id')})`,
+  ) + ' ON CONFLICT DO NOTHING',
   // The account may already have a skill of that name, under another id.
   `UPDATE agent_skills SET account_id = :to, skill_id = (
     SELECT own.id FROM skills AS own WHERE own.account_id = :to AND own.name = (

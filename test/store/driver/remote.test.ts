@@ -2,11 +2,9 @@
  * A remote database that does not answer is a 503, and the grid recovers when it is back. See docs/delivery.md, "Remote
  * database".
  */
-import { type Config, createClient } from '@libsql/client'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { readMessages } from '../../../src/grid/messaging/read-messages.ts'
+import { openPost } from '../../../src/store/driver/post.ts'
 import { type TestAgent, type TestGrid, testGrid } from '../../support/grid.ts'
 import { sendMessage } from '../../support/messaging.ts'
 import { type Proxy, startProxy } from '../../support/proxy.ts'
@@ -15,20 +13,12 @@ import { type Sqld, startSqld } from '../../support/sqld.ts'
 let server: Sqld
 let proxy: Proxy
 let grid: TestGrid
-let clientConfig: Config
 /** The timeout of the store is too long for a test, so tests shorten it where no response will come. */
-let timeoutMs = 60_000
+const timeout = { ms: 60_000 }
 beforeAll(async () => {
   server = await startSqld()
   proxy = await startProxy(server.url)
-  grid = await testGrid({
-    url: proxy.url,
-    connect(config) {
-      clientConfig = config
-      return createClient(config)
-    },
-    fetch: (url, init) => fetch(url, { ...init, signal: AbortSignal.timeout(timeoutMs) }),
-  })
+  grid = await testGrid({ url: proxy.url, post: openPost(timeout) })
 })
 afterAll(async () => {
   await grid.close()
@@ -90,24 +80,6 @@ test('the log names the fault and contains no message texts', async () => {
   expect(grid.logs.join('\n')).not.toContain('the contents')
 })
 
-test('the client gets a fetch of its own, which has a timeout', () => {
-  expect(clientConfig).toMatchObject({ concurrency: 1, intMode: 'number', fetch: expect.any(Function) })
-})
-
-test('responses are requested without compression', async () => {
-  const encodings: unknown[] = []
-  const echo = createServer((request, response) => {
-    encodings.push(request.headers['accept-encoding'])
-    response.end()
-  })
-  await new Promise<void>((ready) => echo.listen(0, '127.0.0.1', ready))
-
-  await clientConfig.fetch!(new Request(`http://127.0.0.1:${(echo.address() as AddressInfo).port}`, { method: 'POST' }))
-
-  expect(encodings).toEqual(['identity'])
-  await new Promise((closed) => echo.close(closed))
-})
-
 function as(agent: TestAgent) {
   return grid.store.account(grid.acme.id, {
     type: 'agent',
@@ -118,6 +90,6 @@ function as(agent: TestAgent) {
 }
 
 function setProxy(state: 'pass' | 'refuse' | 'stall'): void {
-  timeoutMs = state === 'stall' ? 400 : 60_000
+  timeout.ms = state === 'stall' ? 400 : 60_000
   proxy.become(state)
 }

@@ -1,12 +1,13 @@
 /** Queries to a libsql-server share requests and nothing else: each has its own result and error, in order. */
-import { type Client, createClient, type InValue } from '@libsql/client'
+import { type Client, createClient, type InValue, type ResultSet } from '@libsql/client'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { openQueryBatcher, type QueryBatcher } from '../../../src/store/driver/query-batcher.ts'
+import { openPost } from '../../../src/store/driver/post.ts'
+import { connectRemote, queriesOf } from '../../../src/store/driver/remote-client.ts'
 import { type Sqld, startSqld } from '../../support/sqld.ts'
 import { turn } from '../../support/wait-for.ts'
 
 let server: Sqld
-let batcher: QueryBatcher
+let client: Client
 let driver: Client
 /** The body of each request. */
 let requests: string[] = []
@@ -18,11 +19,11 @@ let timeoutMs = 60_000
 beforeAll(async () => {
   server = await startSqld({ isRelaxed: true })
   driver = createClient({ url: server.url, intMode: 'number' })
-  batcher = open()
+  client = open()
   await driver.execute('CREATE TABLE facts (id INTEGER PRIMARY KEY, value)')
 })
 afterAll(async () => {
-  batcher.close()
+  client.close()
   driver.close()
   await server.stop()
 })
@@ -81,7 +82,7 @@ test('each of many random queries has the result that it has alone', async () =>
     'SELECT nope, ?, ?',
   ]
   const random = Array.from({ length: 120 }, () => ({ sql: pick(texts), args: [pick(values), pick(values)] }))
-  const plain = (answers: PromiseSettledResult<Awaited<ReturnType<QueryBatcher['execute']>>>[]) =>
+  const plain = (answers: PromiseSettledResult<ResultSet>[]) =>
     answers.map((answer) =>
       answer.status === 'rejected' ? answer.reason.code : {
         ...answer.value,
@@ -90,7 +91,7 @@ test('each of many random queries has the result that it has alone', async () =>
       }
     )
 
-  const together = await Promise.allSettled(random.map((query) => batcher.execute(query)))
+  const together = await Promise.allSettled(random.map((query) => client.execute(query)))
   const alone = []
   for (const query of random) alone.push(...await Promise.allSettled([driver.execute(query)]))
 
@@ -101,22 +102,34 @@ test('each of many random queries has the result that it has alone', async () =>
 })
 
 test.each([
-  ['for a missing column', 'SELECT nope', { code: 'unavailable' }, 1],
-  ['whose result is too large', 'SELECT hex(zeroblob(6000000))', { code: 'SQLITE_TOOBIG' }, 1],
-  ['whose result cannot be represented', 'SELECT 9223372036854775807', { name: 'RangeError' }, 2],
-  // The server parses all texts before it begins.
-  ['that is no SQL', 'SELECT FROM', { code: 'unavailable' }, 7],
-])('a query %s fails alone', async (_, sql, error, sent) => {
-  const answers = await Promise.allSettled([echo(1), echo(2), batcher.execute(sql), echo(3), echo(4), echo(5)])
+  ['for a missing column', 'SELECT nope', { code: 'unavailable' }],
+  ['whose result is too large', 'SELECT hex(zeroblob(6000000))', { code: 'SQLITE_TOOBIG' }],
+  ['whose result cannot be represented', 'SELECT 9223372036854775807', { name: 'RangeError' }],
+  ['that is no SQL', 'SELECT FROM', { code: 'unavailable' }],
+])('a query %s fails alone', async (_, sql, error) => {
+  const answers = await Promise.allSettled([echo(1), echo(2), client.execute(sql), echo(3), echo(4), echo(5)])
 
   expect(answers.map((answer) => answer.status === 'fulfilled' ? answer.value : undefined))
     .toEqual([1, 2, undefined, 3, 4, 5])
   expect((answers[2] as PromiseRejectedResult).reason).toMatchObject(error)
-  expect(requests).toHaveLength(sent)
+  expect(requests).toHaveLength(1)
+})
+
+test('queries of one text are one statement, or run alone where their arguments have no place in it', async () => {
+  const few = async (n: number) =>
+    (await client.execute({ sql: "SELECT 1 FROM json_each('[1,2,3]') LIMIT ?", args: [n] })).rows
+  await echo(0)
+  await few(1)
+  requests = []
+
+  expect(await Promise.all([echo(1), echo(2), echo(3)])).toEqual([1, 2, 3])
+  expect(requests.map((body) => JSON.parse(body).requests.length)).toEqual([1])
+  expect((await Promise.all([few(1), few(2), few(3)])).map((rows) => rows.length)).toEqual([1, 2, 3])
+  expect(requests.map((body) => JSON.parse(body).requests.length)).toEqual([1, 1, 3])
 })
 
 test('results that are too large for one response arrive nevertheless', async () => {
-  const large = async () => String((await batcher.execute('SELECT hex(zeroblob(2000000)) AS text')).rows[0].text).length
+  const large = async () => String((await client.execute('SELECT hex(zeroblob(2000000)) AS text')).rows[0].text).length
 
   expect(await Promise.all([large(), large(), large(), echo(1)])).toEqual([4_000_000, 4_000_000, 4_000_000, 1])
 })
@@ -124,15 +137,14 @@ test('results that are too large for one response arrive nevertheless', async ()
 test('a query sees every commit that was acknowledged before, whoever made it', async () => {
   const other = open()
   await driver.execute('INSERT INTO facts VALUES (1, 0) ON CONFLICT DO UPDATE SET value = 0')
-  const value = async (at: QueryBatcher) =>
-    Number((await at.execute('SELECT value FROM facts WHERE id = 1')).rows[0].value)
+  const value = async (at: Client) => Number((await at.execute('SELECT value FROM facts WHERE id = 1')).rows[0].value)
   let acknowledged = 0
   let isOver = false
   const readers = Array.from({ length: 16 }, async (_, n) => {
     const stale: number[] = []
     while (!isOver) {
       const least = acknowledged
-      if (await value(n % 2 ? batcher : other) < least) stale.push(least)
+      if (await value(n % 2 ? client : other) < least) stale.push(least)
     }
     return stale
   })
@@ -153,7 +165,7 @@ test('consecutive requests share one stream, and one that the server forgot is r
   tamper = (body) => body.replace(baton, '"baton":"forgotten"')
 
   expect(await Promise.all([echo(3), echo(4)])).toEqual([3, 4])
-  const [, , forgotten, retried, ...more] = queryRequests()
+  const [, , forgotten, retried, ...more] = requests
   expect(forgotten).toMatch(baton)
   expect(retried).not.toMatch(baton)
   expect(more).toEqual([])
@@ -172,7 +184,7 @@ test('while the server is silent, all waiting queries fail after one timeout, an
     notExecuted: true,
     retryAfterSeconds: 1,
   })
-  expect(queryRequests()).toHaveLength(1)
+  expect(requests).toHaveLength(1)
   opened = Promise.resolve()
   timeoutMs = 60_000
   expect(await echo(1)).toBe(1)
@@ -186,26 +198,22 @@ test('after close no query is sent', async () => {
   expect(requests).toEqual([])
 })
 
-function open(): QueryBatcher {
-  const settings = {
+function open(): Client {
+  const send = openPost({ ms: 60_000 })
+  const remote = connectRemote({
     url: server.url,
-    async fetch(request: Request) {
-      const body = tamper(await request.text())
+    async post(url, headers, sent) {
+      const body = tamper(sent)
       requests.push(body)
       const silence = AbortSignal.timeout(timeoutMs)
       await Promise.race([opened, new Promise((_, reject) => silence.onabort = () => reject(silence.reason))])
-      return await fetch(request.url, { method: request.method, headers: request.headers, body })
+      return await send(url, headers, body)
     },
-  }
-  return openQueryBatcher(settings, createClient(settings))
-}
-
-/** The requests with queries, without those that only close a stream. */
-function queryRequests(): string[] {
-  return requests.filter((body) => body.includes('"steps"'))
+  })
+  return { ...queriesOf(remote), close: () => remote.close() } as Client
 }
 
 async function echo(n: number): Promise<number> {
-  const { rows } = await batcher.execute({ sql: 'SELECT ? AS n', args: [n] })
+  const { rows } = await client.execute({ sql: 'SELECT ? AS n', args: [n] })
   return Number(rows[0].n)
 }

@@ -1,0 +1,146 @@
+/** The client of a local file: one connection, which keeps its statements. See docs/delivery.md, "Local client". */
+import type { Client, InArgs, InStatement, InValue, ResultSet, TransactionMode } from '@libsql/client'
+import { LibsqlBatchError, LibsqlError } from '@libsql/client/sqlite3'
+import Database from 'libsql'
+import { type Connection, prepared } from './prepared-statement.ts'
+
+type GivenStatement = InStatement | [sql: string, args?: InArgs]
+
+const begin = { write: 'BEGIN IMMEDIATE', read: 'BEGIN TRANSACTION READONLY', deferred: 'BEGIN DEFERRED' }
+/** Some more than the grid has. */
+const maxKept = 1_000
+/** Any other statement may change the columns of those that are kept, so it drops them. */
+const isKept = (sql: string) => /^(select|insert|update|delete|with|begin|commit)\b/i.test(sql)
+
+/**
+ * Statements run in the order of the calls and hold the event loop. The first one opens the connection. Errors are those of the driver's own client.
+ *
+ * A failed statement may stay active, and while it does, the writes of others are acknowledged but never committed. So
+ * every error drops all kept statements. Statements that ran to their end are not active.
+ */
+export class FileClient implements Client {
+  readonly protocol = 'file'
+  closed = false
+  transaction: Client['transaction'] = notOffered
+  sync: Client['sync'] = notOffered
+  readonly #path: string
+  #connection: Connection | undefined
+  #isLost = false
+  readonly #kept = new Map<string, (values: InValue[]) => ResultSet>()
+
+  constructor(path: string) {
+    this.#path = path
+  }
+
+  execute(statement: InStatement): Promise<ResultSet>
+  execute(sql: string, args?: InArgs): Promise<ResultSet>
+  execute(statement: InStatement, args?: InArgs): Promise<ResultSet> {
+    return this.#use(() => this.#run(statement, args))
+  }
+
+  batch(statements: GivenStatement[], mode: TransactionMode = 'deferred'): Promise<ResultSet[]> {
+    return this.#use((connection) => this.#runAll(connection, statements, mode))
+  }
+
+  /** One transaction without foreign keys, which cannot be switched inside one. */
+  migrate(statements: InStatement[]): Promise<ResultSet[]> {
+    return this.#use((connection) => {
+      this.#run('PRAGMA foreign_keys = off')
+      try {
+        return this.#runAll(connection, statements, 'deferred')
+      } finally {
+        if (connection.inTransaction) connection.exec('ROLLBACK')
+        this.#run('PRAGMA foreign_keys = on')
+      }
+    })
+  }
+
+  /** Nothing of these statements stays open, so that `close` releases the file. */
+  executeMultiple(sql: string): Promise<void> {
+    this.#kept.clear()
+    return this.#use((connection) => void connection.exec(sql))
+  }
+
+  reconnect(): Promise<void> {
+    this.close()
+    this.closed = this.#isLost = false
+    return Promise.resolve()
+  }
+
+  close(): void {
+    this.closed = true
+    this.#kept.clear()
+    this.#connection?.close()
+    this.#connection = undefined
+  }
+
+  /** A transaction that is left open is rolled back. A connection that cannot do that is not used again. */
+  #use<Result>(work: (connection: Connection) => Result): Promise<Result> {
+    return new Promise((resolve) => {
+      if (this.#isLost) throw new LibsqlError('The connection to the database was lost', 'CONNECTION_LOST')
+      if (this.closed) throw new LibsqlError('The client is closed', 'CLIENT_CLOSED')
+      const connection = this.#connection ??= new Database(this.#path)
+      try {
+        resolve(work(connection))
+      } catch (error) {
+        this.#kept.clear()
+        throw toLibsqlError(error)
+      } finally {
+        try {
+          if (connection.inTransaction) connection.exec('ROLLBACK')
+        } catch {
+          this.close()
+          this.#isLost = true
+        }
+      }
+    })
+  }
+
+  #runAll(connection: Connection, statements: GivenStatement[], mode: TransactionMode): ResultSet[] {
+    this.#run(begin[mode])
+    const results = statements.map((statement, i) => {
+      if (!connection.inTransaction) {
+        throw new LibsqlBatchError('The transaction has been rolled back', i, 'TRANSACTION_CLOSED')
+      }
+      try {
+        return Array.isArray(statement) ? this.#run(...statement) : this.#run(statement)
+      } catch (error) {
+        const found = toLibsqlError(error)
+        if (!(found instanceof LibsqlError)) throw found
+        throw new LibsqlBatchError(
+          found.message,
+          i,
+          found.code,
+          found.extendedCode,
+          found.rawCode,
+          found.cause as Error,
+        )
+      }
+    })
+    this.#run('COMMIT')
+    return results
+  }
+
+  #run(statement: InStatement, args: InArgs = []): ResultSet {
+    if (typeof statement !== 'string') return this.#run(statement.sql, statement.args)
+    if (!Array.isArray(args)) throw new TypeError('Arguments must be an array')
+    let run = this.#kept.get(statement)
+    if (!run) {
+      if (!isKept(statement) || this.#kept.size === maxKept) this.#kept.clear()
+      run = prepared(statement, this.#connection!)
+      if (isKept(statement)) this.#kept.set(statement, run)
+    }
+    return run(args)
+  }
+}
+
+function notOffered(): Promise<never> {
+  return Promise.reject(new TypeError('The client of a local file does not offer this'))
+}
+
+/** The errors of the native driver have the extended code, which begins with the primary code. */
+function toLibsqlError(error: unknown): unknown {
+  const { code, rawCode, message } = error as { code?: unknown; rawCode?: number; message: string }
+  if (error instanceof LibsqlError || typeof code !== 'string' || !code.startsWith('SQLITE_')) return error
+  return new LibsqlError(message, code.split('_', 2).join('_'), code, rawCode, error as Error)
+}

@@ -1,0 +1,158 @@
+/**
+ * Queries to a remote database that wait at the same time share a request, and those with the same text a statement: a
+ * server prepares every statement anew, which takes longer than running a short one.
+ *
+ * Each query sees every commit that was acknowledged before its call.
+ */
+import type { InValue, ResultSet, Row, Value } from '@libsql/client'
+import { setImmediate } from 'node:timers'
+import { RecentMap } from '../../lib/recent-map.ts'
+import { rowClassOf } from './row-class.ts'
+import type { PlainStatement } from './remote-stream.ts'
+
+interface WaitingQuery extends PlainStatement {
+  resolve(result: ResultSet): void
+  reject(error: unknown): void
+}
+
+/** A statement for the server. */
+interface Step extends PlainStatement {
+  /** The places of the queries that it runs: several if it is a set. */
+  places: number[]
+  /** The columns of each of the queries of a set. */
+  columns?: string[]
+}
+
+type Send = (statements: PlainStatement[]) => Promise<(ResultSet | Error)[]>
+
+/** How many queries go together. */
+const maxTogether = 64
+/** The grid has some hundred statements; more would be texts made at run time. */
+const maxKnown = 500
+
+export class RemoteQueries {
+  readonly #send: Send
+  /** The names of the columns that a query returns, from a result of it. */
+  readonly #columns = new RecentMap<string, string[]>(maxKnown)
+  #waiting: WaitingQuery[] = []
+  #isRunning = false
+
+  /** `send` runs statements as one request. */
+  constructor(send: Send) {
+    this.#send = send
+  }
+
+  /** Results arrive in the order of the calls. */
+  execute(statement: PlainStatement): Promise<ResultSet> {
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ ...statement, resolve, reject })
+      if (this.#isRunning) return
+      this.#isRunning = true
+      setImmediate(() => void this.#run())
+    })
+  }
+
+  async #run(): Promise<void> {
+    while (this.#waiting.length > 0) {
+      const queries = this.#waiting.splice(0, maxTogether)
+      const results = await this.#results(queries, true).catch((error: Error) => queries.map(() => error))
+      for (const [i, result] of results.entries()) {
+        if (result instanceof Error) queries[i].reject(result)
+        else queries[i].resolve(result)
+      }
+      // A turn of the event loop, not a delay: callers that continue with another query share the next request.
+      await new Promise((resolve) => setImmediate(resolve))
+    }
+    this.#isRunning = false
+  }
+
+  async #results(queries: PlainStatement[], inSets: boolean): Promise<(ResultSet | Error)[]> {
+    const steps = withSameText(queries).flatMap((places): Step[] => {
+      const columns = this.#columns.get(queries[places[0]].sql)
+      const set = inSets && columns && setOf(places.map((i) => queries[i]), columns.length)
+      return set ? [{ ...set, places, columns }] : places.map((i) => ({ ...queries[i], places: [i] }))
+    })
+    const answers = await this.#send(steps)
+    const results: (ResultSet | Error)[] = []
+    const failed: number[] = []
+    for (const [n, { sql, places, columns }] of steps.entries()) {
+      const found = columns ? resultsOf(answers[n], columns) : [answers[n]]
+      // One query is at fault, an argument has no place in a set, or the results are too large together.
+      if (!found) failed.push(...places)
+      for (const [k, result] of found?.entries() ?? []) results[places[k]] = result
+      if (!columns && !(answers[n] instanceof Error)) this.#columns.set(sql, answers[n].columns)
+    }
+    if (failed.length === 0) return results
+    for (const [k, result] of (await this.#results(failed.map((i) => queries[i]), false)).entries()) {
+      results[failed[k]] = result
+    }
+    return results
+  }
+}
+
+/** The places of the queries of each text. */
+function withSameText(queries: PlainStatement[]): number[][] {
+  const places = new Map<string, number[]>()
+  for (const [i, { sql }] of queries.entries()) {
+    const same = places.get(sql)
+    if (same) same.push(i)
+    else places.set(sql, [i])
+  }
+  return [...places.values()]
+}
+
+/**
+ * One statement in place of several SELECTs that differ only in their arguments; undefined if there is none. It runs the
+ * SELECT for each element of a JSON array of their arguments, and returns one JSON text of rows for each. So the
+ * conditions are those of each query, its account too.
+ */
+function setOf(queries: PlainStatement[], columns: number): PlainStatement | undefined {
+  const [{ sql, args: first }, ...others] = queries
+  if (others.length === 0 || !/^select\b/i.test(sql)) return undefined
+  if (!queries.every(({ args }) => args.every(isJsonValue))) return undefined
+  const isShared = first.map((value, i) => others.every(({ args }) => args[i] === value))
+  let [parameters, own, shared] = [0, 0, 2]
+  const text = sql.replace(/'(?:[^']|'')*'|"[^"]*"|\?(?!\d)/g, (token) => {
+    if (token !== '?') return token
+    return isShared[parameters++] ? `?${shared++}` : `("units"."unit" ->> ${own++})`
+  })
+  if (parameters !== first.length) return undefined
+  const names = Array.from({ length: columns }, (_, i) => `"c${i}"`).join(', ')
+  const units = queries.map(({ args }) => args.filter((_, i) => !isShared[i]).map(toJsonValue))
+  return {
+    sql: `SELECT (WITH "found" (${names}) AS (${text}) SELECT json_group_array(json_array(${names})) FROM "found")
+      FROM (SELECT "value" AS "unit" FROM json_each(?1)) AS "units"`,
+    args: [JSON.stringify(units), ...first.filter((_, i) => isShared[i])],
+  }
+}
+
+/** The results of the queries of a set; undefined if it has none. */
+function resultsOf(answer: ResultSet | Error, columns: string[]): ResultSet[] | undefined {
+  if (answer instanceof Error) return undefined
+  const SetRow = rowClassOf(columns)
+  const found = answer.rows.map((row): Value[][] => JSON.parse(String(row[0])))
+  if (found.some((values) => values.some((each) => each.some(isInexact)))) return undefined
+  return found.map((values) => resultSet(columns, values.map((each) => new SetRow(each))))
+}
+
+/** Whether it may have been another integer in the database. */
+function isInexact(value: Value): boolean {
+  return typeof value === 'number' && Number.isInteger(value) && !Number.isSafeInteger(value)
+}
+
+function resultSet(columns: string[], rows: Row[]): ResultSet {
+  const result = { columns, columnTypes: columns.map(() => ''), rows, rowsAffected: 0, lastInsertRowid: undefined }
+  return { ...result, toJSON: () => ({ ...result, rows: rows.map((row) => Array.from(row)) }) }
+}
+
+/** Whether SQLite reads the same value from JSON as it gets from an argument. */
+function isJsonValue(value: InValue): boolean {
+  if (typeof value === 'string') return !/[\0\p{Surrogate}]/u.test(value)
+  if (typeof value === 'number') return Number.isFinite(value)
+  return value === null || typeof value === 'boolean'
+}
+
+/** SQLite has no booleans. */
+function toJsonValue(value: InValue): InValue {
+  return typeof value === 'boolean' ? Number(value) : value
+}
