@@ -8,7 +8,7 @@ import { type TestGrid, testGrid } from '../support/grid.ts'
 import { followIdle } from '../support/idle.ts'
 import { sendMessage } from '../support/messaging.ts'
 import { type Sqld, startSqld } from '../support/sqld.ts'
-import { nameOf, tripwire } from '../support/tripwire.ts'
+import { tripwire } from '../support/tripwire.ts'
 import { waitFor } from '../support/wait-for.ts'
 
 let server: Sqld
@@ -22,7 +22,7 @@ beforeAll(async () => {
     url: server.url,
     inspect(sql, crossAccountQuery) {
       tripwire(sql, crossAccountQuery)
-      if (isPoll(nameOf(sql))) polls++
+      if (isPoll(crossAccountQuery)) polls++
     },
   })
 })
@@ -121,16 +121,15 @@ async function openSibling() {
   const store = await openStore({ ...grid.deps, config: readConfig({ DATABASE_URL: server.url }) }, {
     inspect(sql, crossAccountQuery) {
       tripwire(sql, crossAccountQuery)
-      const name = nameOf(sql)
-      if (isPoll(name)) polls.push(name!)
+      if (isPoll(crossAccountQuery)) polls.push(crossAccountQuery!)
     },
   })
   siblings.push(store)
   return { store, polls, idle: followIdle(store) }
 }
 
-function isPoll(name: string | undefined): boolean {
-  return name === 'new deliveries' || name === 'newest delivery'
+function isPoll(crossAccountQuery: string | undefined): boolean {
+  return crossAccountQuery === 'new deliveries' || crossAccountQuery === 'newest delivery'
 }
 
 function bobAt(store: Store) {

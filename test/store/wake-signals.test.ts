@@ -26,7 +26,7 @@ import { sendMessage } from '../support/messaging.ts'
 import { accessTokenFor } from '../support/oauth-token.ts'
 import { person } from '../support/people.ts'
 import { type Sqld, startSqld } from '../support/sqld.ts'
-import { nameOf, tripwire } from '../support/tripwire.ts'
+import { tripwire } from '../support/tripwire.ts'
 import { waitFor } from '../support/wait-for.ts'
 
 /** A margin for a loaded machine. Without a wake signal, a wait checks again only after 15 s. */
@@ -195,7 +195,7 @@ async function idleAndLookedFor(count: number): Promise<void> {
 
 function inspect(sql: string, crossAccountQuery: string | undefined): void {
   tripwire(sql, crossAccountQuery)
-  if (nameOf(sql) === 'new deliveries') looks++
+  if (crossAccountQuery === 'new deliveries') looks++
 }
 
 /** The three kinds of streams, at the waiting process, each after its first frame. */

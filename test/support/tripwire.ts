@@ -118,16 +118,10 @@ const allowedCrossAccountBranches = [
 
 const accounts = { tables: accountTables, columns: ['account_id', 'sender_account_id', 'recipient_account_id'] }
 const names = new Map(allQueries.map(({ sql, crossAccount }) => [sql, crossAccount]))
-
-/** The name of a cross-account query. */
-export function nameOf(sql: string): string | undefined {
-  return names.get(sql)
-}
-
 const checked = new Set<string>()
 
 /** Throws for a statement with a branch that names an account table but no account. Call it before it runs. */
-export function tripwire(sql: string, crossAccount = nameOf(sql)): void {
+export function tripwire(sql: string, crossAccount = names.get(sql)): void {
   if (checked.has(sql) || (crossAccount && allowedCrossAccountQueries.includes(crossAccount))) return
   const inspected = allowedCrossAccountBranches.reduce((text, branch) => text.replaceAll(branch, 'select 1'), sql)
   const [table] = untiedTables(inspected, accounts)
