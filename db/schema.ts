@@ -64,7 +64,6 @@ export const accounts = sqliteTable('accounts', {
   peopleReadSince: integer('people_read_since'),
 }, (t) => [
   uniqueIndex('accounts_join_email').on(t.joinEmail),
-  index('accounts_turn_limits').on(t.id).where(sql`turn_limits IS NOT NULL`),
   index('accounts_unclaimed').on(t.createdAt).where(sql`state = 'provisional'`),
 ])
 
@@ -258,7 +257,6 @@ export const agents = sqliteTable('agents', {
 }, (t) => [
   primaryKey({ columns: [t.accountId, t.id] }),
   foreignKey({ columns: [t.accountId, t.signupId], foreignColumns: [signups.accountId, signups.id] }),
-  index('agents_automated').on(t.alias).where(sql`automated = 1`),
   // Only among live agents: the account may create an agent with the alias of a deleted one.
   uniqueIndex('agents_live_alias').on(t.alias).where(sql`deleted_at IS NULL`),
   index('agents_alias').on(t.alias),
@@ -842,97 +840,48 @@ export const contexts = sqliteTable('contexts', {
   index('contexts_used').on(t.usedAt),
 ])
 
-/**
- * What the agents of an account have sent on a day. The rows of one day and subject add up: every process has counters
- * of its own, and only the newest count of each is stored. See docs/operations.md, "Quotas".
- */
+/** What the agents of an account have sent on a day. See docs/operations.md, "Quotas". */
 export const usage = sqliteTable('usage', {
   accountId: text('account_id').notNull().references(() => accounts.id),
   /** The first millisecond of the day, in UTC. */
   day: integer('day').notNull(),
   /** Empty for all messages of the account; otherwise the id of an agent of another account, for those sent to it. */
   subject: text('subject').notNull(),
-  /** The counter that this row is the count of. */
-  counterId: text('counter_id').notNull(),
   messages: integer('messages').notNull(),
   bytes: integer('bytes').notNull(),
 }, (t) => [
-  primaryKey({ columns: [t.accountId, t.day, t.subject, t.counterId] }),
-  index('usage_day').on(t.day, t.accountId),
+  primaryKey({ columns: [t.accountId, t.day, t.subject] }),
+  index('usage_day').on(t.day),
 ])
 
 /**
- * How many turns a conversation has had, as each process counted them: rows with the newest `reset_at` add up. See
- * docs/delivery.md, "Conversations that run away".
+ * Who sent the last message of a conversation, and how often that changed within an hour. See docs/delivery.md,
+ * "Conversations that run away".
  */
 export const conversationTurns = sqliteTable('conversation_turns', {
   accountId: text('account_id').notNull().references(() => accounts.id),
-  /** The sorted aliases of a pair or cycle, the `#name` of a channel, or an id of a conversation. */
+  /** The sorted aliases of a pair, the `#name` of a channel, or an id of a conversation. */
   key: text('key').notNull(),
-  /** The process that counted. */
-  counterId: text('counter_id').notNull(),
-  /** JSON array: the aliases of those who took a turn. */
-  agents: text('agents').notNull(),
-  /** Since `resetAt`, which is the last input from outside. */
+  /** The alias of the agent that sent last. */
+  sender: text('sender').notNull(),
+  /** The message that was last replied to. */
+  answered: text('answered'),
+  /** In the hour that began at `since`. */
   turns: integer('turns').notNull(),
-  resetAt: integer('reset_at').notNull(),
-  /** JSON array of `[first millisecond, turns]`, for steps of five minutes of the last hour. */
-  steps: text('steps').notNull(),
-  turnedAt: integer('turned_at').notNull(),
-  /** By the clock of the database, for the other processes. */
-  changedAt: integer('changed_at').notNull(),
-}, (t) => [
-  primaryKey({ columns: [t.accountId, t.key, t.counterId] }),
-  index('conversation_turns_turned').on(t.turnedAt),
-  index('conversation_turns_changed').on(t.changedAt),
-])
-
-/** Conversations that were stopped, and those that go on since. */
-export const conversationPauses = sqliteTable('conversation_pauses', {
-  accountId: text('account_id').notNull().references(() => accounts.id),
-  id: text('id').notNull(),
-  /** That of `conversation_turns`. */
-  key: text('key').notNull(),
-  /** JSON array of aliases. */
-  agents: text('agents').notNull(),
-  reason: text('reason', { enum: ['turns', 'hops'] }).notNull(),
-  /** The turns of the hour, and the hops of the message that was refused. */
-  turns: integer('turns').notNull(),
-  hops: integer('hops').notNull(),
-  pausedAt: integer('paused_at').notNull(),
-  /** When the owners were told; null before. */
+  since: integer('since').notNull(),
+  /** JSON array: the aliases of those who took part, up to a number. */
+  agents: text('agents', { mode: 'json' }).$type<string[]>().notNull(),
+  /** So many turns that its agents are told. */
+  isLong: flag('is_long').notNull().default(false),
+  /** Null while it is not paused. */
+  pausedAt: integer('paused_at'),
+  /** When the owners were told of the pause. */
   toldAt: integer('told_at'),
-  /** Null while it is paused. */
-  resumedAt: integer('resumed_at'),
-  /** By the clock of the database, for the other processes. */
-  changedAt: integer('changed_at').notNull(),
 }, (t) => [
-  primaryKey({ columns: [t.accountId, t.id] }),
-  uniqueIndex('conversation_pauses_key').on(t.accountId, t.key),
-  index('conversation_pauses_untold').on(t.pausedAt).where(sql`told_at IS NULL`),
-  index('conversation_pauses_resumed').on(t.resumedAt).where(sql`resumed_at IS NOT NULL`),
-  index('conversation_pauses_changed').on(t.changedAt),
-])
-
-/** Who read whom lately, for the other processes of a remote database; empty on a local file. Rows add up. */
-export const recentReads = sqliteTable('recent_reads', {
-  accountId: text('account_id').notNull().references(() => accounts.id),
-  /** The alias of the agent that read. */
-  reader: text('reader').notNull(),
-  /** An alias, the `#name` of a channel, or an id of a conversation. */
-  source: text('source').notNull(),
-  /** The process that counted. */
-  counterId: text('counter_id').notNull(),
-  reads: integer('reads').notNull(),
-  /** How many of them were answered. */
-  answered: integer('answered').notNull(),
-  readAt: integer('read_at').notNull(),
-  /** By the clock of the database. */
-  changedAt: integer('changed_at').notNull(),
-}, (t) => [
-  primaryKey({ columns: [t.accountId, t.reader, t.source, t.counterId] }),
-  index('recent_reads_read').on(t.readAt),
-  index('recent_reads_changed').on(t.changedAt),
+  primaryKey({ columns: [t.accountId, t.key] }),
+  index('conversation_turns_since').on(t.since),
+  index('conversation_turns_long').on(t.accountId, t.since).where(sql`is_long = 1`),
+  index('conversation_turns_paused').on(t.accountId, t.pausedAt).where(sql`paused_at IS NOT NULL`),
 ])
 
 /** The account activity log: one row per admin call. It is append-only: triggers refuse updates and deletes. */
@@ -1294,4 +1243,4 @@ export const snoozes = sqliteTable('snoozes', {
 ])
 
 /** Tables whose rows SQLite stores by their primary keys (`WITHOUT ROWID`). Drizzle cannot say it. */
-export const tablesWithoutRowid: readonly string[] = ['thread_agents', 'thread_messages']
+export const tablesWithoutRowid: readonly string[] = ['conversation_turns', 'thread_agents', 'thread_messages', 'usage']

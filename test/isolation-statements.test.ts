@@ -80,7 +80,7 @@ const placed = await rows(grid, 'SELECT thread_id, seq, root_seq FROM thread_mes
 const numbers = (name: string) => [...new Set(placed.map((row) => String(row[name])))]
 const snoozed = { kind: 'agent_key', subject: 'a thread of acme', until: grid.clock.now + day, level: 1 }
 await owner.store.write([owner.store.change.snoozes.put(user, snoozed)])
-const [pause] = await owner.store.read.conversations.paused()
+const [pause] = await owner.store.read.turns.paused()
 const [logged] = await owner.store.read.activity.list({ limit: 1 })
 await updateTrial(grid, grid.bob, { used: 1, max: 10, expiresAt: grid.clock.now + 1 })
 
@@ -94,7 +94,7 @@ const [accessToken] = await rows(grid, 'SELECT hash FROM oauth_tokens WHERE acco
 const ids = [
   ...[foreign['agent id'], grid.alice.id, grid.bob.id, desk.id, foreign['channel id'], foreign['guardrail id']],
   ...[foreign['message id'], reply.id, foreign['skill id'], foreign['credential id'], foreign['part id']],
-  ...[foreign['account id'], user, grantId, invitation, lease!.id, logged.id, pause.id],
+  ...[foreign['account id'], user, grantId, invitation, lease!.id, logged.id],
   ...(await owner.store.read.keys.ofAgent(grid.bob.id, grid.clock.now)).map(({ id }) => id),
 ]
 const [task] = await rows(
@@ -162,9 +162,9 @@ const texts: Record<string, string[]> = {
   ids: list(ids),
   words: list(names),
   aliases: list(names),
-  // The empty text is the whole account.
-  subjects: list(['', ...agents]),
-  inboxes: agents.flatMap((agent) => list([agent])),
+  named: [pause.key],
+  keys: list([pause.key]),
+  answered: messages,
 }
 const startOfDay = grid.clock.now - grid.clock.now % day
 const later = grid.clock.now + 1_000
@@ -175,7 +175,6 @@ const others: Record<string, InValue[]> = {
   ...{
     afterUnread: [0],
     afterRead: [0],
-    except: ['[]'],
     limit: [100],
     offset: [0],
     max: [100],
@@ -187,9 +186,10 @@ const others: Record<string, InValue[]> = {
   ...{ p256dh: ['x'], auth: ['x'], userAgent: ['x'], token: ['a token of acme'], period: ['hourly'], maxFailures: [0] },
   ...{ dueAt: [1], nextAt: [later], toldSeq: [0], pushedAt: [null, later] },
   ...{ unusedSince: [later], neverUsedSince: [later], oldSince: [later], least: [1], level: [1] },
-  ...{ turnedUntil: [later], readUntil: [later], resumedUntil: [later], turns: [1], hops: [0], automated: [1] },
+  ...{ hops: [0], answers: [0], automated: [1], bytes: [1], countedIn: [owner.id] },
+  ...{ receiver: [null, ...agents], messagesPerDay: [0], bytesPerDay: [0], strangerMessagesPerDay: [0] },
   messageReplies: [1],
-  ...{ counter: ['x'], rows: ['[]'], agents: ['[]'], reason: ['turns'], limits: ['{}'] },
+  ...{ except: ['[]'], rows: ['[]'], reason: [null], agents: ['[]'], limits: ['{}'] },
   ...{ createdAt: [later], expiresAt: [later], wokenAt: [later], day: [startOfDay], hour: [later] },
   ...{
     chars: [1],

@@ -84,7 +84,7 @@ test('messages, however they are sent and read, leave keys in memory', async () 
   await callTool(grid, bob.key, 'send_message', { to: '@alice', message: 'yes', reply_to_message_id: message_id })
   await callTool(grid, alice.key, 'read_messages', {})
   await followLog(grid.store)
-  await grid.store.exchangeUsage()
+  await grid.store.drained()
 
   expect(written.length).toBeGreaterThan(20)
   expect(written.filter(({ isTraffic }) => !isTraffic).map(({ sql }) => sql)).toEqual([])

@@ -13,8 +13,6 @@ CREATE TABLE `accounts` (
 --> statement-breakpoint
 CREATE UNIQUE INDEX `accounts_join_email` ON `accounts` (`join_email`);
 --> statement-breakpoint
-CREATE INDEX `accounts_turn_limits` ON `accounts` (`id`) WHERE turn_limits IS NOT NULL;
---> statement-breakpoint
 CREATE INDEX `accounts_unclaimed` ON `accounts` (`created_at`) WHERE state = 'provisional';
 --> statement-breakpoint
 CREATE TABLE `activity` (
@@ -117,8 +115,6 @@ CREATE TABLE `agents` (
 	FOREIGN KEY (`account_id`,`signup_id`) REFERENCES `signups`(`account_id`,`id`) ON UPDATE no action ON DELETE no action
 );
 --> statement-breakpoint
-CREATE INDEX `agents_automated` ON `agents` (`alias`) WHERE automated = 1;
---> statement-breakpoint
 CREATE UNIQUE INDEX `agents_live_alias` ON `agents` (`alias`) WHERE deleted_at IS NULL;
 --> statement-breakpoint
 CREATE INDEX `agents_alias` ON `agents` (`alias`);
@@ -206,47 +202,26 @@ CREATE TABLE `contexts` (
 --> statement-breakpoint
 CREATE INDEX `contexts_used` ON `contexts` (`used_at`);
 --> statement-breakpoint
-CREATE TABLE `conversation_pauses` (
-	`account_id` text NOT NULL,
-	`id` text NOT NULL,
-	`key` text NOT NULL,
-	`agents` text NOT NULL,
-	`reason` text NOT NULL,
-	`turns` integer NOT NULL,
-	`hops` integer NOT NULL,
-	`paused_at` integer NOT NULL,
-	`told_at` integer,
-	`resumed_at` integer,
-	`changed_at` integer NOT NULL,
-	PRIMARY KEY(`account_id`, `id`),
-	FOREIGN KEY (`account_id`) REFERENCES `accounts`(`id`) ON UPDATE no action ON DELETE no action
-);
---> statement-breakpoint
-CREATE UNIQUE INDEX `conversation_pauses_key` ON `conversation_pauses` (`account_id`,`key`);
---> statement-breakpoint
-CREATE INDEX `conversation_pauses_untold` ON `conversation_pauses` (`paused_at`) WHERE told_at IS NULL;
---> statement-breakpoint
-CREATE INDEX `conversation_pauses_resumed` ON `conversation_pauses` (`resumed_at`) WHERE resumed_at IS NOT NULL;
---> statement-breakpoint
-CREATE INDEX `conversation_pauses_changed` ON `conversation_pauses` (`changed_at`);
---> statement-breakpoint
 CREATE TABLE `conversation_turns` (
 	`account_id` text NOT NULL,
 	`key` text NOT NULL,
-	`counter_id` text NOT NULL,
-	`agents` text NOT NULL,
+	`sender` text NOT NULL,
+	`answered` text,
 	`turns` integer NOT NULL,
-	`reset_at` integer NOT NULL,
-	`steps` text NOT NULL,
-	`turned_at` integer NOT NULL,
-	`changed_at` integer NOT NULL,
-	PRIMARY KEY(`account_id`, `key`, `counter_id`),
+	`since` integer NOT NULL,
+	`agents` text NOT NULL,
+	`is_long` integer DEFAULT false NOT NULL,
+	`paused_at` integer,
+	`told_at` integer,
+	PRIMARY KEY(`account_id`, `key`),
 	FOREIGN KEY (`account_id`) REFERENCES `accounts`(`id`) ON UPDATE no action ON DELETE no action
-);
+) WITHOUT ROWID;
 --> statement-breakpoint
-CREATE INDEX `conversation_turns_turned` ON `conversation_turns` (`turned_at`);
+CREATE INDEX `conversation_turns_since` ON `conversation_turns` (`since`);
 --> statement-breakpoint
-CREATE INDEX `conversation_turns_changed` ON `conversation_turns` (`changed_at`);
+CREATE INDEX `conversation_turns_long` ON `conversation_turns` (`account_id`,`since`) WHERE is_long = 1;
+--> statement-breakpoint
+CREATE INDEX `conversation_turns_paused` ON `conversation_turns` (`account_id`,`paused_at`) WHERE paused_at IS NOT NULL;
 --> statement-breakpoint
 CREATE TABLE `credentials` (
 	`account_id` text NOT NULL,
@@ -701,23 +676,6 @@ CREATE INDEX `push_subscriptions_user` ON `push_subscriptions` (`account_id`,`us
 --> statement-breakpoint
 CREATE INDEX `push_subscriptions_session` ON `push_subscriptions` (`session_id`);
 --> statement-breakpoint
-CREATE TABLE `recent_reads` (
-	`account_id` text NOT NULL,
-	`reader` text NOT NULL,
-	`source` text NOT NULL,
-	`counter_id` text NOT NULL,
-	`reads` integer NOT NULL,
-	`answered` integer NOT NULL,
-	`read_at` integer NOT NULL,
-	`changed_at` integer NOT NULL,
-	PRIMARY KEY(`account_id`, `reader`, `source`, `counter_id`),
-	FOREIGN KEY (`account_id`) REFERENCES `accounts`(`id`) ON UPDATE no action ON DELETE no action
-);
---> statement-breakpoint
-CREATE INDEX `recent_reads_read` ON `recent_reads` (`read_at`);
---> statement-breakpoint
-CREATE INDEX `recent_reads_changed` ON `recent_reads` (`changed_at`);
---> statement-breakpoint
 CREATE TABLE `recovery_codes` (
 	`user_id` text NOT NULL,
 	`hash` text NOT NULL,
@@ -969,14 +927,13 @@ CREATE TABLE `usage` (
 	`account_id` text NOT NULL,
 	`day` integer NOT NULL,
 	`subject` text NOT NULL,
-	`counter_id` text NOT NULL,
 	`messages` integer NOT NULL,
 	`bytes` integer NOT NULL,
-	PRIMARY KEY(`account_id`, `day`, `subject`, `counter_id`),
+	PRIMARY KEY(`account_id`, `day`, `subject`),
 	FOREIGN KEY (`account_id`) REFERENCES `accounts`(`id`) ON UPDATE no action ON DELETE no action
-);
+) WITHOUT ROWID;
 --> statement-breakpoint
-CREATE INDEX `usage_day` ON `usage` (`day`,`account_id`);
+CREATE INDEX `usage_day` ON `usage` (`day`);
 --> statement-breakpoint
 CREATE TABLE `users` (
 	`id` text PRIMARY KEY NOT NULL,

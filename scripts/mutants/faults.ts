@@ -313,14 +313,13 @@ const limits: Record<string, Row[]> = {
     ['rowBytes * (1 + deliveries)', 'rowBytes', 'grid/messaging/quota'],
     ['day - now % day', 'day', 'grid/messaging/quota'],
   ],
-  'src/store/usage.ts': [
-    ['messages: own.messages + others.messages', 'messages: own.messages', 'grid/messaging/quota'],
-    ['counter?.day !== today', '!counter', 'grid/messaging/quota'],
-    ['if (counter.readAs > read) continue', '', 'store/usage'],
+  'src/store/account/usage.ts': [
+    [' AND changes() > 0', '', 'grid/messaging/quota'],
+    ['BETWEEN 1 AND', 'BETWEEN 1 AND 1 +', 'grid/messaging/quota'],
   ],
-  'src/store/unread-counts.ts': [
-    ['inbox.home = home', '', 'store/unread-counts'],
-    ['rows < maxRows)', 'true)', 'store/unread-counts'],
+  'src/store/account/turns.ts': [
+    ['json_each(${turns.agents}))`)', "json_each('[]'))`)", 'grid/messaging/runaway'],
+    ['THEN 1 ELSE', 'THEN 2 ELSE', 'grid/messaging/runaway'],
   ],
   'src/store/global/attempts.ts': [
     [") >= allowed.value ->> 'max'`", ") > allowed.value ->> 'max'`", 'grid/people/throttle'],

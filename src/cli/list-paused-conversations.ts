@@ -1,5 +1,5 @@
 import { openAccount } from '../grid/accounts/accounts.ts'
-import { pausedConversations } from '../grid/messaging/conversations.ts'
+import { pausedConversations } from '../grid/messaging/pauses.ts'
 import { isoTime } from '../lib/time.ts'
 import { storeCommand } from './command.ts'
 import { printList } from './list-page.ts'
@@ -16,23 +16,20 @@ export const listPausedConversationsCommand = storeCommand({
     const account = await openAccount(store, id, { type: 'system', job: 'list-paused-conversations' })
     return {
       conversations: (await pausedConversations(account)).map((paused) => ({
-        conversation_id: paused.id,
+        conversation_id: paused.key,
         agents: paused.agents.map((alias) => `@${alias}`),
-        reason: paused.reason,
         turns: paused.turns,
-        hops: paused.hops,
         paused_at: isoTime(paused.pausedAt),
       })),
     }
   },
   print: ({ conversations }) =>
     printList(
-      ['ID', 'Agents', 'Reason', 'Count', 'Paused'],
+      ['ID', 'Agents', 'Count', 'Paused'],
       conversations.map((paused) => [
         paused.conversation_id,
         paused.agents.join(' '),
-        paused.reason,
-        paused.reason === 'hops' ? paused.hops : paused.turns,
+        paused.turns,
         paused.paused_at,
       ]),
       { empty: 'No conversation of the account is paused.' },

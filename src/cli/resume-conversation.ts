@@ -1,4 +1,4 @@
-import { resumeConversation } from '../grid/messaging/conversations.ts'
+import { resumeConversation } from '../grid/messaging/pauses.ts'
 import { changeAccount } from './change-account.ts'
 import { storeCommand } from './command.ts'
 import { accountOption } from './options.ts'
@@ -12,13 +12,13 @@ export const resumeConversationCommand = storeCommand({
     conversation: { placeholder: 'ID', description: 'ID from list-paused-conversations', required: true },
   },
   async run(store, args) {
-    const { id, agents } = await changeAccount(
+    const { key, agents } = await changeAccount(
       store,
       'resume-conversation',
       { account: args.account, id: args.conversation },
       (account) => resumeConversation(account, args.conversation),
     )
-    return { resumed: true, conversation_id: id, agents: agents.map((alias) => `@${alias}`) }
+    return { resumed: true, conversation_id: key, agents: agents.map((alias) => `@${alias}`) }
   },
   print: ({ agents }) => `The conversation of ${agents.join(', ')} goes on.`,
 })

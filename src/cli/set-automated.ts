@@ -1,4 +1,4 @@
-import { setAutomated } from '../grid/messaging/conversations.ts'
+import { setAutomated } from '../grid/messaging/pauses.ts'
 import { changeAccount } from './change-account.ts'
 import { storeCommand } from './command.ts'
 import { accountOption, agentOption } from './options.ts'

@@ -1,4 +1,4 @@
-import { setTurnLimits } from '../grid/messaging/conversations.ts'
+import { setTurnLimits } from '../grid/messaging/pauses.ts'
 import { changeAccount } from './change-account.ts'
 import { storeCommand } from './command.ts'
 import { accountOption } from './options.ts'
@@ -11,7 +11,7 @@ export const setTurnLimitsCommand = storeCommand({
     account: accountOption,
     warn: { placeholder: 'N', description: 'turns until agents are told; 0: never' },
     'per-hour': { placeholder: 'N', description: 'turns an hour until a conversation is paused; 0: never' },
-    hops: { placeholder: 'N', description: 'answers in a chain until it is paused; 0: never' },
+    hops: { placeholder: 'N', description: 'answers in a chain until the next is refused; 0: never' },
   },
   async run(store, args) {
     // Anything but digits is not a number, which the limits refuse.
@@ -26,5 +26,6 @@ export const setTurnLimitsCommand = storeCommand({
     )
     return { warn: limits.warn, per_hour: limits.perHour, hops: limits.hops }
   },
-  print: ({ warn, per_hour, hops }) => `Told after ${warn} turns, paused after ${per_hour} an hour or ${hops} hops.`,
+  print: ({ warn, per_hour, hops }) =>
+    `Told after ${warn} turns, paused after ${per_hour} an hour; refused after ${hops} hops.`,
 })

@@ -3,63 +3,23 @@ import type { Row } from '@libsql/client'
 import type { Actor } from '../auth/actor.ts'
 import type { Deps } from '../deps.ts'
 import { accountTokenContext, type KeyRing, type SealedToken } from '../lib/key-ring.ts'
-import { lazy, lazyClass } from '../lib/lazy.ts'
 import type { GroupLimit } from '../lib/limits/concurrency-limit.ts'
 import type { Notifier } from '../lib/notifier.ts'
 import type { AccountPresence, Presences } from '../lib/presence.ts'
-import { activity, type NewActivity } from './account/activity.ts'
-import { agentSearch } from './account/agent-search.ts'
-import { agentSettings, maxListedUnread } from './account/agent-settings.ts'
-import { agents } from './account/agents.ts'
-import { attention } from './account/attention.ts'
-import { channels } from './account/channels.ts'
-import { prepareConversations } from './account/conversations.ts'
-import { directory } from './account/directory.ts'
-import { fanOut } from './account/fan-out.ts'
-import { grants } from './account/grants.ts'
-import { guarding } from './account/guarding.ts'
-import { guardrails } from './account/guardrails.ts'
-import { inbox } from './account/inbox.ts'
-import { keys } from './account/keys.ts'
-import { leases } from './account/leases.ts'
-import { live } from './account/live.ts'
-import { messageStatus } from './account/message-status.ts'
-import { messages } from './account/messages.ts'
-import { names } from './account/names.ts'
-import { notifications } from './account/notifications.ts'
-import { overview } from './account/overview.ts'
-import { parked } from './account/parked.ts'
-import { parts } from './account/parts.ts'
-import { profile } from './account/profile.ts'
-import { receipts } from './account/receipts.ts'
-import { retention } from './account/retention.ts'
-import { seats } from './account/seats.ts'
-import { skills } from './account/skills.ts'
-import { snoozes } from './account/snoozes.ts'
-import { tasks } from './account/tasks.ts'
-import { team } from './account/team.ts'
-import { threadMessages } from './account/thread-messages.ts'
-import { threads } from './account/threads.ts'
-import { timedLeases } from './account/timed-leases.ts'
-import { unclaimed } from './account/unclaimed.ts'
-import { prepareUsage } from './account/usage.ts'
-import { type JudgedMessage, type NewVerdict, verdicts } from './account/verdicts.ts'
-import { AccountBinding, type Statement } from './driver/binding.ts'
-import type { Db } from './driver/db.ts'
+import { type NewActivity } from './account/activity.ts'
+import { maxListedUnread } from './account/agent-settings.ts'
+import { type JudgedMessage, type NewVerdict } from './account/verdicts.ts'
+import type { AccountTables, Changes, Reads } from './account-tables.ts'
+import { defaultTurnLimits, type TurnLimits } from './account/turns.ts'
+import type { Statement } from './sql.ts'
 import { AccountLive, type LiveFeed, type LiveNews, type LivePlace } from './live.ts'
-import type { Db as SqlDb } from './sql.ts'
 import type { UnitRows, WriteQueue } from './queue.ts'
 import { type RecordingContext, writeWithActivity } from './recording.ts'
-import { turnsKeptMs } from './turns/counts.ts'
-import type { CountedTurn, Pause, TurnLimits } from './turns/types.ts'
-import { AccountTurns, type ConversationTurns, defaultTurnLimits } from './turns.ts'
 import { maxEventsRead, type ReadEvents, type TaskFeeds, type TaskFollower } from './task-feeds.ts'
-import type { UnreadCounts } from './unread-counts.ts'
-import { AccountUsage, type UsageCounters, type Used } from './usage.ts'
 import type { TaskAppend, Waiting } from './waiting.ts'
 
-export { defaultTurnLimits, maxEventsRead, maxListedUnread, turnsKeptMs }
-export type { CountedTurn, LiveNews, LivePlace, Pause, ReadEvents, TaskAppend, TaskFollower, TurnLimits, Used }
+export { defaultTurnLimits, maxEventsRead, maxListedUnread }
+export type { LiveNews, LivePlace, ReadEvents, TaskAppend, TaskFollower, TurnLimits }
 
 /**
  * One account, for one caller. `read` runs queries, `change` makes statements, and `write` commits statements as one
@@ -73,10 +33,6 @@ export interface AccountStore<Caller extends Actor = Actor> {
   readonly epoch: string
   /** The id of this process, as the holder of leases. */
   readonly instanceId: string
-  /** What the agents of the account have sent today. */
-  readonly usage: AccountUsage
-  /** The turns of the conversations of its agents. */
-  readonly turns: AccountTurns
   /** Waiting reads and event streams of this process, and their limits. */
   readonly waiting: AccountWaiting
   readonly read: Reads
@@ -222,109 +178,9 @@ export class AccountWaiting {
   }
 }
 
-type RepositoryMakers = ReturnType<typeof repositoryMakers>
-type Repositories = { readonly [Name in keyof RepositoryMakers]: ReturnType<RepositoryMakers[Name]> }
-export type Reads = { readonly [Name in keyof Repositories]: ReturnType<Repositories[Name]['reads']> }
-export type Changes = { readonly [Name in keyof Repositories]: ReturnType<Repositories[Name]['changes']> }
-
-/** The queries and statements of one account. They do not depend on the caller. */
-interface AccountTables {
-  read: Reads
-  change: Changes
-}
-
-/** Repositories whose statements are all message traffic: they change nothing that a look-up of a key depends on. */
-const traffic: ReadonlySet<string> = new Set<keyof RepositoryMakers>([
-  'activity',
-  'conversations',
-  'fanOut',
-  'leases',
-  'messages',
-  'parts',
-  'receipts',
-  'tasks',
-  'timedLeases',
-  'usage',
-  'verdicts',
-])
-
-/** How many accounts have their tables cached. Making them takes as long as a query, and some 6 KiB. */
-const maxCachedAccounts = 1_000
-
-/**
- * Prepare the statements on account tables, once per store: those of a table when it is first used. The result binds them
- * to an account.
- */
-export function prepareAccountTables(
-  db: Db,
-  sql: SqlDb,
-): (accountId: string) => AccountTables {
-  const make = repositoryMakers(db)
-  const repositories = lazy<Repositories>(make)
-  const names = Object.keys(make) as (keyof Repositories)[]
-  const [BoundReads, BoundChanges] = [lazyClass<Reads>(names), lazyClass<Changes>(names)]
-  const bound = new Map<string, AccountTables>()
-
-  return function tablesOf(accountId) {
-    const known = bound.get(accountId)
-    if (known) return known
-    if (bound.size === maxCachedAccounts) bound.clear()
-    const account = new AccountBinding(sql, accountId)
-    const trafficOfAccount = new AccountBinding(sql, accountId, true)
-    const tables = {
-      read: new BoundReads((name) => repositories[name].reads(account)),
-      change: new BoundChanges((name) => repositories[name].changes(traffic.has(name) ? trafficOfAccount : account)),
-    }
-    bound.set(accountId, tables)
-    return tables
-  }
-}
-
-function repositoryMakers(db: Db) {
-  return {
-    activity: () => activity,
-    agents: () => agents,
-    agentSearch: () => agentSearch,
-    agentSettings: () => agentSettings,
-    attention: () => attention,
-    receipts: () => receipts,
-    channels: () => channels,
-    conversations: () => prepareConversations(db),
-    directory: () => directory,
-    fanOut: () => fanOut,
-    grants: () => grants,
-    guarding: () => guarding,
-    guardrails: () => guardrails,
-    leases: () => leases,
-    live: () => live,
-    keys: () => keys,
-    inbox: () => inbox,
-    messages: () => messages,
-    names: () => names,
-    notifications: () => notifications,
-    overview: () => overview,
-    parked: () => parked,
-    parts: () => parts,
-    profile: () => profile,
-    messageStatus: () => messageStatus,
-    retention: () => retention,
-    seats: () => seats,
-    skills: () => skills,
-    snoozes: () => snoozes,
-    tasks: () => tasks,
-    team: () => team,
-    timedLeases: () => timedLeases,
-    threads: () => threads,
-    threadMessages: () => threadMessages,
-    unclaimed: () => unclaimed,
-    usage: () => prepareUsage(db),
-    verdicts: () => verdicts,
-  }
-}
-
 /** What all accounts of an open store share. */
 export interface StoreContext extends RecordingContext {
-  readonly tablesOf: ReturnType<typeof prepareAccountTables>
+  readonly tablesOf: (accountId: string) => AccountTables
   readonly queue: WriteQueue
   readonly keyRing: KeyRing
   readonly deps: Deps
@@ -333,15 +189,12 @@ export interface StoreContext extends RecordingContext {
   readonly waiting: Waiting
   readonly live: LiveFeed
   readonly presences: Presences
-  readonly usage: UsageCounters
-  readonly unreadCounts: UnreadCounts
-  readonly turns: ConversationTurns
 }
 
 /** Opens accounts for authorized callers. It checks nothing itself. */
 export function accountOpener(context: StoreContext): (accountId: string, actor: Actor) => AccountStore {
   const { tablesOf, queue, keyRing, deps, epoch, instanceId, waiting, live } = context
-  const { presences, usage, unreadCounts, turns } = context
+  const { presences } = context
 
   return function openAccount(accountId, actor) {
     const { read, change } = tablesOf(accountId)
@@ -353,8 +206,6 @@ export function accountOpener(context: StoreContext): (accountId: string, actor:
       epoch,
       instanceId,
       waiting: new AccountWaiting(waiting, accountId, live, presences),
-      usage: new AccountUsage(usage, unreadCounts, accountId),
-      turns: new AccountTurns(turns, accountId),
       isRecording: false,
       read,
       change,

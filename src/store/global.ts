@@ -1,12 +1,9 @@
 /** Tables that belong to no account, and the cross-account queries. */
-import { lazy } from '../lib/lazy.ts'
-import type { CrossAccountQueries, Db } from './driver/db.ts'
 import { accounts } from './global/accounts.ts'
 import { attempts } from './global/attempts.ts'
 import { backups } from './global/backups.ts'
 import { claims } from './global/claims.ts'
 import { clock } from './global/clock.ts'
-import { prepareConversations } from './global/conversations.ts'
 import { type Credential, credentials } from './global/credentials.ts'
 import { health } from './global/health.ts'
 import { instances } from './global/instances.ts'
@@ -24,43 +21,39 @@ import { sessions } from './global/sessions.ts'
 import { signingKeys } from './global/signing-keys.ts'
 import { signups } from './global/signups.ts'
 import { threadProjection } from './global/thread-projection.ts'
+import { turns } from './global/turns.ts'
 import { users } from './global/users.ts'
 import type { KeyCache } from './key-cache.ts'
-import type { Db as SqlDb } from './sql.ts'
+import type { Db } from './sql.ts'
 
-export type GlobalTables = ReturnType<typeof prepareGlobalTables>
+export type GlobalTables = ReturnType<typeof globalTables>
 
-/** The statements of a table are built when it is first used: a small grid never needs most of them. */
-export function prepareGlobalTables(
-  db: Db,
-  sql: SqlDb,
-  crossAccountQueries: CrossAccountQueries,
-  keys?: KeyCache<Credential>,
-) {
-  return lazy({
-    accounts: () => accounts(sql),
-    newDeliveries: () => newDeliveries(sql),
-    attempts: () => attempts(sql),
-    backups: () => backups(sql),
-    claims: () => claims(sql),
-    clock: () => clock(sql),
-    conversations: () => prepareConversations(db, crossAccountQueries),
-    credentials: () => credentials(sql, keys),
-    health: () => health(sql),
-    instances: () => instances(sql),
-    invitations: () => invitations(sql),
-    links: () => links(sql),
-    livePlaces: () => livePlaces(sql),
-    notifications: () => notifications(sql),
-    oauth: () => oauth(sql),
-    publicAgents: () => publicAgents(sql),
-    retention: () => retention(sql),
-    sealedTokens: () => sealedTokens(sql),
-    secondFactors: () => secondFactors(sql),
-    sessions: () => sessions(sql),
-    signingKeys: () => signingKeys(sql),
-    signups: () => signups(sql),
-    threadProjection: () => threadProjection(sql),
-    users: () => users(sql),
-  })
+/** `keys` is absent for a remote database. */
+export function globalTables(db: Db, keys?: KeyCache<Credential>) {
+  return {
+    accounts: accounts(db),
+    newDeliveries: newDeliveries(db),
+    attempts: attempts(db),
+    backups: backups(db),
+    claims: claims(db),
+    clock: clock(db),
+    credentials: credentials(db, keys),
+    health: health(db),
+    instances: instances(db),
+    invitations: invitations(db),
+    links: links(db),
+    livePlaces: livePlaces(db),
+    notifications: notifications(db),
+    oauth: oauth(db),
+    publicAgents: publicAgents(db),
+    retention: retention(db),
+    sealedTokens: sealedTokens(db),
+    secondFactors: secondFactors(db),
+    sessions: sessions(db),
+    signingKeys: signingKeys(db),
+    signups: signups(db),
+    threadProjection: threadProjection(db),
+    turns: turns(db),
+    users: users(db),
+  }
 }

@@ -1,11 +1,10 @@
 /** Looking at a database as it is: it is locked if it is a local file, and neither migrated nor written to. */
 import type { Client } from '@libsql/client'
-import { drizzle } from 'drizzle-orm/libsql'
 import type { Config } from '../config.ts'
 import { connect } from './driver/local-client.ts'
 import { type FileLock, lockFile } from './driver/file-lock.ts'
 import { localPath, releaseLocalFile, setPragmas } from './driver/local-file.ts'
-import { prepareGlobalTables } from './global.ts'
+import { globalTables } from './global.ts'
 import { type DatabaseHealth, readHealth } from './health.ts'
 import { Db } from './sql.ts'
 import { type MigrationPlan, planMigration } from './migrate.ts'
@@ -42,7 +41,7 @@ export async function inspectDatabase<Result>(
       client,
       plan: () => planMigration(client, databaseName(config, path)),
       health(isFull) {
-        const global = prepareGlobalTables(drizzle({ client }), new Db(client), new Map())
+        const global = globalTables(new Db(client))
         return readHealth({ client, global, isLocal: path !== undefined, servedBy: undefined, now }, isFull)
       },
     })

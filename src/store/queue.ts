@@ -15,7 +15,7 @@ import { setImmediate } from 'node:timers'
 import { GridError } from '../errors.ts'
 import type { Log } from '../lib/log.ts'
 import { nextIteration } from '../lib/next-iteration.ts'
-import type { Statement } from './driver/binding.ts'
+import type { Statement } from './sql.ts'
 import {
   errorCode,
   isBusy,

@@ -1,7 +1,7 @@
 /** Units with rows in the activity logs of accounts. */
 import { GridError } from '../errors.ts'
 import type { activity, NewActivity } from './account/activity.ts'
-import type { Statement } from './driver/binding.ts'
+import type { Statement } from './sql.ts'
 import type { UnitRows, WriteQueue } from './queue.ts'
 
 type ActivityLog = typeof activity

@@ -1,7 +1,7 @@
 /** Encrypting stored tokens anew with the newest key. See docs/operations.md, "Changing the keys". */
 import { GridError } from '../errors.ts'
 import { second } from '../lib/time.ts'
-import type { Statement } from './driver/binding.ts'
+import type { Statement } from './sql.ts'
 import type { SealedTable, StoredToken } from './global/sealed-tokens.ts'
 import type { Store } from './store.ts'
 

@@ -144,8 +144,8 @@ export class Db {
   }
 
   /** The same for the tables of one account: the parameter `account` is its id. */
-  forAccount(accountId: string): AccountDb {
-    return new AccountDb(this.client, this.inspect, accountId)
+  forAccount(accountId: string, isTraffic = false): AccountDb {
+    return new AccountDb(this.client, this.inspect, accountId, isTraffic)
   }
 
   /** Fails with `unavailable` when a remote database does not answer. */

@@ -1,34 +1,27 @@
 /** The store: the open database with its write queue, and access to account tables and global tables. */
-import type { Client } from '@libsql/client'
-import { drizzle } from 'drizzle-orm/libsql'
 import { migrations } from '../../db/migrations.ts'
 import type { Actor } from '../auth/actor.ts'
 import type { Deps } from '../deps.ts'
 import { newId } from '../lib/id.ts'
 import type { KeyRing } from '../lib/key-ring.ts'
 import { Presences } from '../lib/presence.ts'
-import { Repeated } from '../lib/repeated.ts'
-import { second } from '../lib/time.ts'
-import { accountOpener, type AccountStore, prepareAccountTables, type StoreContext } from './account.ts'
+import { accountOpener, type AccountStore, type StoreContext } from './account.ts'
+import { accountTables } from './account-tables.ts'
 import { createCopier } from './backup/copier.ts'
-import type { Statement } from './driver/binding.ts'
 import type { Storage } from './driver/disk-space.ts'
 import { type FileOwner, releaseLocalFile, removeOwner, writeOwner } from './driver/local-file.ts'
 import { removePreviousFiles } from './driver/previous-file.ts'
 import { queriesOf } from './driver/remote-client.ts'
 import type { BackupHistory } from './global/backups.ts'
 import type { Credential } from './global/credentials.ts'
-import { type GlobalTables, prepareGlobalTables } from './global.ts'
+import { type GlobalTables, globalTables } from './global.ts'
 import { type Database, type DatabaseOptions, openDatabase } from './open-database.ts'
 import { type DatabaseHealth, readHealth } from './health.ts'
 import { KeyCache } from './key-cache.ts'
 import { LiveFeed } from './live.ts'
 import { type UnitRows, WriteQueue } from './queue.ts'
-import { Db } from './sql.ts'
+import { Db, type Inspect, type Statement } from './sql.ts'
 import { type ActivityEntry, writeWithActivity } from './recording.ts'
-import { ConversationTurns } from './turns.ts'
-import { UnreadCounts } from './unread-counts.ts'
-import { UsageCounters } from './usage.ts'
 import { openWaiting, type Waiting } from './waiting.ts'
 
 export interface Store {
@@ -62,13 +55,10 @@ export interface Store {
   readonly schemaVersion: number
   /** The id of this process. Each start makes a new one. */
   readonly instanceId: string
-  /**
-   * Store what this process counted for the quotas and of conversations, and read what others stored; runs every second
-   * by itself.
-   */
-  exchangeUsage(): Promise<void>
   /** Who is at agents. */
   readonly presences: Presences
+  /** Resolves when no unit waits, deferred or not. */
+  drained(): Promise<void>
   /** Fails if the database does not answer. */
   ping(): Promise<void>
   /** Facts of the database and of its write queue, for `agent-grid doctor`. */
@@ -91,7 +81,7 @@ export interface StoreOptions extends DatabaseOptions {
    * Called with every statement before it runs; may throw (the tripwire of the tests). `crossAccountQuery` is the name
    * of a cross-account query.
    */
-  inspect?: (sql: string, crossAccountQuery: string | undefined) => void
+  inspect?: Inspect
 }
 
 /**
@@ -110,17 +100,11 @@ export async function openStore(deps: Deps, options: StoreOptions = {}): Promise
 async function buildStore(
   database: Database,
   deps: Deps,
-  { inspect: inspectQuery, readSpace }: StoreOptions,
+  { inspect, readSpace }: StoreOptions,
 ): Promise<Store> {
   const { client, storage, onStorageFault, path, lock, owner } = database
   const { migrated, epoch, keyRing } = database
-  const crossAccountQueries = new Map<string, string>()
-  const inspect = inspectQuery &&
-    ((sql: string, name?: string) => inspectQuery(sql, name ?? crossAccountQueries.get(sql)))
-  const queries = path ? client : queriesOf(client)
-  // drizzle only runs reads, so `execute` is the only method it needs.
-  const db = drizzle({ client: queries as Client, logger: inspect && { logQuery: (sql) => inspect(sql) } })
-  const sql = new Db(queries, inspect)
+  const db = new Db(path ? client : queriesOf(client), inspect)
   const keys = path === undefined ? undefined : new KeyCache<Credential>()
   const queue = new WriteQueue({
     client,
@@ -133,39 +117,12 @@ async function buildStore(
     onStorageFault,
   })
   const copier = createCopier({ database, minFreeBytes: deps.config.minFreeMegabytes * 2 ** 20, readSpace })
-  const global = prepareGlobalTables(db, sql, crossAccountQueries, keys)
+  const global = globalTables(db, keys)
   const waiting = openWaiting(deps, global.newDeliveries, path !== undefined)
   const instanceId = newId()
-  const tablesOf = prepareAccountTables(db, sql)
+  const tablesOf = accountTables(db)
   const presences = new Presences(deps.now)
   const live = new LiveFeed({ global, tablesOf, deps, presences })
-  const exchange: Repeated = new Repeated(
-    async () => {
-      const again = await Promise.all([
-        usage.exchange(),
-        unreadCounts.recount(),
-        turns.exchange(),
-      ])
-      return again.includes(true)
-    },
-    second,
-  )
-  const unreadCounts = new UnreadCounts({ tablesOf, deps, exchange })
-  const usage = new UsageCounters({
-    tablesOf,
-    writeLater: (statements) => queue.writeLater(statements),
-    deps,
-    isAlone: path !== undefined,
-    exchange,
-  })
-  const turns = new ConversationTurns({
-    tablesOf,
-    global: global.conversations,
-    writeLater: (statements) => queue.writeLater(statements),
-    deps,
-    isAlone: path !== undefined,
-    exchange,
-  })
   const context: StoreContext = {
     tablesOf,
     queue,
@@ -176,11 +133,7 @@ async function buildStore(
     waiting,
     live,
     presences,
-    usage,
-    unreadCounts,
-    turns,
   }
-  await turns.load()
 
   return {
     deps,
@@ -198,10 +151,7 @@ async function buildStore(
     schemaVersion: migrations.length,
     instanceId,
     presences,
-    async exchangeUsage() {
-      await exchange.run()
-      await queue.drained()
-    },
+    drained: () => queue.drained(),
     async ping() {
       await client.execute('SELECT 1')
     },
@@ -217,9 +167,6 @@ async function buildStore(
     async close() {
       await copier.stop()
       await Promise.all([waiting.close(), live.close()])
-      exchange.close()
-      usage.close()
-      turns.close()
       await queue.end()
       if (path) {
         await releaseLocalFile(client)

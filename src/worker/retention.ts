@@ -4,9 +4,7 @@ import { keyLifetimeMs } from '../grid/messaging/idempotency.ts'
 import { attemptsKeptMs } from '../grid/people/attempts.ts'
 import { day, hour } from '../lib/time.ts'
 import type { Statement } from '../store/sql.ts'
-import { recentMs } from '../store/turns/recent-reads.ts'
 import type { Store } from '../store/store.ts'
-import { turnsKeptMs } from '../store/turns/counts.ts'
 
 /** About how many rows one unit removes at most. */
 const maxRows = 500
@@ -23,8 +21,8 @@ const invitationsKeptMs = 30 * day
 const contentsKeptMs = 7 * day
 /** Only the usage of today is needed. The rest is for clocks that differ, and for whoever asks what happened. */
 const usageKeptMs = 7 * day
-/** How long a resumed conversation still counts its hops from its pause. */
-const resumedKeptMs = 30 * day
+/** Only the last hour is needed. The rest is for who sent last. */
+const turnsKeptMs = day
 /** Until every process has read that nobody is at an agent any more. */
 /** How long it is known when a browser was told of a thread: longer than it is not told again. */
 const toldKeptMs = hour
@@ -52,8 +50,9 @@ const sweeps: Record<string, Sweep> = {
     remove(store, [store.global.retention.removeGuardrailCounts(now - retentionMs(store), maxRows)]),
   notifications: (store, now) => remove(store, [store.global.notifications.removeTold(now - toldKeptMs, maxRows)]),
   snoozes: (store, now) => remove(store, [store.global.retention.removeSnoozes(now, maxRows)]),
-  usage: (store, now) => removeUsage(store, now - usageKeptMs),
-  'turns of conversations': removeTurns,
+  usage: (store, now) => remove(store, [store.global.retention.removeUsage(now - usageKeptMs, maxRows)]),
+  'turns of conversations': (store, now) =>
+    remove(store, [store.global.retention.removeTurns(now - turnsKeptMs, maxRows)]),
   sessions: (store, now) => remove(store, [store.global.sessions.removeEnded(now - sessionsKeptMs, maxRows)]),
   'passkey challenges': (store, now) =>
     remove(store, [store.global.secondFactors.removeExpiredChallenges(now, maxRows)]),
@@ -116,26 +115,6 @@ async function removeMessages(store: Store, until: number): Promise<number> {
     }
     if (ids.length > 0) await account.write(account.change.retention.removeMessages(ids, rows))
     removed += ids.length
-  }
-  return removed
-}
-
-async function removeUsage(store: Store, until: number): Promise<number> {
-  let removed = 0
-  for (const id of await store.global.retention.accountsWithUsage(until, maxRows)) {
-    const account = accountStore(store, id)
-    const [rows] = await account.write([account.change.retention.removeUsage(until, maxRows)])
-    removed += rows.length
-  }
-  return removed
-}
-
-async function removeTurns(store: Store, now: number): Promise<number> {
-  const until = [now - turnsKeptMs, now - 2 * recentMs, now - resumedKeptMs] as const
-  let removed = 0
-  for (const id of await store.global.conversations.withOld(...until, maxAccounts)) {
-    const account = accountStore(store, id)
-    removed += (await account.write(account.change.conversations.removeOld(...until))).flat().length
   }
   return removed
 }

@@ -1,7 +1,7 @@
 /** Account isolation: scoped statements, foreign keys and the tripwire. See docs/security.md, "Four nets". */
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { noToken } from '../../src/store/account/agents.ts'
-import { allQueries, Db } from '../../src/store/sql.ts'
+import { allQueries } from '../../src/store/sql.ts'
 import { rows } from '../support/database.ts'
 import { type TestGrid, testGrid } from '../support/grid.ts'
 import { accountTables, allowedCrossAccountQueries, tripwire } from '../support/tripwire.ts'
@@ -12,13 +12,6 @@ beforeEach(async () => {
   grid = await testGrid()
 })
 afterEach(() => grid.close())
-
-test('a statement is bound to its own account, whatever values the caller gives', () => {
-  const account = new Db({ execute: () => Promise.reject() }).forAccount('acme')
-  const query = allQueries.find(({ names }) => names.join() === 'account,id')!
-
-  expect(account.bind(query, { id: 'x', account: 'evil' }).args).toEqual(['acme', 'x'])
-})
 
 test('the cross-account queries are exactly those that the tripwire allows', () => {
   const names = allQueries.flatMap(({ crossAccount }) => crossAccount ?? [])

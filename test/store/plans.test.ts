@@ -190,8 +190,16 @@ test.each([
     /^SELECT count\(\*\) .*min\(created_at\).* FROM signups/,
     'COVERING INDEX signups_address',
   ],
-  ['the usage of a day', /^select .* from "usage" where .*"day" = /, 'USING INDEX sqlite_autoindex_usage'],
-  ['the unread messages of full inboxes', /json_each\(\?\) AS entry$/, 'USING COVERING INDEX deliveries_unread'],
+  [
+    'the usage of a day',
+    /^INSERT INTO messages .*\busage\./,
+    'SEARCH usage USING INDEX usage_day (day=? AND account_id=? AND subject=?)',
+  ],
+  ['the pause of a conversation', /^INSERT INTO messages .*\busage\./, 'SEARCH conversation_turns USING PRIMARY KEY'],
+  ['the unread messages of an inbox', /^INSERT INTO messages .*'unread'/, 'deliveries_unread (inbox=?)'],
+  ['the long conversations of a reader', /json_group_object/, 'conversation_turns_long (account_id=? AND since>?)'],
+  ['old usage', /^DELETE FROM usage WHERE/, 'USING COVERING INDEX usage_day (day<?)'],
+  ['old turns', /^DELETE FROM conversation_turns WHERE \(account_id, key\)/, 'conversation_turns_since (since<?)'],
   ['new messages to place', /^INSERT INTO threads\b/, 'SEARCH m USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)'],
   ['the thread of a message', /^INSERT INTO thread_messages\b/, 'USING COVERING INDEX threads_key'],
   [
@@ -217,7 +225,6 @@ test.each([
     /FROM mail_digests WHERE next_at/,
     'mail_digests_next (next_at<?)',
   ],
-  ['old usage', /^SELECT account_id AS id FROM usage\b/, 'USING COVERING INDEX usage_day'],
 ])('%s is found by its index', async (_, statement, index) => {
   const found = statements.filter((sql) => statement.test(sql))
 
@@ -307,7 +314,7 @@ async function recordStatements(): Promise<string[]> {
   await setSkills(alice, { skills: [{ name: 'a' }] })
   await listSkills(alice, {})
   await listSkills(alice, { agent: 'bob' })
-  await grid.store.exchangeUsage()
+  await grid.store.drained()
   await followLog(grid.store)
   const { threads: [thread] } = await listThreads(alice, {})
   await listThreads(alice, { agentId: grid.bob.id })

@@ -20,7 +20,7 @@ export async function updateTrial(
 /** Every row that an account owns or has sent, as text, to compare before and after. */
 export async function dump(grid: TestGrid, account: TestAccount, without: string[] = []): Promise<string> {
   // It is stored every second, and perhaps between two dumps.
-  await grid.store.exchangeUsage()
+  await grid.store.drained()
   const tables = await Promise.all([
     ...accountTables.filter((table) => !without.includes(table)).map((table) =>
       rows(grid, `SELECT * FROM "${table}" WHERE "account_id" = ?`, [account.id])

@@ -1,6 +1,6 @@
 /** Agents that answer each message they read, as they do when a conversation runs away. They call the MCP endpoint. */
 import { writeMessage } from '../../src/grid/conversations/write.ts'
-import { pausedConversations } from '../../src/grid/messaging/conversations.ts'
+import { pausedConversations } from '../../src/grid/messaging/pauses.ts'
 import { newId } from '../../src/lib/id.ts'
 import type { AccountStore } from '../../src/store/account.ts'
 import type { TestAgent, TestGrid } from './grid.ts'
@@ -67,9 +67,9 @@ export async function echo(grid: TestGrid, ring: TestAgent[], options: EchoOptio
   return { turns: most, refused: undefined }
 }
 
-/** Let processes store what they counted, and read what the others stored. */
+/** Let processes store who is at their agents, and read what the others stored. */
 export async function exchangeMessages(...grids: TestGrid[]): Promise<void> {
-  for (const { store } of [...grids, ...grids.slice(0, 1)]) await store.exchangeUsage()
+  for (const { store } of [...grids, ...grids.slice(0, 1)]) await store.drained()
 }
 
 /** The paused conversations of Acme. */
@@ -77,11 +77,16 @@ export function pausesOf(grid: TestGrid) {
   return pausedConversations(grid.acme.store)
 }
 
-/** Pause a conversation of these agents, as a send does that is one too many. Resolves to its id. */
+/** Pause the conversation of these agents, as their last turn does. Resolves to its key. */
 export async function pausedConversation(account: AccountStore, agents: string[]): Promise<string> {
-  const id = newId()
   const key = agents.map((alias) => `@${alias}`).sort().join(' ')
-  const row = { id, key, agents: JSON.stringify(agents), reason: 'turns' as const, turns: 200, hops: 0 }
-  await account.write([account.change.conversations.addPause({ ...row, at: account.deps.now() })])
-  return id
+  const at = account.deps.now()
+  const [, id] = account.change.turns.markTold(key, at).args
+  await account.write([{
+    sql: `INSERT INTO conversation_turns (account_id, key, sender, turns, since, agents, is_long, paused_at)
+      VALUES (?, ?, ?, 200, ?, ?, 1, ?)
+      ON CONFLICT DO UPDATE SET turns = 200, agents = excluded.agents, is_long = 1, paused_at = excluded.paused_at`,
+    args: [id, key, agents[0], at, JSON.stringify(agents), at],
+  }])
+  return key
 }

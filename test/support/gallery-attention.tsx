@@ -20,7 +20,7 @@ const caller = {
 const conditions: Condition[] = [
   {
     ...{ ...common, kind: 'paused' },
-    of: { id: 'p', agents: ['planner', 'builder'], reason: 'turns', turns: 200, hops: 3, pausedAt: since },
+    of: { key: 'p', agents: ['planner', 'builder'], turns: 200, since, pausedAt: since },
   },
   { ...common, kind: 'guardrail', of: { guardrailId: 'g', name: 'Prompt Shields', messages: 12, since } },
   { ...common, kind: 'released', of: { agentId: 'a', alias: 'night-watch', messages: 3, since, releases: 7 } },
@@ -39,7 +39,7 @@ const conditions: Condition[] = [
     of: { agentId: 'b', alias: 'a-very-long-alias-of-an-agent-00', lastSeenAt: null, since, unread: 1_000 },
   },
   { ...common, kind: 'refused', of: { ...caller, calls: 14, since, outcome: 'not_allowed' } },
-  { ...common, kind: 'turns', of: { key: 'x', agents: ['planner', 'ops'], turns: 47, resetAt: since } },
+  { ...common, kind: 'turns', of: { key: 'x', agents: ['planner', 'ops'], turns: 47, since } },
   { ...common, kind: 'quota', of: { quota: 'messages', used: 181_204, max: 200_000 } },
   { ...common, kind: 'claim', of: { provisionalId: 'c', agents: 2, trialEndsAt: now + 200 * minute } },
   { ...common, kind: 'key', of: { ...key, kind: 'admin_key', alias: null, lastUsedAt: now - 5 * minute } },

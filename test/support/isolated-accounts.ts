@@ -160,12 +160,7 @@ async function createEntities(
   await updateTask(as(sender), {
     ...{ taskId: asked.task.id, text: `a result of ${prefix}`, artifact: { id: prefix }, state: 'input-required' },
   })
-  await pausedConversation(account.store, [sender.alias, mate])
-  const at = account.store.deps.now()
-  const read = { reader: sender.alias, source: mate, reads: 1, answered: 1, readAt: at }
-  const counted = { key: `@${mate}`, agents: '[]', turns: 1, resetAt: 0, steps: '[]', turnedAt: at }
-  const { conversations } = account.store.change
-  await account.store.write([conversations.storeReads(prefix, [read]), conversations.storeTurns(prefix, [counted])])
+  await pausedConversation(account.store, [sender.alias, `${prefix}-runaway`])
   const [credential] = await account.store.read.keys.adminKeys()
   const [member] = await rows(grid, 'SELECT user_id FROM memberships WHERE account_id = ?', [account.id])
 
@@ -236,9 +231,7 @@ async function reset(grid: TestGrid, evil: TestAccount, kept: KeptIds): Promise<
     }
   await grid.store.write([
     { sql: 'DELETE FROM deliveries WHERE account_id = ? AND stranger_id IS NULL', args: [evil.id] },
-    remove('conversation_pauses'),
     remove('conversation_turns'),
-    remove('recent_reads'),
     remove('idempotency_keys'),
     remove('parts'),
     remove('tasks'),

@@ -18,7 +18,7 @@ import { allowText, countCases, disallowText, listCases, listExceptions } from '
 import { deleteGuardrail, updateGuardrail } from '../../src/grid/guardrails/guardrails.ts'
 import { showGuardrail } from '../../src/grid/guardrails/list-guardrails.ts'
 import { tryGuardrail } from '../../src/grid/guardrails/try-guardrail.ts'
-import { resumeConversation, setAutomated } from '../../src/grid/messaging/conversations.ts'
+import { resumeConversation, setAutomated } from '../../src/grid/messaging/pauses.ts'
 import { messageStatus } from '../../src/grid/messaging/message-status.ts'
 import { requeueMessages } from '../../src/grid/messaging/parked.ts'
 import { findPart, readPart } from '../../src/grid/messaging/parts.ts'
@@ -475,9 +475,13 @@ export const verbsWithoutProbe: Record<string, string> = {
   recordResult: 'is called by the process itself, or with browsers of the caller',
   findDigest: 'names nothing: the digest of the caller',
   setDigest: 'the same',
-  recordPause: 'is called by the process itself (test/grid/messaging/runaway.test.ts)',
+  recordPauses: 'is called by the process itself (test/grid/messaging/runaway.test.ts)',
   setTurnLimits: 'changes the account of the caller',
-  countTurn: 'counts a message of the sender, inside sendMessage (test/grid/messaging/runaway-accounts.test.ts)',
+  countTurn: 'counts a message of the sender, inside sendMessage (test/grid/messaging/runaway-processes.test.ts)',
+  refuseTurn: 'says why a send was refused, inside sendMessage (test/grid/messaging/runaway-processes.test.ts)',
+  countMessage: 'counts a message of the sender, inside sendMessage (test/grid/messaging/quota.test.ts)',
+  countChunk: 'counts what the agent adds, inside updateTask (test/grid/messaging/quota.test.ts)',
+  refuseBeyondQuotas: 'says which quota refused a send, inside sendMessage (test/grid/messaging/quota.test.ts)',
   authorize: 'reads the role of the caller',
   renameAccount: 'takes a name in the account',
   requireSecondFactor: 'changes the account of the caller',

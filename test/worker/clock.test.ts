@@ -54,7 +54,7 @@ onEachDatabase((open) => {
     await updateTrial(grid, grid.bob, { used: 0, max: 10, expiresAt: start + 3 * hour })
     grid.clock.now = start + 2 * hour
     await expect(send(grid.alice, 'bob')).rejects.toMatchObject({ code: 'trial_expired' })
-    await grid.store.exchangeUsage()
+    await grid.store.drained()
     grid.clock.now = start
     await expect(send(grid.alice, 'bob')).rejects.toMatchObject({ code: 'trial_expired' })
     await send(grid.bob, 'alice')

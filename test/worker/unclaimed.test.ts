@@ -48,7 +48,7 @@ onEachDatabase((open) => {
       guardrail_exceptions: 1,
     })
     await leaseAndRelease(two)
-    await grid.store.exchangeUsage()
+    await grid.store.drained()
     const before = [await dump(grid, grid.acme), await dump(grid, grid.evil)]
 
     grid.clock.now += 7 * day - 1

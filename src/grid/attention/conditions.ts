@@ -1,6 +1,6 @@
 /** What is wrong in an account so that a person should look at it. See docs/operations.md, "Attention". */
 import type { Presence } from '../../lib/presence.ts'
-import { day, hour } from '../../lib/time.ts'
+import { day, hour, startOfDay } from '../../lib/time.ts'
 import type { AccountStore } from '../../store/account.ts'
 import { maxCounted, maxOfKind } from '../../store/account/attention.ts'
 import type { ClaimOffer } from '../accounts/claim.ts'
@@ -9,7 +9,7 @@ import {
   longConversations,
   type PausedConversation,
   pausedConversations,
-} from '../messaging/conversations.ts'
+} from '../messaging/pauses.ts'
 import { megabyte } from '../messaging/quota.ts'
 
 export { maxCounted, maxOfKind }
@@ -90,7 +90,7 @@ export async function findConditions(account: AccountStore): Promise<Condition[]
   ])
   return [
     ...paused.map((of): Condition => ({
-      ...{ kind: 'paused', subject: of.id, since: of.pausedAt, level: of.pausedAt },
+      ...{ kind: 'paused', subject: of.key, since: of.pausedAt, level: of.pausedAt },
       of,
     })),
     ...failing.map((of): Condition => ({
@@ -114,7 +114,7 @@ export async function findConditions(account: AccountStore): Promise<Condition[]
       of,
     })),
     ...long.map((of): Condition => ({
-      ...{ kind: 'turns', subject: of.key, since: of.resetAt, level: of.turns },
+      ...{ kind: 'turns', subject: of.key, since: of.since, level: of.turns },
       of,
     })),
     ...quotas.map((of): Condition => ({
@@ -137,8 +137,8 @@ export function conditionOfOffer(offer: ClaimOffer): Condition {
   return { kind: 'claim', subject: offer.provisionalId, since: null, level: offer.agents, of: offer }
 }
 
-async function nearlyUsedQuotas({ usage, deps: { config } }: AccountStore): Promise<UsedQuota[]> {
-  const { messages, bytes } = await usage.todayOfAll()
+async function nearlyUsedQuotas({ read, deps: { config, now } }: AccountStore): Promise<UsedQuota[]> {
+  const { account: { messages, bytes } } = await read.usage.of(startOfDay(now()), null)
   const quotas: UsedQuota[] = [
     { quota: 'messages', used: messages, max: config.messagesPerDay },
     { quota: 'megabytes', used: Math.ceil(bytes / megabyte), max: config.megabytesPerDay },

@@ -27,7 +27,7 @@ import { LocalAnswers } from './local-answers.ts'
 import { type A2aDetails, maxMessageLength } from './outgoing-message.ts'
 import { blocked, kindsOf, unavailable } from './guardrail-refusals.ts'
 import { splitDetails } from './parts.ts'
-import { countSent } from './quota.ts'
+import { countMessage } from './quota.ts'
 import type { OutgoingMessage } from './review-check.ts'
 
 /** The findings of one side, and whose they are. */
@@ -250,9 +250,8 @@ async function refuse(outgoing: OutgoingMessage, side: Findings): Promise<void> 
   }
   const error = blocked(decisive, isOwn, recipient.label)
   const key = message.key === null ? [] : [account.change.verdicts.addBlockedSend(message, requestHash, error)]
-  await guarding.write([...cases, ...key])
   // It cost its recipient as much as one that arrives.
-  countSent(account, recipient, message, { deliveries: 0, receipt: { unread: 0 } })
+  await guarding.write([...cases, countMessage(account, recipient, message, 0), ...key])
   throw new GridError('guardrail_blocked', error.message, { info: error.info })
 }
 

@@ -1,11 +1,11 @@
 /** What an account may send on a day, and how full an inbox may be. See docs/operations.md, "Quotas". */
 import { Buffer } from 'node:buffer'
 import { type GridError, limitReached } from '../../errors.ts'
-import { day, minute, second } from '../../lib/time.ts'
+import { day, minute, second, startOfDay } from '../../lib/time.ts'
 import type { AccountStore } from '../../store/account.ts'
-import type { NewMessage } from '../../store/account/new-message.ts'
-import type { SendReceipt } from '../../store/account/receipts.ts'
-import type { Recipient } from './resolve.ts'
+import type { InboxAddress, NewMessage } from '../../store/account/new-message.ts'
+import type { Quotas } from '../../store/account/usage.ts'
+import type { Statement } from '../../store/sql.ts'
 
 /** About what a row of a message or a delivery takes besides its text, with its entries in indexes. */
 const rowBytes = 500
@@ -13,57 +13,69 @@ export const megabyte = 1_000_000
 /** When to try a full inbox again. Only its agent can change it. */
 const fullInboxRetrySeconds = minute / second
 
-/**
- * Refuse a message that a quota does not allow. Reads no rows, except at the first message of an account in this
- * process. Sends at the same time pass together, so a quota may be exceeded by what is sent in about a second.
- *
- * Fails with `quota_exceeded`.
- */
-export async function checkQuotas({ usage, deps }: AccountStore, recipient: Recipient): Promise<void> {
-  const { messagesPerDay, megabytesPerDay, strangerMessagesPerDay } = deps.config
-  const today = usage.today()
-  const { messages, bytes } = today instanceof Promise ? await today : today
-  if (isReached(messages, messagesPerDay)) {
-    const what = `This account has sent ${count(messagesPerDay, 'message')} today, which is all that it may send a day.`
-    throw exceeded('messages_per_day', messagesPerDay, secondsToTomorrow(deps.now()), what)
-  }
-  if (isReached(bytes, megabytesPerDay * megabyte)) {
-    const what = `The messages of this account took ${megabytesPerDay} MB today, which is all that they may take a day.`
-    throw exceeded('megabytes_per_day', megabytesPerDay, secondsToTomorrow(deps.now()), what)
-  }
-  if (!recipient.inbox) return
+/** Where a message goes to. Without an inbox it is a channel. */
+interface Target {
+  readonly label: string
+  readonly inbox?: InboxAddress
+}
 
-  const { agentId, home } = recipient.inbox
-  const isStranger = home !== undefined
-  if (isStranger && isReached(usage.toStranger(agentId), strangerMessagesPerDay)) {
+/** The quotas of a send, which its unit checks. */
+export function quotasOf({ deps: { config, now } }: AccountStore, inbox?: InboxAddress): Quotas {
+  const isStranger = inbox?.home !== undefined
+  return {
+    day: startOfDay(now()),
+    receiver: isStranger ? inbox.agentId : null,
+    messagesPerDay: config.messagesPerDay,
+    bytesPerDay: config.megabytesPerDay * megabyte,
+    strangerMessagesPerDay: config.strangerMessagesPerDay,
+    maxUnread: !inbox ? 0 : isStranger ? config.strangerUnreadPerInbox : config.unreadPerInbox,
+  }
+}
+
+/** Refuse a message that a quota does not allow. Fails with `quota_exceeded`. */
+export async function refuseBeyondQuotas(account: AccountStore, { inbox, label }: Target): Promise<void> {
+  const { deps: { config, now }, read } = account
+  const quotas = quotasOf(account, inbox)
+  const { account: { messages, bytes }, toStranger } = await read.usage.of(quotas.day, quotas.receiver)
+  if (isReached(messages, quotas.messagesPerDay)) {
+    const { messagesPerDay } = quotas
+    const what = `This account has sent ${count(messagesPerDay, 'message')} today, which is all that it may send a day.`
+    throw exceeded('messages_per_day', messagesPerDay, secondsToTomorrow(now()), what)
+  }
+  if (isReached(bytes, quotas.bytesPerDay)) {
+    const { megabytesPerDay } = config
+    const what = `The messages of this account took ${megabytesPerDay} MB today, which is all that they may take a day.`
+    throw exceeded('megabytes_per_day', megabytesPerDay, secondsToTomorrow(now()), what)
+  }
+  if (isReached(toStranger, quotas.strangerMessagesPerDay)) {
+    const { strangerMessagesPerDay } = quotas
     const sent = count(strangerMessagesPerDay, 'message')
     const what =
-      `This account has sent ${sent} to ${recipient.label} today, which is all that an agent of another account takes a day.`
-    throw exceeded('stranger_messages_per_day', strangerMessagesPerDay, secondsToTomorrow(deps.now()), what)
+      `This account has sent ${sent} to ${label} today, which is all that an agent of another account takes a day.`
+    throw exceeded('stranger_messages_per_day', strangerMessagesPerDay, secondsToTomorrow(now()), what)
   }
-  const maxUnread = isStranger ? deps.config.strangerUnreadPerInbox : deps.config.unreadPerInbox
-  if (isReached(usage.unread(agentId), maxUnread)) {
-    const full = isStranger ? 'full for other accounts' : 'full'
-    const what = `The inbox of ${recipient.label} is ${full}: it has ${count(maxUnread, 'unread message')}.`
+  const { maxUnread } = quotas
+  if (inbox && maxUnread > 0 && isReached(await read.usage.unread(inbox, maxUnread), maxUnread)) {
+    const full = inbox.home === undefined ? 'full' : 'full for other accounts'
+    const what = `The inbox of ${label} is ${full}: it has ${count(maxUnread, 'unread message')}.`
     throw exceeded('unread_per_inbox', maxUnread, fullInboxRetrySeconds, what)
   }
 }
 
-/** Count a message after its commit. */
-export function countSent(
-  { usage }: AccountStore,
-  { inbox }: Recipient,
+/** Counts a message, right after the statement that stores something of it. `deliveries`: to how many inboxes it goes. */
+export function countMessage(
+  account: AccountStore,
+  { inbox }: Target,
   { body, a2a, largeParts }: NewMessage,
-  { deliveries, receipt }: { deliveries: number; receipt: SendReceipt },
-): void {
+  deliveries: number,
+): Statement {
   const texts = Buffer.byteLength(body) + Buffer.byteLength(a2a ?? '') + Buffer.byteLength(largeParts ?? '')
-  const bytes = texts + rowBytes * (1 + deliveries)
-  usage.count({ inbox, bytes, unread: receipt.recipientUnread })
+  return account.change.usage.count(quotasOf(account, inbox), texts + rowBytes * (1 + deliveries))
 }
 
-/** Count a chunk of an artifact after its commit: to an account it costs as much as a message. */
-export function countChunk({ usage }: AccountStore, { inbox }: Recipient, parts: string): void {
-  usage.count({ inbox, bytes: Buffer.byteLength(parts) + rowBytes })
+/** Counts a chunk of an artifact, right after it: to an account it costs as much as a message. */
+export function countChunk(account: AccountStore, { inbox }: Target, parts: string): Statement {
+  return account.change.usage.count(quotasOf(account, inbox), Buffer.byteLength(parts) + rowBytes)
 }
 
 /** Whether a quota is used up; 0 stands for none. */

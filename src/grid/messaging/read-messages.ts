@@ -6,6 +6,7 @@ import type { LeaseSelection, NewLease } from '../../store/account/leases.ts'
 import { cursorAt } from './cursor.ts'
 import { asGridMessage, type Budget, budgetOf, type GridMessage, type PageSize, rendered } from './inbox-message.ts'
 import { ackLease, type Lease, leaseOf, parkDamaged, releaseUnknown } from './leases.ts'
+import { turnsOfRead } from './turns.ts'
 
 export interface Batch {
   messages: GridMessage[]
@@ -13,7 +14,7 @@ export interface Batch {
   remaining: number
   /** The position of the last message of the batch, for reading again later. Opaque. */
   cursor: string
-  /** The turns of the conversation with their senders without input from outside, if the agent is to be told. */
+  /** The most turns that one of their conversations had within an hour, if the agent is to be told. */
   turns?: number
   /** The lease on the messages; undefined without messages. */
   lease?: Lease
@@ -83,7 +84,7 @@ export async function claimMessages(account: AccountStore, budget: Budget, optio
     })
     // Reading the message of a task makes it `working`, in the same unit.
     notifier.wake(leased.messages.flatMap(({ taskId }) => taskId === null ? [] : [taskId]))
-    const turns = account.turns.read(alias, leased.messages)
+    const turns = leased.longTurns && turnsOfRead(alias, leased.messages, leased.longTurns)
     if (damaged.length > 0) await parkDamaged(account, lease.id, damaged)
     if (messages.length === 0 && damaged.length > 0) ackLease(account, lease.id)
     const remaining = leased.remaining ?? await inbox.unread(agentId)

@@ -3,6 +3,7 @@ import { GridError } from '../../errors.ts'
 import { aliasPattern, normaliseAlias, normaliseChannelName } from '../../lib/alias.ts'
 import { minute } from '../../lib/time.ts'
 import type { AccountStore, PartRows } from '../../store/account.ts'
+import type { SendConditions } from '../../store/account/messages.ts'
 import type { InboxAddress, ReviewedMessage, SendParts } from '../../store/account/new-message.ts'
 import type { Sender } from './outgoing-message.ts'
 
@@ -24,7 +25,12 @@ export interface Recipient {
   /** Whether its plain reply over A2A is a message, and not a task. */
   readonly messageReplies?: boolean
   /** Its parts of the commit. They check again in SQL what was read, so that it is true at the commit. */
-  parts(message: ReviewedMessage): Pick<SendParts, 'message' | 'deliveries' | 'receipt'>
+  parts(
+    message: ReviewedMessage,
+    conditions: SendConditions,
+  ): Pick<SendParts, 'message' | 'deliveries' | 'receipt'>
+  /** About how many inboxes a message to it reaches. */
+  readonly inboxes: number
   /** The ids of the agents that have the committed message in their inbox. */
   reached(rows: PartRows<keyof SendParts>): string[]
 }
@@ -71,12 +77,13 @@ function inboxOfAccount(
   return {
     label,
     inbox: { agentId },
+    inboxes: 1,
     id: agentId,
     guards,
     openTask: openTask ?? undefined,
     messageReplies,
-    parts: (message) => ({
-      message: messages.addDirect(message, { agentId }),
+    parts: (message, conditions) => ({
+      message: messages.addDirect(message, { agentId }, conditions),
       deliveries: messages.deliver(message, { agentId }),
       receipt: receipts.toAgent(message, agentId),
     }),
@@ -98,12 +105,13 @@ function inboxOfOtherAccount(
   return {
     label,
     inbox: { agentId, home },
+    inboxes: 1,
     id: agentId,
     guards,
     openTask: openTask ?? undefined,
     messageReplies,
-    parts: (message) => ({
-      message: messages.addDirect(message, { agentId, home }),
+    parts: (message, conditions) => ({
+      message: messages.addDirect(message, { agentId, home }, conditions),
       deliveries: messages.deliver(message, { agentId, home }),
       receipt: receipts.toOtherAccount(message),
     }),
@@ -122,8 +130,9 @@ async function channel(account: AccountStore, sender: Sender, name: string): Pro
     label: `#${name}`,
     id: found.id,
     guards: found.guards,
-    parts: (message) => ({
-      message: messages.addPost(message, found.id),
+    inboxes: found.memberCount - 1,
+    parts: (message, conditions) => ({
+      message: messages.addPost(message, found.id, conditions),
       deliveries: fanOut.toMembers(message, found.id, found.memberCount),
       receipt: receipts.toChannel(message, message.at - activeMs),
     }),

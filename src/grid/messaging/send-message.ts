@@ -18,13 +18,13 @@ import {
   type TaskStep,
 } from './outgoing-message.ts'
 import { splitDetails } from './parts.ts'
-import { checkQuotas, countSent } from './quota.ts'
+import { countMessage, quotasOf, refuseBeyondQuotas } from './quota.ts'
 import { type Recipient, resolve } from './resolve.ts'
 import { reviewChecks } from './review.ts'
 import type { OutgoingMessage, ReviewCheck } from './review-check.ts'
 import { presenceAt, withPresence } from './sent-message.ts'
 import { ackAgain, ackParts, leaseChanged, requireHeld } from './timed-leases.ts'
-import { countTurn, hopsOf } from './turns.ts'
+import { countTurn, hopsOf, refuseTurn, turnOf, turnsTold } from './turns.ts'
 
 /**
  * What a message says about who wrote it. It follows from the caller and not from the sending agent: a key or an OAuth
@@ -79,7 +79,6 @@ export async function sendMessage(
   account.requireSpace()
   if (acks) await requireHeld(account, acks)
   let recipient = await resolve(account, sender, input.to)
-  await checkQuotas(account, recipient)
   const sanitized = isCleaned || cleaned.a2a !== input.a2a
   const { composed, repliedToTask } = await compose(account, sender, cleaned, recipient.label, sanitized)
   const answering = { repliedToTask, conversationId: composed.conversationId }
@@ -91,7 +90,10 @@ export async function sendMessage(
   const outgoing = { account, sender, message: composed, input: cleaned, requestHash }
   // Before the attempts: a repeated commit does not run the checks again.
   let message: ReviewedMessage = composed
-  if (checks || recipient.guards > 0) message = await reviewed({ ...outgoing, recipient }, checks)
+  if (checks || recipient.guards > 0) {
+    await refuseBeyondQuotas(account, recipient)
+    message = await reviewed({ ...outgoing, recipient }, checks)
+  }
 
   for (let attempt = 1;; attempt++) {
     const sent = await commit(account, sender, inTask(message, step), recipient, { requestHash, acks, step })
@@ -107,6 +109,8 @@ export async function sendMessage(
       message = await reviewed({ ...outgoing, recipient }, checks)
     }
     await refuseEndedTrial(account, sender)
+    await refuseBeyondQuotas(account, recipient)
+    await refuseTurn(account, sender, recipient, turnOf(sender, recipient, inTask(message, step)))
     await step?.check?.()
     step = await stepOf()
     if (attempt === maxAttempts) {
@@ -149,7 +153,8 @@ async function compose(
     keysSince: at - keyLifetimeMs,
     largeParts: details?.apart.length ? JSON.stringify(details.apart) : null,
     hops: type === 'agent' ? hopsOf(sender, repliedTo, input.a2a) : 0,
-    replyFrom: repliedTo?.fromAlias ?? null,
+    replyFrom: repliedTo?.type === 'agent' ? repliedTo.fromAlias : null,
+    contextId: input.a2a?.contextId ?? null,
     taskId: null,
     isInTaskAlone: false,
     at,
@@ -207,7 +212,10 @@ async function messageRepliedTo(
   account: AccountStore,
   sender: Sender,
   repliedTo: string | undefined,
-): Promise<{ conversationId: string | null; fromAlias: string; hops: number; taskId?: string | null } | undefined> {
+): Promise<
+  | { conversationId: string | null; fromAlias: string; type?: MessageType; hops: number; taskId?: string | null }
+  | undefined
+> {
   if (repliedTo === undefined) return undefined
   const message = await account.read.inbox.received(sender.agentId, repliedTo) ??
     await account.read.messages.sent(repliedTo, sender.agentId)
@@ -218,7 +226,7 @@ async function messageRepliedTo(
 }
 
 /**
- * Store a message, count its turn, and wake its recipients. Undefined when a condition no longer held: then nothing is stored, and no
+ * Store a message and wake its recipients. Undefined when a condition no longer held: then nothing is stored, and no
  * row of the activity log if the send is recorded, and nothing is acked. `requestHash` is stored with the idempotency key
  * of the message, if it has one.
  */
@@ -232,11 +240,13 @@ async function commit(
   const { messages, parts } = account.change
   // Neither a row of the log nor an ack nor a change of a task comes without its message.
   const isAllOrNothing = account.isRecording || acks !== undefined || step !== undefined
-  const turn = countTurn(account, sender, recipient, message)
+  const turn = turnOf(sender, recipient, message)
   const rows = await writeParts(
     account,
     inOrder({
-      ...recipient.parts(message),
+      ...recipient.parts(message, { ...quotasOf(account, recipient.inbox), ...turn }),
+      usage: countMessage(account, recipient, message, recipient.inboxes),
+      ...countTurn(account, sender, recipient, message, turn),
       taskOpen: step?.open?.(message.id),
       task: step?.statements(message),
       trial: sender.isUnlimited ? undefined : messages.countTrial(message),
@@ -247,25 +257,20 @@ async function commit(
       ...acks && ackParts(account, message, acks),
     }),
   ).catch((error) => {
-    turn.cancel()
     // It stores nothing at all, because a condition did not hold.
     if (!isAllOrNothing || !(error instanceof GridError) || error.code !== 'write_conflict') throw error
   })
   if (!rows) return undefined
   const [row] = rows.receipt
-  if (!row) {
-    turn.cancel()
-    return undefined
-  }
+  if (!row) return undefined
   const reached = recipient.reached(rows)
   const { notifier } = account.waiting
   if (!message.isInTaskAlone) notifier.notify(reached)
   if (step) notifier.wake([step.taskId])
   const receipt: SendReceipt = JSON.parse(String(row.receipt))
-  countSent(account, recipient, message, { deliveries: reached.length, receipt })
   if (acks) await leaseChanged(account)
   const { id, conversationId, hops, at, sanitized } = message
-  const { turns } = turn
+  const turns = turnsTold(rows.turn)
   return {
     id,
     recipient: recipient.label,

@@ -92,11 +92,17 @@ export function secondFactorChangedEmail(config: AppUrl, change: SecondFactorCha
 }
 
 /** Tells an owner that a conversation was paused. `agents` are aliases, which are plain words. No link, for the same reason. */
-export function conversationPausedEmail(config: AppUrl, accountName: string, agents: string[]): EmailContent {
+export function conversationsPausedEmail(
+  config: AppUrl,
+  accountName: string,
+  conversations: string[][],
+): EmailContent {
+  const [first, ...others] = conversations
+  const paused = others.length === 0
+    ? `their conversation is paused: ${named(first)}.`
+    : `${conversations.length} conversations are paused: that of ${named(first)}, and ${others.length} more.`
   return emailContent(config, 'conversation_paused', undefined, [
-    `Agents of the account "${plainName(accountName)}" on ${
-      hostOf(config)
-    } kept answering each other, and their conversation is paused: ${named(agents)}.`,
+    `Agents of the account "${plainName(accountName)}" on ${hostOf(config)} kept answering each other, and ${paused}`,
     `Nothing else has stopped. To let them go on, sign in at ${config.appUrl} and choose Resume on the page Attention.`,
   ])
 }

@@ -4,7 +4,7 @@ import type { Store } from '../../store/store.ts'
 import { createEmailLink, type EmailLinkKind } from './email-link-tokens.ts'
 import {
   addressChangedEmail,
-  conversationPausedEmail,
+  conversationsPausedEmail,
   digestEmail,
   type EmailContent,
   invitationEmail,
@@ -85,8 +85,8 @@ export function sendInvitationEmail(
 }
 
 /**
- * Send a security notice. It has no limit: it follows only an authenticated change, and an attacker could use up the
- * limit before making the change.
+ * Send a notice. It has no limit: a security notice follows only an authenticated change, and an attacker could use up
+ * the limit before making the change. The others have limits of their own.
  */
 function sendNotice(store: Store, to: string, content: EmailContent): void {
   store.deps.email.send({ to, ...content })
@@ -107,9 +107,14 @@ export function sendSecondFactorEmail(store: Store, to: string, change: SecondFa
   sendNotice(store, to, secondFactorChangedEmail(store.deps.config, change))
 }
 
-/** Tell an owner that a conversation of agents of the account was paused. */
-export function sendConversationPausedEmail(store: Store, to: string, accountName: string, agents: string[]): void {
-  sendNotice(store, to, conversationPausedEmail(store.deps.config, accountName, agents))
+/** Tell an owner which conversations of the account were paused, by their agents. */
+export function sendConversationsPausedEmail(
+  store: Store,
+  to: string,
+  accountName: string,
+  conversations: string[][],
+): void {
+  sendNotice(store, to, conversationsPausedEmail(store.deps.config, accountName, conversations))
 }
 
 /** Tell a person about messages that wait. False over a limit: then nothing is sent. */

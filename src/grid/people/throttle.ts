@@ -42,6 +42,8 @@ const rates = {
   emailFrom: [[5, hour]],
   /** Digests to one recipient, over all accounts. */
   digestTo: [[12, hour]],
+  /** Emails to the owners of an account about conversations that were paused. */
+  pauses: [[1, hour]],
   /** Notifications to all browsers of one user in one account, and how many of them may be tests. */
   push: [[120, hour]],
   testPush: [[5, minute], [30, hour]],
@@ -240,6 +242,16 @@ export async function takeDigestAttempt(store: Store, email: string): Promise<bo
   if (await takeAttempts(store, attemptsOf(newId(), counts), limits, at)) return true
   await logReached(store, limits, 'The hourly email limit of the grid is reached')
   return false
+}
+
+/** Count one notice of paused conversations to the owners of an account. False if they were told in the last hour. */
+export async function takePauseAttempt(store: Store, account: string): Promise<boolean> {
+  const at = store.deps.now()
+  const counts: Count[] = [{ kind: 'pauses', subject: account, rates: rates.pauses }]
+  const [limit] = limitsOf(counts, at)
+  // Asked first, because every look at pauses that wait would be a commit.
+  if (await store.global.attempts.blockedSince(limit) !== undefined) return false
+  return await takeAttempts(store, attemptsOf(newId(), counts), [limit], at)
 }
 
 /** Count one notification to a browser of a user in an account. False if their limit is reached. */

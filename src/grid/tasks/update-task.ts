@@ -9,7 +9,7 @@ import type { NewChunk, TaskChange } from '../../store/account/task-changes.ts'
 import type { TaskRow } from '../../store/account/tasks.ts'
 import { answerOf } from '../messaging/answered-task.ts'
 import { maxMessageLength, type TaskStep } from '../messaging/outgoing-message.ts'
-import { checkQuotas, countChunk } from '../messaging/quota.ts'
+import { countChunk, refuseBeyondQuotas } from '../messaging/quota.ts'
 import { type Recipient, resolve } from '../messaging/resolve.ts'
 import { sendMessage } from '../messaging/send-message.ts'
 import { shownTasks } from './shown-task.ts'
@@ -176,7 +176,7 @@ async function putArtifact(
     return state === undefined ? undefined : await change(updating, { state })
   }
   account.requireSpace()
-  await checkQuotas(account, recipient)
+  await refuseBeyondQuotas(account, recipient)
   if (append && state === undefined) {
     const { appends } = account.waiting
     await appends.add(task.id, { artifactId: id, parts, lastChunk }, (added) => addAll(account, task, recipient, added))
@@ -229,7 +229,8 @@ async function change({ account, task }: Pick<Updating, 'account' | 'task'>, cha
     const event = { task: task.id, event: newId(), at, state: null }
     events.push(event)
     const stored = { ...chunk, task: task.id, event: event.event, parts: JSON.stringify(parts) }
-    return [...tasks.change(changer, event), tasks.addChunk(changer, stored)]
+    const counted = recipient ? [countChunk(account, recipient, stored.parts)] : []
+    return [...tasks.change(changer, event), tasks.addChunk(changer, stored), ...counted]
   })
   if (state !== null) {
     // Who works on a task already need not say so again.
@@ -241,7 +242,6 @@ async function change({ account, task }: Pick<Updating, 'account' | 'task'>, cha
   const [first] = events
   const rows = await account.write([...statements, tasks.outcome(changer, task.id, first.event)])
   account.waiting.notifier.wake([task.id])
-  if (recipient) { for (const { parts } of chunks) countChunk(account, recipient, JSON.stringify(parts)) }
   if (rows.at(-1)!.length > 0) return
   const now = await account.read.tasks.of('recipient', agentId, task.id)
   if (!now) throw taskNotFound(task.id)

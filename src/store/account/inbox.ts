@@ -2,6 +2,7 @@
 import { inboxOf } from '../in-account.ts'
 import { type AccountDb, query, type Statement, statement } from '../sql.ts'
 import { type InboxMessage, selectInboxMessages } from './inbox-message.ts'
+import type { MessageType } from './new-message.ts'
 import { countOfUnread } from './unread.ts'
 
 /** How many of the newest read messages `lastLease` searches. */
@@ -88,12 +89,17 @@ interface ReceivedMessage {
   recipient: string
   conversationId: string | null
   fromAlias: string
+  type: MessageType
   hops: number
   taskId: string | null
 }
 
+// Another account could say any number of hops, so its message counts as one answer to ours.
 const received = query<ReceivedMessage>(`
-  SELECT messages.id, messages.recipient, messages.conversation_id, messages.from_alias, messages.hops,
+  SELECT messages.id, messages.recipient, messages.conversation_id, messages.from_alias, messages.type,
+    iif(messages.account_id = :account, messages.hops, min(messages.hops, 1 + coalesce((
+      SELECT answered.hops FROM messages AS answered
+      WHERE answered.account_id = :account AND answered.id = messages.reply_to_message_id), 0))) AS hops,
     deliveries.task_id
   FROM deliveries ${joinMessages}
   WHERE deliveries.account_id = :account AND deliveries.agent_id = :agent AND deliveries.message_id = :id`)

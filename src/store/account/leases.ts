@@ -1,8 +1,10 @@
 /** Leases: messages that a reader has, until they are acked or released. See docs/delivery.md, "Leases". */
 import type { Row } from '@libsql/client'
+import { hour } from '../../lib/time.ts'
 import { inboxOf } from '../in-account.ts'
 import { type AccountDb, type Statement, statement, type Values } from '../sql.ts'
 import { type InboxMessage, inboxMessageOf, selectInboxMessages } from './inbox-message.ts'
+import { longTurns } from './turns.ts'
 import { countOfUnread } from './unread.ts'
 
 /** A lease about to be made. */
@@ -75,7 +77,7 @@ const add = statement(`
   SELECT :account, :agent, :lease, :holder, :at, :expiresAt
   WHERE EXISTS (SELECT 1 FROM deliveries WHERE deliveries.account_id = :account AND ${ofLease})
   ON CONFLICT DO NOTHING`)
-const leased = statement(`${selectInboxMessages(ofLease, [`(${countOfUnread()}) AS remaining`])} LIMIT :limit`)
+const leased = statement(`${selectInboxMessages(ofLease, [`(${countOfUnread()}) AS remaining`, `${longTurns} AS long_turns`])} LIMIT :limit`)
 
 const logRelease = statement(`
   INSERT INTO lease_releases (account_id, agent_id, sender_account_id, message_id, n, leased_at, released_at)
@@ -118,10 +120,18 @@ const woken = statement(`
 
 export const leases = {
   reads: () => ({
-    /** Decode the rows of `LeaseParts.messages`; `remaining` is known if the lease has messages. */
-    messages: (rows: Row[]): { messages: InboxMessage[]; remaining?: number } => ({
+    /**
+     * Decode the rows of `LeaseParts.messages`; `remaining` is known if the lease has messages. `longTurns` are the turns
+     * of the conversations that are to be told, by their keys.
+     */
+    messages: (rows: Row[]): {
+      messages: InboxMessage[]
+      remaining?: number
+      longTurns?: Record<string, number>
+    } => ({
       messages: rows.map(inboxMessageOf),
       ...(rows.length > 0 && { remaining: Number(rows[0].remaining) }),
+      ...(rows[0]?.long_turns && { longTurns: JSON.parse(String(rows[0].long_turns)) }),
     }),
   }),
   changes: (account: AccountDb) => {
@@ -155,7 +165,7 @@ export const leases = {
         return {
           claim: { ...claimOf(selection, values), rows: Math.min(limit, expected) },
           lease: account.bind(add, { agent, lease: id, holder, at, expiresAt }),
-          messages: { ...account.bind(leased, { agent, lease: id, limit }), rows: 0 },
+          messages: { ...account.bind(leased, { agent, lease: id, limit, since: at - hour }), rows: 0 },
         }
       },
       /** The messages arrived: they are not redelivered. */

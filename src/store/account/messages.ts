@@ -3,6 +3,11 @@ import { inboxOf } from '../in-account.ts'
 import { type AccountDb, boolean, precondition, query, statement } from '../sql.ts'
 import { acceptsMessagesOf } from './access.ts'
 import { type InboxAddress, lengthOf, type NewMessage } from './new-message.ts'
+import { mayTakeTurn, type Turn } from './turns.ts'
+import { hasRoom, isWithinDay, type Quotas } from './usage.ts'
+
+/** What the statement that stores a message checks. */
+export type SendConditions = Quotas & Turn
 
 const recipientAccepts = `EXISTS (
   SELECT 1 FROM agents AS recipient
@@ -34,9 +39,11 @@ const add = (channel: string, condition: string) =>
       AND NOT EXISTS (SELECT 1 FROM idempotency_keys WHERE idempotency_keys.account_id = :account
         AND idempotency_keys.agent_id = :from AND idempotency_keys.key = :key
         AND idempotency_keys.created_at > :keysSince)
+      AND ${isWithinDay}
+      AND ${mayTakeTurn('sender.alias')}
       AND ${condition}
     ON CONFLICT DO NOTHING`)
-const addDirect = add('NULL', recipientAccepts)
+const addDirect = add('NULL', `${recipientAccepts} AND ${hasRoom}`)
 const addPost = add(':channel', senderIsMember)
 
 const isStored = 'messages.account_id = :account AND messages.id = :id'
@@ -103,10 +110,16 @@ export const messages = {
   }),
   changes: (account: AccountDb) => ({
     /** Store a direct message. */
-    addDirect: (message: NewMessage, to: InboxAddress) =>
-      account.bind(addDirect, { ...message, toAccount: to.home ?? account.accountId, to: to.agentId }),
+    addDirect: (message: NewMessage, to: InboxAddress, conditions: SendConditions) =>
+      account.bind(addDirect, {
+        ...message,
+        ...conditions,
+        toAccount: to.home ?? account.accountId,
+        to: to.agentId,
+      }),
     /** Store a post to a channel that the sender is a member of. */
-    addPost: (message: NewMessage, channel: string) => account.bind(addPost, { ...message, channel }),
+    addPost: (message: NewMessage, channel: string, conditions: SendConditions) =>
+      account.bind(addPost, { ...message, ...conditions, channel, toAccount: account.accountId, to: null }),
     requireStored: ({ id }: NewMessage) => account.bind(requireStored, { id }),
     countTrial: ({ id, from }: NewMessage) => account.bind(countTrial, { id, from }),
     /** One delivery, to the inbox of a direct message. */

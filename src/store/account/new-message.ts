@@ -27,8 +27,10 @@ export interface NewMessage {
   largeParts: string | null
   /** How many answers led to it. */
   hops: number
-  /** The alias of the sender of the message that it replies to, or null. */
+  /** The alias of the agent that sent the message that it replies to; null if there is none, or if a person sent it. */
   replyFrom: string | null
+  /** What the client of an A2A message calls its conversation, or null. */
+  contextId: string | null
   /** The task that it belongs to, or null. */
   taskId: string | null
   /** It is in its task alone: it does not wait in the inbox. */
@@ -90,6 +92,11 @@ export interface SendParts {
   /** Fails the whole unit if the task that the message belongs to has ended. */
   taskOpen?: Statement
   message: Statement
+  /** Counts the message for the quotas. It follows `message`. */
+  usage?: Statement
+  /** Count the turn, in the account of the sender and in that of the recipient. */
+  turn?: readonly Statement[]
+  theirTurn?: Statement
   /** Counts the message on the trial of its sender. */
   trial?: Statement
   /** Stores what is too large for an inbox. */
@@ -120,6 +127,9 @@ export function inOrder(parts: SendParts): SendParts {
     held: parts.held,
     taskOpen: parts.taskOpen,
     message: parts.message,
+    usage: parts.usage,
+    turn: parts.turn,
+    theirTurn: parts.theirTurn,
     required: parts.required,
     trial: parts.trial,
     largeParts: parts.largeParts,

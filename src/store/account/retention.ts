@@ -23,10 +23,6 @@ const removeMessages = [
   statement(`DELETE FROM task_messages WHERE sender_account_id = :account AND message_id IN ${ids}`),
   statement(`DELETE FROM messages WHERE account_id = :account AND id IN ${ids}`),
 ]
-const removeUsage = statement(`
-  DELETE FROM usage WHERE account_id = :account AND day <= :until AND counter_id IN (
-    SELECT counter_id FROM usage WHERE account_id = :account AND day <= :until LIMIT :limit)
-  RETURNING day`)
 
 export const retention = {
   reads: (account: AccountDb) => ({
@@ -38,11 +34,6 @@ export const retention = {
     removeKeys: (messageIds: string[], until: number): Statement => ({
       ...account.bind(removeKeys, { ids: JSON.stringify(messageIds), until }),
       rows: messageIds.length,
-    }),
-    /** Remove at most `limit` counts of days that began by `until`; returns a row for each. */
-    removeUsage: (until: number, limit: number): Statement => ({
-      ...account.bind(removeUsage, { until, limit }),
-      rows: limit,
     }),
     /** Remove messages with everything that belongs to them, read or not; `rows` is the number of rows in all. */
     removeMessages: (messageIds: string[], rows: number): Statement[] =>

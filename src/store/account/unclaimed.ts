@@ -43,8 +43,6 @@ const removals = [
   all('trials'),
   all('usage'),
   all('conversation_turns'),
-  all('conversation_pauses'),
-  all('recent_reads'),
   all('agent_access'),
   all('agent_skills'),
   all('skills'),

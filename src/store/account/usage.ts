@@ -1,73 +1,75 @@
-/** What the agents of the account have sent on a day, as the quotas count it. See docs/operations.md, "Quotas". */
-import { eq, type SQL, sql } from 'drizzle-orm'
-import { deliveries, usage } from '../../../db/schema.ts'
-import { type AccountBinding, p, type Statement, value } from '../driver/binding.ts'
-import type { Db } from '../driver/db.ts'
-import { inAccount, inInbox } from '../in-account-old.ts'
+/** What the agents of the account have sent on a day, and how full inboxes are. See docs/operations.md, "Quotas". */
+import { inboxOf } from '../in-account.ts'
+import { type AccountDb, crossAccountQuery, query, type Statement, statement } from '../sql.ts'
+import type { InboxAddress } from './new-message.ts'
 
-/** The newest count of one counter. `day` is its first millisecond. */
-export interface StoredCount {
-  subject: string
-  counterId: string
+/** Messages that were sent, and about how many bytes they added to the database. */
+export interface Used {
   messages: number
   bytes: number
 }
 
-export function prepareUsage(db: Db) {
-  const listed = (column: unknown, name: string): SQL => sql`${column} IN (SELECT value FROM json_each(${p(name)}))`
+/** What a send may use up, as its conditions are bound. 0: no limit. */
+export interface Quotas {
+  /** The first millisecond of the day. */
+  day: number
+  /** The agent of another account that it goes to, or null. */
+  receiver: string | null
+  messagesPerDay: number
+  bytesPerDay: number
+  strangerMessagesPerDay: number
+  /** Of the inbox that it goes to; 0 for a channel. */
+  maxUnread: number
+}
 
-  const counted = db.select({
-    subject: usage.subject,
-    messages: sql<number>`sum(${usage.messages})`,
-    bytes: sql<number>`sum(${usage.bytes})`,
-  }).from(usage).where(inAccount(
-    usage,
-    eq(usage.day, p('day')),
-    listed(usage.subject, 'subjects'),
-    sql`NOT ${listed(usage.counterId, 'except')}`,
-  )).groupBy(usage.subject).prepare()
+/** The counts of the day that a message adds to: of the account, and of what it sent to a stranger. */
+const ofDay = `usage.account_id = :account AND usage.day = :day AND usage.subject IN ('', :receiver)`
 
-  const unreadRows = db.select({ one: sql`1`.as('one') }).from(deliveries)
-    .where(inInbox(sql`entry.value`, sql`${deliveries.state} = 'unread'`))
-    .limit(p('limit')).as('counted')
-  const unread = db.select({
-    agentId: sql<string>`entry.value`,
-    unread: sql<number>`(SELECT count(*) FROM ${unreadRows})`,
-  }).from(sql`json_each(${p('inboxes')}) AS entry`).prepare()
+/** The unread messages of the inbox of a direct message, counted up to its limit. */
+const unreadOf = `(SELECT count(*) FROM (
+  SELECT 1 FROM deliveries WHERE deliveries.inbox = ${inboxOf(':to', ':toAccount')} AND deliveries.state = 'unread'
+  LIMIT :maxUnread))`
 
-  // The newest count replaces the older one, so that a repeated unit counts nothing twice.
-  const store = db.insert(usage).select(
-    db.select({
-      accountId: value('account'),
-      day: value<number>('day'),
-      subject: sql<string>`value ->> 0`.as('subject'),
-      counterId: sql<string>`value ->> 1`.as('counter_id'),
-      messages: sql<number>`value ->> 2`.as('messages'),
-      bytes: sql<number>`value ->> 3`.as('bytes'),
-    }).from(sql`json_each(${p('counts')})`).where(sql`true`),
-  ).onConflictDoUpdate({
-    target: [usage.accountId, usage.day, usage.subject, usage.counterId],
-    set: { messages: sql`excluded.messages`, bytes: sql`excluded.bytes` },
-  }).toSQL()
+/** The condition that the quotas of a day allow one more message. */
+export const isWithinDay = `NOT EXISTS (
+  SELECT 1 FROM usage WHERE ${ofDay} AND iif(usage.subject = '',
+    :messagesPerDay BETWEEN 1 AND usage.messages OR :bytesPerDay BETWEEN 1 AND usage.bytes,
+    :strangerMessagesPerDay BETWEEN 1 AND usage.messages))`
 
-  return {
-    reads: (account: AccountBinding) => ({
-      /** The sums of these subjects on a day, without the counters `except`. None for a subject without counts. */
-      counted: (day: number, subjects: string[], except: string[]) =>
-        account.all(counted, { day, subjects: JSON.stringify(subjects), except: JSON.stringify(except) }),
-      /** The unread messages of each of these agents, counted up to `limit`. */
-      unread: (inboxes: string[], limit: number): Promise<{ agentId: string; unread: number }[]> =>
-        account.all(unread, { inboxes: JSON.stringify(inboxes), limit }),
-    }),
-    changes: (account: AccountBinding) => ({
-      /** Store the newest count of each counter. */
-      store: (day: number, counts: StoredCount[]): Statement => ({
-        ...account.bind(store, {
-          day,
-          counts: JSON.stringify(counts.map((c) => [c.subject, c.counterId, c.messages, c.bytes])),
-        }),
-        rows: counts.length,
-      }),
-    }),
-  }
+/** The condition that the inbox of a direct message takes one more. */
+export const hasRoom = `NOT :maxUnread BETWEEN 1 AND ${unreadOf}`
+
+const used = query<Used & { subject: string }>(`SELECT subject, messages, bytes FROM usage WHERE ${ofDay}`)
+const unread = crossAccountQuery<{ unread: number }>('unread messages of a recipient', `SELECT ${unreadOf} AS unread`)
+const count = statement(`
+  INSERT INTO usage (account_id, day, subject, messages, bytes)
+  SELECT :account, :day, counted.subject, 1, :bytes
+  FROM (SELECT '' AS subject UNION ALL SELECT :receiver) AS counted
+  WHERE counted.subject IS NOT NULL AND changes() > 0
+  ON CONFLICT (account_id, day, subject) DO UPDATE
+    SET messages = messages + 1, bytes = bytes + excluded.bytes`)
+
+export const usage = {
+  reads: (account: AccountDb) => {
+    const of = async (day: number, receiver: string | null) => {
+      const rows = await account.all(used, { day, receiver })
+      const ofSubject = (subject: string | null): Used =>
+        rows.find((row) => row.subject === subject) ?? { messages: 0, bytes: 0 }
+      return { account: ofSubject(''), toStranger: ofSubject(receiver).messages }
+    }
+    return {
+      /** What the account has sent on the day that begins then, and of that to a stranger. */
+      of,
+      /** The unread messages of the inbox of any account, counted up to `limit`. */
+      unread: async ({ agentId, home }: InboxAddress, limit: number): Promise<number> => {
+        const toAccount = home ?? account.accountId
+        return (await account.one(unread, { toAccount, to: agentId, maxUnread: limit }))!.unread
+      },
+    }
+  },
+  changes: (account: AccountDb) => ({
+    /** Count a message if the statement before this one in its unit changed a row: so a repeated unit counts once. */
+    count: ({ day, receiver }: Pick<Quotas, 'day' | 'receiver'>, bytes: number): Statement =>
+      account.bind(count, { day, receiver, bytes }),
+  }),
 }

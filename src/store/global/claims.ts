@@ -163,13 +163,13 @@ const moves = [
   moveSent('task_events'),
   move('contexts', isKept('agent_id')),
   `${remove('parts')} AND message_id IN ${sentByKept}`,
-  // No count of both accounts has the same id.
-  `UPDATE usage SET account_id = :to WHERE account_id = :from`,
-  // The streams and waits of the agents end with the move, and begin again in the other account.
+  `INSERT INTO usage (account_id, day, subject, messages, bytes)
+  SELECT :to, day, subject, messages, bytes FROM usage WHERE account_id = :from
+  ON CONFLICT (account_id, day, subject) DO UPDATE
+    SET messages = messages + excluded.messages, bytes = bytes + excluded.bytes`,
+  remove('usage'),
   // A person has just looked at these agents, so their conversations begin again.
   remove('conversation_turns'),
-  remove('conversation_pauses'),
-  remove('recent_reads'),
   `${remove('messages')} AND ${isKept('from_agent_id')}`,
   `UPDATE messages SET seq = -seq WHERE account_id = :to AND seq < 0`,
   // What was made of the messages is made again, of those that moved and of those that the agents left behind.

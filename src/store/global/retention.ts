@@ -17,10 +17,6 @@ const withMessages = crossAccountQuery<{ id: string }>(
     ORDER BY messages.id LIMIT 1) <= :until
   LIMIT :limit`,
 )
-const withUsage = crossAccountQuery<{ id: string }>(
-  'accounts with old usage',
-  `SELECT account_id AS id FROM usage WHERE day <= :until ORDER BY day LIMIT :limit`,
-)
 const unclaimed = crossAccountQuery<{ id: string }>(
   'unclaimed accounts',
   `
@@ -39,6 +35,8 @@ const removeVerdicts = removal('old verdicts', 'verdicts', 'created_at <= :until
 const removeBlockedSends = removal('old blocked sends', 'blocked_sends', 'created_at <= :until')
 const removeCounts = removal('old counts of guardrails', 'guardrail_counts', 'hour <= :until')
 const removeSnoozes = removal('ended snoozes', 'snoozes', 'until <= :until')
+const removeUsage = removal('old usage', 'usage', 'day <= :until')
+const removeTurns = removal('old turns', 'conversation_turns', 'since <= :until AND paused_at IS NULL')
 const removeTasks = removal('old tasks', 'tasks', 'expires_at IS NULL AND status_at <= :until')
 const removeContexts = removal('old contexts', 'contexts', 'used_at <= :until')
 const removeContents = crossAccountStatement(
@@ -74,16 +72,16 @@ export function retention(db: Db) {
     removeGuardrailCounts: remove(removeCounts),
     /** Those that ended by `until`. */
     removeSnoozes: remove(removeSnoozes),
+    /** Of days that began by `until`. */
+    removeUsage: remove(removeUsage),
+    /** Those whose last hour began by `until`, unless they are paused. */
+    removeTurns: remove(removeTurns),
     /** The texts alone. */
     removeContents: remove(removeContents),
     /** The accounts and messages of idempotency keys stored by `until`, oldest first. */
     keys: (until: number, limit: number) => db.all(keys, { until, limit }),
     /** Accounts whose oldest message was stored by `until`. */
     accountsWithMessages: (until: number, limit: number) => db.all(withMessages, { until, limit }),
-    /** The accounts of the `limit` oldest counts of days that began by `until`. */
-    async accountsWithUsage(until: number, limit: number) {
-      return new Set((await db.all(withUsage, { until, limit })).map(({ id }) => id))
-    },
     /** Provisional accounts opened by `until` whose trials have all ended at `at`, oldest first. */
     unclaimed: (until: number, at: number, limit: number) => db.all(unclaimed, { until, at, limit }),
   }

@@ -1,7 +1,7 @@
 /** The units that wait for a commit: one lane for each account, so that a busy account does not starve the others. */
 import type { Row } from '@libsql/client'
 import { GridError } from '../../errors.ts'
-import type { Statement } from '../driver/binding.ts'
+import type { Statement } from '../sql.ts'
 
 /**
  * Rows of each statement of a unit, in order. They have the column names of the database, and values are not decoded.

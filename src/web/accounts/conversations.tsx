@@ -1,12 +1,7 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
 /** Resuming conversations that ran away, and their limits. See docs/delivery.md, "Conversations that run away". */
-import {
-  maxTurnLimit,
-  pausedConversations,
-  resumeConversation,
-  setTurnLimits,
-} from '../../grid/messaging/conversations.ts'
+import { maxTurnLimit, resumeConversation, setTurnLimits } from '../../grid/messaging/pauses.ts'
 import { Card, Facts, Notice } from '../../html/components.tsx'
 import { Form, SubmitButton, TextInput } from '../../html/form.tsx'
 import { defaultTurnLimits, type TurnLimits } from '../../store/account.ts'
@@ -20,17 +15,17 @@ const fields: { name: keyof TurnLimits; label: string; hint: string }[] = [
   {
     name: 'warn',
     label: 'Number of turns until agents are told',
-    hint: 'Without input from a person or another agent.',
+    hint: 'Within an hour without a message of a person.',
   },
   {
     name: 'perHour',
     label: 'Number of turns an hour until a conversation is paused',
-    hint: 'Without such input, too.',
+    hint: 'Without such a message, too.',
   },
   {
     name: 'hops',
-    label: 'Number of answers in a chain until it is paused',
-    hint: 'Also across accounts and other grids.',
+    label: 'Number of answers in a chain until the next is refused',
+    hint: 'Also across accounts.',
   },
 ]
 
@@ -38,7 +33,7 @@ const fields: { name: keyof TurnLimits; label: string; hint: string }[] = [
 export function conversationActions({ post }: Pages<Visit>, show: (visit: Visit) => Promise<Response>): void {
   post('/conversations/:conversation/resume', async (visit) => {
     const id = visit.param('conversation')
-    const agents = (await pausedConversations(visit.account)).find((paused) => paused.id === id)?.agents
+    const agents = (await visit.account.read.turns.pausedByKey(id))?.agents
     await visit.record('resume_conversation', { id, agents }, (account) => resumeConversation(account, id))
     return { redirectTo: withNotice(visit.path('attention'), 'resumed') }
   })
@@ -56,8 +51,7 @@ function numberOf(text: string | null): number | undefined {
 }
 
 /** The limits of the account's conversations. */
-export function TurnLimitsCard({ visit }: { visit: Visit }) {
-  const { limits } = visit.account.turns
+export function TurnLimitsCard({ visit, limits }: { visit: Visit; limits: TurnLimits }) {
   const action = settingsPath(visit, 'account', 'turns')
   const errors = formErrors(visit, action, fields.map(({ name }) => name))
   const isRejected = fields.some(({ name }) => errors[name]) || errors.rest !== undefined

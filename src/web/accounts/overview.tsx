@@ -10,8 +10,9 @@ import { Card, EmptyState, Notice, Stat, Time } from '../../html/components.tsx'
 import { ButtonLink } from '../../html/form.tsx'
 import { Icon } from '../../html/icons.tsx'
 import { appPage } from '../../html/layout.tsx'
-import { day, hour } from '../../lib/time.ts'
-import type { AccountStore, Used } from '../../store/account.ts'
+import { day, hour, startOfDay } from '../../lib/time.ts'
+import type { AccountStore } from '../../store/account.ts'
+import type { Used } from '../../store/account/usage.ts'
 import type { ListedActivity } from '../../store/account/activity-list.ts'
 import { FirstAgent } from '../conversations/home.tsx'
 import type { PageDeps } from '../page-deps.ts'
@@ -84,7 +85,7 @@ async function overview(visit: Visit, offer: ClaimOffer | undefined, backupFaile
           now={account.deps.now()}
         />
         <div class='stack'>
-          <Usage used={figures.used} config={account.deps.config} />
+          <Usage used={figures.used.account} config={account.deps.config} />
           <Guarded counts={figures.guarded} path={path} />
         </div>
       </div>
@@ -205,7 +206,7 @@ async function loadFigures(account: AccountStore) {
     overview.sentPerHour(hours),
     // Readings are in the log, and would leave no room for what changed.
     activity.list({ limit: recentActivityRows, isChange: true }),
-    account.usage.todayOfAll(),
+    account.read.usage.of(startOfDay(now), null),
     verdicts.countsByGuardrail(first),
   ])
   return { agents: total, seen, unread, isMore, bars, recent, used, guarded }

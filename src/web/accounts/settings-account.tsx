@@ -27,7 +27,7 @@ import { peopleReadActions, PeopleReadCard } from './people-read-card.tsx'
 export function accountSettingsPages({ get, post }: Pages<Visit>, { store }: PageDeps): void {
   const { config, now } = store.deps
   const show = async (visit: Visit, createdKey?: CreatedKey) => {
-    const { keys, profile, team } = visit.account.read
+    const { keys, profile, team, turns } = visit.account.read
     const adminKeys = visit.may('manage')
       ? { keys: await keys.adminKeys(), members: await team.members() }
       : { keys: [], members: [] }
@@ -38,7 +38,7 @@ export function accountSettingsPages({ get, post }: Pages<Visit>, { store }: Pag
       <>
         <NameCard visit={visit} />
         <SecondFactorCard visit={visit} />
-        <TurnLimitsCard visit={visit} />
+        <TurnLimitsCard visit={visit} limits={await turns.limits()} />
         <PeopleReadCard visit={visit} since={await profile.peopleReadSince()} />
         <ContentsCard visit={visit} isVisible={await profile.showsContents()} />
         <AdminAccess

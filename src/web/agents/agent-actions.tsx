@@ -6,7 +6,7 @@ import { type AgentUpdate, updateAgent } from '../../grid/agents/agent-settings.
 import { deleteAgent } from '../../grid/agents/agents.ts'
 import { setAgentSkills } from '../../grid/agents/skills.ts'
 import { type AgentGuardrailInput, setAgentGuardrails } from '../../grid/guardrails/guardrails.ts'
-import { setAutomated } from '../../grid/messaging/conversations.ts'
+import { setAutomated } from '../../grid/messaging/pauses.ts'
 import { requeueMessages } from '../../grid/messaging/parked.ts'
 import { revokeGrant } from '../../grid/oauth/grants.ts'
 import { readChoice } from '../choice.ts'

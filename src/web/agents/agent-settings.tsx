@@ -14,14 +14,14 @@ export type AgentForm = 'settings' | 'skills' | 'guardrails'
 export async function showSettings(visit: Visit, rejected?: AgentForm): Promise<Response> {
   const agent = await agentOf(visit)
   const { account, path, may, inputError, csrf } = visit
-  const { agentSettings, conversations, guardrails, skills } = account.read
+  const { agentSettings, guardrails, skills, turns } = account.read
   const [settings, accessList, ofAgent, guards, attached, isAutomated] = await Promise.all([
     agentSettings.byId(agent.id),
     agentSettings.accessList(agent.id),
     skills.ofAgent(agent.id),
     guardrails.list(),
     guardrails.ofAgent(agent.id),
-    conversations.isAutomated(agent.id),
+    turns.isAutomated(agent.id),
   ])
   const here = path('agents', agent.alias)
   const formOf = (name: AgentForm) => rejected === name ? { form: visit.form, inputError } : {}

@@ -25,14 +25,11 @@ export function inWords(condition: Condition, now: number): Words {
   const since = condition.since === null ? undefined : <Time at={condition.since} now={now} />
   switch (condition.kind) {
     case 'paused': {
-      const { agents, reason, turns, hops } = condition.of
-      const why = reason === 'hops'
-        ? `a chain of ${hops.toLocaleString('en')} answers`
-        : `${turns.toLocaleString('en')} turns within an hour`
+      const { agents, turns } = condition.of
       return {
         ...{ icon: 'conversations', tone: 'bad' },
         what: <>{named(agents)} {agents.length === 1 ? 'is' : 'are'} paused</>,
-        facts: [`${why} without input from outside`, 'what they send is refused', since],
+        facts: [turnsInHour(turns), 'what they send is refused', since],
       }
     }
     case 'guardrail': {
@@ -105,7 +102,7 @@ export function inWords(condition: Condition, now: number): Words {
       return {
         ...{ icon: 'conversations', tone: 'warning' },
         what: <>{named(agents)} keep answering each other</>,
-        facts: [`${turns.toLocaleString('en')} turns without input from outside`],
+        facts: [turnsInHour(turns)],
       }
     }
     case 'quota': {
@@ -179,7 +176,7 @@ export function actionOf({ path, may, csrf }: Visit, condition: Condition): Chil
   switch (condition.kind) {
     case 'paused':
       return may('manage') && (
-        <Form action={path('conversations', condition.of.id, 'resume')} csrf={csrf}>
+        <Form action={path('conversations', condition.of.key, 'resume')} csrf={csrf}>
           <SubmitButton kind='plain' isSmall>Resume</SubmitButton>
         </Form>
       )
@@ -208,6 +205,10 @@ export function actionOf({ path, may, csrf }: Visit, condition: Condition): Chil
         ? open(path('agents', condition.of.alias), 'Replace')
         : open(settingsPath({ path }, 'account'), 'Replace')
   }
+}
+
+function turnsInHour(turns: number): string {
+  return `${turns.toLocaleString('en')} turns within an hour without a message of a person`
 }
 
 function named(aliases: readonly string[]): Child {

@@ -4,12 +4,13 @@ import { setPeopleRead } from '../../../src/grid/accounts/people-read.ts'
 import { deleteAgent } from '../../../src/grid/agents/agents.ts'
 import { attentionOf } from '../../../src/grid/attention/attention.ts'
 import { type Condition, findConditions } from '../../../src/grid/attention/conditions.ts'
+import { setTurnLimits } from '../../../src/grid/messaging/pauses.ts'
 import { readMessages } from '../../../src/grid/messaging/read-messages.ts'
 import { leaseOf } from '../../../src/grid/messaging/leases.ts'
 import { createGuardrail } from '../../../src/grid/guardrails/guardrails.ts'
 import { day, hour } from '../../../src/lib/time.ts'
 import { rows } from '../../support/database.ts'
-import { pausedConversation } from '../../support/echoes.ts'
+import { echo, pausedConversation } from '../../support/echoes.ts'
 import { type TestAgent, type TestGrid, testGrid } from '../../support/grid.ts'
 import { callTool } from '../../support/mcp.ts'
 import { sendMessage } from '../../support/messaging.ts'
@@ -123,14 +124,16 @@ test('parked messages are told for a week', async () => {
 
 test('a paused conversation needs a person, and so does one that is told to stop', async () => {
   const id = await pausedConversation(grid.acme.store, ['alice', 'bob'])
-  const count = { key: '@bob @carol', agents: '["bob","carol"]', turns: 31, resetAt: 5, steps: '[]' }
-  await grid.acme.store.write([
-    grid.acme.store.change.conversations.storeTurns('test', [{ ...count, turnedAt: grid.clock.now }]),
-  ])
+  await setTurnLimits(grid.acme.store, { warn: 3 })
+  const carol = await grid.acme.agent('carol')
+  await sendMessage(as(carol), { to: 'bob', text: 'hi' })
+  await echo(grid, [grid.bob, carol], { most: 3 })
+  await readMessages(as(grid.bob), {})
+  await readMessages(as(carol), {})
 
   expect(await found()).toMatchObject([
     { kind: 'paused', subject: id, since: grid.clock.now, of: { agents: ['alice', 'bob'] } },
-    { kind: 'turns', subject: '@bob @carol', since: 5, level: 31 },
+    { kind: 'turns', subject: '@bob @carol', since: grid.clock.now, level: 3 },
   ])
 })
 

@@ -14,7 +14,7 @@ import { deleteGuardrail } from '../../../src/grid/guardrails/guardrails.ts'
 import { hashForLookup } from '../../../src/lib/secrets.ts'
 import { day, hour, minute } from '../../../src/lib/time.ts'
 import type { AccountStore } from '../../../src/store/account.ts'
-import type { Statement } from '../../../src/store/driver/binding.ts'
+import type { Statement } from '../../../src/store/sql.ts'
 import { sweep } from '../../../src/worker/retention.ts'
 import { rows } from '../../support/database.ts'
 import { type TestGrid, testGrid } from '../../support/grid.ts'
@@ -96,7 +96,7 @@ test('that a guardrail failed is counted', async () => {
   providers.remote.check = () => Promise.reject(new Error('down'))
 
   await expect(sendMessage(as(), { to: 'bob', text: 'hi' })).rejects.toMatchObject({ code: 'guardrail_unavailable' })
-  await grid.store.exchangeUsage()
+  await grid.store.drained()
 
   expect(await countCases(ann, id, { from: 0 })).toMatchObject([{ action: 'failed', n: 1 }])
 })

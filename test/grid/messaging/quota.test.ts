@@ -3,7 +3,7 @@ import { rmSync } from 'node:fs'
 import { afterEach, expect, onTestFinished, test } from 'vitest'
 import { mergeClaim, openClaim } from '../../../src/grid/accounts/claim.ts'
 import { createChannel } from '../../../src/grid/channels/channels.ts'
-import { day, hour, second } from '../../../src/lib/time.ts'
+import { day, hour, startOfDay } from '../../../src/lib/time.ts'
 import { sweep } from '../../../src/worker/retention.ts'
 import { errorInfo, postA2a, send10 } from '../../support/a2a.ts'
 import { rows } from '../../support/database.ts'
@@ -104,12 +104,9 @@ onEachDatabase((open) => {
     }
     expect(await send(grid.alice, '@desk')).toEqual(refused)
     expect(await send(grid.alice, '@bob')).toMatchObject({ recipient: '@bob' })
-    await grid.store.exchangeUsage()
     expect(await send(grid.alice, '@desk')).toEqual(refused)
 
     await callTool(grid, desk.key, 'read_messages')
-    grid.clock.now += 3 * second
-    await grid.store.exchangeUsage()
 
     for (let n = 0; n < 3; n++) expect(await send(grid.alice, '@desk')).toMatchObject({ recipient: '@desk' })
     expect(await send(grid.alice, '@desk')).toEqual(refused)
@@ -120,7 +117,6 @@ onEachDatabase((open) => {
     const desk = await grid.acme.agent('desk', { visibility: 'public' })
     const mallory = await grid.evil.agent('mallory')
     await send(grid.eve, '@desk')
-    await grid.store.exchangeUsage()
     await send(mallory, '@desk')
     const refused = {
       code: 'quota_exceeded',
@@ -134,8 +130,6 @@ onEachDatabase((open) => {
     expect(await send(grid.eve, '@desk')).toEqual(refused)
 
     await callTool(grid, desk.key, 'read_messages')
-    grid.clock.now += 3 * second
-    await grid.store.exchangeUsage()
     expect(await send(mallory, '@desk')).toMatchObject({ recipient: '@desk' })
   })
 
@@ -158,9 +152,6 @@ onEachDatabase((open) => {
     await send(grid.alice, '@nobody')
     await send(grid.alice, '@bob', { reply_to_message_id: 'unknown' })
 
-    expect(await grid.acme.store.usage.today()).toMatchObject({ messages: 5 })
-    await grid.store.exchangeUsage()
-    await grid.store.exchangeUsage()
     expect(await rows(grid, 'SELECT messages FROM usage WHERE account_id = ?', [grid.acme.id])).toEqual([
       { messages: 5 },
     ])
@@ -170,7 +161,6 @@ onEachDatabase((open) => {
     grid = await open({ env: { MESSAGES_PER_DAY: '2' } })
     await send(grid.alice, '@bob')
     await send(grid.alice, '@bob')
-    await grid.store.exchangeUsage()
     const url = grid.deps.config.databaseUrl
     const { acme, evil, alice, bob, eve, folder } = grid
     // The folder of a local file would go with the grid, so only the store is closed.
@@ -181,7 +171,6 @@ onEachDatabase((open) => {
     expect(await send(grid.alice, '@bob')).toMatchObject({ code: 'quota_exceeded' })
     grid.clock.now += 7 * day
     await send(grid.alice, '@bob')
-    await grid.store.exchangeUsage()
     grid.clock.now += day
     await sweep(grid.store)
     expect(await rows(grid, 'SELECT messages FROM usage WHERE account_id = ?', [grid.acme.id])).toEqual([
@@ -196,7 +185,6 @@ onEachDatabase((open) => {
     const { api_key: key, trial } = await response.json()
     await grid.post('/api/v1/agentic-signup', { owner_email: email, alias: 'yan' })
     expect(await answer(key, 'send_message', { to: '@yan', message: 'hi' })).toMatchObject({ recipient: '@yan' })
-    await grid.store.exchangeUsage()
     const zoe = await person(grid, { email, role: 'owner' })
     const token = trial.claim_url.split('/').at(-1)
     const { provisionalId, agents } = await openClaim(grid.store, token)
@@ -205,7 +193,7 @@ onEachDatabase((open) => {
     const claimant = { user: zoe, sessionId: 'test' }
     await mergeClaim(grid.store, token, claimant, into, { keep: agents.map(({ id }) => id), discard: [] }, null)
 
-    expect(await grid.acme.store.usage.todayOfAll()).toMatchObject({ messages: 1 })
+    expect(await used(grid.acme)).toMatchObject({ messages: 1 })
     expect(await rows(grid, 'SELECT 1 FROM usage WHERE account_id = ?', [provisionalId])).toEqual([])
   })
 
@@ -241,25 +229,30 @@ test('two processes share the quotas of an account', async () => {
   const { acme, evil, alice, bob, eve } = grid
   const other = await testGrid({ url: server.url, env, cast: { acme, evil, alice, bob, eve } })
   onTestFinished(() => other.close())
-  const exchange = async () => {
-    for (const { store } of [grid, other, grid]) await store.exchangeUsage()
-  }
 
-  await send(eve, '@desk')
-  await send(eve, '@desk', {}, other)
-  await exchange()
+  for (const process of [grid, other]) {
+    expect(await send(eve, '@desk', {}, process)).toMatchObject({ recipient: '@desk' })
+  }
   for (const process of [grid, other]) {
     expect(await send(eve, '@desk', {}, process)).toMatchObject({ code: 'quota_exceeded' })
   }
   await grid.evil.agent('mallory')
-  await send(eve, '@mallory')
-  await send(eve, '@mallory', {}, other)
-  await exchange()
+  for (const process of [grid, other]) {
+    expect(await send(eve, '@mallory', {}, process)).toMatchObject({ recipient: '@mallory' })
+  }
   for (const process of [grid, other]) {
     expect(await send(eve, '@mallory', {}, process)).toMatchObject({ code: 'quota_exceeded' })
-    expect(await process.evil.store.usage.today()).toMatchObject({ messages: 4 })
   }
 }, 300_000)
+
+test('sends at the same time do not exceed a quota', async () => {
+  grid = await testGrid({ env: { MESSAGES_PER_DAY: '5' } })
+
+  const answers = await Promise.all(Array.from({ length: 20 }, () => send(grid.alice, '@bob')))
+
+  expect(answers.filter(({ code }) => code === 'quota_exceeded')).toHaveLength(15)
+  expect(await used(grid.acme)).toMatchObject({ messages: 5 })
+})
 
 async function send(from: TestAgent, to: string, more: object = {}, by: TestGrid = grid) {
   return await answer(from.key, 'send_message', { to, message: 'hi', ...more }, by)
@@ -281,7 +274,11 @@ async function mates(n: number): Promise<string[]> {
   return names
 }
 
-const usedBytes = async ({ store }: TestAccount) => (await store.usage.today()).bytes
+async function used({ store }: TestAccount) {
+  return (await store.read.usage.of(startOfDay(grid.clock.now), null)).account
+}
+
+const usedBytes = async (account: TestAccount) => (await used(account)).bytes
 
 async function stored({ id }: TestAccount): Promise<number> {
   return (await rows(grid, 'SELECT 1 FROM messages WHERE account_id = ?', [id])).length

@@ -1,14 +1,17 @@
 /** Conversations that run away (docs/delivery.md, "Conversations that run away"), through MCP and A2A from outside. */
 import { afterEach, expect, test } from 'vitest'
-import { resumeConversation, setAutomated, setTurnLimits } from '../../../src/grid/messaging/conversations.ts'
-import { hour, minute } from '../../../src/lib/time.ts'
-import { tellOfPauses } from '../../../src/worker/paused-conversations.ts'
+import { resumeConversation, setAutomated, setTurnLimits } from '../../../src/grid/messaging/pauses.ts'
+import { createChannel } from '../../../src/grid/channels/channels.ts'
+import { writeMessage } from '../../../src/grid/conversations/write.ts'
+import { hour } from '../../../src/lib/time.ts'
+import { tellOfPauses } from '../../../src/worker/pauses.ts'
 import { postA2a, send10 } from '../../support/a2a.ts'
 import { rows } from '../../support/database.ts'
 import { type TestAgent, type TestGrid, testGrid } from '../../support/grid.ts'
 import { callTool } from '../../support/mcp.ts'
 import { person } from '../../support/people.ts'
-import { echo, exchangeMessages, pausesOf, read, send, sendAsPerson } from '../../support/echoes.ts'
+import { seated } from '../../support/seats.ts'
+import { echo, pausedConversation, pausesOf, read, send } from '../../support/echoes.ts'
 
 let grid: TestGrid
 
@@ -29,7 +32,7 @@ test.each([{ withReplyIds: false }, { withReplyIds: true }])(
         if (turns === undefined) return
         told.push(turns)
         expect(note).toBe(
-          `This conversation has had ${turns} turns without new input from a person or another agent: stop unless there is new work.`,
+          `This conversation has had ${turns} turns within an hour without a message of a person: stop unless there is new work.`,
         )
       },
     })
@@ -39,7 +42,7 @@ test.each([{ withReplyIds: false }, { withReplyIds: true }])(
     expect(refused).toEqual({
       code: 'conversation_paused',
       message:
-        'Nothing was sent to @alice. The conversation of @alice, @bob is paused, because it had 200 turns within an hour without new input from a person or another agent. Do not try again. Go on with other work, or tell your user: an owner or admin of the account can resume it on the page Attention.',
+        'Nothing was sent to @alice. The conversation of @alice, @bob is paused, because it had 200 turns within an hour without a message of a person. Do not try again. Go on with other work, or tell your user: an owner or admin of the account can resume it on the page Attention.',
     })
   },
 )
@@ -56,104 +59,110 @@ test('a reader is told from 30 turns on, in the second part of the answer', asyn
   expect(after).toMatchObject({ turns: 30, note: expect.stringContaining('stop unless there is new work') })
 })
 
-test.each([{ withReplyIds: false }, { withReplyIds: true }])(
-  'a cycle of three is told and stopped, reply ids: $withReplyIds',
-  async ({ withReplyIds }) => {
-    grid = await testGrid()
-    await setTurnLimits(grid.acme.store, { hops: 0 })
-    const carol = await grid.acme.agent('carol')
-    await send(grid, grid.alice, '@bob')
-    const told: number[] = []
+test('a cycle of three is told and stopped by its conversation id', async () => {
+  grid = await testGrid()
+  const carol = await grid.acme.agent('carol')
+  const ring = [grid.alice, grid.bob, carol]
+  const told: number[] = []
+  let refused: unknown
+  let sent = 0
+  while (!refused) {
+    const [from, to] = [ring[sent % 3], ring[(sent + 1) % 3]]
+    const body = send10({ messageId: crypto.randomUUID(), contextId: 'a-job', metadata: { to: `@${to.alias}` } })
+    const answer = (await postA2a(grid, from.key, body)).body
+    refused = answer.error
+    if (refused) break
+    sent++
+    const { turns } = answer.result.message.metadata
+    if (turns) told.push(turns)
+  }
 
-    // Each sends to the next what it reads of the one before.
-    const { turns, refused } = await echo(grid, [grid.bob, carol, grid.alice], {
-      withReplyIds,
-      onSent: (sent) => sent.turns && told.push(sent.turns),
-    })
+  // The first message of each pair is counted there.
+  expect(sent).toBe(3 + 1 + 200)
+  expect(told[0]).toBe(30)
+  expect(refused).toMatchObject({ message: expect.stringContaining('is paused') })
+  expect((await pausesOf(grid))[0].agents.sort()).toEqual(['alice', 'bob', 'carol'])
+})
 
-    // The first message of bob closes no cycle yet.
-    expect(turns).toBe(1 + 200)
-    expect(told[0]).toBe(30)
-    expect(refused).toMatchObject({
-      code: 'conversation_paused',
-      message: expect.stringContaining('@alice, @bob, @carol'),
-    })
-  },
-)
+test('a cycle of three is stopped by its reply ids', async () => {
+  grid = await testGrid()
+  await setTurnLimits(grid.acme.store, { hops: 0, perHour: 20 })
+  const carol = await grid.acme.agent('carol')
+  await send(grid, grid.alice, '@bob')
 
-test('a chain of replies is paused after 64 hops, and resumed', async () => {
+  const { turns, refused } = await echo(grid, [grid.bob, carol, grid.alice], { withReplyIds: true })
+
+  expect(turns).toBeLessThan(3 * 22)
+  expect(refused).toMatchObject({ code: 'conversation_paused' })
+})
+
+test('a message that more than 64 answers led to is refused alone, and nothing is paused', async () => {
   grid = await testGrid()
   await send(grid, grid.alice, '@bob')
   const { turns, refused } = await echo(grid, [grid.bob, grid.alice], { withReplyIds: true })
 
   expect(turns).toBe(64)
-  expect(refused).toMatchObject({ message: expect.stringContaining('more than 64 answers led to this message') })
-  await grid.store.exchangeUsage()
-  const [pause] = await pausesOf(grid)
-  expect(pause).toMatchObject({ agents: ['alice', 'bob'], reason: 'hops', hops: 65 })
-
-  await resumeConversation(grid.acme.store, pause.id)
-  const again = await echo(grid, [grid.bob, grid.alice], { withReplyIds: true, again: true })
-  expect(again.turns).toBe(64)
+  expect(refused).toMatchObject({
+    code: 'conversation_paused',
+    message:
+      'Nothing was sent to @alice, because more than 64 answers led to this message. Do not answer again. Go on with other work, or tell your user.',
+  })
+  expect(await pausesOf(grid)).toEqual([])
+  expect(await send(grid, grid.bob, '@alice')).toMatchObject({ recipient: '@alice' })
 })
 
-test('a person who writes begins the count again, and a paused conversation goes on when it is resumed', async () => {
+test('a person who writes in a channel begins its count again', async () => {
   grid = await testGrid()
-  await send(grid, grid.alice, '@bob')
-  await echo(grid, [grid.bob, grid.alice], { most: 150 })
-  await sendAsPerson(grid, '@alice')
-  const { turns } = await echo(grid, [grid.alice, grid.bob], {})
-  // The first one answers the person.
-  expect(turns).toBe(1 + 200)
+  await setTurnLimits(grid.acme.store, { warn: 3 })
+  const { account } = await seated(grid, 'ann')
+  await createChannel(grid.acme.store, { name: 'team', members: ['alice', 'bob', 'ann'] })
+  const turns = async (by: TestAgent) => (await send(grid, by, '#team')).turns
+  for (const by of [grid.alice, grid.bob, grid.alice]) expect(await turns(by)).toBeUndefined()
+  expect(await turns(grid.bob)).toBe(3)
 
-  await grid.store.exchangeUsage()
-  const [pause] = await pausesOf(grid)
-  await resumeConversation(grid.acme.store, pause.id)
-  expect(await pausesOf(grid)).toEqual([])
-  await expect(resumeConversation(grid.acme.store, pause.id)).rejects.toMatchObject({ code: 'conversation_not_found' })
-  const again = await echo(grid, [grid.bob, grid.alice], { again: true })
-  expect(again.turns).toBe(200)
+  await writeMessage(account, { to: '#team', text: 'go on' })
+
+  for (const by of [grid.alice, grid.bob, grid.alice]) expect(await turns(by)).toBeUndefined()
+  expect(await turns(grid.bob)).toBe(3)
 })
 
-test('input of another agent begins the count again', async () => {
+test('a paused conversation goes on when it is resumed, and what goes one way is not refused', async () => {
   grid = await testGrid()
-  const carol = await grid.acme.agent('carol')
+  await setTurnLimits(grid.acme.store, { perHour: 20 })
   await send(grid, grid.alice, '@bob')
-  for (let n = 0; n < 5; n++) {
-    await echo(grid, [grid.bob, grid.alice], { most: 100, again: n > 0 })
-    await send(grid, carol, '@bob')
-  }
+  await echo(grid, [grid.bob, grid.alice], {})
+  expect(await send(grid, grid.bob, '@alice')).toMatchObject({ code: 'conversation_paused' })
+  expect(await send(grid, grid.alice, '@bob')).toMatchObject({ recipient: '@bob' })
+
+  const [{ key }] = await pausesOf(grid)
+  await resumeConversation(grid.acme.store, key)
   expect(await pausesOf(grid)).toEqual([])
+  await expect(resumeConversation(grid.acme.store, key)).rejects.toMatchObject({ code: 'conversation_not_found' })
+  await send(grid, grid.alice, '@bob')
+  expect((await echo(grid, [grid.bob, grid.alice], {})).turns).toBe(20)
+})
+
+test('turns at the same time are all counted', async () => {
+  grid = await testGrid()
+  await setTurnLimits(grid.acme.store, { warn: 1 })
+  await createChannel(grid.acme.store, { name: 'team', members: ['alice', 'bob'] })
+  const by = (n: number) => n % 2 === 0 ? grid.alice : grid.bob
+
+  const answers = await Promise.all(Array.from({ length: 20 }, (_, n) => send(grid, by(n), '#team')))
+
+  const sent = await rows(grid, 'SELECT from_alias FROM messages WHERE account_id = ? ORDER BY seq', [grid.acme.id])
+  const turns = sent.filter(({ from_alias }, n) => n > 0 && from_alias !== sent[n - 1].from_alias)
+  expect(answers.map(({ turns }) => turns).filter((n) => n).sort((a, b) => a - b)).toEqual(turns.map((_, n) => n + 1))
 })
 
 test('turns of more than an hour ago are not counted', async () => {
   grid = await testGrid()
   await send(grid, grid.alice, '@bob')
   for (let n = 0; n < 3; n++) {
-    const { refused } = await echo(grid, [grid.bob, grid.alice], { most: 180, again: n > 0 })
+    const { refused } = await echo(grid, [grid.bob, grid.alice], { most: 180 })
     expect(refused).toBeUndefined()
-    grid.clock.now += 5 * minute
-    await send(grid, grid.bob, '@alice')
     grid.clock.now += hour
-    await send(grid, grid.bob, '@alice')
   }
-})
-
-test('what was read more than 10 minutes ago is answered only by reply id', async () => {
-  grid = await testGrid()
-  const turnsAfter = async (wait: number, withReplyId: boolean) => {
-    await send(grid, grid.alice, '@bob')
-    const [{ message_id }] = (await read(grid, grid.bob)).messages
-    grid.clock.now += wait
-    await send(grid, grid.bob, '@alice', withReplyId ? { reply_to_message_id: message_id } : {})
-    await exchangeMessages(grid)
-    const stored = await rows(grid, 'SELECT turns FROM conversation_turns WHERE account_id = ?', [grid.acme.id])
-    return stored.reduce((sum, { turns }) => sum + Number(turns), 0)
-  }
-
-  expect(await turnsAfter(10 * minute, false)).toBe(1)
-  expect(await turnsAfter(10 * minute + 1, false)).toBe(1)
-  expect(await turnsAfter(10 * minute + 1, true)).toBe(2)
 })
 
 test('the owners get one row and one email for a pause, and that is all', async () => {
@@ -162,7 +171,6 @@ test('the owners get one row and one email for a pause, and that is all', async 
   await person(grid, { role: 'admin' })
   await send(grid, grid.alice, '@bob')
   await echo(grid, [grid.bob, grid.alice], {})
-  await grid.store.exchangeUsage()
   await Promise.all([tellOfPauses(grid.store), tellOfPauses(grid.store)])
   await tellOfPauses(grid.store)
 
@@ -177,19 +185,50 @@ test('the owners get one row and one email for a pause, and that is all', async 
   expect(recorded).toEqual([{ actor_type: 'system', outcome: 'ok' }])
 })
 
-test('an A2A echo over hops is stopped, and the receipt says the hops', async () => {
+test('60 pauses are told in one email, and those of the next hour in the next one', async () => {
   grid = await testGrid()
-  const hop = (hops: unknown) =>
-    postA2a(grid, grid.alice.key, send10({ messageId: crypto.randomUUID(), metadata: { to: '@bob', hops } }))
+  const paused = (n: number) => pausedConversation(grid.acme.store, ['alice', `worker-${n}`])
+  for (let n = 0; n < 60; n++) await paused(n)
+  await tellOfPauses(grid.store)
+  await paused(60)
+  await paused(61)
+  await tellOfPauses(grid.store)
+  expect(grid.emails.map(({ text }) => text)).toEqual([
+    expect.stringContaining('60 conversations are paused: that of @alice, @worker-0, and 59 more.'),
+  ])
 
-  expect((await hop(64)).body.result.message.metadata).toMatchObject({ hops: 64 })
-  const { messages } = await read(grid, grid.bob)
-  expect(messages).toMatchObject([{ hops: 64, a2a: { metadata: { hops: 64 } } }])
-  expect((await hop('many')).body.result.message.metadata).not.toHaveProperty('hops')
+  grid.clock.now += hour
+  await tellOfPauses(grid.store)
+  await tellOfPauses(grid.store)
 
-  const { status, body } = await hop(65)
-  expect([status, body.error.code, body.error.data[0].reason]).toEqual([200, -32056, 'CONVERSATION_PAUSED'])
-  expect(body.error.message).toContain('more than 64 answers led to this message')
+  expect(grid.emails).toHaveLength(2)
+  const sql = "SELECT 1 FROM activity WHERE account_id = ? AND tool = 'pause_conversation'"
+  expect(await rows(grid, sql, [grid.acme.id])).toHaveLength(62)
+})
+
+test('what a stranger says of hops counts as one answer, and pauses nothing', async () => {
+  grid = await testGrid()
+  const desk = await grid.acme.agent('desk', { visibility: 'public' })
+  const shop = await grid.evil.agent('shop', { visibility: 'public' })
+  await setTurnLimits(grid.evil.store, { hops: 0 })
+  const hop = (from: TestAgent, to: string, hops: unknown) =>
+    postA2a(grid, from.key, send10({ messageId: crypto.randomUUID(), metadata: { to, hops } }))
+
+  expect((await hop(grid.eve, '@desk', 1_000_000)).body.result.message.metadata).toMatchObject({ hops: 1 })
+  expect((await hop(grid.eve, '@desk', 'many')).body.result.message.metadata).toBeUndefined()
+  // A long chain in the account of the stranger is no chain of ours either.
+  await send(grid, shop, '@eve')
+  await echo(grid, [grid.eve, shop], { withReplyIds: true, most: 99 })
+  const [{ message_id }] = (await read(grid, shop)).messages
+  await send(grid, shop, '@desk', { reply_to_message_id: message_id })
+  const { messages } = await read(grid, desk)
+  expect(messages.map(({ hops }) => hops)).toEqual([1, undefined, 100])
+  for (const { message_id, user } of messages) {
+    expect(await send(grid, desk, user, { reply_to_message_id: message_id })).toMatchObject({ recipient: user })
+  }
+
+  expect((await read(grid, shop)).messages.at(-1).hops).toBe(2)
+  expect(await pausesOf(grid)).toEqual([])
 })
 
 test('an echo over A2A without reply ids is stopped', async () => {
@@ -230,8 +269,8 @@ test.each([{ withReplyIds: false }, { withReplyIds: true }])(
     const { turns, refused } = await echo(grid, [grid.bob, grid.alice], { most: 420, withReplyIds })
 
     expect([turns, refused]).toEqual([420, undefined])
-    await exchangeMessages(grid)
-    expect(await rows(grid, 'SELECT key FROM conversation_turns WHERE account_id = ?', [grid.acme.id])).toEqual([])
+    const sql = 'SELECT turns FROM conversation_turns WHERE account_id = ?'
+    expect(await rows(grid, sql, [grid.acme.id])).toEqual([{ turns: 0 }])
   },
 )
 
@@ -246,7 +285,6 @@ test('a repeat under the same key is one turn, and so are several answers to one
   await send(grid, grid.alice, '@bob')
   await answers(grid.bob, '@alice', [{ idempotency_key: 'a' }, { idempotency_key: 'a' }, {}, {}])
   await answers(grid.alice, '@bob', [{}])
-  await exchangeMessages(grid)
 
   const stored = await rows(grid, 'SELECT key, turns FROM conversation_turns WHERE account_id = ?', [grid.acme.id])
   expect(stored).toEqual([{ key: '@alice @bob', turns: 2 }])

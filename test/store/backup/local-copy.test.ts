@@ -9,7 +9,7 @@ import { Worker } from 'node:worker_threads'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { build } from '../../../scripts/build.js'
 import { createCopier } from '../../../src/store/backup/copier.ts'
-import type { Statement } from '../../../src/store/driver/binding.ts'
+import type { Statement } from '../../../src/store/sql.ts'
 import { type LocalFile, localFile, pragmas } from '../../support/local-file.ts'
 import { waitFor } from '../../support/wait-for.ts'
 

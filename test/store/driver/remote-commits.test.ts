@@ -38,7 +38,7 @@ beforeAll(async () => {
     await sendMessage(as(account, agent), { to: agent.alias, text: 'first' })
     await read(as(account, agent))
   }
-  await grid.store.exchangeUsage()
+  await grid.store.drained()
 })
 afterAll(async () => {
   await grid.close()
@@ -68,7 +68,7 @@ test('sends at the same time are one commit, and so are reads', async () => {
     expect({ ...row }).toEqual({ account_id: account.id, body: `to ${i}` })
   }
   for (const { lease } of received) lease!.ack()
-  await grid.store.exchangeUsage()
+  await grid.store.drained()
   for (const { id } of [grid.acme, grid.evil]) {
     expect(await rows(grid, 'SELECT id FROM leases WHERE account_id = ?', [id])).toEqual([])
   }

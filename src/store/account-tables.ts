@@ -1,0 +1,130 @@
+/** The tables of one account: their queries and statements, bound to the account. */
+import { lazyClass } from '../lib/lazy.ts'
+import { activity } from './account/activity.ts'
+import { agentSearch } from './account/agent-search.ts'
+import { agentSettings } from './account/agent-settings.ts'
+import { agents } from './account/agents.ts'
+import { attention } from './account/attention.ts'
+import { channels } from './account/channels.ts'
+import { directory } from './account/directory.ts'
+import { fanOut } from './account/fan-out.ts'
+import { grants } from './account/grants.ts'
+import { guarding } from './account/guarding.ts'
+import { guardrails } from './account/guardrails.ts'
+import { inbox } from './account/inbox.ts'
+import { keys } from './account/keys.ts'
+import { leases } from './account/leases.ts'
+import { live } from './account/live.ts'
+import { messageStatus } from './account/message-status.ts'
+import { messages } from './account/messages.ts'
+import { names } from './account/names.ts'
+import { notifications } from './account/notifications.ts'
+import { overview } from './account/overview.ts'
+import { parked } from './account/parked.ts'
+import { parts } from './account/parts.ts'
+import { profile } from './account/profile.ts'
+import { receipts } from './account/receipts.ts'
+import { retention } from './account/retention.ts'
+import { seats } from './account/seats.ts'
+import { skills } from './account/skills.ts'
+import { snoozes } from './account/snoozes.ts'
+import { tasks } from './account/tasks.ts'
+import { team } from './account/team.ts'
+import { threadMessages } from './account/thread-messages.ts'
+import { threads } from './account/threads.ts'
+import { timedLeases } from './account/timed-leases.ts'
+import { turns } from './account/turns.ts'
+import { unclaimed } from './account/unclaimed.ts'
+import { usage } from './account/usage.ts'
+import { verdicts } from './account/verdicts.ts'
+import type { Db } from './sql.ts'
+
+const tables = {
+  activity,
+  agentSearch,
+  agentSettings,
+  agents,
+  attention,
+  channels,
+  directory,
+  fanOut,
+  grants,
+  guarding,
+  guardrails,
+  inbox,
+  keys,
+  leases,
+  live,
+  messageStatus,
+  messages,
+  names,
+  notifications,
+  overview,
+  parked,
+  parts,
+  profile,
+  receipts,
+  retention,
+  seats,
+  skills,
+  snoozes,
+  tasks,
+  team,
+  threadMessages,
+  threads,
+  timedLeases,
+  turns,
+  unclaimed,
+  usage,
+  verdicts,
+}
+
+type Tables = typeof tables
+export type Reads = { readonly [Name in keyof Tables]: ReturnType<Tables[Name]['reads']> }
+export type Changes = { readonly [Name in keyof Tables]: ReturnType<Tables[Name]['changes']> }
+
+/** The queries and statements of one account. They do not depend on the caller. */
+export interface AccountTables {
+  read: Reads
+  change: Changes
+}
+
+/** Tables whose statements are all message traffic: they change nothing that a look-up of a key depends on. */
+const traffic: ReadonlySet<keyof Tables> = new Set<keyof Tables>([
+  'activity',
+  'fanOut',
+  'leases',
+  'messages',
+  'parts',
+  'receipts',
+  'tasks',
+  'timedLeases',
+  'turns',
+  'usage',
+  'verdicts',
+])
+
+/** How many accounts have their tables kept. Making them takes as long as a query, and some 6 KiB. */
+const maxKept = 1_000
+
+const tableNames = Object.keys(tables) as (keyof Tables)[]
+const [BoundReads, BoundChanges] = [lazyClass<Reads>(tableNames), lazyClass<Changes>(tableNames)]
+
+/** Binds the tables to an account. What belongs to a table is made when it is first used. */
+export function accountTables(db: Db): (accountId: string) => AccountTables {
+  const kept = new Map<string, AccountTables>()
+
+  return function tablesOf(accountId) {
+    const known = kept.get(accountId)
+    if (known) return known
+    if (kept.size === maxKept) kept.clear()
+    const account = db.forAccount(accountId)
+    const trafficOfAccount = db.forAccount(accountId, true)
+    const made = {
+      read: new BoundReads((name) => tables[name].reads(account)),
+      change: new BoundChanges((name) => tables[name].changes(traffic.has(name) ? trafficOfAccount : account)),
+    }
+    kept.set(accountId, made)
+    return made
+  }
+}
