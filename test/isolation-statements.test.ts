@@ -176,6 +176,7 @@ const others: Record<string, InValue[]> = {
     afterUnread: [0],
     afterRead: [0],
     limit: [100],
+    maxUnread: [100],
     offset: [0],
     max: [100],
     maxChars: [80_000],
@@ -189,7 +190,7 @@ const others: Record<string, InValue[]> = {
   ...{ hops: [0], answers: [0], automated: [1], bytes: [1], countedIn: [owner.id] },
   ...{ receiver: [null, ...agents], messagesPerDay: [0], bytesPerDay: [0], strangerMessagesPerDay: [0] },
   messageReplies: [1],
-  ...{ except: ['[]'], rows: ['[]'], reason: [null], agents: ['[]'], limits: ['{}'] },
+  ...{ except: ['[]'], reason: [null], agents: ['[]'], limits: ['{}'] },
   ...{ createdAt: [later], expiresAt: [later], wokenAt: [later], day: [startOfDay], hour: [later] },
   ...{
     chars: [1],
@@ -231,7 +232,7 @@ const others: Record<string, InValue[]> = {
   ...{ type: ['agent'], visibility: ['public'], accessPolicy: ['auto_approve'], role: ['owner'], kind: ['agent_key'] },
   ...{ action: ['block'], onFailure: ['pass'], provider: ['pii'], direction: ['inbound'], actorType: ['system'] },
   ...{ credentialKind: [null], requestId: [null], signupId: [null], a2a: [null] },
-  ...{ arguments: ['{}'], config: ['{}'], parts: ['[]'], counts: ['[]'], hours: ['[0]'], kept: ['[]'] },
+  ...{ arguments: ['{}'], config: ['{}'], parts: ['[]'], hours: ['[0]'], kept: ['[]'] },
   ...{ roles: ['["owner"]'], seqs: [JSON.stringify([...Array(99).keys()])] },
   ...{ remoteUrl: [null], encryptedToken: [null], tokenIv: [null], tokenAuthTag: [null], tokenKeyId: [null] },
   ...Object.fromEntries(

@@ -17,6 +17,7 @@ import { readMessages } from '../../src/grid/messaging/read-messages.ts'
 import { ackMessages, leaseMessages, releaseMessages } from '../../src/grid/messaging/timed-leases.ts'
 import { mintKey } from '../../src/lib/secrets.ts'
 import { migrate } from '../../src/store/migrate.ts'
+import { allQueries } from '../../src/store/sql.ts'
 import { keepClock } from '../../src/worker/clock.ts'
 import { sweep } from '../../src/worker/retention.ts'
 import { followLog } from '../../src/worker/threads.ts'
@@ -195,10 +196,10 @@ test.each([
     /^INSERT INTO messages .*\busage\./,
     'SEARCH usage USING INDEX usage_day (day=? AND account_id=? AND subject=?)',
   ],
-  ['the pause of a conversation', /^INSERT INTO messages .*\busage\./, 'SEARCH conversation_turns USING PRIMARY KEY'],
+  ['the pause of a conversation', /^INSERT INTO messages .*\busage\./, 'SEARCH turns USING PRIMARY KEY'],
   ['the unread messages of an inbox', /^INSERT INTO messages .*'unread'/, 'deliveries_unread (inbox=?)'],
   ['the long conversations of a reader', /json_group_object/, 'conversation_turns_long (account_id=? AND since>?)'],
-  ['old usage', /^DELETE FROM usage WHERE/, 'USING COVERING INDEX usage_day (day<?)'],
+  ['old usage', /^DELETE FROM usage WHERE \(account_id/, 'USING COVERING INDEX usage_day (day<?)'],
   ['old turns', /^DELETE FROM conversation_turns WHERE \(account_id, key\)/, 'conversation_turns_since (since<?)'],
   ['new messages to place', /^INSERT INTO threads\b/, 'SEARCH m USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)'],
   ['the thread of a message', /^INSERT INTO thread_messages\b/, 'USING COVERING INDEX threads_key'],
@@ -230,6 +231,10 @@ test.each([
 
   expect(found).not.toEqual([])
   for (const sql of found) expect(await plan(sql)).toContainEqual(expect.stringContaining(index))
+})
+
+test('SQLite understands every statement of the store, whether or not a test runs it', async () => {
+  for (const { sql } of allQueries) await plan(sql)
 })
 
 test('no statement of an agent scans a whole table', async () => {

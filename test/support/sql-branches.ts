@@ -84,7 +84,7 @@ function referencesOf(tokens: Token[], tables: readonly string[]): { references:
     const reference = { table, at, isNeeded: tables.includes(table), isTied: false }
     references.push(reference)
     if (token === 'into') {
-      const list = tokens[at + 2]
+      const list = tokens[at + (tokens[at + 2] === 'as' ? 4 : 2)]
       // Without a list of columns it copies whole rows, and what they are read from is checked.
       reference.isTied = Array.isArray(list) ? list.some((column) => bare(column) === 'account_id') : list === 'select'
       return

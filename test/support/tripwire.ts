@@ -5,7 +5,7 @@
 import { getTableColumns, getTableName, is } from 'drizzle-orm'
 import { SQLiteTable } from 'drizzle-orm/sqlite-core'
 import * as schema from '../../db/schema.ts'
-import '../../src/store/account.ts'
+import '../../src/store/account-tables.ts'
 import '../../src/store/global.ts'
 import { allQueries } from '../../src/store/sql.ts'
 import { untiedTables } from './sql-branches.ts'
