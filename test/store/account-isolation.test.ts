@@ -6,7 +6,6 @@ import { rows } from '../support/database.ts'
 import { type TestGrid, testGrid } from '../support/grid.ts'
 import { accountTables, allowedCrossAccountQueries, tripwire } from '../support/tripwire.ts'
 
-
 let grid: TestGrid
 beforeEach(async () => {
   grid = await testGrid()

@@ -64,7 +64,11 @@ test.each([
   ['the oldest unread message of each agent', /from_alias.* FROM \( ?SELECT inboxes/, 'deliveries_unread (inbox=?)'],
   ['messages that come back', /release_count > 2/, 'deliveries_returned (account_id=?)'],
   ['parked messages', /= 'parked'/, 'deliveries_parked (account_id=? AND read_at>?)'],
-  ['keys that are not used', /FROM credentials LEFT JOIN agents .*\brevoked_at IS NULL/, 'credentials_live (account_id=?'],
+  [
+    'keys that are not used',
+    /FROM credentials LEFT JOIN agents .*\brevoked_at IS NULL/,
+    'credentials_live (account_id=?',
+  ],
   ['guardrails that fail', /\baction = 'failed'/, 'guardrail_counts_of_account (account_id=? AND hour>?)'],
   ['calls that were refused', /\bcallers\./, 'activity_refused (account_id=? AND n>?)'],
   ['where a day begins in the log', /\bcallers\./, 'activity_time (account_id=? AND created_at>?)'],

@@ -143,8 +143,16 @@ test.each([
   ['the newest unread message', /^SELECT max\(deliveries\.seq\) .* FROM deliveries .*'unread'/, 'deliveries_unread'],
   ['the newest delivery of all', /^SELECT coalesce\(\(SELECT max\(/, 'SEARCH deliveries'],
   ['the newest wake signal', /^SELECT coalesce\(\(SELECT max\(/, 'SEARCH wake_signals'],
-  ['deliveries after the newest', /^SELECT \* FROM \( SELECT 'delivery' AS kind/, 'SEARCH deliveries USING INTEGER PRIMARY KEY (rowid>?)'],
-  ['wake signals after the newest', /^SELECT \* FROM \( SELECT 'delivery' AS kind/, 'SEARCH wake_signals USING INTEGER PRIMARY KEY (rowid>?)'],
+  [
+    'deliveries after the newest',
+    /^SELECT \* FROM \( SELECT 'delivery' AS kind/,
+    'SEARCH deliveries USING INTEGER PRIMARY KEY (rowid>?)',
+  ],
+  [
+    'wake signals after the newest',
+    /^SELECT \* FROM \( SELECT 'delivery' AS kind/,
+    'SEARCH wake_signals USING INTEGER PRIMARY KEY (rowid>?)',
+  ],
   [
     'events of tasks after the newest',
     /^SELECT \* FROM \( SELECT 'delivery' AS kind/,
@@ -155,7 +163,11 @@ test.each([
   ['a newer lease of redelivered messages', /^SELECT max\(lease_id\)/, 'USING INDEX deliveries_redelivered'],
   ['unread messages after a position', /'unread' AND .*\bcreated_at >= \?/, 'deliveries_unread'],
   ['read messages after a position', /'read' AND .*\bcreated_at >= \?/, 'deliveries_read'],
-  ['messages to read again', /'unread' .* UNION ALL .*'read' .*\bcreated_at >= \?/, 'SEARCH deliveries USING INTEGER PRIMARY KEY (rowid=?)'],
+  [
+    'messages to read again',
+    /'unread' .* UNION ALL .*'read' .*\bcreated_at >= \?/,
+    'SEARCH deliveries USING INTEGER PRIMARY KEY (rowid=?)',
+  ],
   ['the position before a time', /^SELECT deliveries\.seq FROM deliveries .*\bcreated_at < \?/, 'deliveries_'],
   ['an access token by hash', /FROM oauth_tokens JOIN .*LEFT JOIN/, 'USING INDEX oauth_tokens_hash'],
   ['the rotation of a refresh token', /^UPDATE oauth_tokens SET used_at/, 'USING INDEX oauth_tokens_hash'],
@@ -209,9 +221,17 @@ test.each([
     'AUTOMATIC COVERING INDEX (account_id=? AND parent=?)',
   ],
   ['the newest threads', /FROM \( ?SELECT threads\.id FROM threads WHERE/, 'USING INDEX threads_newest'],
-  ['a page of a thread', /^SELECT \* FROM \( SELECT thread_messages\.seq FROM thread_messages .* UNION ALL/, 'USING PRIMARY KEY (account_id=? AND thread_id=? AND seq>? AND seq<?)'],
+  [
+    'a page of a thread',
+    /^SELECT \* FROM \( SELECT thread_messages\.seq FROM thread_messages .* UNION ALL/,
+    'USING PRIMARY KEY (account_id=? AND thread_id=? AND seq>? AND seq<?)',
+  ],
   ['the time of a message in a thread', /search\(up_to, step\)/, 'SEARCH m USING INTEGER PRIMARY KEY (rowid=?)'],
-  ['the messages of a page', /FROM json_each\(\?\) AS listed CROSS JOIN thread_messages/, 'thread_messages_seq (account_id=? AND seq=?)'],
+  [
+    'the messages of a page',
+    /FROM json_each\(\?\) AS listed CROSS JOIN thread_messages/,
+    'thread_messages_seq (account_id=? AND seq=?)',
+  ],
   ['the messages of a chain', /\broot_seq = \?.* ORDER BY \+/, 'thread_messages_root (account_id=? AND root_seq=?)'],
   ['the first reply of a recipient', /replied_at/, 'SEARCH reply USING INDEX messages_reply'],
   [

@@ -25,9 +25,9 @@ interface Reference {
 type Scope = Map<string, Reference>
 
 const setOperators = new Set(['union', 'except', 'intersect'])
-const joinWords = ['join', 'inner', 'left', 'right', 'full', 'cross', 'outer', 'natural', 'on', 'using']
+const joinWords = 'join inner left right full cross outer natural on using'.split(' ')
 const clauseWords = new Set(
-  ['select', 'from', 'where', 'set', 'group', 'order', 'having', 'limit', 'returning', 'values', 'window', ...joinWords],
+  'select from where set group order having limit returning values window'.split(' ').concat(joinWords),
 )
 const name = /^[\w"`[]/
 
