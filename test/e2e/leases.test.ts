@@ -12,7 +12,7 @@ import { callTool } from './client.ts'
 
 const dying = 'test/support/dying-server.ts'
 /** Matches the statement that leases messages. */
-const claim = '^update "deliveries" set "state"'
+const claim = "^UPDATE deliveries SET state = 'read', lease_id"
 
 const servers: Sqld[] = []
 afterAll(() => Promise.all(servers.map((server) => server.stop())))

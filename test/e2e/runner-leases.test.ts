@@ -9,9 +9,9 @@ import { pause } from './load.ts'
 const dying = 'test/support/dying-server.ts'
 
 test.each([
-  ['the lease', '^insert into "leases"', { isAnswered: false }],
-  ['the answer that acks', '^insert into "idempotency_keys"', { isAnswered: true }],
-  ['the ack', '^update "deliveries" set "lease_id"', { isAnswered: false }],
+  ['the lease', '^INSERT INTO leases', { isAnswered: false }],
+  ['the answer that acks', '^INSERT INTO idempotency_keys', { isAnswered: true }],
+  ['the ack', '^UPDATE deliveries SET lease_id', { isAnswered: false }],
 ])(
   'kill -9 between the commit of %s and its response: nothing is lost or done twice',
   async (_, fatal, { isAnswered }) => {

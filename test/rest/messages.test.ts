@@ -127,7 +127,7 @@ onEachDatabase((openGrid: OpenGrid) => {
       inspect(sql, crossAccountQuery) {
         tripwire(sql, crossAccountQuery)
         // The unit is inspected before it waits for its commit, so this one is committed before it.
-        if (meddle && sql.startsWith('insert into "messages"')) {
+        if (meddle && /^INSERT INTO messages\b/.test(sql)) {
           const act = meddle
           meddle = undefined
           void act()

@@ -1,9 +1,14 @@
 import { createClient } from '@libsql/client'
 import { afterAll, expect, test } from 'vitest'
-import { boolean, Db, json, precondition, query, statement } from '../../src/store/sql.ts'
+import { allQueries, boolean, Db, json, precondition, query, statement } from '../../src/store/sql.ts'
 
 const client = createClient({ url: 'file::memory:', concurrency: 1 })
-afterAll(() => client.close())
+const registered = allQueries.length
+afterAll(() => {
+  client.close()
+  // Other tests look at every statement of the store.
+  allQueries.length = registered
+})
 const db = new Db(client)
 
 test('parameters are filled in by name, as often as they stand there, and none inside texts and names', async () => {

@@ -9,7 +9,7 @@ import { processDeps, readServerConfig } from '../../src/cli/process.ts'
 import { startServer } from '../../src/cli/server.ts'
 import { connect } from '../../src/store/driver/local-client.ts'
 
-const fatal = new RegExp(process.argv[2], 'i')
+const fatal = new RegExp(process.argv[2])
 const signal = process.argv[3] === 'stop' ? 'SIGSTOP' : 'SIGKILL'
 
 async function main(): Promise<void> {

@@ -16,6 +16,8 @@ type Token = string | Token[]
 /** One mention of a table in a branch. `isNeeded`: it is an account table, so it has to be tied to an account. */
 interface Reference {
   table: string
+  /** Where it stands in the branch. */
+  at: number
   isNeeded: boolean
   isTied: boolean
 }
@@ -23,9 +25,9 @@ interface Reference {
 type Scope = Map<string, Reference>
 
 const setOperators = new Set(['union', 'except', 'intersect'])
+const joinWords = 'join inner left right full cross outer natural on using'.split(' ')
 const clauseWords = new Set(
-  ['select', 'from', 'where', 'on', 'set', 'group', 'order', 'having', 'limit', 'returning', 'values', 'using']
-    .concat(['join', 'inner', 'left', 'right', 'full', 'cross', 'outer', 'natural', 'window']),
+  'select from where set group order having limit returning values window'.split(' ').concat(joinWords),
 )
 const name = /^[\w"`[]/
 
@@ -45,18 +47,20 @@ function untiedInQuery(tokens: Token[], around: Scope, accounts: AccountColumns)
 function untiedInBranch(tokens: Token[], around: Scope, accounts: AccountColumns): string[] {
   const { references, scope } = referencesOf(tokens, accounts.tables)
   const visible: Scope = new Map([...around, ...scope])
-  const equalities = conditionsOf(tokens).flatMap(conjuncts).flatMap((condition) => {
-    const equality = equalityOf(condition, scope, visible, accounts)
-    return equality ? [equality] : []
-  })
+  const equalities = conditionsOf(tokens).flatMap(({ condition, leftJoin }) =>
+    conjuncts(condition).flatMap((condition) => {
+      const equality = equalityOf(condition, scope, visible, accounts)
+      // The ON of a LEFT JOIN keeps away no row of the tables before it.
+      const mayTie = (to: Reference | '?') => to !== '?' && (leftJoin === undefined || to.at === leftJoin)
+      return equality ? [equality, equality.toReversed()].filter(([, to]) => mayTie(to)) : []
+    })
+  ) as [Reference | '?', Reference][]
   for (let hasChanged = true; hasChanged;) {
     hasChanged = false
-    for (const [left, right] of equalities) {
-      for (const [from, to] of [[left, right], [right, left]]) {
-        if (to === '?' || to.isTied || (from !== '?' && !from.isTied)) continue
-        to.isTied = true
-        hasChanged = true
-      }
+    for (const [from, to] of equalities) {
+      if (to.isTied || (from !== '?' && !from.isTied)) continue
+      to.isTied = true
+      hasChanged = true
     }
   }
   return [
@@ -72,15 +76,15 @@ function referencesOf(tokens: Token[], tables: readonly string[]): { references:
   let isInFrom = false
   tokens.forEach((token, at) => {
     if (typeof token !== 'string') return
-    if (clauseWords.has(token)) isInFrom = token === 'from' || (isInFrom && token !== 'where' && token !== 'on')
+    if (clauseWords.has(token)) isInFrom = token === 'from' || (isInFrom && joinWords.includes(token))
     const isTable = ['from', 'join', 'update', 'into'].includes(token) || (token === ',' && isInFrom)
     const next = tokens[at + 1]
     if (!isTable || next === undefined || next === 'set') return
     const table = typeof next === 'string' ? bare(next) : ''
-    const reference = { table, isNeeded: tables.includes(table), isTied: false }
+    const reference = { table, at, isNeeded: tables.includes(table), isTied: false }
     references.push(reference)
     if (token === 'into') {
-      const list = tokens[at + 2]
+      const list = tokens[at + (tokens[at + 2] === 'as' ? 4 : 2)]
       // Without a list of columns it copies whole rows, and what they are read from is checked.
       reference.isTied = Array.isArray(list) ? list.some((column) => bare(column) === 'account_id') : list === 'select'
       return
@@ -96,14 +100,23 @@ function referencesOf(tokens: Token[], tables: readonly string[]): { references:
   return { references, scope }
 }
 
-/** What stands behind each WHERE and ON of the branch. */
-function conditionsOf(tokens: Token[]): Token[][] {
-  const found: Token[][] = []
+interface Condition {
+  condition: Token[]
+  /** Where its LEFT JOIN stands, if it is the ON of one. */
+  leftJoin: number | undefined
+}
+
+/** What stands behind each WHERE and ON of the branch, but for what a conflict is about. */
+function conditionsOf(tokens: Token[]): Condition[] {
+  const found: Condition[] = []
   let current: Token[] | undefined
-  for (const token of tokens) {
+  let leftJoin: number | undefined
+  for (const [at, token] of tokens.entries()) {
+    if (token === 'conflict') return found.slice(0, -1)
+    if (token === 'join') leftJoin = ['left', 'outer'].includes(String(tokens[at - 1])) ? at : undefined
     if (typeof token === 'string' && clauseWords.has(token)) {
       current = token === 'where' || token === 'on' ? [] : undefined
-      if (current) found.push(current)
+      if (current) found.push({ condition: current, leftJoin: token === 'on' ? leftJoin : undefined })
     } else current?.push(token)
   }
   return found
@@ -137,16 +150,20 @@ function equalityOf(
     const isAccount = reference.table === 'accounts' ? column === 'id' : columns.includes(column)
     return isAccount ? reference : undefined
   })
-  return sides[0] && sides[1] ? [sides[0], sides[1]] : inboxEqualityOf(condition, visible)
+  return sides[0] && sides[1] ? [sides[0], sides[1]] : inboxEqualityOf(condition, scope, visible)
 }
 
 /**
  * An inbox belongs to one account: a foreign key of `deliveries` says so. So the number of an inbox ties a delivery as
  * the row that has the number is tied, and a sub-select of the number is checked by itself.
  */
-function inboxEqualityOf(condition: Token[], visible: Scope): [Reference, Reference | '?'] | undefined {
+function inboxEqualityOf(
+  condition: Token[],
+  scope: Scope,
+  visible: Scope,
+): [Reference, Reference | '?'] | undefined {
   const [[column, ...from], right] = split(condition, (word) => word === '=').map((side) => side.map(bare).reverse())
-  const delivery = visible.get(from[1])
+  const delivery = from.length === 0 ? onlyNeeded(scope) : visible.get(from[1])
   if (column !== 'inbox' || delivery?.table !== 'deliveries') return undefined
   const query = condition.at(-1)!
   if (Array.isArray(query)) {
@@ -158,7 +175,7 @@ function inboxEqualityOf(condition: Token[], visible: Scope): [Reference, Refere
 
 /** Whether a sub-select returns nothing but numbers of agents. */
 function isNumber(query: Token[]): boolean {
-  return query.slice(0, 7).map(bare).join(' ') === 'select agent_numbers . n from agent_numbers where' &&
+  return /^select (agent_numbers \. )?n from agent_numbers where /.test(query.map(bare).join(' ')) &&
     !query.some((token) => typeof token === 'string' && setOperators.has(token))
 }
 

@@ -26,17 +26,23 @@ const unclaimed = crossAccountQuery<{ id: string }>(
   ORDER BY accounts.created_at LIMIT :limit`,
 )
 
-const removal = (name: string, table: string, isOld: string) =>
+/** `key`: the primary key of a table without rowid. */
+const removal = (name: string, table: string, isOld: string, key = 'rowid') =>
   crossAccountStatement(
     name,
-    `DELETE FROM ${table} WHERE rowid IN (SELECT rowid FROM ${table} WHERE ${isOld} LIMIT :limit) RETURNING 1`,
+    `DELETE FROM ${table} WHERE (${key}) IN (SELECT ${key} FROM ${table} WHERE ${isOld} LIMIT :limit) RETURNING 1`,
   )
 const removeVerdicts = removal('old verdicts', 'verdicts', 'created_at <= :until')
 const removeBlockedSends = removal('old blocked sends', 'blocked_sends', 'created_at <= :until')
 const removeCounts = removal('old counts of guardrails', 'guardrail_counts', 'hour <= :until')
 const removeSnoozes = removal('ended snoozes', 'snoozes', 'until <= :until')
-const removeUsage = removal('old usage', 'usage', 'day <= :until')
-const removeTurns = removal('old turns', 'conversation_turns', 'since <= :until AND paused_at IS NULL')
+const removeUsage = removal('old usage', 'usage', 'day <= :until', 'account_id, day, subject')
+const removeTurns = removal(
+  'old turns',
+  'conversation_turns',
+  'since <= :until AND paused_at IS NULL',
+  'account_id, key',
+)
 const removeTasks = removal('old tasks', 'tasks', 'expires_at IS NULL AND status_at <= :until')
 const removeContexts = removal('old contexts', 'contexts', 'used_at <= :until')
 const removeContents = crossAccountStatement(

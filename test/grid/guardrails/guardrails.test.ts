@@ -240,14 +240,16 @@ test('no statement more without guardrails', async () => {
   }
   await statements('bob')
 
-  // The recipient; then the message, its trial, its delivery and the receipt. A key is read and stored.
-  expect(await statements('bob')).toBe(5)
-  expect(await statements('bob', 'k')).toBe(7)
-  expect(await statements('#general')).toBe(5)
-  // The agents of the account come first.
-  expect(await statements('desk')).toBe(6)
+  // The recipient; then the message, its trial, its usage, its turn, its delivery and the receipt. A key is read and
+  // stored.
+  expect(await statements('bob')).toBe(7)
+  expect(await statements('bob', 'k')).toBe(9)
+  expect(await statements('#general')).toBe(7)
+  // The agents of the account come first, and the turn counts in both accounts.
+  expect(await statements('desk')).toBe(9)
+  // Before the guardrail is read, the quotas are.
   await guard(grid.acme, 'bob', { direction: 'inbound' })
-  expect(await statements('bob')).toBe(6)
+  expect(await statements('bob')).toBe(10)
 })
 
 function as({ id, alias }: TestAgent): AccountStore {

@@ -26,7 +26,7 @@ let after: Promise<void>
 /** How many sends wait for their commit or are in one, and how many commits of sends are on disk. */
 let queued: number
 let committed: number
-const isSend = (sql: string) => /^insert into "messages"/i.test(sql)
+const isSend = (sql: string) => /^INSERT INTO messages\b/.test(sql)
 
 onEachDatabase((open) => {
   beforeEach(async () => {

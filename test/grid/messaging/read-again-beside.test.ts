@@ -22,7 +22,7 @@ beforeEach(async () => {
       client.execute = async (statement: unknown) => {
         const result = await execute(statement)
         const { sql } = statement as { sql?: string }
-        if (sql?.includes('"created_at" >= ?')) await afterQuery.shift()?.()
+        if (sql?.includes('deliveries.created_at >= ?')) await afterQuery.shift()?.()
         return result
       }
       return client

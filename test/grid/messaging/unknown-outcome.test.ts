@@ -13,7 +13,7 @@ import { type Sqld, startSqld } from '../../support/sqld.ts'
 
 const isClaim = (statements: unknown[]) =>
   statements.some((statement) =>
-    /^update "deliveries" set "state" = .* IN \(select/i.test((statement as { sql: string }).sql)
+    /^UPDATE deliveries SET state = 'read', lease_id = /.test((statement as { sql: string }).sql)
   )
 
 let server: Sqld

@@ -30,7 +30,7 @@ beforeEach(async () => {
   grid = await testGrid({
     inspect(sql, crossAccountQuery) {
       tripwire(sql, crossAccountQuery)
-      if (/^update "deliveries" set "state" = .* IN \(select/i.test(sql)) leases++
+      if (/^UPDATE deliveries SET state = 'read', lease_id = /.test(sql)) leases++
     },
     connect(config) {
       const client = connect(config)

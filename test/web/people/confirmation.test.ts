@@ -104,7 +104,7 @@ describe('the proof', () => {
     let isAdded = false
     // Between the look at the session and the new one.
     const spy = vi.spyOn(grid.store, 'write').mockImplementation(async (statements) => {
-      if (!isAdded && statements.some(({ sql }) => /update users/i.test(sql))) {
+      if (!isAdded && statements.some(({ sql }) => /^UPDATE users\b/.test(sql))) {
         isAdded = true
         await addPasskey(grid, ann, 'added meanwhile')
       }
