@@ -1,15 +1,10 @@
 /** Messages that answer a task complete it. See docs/protocol.md, "Tasks". */
 import type { AccountStore } from '../../store/account.ts'
+import type { NewMessage, ReviewedMessage } from '../../store/account/new-message.ts'
 import type { TaskMode } from '../../store/account/task-ends.ts'
 import type { Sender, TaskStep } from './outgoing-message.ts'
+import type { SendPart } from './send-part.ts'
 import type { Recipient } from './resolve.ts'
-
-/** What a message may answer. */
-interface Answering {
-  /** The task of the message that it replies to, or null. */
-  repliedToTask: string | null
-  conversationId: string | null
-}
 
 /**
  * The step that completes the task which a message answers: that of the message it replies to, otherwise the newest one
@@ -18,11 +13,11 @@ interface Answering {
 export async function answeredTask(
   account: AccountStore,
   sender: Sender,
-  recipient: Recipient,
-  { repliedToTask, conversationId }: Answering,
+  { inbox, openTask }: Recipient,
+  { conversationId }: Pick<NewMessage, 'conversationId'>,
+  repliedTo: { taskId?: string | null } | undefined,
 ): Promise<TaskStep | undefined> {
-  const { inbox, openTask } = recipient
-  if (!inbox) return undefined
+  if (!inbox || (!repliedTo?.taskId && openTask === undefined)) return undefined
   const { tasks } = account.read
   const client = { home: inbox.home, client: inbox.agentId }
   const taskOf = async (id: string | null | undefined) => {
@@ -31,7 +26,7 @@ export async function answeredTask(
   }
   const newest = () =>
     conversationId === null ? openTask : tasks.newestOpen(sender.agentId, { ...client, conversationId })
-  const task = await taskOf(repliedToTask) ?? (openTask === undefined ? undefined : await taskOf(await newest()))
+  const task = await taskOf(repliedTo?.taskId) ?? (openTask === undefined ? undefined : await taskOf(await newest()))
   return task && answerOf(account, sender, task)
 }
 
@@ -57,5 +52,21 @@ export function answerOf(
       }),
       ...tasks.change(changer, { task: task.id, event: completed(id), at, state: 'completed' }),
     ],
+  }
+}
+
+/** A step of a task, in the unit of the message that causes it. */
+export function taskPart({ waiting }: AccountStore, step: TaskStep, message: ReviewedMessage): SendPart {
+  const { taskId } = step
+  const open = step.open?.(message.id)
+  return {
+    ...(open && { preconditions: [open] }),
+    statements: step.statements(message),
+    needsMessage: true,
+    refuse: step.check,
+    stored() {
+      waiting.notifier.wake([taskId])
+      return { taskId }
+    },
   }
 }

@@ -28,6 +28,7 @@ import { type A2aDetails, maxMessageLength } from './outgoing-message.ts'
 import { blocked, kindsOf, unavailable } from './guardrail-refusals.ts'
 import { splitDetails } from './parts.ts'
 import { countMessage } from './quota.ts'
+import type { SendPart } from './send-part.ts'
 import type { OutgoingMessage } from './review-check.ts'
 
 /** The findings of one side, and whose they are. */
@@ -72,7 +73,7 @@ interface Checked {
 }
 
 async function checkSender(outgoing: OutgoingMessage, asking: Omit<Asking, 'guarding'>): Promise<Checked> {
-  const { account, sender, recipient, message, input } = outgoing
+  const { account, sender, recipient, message, draft: { input } } = outgoing
   const { body, conversationId } = message
   const content: MessageContent = {
     body,
@@ -214,8 +215,6 @@ function withVerdicts(
   const verdictsOf = (isOwn: boolean) => found.filter(({ guarding }) => guarding.isOwn === isOwn)
   const statements = (sides: Findings[]) =>
     sides.length === 0 ? [] : sides[0].guarding.verdicts(judged, sides.flatMap((side) => newVerdicts(side)))
-  const [counts, verdicts] = statements(verdictsOf(true))
-  const [theirCounts, theirVerdicts] = statements(verdictsOf(false))
   const leftOut = deliveries.filter(({ isLeftOut }) => isLeftOut).length
   // What is masked for one member is seen by that member alone.
   const everybody = recipient.inbox ? found : found.filter(({ guarding }) => guarding === sides[0]?.guarding)
@@ -223,7 +222,7 @@ function withVerdicts(
   const guarded: GuardedSend = {
     deliveries,
     receipt: { ...(leftOut > 0 && { leftOut }), ...(redacted.length > 0 && { redacted }) },
-    parts: { counts, verdicts, theirCounts, theirVerdicts },
+    statements: [...statements(verdictsOf(true)), ...statements(verdictsOf(false))],
   }
   return { ...message, guarded }
 }
@@ -235,7 +234,7 @@ function withVerdicts(
 async function refuse(outgoing: OutgoingMessage, side: Findings): Promise<void> {
   const { guarding, found } = side
   if (!isRefused(found)) return
-  const { account, sender, recipient, message, requestHash } = outgoing
+  const { account, sender, recipient, message, draft: { requestHash } } = outgoing
   const action: VerdictAction = found.some(({ action }) => action === 'blocked') ? 'blocked' : 'failed'
   const decisive = found.filter((finding) => finding.action === action)
   const judged = {
@@ -289,4 +288,9 @@ function keptText({ content: { text }, found, keepsContents }: Findings): string
 /** Without what is undefined, as it will be stored. */
 function present(details: A2aDetails): Record<string, unknown> {
   return Object.fromEntries(Object.entries(details).filter(([, value]) => value !== undefined))
+}
+
+/** Counts and stores what guardrails did to a message. */
+export function verdictPart({ guarded }: ReviewedMessage): SendPart {
+  return guarded ? { statements: guarded.statements } : {}
 }

@@ -4,9 +4,11 @@ import { hashForLookup } from '../../lib/secrets.ts'
 import { hasAtMost, wellFormed } from '../../lib/text.ts'
 import { day } from '../../lib/time.ts'
 import type { AccountStore } from '../../store/account.ts'
+import type { NewMessage } from '../../store/account/new-message.ts'
 import type { SendReceipt } from '../../store/account/receipts.ts'
 import type { BlockedError } from '../../store/account/verdicts.ts'
-import type { Sender, SendInput, SentMessage } from './outgoing-message.ts'
+import type { Draft, Sender, SendInput, SentMessage } from './outgoing-message.ts'
+import type { SendPart } from './send-part.ts'
 
 /** How long a key is remembered. */
 export const keyLifetimeMs = 7 * day
@@ -21,15 +23,15 @@ export function checkKey(key: string): string {
 }
 
 /**
- * The send that was already made with this key. Fails with `idempotency_conflict` if that send was another one, and with
+ * The send that was already made under its idempotency key, if it has one. Fails with `idempotency_conflict` if that send was another one, and with
  * `guardrail_blocked` if it was blocked.
  */
 export async function findRepeat(
   account: AccountStore,
   sender: Sender,
-  key: string,
-  requestHash: string,
+  { key, requestHash }: Pick<Draft, 'key' | 'requestHash'>,
 ): Promise<SentMessage | undefined> {
+  if (key === null) return undefined
   const earlier = await account.read.messages.byKey(sender.agentId, key, account.deps.now() - keyLifetimeMs)
   if (!earlier) return undefined
   if (earlier.requestHash !== requestHash) {
@@ -64,4 +66,9 @@ export function requestHashOf({ to, text, replyToMessageId, conversationId, a2a,
   if (request !== undefined) return hashForLookup(request)
   const address = to.trim().toLowerCase().replace(/^@/, '')
   return hashForLookup(JSON.stringify([address, text, replyToMessageId, conversationId, a2a]))
+}
+
+/** Remembers the key of a message. */
+export function keyPart({ change }: AccountStore, message: NewMessage, requestHash: string): SendPart {
+  return message.key === null ? {} : { statements: [change.messages.addKey(message, requestHash)] }
 }

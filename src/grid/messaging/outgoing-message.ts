@@ -52,6 +52,18 @@ export interface SendInput {
   task?: TaskStep
 }
 
+/** A send whose text and details are checked. */
+export interface Draft {
+  /** Without invisible characters. */
+  input: SendInput
+  /** Its idempotency key, or null. */
+  key: string | null
+  /** What a repeat with the same key must match; empty without one. */
+  requestHash: string
+  /** Invisible characters were removed. */
+  sanitized: boolean
+}
+
 /** A step of a task, in the unit of the message that causes it. */
 export interface TaskStep {
   taskId: string

@@ -6,6 +6,7 @@ import type { AccountStore } from '../../store/account.ts'
 import type { InboxAddress, NewMessage } from '../../store/account/new-message.ts'
 import type { Quotas } from '../../store/account/usage.ts'
 import type { Statement } from '../../store/sql.ts'
+import type { SendPart } from './send-part.ts'
 
 /** About what a row of a message or a delivery takes besides its text, with its entries in indexes. */
 const rowBytes = 500
@@ -59,6 +60,18 @@ export async function refuseBeyondQuotas(account: AccountStore, { inbox, label }
     const full = inbox.home === undefined ? 'full' : 'full for other accounts'
     const what = `The inbox of ${label} is ${full}: it has ${count(maxUnread, 'unread message')}.`
     throw exceeded('unread_per_inbox', maxUnread, fullInboxRetrySeconds, what)
+  }
+}
+
+/** Counts a message for the quotas. It comes first of the parts, because it looks at what the statement before it did. */
+export function quotaPart(
+  account: AccountStore,
+  recipient: Target & { inboxes: number },
+  message: NewMessage,
+): SendPart {
+  return {
+    statements: [countMessage(account, recipient, message, recipient.inboxes)],
+    refuse: () => refuseBeyondQuotas(account, recipient),
   }
 }
 

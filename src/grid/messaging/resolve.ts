@@ -2,10 +2,13 @@
 import { GridError } from '../../errors.ts'
 import { aliasPattern, normaliseAlias, normaliseChannelName } from '../../lib/alias.ts'
 import { minute } from '../../lib/time.ts'
-import type { AccountStore, PartRows } from '../../store/account.ts'
-import type { SendConditions } from '../../store/account/messages.ts'
-import type { InboxAddress, ReviewedMessage, SendParts } from '../../store/account/new-message.ts'
+import type { AccountStore } from '../../store/account.ts'
+import type { InboxAddress, ReviewedMessage } from '../../store/account/new-message.ts'
+import type { Quotas } from '../../store/account/usage.ts'
+import type { UnitRows } from '../../store/queue.ts'
+import type { Statement } from '../../store/sql.ts'
 import type { Sender } from './outgoing-message.ts'
+import type { SendPart } from './send-part.ts'
 
 /** Members of a channel that were seen within this time count as active. */
 const activeMs = 10 * minute
@@ -24,15 +27,30 @@ export interface Recipient {
   readonly openTask?: string
   /** Whether its plain reply over A2A is a message, and not a task. */
   readonly messageReplies?: boolean
-  /** Its parts of the commit. They check again in SQL what was read, so that it is true at the commit. */
-  parts(
-    message: ReviewedMessage,
-    conditions: SendConditions,
-  ): Pick<SendParts, 'message' | 'deliveries' | 'receipt'>
+  /** Stores a message, if every condition that was read still holds at the commit. */
+  store(message: ReviewedMessage, quotas: Quotas): Statement
+  /** Puts the stored message into the inboxes. */
+  deliver(message: ReviewedMessage): Statement
+  /** Returns the column `receipt`, the JSON of a `SendReceipt`; no row if the message is not stored. */
+  receipt(message: ReviewedMessage): Statement
   /** About how many inboxes a message to it reaches. */
   readonly inboxes: number
-  /** The ids of the agents that have the committed message in their inbox. */
-  reached(rows: PartRows<keyof SendParts>): string[]
+  /** The ids of the agents that have the committed message in their inbox, by the rows of `deliver`. */
+  reached(delivered: UnitRows[number]): string[]
+}
+
+/** Delivers the message, and wakes who waits for it. What is in a task alone waits in no inbox. */
+export function recipientPart(
+  { waiting: { notifier } }: AccountStore,
+  recipient: Recipient,
+  message: ReviewedMessage,
+): SendPart {
+  return {
+    statements: [recipient.deliver(message)],
+    stored([delivered]: UnitRows) {
+      if (!message.isInTaskAlone) notifier.notify(recipient.reached(delivered))
+    },
+  }
 }
 
 /**
@@ -82,11 +100,9 @@ function inboxOfAccount(
     guards,
     openTask: openTask ?? undefined,
     messageReplies,
-    parts: (message, conditions) => ({
-      message: messages.addDirect(message, { agentId }, conditions),
-      deliveries: messages.deliver(message, { agentId }),
-      receipt: receipts.toAgent(message, agentId),
-    }),
+    store: (message, quotas) => messages.addDirect(message, { agentId }, quotas),
+    deliver: (message) => messages.deliver(message, { agentId }),
+    receipt: (message) => receipts.toAgent(message, agentId),
     reached: () => [agentId],
   }
 }
@@ -110,11 +126,9 @@ function inboxOfOtherAccount(
     guards,
     openTask: openTask ?? undefined,
     messageReplies,
-    parts: (message, conditions) => ({
-      message: messages.addDirect(message, { agentId, home }, conditions),
-      deliveries: messages.deliver(message, { agentId, home }),
-      receipt: receipts.toOtherAccount(message),
-    }),
+    store: (message, quotas) => messages.addDirect(message, { agentId, home }, quotas),
+    deliver: (message) => messages.deliver(message, { agentId, home }),
+    receipt: (message) => receipts.toOtherAccount(message),
     reached: () => [agentId],
   }
 }
@@ -131,11 +145,9 @@ async function channel(account: AccountStore, sender: Sender, name: string): Pro
     id: found.id,
     guards: found.guards,
     inboxes: found.memberCount - 1,
-    parts: (message, conditions) => ({
-      message: messages.addPost(message, found.id, conditions),
-      deliveries: fanOut.toMembers(message, found.id, found.memberCount),
-      receipt: receipts.toChannel(message, message.at - activeMs),
-    }),
-    reached: ({ deliveries }) => deliveries.map((row) => String(row.agent_id)),
+    store: (message, quotas) => messages.addPost(message, found.id, quotas),
+    deliver: (message) => fanOut.toMembers(message, found.id, found.memberCount),
+    receipt: (message) => receipts.toChannel(message, message.at - activeMs),
+    reached: (delivered) => delivered.map((row) => String(row.agent_id)),
   }
 }

@@ -1,7 +1,7 @@
 /** What a check of messages is. */
 import type { AccountStore } from '../../store/account.ts'
 import type { ReviewedMessage } from '../../store/account/new-message.ts'
-import type { Sender, SendInput } from './outgoing-message.ts'
+import type { Draft, Sender } from './outgoing-message.ts'
 import type { Recipient } from './resolve.ts'
 
 /** A message before its commit, with its sender and its recipient. */
@@ -10,10 +10,8 @@ export interface OutgoingMessage {
   readonly sender: Sender
   readonly recipient: Recipient
   readonly message: ReviewedMessage
-  /** What was asked to be sent, without its invisible characters. It has the A2A details as a whole. */
-  readonly input: SendInput
-  /** What a repeat with the same idempotency key must match. */
-  readonly requestHash: string
+  /** What was asked to be sent. It has the A2A details as a whole. */
+  readonly draft: Draft
 }
 
 /**

@@ -4,12 +4,13 @@ import { GridError } from '../../errors.ts'
 import { newId } from '../../lib/id.ts'
 import { withoutInvisible, withoutInvisibleIn } from '../../lib/invisible-text.ts'
 import { characterCount, hasAtMost, wellFormed } from '../../lib/text.ts'
-import { type AccountStore, writeParts } from '../../store/account.ts'
-import { inOrder, type MessageType, type NewMessage, type ReviewedMessage } from '../../store/account/new-message.ts'
+import type { AccountStore } from '../../store/account.ts'
+import type { MessageType, NewMessage, ReviewedMessage } from '../../store/account/new-message.ts'
 import type { SendReceipt } from '../../store/account/receipts.ts'
-import { answeredTask } from './answered-task.ts'
-import { checkKey, findRepeat, keyLifetimeMs, requestHashOf } from './idempotency.ts'
+import { answeredTask, taskPart } from './answered-task.ts'
+import { checkKey, findRepeat, keyLifetimeMs, keyPart, requestHashOf } from './idempotency.ts'
 import {
+  type Draft,
   type LeasePart,
   maxMessageLength,
   type Sender,
@@ -17,14 +18,17 @@ import {
   type SentMessage,
   type TaskStep,
 } from './outgoing-message.ts'
-import { splitDetails } from './parts.ts'
-import { countMessage, quotasOf, refuseBeyondQuotas } from './quota.ts'
-import { type Recipient, resolve } from './resolve.ts'
+import { largeParts, splitDetails } from './parts.ts'
+import { quotaPart, quotasOf, refuseBeyondQuotas } from './quota.ts'
+import { type Recipient, recipientPart, resolve } from './resolve.ts'
 import { reviewChecks } from './review.ts'
 import type { OutgoingMessage, ReviewCheck } from './review-check.ts'
+import type { SendPart } from './send-part.ts'
 import { presenceAt, withPresence } from './sent-message.ts'
-import { ackAgain, ackParts, leaseChanged, requireHeld } from './timed-leases.ts'
-import { countTurn, hopsOf, refuseTurn, turnOf, turnsTold } from './turns.ts'
+import { ackAgain, acksPart, requireHeld } from './timed-leases.ts'
+import { trialPart } from './trial.ts'
+import { hopsOf, turnPart } from './turns.ts'
+import { verdictPart } from './check-guardrails.ts'
 
 /**
  * What a message says about who wrote it. It follows from the caller and not from the sending agent: a key or an OAuth
@@ -60,64 +64,68 @@ export async function sendMessage(
   input: SendInput,
   checks?: readonly ReviewCheck[],
 ): Promise<SentMessage> {
-  // First of all, so that the hash of a repeat, the checks and the recipient have the same text.
-  const { text, isCleaned } = checkText(input.text)
-  const cleaned = { ...input, text, a2a: input.a2a && withoutInvisibleIn(input.a2a) }
-  const key = input.idempotencyKey === undefined ? null : checkKey(input.idempotencyKey)
-  const requestHash = key === null ? '' : requestHashOf(cleaned)
-  const repeatOf = async () => {
-    const repeat = key === null ? undefined : await findRepeat(account, sender, key, requestHash)
-    return repeat && await withPresence(account, repeat)
-  }
-
-  const { acks } = input
-  const repeat = await repeatOf()
-  if (repeat) {
-    if (acks) await ackAgain(account, acks)
-    return repeat
-  }
+  const draft = draftOf(input)
+  const repeat = await findRepeat(account, sender, draft)
+  if (repeat) return await repeated(account, repeat, input.acks)
   account.requireSpace()
-  if (acks) await requireHeld(account, acks)
-  let recipient = await resolve(account, sender, input.to)
-  const sanitized = isCleaned || cleaned.a2a !== input.a2a
-  const { composed, repliedToTask } = await compose(account, sender, cleaned, recipient.label, sanitized)
-  const answering = { repliedToTask, conversationId: composed.conversationId }
-  const stepOf = () => {
-    if (input.task || (repliedToTask === null && recipient.openTask === undefined)) return input.task
-    return answeredTask(account, sender, recipient, answering)
-  }
-  let step = await stepOf()
-  const outgoing = { account, sender, message: composed, input: cleaned, requestHash }
-  // Before the attempts: a repeated commit does not run the checks again.
-  let message: ReviewedMessage = composed
-  if (checks || recipient.guards > 0) {
-    await refuseBeyondQuotas(account, recipient)
-    message = await reviewed({ ...outgoing, recipient }, checks)
-  }
+  if (input.acks) await requireHeld(account, input.acks)
 
-  for (let attempt = 1;; attempt++) {
-    const sent = await commit(account, sender, inTask(message, step), recipient, { requestHash, acks, step })
+  let recipient = await resolve(account, sender, input.to)
+  const { composed, repliedTo } = await compose(account, sender, draft, recipient.label)
+  let reviewed = await review({ account, sender, recipient, message: composed, draft }, checks)
+  for (let attempt = 1; attempt <= maxAttempts; attempt++) {
+    const step = input.task ?? await answeredTask(account, sender, recipient, composed, repliedTo)
+    const message = inTask(reviewed, step)
+    const parts: SendPart[] = [
+      quotaPart(account, recipient, message),
+      recipientPart(account, recipient, message),
+      await turnPart(account, sender, recipient, message),
+      trialPart(account, sender, message),
+      largeParts(account, message),
+      verdictPart(message),
+      ...input.acks ? [acksPart(account, message, input.acks)] : [],
+      ...step ? [taskPart(account, step, message)] : [],
+      keyPart(account, message, draft.requestHash),
+    ]
+    const sent = await commit(account, recipient, message, parts)
     if (sent) return sent
-    // A condition of the commit did not hold. Reading again finds which one. If all of them hold now, we try again.
-    const stored = await repeatOf()
-    if (stored) return stored
-    if (acks) await requireHeld(account, acks)
+
+    // A condition of the unit did not hold. Reading again finds which one. If all of them hold now, it is tried again.
+    const stored = await findRepeat(account, sender, draft)
+    if (stored) return await repeated(account, stored)
     const before = recipient
     recipient = await resolve(account, sender, input.to)
+    for (const part of parts) await part.refuse?.()
     // The checks were for another recipient, or for other guardrails.
     if (recipient.id !== before.id || recipient.guards !== before.guards) {
-      message = await reviewed({ ...outgoing, recipient }, checks)
+      reviewed = await review({ account, sender, recipient, message: composed, draft }, checks)
     }
-    await refuseEndedTrial(account, sender)
-    await refuseBeyondQuotas(account, recipient)
-    await refuseTurn(account, sender, recipient, turnOf(sender, recipient, inTask(message, step)))
-    await step?.check?.()
-    step = await stepOf()
-    if (attempt === maxAttempts) {
-      throw new GridError('unavailable', 'The grid changed while this message was sent. Send it again.', {
-        retryAfterSeconds: 1,
-      })
-    }
+  }
+  throw new GridError('unavailable', 'The grid changed while this message was sent. Send it again.', {
+    retryAfterSeconds: 1,
+  })
+}
+
+/** A send that was made already under its key. What it acks is acked now, unless that was done with it. */
+async function repeated(account: AccountStore, sent: SentMessage, acks?: LeasePart): Promise<SentMessage> {
+  if (acks) await ackAgain(account, acks)
+  return await withPresence(account, sent)
+}
+
+/**
+ * What is sent, as it is checked, hashed and stored: without invisible characters.
+ * Fails with `invalid_input` or `message_too_long`.
+ */
+function draftOf(input: SendInput): Draft {
+  const { text, isCleaned } = checkText(input.text)
+  const a2a = input.a2a && withoutInvisibleIn(input.a2a)
+  const key = input.idempotencyKey === undefined ? null : checkKey(input.idempotencyKey)
+  const cleaned = { ...input, text, a2a }
+  return {
+    input: cleaned,
+    key,
+    requestHash: key === null ? '' : requestHashOf(cleaned),
+    sanitized: isCleaned || a2a !== input.a2a,
   }
 }
 
@@ -128,10 +136,9 @@ export async function sendMessage(
 async function compose(
   account: AccountStore,
   sender: Sender,
-  input: SendInput,
+  { input, key, sanitized }: Draft,
   recipient: string,
-  sanitized: boolean,
-): Promise<{ composed: NewMessage; repliedToTask: string | null }> {
+): Promise<{ composed: NewMessage; repliedTo: RepliedTo | undefined }> {
   const conversationId = checkConversation(input.conversationId)
   const repliedTo = await messageRepliedTo(account, sender, input.replyToMessageId)
   const type = messageTypes[account.actor.type]
@@ -149,7 +156,7 @@ async function compose(
     a2a: details ? JSON.stringify(details.inline) : null,
     flagged: false,
     sanitized,
-    key: input.idempotencyKey ?? null,
+    key,
     keysSince: at - keyLifetimeMs,
     largeParts: details?.apart.length ? JSON.stringify(details.apart) : null,
     hops: type === 'agent' ? hopsOf(sender, repliedTo, input.a2a) : 0,
@@ -159,7 +166,7 @@ async function compose(
     isInTaskAlone: false,
     at,
   }
-  return { composed, repliedToTask: repliedTo?.taskId ?? null }
+  return { composed, repliedTo }
 }
 
 /** A message with what a step of a task makes of it. */
@@ -175,13 +182,17 @@ function inTask<Message extends NewMessage>(message: Message, step: TaskStep | u
   }
 }
 
-/** The message as the checks leave it. Fails as they do. */
-async function reviewed(
+/**
+ * The message as the checks leave it; without any, as it is. Those of the grid are its guardrails, which may ask other
+ * services: so nothing is asked of them that a quota refuses. Fails as the checks do.
+ */
+async function review(
   outgoing: OutgoingMessage,
   checks: readonly ReviewCheck[] = outgoing.recipient.guards > 0 ? reviewChecks : [],
 ): Promise<ReviewedMessage> {
   let { message } = outgoing
-  for (const review of checks) message = await review({ ...outgoing, message })
+  if (checks.length > 0) await refuseBeyondQuotas(outgoing.account, outgoing.recipient)
+  for (const check of checks) message = await check({ ...outgoing, message })
   return message
 }
 
@@ -208,14 +219,20 @@ function checkConversation(id: string | undefined): string | undefined {
   return id
 }
 
+/** The message that a message replies to. `type` is known of a message that was received. */
+interface RepliedTo {
+  conversationId: string | null
+  fromAlias: string
+  type?: MessageType
+  hops: number
+  taskId?: string | null
+}
+
 async function messageRepliedTo(
   account: AccountStore,
   sender: Sender,
   repliedTo: string | undefined,
-): Promise<
-  | { conversationId: string | null; fromAlias: string; type?: MessageType; hops: number; taskId?: string | null }
-  | undefined
-> {
+): Promise<RepliedTo | undefined> {
   if (repliedTo === undefined) return undefined
   const message = await account.read.inbox.received(sender.agentId, repliedTo) ??
     await account.read.messages.sent(repliedTo, sender.agentId)
@@ -225,75 +242,36 @@ async function messageRepliedTo(
   return message
 }
 
-/**
- * Store a message and wake its recipients. Undefined when a condition no longer held: then nothing is stored, and no
- * row of the activity log if the send is recorded, and nothing is acked. `requestHash` is stored with the idempotency key
- * of the message, if it has one.
- */
+/** Commit a message with its parts as one unit. Undefined if a condition did not hold: then nothing is stored. */
 async function commit(
   account: AccountStore,
-  sender: Sender,
-  message: ReviewedMessage,
   recipient: Recipient,
-  { requestHash, acks, step }: { requestHash: string; acks?: LeasePart; step?: TaskStep },
+  message: ReviewedMessage,
+  parts: readonly SendPart[],
 ): Promise<SentMessage | undefined> {
-  const { messages, parts } = account.change
-  // Neither a row of the log nor an ack nor a change of a task comes without its message.
-  const isAllOrNothing = account.isRecording || acks !== undefined || step !== undefined
-  const turn = turnOf(sender, recipient, message)
-  const rows = await writeParts(
-    account,
-    inOrder({
-      ...recipient.parts(message, { ...quotasOf(account, recipient.inbox), ...turn }),
-      usage: countMessage(account, recipient, message, recipient.inboxes),
-      ...countTurn(account, sender, recipient, message, turn),
-      taskOpen: step?.open?.(message.id),
-      task: step?.statements(message),
-      trial: sender.isUnlimited ? undefined : messages.countTrial(message),
-      largeParts: message.largeParts === null ? undefined : parts.add(message),
-      ...message.guarded?.parts,
-      key: message.key === null ? undefined : messages.addKey(message, requestHash),
-      required: isAllOrNothing ? messages.requireStored(message) : undefined,
-      ...acks && ackParts(account, message, acks),
-    }),
-  ).catch((error) => {
-    // It stores nothing at all, because a condition did not hold.
+  // No row of the activity log comes without its message, either.
+  const isAllOrNothing = account.isRecording || parts.some(({ needsMessage }) => needsMessage)
+  const unit = parts.flatMap(({ preconditions = [] }) => preconditions)
+  const first = unit.push(recipient.store(message, quotasOf(account, recipient.inbox)))
+  for (const { statements = [] } of parts) unit.push(...statements)
+  if (isAllOrNothing) unit.push(account.change.messages.requireStored(message))
+  unit.push(recipient.receipt(message))
+
+  const rows = await account.write(unit).catch((error) => {
     if (!isAllOrNothing || !(error instanceof GridError) || error.code !== 'write_conflict') throw error
   })
-  if (!rows) return undefined
-  const [row] = rows.receipt
-  if (!row) return undefined
-  const reached = recipient.reached(rows)
-  const { notifier } = account.waiting
-  if (!message.isInTaskAlone) notifier.notify(reached)
-  if (step) notifier.wake([step.taskId])
-  const receipt: SendReceipt = JSON.parse(String(row.receipt))
-  if (acks) await leaseChanged(account)
-  const { id, conversationId, hops, at, sanitized } = message
-  const turns = turnsTold(rows.turn)
-  return {
-    id,
-    recipient: recipient.label,
-    ...presenceAt(account, recipient.inbox?.agentId, receipt),
-    conversationId,
-    createdAt: at,
-    hops,
-    ...(sanitized && { sanitized }),
-    ...(turns !== undefined && { turns }),
-    ...(step && { taskId: step.taskId }),
-    ...receipt,
+  const [told] = rows?.at(-1) ?? []
+  if (!rows || !told) return undefined
+  const receipt: SendReceipt = JSON.parse(String(told.receipt))
+  const { id, conversationId, at: createdAt, hops, sanitized } = message
+  const sent: SentMessage = { id, recipient: recipient.label, conversationId, createdAt, hops, ...receipt }
+  if (sanitized) sent.sanitized = true
+  Object.assign(sent, presenceAt(account, recipient.inbox?.agentId, receipt))
+  let next = first
+  for (const { statements = [], stored } of parts) {
+    const end = next + statements.length
+    if (stored) Object.assign(sent, await stored(rows.slice(next, end)))
+    next = end
   }
-}
-
-async function refuseEndedTrial(account: AccountStore, sender: Sender): Promise<void> {
-  const trial = await account.read.agents.trial(sender.agentId)
-  if (!trial) return
-  const at = account.deps.now()
-  const hasExpired = trial.expiresAt <= at
-  if (trial.used < trial.max && !hasExpired && trial.endedAt === null) return
-  if (hasExpired && trial.endedAt === null) account.writeLater([account.change.agents.endTrials(at, at)])
-  throw new GridError(
-    'trial_expired',
-    `The trial of this agent has ended (${trial.used} of ${trial.max} messages sent). Its owner can claim the agent with the link from the signup.`,
-  )
+  return sent
 }

@@ -14,6 +14,7 @@ import { budgetOf, type PageSize } from './inbox-message.ts'
 import { release } from './leases.ts'
 import type { LeasePart } from './outgoing-message.ts'
 import { type Claim, claimMessages } from './read-messages.ts'
+import type { SendPart } from './send-part.ts'
 
 /** How long a lease lasts, in seconds. */
 export const leaseSeconds = { min: 30, default: 600, max: 43_200 }
@@ -123,11 +124,18 @@ export async function leaseChanged(account: AccountStore): Promise<void> {
   else presence.leased(agentId, until)
 }
 
-/** The parts of a send that ack what it answers. */
-export function ackParts({ actor, change: { timedLeases } }: AccountStore, { id, at }: NewMessage, acks: LeasePart) {
-  const leased = leasedBy(actor, acks)
+/** Acks what a message answers, in its unit. */
+export function acksPart(account: AccountStore, { id, at }: NewMessage, acks: LeasePart): SendPart {
+  const { timedLeases } = account.change
+  const leased = leasedBy(account.actor, acks)
   const { move, close } = timedLeases.ack(leased, newId(), at)
-  return { held: timedLeases.requireHeld(leased, id, at), acked: move, closed: close }
+  return {
+    preconditions: [timedLeases.requireHeld(leased, id, at)],
+    statements: [move, close],
+    needsMessage: true,
+    refuse: () => requireHeld(account, acks),
+    stored: () => leaseChanged(account),
+  }
 }
 
 /** A send is repeated that acks: what it answers is acked now, unless that was done with it. */

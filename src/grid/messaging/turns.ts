@@ -1,9 +1,11 @@
 /** Counting the turns of conversations, and what agents are told. See docs/delivery.md, "Conversations that run away". */
 import { GridError } from '../../errors.ts'
-import type { AccountStore, PartRows } from '../../store/account.ts'
-import type { InboxAddress, NewMessage, SendParts } from '../../store/account/new-message.ts'
-import type { Turn } from '../../store/account/turns.ts'
+import type { AccountStore } from '../../store/account.ts'
+import type { InboxAddress, NewMessage } from '../../store/account/new-message.ts'
+import type { Conversation } from '../../store/account/turns.ts'
+import type { Statement } from '../../store/sql.ts'
 import type { A2aDetails, Sender } from './outgoing-message.ts'
+import type { SendPart } from './send-part.ts'
 
 /** How many agents of a conversation an error names. */
 const maxNamed = 8
@@ -14,76 +16,80 @@ interface Target {
   readonly inbox?: InboxAddress
 }
 
-/** How a message is counted. */
-export function turnOf(
-  sender: Pick<Sender, 'alias'>,
-  { label, inbox }: Target,
-  { type, isInTaskAlone, replyToMessageId, replyFrom, conversationId, contextId, hops }: NewMessage,
-): Turn {
-  // What is in a task alone is in no inbox, so nobody answers it without being asked to.
-  if (type !== 'agent' || isInTaskAlone) return { conversation: null, named: null, answered: null, answers: 0 }
-  const name = contextId ?? conversationId
-  return {
-    conversation: keyOf(sender.alias, label),
-    // A stranger could guess the id of a conversation, so it names one only within the account.
-    named: name === null || inbox?.home !== undefined ? null : keyOfId(name),
-    answered: replyFrom === null || replyFrom === sender.alias ? null : replyToMessageId,
-    answers: hops,
-  }
-}
-
-/** The statements that count a message, if it is stored. A message of a person begins its conversations again. */
-export function countTurn(
+/**
+ * Counts a message, if it is a turn of its conversation. A message of a person begins its conversations again. What the
+ * same agent sends again counts nothing, and changes nothing. Fails with `conversation_paused`.
+ */
+export async function turnPart(
   account: AccountStore,
   sender: Sender,
-  { label, inbox }: Target,
-  { id, from, type, at, conversationId }: NewMessage,
-  turn: Turn,
-): Pick<SendParts, 'turn' | 'theirTurn'> {
-  const { turns } = account.change
+  recipient: Target,
+  message: NewMessage,
+): Promise<SendPart> {
+  const { id, from, type, isInTaskAlone, conversationId, contextId, replyFrom, replyToMessageId, at } = message
+  const { label, inbox } = recipient
   const { alias } = sender
+  const { turns } = account.change
+  const key = keyOf(alias, label)
   if (type === 'human') {
-    return { turn: [turns.begin([keyOf(alias, label), ...(conversationId === null ? [] : [keyOfId(conversationId)])])] }
+    return { statements: [turns.begin(conversationId === null ? [key] : [key, keyOfId(conversationId)])] }
   }
-  if (turn.conversation === null) return {}
-  const agents = inbox ? [alias, label.slice(1)].sort() : [alias]
-  const { own, theirs } = turns.count(turn, { id, from, alias, at, agents }, inbox)
-  return { turn: own, theirTurn: theirs }
+  // What is in a task alone is in no inbox, so nobody answers it without being asked to.
+  if (type !== 'agent' || isInTaskAlone) return {}
+  await refuseBeyondHops(account, sender, recipient, message)
+
+  // A stranger could guess the id of a conversation, so it names one only within the account.
+  const name = inbox?.home === undefined ? contextId ?? conversationId : null
+  const named = name === null ? null : keyOfId(name)
+  const answered = replyFrom === null || replyFrom === alias ? null : replyToMessageId
+  const known = await account.read.turns.of(key, named)
+  const isTurn = (of: Conversation) => of.sender !== alias || (answered !== null && answered !== of.answered)
+  const paused = known.find((of) => of.pausedAt !== null && isTurn(of))
+  if (paused) throw await pausedError(account, label, paused)
+
+  const statements: Statement[] = []
+  const turn = { id, from, alias, answered, at, agents: inbox ? [alias, label.slice(1)].sort() : [alias] }
+  const begins = (key: string) => known.every((of) => of.key !== key || isTurn(of))
+  // Under its id it counts only if it is no turn of its pair or channel.
+  const counted = begins(key) ? key : named !== null && begins(named) ? named : undefined
+  if (counted !== undefined) statements.push(turns.count(counted, turn, inbox))
+  // The account of the recipient has limits of its own.
+  if (inbox?.home !== undefined) statements.push(turns.countThere(key, turn, { ...inbox, home: inbox.home }))
+  return {
+    statements,
+    stored: ([rows]) => {
+      const told = counted === undefined ? 0 : Number(rows[0]?.told ?? 0)
+      return told > 0 ? { turns: told } : undefined
+    },
+  }
 }
 
-/** The turns of the conversation within an hour, if the sender is to be told. */
-export function turnsTold(rows: PartRows<'turn'>['turn']): number | undefined {
-  return Math.max(0, ...rows.map(({ told }) => Number(told))) || undefined
-}
-
-/**
- * Refuse a message that is a turn of a paused conversation, or that too many answers led to.
- * Fails with `conversation_paused`.
- */
-export async function refuseTurn(
+/** Refuse a message that too many answers led to. */
+async function refuseBeyondHops(
   account: AccountStore,
   sender: Sender,
   { label, inbox = {} }: { label: string; inbox?: Partial<InboxAddress> },
-  turn: Turn,
+  { hops }: NewMessage,
 ): Promise<void> {
-  if (turn.conversation === null) return
+  if (hops === 0) return
   const { turns } = account.read
-  const limits = await turns.limits()
-  if (limits.hops > 0 && turn.answers > limits.hops && !await turns.isExempt(sender.agentId, inbox)) {
-    throw paused(
-      'hops',
-      limits.hops,
-      `Nothing was sent to ${label}, because more than ${limits.hops} answers led to this message. Do not answer again. Go on with other work, or tell your user.`,
-    )
-  }
-  const agents = await turns.pausedFor(turn, sender.alias)
-  if (!agents) return
+  const limit = (await turns.limits()).hops
+  if (limit === 0 || hops <= limit || await turns.isExempt(sender.agentId, inbox)) return
+  throw paused(
+    'hops',
+    limit,
+    `Nothing was sent to ${label}, because more than ${limit} answers led to this message. Do not answer again. Go on with other work, or tell your user.`,
+  )
+}
+
+async function pausedError(account: AccountStore, label: string, { agents }: Conversation): Promise<GridError> {
+  const { perHour } = await account.read.turns.limits()
   const named = agents.slice(0, maxNamed).map((alias) => `@${alias}`).join(', ')
   const who = agents.length > maxNamed ? `${named} and ${agents.length - maxNamed} more` : named
-  throw paused(
+  return paused(
     'turns',
-    limits.perHour,
-    `Nothing was sent to ${label}. The conversation of ${who} is paused, because it had ${limits.perHour} turns within an hour without a message of a person. Do not try again. Go on with other work, or tell your user: an owner or admin of the account can resume it on the page Attention.`,
+    perHour,
+    `Nothing was sent to ${label}. The conversation of ${who} is paused, because it had ${perHour} turns within an hour without a message of a person. Do not try again. Go on with other work, or tell your user: an owner or admin of the account can resume it on the page Attention.`,
   )
 }
 

@@ -166,7 +166,10 @@ async function repeatOf(
   request: string,
 ): Promise<SentTask | undefined> {
   if (key === undefined) return undefined
-  const sent = await findRepeat(account, sender, checkKey(key), requestHashOf({ to: '', text: '', request }))
+  const sent = await findRepeat(account, sender, {
+    key: checkKey(key),
+    requestHash: requestHashOf({ to: '', text: '', request }),
+  })
   return sent && { sent: await withPresence(account, sent), task: await taskOfRepeat(account, sender, sent) }
 }
 

@@ -77,7 +77,9 @@ const add = statement(`
   SELECT :account, :agent, :lease, :holder, :at, :expiresAt
   WHERE EXISTS (SELECT 1 FROM deliveries WHERE deliveries.account_id = :account AND ${ofLease})
   ON CONFLICT DO NOTHING`)
-const leased = statement(`${selectInboxMessages(ofLease, [`(${countOfUnread()}) AS remaining`, `${longTurns} AS long_turns`])} LIMIT :limit`)
+const leased = statement(
+  `${selectInboxMessages(ofLease, [`(${countOfUnread()}) AS remaining`, `${longTurns} AS long_turns`])} LIMIT :limit`,
+)
 
 const logRelease = statement(`
   INSERT INTO lease_releases (account_id, agent_id, sender_account_id, message_id, n, leased_at, released_at)

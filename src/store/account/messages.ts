@@ -3,11 +3,7 @@ import { inboxOf } from '../in-account.ts'
 import { type AccountDb, boolean, precondition, query, statement } from '../sql.ts'
 import { acceptsMessagesOf } from './access.ts'
 import { type InboxAddress, lengthOf, type NewMessage } from './new-message.ts'
-import { mayTakeTurn, type Turn } from './turns.ts'
 import { hasRoom, isWithinDay, type Quotas } from './usage.ts'
-
-/** What the statement that stores a message checks. */
-export type SendConditions = Quotas & Turn
 
 const recipientAccepts = `EXISTS (
   SELECT 1 FROM agents AS recipient
@@ -40,7 +36,6 @@ const add = (channel: string, condition: string) =>
         AND idempotency_keys.agent_id = :from AND idempotency_keys.key = :key
         AND idempotency_keys.created_at > :keysSince)
       AND ${isWithinDay}
-      AND ${mayTakeTurn('sender.alias')}
       AND ${condition}
     ON CONFLICT DO NOTHING`)
 const addDirect = add('NULL', `${recipientAccepts} AND ${hasRoom}`)
@@ -110,16 +105,16 @@ export const messages = {
   }),
   changes: (account: AccountDb) => ({
     /** Store a direct message. */
-    addDirect: (message: NewMessage, to: InboxAddress, conditions: SendConditions) =>
+    addDirect: (message: NewMessage, to: InboxAddress, quotas: Quotas) =>
       account.bind(addDirect, {
         ...message,
-        ...conditions,
+        ...quotas,
         toAccount: to.home ?? account.accountId,
         to: to.agentId,
       }),
     /** Store a post to a channel that the sender is a member of. */
-    addPost: (message: NewMessage, channel: string, conditions: SendConditions) =>
-      account.bind(addPost, { ...message, ...conditions, channel, toAccount: account.accountId, to: null }),
+    addPost: (message: NewMessage, channel: string, quotas: Quotas) =>
+      account.bind(addPost, { ...message, ...quotas, channel, toAccount: account.accountId, to: null }),
     requireStored: ({ id }: NewMessage) => account.bind(requireStored, { id }),
     countTrial: ({ id, from }: NewMessage) => account.bind(countTrial, { id, from }),
     /** One delivery, to the inbox of a direct message. */

@@ -50,8 +50,8 @@ export interface GuardedSend {
   deliveries: ChangedDelivery[]
   /** What its sender is told in the receipt. */
   receipt: GuardedReceipt
-  /** Store the verdicts: those of guardrails of this account, and those of the account of the recipient. */
-  parts: Pick<SendParts, 'counts' | 'verdicts' | 'theirCounts' | 'theirVerdicts'>
+  /** Count and store the verdicts: those of guardrails of this account, and those of the account of the recipient. */
+  statements: Statement[]
 }
 
 /** A delivery of a post that a guardrail of its recipient changed. */
@@ -80,70 +80,6 @@ export interface InboxAddress {
   agentId: string
   /** The account of the agent; undefined for this account. */
   home?: string
-}
-
-/**
- * The parts of a send. `message` stores the row if every condition holds; the other parts do something only if that
- * row is there, and change nothing when the unit is repeated.
- */
-export interface SendParts {
-  /** Fails the whole unit unless the lease that the message acks is open. */
-  held?: Statement
-  /** Fails the whole unit if the task that the message belongs to has ended. */
-  taskOpen?: Statement
-  message: Statement
-  /** Counts the message for the quotas. It follows `message`. */
-  usage?: Statement
-  /** Count the turn, in the account of the sender and in that of the recipient. */
-  turn?: readonly Statement[]
-  theirTurn?: Statement
-  /** Counts the message on the trial of its sender. */
-  trial?: Statement
-  /** Stores what is too large for an inbox. */
-  largeParts?: Statement
-  /** Count and store the verdicts of guardrails of the account. */
-  counts?: Statement
-  verdicts?: Statement
-  /** The same for the account of the recipient. */
-  theirCounts?: Statement
-  theirVerdicts?: Statement
-  deliveries: Statement
-  /** What it changes of the task that it belongs to. */
-  task?: readonly Statement[]
-  /** Remembers the idempotency key. */
-  key?: Statement
-  /** Fails the whole unit unless the message is stored. For a unit that does more than storing it. */
-  required?: Statement
-  /** Ack the messages that this one answers. */
-  acked?: Statement
-  closed?: Statement
-  /** Returns the column `receipt`, the JSON of a `SendReceipt`; no row if the message is not stored. */
-  receipt: Statement
-}
-
-/** The parts of a send in the order in which they must run. */
-export function inOrder(parts: SendParts): SendParts {
-  return {
-    held: parts.held,
-    taskOpen: parts.taskOpen,
-    message: parts.message,
-    usage: parts.usage,
-    turn: parts.turn,
-    theirTurn: parts.theirTurn,
-    required: parts.required,
-    trial: parts.trial,
-    largeParts: parts.largeParts,
-    counts: parts.counts,
-    verdicts: parts.verdicts,
-    theirCounts: parts.theirCounts,
-    theirVerdicts: parts.theirVerdicts,
-    deliveries: parts.deliveries,
-    acked: parts.acked,
-    closed: parts.closed,
-    task: parts.task,
-    key: parts.key,
-    receipt: parts.receipt,
-  }
 }
 
 /** The length of the text and inline A2A details of a message, in UTF-16 units. */

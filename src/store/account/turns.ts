@@ -1,5 +1,14 @@
 /** How often the last sender of a conversation changed: its turns. See docs/delivery.md, "Conversations that run away". */
-import { type AccountDb, boolean, crossAccountQuery, json, precondition, query, type Statement, statement } from '../sql.ts'
+import {
+  type AccountDb,
+  boolean,
+  crossAccountQuery,
+  json,
+  precondition,
+  query,
+  type Statement,
+  statement,
+} from '../sql.ts'
 import type { InboxAddress } from './new-message.ts'
 
 /** The limits of the conversations of an account. 0: no limit. */
@@ -15,16 +24,28 @@ export interface TurnLimits {
 /** The limits of an account that changed none. */
 export const defaultTurnLimits: TurnLimits = { warn: 30, perHour: 200, hops: 64 }
 
-/** How a message is counted. */
+/** A message that is counted. */
 export interface Turn {
-  /** The pair or channel, under which it is counted; null: it never counts. */
-  conversation: string | null
-  /** The conversation id: under it counts what is no turn of its pair. */
-  named: string | null
-  /** The message of another agent that it replies to. */
+  /** The message, and the agent that sends it. */
+  id: string
+  from: string
+  alias: string
+  /** The message of another agent that it replies to, or null. */
   answered: string | null
-  /** How many answers led to it; 0 if it never counts. */
-  answers: number
+  at: number
+  /** The aliases of a pair, or that of the sender. */
+  agents: string[]
+}
+
+/** What is known of a conversation before a message. */
+export interface Conversation {
+  key: string
+  /** The alias of the agent that sent last. */
+  sender: string
+  /** The message that was last replied to. */
+  answered: string | null
+  agents: string[]
+  pausedAt: number | null
 }
 
 /** A conversation as it is counted. Agents are aliases without `@`; times are milliseconds since the epoch. */
@@ -49,78 +70,68 @@ const isAutomatedAgent = (account: string, agent: string) =>
 /** Whether one of the two agents is marked as automated. */
 const isAutomated = `(${isAutomatedAgent(':account', ':from')} OR ${isAutomatedAgent(':toAccount', ':to')})`
 
-/** Whether a message changes the direction of the row `turns`. `sender` and `answered` are SQL. */
-const changesDirection = (sender: string, answered: string) =>
-  `(turns.sender <> ${sender} OR ${answered} <> coalesce(turns.answered, ''))`
-
 /** Conversations whose agents are told, in an hour that is not over. */
 // Written out, not bound: only then may the planner use the partial index.
-const isLongSince = `turns.account_id = :account AND turns.is_long = 1 AND turns.since > :since`
-
-/** The row of a paused conversation that a message would be a turn of. */
-const isPausedFor = (sender: string) => `turns.account_id = :account AND turns.key IN (:conversation, :named)
-  AND turns.paused_at IS NOT NULL AND ${changesDirection(sender, ':answered')}`
-
-/** The condition that a message of `sender` is no turn of a paused conversation, and not too many answers led to it. */
-export function mayTakeTurn(sender: string): string {
-  return `(:answers = 0 OR NOT EXISTS (SELECT 1 FROM accounts
-      WHERE accounts.id = :account AND ${limitIn('hops')} BETWEEN 1 AND :answers - 1 AND NOT ${isAutomated}))
-    AND NOT EXISTS (SELECT 1 FROM conversation_turns AS turns WHERE ${isPausedFor(sender)})`
-}
+const isLongSince =
+  `conversation_turns.account_id = :account AND conversation_turns.is_long = 1 AND conversation_turns.since > :since`
 
 /** The conversations of the account whose agents are to be told, as JSON of their turns by key; null without any. */
-export const longTurns = `(SELECT nullif(json_group_object(turns.key, turns.turns), '{}')
-  FROM conversation_turns AS turns WHERE ${isLongSince})`
+export const longTurns = `(SELECT nullif(json_group_object(conversation_turns.key, conversation_turns.turns), '{}')
+  FROM conversation_turns WHERE ${isLongSince})`
 
-const isOver = 'turns.since <= excluded.since - 3600000'
-const turnsNow = `CASE WHEN ${isOver} THEN 1 ELSE turns.turns + 1 END`
+const isOver = 'conversation_turns.since <= excluded.since - 3600000'
+const turnsNow = `CASE WHEN ${isOver} THEN 1 ELSE conversation_turns.turns + 1 END`
 const reaches = (limit: keyof TurnLimits) =>
   `(SELECT ${limitIn(limit)} BETWEEN 1 AND ${turnsNow} FROM accounts WHERE accounts.id = excluded.account_id)`
-/** Count a message under a key, in its account or in that of its recipient. */
-const counting = (key: 'conversation' | 'named', condition = '1') =>
-  statement(`
-    INSERT INTO conversation_turns AS turns (account_id, key, sender, answered, turns, since, agents, is_long)
-    SELECT :countedIn, :${key}, :alias, :answered, 0, :at, :agents, 0
-    WHERE ${condition} AND EXISTS (SELECT 1 FROM messages WHERE messages.account_id = :account AND messages.id = :id)
-    ON CONFLICT (account_id, key) DO UPDATE SET
-      sender = excluded.sender,
-      answered = coalesce(excluded.answered, turns.answered),
-      turns = ${turnsNow},
-      since = CASE WHEN ${isOver} THEN excluded.since ELSE turns.since END,
-      agents = CASE WHEN json_array_length(turns.agents) = 16
-          OR excluded.sender IN (SELECT value FROM json_each(turns.agents))
-        THEN turns.agents ELSE json_insert(turns.agents, '$[#]', excluded.sender) END,
-      is_long = ${reaches('warn')},
-      paused_at = coalesce(turns.paused_at, CASE WHEN ${reaches('perHour')} THEN excluded.since END)
-    WHERE ${changesDirection('excluded.sender', 'excluded.answered')} AND NOT ${isAutomated}
-    RETURNING is_long * turns AS told`)
-const countTurn = counting('conversation')
-const countNamed = counting('named', 'changes() = 0')
+/** Counts a message under a key, in its account or in that of its recipient. */
+const count = statement(`
+  INSERT INTO conversation_turns (account_id, key, sender, answered, turns, since, agents, is_long)
+  SELECT :countedIn, :key, :alias, :answered, 0, :at, :agents, 0
+  WHERE EXISTS (SELECT 1 FROM messages WHERE messages.account_id = :account AND messages.id = :id)
+  ON CONFLICT (account_id, key) DO UPDATE SET
+    sender = excluded.sender,
+    answered = coalesce(excluded.answered, conversation_turns.answered),
+    turns = ${turnsNow},
+    since = CASE WHEN ${isOver} THEN excluded.since ELSE conversation_turns.since END,
+    agents = CASE WHEN json_array_length(conversation_turns.agents) = 16
+        OR excluded.sender IN (SELECT value FROM json_each(conversation_turns.agents))
+      THEN conversation_turns.agents ELSE json_insert(conversation_turns.agents, '$[#]', excluded.sender) END,
+    is_long = ${reaches('warn')},
+    paused_at = coalesce(conversation_turns.paused_at, CASE WHEN ${reaches('perHour')} THEN excluded.since END)
+  WHERE (conversation_turns.sender <> excluded.sender
+      OR excluded.answered <> coalesce(conversation_turns.answered, '')) AND NOT ${isAutomated}
+  RETURNING is_long * turns AS told`)
 
-const columns = 'turns.key, turns.agents, turns.turns, turns.since'
-const pausedFor = query<{ agents: string[] }>(
-  `SELECT turns.agents FROM conversation_turns AS turns WHERE ${isPausedFor(':alias')} LIMIT 1`,
+const of = query<Conversation>(
+  `
+  SELECT key, sender, answered, agents, paused_at FROM conversation_turns
+  WHERE account_id = :account AND key IN (:key, :named)`,
   { agents: json },
 )
+const columns = 'conversation_turns.key, conversation_turns.agents, conversation_turns.turns, conversation_turns.since'
 const exempt = crossAccountQuery<{ isExempt: number }>(
   'whether a sender or recipient is automated',
   `SELECT 1 AS is_exempt WHERE ${isAutomated}`,
 )
 const listOf = (rest: string) =>
   query<CountedConversation>(
-    `SELECT ${columns} FROM conversation_turns AS turns WHERE turns.account_id = :account AND ${rest}`,
+    `SELECT ${columns} FROM conversation_turns WHERE conversation_turns.account_id = :account AND ${rest}`,
     { agents: json },
   )
 const paused = query<CountedConversation & { pausedAt: number }>(
   `
-  SELECT ${columns}, turns.paused_at FROM conversation_turns AS turns
-  WHERE turns.account_id = :account AND turns.paused_at IS NOT NULL
-  ORDER BY turns.paused_at DESC, turns.key LIMIT ${maxShown}`,
+  SELECT ${columns}, conversation_turns.paused_at FROM conversation_turns
+  WHERE conversation_turns.account_id = :account AND conversation_turns.paused_at IS NOT NULL
+  ORDER BY conversation_turns.paused_at DESC, conversation_turns.key LIMIT ${maxShown}`,
   { agents: json },
 )
-const pausedByKey = listOf('turns.key = :conversation AND turns.paused_at IS NOT NULL')
-const untold = listOf('turns.paused_at IS NOT NULL AND turns.told_at IS NULL ORDER BY turns.paused_at LIMIT :limit')
-const long = listOf(`${isLongSince} AND turns.paused_at IS NULL ORDER BY turns.turns DESC LIMIT :limit`)
+const pausedByKey = listOf('conversation_turns.key = :conversation AND conversation_turns.paused_at IS NOT NULL')
+const untold = listOf(
+  'conversation_turns.paused_at IS NOT NULL AND conversation_turns.told_at IS NULL ORDER BY conversation_turns.paused_at LIMIT :limit',
+)
+const long = listOf(
+  `${isLongSince} AND conversation_turns.paused_at IS NULL ORDER BY conversation_turns.turns DESC LIMIT :limit`,
+)
 const limits = query<{ limits: Partial<TurnLimits> | null }>(
   'SELECT turn_limits AS limits FROM accounts WHERE id = :account',
   { limits: json },
@@ -146,8 +157,8 @@ const setAutomated = statement(`
 
 export const turns = {
   reads: (account: AccountDb) => ({
-    /** The agents of a paused conversation that a message would be a turn of; undefined if there is none. */
-    pausedFor: async (turn: Turn, alias: string) => (await account.one(pausedFor, { ...turn, alias }))?.agents,
+    /** What is known of the pair or channel `key` of a message, and of the conversation id `named`, if it has one. */
+    of: (key: string, named: string | null) => account.all(of, { key, named }),
     /** Whether the sender or the recipient is marked as automated. */
     isExempt: async (from: string, { agentId, home }: Partial<InboxAddress>) => {
       const values = { from, toAccount: home ?? account.accountId, to: agentId ?? null }
@@ -171,23 +182,28 @@ export const turns = {
   }),
   changes: (account: AccountDb) => ({
     /**
-     * Count a message of an agent, if it is stored: under its conversation id only if it is no turn of its pair. A
-     * repeated unit counts once, because its sender is the last one. The account of the recipient counts too, because
-     * its limits may be others. The rows have `told`: the turns, if the sender is to be told, or 0.
+     * Count a message of an agent, if it is stored and changes the direction of the conversation. A repeated unit counts
+     * once, because its sender is the last one. The rows have `told`: the turns, if the sender is to be told, or 0.
      */
-    count: (
-      turn: Turn,
-      message: { id: string; from: string; alias: string; at: number; agents: string[] },
-      to?: InboxAddress,
-    ): { own: Statement[]; theirs?: Statement } => {
-      const { accountId } = account
-      const { home = accountId, agentId = null } = to ?? {}
-      const agents = JSON.stringify(message.agents)
-      const values = { ...turn, ...message, agents, countedIn: accountId, toAccount: home, to: agentId }
-      const own = account.bind(countTurn, values)
-      if (home !== accountId) return { own: [own], theirs: account.bind(countTurn, { ...values, countedIn: home }) }
-      return { own: turn.named === null ? [own] : [own, account.bind(countNamed, values)] }
-    },
+    count: (key: string, turn: Turn, to?: InboxAddress): Statement =>
+      account.bind(count, {
+        ...turn,
+        key,
+        agents: JSON.stringify(turn.agents),
+        countedIn: account.accountId,
+        toAccount: to?.home ?? account.accountId,
+        to: to?.agentId ?? null,
+      }),
+    /** The same in the account of the recipient, whose limits may be others. */
+    countThere: (key: string, turn: Turn, { agentId, home }: Required<InboxAddress>): Statement =>
+      account.bind(count, {
+        ...turn,
+        key,
+        agents: JSON.stringify(turn.agents),
+        countedIn: home,
+        toAccount: home,
+        to: agentId,
+      }),
     /** Begin conversations again, because a person wrote in them. Paused ones stay as they are. */
     begin: (keys: string[]) => account.bind(begin, { keys: JSON.stringify(keys) }),
     /** Fails the unit unless the conversation is paused when it runs. */
