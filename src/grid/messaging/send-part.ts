@@ -1,5 +1,5 @@
 /** What a send does besides storing the message: each concern is one part, in a file of its own. */
-import type { UnitRows } from '../../store/queue.ts'
+import type { UnitRows } from '../../store/account.ts'
 import type { Statement } from '../../store/sql.ts'
 import type { SentMessage } from './outgoing-message.ts'
 
