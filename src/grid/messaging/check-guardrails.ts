@@ -250,7 +250,7 @@ async function refuse(outgoing: OutgoingMessage, side: Findings): Promise<void> 
   const error = blocked(decisive, isOwn, recipient.label)
   const key = message.key === null ? [] : [account.change.verdicts.addBlockedSend(message, requestHash, error)]
   // It cost its recipient as much as one that arrives.
-  await guarding.write([...cases, countMessage(account, recipient, message, 0), ...key])
+  await guarding.write([...cases, ...countMessage(account, recipient, message, 0), ...key])
   throw new GridError('guardrail_blocked', error.message, { info: error.info })
 }
 

@@ -70,7 +70,7 @@ export function quotaPart(
   message: NewMessage,
 ): SendPart {
   return {
-    statements: [countMessage(account, recipient, message, recipient.inboxes)],
+    statements: countMessage(account, recipient, message, recipient.inboxes),
     refuse: () => refuseBeyondQuotas(account, recipient),
   }
 }
@@ -81,13 +81,13 @@ export function countMessage(
   { inbox }: Target,
   { body, a2a, largeParts }: NewMessage,
   deliveries: number,
-): Statement {
+): Statement[] {
   const texts = Buffer.byteLength(body) + Buffer.byteLength(a2a ?? '') + Buffer.byteLength(largeParts ?? '')
   return account.change.usage.count(quotasOf(account, inbox), texts + rowBytes * (1 + deliveries))
 }
 
 /** Counts a chunk of an artifact, right after it: to an account it costs as much as a message. */
-export function countChunk(account: AccountStore, { inbox }: Target, parts: string): Statement {
+export function countChunk(account: AccountStore, { inbox }: Target, parts: string): Statement[] {
   return account.change.usage.count(quotasOf(account, inbox), Buffer.byteLength(parts) + rowBytes)
 }
 

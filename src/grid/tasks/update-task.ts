@@ -229,7 +229,7 @@ async function change({ account, task }: Pick<Updating, 'account' | 'task'>, cha
     const event = { task: task.id, event: newId(), at, state: null }
     events.push(event)
     const stored = { ...chunk, task: task.id, event: event.event, parts: JSON.stringify(parts) }
-    const counted = recipient ? [countChunk(account, recipient, stored.parts)] : []
+    const counted = recipient ? countChunk(account, recipient, stored.parts) : []
     return [...tasks.change(changer, event), tasks.addChunk(changer, stored), ...counted]
   })
   if (state !== null) {

@@ -43,9 +43,7 @@ const used = query<Used & { subject: string }>(`SELECT subject, messages, bytes 
 const unread = crossAccountQuery<{ unread: number }>('unread messages of a recipient', `SELECT ${unreadOf} AS unread`)
 const count = statement(`
   INSERT INTO usage (account_id, day, subject, messages, bytes)
-  SELECT :account, :day, counted.subject, 1, :bytes
-  FROM (SELECT '' AS subject UNION ALL SELECT :receiver) AS counted
-  WHERE counted.subject IS NOT NULL AND changes() > 0
+  SELECT :account, :day, :subject, 1, :bytes WHERE changes() > 0
   ON CONFLICT (account_id, day, subject) DO UPDATE
     SET messages = messages + 1, bytes = bytes + excluded.bytes`)
 
@@ -68,8 +66,11 @@ export const usage = {
     }
   },
   changes: (account: AccountDb) => ({
-    /** Count a message if the statement before this one in its unit changed a row: so a repeated unit counts once. */
-    count: ({ day, receiver }: Pick<Quotas, 'day' | 'receiver'>, bytes: number): Statement =>
-      account.bind(count, { day, receiver, bytes }),
+    /**
+     * Count a message, and that it goes to a stranger, if the statement before these in its unit changed a row: so a
+     * repeated unit counts once.
+     */
+    count: ({ day, receiver }: Pick<Quotas, 'day' | 'receiver'>, bytes: number): Statement[] =>
+      (receiver === null ? [''] : ['', receiver]).map((subject) => account.bind(count, { day, subject, bytes })),
   }),
 }

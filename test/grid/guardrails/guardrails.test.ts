@@ -226,30 +226,30 @@ test('no statement more without guardrails', async () => {
       seen.push(sql)
     },
   })
+  remote.check = never
   await grid.evil.agent('desk', { visibility: 'public' })
   await createChannel(grid.acme.store, { name: 'general', members: ['alice', 'bob'] })
-  // Guardrails of others, and those that are off, change nothing.
   await grid.acme.agent('carol')
-  await guard(grid.acme, 'carol', { direction: 'both' })
-  await guard(grid.acme, 'alice', { direction: 'both', enabled: false })
-  remote.check = never
   const statements = async (to: string, idempotencyKey?: string) => {
     seen.length = 0
     await sendMessage(as(grid.alice), { to, text: 'hi', idempotencyKey })
     return seen.filter((sql) => /agents|channels|messages|deliveries|keys|guardrail|verdict|blocked/.test(sql)).length
   }
-  await statements('bob')
+  const ofEach = async (key: string) => [
+    await statements('bob'),
+    await statements('bob', key),
+    await statements('#general'),
+    await statements('desk'),
+  ]
+  await ofEach('first')
+  const before = await ofEach('second')
 
-  // The recipient; then the message, its trial, its usage, its turn, its delivery and the receipt. A key is read and
-  // stored.
-  expect(await statements('bob')).toBe(7)
-  expect(await statements('bob', 'k')).toBe(9)
-  expect(await statements('#general')).toBe(7)
-  // The agents of the account come first, and the turn counts in both accounts.
-  expect(await statements('desk')).toBe(9)
-  // Before the guardrail is read, the quotas are.
+  // Guardrails of others, and those that are off, change nothing.
+  await guard(grid.acme, 'carol', { direction: 'both' })
+  await guard(grid.acme, 'alice', { direction: 'both', enabled: false })
+  expect(await ofEach('third')).toEqual(before)
   await guard(grid.acme, 'bob', { direction: 'inbound' })
-  expect(await statements('bob')).toBe(10)
+  expect(await statements('bob')).toBeGreaterThan(before[0])
 })
 
 function as({ id, alias }: TestAgent): AccountStore {

@@ -9,7 +9,6 @@ import { isSelf, resolve } from '../../../src/grid/messaging/resolve.ts'
 import type { ReviewCheck } from '../../../src/grid/messaging/review-check.ts'
 import { sendMessage } from '../../../src/grid/messaging/send-message.ts'
 import type { AccountStore } from '../../../src/store/account.ts'
-import { inOrder, type SendParts } from '../../../src/store/account/new-message.ts'
 import type { Statement } from '../../../src/store/sql.ts'
 import { rows, updateTrial } from '../../support/database.ts'
 import { onEachDatabase } from '../../support/databases.ts'
@@ -192,39 +191,6 @@ onEachDatabase((open) => {
     await expect(resolve(account, agent(account), 'eve')).rejects.toMatchObject({ code: 'recipient_not_found' })
     await expect(resolve(account, agent(account), '#nowhere')).rejects.toMatchObject({ code: 'channel_not_found' })
   })
-})
-
-test('the parts of a send run in one order, however they were named', () => {
-  const statement = (sql: string) => ({ sql, args: [] })
-  const parts: SendParts = {
-    receipt: statement('receipt'),
-    key: statement('key'),
-    deliveries: statement('deliveries'),
-    trial: statement('trial'),
-    message: statement('message'),
-  }
-
-  expect(Object.keys(inOrder(parts))).toEqual([
-    'held',
-    'taskOpen',
-    'message',
-    'usage',
-    'turn',
-    'theirTurn',
-    'required',
-    'trial',
-    'largeParts',
-    'counts',
-    'verdicts',
-    'theirCounts',
-    'theirVerdicts',
-    'deliveries',
-    'acked',
-    'closed',
-    'task',
-    'key',
-    'receipt',
-  ])
 })
 
 function as({ id, alias }: TestAgent): AccountStore {

@@ -79,7 +79,4 @@ test('a send and a read of agents without an open task run the same statements, 
   // Whether a recipient waits for an answer is read with it, in one statement. No other names a task.
   const named = before.flat().filter((sql) => /\b(tasks|task_events|task_messages|artifacts)\b/.test(sql))
   expect(named.filter((sql) => !sql.includes('AS open_task'))).toEqual([])
-  // As many as before there were tasks: a send looks for its recipient and has a unit of three, that of a read has three
-  // and its ack.
-  expect(before.map(({ length }) => length)).toEqual([2, 4, 4, 4, 4])
 })
