@@ -91,17 +91,17 @@ export interface StoreOptions extends DatabaseOptions {
 export async function openStore(deps: Deps, options: StoreOptions = {}): Promise<Store> {
   const database = await openDatabase(deps, options)
   try {
-    return await buildStore(database, deps, options)
+    return buildStore(database, deps, options)
   } catch (error) {
     throw await database.abandon(error)
   }
 }
 
-async function buildStore(
+function buildStore(
   database: Database,
   deps: Deps,
   { inspect, readSpace }: StoreOptions,
-): Promise<Store> {
+): Store {
   const { client, storage, onStorageFault, path, lock, owner } = database
   const { migrated, epoch, keyRing } = database
   const db = new Db(path ? client : queriesOf(client), inspect)
