@@ -19,8 +19,7 @@ import { maxEventsRead, type ReadEvents, type TaskFeeds, type TaskFollower } fro
 import type { TaskAppend, Waiting } from './waiting.ts'
 
 export { defaultTurnLimits, maxEventsRead, maxListedUnread }
-export type { UnitRows } from './queue.ts'
-export type { LiveNews, LivePlace, ReadEvents, TaskAppend, TaskFollower, TurnLimits }
+export type { LiveNews, LivePlace, ReadEvents, TaskAppend, TaskFollower, TurnLimits, UnitRows }
 
 /**
  * One account, for one caller. `read` runs queries, `change` makes statements, and `write` commits statements as one

@@ -208,7 +208,11 @@ test.each([
     /^INSERT INTO messages .*\busage\./,
     'SEARCH usage USING INDEX usage_day (day=? AND account_id=? AND subject=?)',
   ],
-  ['the pause of a conversation', /^INSERT INTO messages .*\busage\./, 'SEARCH turns USING PRIMARY KEY'],
+  [
+    'the pause of a conversation',
+    /^SELECT key, sender, .* FROM conversation_turns/,
+    'PRIMARY KEY (account_id=? AND key=?)',
+  ],
   ['the unread messages of an inbox', /^INSERT INTO messages .*'unread'/, 'deliveries_unread (inbox=?)'],
   ['the long conversations of a reader', /json_group_object/, 'conversation_turns_long (account_id=? AND since>?)'],
   ['old usage', /^DELETE FROM usage WHERE \(account_id/, 'USING COVERING INDEX usage_day (day<?)'],

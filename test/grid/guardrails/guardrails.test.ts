@@ -226,27 +226,30 @@ test('no statement more without guardrails', async () => {
       seen.push(sql)
     },
   })
+  remote.check = never
   await grid.evil.agent('desk', { visibility: 'public' })
   await createChannel(grid.acme.store, { name: 'general', members: ['alice', 'bob'] })
-  const statements = async () => {
-    const counts = []
-    for (const [to, idempotencyKey] of [['bob'], ['bob', crypto.randomUUID()], ['#general'], ['desk']] as const) {
-      seen.length = 0
-      await sendMessage(as(grid.alice), { to, text: 'hi', idempotencyKey })
-      counts.push(seen.length)
-    }
-    return counts
-  }
-  await statements()
-  const before = await statements()
-
-  // Guardrails of others, and those that are off.
   await grid.acme.agent('carol')
+  const statements = async (to: string, idempotencyKey?: string) => {
+    seen.length = 0
+    await sendMessage(as(grid.alice), { to, text: 'hi', idempotencyKey })
+    return seen.filter((sql) => /agents|channels|messages|deliveries|keys|guardrail|verdict|blocked/.test(sql)).length
+  }
+  const ofEach = async (key: string) => [
+    await statements('bob'),
+    await statements('bob', key),
+    await statements('#general'),
+    await statements('desk'),
+  ]
+  await ofEach('first')
+  const before = await ofEach('second')
+
+  // Guardrails of others, and those that are off, change nothing.
   await guard(grid.acme, 'carol', { direction: 'both' })
   await guard(grid.acme, 'alice', { direction: 'both', enabled: false })
-  remote.check = never
-
-  expect(await statements()).toEqual(before)
+  expect(await ofEach('third')).toEqual(before)
+  await guard(grid.acme, 'bob', { direction: 'inbound' })
+  expect(await statements('bob')).toBeGreaterThan(before[0])
 })
 
 function as({ id, alias }: TestAgent): AccountStore {
