@@ -181,7 +181,7 @@ const waiting: Record<string, Row[]> = {
 }
 
 const scoping: Record<string, Row[]> = {
-  'src/store/in-account.ts': [
+  'src/store/account/inbox-number.ts': [
     [
       "p('account')), ...conditions.map((condition) => condition && sql`(${condition})`)",
       "p('account')), ...conditions",

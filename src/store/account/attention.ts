@@ -1,7 +1,7 @@
 /** What may need a person, found by a few index searches. See docs/operations.md, "Attention". */
 import type { activity, credentials } from '../../../db/schema.ts'
 import { whileGrantLives } from '../global/oauth-access.ts'
-import { inboxOf } from '../in-account.ts'
+import { inboxOf } from './inbox-number.ts'
 import { type AccountDb, boolean, query } from '../sql.ts'
 
 /** Numbers are counted up to here: this one stands for itself or more. */

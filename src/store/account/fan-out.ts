@@ -1,5 +1,5 @@
 /** The deliveries of a post: one for each member of the channel. */
-import { inboxOf } from '../in-account.ts'
+import { inboxOf } from './inbox-number.ts'
 import { type AccountDb, statement } from '../sql.ts'
 import { lengthOf, type ReviewedMessage } from './new-message.ts'
 

@@ -1,5 +1,5 @@
 /** An agent's inbox: unread messages, and reading again. Leasing messages is in `leases.ts`. */
-import { inboxOf } from '../in-account.ts'
+import { inboxOf } from './inbox-number.ts'
 import { type AccountDb, query, type Statement, statement } from '../sql.ts'
 import { type InboxMessage, selectInboxMessages } from './inbox-message.ts'
 import type { MessageType } from './new-message.ts'

@@ -1,7 +1,7 @@
 /** Leases: messages that a reader has, until they are acked or released. See docs/delivery.md, "Leases". */
 import type { Row } from '@libsql/client'
 import { hour } from '../../lib/time.ts'
-import { inboxOf } from '../in-account.ts'
+import { inboxOf } from './inbox-number.ts'
 import { type AccountDb, type Statement, statement, type Values } from '../sql.ts'
 import { type InboxMessage, inboxMessageOf, selectInboxMessages } from './inbox-message.ts'
 import { longTurns } from './turns.ts'

@@ -1,5 +1,5 @@
 /** What pages of the account show that changes without a new message. See docs/delivery.md, "Live pages". */
-import { inboxOf } from '../in-account.ts'
+import { inboxOf } from './inbox-number.ts'
 import { type AccountDb, query } from '../sql.ts'
 import { maxCountedUnread } from './unread.ts'
 

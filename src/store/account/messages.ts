@@ -1,5 +1,5 @@
 /** Messages that agents of the account send: the statements of a send, and looking up what was sent. */
-import { inboxOf } from '../in-account.ts'
+import { inboxOf } from './inbox-number.ts'
 import { type AccountDb, boolean, precondition, query, statement } from '../sql.ts'
 import { acceptsMessagesOf } from './access.ts'
 import { type InboxAddress, lengthOf, type NewMessage } from './new-message.ts'

@@ -1,5 +1,5 @@
 /** How many messages of an agent are unread, as sends, reads and the inbox resource tell. */
-import { inboxOf } from '../in-account.ts'
+import { inboxOf } from './inbox-number.ts'
 
 /**
  * Unread messages are counted up to here: the number stands for itself or more. Every send and read counts, and an

@@ -1,9 +1,4 @@
 /**
- * Account scoping. Only an `AccountDb` can run or bind a statement on account tables: it fills in its own account as
- * `:account`, and every branch of a statement ties its tables to it. See docs/security.md, "Four nets".
- */
-
-/**
  * The number of the inbox of an agent, as a sub-select; no row if the agent does not belong to the account. `agent` and
  * `account` are SQL. The number stands for the account and the agent, so that the indexes of the inbox answer by
  * themselves: a foreign key makes it the number of both.
