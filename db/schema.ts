@@ -6,29 +6,9 @@
  * `@`.
  */
 import { sql } from 'drizzle-orm'
-import {
-  customType,
-  foreignKey,
-  index,
-  integer,
-  primaryKey,
-  sqliteTable,
-  text,
-  uniqueIndex,
-} from 'drizzle-orm/sqlite-core'
-import { withoutInvisible } from '../src/lib/invisible-text.ts'
+import { foreignKey, index, integer, primaryKey, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core'
 
 const flag = (name: string) => integer(name, { mode: 'boolean' })
-
-/**
- * Text of users that others read. Rows of older versions may have invisible characters. They are removed where a query
- * returns the column as it is; rows of units and SQL expressions are not decoded, so the functions that show those call
- * `withoutInvisible`, as do those that show a text that is also looked up or sorted by, such as the name of a skill.
- */
-const shownText = customType<{ data: string; driverData: string }>({
-  dataType: () => 'text',
-  fromDriver: withoutInvisible,
-})
 
 /** The id of the attempt that used it last: a unit that is sent again, because its answer was lost, finds its own mark. */
 const usedBy = () => text('used_by')
@@ -238,7 +218,7 @@ export const agents = sqliteTable('agents', {
   type: text('type', { enum: ['mcp', 'a2a', 'human'] }).notNull(),
   visibility: text('visibility', { enum: ['private', 'public'] }).notNull(),
   accessPolicy: text('access_policy', { enum: ['auto_approve', 'allow_list', 'block_list'] }).notNull(),
-  description: shownText('description').notNull().default(''),
+  description: text('description').notNull().default(''),
   remoteUrl: text('remote_url'),
   /** The bearer token for the remote agent: AES-256-GCM, and in no response. */
   encryptedToken: text('encrypted_token'),
@@ -351,7 +331,7 @@ export const skills = sqliteTable('skills', {
   accountId: text('account_id').notNull().references(() => accounts.id),
   id: text('id').notNull(),
   name: text('name').notNull(),
-  description: shownText('description').notNull().default(''),
+  description: text('description').notNull().default(''),
   createdAt: integer('created_at').notNull(),
 }, (t) => [primaryKey({ columns: [t.accountId, t.id] }), uniqueIndex('skills_name').on(t.accountId, t.name)])
 
@@ -371,7 +351,7 @@ export const channels = sqliteTable('channels', {
   accountId: text('account_id').notNull().references(() => accounts.id),
   id: text('id').notNull(),
   name: text('name').notNull(),
-  description: shownText('description').notNull().default(''),
+  description: text('description').notNull().default(''),
   externalIntegrationType: text('external_integration_type'),
   externalChannelName: text('external_channel_name'),
   createdAt: integer('created_at').notNull(),
