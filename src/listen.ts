@@ -8,7 +8,7 @@ import { type BunRuntime, listenOnBun } from './listen/bun.ts'
 import type { FetchHandler, Listener, ListenOptions } from './listen/dispatcher.ts'
 import { listenOnNode } from './listen/node.ts'
 
-export type { CallerOf, Connection, FetchHandler, Listener, ListenOptions } from './listen/dispatcher.ts'
+export type { Connection, FetchHandler, Listener, ListenOptions } from './listen/dispatcher.ts'
 
 /** Serve on `host` and `port`. */
 export function listen(fetch: FetchHandler, options: ListenOptions): Promise<Listener> {

@@ -152,28 +152,6 @@ function stack(counts: number[], pixels: number): { from: number; to: number }[]
   })
 }
 
-/** A small line chart without axes, shown beside its figure. `label` describes it to screen readers. */
-export function Sparkline({ values, label }: { values: number[]; label: string }) {
-  const [width, height] = [88, 26]
-  const top = Math.max(1, ...values)
-  const points = values.map((value, index) => {
-    const x = 1 + index / Math.max(1, values.length - 1) * (width - 2)
-    return `${x.toFixed(1)},${(height - 2 - value / top * (height - 4)).toFixed(1)}`
-  })
-  return (
-    <svg class='spark' role='img' aria-label={label} width={width} height={height} viewBox={`0 0 ${width} ${height}`}>
-      <polygon points={`1,${height} ${points.join(' ')} ${width - 1},${height}`} fill='currentColor' opacity='.14' />
-      <polyline
-        points={points.join(' ')}
-        fill='none'
-        stroke='currentColor'
-        stroke-width='1.5'
-        stroke-linejoin='round'
-      />
-    </svg>
-  )
-}
-
 /** The upper end of the axis: a round number of at least `most` whose half is also round. */
 function niceTop(most: number): number {
   if (most <= 10) return Math.max(2, Math.ceil(most / 2) * 2)

@@ -18,8 +18,6 @@ import { zone } from './scripts/zone.ts'
  * - `data-asks="id"` on a dialog: Escape shows that element instead of closing the dialog. In it, a button with
  *   `data-stays` hides it again, and one with `data-leaves` closes the dialog.
  * - `data-menu` on `<details>`: a click outside or Escape closes it.
- * - `data-filters="id"` on a search field: hides the rows of that table that do not contain the text, and writes the
- *   number of matches into the element `id-count`.
  * - `data-wait` on a button: disables it for 500 ms after the page appears or regains focus, against clickjacking.
  *   See docs/security.md, "Consent page".
  * - `data-when-changed` on a button: hides it until a value in its form changes.
@@ -137,20 +135,6 @@ for (const field of document.querySelectorAll('[data-to-utc]')) {
     formData.set(field.name, String(new Date(field.value).getTime()))
   })
 }
-
-function filter(field) {
-  const words = field.value.toLowerCase().split(/\\s+/).filter(Boolean)
-  let left = 0
-  for (const row of byId(field.dataset.filters).tBodies[0].rows) {
-    const text = row.textContent.toLowerCase()
-    row.hidden = !words.every(word => text.includes(word))
-    if (!row.hidden) left++
-  }
-  const count = byId(field.dataset.filters + '-count')
-  if (count) count.textContent = words.length ? left + ' found' : ''
-}
-on('input', '[data-filters]', filter)
-for (const field of document.querySelectorAll('[data-filters]')) if (field.value) filter(field)
 
 function disableBriefly() {
   for (const button of document.querySelectorAll('[data-wait]')) {

@@ -76,21 +76,6 @@ export function Table<Row>(
   )
 }
 
-/** Filters the rows of a table while the user types. Needs script; lists of several pages use `SearchBar`. */
-export function TableFilter({ table, label }: { table: string; label: string }) {
-  return (
-    <div class='bar' data-needs-script>
-      <div class='affixed'>
-        <span class='before' aria-hidden='true'>
-          <Icon name='search' size={16} />
-        </span>
-        <input class='input' type='search' data-filters={table} placeholder={label} aria-label={label} />
-      </div>
-      <span class='soft small' id={`${table}-count`} role='status'></span>
-    </div>
-  )
-}
-
 /** Links to the previous and next page. `where` says which page this is; `titles` replaces Newer and Older. */
 export function Pagination(
   { label, where, previous, next, titles = ['Newer', 'Older'] }: {

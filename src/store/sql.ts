@@ -110,9 +110,6 @@ export function preconditionText(condition: string): string {
   return `INSERT INTO store_facts (key, value) SELECT 'precondition', NULL WHERE NOT (${condition})`
 }
 
-/** The present time by the clock of the database, in milliseconds since the epoch. */
-export const databaseTime = `CAST((julianday('now') - 2440587.5) * 86400000 AS INTEGER)`
-
 /**
  * A bound statement, ready for the write queue. `rows` is about how many rows it writes (default 1). Where the comment
  * of a statement says "a constraint error", its whole unit fails with `write_conflict`.

@@ -4,7 +4,7 @@
 import { readConfig } from '../../src/config.ts'
 import { GridError } from '../../src/errors.ts'
 import { AgentIcon } from '../../src/html/agent-icon.tsx'
-import { HourlyChart, Sparkline } from '../../src/html/chart.tsx'
+import { HourlyChart } from '../../src/html/chart.tsx'
 import {
   Avatar,
   Badge,
@@ -23,7 +23,7 @@ import { ButtonLink, QueryForm, SubmitButton, TextInput } from '../../src/html/f
 import { Icon } from '../../src/html/icons.tsx'
 import { appPage } from '../../src/html/layout.tsx'
 import { ConfirmDelete, CopyBlock, CopyText, SecretDialog } from '../../src/html/secrets.tsx'
-import { Pagination, Table, TableFilter } from '../../src/html/table.tsx'
+import { Pagination, Table } from '../../src/html/table.tsx'
 import { WithFacts } from '../../src/html/with-facts.tsx'
 import { welcome } from '../../src/web/people/welcome.tsx'
 import { attentionPages } from './gallery-attention.tsx'
@@ -99,12 +99,6 @@ export const gallery: Record<string, () => Promise<Response>> = {
             label='Messages, 24 hours'
             value='896'
             hint={<span class='soft small'>12 % more than the day before</span>}
-            picture={
-              <Sparkline
-                label='Messages per hour, rising in the afternoon'
-                values={bars.map(({ count }) => count)}
-              />
-            }
           />
           <Stat label='Agents' value='5' hint={<span class='soft small'>4 seen today</span>} />
           <Stat label='Unread' value='132' hint={<Badge kind='warning' hasDot>128 for @translator</Badge>} />
@@ -201,7 +195,6 @@ export const gallery: Record<string, () => Promise<Response>> = {
           }]}
         />
         <Card isFlush>
-          <TableFilter table='agents' label='Search agents' />
           <Table
             id='agents'
             caption='Agents'

@@ -37,11 +37,6 @@ export function commandLineOf(pid: number): string[] {
   return spawnSync('ps', ['-o', 'args=', '-p', String(pid)], { encoding: 'utf8' }).stdout?.trim().split(/\s+/) ?? []
 }
 
-/** The parent of a process; undefined if it is not known. */
-export function parentOf(pid: number): number | undefined {
-  return look(pid)?.parent
-}
-
 function look(pid: number): { name: string; parent: number } | undefined {
   if (process.platform === 'linux') {
     const parent = linuxStat(pid)?.parent

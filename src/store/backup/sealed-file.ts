@@ -88,16 +88,6 @@ export async function* readSealedFile(path: string, key: FileKey | undefined): A
   }
 }
 
-/** Whether a file needs a pass phrase. Fails with a `SealedFileError` if it is none of ours. */
-export async function needsPassphrase(path: string): Promise<boolean> {
-  const file = await open(path, 'r')
-  try {
-    return (await readHeader(file, path)).header.scrypt !== undefined
-  } finally {
-    await file.close()
-  }
-}
-
 async function* seal(key: FileKey, parts: AsyncIterable<Bytes>): AsyncIterable<Bytes> {
   const salt = crypto.getRandomValues(new Uint8Array(keyBytes))
   const plain: Omit<Header, 'check'> = key === 'plain'

@@ -221,15 +221,6 @@ export async function setPragmas(client: Client, durability: 'full' | 'relaxed')
   return hasLog
 }
 
-/**
- * Copy the log into the file. `pages` is the length of the log, -1 if there is none. If it `isWhole` in the file then, the
- * next write begins it anew.
- */
-export async function foldLog(client: Client): Promise<{ pages: number; isWhole: boolean }> {
-  const { rows: [{ log, checkpointed }] } = await client.execute('PRAGMA wal_checkpoint(PASSIVE)')
-  return { pages: Number(log), isWhole: log === checkpointed }
-}
-
 /** The bytes of unused pages inside the file. */
 export async function unusedBytes(client: Client): Promise<number> {
   const [{ rows: [free] }, { rows: [page] }] = [
