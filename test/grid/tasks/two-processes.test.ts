@@ -6,6 +6,7 @@ import { watchTask } from '../../../src/grid/tasks/watch-task.ts'
 import { type TestGrid, testGrid } from '../../support/grid.ts'
 import { type Sqld, startSqld } from '../../support/sqld.ts'
 import { askFor, inShort, storeOf } from '../../support/tasks.ts'
+import { waitFor } from '../../support/wait-for.ts'
 
 let server: Sqld
 let here: TestGrid
@@ -27,8 +28,10 @@ test('a stream at one process is told what happens at another, soon after it', a
   const { id } = await askFor(client, 'a question')
   const told: string[] = []
   const toldAt: number[] = []
+  let hasBegun = false
   const ended = (async () => {
     for await (const news of watchTask(client, id, { endsWhenInterrupted: false, heartbeatMs: 60_000 })) {
+      hasBegun = true
       if (news === 'heartbeat' || 'first' in news) continue
       told.push(...inShort([news]))
       toldAt.push(performance.now())
@@ -39,6 +42,8 @@ test('a stream at one process is told what happens at another, soon after it', a
     await done
     doneAt.push(performance.now())
   }
+  // What happened before is in the first that it is told.
+  await waitFor('the stream', () => hasBegun)
   await step(readMessages(bob, {}))
   for (let n = 0; n < 20; n++) await step(updateTask(bob, { taskId: id, state: 'working', text: `note ${n}` }))
   await updateTask(bob, { taskId: id, text: 'an answer' })
