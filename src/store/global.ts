@@ -8,7 +8,6 @@ import { claims } from './global/claims.ts'
 import { clock } from './global/clock.ts'
 import { prepareConversations } from './global/conversations.ts'
 import { type Credential, credentials } from './global/credentials.ts'
-import { health } from './global/health.ts'
 import { instances } from './global/instances.ts'
 import { invitations } from './global/invitations.ts'
 import { links } from './global/links.ts'
@@ -46,7 +45,6 @@ export function prepareGlobalTables(
     clock: () => clock(sql),
     conversations: () => prepareConversations(db, crossAccountQueries),
     credentials: () => credentials(sql, keys),
-    health: () => health(sql),
     instances: () => instances(sql),
     invitations: () => invitations(sql),
     links: () => links(sql),

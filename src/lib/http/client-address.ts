@@ -37,12 +37,6 @@ export function addressOf(
   return clientAddress(env.remoteAddress, req.raw.headers.get('x-forwarded-for'), trustedProxies)
 }
 
-/** Whether the header of this client is read. */
-export function isTrustedProxy(socketAddress: string, trustedProxies: readonly string[]): boolean {
-  const address = parse(socketAddress)
-  return address !== undefined && trustedProxies.some((proxy) => contains(proxy, address))
-}
-
 /** The unit of a limit: an IPv4 address, or the /64 of an IPv6 address. */
 function rateLimitUnit(address: IpAddress): string {
   if (address.kind() === 'ipv4') return address.toString()
