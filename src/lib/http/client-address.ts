@@ -44,6 +44,9 @@ function rateLimitUnit(address: IpAddress): string {
   return `${parts.map((part) => part.toString(16)).join(':')}::/64`
 }
 
+/** How many times the limit of an IPv6 /64 a whole /48 has. See docs/security.md, "Networks". */
+export const networkFactor48 = 10
+
 /** The /48 of an IPv6 client address, as `clientAddress` returns it. Undefined for IPv4. */
 export function ipv6Prefix48(address: string): string | undefined {
   if (!address.endsWith('::/64')) return undefined
