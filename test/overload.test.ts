@@ -75,7 +75,11 @@ describe('a call that waited too long for its turn', () => {
       Accept: 'application/json, text/event-stream',
     }
     const env = { remoteAddress: '203.0.113.7', waitedMs }
-    return grid.app.request(new URL(path, grid.deps.config.baseUrl).href, { method, headers, body: method === 'POST' ? list : undefined }, env)
+    return grid.app.request(new URL(path, grid.deps.config.baseUrl).href, {
+      method,
+      headers,
+      body: method === 'POST' ? list : undefined,
+    }, env)
   }
   const message = 'Too many of your calls wait. Repeat the call in 2 seconds.'
   const inRpc = { jsonrpc: '2.0', id: null, error: { code: -32603, message } }
