@@ -21,7 +21,7 @@ import { sendClaimEmail } from './claim-email.ts'
 export const trial = { maxMessages: 10, lifetimeMs: 24 * hour, lifetimeText: '24 hours' } as const
 /** See docs/protocol.md, "Limits". */
 export const maxSignupSkills = 20
-/** The grid takes in total as many signups as so many client addresses. */
+/** The grid takes as many signups in total as this many client addresses. */
 const busyAddresses = 100
 /** Most agents of an unclaimed account. Later signups open another one. */
 const maxProvisionalAgents = 20

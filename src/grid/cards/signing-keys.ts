@@ -9,9 +9,9 @@ import type { Store } from '../../store/store.ts'
 
 /** A new key signs once it has been published for so long: whoever keeps the list of keys for a while has it then. */
 export const publishedBeforeMs = 10 * minute
-/** How long a key that was replaced verifies what it signed. */
-/** Age at which the key is replaced. */
+/** The age at which a key is replaced. */
 const maxAgeMs = 90 * day
+/** How long a key that was replaced verifies what it signed. */
 const keptMs = 365 * day
 
 export interface SigningKeys {
@@ -59,7 +59,7 @@ export async function rotateSigningKey(
 }
 
 /**
- * Replace the present key if it is older than it may be, and forget what is no longer needed of older ones.
+ * Replace the present key if it is too old, and forget what is no longer needed of older ones.
  * Does nothing before there is a key.
  */
 export async function keepSigningKeys(store: Store): Promise<void> {

@@ -51,12 +51,12 @@ const rates = {
 
 /** The part of the hourly emails of the grid that claims may have, and invitations. The rest is for email links. */
 const shareOfGrid = 0.4
-/** Failed sign-ins in total, from where the user has not signed in before. */
-const signInsPerHour = 6_000
-/** Of one user, and three times as many in a day. */
-const invitationsPerHour = 100
 /** The part that digests may have. */
 const shareOfDigests = 0.1
+/** Failed sign-ins of the whole grid; beyond, client addresses that the user has not signed in from wait. */
+const signInsPerHour = 6_000
+/** Invitations of one user; in a day three times as many. */
+const invitationsPerHour = 100
 
 /** A counted sign-in attempt that is within the limits. */
 export interface SignInAttempt {

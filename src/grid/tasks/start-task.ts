@@ -46,9 +46,9 @@ export interface SentTask {
   task: Task
 }
 
-/** What a recipient reads of a message that has files or data alone. */
 /** A task without an end fails after this time. */
 const maxTaskMs = 7 * day
+/** What a recipient reads of a message that has files or data alone. */
 const noText = 'This message has no text. What it brings is in a2a.parts.'
 
 /**

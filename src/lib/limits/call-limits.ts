@@ -15,7 +15,7 @@ export interface CallLimit {
   count(key: string, at: number): void
 }
 
-/** An account may call as often as so many credentials. */
+/** An account may call as often as this many credentials. */
 const credentialsOfAccount = 5
 /** For how many seconds' worth of calls may be made at once. */
 const burstSeconds = { credential: 25, account: 20 }
