@@ -29,7 +29,7 @@ const env = {
   ...process.env,
   DATABASE_URL: `file:${path}`,
   ...{ BACKUP_KEY: crypto.randomUUID(), LOG_LEVEL: 'warn', PORT: '0', CALLS_PER_SECOND: '0' },
-  ...{ ACCOUNT_CALLS_PER_SECOND: '0', MESSAGES_PER_DAY: '0', MEGABYTES_PER_DAY: '0', UNREAD_PER_INBOX: '0' },
+  ...{ MESSAGES_PER_DAY: '0', MEGABYTES_PER_DAY: '0', UNREAD_PER_INBOX: '0' },
 }
 const children = new Set<ChildProcess>()
 

@@ -65,7 +65,12 @@ export async function build(program, { folder = 'dist', define = {}, isSmall = f
   const file = join(root, folder, program.replace(/\.ts$/, '.js'))
   const inputs = await buildFile(program, file, define, isSmall)
   if (inputs.includes(thread.startedBy)) {
-    await buildFile(thread.program, join(dirname(file), basename(thread.program).replace(/\.ts$/, '.js')), define, isSmall)
+    await buildFile(
+      thread.program,
+      join(dirname(file), basename(thread.program).replace(/\.ts$/, '.js')),
+      define,
+      isSmall,
+    )
   }
   if (inputs.includes(handedOut.by)) await buildClientPackage(join(dirname(file), handedOut.file), define)
   return file

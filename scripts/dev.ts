@@ -18,13 +18,12 @@ const env = { DATABASE_URL: 'file:./data/dev.db', LOCK_WAIT: '15', ...process.en
 printConfiguration(existsSync(keysFile) ? JSON.parse(readFileSync(keysFile, 'utf8')) : seed())
 serve()
 
-/** Create the account Acme with @alice, @bob and #general. The keys are stored in `data/`, which git ignores. */
+/** Create the account Acme with @alice and @bob. The keys are stored in `data/`, which git ignores. */
 function seed(): Keys {
   const acme = command('create-account', '--name', 'Acme', '--owner-email', 'ann@acme.example')
   const inAcme = ['--account', acme.account_id]
   const alice = command('create-agent', ...inAcme, '--alias', 'alice', '--description', 'Asks questions')
   const bob = command('create-agent', ...inAcme, '--alias', 'bob', '--description', 'Answers them')
-  command('create-channel', ...inAcme, '--name', 'general', '--members', 'alice,bob')
 
   const keys = { alice: alice.api_key, bob: bob.api_key, admin: acme.admin_key }
   mkdirSync('data', { recursive: true, mode: 0o700 })
@@ -46,7 +45,7 @@ function printConfiguration(keys: Keys): void {
     name,
     { type: 'http', url, headers: { Authorization: `Bearer ${key}` } },
   ])
-  console.log('The account Acme has @alice and @bob in #general. MCP configuration:\n')
+  console.log('The account Acme has @alice and @bob. MCP configuration:\n')
   console.log(`${JSON.stringify({ mcpServers: Object.fromEntries(entries) }, null, 2)}\n`)
 }
 

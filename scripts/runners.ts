@@ -24,8 +24,7 @@ const usage = `npm run runners -- [--kills NUMBER] [--lanes NUMBER] [--clients F
 
 /** Nothing here is about limits. */
 const env = {
-  ...{ CALLS_PER_SECOND: '100000', CALL_BURST: '10000000', MESSAGES_PER_DAY: '100000000' },
-  ...{ ACCOUNT_CALLS_PER_SECOND: '100000', ACCOUNT_CALL_BURST: '10000000' },
+  ...{ CALLS_PER_SECOND: '100000', MESSAGES_PER_DAY: '100000000' },
 }
 
 async function main(): Promise<void> {

@@ -20,9 +20,6 @@ export type Database = (typeof databases)[number]
 /** One client makes more calls than an agent may. The limits stay on, because what they cost is measured too. */
 export const unreachableLimits = {
   CALLS_PER_SECOND: '100000',
-  CALL_BURST: '10000000',
-  ACCOUNT_CALLS_PER_SECOND: '1000000',
-  ACCOUNT_CALL_BURST: '100000000',
   MESSAGES_PER_DAY: '1000000000',
   MEGABYTES_PER_DAY: '1000000000',
   STRANGER_MESSAGES_PER_DAY: '1000000000',

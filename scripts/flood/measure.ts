@@ -131,7 +131,7 @@ async function measureCapacity(
   const server = await startScript(
     runtime,
     ['src/main.ts', 'serve'],
-    { ...env, CALLS_PER_SECOND: '0', ACCOUNT_CALLS_PER_SECOND: '0' },
+    { ...env, CALLS_PER_SECOND: '0' },
     '/readyz',
   )
   try {

@@ -41,7 +41,7 @@ export async function startLabGrid(folder: string): Promise<LabGrid> {
   const env = {
     ...{ PATH: process.env.PATH!, HOME: folder, PORT: String(port), DATABASE_URL: `file:${join(folder, 'grid.db')}` },
     ...{ BASE_URL: url, HOST: '127.0.0.1', LOG_LEVEL: 'error' },
-    ...{ CALLS_PER_SECOND: '1000', CALL_BURST: '10000' },
+    CALLS_PER_SECOND: '1000',
   }
   const start = async () => {
     const child = spawn(process.execPath, [join(root, 'scripts/node.js'), 'src/main.ts', 'serve'], {

@@ -107,7 +107,7 @@ export type AuthenticateCall = (c: AppContext) => Promise<AuthenticatedCall>
 export function createCallLimits({ config, now, callerHints }: Deps): (authenticate: Authenticate) => AuthenticateCall {
   const ofCredential = credentialCallLimit(config)
   const ofAccount = accountCallLimit(config)
-  const ofRefusedKeys = refusedKeyLimit(config)
+  const ofRefusedKeys = refusedKeyLimit()
 
   /** A call that is refused counts nowhere. */
   function countCall({ actor }: AccountStore, accountId: string): void {
@@ -125,7 +125,7 @@ export function createCallLimits({ config, now, callerHints }: Deps): (authentic
       const account = await authenticate(authorization).catch((error) => {
         if (isRefusedKey(error)) {
           callerHints.forget(authorization)
-          ofRefusedKeys?.count(addressOf(c, config), now())
+          ofRefusedKeys.count(addressOf(c, config), now())
         }
         throw error
       })

@@ -60,7 +60,7 @@ function report({ version, newest, missing }: MigrationPlan) {
   return { schema_version: version, newest_version: newest, missing }
 }
 
-function describe({ version, newest, missing }: MigrationPlan, { databaseUrl, migrationCopy }: Config): string {
+function describe({ version, newest, missing }: MigrationPlan, { databaseUrl }: Config): string {
   const schema = table([['Schema', version], ['Newest', newest]])
   if (missing.length === 0) return `${schema}\nThe database is up to date: a start migrates nothing.`
   if (version === 0) return `${schema}\nThe database is empty: the first start makes its tables.`
@@ -70,7 +70,7 @@ function describe({ version, newest, missing }: MigrationPlan, { databaseUrl, mi
     'The next start, or "agent-grid migrate", applies:',
     ...missing.map((name) => `  ${name}`),
     '',
-    localPath(databaseUrl) && migrationCopy === 'on'
+    localPath(databaseUrl)
       ? 'A copy of the file is kept beside it until a server has run for an hour.'
       : 'No copy is kept: make a backup first.',
   ].join('\n')

@@ -40,11 +40,11 @@ export function processDeps(config: Config, stopping?: AbortSignal): Deps {
     ownPorts,
     safeFetch: createSafeFetch({ config, log, ownPorts }),
     email: createEmailSender({ config, log, printLink: createLinkLog(config.logLevel) }),
-    bodies: new Bodies(config.maxBodyBytesInFlight),
+    bodies: new Bodies(),
     callerHints: new CallerHints(config),
     guardrailChecks: new PreparedChecks(),
     readClientPackage,
-    overload: new Overload(config.shedAboveMs, log),
+    overload: new Overload(log),
     stopping,
   }
 }

@@ -1,22 +1,14 @@
 import type { StoreCommand } from './command.ts'
-import { changeGuardrailCommand } from './change-guardrail.ts'
 import { confirmClockCommand } from './confirm-clock.ts'
 import { copyDatabaseCommand, noteBackupCommand } from './copy-database.ts'
 import { createAccountCommand } from './create-account.ts'
 import { createAdminKeyCommand } from './create-admin-key.ts'
 import { createAgentCommand } from './create-agent.ts'
-import { createChannelCommand } from './create-channel.ts'
-import { createGuardrailCommand } from './create-guardrail.ts'
 import { createLinkCommand } from './create-link.ts'
 import { deleteAdminKeyCommand } from './delete-admin-key.ts'
-import { deleteAgentCommand } from './delete-agent.ts'
-import { deleteGuardrailCommand } from './delete-guardrail.ts'
 import { lookInside } from './doctor/inside.ts'
 import { listAccountsCommand } from './list-accounts.ts'
 import { listAdminKeysCommand } from './list-admin-keys.ts'
-import { listAgentsCommand } from './list-agents.ts'
-import { listChannelsCommand } from './list-channels.ts'
-import { listGuardrailsCommand } from './list-guardrails.ts'
 import { listParkedMessagesCommand } from './list-parked-messages.ts'
 import { listPausedConversationsCommand } from './list-paused-conversations.ts'
 import { applyMigrations } from './migrate.ts'
@@ -36,15 +28,7 @@ export const storeCommands: readonly StoreCommand[] = [
   createAccountCommand,
   listAccountsCommand,
   createAgentCommand,
-  listAgentsCommand,
   newKeyCommand,
-  deleteAgentCommand,
-  createChannelCommand,
-  listChannelsCommand,
-  createGuardrailCommand,
-  listGuardrailsCommand,
-  changeGuardrailCommand,
-  deleteGuardrailCommand,
   tryGuardrailCommand,
   setAutomatedCommand,
   setTurnLimitsCommand,

@@ -1,8 +1,9 @@
+import { GridError } from '../errors.ts'
 import { type TriedGuardrail, tryGuardrail } from '../grid/guardrails/try-guardrail.ts'
 import { escapeControls } from '../lib/redact.ts'
 import { changeAccount } from './change-account.ts'
 import { storeCommand, usageError } from './command.ts'
-import { accountOption, readConfigOption } from './options.ts'
+import { accountOption } from './options.ts'
 import { table } from './table.ts'
 
 /** Sends nothing and stores nothing but the activity. See docs/protocol.md, "Trying a guardrail". */
@@ -69,4 +70,13 @@ function triedGuardrail(
     throw usageError('--config goes with --provider. A guardrail has its own configuration.')
   }
   return guardrail === undefined ? { provider: provider!, config: readConfigOption(config), token } : { guardrail }
+}
+
+/** The configuration of a provider, from the option `--config`. Fails with `invalid_input` unless it is JSON. */
+function readConfigOption(text = '{}'): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    throw new GridError('invalid_input', 'config: must be JSON', { field: 'config' })
+  }
 }

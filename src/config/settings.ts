@@ -59,11 +59,6 @@ export const settings = {
     fallback: 'http://localhost:PORT',
   }),
   appUrl: setting('APP_URL', 'Public address of the web application.', publicAddress, { fallback: 'BASE_URL' }),
-  npmPackage: setting(
-    'NPM_PACKAGE',
-    'The package on npm with the commands for clients, if its name is known to be ours. Without it, commands to paste fetch the package from this grid.',
-    value('the name of a package', z.string().regex(/^(?:@[a-z0-9][a-z0-9._-]*\/)?[a-z0-9][a-z0-9._-]*$/).optional()),
-  ),
   databaseUrl: setting(
     'DATABASE_URL',
     'The database: a local file for one process, or libsql-server or Turso for several.',
@@ -90,11 +85,6 @@ export const settings = {
     'MIN_FREE_MB',
     'Free megabytes on the disk of a local file below which nothing new is stored, at most a tenth of it. 0: no mark.',
     wholeNumber(0, 1_000_000, 200),
-  ),
-  migrationCopy: setting(
-    'MIGRATION_COPY',
-    'Whether a copy of a local file is kept before a migration, until a server has run for an hour.',
-    oneOf(['on', 'off'], 'on'),
   ),
   retentionDays: setting(
     'RETENTION_DAYS',
@@ -129,39 +119,8 @@ export const settings = {
   trustedProxies: setting('TRUSTED_PROXIES', 'Proxies whose X-Forwarded-For header is trusted.', addressRanges),
   callsPerSecond: setting(
     'CALLS_PER_SECOND',
-    'Calls per second of one credential, in the long run, in each process. 0: no limit.',
+    'Calls per second of one credential, in the long run, in each process; 25 times as many at once, and 5 times as many of all credentials of an account. 0: no limit.',
     wholeNumber(0, 100_000, 200),
-  ),
-  callBurst: setting(
-    'CALL_BURST',
-    'Calls that one credential may make at once, in each process. 0: no limit.',
-    wholeNumber(0, 10_000_000, 5_000),
-  ),
-  accountCallsPerSecond: setting(
-    'ACCOUNT_CALLS_PER_SECOND',
-    'Calls per second of all credentials of one account, in the long run, in each process. 0: no limit.',
-    wholeNumber(0, 1_000_000, 1_000),
-  ),
-  accountCallBurst: setting(
-    'ACCOUNT_CALL_BURST',
-    'Calls that all credentials of one account may make at once, in each process. 0: no limit.',
-    wholeNumber(0, 100_000_000, 20_000),
-  ),
-  failedKeysPerMinute: setting(
-    'FAILED_KEYS_PER_MINUTE',
-    'Requests with a refused key that are answered per client address and minute, in each process. 0: no limit.',
-    wholeNumber(0, 100_000, 120),
-  ),
-  maxBodyBytesInFlight: setting(
-    'MAX_BODY_BYTES_IN_FLIGHT',
-    'Bytes of request bodies that the process holds at a time. Beyond, requests are refused with 503.',
-    wholeNumber(4_194_304, 4_294_967_296, 67_108_864),
-  ),
-  /** 0: no request is refused because the process is overloaded. */
-  shedAboveMs: setting(
-    'SHED_ABOVE_MS',
-    'Delay of requests above which the process refuses them with 503, in milliseconds. 0: never.',
-    wholeNumber(0, 60_000, 3_000),
   ),
   /** Waiting reads, and as many event streams. */
   waitsPerAccount: setting(
@@ -169,18 +128,10 @@ export const settings = {
     'Waiting reads of an account at a time in one process, and as many event streams.',
     wholeNumber(1, 10_000, 2_000),
   ),
-  signupPerHour: setting('SIGNUP_PER_HOUR', 'Signups per client address and hour.', wholeNumber(1, 100_000, 10)),
-  signupTotalPerHour: setting('SIGNUP_TOTAL_PER_HOUR', 'Signups per hour in total.', wholeNumber(1, 1_000_000, 1_000)),
-  signInsPerHour: setting(
-    'SIGN_INS_PER_HOUR',
-    'Failed sign-ins per hour in total, from where the user has not signed in before.',
-    wholeNumber(1, 1_000_000, 6_000),
-  ),
-  /** The limits of an IPv6 /48, as a multiple of those of a /64. */
-  ipv6Factor48: setting(
-    'IPV6_48_FACTOR',
-    'How many times the limit of an IPv6 /64 a whole /48 has: signups, sign-ins, emails, client registrations.',
-    wholeNumber(1, 65_536, 10),
+  signupPerHour: setting(
+    'SIGNUP_PER_HOUR',
+    'Signups per client address and hour, and 100 times as many in total.',
+    wholeNumber(1, 100_000, 10),
   ),
   signupJoin: setting(
     'SIGNUP_JOIN',
@@ -219,22 +170,6 @@ export const settings = {
     '1: such a call also waits for an agent that is not connected.',
     flag,
   ),
-  taskHours: setting(
-    'A2A_TASK_HOURS',
-    'Hours after which an A2A task without an end fails.',
-    wholeNumber(1, 8_760, 168),
-  ),
-  taskStreamsPerKey: setting(
-    'A2A_STREAMS_PER_KEY',
-    'How many streams of tasks one agent key may have open.',
-    wholeNumber(1, 10_000, 100),
-  ),
-  /** 0: keys are replaced by the command alone. */
-  signingKeyDays: setting(
-    'SIGNING_KEY_DAYS',
-    'Age at which the key that signs agent cards is replaced, in days. 0: never by itself.',
-    wholeNumber(0, 36_500, 90),
-  ),
   oauthCimd: setting(
     'OAUTH_CIMD',
     'OAuth clients that are identified by the URL of a metadata document. auto: advertised while the internet is reachable.',
@@ -249,11 +184,6 @@ export const settings = {
     'OAUTH_DCR',
     'Whether clients can register themselves. Without it opencode and Cursor cannot sign in.',
     oneOf(['on', 'off'], 'on'),
-  ),
-  oauthClientsPerUser: setting(
-    'OAUTH_CLIENTS_PER_USER',
-    'Clients that registered themselves, kept per user who authorized them. The least recently used are removed.',
-    wholeNumber(1, 10_000, 100),
   ),
   oauthRedirectAllow: setting(
     'OAUTH_REDIRECT_ALLOW',
@@ -306,11 +236,6 @@ export const settings = {
   /** Defined if `smtpUrl` is. */
   mailFrom: setting('MAIL_FROM', 'Sender address of emails. Required with SMTP_URL.', emailAddress),
   mailsPerHour: setting('MAILS_PER_HOUR', 'Emails per hour in total.', wholeNumber(1, 100_000, 500)),
-  invitationsPerHour: setting(
-    'INVITATIONS_PER_HOUR',
-    'Invitations per hour that one user can send. In a day it is three times as many.',
-    wholeNumber(1, 10_000, 100),
-  ),
   allowPrivateTargets: setting(
     'ALLOW_PRIVATE_TARGETS',
     '1: agents, guardrails and OAuth clients may be in private networks and use http. For tests and closed networks.',

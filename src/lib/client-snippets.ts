@@ -84,12 +84,9 @@ export function a2aAddress(baseUrl: string, alias: string): string {
   return `${agentUrl(baseUrl, alias)}/`
 }
 
-/** A command for the machine of a client, to paste. Without `npmPackage` npx fetches it from the grid at `appUrl`. */
-export function clientCommand(
-  { appUrl, npmPackage }: { appUrl: string; npmPackage?: string },
-  words: string,
-): string {
-  return `npx ${npmPackage ?? `${appUrl}/agent-grid.tgz`} ${words}`
+/** A command for the machine of a client, to paste. npx fetches it from the grid at `appUrl`: a name on npm may be of others. */
+export function clientCommand({ appUrl }: { appUrl: string }, words: string): string {
+  return `npx ${appUrl}/agent-grid.tgz ${words}`
 }
 
 /**
@@ -97,7 +94,7 @@ export function clientCommand(
  * browser, unless there is a `key`. `alias` is the agent, without `@`, which some shells would take for something else.
  */
 export function connectCommand(
-  config: { appUrl: string; baseUrl: string; npmPackage?: string },
+  config: { appUrl: string; baseUrl: string },
   { alias, key }: { alias?: string; key?: string } = {},
 ): string {
   const command = clientCommand(config, `connect --url ${config.baseUrl}${alias === undefined ? '' : ` --as ${alias}`}`)

@@ -28,6 +28,8 @@ import { withParameters } from './redirect-uri.ts'
 const codeLifetimeMs = 60 * second
 /** Refreshing does not extend the lifetime of a grant. */
 const grantLifetimeMs = 90 * day
+/** Clients that registered themselves, kept per user who authorized them. The least recently used are removed. */
+const clientsPerUser = 100
 
 /** Handles the form of the consent page. Errors of the form are shown to the user. */
 export function authorizeDecision(parts: AuthorizeParts): Handler {
@@ -113,7 +115,7 @@ async function createGrant(
         global.oauth.grants.add({ id, accountId, agentId, scope, codeHash, ...ends }, proof.handleHash, at),
         // `add` stores nothing if the page was answered or the user lost access meanwhile. Then the whole unit fails.
         recording.change.grants.requireLive(id),
-        global.oauth.clients.removeOfUser(visitor.user.id, clientId, deps.config.oauthClientsPerUser, at),
+        global.oauth.clients.removeOfUser(visitor.user.id, clientId, clientsPerUser, at),
       ])
     }))
 }

@@ -2,7 +2,7 @@
 import type { Config } from '../config.ts'
 import { GridError, limitReached } from '../errors.ts'
 import { type Bodies, formLimits, parseBody } from '../lib/http/body.ts'
-import { addressOf, addressRange, addressRange48 } from '../lib/http/client-address.ts'
+import { addressOf, addressRange, addressRange48, networkFactor48 } from '../lib/http/client-address.ts'
 import { newId } from '../lib/id.ts'
 import { mintKey } from '../lib/secrets.ts'
 import { day, hour, minute, second } from '../lib/time.ts'
@@ -51,7 +51,7 @@ export function registerClient(store: Store) {
     const id = newId()
     const expiresAt = at + unusedClientMs
     const row = { id, name, redirectUris: JSON.stringify(redirectUris), authMethod, address, expiresAt }
-    const perNetwork = registrationLimits.perAddress * config.ipv6Factor48
+    const perNetwork = registrationLimits.perAddress * networkFactor48
     const times = { since: at - hour, youngSince: at - youngMs, idleSince: at - idleMs }
     const limits = { ...registrationLimits, perNetwork, ...times }
     const [added] = await write(global.oauth.clients.add({ ...row, secretHash: secret?.hash ?? null }, limits, at))

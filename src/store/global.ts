@@ -5,7 +5,6 @@ import { backups } from './global/backups.ts'
 import { claims } from './global/claims.ts'
 import { clock } from './global/clock.ts'
 import { type Credential, credentials } from './global/credentials.ts'
-import { health } from './global/health.ts'
 import { instances } from './global/instances.ts'
 import { invitations } from './global/invitations.ts'
 import { links } from './global/links.ts'
@@ -38,7 +37,6 @@ export function globalTables(db: Db, keys?: KeyCache<Credential>) {
     claims: claims(db),
     clock: clock(db),
     credentials: credentials(db, keys),
-    health: health(db),
     instances: instances(db),
     invitations: invitations(db),
     links: links(db),

@@ -42,7 +42,7 @@ export async function inspectDatabase<Result>(
       plan: () => planMigration(client, databaseName(config, path)),
       health(isFull) {
         const global = globalTables(new Db(client))
-        return readHealth({ client, global, isLocal: path !== undefined, servedBy: undefined, now }, isFull)
+        return readHealth({ client, global, isLocal: path !== undefined, isServer: false, now }, isFull)
       },
     })
   } catch (error) {

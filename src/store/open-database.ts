@@ -123,7 +123,7 @@ export async function openDatabase(deps: Deps, options: DatabaseOptions): Promis
     await requireNoCopy(client, name, now())
     const migrated = await migrate(client, migrations, name, {
       async before(version) {
-        if (!path || config.migrationCopy === 'off') return
+        if (!path) return
         const file = await keepPreviousFile(client, path, version)
         log.info('A copy of the database was made before the migration', { file })
       },

@@ -76,11 +76,6 @@ export class WriteQueue {
     this.#options = options
   }
 
-  /** How many units wait, without deferred ones. */
-  get waiting(): number {
-    return this.#lanes.size
-  }
-
   #inspect(statements: Statement[]): void {
     const { inspect } = this.#options
     if (inspect) { for (const { sql } of statements) inspect(sql) }

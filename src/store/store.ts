@@ -61,8 +61,8 @@ export interface Store {
   drained(): Promise<void>
   /** Fails if the database does not answer. */
   ping(): Promise<void>
-  /** Facts of the database and of its write queue, for `agent-grid doctor`. */
-  health(): Promise<{ database: DatabaseHealth; waitingUnits: number }>
+  /** Facts of the database, for `agent-grid doctor`. */
+  health(): Promise<DatabaseHealth>
   /** Remove what is kept of a local file from before a migration. Returns the files. */
   removePreviousFiles(): string[]
   /** Publish where this process takes commands. Does nothing on a remote database. */
@@ -155,10 +155,7 @@ function buildStore(
     async ping() {
       await client.execute('SELECT 1')
     },
-    async health() {
-      const source = { client, global, isLocal: path !== undefined, servedBy: instanceId, now: deps.now }
-      return { database: await readHealth(source, false), waitingUnits: queue.waiting }
-    },
+    health: () => readHealth({ client, global, isLocal: path !== undefined, isServer: true, now: deps.now }, false),
     removePreviousFiles: () => path ? removePreviousFiles(path) : [],
     announce(control) {
       if (path) writeOwner(path, Object.assign(owner, { control }))

@@ -18,6 +18,8 @@ const perCredential = 3
 const perPerson = 4
 /** Waits in the process, and streams in the process. Each costs a socket and some 20 KiB. */
 const perProcess = 10_000
+/** Streams of tasks of one agent key. */
+const taskStreamsPerKey = 100
 /**
  * Lists that are being made or sent, per credential, per account and in the process. A client that asks for every list
  * when it starts has six.
@@ -92,7 +94,7 @@ export function openWaiting(
     pages: new ConcurrencyLimit({ ...limits, perKey: perPerson }),
     lists: new ConcurrencyLimit(listLimits),
     listBytes: new SharedBudget(maxListBytes, listBytesDivisor),
-    taskStreams: new ConcurrencyLimit({ ...limits, perKey: deps.config.taskStreamsPerKey, perGroup: perProcess }),
+    taskStreams: new ConcurrencyLimit({ ...limits, perKey: taskStreamsPerKey, perGroup: perProcess }),
     taskFeeds: new TaskFeeds(notifier),
     appends: new Merged(appendMs),
     async close() {

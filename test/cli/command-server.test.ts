@@ -8,7 +8,6 @@ import { httpRequest } from '../../src/cli/http-request.ts'
 import { storeCommands } from '../../src/cli/store-commands.ts'
 import type { Listener } from '../../src/listen.ts'
 import { type TestGrid, testGrid } from '../support/grid.ts'
-import { mcp } from '../support/mcp.ts'
 
 const createAgent = findCommand('create-agent') as StoreCommand
 
@@ -37,15 +36,6 @@ test('a command runs in the process that holds the database', async () => {
 
   expect(agent).toMatchObject({ alias: '@carol', api_key: expect.stringMatching(/^grid_agt_/) })
   expect(await grid.acme.store.read.agents.byAlias('carol')).toMatchObject({ id: agent!.agent_id })
-})
-
-test('an agent that a command deleted is refused on its next request', async () => {
-  const list = () => mcp(grid, grid.alice.key, 'tools/list').then(({ status }) => status)
-  expect([await list(), await list()]).toEqual([200, 200])
-
-  await runOnServer(address, findCommand('delete-agent') as StoreCommand, { account: grid.acme.id, agent: 'alice' })
-
-  expect(await list()).toBe(401)
 })
 
 test('a command fails as it would in this process', async () => {

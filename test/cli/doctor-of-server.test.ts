@@ -1,11 +1,15 @@
 /** `agent-grid doctor` of a grid that runs. See docs/operations.md, "Doctor". */
+import { createServer } from 'node:http'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { serveCommands } from '../../src/cli/command-server.ts'
-import { examine } from '../../src/cli/doctor.ts'
-import { doctorReport } from '../../src/cli/doctor/report.ts'
+import { type DoctorReport, examine } from '../../src/cli/doctor.ts'
+import { checkDurability } from '../../src/cli/doctor/durability.ts'
+import { build } from '../../src/cli/doctor/inside.ts'
+import { checkKeyRing } from '../../src/cli/doctor/key-ring.ts'
 import { processDeps } from '../../src/cli/process.ts'
 import { storeCommands } from '../../src/cli/store-commands.ts'
 import { readConfig } from '../../src/config.ts'
+import { freePort } from '../../src/lib/free-port.ts'
 import { newKeyRing } from '../../src/lib/key-ring.ts'
 import { openStore } from '../../src/store/store.ts'
 import { runCommand, runtimes, startServe } from '../support/process.ts'
@@ -21,36 +25,60 @@ beforeEach(async () => {
 })
 afterEach(() => grid.remove())
 
-test.each(runtimes)(
-  'a grid that runs on %s is asked, says what its proxies send, and is not disturbed',
-  async (runtime) => {
-    const port = env.PORT
-    const server = await startServe(runtime, { ...env, PORT: port })
-    const run = async () => {
-      const { code, stdout } = await runCommand(runtime, ['doctor', '--json'], env)
-      return { code, report: doctorReport.parse(JSON.parse(stdout)) }
-    }
-    const well = await run()
-    await fetch(`${server.url}/sign-in`, { headers: { 'X-Forwarded-For': '203.0.113.9', Host: `localhost:${port}` } })
-    const behindProxy = await run()
+test.each(runtimes)('a grid that runs on %s is asked, is well, and is not disturbed', async (runtime) => {
+  const server = await startServe(runtime, env)
 
-    const bad = ({ report: { checks } }: typeof well) =>
-      checks.filter(({ check, status }) => status !== 'ok' && !checksOfMachine.includes(check))
-    expect(bad(well)).toEqual([])
-    expect(well.report.checks).toContainEqual(
-      expect.objectContaining({ check: 'server', found: expect.stringContaining('is ready') }),
-    )
-    expect(bad(behindProxy)).toEqual([{
-      check: 'proxies',
-      status: 'warning',
-      found: 'A proxy at 127.0.0.1 is not trusted, so its clients share one limit: 1 request.',
-      action: 'Set TRUSTED_PROXIES=127.0.0.1 if the proxy is yours.',
-    }])
-    expect(behindProxy.code).toBe(3)
-    expect((await fetch(`${server.url}/healthz`)).status).toBe(200)
-    await server.stop()
-  },
-)
+  const { stdout } = await runCommand(runtime, ['doctor', '--json'], env)
+  const { checks } = JSON.parse(stdout) as DoctorReport
+
+  expect(checks.filter(({ check, status }) => status !== 'ok' && !checksOfMachine.includes(check))).toEqual([])
+  expect(checks).toContainEqual(
+    expect.objectContaining({ check: 'server', found: expect.stringContaining('is ready') }),
+  )
+  expect((await fetch(`${server.url}/healthz`)).status).toBe(200)
+  await server.stop()
+})
+
+test('settings of the doctor that are not those of the running grid are found', async () => {
+  const server = await startServe('node', env)
+  const bad = async (more: Record<string, string>) =>
+    (await examine({ ...env, ...more }, false)).checks
+      .filter(({ check, status }) => status !== 'ok' && !checksOfMachine.includes(check))
+      .map(({ check, status, action }) => `${check} ${status}: ${action}`)
+
+  expect(await bad({ PORT: String(await freePort('127.0.0.1')) })).toEqual([
+    expect.stringMatching(/^server warning: .*\(PORT, HOST\)/),
+  ])
+  expect(await bad({ BASE_URL: 'http://other.localhost:1', APP_URL: 'http://other.localhost:1' })).toContainEqual(
+    'server broken: Run the doctor with the settings of the grid.',
+  )
+  await server.stop()
+})
+
+test('another program on the port of the grid is found', async () => {
+  const other = createServer((_, response) => response.end('<html>')).listen(Number(env.PORT), '127.0.0.1')
+
+  const { checks } = await examine(env, false)
+
+  expect(checks).toContainEqual(expect.objectContaining({
+    ...{ check: 'server', status: 'broken', action: expect.stringContaining('Stop that program') },
+  }))
+  other.close()
+})
+
+test('a server with another key ring, or other pragmas, than the settings name is to be restarted', async () => {
+  const store = await openStore(processDeps(readConfig({ ...env, DURABILITY: 'relaxed' })))
+  const { keys, writeMode } = await store.health()
+  const config = readConfig(env)
+
+  expect(checkKeyRing(config, grid.path, { keys }, { build, keyIds: ['old'] })).toMatchObject({
+    ...{ status: 'warning', action: 'Restart the grid.' },
+  })
+  expect(checkDurability(config, grid.path, { writeMode })).toMatchObject({
+    ...{ status: 'broken', found: expect.stringContaining('synchronous 1') },
+  })
+  await store.close()
+})
 
 test('a file that is held by a program that takes no commands: that program is to be ended', async () => {
   const store = await openStore(processDeps(readConfig(env)))
@@ -73,7 +101,7 @@ test('a server that does not know the doctor is to be restarted', async () => {
   const { checks } = await examine(env, false)
 
   expect(checks).toContainEqual(expect.objectContaining({
-    ...{ check: 'version', status: 'warning', action: expect.stringContaining('Restart the grid') },
+    ...{ check: 'server', status: 'warning', action: expect.stringContaining('Restart the grid') },
   }))
   await listener.stop(1_000)
   await store.close()
@@ -87,12 +115,10 @@ test('a grid on libsql-server is looked at over its connection, without what onl
 
   const { status, checks } = await examine(env, true)
 
-  expect(empty.checks).toContainEqual(expect.objectContaining({ check: 'migrations', status: 'warning' }))
+  expect(empty.checks).toContainEqual(expect.objectContaining({ check: 'database', status: 'warning' }))
   expect(status).toBe('well')
   expect(checks.filter(({ status }) => status !== 'ok').map(({ check, status }) => [check, status])).toEqual([
     ['durability', 'skipped'],
-    ['integrity', 'skipped'],
-    ['proxies', 'skipped'],
   ])
   await server.stop()
 })

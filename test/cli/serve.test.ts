@@ -35,14 +35,6 @@ test('a start prints the URL of the grid, the data file and the next steps', asy
   expect(stdout).toMatch(/Nobody can sign in on the web yet[^]*\n +http:\/\/localhost:\d+\/set-up\/\w{43}/)
 })
 
-test('a command to paste names a package of npm only if its name is known to be ours', async () => {
-  const server = await startServe('bun', { DATABASE_URL: database.url, NPM_PACKAGE: '@acme/agent-grid' })
-  const { stdout } = await server.stop()
-
-  expect(stdout).toContain(`\n  npx @acme/agent-grid health --url http://localhost:${server.port}\n`)
-  expect(stdout).not.toContain('.tgz')
-})
-
 test('each start says how to get in while no user can sign in, and the link that it names works', async () => {
   await seedAgents(database.url, [])
   const env = { DATABASE_URL: database.url }

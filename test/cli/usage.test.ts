@@ -57,15 +57,15 @@ test('options are parsed by name', () => {
 })
 
 test('a secret is read from its environment variable, and its option takes precedence', () => {
-  const createGuardrail = findCommand('create-guardrail')
-  const words = ['--account', 'a-1', '--name', 'judge', '--provider', 'webhook']
+  const tryGuardrail = findCommand('try-guardrail')
+  const words = ['--account', 'a-1', '--provider', 'webhook', '--text', 'x']
   const tokenOf = (more: string[], env: Record<string, string>) =>
-    readArguments(createGuardrail, [...words, ...more], env).args.token
+    readArguments(tryGuardrail, [...words, ...more], env).args.token
 
   expect(tokenOf([], { GUARDRAIL_TOKEN: 'hush' })).toBe('hush')
   expect(tokenOf(['--token', 'given'], { GUARDRAIL_TOKEN: 'hush' })).toBe('given')
   expect(tokenOf([], { GUARDRAIL_TOKEN: '', TOKEN: 'x' })).toBeUndefined()
-  expect(help('create-guardrail')).toMatch(/--token TOKEN .* \(safer in GUARDRAIL_TOKEN\)/)
+  expect(help('try-guardrail')).toMatch(/--token TOKEN .* \(safer in GUARDRAIL_TOKEN\)/)
 })
 
 test('--help works without the required options', () => {
@@ -91,10 +91,10 @@ test.each([
 
 test.each([
   ['create-agnet', '"create-agent"'],
-  ['list_agents', '"list-agents"'],
-  ['agents-list', '"list-agents"'],
+  ['list_accounts', '"list-accounts"'],
+  ['accounts-list', '"list-accounts"'],
   ['migrat', '"migrate"'],
-  ['guardrail', '"create-guardrail"'],
+  ['guardrail', '"try-guardrail"'],
 ])('for %s the command %s is suggested', (word, suggestion) => {
   expect(() => findCommand(word)).toThrow(`There is no command "${word}". Did you mean ${suggestion}`)
 })

@@ -21,7 +21,7 @@ const send = (message = 'a secret plan') => callTool(grid, grid.alice.key, 'send
 const silent = { code: 0, signal: null, stdout: '', stderr: '' }
 
 beforeEach(async () => {
-  grid = await liveGrid({ env: { CALL_BURST: '100000' } })
+  grid = await liveGrid({ env: { CALLS_PER_SECOND: '0' } })
   machine = await fakeMachine({ url: grid.url, ...grid.bob })
   vi.stubEnv('AGENT_GRID_HOME', machine.home)
 })

@@ -27,10 +27,7 @@ const batch = 25
 const timeoutMs = 120_000 + bodies * 60
 
 const unlimited = {
-  CALL_BURST: '0',
-  ACCOUNT_CALL_BURST: '0',
   CALLS_PER_SECOND: '0',
-  ACCOUNT_CALLS_PER_SECOND: '0',
   STRANGER_MESSAGES_PER_DAY: '0',
 }
 

@@ -229,16 +229,20 @@ test('one /48 registers ten times as many clients as a /64', async () => {
   expect(answers.at(-1)!.headers.get('retry-after')).toBe('3600')
 })
 
-test('a user keeps OAUTH_CLIENTS_PER_USER clients: the least recently used one is removed, unless others use it', async () => {
+test('a user keeps 100 clients: the least recently used one is removed, unless others use it', async () => {
   await grid.close()
-  grid = await oauthGrid({ env: { OAUTH_CLIENTS_PER_USER: '2' } })
+  grid = await oauthGrid()
   const login = async (client_id: string, who = grid.ann, pick = `admin:${grid.acme.id}`) => {
-    grid.clock.now += minute
+    grid.clock.now += 5_000
     const { handle } = await openConsentPage(grid, who, { client_id })
     const allowed = await submitConsent(grid, who, { handle, pick, decision: 'allow' })
     expect((await exchange(grid, redirectParameters(allowed).code, { client_id })).status).toBe(200)
   }
-  const client = async () => String((await register({ redirect_uris: [callback] })).body.client_id)
+  let registered = 0
+  const client = async () => {
+    const { body } = await register({ redirect_uris: [callback] }, `198.51.100.${registered++}`)
+    return String(body.client_id)
+  }
   const [shared, first, second, third] = [await client(), await client(), await client(), await client()]
   const kept = async () => {
     const found = await rows(grid, 'SELECT id FROM oauth_clients')
@@ -247,8 +251,10 @@ test('a user keeps OAUTH_CLIENTS_PER_USER clients: the least recently used one i
 
   await login(shared, grid.ed, `admin:${grid.evil.id}`)
   for (const id of [shared, first, second]) await login(id)
+  for (let n = 0; n < 97; n++) await login(await client())
   expect(await kept()).toEqual([true, true, true, true])
   await login(first)
+  await login(await client())
   await login(third)
 
   expect(await kept()).toEqual([true, true, false, true])

@@ -6,7 +6,6 @@ import process from 'node:process'
 import { promisify } from 'node:util'
 import { afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { build } from '../../scripts/build.js'
-import { connectCommand } from '../../src/lib/client-snippets.ts'
 import { type Home, testHome } from '../support/home.ts'
 import { callTool } from '../support/mcp.ts'
 import { type LiveGrid, liveGrid } from '../support/server.ts'
@@ -71,11 +70,6 @@ test('llms.txt has a title, a summary and links that lead somewhere', async () =
     // They are there, and ask for a key or a body.
     expect([401, 415, 400]).toContain(response.status)
   }
-})
-
-test('a package on npm is named in place of the address', () => {
-  const config = { appUrl: 'https://app.example', baseUrl: 'https://api.example', npmPackage: 'agent-grid' }
-  expect(connectCommand(config)).toBe('npx agent-grid connect --url https://api.example')
 })
 
 async function textOf(path: string, type: string): Promise<string> {

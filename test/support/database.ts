@@ -43,3 +43,12 @@ export async function rows(grid: TestGrid, sql: string, args: InValue[] = []): P
   const [found] = await grid.store.write([{ sql, args, rows: 0 }])
   return found
 }
+
+/** Store the newest attempt of a kind so many more times: a limit is too high to be reached with requests. */
+export async function repeatAttempts(grid: TestGrid, kind: string, times: number): Promise<void> {
+  const sql = `WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?)
+    INSERT INTO attempts (id, kind, subject, created_at)
+    SELECT one.id || '-' || n.i, one.kind, one.subject, one.created_at FROM n,
+      (SELECT * FROM attempts WHERE kind = ? ORDER BY created_at DESC LIMIT 1) AS one`
+  await rows(grid, sql, [times, kind])
+}

@@ -130,11 +130,11 @@ async function openGrid(
       close: () => Promise.resolve(),
     },
     ownPorts,
-    bodies: new Bodies(config.maxBodyBytesInFlight),
+    bodies: new Bodies(),
     callerHints: new CallerHints(config),
     guardrailChecks: guardrailChecks ?? new PreparedChecks(),
     readClientPackage: () => Promise.resolve(undefined),
-    overload: new Overload(config.shedAboveMs, log),
+    overload: new Overload(log),
     stopping,
   }
   const store = await openStore(deps, {

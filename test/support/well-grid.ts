@@ -15,7 +15,7 @@ export interface WellGrid extends TemporaryDatabase {
 }
 
 /** Faults of the disk on which tests run are not those of the grid. */
-export const checksOfMachine = ['file_system', 'disk_space', 'durability']
+export const checksOfMachine = ['disk', 'durability']
 
 /** It has an unread message, places of messages, and a token of another service. */
 export async function wellGrid(): Promise<WellGrid> {

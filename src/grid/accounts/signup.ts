@@ -3,7 +3,7 @@ import type { Actor } from '../../auth/actor.ts'
 import type { Config } from '../../config.ts'
 import { GridError, limitReached } from '../../errors.ts'
 import { checkNewAlias } from '../../lib/alias.ts'
-import { addressRange, addressRange48 } from '../../lib/http/client-address.ts'
+import { addressRange, addressRange48, networkFactor48 } from '../../lib/http/client-address.ts'
 import { connectCommand, type McpConfig, mcpConfig } from '../../lib/client-snippets.ts'
 import { newId } from '../../lib/id.ts'
 import { mintKey, mintLinkToken } from '../../lib/secrets.ts'
@@ -21,6 +21,8 @@ import { sendClaimEmail } from './claim-email.ts'
 export const trial = { maxMessages: 10, lifetimeMs: 24 * hour, lifetimeText: '24 hours' } as const
 /** See docs/protocol.md, "Limits". */
 export const maxSignupSkills = 20
+/** The grid takes as many signups in total as this many client addresses. */
+const busyAddresses = 100
 /** Most agents of an unclaimed account. Later signups open another one. */
 const maxProvisionalAgents = 20
 /** Concurrent signups for one email address need two attempts per account they fill: one to open it, one to join it. */
@@ -68,7 +70,7 @@ export async function signUp(store: Store, input: SignupInput, address: string):
   for (let attempt = 0; attempt < maxAttempts; attempt++) {
     const at = now()
     const addressLimits = limitsOfAddress(config, address, at)
-    const total = { kind: 'signup', subject: 'all', max: config.signupTotalPerHour, since: at - hour }
+    const total = { kind: 'signup', subject: 'all', max: config.signupPerHour * busyAddresses, since: at - hour }
     await refuseTooMany(store, addressLimits, total, at)
     const joinEmail = config.signupJoin === 'email' ? ownerEmail : null
     const joined = joinEmail === null ? undefined : await store.global.accounts.byJoinEmail(joinEmail)
@@ -144,7 +146,7 @@ function limitsOfAddress(config: Config, address: string, at: number): SignupLim
   const since = at - hour
   return [
     { ...addressRange(address), max: config.signupPerHour, since },
-    { ...addressRange48(address), max: config.signupPerHour * config.ipv6Factor48, since },
+    { ...addressRange48(address), max: config.signupPerHour * networkFactor48, since },
   ]
 }
 

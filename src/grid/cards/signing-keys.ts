@@ -9,6 +9,8 @@ import type { Store } from '../../store/store.ts'
 
 /** A new key signs once it has been published for so long: whoever keeps the list of keys for a while has it then. */
 export const publishedBeforeMs = 10 * minute
+/** The age at which a key is replaced. */
+const maxAgeMs = 90 * day
 /** How long a key that was replaced verifies what it signed. */
 const keptMs = 365 * day
 
@@ -57,15 +59,15 @@ export async function rotateSigningKey(
 }
 
 /**
- * Replace the present key if it is as old as the configuration says, and forget what is no longer needed of older ones.
+ * Replace the present key if it is too old, and forget what is no longer needed of older ones.
  * Does nothing before there is a key.
  */
 export async function keepSigningKeys(store: Store): Promise<void> {
-  const { deps: { config, now, log }, global: { signingKeys } } = store
+  const { deps: { now, log }, global: { signingKeys } } = store
   const keys = await signingKeys.list()
   const [newest] = keys
   if (!newest) return
-  const isDue = config.signingKeyDays > 0 && now() - newest.createdAt >= config.signingKeyDays * day
+  const isDue = now() - newest.createdAt >= maxAgeMs
   if (isDue && store.keyRing.ids.length > 0) {
     const { id, isAdded } = await add(store, keys)
     if (isAdded) log.info('A new key will sign the agent cards', { key: id })

@@ -5,9 +5,8 @@
  *
  * See docs/security.md, "Networks".
  */
-import type { Config } from '../../config.ts'
 import { type GridError, limitReached } from '../../errors.ts'
-import { ipv6Prefix48 } from '../../lib/http/client-address.ts'
+import { ipv6Prefix48, networkFactor48 } from '../../lib/http/client-address.ts'
 import { hashSecret } from '../../lib/secrets.ts'
 import { day, second } from '../../lib/time.ts'
 import type { Attempt, AttemptLimit } from '../../store/global/attempts.ts'
@@ -35,7 +34,6 @@ export interface Count {
  * See docs/security.md, "Networks". `prefix` is what else the subject consists of.
  */
 export async function ofNetworks(
-  config: Config,
   kind: string,
   address: string,
   allowed: readonly Rate[],
@@ -44,7 +42,7 @@ export async function ofNetworks(
   const wide = ipv6Prefix48(address)
   const narrow = { kind, subject: await hashSecret(prefix + address), rates: allowed }
   if (wide === undefined) return [narrow]
-  const wideRates = allowed.map(([max, windowMs]): Rate => [max * config.ipv6Factor48, windowMs])
+  const wideRates = allowed.map(([max, windowMs]): Rate => [max * networkFactor48, windowMs])
   return [narrow, { kind: `${kind}_wide`, subject: await hashSecret(prefix + wide), rates: wideRates }]
 }
 

@@ -55,6 +55,10 @@ const rates = {
 const shareOfGrid = 0.4
 /** The part that digests may have. */
 const shareOfDigests = 0.1
+/** Failed sign-ins of the whole grid; beyond, client addresses that the user has not signed in from wait. */
+const signInsPerHour = 6_000
+/** Invitations of one user; in a day three times as many. */
+const invitationsPerHour = 100
 
 /** A counted sign-in attempt that is within the limits. */
 export interface SignInAttempt {
@@ -71,25 +75,24 @@ export interface SignInAttempt {
  * From a familiar address only the limit of this user and address applies: what others guess does not lock a user out.
  */
 export async function takeSignInAttempt(store: Store, email: string, address: string): Promise<SignInAttempt> {
-  const { config } = store.deps
   const at = store.deps.now()
   const id = newId()
   const isFamiliar = await isFamiliarAddress(store, email, address)
   const crowd: Count = { kind: 'sign_in_crowd', subject: await hashSecret(email), rates: rates.signInCrowd }
-  const total: Count = { kind: 'sign_in_all', subject: 'all', rates: [[config.signInsPerHour, hour]] }
+  const total: Count = { kind: 'sign_in_all', subject: 'all', rates: [[signInsPerHour, hour]] }
   const [isCrowded, isBusy] = await Promise.all(
     [crowd, total].map(async (count) =>
       await store.global.attempts.blockedSince(limitsOf([count], at)[0]) !== undefined
     ),
   )
   if (isBusy) {
-    store.deps.log.error('The hourly limit of failed sign-ins of the grid is reached', { limit: config.signInsPerHour })
+    store.deps.log.error('The hourly limit of failed sign-ins of the grid is reached', { limit: signInsPerHour })
   }
   const inCrowd = (isCrowded || isBusy) && !isFamiliar ? rates.signInInCrowd : []
-  const [pair, ...pairWide] = await ofNetworks(config, 'sign_in', address, [...rates.signIn, ...inCrowd], `${email}\n`)
+  const [pair, ...pairWide] = await ofNetworks('sign_in', address, [...rates.signIn, ...inCrowd], `${email}\n`)
   const others = [
     ...pairWide,
-    ...await ofNetworks(config, 'sign_in_from', address, rates.signInFrom),
+    ...await ofNetworks('sign_in_from', address, rates.signInFrom),
   ]
   const attempts = attemptsOf(id, [pair, crowd, ...others, total])
   const limits = limitsOf([pair, ...(isFamiliar ? [] : others)], at)
@@ -107,7 +110,7 @@ export async function takeSecondFactorAttempt(store: Store, email: string, addre
   const at = store.deps.now()
   const id = newId()
   const isFamiliar = await isFamiliarAddress(store, email, address)
-  const [pair, ...wide] = await ofNetworks(store.deps.config, 'factor', address, rates.secondFactor, `${email}\n`)
+  const [pair, ...wide] = await ofNetworks('factor', address, rates.secondFactor, `${email}\n`)
   const all: Count = { kind: 'factor_all', subject: await hashSecret(email), rates: rates.secondFactorFromAll }
   const attempts = attemptsOf(id, [pair, ...wide, all])
   const limits = limitsOf(isFamiliar ? [pair] : [pair, ...wide, all], at)
@@ -120,7 +123,7 @@ export async function takeSecondFactorAttempt(store: Store, email: string, addre
 /** Count one sign-in that a client begins with a passkey. Fails with `rate_limit_exceeded`. */
 export async function takePasskeyAttempt(store: Store, address: string): Promise<void> {
   const at = store.deps.now()
-  const counts = await ofNetworks(store.deps.config, 'passkey_from', address, rates.signInFrom)
+  const counts = await ofNetworks('passkey_from', address, rates.signInFrom)
   const limits = limitsOf(counts, at)
   if (await takeAttempts(store, attemptsOf(newId(), counts), limits, at)) return
   throw await tooMany(store, limits, at, 'sign-ins', 'Too many sign-in attempts.')
@@ -150,11 +153,11 @@ export interface EmailAttempt {
  * find out which addresses have users, by what is left of their own limit.
  */
 export async function takeEmailAttempt(store: Store, attempt: EmailAttempt): Promise<boolean> {
-  const { deps: { config, now } } = store
+  const { deps: { now } } = store
   const { purpose, address } = attempt
   if (isSilent(purpose)) {
     const at = now()
-    const requests = await ofNetworks(config, `ask_${purpose}`, address, rates.linkRequests[purpose])
+    const requests = await ofNetworks(`ask_${purpose}`, address, rates.linkRequests[purpose])
     if (!(await takeAttempts(store, attemptsOf(newId(), requests), limitsOf(requests, at), at))) return false
   }
   return (await takeOrReachedLimits(store, attempt, store.deps.now())) === undefined
@@ -201,7 +204,7 @@ async function countsOfEmail(
   const total: Count = { kind: 'mail', subject: 'all', rates: [[config.mailsPerHour, hour]], storedAs: kind }
   if (isSilent(purpose)) return [to, total]
 
-  const perHour: Rate = [config.invitationsPerHour, hour]
+  const perHour: Rate = [invitationsPerHour, hour]
   const isInvitation = purpose === 'invitation'
   // Without email nobody is bothered by invitations to one address, and an inviter may need another link at once.
   const isBothered = !isInvitation || store.deps.email.isConfigured
@@ -209,11 +212,11 @@ async function countsOfEmail(
   const ofShare = Math.ceil(config.mailsPerHour * shareOfGrid)
   return [
     ...(isBothered ? [to] : []),
-    ...await ofNetworks(config, `${kind}_from`, address, from, `${purpose}\n`),
+    ...await ofNetworks(`${kind}_from`, address, from, `${purpose}\n`),
     ...(sender === undefined ? [] : [{
       kind: `${kind}_sender`,
       subject: await hashSecret(`${purpose}\n${sender}`),
-      rates: [perHour, [3 * config.invitationsPerHour, day]] as const,
+      rates: [perHour, [3 * invitationsPerHour, day]] as const,
     }]),
     ...(purpose === 'verify' ? [] : [{ kind: `${kind}_share`, subject: purpose, rates: [[ofShare, hour]] as const }]),
     total,

@@ -2,7 +2,7 @@
 import { GridError } from '../../errors.ts'
 import { canonicalJson } from '../../lib/canonical-json.ts'
 import { newId } from '../../lib/id.ts'
-import { hour } from '../../lib/time.ts'
+import { day } from '../../lib/time.ts'
 import type { AccountStore } from '../../store/account.ts'
 import { checkKey, findRepeat, requestHashOf } from '../messaging/idempotency.ts'
 import type { A2aDetails, Sender, SendInput, SentMessage, TaskStep } from '../messaging/outgoing-message.ts'
@@ -46,6 +46,8 @@ export interface SentTask {
   task: Task
 }
 
+/** A task without an end fails after this time. */
+const maxTaskMs = 7 * day
 /** What a recipient reads of a message that has files or data alone. */
 const noText = 'This message has no text. What it brings is in a2a.parts.'
 
@@ -60,7 +62,7 @@ export async function startTask(account: AccountStore, sender: Sender, input: Ne
   const repeat = await repeatOf(account, sender, input.idempotencyKey, request)
   if (repeat) return repeat
   const { message, acceptedOutputModes } = input
-  const { deps: { config, now }, read, change } = account
+  const { deps: { now }, read, change } = account
   const recipient = await resolve(account, sender, input.to)
   if (!recipient.inbox) throw new GridError('invalid_input', 'A task has an agent as its recipient.', { field: 'to' })
   const mode = input.mode === 'message' && !recipient.messageReplies ? 'task' : input.mode
@@ -85,7 +87,7 @@ export async function startTask(account: AccountStore, sender: Sender, input: Ne
           recipientAgentId,
           recipientAlias: recipient.label.slice(1),
         },
-        ...{ conversationId, contextId, mode, expiresAt: now() + config.taskHours * hour },
+        ...{ conversationId, contextId, mode, expiresAt: now() + maxTaskMs },
       }
       return [
         change.tasks.keepContext(task),

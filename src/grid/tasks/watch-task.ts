@@ -148,8 +148,8 @@ export function requireTaskStream(account: AccountStore): void {
   if (!account.waiting.taskStreams.hasCapacity(callingAgent(account.actor).credentialId)) throw tooManyStreams(account)
 }
 
-function tooManyStreams({ deps: { config } }: AccountStore): GridError {
-  const limit = { name: 'task-streams', quota: config.taskStreamsPerKey }
+function tooManyStreams({ waiting }: AccountStore): GridError {
+  const limit = { name: 'task-streams', quota: waiting.taskStreams.perKey }
   return limitReached('rate_limit_exceeded', 'This key has too many streams of tasks. Close one.', limit, 5)
 }
 

@@ -39,7 +39,7 @@ export class Bodies {
   readonly #byRequest = new WeakMap<Request, Held>()
 
   /** `maxBytes`: the most that are held. */
-  constructor(maxBytes: number) {
+  constructor(maxBytes = 64 * 1024 * 1024) {
     this.#budget = new SharedBudget(maxBytes, shareDivisor)
   }
 

@@ -6,7 +6,7 @@
 import { crc32 } from 'node:zlib'
 import type { Config } from '../../config.ts'
 import { bearerToken } from './bearer-token.ts'
-import { clientAddress, ipv6Prefix48, isTrustedProxy } from './client-address.ts'
+import { clientAddress, ipv6Prefix48 } from './client-address.ts'
 import { RecentMap } from '../recent-map.ts'
 
 /** How many keys are remembered at least. */
@@ -20,17 +20,7 @@ export interface UncheckedRequest {
   header(name: string): string | null
 }
 
-/** What `X-Forwarded-For` told of the requests without a known key. */
-export interface SeenProxies {
-  /** Requests whose header was read, because a trusted proxy sent it. */
-  read: number
-  /** Requests whose header was ignored, and the address that sent the last of them. */
-  ignored: number
-  ignoredFrom: string | null
-}
-
 export class CallerHints {
-  readonly seenProxies: SeenProxies = { read: 0, ignored: 0, ignoredFrom: null }
   /** By the checksum of the token: a key is not kept in memory. */
   readonly #accounts = new RecentMap<number, string>(maxKept)
   readonly #trustedProxies: readonly string[]
@@ -59,18 +49,7 @@ export class CallerHints {
     const account = token === undefined ? undefined : this.#accounts.get(crc32(token))
     if (account !== undefined) return account
     const { remoteAddress } = request
-    const forwardedFor = request.header('x-forwarded-for')
-    if (forwardedFor !== null) this.#see(remoteAddress)
-    const address = clientAddress(remoteAddress, forwardedFor, this.#trustedProxies)
+    const address = clientAddress(remoteAddress, request.header('x-forwarded-for'), this.#trustedProxies)
     return ipv6Prefix48(address) ?? address
-  }
-
-  #see(remoteAddress: string): void {
-    if (isTrustedProxy(remoteAddress, this.#trustedProxies)) {
-      this.seenProxies.read++
-    } else {
-      this.seenProxies.ignored++
-      this.seenProxies.ignoredFrom = remoteAddress
-    }
   }
 }

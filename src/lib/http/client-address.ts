@@ -37,18 +37,15 @@ export function addressOf(
   return clientAddress(env.remoteAddress, req.raw.headers.get('x-forwarded-for'), trustedProxies)
 }
 
-/** Whether the header of this client is read. */
-export function isTrustedProxy(socketAddress: string, trustedProxies: readonly string[]): boolean {
-  const address = parse(socketAddress)
-  return address !== undefined && trustedProxies.some((proxy) => contains(proxy, address))
-}
-
 /** The unit of a limit: an IPv4 address, or the /64 of an IPv6 address. */
 function rateLimitUnit(address: IpAddress): string {
   if (address.kind() === 'ipv4') return address.toString()
   const parts = (address as ipaddr.IPv6).parts.slice(0, 4)
   return `${parts.map((part) => part.toString(16)).join(':')}::/64`
 }
+
+/** How many times the limit of an IPv6 /64 a whole /48 has. See docs/security.md, "Networks". */
+export const networkFactor48 = 10
 
 /** The /48 of an IPv6 client address, as `clientAddress` returns it. Undefined for IPv4. */
 export function ipv6Prefix48(address: string): string | undefined {

@@ -15,32 +15,38 @@ export interface CallLimit {
   count(key: string, at: number): void
 }
 
+/** An account may call as often as this many credentials. */
+const credentialsOfAccount = 5
+/** For how many seconds' worth of calls may be made at once. */
+const burstSeconds = { credential: 25, account: 20 }
+const refusedKeysPerMinute = 120
+
 /** Limits calls by credential. Undefined if they are not limited. */
-export function credentialCallLimit({ callsPerSecond, callBurst }: Config): CallLimit | undefined {
-  return callLimit('calls', 'this credential', callsPerSecond, callBurst)
+export function credentialCallLimit({ callsPerSecond }: Config): CallLimit | undefined {
+  return callLimit('calls', 'this credential', callsPerSecond, burstSeconds.credential)
 }
 
 /** Limits the calls of all credentials of an account together, by account. Undefined if they are not limited. */
-export function accountCallLimit({ accountCallsPerSecond, accountCallBurst }: Config): CallLimit | undefined {
-  return callLimit('account-calls', 'this account', accountCallsPerSecond, accountCallBurst)
+export function accountCallLimit({ callsPerSecond }: Config): CallLimit | undefined {
+  return callLimit('account-calls', 'this account', credentialsOfAccount * callsPerSecond, burstSeconds.account)
 }
 
-function callLimit(name: string, whose: string, perSecond: number, burst: number): CallLimit | undefined {
-  if (perSecond === 0 || burst === 0) return undefined
+function callLimit(name: string, whose: string, perSecond: number, windowSeconds: number): CallLimit | undefined {
+  if (perSecond === 0) return undefined
+  const burst = perSecond * windowSeconds
   return limit(new TokenBuckets({ perSecond, burst }), {
-    reached: { name, quota: burst, windowSeconds: Math.ceil(burst / perSecond) },
+    reached: { name, quota: burst, windowSeconds },
     what: `Too many calls: ${whose} may make ${burst} at once and ${perSecond} a second.`,
     advice: 'Call again',
   })
 }
 
-/** Limits refused keys by client address. Undefined if they are not limited. */
-export function refusedKeyLimit({ failedKeysPerMinute }: Config): CallLimit | undefined {
-  if (failedKeysPerMinute === 0) return undefined
+/** Limits refused keys by client address. */
+export function refusedKeyLimit(): CallLimit {
   const windowSeconds = minute / second
-  return limit(new TokenBuckets({ perSecond: failedKeysPerMinute / windowSeconds, burst: failedKeysPerMinute }), {
-    reached: { name: 'failed-keys', quota: failedKeysPerMinute, windowSeconds },
-    what: `Too many refused keys came from this address: ${failedKeysPerMinute} a minute are answered.`,
+  return limit(new TokenBuckets({ perSecond: refusedKeysPerMinute / windowSeconds, burst: refusedKeysPerMinute }), {
+    reached: { name: 'failed-keys', quota: refusedKeysPerMinute, windowSeconds },
+    what: `Too many refused keys came from this address: ${refusedKeysPerMinute} a minute are answered.`,
     advice: 'Check the key and try again',
   })
 }

@@ -22,9 +22,8 @@ export class Overload {
   #against = 0
   #refused = 0
 
-  /** With `aboveMs` 0 nothing is refused for a delay. */
-  constructor(aboveMs: number, log: Log) {
-    this.#aboveMs = aboveMs || Number.MAX_VALUE
+  constructor(log: Log, aboveMs = 3_000) {
+    this.#aboveMs = aboveMs
     this.#log = log
   }
 

@@ -17,13 +17,9 @@ export async function writeMode(client: Client): Promise<WriteMode> {
   }
 }
 
-/** The bytes of the pages of a database, and of those that are unused. */
-export async function pageBytes(client: Client): Promise<{ bytes: number; unusedBytes: number }> {
-  const size = Number(await pragma(client, 'page_size'))
-  return {
-    bytes: Number(await pragma(client, 'page_count')) * size,
-    unusedBytes: Number(await pragma(client, 'freelist_count')) * size,
-  }
+/** The bytes of the pages of a database. */
+export async function pageBytes(client: Client): Promise<number> {
+  return Number(await pragma(client, 'page_count')) * Number(await pragma(client, 'page_size'))
 }
 
 /**

@@ -53,7 +53,7 @@ export async function keepPreviousFile(client: Client, path: string, version: nu
     throw new StartError(
       'disk_full',
       `The database ${path} has to be migrated, and a copy of it is kept until that has worked. The disk has no space ` +
-        'for the copy. Free some space, and start again; or make a backup, and set MIGRATION_COPY=off for this start.',
+        'for the copy. Free some space, and start again.',
       error,
     )
   }

@@ -19,8 +19,7 @@ import { seated, type SeatedPerson } from '../../support/seats.ts'
 let grid: TestGrid
 let ann: SeatedPerson
 beforeAll(async () => {
-  // Keys that are refused here are no attack.
-  grid = await testGrid({ env: { FAILED_KEYS_PER_MINUTE: '0' } })
+  grid = await testGrid()
   ann = await seated(grid, 'ann')
   await createChannel(grid.acme.store, { name: 'team', members: ['ann', 'alice', 'bob'] })
 })

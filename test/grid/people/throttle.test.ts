@@ -7,7 +7,7 @@ import {
   takeSignInAttempt,
 } from '../../../src/grid/people/throttle.ts'
 import { day, hour, minute, second } from '../../../src/lib/time.ts'
-import { rows } from '../../support/database.ts'
+import { repeatAttempts, rows } from '../../support/database.ts'
 import { type TestGrid, testGrid } from '../../support/grid.ts'
 
 const ann = 'ann@acme.example'
@@ -106,9 +106,8 @@ describe('sign-ins', () => {
   })
 
   test('beyond the limit of the whole grid each client address has one attempt, and that is logged', async () => {
-    await grid.close()
-    grid = await testGrid({ env: { SIGN_INS_PER_HOUR: '20' } })
-    for (let n = 0; n < 20; n++) expect(await tries(`p${n}@acme.example`, `198.51.100.${n}`)).toBe('ok')
+    expect(await tries('bob@acme.example', '198.51.100.1')).toBe('ok')
+    await repeatAttempts(grid, 'sign_in_all', 5_999)
 
     expect(await tries(ann, here)).toBe('ok')
     expect(grid.logs.join('\n')).toContain('"level":"error","message":"The hourly limit of failed sign-ins')

@@ -14,7 +14,7 @@ let grid: TestGrid
 let client: AccountStore
 let bob: AccountStore
 beforeEach(async () => {
-  grid = await testGrid({ env: { A2A_STREAMS_PER_KEY: '200' } })
+  grid = await testGrid()
   client = storeOf(grid, grid.alice)
   bob = storeOf(grid, grid.bob)
 })
