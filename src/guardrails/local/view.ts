@@ -2,7 +2,7 @@
  * Ways to read a text: as it is written, with its escapes resolved, or what is encoded in it. Each knows where its
  * characters stand in the text, so that what is found can be masked there. See docs/protocol.md, "Local guardrails".
  */
-import type { Span } from '../provider.ts'
+import type { GuardedText, Span } from '../provider.ts'
 
 /** A reading of a text. */
 export interface View {
@@ -90,6 +90,16 @@ export function joined(spans: readonly Span[]): Span[] {
     else out.push(span)
   }
   return out
+}
+
+/** A function that makes something of a text, once for all guardrails that are asked about the same message. */
+export function oncePerMessage<Made>(make: (text: string) => Made): (guarded: GuardedText) => Made {
+  const made = new WeakMap<GuardedText, { value: Made }>()
+  return (guarded) => {
+    let known = made.get(guarded)
+    if (!known) made.set(guarded, known = { value: make(guarded.text) })
+    return known.value
+  }
 }
 
 /** A character that is part of no word, number or encoding. It stands for what was found. */

@@ -1,32 +1,8 @@
 /** What the local guardrails leave out for a short time: the answers stay the same. */
-import { francAll } from 'franc'
-import { data } from 'franc/data.js'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { LanguageModel } from '../../../src/guardrails/local/language-model.ts'
 import { charSet, hasRun } from '../../../src/guardrails/local/runs.ts'
 import { hasAny, kinds, traitsOf } from '../../../src/guardrails/local/traits.ts'
-import { corpus } from './corpus.ts'
-
-const scripts = { Latin: /\p{Script=Latin}/gu, Cyrillic: /\p{Script=Cyrillic}/gu, Arabic: /\p{Script=Arabic}/gu }
-
-test.each(Object.entries(scripts))(
-  'the languages in %s letters are as likely as franc finds them',
-  (script, letters) => {
-    const only = Object.keys(data[script])
-    const model = new LanguageModel(script, only)
-    const texts = corpus().map(({ text }) => text)
-      .filter((text) => text.length <= 2_048 && (text.match(letters)?.length ?? 0) > Math.max(20, text.length / 2))
-
-    for (const text of texts) {
-      for (const least of [0.85, 0.95]) {
-        const expected = francAll(text, { only }).filter(([, likelihood]) => likelihood >= least).map(([code]) => code)
-        expect(model.likely(text, least).sort(), text).toEqual(expected.sort())
-      }
-    }
-    expect(texts.length).toBeGreaterThan(2)
-  },
-)
 
 test('a run is found wherever it begins', () => {
   const chars = charSet(/[ab]/)
