@@ -2,7 +2,6 @@
 import * as z from 'zod'
 import { provider, type Span } from '../provider.ts'
 import { embedded, unescaped } from './encodings.ts'
-import { address } from './pii/address.ts'
 import type { Detector } from './pii/detector.ts'
 import { email } from './pii/email.ts'
 import { apiKey } from './pii/keys.ts'
@@ -13,16 +12,15 @@ import { plain } from './plain.ts'
 import { joined, spanOf, untilClean, type View } from './view.ts'
 
 /** Those that come first claim a stretch: a card number is no phone number. */
-const detectors: readonly Detector[] = [apiKey, email, iban, card, nationalIds, phone, address]
+const detectors: readonly Detector[] = [apiKey, email, iban, card, nationalIds, phone]
 
-const kinds = ['email', 'phone', 'card', 'iban', 'national_id', 'address', 'api_key'] as const
+const kinds = ['email', 'phone', 'card', 'iban', 'national_id', 'api_key'] as const
 
 export const pii = provider({
   id: 'pii',
   name: 'Personal data',
   kind: 'local',
-  description:
-    'Finds email addresses, phone numbers, credit cards, IBANs, national ids, postal addresses and API keys.',
+  description: 'Finds email addresses, phone numbers, credit cards, IBANs, national ids and API keys.',
   config: {
     kinds: z.array(z.enum(kinds)).min(1).default([...kinds]).describe('What to look for'),
   },
