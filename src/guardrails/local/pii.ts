@@ -2,14 +2,14 @@
 import * as z from 'zod'
 import { provider, type Span } from '../provider.ts'
 import { embedded, unescaped } from './encodings.ts'
+import { plain } from './fold.ts'
 import type { Detector } from './pii/detector.ts'
 import { email } from './pii/email.ts'
 import { apiKey } from './pii/keys.ts'
 import { nationalIds } from './pii/national-ids.ts'
 import { card, iban } from './pii/payment.ts'
 import { phone } from './pii/phone.ts'
-import { plain } from './plain.ts'
-import { joined, spanOf, untilClean, type View } from './view.ts'
+import { type Found, searchOf, spanOf, type View } from './view.ts'
 
 /** Those that come first claim a stretch: a card number is no phone number. */
 const detectors: readonly Detector[] = [apiKey, email, iban, card, nationalIds, phone]
@@ -26,23 +26,15 @@ export const pii = provider({
   },
   prepare({ kinds }) {
     const chosen = detectors.filter(({ id }) => (kinds as readonly string[]).includes(id))
-    return ({ text }) => {
-      const found = untilClean(text, (text) => findAll(text, chosen))
-      return { kinds: [...new Set(found.map(({ kind }) => kind))], spans: joined(found) }
-    }
+    return (guarded) => search(guarded, (view) => findIn(view, chosen))
   },
 })
 
-interface Found extends Span {
-  readonly kind: string
-}
-
-function findAll(text: string, chosen: readonly Detector[]): Found[] {
+const search = searchOf((text): View[] => {
   const written = plain(unescaped({ text }))
   // Numbers alone are encoded too often to mean something.
-  const views = [written, ...embedded(written).filter(({ text }) => /\p{L}/u.test(text))]
-  return views.flatMap((view) => findIn(view, chosen))
-}
+  return [written, ...embedded(written).filter(({ text }) => /\p{L}/u.test(text))]
+})
 
 function findIn(view: View, chosen: readonly Detector[]): Found[] {
   const found: Found[] = []
