@@ -98,7 +98,7 @@ const rules: Record<string, Rule> = {
   'grid/cards/': globalVerbs,
   'grid/oauth/': globalVerbs,
   // The providers, and how each of them is configured.
-  'guardrails/': { ours: ['errors.ts', 'lib/'], packages: ['zod', 're2js', 'franc'] },
+  'guardrails/': { ours: ['errors.ts', 'lib/'], packages: ['zod', 're2js', 'franc', 'validator'] },
   'auth/': {
     ours: ['errors.ts', 'lib/'],
     types: ['store/', 'deps.ts', 'request-context.ts'],

@@ -57,8 +57,8 @@ export interface Provider<Config = unknown> {
   readonly name: string
   readonly description: string
   /**
-   * `local` runs in the grid: it answers at once, and from its configuration and the text alone. `remote` calls a
-   * service.
+   * `local` runs in the grid: it answers from its configuration and the text alone, and at once when what it needs is
+   * loaded. `remote` calls a service.
    */
   readonly kind: 'local' | 'remote'
   readonly config: z.ZodType<Config>

@@ -27,12 +27,15 @@ export interface Finding {
 /** What a guardrail makes of a text. */
 export type Answer = Omit<Finding, 'guardrail' | 'action'>
 
+/** That of a local guardrail, undefined if it failed. It is a promise while what the guardrail needs is loaded. */
+export type LocalAnswer = Answer | undefined | Promise<Answer | undefined>
+
 /** What asking takes. `deadline` and `answers` are those of the send. */
 export interface Asking {
   deps: Pick<Deps, 'log' | 'now' | 'safeFetch' | 'guardrailChecks'>
   guarding: Guarding
   deadline: Deadline
-  answers: LocalAnswers<Answer | undefined>
+  answers: LocalAnswers<LocalAnswer>
 }
 
 /**
@@ -70,8 +73,9 @@ function answersOf(
     services.set(guardrail.id, answer)
     return answer
   })
-  // Without a service there is nothing to wait for.
-  return services.size > 0 ? Promise.all(answers) : answers as (Answer | undefined)[]
+  // Local guardrails leave nothing to wait for, once they are loaded.
+  const isWaiting = answers.some((answer) => answer instanceof Promise)
+  return isWaiting ? Promise.all(answers) : answers as (Answer | undefined)[]
 }
 
 const nothing: Answer = { kinds: [], spans: [] }
@@ -90,13 +94,14 @@ function findingOf(guardrail: ActiveGuardrail, answer: Answer | undefined, isRea
 }
 
 /** Undefined if the guardrail fails, whatever the reason: its log has it, without anything of the text. */
-function localAnswer(guardrail: ActiveGuardrail, guarded: GuardedText, asking: Asking): Answer | undefined {
+function localAnswer(guardrail: ActiveGuardrail, guarded: GuardedText, asking: Asking): LocalAnswer {
   return asking.answers.of(guarded.text, guardrail, () => {
+    const failed = (error: unknown) => void logFailure(guardrail, error, asking)
     try {
-      return checked(asking.deps.guardrailChecks.of(guardrail)(guarded, localTools(asking)) as Verdict)
+      const verdict = asking.deps.guardrailChecks.of(guardrail)(guarded, localTools(asking))
+      return verdict instanceof Promise ? verdict.then(checked).catch(failed) : checked(verdict)
     } catch (error) {
-      logFailure(guardrail, error, asking)
-      return undefined
+      return failed(error)
     }
   })
 }

@@ -14,7 +14,7 @@ import {
   type ReviewedMessage,
 } from '../../store/account/new-message.ts'
 import type { NewVerdict, VerdictAction } from '../../store/account/verdicts.ts'
-import { type Answer, askGuardrails, type Asking, type Finding } from './ask-guardrails.ts'
+import { askGuardrails, type Asking, type Finding, type LocalAnswer } from './ask-guardrails.ts'
 import {
   type GuardedContent,
   guardedContent,
@@ -53,7 +53,7 @@ export async function checkGuardrails(outgoing: OutgoingMessage): Promise<Review
   const asking = {
     deps,
     deadline: new Deadline(deps.guardrailChecks.timeoutMs),
-    answers: new LocalAnswers<Answer | undefined>(),
+    answers: new LocalAnswers<LocalAnswer>(),
   }
   try {
     const sent = await checkSender(outgoing, asking)

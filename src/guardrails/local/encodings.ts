@@ -1,7 +1,5 @@
 /** What a text says in escapes and encodings: HTML entities, percent-encoding, JavaScript escapes, base64, hexadecimal. */
 import { Buffer } from 'node:buffer'
-import { charSet, hasRun } from './runs.ts'
-import { hasAny, kinds } from './traits.ts'
 import { replaceIn, spanOf, type View } from './view.ts'
 
 /** Entities that stand for what a phrase or an address consists of, and those that hide something. */
@@ -18,7 +16,7 @@ const escapes =
 /** The view with its escapes resolved, also where one is inside another. */
 export function unescaped(view: View): View {
   let current = view
-  for (let depth = 0; depth < 3 && hasAny(current.text, kinds.escape); depth++) {
+  for (let depth = 0; depth < 3 && /[&%\\]/.test(current.text); depth++) {
     const next = replaceIn(current, escapes, unescape)
     if (next === current) break
     current = next
@@ -26,11 +24,12 @@ export function unescaped(view: View): View {
   return current
 }
 
-function unescape([, hex, decimal, entity, percents, ...units]: RegExpMatchArray): string | undefined {
+/** What one match of `escapes` stands for, by its groups. */
+function unescape(_?: string, hex?: string, decimal?: string, entity?: string, percents?: string, ...js: unknown[]) {
   if (entity) return entities[entity.toLowerCase()]
   if (percents) return fromPercents(percents)
-  const unit = hex ?? units.find((unit) => unit !== undefined)
-  const code = unit === undefined ? Number(decimal) : Number.parseInt(unit, 16)
+  const digits = hex ?? js.slice(0, 3).find((digits) => digits !== undefined) as string | undefined
+  const code = digits === undefined ? Number(decimal) : Number.parseInt(digits, 16)
   return code > 0 && code <= 0x10ffff ? String.fromCodePoint(code).toWellFormed() : undefined
 }
 
@@ -42,31 +41,26 @@ function fromPercents(text: string): string | undefined {
   }
 }
 
-const tags = /<\/?[a-z][^<>]*>/gi
-const comments = /<!--[^]*?-->/g
-
 /** The view without the tags and comments of HTML, or the same view. */
 export function withoutTags(view: View): View {
-  if (!hasAny(view.text, kinds.tag)) return view
   // A search for the end of a comment that has none would read the rest of the text, for each.
-  const plain = replaceIn(view, comments, () => '', view.text.lastIndexOf('-->') + '-->'.length)
-  return replaceIn(plain, tags, () => '')
+  const until = view.text.lastIndexOf('-->') + '-->'.length
+  return replaceIn(replaceIn(view, /<!--[^]*?-->/g, () => '', { until }), /<\/?[a-z][^<>]*>/gi, () => '')
 }
 
 const shortest = 16
-const encodedChars = charSet(/[A-Za-z0-9+/_-]/)
 const encodedRuns = /[A-Za-z0-9+/_-]{16,}={0,2}/g
 const isHex = /^(?:[0-9a-f]{2})+$/i
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 
 /** What is encoded in the text, in base64 or hexadecimal. What is no text when it is decoded is left out. */
 export function embedded(view: View, depth = 2): View[] {
-  if (depth === 0 || !hasRun(view.text, encodedChars, shortest)) return []
+  if (depth === 0) return []
   return runsOf(view.text).flatMap(({ encoded, start, end }) => {
     const text = decode(encoded)
     if (text === undefined) return []
     const span = spanOf(view, start, end)
-    const places = { starts: filled(text.length, span.start), ends: filled(text.length, span.end) }
+    const places = { starts: Array(text.length).fill(span.start), ends: Array(text.length).fill(span.end) }
     const inner = unescaped({ text, places })
     return [inner, ...embedded(inner, depth - 1)]
   })
@@ -105,8 +99,4 @@ function fromBytes(bytes: Uint8Array): string | undefined {
   }
   // deno-lint-ignore no-control-regex -- bytes that are no text have controls
   return text.length < shortest / 2 || /[\0-\x08\x0e-\x1f\x7f]/.test(text) ? undefined : text
-}
-
-function filled(length: number, value: number): Int32Array {
-  return new Int32Array(length).fill(value)
 }

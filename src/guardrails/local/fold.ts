@@ -1,260 +1,124 @@
-/** What phrases are compared by: text without the differences that a reader does not mind. */
-import { lookalikes } from './lookalikes.ts'
-import type { Units } from './phrase-automaton.ts'
-import { hasAny, kinds, traitsOf } from './traits.ts'
+/** Texts without the differences that a reader does not mind. */
+import { mask, replaceIn, type View } from './view.ts'
 
-/** A folded text, and where each of its code units begins and ends in the text. */
-export class Folded implements Units {
-  units: Uint16Array
-  starts: Int32Array
-  ends: Int32Array
-  length = 0
+/** Beyond printable ASCII, except what stands for something that was found. */
+const special = new RegExp(`[^ -~${mask}]`, 'gu')
 
-  constructor(capacity: number) {
-    this.units = new Uint16Array(capacity)
-    this.starts = new Int32Array(capacity)
-    this.ends = new Int32Array(capacity)
-  }
-
-  addUnit(unit: number, start: number, end: number): void {
-    if (this.length === this.units.length) this.#grow()
-    this.units[this.length] = unit
-    this.starts[this.length] = start
-    this.ends[this.length++] = end
-  }
-
-  add(text: string, start: number, end: number): void {
-    for (let i = 0; i < text.length; i++) this.addUnit(text.charCodeAt(i), start, end)
-  }
-
-  /** What does not show belongs to the character before it. */
-  extend(end: number): void {
-    if (this.length > 0) this.ends[this.length - 1] = end
-  }
-
-  get text(): string {
-    let text = ''
-    for (let i = 0; i < this.length; i++) text += String.fromCharCode(this.units[i])
-    return text
-  }
-
-  #grow(): void {
-    const { units, starts, ends } = this
-    const capacity = 2 * units.length + 16
-    this.units = new Uint16Array(capacity)
-    this.starts = new Int32Array(capacity)
-    this.ends = new Int32Array(capacity)
-    this.units.set(units)
-    this.starts.set(starts)
-    this.ends.set(ends)
-  }
+/** The view with the plain forms of characters: ASCII digits, spaces and hyphens, no width and style, nothing hidden. */
+export function plain(view: View): View {
+  return replaceIn(view, special, (char) => plainForm(char!))
 }
 
-/** A text folded in both ways. Without its words, if nobody asked for them: those are empty then. */
-export interface FoldedText {
+const plainForm = remembered((char) => {
+  if (/[\0-\x7f]/.test(char)) return char
+  if (/\p{Default_Ignorable_Code_Point}/u.test(char)) return ''
+  if (/\p{Zs}/u.test(char)) return ' '
+  if (/[\u2010-\u2015\u2212\ufe58\ufe63\uff0d]/.test(char)) return '-'
+  return /\p{Nd}/u.test(char) ? digitOf(char) : char.normalize('NFKC')
+})
+
+/** Decimal digits stand in rows of ten. */
+function digitOf(char: string): string {
+  const compatible = char.normalize('NFKC')
+  if (/\d/.test(compatible)) return compatible
+  let value = 0
+  while (value < 9 && /\p{Nd}/u.test(String.fromCodePoint(char.codePointAt(0)! - value - 1))) value++
+  return String(value)
+}
+
+/** A text folded in both ways. */
+export interface Folded {
   /** Words with one space between them, and with their punctuation. */
-  readonly words: Folded
+  readonly words: View
   /** Letters and digits alone, with `l` as `i`. For long phrases, which need no word boundaries inside. */
-  readonly letters: Folded
+  readonly letters: View
 }
-
-const space = 0x20
 
 /**
  * Fold a text: case, width and styles of letters (NFKD), accents, letters that look like Latin ones, digits and signs
  * that stand for letters in a word, runs of white space, characters that do not show.
- *
- * `buffers` may be used for the result, if it fits: it is then valid until they are used again. Without `withWords`,
- * the words of most texts are left out.
  */
-export function fold(text: string, buffers?: FoldedText, withWords = true): FoldedText {
-  if (hasAny(text, kinds.other)) return foldAny(text)
-  const fits = buffers && text.length <= buffers.words.units.length
-  const folded = fits ? buffers : { words: new Folded(text.length), letters: new Folded(text.length) }
-  foldLetters(text, folded.letters)
-  if (withWords) foldWords(text, folded.words)
-  else folded.words.length = 0
-  return folded
+export function fold(text: string): Folded {
+  const chars = replaceIn({ text }, special, (char) => foldedForm(char!), { hidden: true })
+  const lower = chars.text.toLowerCase().replace(/[0-9@$]+/g, (signs, at: number, all: string) => {
+    const isInWord = /[a-z\xc0-\uffff]/.test(all.charAt(at - 1) + all.charAt(at + signs.length))
+    return isInWord ? signs.replace(/./g, (sign) => letterSigns[sign] ?? sign) : signs
+  })
+  const words = replaceIn({ ...chars, text: lower }, / {2,}/g, () => ' ')
+  return { words, letters: lettersOf(words) }
 }
 
-/** The letters that `foldAny` makes of a text of ASCII characters, each of which becomes one or none. */
-function foldLetters(text: string, letters: Folded): void {
-  const given = traitsOf(text).units
-  const { units, starts, ends } = letters
-  let count = 0
-  let wordEnd = 0
-  let hasLetter = false
-  for (let i = 0; i < text.length; i++) {
-    const code = given[i]
-    let unit = asciiLetters[code]
-    if (unit === 0) continue
-    if (unit === dependsOnWord) {
-      if (i >= wordEnd) ({ end: wordEnd, hasLetter } = wordAt(text, wordStart(text, i)))
-      unit = mergedLetters[hasLetter ? letterFolds[code] : asciiFolds[code]]
-      if (unit === 0) continue
+/** The letters that digits and signs stand for in a word. */
+const letterSigns: Record<string, string> = { 0: 'o', 1: 'i', 3: 'e', 4: 'a', 5: 's', 7: 't', '@': 'a', $: 's' }
+
+function lettersOf(words: View): View {
+  const starts: number[] = []
+  const ends: number[] = []
+  let text = ''
+  let at = 0
+  for (const char of words.text) {
+    const letter = letterForm(char)
+    for (let i = 0; i < letter.length; i++) {
+      starts.push(words.places ? words.places.starts[at] : at)
+      ends.push(words.places ? words.places.ends[at + char.length - 1] : at + char.length)
     }
-    units[count] = unit
-    starts[count] = i
-    ends[count++] = i + 1
+    text += letter
+    at += char.length
   }
-  letters.length = count
+  return { text, places: { starts, ends } }
 }
 
-/** The words that `foldAny` makes of a text of ASCII characters, each of which becomes one unit or none. */
-function foldWords(text: string, words: Folded): void {
-  const given = traitsOf(text).units
-  const { units, starts, ends } = words
-  let count = 0
-  let wordEnd = 0
-  let hasLetter = false
-  let wasSpace = false
-  for (let i = 0; i < text.length; i++) {
-    const code = given[i]
-    let unit = asciiFolds[code]
-    if (letterFolds[code] !== unit) {
-      if (i >= wordEnd) ({ end: wordEnd, hasLetter } = wordAt(text, wordStart(text, i)))
-      if (hasLetter) unit = letterFolds[code]
-    }
-    if (unit === 0) continue
-    if (unit === space && wasSpace) {
-      ends[count - 1] = i + 1
-      continue
-    }
-    wasSpace = unit === space
-    units[count] = unit
-    starts[count] = i
-    ends[count++] = i + 1
-  }
-  words.length = count
-}
-
-function foldAny(text: string): FoldedText {
-  const words = new Folded(text.length)
-  const letters = new Folded(text.length)
-  let wordEnd = 0
-  let hasLetter = false
-  for (let i = 0; i < text.length;) {
-    const code = text.codePointAt(i)!
-    const end = i + (code > 0xffff ? 2 : 1)
-    if (i >= wordEnd) ({ end: wordEnd, hasLetter } = wordAt(text, i))
-    if (code < 0x80) {
-      const unit = hasLetter && i < wordEnd ? letterFolds[code] : asciiFolds[code]
-      if (unit === space) addSpace(words, i, end)
-      else if (unit > 0) words.addUnit(unit, i, end)
-      if (mergedLetters[unit] > 0) letters.addUnit(mergedLetters[unit], i, end)
-    } else {
-      const folded = foldOf(code)
-      if (folded.words === '') {
-        words.extend(end)
-        letters.extend(end)
-      } else if (folded.words === ' ') addSpace(words, i, end)
-      else words.add(folded.words, i, end)
-      letters.add(folded.letters, i, end)
-    }
-    i = end
-  }
-  return { words, letters }
-}
-
-function addSpace(words: Folded, start: number, end: number): void {
-  if (words.length > 0 && words.units[words.length - 1] === space) words.extend(end)
-  else words.addUnit(space, start, end)
-}
-
-/** Where the word begins that goes on here. */
-function wordStart(text: string, at: number): number {
-  let start = at
-  while (start > 0 && wordUnit(text.charCodeAt(start - 1)) > 0) start--
-  return start
-}
-
-/** ASCII letters, digits, `@` and `$` from here on, and whether there is a letter. Other letters count as letters. */
-function wordAt(text: string, start: number): { end: number; hasLetter: boolean } {
-  let end = start
-  let hasLetter = false
-  for (; end < text.length; end++) {
-    const kind = wordUnit(text.charCodeAt(end))
-    if (kind === 0) break
-    hasLetter ||= kind === 2
-  }
-  return { end, hasLetter }
-}
-
-/** 2 for a letter, 1 for a digit and a sign in a word, 0 for anything else. */
-function wordUnit(code: number): 0 | 1 | 2 {
-  if (code >= 0x61 && code <= 0x7a || code >= 0x41 && code <= 0x5a || code > 0xbf) return 2
-  return code >= 0x30 && code <= 0x39 || code === 0x40 || code === 0x24 ? 1 : 0
-}
-
-/** ASCII characters folded. 0 leaves one out. */
-const asciiFolds = Uint8Array.from({ length: 0x80 }, (_, code) => {
-  const char = String.fromCharCode(code)
-  return /\s/.test(char) ? space : code < 0x20 || code === 0x7f ? 0 : char.toLowerCase().charCodeAt(0)
+const letterForm = remembered((char) => {
+  // Two regional indicators are a flag, so in words they are no letters.
+  const regional = char.codePointAt(0)! - 0x1f1e6
+  if (regional >= 0 && regional < 26) return String.fromCharCode(0x61 + regional)
+  return char === 'l' ? 'i' : /[\p{L}\p{N}\p{M}]/u.test(char) ? char : ''
 })
-
-/** The same in a word with letters, where digits and signs stand for letters. */
-const letterFolds = asciiFolds.map((folded) => {
-  const at = '013457@$'.indexOf(String.fromCharCode(folded))
-  return at < 0 ? folded : 'oieastas'.charCodeAt(at)
-})
-
-/** Folded letters and digits, with `l` as `i`, which it is taken for. 0 is something else. */
-const mergedLetters = Uint8Array.from({ length: 0x80 }, (_, code) => {
-  const char = String.fromCharCode(code)
-  return char === 'l' ? 0x69 : /[a-z0-9]/.test(char) ? code : 0
-})
-
-/** ASCII characters as letters and digits, where the word that they are in makes no difference. */
-const dependsOnWord = 0xff
-const asciiLetters = asciiFolds.map((folded, code) =>
-  folded === letterFolds[code] ? mergedLetters[folded] : dependsOnWord
-)
-
-interface FoldedChar {
-  readonly words: string
-  readonly letters: string
-}
-
-const folds = new Map<number, FoldedChar>()
-/** Most code points that are remembered. The others are folded each time. */
-const mostFolds = 20_000
-
-function foldOf(code: number): FoldedChar {
-  let folded = folds.get(code)
-  if (!folded) {
-    const words = foldChar(code)
-    folded = { words, letters: lettersOf(words, code) }
-    if (folds.size < mostFolds) folds.set(code, folded)
-  }
-  return folded
-}
 
 /** Accents, and the vowel signs of Hebrew and Arabic, which texts have or leave out; and what does not show. */
 const ignored =
   /[\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u0640\u064b-\u065f\u0670\u20d0-\u20f0\p{Default_Ignorable_Code_Point}\p{Cc}]/gu
 
-function foldChar(code: number): string {
-  const char = String.fromCodePoint(code)
+const foldedForm = remembered((char) => {
   // The blank of Braille shows nothing.
   if (/[\p{White_Space}\u2800]/u.test(char)) return ' '
-  const styled = styledLetter(code)
-  if (styled) return styled
+  // Letters in black circles and squares, which NFKD keeps.
+  const circled = char.replace(/[\u{1f150}-\u{1f169}]/u, (c) => String.fromCharCode(c.codePointAt(0)! - 0x1f150 + 0x61))
+    .replace(/[\u{1f170}-\u{1f189}]/u, (c) => String.fromCharCode(c.codePointAt(0)! - 0x1f170 + 0x61))
   // Upper case first, so that ß is ss and all sigmas are one, as in full case folding.
-  const plain = char.normalize('NFKD').toUpperCase().toLowerCase().normalize('NFKD').replace(ignored, '')
-  return [...plain].map((letter) => lookalikes.get(letter) ?? letter).join('')
+  const folded = circled.normalize('NFKD').toUpperCase().toLowerCase().normalize('NFKD').replace(ignored, '')
+  return [...folded].map((letter) => lookalikes.get(letter) ?? letter).join('')
     .replace(/æ/g, 'ae').replace(/œ/g, 'oe').replace(/\s+/g, ' ')
-}
+})
 
-/** Letters in black circles and squares, which NFKD keeps. */
-function styledLetter(code: number): string | undefined {
-  for (const first of [0x1f150, 0x1f170]) {
-    if (code >= first && code < first + 26) return String.fromCharCode(0x61 + code - first)
+/** The function, with the results for the first 20,000 characters. */
+function remembered(form: (char: string) => string): (char: string) => string {
+  const forms = new Map<string, string>()
+  return (char) => {
+    let known = forms.get(char)
+    if (known === undefined) {
+      known = form(char)
+      if (forms.size < 20_000) forms.set(char, known)
+    }
+    return known
   }
-  return undefined
 }
 
-/** A folded character without punctuation. Regional indicators are letters here only: two of them are a flag. */
-function lettersOf(folded: string, code: number): string {
-  const letters = code >= 0x1f1e6 && code <= 0x1f1ff ? String.fromCharCode(0x61 + code - 0x1f1e6) : folded
-  return letters.replace(/[^\p{L}\p{N}\p{M}]/gu, '').replace(/l/g, 'i')
-}
+/**
+ * Each Latin letter, and the small letters of other scripts that look like it or whose capitals do, as far as NFKD does
+ * not resolve them.
+ *
+ * @see UTS #39, confusables.txt
+ */
+const rows = 'aᴀɑαаꭺᗅꓮ𖽀𐊠 bʙƅьꮟᑲᖯꞵβвᏼᗷꓐ𐊂𐊡𐌁 cᴄσⲥсꮯ𐐽ꓚ𐊢𐌂𐔜 dᴅđԁꮷᑯꓒꭰᗞᗪꓓ eᴇꬲеҽεⴹꭼꓰ𑣆𑣎𐊆 fꜰғꬵꞙẝքϝᖴꓝ𑣂𐊇𐊥𐔥 gɢɡᶃƍցԍꮐᏻꓖ ' +
+  'hʜħһհꮒηⲏнꮋᕼꓧ𐋏 iɪɩιіꙇӏꭵ𑣃ǀⲓⵏᛁꓲ𖼨𐊊𐌉 jᴊϳјʝꭻᒍꓙ kᴋκⲕкꮶᛕꓗ𐔘 lʟłⳑꮮᒪꓡ𖼖𑣒𐑃𐔦 mᴍμϻⲙмꮇᗰᛖꓟ𐊰𐌑 nɴոռνⲛꓠ𐔓 ' +
+  'oøᴏᴑꬽοⲟоօ𐓪𑣈𑣗𐐬ⵔꓳ𑣕𐊒𐊫𐔖 pᴘρⲣрꮲᑭꓑ𐊕 qꞯԛգզⵕ rꭇꭈᴦⲅгꮁʀꭱꮢ𐓜ᖇꓣ𖼵 sꜱƽѕꮪ𑣁𐑈տꮥꓢ𖼺𐊖 tᴛτⲧтꭲꓔ𖼊𑣜𐊗𐊱𐌕 ' +
+  'uꞟᴜꭎꭒʋυս𐓶𑣘ᑌꓴ𖽂 vᴠѵ𑜆ꮩ𑣀ⴸᐯꛟꓦ𖼈𐔝 wɯᴡѡԝա𑜊𑜎𑜏ꮃꮤꓪ xхᕁᕽꭓχⲭⵝᚷꓫ𐊐𐊴𐌗𐔧 yɣᶌʏỿꭚγуүⲩꭹꮍꓬ𖽃𑣄𐊲 zᴢꮓζꓜ𑣉'
+
+/** By the letter, the Latin letter that it looks like. */
+const lookalikes: ReadonlyMap<string, string> = new Map(
+  rows.split(' ').flatMap((row) => {
+    const [latin, ...others] = row
+    return others.map((other) => [other, latin] as const)
+  }),
+)

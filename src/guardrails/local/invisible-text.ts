@@ -1,7 +1,6 @@
 /** Finds invisible text. */
 import { withoutInvisible } from '../../lib/invisible-text.ts'
 import { provider, type Span } from '../provider.ts'
-import { hasAny, kinds } from './traits.ts'
 import { joined } from './view.ts'
 
 /** What does not show, also where a script or an emoji needs it. */
@@ -21,7 +20,7 @@ export const invisibleText = provider({
   config: {},
   prepare: () => ({ text }) => {
     // Nearly all texts.
-    if (!hasAny(text, kinds.control | kinds.other) || !invisible.test(text)) return { kinds: [] }
+    if (!invisible.test(text)) return { kinds: [] }
     const spans = joined([...removed(text), ...hidden(text)])
     return spans.length > 0 ? { kinds: ['invisible text'], spans } : { kinds: [] }
   },

@@ -1,7 +1,8 @@
 /** Finds sequences of terms, as `injection-phrases.ts` has them, in one pass over a folded text. */
-import { fold, type Folded } from './fold.ts'
+import { fold } from './fold.ts'
 import { PhraseAutomaton } from './phrase-automaton.ts'
-import { endsWord, startsWord, wordEnd } from './word-edges.ts'
+import { spanOf, type View } from './view.ts'
+import { isWordEdge, wordEnd } from './word-edges.ts'
 
 /** Most letters between two terms of a rule. */
 const mostBetween = 24
@@ -18,7 +19,9 @@ interface Term {
 
 /** The terms of one rule that were found so far. */
 interface Chain {
+  /** Where it begins in the text. */
   readonly start: number
+  /** Where its last term ends in the letters. */
   readonly end: number
   readonly endsWord: boolean
 }
@@ -48,21 +51,23 @@ export class PhraseRules {
     this.#automaton = new PhraseAutomaton([...indexes.keys()])
   }
 
-  /** Call `onMatch` with where each match of a rule begins and ends in `text`, whose letters are given. */
-  search(text: string, letters: Folded, onMatch: (start: number, end: number, rule: number) => void): void {
+  /** Where the rules match in `text`, whose letters are given. */
+  search(text: string, letters: View): { start: number; end: number; rule: number }[] {
+    const found: { start: number; end: number; rule: number }[] = []
     const chains: Chain[][] = []
-    this.#automaton.search(letters, (start, end, term) => {
-      const opens = startsWord(text, letters.starts[start])
+    this.#automaton.search(letters.text, (start, end, term) => {
+      const span = spanOf(letters, start, end)
+      const opens = isWordEdge(text, span.start)
       for (const { rule, group, isOpen } of this.#terms[term]) {
         const before = group > 0 ? chains[rule]?.[group - 1] : undefined
         if (!(group === 0 ? opens : before && follows(before, start, opens))) continue
-        const closes = isOpen || endsWord(text, letters.ends[end - 1])
-        const chain = { start: before?.start ?? start, end, endsWord: closes }
+        const chain = { start: before?.start ?? span.start, end, endsWord: isOpen || isWordEdge(text, span.end) }
         if (group < this.#groups[rule] - 1) (chains[rule] ??= [])[group] = chain
-        else if (chain.endsWord) onMatch(letters.starts[chain.start], wordEnd(text, letters.ends[end - 1]), rule)
+        else if (chain.endsWord) found.push({ start: chain.start, end: wordEnd(text, span.end), rule })
       }
       return false
     })
+    return found
   }
 }
 

@@ -2,15 +2,14 @@
 import * as z from 'zod'
 import { once } from '../../lib/once.ts'
 import { text } from '../config-fields.ts'
-import { type GuardedText, provider, type Span, type Verdict } from '../provider.ts'
+import { type GuardedText, provider } from '../provider.ts'
 import { embedded, unescaped, withoutTags } from './encodings.ts'
-import { fold, Folded, type FoldedText } from './fold.ts'
+import { fold, type Folded } from './fold.ts'
 import { injectionRules, secretRules, templateMarks } from './injection-phrases.ts'
 import { PhraseAutomaton } from './phrase-automaton.ts'
 import { PhraseRules } from './phrase-rules.ts'
-import { hasAny, kinds } from './traits.ts'
-import { joined, spanOf, untilClean, type View } from './view.ts'
-import { endsWord, startsWord } from './word-edges.ts'
+import { type Found, searchOf, spanOf, type View } from './view.ts'
+import { isWordEdge } from './word-edges.ts'
 
 export const phrases = provider({
   id: 'phrases',
@@ -30,39 +29,20 @@ export const phrases = provider({
     ]
     // Two automata, of at most 32 bytes for each letter.
     const bytes = 64 * phrases.reduce((sum, { length }) => sum + length, 0)
-    return Object.assign(({ text }: GuardedText) => check(text, finders), { bytes })
+    const check = (guarded: GuardedText) => search(guarded, (reading) => finders.flatMap((find) => find(reading)))
+    return Object.assign(check, { bytes })
   },
 })
 
-interface Found extends Span {
-  readonly kind: string
+/** A reading of a text, and the same folded. */
+interface Reading extends Folded {
+  readonly view: View
 }
 
-/** Finds phrases in a view. */
-interface Finder {
-  /** What of a folded text it searches; `signs` is words, if the view has any of the `signs`. */
-  readonly needs: 'letters' | 'words' | 'signs'
-  search(view: View, folded: FoldedText, found: Found[]): void
-}
+/** What finds phrases in a reading. */
+type Finder = (reading: Reading) => Found[]
 
-/** Of these, each mark of a template has one. Beyond ASCII there are signs that are folded to them. */
-const signs = kinds.tag | kinds.bracket | kinds.hash | kinds.other
-
-/** For most texts: making new ones takes as long as folding. A check is never interrupted by another. */
-const buffers = { words: new Folded(4_096), letters: new Folded(4_096) }
-
-function check(text: string, finders: readonly Finder[]): Verdict {
-  const found = untilClean(text, (text) => {
-    const found: Found[] = []
-    for (const view of viewsOf(text)) {
-      const fitting = hasAny(view.text, signs) ? finders : finders.filter(({ needs }) => needs !== 'signs')
-      const folded = fold(view.text, buffers, fitting.some(({ needs }) => needs !== 'letters'))
-      for (const finder of fitting) finder.search(view, folded, found)
-    }
-    return found
-  })
-  return { kinds: [...new Set(found.map(({ kind }) => kind))], spans: joined(found) }
-}
+const search = searchOf((text): Reading[] => viewsOf(text).map((view) => ({ view, ...fold(view.text) })))
 
 /** All readings of a text in which a phrase may stand. */
 function viewsOf(text: string): View[] {
@@ -76,41 +56,41 @@ const longEnough = 12
 /** Such phrases have nothing but words. */
 const onlyWords = /^[\p{L}\p{N}\p{M}\s]+$/u
 
-function listed(kind: string, phrases: readonly string[], needs: Finder['needs'] = 'words'): Finder {
+function listed(kind: string, phrases: readonly string[]): Finder {
   const words = new PhraseAutomaton(phrases.map((phrase) => fold(phrase).words.text.trim()))
   const long = phrases.filter((phrase) => onlyWords.test(phrase)).map((phrase) => fold(phrase).letters.text)
   const letters = new PhraseAutomaton(long.filter(({ length }) => length >= longEnough))
-  const search = (view: View, folded: FoldedText, found: Found[]) => {
-    for (const [automaton, units] of [[words, folded.words], [letters, folded.letters]] as const) {
-      automaton.search(units, (start, end) => {
-        const from = units.starts[start]
-        const to = units.ends[end - 1]
-        if (!startsWord(view.text, from) || !endsWord(view.text, to)) return false
-        found.push({ kind, ...spanOf(view, from, to) })
+  return (reading) => {
+    const found: Found[] = []
+    for (const [automaton, folded] of [[words, reading.words], [letters, reading.letters]] as const) {
+      automaton.search(folded.text, (first, last) => {
+        const { start, end } = spanOf(folded, first, last)
+        if (!isWordEdge(reading.view.text, start) || !isWordEdge(reading.view.text, end)) return false
+        found.push({ kind, ...spanOf(reading.view, start, end) })
         return true
       })
     }
+    return found
   }
-  return { needs, search }
 }
 
-function ruled(sets: readonly { kind: string; rules: readonly string[] }[]): Finder {
+function ruled(...sets: readonly { kind: string; rules: readonly string[] }[]): Finder {
   const kindOfRule = sets.flatMap(({ kind, rules }) => rules.map(() => kind))
   const compiled = new PhraseRules(sets.flatMap(({ rules }) => rules))
-  const search = (view: View, { letters }: FoldedText, found: Found[]) =>
-    compiled.search(view.text, letters, (start, end, rule) => {
-      found.push({ kind: kindOfRule[rule], ...spanOf(view, start, end) })
-    })
-  return { needs: 'letters', search }
+  return ({ view, letters }) =>
+    compiled.search(view.text, letters).map(({ start, end, rule }) => ({
+      kind: kindOfRule[rule],
+      ...spanOf(view, start, end),
+    }))
 }
 
 const injection = { kind: 'prompt injection', rules: injectionRules }
 const secrets = { kind: 'secret', rules: secretRules }
-const marks = once(() => listed(injection.kind, templateMarks, 'signs'))
+const marks = once(() => listed(injection.kind, templateMarks))
 
 /** Compiled when they are first needed: most accounts use no preset. */
 const presets = {
-  injection: once(() => [ruled([injection]), marks()]),
-  secrets: once(() => [ruled([secrets])]),
-  all: once(() => [ruled([injection, secrets]), marks()]),
+  injection: once(() => [ruled(injection), marks()]),
+  secrets: once(() => [ruled(secrets)]),
+  all: once(() => [ruled(injection, secrets), marks()]),
 }

@@ -2,49 +2,39 @@
 import * as z from 'zod'
 import { provider, type Span } from '../provider.ts'
 import { embedded, unescaped } from './encodings.ts'
-import { address } from './pii/address.ts'
+import { plain } from './fold.ts'
 import type { Detector } from './pii/detector.ts'
 import { email } from './pii/email.ts'
 import { apiKey } from './pii/keys.ts'
 import { nationalIds } from './pii/national-ids.ts'
 import { card, iban } from './pii/payment.ts'
 import { phone } from './pii/phone.ts'
-import { plain } from './plain.ts'
-import { joined, spanOf, untilClean, type View } from './view.ts'
+import { type Found, searchOf, spanOf, type View } from './view.ts'
 
 /** Those that come first claim a stretch: a card number is no phone number. */
-const detectors: readonly Detector[] = [apiKey, email, iban, card, nationalIds, phone, address]
+const detectors: readonly Detector[] = [apiKey, email, iban, card, nationalIds, phone]
 
-const kinds = ['email', 'phone', 'card', 'iban', 'national_id', 'address', 'api_key'] as const
+const kinds = ['email', 'phone', 'card', 'iban', 'national_id', 'api_key'] as const
 
 export const pii = provider({
   id: 'pii',
   name: 'Personal data',
   kind: 'local',
-  description:
-    'Finds email addresses, phone numbers, credit cards, IBANs, national ids, postal addresses and API keys.',
+  description: 'Finds email addresses, phone numbers, credit cards, IBANs, national ids and API keys.',
   config: {
     kinds: z.array(z.enum(kinds)).min(1).default([...kinds]).describe('What to look for'),
   },
   prepare({ kinds }) {
     const chosen = detectors.filter(({ id }) => (kinds as readonly string[]).includes(id))
-    return ({ text }) => {
-      const found = untilClean(text, (text) => findAll(text, chosen))
-      return { kinds: [...new Set(found.map(({ kind }) => kind))], spans: joined(found) }
-    }
+    return (guarded) => search(guarded, (view) => findIn(view, chosen))
   },
 })
 
-interface Found extends Span {
-  readonly kind: string
-}
-
-function findAll(text: string, chosen: readonly Detector[]): Found[] {
+const search = searchOf((text): View[] => {
   const written = plain(unescaped({ text }))
   // Numbers alone are encoded too often to mean something.
-  const views = [written, ...embedded(written).filter(({ text }) => /\p{L}/u.test(text))]
-  return views.flatMap((view) => findIn(view, chosen))
-}
+  return [written, ...embedded(written).filter(({ text }) => /\p{L}/u.test(text))]
+})
 
 function findIn(view: View, chosen: readonly Detector[]): Found[] {
   const found: Found[] = []

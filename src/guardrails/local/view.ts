@@ -2,82 +2,56 @@
  * Ways to read a text: as it is written, with its escapes resolved, or what is encoded in it. Each knows where its
  * characters stand in the text, so that what is found can be masked there. See docs/protocol.md, "Local guardrails".
  */
-import type { Span } from '../provider.ts'
+import type { GuardedText, Span, Verdict } from '../provider.ts'
 
 /** A reading of a text. */
 export interface View {
   readonly text: string
-  /** Where each UTF-16 code unit begins and ends in the text that was checked. Without it they are at the same place. */
-  readonly places?: Places
+  /** Where each UTF-16 code unit begins and ends in the text that was read. Without it they are at the same place. */
+  readonly places?: { readonly starts: readonly number[]; readonly ends: readonly number[] }
 }
 
-interface Places {
-  readonly starts: Int32Array
-  readonly ends: Int32Array
-}
-
-/** A stretch of a view, in the text that was checked. The stretch is not empty. */
+/** A stretch of a view, in the text that was read. The stretch is not empty. */
 export function spanOf({ places }: View, start: number, end: number): Span {
   return places ? { start: places.starts[start], end: places.ends[end - 1] } : { start, end }
 }
 
-/** Collects the text of a new view from stretches of another one. */
-export class ViewBuilder {
-  #text = ''
-  #starts: number[] = []
-  #ends: number[] = []
-  readonly #from: View
-
-  constructor(from: View) {
-    this.#from = from
-  }
-
-  /** Add a text that stands for a stretch. All of it begins and ends where the stretch does. */
-  add(text: string, start: number, end: number): void {
-    this.#text += text
-    const span = spanOf(this.#from, start, end)
-    for (let i = 0; i < text.length; i++) {
-      this.#starts.push(span.start)
-      this.#ends.push(span.end)
-    }
-  }
-
-  /** Add a stretch as it is. */
-  copy(start: number, end: number): void {
-    this.#text += this.#from.text.slice(start, end)
-    for (let i = start; i < end; i++) {
-      this.#starts.push(this.#from.places ? this.#from.places.starts[i] : i)
-      this.#ends.push(this.#from.places ? this.#from.places.ends[i] : i + 1)
-    }
-  }
-
-  view(): View {
-    return { text: this.#text, places: { starts: Int32Array.from(this.#starts), ends: Int32Array.from(this.#ends) } }
-  }
-}
-
 /**
- * The view with all matches of a pattern before `until` replaced. A replacement of undefined leaves the match as it is.
+ * The view with all matches of a global pattern before `until` replaced; undefined leaves one as it is. What is
+ * replaced by nothing belongs to the character before it, if it is `hidden`. The pattern has no names.
  */
 export function replaceIn(
   view: View,
   pattern: RegExp,
-  replace: (match: RegExpMatchArray) => string | undefined,
-  until = view.text.length,
+  replace: (...match: (string | undefined)[]) => string | undefined,
+  { until = view.text.length, hidden = false } = {},
 ): View {
-  let builder: ViewBuilder | undefined
+  const starts: number[] = []
+  const ends: number[] = []
   let copied = 0
-  for (const match of view.text.slice(0, until).matchAll(pattern)) {
-    const text = replace(match)
-    if (text === undefined) continue
-    builder ??= new ViewBuilder(view)
-    builder.copy(copied, match.index)
-    copied = match.index + match[0].length
-    builder.add(text, match.index, copied)
+  const copyTo = (end: number) => {
+    for (; copied < end; copied++) {
+      starts.push(view.places ? view.places.starts[copied] : copied)
+      ends.push(view.places ? view.places.ends[copied] : copied + 1)
+    }
   }
-  if (!builder) return view
-  builder.copy(copied, view.text.length)
-  return builder.view()
+  const replaced = view.text.slice(0, until).replace(pattern, (...match) => {
+    const found: string = match[0]
+    const replacement = replace(...match) ?? found
+    if (replacement === found) return found
+    copyTo(match.at(-2))
+    copied += found.length
+    const { start, end } = spanOf(view, copied - found.length, copied)
+    for (let i = 0; i < replacement.length; i++) {
+      starts.push(start)
+      ends.push(end)
+    }
+    if (hidden && replacement === '' && ends.length > 0) ends[ends.length - 1] = end
+    return replacement
+  })
+  if (copied === 0) return view
+  copyTo(view.text.length)
+  return { text: replaced + view.text.slice(until), places: { starts, ends } }
 }
 
 /** Spans in order, without overlaps and without empty ones. */
@@ -92,23 +66,41 @@ export function joined(spans: readonly Span[]): Span[] {
   return out
 }
 
+/** A function that makes something of a text, once for all guardrails that are asked about the same message. */
+export function oncePerMessage<Made>(make: (text: string) => Made): (guarded: GuardedText) => Made {
+  const made = new WeakMap<GuardedText, { value: Made }>()
+  return (guarded) => {
+    let known = made.get(guarded)
+    if (!known) made.set(guarded, known = { value: make(guarded.text) })
+    return known.value
+  }
+}
+
 /** A character that is part of no word, number or encoding. It stands for what was found. */
 export const mask = '\u2588'
 
+export interface Found extends Span {
+  readonly kind: string
+}
+
 /**
- * Find again in the text without what was found, until nothing is left: a stretch that is masked is a new boundary for
- * what stands beside it.
+ * A search in all readings of a message, and again in its text without what was found, until nothing is left: a stretch
+ * that is masked is a new boundary for what stands beside it.
  */
-export function untilClean<Found extends Span>(text: string, find: (text: string) => Found[]): Found[] {
-  const all: Found[] = []
-  // Each round masks at least one more character of few.
-  for (let round = 0, rest = text; round < 5; round++) {
-    const found = find(rest)
-    if (found.length === 0) break
-    all.push(...found)
-    rest = maskedIn(rest, joined(found))
+export function searchOf<Reading>(read: (text: string) => Reading[]) {
+  const firstReadings = oncePerMessage(read)
+  return (guarded: GuardedText, find: (reading: Reading) => Found[]): Verdict => {
+    let all: Found[] = []
+    let found = firstReadings(guarded).flatMap(find)
+    // Each round masks at least one more character of few.
+    for (let round = 1, rest = guarded.text; found.length > 0; round++) {
+      all = all.concat(found)
+      if (round === 5) break
+      rest = maskedIn(rest, joined(found))
+      found = read(rest).flatMap(find)
+    }
+    return { kinds: [...new Set(all.map(({ kind }) => kind))], spans: joined(all) }
   }
-  return all
 }
 
 function maskedIn(text: string, spans: readonly Span[]): string {

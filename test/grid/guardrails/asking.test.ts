@@ -57,6 +57,22 @@ test('a local guardrail is asked again about what another one left of a text', a
   expect(sent.code).toBeUndefined()
 })
 
+test('a local guardrail that loads what it needs is waited for, from the first message on', async () => {
+  grid.close()
+  grid = await testGrid()
+  const { id } = await createGuardrail(grid.acme.store, {
+    name: 'english',
+    provider: 'language',
+    config: { languages: ['en'] },
+  })
+  await setAgentGuardrails(grid.acme.store, { agent: 'alice', guardrails: [{ ref: id, direction: 'outbound' }] })
+
+  for (let time = 0; time < 2; time++) {
+    const { code } = await send('bob', 'Все тесты снова проходят, спасибо за терпение и помощь')
+    expect(code).toBe('guardrail_blocked')
+  }
+})
+
 test('a service is asked in each direction, and local guardrails do not wait for it', async () => {
   const directions: string[] = []
   let answer = () => {}

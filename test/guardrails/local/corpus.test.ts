@@ -6,7 +6,7 @@ import { corpus, localGuardrails, verdictOn } from './corpus.ts'
 const recorded: Record<string, { falseAlarms: number; misses: number }> = {
   'phrases': { falseAlarms: 9, misses: 19 },
   'patterns': { falseAlarms: 0, misses: 0 },
-  'pii': { falseAlarms: 0, misses: 7 },
+  'pii': { falseAlarms: 0, misses: 5 },
   'invisible-text': { falseAlarms: 0, misses: 0 },
   'length': { falseAlarms: 0, misses: 0 },
   'language': { falseAlarms: 0, misses: 1 },

@@ -25,12 +25,14 @@ export function prepared(id: string, config: unknown): GuardrailCheck {
   return provider.prepare(provider.config.parse(config))
 }
 
-/** The verdict on a text that an agent sends. Local guardrails answer at once. */
+/** The verdict on a text that an agent sends. Local guardrails answer at once, when they are loaded. */
 export function verdictOn(check: GuardrailCheck, text: string): Verdict {
   const guarded = { text, direction: 'outbound', sender: '@alice', recipient: '@bob' } as const
   const fetch = () => Promise.reject(new Error('A local guardrail asks nobody'))
   return check(guarded, { fetch, now: Date.now, signal: AbortSignal.timeout(1_000) }) as Verdict
 }
+
+await Promise.all(localGuardrails.map(({ check }) => verdictOn(check, '')))
 
 /** What a verdict objects to, as it stands in the text. */
 export function foundIn(text: string, { spans = [] }: Verdict): string[] {

@@ -1,8 +1,12 @@
 /** What all local guardrails have in common, and the small ones. */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import type { ProviderTools, Verdict } from '../../../src/guardrails/provider.ts'
 import { joined } from '../../../src/guardrails/local/view.ts'
+import { maxGuardedLength } from '../../../src/grid/messaging/guarded-text.ts'
 import { corpus, foundIn, localGuardrails, prepared, verdictOn } from './corpus.ts'
+
+const noTools = {} as ProviderTools
 
 /** Any text: of all of Unicode with lone surrogates, of what matters to the guardrails, of pieces of the corpus. */
 const pieces = corpus().map(({ text }) => text).filter((text) => text.length < 200)
@@ -42,6 +46,55 @@ test.each(localGuardrails.filter(({ id }) => ['phrases', 'patterns', 'pii', 'inv
     }))
   },
 )
+
+/** Each is repeated until it is as long as the longest text that guardrails see. */
+test.each([
+  'a',
+  '1',
+  '1 ',
+  '@',
+  'a@',
+  '<',
+  '<!--',
+  '&amp;',
+  'é',
+  'x (at) ',
+  '+49 ',
+  'DE89-',
+  'sk-',
+  '```',
+  'YWJj',
+  'heron ',
+])(
+  '%j, again and again, takes no guardrail long',
+  (piece) => {
+    const text = piece.repeat(maxGuardedLength).slice(0, maxGuardedLength)
+    const listed = prepared('phrases', { phrases: ['heron', 'a'.repeat(12), 'heron heron heron'] })
+
+    for (const check of [...localGuardrails.map(({ check }) => check), listed]) {
+      const startedAt = process.cpuUsage()
+      verdictOn(check, text)
+      // Generous: what is quadratic takes many seconds.
+      expect(process.cpuUsage(startedAt).user / 1000).toBeLessThan(2_000)
+    }
+  },
+)
+
+test('guardrails of one provider find their own in the same message', () => {
+  const guarded = {
+    text: 'alice@example.com, the blue heron',
+    direction: 'inbound',
+    sender: '@a',
+    recipient: '@b',
+  } as const
+  const found = (id: string, config: unknown) =>
+    foundIn(guarded.text, prepared(id, config)(guarded, noTools) as Verdict)
+
+  expect(found('phrases', { phrases: ['blue'] })).toEqual(['blue'])
+  expect(found('phrases', { phrases: ['heron'] })).toEqual(['heron'])
+  expect(found('pii', { kinds: ['card'] })).toEqual([])
+  expect(found('pii', { kinds: ['email'] })).toEqual(['alice@example.com'])
+})
 
 test('length counts characters, and masks what is too much', () => {
   const check = prepared('length', { maxCharacters: 3 })

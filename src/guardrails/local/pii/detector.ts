@@ -18,22 +18,11 @@ export interface Candidate extends Span {
   readonly text: string
 }
 
-/**
- * What an expression finds and `accept` takes. A stretch that is not taken is not searched again. The expression is
- * global and matches no empty text.
- */
-export function matching(
-  text: string,
-  pattern: RegExp,
-  accept: (candidate: Candidate) => boolean = () => true,
-): Candidate[] {
-  const found: Candidate[] = []
-  pattern.lastIndex = 0
-  for (let match = pattern.exec(text); match; match = pattern.exec(text)) {
-    const candidate = { text: match[0], start: match.index, end: pattern.lastIndex }
-    if (accept(candidate)) found.push(candidate)
-  }
-  return found
+/** What a global expression finds and `accept` takes. A stretch that is not taken is not searched again. */
+export function matching(text: string, pattern: RegExp, accept = (_: Candidate) => true): Candidate[] {
+  return [...text.matchAll(pattern)]
+    .map(({ 0: found, index }) => ({ text: found, start: index, end: index + found.length }))
+    .filter(accept)
 }
 
 /** The text before a stretch, as far as a word that explains it may be away. */

@@ -1,67 +1,31 @@
 /** Keys and tokens: of clouds, of forges, of other services, and our own. */
 import { keyKind, keyPrefixes } from '../../../lib/secrets.ts'
-import { charSet, hasRun } from '../runs.ts'
 import { type Candidate, type Detector, matching } from './detector.ts'
 
 /**
  * How keys begin and go on. What follows a prefix is bounded, so that a text full of prefixes takes linear time. Keys
- * that are made to be public, such as those of Stripe with `pk_`, are left out.
+ * that are made to be public, such as those of Stripe with `pk_`, are left out. In the lines are those of clouds, of
+ * forges, of models, and of services for chat, payment, email and hosting.
  */
-const shapes: readonly string[] = [
-  // Amazon Web Services, Google Cloud, Azure, Alibaba Cloud, Tencent Cloud.
-  String.raw`(?:AKIA|ASIA|ABIA|ACCA)[A-Z2-7]{16}`,
-  String.raw`AIza[\w-]{35}`,
-  String.raw`GOCSPX-[\w-]{28}`,
-  String.raw`ya29\.[\w-]{20,500}`,
-  String.raw`(?:AccountKey|SharedAccessKey)=[A-Za-z0-9+/]{43,86}={1,2}`,
-  String.raw`[\w~.-]{3}[78]Q~[\w~.-]{31,34}`,
-  String.raw`LTAI[A-Za-z0-9]{12,22}`,
-  String.raw`AKID[A-Za-z0-9]{32}`,
-  // GitHub, GitLab, Bitbucket, npm, PyPI, Docker.
-  String.raw`gh[pousr]_[A-Za-z0-9]{36,255}`,
-  String.raw`github_pat_\w{22,255}`,
-  String.raw`gl(?:pat|dt|rt|ptt|cbt|oas|ft|imt|agent|soat|ffct)-[\w.-]{20,300}`,
-  String.raw`ATBB[A-Za-z0-9]{32}`,
-  String.raw`ATATT3[\w=-]{60,300}`,
-  String.raw`npm_[A-Za-z0-9]{36}`,
-  String.raw`pypi-AgE[\w-]{50,300}`,
-  String.raw`dckr_pat_[\w-]{20,60}`,
-  // Models.
-  String.raw`sk-ant-[\w-]{20,200}`,
-  String.raw`sk-(?:proj|svcacct|admin|or-v1)-[\w-]{20,250}`,
-  String.raw`sk-[A-Za-z0-9]{32,64}`,
-  String.raw`hf_[A-Za-z0-9]{34,40}`,
-  String.raw`gsk_[A-Za-z0-9]{40,60}`,
-  String.raw`xai-[A-Za-z0-9]{40,100}`,
-  String.raw`pplx-[A-Za-z0-9]{40,60}`,
-  String.raw`r8_[A-Za-z0-9]{37}`,
-  String.raw`nvapi-[\w-]{60,70}`,
-  // Chat, payment, email, hosting.
-  String.raw`xox[abeoprs]-[A-Za-z0-9-]{10,250}`,
-  String.raw`xapp-\d-[A-Z0-9]{8,20}-\d{8,20}-[a-f0-9]{32,80}`,
-  String.raw`https://hooks\.slack\.com/services/T[A-Z0-9]{6,12}/B[A-Z0-9]{6,12}/[A-Za-z0-9]{16,30}`,
-  String.raw`\d{8,10}:AA[\w-]{33}`,
-  String.raw`[sr]k_(?:live|test)_[A-Za-z0-9]{16,250}`,
-  String.raw`whsec_[A-Za-z0-9+/]{24,90}={0,2}`,
-  String.raw`sq0(?:atp|csp)-[\w-]{22,50}`,
-  String.raw`SG\.[\w-]{16,32}\.[\w-]{32,64}`,
-  String.raw`key-[a-f0-9]{32}`,
-  String.raw`SK[a-f0-9]{32}`,
-  String.raw`do[opr]_v1_[a-f0-9]{64}`,
-  String.raw`shp(?:at|ca|pa|ss)_[a-fA-F0-9]{32}`,
-  String.raw`dapi[a-f0-9]{32}`,
-  String.raw`hv[sbr]\.[\w-]{24,300}`,
-  String.raw`tskey-[a-z]{2,12}-[A-Za-z0-9]{8,24}-[A-Za-z0-9]{16,64}`,
-  String.raw`nfp_[A-Za-z0-9]{36}`,
-  String.raw`sbp_[a-f0-9]{40}`,
-  String.raw`glsa_[A-Za-z0-9]{32}_[a-fA-F0-9]{8}`,
-  String.raw`NRAK-[A-Z0-9]{27}`,
-  String.raw`lin_api_[A-Za-z0-9]{32,48}`,
-  String.raw`ntn_[A-Za-z0-9]{40,60}`,
-  String.raw`AGE-SECRET-KEY-1[A-Z0-9]{58}`,
-]
+const shapes = String.raw`
+  (?:AKIA|ASIA|ABIA|ACCA)[A-Z2-7]{16} AIza[\w-]{35} GOCSPX-[\w-]{28} ya29\.[\w-]{20,500}
+  (?:AccountKey|SharedAccessKey)=[A-Za-z0-9+/]{43,86}={1,2} [\w~.-]{3}[78]Q~[\w~.-]{31,34} LTAI[A-Za-z0-9]{12,22}
+  AKID[A-Za-z0-9]{32}
+  gh[pousr]_[A-Za-z0-9]{36,255} github_pat_\w{22,255}
+  gl(?:pat|dt|rt|ptt|cbt|oas|ft|imt|agent|soat|ffct)-[\w.-]{20,300} ATBB[A-Za-z0-9]{32} ATATT3[\w=-]{60,300}
+  npm_[A-Za-z0-9]{36} pypi-AgE[\w-]{50,300} dckr_pat_[\w-]{20,60}
+  sk-ant-[\w-]{20,200} sk-(?:proj|svcacct|admin|or-v1)-[\w-]{20,250} sk-[A-Za-z0-9]{32,64} hf_[A-Za-z0-9]{34,40}
+  gsk_[A-Za-z0-9]{40,60} xai-[A-Za-z0-9]{40,100} pplx-[A-Za-z0-9]{40,60} r8_[A-Za-z0-9]{37} nvapi-[\w-]{60,70}
+  xox[abeoprs]-[A-Za-z0-9-]{10,250} xapp-\d-[A-Z0-9]{8,20}-\d{8,20}-[a-f0-9]{32,80}
+  https://hooks\.slack\.com/services/T[A-Z0-9]{6,12}/B[A-Z0-9]{6,12}/[A-Za-z0-9]{16,30} \d{8,10}:AA[\w-]{33}
+  [sr]k_(?:live|test)_[A-Za-z0-9]{16,250} whsec_[A-Za-z0-9+/]{24,90}={0,2} sq0(?:atp|csp)-[\w-]{22,50}
+  SG\.[\w-]{16,32}\.[\w-]{32,64} key-[a-f0-9]{32} SK[a-f0-9]{32} do[opr]_v1_[a-f0-9]{64}
+  shp(?:at|ca|pa|ss)_[a-fA-F0-9]{32} dapi[a-f0-9]{32} hv[sbr]\.[\w-]{24,300}
+  tskey-[a-z]{2,12}-[A-Za-z0-9]{8,24}-[A-Za-z0-9]{16,64} nfp_[A-Za-z0-9]{36} sbp_[a-f0-9]{40}
+  glsa_[A-Za-z0-9]{32}_[a-fA-F0-9]{8} NRAK-[A-Z0-9]{27} lin_api_[A-Za-z0-9]{32,48} ntn_[A-Za-z0-9]{40,60}
+  AGE-SECRET-KEY-1[A-Z0-9]{58}`
 
-const key = new RegExp(`(?<![\\p{L}\\p{N}])(?:${shapes.join('|')})(?![A-Za-z0-9])`, 'gu')
+const key = new RegExp(`(?<![\\p{L}\\p{N}])(?:${shapes.trim().split(/\s+/).join('|')})(?![A-Za-z0-9])`, 'gu')
 
 /** JSON Web Token. @see RFC 7519 */
 const jsonWebToken = /(?<![\w-])eyJ[\w-]{10,4000}\.eyJ[\w-]{10,6000}\.[\w-]{10,1500}/g
@@ -87,14 +51,13 @@ const ownKey = new RegExp(
 )
 
 /** Every key, token and value from above has so many of these characters in a row. Most texts have not. */
-const keyChars = charSet(/[\w.~=+/!#^*-]/)
-const shortestKey = 15
+const longRun = /[\w.~=+/!#^*\u0080-\uffff-]{15}/
 
 export const apiKey: Detector = {
   id: 'api_key',
   kind: 'key or token',
   find: (text) => [
-    ...(hasRun(text, keyChars, shortestKey, true) ? longKeys(text) : []),
+    ...(longRun.test(text) ? longKeys(text) : []),
     ...(text.includes('://') ? matching(text, userInfo, hasPassword) : []),
     ...(text.includes('-----BEGIN ') ? privateKeys(text) : []),
   ],

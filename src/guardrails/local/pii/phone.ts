@@ -1,14 +1,9 @@
 /** Phone numbers: international ones, and those of common national shapes. */
-import { traitsOf } from '../traits.ts'
-import { isDate } from './checksums.ts'
 import { before, type Candidate, type Detector, matching } from './detector.ts'
 
 /** Digits in groups. No part of a longer number, a date, an address or a version. */
 const shape =
   /(?<![\p{L}\p{N}_#$€£¥]|\d[.,:/+-]|[A-Za-z][/+-]|[.,:/=-]\d{0,3}[.,:/-])(?:\+|\()?\d(?:[ \u00a0]?[-./()][ \u00a0]?|[ \u00a0]{1,2}|\) ?[-/]? ?)?(?:\(?\d\)?(?:[ \u00a0]?[-./()][ \u00a0]?|[ \u00a0])?){5,15}\d(?![\p{L}\p{N}_%€$£]|[.,:/-]\d)/gu
-
-/** Fewest digits of the shape. */
-const fewestDigits = 7
 
 /** Country codes. @see ITU-T E.164, Annex to Operational Bulletin */
 const countryCode =
@@ -30,6 +25,10 @@ const national: readonly RegExp[] = [
   /^3[2-9]\d \d{3} \d{4}$/,
 ]
 
+/** Perhaps with an hour behind it. */
+const date =
+  /^(?:\d{4}[-./](?:0?[1-9]|1[0-2])[-./](?:0?[1-9]|[12]\d|3[01])|(?:(?:0?[1-9]|1[0-2])[-./](?:0?[1-9]|[12]\d|3[01])|(?:0?[1-9]|[12]\d|3[01])[-./](?:0?[1-9]|1[0-2]))[-./]\d{2,4})(?!\d)/
+
 /** Words before a number that say what it is. */
 const cue =
   /(?:tel(?:efon[eo]?|éfono|éphone)?|phone|mobile?|mobil|cell|celular|móvil|handy|fax|call|text|ring|sms|whats ?app|signal|portable|telemóvel|cellulare|тел(?:ефон)?|звон\p{L}*|电话|電話|手机|手機|携帯|전화|휴대폰|هاتف|جوال|फ़ोन|फोन|मोबाइल|gsm|numara)\.?(?: (?:me|us|him|her|on|at|is|number|no\.?|nr\.?|unter|au|al|под|номер))*[ :：=()]{0,3}$/iu
@@ -37,8 +36,7 @@ const cue =
 export const phone: Detector = {
   id: 'phone',
   kind: 'phone number',
-  find: (text) =>
-    traitsOf(text).digits < fewestDigits ? [] : matching(text, shape, (candidate) => isPhone(text, candidate)),
+  find: (text) => matching(text, shape, (candidate) => isPhone(text, candidate)),
 }
 
 function isPhone(text: string, { text: found, start }: Candidate): boolean {
@@ -48,14 +46,7 @@ function isPhone(text: string, { text: found, start }: Candidate): boolean {
     const number = digits.replace(/^00/, '')
     return number.length >= 8 && countryCode.test(number)
   }
-  if (isDateLike(found)) return false
+  if (date.test(found)) return false
   if (cue.test(before(text, start))) return true
   return digits.length >= 9 && digits.length <= 12 && national.some((shape) => shape.test(found))
-}
-
-/** A date, perhaps with an hour. */
-function isDateLike(text: string): boolean {
-  const [, a, b, c] = /^(\d{1,4})[-./](\d{1,2})[-./](\d{2,4})/.exec(text) ?? []
-  if (a === undefined) return false
-  return a.length === 4 ? isDate(a, b, c) : isDate(c, b, a) || isDate(c, a, b)
 }
