@@ -86,15 +86,6 @@ describe.skipIf(!hasBrowser)('a page', { timeout: 300_000 }, () => {
       expect(await menu.getAttribute('open')).toBeNull()
     })
 
-    test('filters a table while the user types', async () => {
-      const page = await open('/agents')
-
-      await page.getByRole('searchbox').fill('review BOB')
-
-      expect(await page.locator('tbody tr:visible').count()).toBe(1)
-      expect(await page.locator('#agents-count').textContent()).toBe('1 found')
-    })
-
     test('disables consent for half a second after the page loads or regains focus', async () => {
       const page = await open('/consent')
       const allow = page.getByRole('button', { name: 'Allow' })
