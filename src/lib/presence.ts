@@ -17,7 +17,7 @@ export type AccountPresence = ReturnType<Presences['of']>
 /** The presence of all agents, in memory. */
 export class Presences {
   readonly #now: () => number
-  /** By account and agent: who is at it through this process, in the order in which they came, and until when. */
+  /** By account and agent: the clients of this process that are at it, oldest first, and until when each counts. */
   readonly #here = new Map<string, Set<{ presence: Presence; until: number }>>()
   /** The functions that end what leases say. */
   readonly #leased = new Map<string, () => void>()

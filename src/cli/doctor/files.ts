@@ -2,7 +2,7 @@ import { closeSync, openSync, readdirSync, statSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { broken, type Finding, ok, warning } from './finding.ts'
 
-/** Whether this user, and nobody else, can use a database file, which exists, and what is beside it. */
+/** Whether only this user can use an existing database file and the files beside it. */
 export function checkFiles(path: string): Finding[] {
   const folder = dirname(path)
   const files = readdirSync(folder).filter((name) => name.startsWith(basename(path))).map((name) => join(folder, name))

@@ -27,7 +27,7 @@ export interface Finding {
 /** What a guardrail makes of a text. */
 export type Answer = Omit<Finding, 'guardrail' | 'action'>
 
-/** That of a local guardrail, undefined if it failed. It is a promise while what the guardrail needs is loaded. */
+/** The verdict of a local guardrail; undefined if it failed. It is a promise while the guardrail loads what it needs. */
 export type LocalAnswer = Answer | undefined | Promise<Answer | undefined>
 
 /** What asking takes. `deadline` and `answers` are those of the send. */
