@@ -110,8 +110,10 @@ CREATE TABLE `agents` (
 	`last_seen_at` integer,
 	`automated` integer DEFAULT false NOT NULL,
 	`message_replies` integer DEFAULT false NOT NULL,
+	`moved_to` text,
 	PRIMARY KEY(`account_id`, `id`),
 	FOREIGN KEY (`account_id`) REFERENCES `accounts`(`id`) ON UPDATE no action ON DELETE no action,
+	FOREIGN KEY (`moved_to`) REFERENCES `accounts`(`id`) ON UPDATE no action ON DELETE no action,
 	FOREIGN KEY (`account_id`,`signup_id`) REFERENCES `signups`(`account_id`,`id`) ON UPDATE no action ON DELETE no action
 );
 --> statement-breakpoint
@@ -341,14 +343,15 @@ CREATE TABLE `idempotency_keys` (
 	`agent_id` text NOT NULL,
 	`key` text NOT NULL,
 	`request_hash` text NOT NULL,
+	`sender_account_id` text NOT NULL,
 	`message_id` text NOT NULL,
 	`created_at` integer NOT NULL,
 	`receipt` text,
 	PRIMARY KEY(`account_id`, `agent_id`, `key`),
-	FOREIGN KEY (`account_id`,`message_id`) REFERENCES `messages`(`account_id`,`id`) ON UPDATE no action ON DELETE no action
+	FOREIGN KEY (`sender_account_id`,`message_id`) REFERENCES `messages`(`account_id`,`id`) ON UPDATE no action ON DELETE no action
 );
 --> statement-breakpoint
-CREATE INDEX `idempotency_keys_message` ON `idempotency_keys` (`account_id`,`message_id`);
+CREATE INDEX `idempotency_keys_message` ON `idempotency_keys` (`sender_account_id`,`message_id`);
 --> statement-breakpoint
 CREATE INDEX `idempotency_keys_created` ON `idempotency_keys` (`created_at`);
 --> statement-breakpoint
@@ -389,7 +392,7 @@ CREATE TABLE `lease_releases` (
 	`leased_at` integer NOT NULL,
 	`released_at` integer NOT NULL,
 	PRIMARY KEY(`message_id`, `sender_account_id`, `account_id`, `agent_id`, `n`),
-	FOREIGN KEY (`message_id`,`sender_account_id`,`account_id`,`agent_id`) REFERENCES `deliveries`(`message_id`,`sender_account_id`,`account_id`,`agent_id`) ON UPDATE no action ON DELETE no action
+	FOREIGN KEY (`message_id`,`sender_account_id`,`account_id`,`agent_id`) REFERENCES `deliveries`(`message_id`,`sender_account_id`,`account_id`,`agent_id`) ON UPDATE cascade ON DELETE no action
 );
 --> statement-breakpoint
 CREATE TABLE `leases` (
