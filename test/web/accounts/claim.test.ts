@@ -292,6 +292,11 @@ test('the page of what needs a person offers the agents, and a click leads to th
   const again = await olga.open(path)
   expect(again.status).toBe(404)
   expect(again.text).toContain('There are no agents to claim here')
+  // The account that it signed up in has nothing left to do, and can be left.
+  const old = `/accounts/${path.split('/').at(-1)}/settings/team`
+  expect((await olga.open(old)).text).toContain('After you leave, no one can open it.')
+  await olga.submit(old, {}, `${old}/leave`)
+  expect((await olga.open(old)).status).toBe(404)
 })
 
 test('a user without an account is offered them where an account is made', async () => {
