@@ -8,7 +8,7 @@ import type { Overload } from './lib/limits/overload.ts'
 import type { SafeFetch } from './lib/outbound/safe-fetch.ts'
 
 /** Why an email is sent. Each kind has one subject. */
-export type EmailKind =
+type EmailKind =
   | 'verify_address'
   | 'sign_in'
   | 'password_reset'

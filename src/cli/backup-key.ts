@@ -15,7 +15,7 @@ export const plainOption = {
   flag: true,
 } as const satisfies CommandOption
 
-export const minKeyLength = 12
+const minKeyLength = 12
 
 /** The key of a new backup. Fails with `usage` if none was given. */
 export function newFileKey({ key, plain }: { key?: string; plain?: string }): FileKey {

@@ -1,7 +1,7 @@
 /** What every parameter of every tool names: the rows of the isolation matrix. See `isolation-matrix.ts`. */
 
 /** The ways to name something of an account. */
-export const forms = [
+const forms = [
   'agent id',
   'agent alias',
   '@alias',
@@ -29,7 +29,7 @@ const deletableForms: readonly Form[] = forms.slice(0, 6)
 export type State = 'own' | 'foreign' | 'deleted own' | 'deleted foreign' | 'random' | 'empty'
 
 /** An error code, or `ok`. */
-export type Outcome = string
+type Outcome = string
 
 /** A parameter that names something. A form that it does not take is answered like a random value. */
 export interface NamingParameter {
