@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { rotateSigningKeyCommand } from '../../src/cli/rotate-signing-key.ts'
+import { rotateSigningKeyCommand } from '../../src/cli/keys.ts'
 import { readSigningKeys } from '../../src/grid/cards/signing-keys.ts'
 import { testGrid } from '../support/grid.ts'
 

@@ -1,8 +1,41 @@
-/** The file that is named on the command line of `backup` and `restore`. */
+/** What opens a backup: the option `--key`, the variable BACKUP_KEY, or `--plain`. */
 import { accessSync, constants, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { BackupExistsError } from '../store/backup/backup-file.ts'
-import { CommandError } from './command.ts'
+import type { FileKey } from '../store/backup/sealed-file.ts'
+import { CommandError, type CommandOption, usageError } from './command.ts'
+
+export const keyOption = {
+  placeholder: 'PHRASE',
+  description: 'pass phrase of at least 12 characters that encrypts the backup',
+  env: 'BACKUP_KEY',
+  file: 'key-file',
+} as const satisfies CommandOption
+
+export const plainOption = {
+  placeholder: '',
+  description: 'do not encrypt the backup: everybody who has the file can read all messages',
+  flag: true,
+} as const satisfies CommandOption
+
+const minKeyLength = 12
+
+/** The key of a new backup. Fails with `usage` if none was given. */
+export function newFileKey({ key, plain }: { key?: string; plain?: string }): FileKey {
+  if (plain) return 'plain'
+  const passphrase = key?.trim() ?? ''
+  if (passphrase.length >= minKeyLength) return { passphrase }
+  throw usageError(
+    passphrase === ''
+      ? 'A backup contains all messages, so it is encrypted: give a pass phrase in BACKUP_KEY or with --key-file PATH, or say --plain.'
+      : `The pass phrase of a backup has at least ${minKeyLength} characters.`,
+  )
+}
+
+/** The key of a backup that is read; undefined if none was given. */
+export function fileKey({ key }: { key?: string }): FileKey | undefined {
+  return key?.trim() ? { passphrase: key.trim() } : undefined
+}
 
 /**
  * Check the place of a new backup before a copy is made, which may take minutes. Fails with `backup_exists`,

@@ -1,5 +1,19 @@
+import { followLog } from '../worker/threads.ts'
 import { storeCommand } from './command.ts'
-import { table } from './table.ts'
+import { table } from './tables.ts'
+
+/** See docs/architecture.md, "Projections". */
+export const rebuildConversationsCommand = storeCommand({
+  name: 'rebuild-conversations',
+  summary: 'Make the conversations that people see again, from the stored messages.',
+  options: {},
+  async run(store) {
+    await store.write([store.global.threadProjection.startAgain()])
+    await followLog(store)
+    return { rebuilt: true, messages: await store.global.threadProjection.placed() }
+  },
+  print: ({ messages }) => `The conversations are made again, from ${messages.toLocaleString('en')} messages.`,
+})
 
 /** Until then a clock that is far ahead of the stored time removes nothing. See docs/delivery.md, "Clocks". */
 export const confirmClockCommand = storeCommand({

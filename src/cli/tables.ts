@@ -1,6 +1,11 @@
-/** Lists on the command line, in pages. */
 import { type PageSource, readPage } from '../lib/read-page.ts'
 import type { CommandOption } from './command.ts'
+
+/** Format rows of a name and a value in two aligned columns. */
+export function table(rows: (readonly [name: string, value: string | number])[]): string {
+  const width = Math.max(...rows.map(([name]) => name.length))
+  return rows.map(([name, value]) => `${name.padEnd(width)}  ${value}`).join('\n')
+}
 
 /** One page of a list: far below the size that a terminal or a script handles at once. */
 const page = { entries: 1_000, bytes: 1_000_000, chunk: 250 }

@@ -1,9 +1,9 @@
 import { openAccount } from '../grid/accounts/accounts.ts'
-import { parkedMessages } from '../grid/messaging/parked.ts'
+import { parkedMessages, requeueMessages } from '../grid/messaging/parked.ts'
 import { isoTime } from '../lib/time.ts'
 import { storeCommand } from './command.ts'
-import { printList } from './list-page.ts'
-import { accountOption } from './options.ts'
+import { printList } from './tables.ts'
+import { accountOption, agentOption, changeAccount } from './on-account.ts'
 
 /** Those parked last first, at most 100. See docs/delivery.md, "Parked messages". */
 export const listParkedMessagesCommand = storeCommand({
@@ -33,4 +33,31 @@ export const listParkedMessagesCommand = storeCommand({
       ]),
       { empty: 'No message of the account is parked.' },
     ),
+})
+
+/** See docs/delivery.md, "Parked messages". */
+export const requeueMessagesCommand = storeCommand({
+  name: 'requeue-messages',
+  summary: 'Make parked messages of an agent unread again.',
+  options: {
+    account: accountOption,
+    agent: agentOption,
+    message: {
+      placeholder: 'ID',
+      description: 'ID from list-parked-messages; without it, all (at most 500 at a time)',
+    },
+  },
+  async run(store, { account, agent, message }) {
+    const input = { agent, ...(message !== undefined && { messageId: message }) }
+    const { alias, requeued, left } = await changeAccount(
+      store,
+      'requeue-messages',
+      { account, ...input },
+      (account) => requeueMessages(account, input),
+    )
+    return { agent: `@${alias}`, requeued, left }
+  },
+  print: ({ agent, requeued, left }) =>
+    `${agent} has ${requeued} ${requeued === 1 ? 'message' : 'messages'} to read again.` +
+    (left > 0 ? ` ${left} more are parked.` : ''),
 })

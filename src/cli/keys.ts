@@ -1,6 +1,7 @@
+import { rotateSigningKey } from '../grid/cards/signing-keys.ts'
 import { rotateKeys } from '../store/rotate-keys.ts'
 import { storeCommand } from './command.ts'
-import { table } from './table.ts'
+import { table } from './tables.ts'
 
 /** In the server that holds a local file it uses the key ring that the server read at its start. */
 export const rotateKeysCommand = storeCommand({
@@ -48,3 +49,25 @@ function sentenceOf({ key_id, tokens, in_ring }: { key_id: string; tokens: numbe
     ? `${uses} It can be removed from the ring, unless a process still starts its ring with it or a backup needs it.`
     : `${uses} It is still needed.`
 }
+
+/** See docs/security.md, "Signing keys". */
+export const rotateSigningKeyCommand = storeCommand({
+  name: 'rotate-signing-key',
+  summary: 'Replace the key that signs agent cards.',
+  options: {
+    'remove-old': {
+      placeholder: 'YES',
+      description: 'remove all older keys at once: somebody else may have one',
+      flag: true,
+    },
+  },
+  async run(store, args) {
+    const { id, signsFrom } = await rotateSigningKey(store, { removeOthers: args['remove-old'] !== undefined })
+    return { key: id, signs_from: new Date(signsFrom).toISOString(), removed_old: args['remove-old'] !== undefined }
+  },
+  print: ({ key, signs_from, removed_old }) =>
+    `Key ${key} signs agent cards from ${signs_from} on.\n` +
+    (removed_old
+      ? 'All older keys were removed: what they signed no longer verifies.'
+      : 'What older keys signed still verifies.'),
+})
