@@ -1,5 +1,4 @@
 /** Creates the dependencies of a process, and handles its signals and uncaught errors. */
-import { readFile } from 'node:fs/promises'
 import process from 'node:process'
 import { setTimeout } from 'node:timers'
 import { type Config, readConfig } from '../config.ts'
@@ -11,10 +10,10 @@ import { Bodies } from '../lib/http/body.ts'
 import { CallerHints } from '../lib/http/caller-hints.ts'
 import { Overload } from '../lib/limits/overload.ts'
 import type { Log } from '../lib/log.ts'
-import { once } from '../lib/once.ts'
 import { createSafeFetch } from '../lib/outbound/safe-fetch.ts'
 import { second } from '../lib/time.ts'
 import { createLinkLog, createLog } from '../log.ts'
+import { readClientPackage } from './client-package.ts'
 
 /** After this time the process exits anyway, which is as safe as a crash. See docs/delivery.md, "Stopping". */
 const shutdownTimeoutMs = 15 * second
@@ -83,12 +82,3 @@ export function aborted(signal: AbortSignal): Promise<void> {
   if (signal.aborted) return Promise.resolve()
   return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }))
 }
-
-/** The build writes it beside the program. A grid that runs from its sources has it if it was built. */
-function packageUrl(): URL {
-  const isSource = import.meta.url.endsWith('.ts')
-  return new URL(isSource ? '../../dist/src/agent-grid.tgz' : './agent-grid.tgz', import.meta.url)
-}
-
-/** Resolves to the archive; to undefined if there is none. */
-export const readClientPackage = once(() => readFile(packageUrl()).catch(() => undefined))

@@ -11,7 +11,8 @@ import { readConfig } from '../../src/config.ts'
 import { freePort } from '../../src/lib/free-port.ts'
 import { newKeyRing } from '../../src/lib/key-ring.ts'
 import { openStore } from '../../src/store/store.ts'
-import { runCommand, runtimes, startServe } from '../support/process.ts'
+import { someRuntimes } from '../support/long.ts'
+import { runCommand, startServe } from '../support/process.ts'
 import { startSqld } from '../support/sqld.ts'
 import { checksOfMachine, type WellGrid, wellGrid } from '../support/well-grid.ts'
 
@@ -24,7 +25,7 @@ beforeEach(async () => {
 })
 afterEach(() => grid.remove())
 
-test.each(runtimes)('a grid that runs on %s is asked, is well, and is not disturbed', async (runtime) => {
+test.each(someRuntimes)('a grid that runs on %s is asked, is well, and is not disturbed', async (runtime) => {
   const server = await startServe(runtime, env)
 
   const { stdout } = await runCommand(runtime, ['doctor', '--json'], env)

@@ -17,7 +17,7 @@ import { rows } from '../support/database.ts'
 import { type TestGrid, testGrid } from '../support/grid.ts'
 import { type Sqld, startSqld } from '../support/sqld.ts'
 
-const kills = Number(process.env.KILLS ?? 6)
+const kills = Number(process.env.KILLS ?? 2)
 /** Nobody reads, so that the processes only send and place. */
 const quotas = { MESSAGES_PER_DAY: '10000000', STRANGER_MESSAGES_PER_DAY: '10000000', UNREAD_PER_INBOX: '10000000' }
 

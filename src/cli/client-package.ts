@@ -1,0 +1,12 @@
+/** The package with the commands for clients, which a grid hands out. See docs/operations.md, "Package for clients". */
+import { readFile } from 'node:fs/promises'
+import { once } from '../lib/once.ts'
+
+/** The build writes it beside the program. A grid that runs from its sources has it if it was built. */
+function packageUrl(): URL {
+  const isSource = import.meta.url.endsWith('.ts')
+  return new URL(isSource ? '../../dist/src/agent-grid.tgz' : './agent-grid.tgz', import.meta.url)
+}
+
+/** Resolves to the archive; to undefined if there is none. */
+export const readClientPackage = once(() => readFile(packageUrl()).catch(() => undefined))
