@@ -1,7 +1,7 @@
 /** What becomes of the newest messages of a thread that somebody looks at. See docs/delivery.md, "Live pages". */
 import type { live } from './account/live.ts'
 import type { threadMessages } from './account/thread-messages.ts'
-import type { LivePlace } from './global/live-places.ts'
+import type { LivePlace } from './global/thread-projection.ts'
 
 /** How many messages of a thread are looked at: as many as a page has. */
 const maxMessages = 50

@@ -9,7 +9,7 @@ import type { Deps } from '../deps.ts'
 import { Signal } from '../lib/notifier.ts'
 import type { Presence, Presences } from '../lib/presence.ts'
 import { minute, second } from '../lib/time.ts'
-import type { LivePlace, LivePlaces } from './global/live-places.ts'
+import type { LivePlace, LivePlaces } from './global/thread-projection.ts'
 import { type LiveReads, ThreadStates } from './live-states.ts'
 
 export type { LivePlace }

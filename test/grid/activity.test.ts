@@ -4,7 +4,7 @@
  */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { createGuardrail } from '../../src/grid/guardrails/guardrails.ts'
-import type { Activity } from '../../src/store/account/activity-list.ts'
+import type { Activity } from '../../src/store/account/activity.ts'
 import { dump, rows } from '../support/database.ts'
 import { type TestGrid, testGrid } from '../support/grid.ts'
 import { type Era, eras, mcp, toolResult } from '../support/mcp.ts'

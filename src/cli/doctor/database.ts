@@ -1,7 +1,6 @@
 import { existsSync } from 'node:fs'
 import type { Config } from '../../config.ts'
-import type { DatabaseHealth } from '../../store/health.ts'
-import { inspectDatabase } from '../../store/inspect.ts'
+import { type DatabaseHealth, inspectDatabase } from '../../store/health.ts'
 import { StartError } from '../../store/start-error.ts'
 import { CommandError } from '../command.ts'
 import { askHolder, isInUse } from '../run-store-command.ts'

@@ -1,6 +1,6 @@
 /** Agents as the pages of the account list and configure them, with more fields than `Agent` has. */
 import { updatedToken } from '../driver/sealed-columns.ts'
-import { inboxOf } from './inbox-number.ts'
+import { inboxOf } from './inbox-message.ts'
 import { type AccountDb, boolean, precondition, query, statement } from '../sql.ts'
 import { agentColumns, skillsAsJson } from './agent-columns.ts'
 import type { Agent, TokenColumns } from './agents.ts'

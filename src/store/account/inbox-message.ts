@@ -1,6 +1,30 @@
-/** A message in an inbox, as every read selects it. */
+/** What statements about inboxes share: the number of an inbox, its unread messages, and a message as every read selects it. */
 import type { Row } from '@libsql/client'
 import { skillNamesAsJson } from './agent-columns.ts'
+
+/**
+ * The number of the inbox of an agent, as a sub-select; no row if the agent does not belong to the account. `agent` and
+ * `account` are SQL. The number stands for the account and the agent, so that the indexes of the inbox answer by
+ * themselves: a foreign key makes it the number of both.
+ */
+export function inboxOf(agent = ':agent', account = ':account'): string {
+  return `(SELECT agent_numbers.n FROM agent_numbers
+    WHERE agent_numbers.account_id = ${account} AND agent_numbers.agent_id = ${agent})`
+}
+
+/**
+ * Unread messages are counted up to here: the number stands for itself or more. Every send and read counts, and an
+ * inbox may have any number of channel posts. Without a limit, each call would take as long as its inbox is full.
+ */
+export const maxCountedUnread = 100
+
+/** A query of the number of unread messages of an agent of the account, up to `maxCountedUnread`. `agent` is SQL of its id. */
+export function countOfUnread(agent = ':agent'): string {
+  // The state is written out, not bound: only then may the planner use the partial index.
+  return `SELECT count(*) AS unread FROM (
+    SELECT 1 FROM deliveries WHERE deliveries.inbox = ${inboxOf(agent)} AND deliveries.state = 'unread'
+    LIMIT ${maxCountedUnread})`
+}
 
 /** How many skills of a sender a message names, so that a sender fills neither the reader's context nor memory. */
 const maxSenderSkills = 10

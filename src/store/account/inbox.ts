@@ -1,9 +1,7 @@
 /** An agent's inbox: unread messages, and reading again. Leasing messages is in `leases.ts`. */
-import { inboxOf } from './inbox-number.ts'
+import { countOfUnread, type InboxMessage, inboxOf, selectInboxMessages } from './inbox-message.ts'
 import { type AccountDb, query, type Statement, statement } from '../sql.ts'
-import { type InboxMessage, selectInboxMessages } from './inbox-message.ts'
 import type { MessageType } from './new-message.ts'
-import { countOfUnread } from './unread.ts'
 
 /** How many of the newest read messages `lastLease` searches. */
 const lastLeaseDepth = 1_000

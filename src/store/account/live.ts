@@ -1,7 +1,6 @@
 /** What pages of the account show that changes without a new message. See docs/delivery.md, "Live pages". */
-import { inboxOf } from './inbox-number.ts'
+import { inboxOf, maxCountedUnread } from './inbox-message.ts'
 import { type AccountDb, query } from '../sql.ts'
-import { maxCountedUnread } from './unread.ts'
 
 interface NewestMessage {
   seq: number

@@ -1,5 +1,5 @@
 /** What the agents of the account have sent on a day, and how full inboxes are. See docs/operations.md, "Quotas". */
-import { inboxOf } from './inbox-number.ts'
+import { inboxOf } from './inbox-message.ts'
 import { type AccountDb, crossAccountQuery, query, type Statement, statement } from '../sql.ts'
 import type { InboxAddress } from './new-message.ts'
 
