@@ -13,7 +13,6 @@ import { guarding } from './account/guarding.ts'
 import { guardrails } from './account/guardrails.ts'
 import { inbox } from './account/inbox.ts'
 import { leases, parked } from './account/leases.ts'
-import { live } from './account/live.ts'
 import { messageStatus } from './account/message-status.ts'
 import { names, profile } from './account/profile.ts'
 import { notifications } from './account/notifications.ts'
@@ -47,7 +46,6 @@ const tables = {
   inbox,
   keys,
   leases,
-  live,
   messageStatus,
   messages,
   names,

@@ -9,7 +9,6 @@ import type { Notifier } from '../lib/notifier.ts'
 import type { AccountPresence, Presences } from '../lib/presence.ts'
 import type { AccountTables, Changes, Reads } from './account-tables.ts'
 import type { activity, NewActivity } from './account/activity.ts'
-import { maxListedUnread } from './account/agent-settings.ts'
 import { defaultTurnLimits, type TurnLimits } from './account/turns.ts'
 import type { JudgedMessage, NewVerdict } from './account/verdicts.ts'
 import { AccountLive, type LiveFeed, type LiveNews, type LivePlace } from './live.ts'
@@ -18,7 +17,7 @@ import type { Statement } from './sql.ts'
 import { maxEventsRead, type ReadEvents, type TaskFeeds, type TaskFollower } from './task-feeds.ts'
 import type { TaskAppend, Waiting } from './waiting.ts'
 
-export { defaultTurnLimits, maxEventsRead, maxListedUnread }
+export { defaultTurnLimits, maxEventsRead }
 export type { LiveNews, LivePlace, ReadEvents, TaskAppend, TaskFollower, TurnLimits, UnitRows }
 
 /**

@@ -209,7 +209,7 @@ export class LiveFeed {
     await Promise.all(accounts.map(async (accountId) => {
       const known = this.#presence.get(accountId)
       const told = new Map<string, string>()
-      const found = await this.#options.tablesOf(accountId).read.live.presence(maxAgents)
+      const found = await this.#options.tablesOf(accountId).read.overview.presence(maxAgents)
       const changed = found.flatMap(({ agentId, lastSeenAt, queue }): LiveAgent[] => {
         const presence = this.#options.presences.of(accountId).at(agentId)
         const state = presence?.state ?? this.#seen(lastSeenAt)

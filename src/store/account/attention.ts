@@ -3,7 +3,7 @@ import type { activity, credentials } from '../../../db/schema.ts'
 import { hour } from '../../lib/time.ts'
 import { whileGrantLives } from '../global/oauth-access.ts'
 import { type AccountDb, boolean, query, statement } from '../sql.ts'
-import { inboxOf } from './inbox-message.ts'
+import { countedUnread } from './inbox-message.ts'
 
 /** Numbers are counted up to here: this one stands for itself or more. */
 export const maxCounted = 1_000
@@ -26,13 +26,12 @@ interface WaitingAgent {
 // One search for each inbox. GROUP BY over all unread messages takes a hundred times as long.
 const waiting = query<WaitingAgent>(`
   SELECT late.agent_id, late.alias, late.last_seen_at, late.since, messages.from_alias AS sender,
-    (SELECT count(*) FROM (SELECT 1 FROM deliveries WHERE deliveries.inbox = ${inboxOf('late.agent_id')} AND ${isUnread}
-      LIMIT ${maxCounted})) AS unread
+    min(late.unread, ${maxCounted}) AS unread
   FROM (
     SELECT inboxes.agent_id, agents.alias, agents.last_seen_at, oldest.created_at AS since, oldest.sender_account_id,
-      oldest.message_id
+      oldest.message_id, inboxes.unread
     FROM (
-      SELECT agent_numbers.agent_id, (SELECT deliveries.seq FROM deliveries
+      SELECT agent_numbers.agent_id, agent_numbers.unread, (SELECT deliveries.seq FROM deliveries
         WHERE deliveries.inbox = agent_numbers.n AND ${isUnread} ORDER BY deliveries.seq LIMIT 1) AS first_seq
       FROM agent_numbers WHERE agent_numbers.account_id = :account) AS inboxes
     JOIN deliveries AS oldest ON oldest.account_id = :account AND oldest.seq = inboxes.first_seq
@@ -179,29 +178,26 @@ const sentPerHour = query<{ at: number; count: number }>(`
     WHERE messages.account_id = :account
       AND messages.created_at >= hours.value AND messages.created_at < hours.value + ${hour}) AS count
   FROM json_each(:hours) AS hours`)
-// One search for each inbox.
-const unread = query<{ unread: number; isMore: boolean }>(
-  `
-  SELECT coalesce(sum(inboxes.unread), 0) AS unread, coalesce(max(inboxes.unread), 0) >= ${maxCounted} AS is_more
-  FROM (
-    SELECT (SELECT count(*) FROM (
-      SELECT 1 FROM deliveries WHERE deliveries.inbox = agent_numbers.n AND deliveries.state = 'unread'
-      LIMIT ${maxCounted})) AS unread
-    FROM agent_numbers WHERE agent_numbers.account_id = :account) AS inboxes`,
-  { isMore: boolean },
-)
+const unread = query<{ unread: number }>(`
+  SELECT coalesce(sum(unread), 0) AS unread FROM agent_numbers WHERE account_id = :account`)
 // Counted together in one pass over the agents.
 const agentCounts = query<{ total: number; seen: number }>(`
   SELECT count(*) AS total, count(CASE WHEN last_seen_at >= :since THEN 1 END) AS seen
   FROM agents WHERE account_id = :account AND deleted_at IS NULL`)
+const presence = query<{ agentId: string; lastSeenAt: number | null; queue: number }>(`
+  SELECT id AS agent_id, last_seen_at, ${countedUnread('agents.id')} AS queue
+  FROM agents WHERE account_id = :account AND deleted_at IS NULL
+  ORDER BY last_seen_at DESC LIMIT :limit`)
 
 export const overview = {
   reads: (account: AccountDb) => ({
+    /** The agents that were seen last: when, and how many messages are unread, up to 100. */
+    presence: (limit: number) => account.all(presence, { limit }),
     /** How many messages the account sent in each of these hours, given by their first millisecond. */
     sentPerHour: (hours: number[]): Promise<{ at: number; count: number }[]> =>
       account.all(sentPerHour, { hours: JSON.stringify(hours) }),
-    /** The unread messages of all agents together, each counted up to a limit; `isMore` if one has reached it. */
-    unread: async () => (await account.one(unread))!,
+    /** The unread messages of all agents together. */
+    unread: async () => (await account.one(unread))!.unread,
     /** How many live agents there are, and how many of them were seen since a time. */
     agents: async (since: number) => (await account.one(agentCounts, { since }))!,
   }),

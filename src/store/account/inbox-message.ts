@@ -12,18 +12,18 @@ export function inboxOf(agent = ':agent', account = ':account'): string {
     WHERE agent_numbers.account_id = ${account} AND agent_numbers.agent_id = ${agent})`
 }
 
-/**
- * Unread messages are counted up to here: the number stands for itself or more. Every send and read counts, and an
- * inbox may have any number of channel posts. Without a limit, each call would take as long as its inbox is full.
- */
+/** Sends and reads tell the number of unread messages up to here: the number stands for itself or more. */
 export const maxCountedUnread = 100
 
-/** A query of the number of unread messages of an agent of the account, up to `maxCountedUnread`. `agent` is SQL of its id. */
-export function countOfUnread(agent = ':agent'): string {
-  // The state is written out, not bound: only then may the planner use the partial index.
-  return `SELECT count(*) AS unread FROM (
-    SELECT 1 FROM deliveries WHERE deliveries.inbox = ${inboxOf(agent)} AND deliveries.state = 'unread'
-    LIMIT ${maxCountedUnread})`
+/** The number of unread messages of an agent, as a sub-select. Triggers count them. `agent` and `account` are SQL. */
+export function unreadOf(agent = ':agent', account = ':account'): string {
+  return `(SELECT agent_numbers.unread FROM agent_numbers
+    WHERE agent_numbers.account_id = ${account} AND agent_numbers.agent_id = ${agent})`
+}
+
+/** The same, up to `maxCountedUnread`. */
+export function countedUnread(agent = ':agent'): string {
+  return `min(${unreadOf(agent)}, ${maxCountedUnread})`
 }
 
 /** How many skills of a sender a message names, so that a sender fills neither the reader's context nor memory. */

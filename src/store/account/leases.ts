@@ -2,7 +2,7 @@
 import type { Row } from '@libsql/client'
 import { hour } from '../../lib/time.ts'
 import { type AccountDb, query, type Statement, statement, type Values } from '../sql.ts'
-import { countOfUnread, type InboxMessage, inboxMessageOf, inboxOf, selectInboxMessages } from './inbox-message.ts'
+import { countedUnread, type InboxMessage, inboxMessageOf, inboxOf, selectInboxMessages } from './inbox-message.ts'
 import { longTurns } from './turns.ts'
 
 /** A lease about to be made. */
@@ -76,7 +76,7 @@ const add = statement(`
   WHERE EXISTS (SELECT 1 FROM deliveries WHERE deliveries.account_id = :account AND ${ofLease})
   ON CONFLICT DO NOTHING`)
 const leased = statement(
-  `${selectInboxMessages(ofLease, [`(${countOfUnread()}) AS remaining`, `${longTurns} AS long_turns`])} LIMIT :limit`,
+  `${selectInboxMessages(ofLease, [`${countedUnread()} AS remaining`, `${longTurns} AS long_turns`])} LIMIT :limit`,
 )
 
 const logRelease = statement(`

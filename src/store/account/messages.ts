@@ -1,7 +1,7 @@
 /** Messages that agents of the account send: the statements of a send, and looking up what was sent. */
 import { type AccountDb, boolean, precondition, query, type Statement, statement, type Values } from '../sql.ts'
 import { acceptsMessagesOf } from './directory.ts'
-import { countOfUnread, inboxOf } from './inbox-message.ts'
+import { countedUnread, inboxOf } from './inbox-message.ts'
 import {
   type GuardedReceipt,
   type InboxAddress,
@@ -196,7 +196,7 @@ export interface SendReceipt extends GuardedReceipt {
   recipientsActive?: number
 }
 
-const unread = `(${countOfUnread(':from')})`
+const unread = countedUnread(':from')
 const recipients = (condition = '') =>
   `(
   SELECT count(*) FROM deliveries
@@ -206,7 +206,7 @@ const seenAt = '(SELECT agents.last_seen_at FROM agents WHERE agents.account_id 
 
 const toOtherAccount = prepared(`json_object('unread', ${unread})`)
 const toAgent = prepared(
-  `json_object('unread', ${unread}, 'recipientUnread', (${countOfUnread(':to')}), 'recipientSeenAt', ${seenAt})`,
+  `json_object('unread', ${unread}, 'recipientUnread', ${countedUnread(':to')}, 'recipientSeenAt', ${seenAt})`,
 )
 const toChannel = prepared(`json_object('unread', ${unread}, 'recipients', ${recipients()},
   'recipientsActive', ${recipients('AND agents.last_seen_at > :activeSince')})`)
