@@ -4,7 +4,7 @@
  */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { createGuardrail } from '../../src/grid/guardrails/guardrails.ts'
-import type { Activity } from '../../src/store/account/activity-list.ts'
+import type { Activity } from '../../src/store/account/activity.ts'
 import { type Args, calls as allCalls, validArguments } from '../support/calls.ts'
 import { dump, rows } from '../support/database.ts'
 import { type TestGrid, testGrid } from '../support/grid.ts'
