@@ -1,5 +1,5 @@
 import { openAccount } from '../grid/accounts/accounts.ts'
-import { pausedConversations } from '../grid/messaging/pauses.ts'
+import { pausedConversations } from '../grid/messaging/turns.ts'
 import { isoTime } from '../lib/time.ts'
 import { storeCommand } from './command.ts'
 import { printList } from './list-page.ts'

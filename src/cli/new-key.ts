@@ -1,4 +1,4 @@
-import { reissueKey } from '../grid/agents/agent-keys.ts'
+import { reissueKey } from '../grid/agents/agent-settings.ts'
 import { describeAgentKey, printAgentKey } from './agent-key.ts'
 import { changeAccount } from './change-account.ts'
 import { storeCommand } from './command.ts'

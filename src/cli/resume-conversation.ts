@@ -1,4 +1,4 @@
-import { resumeConversation } from '../grid/messaging/pauses.ts'
+import { resumeConversation } from '../grid/messaging/turns.ts'
 import { changeAccount } from './change-account.ts'
 import { storeCommand } from './command.ts'
 import { accountOption } from './options.ts'

@@ -1,4 +1,4 @@
-import { rotateSigningKey } from '../grid/cards/signing-keys.ts'
+import { rotateSigningKey } from '../grid/cards.ts'
 import { storeCommand } from './command.ts'
 
 /** See docs/security.md, "Signing keys". */

@@ -1,4 +1,4 @@
-import { setAutomated } from '../grid/messaging/pauses.ts'
+import { setAutomated } from '../grid/messaging/turns.ts'
 import { changeAccount } from './change-account.ts'
 import { storeCommand } from './command.ts'
 import { accountOption, agentOption } from './options.ts'

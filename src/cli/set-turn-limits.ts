@@ -1,4 +1,4 @@
-import { setTurnLimits } from '../grid/messaging/pauses.ts'
+import { setTurnLimits } from '../grid/messaging/turns.ts'
 import { changeAccount } from './change-account.ts'
 import { storeCommand } from './command.ts'
 import { accountOption } from './options.ts'

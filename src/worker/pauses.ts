@@ -1,5 +1,5 @@
 /** Tells the owners of conversations that were paused. See docs/delivery.md, "Conversations that run away". */
-import { recordPauses } from '../grid/messaging/pauses.ts'
+import { recordPauses } from '../grid/messaging/turns.ts'
 import { sendConversationsPausedEmail } from '../grid/people/send-email.ts'
 import { takePauseAttempt } from '../grid/people/throttle.ts'
 import type { Store } from '../store/store.ts'

@@ -1,6 +1,6 @@
 /** Agents that answer each message they read, as they do when a conversation runs away. They call the MCP endpoint. */
 import { writeMessage } from '../../src/grid/conversations/write.ts'
-import { pausedConversations } from '../../src/grid/messaging/pauses.ts'
+import { pausedConversations } from '../../src/grid/messaging/turns.ts'
 import { newId } from '../../src/lib/id.ts'
 import type { AccountStore } from '../../src/store/account.ts'
 import type { TestAgent, TestGrid } from './grid.ts'

@@ -6,9 +6,9 @@ import { newId } from '../../lib/id.ts'
 import { readPage } from '../../lib/read-page.ts'
 import type { AccountStore } from '../../store/account.ts'
 import type { Agent } from '../../store/account/agents.ts'
-import { agentPage } from '../agent-page.ts'
 import { checkDescription } from '../agents/agents.ts'
 import { sanitized } from '../agents/skills.ts'
+import { agentPage } from '../lists.ts'
 import { retryOnConflict } from '../retry-on-conflict.ts'
 
 /** Most members of a channel. One write stores a message for all of them. */

@@ -4,7 +4,16 @@
  * "Who reads messages".
  */
 import type { AccountStore } from '../../store/account.ts'
-import { isReadBySwitch, mayRead, readableFrom, type Reader, readerOf } from './may-read.ts'
+import {
+  isReadBySwitch,
+  mayRead,
+  placeOfMessage,
+  placeOfThread,
+  readableFrom,
+  type Reader,
+  readerOf,
+  recordReading,
+} from './may-read.ts'
 import {
   findMessages,
   readThread,
@@ -14,8 +23,6 @@ import {
   type ThreadPage,
   type ThreadPosition,
 } from './messages.ts'
-import { placeOfMessage, placeOfThread } from './places.ts'
-import { recordReading } from './readings.ts'
 import {
   findThread,
   isInThread,

@@ -1,4 +1,5 @@
 /** Writing as a person. See docs/security.md, "People and their aliases". */
+import { setTimeout as sleep } from 'node:timers/promises'
 import { GridError } from '../../errors.ts'
 import { isId } from '../../lib/id.ts'
 import type { AccountStore } from '../../store/account.ts'
@@ -7,6 +8,10 @@ import type { SendInput, SentMessage } from '../messaging/outgoing-message.ts'
 import { isSelf } from '../messaging/resolve.ts'
 import { sendMessage } from '../messaging/send-message.ts'
 import { callingSeat } from '../people/seats.ts'
+import { type Reader, readerOf } from './may-read.ts'
+import { findMessage, type ThreadMessage } from './messages.ts'
+import type { OpenMessage } from './open.ts'
+import { findThread, type Thread, type ThreadAgent, unknownConversation } from './threads.ts'
 
 export interface NewPersonMessage {
   /** `@alias`, with or without `@`, or `#channel`. */
@@ -70,4 +75,124 @@ export async function addressOfAnswer(account: AccountStore, { agentId }: Seat, 
 /** A seat has no trial: its person is a member of the account. */
 async function sendAs(account: AccountStore, { agentId, alias }: Seat, input: SendInput): Promise<SentMessage> {
   return await sendMessage(account, { agentId, alias, isUnlimited: true }, input)
+}
+
+/** To whom a message goes that is written in a conversation and answers none of its messages. */
+export interface Addressee {
+  /** `@alias` or `#channel`. */
+  to: string
+  conversationId?: string
+}
+
+/**
+ * The addressee in a conversation: its channel, if the alias of the reader is in it, or the other end of two. Undefined
+ * if the reader takes no part, if that other is deleted, or if it has an id and others take part as well: there an answer
+ * names its message.
+ */
+export function addresseeIn(reader: Reader, thread: Thread): Addressee | undefined {
+  const { seat, channels } = reader
+  const { channel, conversationId } = thread
+  if (seat && channel) return channels.has(channel.id) && !channel.isDeleted ? { to: `#${channel.name}` } : undefined
+  const other = otherEndOf(reader, thread)
+  if (!other || other.isDeleted) return undefined
+  return { to: `@${other.alias}`, ...(conversationId !== null && { conversationId }) }
+}
+
+/** The other end of a conversation of two agents, one of which is the alias of the reader. */
+export function otherEndOf({ seat }: Reader, { agents }: Pick<Thread, 'agents'>): ThreadAgent | undefined {
+  const others = agents.filter(({ id }) => id !== seat?.agentId)
+  return agents.length === 2 && others.length === 1 ? others[0] : undefined
+}
+
+/** Whether the reader can answer a message that they can read and that `isMine`, as `OpenMessage` says. */
+export function canAnswer(
+  reader: Reader,
+  thread: Pick<Thread, 'channel' | 'agents'>,
+  { fromAgentId, isMine }: Pick<OpenMessage, 'fromAgentId' | 'isMine'>,
+): boolean {
+  if (!reader.seat || !isMine || fromAgentId === reader.seat.agentId) return false
+  return !(thread.channel ?? otherEndOf(reader, thread))?.isDeleted
+}
+
+/** A message that the calling user is about to answer, and to whom the answer goes. */
+export interface AnsweredMessage {
+  message: ThreadMessage
+  /** `@alias` or `#channel`. */
+  to: string
+}
+
+/** The message of a conversation that the calling user can answer; undefined if it is neither to nor from them. */
+export async function findAnswered(
+  account: AccountStore,
+  threadId: number,
+  seq: number,
+): Promise<AnsweredMessage | undefined> {
+  const message = await messageIn(account, threadId, seq)
+  if (!message) return undefined
+  try {
+    return { message, to: await addressOfAnswer(account, await callingSeat(account), message.id) }
+  } catch (error) {
+    const cannot = error instanceof GridError && ['message_not_found', 'recipient_not_found'].includes(error.code)
+    if (cannot) return undefined
+    throw error
+  }
+}
+
+async function messageIn(account: AccountStore, threadId: number, seq: number): Promise<ThreadMessage | undefined> {
+  const message = await findMessage(account, { seq })
+  return message?.threadId === threadId ? message : undefined
+}
+
+export interface NewAnswer {
+  text: string
+  /** The `seq` of the message of the conversation that is answered. Without it the text is for its addressee. */
+  answers?: number
+  idempotencyKey?: string
+}
+
+/**
+ * Write in a conversation, as the calling user. Fails with `conversation_not_found`, with `not_allowed` if nobody can be
+ * written to there, with `message_not_found`, or as `replyToMessage` and `writeMessage` do.
+ */
+export async function writeInConversation(
+  account: AccountStore,
+  threadId: number,
+  { text, answers, idempotencyKey }: NewAnswer,
+): Promise<SentMessage> {
+  const reader = await readerOf(account)
+  const thread = await findThread(account, threadId)
+  if (!thread) throw unknownConversation()
+  await callingSeat(account)
+  if (answers !== undefined) {
+    const answered = await messageIn(account, threadId, answers)
+    if (!answered) {
+      throw new GridError('message_not_found', 'The message that you answer is not in this conversation any more.')
+    }
+    return await replyToMessage(account, { messageId: answered.id, text, idempotencyKey })
+  }
+  const addressee = addresseeIn(reader, thread)
+  if (!addressee) {
+    throw new GridError(
+      'not_allowed',
+      'Your alias takes no part in this conversation. Write to one of its agents instead.',
+    )
+  }
+  return await writeMessage(account, { ...addressee, text, idempotencyKey })
+}
+
+/** For how long a message is looked for, and how often. It is usually placed 40 ms after the send. */
+const placingMs = 2_000
+const stepMs = 20
+
+/**
+ * Where a message is that the caller has just sent; undefined if it is not placed within two seconds, as while many old
+ * messages are being taken in. See docs/architecture.md, "Projections".
+ */
+export async function placeOfSent(account: AccountStore, id: string): Promise<ThreadMessage | undefined> {
+  for (let waited = 0; waited < placingMs; waited += stepMs) {
+    const found = await findMessage(account, { id })
+    if (found) return found
+    await sleep(stepMs)
+  }
+  return await findMessage(account, { id })
 }

@@ -3,8 +3,18 @@ import { callingUser } from '../../auth/actor.ts'
 import { Signal } from '../../lib/notifier.ts'
 import { hasPassed, minute } from '../../lib/time.ts'
 import type { AccountStore } from '../../store/account.ts'
-import { AccountNews, countMs, endOf, maxMissed, type WatchedAccount } from './account-news.ts'
-import { bye, inOrder, type LiveEnd, type LiveEvent, resync } from './events.ts'
+import {
+  AccountNews,
+  bye,
+  countMs,
+  endOf,
+  inOrder,
+  type LiveEnd,
+  type LiveEvent,
+  maxMissed,
+  resync,
+  type WatchedAccount,
+} from './account-news.ts'
 
 /** The longest life of a stream. Its browser then opens a new one. */
 const maxAgeMs = 30 * minute

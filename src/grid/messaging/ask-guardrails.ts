@@ -1,15 +1,14 @@
 /** Asking guardrails about one text: all at the same time, until one deadline. Their answers are hostile input. */
-import type { Deadline } from '../../guardrails/deadline.ts'
-import type { GuardedText, ProviderTools, Span, Verdict } from '../../guardrails/provider.ts'
+import type { Deps } from '../../deps.ts'
+import { GridError } from '../../errors.ts'
 import { ProviderFailure } from '../../guardrails/provider-failure.ts'
-import { runCheck } from '../../guardrails/run-check.ts'
+import type { GuardedText, ProviderTools, Span, Verdict } from '../../guardrails/provider.ts'
+import { type Deadline, runCheck } from '../../guardrails/run-check.ts'
 import { withoutInvisible } from '../../lib/invisible-text.ts'
 import type { Guarding } from '../../store/account.ts'
-import type { Deps } from '../../deps.ts'
 import type { ActiveGuardrail } from '../../store/account/guarding.ts'
-import type { VerdictAction } from '../../store/account/verdicts.ts'
+import type { BlockedError, VerdictAction } from '../../store/account/verdicts.ts'
 import type { GuardedContent } from './guarded-text.ts'
-import type { LocalAnswers } from './local-answers.ts'
 
 /** Most kinds of one answer, and their longest names. */
 const maxKinds = 10
@@ -155,4 +154,59 @@ function checked({ kinds, spans = [], replacement }: Verdict): Answer {
     spans: spans.filter(({ start, end }) => Number.isFinite(start) && Number.isFinite(end)),
     ...(typeof replacement === 'string' && { replacement }),
   }
+}
+
+/**
+ * Answers about one text. A local guardrail answers from its configuration and the text alone, so those that have the
+ * same are asked once: one that checks both directions, or the guardrails of two accounts.
+ */
+export class LocalAnswers<Answer> {
+  #text = ''
+  /** By configuration and provider. */
+  readonly #answers = new Map<string, Map<string, Answer>>()
+
+  /** The answer that is known, or that of `ask`. */
+  of(text: string, { provider, config }: { provider: string; config: string }, ask: () => Answer): Answer {
+    if (text !== this.#text) this.#answers.clear()
+    this.#text = text
+    let byProvider = this.#answers.get(config)
+    if (!byProvider) this.#answers.set(config, byProvider = new Map())
+    if (!byProvider.has(provider)) byProvider.set(provider, ask())
+    return byProvider.get(provider) as Answer
+  }
+}
+
+/** When to try a send again whose guardrail could not answer. */
+const retryAfterSeconds = 5
+
+/** `The guardrail 'secrets'`, or of another account only that there is one. */
+function named(found: Finding[], isOwn: boolean, recipient: string): string {
+  if (!isOwn) return `A guardrail of ${recipient}`
+  const names = [...new Set(found.map(({ guardrail }) => `'${guardrail.name}'`))]
+  const of = found[0].guardrail.direction === 'inbound' ? ` of ${recipient}` : ''
+  return `The guardrail${names.length > 1 ? 's' : ''} ${names.join(' and ')}${of}`
+}
+
+/** What the sender of a blocked message is told; it is stored with the idempotency key of the send. */
+export function blocked(found: Finding[], isOwn: boolean, recipient: string): BlockedError {
+  const kinds = kindsOf(found).join(', ')
+  const guardrail = [...new Set(found.map(({ guardrail }) => guardrail.name))].join(', ')
+  return {
+    message: `${named(found, isOwn, recipient)} blocked this message: ${kinds}. It was not sent.`,
+    info: { kinds, ...(isOwn && { guardrail }) },
+  }
+}
+
+/** The error of a message that guardrails could not check and may not let pass. */
+export function unavailable(found: Finding[], isOwn: boolean, recipient: string): GridError {
+  return new GridError(
+    'guardrail_unavailable',
+    `${named(found, isOwn, recipient)} could not check this message, so it was not sent. Send it again later.`,
+    { retryAfterSeconds, notExecuted: true },
+  )
+}
+
+/** The kinds of things that were found, each once. */
+export function kindsOf(found: Finding[]): string[] {
+  return [...new Set(found.flatMap(({ kinds }) => kinds))]
 }

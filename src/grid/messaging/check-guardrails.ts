@@ -3,7 +3,7 @@
  * See docs/delivery.md, "Guardrails".
  */
 import { GridError } from '../../errors.ts'
-import { Deadline } from '../../guardrails/deadline.ts'
+import { Deadline } from '../../guardrails/run-check.ts'
 import { newId } from '../../lib/id.ts'
 import type { Guarding } from '../../store/account.ts'
 import { type ActiveGuardrail, recipientIsGuarded, senderIsGuarded } from '../../store/account/guarding.ts'
@@ -14,7 +14,16 @@ import {
   type ReviewedMessage,
 } from '../../store/account/new-message.ts'
 import type { NewVerdict, VerdictAction } from '../../store/account/verdicts.ts'
-import { askGuardrails, type Asking, type Finding, type LocalAnswer } from './ask-guardrails.ts'
+import {
+  askGuardrails,
+  type Asking,
+  blocked,
+  type Finding,
+  kindsOf,
+  type LocalAnswer,
+  LocalAnswers,
+  unavailable,
+} from './ask-guardrails.ts'
 import {
   type GuardedContent,
   guardedContent,
@@ -23,13 +32,11 @@ import {
   withMasked,
   withReplacement,
 } from './guarded-text.ts'
-import { LocalAnswers } from './local-answers.ts'
 import { type A2aDetails, maxMessageLength } from './outgoing-message.ts'
-import { blocked, kindsOf, unavailable } from './guardrail-refusals.ts'
 import { splitDetails } from './parts.ts'
 import { countMessage } from './quota.ts'
-import type { SendPart } from './send-part.ts'
 import type { OutgoingMessage } from './review-check.ts'
+import type { SendPart } from './send-part.ts'
 
 /** The findings of one side, and whose they are. */
 interface Findings {

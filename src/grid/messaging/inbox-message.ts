@@ -2,7 +2,6 @@
 import { withoutInvisible, withoutInvisibleIn } from '../../lib/invisible-text.ts'
 import type { InboxMessage } from '../../store/account/inbox-message.ts'
 import { maxCountedUnread } from '../../store/account/unread.ts'
-import type { DamagedMessage } from './leases.ts'
 import { endOfPiece, shownDetails } from './parts.ts'
 
 /** Most messages of one response. */
@@ -48,6 +47,12 @@ export interface GridMessage {
   /** Invisible characters were removed from it. */
   sanitized?: true
   a2a?: unknown
+}
+
+/** A message that cannot be shown, and why. */
+export interface DamagedMessage {
+  message: InboxMessage
+  error: unknown
 }
 
 /** How much one response may hold. */

@@ -1,11 +1,12 @@
 /** What an account may send on a day, and how full an inbox may be. See docs/operations.md, "Quotas". */
 import { Buffer } from 'node:buffer'
-import { type GridError, limitReached } from '../../errors.ts'
+import { GridError, limitReached } from '../../errors.ts'
 import { day, minute, second, startOfDay } from '../../lib/time.ts'
 import type { AccountStore } from '../../store/account.ts'
 import type { InboxAddress, NewMessage } from '../../store/account/new-message.ts'
 import type { Quotas } from '../../store/account/usage.ts'
 import type { Statement } from '../../store/sql.ts'
+import type { Sender } from './outgoing-message.ts'
 import type { SendPart } from './send-part.ts'
 
 /** About what a row of a message or a delivery takes besides its text, with its entries in indexes. */
@@ -114,4 +115,26 @@ function count(n: number, noun: string): string {
 /** The day of a quota ends at midnight in UTC. */
 function secondsToTomorrow(now: number): number {
   return Math.ceil((day - now % day) / second)
+}
+
+/** Counts a message on the trial of its sender. The statement that stores the message checks it. */
+export function trialPart(account: AccountStore, sender: Sender, message: NewMessage): SendPart {
+  if (sender.isUnlimited) return {}
+  return {
+    statements: [account.change.messages.countTrial(message)],
+    refuse: () => refuseEndedTrial(account, sender),
+  }
+}
+
+async function refuseEndedTrial(account: AccountStore, sender: Sender): Promise<void> {
+  const trial = await account.read.agents.trial(sender.agentId)
+  if (!trial) return
+  const at = account.deps.now()
+  const hasExpired = trial.expiresAt <= at
+  if (trial.used < trial.max && !hasExpired && trial.endedAt === null) return
+  if (hasExpired && trial.endedAt === null) account.writeLater([account.change.agents.endTrials(at, at)])
+  throw new GridError(
+    'trial_expired',
+    `The trial of this agent has ended (${trial.used} of ${trial.max} messages sent). Its owner can claim the agent with the link from the signup.`,
+  )
 }

@@ -1,4 +1,5 @@
 /** Reading again, without changing anything: messages that were read before, and messages that are still unread. */
+import { crc32 } from 'node:zlib'
 import { callingAgent } from '../../auth/actor.ts'
 import { GridError } from '../../errors.ts'
 import { isId } from '../../lib/id.ts'
@@ -6,7 +7,6 @@ import { withoutInvisible } from '../../lib/invisible-text.ts'
 import { day, hour, minute, second } from '../../lib/time.ts'
 import type { AccountStore } from '../../store/account.ts'
 import type { InboxMessage } from '../../store/account/inbox-message.ts'
-import { cursorAt, positionOf } from './cursor.ts'
 import {
   asGridMessage,
   budgetOf,
@@ -129,4 +129,125 @@ async function positionOfMessage(account: AccountStore, agentId: string, message
 
 function asShownAgain(message: InboxMessage, view: MessageView): GridMessage {
   return { ...asGridMessage(message, view), ...(message.state === 'read' && { replayed: true as const }) }
+}
+
+/** A message without what it says. */
+export type MessageSummary = Pick<
+  GridMessage,
+  | 'message_id'
+  | 'user'
+  | 'channel'
+  | 'type'
+  | 'conversation_id'
+  | 'reply_to_message_id'
+  | 'timestamp'
+  | 'redelivered'
+>
+
+/** The oldest unread messages of an agent. */
+export interface InboxPeek<Message> {
+  /** With `@`. */
+  agent: string
+  /** How many are unread; 100 stands for 100 or more. */
+  unread: number
+  /** Oldest first. What cannot be shown is left out. */
+  messages: Message[]
+  /** Whether more are unread than these. */
+  has_more: boolean
+  /** Whether a person attends the agent, through any stream of it. */
+  presence: { attended: boolean }
+}
+
+/** The unread messages that the next read would lease. Fails with `wrong_credential`. */
+export async function peekInbox(account: AccountStore, input: PageSize): Promise<InboxPeek<GridMessage>> {
+  const budget = budgetOf(input)
+  return await peek(account, budget.limit, (found) => {
+    const page = fitting(found.slice(0, budget.limit), budget)
+    const { messages } = rendered(page, (message, introducesSender) => {
+      return asGridMessage(message, { maxChars: budget.maxChars, introducesSender })
+    })
+    return { messages, seen: page.length }
+  })
+}
+
+/** The same, without what the messages say, so that a page is short. Fails with `wrong_credential`. */
+export async function summarizeInbox(
+  account: AccountStore,
+  input: Pick<PageSize, 'limit'>,
+): Promise<InboxPeek<MessageSummary>> {
+  const { limit } = budgetOf(input)
+  return await peek(account, limit, (found) => {
+    const page = found.slice(0, limit)
+    const { messages } = rendered(page, (message) => asGridMessage(message, { maxChars: 1, introducesSender: false }))
+    return { messages: messages.map(summaryOf), seen: page.length }
+  })
+}
+
+async function peek<Message>(
+  account: AccountStore,
+  limit: number,
+  show: (found: Awaited<ReturnType<AccountStore['read']['inbox']['nextUnread']>>) => {
+    messages: Message[]
+    seen: number
+  },
+): Promise<InboxPeek<Message>> {
+  const { agentId, alias } = callingAgent(account.actor)
+  const { read: { inbox }, waiting: { presence } } = account
+  // One more than asked for tells whether there is more.
+  const [unread, found] = await Promise.all([inbox.unread(agentId), inbox.nextUnread(agentId, limit + 1)])
+  const { messages, seen } = show(found)
+  return {
+    agent: `@${alias}`,
+    unread,
+    messages,
+    has_more: found.length > seen,
+    presence: { attended: presence.at(agentId)?.state === 'attended' },
+  }
+}
+
+function summaryOf(message: GridMessage): MessageSummary {
+  const { message_id, user, channel, type, conversation_id, reply_to_message_id, timestamp, redelivered } = message
+  return {
+    message_id,
+    user,
+    channel,
+    type,
+    ...(conversation_id !== undefined && { conversation_id }),
+    ...(reply_to_message_id !== undefined && { reply_to_message_id }),
+    timestamp,
+    ...(redelivered && { redelivered }),
+  }
+}
+
+/** The cursor of the position `seq`, bound to the agent and to this history of the store. */
+export function cursorAt(account: AccountStore, agentId: string, seq: number): string {
+  const position = `${account.epoch}.${seq.toString(36)}`
+  return `${position}.${checksum(agentId, position)}`
+}
+
+/**
+ * The `seq` of a cursor. Fails with `invalid_input` if it is damaged or belongs to another agent, and with
+ * `cursor_expired` if it was made before a restore. See docs/delivery.md, "Cursors".
+ */
+export function positionOf(account: AccountStore, agentId: string, cursor: string): number {
+  const [, epoch, seq, sum] = cursor.match(/^([0-9a-f]{8})\.([0-9a-z]{1,10})\.([0-9a-z]{1,7})$/) ?? []
+  if (sum === undefined || sum !== checksum(agentId, `${epoch}.${seq}`)) {
+    throw new GridError(
+      'invalid_input',
+      'since takes last_batch, a duration such as 1h (s, m, h or d), an ISO time, a message_id, or a cursor that you were given, unchanged.',
+      { field: 'since' },
+    )
+  }
+  if (epoch !== account.epoch) {
+    throw new GridError(
+      'cursor_expired',
+      'This cursor is from before the grid was restored from a backup. Call with since: "24h" instead.',
+      { field: 'since' },
+    )
+  }
+  return parseInt(seq, 36)
+}
+
+function checksum(agentId: string, position: string): string {
+  return crc32(`${agentId}.${position}`).toString(36)
 }

@@ -8,7 +8,7 @@ import type { AccountStore } from '../../store/account.ts'
 import type { MessageType, NewMessage, ReviewedMessage } from '../../store/account/new-message.ts'
 import type { SendReceipt } from '../../store/account/receipts.ts'
 import { answeredTask, taskPart } from './answered-task.ts'
-import { checkKey, findRepeat, keyLifetimeMs, keyPart, requestHashOf } from './idempotency.ts'
+import { verdictPart } from './check-guardrails.ts'
 import {
   type Draft,
   type LeasePart,
@@ -19,16 +19,22 @@ import {
   type TaskStep,
 } from './outgoing-message.ts'
 import { largeParts, splitDetails } from './parts.ts'
-import { quotaPart, quotasOf, refuseBeyondQuotas } from './quota.ts'
+import { quotaPart, quotasOf, refuseBeyondQuotas, trialPart } from './quota.ts'
 import { type Recipient, recipientPart, resolve } from './resolve.ts'
-import { reviewChecks } from './review.ts'
 import type { OutgoingMessage, ReviewCheck } from './review-check.ts'
+import { reviewChecks } from './review.ts'
 import type { SendPart } from './send-part.ts'
-import { presenceAt, withPresence } from './sent-message.ts'
+import {
+  checkKey,
+  findRepeat,
+  keyLifetimeMs,
+  keyPart,
+  presenceAt,
+  requestHashOf,
+  withPresence,
+} from './sent-message.ts'
 import { ackAgain, acksPart, requireHeld } from './timed-leases.ts'
-import { trialPart } from './trial.ts'
 import { hopsOf, turnPart } from './turns.ts'
-import { verdictPart } from './check-guardrails.ts'
 
 /**
  * What a message says about who wrote it. It follows from the caller and not from the sending agent: a key or an OAuth

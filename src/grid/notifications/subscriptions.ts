@@ -10,8 +10,7 @@ import { authorize } from '../authorize.ts'
 import { callingSeat } from '../people/seats.ts'
 import { takePushTest } from '../people/throttle.ts'
 import { retryOnConflict } from '../retry-on-conflict.ts'
-import { publicPushKey } from './push-key.ts'
-import { type PushResult, sendPush } from './send-push.ts'
+import { publicPushKey, type PushResult, sendPush } from './send-push.ts'
 
 /** Most browsers of one person in one account. */
 const maxBrowsers = 10

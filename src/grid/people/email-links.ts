@@ -1,15 +1,21 @@
 /** Email links that sign a user in, reset the password or verify the address. See docs/security.md, "Email links". */
 import { hashPassword } from '../../auth/passwords.ts'
 import { GridError } from '../../errors.ts'
+import { normaliseEmail } from '../../lib/email-address.ts'
 import { hashForLookup } from '../../lib/secrets.ts'
 import type { Store } from '../../store/store.ts'
-import { revokeAllGrants } from '../oauth/revoke-all-grants.ts'
+import { revokeAllGrants } from '../oauth/grants.ts'
 import { retryOnConflict } from '../retry-on-conflict.ts'
-import { normaliseEmail } from './email-address.ts'
-import { type EmailLinkKind, findEmailLink, redeemEmailLink } from './email-link-tokens.ts'
 import { linkExpired } from './people.ts'
 import { mayBeSomebodyElse, proveAddress, takeOver } from './prove-address.ts'
-import { sendPasswordChangedEmail, sendVerificationLink, trySendEmailLink } from './send-email.ts'
+import {
+  type EmailLinkKind,
+  findEmailLink,
+  redeemEmailLink,
+  sendPasswordChangedEmail,
+  sendVerificationLink,
+  trySendEmailLink,
+} from './send-email.ts'
 
 /** Paths that an email may contain. With any other text, the caller that requests an email could write into it. */
 const allowedPath =

@@ -1,12 +1,12 @@
 /** What the operator of the grid does for a user on the command line. */
 import { GridError } from '../../errors.ts'
+import { normaliseEmail } from '../../lib/email-address.ts'
 import { day } from '../../lib/time.ts'
-import type { Statement } from '../../store/sql.ts'
 import type { User } from '../../store/global/users.ts'
+import type { Statement } from '../../store/sql.ts'
 import type { Store } from '../../store/store.ts'
 import { activityRow } from '../activity.ts'
-import { normaliseEmail } from './email-address.ts'
-import { createEmailLink } from './email-link-tokens.ts'
+import { createEmailLink } from './send-email.ts'
 
 /** Most activity logs that one unit appends to. */
 const maxAccountsAtOnce = 20

@@ -1,13 +1,13 @@
 /** Users: set-up of the first one, and sign-in with a password. */
 import { hashPassword, signInFailed, verifyPassword } from '../../auth/passwords.ts'
 import { GridError } from '../../errors.ts'
+import { normaliseEmail } from '../../lib/email-address.ts'
 import { newId } from '../../lib/id.ts'
 import { hashForLookup, mintLinkToken } from '../../lib/secrets.ts'
 import { day, minute } from '../../lib/time.ts'
 import type { LinkKind } from '../../store/global/links.ts'
 import type { Store } from '../../store/store.ts'
 import { checkName } from '../accounts/accounts.ts'
-import { normaliseEmail } from './email-address.ts'
 import { takeSignInAttempt } from './throttle.ts'
 
 /** Lifetime of each kind of one-time link, in milliseconds. See docs/security.md, "Email links". */

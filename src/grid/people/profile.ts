@@ -1,14 +1,19 @@
 /** Changes of users to their own profile: name, keyboard, password and email address. */
 import { hashPassword, verifyPassword } from '../../auth/passwords.ts'
 import { GridError } from '../../errors.ts'
+import { normaliseEmail } from '../../lib/email-address.ts'
 import type { User } from '../../store/global/users.ts'
 import type { Store } from '../../store/store.ts'
 import { checkName } from '../accounts/accounts.ts'
-import { normaliseEmail } from './email-address.ts'
-import { findEmailLink, redeemEmailLink } from './email-link-tokens.ts'
 import { checkLinkOwner } from './email-links.ts'
 import { linkExpired } from './people.ts'
-import { sendAddressChangedEmail, sendPasswordChangedEmail, trySendEmailLink } from './send-email.ts'
+import {
+  findEmailLink,
+  redeemEmailLink,
+  sendAddressChangedEmail,
+  sendPasswordChangedEmail,
+  trySendEmailLink,
+} from './send-email.ts'
 import { takeSignInAttempt } from './throttle.ts'
 
 /** Set the display name of a user. Fails with `invalid_input`. */

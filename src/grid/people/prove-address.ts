@@ -2,10 +2,10 @@
  * Proof of an email address by a link that was sent to it. It takes a user over who may have been registered by somebody
  * else. See docs/security.md, "Invitations without email".
  */
-import type { Statement } from '../../store/sql.ts'
 import type { User } from '../../store/global/users.ts'
+import type { Statement } from '../../store/sql.ts'
 import type { Store } from '../../store/store.ts'
-import { revokeAllGrants } from '../oauth/revoke-all-grants.ts'
+import { revokeAllGrants } from '../oauth/grants.ts'
 
 /**
  * Whether the user registered with a link that the inviter was shown, and nobody has proved the address since. So it may

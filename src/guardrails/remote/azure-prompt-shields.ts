@@ -1,7 +1,6 @@
 /** Azure Prompt Shields. */
 import * as z from 'zod'
-import { httpUrl } from '../config-fields.ts'
-import { provider, type ProviderTools } from '../provider.ts'
+import { httpUrl, provider, type ProviderTools } from '../provider.ts'
 import { ask, below, headerValue, unusableAnswer } from './ask.ts'
 import { piecesOf } from './spans.ts'
 

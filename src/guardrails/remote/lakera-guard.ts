@@ -1,10 +1,8 @@
 /** Lakera Guard. */
 import * as z from 'zod'
-import { httpUrl, text } from '../config-fields.ts'
-import { provider, type Span } from '../provider.ts'
+import { httpUrl, provider, type Span, text } from '../provider.ts'
 import { ask, bearer, below } from './ask.ts'
-import { kindsOf } from './kinds.ts'
-import { joined, spansOfCodePoints } from './spans.ts'
+import { joined, kindsOf, spansOfCodePoints } from './spans.ts'
 
 const match = z.object({
   start: z.number().int(),

@@ -4,11 +4,10 @@ import { createHmac } from 'node:crypto'
 import * as z from 'zod'
 import { newId } from '../../lib/id.ts'
 import { second } from '../../lib/time.ts'
-import { httpUrl } from '../config-fields.ts'
-import { provider, RefusedConfig } from '../provider.ts'
 import { ProviderFailure } from '../provider-failure.ts'
+import { httpUrl, provider, RefusedConfig } from '../provider.ts'
 import { ask } from './ask.ts'
-import { kindsOf } from './kinds.ts'
+import { kindsOf } from './spans.ts'
 
 const reviewed = z.object({
   decision: z.enum(['allow', 'flag', 'redact', 'block']),

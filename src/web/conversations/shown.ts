@@ -1,5 +1,5 @@
 /** Messages and conversations as the components of `html/conversation/` show them. */
-import { listParts } from '../../grid/conversations/message-parts.ts'
+import { listParts } from '../../grid/conversations/open-message.ts'
 import type { Receipt } from '../../grid/conversations/messages.ts'
 import type { OpenConversation, OpenMessage } from '../../grid/conversations/open.ts'
 import type { Thread } from '../../grid/conversations/threads.ts'

@@ -11,8 +11,7 @@ import {
   type ThreadPosition,
 } from '../../../src/grid/conversations/messages.ts'
 import { listThreads } from '../../../src/grid/conversations/threads.ts'
-import { leaseOf } from '../../../src/grid/messaging/leases.ts'
-import { readMessages } from '../../../src/grid/messaging/read-messages.ts'
+import { leaseOf, readMessages } from '../../../src/grid/messaging/read-messages.ts'
 import type { AccountStore } from '../../../src/store/account.ts'
 import { followLog } from '../../../src/worker/threads.ts'
 import { as, say } from '../../support/conversations.ts'

@@ -1,7 +1,7 @@
 /** The inbox of a person, and what reading changes for others. */
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { createChannel } from '../../../src/grid/channels/channels.ts'
-import { markAllRead, markRead, markUnread, myInbox } from '../../../src/grid/conversations/my-inbox.ts'
+import { markAllRead, markRead, markUnread, myInbox } from '../../../src/grid/conversations/marks.ts'
 import { writeMessage } from '../../../src/grid/conversations/write.ts'
 import { messageStatus } from '../../../src/grid/messaging/message-status.ts'
 import { readMessages } from '../../../src/grid/messaging/read-messages.ts'

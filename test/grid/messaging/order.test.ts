@@ -1,8 +1,7 @@
 /** The order of an inbox is that of the commits. Ids are made before it, so they may be in another. */
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { callingAgent } from '../../../src/auth/actor.ts'
-import { cursorAt } from '../../../src/grid/messaging/cursor.ts'
-import { readAgain } from '../../../src/grid/messaging/read-again.ts'
+import { cursorAt, readAgain } from '../../../src/grid/messaging/read-again.ts'
 import { readMessages } from '../../../src/grid/messaging/read-messages.ts'
 import { sendMessage } from '../../../src/grid/messaging/send-message.ts'
 import { onEachDatabase } from '../../support/databases.ts'

@@ -8,7 +8,7 @@ import {
   resumeConversation,
   setAutomated,
   setTurnLimits,
-} from '../../../src/grid/messaging/pauses.ts'
+} from '../../../src/grid/messaging/turns.ts'
 import { day } from '../../../src/lib/time.ts'
 import { sweep } from '../../../src/worker/retention.ts'
 import { tellOfPauses } from '../../../src/worker/pauses.ts'

@@ -1,6 +1,7 @@
 /** How many lists can be asked for at a time, and how large they are together. See docs/security.md, "List sizes". */
 import { limitReached } from '../errors.ts'
 import type { CallerConnection } from '../lib/http/caller-connection.ts'
+import type { PageBudget } from '../lib/read-page.ts'
 import { second } from '../lib/time.ts'
 import type { AccountStore } from '../store/account.ts'
 
@@ -43,3 +44,9 @@ export async function inListSlot<List>(
     else release()
   }
 }
+
+/**
+ * A page of a list for an agent, which costs its model context. A search goes through at most `rows` entries for one
+ * page, so that no call takes long, however many there are. See docs/protocol.md, "Pages".
+ */
+export const agentPage: PageBudget = { entries: 200, bytes: 32_000, chunk: 25, rows: 1_000 }
