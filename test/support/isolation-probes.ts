@@ -437,8 +437,6 @@ export const verbsWithoutProbe: Record<string, string> = {
   chooseAlias: 'the same',
   giveUpAlias: 'names nothing: the alias of the caller',
   endSeat: 'builds statements for giveUpAlias and for verbs that name a member',
-  myInbox: 'reads only the inbox of the caller (test/grid/conversations/my-inbox.test.ts)',
-  markAllRead: 'the same',
   readerOf: 'names nothing: what the caller may read (test/grid/conversations/may-read.test.ts)',
   recordReading: 'writes a row of the account of the caller (test/grid/conversations/readings.test.ts)',
   writeInConversation:

@@ -2,9 +2,7 @@
 import type { AccountStore } from '../../store/account.ts'
 import type { NewMessage, ReviewedMessage } from '../../store/account/new-message.ts'
 import type { TaskMode } from '../../store/account/task-ends.ts'
-import type { Sender, TaskStep } from './outgoing-message.ts'
-import type { SendPart } from './send-part.ts'
-import type { Recipient } from './resolve.ts'
+import type { Recipient, Sender, SendPart, TaskStep } from './outgoing-message.ts'
 
 /**
  * The step that completes the task which a message answers: that of the message it replies to, otherwise the newest one

@@ -32,11 +32,9 @@ import {
   withMasked,
   withReplacement,
 } from './guarded-text.ts'
-import { type A2aDetails, maxMessageLength } from './outgoing-message.ts'
+import { type A2aDetails, maxMessageLength, type OutgoingMessage } from './outgoing-message.ts'
 import { splitDetails } from './parts.ts'
 import { countMessage } from './quota.ts'
-import type { OutgoingMessage } from './review-check.ts'
-import type { SendPart } from './send-part.ts'
 
 /** The findings of one side, and whose they are. */
 interface Findings {
@@ -295,9 +293,4 @@ function keptText({ content: { text }, found, keepsContents }: Findings): string
 /** Without what is undefined, as it will be stored. */
 function present(details: A2aDetails): Record<string, unknown> {
   return Object.fromEntries(Object.entries(details).filter(([, value]) => value !== undefined))
-}
-
-/** Counts and stores what guardrails did to a message. */
-export function verdictPart({ guarded }: ReviewedMessage): SendPart {
-  return guarded ? { statements: guarded.statements } : {}
 }

@@ -1,6 +1,8 @@
-/** The input and the result of a send. */
-import type { ReviewedMessage } from '../../store/account/new-message.ts'
+/** What a send is made of: its input, its recipient, its parts and its result. */
+import type { AccountStore, UnitRows } from '../../store/account.ts'
+import type { InboxAddress, ReviewedMessage } from '../../store/account/new-message.ts'
 import type { SendReceipt } from '../../store/account/receipts.ts'
+import type { Quotas } from '../../store/account/usage.ts'
 import type { Statement } from '../../store/sql.ts'
 
 /** Longest text of a message, in characters. */
@@ -98,4 +100,54 @@ export interface SentMessage extends SendReceipt {
   sanitized?: true
   /** The task that it belongs to. */
   taskId?: string
+}
+
+/** A place that a message can go to, as it was found by reading the store. */
+export interface Recipient {
+  /** As addressed: `@alias` or `#name`. */
+  readonly label: string
+  /** The inbox of a direct message; undefined for a channel. */
+  readonly inbox?: InboxAddress
+  /** The id of the agent or channel. */
+  readonly id: string
+  /** Whether guardrails check the message: the sum of `senderIsGuarded` and `recipientIsGuarded`, or 0. */
+  readonly guards: number
+  /** The newest task that the recipient waits for the sender with. */
+  readonly openTask?: string
+  /** Whether its plain reply over A2A is a message, and not a task. */
+  readonly messageReplies?: boolean
+  /** About how many inboxes a message to it reaches. */
+  readonly inboxes: number
+  /** Stores a message, if every condition that was read still holds at the commit. */
+  store(message: ReviewedMessage, quotas: Quotas): Statement
+  /** Puts the stored message into the inboxes. */
+  deliver(message: ReviewedMessage): Statement
+  /** Returns the column `receipt`, the JSON of a `SendReceipt`; no row if the message is not stored. */
+  receipt(message: ReviewedMessage): Statement
+  /** The ids of the agents that have the committed message in their inbox, by the rows of `deliver`. */
+  reached(delivered: UnitRows[number]): string[]
+}
+
+/** A message before its commit, with its sender and its recipient. */
+export interface OutgoingMessage {
+  readonly account: AccountStore
+  readonly sender: Sender
+  readonly recipient: Recipient
+  readonly message: ReviewedMessage
+  /** What was asked to be sent. It has the A2A details as a whole. */
+  readonly draft: Draft
+}
+
+/** One concern of a send: what it adds to the unit of the message, and why it refuses the message. */
+export interface SendPart {
+  /** They fail the whole unit unless they hold. */
+  readonly preconditions?: readonly Statement[]
+  /** They run behind the statement that stores the message. Each can be repeated. */
+  readonly statements?: readonly Statement[]
+  /** The statements do something also without the message, so the unit must fail if the message is not stored. */
+  readonly needsMessage?: boolean
+  /** Called if nothing was stored. Fails if it was because of a condition of this part. */
+  refuse?(): Promise<unknown>
+  /** Called after the commit, with the rows of `statements`. Returns what the sender is told. */
+  stored?(rows: UnitRows): Partial<SentMessage> | undefined | void | Promise<void>
 }

@@ -8,9 +8,7 @@ import { GridError } from '../../errors.ts'
 import { isBase64 } from '../../lib/base64.ts'
 import { withoutInvisible, withoutInvisibleIn } from '../../lib/invisible-text.ts'
 import type { AccountStore } from '../../store/account.ts'
-import type { NewMessage } from '../../store/account/new-message.ts'
 import type { PartOfMessage, StoredPart } from '../../store/account/parts.ts'
-import type { SendPart } from './send-part.ts'
 
 /** Most bytes of A2A details that a read shows of one message, as JSON in UTF-8. */
 export const maxInlineBytes = 8 * 1024
@@ -295,9 +293,4 @@ function bytesOf(base64: string): Buffer | undefined {
 
 function sizeOf(value: unknown): number {
   return Buffer.byteLength(JSON.stringify(value))
-}
-
-/** Stores what is too large for an inbox. */
-export function largeParts({ change }: AccountStore, message: NewMessage): SendPart {
-  return message.largeParts === null ? {} : { statements: [change.parts.add(message)] }
 }

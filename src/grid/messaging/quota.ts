@@ -6,8 +6,7 @@ import type { AccountStore } from '../../store/account.ts'
 import type { InboxAddress, NewMessage } from '../../store/account/new-message.ts'
 import type { Quotas } from '../../store/account/usage.ts'
 import type { Statement } from '../../store/sql.ts'
-import type { Sender } from './outgoing-message.ts'
-import type { SendPart } from './send-part.ts'
+import type { Sender, SendPart } from './outgoing-message.ts'
 
 /** About what a row of a message or a delivery takes besides its text, with its entries in indexes. */
 const rowBytes = 500

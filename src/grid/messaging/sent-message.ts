@@ -5,11 +5,9 @@ import { hashForLookup } from '../../lib/secrets.ts'
 import { hasAtMost, wellFormed } from '../../lib/text.ts'
 import { day, isoTime } from '../../lib/time.ts'
 import type { AccountStore } from '../../store/account.ts'
-import type { NewMessage } from '../../store/account/new-message.ts'
 import type { SendReceipt } from '../../store/account/receipts.ts'
 import type { BlockedError } from '../../store/account/verdicts.ts'
 import type { Draft, Sender, SendInput, SentMessage } from './outgoing-message.ts'
-import type { SendPart } from './send-part.ts'
 import { turnsNote } from './turns.ts'
 
 /** Who is at the recipient, from memory. The receipt has nothing about agents of other accounts, nor of a channel. */
@@ -110,9 +108,4 @@ export function requestHashOf({ to, text, replyToMessageId, conversationId, a2a,
   if (request !== undefined) return hashForLookup(request)
   const address = to.trim().toLowerCase().replace(/^@/, '')
   return hashForLookup(JSON.stringify([address, text, replyToMessageId, conversationId, a2a]))
-}
-
-/** Remembers the key of a message. */
-export function keyPart({ change }: AccountStore, message: NewMessage, requestHash: string): SendPart {
-  return message.key === null ? {} : { statements: [change.messages.addKey(message, requestHash)] }
 }

@@ -11,9 +11,8 @@ import type { LeaseSelection } from '../../store/account/leases.ts'
 import type { NewMessage } from '../../store/account/new-message.ts'
 import { maxOpenLeases } from '../../store/account/timed-leases.ts'
 import { budgetOf, type PageSize } from './inbox-message.ts'
-import type { LeasePart } from './outgoing-message.ts'
+import type { LeasePart, SendPart } from './outgoing-message.ts'
 import { type Claim, claimMessages, release } from './read-messages.ts'
-import type { SendPart } from './send-part.ts'
 
 /** How long a lease lasts, in seconds. */
 export const leaseSeconds = { min: 30, default: 600, max: 43_200 }

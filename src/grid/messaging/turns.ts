@@ -10,8 +10,7 @@ import { activityRow } from '../activity.ts'
 import { findProgram } from '../agents/find-agent.ts'
 import { authorize } from '../authorize.ts'
 import { retryOnConflict } from '../retry-on-conflict.ts'
-import type { A2aDetails, Sender } from './outgoing-message.ts'
-import type { SendPart } from './send-part.ts'
+import type { A2aDetails, Sender, SendPart } from './outgoing-message.ts'
 
 /** How many agents of a conversation an error names. */
 const maxNamed = 8
