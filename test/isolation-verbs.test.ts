@@ -114,7 +114,7 @@ describe('a verb', () => {
     const verbs = files.flatMap((file) =>
       [
         ...readFileSync(`src/grid/${file}`, 'utf8').matchAll(
-          /^export (?:async )?function (\w+)\(\s*account: AccountStore/gm,
+          /^export (?:async )?function\*? (\w+)\(\s*account: AccountStore/gm,
         ),
       ]
         .map(([, verb]) => verb)

@@ -7,16 +7,12 @@ import { day, hour, startOfDay } from '../lib/time.ts'
 import type { AccountStore } from '../store/account.ts'
 import { maxCounted, maxOfKind } from '../store/account/attention.ts'
 import type { Snooze } from '../store/account/snoozes.ts'
+import type { CountedConversation } from '../store/account/turns.ts'
 import type { ClaimOffer } from './accounts/claim.ts'
 import { authorize } from './authorize.ts'
 import { mayRead, readerOf } from './conversations/may-read.ts'
 import { megabyte } from './messaging/quota.ts'
-import {
-  type LongConversation,
-  longConversations,
-  type PausedConversation,
-  pausedConversations,
-} from './messaging/turns.ts'
+import type { PausedConversation } from './messaging/turns.ts'
 import { retryOnConflict } from './retry-on-conflict.ts'
 
 /** For how long something can be snoozed. */
@@ -130,6 +126,8 @@ const parkedForMs = 7 * day
 const failedForMs = day
 /** From how many refused calls of one caller on. One may be a slip. */
 const manyRefused = 3
+/** How many long conversations are shown. */
+const maxLong = 10
 /** A key that was not used for this time, or made and not used for the second one, or made so long ago. */
 export const keyUnusedMs = 90 * day
 const keyNeverUsedMs = 30 * day
@@ -167,13 +165,14 @@ export type Condition =
     | { kind: 'parked'; of: Row<'parked'> }
     | { kind: 'unread'; of: Omit<Row<'waiting'>, 'sender'> & { sender?: string | null; presence?: Presence } }
     | { kind: 'refused'; of: Row<'refused'> }
-    | { kind: 'turns'; of: LongConversation }
+    | { kind: 'turns'; of: CountedConversation }
     | { kind: 'quota'; of: UsedQuota }
     | { kind: 'claim'; of: ClaimOffer }
     | { kind: 'key'; of: Row<'keys'> }
   )
 
 export type ConditionKind = Condition['kind']
+type Of<Kind extends ConditionKind> = Extract<Condition, { kind: Kind }>['of']
 
 /** Whether something is so much worse than it was that a snooze ends: twice as much, or paused once more. */
 export function isWorse({ kind, level }: Condition, before: number): boolean {
@@ -182,63 +181,49 @@ export function isWorse({ kind, level }: Condition, before: number): boolean {
 
 /** Everything that is wrong in an account now, the most urgent kinds first, and at most `maxOfKind` of each. */
 export async function findConditions(account: AccountStore): Promise<Condition[]> {
-  const { attention } = account.read
+  const { attention, turns } = account.read
   const at = account.deps.now()
   const keyTimes = { at, unusedSince: at - keyUnusedMs, neverUsedSince: at - keyNeverUsedMs, oldSince: at - keyOldMs }
   const failedSince = Math.floor((at - failedForMs) / hour) * hour
   const [paused, failing, returned, parked, waiting, refused, long, quotas, keys] = await Promise.all([
-    pausedConversations(account),
+    turns.paused(),
     attention.failing(failedSince),
     attention.returned(),
     attention.parked(at - parkedForMs),
     attention.waiting(at - unreadForLongMs),
     attention.refused(at - failedForMs, manyRefused),
-    longConversations(account),
+    turns.long(at - hour, maxLong),
     nearlyUsedQuotas(account),
     attention.keys(keyTimes),
   ])
   return [
-    ...paused.map((of): Condition => ({
-      ...{ kind: 'paused', subject: of.key, since: of.pausedAt, level: of.pausedAt },
-      of,
-    })),
-    ...failing.map((of): Condition => ({
-      ...{ kind: 'guardrail', subject: of.guardrailId, since: of.since, level: of.messages },
-      of,
-    })),
-    ...returned.map((of): Condition => ({
-      ...{ kind: 'released', subject: of.agentId, since: of.since, level: of.messages },
-      of,
-    })),
-    ...parked.map((of): Condition => ({
-      ...{ kind: 'parked', subject: of.agentId, since: of.since, level: of.messages },
-      of,
-    })),
-    ...waiting.map((of): Condition => ({
-      ...{ kind: 'unread', subject: of.agentId, since: of.since, level: of.unread },
-      of: { ...of, presence: account.waiting.presence.at(of.agentId) },
-    })),
-    ...refused.map((of): Condition => ({
-      ...{ kind: 'refused', subject: of.credentialId ?? of.userId ?? of.actorType, since: of.since, level: of.calls },
-      of,
-    })),
-    ...long.map((of): Condition => ({
-      ...{ kind: 'turns', subject: of.key, since: of.since, level: of.turns },
-      of,
-    })),
-    ...quotas.map((of): Condition => ({
-      // Used up is twice as bad as nearly used.
-      ...{ kind: 'quota', subject: of.quota, since: null, level: of.used >= of.max ? 2 : 1 },
-      of,
-    })),
-    ...keys.map((of): Condition => ({
-      kind: 'key',
-      subject: of.id,
-      since: of.lastUsedAt ?? of.createdAt,
-      level: 1,
-      of,
-    })),
+    ...all('paused', paused, ({ key, pausedAt }) => ({ subject: key, since: pausedAt, level: pausedAt })),
+    ...all('guardrail', failing, (of) => ({ subject: of.guardrailId, since: of.since, level: of.messages })),
+    ...all('released', returned, (of) => ({ subject: of.agentId, since: of.since, level: of.messages })),
+    ...all('parked', parked, (of) => ({ subject: of.agentId, since: of.since, level: of.messages })),
+    ...all('unread', withPresence(account, waiting), (of) => {
+      return { subject: of.agentId, since: of.since, level: of.unread }
+    }),
+    ...all('refused', refused, ({ credentialId, userId, actorType, since, calls }) => {
+      return { subject: credentialId ?? userId ?? actorType, since, level: calls }
+    }),
+    ...all('turns', long, (of) => ({ subject: of.key, since: of.since, level: of.turns })),
+    // Used up is twice as bad as nearly used.
+    ...all('quota', quotas, ({ quota, used, max }) => ({ subject: quota, since: null, level: used >= max ? 2 : 1 })),
+    ...all('key', keys, (of) => ({ subject: of.id, since: of.lastUsedAt ?? of.createdAt, level: 1 })),
   ]
+}
+
+function all<Kind extends ConditionKind>(
+  kind: Kind,
+  found: readonly Of<Kind>[],
+  commonOf: (of: Of<Kind>) => Common,
+): Condition[] {
+  return found.map((of) => ({ kind, of, ...commonOf(of) }) as Condition)
+}
+
+function withPresence({ waiting: { presence } }: AccountStore, found: Row<'waiting'>[]): Of<'unread'>[] {
+  return found.map((of) => ({ ...of, presence: presence.at(of.agentId) }))
 }
 
 /** Agents that a user can claim. */

@@ -38,7 +38,8 @@ export async function listConversations(
   const unread = seat ? await account.read.inbox.unread(seat.agentId) : 0
   if (show === 'you' && !seat) return { reader, threads: [], unread }
   const page = await listThreads(account, {
-    ...{ userId, before },
+    userId,
+    before,
     ...(show === 'you' && { agentId: seat!.agentId }),
     channels: show === 'channels',
     waiting: show === 'waiting',

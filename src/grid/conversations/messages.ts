@@ -3,32 +3,14 @@
  * chains of replies. Nothing here decides who may read. See docs/architecture.md, "Projections".
  */
 import type { AccountStore } from '../../store/account.ts'
-import type { PlacedMessage } from '../../store/account/thread-messages.ts'
+import type { PlacedMessage, Receipt } from '../../store/account/thread-messages.ts'
 
-/** A message in a thread. */
-export interface ThreadMessage {
-  seq: number
-  id: string
-  threadId: number
-  /** The first message of its chain; its own `seq` if it replies to nothing that is left. */
-  rootSeq: number
-  fromAgentId: string
-  fromAlias: string
+/** A message in a thread. A message of another account is shown as it was delivered. */
+export interface ThreadMessage extends Omit<PlacedMessage, 'isForeign' | 'flagged' | 'sanitized'> {
   /** Its sender belongs to another account. */
   isForeign: boolean
-  type: 'agent' | 'human' | 'system'
-  /** As addressed: `@alias` or `#name`. */
-  recipient: string
-  /** A message of another account is shown as it was delivered. */
-  body: string
-  /** JSON text of its A2A fields, which may be damaged; null for most messages. */
-  a2a: string | null
-  conversationId: string | null
-  replyToMessageId: string | null
   flagged: boolean
   sanitized: boolean
-  hops: number
-  createdAt: number
 }
 
 /**
@@ -47,28 +29,6 @@ export interface ThreadPage {
   messages: ThreadMessage[]
   hasOlder: boolean
   hasNewer: boolean
-}
-
-/** What became of a message at one recipient. */
-export interface Receipt {
-  seq: number
-  agentId: string
-  /** Null for an agent of another account: it is the `recipient` of the message. */
-  alias: string | null
-  /**
-   * `leased`: a reader has it, and it is not known yet whether the answer arrived. At an agent of another account only
-   * `unread` and `read`.
-   */
-  state: 'unread' | 'leased' | 'read' | 'parked' | 'withdrawn'
-  storedAt: number
-  /** Null for an agent of another account. */
-  wokenAt: number | null
-  /** When it was leased last, or parked. */
-  readAt: number | null
-  /** How many leases of it were released. */
-  releaseCount: number
-  /** When this recipient first replied to it in the account; null if it has not. */
-  repliedAt: number | null
 }
 
 /** What became of a message. */
@@ -162,11 +122,6 @@ export async function receiptsOf(account: AccountStore, seqs: number[]): Promise
     found.set(seq, { recipient: null, recipients, read: recipients - unread - parked, unread, parked })
   }
   return found
-}
-
-/** What became of a post at each of its recipients, 50 at a time, by their ids. `after`: the last id of a page before. */
-export async function receiptsOfPost(account: AccountStore, seq: number, after = ''): Promise<Receipt[]> {
-  return await account.read.threadMessages.ofPost(seq, after, pageSize)
 }
 
 /**

@@ -6,17 +6,10 @@ import { GridError } from '../../errors.ts'
 import { isId } from '../../lib/id.ts'
 import type { AccountStore } from '../../store/account.ts'
 import type { PartOfMessage, StoredPart } from '../../store/account/parts.ts'
+import type { Receipt } from '../../store/account/thread-messages.ts'
 import { contentOf, type PartContent, type PartHandle, partIn, shownDetails, storedPart } from '../messaging/parts.ts'
 import { isReadBySwitch, mayRead, placeOfMessage, type Reader, readerOf } from './may-read.ts'
-import {
-  type ChainMessage,
-  findMessage,
-  readChain,
-  type Receipt,
-  receiptsOf,
-  receiptsOfPost,
-  type ThreadMessage,
-} from './messages.ts'
+import { type ChainMessage, findMessage, readChain, receiptsOf, type ThreadMessage } from './messages.ts'
 import { type OpenMessage, readable, recordIfOthers, recordReadingOf, whoMayRead } from './open.ts'
 import { findThread, type Thread } from './threads.ts'
 
@@ -27,6 +20,9 @@ export interface OpenedMessage {
   /** What became of it at each recipient, 50 at a time. */
   receipts: Receipt[]
 }
+
+/** How many recipients of a post are shown at a time. */
+const receiptsPage = 50
 
 /**
  * One message, named by its `seq` or its id. `after`: where the page of recipients of a post begins.
@@ -46,7 +42,12 @@ export async function openMessage(
   await recordIfOthers(account, thread, [message], requestId)
   const { recipient } = message.receipts ?? { recipient: undefined }
   if (recipient) return { reader, thread, message, receipts: [recipient] }
-  return { reader, thread, message, receipts: await receiptsOfPost(account, message.seq, after) }
+  return {
+    reader,
+    thread,
+    message,
+    receipts: await account.read.threadMessages.ofPost(message.seq, after ?? '', receiptsPage),
+  }
 }
 
 /**

@@ -23,15 +23,7 @@ import {
   type ThreadPage,
   type ThreadPosition,
 } from './messages.ts'
-import {
-  findThread,
-  isInThread,
-  setSeen,
-  type Thread,
-  type ThreadKind,
-  unknownConversation,
-  unreadIn,
-} from './threads.ts'
+import { findThread, setSeen, type Thread, type ThreadKind, unknownConversation } from './threads.ts'
 
 /** A message that the reader may read. */
 export interface OpenMessage extends ThreadMessage {
@@ -77,19 +69,25 @@ export async function openConversation(
   if (!thread) throw unknownConversation()
   const [hasSeat, unread] = await Promise.all([
     takesPart(account, reader, thread),
-    reader.seat ? unreadIn(account, id, reader.seat.agentId) : { unread: 0, firstSeq: null },
+    reader.seat ? account.read.threads.unreadOfAgent(reader.seat.agentId) : [],
   ])
   const since = hasSeat ? 0 : readableFrom(reader, placeOfThread(reader, thread))
-  const firstNew = unread.firstSeq ??
+  const firstUnread = unread.find(({ threadId }) => threadId === id)?.firstSeq ?? null
+  const firstNew = firstUnread ??
     (thread.seenSeq > 0 && thread.seenSeq < thread.lastSeq ? thread.seenSeq + 1 : null)
   const nothing = { messages: [], hasOlder: false, hasNewer: false }
   const page = since === undefined ? nothing : await readThread(account, id, position, since)
-  const messages = await readable(account, reader, thread, page.messages, unread.firstSeq)
+  const messages = await readable(account, reader, thread, page.messages, firstUnread)
   const quoted = await quotedBy(account, reader, thread, messages)
   await recordIfOthers(account, thread, [...messages, ...quoted.values()], requestId)
   if (!isGlance && since !== undefined) await markSeen(account, reader, thread, page)
   return {
-    ...{ reader, thread, since, messages, quoted, firstNew },
+    reader,
+    thread,
+    since,
+    messages,
+    quoted,
+    firstNew,
     ...(page.hasOlder && { older: page.messages[0].seq }),
     ...(page.hasNewer && { newer: page.messages.at(-1)!.seq }),
     hidden: page.messages.length - messages.length,
@@ -100,7 +98,7 @@ export async function openConversation(
 async function takesPart(account: AccountStore, reader: Reader, thread: Thread): Promise<boolean> {
   if (!reader.seat || thread.kind === 'channel') return false
   if (thread.kind === 'pair') return placeOfThread(reader, thread).kind === 'mine'
-  return await isInThread(account, thread.id, reader.seat.agentId)
+  return await account.read.threads.hasAgent(thread.id, reader.seat.agentId)
 }
 
 /** Those messages of one thread that the reader may read, each with what became of it. */

@@ -99,30 +99,12 @@ export function unknownConversation(): GridError {
   return new GridError('conversation_not_found', 'This conversation does not exist, or its messages are gone.')
 }
 
-/** Whether an agent takes part in a thread: it wrote or was written to, or it is a member of the channel. */
-export async function isInThread(account: AccountStore, id: number, agentId: string): Promise<boolean> {
-  return await account.read.threads.hasAgent(id, agentId)
-}
-
 /**
  * Record that the user has looked at a thread up to a message. With a smaller `seq` it is unseen from there on again.
  * Does nothing if the account has no such thread.
  */
 export async function setSeen(account: AccountStore, userId: string, threadId: number, seq: number): Promise<void> {
   await account.write([account.change.threads.setSeen(userId, threadId, seq)])
-}
-
-/**
- * How many of the 1,000 oldest unread messages of an agent are in a thread, and the `seq` of the oldest of them; null
- * for none.
- */
-export async function unreadIn(
-  account: AccountStore,
-  threadId: number,
-  agentId: string,
-): Promise<{ unread: number; firstSeq: number | null }> {
-  const found = (await account.read.threads.unreadOfAgent(agentId)).find((thread) => thread.threadId === threadId)
-  return { unread: found?.unread ?? 0, firstSeq: found?.firstSeq ?? null }
 }
 
 async function unreadOf(account: AccountStore, userId: string | undefined): Promise<Map<number, number>> {

@@ -1,6 +1,7 @@
 /** Trying a guardrail on a text, without sending anything. */
 import { requireAdmin } from '../../auth/actor.ts'
 import { GridError } from '../../errors.ts'
+import { failureForTenants, ProviderFailure } from '../../guardrails/provider-failure.ts'
 import {
   type GuardedText,
   type GuardrailCheck,
@@ -8,7 +9,6 @@ import {
   RefusedConfig,
   type Verdict,
 } from '../../guardrails/provider.ts'
-import { failureForTenants, ProviderFailure } from '../../guardrails/provider-failure.ts'
 import { runCheck } from '../../guardrails/run-check.ts'
 import { withoutInvisible } from '../../lib/invisible-text.ts'
 import type { SealedToken } from '../../lib/key-ring.ts'
@@ -68,9 +68,8 @@ async function run(
   guarded: GuardedText,
   token: string | undefined,
 ): Promise<GuardrailTrial> {
-  const deadline = new AbortController()
-  const timer = setTimeout(() => deadline.abort(), deps.guardrailChecks.timeoutMs)
-  const tools: ProviderTools = { fetch: deps.safeFetch, token, signal: deadline.signal, now: deps.now }
+  const signal = AbortSignal.timeout(deps.guardrailChecks.timeoutMs)
+  const tools: ProviderTools = { fetch: deps.safeFetch, token, signal, now: deps.now }
   const startedAt = performance.now()
   const result = () => ({ provider, milliseconds: Math.round(performance.now() - startedAt) })
   try {
@@ -80,8 +79,6 @@ async function run(
     if (!(error instanceof ProviderFailure)) throw error
     const { reason, message } = error
     return { ...result(), failure: actor.type === 'system' ? { reason, message } : failureForTenants(error) }
-  } finally {
-    clearTimeout(timer)
   }
 }
 

@@ -3,7 +3,7 @@ import type { Deps } from '../../deps.ts'
 import { GridError } from '../../errors.ts'
 import { ProviderFailure } from '../../guardrails/provider-failure.ts'
 import type { GuardedText, ProviderTools, Span, Verdict } from '../../guardrails/provider.ts'
-import { type Deadline, runCheck } from '../../guardrails/run-check.ts'
+import { runCheck } from '../../guardrails/run-check.ts'
 import { withoutInvisible } from '../../lib/invisible-text.ts'
 import type { Guarding } from '../../store/account.ts'
 import type { ActiveGuardrail } from '../../store/account/guarding.ts'
@@ -29,11 +29,11 @@ export type Answer = Omit<Finding, 'guardrail' | 'action'>
 /** The verdict of a local guardrail; undefined if it failed. It is a promise while the guardrail loads what it needs. */
 export type LocalAnswer = Answer | undefined | Promise<Answer | undefined>
 
-/** What asking takes. `deadline` and `answers` are those of the send. */
+/** What asking takes. `answers` are those of the send, and `deadline` its time, which begins with the first call. */
 export interface Asking {
   deps: Pick<Deps, 'log' | 'now' | 'safeFetch' | 'guardrailChecks'>
   guarding: Guarding
-  deadline: Deadline
+  deadline: () => AbortSignal
   answers: LocalAnswers<LocalAnswer>
 }
 
@@ -115,7 +115,7 @@ async function remoteAnswer(
   try {
     const check = deps.guardrailChecks.of(guardrail)
     const token = guardrail.token && await guarding.openToken(guardrail.id, guardrail.token)
-    const tools = { ...localTools(asking), signal: deadline.signal, ...(token !== undefined && { token }) }
+    const tools = { ...localTools(asking), signal: deadline(), ...(token !== undefined && { token }) }
     return checked(await runCheck(check, guarded, tools))
   } catch (error) {
     logFailure(guardrail, error, asking)
@@ -135,7 +135,7 @@ function logFailure({ id, provider }: ActiveGuardrail, error: unknown, { deps, d
   deps.log.warn('A guardrail could not check a message', {
     guardrail: id,
     provider,
-    fault: deadline.hasPassed ? 'timeout' : fault,
+    fault: deadline().aborted ? 'timeout' : fault,
   })
 }
 

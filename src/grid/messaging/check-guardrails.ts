@@ -3,8 +3,8 @@
  * See docs/delivery.md, "Guardrails".
  */
 import { GridError } from '../../errors.ts'
-import { Deadline } from '../../guardrails/run-check.ts'
 import { newId } from '../../lib/id.ts'
+import { once } from '../../lib/once.ts'
 import type { Guarding } from '../../store/account.ts'
 import { type ActiveGuardrail, recipientIsGuarded, senderIsGuarded } from '../../store/account/guarding.ts'
 import {
@@ -55,17 +55,9 @@ interface Findings {
  */
 export async function checkGuardrails(outgoing: OutgoingMessage): Promise<ReviewedMessage> {
   const { deps } = outgoing.account
-  const asking = {
-    deps,
-    deadline: new Deadline(deps.guardrailChecks.timeoutMs),
-    answers: new LocalAnswers<LocalAnswer>(),
-  }
-  try {
-    const sent = await checkSender(outgoing, asking)
-    return await checkRecipients(outgoing, sent, asking)
-  } finally {
-    asking.deadline.cancel()
-  }
+  const deadline = once(() => AbortSignal.timeout(deps.guardrailChecks.timeoutMs))
+  const asking = { deps, deadline, answers: new LocalAnswers<LocalAnswer>() }
+  return await checkRecipients(outgoing, await checkSender(outgoing, asking), asking)
 }
 
 /** A message on its way through the checks. */
@@ -214,8 +206,11 @@ function withVerdicts(
   const found = sides.filter((side) => side !== undefined && side.found.length > 0) as Findings[]
   if (found.length === 0) return message
   const judged = {
-    ...{ id: message.id, recipient: recipient.label, at: message.at },
-    ...{ senderAlias: sender.alias, isStored: true },
+    id: message.id,
+    recipient: recipient.label,
+    at: message.at,
+    senderAlias: sender.alias,
+    isStored: true,
   }
   const verdictsOf = (isOwn: boolean) => found.filter(({ guarding }) => guarding.isOwn === isOwn)
   const statements = (sides: Findings[]) =>
@@ -243,8 +238,11 @@ async function refuse(outgoing: OutgoingMessage, side: Findings): Promise<void> 
   const action: VerdictAction = found.some(({ action }) => action === 'blocked') ? 'blocked' : 'failed'
   const decisive = found.filter((finding) => finding.action === action)
   const judged = {
-    ...{ id: message.id, recipient: recipient.label, at: message.at },
-    ...{ senderAlias: sender.alias, isStored: false },
+    id: message.id,
+    recipient: recipient.label,
+    at: message.at,
+    senderAlias: sender.alias,
+    isStored: false,
   }
   const { isOwn } = guarding
   const cases = guarding.verdicts(judged, newVerdicts(side, decisive))

@@ -9,24 +9,11 @@ import { retryOnConflict } from '../retry-on-conflict.ts'
 /** Most messages of the list. */
 const maxListed = 100
 
-/** A parked message. Aliases are without `@`; times are milliseconds since the epoch. */
-export interface ParkedMessage {
-  id: string
-  /** Its recipient. */
-  alias: string
-  /** Its sender; null if it is of another account. */
-  fromAlias: string | null
-  storedAt: number
-  parkedAt: number
-  /** How often it came back; 0 if it could not be shown. */
-  returns: number
-}
-
 /**
  * The parked messages of agents of the account that are not deleted, those parked last first, at most 100. Fails with
  * `wrong_credential` or `not_allowed`.
  */
-export async function parkedMessages(account: AccountStore): Promise<ParkedMessage[]> {
+export async function parkedMessages(account: AccountStore) {
   requireAdmin(account.actor)
   return await account.read.parked.list(maxListed)
 }

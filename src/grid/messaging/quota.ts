@@ -6,7 +6,7 @@ import type { AccountStore } from '../../store/account.ts'
 import type { InboxAddress, NewMessage } from '../../store/account/new-message.ts'
 import type { Quotas } from '../../store/account/usage.ts'
 import type { Statement } from '../../store/sql.ts'
-import type { Sender, SendPart } from './outgoing-message.ts'
+import type { Recipient, Sender, SendPart } from './outgoing-message.ts'
 
 /** About what a row of a message or a delivery takes besides its text, with its entries in indexes. */
 const rowBytes = 500
@@ -15,10 +15,7 @@ export const megabyte = 1_000_000
 const fullInboxRetrySeconds = minute / second
 
 /** Where a message goes to. Without an inbox it is a channel. */
-interface Target {
-  readonly label: string
-  readonly inbox?: InboxAddress
-}
+type Target = Pick<Recipient, 'label' | 'inbox'>
 
 /** The quotas of a send, which its unit checks. */
 export function quotasOf({ deps: { config, now } }: AccountStore, inbox?: InboxAddress): Quotas {

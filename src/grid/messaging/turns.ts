@@ -1,7 +1,6 @@
 /** Counting the turns of conversations, and what agents are told. See docs/delivery.md, "Conversations that run away". */
 import { requireAdmin } from '../../auth/actor.ts'
 import { GridError } from '../../errors.ts'
-import { hour } from '../../lib/time.ts'
 import { type AccountStore, defaultTurnLimits, type TurnLimits } from '../../store/account.ts'
 import type { InboxAddress, NewMessage } from '../../store/account/new-message.ts'
 import type { Conversation, CountedConversation } from '../../store/account/turns.ts'
@@ -10,16 +9,10 @@ import { activityRow } from '../activity.ts'
 import { findProgram } from '../agents/find-agent.ts'
 import { authorize } from '../authorize.ts'
 import { retryOnConflict } from '../retry-on-conflict.ts'
-import type { A2aDetails, Sender, SendPart } from './outgoing-message.ts'
+import type { A2aDetails, Recipient, Sender, SendPart } from './outgoing-message.ts'
 
 /** How many agents of a conversation an error names. */
 const maxNamed = 8
-
-/** Where a message goes to. Without an inbox it is a channel. */
-interface Target {
-  readonly label: string
-  readonly inbox?: InboxAddress
-}
 
 /**
  * Counts a message, if it is a turn of its conversation. A message of a person begins its conversations again. What the
@@ -28,7 +21,7 @@ interface Target {
 export async function turnPart(
   account: AccountStore,
   sender: Sender,
-  recipient: Target,
+  recipient: Pick<Recipient, 'label' | 'inbox'>,
   message: NewMessage,
 ): Promise<SendPart> {
   const { id, from, type, isInTaskAlone, conversationId, contextId, replyFrom, replyToMessageId, at } = message
@@ -153,19 +146,6 @@ const maxTold = 500
 /** A conversation that is paused. */
 export interface PausedConversation extends CountedConversation {
   pausedAt: number
-}
-
-/** A conversation whose agents are told to stop, but that goes on. */
-export type LongConversation = CountedConversation
-
-/** The paused conversations of the account, the newest first, at most 50. */
-export async function pausedConversations(account: AccountStore): Promise<PausedConversation[]> {
-  return await account.read.turns.paused()
-}
-
-/** The conversations of the account whose agents are told to stop, the longest first, at most 10. */
-export async function longConversations(account: AccountStore): Promise<LongConversation[]> {
-  return await account.read.turns.long(account.deps.now() - hour, 10)
 }
 
 /**

@@ -6,13 +6,14 @@ import { hashForLookup } from '../../lib/secrets.ts'
 import type { Store } from '../../store/store.ts'
 import { revokeAllGrants } from '../oauth/grants.ts'
 import { retryOnConflict } from '../retry-on-conflict.ts'
+import { passwordChangedEmail } from './email-templates.ts'
 import { linkExpired } from './people.ts'
 import { mayBeSomebodyElse, proveAddress, takeOver } from './prove-address.ts'
 import {
   type EmailLinkKind,
   findEmailLink,
   redeemEmailLink,
-  sendPasswordChangedEmail,
+  sendNotice,
   sendVerificationLink,
   trySendEmailLink,
 } from './send-email.ts'
@@ -120,7 +121,7 @@ export async function resetPassword(
     })
     return { userId, email }
   })
-  sendPasswordChangedEmail(store, email)
+  sendNotice(store, email, passwordChangedEmail(store.deps.config))
   return userId
 }
 

@@ -6,14 +6,9 @@ import type { User } from '../../store/global/users.ts'
 import type { Store } from '../../store/store.ts'
 import { checkName } from '../accounts/accounts.ts'
 import { checkLinkOwner } from './email-links.ts'
+import { addressChangedEmail, passwordChangedEmail } from './email-templates.ts'
 import { linkExpired } from './people.ts'
-import {
-  findEmailLink,
-  redeemEmailLink,
-  sendAddressChangedEmail,
-  sendPasswordChangedEmail,
-  trySendEmailLink,
-} from './send-email.ts'
+import { findEmailLink, redeemEmailLink, sendNotice, trySendEmailLink } from './send-email.ts'
 import { takeSignInAttempt } from './throttle.ts'
 
 /** Set the display name of a user. Fails with `invalid_input`. */
@@ -48,7 +43,7 @@ export async function changePassword(
     global.sessions.endOthers(userId, '', now()),
     global.links.endAll(userId, now()),
   ])
-  sendPasswordChangedEmail(store, user.email)
+  sendNotice(store, user.email, passwordChangedEmail(store.deps.config))
 }
 
 /**
@@ -85,7 +80,7 @@ export async function confirmEmailChange(store: Store, token: string, userId: st
     global.links.endAll(userId, now()),
     global.users.setEmail(userId, link.email, now()),
   ])
-  sendAddressChangedEmail(store, user.email)
+  sendNotice(store, user.email, addressChangedEmail(store.deps.config))
   return link.email
 }
 

@@ -6,12 +6,9 @@ import type { LinkKind } from '../../store/global/links.ts'
 import type { Statement } from '../../store/sql.ts'
 import type { Store } from '../../store/store.ts'
 import {
-  addressChangedEmail,
-  conversationsPausedEmail,
   digestEmail,
   type EmailContent,
   invitationEmail,
-  passwordChangedEmail,
   passwordResetEmail,
   type SecondFactorChange,
   secondFactorChangedEmail,
@@ -92,33 +89,13 @@ export function sendInvitationEmail(
  * Send a notice. It has no limit: a security notice follows only an authenticated change, and an attacker could use up
  * the limit before making the change. The others have limits of their own.
  */
-function sendNotice(store: Store, to: string, content: EmailContent): void {
+export function sendNotice(store: Store, to: string, content: EmailContent): void {
   store.deps.email.send({ to, ...content })
-}
-
-/** Tell a user that the password was changed. */
-export function sendPasswordChangedEmail(store: Store, to: string): void {
-  sendNotice(store, to, passwordChangedEmail(store.deps.config))
-}
-
-/** Tell a user that the email address was changed. `to` is the old address. */
-export function sendAddressChangedEmail(store: Store, to: string): void {
-  sendNotice(store, to, addressChangedEmail(store.deps.config))
 }
 
 /** Tell a user that the second factor was changed. */
 export function sendSecondFactorEmail(store: Store, to: string, change: SecondFactorChange): void {
   sendNotice(store, to, secondFactorChangedEmail(store.deps.config, change))
-}
-
-/** Tell an owner which conversations of the account were paused, by their agents. */
-export function sendConversationsPausedEmail(
-  store: Store,
-  to: string,
-  accountName: string,
-  conversations: string[][],
-): void {
-  sendNotice(store, to, conversationsPausedEmail(store.deps.config, accountName, conversations))
 }
 
 /** Tell a person about messages that wait. False over a limit: then nothing is sent. */

@@ -76,7 +76,6 @@ export interface SignInAttempt {
  */
 export async function takeSignInAttempt(store: Store, email: string, address: string): Promise<SignInAttempt> {
   const at = store.deps.now()
-  const id = newId()
   const isFamiliar = await isFamiliarAddress(store, email, address)
   const crowd: Count = { kind: 'sign_in_crowd', subject: await hashSecret(email), rates: rates.signInCrowd }
   const total: Count = { kind: 'sign_in_all', subject: 'all', rates: [[signInsPerHour, hour]] }
@@ -90,43 +89,50 @@ export async function takeSignInAttempt(store: Store, email: string, address: st
   }
   const inCrowd = (isCrowded || isBusy) && !isFamiliar ? rates.signInInCrowd : []
   const [pair, ...pairWide] = await ofNetworks('sign_in', address, [...rates.signIn, ...inCrowd], `${email}\n`)
-  const others = [
-    ...pairWide,
-    ...await ofNetworks('sign_in_from', address, rates.signInFrom),
-  ]
-  const attempts = attemptsOf(id, [pair, crowd, ...others, total])
-  const limits = limitsOf([pair, ...(isFamiliar ? [] : others)], at)
-  if (!(await takeAttempts(store, attempts, limits, at))) {
-    throw await tooMany(store, limits, at, 'sign-ins', 'Too many sign-in attempts.')
-  }
-  return { isFamiliar, succeeded: () => forgetAttempts(store, pair, attempts) }
+  const others = [...pairWide, ...await ofNetworks('sign_in_from', address, rates.signInFrom)]
+  const limited = isFamiliar ? [pair] : [pair, ...others]
+  const succeeded = await take(store, [pair, crowd, ...others, total], signIns, limited)
+  return { isFamiliar, succeeded }
 }
 
-/**
- * Count one code of a second factor, before it is verified. `succeeded` removes the attempts of this user and client.
- * Fails with `rate_limit_exceeded`. See docs/security.md, "Second factor".
- */
+/** Count one code of a second factor, before it is verified. Fails with `rate_limit_exceeded`. */
 export async function takeSecondFactorAttempt(store: Store, email: string, address: string): Promise<SignInAttempt> {
-  const at = store.deps.now()
-  const id = newId()
   const isFamiliar = await isFamiliarAddress(store, email, address)
   const [pair, ...wide] = await ofNetworks('factor', address, rates.secondFactor, `${email}\n`)
   const all: Count = { kind: 'factor_all', subject: await hashSecret(email), rates: rates.secondFactorFromAll }
-  const attempts = attemptsOf(id, [pair, ...wide, all])
-  const limits = limitsOf(isFamiliar ? [pair] : [pair, ...wide, all], at)
-  if (!(await takeAttempts(store, attempts, limits, at))) {
-    throw await tooMany(store, limits, at, 'second-factors', 'Too many codes.')
-  }
-  return { isFamiliar, succeeded: () => forgetAttempts(store, pair, attempts) }
+  const counts = [pair, ...wide, all]
+  const refusal = { name: 'second-factors', what: 'Too many codes.' }
+  return { isFamiliar, succeeded: await take(store, counts, refusal, isFamiliar ? [pair] : counts) }
 }
 
 /** Count one sign-in that a client begins with a passkey. Fails with `rate_limit_exceeded`. */
 export async function takePasskeyAttempt(store: Store, address: string): Promise<void> {
+  await take(store, await ofNetworks('passkey_from', address, rates.signInFrom), signIns)
+}
+
+const signIns = { name: 'sign-ins', what: 'Too many sign-in attempts.' }
+
+/**
+ * Count an attempt, of whose counts `limited` can refuse it. Fails with `rate_limit_exceeded`. Resolves to a function
+ * that removes it again, with all others of the first count.
+ */
+async function take(
+  store: Store,
+  counts: Count[],
+  { name, what }: { name: string; what: string },
+  limited = counts,
+): Promise<() => Promise<void>> {
   const at = store.deps.now()
-  const counts = await ofNetworks('passkey_from', address, rates.signInFrom)
+  const attempts = attemptsOf(newId(), counts)
+  const limits = limitsOf(limited, at)
+  if (!(await takeAttempts(store, attempts, limits, at))) throw await tooMany(store, limits, at, name, what)
+  return () => forgetAttempts(store, counts[0], attempts)
+}
+
+/** Count an attempt, and resolve to undefined; or count nothing and resolve to the limits, one of which is reached. */
+async function tryTake(store: Store, counts: Count[], at = store.deps.now()): Promise<AttemptLimit[] | undefined> {
   const limits = limitsOf(counts, at)
-  if (await takeAttempts(store, attemptsOf(newId(), counts), limits, at)) return
-  throw await tooMany(store, limits, at, 'sign-ins', 'Too many sign-in attempts.')
+  return await takeAttempts(store, attemptsOf(newId(), counts), limits, at) ? undefined : limits
 }
 
 /** Emails that are requested without a sign-in, or that must not tell whether an address has a user. */
@@ -153,14 +159,12 @@ export interface EmailAttempt {
  * find out which addresses have users, by what is left of their own limit.
  */
 export async function takeEmailAttempt(store: Store, attempt: EmailAttempt): Promise<boolean> {
-  const { deps: { now } } = store
   const { purpose, address } = attempt
   if (isSilent(purpose)) {
-    const at = now()
     const requests = await ofNetworks(`ask_${purpose}`, address, rates.linkRequests[purpose])
-    if (!(await takeAttempts(store, attemptsOf(newId(), requests), limitsOf(requests, at), at))) return false
+    if (await tryTake(store, requests)) return false
   }
-  return (await takeOrReachedLimits(store, attempt, store.deps.now())) === undefined
+  return !await tryTakeEmail(store, await countsOfEmail(store, attempt))
 }
 
 /**
@@ -172,22 +176,16 @@ export async function requireEmailAttempt(
   attempt: EmailAttempt & { purpose: 'verify' | 'invitation' },
 ): Promise<void> {
   const at = store.deps.now()
-  const limits = await takeOrReachedLimits(store, attempt, at)
+  const limits = await tryTakeEmail(store, await countsOfEmail(store, attempt), at)
   if (!limits) return
   const isSent = store.deps.email.isConfigured || attempt.purpose !== 'invitation'
   throw await tooMany(store, limits, at, 'emails', isSent ? 'Too many emails were sent.' : 'Too many invitations.')
 }
 
-/** Count one email and resolve to undefined, or count nothing and resolve to the limits, some of which are reached. */
-async function takeOrReachedLimits(
-  store: Store,
-  attempt: EmailAttempt,
-  at: number,
-): Promise<AttemptLimit[] | undefined> {
-  const counts = await countsOfEmail(store, attempt)
-  const limits = limitsOf(counts, at)
-  if (await takeAttempts(store, attemptsOf(newId(), counts), limits, at)) return undefined
-  await logReached(store, limits, 'The hourly email limit of the grid is reached')
+/** As `tryTake`. If the limit of the whole grid is reached, it logs an error. */
+async function tryTakeEmail(store: Store, counts: Count[], at?: number): Promise<AttemptLimit[] | undefined> {
+  const limits = await tryTake(store, counts, at)
+  if (limits) await logReached(store, limits, 'The hourly email limit of the grid is reached')
   return limits
 }
 
@@ -234,46 +232,34 @@ async function isFamiliarAddress(store: Store, email: string, address: string): 
 
 /** Count one digest to a recipient. False if a limit is reached; at that of the whole grid it logs an error. */
 export async function takeDigestAttempt(store: Store, email: string): Promise<boolean> {
-  const { config, now } = store.deps
-  const at = now()
-  const counts: Count[] = [
+  const { mailsPerHour } = store.deps.config
+  return !await tryTakeEmail(store, [
     { kind: 'mail_to', subject: await hashSecret(`digest\n${email}`), rates: rates.digestTo },
-    { kind: 'mail_share', subject: 'digest', rates: [[Math.ceil(config.mailsPerHour * shareOfDigests), hour]] },
-    { kind: 'mail', subject: 'all', rates: [[config.mailsPerHour, hour]] },
-  ]
-  const limits = limitsOf(counts, at)
-  if (await takeAttempts(store, attemptsOf(newId(), counts), limits, at)) return true
-  await logReached(store, limits, 'The hourly email limit of the grid is reached')
-  return false
+    { kind: 'mail_share', subject: 'digest', rates: [[Math.ceil(mailsPerHour * shareOfDigests), hour]] },
+    { kind: 'mail', subject: 'all', rates: [[mailsPerHour, hour]] },
+  ])
 }
 
 /** Count one notice of paused conversations to the owners of an account. False if they were told in the last hour. */
 export async function takePauseAttempt(store: Store, account: string): Promise<boolean> {
-  const at = store.deps.now()
   const counts: Count[] = [{ kind: 'pauses', subject: account, rates: rates.pauses }]
-  const [limit] = limitsOf(counts, at)
   // Asked first, because every look at pauses that wait would be a commit.
-  if (await store.global.attempts.blockedSince(limit) !== undefined) return false
-  return await takeAttempts(store, attemptsOf(newId(), counts), [limit], at)
+  const [limit] = limitsOf(counts, store.deps.now())
+  return await store.global.attempts.blockedSince(limit) === undefined && !await tryTake(store, counts)
 }
 
 /** Count one notification to a browser of a user in an account. False if their limit is reached. */
 export async function takePushAttempt(store: Store, account: string, userId: string): Promise<boolean> {
-  const at = store.deps.now()
-  const counts = [await pushCount(account, userId)]
-  return await takeAttempts(store, attemptsOf(newId(), counts), limitsOf(counts, at), at)
+  return !await tryTake(store, [{ kind: 'push', subject: await pushSubject(account, userId), rates: rates.push }])
 }
 
 /** Count one test of the notifications of a user in an account. Fails with `rate_limit_exceeded`. */
 export async function takePushTest(store: Store, account: string, userId: string): Promise<void> {
-  const at = store.deps.now()
-  const { subject } = await pushCount(account, userId)
-  const counts: Count[] = [{ kind: 'push_test', subject, rates: rates.testPush }]
-  const limits = limitsOf(counts, at)
-  if (await takeAttempts(store, attemptsOf(newId(), counts), limits, at)) return
-  throw await tooMany(store, limits, at, 'notifications', 'Too many tests.')
+  const subject = await pushSubject(account, userId)
+  const refusal = { name: 'notifications', what: 'Too many tests.' }
+  await take(store, [{ kind: 'push_test', subject, rates: rates.testPush }], refusal)
 }
 
-async function pushCount(account: string, userId: string): Promise<Count> {
-  return { kind: 'push', subject: await hashSecret(`${account}\n${userId}`), rates: rates.push }
+function pushSubject(account: string, userId: string): Promise<string> {
+  return hashSecret(`${account}\n${userId}`)
 }

@@ -79,14 +79,15 @@ export async function startTask(account: AccountStore, sender: Sender, input: Ne
     isInTaskAlone: false,
     statements(stored) {
       const task = {
-        ...{
-          id,
-          message: stored,
-          home,
-          recipientAgentId,
-          recipientAlias: recipient.label.slice(1),
-        },
-        ...{ conversationId, contextId, mode, expiresAt: now() + maxTaskMs },
+        id,
+        message: stored,
+        home,
+        recipientAgentId,
+        recipientAlias: recipient.label.slice(1),
+        conversationId,
+        contextId,
+        mode,
+        expiresAt: now() + maxTaskMs,
       }
       return [
         change.tasks.keepContext(task),
@@ -96,14 +97,25 @@ export async function startTask(account: AccountStore, sender: Sender, input: Ne
     },
   }
   const sent = await sendInTask(account, sender, message, {
-    ...{ to: input.to, conversationId, idempotencyKey: input.idempotencyKey, request, task: step },
-    ...{ contextId, acceptedOutputModes, waiting },
+    to: input.to,
+    conversationId,
+    idempotencyKey: input.idempotencyKey,
+    request,
+    task: step,
+    contextId,
+    acceptedOutputModes,
+    waiting,
   })
   // Another send with the key was stored at the same time.
   if (sent.taskId !== id) return { sent, task: await taskOfRepeat(account, sender, sent) }
   const isAsSent = !sent.redacted && !sent.sanitized
   const task: Task = {
-    ...{ id, contextId, recipient: recipient.label.slice(1), artifacts: [], generation: 1, mode },
+    id,
+    contextId,
+    recipient: recipient.label.slice(1),
+    artifacts: [],
+    generation: 1,
+    mode,
     status: { state: 'submitted', at: sent.createdAt },
     history: [{ ...message, role: 'user' }],
   }
@@ -141,20 +153,22 @@ export async function continueTask(account: AccountStore, sender: Sender, input:
     statements: ({ id, at }) => [
       tasks.addMessage(changer, taskId, id, 'user'),
       ...tasks.change(changer, {
-        ...{ task: taskId, event: id, at, state: 'working', from: ['input-required', 'auth-required'] },
+        task: taskId,
+        event: id,
+        at,
+        state: 'working',
+        from: ['input-required', 'auth-required'],
       }),
     ],
   }
   const { contextId, conversationId, recipientAlias } = task
   const sent = await sendInTask(account, sender, message, {
-    ...{
-      to: `@${recipientAlias}`,
-      conversationId,
-      idempotencyKey: input.idempotencyKey,
-      request,
-      task: step,
-      contextId,
-    },
+    to: `@${recipientAlias}`,
+    conversationId,
+    idempotencyKey: input.idempotencyKey,
+    request,
+    task: step,
+    contextId,
   })
   return { sent, task: await getTask(account, taskId) }
 }

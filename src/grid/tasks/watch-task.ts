@@ -84,11 +84,7 @@ export async function waitForTask(
  * Fails with `task_not_found`; with `unsupported_operation` if the task has ended, unless `after` is given; with
  * `rate_limit_exceeded` if the credential has too many streams of tasks. These come before the first value.
  */
-export function watchTask(account: AccountStore, id: string, watch: TaskWatch): AsyncGenerator<TaskNews> {
-  return newsOf(account, id, watch)
-}
-
-async function* newsOf(account: AccountStore, id: string, watch: TaskWatch): AsyncGenerator<TaskNews> {
+export async function* watchTask(account: AccountStore, id: string, watch: TaskWatch): AsyncGenerator<TaskNews> {
   const { agentId, credentialId } = callingAgent(account.actor)
   const { taskStreams } = account.waiting
   const row = await findTask(account, id, watch.recipient)

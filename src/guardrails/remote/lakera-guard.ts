@@ -1,8 +1,9 @@
 /** Lakera Guard. */
 import * as z from 'zod'
+import { joined } from '../local/view.ts'
 import { httpUrl, provider, type Span, text } from '../provider.ts'
 import { ask, bearer, below } from './ask.ts'
-import { joined, kindsOf, spansOfCodePoints } from './spans.ts'
+import { kindsOf, spansOfCodePoints } from './spans.ts'
 
 const match = z.object({
   start: z.number().int(),

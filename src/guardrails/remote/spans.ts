@@ -1,10 +1,10 @@
 /** Positions in a text, as services count them and as we do. */
 import { plainName } from '../../lib/plain-name.ts'
+import { joined } from '../local/view.ts'
 import type { Span } from '../provider.ts'
 
 /**
- * Convert spans that count code points, as Python does, to UTF-16 code units. They are sorted, and those that overlap
- * or touch are joined. Undefined if one of them is not a stretch of the text.
+ * Convert spans that count code points, as Python does, to UTF-16 code units, joined. Undefined if one of them is not a stretch of the text.
  */
 export function spansOfCodePoints(text: string, spans: readonly Span[]): Span[] | undefined {
   const unitOf = [0]
@@ -13,18 +13,6 @@ export function spansOfCodePoints(text: string, spans: readonly Span[]): Span[] 
     Number.isInteger(start) && Number.isInteger(end) && start >= 0 && start < end && end < unitOf.length
   if (!spans.every(isInside)) return undefined
   return joined(spans.map(({ start, end }) => ({ start: unitOf[start], end: unitOf[end] })))
-}
-
-/** Sort spans, and join those that overlap or touch. */
-export function joined(spans: readonly Span[]): Span[] {
-  const result: Span[] = []
-  for (const span of spans.toSorted((a, b) => a.start - b.start)) {
-    const last = result[result.length - 1]
-    if (last && span.start <= last.end) {
-      result[result.length - 1] = { start: last.start, end: Math.max(last.end, span.end) }
-    } else result.push(span)
-  }
-  return result
 }
 
 /**

@@ -88,10 +88,13 @@ function closeChannel() {
 function sendWhile(meanwhile: () => Promise<unknown>, to: string) {
   const { id: agentId, alias } = grid.eve
   const eve = grid.store.account(grid.evil.id, { type: 'agent', agentId, alias, credentialId: 'test' })
-  return sendMessage(eve, callingAgent(eve.actor), { to, text: 'hi' }, [async ({ message }) => {
-    await meanwhile()
-    return message
-  }])
+  let isFirst = true
+  const write: typeof eve.write = async (statements) => {
+    if (isFirst) await meanwhile()
+    isFirst = false
+    return await eve.write(statements)
+  }
+  return sendMessage({ ...eve, write }, callingAgent(eve.actor), { to, text: 'hi' })
 }
 
 async function expectNothingStored(): Promise<void> {

@@ -52,10 +52,11 @@ onEachDatabase((open) => {
 /** Send the first text last: it is composed, and then waits until the others are stored. */
 async function sendAll([text, ...others]: string[]): Promise<void> {
   const alice = as(grid.alice)
-  await sendMessage(alice, callingAgent(alice.actor), { to: 'bob', text }, [async ({ message }) => {
+  const write: typeof alice.write = async (statements) => {
     if (others.length > 0) await sendAll(others)
-    return message
-  }])
+    return await alice.write(statements)
+  }
+  await sendMessage({ ...alice, write }, callingAgent(alice.actor), { to: 'bob', text })
 }
 
 function bob() {
