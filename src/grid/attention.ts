@@ -15,23 +15,23 @@ import { megabyte } from './messaging/quota.ts'
 import type { PausedConversation } from './messaging/turns.ts'
 import { retryOnConflict } from './retry-on-conflict.ts'
 
-/** For how long something can be snoozed. */
 export const snoozeTimes = ['hour', 'tomorrow', 'week'] as const
 export type SnoozeTime = (typeof snoozeTimes)[number]
 
 /** When it is shown again on the next day, in the time zone of the user. */
 const morningMs = 8 * hour
 
-/** What needs a person, the most urgent first, and what they have snoozed, until when in milliseconds since the epoch. */
+/**
+ * What needs a person, the most urgent first, and what they have snoozed, until when in milliseconds since the epoch.
+ */
 export interface Attention {
   open: Condition[]
   snoozed: { condition: Condition; until: number }[]
 }
 
 /**
- * What needs the calling user now. `offer` are agents that they can claim. Everybody in the account sees what is wrong in
- * it, except keys, which only owners and admins can change; who wrote an unread message is told to those who may read it.
- * Fails with `wrong_credential` or `not_allowed`.
+ * What needs the calling user now. `offer` are agents that they can claim. Only owners and admins see keys, and only
+ * those who may read an unread message are told who wrote it.
  */
 export async function attentionOf(account: AccountStore, offer: ClaimOffer | undefined): Promise<Attention> {
   const [conditions, reader] = await Promise.all([findConditions(account), readerOf(account)])
@@ -43,7 +43,6 @@ export async function attentionOf(account: AccountStore, offer: ClaimOffer | und
   return await withoutSnoozed(account, shown, offer)
 }
 
-/** The part of these conditions of the account that the calling user sees, and what they have snoozed. */
 export async function withoutSnoozed(
   account: AccountStore,
   conditions: readonly Condition[],
@@ -68,10 +67,8 @@ function keyOf({ kind, subject }: Pick<Condition | Snooze, 'kind' | 'subject'>):
 }
 
 /**
- * Hide something from the calling user for a while, unless it gets worse. Nobody else is affected. `timeZone` says when
- * tomorrow is, as `knownZone` of `lib/time-zone.ts` resolves it; by default in UTC. Resolves to whether it
- * still needed attention; otherwise nothing is stored.
- * Fails with `wrong_credential`, `not_allowed`, `invalid_input` or `write_conflict`.
+ * Hide something from the calling user for a while, unless it gets worse. `timeZone` says when tomorrow is. Resolves to
+ * whether it still needed attention. Fails with `invalid_input`.
  */
 export async function snooze(
   account: AccountStore,
@@ -94,7 +91,7 @@ export async function snooze(
   })
 }
 
-/** Show again what the calling user has snoozed. Fails with `wrong_credential`, `not_allowed` or `write_conflict`. */
+/** Show again what the calling user has snoozed. */
 export async function endSnooze(
   account: AccountStore,
   { kind, subject }: { kind: string; subject: string },
@@ -126,20 +123,17 @@ const parkedForMs = 7 * day
 const failedForMs = day
 /** From how many refused calls of one caller on. One may be a slip. */
 const manyRefused = 3
-/** How many long conversations are shown. */
 const maxLong = 10
 /** A key that was not used for this time, or made and not used for the second one, or made so long ago. */
 export const keyUnusedMs = 90 * day
 const keyNeverUsedMs = 30 * day
 export const keyOldMs = 365 * day
-/** The part of a quota from which on it is nearly used. */
 const nearlyUsed = 0.8
 
 type Row<Name extends 'waiting' | 'returned' | 'parked' | 'refused' | 'failing' | 'keys'> = Awaited<
   ReturnType<AccountStore['read']['attention'][Name]>
 >[number]
 
-/** A quota of a day: how much of it is used. */
 export interface UsedQuota {
   quota: 'messages' | 'megabytes'
   used: number
@@ -149,13 +143,10 @@ export interface UsedQuota {
 interface Common {
   /** What it is about, unique among those of its kind. */
   subject: string
-  /** Since when, in milliseconds since the epoch; null if that is not known. */
   since: number | null
-  /** How bad it is. See `isWorse`. */
   level: number
 }
 
-/** Something that needs a person, and the data of its kind. */
 export type Condition =
   & Common
   & (
@@ -226,7 +217,6 @@ function withPresence({ waiting: { presence } }: AccountStore, found: Row<'waiti
   return found.map((of) => ({ ...of, presence: presence.at(of.agentId) }))
 }
 
-/** Agents that a user can claim. */
 export function conditionOfOffer(offer: ClaimOffer): Condition {
   return { kind: 'claim', subject: offer.provisionalId, since: null, level: offer.agents, of: offer }
 }

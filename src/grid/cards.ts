@@ -10,21 +10,16 @@ import type { AccountStore } from '../store/account.ts'
 import type { StoredSigningKey } from '../store/global/signing-keys.ts'
 import type { Store } from '../store/store.ts'
 
-/** An agent as its card shows it. */
 export interface CardAgent {
-  /** Without `@`. */
   alias: string
   description: string
-  /** By name. */
   skills: { name: string; description: string }[]
-  /** Everybody may see it. */
   isPublic: boolean
 }
 
 /**
- * An agent whose card a caller may see: a public agent of any account, and every agent of the caller's own account.
- * `openAccount` is called for an agent that is not public; undefined without a credential. Fails as `openAccount`, and
- * with `agent_not_found`, alike for agents that are private, deleted and unknown.
+ * An agent whose card a caller may see: a public agent, or one of the caller's account, which `openAccount` opens.
+ * Fails with `agent_not_found`, alike for agents that are private, deleted and unknown, or as `openAccount` does.
  */
 export async function findCardAgent(
   store: Store,
@@ -66,7 +61,6 @@ function sorted(skills: CardAgent['skills']): CardAgent['skills'] {
 
 /** A new key signs once it has been published for so long: whoever keeps the list of keys for a while has it then. */
 export const publishedBeforeMs = 10 * minute
-/** The age at which a key is replaced. */
 const maxAgeMs = 90 * day
 /** How long a key that was replaced verifies what it signed. */
 const keptMs = 365 * day
@@ -74,13 +68,12 @@ const keptMs = 365 * day
 export interface SigningKeys {
   /** The key that signs. Undefined if the grid has no encryption keys or no space to store one. */
   current?: { id: string; privateKey: JWK }
-  /** All public keys, the newest first. */
   published: JWK[]
 }
 
 /**
- * The keys as they are now. The first is made when it is first asked for, and another one if all were encrypted with keys
- * that are lost. Of several processes that make one at once, one wins.
+ * The keys as they are now. The first is made when it is needed, and another one if all were encrypted with lost keys.
+ * Of several processes that make one at once, one wins.
  */
 export async function readSigningKeys(store: Store): Promise<SigningKeys> {
   let keys = await store.global.signingKeys.list()
@@ -99,10 +92,8 @@ export async function readSigningKeys(store: Store): Promise<SigningKeys> {
 }
 
 /**
- * Add a key, which replaces the present one. With `removeOthers`, for a key that somebody else may have, all older ones
- * are removed at once, and nothing that they signed verifies any more. Resolves to the id of the new key and when it
- * begins to sign. Fails with `invalid_input` if the grid has no encryption keys, and with `write_conflict` if
- * another process has just added one.
+ * Add a key, which replaces the present one. `removeOthers`: someone else may have the older ones, so nothing that they
+ * signed verifies any more. Fails with `invalid_input` without encryption keys.
  */
 export async function rotateSigningKey(
   store: Store,
@@ -116,8 +107,8 @@ export async function rotateSigningKey(
 }
 
 /**
- * Replace the present key if it is too old, and forget what is no longer needed of older ones.
- * Does nothing before there is a key.
+ * Replace the present key if it is too old, and forget what is no longer needed of older ones. Does nothing before
+ * there is a key.
  */
 export async function keepSigningKeys(store: Store): Promise<void> {
   const { deps: { now, log }, global: { signingKeys } } = store
@@ -139,7 +130,6 @@ export async function keepSigningKeys(store: Store): Promise<void> {
 
 type Signing = StoredSigningKey & Required<Pick<StoredSigningKey, 'privateKey'>>
 
-/** The newest key that has been published long enough, or else the oldest. */
 function signs({ keyRing, deps }: Store, keys: StoredSigningKey[]): Signing | undefined {
   const able = keys.filter((key): key is Signing =>
     key.privateKey !== undefined && keyRing.ids.includes(key.privateKey.tokenKeyId)
@@ -147,7 +137,6 @@ function signs({ keyRing, deps }: Store, keys: StoredSigningKey[]): Signing | un
   return able.find(({ createdAt }) => createdAt <= deps.now() - publishedBeforeMs) ?? able.at(-1)
 }
 
-/** Add a key, unless another process has added one since these were read. */
 async function add(
   store: Store,
   [newest]: StoredSigningKey[],

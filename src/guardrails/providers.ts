@@ -31,12 +31,10 @@ export const providers: readonly Provider[] = [
   webhook,
 ]
 
-/** A provider in listings, with the JSON schema of its configuration. */
 export interface ListedProvider extends Omit<Provider, 'config' | 'prepare' | 'checkToken'> {
   configSchema: Record<string, unknown>
 }
 
-/** All providers, as `admin_list_guardrail_providers` lists them. */
 export const listedProviders: readonly ListedProvider[] = providers.map(
   ({ config, prepare: _, checkToken: _check, ...rest }) => {
     const { $schema: _schema, ...configSchema } = z.toJSONSchema(config, { io: 'input' })
@@ -87,7 +85,6 @@ export class PreparedChecks {
     return this.#providerOf(provider).prepare(config)
   }
 
-  /** Whether a guardrail answers at once, in the grid. */
   isLocal({ provider }: ConfiguredGuardrail): boolean {
     return this.#providers.get(provider)?.kind === 'local'
   }

@@ -1,4 +1,4 @@
-/** Changes to an existing agent. For its key see `agent-keys.ts`. */
+/** Changes to an existing agent: its settings and its keys. */
 import { type AgentActor, callingAgent, requireAdmin } from '../../auth/actor.ts'
 import { GridError } from '../../errors.ts'
 import { newId } from '../../lib/id.ts'
@@ -21,7 +21,6 @@ import { findProgram } from './find-agent.ts'
 
 /** Omitted fields stay unchanged. Alias and type cannot be changed. */
 export interface AgentUpdate {
-  /** Id or alias. */
   agent: string
   visibility?: Visibility
   /** `auto_approve` clears the access list. */
@@ -37,8 +36,7 @@ export interface AgentUpdate {
 
 /**
  * Change the settings of an agent of the account. A stored token stays with its server: a `remoteUrl` of another origin
- * requires a new token, or none.
- * Fails with `wrong_credential`, `not_allowed`, `agent_not_found`, `invalid_input` or `write_conflict`.
+ * requires a new token, or none. Fails with `agent_not_found` or `invalid_input`.
  */
 export async function updateAgent(account: AccountStore, input: AgentUpdate): Promise<{ agent: Agent }> {
   requireAdmin(account.actor)
@@ -97,16 +95,13 @@ function originOf({ remoteUrl }: Agent): string | undefined {
 /** Live keys of one agent: one for each client and machine. */
 export const maxKeys = 50
 
-/** A key, as people know it. */
 export interface NamedKey {
-  /** Empty if it has none. */
   name: string
   last4: string
 }
 
 /**
- * Replace all keys of an agent (id or alias) by a new one, which is returned only here.
- * Fails with `wrong_credential`, `not_allowed`, `agent_not_found` or `write_conflict`.
+ * Replace all keys of an agent (id or alias) by a new one, which is returned only here. Fails with `agent_not_found`.
  */
 export async function reissueKey(account: AccountStore, ref: string): Promise<{ agent: Agent; apiKey: string }> {
   requireAdmin(account.actor)
@@ -122,16 +117,14 @@ export async function reissueKey(account: AccountStore, ref: string): Promise<{ 
       // All but this one, so that a repeated unit after a lost response does not revoke its own key.
       keys.revokeOthersOfAgent(agent.id, keyId, at),
     ])
-    // Waiting readers authenticate again, and find that their key was revoked.
     account.waiting.notifier.notify([agent.id])
     return { agent, apiKey: key.key }
   })
 }
 
 /**
- * Add a key with a name to those of an agent (id or alias). It is returned only here.
- * Fails with `wrong_credential`, `not_allowed`, `agent_not_found`, `invalid_input`, `key_limit_reached` or
- * `write_conflict`.
+ * Add a key with a name to those of an agent (id or alias). It is returned only here. Fails with `agent_not_found`,
+ * `invalid_input` or `key_limit_reached`.
  */
 export async function addKey(
   account: AccountStore,
@@ -155,8 +148,8 @@ export async function addKey(
 }
 
 /**
- * Revoke one key of an agent (id or alias). Its other keys stay.
- * Fails with `wrong_credential`, `not_allowed`, `agent_not_found`, `credential_not_found` or `write_conflict`.
+ * Revoke one key of an agent (id or alias). Its other keys stay. Fails with `agent_not_found` or
+ * `credential_not_found`.
  */
 export async function revokeKey(account: AccountStore, input: { agent: string; key: string }): Promise<NamedKey> {
   requireAdmin(account.actor)
@@ -174,9 +167,7 @@ export async function revokeOwnKey(account: AccountStore): Promise<NamedKey> {
 
 /** Who the calling agent is, and with which key it calls. Fails with `wrong_credential`, also with an OAuth token. */
 export async function describeCaller(account: AccountStore): Promise<{
-  /** Without `@`. */
   alias: string
-  /** The name of the account. */
   account: string
   key: NamedKey
 }> {
@@ -192,11 +183,9 @@ export async function describeCaller(account: AccountStore): Promise<{
 /**
  * Make a key for the calling agent, which is returned only here. Only for a caller with an OAuth token: the key has
  * `name`, or that of the client, depends on the role of the token's user, and ends with the grant. It replaces the
- * earlier key of this name that the same client fetched for the agent by leave of the same user, and no other.
- * Fails with `wrong_credential`, `invalid_input`, `key_limit_reached`, or `write_conflict` if the agent or the grant has
- * ended meanwhile.
- *
- * See docs/security.md, "Fetched keys".
+ * earlier key of this name that the same client fetched for the agent by leave of the same user, and no other. Fails
+ * with `wrong_credential`, `invalid_input`, `key_limit_reached`, or `write_conflict` if the agent or the grant has
+ * ended meanwhile. See docs/security.md, "Fetched keys".
  */
 export async function fetchAgentKey(
   account: AccountStore,
@@ -223,7 +212,6 @@ export async function fetchAgentKey(
   return { agentId, alias, apiKey: key.key, name }
 }
 
-/** Commit a new key. Fails with `key_limit_reached` if the agent has too many. */
 async function writeKey(account: AccountStore, agentId: string, statements: Statement[]): Promise<void> {
   try {
     await account.write(statements)
@@ -242,12 +230,10 @@ async function endKey(account: AccountStore, agentId: string, id: string): Promi
     keys.requireLiveOfAgent(agentId, id),
     keys.revokeOneOfAgent(agentId, id, account.deps.now()),
   ])
-  // Waiting readers authenticate again, and find that their key was revoked.
   account.waiting.notifier.notify([agentId])
   return { name: key.name, last4: key.last4 }
 }
 
-/** The calling agent, if it calls with a key. */
 function callerWithKey({ actor }: AccountStore): AgentActor {
   const caller = callingAgent(actor)
   if (caller.userId === undefined) return caller

@@ -32,9 +32,7 @@ import {
   type SkillInput,
 } from './skills.ts'
 
-/** Longest description of an agent. See docs/protocol.md, "Limits". */
 export const maxDescriptionLength = 500
-/** Most aliases on the access list of one agent. */
 export const maxAccessList = 200
 
 export interface NewAgent {
@@ -49,17 +47,13 @@ export interface NewAgent {
   description?: string
   /** URL of a remote agent; required for type `a2a`. */
   remoteUrl?: string
-  /** Bearer token for the remote agent; stored sealed. */
   remoteToken?: string
   skills?: SkillInput[]
 }
 
 /**
- * Create an agent in the account. The key is returned only here.
- * Fails with `wrong_credential`, `not_allowed`, `invalid_alias`, `alias_reserved`, `alias_taken`, `invalid_input`,
- * `agent_limit_reached` or `write_conflict`.
- *
- * See docs/protocol.md, "Agent".
+ * Create an agent in the account. The key is returned only here. See docs/protocol.md, "Agent". Fails with
+ * `invalid_alias`, `alias_reserved`, `alias_taken`, `invalid_input` or `agent_limit_reached`.
  */
 export async function createAgent(
   account: AccountStore,
@@ -104,9 +98,8 @@ export async function createAgent(
 }
 
 /**
- * Soft-delete an agent (id or alias). Its keys and channel memberships end and its unread messages are parked. Its
- * alias stays reserved for the account, and messages that it sent stay readable.
- * Fails with `wrong_credential`, `not_allowed`, `agent_not_found` or `write_conflict`.
+ * Soft-delete an agent (id or alias). Its keys and channel memberships end, its unread messages are parked, and its
+ * alias stays reserved for the account. Fails with `agent_not_found`.
  */
 export async function deleteAgent(account: AccountStore, ref: string): Promise<{ id: string; alias: string }> {
   requireAdmin(account.actor)
@@ -137,16 +130,12 @@ export function newAgentStatements(account: AccountStore, agent: NewAgentRow, ke
   ]
 }
 
-/** The row of a new agent key that the caller is shown. It names the person behind the caller, if there is one. */
 export function keyRow(agentId: string, { hash, last4 }: MintedKey, actor: Actor): NewKey {
   const issuedBy = actor.type === 'user' || actor.type === 'admin' ? actor.userId : null
   return { id: newId(), kind: 'agent_key', agentId, userId: null, issuedBy, name: '', hash, last4 }
 }
 
-/**
- * Fails with `alias_taken` if a live agent has the alias, a deleted agent of another account had it, or a person had it
- * and it is not for a person.
- */
+/** Fails with `alias_taken`. A person may take the alias that another person gave up. */
 export async function refuseTakenAlias(
   account: AccountStore,
   alias: string,
@@ -156,7 +145,6 @@ export async function refuseTakenAlias(
   throw new GridError('alias_taken', `The alias @${alias} is taken. Choose another.`, { field: 'alias' })
 }
 
-/** Fails with `agent_limit_reached` if the account has as many agents as it may have. People do not count. */
 async function refuseTooManyAgents(account: AccountStore): Promise<void> {
   const { agentsPerAccount } = account.deps.config
   if (agentsPerAccount === 0 || await account.read.agents.programs() < agentsPerAccount) return
@@ -217,8 +205,8 @@ export async function refuseUnknownAliases(
 }
 
 /**
- * The URL of a remote agent as stored; null for other agents. It must be one that requests may go to.
- * Fails with `invalid_input`.
+ * The URL of a remote agent as stored; null for other agents. It must be one that requests may go to. Fails with
+ * `invalid_input`.
  */
 export function checkRemoteUrl(config: Config, type: AgentType, remoteUrl: string | undefined): string | null {
   if (type !== 'a2a') {

@@ -1,4 +1,4 @@
-/** The agents that an agent can send to. */
+/** Finding agents: one of the account, and those that an agent can send to. */
 import { callingAgent } from '../../auth/actor.ts'
 import { GridError } from '../../errors.ts'
 import { normaliseAlias } from '../../lib/alias.ts'
@@ -17,10 +17,7 @@ import type {
 } from '../../store/account/agents.ts'
 import { agentPage } from '../lists.ts'
 
-/**
- * A live agent of the account by id or alias. Fails with the same `agent_not_found` whether it is missing, deleted or
- * in another account.
- */
+/** A live agent of the account by id or alias. One that is deleted or of another account looks missing. */
 export async function findAgent(account: AccountStore, ref: string, field?: string): Promise<Agent> {
   const { agents } = account.read
   const agent = await agents.byId(ref.trim()) ?? await agents.byAlias(normaliseAlias(ref))
@@ -29,8 +26,8 @@ export async function findAgent(account: AccountStore, ref: string, field?: stri
 }
 
 /**
- * A live agent of the account that programs act as, by id or alias. Fails with `agent_not_found` as `findAgent` does, and
- * with `not_allowed` if it is a person: only they decide about their alias, and it has no key.
+ * As `findAgent`, and fails with `not_allowed` if it is a person: only they decide about their alias, and it has no
+ * key.
  */
 export async function findProgram(account: AccountStore, ref: string): Promise<Agent & { type: ProgramType }> {
   const { type, ...agent } = await findAgent(account, ref)
@@ -41,16 +38,13 @@ export async function findProgram(account: AccountStore, ref: string): Promise<A
   )
 }
 
-/** An agent that the caller can send to. */
 export interface ListedAgent {
-  /** With `@`. */
   alias: string
   description: string
   type: AgentType
   visibility: Visibility
   /** At most 10, with shortened descriptions; those first whose names match the search. */
   skills: { name: string; description: string }[]
-  /** How many more skills the agent has; undefined if none. */
   skills_left_out?: number
   /** Who is at the agent, if it belongs to the account of the caller: `attended (claude)`, `nobody since 25 min`. */
   presence?: string
@@ -59,9 +53,8 @@ export interface ListedAgent {
 }
 
 /**
- * A page of the agents that the caller can send to, except itself, by alias: agents of its account or, with `public`,
- * agents of other accounts that accept it. `cursor` is where the page begins. A page of a search may be empty although
- * there are more. Fails with `wrong_credential`.
+ * A page of the agents that the caller can send to, by alias: of its account or, with `public`, of others that accept
+ * it. A page of a search may be empty although more follow.
  */
 export async function listAgents(
   account: AccountStore,
@@ -98,7 +91,6 @@ function placeOf(cursor: string): Place {
   return after === undefined ? { after: cursor, skip: 0 } : { after, skip: Number(skip) }
 }
 
-/** An agent that a search looked at, and the cursor that goes on after it. */
 interface Searched {
   agent: SearchedAgent
   cursor: string

@@ -56,8 +56,7 @@ export async function listConversations(
 }
 
 /**
- * The place of the newest message of each thread. A conversation with an id may have several agents: then the message
- * itself says whether it is to or from the reader.
+ * The place of the newest message of each thread. With a conversation id and several agents, the message itself tells.
  */
 async function placesOfNewest(account: AccountStore, reader: Reader, threads: Thread[]) {
   const places = new Map(threads.map((thread) => [thread.id, placeOfThread(reader, thread)]))
@@ -71,11 +70,9 @@ async function placesOfNewest(account: AccountStore, reader: Reader, threads: Th
   return places
 }
 
-/** How many messages of an agent are shown, and how many of those whom it talks with. */
 const maxMessages = 10
 const maxTalks = 12
 
-/** A message with its conversation. */
 export interface AgentMessage extends OpenMessage {
   thread: Thread
 }
@@ -84,9 +81,7 @@ export interface AgentTalk {
   reader: Reader
   /** Those of its 10 newest messages that the reader may read, oldest first. */
   messages: AgentMessage[]
-  /** How many of them are left out. */
   hidden: number
-  /** Its newest conversations. Their texts are left out. */
   talks: Thread[]
 }
 

@@ -34,8 +34,8 @@ export interface Reader {
 export type Place = { kind: 'mine' } | { kind: 'channel'; channelId: string } | { kind: 'others' }
 
 /**
- * The calling user as a reader, by the role and the switch of this moment. A stream asks again from time to time.
- * Fails with `wrong_credential`, or with `not_allowed` for a user who is no member any more.
+ * The calling user as a reader, by the role and the switch of this moment. Fails with `not_allowed` for a former
+ * member.
  */
 export async function readerOf(account: AccountStore): Promise<Reader> {
   const { userId } = callingUser(account.actor)
@@ -52,18 +52,14 @@ export async function readerOf(account: AccountStore): Promise<Reader> {
   }
 }
 
-/**
- * The place of a message or thread. `agents` are the ids of the agents at its ends; those of a channel post do not
- * matter, unless the post is in the reader's own inbox or was sent by them.
- */
+/** The place of a message or thread. `agents` are the ids of the agents at its ends. */
 export function placeOf(reader: Reader, of: { channelId: string | null; agents: readonly (string | null)[] }): Place {
   if (reader.seat && of.agents.includes(reader.seat.agentId)) return { kind: 'mine' }
   return of.channelId === null ? { kind: 'others' } : { kind: 'channel', channelId: of.channelId }
 }
 
 /**
- * The time from which on the reader may read texts of a place, in milliseconds since the epoch: 0 for all of them.
- * Undefined: none of them; then only numbers are shown.
+ * The time from which on the reader may read texts of a place: 0 for all of them; undefined: only numbers are shown.
  */
 export function readableFrom(reader: Reader, place: Place): number | undefined {
   if (place.kind === 'mine') return reader.seat && 0
@@ -73,15 +69,13 @@ export function readableFrom(reader: Reader, place: Place): number | undefined {
   return Math.min(joined, bySwitch)
 }
 
-/** Whether the reader may read the text of a message of this place that was stored at `at`. */
 export function mayRead(reader: Reader, place: Place, at: number): boolean {
   const from = readableFrom(reader, place)
   return from !== undefined && at >= from
 }
 
 /**
- * Whether the reading of a message that was stored at `at` is recorded in the activity log: the reader can see it only
- * because the account lets its owners and admins read it.
+ * Whether the reading is recorded: the reader can see the message only because the account lets its owners and admins.
  */
 export function isReadBySwitch(reader: Reader, place: Place, at: number): boolean {
   if (place.kind !== 'channel') return place.kind === 'others'
@@ -112,8 +106,8 @@ export function placeOfMessage(
 }
 
 /**
- * What is read: the thread of agents (aliases without `@`) or of a channel (name without `#`), a list with lines of
- * several threads, by its name, for example `all`, or the newest messages of an agent. No text of a message or search.
+ * What is read: a thread, a list with lines of several threads (by its name), or the newest messages of an agent. Never
+ * a text.
  */
 export type Reading =
   | { thread: string; agents: readonly string[] }
@@ -121,12 +115,11 @@ export type Reading =
   | { list: string }
   | { agent: string }
 
-/** Most names of one row. */
 const maxNamed = 8
 
 /**
  * Record that the calling user reads messages of others, before they are shown: one row for each session, thread and
- * hour. Fails with `wrong_credential`, or with `unavailable` if the row cannot be written; then nothing may be shown.
+ * hour. If it fails, nothing may be shown.
  */
 export async function recordReading(account: AccountStore, reading: Reading, requestId: string | null): Promise<void> {
   const { sessionId } = callingUser(account.actor)

@@ -1,6 +1,6 @@
 /**
- * Single messages as the calling user may see them: one with all that became of it, its parts, and the chain that it
- * belongs to. See docs/security.md, "Who reads messages".
+ * Single messages as the calling user may see them, with their parts and chains. See docs/security.md, "Who reads
+ * messages".
  */
 import { GridError } from '../../errors.ts'
 import { isId } from '../../lib/id.ts'
@@ -17,7 +17,6 @@ export interface OpenedMessage {
   reader: Reader
   thread: Thread
   message: OpenMessage
-  /** What became of it at each recipient, 50 at a time. */
   receipts: Receipt[]
 }
 
@@ -25,8 +24,8 @@ export interface OpenedMessage {
 const receiptsPage = 50
 
 /**
- * One message, named by its `seq` or its id. `after`: where the page of recipients of a post begins.
- * Fails with `message_not_found`, with `not_allowed` if the reader may not read it, or as `openConversation` does.
+ * One message, named by its `seq` or its id. `after`: where the page of recipients of a post begins. Fails with
+ * `message_not_found`, or with `not_allowed` if the reader may not read it.
  */
 export async function openMessage(
   account: AccountStore,
@@ -50,9 +49,7 @@ export async function openMessage(
   }
 }
 
-/**
- * A part of a message, by the key of `listParts`. Fails with `part_not_found`, or as `openMessage` does.
- */
+/** A part of a message, by the key of `listParts`. Fails with `part_not_found`, or as `openMessage` does. */
 export async function openPart(
   account: AccountStore,
   ref: string,
@@ -65,7 +62,6 @@ export async function openPart(
   return await findListedPart(account, { id, agentId, isSent: !isForeign }, key)
 }
 
-/** A message by its `seq`, which is short, or by its id. */
 async function messageNamed(account: AccountStore, ref: string): Promise<ThreadMessage | undefined> {
   if (isId(ref)) return await findMessage(account, { id: ref })
   return /^[1-9]\d{0,14}$/.test(ref) ? await findMessage(account, { seq: Number(ref) }) : undefined
@@ -75,7 +71,6 @@ function unknownMessage(): GridError {
   return new GridError('message_not_found', 'This message does not exist, or it is gone.')
 }
 
-/** A message of a chain in the order of the tree. */
 export interface OpenChainMessage extends ThreadMessage {
   /** How many answers led to it within the chain. */
   depth: number
@@ -88,16 +83,14 @@ export interface OpenedChain {
   root: number
   /** At most 100. */
   messages: OpenChainMessage[]
-  /** In the whole chain. */
   total: number
 }
 
-/** How many messages of a chain one page has. */
 export const chainPageSize = 100
 
 /**
  * All messages that began with the same one, over all conversations, each before its answers. `offset`: how many are on
- * the pages before. Fails as `openMessage` does.
+ * the pages before.
  */
 export async function openChain(
   account: AccountStore,
@@ -141,13 +134,9 @@ async function threadsOf(account: AccountStore, messages: ThreadMessage[]): Prom
   return new Map(found.flatMap((thread) => thread ? [[thread.id, thread]] : []))
 }
 
-/** A part in a list of the parts of a message. */
 export interface ListedPart {
-  /** Names it within the message. */
   key: string
-  /** As `PartHandle` says it. */
   kind: string
-  /** Of a file; undefined without one. */
   name?: string
   mediaType: string
   bytes: number
@@ -178,10 +167,7 @@ function handleAt(messageId: string, part: unknown, n: number): PartHandle | und
   return storedPart(`${messageId}.${n}`, part).handle
 }
 
-/**
- * A part of a message that `listParts` listed, for people, who may read the message: a message that `agentId` sent or
- * received. Fails with `part_not_found`.
- */
+/** A part that `listParts` listed, of a message that `agentId` sent or received. Fails with `part_not_found`. */
 export async function findListedPart(
   account: AccountStore,
   { id, agentId, isSent }: { id: string; agentId: string; isSent: boolean },
@@ -201,7 +187,6 @@ function inlinePart({ a2a }: PartOfMessage, partId: string, key: string): Stored
     const part = /^\d+$/.test(key) ? parts[Number(key)] : undefined
     return part === undefined ? undefined : storedPart(partId, part).part
   } catch {
-    // The row is damaged.
     return undefined
   }
 }

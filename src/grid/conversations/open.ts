@@ -1,7 +1,6 @@
 /**
- * Conversations as the calling user may see them: what they may not read is left out before it reaches a page, and what
- * the account lets them read of others is recorded first. Reading changes nothing for an agent. See docs/security.md,
- * "Who reads messages".
+ * Conversations as the calling user may see them: what they may not read is left out, and what they read of others is
+ * recorded first. See docs/security.md, "Who reads messages".
  */
 import type { AccountStore } from '../../store/account.ts'
 import {
@@ -25,13 +24,11 @@ import {
 } from './messages.ts'
 import { findThread, setSeen, type Thread, type ThreadKind, unknownConversation } from './threads.ts'
 
-/** A message that the reader may read. */
 export interface OpenMessage extends ThreadMessage {
   /** Undefined for a message that reached nobody. */
   receipts: Receipts | undefined
   /** It is to or from the reader, or was posted to a channel since they joined it. */
   isMine: boolean
-  /** It is to the reader, who has not read it. */
   isUnread: boolean
 }
 
@@ -40,7 +37,6 @@ export interface OpenConversation {
   thread: Thread
   /** Since when the reader may read it, in milliseconds since the epoch: 0 for all of it. Undefined: numbers only. */
   since: number | undefined
-  /** Oldest first, at most 50. */
   messages: OpenMessage[]
   /** By its `id`, what a message answers: if it is in the same conversation, not directly before it, and readable. */
   quoted: Map<string, OpenMessage>
@@ -54,9 +50,8 @@ export interface OpenConversation {
 }
 
 /**
- * A page of a conversation. With the newest messages in it, the user has seen it. A conversation that the reader may not
- * read has no messages, and its numbers. `isGlance`: it is shown beside a list, and does not count as seen.
- * Fails with `conversation_not_found`, or as `readerOf` and `recordReading` do.
+ * A page of a conversation; without messages if the reader may not read it. With the newest messages in it, the user
+ * has seen it, unless it `isGlance`. Fails with `conversation_not_found`.
  */
 export async function openConversation(
   account: AccountStore,
@@ -101,7 +96,6 @@ async function takesPart(account: AccountStore, reader: Reader, thread: Thread):
   return await account.read.threads.hasAgent(thread.id, reader.seat.agentId)
 }
 
-/** Those messages of one thread that the reader may read, each with what became of it. */
 export async function readable(
   account: AccountStore,
   reader: Reader,
@@ -134,7 +128,6 @@ export async function recordIfOthers(
   await recordReadingOf(account, thread, requestId)
 }
 
-/** Record that the calling user reads messages of others in a thread. Fails as `recordReading` does. */
 export async function recordReadingOf(
   account: AccountStore,
   { id, channel, agents }: Thread,
@@ -152,7 +145,6 @@ async function markSeen(account: AccountStore, { userId }: Reader, thread: Threa
   await setSeen(account, userId, thread.id, last)
 }
 
-/** What the messages of a page answer, as far as the reader may read it. */
 async function quotedBy(
   account: AccountStore,
   reader: Reader,
@@ -172,7 +164,6 @@ async function quotedBy(
   return new Map(quoted.map((message) => [message.id, message]))
 }
 
-/** One sentence for those who may not read a place. */
 export function whoMayRead(
   { role, peopleReadSince }: Pick<Reader, 'role' | 'peopleReadSince'>,
   kind: ThreadKind,

@@ -14,7 +14,6 @@ import type { OpenMessage } from './open.ts'
 import { findThread, type Thread, type ThreadAgent, unknownConversation } from './threads.ts'
 
 export interface NewPersonMessage {
-  /** `@alias`, with or without `@`, or `#channel`. */
   to: string
   text: string
   conversationId?: string
@@ -23,16 +22,14 @@ export interface NewPersonMessage {
 }
 
 export interface PersonReply {
-  /** The message that is answered: one to or from the person. */
   messageId: string
   text: string
   idempotencyKey?: string
 }
 
 /**
- * Write to an agent, a person or a channel, as the calling user. The message is of type `human`, takes the same way as
- * every other, and is input from outside for the conversations of agents.
- * Fails with `wrong_credential`, `not_allowed`, `alias_required`, `self_message`, or as `sendMessage` does.
+ * Write to an agent, a person or a channel, as the calling user. Fails with `alias_required`, `self_message`, or as
+ * `sendMessage` does.
  */
 export async function writeMessage(account: AccountStore, input: NewPersonMessage): Promise<SentMessage> {
   const seat = await callingSeat(account)
@@ -43,8 +40,8 @@ export async function writeMessage(account: AccountStore, input: NewPersonMessag
 }
 
 /**
- * Answer a message, as the calling user: where the message came from, or once more where they sent it.
- * Fails with `message_not_found` if it is neither to nor from them, and as `writeMessage` does.
+ * Answer a message, as the calling user: where it came from, or once more where they sent it. Fails with
+ * `message_not_found`, or as `writeMessage` does.
  */
 export async function replyToMessage(
   account: AccountStore,
@@ -56,8 +53,7 @@ export async function replyToMessage(
 }
 
 /**
- * To whom an answer to a message goes: `@alias` or `#channel`. An agent of the account is meant by itself: its alias may
- * be another one by now, and the former one somebody else's.
+ * To whom an answer to a message goes. An agent of the account is meant by itself: its alias may have changed since.
  * Fails with `message_not_found` if the message is neither to nor from the seat, or with `recipient_not_found`.
  */
 export async function addressOfAnswer(account: AccountStore, { agentId }: Seat, messageId: string): Promise<string> {
@@ -79,15 +75,13 @@ async function sendAs(account: AccountStore, { agentId, alias }: Seat, input: Se
 
 /** To whom a message goes that is written in a conversation and answers none of its messages. */
 export interface Addressee {
-  /** `@alias` or `#channel`. */
   to: string
   conversationId?: string
 }
 
 /**
- * The addressee in a conversation: its channel, if the alias of the reader is in it, or the other end of two. Undefined
- * if the reader takes no part, if that other is deleted, or if it has an id and others take part as well: there an answer
- * names its message.
+ * The addressee in a conversation: its channel, or the other end of two. Undefined if the reader takes no part, if that
+ * other is deleted, or if there are more than two: then an answer names its message.
  */
 export function addresseeIn(reader: Reader, thread: Thread): Addressee | undefined {
   const { seat, channels } = reader
@@ -98,7 +92,6 @@ export function addresseeIn(reader: Reader, thread: Thread): Addressee | undefin
   return { to: `@${other.alias}`, ...(conversationId !== null && { conversationId }) }
 }
 
-/** The other end of a conversation of two agents, one of which is the alias of the reader. */
 export function otherEndOf({ seat }: Reader, { agents }: Pick<Thread, 'agents'>): ThreadAgent | undefined {
   const others = agents.filter(({ id }) => id !== seat?.agentId)
   return agents.length === 2 && others.length === 1 ? others[0] : undefined
@@ -114,10 +107,8 @@ export function canAnswer(
   return !(thread.channel ?? otherEndOf(reader, thread))?.isDeleted
 }
 
-/** A message that the calling user is about to answer, and to whom the answer goes. */
 export interface AnsweredMessage {
   message: ThreadMessage
-  /** `@alias` or `#channel`. */
   to: string
 }
 
@@ -151,8 +142,8 @@ export interface NewAnswer {
 }
 
 /**
- * Write in a conversation, as the calling user. Fails with `conversation_not_found`, with `not_allowed` if nobody can be
- * written to there, with `message_not_found`, or as `replyToMessage` and `writeMessage` do.
+ * Write in a conversation, as the calling user. Fails with `conversation_not_found`, `message_not_found`, or
+ * `not_allowed` if there is nobody to write to.
  */
 export async function writeInConversation(
   account: AccountStore,
@@ -184,10 +175,7 @@ export async function writeInConversation(
 const placingMs = 2_000
 const stepMs = 20
 
-/**
- * Where a message is that the caller has just sent; undefined if it is not placed within two seconds, as while many old
- * messages are being taken in. See docs/architecture.md, "Projections".
- */
+/** Where a message is that the caller has just sent; undefined if it is not placed within two seconds. */
 export async function placeOfSent(account: AccountStore, id: string): Promise<ThreadMessage | undefined> {
   for (let waited = 0; waited < placingMs; waited += stepMs) {
     const found = await findMessage(account, { id })

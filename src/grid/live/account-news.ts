@@ -28,7 +28,6 @@ export interface WatchedAccount {
   needs(): Promise<NeedsNow | undefined>
 }
 
-/** The news of one account, as far as the calling user may have them. */
 export class AccountNews {
   readonly #account: AccountStore
   readonly #threads: readonly number[]
@@ -75,7 +74,6 @@ export class AccountNews {
     this.#leave?.()
   }
 
-  /** The rights of the user may have changed. */
   distrust(): void {
     this.#readAt = -Infinity
   }
@@ -142,7 +140,6 @@ export class AccountNews {
   }
 }
 
-/** The user may not see an account any more. */
 class AccountLost extends Error {
   readonly account: string
 
@@ -152,7 +149,6 @@ class AccountLost extends Error {
   }
 }
 
-/** Why a stream ends that could not go on. */
 export function endOf(error: unknown): LiveEnd {
   return error instanceof AccountLost ? { why: 'account', a: error.account } : { why: 'unavailable' }
 }
@@ -189,12 +185,10 @@ export function inOrder(events: LiveEvent[], atMost = Infinity): LiveEvent[] {
   return [...newest.values()]
 }
 
-/** The page reads everything again. */
 export function resync(position: number): LiveEvent {
   return { name: 'resync', data: {}, id: position }
 }
 
-/** The last event of a stream. */
 export function bye(end: LiveEnd): LiveEvent {
   return { name: 'bye', data: { ...end } }
 }

@@ -6,7 +6,7 @@ import type { Recipient, Sender, SendPart, TaskStep } from './outgoing-message.t
 
 /**
  * The step that completes the task which a message answers: that of the message it replies to, otherwise the newest one
- * that its recipient waits for the sender with, in the conversation of the message. Undefined if there is none.
+ * that its recipient waits for the sender with, in the conversation of the message.
  */
 export async function answeredTask(
   account: AccountStore,
@@ -28,7 +28,6 @@ export async function answeredTask(
   return task && answerOf(account, sender, task)
 }
 
-/** The step of a message that is the result of a task. */
 export function answerOf(
   account: AccountStore,
   sender: Sender,
@@ -59,7 +58,6 @@ export function answerOf(
   }
 }
 
-/** A step of a task, in the unit of the message that causes it. */
 export function taskPart({ waiting }: AccountStore, step: TaskStep, message: ReviewedMessage): SendPart {
   const { taskId } = step
   const open = step.open?.(message.id)

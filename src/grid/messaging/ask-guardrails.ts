@@ -10,11 +10,9 @@ import type { ActiveGuardrail } from '../../store/account/guarding.ts'
 import type { BlockedError, VerdictAction } from '../../store/account/verdicts.ts'
 import type { GuardedContent } from './guarded-text.ts'
 
-/** Most kinds of one answer, and their longest names. */
 const maxKinds = 10
 const maxKindLength = 60
 
-/** What a guardrail of an agent makes of a message. */
 export interface Finding {
   guardrail: ActiveGuardrail
   action: VerdictAction
@@ -23,10 +21,11 @@ export interface Finding {
   replacement?: string
 }
 
-/** What a guardrail makes of a text. */
 export type Answer = Omit<Finding, 'guardrail' | 'action'>
 
-/** The verdict of a local guardrail; undefined if it failed. It is a promise while the guardrail loads what it needs. */
+/**
+ * The verdict of a local guardrail; undefined if it failed. It is a promise while the guardrail loads what it needs.
+ */
 export type LocalAnswer = Answer | undefined | Promise<Answer | undefined>
 
 /** What asking takes. `answers` are those of the send, and `deadline` its time, which begins with the first call. */
@@ -38,8 +37,8 @@ export interface Asking {
 }
 
 /**
- * Ask the guardrails of one or more agents about a message. Resolves to what they object to, for each agent apart. A
- * guardrail that several agents have is asked once.
+ * Ask guardrails about a message. Resolves to what they object to, for each agent apart; one of several agents is asked
+ * once.
  */
 export async function askGuardrails(
   guardrails: readonly ActiveGuardrail[],
@@ -105,7 +104,6 @@ function localAnswer(guardrail: ActiveGuardrail, guarded: GuardedText, asking: A
   })
 }
 
-/** The same of a guardrail that may have to wait. */
 async function remoteAnswer(
   guardrail: ActiveGuardrail,
   guarded: GuardedText,
@@ -142,7 +140,6 @@ function logFailure({ id, provider }: ActiveGuardrail, error: unknown, { deps, d
 /** Senders and agents read the kinds, so each is a short line of plain text. Throws for an answer of another shape. */
 function checked({ kinds, spans = [], replacement }: Verdict): Answer {
   if (!Array.isArray(kinds) || !Array.isArray(spans)) throw new TypeError('The answer has another shape')
-  // Nearly always.
   if (kinds.length === 0) return nothing
   const lines = kinds.map((kind) =>
     withoutInvisible(String(kind).toWellFormed()).replace(/\s+/g, ' ').trim().slice(0, maxKindLength).toWellFormed()
@@ -157,15 +154,13 @@ function checked({ kinds, spans = [], replacement }: Verdict): Answer {
 }
 
 /**
- * Answers about one text. A local guardrail answers from its configuration and the text alone, so those that have the
- * same are asked once: one that checks both directions, or the guardrails of two accounts.
+ * Answers about one text. Local guardrails with the same configuration are asked once: in both directions, and in two
+ * accounts.
  */
 export class LocalAnswers<Answer> {
   #text = ''
-  /** By configuration and provider. */
   readonly #answers = new Map<string, Map<string, Answer>>()
 
-  /** The answer that is known, or that of `ask`. */
   of(text: string, { provider, config }: { provider: string; config: string }, ask: () => Answer): Answer {
     if (text !== this.#text) this.#answers.clear()
     this.#text = text
@@ -206,7 +201,6 @@ export function unavailable(found: Finding[], isOwn: boolean, recipient: string)
   )
 }
 
-/** The kinds of things that were found, each once. */
 export function kindsOf(found: Finding[]): string[] {
   return [...new Set(found.flatMap(({ kinds }) => kinds))]
 }

@@ -1,6 +1,5 @@
 /**
  * The guardrails of a message: those of its sender, then those of its recipients, who see what the first left of it.
- * See docs/delivery.md, "Guardrails".
  */
 import { GridError } from '../../errors.ts'
 import { newId } from '../../lib/id.ts'
@@ -36,7 +35,6 @@ import { type A2aDetails, maxMessageLength, type OutgoingMessage } from './outgo
 import { splitDetails } from './parts.ts'
 import { countMessage } from './quota.ts'
 
-/** The findings of one side, and whose they are. */
 interface Findings {
   guarding: Guarding
   content: GuardedContent
@@ -48,10 +46,8 @@ interface Findings {
 }
 
 /**
- * Let the guardrails of the sender and of the recipients check a message. Returns the message to store.
- *
- * Fails with `guardrail_blocked`, or with `guardrail_unavailable` if a guardrail that may not be passed without an
- * answer gave none; that send may be repeated.
+ * Let guardrails check a message. Returns the message to store. Fails with `guardrail_blocked`, or with
+ * `guardrail_unavailable` if one that may not be passed without an answer gave none; that send may be repeated.
  */
 export async function checkGuardrails(outgoing: OutgoingMessage): Promise<ReviewedMessage> {
   const { deps } = outgoing.account
@@ -60,7 +56,6 @@ export async function checkGuardrails(outgoing: OutgoingMessage): Promise<Review
   return await checkRecipients(outgoing, await checkSender(outgoing, asking), asking)
 }
 
-/** A message on its way through the checks. */
 interface Checked {
   message: ReviewedMessage
   content: MessageContent
@@ -132,7 +127,6 @@ function byName({ guardrail: a }: Finding, { guardrail: b }: Finding): number {
   return a.name === b.name ? (a.agentId < b.agentId ? -1 : 1) : a.name < b.name ? -1 : 1
 }
 
-/** The message as the findings leave it: flagged, or with texts masked. */
 function applied(
   message: ReviewedMessage,
   content: MessageContent,
@@ -196,7 +190,6 @@ function isRefused(findings: Finding[]): boolean {
   return findings.some(({ action }) => action === 'blocked' || action === 'failed')
 }
 
-/** The message with what the commit has to store of the findings. */
 function withVerdicts(
   { sender, recipient }: OutgoingMessage,
   message: ReviewedMessage,
@@ -228,8 +221,8 @@ function withVerdicts(
 }
 
 /**
- * Fail if the findings of one side refuse the message. A block is stored, with the idempotency key of the send; that a
- * guardrail failed is only counted, so a repeat asks it again.
+ * Fail if one side refuses the message. A block is stored with the idempotency key; a failure is only counted, so a
+ * repeat asks again.
  */
 async function refuse(outgoing: OutgoingMessage, side: Findings): Promise<void> {
   const { guarding, found } = side
@@ -288,7 +281,6 @@ function keptText({ content: { text }, found, keepsContents }: Findings): string
   return redactions.length === 0 ? text : redactedContent({ body: text }, text, redactions).body
 }
 
-/** Without what is undefined, as it will be stored. */
 function present(details: A2aDetails): Record<string, unknown> {
   return Object.fromEntries(Object.entries(details).filter(([, value]) => value !== undefined))
 }

@@ -5,13 +5,11 @@ import type { SendReceipt } from '../../store/account/receipts.ts'
 import type { Quotas } from '../../store/account/usage.ts'
 import type { Statement } from '../../store/sql.ts'
 
-/** Longest text of a message, in characters. */
 export const maxMessageLength = 10_000
 
 /** The agent of the account that a message comes from. */
 export interface Sender {
   agentId: string
-  /** Without `@`. */
   alias: string
   /** The sender is known to have no trial. Without this, its trial is looked up. */
   isUnlimited?: boolean
@@ -31,14 +29,12 @@ export interface A2aDetails {
   waitingTaskIds?: string[]
 }
 
-/** A lease of the sender, or some of its messages. */
 export interface LeasePart {
   leaseId: string
   messageIds?: readonly string[]
 }
 
 export interface SendInput {
-  /** `@alias`, with or without `@`, or `#channel`. */
   to: string
   text: string
   replyToMessageId?: string
@@ -56,17 +52,13 @@ export interface SendInput {
 
 /** A send whose text and details are checked. */
 export interface Draft {
-  /** Without invisible characters. */
   input: SendInput
-  /** Its idempotency key, or null. */
   key: string | null
   /** What a repeat with the same key must match; empty without one. */
   requestHash: string
-  /** Invisible characters were removed. */
   sanitized: boolean
 }
 
-/** A step of a task, in the unit of the message that causes it. */
 export interface TaskStep {
   taskId: string
   /** The message is in the task alone: it does not wait in the inbox of its recipient. */
@@ -83,32 +75,25 @@ export interface TaskStep {
 
 /** A message that is on disk, and the receipt for its sender. A repeat with the same key gets the same receipt. */
 export interface SentMessage extends SendReceipt {
-  /** What callers see as `message_id`. */
   id: string
-  /** As addressed: `@alias` or `#name`. */
   recipient: string
-  /** Who is at the recipient now, in a word, if it is an agent of the same account. See docs/delivery.md, "Presence". */
+  /**
+   * Who is at the recipient now, in a word, if it is an agent of the same account. See docs/delivery.md, "Presence".
+   */
   recipientPresence?: string
   conversationId: string | null
-  /** Milliseconds since the epoch. */
   createdAt: number
-  /** How many answers led to it. */
   hops: number
   /** The turns of its conversation without input from outside, if the sender is to be told. */
   turns?: number
-  /** Invisible characters were removed from the message before it was stored. */
   sanitized?: true
-  /** The task that it belongs to. */
   taskId?: string
 }
 
 /** A place that a message can go to, as it was found by reading the store. */
 export interface Recipient {
-  /** As addressed: `@alias` or `#name`. */
   readonly label: string
-  /** The inbox of a direct message; undefined for a channel. */
   readonly inbox?: InboxAddress
-  /** The id of the agent or channel. */
   readonly id: string
   /** Whether guardrails check the message: the sum of `senderIsGuarded` and `recipientIsGuarded`, or 0. */
   readonly guards: number
@@ -128,7 +113,6 @@ export interface Recipient {
   reached(delivered: UnitRows[number]): string[]
 }
 
-/** A message before its commit, with its sender and its recipient. */
 export interface OutgoingMessage {
   readonly account: AccountStore
   readonly sender: Sender

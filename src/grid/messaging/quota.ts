@@ -14,7 +14,6 @@ export const megabyte = 1_000_000
 /** When to try a full inbox again. Only its agent can change it. */
 const fullInboxRetrySeconds = minute / second
 
-/** Where a message goes to. Without an inbox it is a channel. */
 type Target = Pick<Recipient, 'label' | 'inbox'>
 
 /** The quotas of a send, which its unit checks. */
@@ -30,7 +29,6 @@ export function quotasOf({ deps: { config, now } }: AccountStore, inbox?: InboxA
   }
 }
 
-/** Refuse a message that a quota does not allow. Fails with `quota_exceeded`. */
 export async function refuseBeyondQuotas(account: AccountStore, { inbox, label }: Target): Promise<void> {
   const { deps: { config, now }, read } = account
   const quotas = quotasOf(account, inbox)
@@ -60,7 +58,9 @@ export async function refuseBeyondQuotas(account: AccountStore, { inbox, label }
   }
 }
 
-/** Counts a message for the quotas. It comes first of the parts, because it looks at what the statement before it did. */
+/**
+ * Counts a message for the quotas. It comes first of the parts, because it looks at what the statement before it did.
+ */
 export function quotaPart(
   account: AccountStore,
   recipient: Target & { inboxes: number },
@@ -72,7 +72,9 @@ export function quotaPart(
   }
 }
 
-/** Counts a message, right after the statement that stores something of it. `deliveries`: to how many inboxes it goes. */
+/**
+ * Counts a message, right after the statement that stores something of it. `deliveries`: to how many inboxes it goes.
+ */
 export function countMessage(
   account: AccountStore,
   { inbox }: Target,
@@ -88,7 +90,6 @@ export function countChunk(account: AccountStore, { inbox }: Target, parts: stri
   return account.change.usage.count(quotasOf(account, inbox), Buffer.byteLength(parts) + rowBytes)
 }
 
-/** Whether a quota is used up; 0 stands for none. */
 function isReached(used: number, quota: number): boolean {
   return quota > 0 && used >= quota
 }

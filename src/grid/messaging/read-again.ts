@@ -18,7 +18,6 @@ import {
 } from './inbox-message.ts'
 import { requireOffset } from './parts.ts'
 
-/** How far the clocks of two processes may differ, or one clock before and after a correction. */
 const maxClockSkewMs = 5 * minute
 const unitMs: Record<string, number> = { s: second, m: minute, h: hour, d: day }
 const durationPattern = /^(\d{1,6}) ?(s|secs?|seconds?|m|mins?|minutes?|h|hrs?|hours?|d|days?)( ago)?$/i
@@ -29,18 +28,14 @@ export interface Page {
   messages: GridMessage[]
   /** Whether more follow; `since` with the cursor reads on. */
   hasMore: boolean
-  /** The position of the last message of the page. Opaque. */
   cursor: string
 }
 
 /**
- * A page of the calling agent's inbox, oldest first. It changes nothing: no lease, no read state, no timeline.
- *
- * `since` is `last_batch` (the newest lease), a duration such as `1h` or an ISO 8601 time (by the time of storing), or
- * the id of a message or a cursor (what was stored after that position). Without it, the page shows the unread messages
- * that the next read would lease.
- *
- * Fails with `wrong_credential`, `invalid_input`, `message_not_found` or `cursor_expired`. See docs/delivery.md, "Reading again".
+ * A page of the calling agent's inbox, oldest first. `since` is `last_batch` (the newest lease), a duration such as
+ * `1h`, an ISO 8601 time (of storing), the id of a message, or a cursor. Without it, the page shows what the next read
+ * would lease. Fails with `invalid_input`, `message_not_found` or `cursor_expired`. See docs/delivery.md, "Reading
+ * again".
  */
 export async function readAgain(account: AccountStore, input: PageSize & { since?: string }): Promise<Page> {
   const { agentId } = callingAgent(account.actor)
@@ -60,10 +55,8 @@ export async function readAgain(account: AccountStore, input: PageSize & { since
 }
 
 /**
- * A message that the calling agent received, from `offset` of its text on: the rest of a message that was shown
- * shortened. It changes nothing.
- *
- * Fails with `wrong_credential`, `message_not_found`, or `invalid_input`: the offset is beyond the end.
+ * A message that the calling agent received, from `offset` of its text on. Fails with `message_not_found`, or
+ * `invalid_input` if the offset is beyond the end.
  */
 export async function readMessage(
   account: AccountStore,
@@ -77,7 +70,6 @@ export async function readMessage(
   // A caller that reads on knows the sender.
   const view = { maxChars: budget.maxChars, offset, introducesSender: offset === 0 }
   const [message] = stored ? rendered([stored], (found) => asShownAgain(found, view)).messages : []
-  // A damaged message is left out here, too.
   if (!stored || !message) throw new GridError('message_not_found', 'You received no message with this id.')
   return {
     messages: [message],
@@ -131,7 +123,6 @@ function asShownAgain(message: InboxMessage, view: MessageView): GridMessage {
   return { ...asGridMessage(message, view), ...(message.state === 'read' && { replayed: true as const }) }
 }
 
-/** A message without what it says. */
 export type MessageSummary = Pick<
   GridMessage,
   | 'message_id'
@@ -144,21 +135,18 @@ export type MessageSummary = Pick<
   | 'redelivered'
 >
 
-/** The oldest unread messages of an agent. */
 export interface InboxPeek<Message> {
-  /** With `@`. */
   agent: string
   /** How many are unread; 100 stands for 100 or more. */
   unread: number
   /** Oldest first. What cannot be shown is left out. */
   messages: Message[]
-  /** Whether more are unread than these. */
   has_more: boolean
   /** Whether a person attends the agent, through any stream of it. */
   presence: { attended: boolean }
 }
 
-/** The unread messages that the next read would lease. Fails with `wrong_credential`. */
+/** The unread messages that the next read would lease. */
 export async function peekInbox(account: AccountStore, input: PageSize): Promise<InboxPeek<GridMessage>> {
   const budget = budgetOf(input)
   return await peek(account, budget.limit, (found) => {
@@ -170,7 +158,7 @@ export async function peekInbox(account: AccountStore, input: PageSize): Promise
   })
 }
 
-/** The same, without what the messages say, so that a page is short. Fails with `wrong_credential`. */
+/** The same, without what the messages say, so that a page is short. */
 export async function summarizeInbox(
   account: AccountStore,
   input: Pick<PageSize, 'limit'>,
@@ -193,7 +181,6 @@ async function peek<Message>(
 ): Promise<InboxPeek<Message>> {
   const { agentId, alias } = callingAgent(account.actor)
   const { read: { inbox }, waiting: { presence } } = account
-  // One more than asked for tells whether there is more.
   const [unread, found] = await Promise.all([inbox.unread(agentId), inbox.nextUnread(agentId, limit + 1)])
   const { messages, seen } = show(found)
   return {
@@ -226,8 +213,8 @@ export function cursorAt(account: AccountStore, agentId: string, seq: number): s
 }
 
 /**
- * The `seq` of a cursor. Fails with `invalid_input` if it is damaged or belongs to another agent, and with
- * `cursor_expired` if it was made before a restore. See docs/delivery.md, "Cursors".
+ * The `seq` of a cursor. Fails with `invalid_input`, or with `cursor_expired` if it is from before a restore. See
+ * docs/delivery.md, "Cursors".
  */
 export function positionOf(account: AccountStore, agentId: string, cursor: string): number {
   const [, epoch, seq, sum] = cursor.match(/^([0-9a-f]{8})\.([0-9a-z]{1,10})\.([0-9a-z]{1,7})$/) ?? []

@@ -29,7 +29,6 @@ export interface Lease {
   release(): Promise<void>
 }
 
-/** The lease with this id, of the calling agent. */
 export function leaseOf(account: AccountStore, leaseId: string): Lease {
   return {
     id: leaseId,
@@ -38,14 +37,13 @@ export function leaseOf(account: AccountStore, leaseId: string): Lease {
   }
 }
 
-/** End a lease whose messages arrived. */
 export function ackLease(account: AccountStore, leaseId: string): void {
   account.writeLater([account.change.leases.ack(leaseId)])
 }
 
 /**
- * Throw the error of a failed leasing. If the outcome is unknown, the database may have made the lease, so it is
- * released once the database answers again, and not made after that.
+ * Throw the error of a failed leasing. If the database may have made the lease, it is released once the database
+ * answers.
  */
 export function releaseUnknown(account: AccountStore, lease: NewLease, error: unknown): never {
   if (!(error instanceof GridError) || !error.details.notExecuted) {
@@ -55,7 +53,7 @@ export function releaseUnknown(account: AccountStore, lease: NewLease, error: un
   throw error
 }
 
-/** Release a lease that has expired or whose holder is gone. Fails with `wrong_credential`. */
+/** Release a lease that has expired or whose holder is gone. */
 export async function releaseAbandoned(account: AccountStore, agentId: string, leaseId: string): Promise<void> {
   requireAdmin(account.actor)
   await release(account, agentId, leaseId)
@@ -78,7 +76,10 @@ export async function parkDamaged(account: AccountStore, leaseId: string, damage
   }
 }
 
-/** Release a lease. If the database does not accept that, it is written later, at the latest by the next process that starts. */
+/**
+ * Release a lease. If the database does not accept that, it is written later, at the latest by the next process that
+ * starts.
+ */
 export async function release(account: AccountStore, agentId: string, leaseId: string): Promise<void> {
   const { change, deps: { log, now }, waiting } = account
   const statements = change.leases.release(agentId, leaseId, now())
@@ -99,28 +100,20 @@ export interface Batch {
   cursor: string
   /** The most turns that one of their conversations had within an hour, if the agent is to be told. */
   turns?: number
-  /** The lease on the messages; undefined without messages. */
   lease?: Lease
 }
 
-/** Unread messages that were leased, as they are shown. */
 export interface Claim extends Pick<Batch, 'messages' | 'remaining' | 'turns'> {
-  /** The id of the lease; undefined without messages. */
   leaseId?: string
   /** The `seq` of the last leased message; undefined without one. */
   lastSeq?: number
 }
 
 /**
- * Lease the oldest unread messages of the calling agent, in the order of storing: at most `limit`, and not more than
- * fit into one response or into `maxChars`. A first message that is longer is leased alone and shown shortened. If the
- * inbox is empty, nothing is written. The caller acks the lease once
- * the response is sent, or releases it. If the process dies before that, the lease is released. `wokenAt` is when a
- * wait ended.
- *
- * A message that cannot be shown is parked, and the others are leased.
- *
- * Fails with `wrong_credential`. See docs/protocol.md, "Grid message", and docs/delivery.md, "Leases".
+ * Lease the oldest unread messages of the calling agent: at most `limit`, and not more than fit into `maxChars`. A
+ * first message that is longer is leased alone and shown shortened. The caller acks the lease once the response is
+ * sent, or releases it; if the process dies first, it is released. `wokenAt` is when a wait ended. See
+ * docs/delivery.md, "Leases".
  */
 export async function readMessages(account: AccountStore, input: PageSize, wokenAt?: number): Promise<Batch> {
   const { agentId } = callingAgent(account.actor)
@@ -137,18 +130,13 @@ export async function readMessages(account: AccountStore, input: PageSize, woken
   }
 }
 
-/** How messages are leased. */
 export interface ClaimOptions extends Pick<NewLease, 'holder' | 'expiresAt'> {
-  /** When a wait ended. */
   wokenAt?: number
   /** Which messages; without it, the oldest that are unread. */
   selection?: LeaseSelection
 }
 
-/**
- * Lease the oldest unread messages of the calling agent that fit. What cannot be shown is parked. Without messages there
- * is no lease. Fails with `wrong_credential`.
- */
+/** Lease the oldest unread messages of the calling agent that fit. What cannot be shown is parked. */
 export async function claimMessages(account: AccountStore, budget: Budget, options: ClaimOptions): Promise<Claim> {
   const { agentId, alias } = callingAgent(account.actor)
   const { change, deps, read: { inbox, leases }, waiting: { notifier } } = account

@@ -24,10 +24,8 @@ export function recipientPart(
 }
 
 /**
- * The recipient of an address: `@alias` with or without `@`, or `#channel`. An agent may be its own recipient;
- * callers that do not want that check `isSelf`.
- *
- * Fails with `recipient_not_found`, `channel_not_found` or `not_channel_member`.
+ * The recipient of an address; it may be the sender. Fails with `recipient_not_found`, `channel_not_found` or
+ * `not_channel_member`.
  */
 export async function resolve(account: AccountStore, sender: Sender, to: string): Promise<Recipient> {
   return to.trim().startsWith('#')

@@ -28,10 +28,7 @@ import { checkKey, findRepeat, keyLifetimeMs, presenceAt, requestHashOf, withPre
 import { ackAgain, acksPart, requireHeld } from './timed-leases.ts'
 import { hopsOf, turnPart } from './turns.ts'
 
-/**
- * What a message says about who wrote it. It follows from the caller and not from the sending agent: a key or an OAuth
- * client is a program, also that of an agent of type `human`.
- */
+/** What a message says about who wrote it: the caller, not the sending agent. A key or an OAuth client is a program. */
 const messageTypes: Record<Actor['type'], MessageType> = {
   agent: 'agent',
   admin: 'agent',
@@ -43,17 +40,14 @@ const messageTypes: Record<Actor['type'], MessageType> = {
 const maxAttempts = 3
 
 /**
- * Put a message from `sender`, an agent of the account, into the inbox of another agent, or of every other member of
- * a channel. When this returns, the message is on disk. A repeat under the same idempotency key stores nothing and
- * returns the result of the first send.
+ * Put a message from `sender`, an agent of the account, into the inbox of another agent, or of every other member of a
+ * channel. When this returns, the message is on disk, and what it `acks` is acked in the same unit. A repeat under the
+ * same idempotency key stores nothing and returns the first result. See docs/delivery.md, "Sending".
  *
- * With `acks` the messages that it answers are acked in the same unit: both is done, or nothing.
- *
- * Fails with `stale_lease` (of `acks`), `invalid_input`, `message_too_long`, `recipient_not_found`, `channel_not_found`, `not_channel_member`,
- * `message_not_found` (the message that this one replies to), `idempotency_conflict`, `trial_expired`, `unavailable`,
- * `storage_full`, `quota_exceeded`, `guardrail_blocked`, `guardrail_unavailable` or `conversation_paused`.
- *
- * See docs/protocol.md, "Grid message", and docs/delivery.md, "Sending".
+ * Fails with `stale_lease`, `invalid_input`, `message_too_long`, `recipient_not_found`, `channel_not_found`,
+ * `not_channel_member`, `message_not_found` (the one it replies to), `idempotency_conflict`, `trial_expired`,
+ * `unavailable`, `storage_full`, `quota_exceeded`, `guardrail_blocked`, `guardrail_unavailable` or
+ * `conversation_paused`.
  */
 export async function sendMessage(
   account: AccountStore,
@@ -108,10 +102,7 @@ async function repeated(account: AccountStore, sent: SentMessage, acks?: LeasePa
   return await withPresence(account, sent)
 }
 
-/**
- * What is sent, as it is checked, hashed and stored: without invisible characters.
- * Fails with `invalid_input` or `message_too_long`.
- */
+/** What is sent, as it is checked, hashed and stored: without invisible characters. */
 function draftOf(input: SendInput): Draft {
   const { text, isCleaned } = checkText(input.text)
   const a2a = input.a2a && withoutInvisibleIn(input.a2a)
@@ -125,10 +116,7 @@ function draftOf(input: SendInput): Draft {
   }
 }
 
-/**
- * The message of a send, ready to be reviewed and committed; its text is checked already.
- * Fails with `invalid_input` or `message_not_found`.
- */
+/** The message of a send, ready to be reviewed and committed. Fails with `invalid_input` or `message_not_found`. */
 async function compose(
   account: AccountStore,
   sender: Sender,
@@ -165,7 +153,6 @@ async function compose(
   return { composed, repliedTo }
 }
 
-/** A message with what a step of a task makes of it. */
 function inTask<Message extends NewMessage>(message: Message, step: TaskStep | undefined): Message {
   if (!step) return message
   const { taskId, isInTaskAlone, answers } = step

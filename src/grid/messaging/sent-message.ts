@@ -1,4 +1,7 @@
-/** What the sender of a message is told. */
+/**
+ * What the sender of a message is told, the first time and when it repeats the send. See docs/delivery.md, "Idempotency
+ * keys".
+ */
 import { GridError } from '../../errors.ts'
 import { presenceWord } from '../../lib/presence.ts'
 import { hashForLookup } from '../../lib/secrets.ts'
@@ -52,11 +55,9 @@ export function asSentAnswer(sent: SentMessage) {
   }
 }
 
-/** How long a key is remembered. */
 export const keyLifetimeMs = 7 * day
 const maxKeyLength = 200
 
-/** Check a key and return it unchanged. Fails with `invalid_input`. */
 export function checkKey(key: string): string {
   if (key === '' || !hasAtMost(key, maxKeyLength) || wellFormed(key) !== key) {
     throw new GridError('invalid_input', `An idempotency key has 1 to ${maxKeyLength} characters.`)
@@ -65,8 +66,8 @@ export function checkKey(key: string): string {
 }
 
 /**
- * The send that was already made under its idempotency key, if it has one. Fails with `idempotency_conflict` if that send was another one, and with
- * `guardrail_blocked` if it was blocked.
+ * The send that was already made under its idempotency key. Fails with `idempotency_conflict` if that was another one,
+ * and with `guardrail_blocked` if it was blocked.
  */
 export async function findRepeat(
   account: AccountStore,

@@ -1,4 +1,6 @@
-/** Counting the turns of conversations, and what agents are told. See docs/delivery.md, "Conversations that run away". */
+/**
+ * Counting the turns of conversations, and what agents are told. See docs/delivery.md, "Conversations that run away".
+ */
 import { requireAdmin } from '../../auth/actor.ts'
 import { GridError } from '../../errors.ts'
 import { type AccountStore, defaultTurnLimits, type TurnLimits } from '../../store/account.ts'
@@ -11,12 +13,11 @@ import { authorize } from '../authorize.ts'
 import { retryOnConflict } from '../retry-on-conflict.ts'
 import type { A2aDetails, Recipient, Sender, SendPart } from './outgoing-message.ts'
 
-/** How many agents of a conversation an error names. */
 const maxNamed = 8
 
 /**
- * Counts a message, if it is a turn of its conversation. A message of a person begins its conversations again. What the
- * same agent sends again counts nothing, and changes nothing. Fails with `conversation_paused`.
+ * Counts a message, if it is a turn of its conversation. A message of a person begins its conversations again. Fails
+ * with `conversation_paused`.
  */
 export async function turnPart(
   account: AccountStore,
@@ -92,8 +93,8 @@ async function pausedError(account: AccountStore, label: string, { agents }: Con
 }
 
 /**
- * How many answers led to a message: one more than the message of somebody else that it replies to. What the client
- * says in `metadata.hops` counts at most as one answer.
+ * How many answers led to a message: one more than the message that it replies to. `metadata.hops` counts at most as
+ * one.
  */
 export function hopsOf(
   sender: Sender,
@@ -133,25 +134,19 @@ function keyOf(sender: string, label: string): string {
   return label.startsWith('#') ? label : [`@${sender}`, label].sort().join(' ')
 }
 
-/** The key of a conversation id. */
 function keyOfId(id: string): string {
   return `id ${id}`
 }
 
 /** The largest limit that an account can set. */
 export const maxTurnLimit = 1_000_000
-/** How many pauses one notice tells of. */
 const maxTold = 500
 
-/** A conversation that is paused. */
 export interface PausedConversation extends CountedConversation {
   pausedAt: number
 }
 
-/**
- * Let a paused conversation begin again. `key` is its key.
- * Fails with `wrong_credential`, `not_allowed`, `conversation_not_found` or `write_conflict`.
- */
+/** Let a paused conversation begin again. `key` is its key. Fails with `conversation_not_found`. */
 export async function resumeConversation(account: AccountStore, key: string): Promise<CountedConversation> {
   return await retryOnConflict(async () => {
     const { precondition } = await authorize(account, 'manage')
@@ -164,8 +159,8 @@ export async function resumeConversation(account: AccountStore, key: string): Pr
 }
 
 /**
- * Change the limits of the account's conversations. 0 switches one off; omitted ones stay as they are.
- * Fails with `wrong_credential`, `not_allowed`, `invalid_input` or `write_conflict`.
+ * Change the limits of the account's conversations. 0 switches one off; omitted ones stay as they are. Fails with
+ * `invalid_input`.
  */
 export async function setTurnLimits(account: AccountStore, input: Partial<TurnLimits>): Promise<TurnLimits> {
   for (const [field, limit] of Object.entries(input)) {
@@ -186,9 +181,8 @@ export async function setTurnLimits(account: AccountStore, input: Partial<TurnLi
 }
 
 /**
- * Mark an agent of the account as automated, or not: what it sends and is sent is never a turn. Its
- * paused conversations begin again. `agent` is an id or alias.
- * Fails with `wrong_credential`, `not_allowed`, `agent_not_found` or `write_conflict`.
+ * Mark an agent (id or alias) as automated, or not: what it sends and is sent is never a turn. Its paused conversations
+ * begin again. Fails with `agent_not_found`.
  */
 export async function setAutomated(
   account: AccountStore,
@@ -208,7 +202,9 @@ export async function setAutomated(
   return { alias, isAutomated: input.isAutomated }
 }
 
-/** Record in the activity log which conversations were paused. Resolves to those that the owners are now to be told of. */
+/**
+ * Record in the activity log which conversations were paused. Resolves to those that the owners are now to be told of.
+ */
 export async function recordPauses(account: AccountStore): Promise<CountedConversation[]> {
   requireAdmin(account.actor)
   const { actor, change: { turns }, deps, read } = account

@@ -1,4 +1,4 @@
-/** Reads that wait until there is something to read. */
+/** Reads and streams that wait until there is something to read. See docs/delivery.md, "Waiting". */
 import { type AgentActor, callingAgent } from '../../auth/actor.ts'
 import { GridError } from '../../errors.ts'
 import { Signal } from '../../lib/notifier.ts'
@@ -8,7 +8,6 @@ import type { AccountStore } from '../../store/account.ts'
 import type { PageSize } from './inbox-message.ts'
 import { type Batch, readMessages } from './read-messages.ts'
 
-/** Longest wait of a read. */
 export const maxWaitSeconds = 50
 
 /** How often a wait reads the inbox without being woken, in case a notification was lost. */
@@ -22,18 +21,14 @@ export interface WaitOptions {
   connection?: { readonly signal: AbortSignal }
   /** Fails when the credential has ended. Called before each read but the first. */
   check?(): Promise<unknown>
-  /** How often the wait reads without being woken, in milliseconds. */
   lookEveryMs?: number
 }
 
 /**
- * Like `readMessages`, but waits while the inbox is empty. It reads before it waits, and again when a message is
- * committed. It returns an empty batch when its time is over, when the process stops, when it or the account has too many waits, or when the
- * credential begins its fourth wait and this is its oldest. While the grid is too busy, it goes on waiting.
- *
- * Fails as `readMessages` does. If the credential ends during the wait, in any process, it fails with
- * `unauthenticated`, or with `unavailable` if the agent has moved to another account: at once, or within 15 seconds
- * if the database does not answer. See docs/delivery.md, "Waiting".
+ * Like `readMessages`, but waits while the inbox is empty or the grid is too busy. The batch is empty when its time is
+ * over, when the process stops, when there are too many waits, or when the credential begins its fourth wait and this
+ * is its oldest. If the credential ends, it fails with `unauthenticated`, or with `unavailable` if the agent has moved
+ * to another account.
  */
 export async function waitForMessages(
   account: AccountStore,
@@ -95,11 +90,9 @@ const remindAfterMs = minute
 /** The longest life of a stream. Its client then opens a new one. */
 const maxAgeMs = 30 * minute
 
-/** What a stream says: there are unread messages, or the stream is alive. */
 export type InboxEvent = 'unread' | 'heartbeat'
 
 export interface InboxWatch {
-  /** How long the stream may be silent, in milliseconds. */
   heartbeatMs: number
   /** Fails when the credential has ended. Called before each event. */
   check(): Promise<unknown>
@@ -110,11 +103,9 @@ export interface InboxWatch {
 }
 
 /**
- * Tell the calling agent, for up to 30 minutes, that it has unread messages: at once, when more arrive, and again
- * while they stay unread. Ends when the process stops or the credential ends. Undefined when the credential has three
- * streams already, or the account or the process has reached its limit of streams.
- *
- * Fails with `wrong_credential`. See docs/protocol.md, "Wake stream".
+ * Tell the calling agent, for up to 30 minutes, that it has unread messages: at once, when more arrive, and again while
+ * they stay unread. It only signals. Undefined when the credential has three streams already, or a limit of streams is
+ * reached. See docs/protocol.md, "Wake stream".
  */
 export function watchInbox(account: AccountStore, watch: InboxWatch): AsyncGenerator<InboxEvent> | undefined {
   const agent = callingAgent(account.actor)
@@ -176,7 +167,6 @@ async function* events(
   }
 }
 
-/** Whether the credential has not ended. */
 async function isStillValid(check: InboxWatch['check']): Promise<boolean> {
   return await check().then(() => true, () => false)
 }

@@ -1,4 +1,7 @@
-/** The key pair with which the grid signs what it sends to push services. See docs/security.md, "Notifications". */
+/**
+ * Notifications to the push services of browsers, and the key pair that signs them. See docs/security.md,
+ * "Notifications".
+ */
 import { pushKeyContext } from '../../lib/key-ring.ts'
 import { RemoteError } from '../../lib/outbound/remote-error.ts'
 import type { SafeResponse } from '../../lib/outbound/safe-fetch.ts'
@@ -9,9 +12,8 @@ import type { Store } from '../../store/store.ts'
 const id = 'vapid'
 
 /**
- * The public key with which browsers subscribe, in base64url. The pair is made when it is first asked for, and again if
- * the key that encrypts it was lost; of several processes that make one at once, one wins. Fails with `invalid_input` if
- * the grid has no encryption keys.
+ * The public key with which browsers subscribe, in base64url. The pair is made when it is needed, and again if the key
+ * that encrypts it was lost; of several processes, one wins. Fails with `invalid_input` without encryption keys.
  */
 export async function publicPushKey(store: Store): Promise<string> {
   const known = await store.global.notifications.pushKey(id)
@@ -35,19 +37,14 @@ export async function readPushKey({ global, keyRing }: Store): Promise<PushKey |
 export interface Notification {
   title: string
   body: string
-  /** One with the same tag takes its place. */
   tag: string
   /** What a click opens: a path of this grid. */
   path: string
 }
 
 /**
- * What became of it.
- *
- * * `sent`: the push service has accepted it
- * * `gone`: the push service does not know the browser any more
- * * `later`: it can be tried again, after `afterMs` if the push service says so
- * * `failed`: it would fail again
+ * `gone`: the push service does not know the browser any more. `later`: it can be tried again, `afterMs` from now if
+ * the service says so.
  */
 export type PushResult = { outcome: 'sent' | 'gone' | 'failed' } | { outcome: 'later'; afterMs?: number }
 
@@ -95,7 +92,9 @@ function retryAfterMs(value: string | undefined, at: number): number | undefined
   return Number.isFinite(ms) ? Math.max(0, Math.min(ms, maxRetryAfterMs)) : undefined
 }
 
-/** Push services want an HTTPS address or an email address, to ask about the sender. A grid for one machine has neither. */
+/**
+ * Push services want an HTTPS address or an email address, to ask about the sender. A grid for one machine has neither.
+ */
 function contactUrl(appUrl: string): string {
   return appUrl.startsWith('https:') ? appUrl : 'https://agent-grid.invalid'
 }

@@ -22,14 +22,11 @@ export interface ListedGrant {
   key: { last4: string; lastUsedAt: number | null } | null
 }
 
-/** A grant in the list of its user, across accounts. */
 export interface OwnGrant extends ListedGrant {
   accountName: string
 }
 
-/** A grant in the list of its account, across users. */
 export interface AccountGrant extends ListedGrant {
-  /** The email address of the user. */
   email: string
 }
 
@@ -40,8 +37,8 @@ export async function listOwnGrants({ global, deps }: Store, userId: string): Pr
 }
 
 /**
- * Revoke a grant of the signed-in user. Its tokens, and an agent key that was fetched with one, are refused from their
- * next use. The activity log of the account records it. Fails with `credential_not_found`.
+ * Revoke a grant of the signed-in user, with the agent key that was fetched with it. The activity log of the account
+ * has a row. Fails with `credential_not_found`.
  */
 export async function revokeOwnGrant(
   store: Store,
@@ -60,17 +57,14 @@ export async function revokeOwnGrant(
   )
 }
 
-/** The live grants of all users in an account, newest first. Fails with `wrong_credential` or `not_allowed`. */
+/** The live grants of all users in an account, newest first. */
 export async function listGrants(account: AccountStore): Promise<AccountGrant[]> {
   requireAdmin(account.actor)
   const found = await account.read.grants.list(account.deps.now())
   return found.map((grant) => ({ ...asListed(grant), email: grant.email }))
 }
 
-/**
- * The live grants to act as an agent, newest first: members see their own, owners and admins those of all users.
- * Fails with `wrong_credential`.
- */
+/** The live grants to act as an agent, newest first: members see their own, owners and admins all. */
 export async function listGrantsOfAgent(account: AccountStore, agentId: string): Promise<AccountGrant[]> {
   const { actor, deps } = account
   requirePermission(actor, 'view')
@@ -81,10 +75,7 @@ export async function listGrantsOfAgent(account: AccountStore, agentId: string):
   return seen.map((grant) => ({ ...asListed(grant), email: grant.email }))
 }
 
-/**
- * Revoke a grant of any user in the account.
- * Fails with `wrong_credential`, `not_allowed` or `credential_not_found`.
- */
+/** Revoke a grant of any user in the account. Fails with `credential_not_found`. */
 export async function revokeGrant(account: AccountStore, id: string): Promise<{ id: string }> {
   requireAdmin(account.actor)
   await endLiveGrant(account, id)
@@ -103,8 +94,8 @@ export interface TokenGrant {
 }
 
 /**
- * Revoke a grant because its client revoked the refresh token. An agent key that was fetched with it ends too. The
- * activity log names the grant as the actor. Fails with `credential_not_found` if it has ended. @see RFC 7009 §2.1
+ * Revoke a grant because its client revoked the refresh token. The activity log names the grant as the actor. Fails
+ * with `credential_not_found`. @see RFC 7009 §2.1
  */
 export async function revokeGrantByClient(store: Store, grant: TokenGrant, requestId: string | null): Promise<void> {
   const { accountId, grantId } = grant
@@ -175,7 +166,6 @@ function notFound(id: string): GridError {
 /** Most accounts whose grants one unit revokes. The unit has to append to the activity log of each. */
 export const maxAccountsAtOnce = 20
 
-/** The change that revokes all grants of a user. */
 export interface RevokeAllInput {
   userId: string
   /** The name of the change in the activity log of each account. */
@@ -188,11 +178,9 @@ export interface RevokeAllInput {
 }
 
 /**
- * Run `statements`, and in the same unit revoke all grants of a user.
- * The unit also writes an activity row in each account concerned. With grants in more than `maxAccountsAtOnce`
- * accounts, earlier units revoke the first of them, with their rows; if the last unit fails, those stay revoked and
- * logged.
- * Fails with `write_conflict` if the precondition does not hold, or if a grant was given or revoked meanwhile.
+ * Run `statements`, and in the same unit revoke all grants of a user, with activity rows in each account concerned.
+ * With more than `maxAccountsAtOnce` accounts, earlier units revoke the first of them, which stay revoked if the last
+ * unit fails.
  */
 export async function revokeAllGrants(
   store: Store,
@@ -230,7 +218,6 @@ function groupByAccount(found: RevocableAccess[]): [accountId: string, access: R
   return [...accounts]
 }
 
-/** A revoked grant in the arguments of the logged call. Pages show its `name`. */
 function describeRevoked(grant: RevocableAccess) {
   const { program, ...fields } = describeGrant(grant)
   return { name: program, ...fields }

@@ -18,7 +18,6 @@ import { retryOnConflict } from '../retry-on-conflict.ts'
 import { checkRole, requireAssignable } from './team.ts'
 
 export const invitationLifetimeMs = day
-/** Most pending invitations of one account. */
 export const maxPending = 100
 
 /** An invitation whose link has yet to be sent or shown. The link is not stored anywhere. */
@@ -29,20 +28,20 @@ export interface SentInvitation {
   url: string
   /**
    * Whether the inviter gets the link, to pass it on: the grid does not send email, and the address has no user yet. It
-   * then proves nothing about the address. See docs/security.md, "Invitations without email".
+   * then proves nothing about the address.
    */
   isLinkShown: boolean
 }
 
 /**
- * Checks that an email may be sent to an address. It is called once, after all other checks and before any change, so
- * that an earlier link ends only if the new one can be sent.
+ * Checks that an email may be sent, after all other checks and before any change: an earlier link ends only if the new
+ * one can be sent.
  */
 export type CheckEmailLimit = (email: string) => Promise<void>
 
 /**
- * Invite the user of an email address into the account. An earlier invitation of the same address ends.
- * Fails with `not_allowed`, `confirmation_required` (a new owner), `invalid_email`, `invalid_input`, `member_exists` or
+ * Invite the user of an email address into the account. An earlier invitation of the same address ends. Fails with
+ * `not_allowed`, `confirmation_required` (a new owner), `invalid_email`, `invalid_input`, `member_exists` or
  * `write_conflict`, and as `checkEmailLimit` does.
  */
 export async function inviteMember(
@@ -80,8 +79,8 @@ export async function inviteMember(
 }
 
 /**
- * Replace an invitation by a new one with a new link and a new lifetime. The old link ends.
- * Fails with `not_allowed`, `invitation_not_found` or `write_conflict`, and as `checkEmailLimit` does.
+ * Replace an invitation by a new one with a new link and a new lifetime. The old link ends. Fails with `not_allowed`,
+ * `invitation_not_found` or `write_conflict`, and as `checkEmailLimit` does.
  */
 export async function resendInvitation(
   account: AccountStore,
@@ -96,7 +95,7 @@ export async function resendInvitation(
   })
 }
 
-/** End an invitation and its link. Fails with `not_allowed`, `invitation_not_found` or `write_conflict`. */
+/** End an invitation and its link. Fails with `invitation_not_found`. */
 export async function withdrawInvitation(account: AccountStore, id: string): Promise<{ id: string }> {
   return await retryOnConflict(async () => {
     const { precondition } = await findInvitation(account, id)
@@ -122,8 +121,8 @@ export async function openInvitation(store: Store, token: string): Promise<OpenI
 }
 
 /**
- * Join the account as the user of the invited address. A link that was sent to that address also verifies it.
- * Resolves to the account's id. Fails with `link_expired` or `not_allowed`.
+ * Join the account as the user of the invited address. A link that was sent to that address also verifies it. Resolves
+ * to the account's id. Fails with `link_expired`.
  */
 export async function acceptInvitation(
   store: Store,
@@ -144,8 +143,7 @@ export async function acceptInvitation(
 
 /**
  * Create a user with the invited address and join the account. The address is not verified if the inviter was shown the
- * link.
- * Fails with `link_expired`, `invalid_input`, or `member_exists` if the address has a user already.
+ * link. Fails with `link_expired`, `invalid_input`, or `member_exists` if the address has a user already.
  */
 export async function registerInvitedUser(
   store: Store,

@@ -16,10 +16,8 @@ import { changeUser, findUser } from './operator.ts'
 import { sendSecondFactorEmail } from './send-email.ts'
 import { takeSecondFactorAttempt, takeSignInAttempt } from './throttle.ts'
 
-/** How many recovery codes a user gets. */
 const recoveryCodeCount = 10
 
-/** What a user has as second factor. */
 export interface SecondFactors {
   passkeys: { id: string; name: string; createdAt: number; lastUsedAt: number | null }[]
   hasTotp: boolean
@@ -27,7 +25,6 @@ export interface SecondFactors {
   codesLeft: number
 }
 
-/** What a user has as second factor. */
 export async function listSecondFactors({ global }: Store, userId: string): Promise<SecondFactors> {
   const [passkeys, totp, codesLeft] = await Promise.all([
     global.secondFactors.passkeysOf(userId),
@@ -57,7 +54,7 @@ export async function useSecondFactorCode(
 }
 
 /**
- * Prove who a signed-in user without a second factor is, with their password. Resolves to the hash that it was verified
+ * Prove with their password who a signed-in user without a second factor is. Resolves to the hash it was verified
  * against. Fails with `invalid_input`, which names `password`, or `rate_limit_exceeded`.
  */
 export async function confirmByPassword(
@@ -101,7 +98,7 @@ export async function pendingTotp(store: Store, actor: SignedInUser): Promise<{ 
 
 /**
  * Finish the set-up with a first code. If it is the user's first second factor, resolves to new recovery codes, and all
- * other sessions end. Fails with `confirmation_required`, `invalid_input`, `write_conflict` or `rate_limit_exceeded`.
+ * other sessions end. Fails with `confirmation_required`, `invalid_input` or `rate_limit_exceeded`.
  */
 export async function finishTotp(
   store: Store,
@@ -153,8 +150,7 @@ export async function replaceRecoveryCodes(store: Store, actor: SignedInUser): P
 
 /**
  * Store a new factor of the user. If it is the first one, resolves to new recovery codes, and all other sessions end:
- * they began without it. The caller has checked that the change was confirmed. `own` is the id of the new passkey, or of
- * the attempt that confirms the app. Fails with `write_conflict` if another factor came or went meanwhile.
+ * they began without it. `own` is the id of the new passkey, or of the attempt that confirms the app.
  */
 export async function addFactor(
   store: Store,
@@ -224,9 +220,8 @@ function wrongCode(): GridError {
 }
 
 /**
- * Remove the second factor of another member as an owner, and end the member's sessions. The caller must own every
- * account that the member belongs to: the factor protects all of them. `account` is a view of `store`.
- * Fails with `not_allowed`, `confirmation_required`, `member_not_found`, `invalid_input` or `write_conflict`.
+ * Remove the second factor of another member, and end their sessions. The caller must own every account of the member:
+ * the factor protects all of them. Fails with `confirmation_required`, `member_not_found` or `invalid_input`.
  */
 export async function resetMemberSecondFactor(
   store: Store,

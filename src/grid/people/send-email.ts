@@ -26,20 +26,17 @@ const templates = {
   change_email: verifyAddressEmail,
 } satisfies Record<EmailLinkKind, unknown>
 
-/** The recipient of an email link. */
 interface LinkRecipient {
-  /** Null if no user has the address. */
   userId: string | null
   email: string
-  /** Query string of the link, with `?`. */
   query?: string
   /** Statements that run first in the unit that stores the link. */
   precedingStatements?: Statement[]
 }
 
 /**
- * Send an email link, without telling the caller whether it was sent. An unknown address takes the same work and gets no
- * email. Over a limit nothing is created. `address` is the client's.
+ * Send an email link, without telling the caller whether it was sent. An unknown address takes the same work and gets
+ * no email. Over a limit nothing is created. `address` is the client's.
  */
 export async function trySendEmailLink(
   store: Store,
@@ -53,8 +50,8 @@ export async function trySendEmailLink(
 }
 
 /**
- * Send a signed-in user the link that verifies the address. Fails with `rate_limit_exceeded` over a limit. `address` is
- * the client's.
+ * Send a signed-in user the link that verifies the address. Fails with `rate_limit_exceeded`. `address` is the
+ * client's.
  */
 export async function sendVerificationLink(
   store: Store,
@@ -87,13 +84,12 @@ export function sendInvitationEmail(
 
 /**
  * Send a notice. It has no limit: a security notice follows only an authenticated change, and an attacker could use up
- * the limit before making the change. The others have limits of their own.
+ * a limit before.
  */
 export function sendNotice(store: Store, to: string, content: EmailContent): void {
   store.deps.email.send({ to, ...content })
 }
 
-/** Tell a user that the second factor was changed. */
 export function sendSecondFactorEmail(store: Store, to: string, change: SecondFactorChange): void {
   sendNotice(store, to, secondFactorChangedEmail(store.deps.config, change))
 }
@@ -122,8 +118,8 @@ const paths: Record<EmailLinkKind, string> = {
 }
 
 /**
- * A new link and the statement that stores it. With `userId` null the link can never be used: it is stored only so
- * that unknown addresses take the same work as known ones. See docs/security.md, "Enumeration and timing".
+ * A new link and the statement that stores it. With `userId` null it can never be used: unknown addresses take the same
+ * work. See docs/security.md, "Enumeration and timing".
  */
 export async function createEmailLink(
   { global, deps: { config, now } }: Store,

@@ -1,7 +1,6 @@
 /**
- * Which attempts to sign in and which emails count, towards which limits.
- *
- * See docs/security.md, "Sign-in limits" and "Email limits".
+ * Which attempts to sign in and which emails count, towards which limits. See docs/security.md, "Sign-in limits" and
+ * "Email limits".
  */
 import { unknownAddress } from '../../lib/http/client-address.ts'
 import { newId } from '../../lib/id.ts'
@@ -31,18 +30,16 @@ const rates = {
   /** One email address from all clients. Beyond it, or beyond the total, `signInInCrowd` applies. */
   signInCrowd: [[100, hour]],
   signInInCrowd: [[1, 15 * minute]],
-  /** One client address for all users, against credential stuffing. Generous, because an office may share an address. */
+  /**
+   * One client address for all users, against credential stuffing. Generous, because an office may share an address.
+   */
   signInFrom: [[30, minute], [300, hour]],
   /** Second factors of one user from one client address, and from all that are not familiar. */
   secondFactor: [[5, 5 * minute], [10, hour], [20, day]],
   secondFactorFromAll: [[30, day]],
-  /** Emails of one purpose to one recipient. */
   emailTo: [[1, 5 * minute], [3, day]],
-  /** Emails of one purpose that one client address causes. */
   emailFrom: [[5, hour]],
-  /** Digests to one recipient, over all accounts. */
   digestTo: [[12, hour]],
-  /** Emails to the owners of an account about conversations that were paused. */
   pauses: [[1, hour]],
   /** Notifications to all browsers of one user in one account, and how many of them may be tests. */
   push: [[120, hour]],
@@ -53,16 +50,13 @@ const rates = {
 
 /** The part of the hourly emails of the grid that claims may have, and invitations. The rest is for email links. */
 const shareOfGrid = 0.4
-/** The part that digests may have. */
 const shareOfDigests = 0.1
 /** Failed sign-ins of the whole grid; beyond, client addresses that the user has not signed in from wait. */
 const signInsPerHour = 6_000
 /** Invitations of one user; in a day three times as many. */
 const invitationsPerHour = 100
 
-/** A counted sign-in attempt that is within the limits. */
 export interface SignInAttempt {
-  /** Whether the user has signed in from this client address before. */
   isFamiliar: boolean
   /** Call it after the right password: removes the attempts of this user and client from the limits. */
   succeeded(): Promise<void>
@@ -70,9 +64,8 @@ export interface SignInAttempt {
 
 /**
  * Count one attempt to sign in as `email` from the client at `address`, before the password is verified and also for
- * unknown users. Fails with `rate_limit_exceeded`, which tells when to try again.
- *
- * From a familiar address only the limit of this user and address applies: what others guess does not lock a user out.
+ * unknown users. Fails with `rate_limit_exceeded`, which tells when to try again. From a familiar address only the
+ * limit of this user and address applies: what others guess does not lock a user out.
  */
 export async function takeSignInAttempt(store: Store, email: string, address: string): Promise<SignInAttempt> {
   const at = store.deps.now()
@@ -141,22 +134,17 @@ export type SilentPurpose = keyof typeof rates.linkRequests
 /** An email that is about to be sent. The limits of different purposes are separate. */
 export interface EmailAttempt {
   purpose: SilentPurpose | 'verify' | 'claim' | 'invitation'
-  /** The recipient. */
   email: string
-  /** The client that causes it. */
   address: string
-  /** The id of the user who invites. */
   sender?: string
   /** False if nothing will be sent, because the address has no user. It then counts apart from all emails. */
   isSent?: boolean
 }
 
 /**
- * Count one email. False if a limit is reached; at that of the whole grid it logs an error. Do not tell an
- * unauthenticated caller: it would reveal what others have requested.
- *
- * Of a silent purpose every request counts for the client address, also one that sends nothing. Otherwise callers could
- * find out which addresses have users, by what is left of their own limit.
+ * Count one email. False if a limit is reached: do not tell an unauthenticated caller, it would reveal what others have
+ * requested. Of a silent purpose every request counts, also one that sends nothing, or callers could find out which
+ * addresses have users.
  */
 export async function takeEmailAttempt(store: Store, attempt: EmailAttempt): Promise<boolean> {
   const { purpose, address } = attempt
@@ -168,8 +156,8 @@ export async function takeEmailAttempt(store: Store, attempt: EmailAttempt): Pro
 }
 
 /**
- * The same for a caller that may learn about other emails to this recipient. Fails with `rate_limit_exceeded`, which
- * tells when to try again.
+ * As `takeEmailAttempt`, for a caller that may learn about other emails to this recipient. Fails with
+ * `rate_limit_exceeded`.
  */
 export async function requireEmailAttempt(
   store: Store,

@@ -11,11 +11,9 @@ import { checkKey, findRepeat, requestHashOf, withPresence } from '../messaging/
 import type { Part, Task, TaskMessage, TaskMode } from './task.ts'
 import { findTask, getTask, taskHasEnded, taskNotFound } from './tasks.ts'
 
-/** A message of a client, as it was received. */
 export type ClientMessage = Omit<TaskMessage, 'role'>
 
 export interface NewTask {
-  /** `@alias`. */
   to: string
   message: ClientMessage
   /** What the client calls the context; without it the context has an id of the server. */
@@ -30,7 +28,6 @@ export interface NewTask {
 
 export interface TaskContinuation {
   taskId: string
-  /** Must be that of the task. */
   contextId?: string
   /** The alias that the endpoint is for: tasks with another recipient look missing. */
   recipient?: string
@@ -39,7 +36,6 @@ export interface TaskContinuation {
   request?: string
 }
 
-/** A message that is on disk, and its task. */
 export interface SentTask {
   sent: SentMessage
   task: Task
@@ -51,10 +47,8 @@ const maxTaskMs = 7 * day
 const noText = 'This message has no text. What it brings is in a2a.parts.'
 
 /**
- * Send a message that makes a task. The message, the task and its first event are stored in one unit. A repeat under the
- * same idempotency key returns the task of the first send, as it is now.
- *
- * Fails as `sendMessage` does.
+ * Send a message that makes a task, in one unit. A repeat under the same idempotency key returns that task as it is
+ * now. Fails as `sendMessage` does.
  */
 export async function startTask(account: AccountStore, sender: Sender, input: NewTask): Promise<SentTask> {
   const request = input.request ?? canonicalJson([input.to, input.message, input.contextId ?? null])
@@ -123,10 +117,9 @@ export async function startTask(account: AccountStore, sender: Sender, input: Ne
 }
 
 /**
- * Send a further message of a task to its recipient. A task that waits for its client goes on.
- *
- * Fails with `task_not_found`; with `invalid_input` for another context; with `unsupported_operation` if the task is in
- * a terminal state; or as `sendMessage` does.
+ * Send a further message of a task to its recipient. A task that waits for its client goes on. Fails with
+ * `task_not_found`, `invalid_input` (another context), `unsupported_operation` (the task has ended), or as
+ * `sendMessage` does.
  */
 export async function continueTask(account: AccountStore, sender: Sender, input: TaskContinuation): Promise<SentTask> {
   const { taskId, message, recipient } = input
@@ -230,7 +223,6 @@ export function textOf(parts: readonly Part[]): string {
   return parts.flatMap((part) => 'text' in part && part.text !== '' ? [part.text] : []).join('\n')
 }
 
-/** Whether a part is nothing but text. */
 export function isBareText(part: Part): boolean {
   return 'text' in part && !part.mediaType && !part.filename && !part.metadata
 }

@@ -1,11 +1,10 @@
-/** Finds sequences of terms, as `injection-phrases.ts` has them, in one pass over a folded text. */
+/** Searches for phrases, and for sequences of terms as `injection-phrases.ts` has them, in one pass over a text. */
 import { fold } from './fold.ts'
 import { isWordEdge, spanOf, type View, wordEnd } from './view.ts'
 
 /**
- * Finds any number of phrases in one pass over the text.
- *
- * @see Aho, Corasick: "Efficient string matching: an aid to bibliographic search", 1975
+ * Finds any number of phrases in one pass. @see Aho, Corasick: "Efficient string matching: an aid to bibliographic
+ * search", 1975
  */
 export class PhraseAutomaton {
   /** An open hash table of transitions: the next state, by a state and a code unit. 0 is a free place. */
@@ -97,9 +96,7 @@ const together = 4
 
 interface Term {
   readonly rule: number
-  /** The place of its group in the rule. */
   readonly group: number
-  /** Whether the word may go on. */
   readonly isOpen: boolean
 }
 
@@ -116,10 +113,8 @@ export class PhraseRules {
   /** By the index of its phrase in the automaton. */
   readonly #terms: Term[][] = []
   readonly #automaton: PhraseAutomaton
-  /** How many groups each rule has. */
   readonly #groups: number[]
 
-  /** The syntax of a rule is that of `injection-phrases.ts`. */
   constructor(rules: readonly string[]) {
     const indexes = new Map<string, number>()
     this.#groups = rules.map((rule, i) => {

@@ -31,12 +31,10 @@ export const phrases = provider({
   },
 })
 
-/** A reading of a text, and the same folded. */
 interface Reading extends Folded {
   readonly view: View
 }
 
-/** What finds phrases in a reading. */
 type Finder = (reading: Reading) => Found[]
 
 const search = searchOf((text): Reading[] => viewsOf(text).map((view) => ({ view, ...fold(view.text) })))

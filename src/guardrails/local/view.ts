@@ -1,10 +1,9 @@
 /**
  * Ways to read a text: as it is written, with its escapes resolved, or what is encoded in it. Each knows where its
- * characters stand in the text, so that what is found can be masked there. See docs/protocol.md, "Local guardrails".
+ * characters stand, so that what is found can be masked there. See docs/protocol.md, "Local guardrails".
  */
 import type { GuardedText, Span, Verdict } from '../provider.ts'
 
-/** A reading of a text. */
 export interface View {
   readonly text: string
   /** Where each UTF-16 code unit begins and ends in the text that was read. Without it they are at the same place. */
@@ -114,7 +113,9 @@ function maskedIn(text: string, spans: readonly Span[]): string {
 }
 
 const inWord = String.raw`[\p{L}\p{N}\p{M}]`
-/** Scripts without spaces between words, which have no boundaries to ask for, and Hangul, where particles follow a word. */
+/**
+ * Scripts without spaces between words, which have no boundaries to ask for, and Hangul, where particles follow a word.
+ */
 const unspaced = `[${
   'Han Hiragana Katakana Bopomofo Hangul Thai Lao Khmer Myanmar Tibetan'.split(' ')
     .map((script) => String.raw`\p{scx=${script}}`).join('')

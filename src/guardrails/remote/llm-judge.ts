@@ -24,12 +24,9 @@ const responseFormat = {
 }
 
 /**
- * `POST /chat/completions` with a structured answer. A server that refuses this request gets a plain one: without
- * `response_format`, and with all instructions in one user message, because the templates of some models know no
- * other.
- *
- * @see https://platform.openai.com/docs/api-reference/chat/create
- * @see https://platform.openai.com/docs/guides/structured-outputs
+ * `POST /chat/completions` with a structured answer. A server that refuses it gets a plain request: without
+ * `response_format`, and with all instructions in one user message. @see
+ * https://platform.openai.com/docs/api-reference/chat/create
  */
 export const llmJudge = provider({
   id: 'llm-judge',
@@ -83,8 +80,8 @@ export const llmJudge = provider({
 })
 
 /**
- * The messages for the model. The text is fenced by a random word, which it cannot contain, so it cannot pretend to
- * end and be followed by instructions.
+ * The messages for the model. A random word fences the text, so it cannot pretend to end and be followed by
+ * instructions.
  */
 export function judgeMessages(policy: string, text: string): { system: string; user: string } {
   const fence = `TEXT-${newFence()}`
@@ -102,7 +99,6 @@ export function judgeMessages(policy: string, text: string): { system: string; u
   }
 }
 
-/** 128 random bits. */
 function newFence(): string {
   return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join('')
 }
@@ -110,8 +106,8 @@ function newFence(): string {
 const judgement = z.object({ violation: z.boolean() })
 
 /**
- * The kinds of violations that a model found, empty if none; undefined if it gave no judgement. The whole answer must
- * be the judgement: a model may repeat parts of the text, and the text may contain a judgement.
+ * The kinds of violations that a model found; undefined if it gave no judgement. The whole answer must be the
+ * judgement, because a model may repeat parts of the text.
  */
 export function readJudgement(content: string): string[] | undefined {
   // Models that reason aloud do it before they answer.
@@ -129,8 +125,8 @@ function readJson(answer: string): string[] | undefined {
 }
 
 /**
- * The answer of Llama Guard and models like it: `safe`, or `unsafe` and a line with the hazards.
- * @see https://www.llama.com/docs/model-cards-and-prompt-formats/llama-guard-3/
+ * The answer of Llama Guard and models like it: `safe`, or `unsafe` and a line with the hazards. @see
+ * https://www.llama.com/docs/model-cards-and-prompt-formats/llama-guard-3/
  */
 function readHazards(answer: string): string[] | undefined {
   const [, verdict, codes = ''] = answer.match(/^(safe|unsafe)(?:\s+(S\d{1,2}(?:\s*,\s*S\d{1,2})*))?$/i) ?? []

@@ -8,10 +8,7 @@ import { kindsOf, piecesOf } from './spans.ts'
 const maxInput = 10_000
 const overlap = 500
 
-/**
- * `flagged` is missing in the answers of some services with this interface, and a category that a model does not know
- * is null.
- */
+/** Some services with this interface leave out `flagged`, and a category that a model does not know is null. */
 const moderated = z.object({
   results: z.array(z.object({
     flagged: z.boolean().optional(),

@@ -1,10 +1,11 @@
-/** Positions in a text, as services count them and as we do. */
+/** What services answer: positions in a text as they count them, and kinds of things. */
 import { plainName } from '../../lib/plain-name.ts'
 import { joined } from '../local/view.ts'
 import type { Span } from '../provider.ts'
 
 /**
- * Convert spans that count code points, as Python does, to UTF-16 code units, joined. Undefined if one of them is not a stretch of the text.
+ * Convert spans that count code points, as Python does, to UTF-16 code units, joined. Undefined if one of them is not a
+ * stretch of the text.
  */
 export function spansOfCodePoints(text: string, spans: readonly Span[]): Span[] | undefined {
   const unitOf = [0]
@@ -17,7 +18,7 @@ export function spansOfCodePoints(text: string, spans: readonly Span[]): Span[] 
 
 /**
  * Cut a text into pieces of at most `max` UTF-16 code units, for services that take no more at a time. Each begins with
- * the last `overlap` units of the one before, so that nothing shorter than that is cut in two. No character is cut.
+ * the last `overlap` units of the one before, so that nothing shorter is cut in two. No character is cut.
  */
 export function piecesOf(text: string, max: number, overlap: number): string[] {
   const pieces: string[] = []
@@ -29,7 +30,6 @@ export function piecesOf(text: string, max: number, overlap: number): string[] {
   }
 }
 
-/** The position, or the one before it if it is inside of a surrogate pair. */
 function characterStart(text: string, position: number): number {
   return text.codePointAt(position - 1)! > 0xffff ? position - 1 : position
 }
@@ -39,9 +39,8 @@ const maxKinds = 20
 const maxLength = 64
 
 /**
- * The kinds of a verdict from the labels of a service, such as `EMAIL_ADDRESS`: `email address`. Services are not
- * trusted, and senders and their models read the kinds. So what a label has besides letters, digits and a few signs is
- * removed, and a verdict has few and short ones. `fallback` stands for labels of which nothing is left.
+ * The kinds of a verdict from the labels of a service: `EMAIL_ADDRESS` is `email address`. Services are not trusted, so
+ * kinds are few, short and plain. `fallback` stands for labels of which nothing is left.
  */
 export function kindsOf(labels: readonly string[], fallback: string): string[] {
   return [...new Set(labels.map((label) => kindOf(label) || fallback))].slice(0, maxKinds)

@@ -1,4 +1,4 @@
-/** Email addresses. */
+/** Email addresses, and phone numbers: international ones, and those of common national shapes. */
 import type { Span } from '../../provider.ts'
 import { before, type Candidate, type Detector, matching } from './detector.ts'
 
@@ -44,16 +44,12 @@ const countryCode =
 
 /** National shapes with few other meanings. */
 const national: readonly RegExp[] = [
-  // North America.
   /^(?:1[-. ])?(?:\([2-9]\d\d\) ?|[2-9]\d\d[-. ])[2-9]\d\d[-. ]\d{4}$/,
   // A trunk prefix 0, the area, and groups: Europe, Asia, Oceania.
   /^\(?0[1-9]\d{0,4}\)?[ /.-]{1,3}\d{2,8}(?:[ -]\d{2,5}){0,3}$/,
   /^0[1-9](?:[ .-]\d\d){4}$/,
-  // Brazil.
   /^\(\d\d\) ?9? ?\d{4}-?\d{4}$/,
-  // Russia.
   /^8[ -]?\(?[3489]\d\d\)?[ -]\d{3}[ -]\d\d[ -]\d\d$/,
-  // China, Italy: mobile.
   /^1[3-9]\d[ -]\d{4}[ -]\d{4}$/,
   /^3[2-9]\d \d{3} \d{4}$/,
 ]
