@@ -17,10 +17,7 @@ export interface CardAgent {
   isPublic: boolean
 }
 
-/**
- * An agent whose card a caller may see: a public agent, or one of the caller's account, which `openAccount` opens.
- * Fails with `agent_not_found`, alike for agents that are private, deleted and unknown, or as `openAccount` does.
- */
+/** An agent whose card a caller may see: a public agent, or one of the caller's account, which `openAccount` opens. */
 export async function findCardAgent(
   store: Store,
   alias: string,

@@ -100,9 +100,7 @@ export interface NamedKey {
   last4: string
 }
 
-/**
- * Replace all keys of an agent (id or alias) by a new one, which is returned only here. Fails with `agent_not_found`.
- */
+/** Replace all keys of an agent (id or alias) by a new one, which is returned only here. */
 export async function reissueKey(account: AccountStore, ref: string): Promise<{ agent: Agent; apiKey: string }> {
   requireAdmin(account.actor)
   const key = await mintKey('agent_key')
@@ -122,10 +120,7 @@ export async function reissueKey(account: AccountStore, ref: string): Promise<{ 
   })
 }
 
-/**
- * Add a key with a name to those of an agent (id or alias). It is returned only here. Fails with `agent_not_found`,
- * `invalid_input` or `key_limit_reached`.
- */
+/** Add a key with a name to those of an agent (id or alias). It is returned only here. */
 export async function addKey(
   account: AccountStore,
   input: { agent: string; name: string },
@@ -147,19 +142,13 @@ export async function addKey(
   })
 }
 
-/**
- * Revoke one key of an agent (id or alias). Its other keys stay. Fails with `agent_not_found` or
- * `credential_not_found`.
- */
+/** Revoke one key of an agent (id or alias). Its other keys stay. */
 export async function revokeKey(account: AccountStore, input: { agent: string; key: string }): Promise<NamedKey> {
   requireAdmin(account.actor)
   return await retryOnConflict(async () => endKey(account, (await findProgram(account, input.agent)).id, input.key))
 }
 
-/**
- * Revoke the very key that the calling agent uses. Fails with `wrong_credential`, also with an OAuth token, which is
- * revoked by OAuth, with `credential_not_found`, or with `write_conflict`.
- */
+/** Revoke the very key that the calling agent uses. */
 export async function revokeOwnKey(account: AccountStore): Promise<NamedKey> {
   const { agentId, credentialId } = callerWithKey(account)
   return await retryOnConflict(() => endKey(account, agentId, credentialId))

@@ -51,10 +51,7 @@ export interface NewAgent {
   skills?: SkillInput[]
 }
 
-/**
- * Create an agent in the account. The key is returned only here. See docs/protocol.md, "Agent". Fails with
- * `invalid_alias`, `alias_reserved`, `alias_taken`, `invalid_input` or `agent_limit_reached`.
- */
+/** Create an agent in the account. The key is returned only here. See docs/protocol.md, "Agent". */
 export async function createAgent(
   account: AccountStore,
   input: NewAgent,
@@ -187,10 +184,7 @@ export function checkAccessList(policy: AccessPolicy, aliases: string[]): string
   return list
 }
 
-/**
- * Fails with `invalid_input` if nobody has one of the aliases: whoever registered it later would inherit the trust.
- * Aliases of `known`, the list so far, may stay.
- */
+/** Aliases of `known`, the list so far, may stay. */
 export async function refuseUnknownAliases(
   account: AccountStore,
   list: string[],
@@ -204,10 +198,7 @@ export async function refuseUnknownAliases(
   throw new GridError('invalid_input', `accessList names @${unknown}, which no agent has.`, { field: 'accessList' })
 }
 
-/**
- * The URL of a remote agent as stored; null for other agents. It must be one that requests may go to. Fails with
- * `invalid_input`.
- */
+/** The URL of a remote agent as stored; null for other agents. It must be one that requests may go to. */
 export function checkRemoteUrl(config: Config, type: AgentType, remoteUrl: string | undefined): string | null {
   if (type !== 'a2a') {
     if (remoteUrl !== undefined) {
@@ -230,10 +221,7 @@ export function checkRemoteUrl(config: Config, type: AgentType, remoteUrl: strin
   return url.href
 }
 
-/**
- * Seal a token for the row of its agent, so that no other row can use it. Fails with `invalid_input` if the agent is
- * not remote.
- */
+/** Seal a token for the row of its agent, so that no other row can use it. */
 export async function sealRemoteToken(
   account: AccountStore,
   agent: Agent,

@@ -24,10 +24,7 @@ export interface SkillInput {
   description?: string
 }
 
-/**
- * A page of the skills of the account or of one of its agents, by name. `cursor` is where the page begins. Fails with
- * `agent_not_found`.
- */
+/** A page of the skills of the account or of one of its agents, by name. `cursor` is where the page begins. */
 export async function listSkills(
   account: AccountStore,
   input: { agent?: string; cursor?: string },
@@ -105,10 +102,7 @@ export async function createSkill(account: AccountStore, input: SkillInput): Pro
   })
 }
 
-/**
- * Change the name and description of a skill, for every agent that has it. Fails with `skill_not_found`,
- * `invalid_input` or `skill_taken`.
- */
+/** Change the name and description of a skill, for every agent that has it. */
 export async function updateSkill(account: AccountStore, id: string, input: SkillInput): Promise<Skill> {
   requireAdmin(account.actor)
   const skill = { id, ...checkSkill(input, 'name', 'description') }
@@ -160,9 +154,7 @@ export function attachSkills(account: AccountStore, agentId: string, skills: Req
   ]
 }
 
-/**
- * Resolves to how many of these skills the account does not have. Fails with `invalid_input` if it would have too many.
- */
+/** Resolves to how many of these skills the account does not have. */
 export async function refuseTooManySkills(
   account: AccountStore,
   skills: Pick<SkillInput, 'name'>[],

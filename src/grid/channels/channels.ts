@@ -56,10 +56,7 @@ export interface Channel {
   createdAt: number
 }
 
-/**
- * Create a channel and add its members (ids or aliases), all or nothing. Fails with `invalid_input`, `channel_taken` or
- * `agent_not_found`.
- */
+/** Create a channel and add its members (ids or aliases), all or nothing. */
 export async function createChannel(
   account: AccountStore,
   input: { name: string; description?: string; members?: string[] },
@@ -101,10 +98,7 @@ export async function createChannel(
   })
 }
 
-/**
- * Soft-delete a channel (id or name). It is not listed and accepts no messages; messages sent before stay readable.
- * Fails with `channel_not_found`.
- */
+/** Soft-delete a channel (id or name). It is not listed and accepts no messages; messages sent before stay readable. */
 export async function deleteChannel(account: AccountStore, ref: string): Promise<{ id: string }> {
   requireAdmin(account.actor)
   return await retryOnConflict(async () => {
@@ -119,10 +113,7 @@ export async function deleteChannel(account: AccountStore, ref: string): Promise
   })
 }
 
-/**
- * Replace the members of a channel (id or name) by these agents (ids or aliases), all or nothing. Fails with
- * `channel_not_found`, `agent_not_found` or `invalid_input`.
- */
+/** Replace the members of a channel (id or name) by these agents (ids or aliases), all or nothing. */
 export async function setChannelMembers(
   account: AccountStore,
   input: { channel: string; members: string[] },
@@ -143,10 +134,7 @@ export async function setChannelMembers(
   })
 }
 
-/**
- * Add agents (ids or aliases) to a channel and remove others, all or nothing. Other members stay. Fails with
- * `channel_not_found`, `agent_not_found` or `invalid_input`.
- */
+/** Add agents (ids or aliases) to a channel and remove others, all or nothing. Other members stay. */
 export async function changeChannelMembers(
   account: AccountStore,
   input: { channel: string; add?: string[]; remove?: string[] },
@@ -175,10 +163,7 @@ export async function changeChannelMembers(
   })
 }
 
-/**
- * Change the description of a channel (id or name). Its name cannot be changed, because messages contain it. Fails with
- * `channel_not_found` or `invalid_input`.
- */
+/** Change the description of a channel (id or name). Its name cannot be changed, because messages contain it. */
 export async function updateChannel(
   account: AccountStore,
   input: { channel: string; description: string },

@@ -33,10 +33,7 @@ export interface Reader {
 /** Where messages are: to or from the reader, in a channel, or between others. */
 export type Place = { kind: 'mine' } | { kind: 'channel'; channelId: string } | { kind: 'others' }
 
-/**
- * The calling user as a reader, by the role and the switch of this moment. Fails with `not_allowed` for a former
- * member.
- */
+/** The calling user as a reader, by the role and the switch of this moment. */
 export async function readerOf(account: AccountStore): Promise<Reader> {
   const { userId } = callingUser(account.actor)
   const row = await account.read.seats.reader(userId)

@@ -23,10 +23,7 @@ export interface OpenedMessage {
 /** How many recipients of a post are shown at a time. */
 const receiptsPage = 50
 
-/**
- * One message, named by its `seq` or its id. `after`: where the page of recipients of a post begins. Fails with
- * `message_not_found`, or with `not_allowed` if the reader may not read it.
- */
+/** One message, named by its `seq` or its id. `after`: where the page of recipients of a post begins. */
 export async function openMessage(
   account: AccountStore,
   ref: string,

@@ -27,10 +27,7 @@ export interface PersonReply {
   idempotencyKey?: string
 }
 
-/**
- * Write to an agent, a person or a channel, as the calling user. Fails with `alias_required`, `self_message`, or as
- * `sendMessage` does.
- */
+/** Write to an agent, a person or a channel, as the calling user. */
 export async function writeMessage(account: AccountStore, input: NewPersonMessage): Promise<SentMessage> {
   const seat = await callingSeat(account)
   if (isSelf(seat, input.to)) {
@@ -39,10 +36,7 @@ export async function writeMessage(account: AccountStore, input: NewPersonMessag
   return await sendAs(account, seat, input)
 }
 
-/**
- * Answer a message, as the calling user: where it came from, or once more where they sent it. Fails with
- * `message_not_found`, or as `writeMessage` does.
- */
+/** Answer a message, as the calling user: where it came from, or once more where they sent it. */
 export async function replyToMessage(
   account: AccountStore,
   { messageId, text, idempotencyKey }: PersonReply,
@@ -141,10 +135,7 @@ export interface NewAnswer {
   idempotencyKey?: string
 }
 
-/**
- * Write in a conversation, as the calling user. Fails with `conversation_not_found`, `message_not_found`, or
- * `not_allowed` if there is nobody to write to.
- */
+/** Write in a conversation, as the calling user. */
 export async function writeInConversation(
   account: AccountStore,
   threadId: number,

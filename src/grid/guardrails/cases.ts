@@ -78,10 +78,7 @@ export async function countCases(
   return await account.read.verdicts.counts(guardrailId, Math.max(from, until - maxHours * hour), until)
 }
 
-/**
- * Let exactly one text pass a guardrail from now on. `textHash` is that of a case. Fails with `guardrail_not_found` or
- * `invalid_input`.
- */
+/** Let exactly one text pass a guardrail from now on. `textHash` is that of a case. */
 export async function allowText(
   account: AccountStore,
   guardrailId: string,
@@ -111,10 +108,7 @@ export async function allowText(
   })
 }
 
-/**
- * Let a guardrail check a text again that was an exception. Does nothing if it was none. Fails with
- * `guardrail_not_found`.
- */
+/** Let a guardrail check a text again that was an exception. Does nothing if it was none. */
 export async function disallowText(
   account: AccountStore,
   guardrailId: string,

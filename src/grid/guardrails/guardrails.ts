@@ -37,10 +37,7 @@ export interface NewGuardrail {
   enabled?: boolean
 }
 
-/**
- * Create a guardrail in the account. Fails with `invalid_input` or `guardrail_taken`. See docs/protocol.md,
- * "Guardrail".
- */
+/** Create a guardrail in the account. Fails with `invalid_input` or `guardrail_taken`. */
 export async function createGuardrail(account: AccountStore, input: NewGuardrail): Promise<Guardrail> {
   requireAdmin(account.actor)
   const name = checkName(input.name)
@@ -83,10 +80,7 @@ export interface GuardrailUpdate {
   token?: string | null
 }
 
-/**
- * Change a guardrail (by id or name), for every agent it is attached to. A new server address requires a new token.
- * Fails with `guardrail_not_found`, `invalid_input` or `guardrail_taken`.
- */
+/** Change a guardrail (by id or name), for every agent it is attached to. A new server address requires a new token. */
 export async function updateGuardrail(
   account: AccountStore,
   ref: string,
@@ -173,10 +167,7 @@ function checkName(text: string): string {
   return name
 }
 
-/**
- * Check that the token fits the provider. `token` is the new token, or whether one is stored. Fails with
- * `invalid_input`.
- */
+/** Check that the token fits the provider. `token` is the new token, or whether one is stored. */
 export function checkToken(provider: Provider, token: string | boolean | null | undefined, enabled: boolean): void {
   if (token && !provider.needsToken) {
     throw new GridError('invalid_input', `The provider ${provider.id} takes no token.`, { field: 'token' })
@@ -195,10 +186,7 @@ export function checkToken(provider: Provider, token: string | boolean | null | 
   }
 }
 
-/**
- * A configuration as stored, with its defaults. Fails with `invalid_input`, which names the field by its path, such as
- * `config.url`.
- */
+/** A configuration as stored, with its defaults. */
 export function checkConfig(provider: Provider, config: unknown): unknown {
   const checked = provider.config.safeParse(config, {
     error: ({ input }) => input === undefined ? 'is required' : undefined,
@@ -247,10 +235,7 @@ export interface AgentGuardrail {
   action: GuardrailAction
 }
 
-/**
- * Replace the guardrails of an agent (id or alias), all or nothing. Fails with `agent_not_found`, `guardrail_not_found`
- * or `invalid_input`.
- */
+/** Replace the guardrails of an agent (id or alias), all or nothing. */
 export async function setAgentGuardrails(
   account: AccountStore,
   input: { agent: string; guardrails: AgentGuardrailInput[] },

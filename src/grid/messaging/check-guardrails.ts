@@ -45,10 +45,7 @@ interface Findings {
   keepsContents: boolean
 }
 
-/**
- * Let guardrails check a message. Returns the message to store. Fails with `guardrail_blocked`, or with
- * `guardrail_unavailable` if one that may not be passed without an answer gave none; that send may be repeated.
- */
+/** Let guardrails check a message. Returns the message to store. */
 export async function checkGuardrails(outgoing: OutgoingMessage): Promise<ReviewedMessage> {
   const { deps } = outgoing.account
   const deadline = once(() => AbortSignal.timeout(deps.guardrailChecks.timeoutMs))

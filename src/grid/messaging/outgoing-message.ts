@@ -77,9 +77,7 @@ export interface TaskStep {
 export interface SentMessage extends SendReceipt {
   id: string
   recipient: string
-  /**
-   * Who is at the recipient now, in a word, if it is an agent of the same account. See docs/delivery.md, "Presence".
-   */
+  /** Who is at the recipient now, in a word, if it is an agent of the same account. */
   recipientPresence?: string
   conversationId: string | null
   createdAt: number

@@ -179,9 +179,7 @@ export interface PartPage {
 const pageChars = 16_000
 const pageBytes = pageChars / 4 * 3
 
-/**
- * A page of a part from `offset` on. Fails as `findPart` does, or with `invalid_input`: the offset is not in the part.
- */
+/** A page of a part from `offset` on. */
 export async function readPart(account: AccountStore, partId: string, offset = 0): Promise<PartPage> {
   const { mediaType, text, bytes } = await findPart(account, partId)
   const length = text === undefined ? bytes.length : text.length

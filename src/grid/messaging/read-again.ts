@@ -54,10 +54,7 @@ export async function readAgain(account: AccountStore, input: PageSize & { since
   }
 }
 
-/**
- * A message that the calling agent received, from `offset` of its text on. Fails with `message_not_found`, or
- * `invalid_input` if the offset is beyond the end.
- */
+/** A message that the calling agent received, from `offset` of its text on. */
 export async function readMessage(
   account: AccountStore,
   messageId: string,
@@ -212,10 +209,7 @@ export function cursorAt(account: AccountStore, agentId: string, seq: number): s
   return `${position}.${checksum(agentId, position)}`
 }
 
-/**
- * The `seq` of a cursor. Fails with `invalid_input`, or with `cursor_expired` if it is from before a restore. See
- * docs/delivery.md, "Cursors".
- */
+/** The `seq` of a cursor. Fails with `invalid_input`, or with `cursor_expired` if it is from before a restore. */
 export function positionOf(account: AccountStore, agentId: string, cursor: string): number {
   const [, epoch, seq, sum] = cursor.match(/^([0-9a-f]{8})\.([0-9a-z]{1,10})\.([0-9a-z]{1,7})$/) ?? []
   if (sum === undefined || sum !== checksum(agentId, `${epoch}.${seq}`)) {

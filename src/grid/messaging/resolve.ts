@@ -23,10 +23,7 @@ export function recipientPart(
   }
 }
 
-/**
- * The recipient of an address; it may be the sender. Fails with `recipient_not_found`, `channel_not_found` or
- * `not_channel_member`.
- */
+/** The recipient of an address; it may be the sender. */
 export async function resolve(account: AccountStore, sender: Sender, to: string): Promise<Recipient> {
   return to.trim().startsWith('#')
     ? await channel(account, sender, normaliseChannelName(to))

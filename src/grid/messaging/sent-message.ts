@@ -65,10 +65,7 @@ export function checkKey(key: string): string {
   return key
 }
 
-/**
- * The send that was already made under its idempotency key. Fails with `idempotency_conflict` if that was another one,
- * and with `guardrail_blocked` if it was blocked.
- */
+/** The send that was already made under its idempotency key. */
 export async function findRepeat(
   account: AccountStore,
   sender: Sender,

@@ -28,11 +28,7 @@ export interface TimedLease extends Omit<Claim, 'lastSeq'> {
   expiresAt?: number
 }
 
-/**
- * Lease unread messages of the calling agent for some time. Its expired leases are released first. Fails with
- * `invalid_input`, or with `lease_limit_reached` if the agent has 100 open leases; leases made at the same time pass
- * together.
- */
+/** Lease unread messages of the calling agent for some time. Its expired leases are released first. */
 export async function leaseMessages(account: AccountStore, input: LeaseInput): Promise<TimedLease> {
   const { agentId, credentialId } = callingAgent(account.actor)
   const selection = selectionOf(input)
@@ -90,10 +86,7 @@ export async function ackMessages(account: AccountStore, part: LeasePart): Promi
   return found
 }
 
-/**
- * The work was given up: the messages are unread again, and redelivered. Resolves to how many these are. Fails as
- * `ackMessages`.
- */
+/** The work was given up: the messages are unread again, and redelivered. Resolves to how many these are. */
 export async function releaseMessages(account: AccountStore, part: LeasePart): Promise<number> {
   const { agentId } = callingAgent(account.actor)
   const at = account.deps.now()

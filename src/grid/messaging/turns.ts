@@ -15,10 +15,7 @@ import type { A2aDetails, Recipient, Sender, SendPart } from './outgoing-message
 
 const maxNamed = 8
 
-/**
- * Counts a message, if it is a turn of its conversation. A message of a person begins its conversations again. Fails
- * with `conversation_paused`.
- */
+/** Counts a message, if it is a turn of its conversation. A message of a person begins its conversations again. */
 export async function turnPart(
   account: AccountStore,
   sender: Sender,
@@ -158,10 +155,7 @@ export async function resumeConversation(account: AccountStore, key: string): Pr
   })
 }
 
-/**
- * Change the limits of the account's conversations. 0 switches one off; omitted ones stay as they are. Fails with
- * `invalid_input`.
- */
+/** Change the limits of the account's conversations. 0 switches one off; omitted ones stay as they are. */
 export async function setTurnLimits(account: AccountStore, input: Partial<TurnLimits>): Promise<TurnLimits> {
   for (const [field, limit] of Object.entries(input)) {
     if (limit !== undefined && (!Number.isInteger(limit) || limit < 0 || limit > maxTurnLimit)) {

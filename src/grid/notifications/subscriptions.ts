@@ -30,10 +30,7 @@ export async function listBrowsers(account: AccountStore): Promise<PushSubscript
   return await account.read.notifications.subscriptions(callingUser(account.actor).userId)
 }
 
-/**
- * Notify the browser of the calling user from now on. What another user of the same browser subscribed to ends. Fails
- * with `alias_required` or `invalid_input`.
- */
+/** Notify the browser of the calling user from now on. What another user of the same browser subscribed to ends. */
 export async function subscribe(store: Store, account: AccountStore, input: NewSubscription): Promise<void> {
   const { userId, sessionId } = callingUser(account.actor)
   const { endpoint, p256dh, auth } = checked(account, input)
@@ -73,10 +70,7 @@ export async function unsubscribe(account: AccountStore, id: string): Promise<vo
   if (removed.length === 0) throw new GridError('not_found', 'This browser is not notified any more.')
 }
 
-/**
- * From now on the browser belongs to this session: when it ends, the subscriptions of the browser end. Fails with
- * `not_found`.
- */
+/** From now on the browser belongs to this session: when it ends, the subscriptions of the browser end. */
 export async function renewBrowser(
   store: Store,
   { user, sessionId }: { user: { id: string }; sessionId: string },
@@ -86,10 +80,7 @@ export async function renewBrowser(
   if (renewed.length === 0) throw new GridError('not_found', 'This browser is not notified.')
 }
 
-/**
- * Send a notification to each browser of the calling user. Resolves to how many were accepted. Fails with
- * `alias_required`, `invalid_input` or `rate_limit_exceeded`.
- */
+/** Send a notification to each browser of the calling user. Resolves to how many were accepted. */
 export async function testNotifications(
   store: Store,
   account: AccountStore,

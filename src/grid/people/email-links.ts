@@ -46,9 +46,7 @@ export async function requestVerification(
   await sendVerificationLink(store, { userId: user.id, email: user.email }, address)
 }
 
-/**
- * The user of an email link, unless their address has changed since. Does not use the link. Fails with `link_expired`.
- */
+/** The user of an email link, unless their address has changed since. Does not use the link. */
 export async function findEmailLinkUser(
   store: Store,
   kind: Exclude<EmailLinkKind, 'change_email'>,

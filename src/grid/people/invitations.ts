@@ -39,11 +39,7 @@ export interface SentInvitation {
  */
 export type CheckEmailLimit = (email: string) => Promise<void>
 
-/**
- * Invite the user of an email address into the account. An earlier invitation of the same address ends. Fails with
- * `not_allowed`, `confirmation_required` (a new owner), `invalid_email`, `invalid_input`, `member_exists` or
- * `write_conflict`, and as `checkEmailLimit` does.
- */
+/** Invite the user of an email address into the account. An earlier invitation of the same address ends. */
 export async function inviteMember(
   account: AccountStore,
   input: { email: string; role: string },
@@ -78,10 +74,7 @@ export async function inviteMember(
   })
 }
 
-/**
- * Replace an invitation by a new one with a new link and a new lifetime. The old link ends. Fails with `not_allowed`,
- * `invitation_not_found` or `write_conflict`, and as `checkEmailLimit` does.
- */
+/** Replace an invitation by a new one with a new link and a new lifetime. The old link ends. */
 export async function resendInvitation(
   account: AccountStore,
   id: string,
@@ -104,10 +97,7 @@ export async function withdrawInvitation(account: AccountStore, id: string): Pro
   })
 }
 
-/**
- * The invitation of a link, and whether its address has a user. Fails with `link_expired` if it is unknown, used,
- * withdrawn, replaced or expired.
- */
+/** The invitation of a link, and whether its address has a user. */
 export async function openInvitation(store: Store, token: string): Promise<OpenInvitation & { hasUser: boolean }> {
   const { global, deps: { now } } = store
   const invitation = await global.invitations.byToken(hashForLookup(token), now())

@@ -61,10 +61,7 @@ export async function requestEmailChange(
   await trySendEmailLink(store, 'change_email', { userId: isFree ? userId : null, email, precedingStatements }, address)
 }
 
-/**
- * Change the email address to that of a link. All other links end, and an email tells the old address. Fails with
- * `link_expired`.
- */
+/** Change the email address to that of a link. All other links end, and an email tells the old address. */
 export async function confirmEmailChange(store: Store, token: string, userId: string): Promise<string> {
   const link = await findEmailLink(store, 'change_email', token)
   checkLinkOwner(link, userId)

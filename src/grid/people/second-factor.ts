@@ -72,10 +72,7 @@ export async function confirmByPassword(
   return passwordHash!
 }
 
-/**
- * Begin the set-up of an authenticator app with a new secret. An unfinished set-up ends. Fails with
- * `confirmation_required`, or `invalid_input` if the user has an app already or the grid has no encryption keys.
- */
+/** Begin the set-up of an authenticator app with a new secret. An unfinished set-up ends. */
 export async function beginTotp(store: Store, actor: SignedInUser): Promise<void> {
   const at = store.deps.now()
   requireConfirmed(actor, at)
@@ -85,10 +82,7 @@ export async function beginTotp(store: Store, actor: SignedInUser): Promise<void
   if (begun.length === 0) throw hasTotpAlready()
 }
 
-/**
- * The secret of an unfinished set-up, and the URI that apps read. Fails with `confirmation_required` or
- * `invalid_input`.
- */
+/** The secret of an unfinished set-up, and the URI that apps read. */
 export async function pendingTotp(store: Store, actor: SignedInUser): Promise<{ secret: string; uri: string }> {
   requireConfirmed(actor, store.deps.now())
   const { secret } = await readPendingTotp(store, actor.user.id)

@@ -49,10 +49,7 @@ export async function trySendEmailLink(
   else store.deps.log.info('An email link was not sent: limit reached', { kind })
 }
 
-/**
- * Send a signed-in user the link that verifies the address. Fails with `rate_limit_exceeded`. `address` is the
- * client's.
- */
+/** Send a signed-in user the link that verifies the address. `address` is the client's. */
 export async function sendVerificationLink(
   store: Store,
   to: { userId: string; email: string },

@@ -41,10 +41,7 @@ export async function setMemberRole(
   })
 }
 
-/**
- * Remove a member from the account. Their alias, admin keys, invitations and OAuth grants end. Fails with
- * `member_not_found` or `last_owner`.
- */
+/** Remove a member from the account. Their alias, admin keys, invitations and OAuth grants end. */
 export async function removeMember(account: AccountStore, userId: string): Promise<{ userId: string }> {
   return await retryOnConflict(async () => {
     const caller = await authorize(account, 'manage')
@@ -64,10 +61,7 @@ export async function leaveAccount(account: AccountStore): Promise<void> {
   })
 }
 
-/**
- * Make another member an owner, and the caller an admin. Fails with `not_allowed`, `confirmation_required`,
- * `member_not_found`, `write_conflict`, or `invalid_input` if the member is an owner already.
- */
+/** Make another member an owner, and the caller an admin. */
 export async function transferOwnership(account: AccountStore, userId: string): Promise<{ userId: string }> {
   const caller = callingUser(account.actor)
   const { team } = account.change

@@ -155,10 +155,7 @@ export async function takeEmailAttempt(store: Store, attempt: EmailAttempt): Pro
   return !await tryTakeEmail(store, await countsOfEmail(store, attempt))
 }
 
-/**
- * As `takeEmailAttempt`, for a caller that may learn about other emails to this recipient. Fails with
- * `rate_limit_exceeded`.
- */
+/** As `takeEmailAttempt`, for a caller that may learn about other emails to this recipient. */
 export async function requireEmailAttempt(
   store: Store,
   attempt: EmailAttempt & { purpose: 'verify' | 'invitation' },

@@ -116,11 +116,7 @@ export async function startTask(account: AccountStore, sender: Sender, input: Ne
   return { sent, task: isAsSent ? task : await getTask(account, id) }
 }
 
-/**
- * Send a further message of a task to its recipient. A task that waits for its client goes on. Fails with
- * `task_not_found`, `invalid_input` (another context), `unsupported_operation` (the task has ended), or as
- * `sendMessage` does.
- */
+/** Send a further message of a task to its recipient. A task that waits for its client goes on. */
 export async function continueTask(account: AccountStore, sender: Sender, input: TaskContinuation): Promise<SentTask> {
   const { taskId, message, recipient } = input
   const request = input.request ?? canonicalJson([taskId, message])

@@ -160,6 +160,7 @@ function positionIn(token: string, ofList: string): { at: number; id: string } {
     const [at, id, list] = JSON.parse(Buffer.from(token, 'base64url').toString()) as unknown[]
     if (Number.isSafeInteger(at) && typeof id === 'string' && list === ofList) return { at: at as number, id }
   } catch {
+    // Not one of ours.
   }
   throw new GridError('invalid_input', 'pageToken is not one of this list.', { field: 'pageToken' })
 }

@@ -26,9 +26,7 @@ export interface Answered<Answer> {
 /** `signal` of the tools is the deadline of the check; this ends a request for which nobody waits. */
 const timeoutMs = 15 * second
 
-/**
- * Ask a service. A failed connection is tried a second time, because nothing was sent. Fails with a `ProviderFailure`.
- */
+/** Ask a service. A failed connection is tried a second time, because nothing was sent. */
 export async function ask<Answer>(tools: ProviderTools, question: Question<Answer>): Promise<Answered<Answer>> {
   const response = await post(tools, question)
   const { host } = question.url
