@@ -5,15 +5,14 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createAuthenticator } from '../../src/auth/bearer.ts'
-import { listAgents } from '../../src/grid/agents/list-agents.ts'
+import { listAgents } from '../../src/grid/agents/find-agent.ts'
 import { listSkills, setSkills } from '../../src/grid/agents/skills.ts'
 import { createChannel, listChannels } from '../../src/grid/channels/channels.ts'
-import { readChain, readThread, receiptsOf, receiptsOfPost } from '../../src/grid/conversations/messages.ts'
+import { readChain, readThread, receiptsOf } from '../../src/grid/conversations/messages.ts'
 import { listThreads } from '../../src/grid/conversations/threads.ts'
-import { leaseOf } from '../../src/grid/messaging/leases.ts'
+import { leaseOf, readMessages } from '../../src/grid/messaging/read-messages.ts'
 import { messageStatus } from '../../src/grid/messaging/message-status.ts'
 import { readAgain } from '../../src/grid/messaging/read-again.ts'
-import { readMessages } from '../../src/grid/messaging/read-messages.ts'
 import { ackMessages, leaseMessages, releaseMessages } from '../../src/grid/messaging/timed-leases.ts'
 import { mintKey } from '../../src/lib/secrets.ts'
 import { migrate } from '../../src/store/migrate.ts'
@@ -350,7 +349,7 @@ async function recordStatements(): Promise<string[]> {
   await listThreads(alice, { waiting: true })
   await readThread(alice, thread.id, { at: 0 })
   await receiptsOf(alice, [thread.lastSeq])
-  await receiptsOfPost(alice, thread.lastSeq)
+  await alice.read.threadMessages.ofPost(thread.lastSeq, '', 50)
   await readChain(alice, thread.lastSeq)
   await grid.post('/api/v1/agentic-signup', { owner_email: 'zoe@example.com', alias: 'zoe' })
   await grid.post('/api/v1/agentic-signup', { owner_email: 'zoe@example.com', alias: 'zoe-2' })
