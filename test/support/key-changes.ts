@@ -2,7 +2,7 @@
 import type { Role } from '../../src/auth/actor.ts'
 import { createAuthenticator } from '../../src/auth/bearer.ts'
 import { createAdminKey, deleteAdminKey } from '../../src/grid/accounts/accounts.ts'
-import { fetchAgentKey, reissueKey, revokeKey } from '../../src/grid/agents/agent-keys.ts'
+import { fetchAgentKey, reissueKey, revokeKey } from '../../src/grid/agents/agent-settings.ts'
 import { deleteAgent } from '../../src/grid/agents/agents.ts'
 import { revokeGrant } from '../../src/grid/oauth/grants.ts'
 import { leaveAccount, removeMember, setMemberRole, transferOwnership } from '../../src/grid/people/team.ts'

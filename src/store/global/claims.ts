@@ -1,7 +1,7 @@
 /** Claiming a provisional account, and moving agents from it into another account of the owner. */
 import type { Row } from '@libsql/client'
 import type { accounts } from '../../../db/schema.ts'
-import { inboxOf } from '../account/inbox-number.ts'
+import { inboxOf } from '../account/inbox-message.ts'
 import { crossAccountQuery, type Db, precondition, type Query, query, type Statement, statement } from '../sql.ts'
 import { followed, placing } from './thread-projection.ts'
 
