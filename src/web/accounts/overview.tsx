@@ -19,7 +19,7 @@ import type { PageDeps } from '../page-deps.ts'
 import type { Pages, Visit } from '../visit.ts'
 import { ActivitySentence, actorOf, loadNames, type NameLookup } from './activity-rows.tsx'
 import { type CountOfGuardrail, sumsOf, verdictActions } from '../guardrails/objections.ts'
-import { ClaimOfferNotice } from './claim-offer.tsx'
+import { ClaimOfferNotice } from './claim.tsx'
 
 const recentActivityRows = 8
 const shownGuardrails = 5
