@@ -170,23 +170,24 @@ export async function claimAccount(
   if (move.length > 0 && !into) throw new GridError('invalid_input', 'Choose the account to move agents to.')
   if (into) requirePermission(into.account.actor, 'own')
   const { user, sessionId } = claimant
-  return await withOpenClaim(store, source, claimant, input, async ({ provisionalId: from, ownerEmail, agents }) => {
+  const decided = [...keep, ...move, ...discard]
+  return await retryOnConflict(async () => {
+    const { provisionalId: from, ownerEmail, agents } = await openDecided(store, source, claimant, decided)
     const at = store.deps.now()
     const account = store.account(from, { type: 'user', userId: user.id, role: 'owner', sessionId })
-    const claim = { from, name, user: user.id, email: ownerEmail, decided: [...keep, ...move, ...discard], at }
+    const claim = { from, name, user: user.id, email: ownerEmail, decided, at }
     const aliasesOf = (ids: string[]) => agents.filter(({ id }) => ids.includes(id)).map(({ alias }) => `@${alias}`)
     const decision = { kept: aliasesOf(keep), moved: aliasesOf(move), discarded: aliasesOf(discard) }
     const moved = { tool: 'move_agents', arguments: { agents: decision.moved }, requestId }
     const moves = into ? await moveStatements(store, claim, move, into, moved) : []
     const call = { tool: 'claim_account', arguments: { name, ...decision }, requestId }
-    const rows = await recordActivity(account, call, (account) =>
+    await recordActivity(account, call, (account) =>
       account.write([
         ...store.global.claims.claim(claim),
         store.global.users.addMembership(from, user.id, 'owner', at),
         ...discardStatements(account, discard, at),
         ...moves,
       ]))
-    store.waiting.notifier.wake(rows.flat().flatMap(({ canceled }) => canceled ? [String(canceled)] : []))
     return from
   })
 }
@@ -210,29 +211,23 @@ async function moveStatements(
   ]
 }
 
-/** Read the claim, check it and run `act`; repeat if something changed before the write. */
-async function withOpenClaim(
+/** The claim, if its agents are those that the user has decided about. */
+async function openDecided(
   store: Store,
   source: ClaimSource,
   claimant: SignedInUser,
-  { keep, move, discard }: ClaimDecision,
-  act: (claim: OpenClaim) => Promise<string>,
-): Promise<string> {
-  return await retryOnConflict(async () => {
-    const claim = typeof source === 'string'
-      ? await openClaim(store, source)
-      : await openOfferedClaim(store, claimant, source.offered)
-    checkClaimant(claimant, claim)
-    const decided = [...keep, ...move, ...discard].sort()
-    const live = claim.agents.map(({ id }) => id).sort()
-    if (decided.length !== live.length || decided.some((id, n) => id !== live[n])) {
-      throw new GridError('claim_changed', 'Agents were added or deleted since the page was loaded. Choose again.')
-    }
-    const id = await act(claim)
-    // Waiting readers authenticate again, and find that their agent was deleted or moved.
-    store.waiting.notifier.notify(decided)
-    return id
-  })
+  decided: string[],
+): Promise<OpenClaim> {
+  const claim = typeof source === 'string'
+    ? await openClaim(store, source)
+    : await openOfferedClaim(store, claimant, source.offered)
+  checkClaimant(claimant, claim)
+  const live = new Set(claim.agents.map(({ id }) => id))
+  // Each of them once.
+  if (!decided.every((id) => live.delete(id)) || live.size > 0) {
+    throw new GridError('claim_changed', 'Agents were added or deleted since the page was loaded. Choose again.')
+  }
+  return claim
 }
 
 /** Statements that delete the discarded agents, as `deleteAgent` does. */

@@ -138,7 +138,7 @@ const moves = [
   SELECT account_id, id, generation + 1, 'moved', :at, 'canceled', 'The agent that asked was moved to another account.'
   FROM tasks WHERE ${isOpenTask} AND ${isMoved('client_agent_id')}`,
   `UPDATE tasks SET state = 'canceled', status_at = :at, generation = generation + 1, expires_at = NULL
-  WHERE ${isOpenTask} AND ${isMoved('client_agent_id')} RETURNING id AS canceled`,
+  WHERE ${isOpenTask} AND ${isMoved('client_agent_id')}`,
   // The holder of a lease would ack it in the old account, so it is released: its messages are redelivered.
   `UPDATE deliveries SET state = 'unread', lease_id = NULL, read_at = NULL, release_count = release_count + 1
   WHERE account_id = :from AND lease_id IN (
@@ -196,8 +196,8 @@ export const claims = (db: Db) => {
     ],
     /**
      * Move agents into the account `to`: alias, settings, skills, keys, what they have not read, the open tasks that they
-     * work on, and the idempotency keys since `keysSince`. The other open tasks are canceled: their ids come as the
-     * column `canceled`. Fails the unit unless the user owns `to`.
+     * work on, and the idempotency keys since `keysSince`. The other open tasks are canceled. Fails
+     * the unit unless the user owns `to`. Triggers wake the agents and those who follow the tasks.
      */
     move: async (
       { from, user, at }: Claim,

@@ -289,6 +289,14 @@ onEachDatabase((open) => {
       () => zoe.home,
       'link_expired',
     ],
+    [
+      'the other account has room for the skills',
+      `INSERT INTO skills (account_id, id, name, created_at)
+        WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1000)
+        SELECT ?, 'skill ' || i, 'skill ' || i, 0 FROM n`,
+      () => grid.acme.id,
+      'invalid_input',
+    ],
   ])('the commit requires that %s', async (_, change, argument, code) => {
     await createAgent(oldAccount(), { alias: 'gone' })
     await deleteAgent(oldAccount(), 'gone')
