@@ -2,7 +2,7 @@
 import type { Config } from './config.ts'
 import type { PreparedChecks } from './guardrails/checks.ts'
 import type { Bodies } from './lib/http/body.ts'
-import type { CallerHints } from './lib/http/caller-hints.ts'
+import type { CallerHints } from './lib/http/client-address.ts'
 import type { Log } from './lib/log.ts'
 import type { Overload } from './lib/limits/overload.ts'
 import type { SafeFetch } from './lib/outbound/safe-fetch.ts'

@@ -114,11 +114,10 @@ const rules: Record<string, Rule> = {
   'listen.ts': { ours: ['listen/'] },
   'listen/': {
     ours: [
-      'lib/next-iteration.ts',
       'lib/limits/request-scheduler.ts',
       'lib/http/sent-answers.ts',
     ],
-    types: ['errors.ts', 'lib/http/caller-connection.ts', 'lib/http/caller-hints.ts'],
+    types: ['errors.ts', 'lib/http/caller-connection.ts', 'lib/http/client-address.ts'],
     packages: ['@hono/node-server'],
   },
   'email.ts': { ours: ['lib/'], types: ['deps.ts'], packages: ['nodemailer'] },

@@ -1,7 +1,7 @@
 /** What the value of a setting can be: each kind with its format in words, and its parser. */
 import * as z from 'zod'
 import ipaddr from 'ipaddr.js'
-import { isPlainAddress } from '../lib/email-address.ts'
+import { isPlainAddress } from '../lib/names.ts'
 import { isKeyRing } from '../lib/key-ring.ts'
 
 /** A kind of value. */

@@ -1,5 +1,5 @@
 /** The checks of configured guardrails, ready to run. */
-import { SizedMap } from '../lib/sized-map.ts'
+import { SizedMap } from '../lib/bounded-maps.ts'
 import { second } from '../lib/time.ts'
 import type { GuardrailCheck, Provider } from './provider.ts'
 import { providers } from './providers.ts'

@@ -1,6 +1,6 @@
 /** Encryption of stored tokens: AES-256-GCM with a ring of keys. See docs/security.md, "Sealed tokens". */
 import { GridError } from '../errors.ts'
-import { fromBase64, toBase64 } from './base64.ts'
+import { fromBase64, toBase64 } from './encoding.ts'
 
 /** An encrypted token, in base64. `tokenKeyId` is the id of its key in the ring. */
 export interface SealedToken {

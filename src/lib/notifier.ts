@@ -1,4 +1,4 @@
-import { RecentMap } from './recent-map.ts'
+import { RecentMap } from './bounded-maps.ts'
 
 /** Remembers that it was raised until `raised` resolves. Raising it several times counts once. For one listener. */
 export class Signal {

@@ -3,7 +3,7 @@
  * @see RFC 7515 §7.2.2, RFC 7518 §3.4
  */
 import type { JWK } from 'jose'
-import { once } from './once.ts'
+import { once } from './lazy.ts'
 
 export type { JWK }
 

@@ -2,7 +2,7 @@
 import { type Actor, callingUser, requireAdmin, requireConfirmed, type SignedInUser } from '../../auth/actor.ts'
 import { GridError } from '../../errors.ts'
 import { newId } from '../../lib/id.ts'
-import { isPlainName } from '../../lib/plain-name.ts'
+import { isPlainName } from '../../lib/names.ts'
 import { mintKey } from '../../lib/secrets.ts'
 import { hasAtMost, wellFormed } from '../../lib/text.ts'
 import type { AccountStore } from '../../store/account.ts'

@@ -1,8 +1,7 @@
 /** What needs a person, as one user sees it, without what they have snoozed. See docs/operations.md, "Attention". */
 import { allows, callingUser } from '../../auth/actor.ts'
 import { GridError } from '../../errors.ts'
-import { nextDayAt, utc } from '../../lib/time-zone.ts'
-import { day, hour } from '../../lib/time.ts'
+import { day, hour, nextDayAt, utc } from '../../lib/time.ts'
 import type { AccountStore } from '../../store/account.ts'
 import type { Snooze } from '../../store/account/snoozes.ts'
 import type { ClaimOffer } from '../accounts/claim.ts'

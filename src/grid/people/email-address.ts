@@ -1,6 +1,6 @@
 /** Email addresses of users. */
 import { GridError } from '../../errors.ts'
-import { isPlainAddress } from '../../lib/email-address.ts'
+import { isPlainAddress } from '../../lib/names.ts'
 
 /** Normalise an email address (NFKC, trim, lower case) and check it. Fails with `invalid_email`, which names `field`. */
 export function normaliseEmail(text: string, field = 'owner_email'): string {

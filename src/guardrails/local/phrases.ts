@@ -1,6 +1,6 @@
 /** Finds listed words and phrases, and the usual wording of prompt injections. */
 import * as z from 'zod'
-import { once } from '../../lib/once.ts'
+import { once } from '../../lib/lazy.ts'
 import { text } from '../config-fields.ts'
 import { type GuardedText, provider } from '../provider.ts'
 import { embedded, unescaped, withoutTags } from './encodings.ts'

@@ -1,5 +1,5 @@
 /** What services call the things that they find, as senders may read it. */
-import { plainName } from '../../lib/plain-name.ts'
+import { plainName } from '../../lib/names.ts'
 
 /** At most so many kinds of one verdict are kept. */
 const maxKinds = 20

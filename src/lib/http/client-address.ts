@@ -1,6 +1,8 @@
-/** The addresses of clients, by which rate limits count. */
+/** Who sends a request: the address of the client, by which rate limits count, and a hint of its account. */
 import ipaddr from 'ipaddr.js'
+import { crc32 } from 'node:zlib'
 import type { Config } from '../../config.ts'
+import { RecentMap } from '../bounded-maps.ts'
 
 type IpAddress = ipaddr.IPv4 | ipaddr.IPv6
 
@@ -82,4 +84,58 @@ function contains(range: string, address: IpAddress): boolean {
   if (!range.includes('/')) return parse(range)?.toString() === address.toString()
   const [base, bits] = ipaddr.parseCIDR(range)
   return base.kind() === address.kind() && address.match(base, bits)
+}
+
+/** How many keys are remembered at least. */
+const maxKept = 20_000
+
+/** What a request says about its caller, unchecked. */
+export interface UncheckedRequest {
+  /** The IP address of the other end of the socket. */
+  readonly remoteAddress: string
+  /** The value of a header, by its name in lower case. */
+  header(name: string): string | null
+}
+
+/**
+ * The accounts of the keys that were used lately, to know the caller before its key is looked up. A hint for sharing the
+ * process, never a permission. See docs/security.md, "Scheduling of requests".
+ */
+export class CallerHints {
+  /** By the checksum of the token: a key is not kept in memory. */
+  readonly #accounts = new RecentMap<number, string>(maxKept)
+  readonly #trustedProxies: readonly string[]
+
+  constructor({ trustedProxies }: Pick<Config, 'trustedProxies'>) {
+    this.#trustedProxies = trustedProxies
+  }
+
+  /** A request with this `Authorization` was authenticated for this account. */
+  learn(authorization: string, account: string): void {
+    const token = bearerToken(authorization)
+    if (token !== undefined) this.#accounts.set(crc32(token), account)
+  }
+
+  /** A request with this `Authorization` was refused: its key no longer stands for its account. */
+  forget(authorization: string | null): void {
+    const token = bearerToken(authorization)
+    if (token !== undefined) this.#accounts.delete(crc32(token))
+  }
+
+  /**
+   * The account of the key of a request. Without a known key the client address, or the /48 of an IPv6 address.
+   */
+  callerOf(request: UncheckedRequest): string {
+    const token = bearerToken(request.header('authorization'))
+    const account = token === undefined ? undefined : this.#accounts.get(crc32(token))
+    if (account !== undefined) return account
+    const { remoteAddress } = request
+    const address = clientAddress(remoteAddress, request.header('x-forwarded-for'), this.#trustedProxies)
+    return ipv6Prefix48(address) ?? address
+  }
+}
+
+/** The token after the scheme `Bearer`, or undefined if the header is missing or malformed. @see RFC 6750 §2.1 */
+export function bearerToken(authorization: string | null): string | undefined {
+  return authorization?.match(/^Bearer +([^\s]+)$/i)?.[1]
 }

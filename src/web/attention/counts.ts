@@ -5,7 +5,7 @@ import type { ClaimOffer } from '../../grid/accounts/claim.ts'
 import { withoutSnoozed } from '../../grid/attention/attention.ts'
 import { type Condition, findConditions } from '../../grid/attention/conditions.ts'
 import type { NeedsNow } from '../../grid/live/account-news.ts'
-import { RecentMap } from '../../lib/recent-map.ts'
+import { RecentMap } from '../../lib/bounded-maps.ts'
 import { second } from '../../lib/time.ts'
 import type { AccountStore } from '../../store/account.ts'
 

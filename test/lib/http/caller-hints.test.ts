@@ -1,6 +1,6 @@
 /** Which caller sent a request. See docs/security.md, "Scheduling of requests". */
 import { expect, test } from 'vitest'
-import { CallerHints } from '../../../src/lib/http/caller-hints.ts'
+import { CallerHints } from '../../../src/lib/http/client-address.ts'
 
 /** The caller of a request with these headers. */
 function callerOf(hints: CallerHints, headers: Record<string, string> = {}, remoteAddress = '203.0.113.7') {

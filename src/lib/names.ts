@@ -1,4 +1,4 @@
-/** Names: of accounts, people, keys, skills, guardrails and clients. See docs/security.md, "Names and aliases". */
+/** Names and email addresses that people enter. See docs/security.md, "Names and aliases", "Email messages". */
 import { hasInvisible, withoutInvisible } from './invisible-text.ts'
 
 /**
@@ -20,4 +20,13 @@ export function plainName(text: string, maxLength: number): string {
   const line = withoutInvisible(text.toWellFormed().normalize('NFC')).replace(/\s+/g, ' ').replace(allDeceptive, '')
   // Again: the cut may leave a joiner at the end.
   return withoutInvisible([...line.trim()].slice(0, maxLength).join('')).trim()
+}
+
+// Exactly one plain address: no display name, list, quotes, comments or white space.
+const plainAddress =
+  /^[a-z0-9!#$%&'*+/=?^_`{|}~-]+(\.[a-z0-9!#$%&'*+/=?^_`{|}~-]+)*@([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z]([a-z0-9-]{0,61}[a-z0-9])$/
+
+/** Whether a text is one plain email address in lower case. Emails go only to such addresses. */
+export function isPlainAddress(text: string): boolean {
+  return text.length <= 254 && text.indexOf('@') <= 64 && plainAddress.test(text)
 }
