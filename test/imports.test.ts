@@ -150,6 +150,7 @@ const words: { word: RegExp; only: string[]; why: string }[] = [
       'store/sql.ts',
       'store/store.ts',
       'store/open-database.ts',
+      'store/health.ts',
       'store/migrate.ts',
       'store/driver/',
       'store/backup/',
@@ -197,7 +198,7 @@ const words: { word: RegExp; only: string[]; why: string }[] = [
       'lib/free-port.ts',
       'lib/http/sent-answers.ts',
       // To the operator's database.
-      'store/driver/post.ts',
+      'store/driver/remote-stream.ts',
       'listen/',
       'cli/',
       'clients/',

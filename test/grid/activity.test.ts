@@ -4,11 +4,11 @@
  */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { createGuardrail } from '../../src/grid/guardrails/guardrails.ts'
-import type { Activity } from '../../src/store/account/activity-list.ts'
+import type { Activity } from '../../src/store/account/activity.ts'
+import { type Args, calls as allCalls, validArguments } from '../support/calls.ts'
 import { dump, rows } from '../support/database.ts'
 import { type TestGrid, testGrid } from '../support/grid.ts'
 import { type Era, eras, mcp, toolResult } from '../support/mcp.ts'
-import { adminRows } from '../support/tool-parameters.ts'
 
 let grid: TestGrid
 beforeEach(async () => {
@@ -20,14 +20,18 @@ beforeEach(async () => {
 })
 afterEach(() => grid.close())
 
-const changes = Object.keys(adminRows).filter((tool) => !tool.startsWith('admin_list_'))
+const adminTools = allCalls.filter(({ door, caller }) => door === 'mcp' && caller === 'admin')
+const changes = adminTools.map(({ name }) => name).filter((tool) => !tool.startsWith('admin_list_'))
+const names = { alias: 'mate', name: 'home', guardrails: ['own-0'], skills: ['sums'] }
+const newNames = { alias: 'fresh-agent', name: 'fresh-channel' }
 
 describe.each(eras)('in the %s era', (era) => {
   test('the rows match the calls in number, order and outcome', async () => {
     const before = (await log()).length
-    const calls: [tool: string, args: Record<string, unknown>, outcome: string][] = [
-      ...Object.entries(adminRows).filter(([tool]) => !/delete|members$/.test(tool))
-        .map(([tool, { args }]) => [tool, args, 'ok'] as [string, Record<string, unknown>, string]),
+    const calls: [tool: string, args: Args, outcome: string][] = [
+      ...adminTools.filter(({ name }) => !/delete|members$/.test(name)).map((tool): [string, Args, string] => {
+        return [tool.name, validArguments(tool, tool.name.includes('create') ? newNames : names), 'ok']
+      }),
       ['admin_set_channel_members', { name: 'fresh-channel', members: ['mate', 'alice'] }, 'ok'],
       ['admin_create_agent', { alias: 'fresh-agent' }, 'alias_taken'],
       ['admin_create_agent', { alias: 'eve' }, 'alias_taken'],

@@ -88,7 +88,7 @@ test.each([
   ['parked messages of an agent', /^SELECT count\(\*\) AS n FROM deliveries .*'parked'/, 'deliveries_parked'],
   ['parked messages to put back', /^UPDATE deliveries SET state = 'unread'.*'parked'/, 'deliveries_parked'],
   ['messages that a stream announced', /^UPDATE deliveries SET woken_at/, 'deliveries_unread'],
-  ['the receipt of a direct message', /^SELECT json_object\('unread'.*recipientUnread/, 'deliveries_unread'],
+  ['the receipt of a direct message', /^SELECT json_object\('unread'.*recipientUnread/, 'agent_numbers_agent'],
   ['the receipt of a post', /^SELECT json_object\('unread'.*'recipients'/, 'deliveries_message'],
   [
     'the stored receipt of a repeatable send',
@@ -132,8 +132,8 @@ test.each([
   ],
   [
     'the count of unread messages',
-    /^SELECT count\(\*\) AS unread FROM \( ?SELECT 1 FROM deliveries .*'unread'/,
-    'USING COVERING INDEX deliveries_unread',
+    /^SELECT min\(.*agent_numbers\.unread/,
+    'agent_numbers_agent (account_id=? AND agent_id=?)',
   ],
   [
     'the newest message that was read',
@@ -213,7 +213,7 @@ test.each([
     /^SELECT key, sender, .* FROM conversation_turns/,
     'PRIMARY KEY (account_id=? AND key=?)',
   ],
-  ['the unread messages of an inbox', /^INSERT INTO messages .*'unread'/, 'deliveries_unread (inbox=?)'],
+  ['the unread messages of an inbox', /^INSERT INTO messages .*\.unread/, 'agent_numbers_agent (account_id=?'],
   ['the long conversations of a reader', /json_group_object/, 'conversation_turns_long (account_id=? AND since>?)'],
   ['old usage', /^DELETE FROM usage WHERE \(account_id/, 'USING COVERING INDEX usage_day (day<?)'],
   ['old turns', /^DELETE FROM conversation_turns WHERE \(account_id, key\)/, 'conversation_turns_since (since<?)'],

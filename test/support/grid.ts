@@ -17,7 +17,7 @@ import { Overload } from '../../src/lib/limits/overload.ts'
 import { createSafeFetch, type SafeFetch } from '../../src/lib/outbound/safe-fetch.ts'
 import { createLog } from '../../src/log.ts'
 import type { AccountStore } from '../../src/store/account.ts'
-import { connect } from '../../src/store/driver/local-client.ts'
+import { connect } from '../../src/store/driver/remote-client.ts'
 import { openStore, type Store, type StoreOptions } from '../../src/store/store.ts'
 import { tripwire } from './tripwire.ts'
 

@@ -1,7 +1,6 @@
 /** Inbox messages as their recipient sees them, and how many of them fit into one response. */
 import { withoutInvisible, withoutInvisibleIn } from '../../lib/invisible-text.ts'
-import type { InboxMessage } from '../../store/account/inbox-message.ts'
-import { maxCountedUnread } from '../../store/account/unread.ts'
+import { type InboxMessage, maxCountedUnread } from '../../store/account/inbox-message.ts'
 import type { DamagedMessage } from './leases.ts'
 import { endOfPiece, shownDetails } from './parts.ts'
 

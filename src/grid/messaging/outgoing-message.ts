@@ -1,6 +1,6 @@
 /** The input and the result of a send. */
 import type { ReviewedMessage } from '../../store/account/new-message.ts'
-import type { SendReceipt } from '../../store/account/receipts.ts'
+import type { SendReceipt } from '../../store/account/messages.ts'
 import type { Statement } from '../../store/sql.ts'
 
 /** Longest text of a message, in characters. */

@@ -56,7 +56,7 @@ export async function refuseBeyondQuotas(account: AccountStore, { inbox, label }
     throw exceeded('stranger_messages_per_day', strangerMessagesPerDay, secondsToTomorrow(now()), what)
   }
   const { maxUnread } = quotas
-  if (inbox && maxUnread > 0 && isReached(await read.usage.unread(inbox, maxUnread), maxUnread)) {
+  if (inbox && maxUnread > 0 && isReached(await read.usage.unread(inbox), maxUnread)) {
     const full = inbox.home === undefined ? 'full' : 'full for other accounts'
     const what = `The inbox of ${label} is ${full}: it has ${count(maxUnread, 'unread message')}.`
     throw exceeded('unread_per_inbox', maxUnread, fullInboxRetrySeconds, what)

@@ -6,7 +6,7 @@ import { withoutInvisible, withoutInvisibleIn } from '../../lib/invisible-text.t
 import { characterCount, hasAtMost, wellFormed } from '../../lib/text.ts'
 import type { AccountStore } from '../../store/account.ts'
 import type { MessageType, NewMessage, ReviewedMessage } from '../../store/account/new-message.ts'
-import type { SendReceipt } from '../../store/account/receipts.ts'
+import type { SendReceipt } from '../../store/account/messages.ts'
 import { answeredTask, taskPart } from './answered-task.ts'
 import { checkKey, findRepeat, keyLifetimeMs, keyPart, requestHashOf } from './idempotency.ts'
 import {

@@ -2,7 +2,7 @@
 import { presenceWord } from '../../lib/presence.ts'
 import { isoTime } from '../../lib/time.ts'
 import type { AccountStore } from '../../store/account.ts'
-import type { SendReceipt } from '../../store/account/receipts.ts'
+import type { SendReceipt } from '../../store/account/messages.ts'
 import type { SentMessage } from './outgoing-message.ts'
 import { turnsNote } from './turns.ts'
 

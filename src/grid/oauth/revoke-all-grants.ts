@@ -1,6 +1,6 @@
 /** Revoking all OAuth grants of a user, in all accounts. */
 import type { Statement } from '../../store/sql.ts'
-import type { RevocableAccess } from '../../store/global/oauth-revocations.ts'
+import type { RevocableAccess } from '../../store/global/oauth-grants.ts'
 import type { Store } from '../../store/store.ts'
 import { type ActivityActor, activityRow } from '../activity.ts'
 import { describeGrant } from './grants.ts'

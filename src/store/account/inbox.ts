@@ -1,9 +1,7 @@
 /** An agent's inbox: unread messages, and reading again. Leasing messages is in `leases.ts`. */
-import { inboxOf } from './inbox-number.ts'
+import { countedUnread, type InboxMessage, inboxOf, selectInboxMessages } from './inbox-message.ts'
 import { type AccountDb, query, type Statement, statement } from '../sql.ts'
-import { type InboxMessage, selectInboxMessages } from './inbox-message.ts'
 import type { MessageType } from './new-message.ts'
-import { countOfUnread } from './unread.ts'
 
 /** How many of the newest read messages `lastLease` searches. */
 const lastLeaseDepth = 1_000
@@ -15,7 +13,7 @@ const readOnes = `${inInbox} AND deliveries.state = 'read'`
 const joinMessages = `JOIN messages ON messages.account_id = deliveries.sender_account_id
   AND messages.id = deliveries.message_id`
 
-const unread = query<{ unread: number }>(`${countOfUnread()} LIMIT 1`)
+const unread = query<{ unread: number | null }>(`SELECT ${countedUnread()} AS unread`)
 const oldestUnread = query<{ fromAlias: string; at: number }>(`
   SELECT messages.from_alias, deliveries.created_at AS at FROM deliveries ${joinMessages}
   WHERE ${unreadOnes} ORDER BY deliveries.seq LIMIT 1`)
@@ -111,7 +109,7 @@ export const inbox = {
     /** A message that was sent to the agent, as a read shows it; undefined if it is parked. */
     message: (agent: string, message: string) => account.one(byMessage, { agent, message }),
     /** How many messages of an agent are unread; 100 stands for 100 or more. */
-    unread: async (agent: string) => (await account.one(unread, { agent }))!.unread,
+    unread: async (agent: string) => (await account.one(unread, { agent }))!.unread ?? 0,
     /** Who sent the oldest unread message, and when it was stored; undefined without one. */
     oldestUnread: (agent: string): Promise<{ fromAlias: string; at: number } | undefined> =>
       account.one(oldestUnread, { agent }),

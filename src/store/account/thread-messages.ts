@@ -155,8 +155,24 @@ const posts = query<{ seq: number; recipients: number; unread: number; parked: n
   WHERE messages.account_id = :account AND messages.seq = listed.value AND messages.channel_id IS NOT NULL AND ${isAt}
   GROUP BY messages.seq`)
 
+const selectNewest = `SELECT messages.seq, messages.created_at AS at, messages.channel_id, messages.from_agent_id
+  FROM (
+    SELECT account_id, seq FROM thread_messages WHERE account_id = :account AND thread_id = :thread
+    ORDER BY seq DESC LIMIT :limit) AS place
+  JOIN messages ON messages.seq = place.seq`
+// A message of another account has one recipient in this one.
+const newest = query<{ seq: number; at: number; channelId: string | null; fromAgentId: string }>(`
+  ${selectNewest} AND messages.account_id = place.account_id
+  UNION ALL
+  ${selectNewest}
+  JOIN deliveries ON deliveries.message_id = messages.id AND deliveries.sender_account_id = messages.account_id
+    AND deliveries.account_id = place.account_id
+  WHERE messages.account_id <> place.account_id`)
+
 export const threadMessages = {
   reads: (account: AccountDb) => ({
+    /** The newest messages of a thread, without their texts. */
+    newest: (thread: number, limit: number) => account.all(newest, { thread, limit }),
     /** Messages that have a place in the account, in the order of the log. */
     bySeqs: (seqs: number[]) => account.all(bySeqs, { seqs: JSON.stringify(seqs) }),
     /**

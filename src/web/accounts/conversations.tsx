@@ -5,7 +5,7 @@ import { maxTurnLimit, resumeConversation, setTurnLimits } from '../../grid/mess
 import { Card, Facts, Notice } from '../../html/components.tsx'
 import { Form, SubmitButton, TextInput } from '../../html/form.tsx'
 import { defaultTurnLimits, type TurnLimits } from '../../store/account.ts'
-import { formErrors } from '../form-errors.ts'
+import { formErrors } from '../forms.tsx'
 import { withNotice } from '../notices.ts'
 import { settingsPath } from '../settings.tsx'
 import type { Pages, Visit } from '../visit.ts'

@@ -20,9 +20,8 @@ import { namesOf, shownMessage } from '../conversations/shown.ts'
 import { presenceWords } from '../../lib/presence.ts'
 import { pluralize } from '../listing.tsx'
 import type { Visit } from '../visit.ts'
-import { agentOf, agentPage, agentPath } from './agent.tsx'
+import { agentOf, agentPage, agentPath, PresenceNow } from './agent.tsx'
 import { typeName } from './agent-fields.tsx'
-import { PresenceNow } from './presence.tsx'
 
 /** How many channels are listed. */
 const maxChannels = 20

@@ -5,7 +5,7 @@ import { leaseOf } from '../../../src/grid/messaging/leases.ts'
 import { readAgain } from '../../../src/grid/messaging/read-again.ts'
 import { type Batch, readMessages } from '../../../src/grid/messaging/read-messages.ts'
 import type { AccountStore } from '../../../src/store/account.ts'
-import { connect } from '../../../src/store/driver/local-client.ts'
+import { connect } from '../../../src/store/driver/remote-client.ts'
 import { type TestGrid, testGrid } from '../../support/grid.ts'
 import { sendMessage } from '../../support/messaging.ts'
 
