@@ -57,9 +57,7 @@ export interface Deps {
   readonly ownPorts: Set<number>
   /** Reads request bodies, as many at a time as the process may hold. */
   readonly bodies: Bodies
-  /** Which caller sent a request, before its key is looked up. */
   readonly callerHints: CallerHints
-  /** The checks of guardrails, prepared. */
   readonly guardrailChecks: PreparedChecks
   /** The package with the commands for clients; undefined if it was not built. */
   readonly readClientPackage: () => Promise<Uint8Array | undefined>

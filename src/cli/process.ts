@@ -77,7 +77,6 @@ export function exitOnUncaughtError(log: Log): void {
   process.on('unhandledRejection', exitWith('Unhandled rejection'))
 }
 
-/** Resolves when `signal` aborts. */
 export function aborted(signal: AbortSignal): Promise<void> {
   if (signal.aborted) return Promise.resolve()
   return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }))

@@ -11,7 +11,6 @@ export class RecentMap<K, V> {
     this.#maxKept = maxKept
   }
 
-  /** How many entries are kept. */
   get size(): number {
     return this.#used.size + this.#unused.size
   }
@@ -50,12 +49,10 @@ export class SizedMap<K, V> {
     this.#maxBytes = maxBytes
   }
 
-  /** How many entries are kept. */
   get size(): number {
     return this.#entries.size
   }
 
-  /** The value of a key. This uses it. */
   get(key: K): V | undefined {
     const entry = this.#entries.get(key)
     if (!entry) return undefined

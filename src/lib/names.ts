@@ -15,7 +15,7 @@ export function isPlainName(name: string): boolean {
   return !deceptive.test(name) && !hasInvisible(name)
 }
 
-/** A name that nobody looks up, on one line of at most `maxLength` characters, without what `isPlainName` refuses. */
+/** A name that is not looked up, on one line of at most `maxLength` characters, without what `isPlainName` refuses. */
 export function plainName(text: string, maxLength: number): string {
   const line = withoutInvisible(text.toWellFormed().normalize('NFC')).replace(/\s+/g, ' ').replace(allDeceptive, '')
   // Again: the cut may leave a joiner at the end.

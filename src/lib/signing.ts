@@ -21,10 +21,8 @@ export interface DetachedSignature {
   signature: string
 }
 
-/** Signs a text. */
 export type Sign = (text: string) => Promise<DetachedSignature>
 
-/** A new key pair. */
 export async function newSigningKeyPair(kid: string): Promise<SigningKeyPair> {
   const { generateKeyPair, exportJWK } = await library()
   const pair = await generateKeyPair(algorithm, { extractable: true })

@@ -6,7 +6,6 @@ export const minute = 60 * second
 export const hour = 60 * minute
 export const day = 24 * hour
 
-/** The first millisecond of a day in UTC. */
 export function startOfDay(at: number): number {
   return Math.floor(at / day) * day
 }
@@ -21,7 +20,7 @@ export function isoTime(atMs: number): string {
   return new Date(atMs).toISOString()
 }
 
-/** The zone of everybody whose zone is not known. */
+/** For people whose zone is not known. */
 export const utc = 'UTC'
 
 /** How many zones, and how many of their offsets, are kept. */

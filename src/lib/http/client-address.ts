@@ -31,7 +31,6 @@ export function clientAddress(
   return rateLimitUnit(client)
 }
 
-/** The address of the client of a request. */
 export function addressOf(
   { req, env }: { req: { raw: Request }; env: { remoteAddress: string } },
   { trustedProxies }: Pick<Config, 'trustedProxies'>,
@@ -39,7 +38,6 @@ export function addressOf(
   return clientAddress(env.remoteAddress, req.raw.headers.get('x-forwarded-for'), trustedProxies)
 }
 
-/** The unit of a limit: an IPv4 address, or the /64 of an IPv6 address. */
 function rateLimitUnit(address: IpAddress): string {
   if (address.kind() === 'ipv4') return address.toString()
   const parts = (address as ipaddr.IPv6).parts.slice(0, 4)
@@ -61,7 +59,6 @@ export interface AddressRange {
   to: string
 }
 
-/** One client address. */
 export function addressRange(address: string): AddressRange {
   return { from: address, to: address }
 }
@@ -91,9 +88,7 @@ const maxKept = 20_000
 
 /** What a request says about its caller, unchecked. */
 export interface UncheckedRequest {
-  /** The IP address of the other end of the socket. */
   readonly remoteAddress: string
-  /** The value of a header, by its name in lower case. */
   header(name: string): string | null
 }
 

@@ -32,7 +32,6 @@ export class TokenBuckets {
     this.#buckets = new RecentMap(maxKept)
   }
 
-  /** How many buckets are kept. */
   get count(): number {
     return this.#buckets.size
   }
@@ -66,11 +65,9 @@ export class TokenBuckets {
   }
 }
 
-/** One limit, by key. */
 export interface CallLimit {
   /** Fails with `rate_limit_exceeded` if the key has nothing left. Counts nothing. */
   check(key: string, at: number): void
-  /** Check, and count one. */
   count(key: string, at: number): void
 }
 
@@ -80,12 +77,11 @@ const credentialsOfAccount = 5
 const burstSeconds = { credential: 25, account: 20 }
 const refusedKeysPerMinute = 120
 
-/** Limits calls by credential. Undefined if they are not limited. */
+/** By credential. Undefined if calls are not limited, like the next. */
 export function credentialCallLimit({ callsPerSecond }: Config): CallLimit | undefined {
   return callLimit('calls', 'this credential', callsPerSecond, burstSeconds.credential)
 }
 
-/** Limits the calls of all credentials of an account together, by account. Undefined if they are not limited. */
 export function accountCallLimit({ callsPerSecond }: Config): CallLimit | undefined {
   return callLimit('account-calls', 'this account', credentialsOfAccount * callsPerSecond, burstSeconds.account)
 }
@@ -100,7 +96,6 @@ function callLimit(name: string, whose: string, perSecond: number, windowSeconds
   })
 }
 
-/** Limits refused keys by client address. */
 export function refusedKeyLimit(): CallLimit {
   const windowSeconds = minute / second
   return limit(new TokenBuckets({ perSecond: refusedKeysPerMinute / windowSeconds, burst: refusedKeysPerMinute }), {

@@ -28,17 +28,14 @@ export class RequestScheduler {
   #until: number | undefined
   #hasAccepted = false
 
-  /** `now`: the clock, in milliseconds. */
   constructor(now = () => performance.now()) {
     this.#now = now
   }
 
-  /** How many callers have requests that wait. */
   get callers(): number {
     return this.#waiting.size
   }
 
-  /** A connection was accepted. */
   accepted(): void {
     this.#hasAccepted = true
   }

@@ -17,7 +17,6 @@ export interface PushTarget {
   auth: string
 }
 
-/** A new key pair. */
 export async function newPushKey(): Promise<PushKey> {
   return (await library()).generateVAPIDKeys()
 }
