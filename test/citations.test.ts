@@ -34,23 +34,6 @@ test('no comment and no test cites a document that is not in the repository', ()
   expect(found).toEqual([])
 })
 
-test('the headings of a document are unique, so that a citation leads to one place', () => {
-  const repeated = [...headings.keys()].flatMap((name) => {
-    const all = [...readFileSync(`docs/${name}`, 'utf8').matchAll(/^#{1,4} (.+?)\s*$/gm)].map(([, heading]) => heading)
-    return all.filter((heading, i) => all.indexOf(heading) !== i).map((heading) => `${name}: ${heading}`)
-  })
-
-  expect(repeated).toEqual([])
-})
-
-test.each([
-  ['docs/nowhere.md, "Leases"', 'there is no docs/nowhere.md'],
-  ['docs/delivery.md, "No such thing"', 'docs/delivery.md has no heading "No such thing"'],
-  ['docs/delivery.md, "Leases", "No such thing"', 'docs/delivery.md has no heading "No such thing"'],
-])('a citation that leads nowhere is found: %s', (text, fault) => {
-  expect(faultsOf('src/x.ts', text)).toEqual([`src/x.ts: ${fault}`])
-})
-
 function faultsOf(path: string, text: string): string[] {
   return [...text.matchAll(citation)].flatMap(([, name, cited]) => {
     const known = headings.get(name)
