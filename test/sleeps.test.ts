@@ -28,7 +28,6 @@ const allowed: Record<string, string> = {
   'e2e/fuzz/client.ts': 'a limit on how long an answer may take',
   'e2e/load.ts': 'the pace of load generators: `pause`',
   'e2e/killed-runners.test.ts': 'a clock that goes faster',
-  'e2e/reading-client.ts': 'a program that runs until it is killed',
 }
 
 const files = readdirSync('test', { recursive: true, encoding: 'utf8' }).filter((path) => /\.tsx?$/.test(path))
