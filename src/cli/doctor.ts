@@ -30,15 +30,12 @@ export const doctor: ProcessCommand = {
   },
 }
 
-/** What the doctor says. See docs/operations.md, "Doctor". */
 export interface DoctorReport {
-  /** The worst of the checks. */
   status: 'well' | 'warning' | 'broken'
   version: string
   checks: Finding[]
 }
 
-/** Look at the grid of this environment. */
 export async function examine(env: Record<string, string | undefined>, isFull: boolean): Promise<DoctorReport> {
   const checks = await check(env, isFull)
   const has = (status: Finding['status']) => checks.some((found) => found.status === status)
@@ -64,7 +61,6 @@ async function check(env: Record<string, string | undefined>, isFull: boolean): 
   return [...findings, await checkServer(config, server), await checkEmail(config), await checkBackups(config)]
 }
 
-/** The report for people. */
 function describe({ version, checks, status }: DoctorReport): string {
   const width = Math.max(...checks.map(({ check }) => check.length))
   const lines = checks.flatMap(({ check, status, found, action }) => {

@@ -54,7 +54,6 @@ export function isOfGrid({ status, text }: { status: number; text: string }): bo
   }
 }
 
-/** The server with these settings. */
 export function ownServer(config: Config): Server {
   return {
     name: `on port ${config.port}`,

@@ -1,9 +1,7 @@
-/** What a check of the doctor says. */
 export interface Finding {
   check: CheckName
   /** `skipped`: it could not be looked at. */
   status: 'ok' | 'warning' | 'broken' | 'skipped'
-  /** A sentence for people. */
   found: string
   /** What to do; null if there is nothing to do. */
   action: string | null
