@@ -1,6 +1,6 @@
 /** What the parts of one process share. Types only: `cli/process.ts` creates the values. */
 import type { Config } from './config.ts'
-import type { PreparedChecks } from './guardrails/checks.ts'
+import type { PreparedChecks } from './guardrails/providers.ts'
 import type { Bodies } from './lib/http/body.ts'
 import type { CallerHints } from './lib/http/caller-hints.ts'
 import type { Log } from './lib/log.ts'
@@ -8,7 +8,7 @@ import type { Overload } from './lib/limits/overload.ts'
 import type { SafeFetch } from './lib/outbound/safe-fetch.ts'
 
 /** Why an email is sent. Each kind has one subject. */
-export type EmailKind =
+type EmailKind =
   | 'verify_address'
   | 'sign_in'
   | 'password_reset'

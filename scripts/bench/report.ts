@@ -25,7 +25,7 @@ export interface Report {
   legend(rows: RowText[]): void
 }
 
-export interface Facts {
+interface Facts {
   machine: string
   fsync: { p50Ms: number; p99Ms: number }
   database: Database
@@ -167,7 +167,7 @@ function count(value: number): string {
 }
 
 /** Milliseconds with about three significant digits. */
-export function ms(value: number): string {
+function ms(value: number): string {
   return value < 10 ? value.toFixed(2) : value < 100 ? value.toFixed(1) : count(value)
 }
 

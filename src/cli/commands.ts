@@ -9,6 +9,7 @@ import { restore } from './restore.ts'
 import { serve } from './serve.ts'
 import { serviceInstall } from './service-install.ts'
 import { storeCommands } from './store-commands.ts'
+import { usageOf } from './usage.ts'
 
 /** All commands, in the order of the usage text. */
 export const commands: readonly Command[] = [
@@ -23,3 +24,10 @@ export const commands: readonly Command[] = [
   serviceInstall,
   ...clientCommands,
 ]
+
+/** How the program is used. */
+export const { help, findCommand, splitName } = usageOf(
+  commands,
+  'agent-grid: a messaging grid for AI agents',
+  'With --json a command prints one JSON object. While a server holds the local file, commands run in that server.',
+)

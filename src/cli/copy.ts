@@ -3,7 +3,7 @@ import { ConfigError, readConfig } from '../config.ts'
 import { copyGrid } from '../store/backup/move.ts'
 import { localPath } from '../store/driver/local-file.ts'
 import { type ProcessCommand, usageError } from './command.ts'
-import { table } from './table.ts'
+import { table } from './tables.ts'
 
 export const copy: ProcessCommand = {
   name: 'copy',

@@ -1,8 +1,7 @@
 /** The usage texts of a list of commands. */
 import { describeSettings } from '../config.ts'
-import { type Command, usageError } from './command.ts'
-import { didYouMean } from './did-you-mean.ts'
-import { table } from './table.ts'
+import { type Command, didYouMean, usageError } from './command.ts'
+import { table } from './tables.ts'
 
 /** What a command line needs of the commands that it offers. */
 export interface Usage {

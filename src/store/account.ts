@@ -2,23 +2,22 @@
 import type { Row } from '@libsql/client'
 import type { Actor } from '../auth/actor.ts'
 import type { Deps } from '../deps.ts'
+import { GridError } from '../errors.ts'
 import { accountTokenContext, type KeyRing, type SealedToken } from '../lib/key-ring.ts'
 import type { GroupLimit } from '../lib/limits/concurrency-limit.ts'
 import type { Notifier } from '../lib/notifier.ts'
 import type { AccountPresence, Presences } from '../lib/presence.ts'
-import { type NewActivity } from './account/activity.ts'
-import { maxListedUnread } from './account/agent-settings.ts'
-import { type JudgedMessage, type NewVerdict } from './account/verdicts.ts'
 import type { AccountTables, Changes, Reads } from './account-tables.ts'
+import type { activity, NewActivity } from './account/activity.ts'
 import { defaultTurnLimits, type TurnLimits } from './account/turns.ts'
-import type { Statement } from './sql.ts'
+import type { JudgedMessage, NewVerdict } from './account/verdicts.ts'
 import { AccountLive, type LiveFeed, type LiveNews, type LivePlace } from './live.ts'
 import type { UnitRows, WriteQueue } from './queue.ts'
-import { type RecordingContext, writeWithActivity } from './recording.ts'
+import type { Statement } from './sql.ts'
 import { maxEventsRead, type ReadEvents, type TaskFeeds, type TaskFollower } from './task-feeds.ts'
 import type { TaskAppend, Waiting } from './waiting.ts'
 
-export { defaultTurnLimits, maxEventsRead, maxListedUnread }
+export { defaultTurnLimits, maxEventsRead }
 export type { LiveNews, LivePlace, ReadEvents, TaskAppend, TaskFollower, TurnLimits, UnitRows }
 
 /**
@@ -226,5 +225,42 @@ export function accountOpener(context: StoreContext): (accountId: string, actor:
         }
       },
     }
+  }
+}
+
+type ActivityLog = typeof activity
+
+/** What recording needs of an open store. */
+export interface RecordingContext {
+  readonly tablesOf: (accountId: string) => {
+    read: { activity: ReturnType<ActivityLog['reads']> }
+    change: { activity: ReturnType<ActivityLog['changes']> }
+  }
+  readonly queue: WriteQueue
+}
+
+/** A new row for the activity log of an account. */
+export interface ActivityEntry {
+  accountId: string
+  entry: NewActivity
+}
+
+/** Commit statements as one unit, with these rows of activity logs. */
+export async function writeWithActivity(
+  { tablesOf, queue }: RecordingContext,
+  rows: ActivityEntry[],
+  statements: Statement[],
+): Promise<UnitRows> {
+  const lane = rows.length === 1 ? rows[0].accountId : ''
+  const added = rows.map(({ accountId, entry }) => tablesOf(accountId).change.activity.add(entry))
+  try {
+    const stored = await queue.write(lane, [...statements, ...added])
+    return stored.slice(0, statements.length)
+  } catch (error) {
+    if (!(error instanceof GridError) || error.code !== 'write_conflict' || rows.length === 0) throw error
+    // A unit that was committed but repeated, because its result was lost, conflicts with its own rows.
+    const [{ accountId, entry }] = rows
+    if (await tablesOf(accountId).read.activity.has(entry.id)) return statements.map(() => [])
+    throw error
   }
 }

@@ -9,7 +9,7 @@ import type { Deps } from '../deps.ts'
 import { Signal } from '../lib/notifier.ts'
 import type { Presence, Presences } from '../lib/presence.ts'
 import { minute, second } from '../lib/time.ts'
-import type { LivePlace, LivePlaces } from './global/live-places.ts'
+import type { LivePlace, LivePlaces } from './global/thread-projection.ts'
 import { type LiveReads, ThreadStates } from './live-states.ts'
 
 export type { LivePlace }
@@ -209,7 +209,7 @@ export class LiveFeed {
     await Promise.all(accounts.map(async (accountId) => {
       const known = this.#presence.get(accountId)
       const told = new Map<string, string>()
-      const found = await this.#options.tablesOf(accountId).read.live.presence(maxAgents)
+      const found = await this.#options.tablesOf(accountId).read.overview.presence(maxAgents)
       const changed = found.flatMap(({ agentId, lastSeenAt, queue }): LiveAgent[] => {
         const presence = this.#options.presences.of(accountId).at(agentId)
         const state = presence?.state ?? this.#seen(lastSeenAt)

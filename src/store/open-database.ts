@@ -7,7 +7,7 @@ import { createKeyRing, isKeyRing, type KeyRing } from '../lib/key-ring.ts'
 import { errorCode, isFull } from './driver/database-errors.ts'
 import { DiskSpace, type FileSystemSpace } from './driver/disk-space.ts'
 import { type FileLock, lockFile } from './driver/file-lock.ts'
-import { connect } from './driver/local-client.ts'
+import { connect } from './driver/remote-client.ts'
 import {
   createFile,
   type FileOwner,
@@ -21,7 +21,7 @@ import {
   writeOwner,
 } from './driver/local-file.ts'
 import { keepPreviousFile } from './driver/previous-file.ts'
-import { openPost, type Post } from './driver/post.ts'
+import { openPost, type Post } from './driver/remote-stream.ts'
 import { openSnapshot, type Snapshot } from './driver/snapshot.ts'
 import { requireNoCopy, requireNoRestore } from './backup/unfinished.ts'
 import { migrate } from './migrate.ts'

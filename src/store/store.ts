@@ -5,7 +5,13 @@ import type { Deps } from '../deps.ts'
 import { newId } from '../lib/id.ts'
 import type { KeyRing } from '../lib/key-ring.ts'
 import { Presences } from '../lib/presence.ts'
-import { accountOpener, type AccountStore, type StoreContext } from './account.ts'
+import {
+  accountOpener,
+  type AccountStore,
+  type ActivityEntry,
+  type StoreContext,
+  writeWithActivity,
+} from './account.ts'
 import { accountTables } from './account-tables.ts'
 import { createCopier } from './backup/copier.ts'
 import type { Storage } from './driver/disk-space.ts'
@@ -21,7 +27,6 @@ import { KeyCache } from './key-cache.ts'
 import { LiveFeed } from './live.ts'
 import { type UnitRows, WriteQueue } from './queue.ts'
 import { Db, type Inspect, type Statement } from './sql.ts'
-import { type ActivityEntry, writeWithActivity } from './recording.ts'
 import { openWaiting, type Waiting } from './waiting.ts'
 
 export interface Store {

@@ -8,8 +8,7 @@ import { ConcurrencyLimit } from '../lib/limits/concurrency-limit.ts'
 import { Merged } from '../lib/limits/merged.ts'
 import { SharedBudget } from '../lib/limits/shared-budget.ts'
 import { Notifier } from '../lib/notifier.ts'
-import type { NewDeliveries } from './global/new-deliveries.ts'
-import { watchNewDeliveries } from './new-deliveries.ts'
+import { type NewDeliveries, watchNewDeliveries } from './new-deliveries.ts'
 import { TaskFeeds } from './task-feeds.ts'
 
 /** Waits per credential, and streams per credential. */

@@ -15,7 +15,7 @@ import { knownZone, utc } from '../lib/time-zone.ts'
 import type { AppEnv } from '../request-context.ts'
 import type { AccountStore } from '../store/account.ts'
 import { keptFields } from './kept-form.tsx'
-import { noticeOf, withNotice } from './notices.ts'
+import { type NoticeCode, noticeOf, withNotice } from './notices.ts'
 import type { PageDeps } from './page-deps.ts'
 import { asResponse, type PageHandler, type PageResult, withCookie } from './page-result.ts'
 import { answerOrWait, type FormVisit, submit } from './refused-form.ts'
@@ -48,6 +48,8 @@ export interface Visit extends PublicVisit {
   frame(current: NavItem): AppFrame
   /** The path of a page of this account. */
   path(...parts: string[]): string
+  /** Redirects to a page of this account with a notice. */
+  done(notice: NoticeCode, ...parts: string[]): PageResult
   /** Runs a change and records it in the activity log. */
   record<T>(tool: string, input: unknown, run: (account: AccountStore) => Promise<T>): Promise<T>
   /** Redirects to a page that can `takeShown` this JSON value, one time. */
@@ -150,6 +152,7 @@ export function accountPages(
     const query = new URL(request.url).searchParams
     const cookies: string[] = []
     const timeZone = zoneOfBrowser(request)
+    const path = (...parts: string[]) => ['/accounts', id, ...parts.map(encodeURIComponent)].join('/')
     return {
       request,
       requestId: c.get('requestId'),
@@ -166,13 +169,19 @@ export function accountPages(
       actor,
       membership,
       frame: (current) => ({
-        ...{ account: membership, accounts, user, csrf, current, timeZone },
+        account: membership,
+        accounts,
+        user,
+        csrf,
+        current,
+        timeZone,
         notice: noticeOf(query),
         attention: needs?.open,
       }),
       timeZone,
       may: (permission) => allows(actor.role, permission),
-      path: (...parts) => ['/accounts', id, ...parts.map(encodeURIComponent)].join('/'),
+      path,
+      done: (notice, ...parts) => ({ redirectTo: withNotice(path(...parts), notice) }),
       record: (tool, input, run) =>
         recordActivity(account, { tool, arguments: input, requestId: c.get('requestId') }, run),
       showOnce: async (path, secret) => {

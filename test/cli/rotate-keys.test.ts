@@ -2,7 +2,7 @@
 import { writeFileSync } from 'node:fs'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { StoreCommand } from '../../src/cli/command.ts'
-import { findCommand } from '../../src/cli/help.ts'
+import { findCommand } from '../../src/cli/commands.ts'
 import { createKeyRing, newKeyRing } from '../../src/lib/key-ring.ts'
 import { emptyGrid, testGrid } from '../support/grid.ts'
 import { runCommand, startServe, type TemporaryDatabase, temporaryDatabase } from '../support/process.ts'

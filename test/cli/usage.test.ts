@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { readArguments } from '../../src/cli/command.ts'
 import { commands } from '../../src/cli/commands.ts'
-import { findCommand, help } from '../../src/cli/help.ts'
+import { findCommand, help } from '../../src/cli/commands.ts'
 import { run } from '../../src/cli/run.ts'
 import { describeSettings } from '../../src/config.ts'
 

@@ -1,6 +1,7 @@
 /** Requests that never end are closed in time, on each runtime. See docs/operations.md, "Timeouts of the runtimes". */
 import { connect } from 'node:net'
 import { describe, expect, test } from 'vitest'
+import { isLong } from '../support/long.ts'
 import { type Runtime, runtimes, startServe, temporaryDatabase } from '../support/process.ts'
 import { waitFor } from '../support/wait-for.ts'
 
@@ -23,7 +24,7 @@ const closed: Record<Runtime, string[]> = {
 }
 
 describe.each(runtimes)('on %s', { concurrent: true }, (runtime) => {
-  test('what comes in halves or in drips is closed within 40 s', async () => {
+  test.runIf(isLong)('what comes in halves or in drips is closed within 40 s', async () => {
     const database = temporaryDatabase()
     const server = await startServe(runtime, { DATABASE_URL: database.url })
     const names = closed[runtime]

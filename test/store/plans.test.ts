@@ -5,15 +5,14 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createAuthenticator } from '../../src/auth/bearer.ts'
-import { listAgents } from '../../src/grid/agents/list-agents.ts'
+import { listAgents } from '../../src/grid/agents/find-agent.ts'
 import { listSkills, setSkills } from '../../src/grid/agents/skills.ts'
 import { createChannel, listChannels } from '../../src/grid/channels/channels.ts'
-import { readChain, readThread, receiptsOf, receiptsOfPost } from '../../src/grid/conversations/messages.ts'
+import { readChain, readThread, receiptsOf } from '../../src/grid/conversations/messages.ts'
 import { listThreads } from '../../src/grid/conversations/threads.ts'
-import { leaseOf } from '../../src/grid/messaging/leases.ts'
+import { leaseOf, readMessages } from '../../src/grid/messaging/read-messages.ts'
 import { messageStatus } from '../../src/grid/messaging/message-status.ts'
 import { readAgain } from '../../src/grid/messaging/read-again.ts'
-import { readMessages } from '../../src/grid/messaging/read-messages.ts'
 import { ackMessages, leaseMessages, releaseMessages } from '../../src/grid/messaging/timed-leases.ts'
 import { mintKey } from '../../src/lib/secrets.ts'
 import { migrate } from '../../src/store/migrate.ts'
@@ -88,7 +87,7 @@ test.each([
   ['parked messages of an agent', /^SELECT count\(\*\) AS n FROM deliveries .*'parked'/, 'deliveries_parked'],
   ['parked messages to put back', /^UPDATE deliveries SET state = 'unread'.*'parked'/, 'deliveries_parked'],
   ['messages that a stream announced', /^UPDATE deliveries SET woken_at/, 'deliveries_unread'],
-  ['the receipt of a direct message', /^SELECT json_object\('unread'.*recipientUnread/, 'deliveries_unread'],
+  ['the receipt of a direct message', /^SELECT json_object\('unread'.*recipientUnread/, 'agent_numbers_agent'],
   ['the receipt of a post', /^SELECT json_object\('unread'.*'recipients'/, 'deliveries_message'],
   [
     'the stored receipt of a repeatable send',
@@ -132,8 +131,8 @@ test.each([
   ],
   [
     'the count of unread messages',
-    /^SELECT count\(\*\) AS unread FROM \( ?SELECT 1 FROM deliveries .*'unread'/,
-    'USING COVERING INDEX deliveries_unread',
+    /^SELECT min\(.*agent_numbers\.unread/,
+    'agent_numbers_agent (account_id=? AND agent_id=?)',
   ],
   [
     'the newest message that was read',
@@ -213,7 +212,7 @@ test.each([
     /^SELECT key, sender, .* FROM conversation_turns/,
     'PRIMARY KEY (account_id=? AND key=?)',
   ],
-  ['the unread messages of an inbox', /^INSERT INTO messages .*'unread'/, 'deliveries_unread (inbox=?)'],
+  ['the unread messages of an inbox', /^INSERT INTO messages .*\.unread/, 'agent_numbers_agent (account_id=?'],
   ['the long conversations of a reader', /json_group_object/, 'conversation_turns_long (account_id=? AND since>?)'],
   ['old usage', /^DELETE FROM usage WHERE \(account_id/, 'USING COVERING INDEX usage_day (day<?)'],
   ['old turns', /^DELETE FROM conversation_turns WHERE \(account_id, key\)/, 'conversation_turns_since (since<?)'],
@@ -350,7 +349,7 @@ async function recordStatements(): Promise<string[]> {
   await listThreads(alice, { waiting: true })
   await readThread(alice, thread.id, { at: 0 })
   await receiptsOf(alice, [thread.lastSeq])
-  await receiptsOfPost(alice, thread.lastSeq)
+  await alice.read.threadMessages.ofPost(thread.lastSeq, '', 50)
   await readChain(alice, thread.lastSeq)
   await grid.post('/api/v1/agentic-signup', { owner_email: 'zoe@example.com', alias: 'zoe' })
   await grid.post('/api/v1/agentic-signup', { owner_email: 'zoe@example.com', alias: 'zoe-2' })

@@ -6,7 +6,7 @@ import { listen } from '../../src/listen.ts'
 import { assets } from '../../src/web/assets.ts'
 import { gallery } from './gallery.tsx'
 
-export interface SubmittedForm {
+interface SubmittedForm {
   path: string
   origin: string | null
   fields: Record<string, string>

@@ -105,7 +105,7 @@ const actions: Record<string, Action> = {
   '/agents/:alias/skills': { may: managers, fields: { skills: 'counting' }, given: anAgent },
   '/agents/:alias/guardrails': { may: managers, given: anAgent },
   '/agents/:alias/key': { may: managers, given: anAgent },
-  '/agents/:alias/keys': { may: managers, fields: { keyName: 'another' }, given: anAgent },
+  '/agents/:alias/keys': { may: managers, fields: { name: 'another' }, given: anAgent },
   '/agents/:alias/keys/:key/revoke': {
     may: managers,
     given: async (grid) => {

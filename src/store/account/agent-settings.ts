@@ -1,6 +1,6 @@
 /** Agents as the pages of the account list and configure them, with more fields than `Agent` has. */
 import { updatedToken } from '../driver/sealed-columns.ts'
-import { inboxOf } from './inbox-number.ts'
+import { inboxOf, unreadOf } from './inbox-message.ts'
 import { type AccountDb, boolean, precondition, query, statement } from '../sql.ts'
 import { agentColumns, skillsAsJson } from './agent-columns.ts'
 import type { Agent, TokenColumns } from './agents.ts'
@@ -11,9 +11,6 @@ export type AgentChange = Pick<Agent, 'visibility' | 'accessPolicy' | 'descripti
   /** Undefined: as it was. */
   messageReplies?: boolean
 }
-
-/** Lists count unread messages of an agent up to here: the number stands for itself or more. */
-export const maxListedUnread = 1_000
 
 /** By alias; by the oldest unread message, with those that have none last; by how many are unread; by the last call. */
 export type AgentOrder = 'alias' | 'oldest' | 'unread' | 'seen'
@@ -37,7 +34,7 @@ interface ListedAgent extends Agent {
 
 // The state is written out, not bound: only then may the planner use the partial index.
 const fromUnread = `FROM deliveries WHERE deliveries.inbox = ${inboxOf('agents.id')} AND deliveries.state = 'unread'`
-const unread = `(SELECT count(*) FROM (SELECT 1 ${fromUnread} LIMIT ${maxListedUnread}))`
+const unread = unreadOf('agents.id')
 // Like `matchesSearch`, but the skills are searched once and not for each agent, because the page lists all agents.
 const matches = matchesSearchText(
   ['agents.alias', 'agents.description'],

@@ -1,10 +1,9 @@
 import type { agents as table } from '../../../db/schema.ts'
 import { type AccountDb, boolean, precondition, query, statement } from '../sql.ts'
 import { insertedToken, sealedColumns } from '../driver/sealed-columns.ts'
-import { agentColumns, foundAgentColumns, matchesSearch } from './agent-columns.ts'
-import { isNotTakenElsewhere } from './agent-conditions.ts'
+import { agentColumns, foundAgentColumns, isNotTakenElsewhere, matchesSearch } from './agent-columns.ts'
 import { guardsOfDirect } from './guarding.ts'
-import { openTaskFor } from './open-task.ts'
+import { openTaskFor } from './task-ends.ts'
 
 export type AgentType = typeof table.$inferSelect.type
 /** The types of agents that programs act as. The others are people. See docs/security.md, "People and their aliases". */

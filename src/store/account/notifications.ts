@@ -1,5 +1,5 @@
 /** How the people of an account are notified of messages to their aliases. See docs/delivery.md, "Notifications". */
-import { inboxOf } from './inbox-number.ts'
+import { inboxOf } from './inbox-message.ts'
 import { type AccountDb, query, type Statement, statement } from '../sql.ts'
 
 /** How often a person gets an email about messages that wait. */

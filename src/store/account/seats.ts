@@ -1,7 +1,7 @@
 /** The aliases of people: each is an agent of type `human`. See docs/security.md, "People and their aliases". */
 import type { Role } from '../../auth/actor.ts'
 import { type AccountDb, precondition, query, type Statement, statement } from '../sql.ts'
-import { isNotTakenElsewhere } from './agent-conditions.ts'
+import { isNotTakenElsewhere } from './agent-columns.ts'
 
 /** The alias of a person in the account. Times are milliseconds since the epoch. */
 export interface Seat {

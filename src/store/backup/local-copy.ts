@@ -1,6 +1,9 @@
 /** Copying a local file, and checking copies: each a job that a server runs on a thread. */
+import type { Client } from '@libsql/client'
 import { open } from 'node:fs/promises'
 import { FileClient } from '../driver/file-client.ts'
+import { lockFile } from '../driver/file-lock.ts'
+import { releaseLocalFile, setPragmas } from '../driver/local-file.ts'
 import { sync } from './files.ts'
 import { type Content, inspect } from './inspect.ts'
 
@@ -30,4 +33,34 @@ export async function checkCopy({ path }: { path: string }): Promise<Content> {
   } finally {
     client.close()
   }
+}
+
+/** Open a file that belongs to nobody else, and leave it as one file without a log. */
+export async function withDatabase<Result>(path: string, work: (client: Client) => Promise<Result>): Promise<Result> {
+  const client = new FileClient(path)
+  try {
+    return await work(client)
+  } finally {
+    await releaseLocalFile(client)
+  }
+}
+
+/**
+ * Lock and open the local file of a grid that is stopped. Nothing is migrated. Fails with `database_in_use` if another
+ * process holds the file.
+ */
+export async function lockDatabase(path: string): Promise<{ client: Client; release(): Promise<void> }> {
+  const lock = await lockFile(path)
+  const client = new FileClient(path)
+  const release = async () => {
+    await releaseLocalFile(client)
+    await lock.release()
+  }
+  try {
+    await setPragmas(client, 'full')
+  } catch (error) {
+    await release()
+    throw error
+  }
+  return { client, release }
 }

@@ -1,16 +1,15 @@
 /** Backups of databases that this process opens itself: a local file without a server, and a remote database. */
 import { existsSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { connect } from '../driver/local-client.ts'
+import { connect } from '../driver/remote-client.ts'
 import { localPath, workFolderOf } from '../driver/local-file.ts'
 import { openSnapshot } from '../driver/snapshot.ts'
 import { noDatabase } from '../start-error.ts'
 import { makeBackup, type NewBackup } from './backup-file.ts'
-import { lockDatabase } from './copied-database.ts'
+import { copyFile, lockDatabase } from './local-copy.ts'
 import { bytesOf, copySnapshot } from './copier.ts'
 import type { Manifest } from './inspect.ts'
 import { requireSpace, temporaryFolder } from './files.ts'
-import { copyFile } from './local-copy.ts'
 import type { DatabaseAddress } from './fill.ts'
 import { recordBackup } from './record.ts'
 

@@ -1,5 +1,5 @@
 import { minute } from '../../lib/time.ts'
-import { type Db, query, type Statement, statement } from '../sql.ts'
+import { crossAccountQuery, type Db, query, type Statement, statement } from '../sql.ts'
 
 /** Keys of the facts: the newest backup, and the newest one that failed. Their values are JSON. */
 const [madeKey, failedKey] = ['backup', 'backup_failed']
@@ -64,4 +64,34 @@ export const backups = (db: Db) => ({
     db.bind(claim, { at: String(now - everyMs + retryMs), now, waitMs: everyMs - minute }),
   /** The claimed backup, which began at `at`, was made. */
   keepClaim: (at: number): Statement => db.bind(note, { key: claimedKey, value: String(at) }),
+})
+
+/** Key of the fact: the latest time at which a process of this database knew its clock to be right. */
+const clockKey = 'clock'
+
+const storedTime = query<{ value: string }>(`SELECT value FROM store_facts WHERE key = '${clockKey}'`)
+const advance = statement(`
+  INSERT INTO store_facts (key, value) VALUES ('${clockKey}', :at)
+  ON CONFLICT (key) DO UPDATE SET value = excluded.value
+  WHERE CAST(excluded.value AS integer) > CAST(store_facts.value AS integer)`)
+const withTrials = crossAccountQuery<{ id: string }>(
+  'accounts with trials to end',
+  `
+  SELECT account_id AS id FROM trials WHERE ended_at IS NULL AND expires_at <= :until
+  ORDER BY expires_at LIMIT :limit`,
+)
+
+/** The latest time that was stored, to notice a clock that jumped. See docs/delivery.md, "Clocks". */
+export const clock = (db: Db) => ({
+  /** The stored time; undefined before the first. */
+  async storedAt(): Promise<number | undefined> {
+    const row = await db.one(storedTime)
+    return row && Number(row.value)
+  },
+  /** Store a time, if it is later than the stored one. */
+  advance: (at: number): Statement => db.bind(advance, { at: String(at) }),
+  /** The accounts of the `limit` first trials that expired by `until` and have not ended. */
+  async accountsWithTrials(until: number, limit: number) {
+    return new Set((await db.all(withTrials, { until, limit })).map(({ id }) => id))
+  },
 })

@@ -1,6 +1,6 @@
 /** Claiming a provisional account: as an account of its own, or merged into another account of the owner. */
 import type { accounts } from '../../../db/schema.ts'
-import { inboxOf } from '../account/inbox-number.ts'
+import { inboxOf } from '../account/inbox-message.ts'
 import { crossAccountQuery, type Db, precondition, query, type Statement, statement } from '../sql.ts'
 import { followed, placing } from './thread-projection.ts'
 

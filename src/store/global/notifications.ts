@@ -130,3 +130,15 @@ export const notifications = (db: Db) => ({
   /** End the emails with this token. No row if there are none. */
   endDigest: (token: string): Statement => db.bind(endDigest, { token }),
 })
+
+const untold = crossAccountQuery<{ accountId: string }>(
+  'accounts with pauses that the owners were not told of',
+  `
+  SELECT DISTINCT account_id FROM conversation_turns
+  WHERE paused_at IS NOT NULL AND told_at IS NULL LIMIT :limit`,
+)
+
+export const turns = (db: Db) => ({
+  /** The accounts whose owners were not told of a pause. */
+  withUntold: async (limit: number) => (await db.all(untold, { limit })).map(({ accountId }) => accountId),
+})

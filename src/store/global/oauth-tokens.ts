@@ -1,5 +1,5 @@
 import type { Row } from '@libsql/client'
-import { isOnTrial } from '../account/agent-conditions.ts'
+import { isOnTrial } from '../account/agent-columns.ts'
 import { crossAccountQuery, crossAccountStatement, type Db, type Query, type Statement, statement } from '../sql.ts'
 import {
   belongsToLiveGrant,

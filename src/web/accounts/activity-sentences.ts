@@ -1,5 +1,5 @@
 /** Sentences that describe the calls of the activity log. */
-import type { NamedEntity } from '../../store/account/names.ts'
+import type { NamedEntity } from '../../store/account/profile.ts'
 
 /** A placeholder of a sentence: the arguments that fill it, and the text for when they cannot. */
 export interface SentencePlaceholder {

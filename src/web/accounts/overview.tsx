@@ -13,7 +13,7 @@ import { appPage } from '../../html/layout.tsx'
 import { day, hour, startOfDay } from '../../lib/time.ts'
 import type { AccountStore } from '../../store/account.ts'
 import type { Used } from '../../store/account/usage.ts'
-import type { ListedActivity } from '../../store/account/activity-list.ts'
+import type { ListedActivity } from '../../store/account/activity.ts'
 import { FirstAgent } from '../conversations/home.tsx'
 import type { PageDeps } from '../page-deps.ts'
 import type { Pages, Visit } from '../visit.ts'
@@ -71,7 +71,7 @@ async function overview(visit: Visit, offer: ClaimOffer | undefined, backupFaile
         />
         <Stat
           label='Unread'
-          value={`${figures.unread.toLocaleString('en')}${figures.isMore ? '+' : ''}`}
+          value={figures.unread.toLocaleString('en')}
           hint={soft('in all inboxes')}
         />
       </div>
@@ -200,7 +200,7 @@ async function loadFigures(account: AccountStore) {
   // The current hour and the 23 before it.
   const first = Math.floor(now / hour) * hour - 23 * hour
   const hours = Array.from({ length: 24 }, (_, index) => first + index * hour)
-  const [{ total, seen }, { unread, isMore }, bars, recent, used, guarded] = await Promise.all([
+  const [{ total, seen }, unread, bars, recent, used, guarded] = await Promise.all([
     overview.agents(now - day),
     overview.unread(),
     overview.sentPerHour(hours),
@@ -209,5 +209,5 @@ async function loadFigures(account: AccountStore) {
     account.read.usage.of(startOfDay(now), null),
     verdicts.countsByGuardrail(first),
   ])
-  return { agents: total, seen, unread, isMore, bars, recent, used, guarded }
+  return { agents: total, seen, unread, bars, recent, used, guarded }
 }

@@ -4,12 +4,13 @@
 import { listGrantsOfAgent } from '../../grid/oauth/grants.ts'
 import { Name } from '../../html/bidi.tsx'
 import { Card, Facts, Time } from '../../html/components.tsx'
-import { Form, SubmitButton, TextInput } from '../../html/form.tsx'
+import { Form, SubmitRow, TextInput } from '../../html/form.tsx'
 import { ConfirmDelete } from '../../html/secrets.tsx'
 import { AgentPrograms } from '../oauth/programs.tsx'
+import { PageForm } from '../forms.tsx'
 import type { PageResult, Visit } from '../visit.ts'
 import { agentOf, agentPage, agentPath } from './agent.tsx'
-import { ConnectCard } from './connect-card.tsx'
+import { ConnectCard } from './connect.tsx'
 
 /** The page. It leads to the first page of a person, whom no program can be. Fails with `agent_not_found`. */
 export async function showConnect(visit: Visit): Promise<PageResult> {
@@ -73,20 +74,16 @@ function KeyCard({ visit, alias, keys, now }: { visit: Visit; alias: string; key
         </>
       ))}
       {may('manage') && keys.length > 0 && (
-        <Form action={path('agents', alias, 'keys')} csrf={csrf}>
+        <PageForm visit={visit} action={path('agents', alias, 'keys')} fields={['name']}>
           <TextInput
-            name='keyName'
+            name='name'
             label='Another key'
             hint='What it is for, such as “claude on laptop”. The other keys stay.'
-            value={visit.form.get('keyName') ?? ''}
-            error={visit.inputError?.details.field === 'name' ? visit.inputError.message : undefined}
             maxLength={80}
             isRequired
           />
-          <div class='row'>
-            <SubmitButton kind='plain'>Add key</SubmitButton>
-          </div>
-        </Form>
+          <SubmitRow kind='plain'>Add key</SubmitRow>
+        </PageForm>
       )}
       {may('manage') && (keys.length > 0
         ? (
@@ -100,9 +97,7 @@ function KeyCard({ visit, alias, keys, now }: { visit: Visit; alias: string; key
         )
         : (
           <Form action={action} csrf={csrf}>
-            <div class='row'>
-              <SubmitButton kind='plain'>Create key</SubmitButton>
-            </div>
+            <SubmitRow kind='plain'>Create key</SubmitRow>
           </Form>
         ))}
     </Card>

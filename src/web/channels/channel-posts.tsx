@@ -10,20 +10,16 @@ import { answerHref, composerOf } from '../conversations/composer.tsx'
 import { positionIn } from '../conversations/conversations.tsx'
 import { timelineNames, TimelinePane } from '../conversations/timeline.tsx'
 import { pluralize } from '../listing.tsx'
-import type { PageResult, Visit } from '../visit.ts'
+import type { Visit } from '../visit.ts'
 import { channelOf, channelPage, channelPath } from './channel.tsx'
 
 /** How many members are named beside the posts. */
 const maxNamed = 12
 
 /** The page of a channel: its posts and facts. Fails with `channel_not_found`. */
-export async function showPosts(visit: Visit): Promise<PageResult> {
-  const { account, query, requestId, path } = visit
+export async function showPosts(visit: Visit): Promise<Response> {
+  const { account, requestId, path } = visit
   const channel = await channelOf(visit)
-  // In older versions this page listed the members.
-  if (query.has('page') || query.has('search')) {
-    return { redirectTo: `${channelPath(visit, channel.id, 'members')}?${query}` }
-  }
   const position = positionIn(visit)
   const thread = await account.read.threads.ofChannel(channel.id)
   const [members, open] = await Promise.all([

@@ -2,9 +2,13 @@
 /** @jsxImportSource hono/jsx */
 import type { Child } from 'hono/jsx'
 import { GridError } from '../../errors.ts'
+import { maxDescriptionLength } from '../../grid/agents/agents.ts'
 import type { Channel } from '../../grid/channels/channels.ts'
-import { Tabs } from '../../html/components.tsx'
+import { Card, Facts, Tabs, Time } from '../../html/components.tsx'
+import { SubmitRow, TextArea } from '../../html/form.tsx'
 import { appPage } from '../../html/layout.tsx'
+import { DeleteCard, PageForm } from '../forms.tsx'
+import { ManagersOnlyNote, pluralize } from '../listing.tsx'
 import type { Visit } from '../visit.ts'
 
 /** The pages of one channel. */
@@ -44,6 +48,60 @@ export function channelPage(visit: Visit, channel: Channel, current: ChannelTab,
         }))}
       />
       {content}
+    </>,
+  )
+}
+
+/** What can be changed about a channel. Fails with `channel_not_found`. */
+export async function showSettings(visit: Visit): Promise<Response> {
+  const channel = await channelOf(visit)
+  const action = channelPath(visit, channel.id, 'settings')
+  return await channelPage(
+    visit,
+    channel,
+    'settings',
+    <>
+      <Card title='Details'>
+        <Facts
+          items={[
+            ['Name', <code>#{channel.name}</code>],
+            ['Created', <Time at={channel.createdAt} now={visit.account.deps.now()} />],
+          ]}
+        />
+        {visit.may('manage')
+          ? (
+            <PageForm visit={visit} action={action} fields={['description']}>
+              <TextArea
+                name='description'
+                label='Description'
+                hint='The purpose of the channel. Agents read it.'
+                value={channel.description}
+                maxLength={maxDescriptionLength}
+                rows={3}
+                isOptional
+              />
+              <SubmitRow kind='plain'>Save</SubmitRow>
+            </PageForm>
+          )
+          : <ManagersOnlyNote visit={visit} what='change channels and their members' />}
+        <p class='soft small'>
+          A member posts here by sending to <code>#{channel.name}</code>.
+        </p>
+      </Card>
+      {visit.may('manage') && (
+        <DeleteCard
+          noun='channel'
+          lead='Agents can no longer post to it. Its recipients can still read its messages.'
+          action={visit.path('channels', channel.id, 'delete')}
+          csrf={visit.csrf}
+          question={
+            <>
+              Delete <strong>#{channel.name}</strong> with{' '}
+              {pluralize(channel.memberCount, 'member')}? This cannot be undone.
+            </>
+          }
+        />
+      )}
     </>,
   )
 }

@@ -8,7 +8,7 @@ import {
   canAnswer,
   findAnswered,
   otherEndOf,
-} from '../../grid/conversations/answer.ts'
+} from '../../grid/conversations/write.ts'
 import { nextUnread } from '../../grid/conversations/marks.ts'
 import type { OpenConversation, OpenMessage } from '../../grid/conversations/open.ts'
 import { maxMessageLength } from '../../grid/messaging/outgoing-message.ts'
@@ -17,7 +17,7 @@ import { Form, SubmitButton, TextArea } from '../../html/form.tsx'
 import { Icon } from '../../html/icons.tsx'
 import { newId } from '../../lib/id.ts'
 import { presenceWords } from '../../lib/presence.ts'
-import { formErrors } from '../form-errors.ts'
+import { formErrors } from '../forms.tsx'
 import type { Visit } from '../visit.ts'
 import { type ListPlace, listPlace, listQuery, seqIn } from './list-pane.tsx'
 import { namesOf, oneLine } from './shown.ts'

@@ -2,7 +2,7 @@
 /** @jsxImportSource hono/jsx */
 /** Writing as a person: a page to begin, and the forms of a conversation. */
 import { type ErrorCode, GridError } from '../../errors.ts'
-import { placeOfSent, writeInConversation } from '../../grid/conversations/answer.ts'
+import { placeOfSent, writeInConversation } from '../../grid/conversations/write.ts'
 import { markConversationRead, markConversationUnread, nextUnread } from '../../grid/conversations/marks.ts'
 import { writeMessage } from '../../grid/conversations/write.ts'
 import { maxMessageLength, type SentMessage } from '../../grid/messaging/outgoing-message.ts'
@@ -11,7 +11,7 @@ import { Card, Notice } from '../../html/components.tsx'
 import { ButtonLink, Form, SubmitButton, TextArea, TextInput } from '../../html/form.tsx'
 import { Icon } from '../../html/icons.tsx'
 import { appPage } from '../../html/layout.tsx'
-import { formErrors } from '../form-errors.ts'
+import { formErrors } from '../forms.tsx'
 import { withNotice } from '../notices.ts'
 import type { PageResult, Pages, Visit } from '../visit.ts'
 import { draftName, messageKey } from './composer.tsx'

@@ -7,7 +7,7 @@ import { Badge, type BadgeKind, Card, EmptyState, Notice, Time } from '../../htm
 import { Form, SubmitButton } from '../../html/form.tsx'
 import { Pagination, Table } from '../../html/table.tsx'
 import type { VerdictAction } from '../../store/account/verdicts.ts'
-import { formErrors } from '../form-errors.ts'
+import { formErrors } from '../forms.tsx'
 import { withNotice } from '../notices.ts'
 import { settingsPath } from '../settings.tsx'
 import type { Pages, Visit } from '../visit.ts'

@@ -5,10 +5,9 @@ import { createGuardrail, type GuardrailUpdate } from '../../grid/guardrails/gua
 import { triedText, tryGuardrail } from '../../grid/guardrails/try-guardrail.ts'
 import { type ListedProvider, listedProviders } from '../../guardrails/providers.ts'
 import { Card, Notice } from '../../html/components.tsx'
-import { ButtonLink, Checkbox, ChoiceList, Form, PasswordInput, SubmitButton, TextInput } from '../../html/form.tsx'
+import { Checkbox, ChoiceList, Form, PasswordInput, SubmitRow, TextInput } from '../../html/form.tsx'
 import { appPage } from '../../html/layout.tsx'
-import { readChoice } from '../choice.ts'
-import { formErrors } from '../form-errors.ts'
+import { formErrors, readChoice } from '../forms.tsx'
 import { ManagersOnlyNote } from '../listing.tsx'
 import type { Pages, Visit } from '../visit.ts'
 import { type JsonSchema, readSchemaValue, SchemaFields } from './schema-form.tsx'
@@ -204,10 +203,7 @@ export function GuardrailForm(
             hint='A disabled guardrail stays attached but checks nothing.'
             isChecked={isPosted ? form.has('enabled') : stored?.enabled ?? true}
           />
-          <div class='row'>
-            <SubmitButton>{stored ? 'Save' : 'Create guardrail'}</SubmitButton>
-            {cancel && <ButtonLink href={cancel} kind='quiet'>Cancel</ButtonLink>}
-          </div>
+          <SubmitRow cancel={cancel}>{stored ? 'Save' : 'Create guardrail'}</SubmitRow>
         </Form>
       </Card>
     </>

@@ -5,8 +5,8 @@ import { type GuardrailTrial, redactedText, triedText, tryGuardrail } from '../.
 import type { Span } from '../../guardrails/provider.ts'
 import { visibleControls } from '../../html/bidi.tsx'
 import { Badge, Card, Disclosure, Facts, Notice } from '../../html/components.tsx'
-import { Form, SubmitButton, TextArea } from '../../html/form.tsx'
-import { formErrors } from '../form-errors.ts'
+import { Form, SubmitRow, TextArea } from '../../html/form.tsx'
+import { formErrors } from '../forms.tsx'
 import type { Pages, Visit } from '../visit.ts'
 
 /** In characters: encoded as a form it is below what forms may have. */
@@ -89,17 +89,13 @@ export function TryCard(
         ? (
           <>
             {text}
-            <div class='row'>
-              <SubmitButton kind='plain' sends={{ form: settings, to: `${action}#try` }}>Run</SubmitButton>
-            </div>
+            <SubmitRow kind='plain' sends={{ form: settings, to: `${action}#try` }}>Run</SubmitRow>
           </>
         )
         : (
           <Form action={`${action}#try`} csrf={visit.csrf}>
             {text}
-            <div class='row'>
-              <SubmitButton kind='plain'>Run</SubmitButton>
-            </div>
+            <SubmitRow kind='plain'>Run</SubmitRow>
           </Form>
         )}
       {tried && <Result {...tried} />}

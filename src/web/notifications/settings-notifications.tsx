@@ -1,7 +1,7 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
 import { type DigestPeriod, findDigest, setDigest } from '../../grid/notifications/digests.ts'
-import { publicPushKey } from '../../grid/notifications/push-key.ts'
+import { publicPushKey } from '../../grid/notifications/send-push.ts'
 import {
   listBrowsers,
   renewBrowser,
@@ -11,10 +11,9 @@ import {
 } from '../../grid/notifications/subscriptions.ts'
 import { findSeat } from '../../grid/people/seats.ts'
 import { Badge, Card, LocalTime, Notice, Time } from '../../html/components.tsx'
-import { ChoiceList, CsrfField, Form, SubmitButton } from '../../html/form.tsx'
+import { ChoiceList, CsrfField, Form, SubmitButton, SubmitRow } from '../../html/form.tsx'
 import { Table } from '../../html/table.tsx'
-import { readChoice } from '../choice.ts'
-import { formErrors } from '../form-errors.ts'
+import { formErrors, readChoice } from '../forms.tsx'
 import { type NoticeCode, withNotice } from '../notices.ts'
 import type { PageDeps } from '../page-deps.ts'
 import { describeBrowser } from '../people/browser-name.ts'
@@ -159,9 +158,7 @@ function BrowsersCard(
         : <SubscribeForm action={action} csrf={visit.csrf} publicKey={publicKey} />}
       {browsers.length > 0 && (
         <Form action={test} csrf={visit.csrf}>
-          <div class='row'>
-            <SubmitButton kind='plain'>Send a test</SubmitButton>
-          </div>
+          <SubmitRow kind='plain'>Send a test</SubmitRow>
         </Form>
       )}
       <p class='soft'>
@@ -179,9 +176,7 @@ function SubscribeForm({ action, csrf, publicKey }: { action: string; csrf: stri
       <form method='post' action={action} data-push={publicKey} data-error={id} data-needs-script>
         <CsrfField token={csrf} />
         {['endpoint', 'p256dh', 'auth'].map((name) => <input type='hidden' name={name} value='' />)}
-        <div class='row'>
-          <SubmitButton>Turn on in this browser</SubmitButton>
-        </div>
+        <SubmitRow>Turn on in this browser</SubmitRow>
         <p class='error' id={id} role='alert' hidden></p>
       </form>
       <noscript>
@@ -231,9 +226,7 @@ function DigestCard(
               { value: 'daily', title: 'At most once a day', hint: 'At the time of the day at which you choose it.' },
             ]}
           />
-          <div class='row'>
-            <SubmitButton>Save</SubmitButton>
-          </div>
+          <SubmitRow>Save</SubmitRow>
         </Form>
       )}
     </Card>

@@ -3,10 +3,10 @@
 import { maxDescriptionLength } from '../../grid/agents/agents.ts'
 import { chooseAlias, giveUpAlias, type Seat } from '../../grid/people/seats.ts'
 import { Card, Notice } from '../../html/components.tsx'
-import { Form, SubmitButton, TextArea, TextInput } from '../../html/form.tsx'
+import { Form, SubmitRow, TextArea, TextInput } from '../../html/form.tsx'
 import { ConfirmDelete } from '../../html/secrets.tsx'
 import { textOf } from '../agents/agent-fields.tsx'
-import { formErrors } from '../form-errors.ts'
+import { formErrors } from '../forms.tsx'
 import { withNotice } from '../notices.ts'
 import { settingsPath } from '../settings.tsx'
 import type { PageResult, Pages, Visit } from '../visit.ts'
@@ -68,9 +68,7 @@ export function AliasCard(
               value={value('description', seat?.description ?? '')}
               error={errors.description}
             />
-            <div class='row'>
-              <SubmitButton>{seat ? 'Save alias' : 'Choose alias'}</SubmitButton>
-            </div>
+            <SubmitRow>{seat ? 'Save alias' : 'Choose alias'}</SubmitRow>
           </Form>
         )}
       {seat && (

@@ -5,9 +5,9 @@ import { GridError } from '../../errors.ts'
 import { transferOwnership } from '../../grid/people/team.ts'
 import { isolated, Name } from '../../html/bidi.tsx'
 import { Card, Notice } from '../../html/components.tsx'
-import { ButtonLink, Form, Select, SubmitButton, TextInput } from '../../html/form.tsx'
+import { Form, Select, SubmitRow, TextInput } from '../../html/form.tsx'
 import { appPage } from '../../html/layout.tsx'
-import { formErrors } from '../form-errors.ts'
+import { formErrors } from '../forms.tsx'
 import { withNotice } from '../notices.ts'
 import { settingsPath } from '../settings.tsx'
 import type { Pages, Visit } from '../visit.ts'
@@ -83,10 +83,7 @@ async function show(visit: Visit) {
               error={errors.confirmation}
               isRequired
             />
-            <div class='row'>
-              <SubmitButton kind='danger'>Transfer ownership</SubmitButton>
-              <ButtonLink href={team} kind='quiet'>Cancel</ButtonLink>
-            </div>
+            <SubmitRow kind='danger' cancel={team}>Transfer ownership</SubmitRow>
           </Form>
         )}
     </Card>,

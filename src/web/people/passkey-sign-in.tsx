@@ -3,7 +3,7 @@
 import { passkeySignInOptions, signInByPasskey } from '../../grid/people/passkeys.ts'
 import { PasskeyForm, SubmitButton } from '../../html/form.tsx'
 import { barePage } from '../../html/layout.tsx'
-import { formErrors } from '../form-errors.ts'
+import { formErrors } from '../forms.tsx'
 import { KeptForm } from '../kept-form.tsx'
 import type { PageDeps } from '../page-deps.ts'
 import { localPath, type Pages, type PublicVisit } from '../visit.ts'

@@ -6,7 +6,7 @@ import { confirmByPassword, listSecondFactors, useSecondFactorCode } from '../..
 import { Notice } from '../../html/components.tsx'
 import { Form, PasskeyForm, PasswordInput, SubmitButton, TextInput } from '../../html/form.tsx'
 import { barePage } from '../../html/layout.tsx'
-import { formErrors } from '../form-errors.ts'
+import { formErrors } from '../forms.tsx'
 import { KeptForm } from '../kept-form.tsx'
 import type { PageDeps } from '../page-deps.ts'
 import { localPath, type PageResult, type PublicPages, type PublicVisit, signedIn } from '../visit.ts'

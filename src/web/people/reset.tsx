@@ -4,7 +4,7 @@ import { findEmailLinkUser, resetPassword } from '../../grid/people/email-links.
 import { Notice } from '../../html/components.tsx'
 import { Form, SubmitButton } from '../../html/form.tsx'
 import { barePage } from '../../html/layout.tsx'
-import { formErrors } from '../form-errors.ts'
+import { formErrors } from '../forms.tsx'
 import { withNotice } from '../notices.ts'
 import type { PageDeps } from '../page-deps.ts'
 import type { Pages, PublicVisit } from '../visit.ts'

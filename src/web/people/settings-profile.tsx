@@ -4,9 +4,8 @@ import { requestVerification } from '../../grid/people/email-links.ts'
 import { changePassword, requestEmailChange, setShortcuts, setUserName } from '../../grid/people/profile.ts'
 import { findSeat, type Seat, suggestAlias } from '../../grid/people/seats.ts'
 import { Badge, Card, Facts, Notice } from '../../html/components.tsx'
-import { Form, PasswordInput, SubmitButton, TextInput } from '../../html/form.tsx'
-import { readChoice } from '../choice.ts'
-import { formErrors } from '../form-errors.ts'
+import { Form, PasswordInput, SubmitRow, TextInput } from '../../html/form.tsx'
+import { formErrors, readChoice } from '../forms.tsx'
 import { type NoticeCode, withNotice } from '../notices.ts'
 import type { PageDeps } from '../page-deps.ts'
 import { settingsPage, settingsPath } from '../settings.tsx'
@@ -98,9 +97,7 @@ function NameCard({ visit }: { visit: Visit }) {
           value={errors.name || errors.rest ? form.get('name') ?? '' : user.name}
           error={errors.name}
         />
-        <div class='row'>
-          <SubmitButton>Save name</SubmitButton>
-        </div>
+        <SubmitRow>Save name</SubmitRow>
       </Form>
     </Card>
   )
@@ -132,9 +129,7 @@ function KeyboardCard({ visit }: { visit: Visit }) {
       </p>
       <Form action={action} csrf={visit.csrf}>
         <input type='hidden' name='keys' value={shortcuts ? 'off' : 'on'} />
-        <div class='row'>
-          <SubmitButton kind='plain'>{shortcuts ? 'Turn single keys off' : 'Turn single keys on'}</SubmitButton>
-        </div>
+        <SubmitRow kind='plain'>{shortcuts ? 'Turn single keys off' : 'Turn single keys on'}</SubmitRow>
       </Form>
     </Card>
   )
@@ -162,9 +157,7 @@ function AddressCard({ visit, deps, hasPassword }: { visit: Visit; deps: PageDep
       {!isVerified && (
         <Form action={verify} csrf={csrf}>
           <p>To accept invitations and claim agents, you need a verified address.</p>
-          <div class='row'>
-            <SubmitButton kind='plain'>Email me a verification link</SubmitButton>
-          </div>
+          <SubmitRow kind='plain'>Email me a verification link</SubmitRow>
         </Form>
       )}
       <EmailNote deps={deps} />
@@ -190,9 +183,7 @@ function AddressCard({ visit, deps, hasPassword }: { visit: Visit; deps: PageDep
               autocomplete='current-password'
               isRequired
             />
-            <div class='row'>
-              <SubmitButton>Change address</SubmitButton>
-            </div>
+            <SubmitRow>Change address</SubmitRow>
           </Form>
         )}
     </Card>
@@ -227,9 +218,7 @@ function PasswordCard({ visit, hasPassword }: { visit: Visit; hasPassword: boole
           isRequired
         />
         <NewPasswordField label='New password' error={errors.password} />
-        <div class='row'>
-          <SubmitButton>Change password</SubmitButton>
-        </div>
+        <SubmitRow>Change password</SubmitRow>
       </Form>
     </Card>
   )

@@ -12,11 +12,11 @@ import {
   type SecondFactors,
 } from '../../grid/people/second-factor.ts'
 import { Badge, Card, EmptyState, Notice, Time } from '../../html/components.tsx'
-import { ButtonLink, Form, PasskeyForm, SubmitButton, TextInput } from '../../html/form.tsx'
+import { ButtonLink, Form, PasskeyForm, SubmitRow, TextInput } from '../../html/form.tsx'
 import { QrCode } from '../../html/qr-code.tsx'
 import { ConfirmDelete, CopyBlock, SecretDialog } from '../../html/secrets.tsx'
 import { Table } from '../../html/table.tsx'
-import { formErrors } from '../form-errors.ts'
+import { formErrors } from '../forms.tsx'
 import { withNotice } from '../notices.ts'
 import type { PageDeps } from '../page-deps.ts'
 import { settingsPage, settingsPath } from '../settings.tsx'
@@ -183,10 +183,7 @@ function newPasskeyPage(visit: Visit, options: string) {
           maxLength={80}
           isRequired
         />
-        <div class='row'>
-          <SubmitButton>Add passkey</SubmitButton>
-          <ButtonLink href={settingsPath(visit, 'security')}>Cancel</ButtonLink>
-        </div>
+        <SubmitRow cancel={settingsPath(visit, 'security')}>Add passkey</SubmitRow>
       </PasskeyForm>
     </Card>,
   )
@@ -214,9 +211,7 @@ function TotpCard({ visit, factors: { hasTotp } }: { visit: Visit; factors: Seco
         )
         : (
           <Form action={settingsPath(visit, 'security', 'totp')} csrf={csrf}>
-            <div class='row'>
-              <SubmitButton kind='plain'>Set up an app</SubmitButton>
-            </div>
+            <SubmitRow kind='plain'>Set up an app</SubmitRow>
           </Form>
         )}
     </Card>
@@ -248,10 +243,7 @@ function totpPage(visit: Visit, { secret, uri }: { secret: string; uri: string }
           isRequired
           isFocused
         />
-        <div class='row'>
-          <SubmitButton>Finish</SubmitButton>
-          <ButtonLink href={settingsPath(visit, 'security')}>Cancel</ButtonLink>
-        </div>
+        <SubmitRow cancel={settingsPath(visit, 'security')}>Finish</SubmitRow>
       </Form>
     </Card>,
   )
@@ -267,9 +259,7 @@ function CodesCard({ visit, factors }: { visit: Visit; factors: SecondFactors })
       </p>
       <Form action={settingsPath(visit, 'security', 'recovery-codes')} csrf={visit.csrf}>
         <p class='soft'>New codes replace the old ones.</p>
-        <div class='row'>
-          <SubmitButton kind='plain'>Make new codes</SubmitButton>
-        </div>
+        <SubmitRow kind='plain'>Make new codes</SubmitRow>
       </Form>
     </Card>
   )

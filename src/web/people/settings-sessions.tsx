@@ -3,7 +3,7 @@
 import type { ActiveSession } from '../../auth/session.ts'
 import { listOwnGrants, revokeOwnGrant } from '../../grid/oauth/grants.ts'
 import { Badge, Card, Time } from '../../html/components.tsx'
-import { Form, SubmitButton } from '../../html/form.tsx'
+import { Form, SubmitButton, SubmitRow } from '../../html/form.tsx'
 import { Table } from '../../html/table.tsx'
 import { withNotice } from '../notices.ts'
 import { OwnPrograms } from '../oauth/programs.tsx'
@@ -82,9 +82,7 @@ function SessionsCard({ visit, sessions, now }: { visit: Visit; sessions: Active
       />
       {sessions.length > 1 && (
         <Form action={settingsPath(visit, 'sessions', 'end-others')} csrf={visit.csrf}>
-          <div class='row'>
-            <SubmitButton kind='plain danger'>End all other sessions</SubmitButton>
-          </div>
+          <SubmitRow kind='plain danger'>End all other sessions</SubmitRow>
         </Form>
       )}
     </Card>

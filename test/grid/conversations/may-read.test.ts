@@ -5,8 +5,14 @@ import { createOwnedAccount } from '../../../src/grid/accounts/accounts.ts'
 import { claimAccount, openClaim } from '../../../src/grid/accounts/claim.ts'
 import { setPeopleRead } from '../../../src/grid/accounts/people-read.ts'
 import { createChannel } from '../../../src/grid/channels/channels.ts'
-import { isReadBySwitch, mayRead, type Place, placeOf, readerOf } from '../../../src/grid/conversations/may-read.ts'
-import { placeOfThread } from '../../../src/grid/conversations/places.ts'
+import {
+  isReadBySwitch,
+  mayRead,
+  type Place,
+  placeOf,
+  placeOfThread,
+  readerOf,
+} from '../../../src/grid/conversations/may-read.ts'
 import { hour } from '../../../src/lib/time.ts'
 import { testGrid } from '../../support/grid.ts'
 import { member, seated } from '../../support/seats.ts'

@@ -2,14 +2,8 @@
 import { rmSync } from 'node:fs'
 import { afterEach, expect, onTestFinished, test } from 'vitest'
 import { mergeClaim, openClaim } from '../../../src/grid/accounts/claim.ts'
-import {
-  longConversations,
-  pausedConversations,
-  resumeConversation,
-  setAutomated,
-  setTurnLimits,
-} from '../../../src/grid/messaging/pauses.ts'
-import { day } from '../../../src/lib/time.ts'
+import { resumeConversation, setAutomated, setTurnLimits } from '../../../src/grid/messaging/turns.ts'
+import { day, hour } from '../../../src/lib/time.ts'
 import { sweep } from '../../../src/worker/retention.ts'
 import { tellOfPauses } from '../../../src/worker/pauses.ts'
 import { postA2a, send10 } from '../../support/a2a.ts'
@@ -64,7 +58,10 @@ test('a restart forgets neither turns nor pauses, and what is old is removed', a
   await restart()
 
   expect(await pausesOf(grid)).toMatchObject([{ agents: ['alice', 'bob'], turns: 200 }])
-  expect(await longConversations(grid.acme.store)).toMatchObject([{ agents: ['alice', 'carol'], turns: 40 }])
+  expect(await grid.acme.store.read.turns.long(grid.clock.now - hour, 10)).toMatchObject([{
+    agents: ['alice', 'carol'],
+    turns: 40,
+  }])
   expect(await send(grid, grid.bob, '@alice')).toMatchObject({ code: 'conversation_paused' })
   expect(await send(grid, carol, '@alice')).toMatchObject({ turns: 41 })
 
@@ -86,9 +83,9 @@ test('each account counts and pauses for its own agents, and sees nothing of the
   // The next one is of the account that allows more.
   expect(turns).toBe(51)
   expect(refused).toMatchObject({ code: 'conversation_paused', message: expect.stringContaining('@desk, @eve') })
-  expect(await pausedConversations(grid.evil.store)).toMatchObject([{ agents: ['desk', 'eve'], turns: 51 }])
+  expect(await grid.evil.store.read.turns.paused()).toMatchObject([{ agents: ['desk', 'eve'], turns: 51 }])
   expect(await pausesOf(grid)).toEqual([])
-  const [pause] = await pausedConversations(grid.evil.store)
+  const [pause] = await grid.evil.store.read.turns.paused()
   await expect(resumeConversation(grid.acme.store, pause.key)).rejects.toMatchObject({ code: 'conversation_not_found' })
   // A stranger counts no turns of a conversation of the account by naming its id.
   const keys = await rows(grid, 'SELECT key FROM conversation_turns WHERE account_id = ?', [grid.acme.id])

@@ -4,7 +4,7 @@ import { existsSync, linkSync, rmSync, symlinkSync, writeFileSync } from 'node:f
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { runtimeCommand } from '../../../scripts/runtime.ts'
-import { lockDatabase } from '../../../src/store/backup/copied-database.ts'
+import { lockDatabase } from '../../../src/store/backup/local-copy.ts'
 import { type LocalFile, localFile, pragmas, putFact } from '../../support/local-file.ts'
 import { waitFor } from '../../support/wait-for.ts'
 

@@ -1,7 +1,7 @@
 /** Commits on a libsql-server: units that wait share a request and nothing else, on a stream that stays open. */
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { readMessages } from '../../../src/grid/messaging/read-messages.ts'
-import { openPost } from '../../../src/store/driver/post.ts'
+import { openPost } from '../../../src/store/driver/remote-stream.ts'
 import type { AccountStore } from '../../../src/store/account.ts'
 import { rows } from '../../support/database.ts'
 import { type TestAccount, type TestAgent, type TestGrid, testGrid } from '../../support/grid.ts'

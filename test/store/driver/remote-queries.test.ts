@@ -1,7 +1,7 @@
 /** Queries to a libsql-server share requests and nothing else: each has its own result and error, in order. */
 import { type Client, createClient, type InValue, type ResultSet } from '@libsql/client'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { openPost } from '../../../src/store/driver/post.ts'
+import { openPost } from '../../../src/store/driver/remote-stream.ts'
 import { connectRemote, queriesOf } from '../../../src/store/driver/remote-client.ts'
 import { type Sqld, startSqld } from '../../support/sqld.ts'
 import { turn } from '../../support/wait-for.ts'

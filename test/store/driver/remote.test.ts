@@ -4,7 +4,7 @@
  */
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { readMessages } from '../../../src/grid/messaging/read-messages.ts'
-import { openPost } from '../../../src/store/driver/post.ts'
+import { openPost } from '../../../src/store/driver/remote-stream.ts'
 import { type TestAgent, type TestGrid, testGrid } from '../../support/grid.ts'
 import { sendMessage } from '../../support/messaging.ts'
 import { type Proxy, startProxy } from '../../support/proxy.ts'

@@ -160,7 +160,7 @@ describe('an agent', () => {
 
   test('has keys with names, of which each can be revoked alone', async () => {
     const connect = `${base}/agents/bob/connect`
-    const shown = await ann.submit(connect, { keyName: 'codex at home' }, `${base}/agents/bob/keys`)
+    const shown = await ann.submit(connect, { name: 'codex at home' }, `${base}/agents/bob/keys`)
     const key = shown.html.match(keyPattern)![0]
     expect(shown.text).toContain('The other keys still work.')
     expect([await works(key), await works(grid.bob.key)]).toEqual([true, true])
@@ -173,8 +173,8 @@ describe('an agent', () => {
     expect([await works(key), await works(grid.bob.key)]).toEqual([false, true])
     expect(await newest()).toMatchObject({ tool: 'revoke_agent_key', outcome: 'ok' })
 
-    const refused = await ann.submit(connect, { keyName: ' ' }, `${base}/agents/bob/keys`)
-    expect([refused.status, refused.html.includes('id="keyName-error"')]).toEqual([400, true])
+    const refused = await ann.submit(connect, { name: ' ' }, `${base}/agents/bob/keys`)
+    expect([refused.status, refused.html.includes('id="name-error"')]).toEqual([400, true])
   })
 
   test('gets skills and guardrails', async () => {

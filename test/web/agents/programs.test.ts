@@ -1,6 +1,6 @@
 /** Connecting programs to an agent by signing in, and the programs that act as it. See docs/protocol.md, "Grants". */
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { signInSnippets } from '../../../src/web/agents/connect-card.tsx'
+import { signInSnippets } from '../../../src/web/agents/connect.tsx'
 import { type TestGrid, testGrid } from '../../support/grid.ts'
 import { mcp } from '../../support/mcp.ts'
 import { accessTokenFor } from '../../support/oauth-token.ts'

@@ -53,12 +53,3 @@ test('it has pages, and names its members', async () => {
   expect(older.text).toContain('Post 5.')
   expect(newest.text).toMatch(/Members @alice @bob @mel person/)
 })
-
-test.each(['page=1', 'search=bob'])(
-  'the address that listed members in older versions leads to them: ?%s',
-  async (query) => {
-    const owner = await signedIn(grid, await person(grid, { role: 'owner' }))
-
-    expect((await owner.open(`${page}?${query}`)).at).toBe(`${page}/members?${query}`)
-  },
-)
