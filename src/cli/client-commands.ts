@@ -1,7 +1,6 @@
 import { channel } from './channel.ts'
 import type { ProcessCommand } from './command.ts'
-import { connect } from './connect.ts'
-import { disconnect } from './disconnect.ts'
+import { connect, disconnect } from './connect.ts'
 import { health } from './health.ts'
 import { hook } from './hook.ts'
 import { read } from './read.ts'

@@ -1,8 +1,8 @@
 import process from 'node:process'
 import { printable } from '../clients/grid-answer.ts'
-import type { GridClient, InboxMessage } from '../clients/grid-client.ts'
+import { GridClient, type InboxMessage } from '../clients/grid-client.ts'
 import { type CommandArguments, type ProcessCommand, usageError } from './command.ts'
-import { accessOptions, callGrid } from './grid-access.ts'
+import { accessOptions, gridAccess } from './grid-access.ts'
 
 /** How long messages are leased while they are printed, in seconds. */
 const printSeconds = 60
@@ -35,7 +35,7 @@ export const read: ProcessCommand = {
   async start(json, args) {
     const given = modes.filter((mode) => args[mode] !== undefined)
     if (given.length > 1) throw usageError(`Give only one of ${given.map((mode) => `--${mode}`).join(', ')}.`)
-    await callGrid(args, (client) => run(client, args, json))
+    await run(new GridClient(gridAccess(args)), args, json)
     return 0
   },
 }

@@ -1,15 +1,14 @@
 /** Runs an agent that nobody attends. See docs/runners.md. */
-import { accessSync, constants } from 'node:fs'
-import { delimiter, join, resolve } from 'node:path'
+import { resolve } from 'node:path'
 import process from 'node:process'
 import { type Connection, type GridAccess, withAt } from '../clients/connections.ts'
-import { GridCallError, GridClient } from '../clients/grid-client.ts'
+import { GridCallError, GridClient, isCredentialGone } from '../clients/grid-client.ts'
 import { installProgram } from '../clients/installed-program.ts'
 import { logLine } from '../clients/log.ts'
+import { findProgram } from '../clients/programs.ts'
 import { commandProgram, type Program, programs } from '../clients/run/programs.ts'
-import { isCredentialGone } from '../clients/run/mail-signal.ts'
 import { runAgent, type RunnerOptions, usualBackoff, usualStandByMs } from '../clients/run/runner.ts'
-import { RunState } from '../clients/run/run-state.ts'
+import { runnerLock, RunState } from '../clients/run/run-state.ts'
 import { systemdUserUnit } from '../clients/run/service.ts'
 import { lockHolder, takeLock } from '../clients/state/lock.ts'
 import { hour, minute, second } from '../lib/time.ts'
@@ -63,9 +62,9 @@ export const run: ProcessCommand = {
       console.error(`${new Date().toISOString()} ${message}`)
     }
     const state = new RunState(agent, Date.now)
-    const lock = takeLock(state.lockPath)
+    const lock = takeLock(runnerLock(agent))
     if (!lock) {
-      const holder = lockHolder(state.lockPath)
+      const holder = lockHolder(runnerLock(agent))
       throw new CommandError(
         'already_running',
         `Another runner runs ${alias} on this machine${holder ? ` (process ${holder.pid})` : ''}. Stop it first.`,
@@ -178,24 +177,9 @@ export function wordsOfRun(
 }
 
 function requireProgram(name: string): void {
-  const endings = process.platform === 'win32' ? ['', '.exe', '.cmd', '.bat'] : ['']
-  const folders = /[\\/]/.test(name) ? [''] : (process.env.PATH ?? '').split(delimiter)
-  const found = folders.some((folder) => endings.some((ending) => isProgram(join(folder, name + ending))))
-  if (!found) {
-    throw personNeeded(
-      'program_missing',
-      `There is no program ${name} that can be run. Install it, or add its folder to PATH.`,
-    )
-  }
-}
-
-function isProgram(path: string): boolean {
-  try {
-    accessSync(path, constants.X_OK)
-    return true
-  } catch {
-    return false
-  }
+  if (findProgram(name) !== undefined) return
+  const message = `There is no program ${name} that can be run. Install it, or add its folder to PATH.`
+  throw personNeeded('program_missing', message)
 }
 
 /** Aborts when the runner is told to stop. Told again, it ends at once, which is as safe as a crash. */

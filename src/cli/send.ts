@@ -1,10 +1,9 @@
 import { readFileSync } from 'node:fs'
 import process from 'node:process'
 import { setTimeout as pause } from 'node:timers/promises'
-import type { SendRequest, Sent } from '../clients/grid-client.ts'
-import type { GridClient } from '../clients/grid-client.ts'
+import { GridClient, mayRepeat, type SendRequest, type Sent } from '../clients/grid-client.ts'
 import { type ProcessCommand, usageError } from './command.ts'
-import { accessOptions, callGrid, mayRepeat } from './grid-access.ts'
+import { accessOptions, gridAccess } from './grid-access.ts'
 
 /** How often a send is tried. Its key makes sure that it is stored once. */
 const maxAttempts = 3
@@ -34,7 +33,7 @@ export const send: ProcessCommand = {
       conversation_id: conversation,
       ...(acks !== undefined && { acks: { lease_id: acks } }),
     }
-    const sent = await callGrid(args, (client) => sendOnce(client, request, key))
+    const sent = await sendOnce(new GridClient(gridAccess(args)), request, key)
     console.log(json ? JSON.stringify(sent) : `Sent to ${sent.recipient}: ${sent.message_id}`)
     return 0
   },

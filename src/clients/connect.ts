@@ -1,19 +1,13 @@
 /** What `connect` and `disconnect` do to the files of a client. */
 import { join, sep } from 'node:path'
-import { type Connection, isSamePlace, readConnections } from './connections.ts'
-import { applyChanges, type FileChange, isChange, planRemoval, planWanted } from './files/change.ts'
+import { type Connection, type ConnectionPlace, isSamePlace, readConnections } from './connections.ts'
+import { type FileChange, isChange, planRemoval, planWanted } from './files/change.ts'
 import { checkInside } from './files/disk.ts'
 import type { WrittenFile } from './files/written-file.ts'
 import { installedProgram } from './installed-program.ts'
-import type { ClientName } from './programs/names.ts'
-import { type ClientProgram, scopeOf, type Setup } from './programs/program.ts'
-import { programs } from './programs/programs.ts'
+import type { ClientName } from './programs.ts'
 import { configFolder } from './state/paths.ts'
-
-/** Where a client is connected. */
-export interface ConnectionPlace extends Pick<Connection, 'scope' | 'folder'> {
-  client: ClientName
-}
+import { scopeOf, type Setup, wantedFiles } from './wanted-files.ts'
 
 /** What is about to be done. */
 export interface Plan {
@@ -23,11 +17,6 @@ export interface Plan {
   changes: FileChange[]
   /** What others changed since it was written, and what stays therefore. */
   left: string[]
-}
-
-/** The client of that name. */
-export function programOf(name: ClientName): ClientProgram {
-  return programs.find((program) => program.name === name)!
 }
 
 /** What a client is connected with. */
@@ -41,8 +30,8 @@ export function setupOf(connection: Pick<Connection, 'client' | 'url' | 'alias' 
  * The changes that connect a client. `previous` is the connection that it has. Changes nothing. Fails with
  * `FileRefusedError` if a file cannot be edited.
  */
-export function planConnect(program: ClientProgram, setup: Setup, previous: Connection | undefined): Plan {
-  const wanted = program.files(setup)
+export function planConnect(client: ClientName, setup: Setup, previous: Connection | undefined): Plan {
+  const wanted = wantedFiles(client, setup)
   if (setup.folder !== undefined) { for (const { path } of wanted) checkInside(path, setup.folder) }
   const written = previous?.files ?? []
   const obsolete = written.filter(({ path }) => !wanted.some((file) => file.path === path))
@@ -61,12 +50,7 @@ export function planConnect(program: ClientProgram, setup: Setup, previous: Conn
 /** The changes that take out what was written for a client. Changes nothing. Fails with `FileRefusedError`. */
 export function planDisconnect(connection: Connection): Plan {
   const all = connection.files.filter((file) => !isSharedWithOthers(file, connection)).toReversed().map(planRemoval)
-  return { files: [], changes: all.filter((change) => isChange(change)), left: leftOf(all) }
-}
-
-/** Make the changes of a plan, all or none. */
-export function applyPlan({ changes }: Plan): void {
-  applyChanges(changes)
+  return { files: [], changes: all.filter(isChange), left: leftOf(all) }
 }
 
 /** The connection of a client at a place. */
@@ -89,9 +73,7 @@ function isSharedWithOthers({ path, format }: WrittenFile, connection: Connectio
 function withSharedFolders(file: WrittenFile): WrittenFile {
   const made = new Set(readConnections().flatMap(({ files }) => files.flatMap(({ folders }) => folders)))
   const shared = [...made].filter((folder) => file.path.startsWith(folder + sep) && !file.folders.includes(folder))
-  return shared.length === 0
-    ? file
-    : { ...file, folders: [...file.folders, ...shared].toSorted((a, b) => a.length - b.length) }
+  return { ...file, folders: [...file.folders, ...shared].toSorted((a, b) => a.length - b.length) }
 }
 
 function leftOf(changes: readonly FileChange[]): string[] {

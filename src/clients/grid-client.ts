@@ -2,18 +2,18 @@
  * The calls that the client programs make to a grid. They use `node:http`: a hook that loads `fetch` takes 30 ms and 10 MB
  * more on Node.
  */
-import type { IncomingMessage, RequestOptions } from 'node:http'
+import type { IncomingMessage } from 'node:http'
 import process from 'node:process'
+import { second } from '../lib/time.ts'
 import { version } from '../lib/version.ts'
+import { ClientError } from './client-error.ts'
 import { aliasIn, lineOf, maxAnswerLength } from './grid-answer.ts'
 
-export interface GridClientOptions {
+interface GridClientOptions extends Pick<GridRequest, 'timeoutMs'> {
   /** The address of the grid, such as `https://grid.example.com`. */
   url: string
   /** An agent key. */
   key: string
-  /** For the whole call, and for the opening of a stream; 30 s by default. */
-  timeoutMs?: number
 }
 
 /** A message without its content. */
@@ -109,43 +109,57 @@ export interface WakeStreamOptions {
  * A call failed. `status` is 0 if there was no answer; then the code is `unreachable`. Otherwise code and message are
  * those of the grid, on one line.
  */
-export class GridCallError extends Error {
-  readonly code: string
+export class GridCallError extends ClientError {
   readonly status: number
   /** After how many seconds the call may be repeated, if the grid says so. */
   readonly retryAfterSeconds?: number
 
   constructor(code: string, message: string, status: number, retryAfterSeconds?: number) {
-    super(lineOf(message))
-    this.name = 'GridCallError'
-    this.code = lineOf(code)
+    super(lineOf(code), lineOf(message))
     this.status = status
     this.retryAfterSeconds = retryAfterSeconds
   }
 }
 
+/** Whether the key was revoked, or is of no agent. Only a person can change that. */
+export function isCredentialGone(error: unknown): error is GridCallError {
+  return error instanceof GridCallError && (error.status === 401 || error.code === 'wrong_credential')
+}
+
+/** Whether a call may be repeated: it was not answered, or the grid is busy. */
+export function mayRepeat(error: unknown): error is GridCallError {
+  return error instanceof GridCallError && (error.status === 0 || error.status === 429 || error.status >= 500)
+}
+
+/** After how many ms a call may be repeated, if the grid says so. */
+export function retryAfterMs(error: unknown): number | undefined {
+  const seconds = error instanceof GridCallError ? error.retryAfterSeconds : undefined
+  return seconds === undefined ? undefined : seconds * second
+}
+
 /** In characters. */
 const maxEventLength = 64 * 1024
+const usualTimeoutMs = 30 * second
 
-interface Call {
-  method: 'GET' | 'POST' | 'DELETE'
-  /** Below the address of the grid. */
-  path: string
-  body?: unknown
+/** A request to a grid. */
+export interface GridRequest {
+  method?: 'GET' | 'POST' | 'DELETE'
   headers?: Record<string, string>
-  accept?: string
+  body?: string
+  /** For the whole call, and for the opening of a stream; 30 s by default. */
+  timeoutMs?: number
   signal?: AbortSignal
 }
 
 /** Calls one grid as one agent. Every call fails with `GridCallError`. */
 export class GridClient {
   readonly #base: string
-  readonly #key: string
-  readonly #timeoutMs: number
+  readonly #headers: Record<string, string>
+  readonly #timeoutMs: number | undefined
 
-  constructor({ url, key, timeoutMs = 30_000 }: GridClientOptions) {
+  constructor({ url, key, timeoutMs }: GridClientOptions) {
     this.#base = url.replace(/\/$/, '')
-    this.#key = key
+    this.#headers = { Authorization: `Bearer ${key}`, 'User-Agent': `agent-grid/${version}` }
     this.#timeoutMs = timeoutMs
   }
 
@@ -154,11 +168,8 @@ export class GridClient {
   /** What waits, as `read_messages` shows it. */
   peek(options: { limit?: number; summary: false }): Promise<Peek<InboxMessage>>
   async peek({ limit, summary = true }: { limit?: number; summary?: boolean } = {}): Promise<Peek> {
-    const query = new URLSearchParams({
-      ...(limit !== undefined && { limit: String(limit) }),
-      ...(summary && { summary: 'true' }),
-    })
-    const peek = await this.#json({ method: 'GET', path: `/api/v1/inbox?${query}` })
+    const query = queryOf({ limit: limit?.toString(), summary: summary ? 'true' : undefined })
+    const peek = await this.#json('GET', `/api/v1/inbox${query}`)
     const agent = aliasIn(peek?.agent)
     if (agent === undefined || !Number.isSafeInteger(peek.unread) || !Array.isArray(peek.messages)) {
       throw noGrid(this.#base, 200)
@@ -168,33 +179,32 @@ export class GridClient {
 
   /** Lease messages: nobody else gets them until the lease expires, is released or acknowledged. */
   lease(request: LeaseRequest = {}): Promise<Lease> {
-    return this.#json({ method: 'POST', path: '/api/v1/inbox/leases', body: request })
+    return this.#json('POST', '/api/v1/inbox/leases', request)
   }
 
   /** Let a lease expire so many seconds from now. Fails with `stale_lease` if it has ended, as the next two. */
   extend(leaseId: string, seconds: number): Promise<{ expires_at: string }> {
-    return this.#json({ method: 'POST', path: leasePath(leaseId, 'extend'), body: { seconds } })
+    return this.#json('POST', leasePath(leaseId, 'extend'), { seconds })
   }
 
   /** Acknowledge all messages of a lease, or these. They are read then. */
   ack(leaseId: string, messageIds?: string[]): Promise<{ acked: number }> {
-    return this.#json({ method: 'POST', path: leasePath(leaseId, 'ack'), body: { message_ids: messageIds } })
+    return this.#json('POST', leasePath(leaseId, 'ack'), { message_ids: messageIds })
   }
 
   /** Release all messages of a lease, or these. They are unread again. */
   release(leaseId: string, messageIds?: string[]): Promise<{ released: number }> {
-    return this.#json({ method: 'POST', path: leasePath(leaseId, 'release'), body: { message_ids: messageIds } })
+    return this.#json('POST', leasePath(leaseId, 'release'), { message_ids: messageIds })
   }
 
   /** Send a message. A call that is repeated with the same key sends it once. */
   send(request: SendRequest, idempotencyKey: string): Promise<Sent> {
-    const headers = { 'Idempotency-Key': idempotencyKey }
-    return this.#json({ method: 'POST', path: '/api/v1/messages', body: request, headers })
+    return this.#json('POST', '/api/v1/messages', request, { 'Idempotency-Key': idempotencyKey })
   }
 
-  /** Who this key belongs to. */
+  /** The owner of this key. */
   async me(): Promise<Me> {
-    const me = await this.#json({ method: 'GET', path: '/api/v1/me' })
+    const me = await this.#json('GET', '/api/v1/me')
     const agent = aliasIn(me?.agent)
     if (agent === undefined) throw noGrid(this.#base, 200)
     return { ...me, agent }
@@ -202,7 +212,7 @@ export class GridClient {
 
   /** Revoke the key of this client. */
   async revokeKey(): Promise<void> {
-    await this.#json({ method: 'DELETE', path: '/api/v1/key' })
+    await this.#json('DELETE', '/api/v1/key')
   }
 
   /**
@@ -213,12 +223,9 @@ export class GridClient {
     { attended, runner, signal }: WakeStreamOptions = {},
     onOpen: () => void = () => {},
   ): AsyncGenerator<WakeEvent> {
-    const query = new URLSearchParams({
-      ...(attended !== undefined && { attended }),
-      ...(runner !== undefined && { runner }),
-    })
-    const path = `/api/agents/wake-stream${query.size > 0 ? `?${query}` : ''}`
-    const response = await this.#open({ method: 'GET', path, accept: 'text/event-stream', signal })
+    const url = `${this.#base}/api/agents/wake-stream${queryOf({ attended, runner })}`
+    const headers = { ...this.#headers, Accept: 'text/event-stream' }
+    const response = await open(url, { headers, signal, timeoutMs: this.#timeoutMs ?? usualTimeoutMs })
     try {
       // Frames come every 15 s, so a silence of three of them means that the connection is gone.
       response.setTimeout(45_000, () => response.destroy(new Error('The stream is silent.')))
@@ -231,67 +238,76 @@ export class GridClient {
     }
   }
 
-  // deno-lint-ignore no-explicit-any -- the shape is that of the grid's answer
-  async #json(call: Call): Promise<any> {
-    const signal = AbortSignal.timeout(this.#timeoutMs)
-    const response = await this.#open({ ...call, signal })
-    let text: string
-    try {
-      text = await textOf(response)
-    } catch (error) {
-      throw unreachable(this.#base, error)
-    }
-    if (text === '' && response.statusCode === 204) return undefined
-    try {
-      return JSON.parse(text)
-    } catch {
-      throw noGrid(this.#base, response.statusCode!)
-    }
-  }
-
-  /** Resolves to an answer of status 2xx, of which only the headers have come. */
-  async #open({ method, path, body, headers, accept = 'application/json', signal }: Call): Promise<IncomingMessage> {
-    const text = body === undefined ? undefined : JSON.stringify(body)
-    const response = await respond(this.#base + path, {
+  #json(method: GridRequest['method'], path: string, body?: unknown, headers?: Record<string, string>) {
+    return callJson(this.#base + path, {
       method,
       headers: {
-        Authorization: `Bearer ${this.#key}`,
-        Accept: accept,
-        'User-Agent': `agent-grid/${version}`,
-        ...(text !== undefined && { 'Content-Type': 'application/json' }),
+        ...this.#headers,
+        Accept: 'application/json',
+        ...(body !== undefined && { 'Content-Type': 'application/json' }),
         ...headers,
       },
-      signal,
-      timeout: this.#timeoutMs,
-    }, text).catch((error) => {
-      throw unreachable(this.#base, error)
+      body: body === undefined ? undefined : JSON.stringify(body),
+      timeoutMs: this.#timeoutMs,
     })
-    const status = response.statusCode!
-    if (status >= 200 && status < 300) return response
-    throw await refusal(this.#base, response)
   }
+}
+
+/**
+ * Send a request to a grid. Resolves to the JSON of its answer, or undefined if that is empty. Fails with `GridCallError`.
+ */
+// deno-lint-ignore no-explicit-any -- the shape is that of the grid's answer
+export async function callJson(url: string, request: GridRequest = {}): Promise<any> {
+  const signal = AbortSignal.timeout(request.timeoutMs ?? usualTimeoutMs)
+  const response = await open(url, { ...request, signal })
+  const text = await textOf(response).catch((error) => {
+    throw unreachable(url, error)
+  })
+  if (text === '' && response.statusCode === 204) return undefined
+  try {
+    return JSON.parse(text)
+  } catch {
+    throw noGrid(url, response.statusCode!)
+  }
+}
+
+/** Resolves to an answer of status 2xx, of which only the headers have come. Redirects are not followed. */
+async function open(url: string, request: GridRequest): Promise<IncomingMessage> {
+  const response = await respond(url, request).catch((error) => {
+    throw unreachable(url, error)
+  })
+  const status = response.statusCode!
+  if (status >= 200 && status < 300) return response
+  throw await refusal(url, response)
+}
+
+async function respond(url: string, { body, timeoutMs, ...request }: GridRequest): Promise<IncomingMessage> {
+  // A hook needs one of the two. An import of it would make Node print a warning, which a client would read.
+  const http = process.getBuiltinModule(url.startsWith('https:') ? 'node:https' : 'node:http')
+  return await new Promise((resolve, reject) => {
+    const outgoing = http.request(url, { ...request, timeout: timeoutMs }, resolve)
+    outgoing.on('error', reject)
+    outgoing.on('timeout', () => outgoing.destroy(new Error('The grid did not answer in time.')))
+    outgoing.end(body)
+  })
+}
+
+function queryOf(parameters: Record<string, string | undefined>): string {
+  const given = Object.entries(parameters).filter((entry): entry is [string, string] => entry[1] !== undefined)
+  return given.length === 0 ? '' : `?${new URLSearchParams(given)}`
 }
 
 function leasePath(leaseId: string, action: string): string {
   return `/api/v1/inbox/leases/${encodeURIComponent(leaseId)}/${action}`
 }
 
-async function respond(url: string, options: RequestOptions, text: string | undefined): Promise<IncomingMessage> {
-  // A hook needs one of the two. An import of it would make Node print a warning, which a client would read.
-  const { request } = process.getBuiltinModule(url.startsWith('https:') ? 'node:https' : 'node:http')
-  return await new Promise((resolve, reject) => {
-    const outgoing = request(url, options, resolve)
-    outgoing.on('error', reject)
-    outgoing.on('timeout', () => outgoing.destroy(new Error('The grid did not answer in time.')))
-    outgoing.end(text)
-  })
-}
-
 async function textOf(response: IncomingMessage): Promise<string> {
   let text = ''
   for await (const chunk of response.setEncoding('utf8')) {
     text += chunk
-    if (text.length > maxAnswerLength) throw new Error('The answer is longer than those of a grid.')
+    if (text.length > maxAnswerLength) {
+      throw new GridCallError('not_a_grid', 'The answer is longer than those of a grid.', response.statusCode!)
+    }
   }
   return text
 }
@@ -309,23 +325,28 @@ async function* wakeEvents(response: IncomingMessage): AsyncGenerator<WakeEvent>
   }
 }
 
-async function refusal(base: string, response: IncomingMessage): Promise<GridCallError> {
+/** The error that a grid answers, in its own shape or in that of OAuth. */
+async function refusal(url: string, response: IncomingMessage): Promise<GridCallError> {
   const status = response.statusCode!
   try {
-    const { error } = JSON.parse(await textOf(response))
+    const { error, error_description: description = error } = JSON.parse(await textOf(response))
+    if (typeof error === 'string') return new GridCallError(error, String(description), status)
+    if (typeof error.code !== 'string') return noGrid(url, status)
     const retryAfter = Number(error.retry_after_seconds ?? response.headers['retry-after'])
-    if (typeof error.code !== 'string') return noGrid(base, status)
     return new GridCallError(error.code, String(error.message), status, retryAfter > 0 ? retryAfter : undefined)
   } catch {
-    return noGrid(base, status)
+    return noGrid(url, status)
   }
 }
 
-function noGrid(base: string, status: number): GridCallError {
-  return new GridCallError('not_a_grid', `What answers at ${base} with status ${status} is no agent-grid.`, status)
+/** Something else answers at an address. */
+export function noGrid(url: string, status: number): GridCallError {
+  const message = `What answers at ${new URL(url).origin} with status ${status} is not an agent-grid.`
+  return new GridCallError('not_a_grid', message, status)
 }
 
-function unreachable(base: string, error: unknown): GridCallError {
+function unreachable(url: string, error: unknown): GridCallError {
+  if (error instanceof GridCallError) return error
   const reason = error instanceof Error && error.message !== '' ? error.message : String(error)
-  return new GridCallError('unreachable', `The grid at ${base} could not be reached: ${reason}`, 0)
+  return new GridCallError('unreachable', `The grid at ${new URL(url).origin} could not be reached: ${reason}`, 0)
 }

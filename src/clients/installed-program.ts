@@ -20,6 +20,7 @@ import process from 'node:process'
 import { fileURLToPath } from 'node:url'
 import { day } from '../lib/time.ts'
 import { isBinary } from '../lib/version.ts'
+import { ClientError } from './client-error.ts'
 import { dataFolder } from './state/paths.ts'
 
 /** The text of the plugin, in the single binary, which has no files beside it. The build replaces the name. */
@@ -27,14 +28,6 @@ declare const AGENT_GRID_OPENCODE_PLUGIN: string | undefined
 
 /** The plugin for opencode, built beside the program. */
 const pluginFile = 'opencode-plugin.js'
-
-/** The program cannot be copied, because it was not built. */
-export class ProgramMissingError extends Error {
-  constructor(path: string) {
-    super(`${path} is missing: build the program with "npm run build" first.`)
-    this.name = 'ProgramMissingError'
-  }
-}
 
 /** The installed program. */
 export interface InstalledProgram {
@@ -54,7 +47,7 @@ export function installedProgram(): InstalledProgram {
 
 /**
  * Copy the program that runs now to its place, beside earlier versions, and make it the one that is used. Does nothing
- * if it is there. Fails with `ProgramMissingError`.
+ * if it is there. Fails with `ClientError` if it was not built.
  */
 export function installProgram(): InstalledProgram {
   mkdirSync(folder(), { recursive: true, mode: 0o700 })
@@ -132,10 +125,14 @@ function programFiles(): string[] {
     fileURLToPath(isSource ? new URL('../../dist/src/client.js', import.meta.url) : import.meta.url),
   )
   const start = join(built, 'client.js')
-  if (!existsSync(start)) throw new ProgramMissingError(start)
+  requireFile(start)
   const { program } = JSON.parse(readFileSync(start, 'utf8').match(/\n\/\/ (\{.*\})\n?$/)![1]) as { program: string }
   const files = [start, join(built, program), join(built, pluginFile), join(built, 'client.third-party.txt')]
-  const missing = files.find((file) => !existsSync(file))
-  if (missing !== undefined) throw new ProgramMissingError(missing)
+  files.forEach(requireFile)
   return files
+}
+
+function requireFile(path: string): void {
+  if (existsSync(path)) return
+  throw new ClientError('program_missing', `${path} is missing: build the program with "npm run build" first.`)
 }

@@ -3,11 +3,10 @@ import { delimiter, dirname, join } from 'node:path'
 import process from 'node:process'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { type Connection, saveConnection } from '../../src/clients/connections.ts'
-import type { ClientCheck, ClientFinding } from '../../src/clients/doctor/finding.ts'
-import { examineClients } from '../../src/clients/doctor/examine.ts'
+import { type ClientFinding, examineClients } from '../../src/cli/client-doctor/examine.ts'
 import { hashOfText, type WrittenFile } from '../../src/clients/files/written-file.ts'
 import { installedProgram } from '../../src/clients/installed-program.ts'
-import { RunState } from '../../src/clients/run/run-state.ts'
+import { runnerLock } from '../../src/clients/run/run-state.ts'
 import { takeLock } from '../../src/clients/state/lock.ts'
 import { stateFolder } from '../../src/clients/state/paths.ts'
 import { markOf } from '../../src/clients/state/process-mark.ts'
@@ -51,7 +50,7 @@ async function connect(other: Partial<Connection> = {}): Promise<Connection> {
 }
 
 /** What one check found, of the only connection. */
-async function found(check: ClientCheck): Promise<Pick<ClientFinding, 'status' | 'found'>> {
+async function found(check: ClientFinding['check']): Promise<Pick<ClientFinding, 'status' | 'found'>> {
   const [{ checks }] = await examineClients(Date.now)
   const { status, found } = checks.find((finding) => finding.check === check)!
   return { status, found }
@@ -166,7 +165,7 @@ test('who waits for messages is told: a runner, a session of another client, or 
   expect(await found('waiter')).toEqual({ status: 'warning', found: like('New messages wake a session of opencode') })
   waiter!.release()
 
-  takeLock(new RunState(connection, Date.now).lockPath)
+  takeLock(runnerLock(connection))
   expect(await found('waiter')).toEqual({ status: 'ok', found: like('A runner works for @worker') })
 })
 

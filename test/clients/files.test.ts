@@ -2,9 +2,10 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { applyPlan, placeOf, planConnect, planDisconnect, programOf, setupOf } from '../../src/clients/connect.ts'
+import { applyChanges } from '../../src/clients/files/change.ts'
+import { placeOf, planConnect, planDisconnect, setupOf } from '../../src/clients/connect.ts'
 import type { Connection } from '../../src/clients/connections.ts'
-import type { ClientName } from '../../src/clients/programs/names.ts'
+import type { ClientName } from '../../src/clients/programs.ts'
 import { type Home, testHome } from '../support/home.ts'
 import { startingStates } from './starting-states.ts'
 
@@ -19,8 +20,8 @@ afterEach(() => home.remove())
 function connect(client: ClientName, folder?: string, changes: Partial<Connection> = {}, previous?: Connection) {
   const place = placeOf(client, folder)
   const connection = { ...place, url: 'https://grid.example', alias: '@ann', key, wake: 'auto' as const, ...changes }
-  const plan = planConnect(programOf(client), setupOf(connection), previous)
-  applyPlan(plan)
+  const plan = planConnect(client, setupOf(connection), previous)
+  applyChanges(plan.changes)
   return { ...connection, keyName: 'x', isOwnKey: true, at: '', files: plan.files }
 }
 
@@ -34,7 +35,7 @@ test.each(startingStates)('$title: connected and disconnected, every byte is as 
   expect(home.tree()).not.toEqual(before)
   meanwhile?.(home)
   const plan = planDisconnect(connection)
-  applyPlan(plan)
+  applyChanges(plan.changes)
 
   expect(plan.left).toEqual([])
   expect(home.tree()).toEqual({ ...before, ...after })
@@ -71,7 +72,7 @@ test.each(startingStates)('$title: connected as another agent and disconnected, 
   const texts = Object.values(home.tree()).join('\n')
   expect(texts).not.toContain('@ann')
   expect(texts).not.toContain(key)
-  applyPlan(planDisconnect(second))
+  applyChanges(planDisconnect(second).changes)
 
   expect(home.tree()).toEqual(before)
 })

@@ -2,8 +2,8 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { placeOf, planConnect, programOf, setupOf } from '../../src/clients/connect.ts'
-import { clientNames } from '../../src/clients/programs/names.ts'
+import { placeOf, planConnect, setupOf } from '../../src/clients/connect.ts'
+import { clientNames } from '../../src/clients/programs.ts'
 import { stateFolder } from '../../src/clients/state/paths.ts'
 import { claimUntold } from '../../src/clients/state/told.ts'
 import { type Home, testHome } from '../support/home.ts'
@@ -20,7 +20,7 @@ test.each(clientNames)('a link of a project does not lead to another file of the
   const folder = join(home.folder, 'project')
   const plan = () => {
     const connection = { ...placeOf(client, folder), ...agent, key, wake: 'auto' as const }
-    return planConnect(programOf(client), setupOf(connection), undefined)
+    return planConnect(client, setupOf(connection), undefined)
   }
   mkdirSync(folder)
   const { changes } = plan()
@@ -42,7 +42,8 @@ test.each(['[', '[{"id": 7}, null, {"id": "a", "times": "x"}]', '{"__proto__": 1
   'damaged state of a client is as none: %j',
   async (text) => {
     writeFileSync(join(stateFolder(agent), 'told.json'), text)
-    expect(await claimUntold(agent, ['b'], { session: 's' })).toEqual(['b'])
-    expect(await claimUntold(agent, ['b'], { session: 's' })).toEqual([])
+    const message = { message_id: 'b' }
+    expect(await claimUntold(agent, [message], { session: 's' })).toEqual([message])
+    expect(await claimUntold(agent, [message], { session: 's' })).toEqual([])
   },
 )

@@ -2,9 +2,10 @@
 import { chmodSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { applyPlan, placeOf, planConnect, planDisconnect, programOf, setupOf } from '../../src/clients/connect.ts'
+import { applyChanges } from '../../src/clients/files/change.ts'
+import { placeOf, planConnect, planDisconnect, setupOf } from '../../src/clients/connect.ts'
 import { readConnections, saveConnection } from '../../src/clients/connections.ts'
-import { type ClientName, clientNames } from '../../src/clients/programs/names.ts'
+import { type ClientName, clientNames } from '../../src/clients/programs.ts'
 import { type Home, type HomeFile, testHome } from '../support/home.ts'
 
 const key = `grid_agt_${'k'.repeat(49)}`
@@ -18,11 +19,11 @@ function connectionOf(client: ClientName) {
   return { ...placeOf(client, undefined), url: 'https://grid.example', alias: '@ann', key, wake: 'auto' as const }
 }
 
-const plan = (client: ClientName) => planConnect(programOf(client), setupOf(connectionOf(client)), undefined)
+const plan = (client: ClientName) => planConnect(client, setupOf(connectionOf(client)), undefined)
 
 function connect(client: ClientName) {
   const planned = plan(client)
-  applyPlan(planned)
+  applyChanges(planned.changes)
   return { ...connectionOf(client), keyName: 'x', isOwnKey: true, at: '', files: planned.files }
 }
 
@@ -93,7 +94,7 @@ test('if a file changes after it was looked at, the files before it are restored
   home.write('.claude/settings.json', '{"model": "opus"}')
   const before = home.tree()
 
-  expect(() => applyPlan(planned)).toThrow(/was changed meanwhile/)
+  expect(() => applyChanges(planned.changes)).toThrow(/was changed meanwhile/)
   expect(home.tree()).toEqual(before)
 })
 
@@ -103,7 +104,7 @@ test('what somebody changed in our values stays and is named; the rest is taken 
   home.write('.claude/skills/agent-grid/SKILL.md', 'mine')
 
   const planned = planDisconnect(connection)
-  applyPlan(planned)
+  applyChanges(planned.changes)
 
   expect(planned.left).toEqual([
     `${join(home.folder, '.claude/skills/agent-grid/SKILL.md')}: its text`,
@@ -120,9 +121,9 @@ test('what somebody changed in our values stays and is named; the rest is taken 
 
 test('disconnecting twice, and after the files are gone, does nothing', () => {
   const connection = connect('codex')
-  applyPlan(planDisconnect(connection))
+  applyChanges(planDisconnect(connection).changes)
   const before = home.tree()
-  applyPlan(planDisconnect(connection))
+  applyChanges(planDisconnect(connection).changes)
 
   expect(home.tree()).toEqual(before)
 })
@@ -135,11 +136,11 @@ test('a skill that two clients read goes with the last of them, and the folders 
   await saveConnection(vscode)
   expect(readConnections().map(({ client }) => client)).toEqual(['copilot', 'vscode'])
 
-  applyPlan(planDisconnect(copilot))
+  applyChanges(planDisconnect(copilot).changes)
   expect(home.read('.copilot/skills/agent-grid/SKILL.md')).toContain('agent-grid')
   const { removeConnection } = await import('../../src/clients/connections.ts')
   await removeConnection(copilot)
-  applyPlan(planDisconnect(vscode))
+  applyChanges(planDisconnect(vscode).changes)
 
   expect(home.tree()).toEqual(before)
 })
@@ -153,7 +154,7 @@ test('a hook that is there already, because the list of connections was lost, is
 
   expect(home.read('.cursor/hooks.json')).toBe(before)
   expect(hooks).toBe(before)
-  applyPlan(planDisconnect(connection))
+  applyChanges(planDisconnect(connection).changes)
   expect(home.tree()['.cursor/hooks.json']).not.toContain('hook cursor')
 })
 
@@ -166,19 +167,19 @@ test.each(clientNames)(
     const before = home.tree()
     const whole = connect(client)
     const connected = home.tree()
-    applyPlan(planDisconnect(whole))
+    applyChanges(planDisconnect(whole).changes)
     for (let done = 0; done <= plan(client).changes.length; done++) {
       // It is recorded before anything is written.
       const planned = plan(client)
       const recorded = { ...whole, files: planned.files }
-      applyPlan({ ...planned, changes: planned.changes.slice(0, done) })
-      applyPlan(planDisconnect(recorded))
+      applyChanges(planned.changes.slice(0, done))
+      applyChanges(planDisconnect(recorded).changes)
       expect(home.tree(), `after ${done}`).toEqual(before)
 
-      applyPlan({ ...planned, changes: planned.changes.slice(0, done) })
-      applyPlan(planConnect(programOf(client), setupOf(connectionOf(client)), recorded))
+      applyChanges(planned.changes.slice(0, done))
+      applyChanges(planConnect(client, setupOf(connectionOf(client)), recorded).changes)
       expect(home.tree(), `after ${done}`).toEqual(connected)
-      applyPlan(planDisconnect(recorded))
+      applyChanges(planDisconnect(recorded).changes)
     }
   },
 )

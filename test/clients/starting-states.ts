@@ -1,5 +1,5 @@
 /** Files of clients as people have them, before they connect. */
-import type { ClientName } from '../../src/clients/programs/names.ts'
+import type { ClientName } from '../../src/clients/programs.ts'
 import type { Home, HomeFile } from '../support/home.ts'
 
 export interface StartingState {

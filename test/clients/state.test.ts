@@ -19,6 +19,9 @@ const agent = { url: 'https://grid.example.com', alias: '@bob' }
 /** A mark of a process that has ended: this one has another start. */
 const ended = { pid: process.pid, start: 'before' }
 
+const messages = (ids: string[]) => ids.map((message_id) => ({ message_id }))
+const idsOf = (claimed: { message_id: string }[]) => claimed.map(({ message_id }) => message_id)
+
 beforeEach(() => {
   home = mkdtempSync(join(tmpdir(), 'agent-grid-state-'))
   vi.stubEnv('AGENT_GRID_HOME', home)
@@ -116,14 +119,15 @@ test('sessions of processes that have ended are forgotten, and the newest is the
 
 test('of many that ask at the same time, one is given an id', async () => {
   const claims = await Promise.all(
-    Array.from({ length: 30 }, () => claimUntold(agent, ['m1', 'm2'], { session: 's' })),
+    Array.from({ length: 30 }, () => claimUntold(agent, messages(['m1', 'm2']), { session: 's' })),
   )
 
-  expect(claims.flat().toSorted()).toEqual(['m1', 'm2'])
+  expect(claims.flatMap(idsOf).toSorted()).toEqual(['m1', 'm2'])
 })
 
 test('an id is given again after a time, once, and 200 of them are kept', async () => {
-  const claim = (ids: string[], againAfterMs?: number) => claimUntold(agent, ids, { session: 's', againAfterMs })
+  const claim = async (ids: string[], againAfterMs?: number) =>
+    idsOf(await claimUntold(agent, messages(ids), { session: 's', againAfterMs }))
   await claim(['m'])
 
   expect([await claim(['m'], 1_000_000), await claim(['m'], 0), await claim(['m'], 0)]).toEqual([[], ['m'], []])

@@ -5,8 +5,8 @@
  *
  * @see https://modelcontextprotocol.io/specification/2025-11-25/basic/transports
  */
-import { second } from '../../lib/time.ts'
-import { pause } from '../pause.ts'
+import { minute } from '../../lib/time.ts'
+import { pause, reconnectMs } from '../pause.ts'
 
 /** A JSON-RPC message. */
 export interface RpcMessage {
@@ -30,7 +30,8 @@ export interface BridgeOptions {
 
 /** The key of a revision that has no `initialize`. */
 const revisionKey = 'io.modelcontextprotocol/protocolVersion'
-const reconnect = { firstMs: second, longestMs: 60 * second }
+/** A stream that lived so long was not refused. */
+const goodStreamMs = minute
 
 /** What a client sends, and what the grid answers. */
 export class Bridge {
@@ -105,8 +106,8 @@ export class Bridge {
       } catch {
         // The grid restarts, or the network is gone.
       }
-      if (performance.now() - openedAt > reconnect.longestMs) failures = 0
-      await pause(Math.min(reconnect.firstMs * 2 ** failures, reconnect.longestMs) * (0.5 + Math.random() / 2), signal)
+      if (performance.now() - openedAt > goodStreamMs) failures = 0
+      await pause(reconnectMs(failures), signal)
     }
   }
 

@@ -1,6 +1,7 @@
 /** What `connect` wants in a file, and what it wrote there, so that `disconnect` can take exactly that out again. */
 import { createHash } from 'node:crypto'
 import { canonicalJson } from '../../lib/canonical-json.ts'
+import { ClientError } from '../client-error.ts'
 
 /** A value that may stand in JSON. */
 export type Json = string | number | boolean | null | Json[] | { [name: string]: Json }
@@ -18,15 +19,13 @@ export interface Entry {
 export type WantedFile =
   & {
     path: string
-    /** It has a key, so nobody but the user may read the file. */
+    /** It has a key, so only the user may read the file. */
     hasKey?: true
   }
   & (
-    /** `base` is what a new file begins with, such as its version. */
-    | { format: 'json'; entries: Entry[]; base?: { [name: string]: Json } }
-    /** `table` has its own headers, such as `[mcp_servers.name]`, and ends in a line break. */
-    | { format: 'toml'; table: string; container: string[]; name: string }
-    /** Nobody else writes it. */
+    /** `base` is what a new file begins with, such as its version. A TOML file gets tables of texts. */
+    | { format: 'json' | 'toml'; entries: Entry[]; base?: { [name: string]: Json } }
+    /** Only we write it. */
     | { format: 'own'; text: string }
   )
 
@@ -38,18 +37,21 @@ export interface Insertion {
 }
 
 /** A value in a JSON or TOML file, as it was written. */
-export interface WrittenEntry {
-  container: string[]
-  name?: string
+export interface WrittenEntry extends Pick<Entry, 'container' | 'name'> {
   /** SHA-256 of its canonical JSON. */
   hash: string
   /** How many of the containers, counted from the innermost, were made for it. One more: the file had no text. */
   made: number
-  /** Whether a comma was put before it. */
-  comma: boolean
-  /** The white space in the innermost container that was there before, if it had nothing else. */
-  inside?: string
 }
+
+/** What putting in a value did. */
+export interface Put {
+  insertions: Insertion[]
+  entry: WrittenEntry
+}
+
+/** What became of a value that was written. */
+export type EntryState = 'there' | 'changed' | 'gone'
 
 /** One file. */
 export interface WrittenFile {
@@ -73,13 +75,9 @@ export interface WrittenFile {
 }
 
 /** A file cannot be edited. The message says why, and what the person can do. */
-export class FileRefusedError extends Error {
-  readonly path: string
-
+export class FileRefusedError extends ClientError {
   constructor(path: string, reason: string) {
-    super(`${path} ${reason}`)
-    this.name = 'FileRefusedError'
-    this.path = path
+    super('file_refused', `${path} ${reason}`)
   }
 }
 

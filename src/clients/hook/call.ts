@@ -1,15 +1,21 @@
-/** What a client tells a hook: the words of its command line, and JSON on standard input. */
+/** What a client tells a hook, by its command line and as JSON on standard input, and how it reads the answer. */
 import process from 'node:process'
+import type { Wake } from '../connections.ts'
+import { type ClientName, clientNames, programs } from '../programs.ts'
+import type { GridAgent } from '../state/paths.ts'
 
-export const hookClients = ['claude', 'codex', 'gemini', 'copilot', 'cursor', 'vscode'] as const
-export type HookClient = typeof hookClients[number]
+const hookEvents = ['start', 'prompt', 'tool', 'stop', 'end', 'wait'] as const
+type HookEvent = typeof hookEvents[number]
 
-export const hookEvents = ['start', 'prompt', 'tool', 'stop', 'end', 'wait'] as const
-export type HookEvent = typeof hookEvents[number]
+/** The agent of a hook. */
+export interface HookConnection extends GridAgent {
+  key: string
+  wake: Wake
+}
 
 /** The words behind `agent-grid hook`. */
 export interface HookWords {
-  client: HookClient
+  client: ClientName
   event: HookEvent
   /** The alias, if the entry names one. */
   as?: string
@@ -40,9 +46,34 @@ export function parseHookWords(words: readonly string[]): HookWords | undefined 
     if (name !== undefined) options[name] = value ?? words[++i]
     else names.push(words[i])
   }
-  const client = hookClients.find((client) => client === names[0])
+  const client = clientNames.find((client) => client === names[0] && programs[client].hooks)
   const event = hookEvents.find((event) => event === names[1])
   return client && event && names.length === 2 ? { client, event, ...options } : undefined
+}
+
+/** What a hook says to its client. */
+export interface HookAnswer {
+  stdout?: string
+  stderr?: string
+  /** 2 wakes a client, or blocks it; every other end is 0. */
+  exitCode: 0 | 2
+}
+
+/** The hook has nothing to say. */
+export const silence: HookAnswer = { exitCode: 0 }
+
+/** Give the model `text` together with what it is asked now. */
+export function contextAnswer(client: ClientName, event: HookEvent, input: HookInput, text: string): HookAnswer {
+  const { events, context = (_, usual) => usual } = programs[client].hooks!
+  // Most clients say in their JSON how they call the event.
+  const hookEventName = input.eventName ?? Object.keys(events).find((name) => events[name].includes(event))
+  const usual = { hookSpecificOutput: { ...(hookEventName && { hookEventName }), additionalContext: text } }
+  return { stdout: JSON.stringify(context(text, usual)), exitCode: 0 }
+}
+
+/** Let the client go on for one more turn, with `text` as the reason. */
+export function stopAnswer(text: string): HookAnswer {
+  return { stdout: JSON.stringify({ decision: 'block', reason: text }), exitCode: 0 }
 }
 
 /** Parse what a client wrote. Anything that is no JSON object counts as an empty one. */

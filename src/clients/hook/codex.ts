@@ -2,7 +2,7 @@
  * Codex in a terminal. Its hooks run as children of a daemon that several terminals share and that outlives them, so the
  * process of a terminal has to be found. See docs/clients.md, "Codex".
  */
-import { spawn, spawnSync } from 'node:child_process'
+import { execFile, spawn, spawnSync } from 'node:child_process'
 import { closeSync, openSync, readdirSync, readlinkSync, readSync } from 'node:fs'
 import { basename } from 'node:path'
 import process from 'node:process'
@@ -155,12 +155,10 @@ function programOf({ pid }: ProcessMark): string {
   }
 }
 
-function run(program: string, words: string[]): Promise<{ code: number | null; output: string }> {
+function run(program: string, words: string[]): Promise<{ code: number | string | null; output: string }> {
   return new Promise((resolve) => {
-    const child = spawn(program, words, { stdio: ['ignore', 'pipe', 'pipe'], timeout: 10_000 })
-    let output = ''
-    for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (text) => output += text)
-    child.on('error', (error) => resolve({ code: null, output: error.message }))
-    child.on('close', (code) => resolve({ code, output }))
+    execFile(program, words, { timeout: 10_000 }, (error, stdout, stderr) => {
+      resolve({ code: error ? error.code ?? null : 0, output: stdout + stderr || (error?.message ?? '') })
+    })
   })
 }

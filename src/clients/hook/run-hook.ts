@@ -3,15 +3,23 @@
  * whatever goes wrong, it ends with 0, without a word, in time. See docs/clients.md, "Hooks".
  */
 import process from 'node:process'
+import { findConnection } from '../connections.ts'
 import { GridClient } from '../grid-client.ts'
 import { logLine } from '../log.ts'
-import { type HookAnswer, silence } from './answer.ts'
-import { type HookInput, type HookWords, parseHookInput, parseHookWords, readStandardInput } from './call.ts'
+import {
+  type HookAnswer,
+  type HookConnection,
+  type HookInput,
+  type HookWords,
+  parseHookInput,
+  parseHookWords,
+  readStandardInput,
+  silence,
+} from './call.ts'
 import type { GridAgent } from '../state/paths.ts'
 import type { ProcessMark } from '../state/process-mark.ts'
 import { clientProcess } from './client-process.ts'
 import { codexTerminal, codexWaiterSession, isOneShot } from './codex.ts'
-import { hookConnection } from './connection.ts'
 
 /** Clients wait for most hooks. Counted from the start of the process. */
 const limitMs = 1_500
@@ -62,6 +70,13 @@ async function answerOf(hook: HookWords): Promise<HookAnswer> {
     logLine(connection, `${hook.client} ${hook.event}: ${error instanceof Error ? error.message : error}`)
     return silence
   }
+}
+
+/** Undefined if there is none. Fails if several match. */
+function hookConnection({ client, as, url }: HookWords, { cwd }: HookInput): HookConnection | undefined {
+  const access = findConnection({ client, alias: as, url, cwd })
+  if (access?.alias === undefined) return undefined
+  return { url: access.url, key: access.key, alias: access.alias, wake: access.connection?.wake ?? 'auto' }
 }
 
 function findClient({ client }: HookWords, agent: GridAgent, input: HookInput): ProcessMark | undefined {

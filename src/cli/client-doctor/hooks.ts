@@ -1,13 +1,13 @@
 /** Whether a client runs the hooks that were written for it. */
 import { spawn } from 'node:child_process'
-import { readFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import process from 'node:process'
 import { createInterface } from 'node:readline'
-import { parse, type ParseError } from 'jsonc-parser'
-import type { Connection } from '../connections.ts'
-import { broken, type ClientFinding, ok, skipped } from './finding.ts'
+import type { Connection } from '../../clients/connections.ts'
+import { readJsonc } from '../../clients/files/json-edit.ts'
+import { programs } from '../../clients/programs.ts'
+import { broken, type Finding, ok, skipped } from '../doctor/finding.ts'
 
 /** A hook as Codex lists it. */
 interface CodexHook {
@@ -20,58 +20,37 @@ interface CodexHook {
 const codexMs = 10_000
 
 /** Look at the hooks of a connection. */
-export async function checkHooks(connection: Connection, commands: readonly string[]): Promise<ClientFinding> {
-  if (connection.wake === 'off') return skipped('hooks', 'It was connected with "--wake off", so it has no hooks.')
-  if (connection.client === 'claude') return judgeClaude(connection)
-  if (connection.client === 'codex') return judgeCodex(await codexHooks(commands[0], connection.folder ?? homedir()))
+export async function checkHooks({ wake, client, folder }: Connection): Promise<Finding<'hooks'>> {
+  if (wake === 'off') return skipped('hooks', 'It was connected with "--wake off", so it has no hooks.')
+  if (client === 'claude') return judgeClaude(folder)
+  if (client === 'codex') return judgeCodex(await codexHooks(folder ?? homedir()))
   return skipped('hooks', 'This client has no switch for them that could be read.')
 }
 
 /** @see https://code.claude.com/docs/en/settings */
-function judgeClaude({ folder }: Connection): ClientFinding {
-  const own = process.env.CLAUDE_CONFIG_DIR || join(homedir(), '.claude')
-  const projects = folder === undefined ? [] : [join(folder, '.claude')]
-  const files = [
-    ...managedFolders().map((path) => join(path, 'managed-settings.json')),
-    join(own, 'settings.json'),
-    ...projects.flatMap((path) => [join(path, 'settings.json'), join(path, 'settings.local.json')]),
-  ]
-  for (const [n, file] of files.entries()) {
-    const settings = readSettings(file)
-    if (settings.disableAllHooks === true) {
-      return broken(
-        'hooks',
-        `${file} has "disableAllHooks": true.`,
-        'Remove it. Until then Claude Code runs no hook at all.',
-      )
-    }
-    if (settings.allowManagedHooksOnly === true && n < managedFolders().length) {
-      return broken(
-        'hooks',
-        `${file} allows only hooks of your organization.`,
-        'Ask who manages this machine, or use "agent-grid run".',
-      )
-    }
+function judgeClaude(folder: string | undefined): Finding<'hooks'> {
+  const managed = join(managedFolder(), 'managed-settings.json')
+  const inProject = (name: string) => folder === undefined ? [] : [join(folder, '.claude', name)]
+  const files = [managed, join(programs.claude.folder(), 'settings.json')]
+    .concat(inProject('settings.json'), inProject('settings.local.json'))
+  const disabled = files.find((file) => readJsonc(file).disableAllHooks === true)
+  if (disabled !== undefined) {
+    const action = 'Remove it. Until then Claude Code runs no hook at all.'
+    return broken('hooks', `${disabled} has "disableAllHooks": true.`, action)
+  }
+  if (readJsonc(managed).allowManagedHooksOnly === true) {
+    const action = 'Ask who manages this machine, or use "agent-grid run".'
+    return broken('hooks', `${managed} allows only hooks of your organization.`, action)
   }
   return ok('hooks', 'Claude Code runs hooks.')
 }
 
-function managedFolders(): string[] {
-  if (process.platform === 'darwin') return ['/Library/Application Support/ClaudeCode']
-  return process.platform === 'win32' ? ['C:\\Program Files\\ClaudeCode'] : ['/etc/claude-code']
+function managedFolder(): string {
+  if (process.platform === 'darwin') return '/Library/Application Support/ClaudeCode'
+  return process.platform === 'win32' ? 'C:\\Program Files\\ClaudeCode' : '/etc/claude-code'
 }
 
-function readSettings(path: string): Record<string, unknown> {
-  try {
-    const errors: ParseError[] = []
-    const settings = parse(readFileSync(path, 'utf8'), errors, { allowTrailingComma: true })
-    return typeof settings === 'object' && settings !== null ? settings : {}
-  } catch {
-    return {}
-  }
-}
-
-function judgeCodex(hooks: CodexHook[] | undefined): ClientFinding {
+function judgeCodex(hooks: CodexHook[] | undefined): Finding<'hooks'> {
   if (!hooks) return skipped('hooks', 'Codex did not say which hooks it trusts.')
   const own = hooks.filter(({ command }) => command !== undefined && / hook '?codex'? /.test(command))
   if (own.length === 0) {
@@ -92,8 +71,8 @@ function judgeCodex(hooks: CodexHook[] | undefined): ClientFinding {
 }
 
 /** Ask Codex itself, which alone knows what it trusts. Undefined if it does not answer. */
-async function codexHooks(command: string, folder: string): Promise<CodexHook[] | undefined> {
-  const child = spawn(command, ['app-server'], { stdio: ['pipe', 'pipe', 'ignore'], windowsHide: true })
+async function codexHooks(folder: string): Promise<CodexHook[] | undefined> {
+  const child = spawn('codex', ['app-server'], { stdio: ['pipe', 'pipe', 'ignore'], windowsHide: true })
   const timer = setTimeout(() => child.kill('SIGKILL'), codexMs)
   child.on('error', () => {})
   child.stdin.on('error', () => {})
