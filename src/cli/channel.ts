@@ -2,7 +2,7 @@
 import process from 'node:process'
 import { serveChannel } from '../clients/channel/channel.ts'
 import { GridClient } from '../clients/grid-client.ts'
-import { clientProcess } from '../clients/hook/client-process.ts'
+import { clientProcess } from '../clients/state/processes.ts'
 import { withAt } from '../clients/connections.ts'
 import { accessOptions, gridAccess } from './grid-access.ts'
 import type { ProcessCommand } from './command.ts'

@@ -10,5 +10,13 @@ import { watch } from './watch.ts'
 
 /** The commands that need no database. They are a program of their own, and the package that a grid hands out. */
 export const clientCommands: readonly ProcessCommand[] = [
-  ...[connect, disconnect, send, read, watch, run, channel, hook, health],
+  connect,
+  disconnect,
+  send,
+  read,
+  watch,
+  run,
+  channel,
+  hook,
+  health,
 ]

@@ -3,7 +3,8 @@ import { connectionAt, placeOf, planConnect, setupOf } from '../clients/connect.
 import { applyChanges } from '../clients/files/change.ts'
 import { type Connection, removeConnection, saveConnection, type Wake, withAt } from '../clients/connections.ts'
 import { differenceOf } from '../clients/difference.ts'
-import { GridCallError, GridClient, isCredentialGone } from '../clients/grid-client.ts'
+import { GridCallError, isCredentialGone } from '../clients/grid-call.ts'
+import { GridClient } from '../clients/grid-client.ts'
 import { installProgram } from '../clients/installed-program.ts'
 import { login, machineName } from '../clients/login.ts'
 import { type ClientName, programs } from '../clients/programs.ts'
@@ -18,12 +19,10 @@ export interface ConnectRequest {
   alias?: string
   /** A key that the person has. */
   key?: string
-  /** Of a project. */
   folder?: string
   wake: Wake
   isSure: boolean
   isDryRun: boolean
-  /** Says something to the person. */
   say(text: string): void
 }
 
@@ -53,7 +52,7 @@ export async function connectClient(client: ClientName, request: ConnectRequest)
   const previous = connectionAt(place)
   const known = request.key ?? (previous?.url === url ? previous.key : undefined)
   const alias = request.alias ?? previous?.alias ?? unknownAgent
-  // Before anybody signs in: a file that cannot be edited is refused.
+  // Before anyone signs in: a file that cannot be edited is refused.
   const draft = planConnect(client, setupOf({ ...place, url, wake, alias, key: known ?? unknownKey }), previous)
   if (request.isDryRun) {
     say(draft.changes.length === 0 ? 'Nothing would change.' : differenceOf(draft.changes, [known ?? '']))
@@ -113,7 +112,7 @@ async function credentialFor(
   if (key !== undefined) {
     const { agent, key: { name } } = await new GridClient({ url, key }).me()
     if (alias !== undefined && agent !== alias) {
-      throw new CommandError('wrong_agent', `The key is that of ${agent}, not of ${alias}.`)
+      throw new CommandError('wrong_agent', `The key is for ${agent}, not for ${alias}.`)
     }
     return { alias: agent, key, keyName: name ?? '', isOwnKey: false, isNew: false }
   }
@@ -146,7 +145,6 @@ async function isAlive({ url, key }: Connection): Promise<boolean> {
   }
 }
 
-/** Resolves to whether the key is revoked now. */
 export async function revoke(url: string, key: string): Promise<boolean> {
   try {
     await new GridClient({ url, key, timeoutMs: 10_000 }).revokeKey()

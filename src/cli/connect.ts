@@ -16,7 +16,7 @@ export const connect: ProcessCommand = {
     },
     url: {
       placeholder: 'URL',
-      description: 'address of the grid; without it, that of the other connections',
+      description: 'address of the grid; without it, the one of the other connections',
       env: 'AGENT_GRID_URL',
     },
     as: { placeholder: '@AGENT', description: 'the agent that the client is to be' },

@@ -9,7 +9,6 @@ const printSeconds = 60
 /** The modes of which one may be given. */
 const modes = ['peek', 'lease', 'extend', 'ack', 'release'] as const
 
-/** What is printed: for scripts, and for people. */
 interface Output {
   json: unknown
   text: string
@@ -73,7 +72,7 @@ async function run(client: GridClient, args: CommandArguments, json: boolean): P
   if (id !== null) await client.ack(id)
 }
 
-/** Resolves when the text was taken by who reads the output. */
+/** Resolves when the reader of the output has taken the text. */
 function print(text: string): Promise<void> {
   return new Promise((resolve, reject) => {
     process.stdout.once('error', reject)

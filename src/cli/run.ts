@@ -1,11 +1,12 @@
-/** Runs an agent that nobody attends. See docs/runners.md. */
+/** Runs an unattended agent. See docs/runners.md. */
 import { resolve } from 'node:path'
 import process from 'node:process'
 import { type Connection, type GridAccess, withAt } from '../clients/connections.ts'
-import { GridCallError, GridClient, isCredentialGone } from '../clients/grid-client.ts'
+import { GridCallError, isCredentialGone } from '../clients/grid-call.ts'
+import { GridClient } from '../clients/grid-client.ts'
 import { installProgram } from '../clients/installed-program.ts'
 import { logLine } from '../clients/log.ts'
-import { findProgram } from '../clients/programs.ts'
+import { findProgram } from '../clients/find-program.ts'
 import { commandProgram, type Program, programs } from '../clients/run/programs.ts'
 import { runAgent, type RunnerOptions, usualBackoff, usualStandByMs } from '../clients/run/runner.ts'
 import { runnerLock, RunState } from '../clients/run/run-state.ts'
@@ -46,7 +47,7 @@ const options = {
 /** Exit code 0 when it was told to stop, 1 after a fault, 3 if a person has to act: the key was revoked. */
 export const run: ProcessCommand = {
   name: 'run',
-  summary: 'Run an agent that nobody attends: a coding client, or any command, for each message.',
+  summary: 'Run an unattended agent: a coding client, or any command, for each message.',
   options,
   words: { placeholder: 'WORDS', description: 'the command; with a client, more of its options' },
   async start(json, args, words) {
@@ -88,7 +89,6 @@ export const run: ProcessCommand = {
   },
 }
 
-/** Everything of the command line that needs neither the disk nor the grid. */
 function readOptions(args: CommandArguments, words: readonly string[]): Omit<RunnerOptions, 'agent' | 'now' | 'log'> {
   const [client, ...others] = (['claude', 'codex', 'opencode'] as const).filter((name) => args[name])
   if (others.length > 0) throw usageError('Name one client.')
@@ -168,7 +168,11 @@ export function wordsOfRun(
     value && !['service', 'as', 'url', 'folder'].includes(name)
   )
   return [
-    ...['run', '--as', alias, '--url', url],
+    'run',
+    '--as',
+    alias,
+    '--url',
+    url,
     ...given.flatMap(([name, value]) =>
       'flag' in options[name as keyof typeof options] ? [`--${name}`] : [`--${name}`, value!]
     ),

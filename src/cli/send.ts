@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs'
 import process from 'node:process'
 import { setTimeout as pause } from 'node:timers/promises'
-import { GridClient, mayRepeat, type SendRequest, type Sent } from '../clients/grid-client.ts'
+import { mayRepeat } from '../clients/grid-call.ts'
+import { GridClient, type SendRequest, type Sent } from '../clients/grid-client.ts'
 import { type ProcessCommand, usageError } from './command.ts'
 import { accessOptions, gridAccess } from './grid-access.ts'
 
@@ -16,7 +17,10 @@ export const send: ProcessCommand = {
     to: { placeholder: 'TO', description: '@agent or #channel', required: true },
     message: { placeholder: 'TEXT', description: 'the message; without it, standard input', file: 'message-file' },
     'reply-to': { placeholder: 'ID', description: 'message_id of what this answers' },
-    conversation: { placeholder: 'ID', description: 'the conversation; without it, that of what this answers' },
+    conversation: {
+      placeholder: 'ID',
+      description: 'the conversation; without it, the one of the message that this answers',
+    },
     acks: {
       placeholder: 'LEASE',
       description: 'lease_id of "read --lease": its messages are acknowledged together with this send',
@@ -41,7 +45,7 @@ export const send: ProcessCommand = {
 
 function readInput(): string {
   if (process.stdin.isTTY) throw usageError('Give --message TEXT, or the message on standard input.')
-  // The line feed at the end is that of the shell.
+  // The shell adds the line feed at the end.
   return readFileSync(0, 'utf8').replace(/\r?\n$/, '')
 }
 

@@ -1,11 +1,11 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { printable } from '../clients/grid-answer.ts'
-import { GridClient, mayRepeat, type Peek } from '../clients/grid-client.ts'
+import { mayRepeat } from '../clients/grid-call.ts'
+import { GridClient, type Peek } from '../clients/grid-client.ts'
 import { reconnectMs } from '../clients/pause.ts'
 import type { ProcessCommand } from './command.ts'
 import { accessOptions, gridAccess } from './grid-access.ts'
 
-/** How many senders a line names. */
 const maxNamed = 5
 
 export const watch: ProcessCommand = {

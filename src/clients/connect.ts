@@ -9,7 +9,6 @@ import type { ClientName } from './programs.ts'
 import { configFolder } from './state/paths.ts'
 import { scopeOf, type Setup, wantedFiles } from './wanted-files.ts'
 
-/** What is about to be done. */
 export interface Plan {
   /** What will be recorded in place of what was. */
   files: WrittenFile[]
@@ -19,7 +18,6 @@ export interface Plan {
   left: string[]
 }
 
-/** What a client is connected with. */
 export function setupOf(connection: Pick<Connection, 'client' | 'url' | 'alias' | 'key' | 'wake' | 'folder'>): Setup {
   const { client, url, alias, key, wake, folder } = connection
   const place = folder === undefined ? client : `${client}${folder.replace(/[^\w-]+/g, '-')}`
@@ -53,12 +51,10 @@ export function planDisconnect(connection: Connection): Plan {
   return { files: [], changes: all.filter(isChange), left: leftOf(all) }
 }
 
-/** The connection of a client at a place. */
 export function connectionAt(place: ConnectionPlace): Connection | undefined {
   return readConnections().find((connection) => isSamePlace(connection, place))
 }
 
-/** The place of a connection, for a client and perhaps a folder. */
 export function placeOf(client: ClientName, folder: string | undefined): ConnectionPlace {
   return { client, scope: scopeOf({ folder }), ...(folder !== undefined && { folder }) }
 }

@@ -14,7 +14,6 @@ import { configFolder } from './state/paths.ts'
 
 /** How a client is told of new messages: woken, told when a session begins, or not at all. */
 export type Wake = 'auto' | 'start' | 'off'
-/** For all projects of the user, or for one folder. */
 export type Scope = 'user' | 'project'
 
 /** A client that was connected. There is one for each client and scope, and for each folder of scope `project`. */
@@ -23,7 +22,6 @@ export interface Connection {
   url: string
   /** With `@`. */
   alias: string
-  /** An agent key. */
   key: string
   client: ClientName
   scope: Scope
@@ -34,16 +32,12 @@ export interface Connection {
   keyName: string
   /** Whether `connect` got the key itself. Only then `disconnect` revokes it. */
   isOwnKey: boolean
-  /** What was written for the client. */
   files: WrittenFile[]
-  /** When, as ISO 8601. */
   at: string
 }
 
-/** Which connection of a client. */
 export type ConnectionPlace = Pick<Connection, 'client' | 'scope' | 'folder'>
 
-/** What is needed to call a grid. */
 export interface GridAccess {
   url: string
   key: string
@@ -69,7 +63,6 @@ interface ConnectionsFile {
   oauthClients: Record<string, string>
 }
 
-/** The path of the file. */
 export function connectionsPath(): string {
   return join(configFolder(), 'connections.json')
 }
@@ -79,14 +72,13 @@ export function readConnections(): Connection[] {
   return readFile().connections
 }
 
-/** Keep a connection, in place of that of the same client and scope. */
+/** Keep a connection. It replaces the one of the same client and scope. */
 export async function saveConnection(connection: Connection): Promise<void> {
   await change((file) => {
     file.connections = [...file.connections.filter((other) => !isSamePlace(other, connection)), connection]
   })
 }
 
-/** Forget the connection of a client and scope. */
 export async function removeConnection(place: ConnectionPlace): Promise<void> {
   await change((file) => {
     file.connections = file.connections.filter((other) => !isSamePlace(other, place))
@@ -98,7 +90,6 @@ export function readOAuthClient(issuer: string): string | undefined {
   return readFile().oauthClients[issuer]
 }
 
-/** Keep the id with which this machine is registered at an authorization server. */
 export async function saveOAuthClient(issuer: string, clientId: string): Promise<void> {
   await change((file) => {
     file.oauthClients[issuer] = clientId
@@ -128,7 +119,6 @@ export function findConnection(query: ConnectionQuery = {}): GridAccess | undefi
   return connection && { url: connection.url, key: connection.key, alias: connection.alias, connection }
 }
 
-/** Whether both are for the same client, scope and folder. */
 export function isSamePlace(a: ConnectionPlace, b: ConnectionPlace): boolean {
   return a.client === b.client && a.scope === b.scope && a.folder === b.folder
 }
@@ -149,7 +139,7 @@ function matches(connection: Connection, { alias, url, client }: ConnectionQuery
     (client === undefined || client === connection.client)
 }
 
-/** Those of the innermost project around a folder; those of the user if there is none. */
+/** The connections of the innermost project around a folder, or else those of the user. */
 function nearestOf(connections: Connection[], cwd: string): Connection[] {
   const depth = ({ folder }: Connection) => folder === undefined ? 0 : folder.length
   const around = connections.filter(({ scope, folder }) => scope === 'user' || isWithin(resolve(cwd), folder!))

@@ -1,22 +1,15 @@
-/**
- * The calls that the client programs make to a grid. They use `node:http`: a hook that loads `fetch` takes 30 ms and 10 MB
- * more on Node.
- */
+/** The calls that the client programs make to a grid. */
 import type { IncomingMessage } from 'node:http'
-import process from 'node:process'
-import { second } from '../lib/time.ts'
 import { version } from '../lib/version.ts'
-import { ClientError } from './client-error.ts'
-import { aliasIn, lineOf, maxAnswerLength } from './grid-answer.ts'
+import { aliasIn } from './grid-answer.ts'
+import { callJson, type GridRequest, noGrid, openCall, unreachable, usualTimeoutMs } from './grid-call.ts'
 
 interface GridClientOptions extends Pick<GridRequest, 'timeoutMs'> {
   /** The address of the grid, such as `https://grid.example.com`. */
   url: string
-  /** An agent key. */
   key: string
 }
 
-/** A message without its content. */
 export interface MessageSummary {
   message_id: string
   /** The alias of the sender. */
@@ -27,22 +20,21 @@ export interface MessageSummary {
   conversation_id?: string
   reply_to_message_id?: string
   timestamp?: string
-  /** It was leased before, by somebody who did not acknowledge it. */
+  /** It was leased before, and not acknowledged. */
   redelivered?: boolean
 }
 
-/** A message as `read_messages` shows it. */
 export interface InboxMessage extends MessageSummary {
   message?: string
   [field: string]: unknown
 }
 
 /** What waits in the inbox, oldest first. Looking changes nothing. */
-export interface Peek<M = MessageSummary> {
+export interface Peek {
   agent: string
   /** 100 stands for 100 or more. */
   unread: number
-  messages: M[]
+  messages: InboxMessage[]
   has_more: boolean
   /** Whether a person attends another stream of the agent. */
   presence?: { attended?: boolean }
@@ -67,7 +59,6 @@ export interface Lease {
 }
 
 export interface SendRequest {
-  /** An alias or a channel. */
   to: string
   message: string
   reply_to_message_id?: string
@@ -76,80 +67,31 @@ export interface SendRequest {
   acks?: { lease_id: string; message_ids?: string[] }
 }
 
-/** What `send_message` answers. */
 export interface Sent {
   message_id: string
   recipient: string
   [field: string]: unknown
 }
 
-/** Who the key belongs to. */
 export interface Me {
   agent: string
   account: unknown
   key: { name: string | null; last4: string }
   grid: { version: string; url: string }
-  /** The clock of the grid. */
   clock: string
 }
 
-/** What a stream says: that there are unread messages, or that it is alive. */
 export type WakeEvent = 'unread' | 'heartbeat'
 
 export interface WakeStreamOptions {
-  /** The client in which a person attends the agent. */
   attended?: string
-  /** The client that runs the agent unattended. */
   runner?: string
   /** Ends the stream, without an error. */
   signal?: AbortSignal
 }
 
-/**
- * A call failed. `status` is 0 if there was no answer; then the code is `unreachable`. Otherwise code and message are
- * those of the grid, on one line.
- */
-export class GridCallError extends ClientError {
-  readonly status: number
-  /** After how many seconds the call may be repeated, if the grid says so. */
-  readonly retryAfterSeconds?: number
-
-  constructor(code: string, message: string, status: number, retryAfterSeconds?: number) {
-    super(lineOf(code), lineOf(message))
-    this.status = status
-    this.retryAfterSeconds = retryAfterSeconds
-  }
-}
-
-/** Whether the key was revoked, or is of no agent. Only a person can change that. */
-export function isCredentialGone(error: unknown): error is GridCallError {
-  return error instanceof GridCallError && (error.status === 401 || error.code === 'wrong_credential')
-}
-
-/** Whether a call may be repeated: it was not answered, or the grid is busy. */
-export function mayRepeat(error: unknown): error is GridCallError {
-  return error instanceof GridCallError && (error.status === 0 || error.status === 429 || error.status >= 500)
-}
-
-/** After how many ms a call may be repeated, if the grid says so. */
-export function retryAfterMs(error: unknown): number | undefined {
-  const seconds = error instanceof GridCallError ? error.retryAfterSeconds : undefined
-  return seconds === undefined ? undefined : seconds * second
-}
-
 /** In characters. */
 const maxEventLength = 64 * 1024
-const usualTimeoutMs = 30 * second
-
-/** A request to a grid. */
-export interface GridRequest {
-  method?: 'GET' | 'POST' | 'DELETE'
-  headers?: Record<string, string>
-  body?: string
-  /** For the whole call, and for the opening of a stream; 30 s by default. */
-  timeoutMs?: number
-  signal?: AbortSignal
-}
 
 /** Calls one grid as one agent. Every call fails with `GridCallError`. */
 export class GridClient {
@@ -164,9 +106,6 @@ export class GridClient {
   }
 
   /** What waits, without the contents. `limit` is 1 to 50, by default 20. */
-  peek(options?: { limit?: number; summary?: true }): Promise<Peek>
-  /** What waits, as `read_messages` shows it. */
-  peek(options: { limit?: number; summary: false }): Promise<Peek<InboxMessage>>
   async peek({ limit, summary = true }: { limit?: number; summary?: boolean } = {}): Promise<Peek> {
     const query = queryOf({ limit: limit?.toString(), summary: summary ? 'true' : undefined })
     const peek = await this.#json('GET', `/api/v1/inbox${query}`)
@@ -177,7 +116,7 @@ export class GridClient {
     return { ...peek, agent }
   }
 
-  /** Lease messages: nobody else gets them until the lease expires, is released or acknowledged. */
+  /** Lease messages: no other reader gets them until the lease expires, is released or acknowledged. */
   lease(request: LeaseRequest = {}): Promise<Lease> {
     return this.#json('POST', '/api/v1/inbox/leases', request)
   }
@@ -202,7 +141,6 @@ export class GridClient {
     return this.#json('POST', '/api/v1/messages', request, { 'Idempotency-Key': idempotencyKey })
   }
 
-  /** The owner of this key. */
   async me(): Promise<Me> {
     const me = await this.#json('GET', '/api/v1/me')
     const agent = aliasIn(me?.agent)
@@ -210,7 +148,6 @@ export class GridClient {
     return { ...me, agent }
   }
 
-  /** Revoke the key of this client. */
   async revokeKey(): Promise<void> {
     await this.#json('DELETE', '/api/v1/key')
   }
@@ -225,7 +162,7 @@ export class GridClient {
   ): AsyncGenerator<WakeEvent> {
     const url = `${this.#base}/api/agents/wake-stream${queryOf({ attended, runner })}`
     const headers = { ...this.#headers, Accept: 'text/event-stream' }
-    const response = await open(url, { headers, signal, timeoutMs: this.#timeoutMs ?? usualTimeoutMs })
+    const response = await openCall(url, { headers, signal, timeoutMs: this.#timeoutMs ?? usualTimeoutMs })
     try {
       // Frames come every 15 s, so a silence of three of them means that the connection is gone.
       response.setTimeout(45_000, () => response.destroy(new Error('The stream is silent.')))
@@ -253,45 +190,6 @@ export class GridClient {
   }
 }
 
-/**
- * Send a request to a grid. Resolves to the JSON of its answer, or undefined if that is empty. Fails with `GridCallError`.
- */
-// deno-lint-ignore no-explicit-any -- the shape is that of the grid's answer
-export async function callJson(url: string, request: GridRequest = {}): Promise<any> {
-  const signal = AbortSignal.timeout(request.timeoutMs ?? usualTimeoutMs)
-  const response = await open(url, { ...request, signal })
-  const text = await textOf(response).catch((error) => {
-    throw unreachable(url, error)
-  })
-  if (text === '' && response.statusCode === 204) return undefined
-  try {
-    return JSON.parse(text)
-  } catch {
-    throw noGrid(url, response.statusCode!)
-  }
-}
-
-/** Resolves to an answer of status 2xx, of which only the headers have come. Redirects are not followed. */
-async function open(url: string, request: GridRequest): Promise<IncomingMessage> {
-  const response = await respond(url, request).catch((error) => {
-    throw unreachable(url, error)
-  })
-  const status = response.statusCode!
-  if (status >= 200 && status < 300) return response
-  throw await refusal(url, response)
-}
-
-async function respond(url: string, { body, timeoutMs, ...request }: GridRequest): Promise<IncomingMessage> {
-  // A hook needs one of the two. An import of it would make Node print a warning, which a client would read.
-  const http = process.getBuiltinModule(url.startsWith('https:') ? 'node:https' : 'node:http')
-  return await new Promise((resolve, reject) => {
-    const outgoing = http.request(url, { ...request, timeout: timeoutMs }, resolve)
-    outgoing.on('error', reject)
-    outgoing.on('timeout', () => outgoing.destroy(new Error('The grid did not answer in time.')))
-    outgoing.end(body)
-  })
-}
-
 function queryOf(parameters: Record<string, string | undefined>): string {
   const given = Object.entries(parameters).filter((entry): entry is [string, string] => entry[1] !== undefined)
   return given.length === 0 ? '' : `?${new URLSearchParams(given)}`
@@ -301,52 +199,15 @@ function leasePath(leaseId: string, action: string): string {
   return `/api/v1/inbox/leases/${encodeURIComponent(leaseId)}/${action}`
 }
 
-async function textOf(response: IncomingMessage): Promise<string> {
-  let text = ''
-  for await (const chunk of response.setEncoding('utf8')) {
-    text += chunk
-    if (text.length > maxAnswerLength) {
-      throw new GridCallError('not_a_grid', 'The answer is longer than those of a grid.', response.statusCode!)
-    }
-  }
-  return text
-}
-
 async function* wakeEvents(response: IncomingMessage): AsyncGenerator<WakeEvent> {
   let rest = ''
   for await (const chunk of response.setEncoding('utf8')) {
     const lines = (rest + chunk).split('\n')
     rest = lines.pop()!
-    if (rest.length > maxEventLength) throw new Error('An event is longer than those of a grid.')
+    if (rest.length > maxEventLength) throw new Error('An event is too long for one of a grid.')
     for (const line of lines) {
       if (line.startsWith('data:')) yield 'unread'
       else if (line.startsWith(':')) yield 'heartbeat'
     }
   }
-}
-
-/** The error that a grid answers, in its own shape or in that of OAuth. */
-async function refusal(url: string, response: IncomingMessage): Promise<GridCallError> {
-  const status = response.statusCode!
-  try {
-    const { error, error_description: description = error } = JSON.parse(await textOf(response))
-    if (typeof error === 'string') return new GridCallError(error, String(description), status)
-    if (typeof error.code !== 'string') return noGrid(url, status)
-    const retryAfter = Number(error.retry_after_seconds ?? response.headers['retry-after'])
-    return new GridCallError(error.code, String(error.message), status, retryAfter > 0 ? retryAfter : undefined)
-  } catch {
-    return noGrid(url, status)
-  }
-}
-
-/** Something else answers at an address. */
-export function noGrid(url: string, status: number): GridCallError {
-  const message = `What answers at ${new URL(url).origin} with status ${status} is not an agent-grid.`
-  return new GridCallError('not_a_grid', message, status)
-}
-
-function unreachable(url: string, error: unknown): GridCallError {
-  if (error instanceof GridCallError) return error
-  const reason = error instanceof Error && error.message !== '' ? error.message : String(error)
-  return new GridCallError('unreachable', `The grid at ${new URL(url).origin} could not be reached: ${reason}`, 0)
 }

@@ -23,13 +23,12 @@ import { isBinary } from '../lib/version.ts'
 import { ClientError } from './client-error.ts'
 import { dataFolder } from './state/paths.ts'
 
-/** The text of the plugin, in the single binary, which has no files beside it. The build replaces the name. */
+/** The text of the plugin, in the single binary, which has no other files. The build replaces the name. */
 declare const AGENT_GRID_OPENCODE_PLUGIN: string | undefined
 
-/** The plugin for opencode, built beside the program. */
+/** The plugin for opencode, built next to the program. */
 const pluginFile = 'opencode-plugin.js'
 
-/** The installed program. */
 export interface InstalledProgram {
   /** What runs it, before its words: a runtime and a file, or the single binary. Always the same on one machine. */
   command: string[]
@@ -46,7 +45,7 @@ export function installedProgram(): InstalledProgram {
 }
 
 /**
- * Copy the program that runs now to its place, beside earlier versions, and make it the one that is used. Does nothing
+ * Copy the program that runs now to its place, next to earlier versions, and make it the one that is used. Does nothing
  * if it is there. Fails with `ClientError` if it was not built.
  */
 export function installProgram(): InstalledProgram {
@@ -91,7 +90,7 @@ function copyAll(files: string[], target: string): void {
   const temporary = mkdtempSync(join(folder(), '.new-'))
   try {
     for (const file of files) copyFileSync(file, join(temporary, basename(file)))
-    // Beside the files of a package that says so, Node takes them for modules.
+    // With this file, Node takes them for modules.
     writeFileSync(join(temporary, 'package.json'), '{"type":"module"}\n')
     renameSync(temporary, target)
   } catch (error) {
@@ -118,7 +117,7 @@ function removeOlder(current: string): void {
   }
 }
 
-/** The files of the built program beside the one that runs, or in `dist/` for a source. */
+/** The files of the built program next to the one that runs, or in `dist/` for a source. */
 function programFiles(): string[] {
   const isSource = import.meta.url.endsWith('.ts')
   const built = dirname(

@@ -10,7 +10,7 @@ import { hostname } from 'node:os'
 import { bareUrl, readOAuthClient, saveOAuthClient } from './connections.ts'
 import { ClientError } from './client-error.ts'
 import { addressIn, aliasIn, keyIn, lineOf } from './grid-answer.ts'
-import { callJson, noGrid } from './grid-client.ts'
+import { callJson, noGrid } from './grid-call.ts'
 
 /** As long as a person may need to sign in. */
 const waitMs = 10 * 60_000
@@ -142,7 +142,7 @@ async function clientOf({ issuer, registration_endpoint: endpoint, token_endpoin
   return id
 }
 
-/** A grid forgets programs that nobody uses. It refuses this code in any case, but says first if it knows the program. */
+/** A grid forgets unused programs. It refuses this code in any case, but says first if it does not know the program. */
 async function isKnown(endpoint: string, clientId: string): Promise<boolean> {
   const form = { grant_type: 'authorization_code', code: 'none', client_id: clientId, code_verifier: randomText() }
   const body = new URLSearchParams({ ...form, redirect_uri: 'http://127.0.0.1/callback' })
@@ -175,7 +175,7 @@ async function listenForRedirect() {
       signal?.addEventListener('abort', () => reject(new LoginError('Signing in was stopped.')), { once: true })
       server.on('close', () => clearTimeout(timer))
       server.on('request', (request, response) => {
-        // Any page in the browser can send anything, also what is no path.
+        // Any page in the browser can send anything, also what is not a path.
         const { pathname, searchParams } = new URL(`http://127.0.0.1/${request.url!.replace(/^\/+/, '')}`)
         const isAnswer = request.method === 'GET' && pathname === '/callback' && searchParams.get('state') === state
         response.writeHead(isAnswer ? 200 : 404, { 'Content-Type': 'text/plain; charset=utf-8', Connection: 'close' })

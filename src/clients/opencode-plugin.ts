@@ -12,7 +12,7 @@ import { logLine } from './log.ts'
 import { newMessages } from './hook/waiter.ts'
 import { wakeWords } from './hook/words.ts'
 import type { GridAgent } from './state/paths.ts'
-import { ownMark } from './state/process-mark.ts'
+import { ownMark } from './state/processes.ts'
 import { endSession, saveSession } from './state/sessions.ts'
 import { claimUntold } from './state/told.ts'
 
@@ -58,7 +58,7 @@ interface Hooks {
   dispose?(): Promise<void>
 }
 
-/** What opencode runs when it starts. Without a connection, or where nobody attends it, it does nothing. */
+/** What opencode runs when it starts. Without a connection, or unattended, it does nothing. */
 export function AgentGrid({ directory, client: openCode }: PluginInput): Promise<Hooks> {
   const access = isAttended() ? connectionOf(directory) : undefined
   const { alias, connection } = access ?? {}
@@ -127,7 +127,11 @@ async function wake(
   signal: AbortSignal,
 ): Promise<void> {
   const waiter = newMessages({
-    ...{ agent, grid, client, process: ownMark(), signal },
+    agent,
+    grid,
+    client,
+    process: ownMark(),
+    signal,
     session: () => sessions.current ?? '',
     isReady: () => sessions.isReady(),
   })
@@ -146,13 +150,11 @@ async function wake(
   }
 }
 
-/** The sessions of this opencode. */
 class Sessions {
-  /** The session that the user used last. */
   current: string | undefined
   readonly #busy = new Set<string>()
   readonly #known = new Set<string>()
-  /** Sessions of subagents: nobody types there. */
+  /** Sessions of subagents, in which no person types. */
   readonly #children = new Set<string>()
   #waiting: { id: string; done(): void }[] = []
 
@@ -173,7 +175,6 @@ class Sessions {
     else if (status?.type !== undefined) this.#setBusy(id)
   }
 
-  /** Whether there is a session that can be prompted now. */
   isReady(): boolean {
     return this.current !== undefined && !this.#busy.has(this.current)
   }

@@ -22,7 +22,6 @@ const about = { name: serverName, version, description }
 const license = 'MIT'
 const skillFile = { [`skills/${serverName}/SKILL.md`]: skill() }
 
-/** The files of all packages, by their paths below the folder `clients`. */
 export function clientPackages({ hook, openCodePlugin }: PackagePrograms): Record<string, string> {
   return {
     ...within('claude/', { '.claude-plugin/marketplace.json': marketplace }),

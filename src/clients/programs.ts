@@ -1,7 +1,7 @@
 /** The coding clients, a row for each: where it keeps what, and what that is called there. See docs/clients.md. */
-import { accessSync, constants, existsSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { homedir } from 'node:os'
-import { delimiter, join } from 'node:path'
+import { join } from 'node:path'
 import process from 'node:process'
 import type { Json } from './files/written-file.ts'
 import { serverName } from './primer.ts'
@@ -12,7 +12,6 @@ export type ClientName = (typeof clientNames)[number]
 
 export interface ClientProgram {
   title: string
-  /** The names of its commands. */
   commands: readonly string[]
   /** The folder of its configuration for the user. */
   folder(): string
@@ -38,7 +37,6 @@ export interface ClientProgram {
 export interface ServerEntry {
   /** `folder` is the client's; `project` is undefined for the user. */
   file(folder: string, project: string | undefined): string
-  /** The names that lead to the entry. */
   container(project: string | undefined): string[]
   /** Which keys are written: `user` not into files of projects, which others read; `file` into a file of their own. */
   key: 'always' | 'user' | 'file'
@@ -82,7 +80,7 @@ const copilotFolder = { user: () => userFolder('COPILOT_HOME', '.copilot'), proj
 
 export const programs: Record<ClientName, ClientProgram> = {
   /**
-   * What is for one project is kept in files that are the user's own, so that nobody shares it.
+   * What is for one project is kept in files that are the user's own, so that it is not shared.
    * @see https://code.claude.com/docs/en/hooks, https://code.claude.com/docs/en/mcp
    */
   claude: {
@@ -257,28 +255,6 @@ export const programs: Record<ClientName, ClientProgram> = {
     login: `Log in: start the server ${serverName} in VS Code, and sign in when it asks.`,
     wakes: toldAtBorders,
   },
-}
-
-/** Whether a client seems to be on this machine: its command, or its folder. */
-export function isInstalled(name: ClientName): boolean {
-  const { commands, folder } = programs[name]
-  return existsSync(folder()) || commands.some((command) => findProgram(command) !== undefined)
-}
-
-/** The path of a program in `PATH`; undefined if there is none. */
-export function findProgram(name: string): string | undefined {
-  const endings = process.platform === 'win32' ? ['.exe', '.cmd', '.bat', ''] : ['']
-  const folders = /[\\/]/.test(name) ? [''] : (process.env.PATH ?? '').split(delimiter).filter(Boolean)
-  return folders.flatMap((folder) => endings.map((ending) => join(folder, name + ending))).find(canRun)
-}
-
-function canRun(path: string): boolean {
-  try {
-    accessSync(path, constants.X_OK)
-    return true
-  } catch {
-    return false
-  }
 }
 
 /** Words as one line for the shell of this system. */

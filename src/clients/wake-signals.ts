@@ -1,6 +1,7 @@
 /** Says when to look into an inbox. */
 import { second } from '../lib/time.ts'
-import { type GridClient, isCredentialGone, retryAfterMs, type WakeStreamOptions } from './grid-client.ts'
+import { isCredentialGone, retryAfterMs } from './grid-call.ts'
+import type { GridClient, WakeStreamOptions } from './grid-client.ts'
 import { pause, reconnectMs } from './pause.ts'
 
 interface WakeSignalOptions extends WakeStreamOptions {
@@ -11,7 +12,7 @@ interface WakeSignalOptions extends WakeStreamOptions {
 /** A stream that lived so long was not refused. */
 const goodStreamMs = 10 * second
 
-/** A wake stream that is kept open, and signals of one's own. Signals that come before the next look count as one. */
+/** A wake stream that is kept open, and signals that its user raises. Several before the next look count as one. */
 export class WakeSignals {
   readonly #grid: GridClient
   readonly #options: WakeSignalOptions

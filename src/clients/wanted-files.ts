@@ -6,11 +6,9 @@ import type { Entry, Json, WantedFile } from './files/written-file.ts'
 import { serverName, skill } from './primer.ts'
 import { type ClientName, type HookCommand, programs, shellLine } from './programs.ts'
 
-/** What a client is connected with. */
 export interface Setup extends Pick<Connection, 'url' | 'alias' | 'key' | 'wake' | 'folder'> {
   /** What runs the client program, before its words. */
   command: readonly string[]
-  /** The file of the plugin for opencode. */
   openCodePlugin: string
   /** Where a key can be kept in a file of its own, for clients that read one. */
   keyFile: string

@@ -9,7 +9,7 @@ import { installedProgram } from '../../src/clients/installed-program.ts'
 import { runnerLock } from '../../src/clients/run/run-state.ts'
 import { takeLock } from '../../src/clients/state/lock.ts'
 import { stateFolder } from '../../src/clients/state/paths.ts'
-import { markOf } from '../../src/clients/state/process-mark.ts'
+import { markOf } from '../../src/clients/state/processes.ts'
 import { saveSession } from '../../src/clients/state/sessions.ts'
 import { type InboxServer, startInboxServer } from '../support/inbox-server.ts'
 import { runCommand } from '../support/process.ts'
@@ -152,7 +152,7 @@ test('a key of another agent, a clock that is wrong, and another version are war
   grid.pretend({ clock: () => Date.now() + 600_000, version: '0.9.0' })
 
   expect(await found('key')).toEqual({ status: 'warning', found: 'The key is of @worker, not of @other.' })
-  expect(await found('clock')).toEqual({ status: 'warning', found: like('600 s behind that of the grid') })
+  expect(await found('clock')).toEqual({ status: 'warning', found: like('600 s behind the clock of the grid') })
   expect(await found('version')).toEqual({ status: 'warning', found: like('the grid is 0.9.0') })
 })
 

@@ -1,6 +1,7 @@
 /** Leases of runners when the grid is killed. See docs/delivery.md, "Leases of runners". */
 import { expect, test } from 'vitest'
-import { GridCallError, GridClient, type InboxMessage } from '../../src/clients/grid-client.ts'
+import { GridCallError } from '../../src/clients/grid-call.ts'
+import { GridClient, type InboxMessage } from '../../src/clients/grid-client.ts'
 import { startProgram, startServe, temporaryDatabase } from '../support/process.ts'
 import { seedAgents } from '../support/seed-agents.ts'
 import { waitFor } from '../support/wait-for.ts'

@@ -19,13 +19,10 @@ import { checkHooks } from './hooks.ts'
 const order = ['files', 'program', 'client', 'hooks', 'grid', 'key', 'version', 'clock', 'waiter'] as const
 export type ClientFinding = Finding<(typeof order)[number]>
 
-/** What was found about one connection. */
 export interface ClientReport {
   /** With `@`. */
   agent: string
-  /** The address of its grid. */
   grid: string
-  /** Such as `claude`; null for the agent of `AGENT_GRID_KEY`. */
   client: string | null
   /** The folder of a project; null for all projects. */
   folder: string | null
@@ -90,7 +87,10 @@ function checkClient(client: ClientName): ClientFinding {
   }
   const shell = process.platform === 'win32'
   const { stdout, error } = spawnSync(command, ['--version'], {
-    ...{ encoding: 'utf8', timeout: versionMs, windowsHide: true, shell },
+    encoding: 'utf8',
+    timeout: versionMs,
+    windowsHide: true,
+    shell,
   })
   const found = stdout?.match(/\d+\.\d+\.\d+/)?.[0]
   if (error || found === undefined) {

@@ -1,5 +1,6 @@
 /** Whether the grid of a connection answers, and takes its key. */
-import { GridCallError, GridClient, isCredentialGone, type Me } from '../../clients/grid-client.ts'
+import { GridCallError, isCredentialGone } from '../../clients/grid-call.ts'
+import { GridClient, type Me } from '../../clients/grid-client.ts'
 import { minute, second } from '../../lib/time.ts'
 import { version } from '../../lib/version.ts'
 import { broken, type Finding, ok, skipped, warning } from '../doctor/finding.ts'
@@ -40,10 +41,10 @@ function judge({ agent, key: { last4, name }, grid, clock }: Me, alias: string |
 }
 
 function judgeClock(aheadMs: number): GridFinding {
-  if (Math.abs(aheadMs) < clockMs) return ok('clock', 'The clock of this machine agrees with that of the grid.')
+  if (Math.abs(aheadMs) < clockMs) return ok('clock', 'The clock of this machine agrees with the clock of the grid.')
   const difference = `${Math.round(Math.abs(aheadMs) / second)} s ${aheadMs > 0 ? 'behind' : 'ahead of'}`
   const action = 'Set the clock of this machine by the network (NTP).'
-  return warning('clock', `The clock of this machine is ${difference} that of the grid.`, action)
+  return warning('clock', `The clock of this machine is ${difference} the clock of the grid.`, action)
 }
 
 function judgeError(url: string, error: GridCallError): GridFinding[] {

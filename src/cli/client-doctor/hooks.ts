@@ -9,7 +9,6 @@ import { readJsonc } from '../../clients/files/json-edit.ts'
 import { programs } from '../../clients/programs.ts'
 import { broken, type Finding, ok, skipped } from '../doctor/finding.ts'
 
-/** A hook as Codex lists it. */
 interface CodexHook {
   command?: string
   enabled?: boolean
@@ -19,7 +18,6 @@ interface CodexHook {
 /** Starting Codex takes about a second. */
 const codexMs = 10_000
 
-/** Look at the hooks of a connection. */
 export async function checkHooks({ wake, client, folder }: Connection): Promise<Finding<'hooks'>> {
   if (wake === 'off') return skipped('hooks', 'It was connected with "--wake off", so it has no hooks.')
   if (client === 'claude') return judgeClaude(folder)
@@ -89,7 +87,7 @@ async function codexHooks(folder: string): Promise<CodexHook[] | undefined> {
       return (result?.data as { hooks?: CodexHook[] }[] | undefined)?.flatMap(({ hooks = [] }) => hooks)
     }
   } catch {
-    // What is no JSON is no answer.
+    // An answer is JSON.
   } finally {
     clearTimeout(timer)
     child.kill('SIGKILL')

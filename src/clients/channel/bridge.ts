@@ -8,7 +8,6 @@
 import { minute } from '../../lib/time.ts'
 import { pause, reconnectMs } from '../pause.ts'
 
-/** A JSON-RPC message. */
 export interface RpcMessage {
   jsonrpc: '2.0'
   id?: string | number | null
@@ -19,12 +18,9 @@ export interface RpcMessage {
 }
 
 export interface BridgeOptions {
-  /** The MCP endpoint of the grid. */
   endpoint: string
   key: string
-  /** Send a message to the client. */
   write(message: RpcMessage): void
-  /** Ends all calls. */
   signal: AbortSignal
 }
 
@@ -33,7 +29,6 @@ const revisionKey = 'io.modelcontextprotocol/protocolVersion'
 /** A stream that lived so long was not refused. */
 const goodStreamMs = minute
 
-/** What a client sends, and what the grid answers. */
 export class Bridge {
   readonly #options: BridgeOptions
   /** Of a client that opened with `initialize`. */
@@ -91,7 +86,6 @@ export class Bridge {
     return isAnswered
   }
 
-  /** The notifications of the grid, for clients that subscribe to a resource and have no stream of their own. */
   async #listen(): Promise<void> {
     if (this.#isListening) return
     this.#isListening = true

@@ -22,7 +22,6 @@ export interface ChannelOptions {
 const capability = 'claude/channel'
 const instructions = 'Events of this server tell of unread messages. Read them with read_messages, once for each event.'
 
-/** Serve one client until its input ends. */
 export async function serveChannel({ agent, key, input, output, wake, signal }: ChannelOptions): Promise<void> {
   const ending = new AbortController()
   const ended = AbortSignal.any([signal, ending.signal])
@@ -36,7 +35,7 @@ export async function serveChannel({ agent, key, input, output, wake, signal }: 
     if (line.trim() === '') continue
     const message = messageIn(line)
     if (!message) {
-      write({ jsonrpc: '2.0', id: null, error: { code: -32_700, message: 'This line is no JSON-RPC message.' } })
+      write({ jsonrpc: '2.0', id: null, error: { code: -32_700, message: 'This line is not a JSON-RPC message.' } })
       continue
     }
     if (message.method === 'notifications/initialized' && wake) {

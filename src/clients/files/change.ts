@@ -15,7 +15,6 @@ import {
   type WrittenFile,
 } from './written-file.ts'
 
-/** A change to one file. */
 export interface FileChange {
   path: string
   /** The text that is there; undefined if there is no file. */
@@ -110,7 +109,6 @@ export function stateOfFile(written: WrittenFile): EntryState {
   return states.find((state) => state === 'changed') ?? states.find((state) => state === 'gone') ?? 'there'
 }
 
-/** Whether a change changes anything on the disk. */
 export function isChange({ path, current, next, mode }: FileChange): boolean {
   return next !== current || mode !== undefined && next !== undefined && hasOtherMode(path, mode)
 }
@@ -118,7 +116,7 @@ export function isChange({ path, current, next, mode }: FileChange): boolean {
 function apply(change: FileChange): void {
   const { path, current, next, mode, removed } = change
   if (readText(path) !== current) {
-    throw new FileRefusedError(path, 'was changed meanwhile by another program. Run the command again.')
+    throw new FileRefusedError(path, 'was just changed by another program. Run the command again.')
   }
   if (next !== undefined) {
     if (isChange(change)) writeText(path, next, mode)
@@ -128,7 +126,6 @@ function apply(change: FileChange): void {
   removeFolders(removed?.folders ?? [])
 }
 
-/** The text with what is wanted in it. */
 function put(wanted: WantedFile, text: string | undefined) {
   const { path } = wanted
   let next = text ?? ''

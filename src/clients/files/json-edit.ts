@@ -52,7 +52,7 @@ export function entryState(path: string, text: string, entry: WrittenEntry): Ent
   return entry.name !== undefined && nodeAt(root, [...entry.container, entry.name]) ? 'changed' : 'gone'
 }
 
-/** The hash of all that a file says; undefined if it is no JSON, or has comments, which would be lost. */
+/** The hash of all that a file says; undefined if it is not JSON, or has comments, which would be lost. */
 export function hashOfFile(text: string): string | undefined {
   const errors: ParseError[] = []
   const value = parse(withoutMark(text), errors, { allowTrailingComma: true })
@@ -132,10 +132,10 @@ function parseFile(path: string, text: string): Node {
   if (errors.length === 0 && root !== undefined) return root
   const before = text.slice(0, errors[0]?.offset ?? 0).split('\n')
   const where = `line ${before.length}, column ${before.at(-1)!.length + 1}`
-  throw new FileRefusedError(path, `is no valid JSON at ${where}. Nothing was changed; mend it first.`)
+  throw new FileRefusedError(path, `is not valid JSON at ${where}. Nothing was changed; mend it first.`)
 }
 
-/** A text with a space for the byte order mark, which is no JSON. */
+/** A text with a space for the byte order mark, which JSON does not have. */
 function withoutMark(text: string): string {
   return text.replace(/^\ufeff/, ' ')
 }

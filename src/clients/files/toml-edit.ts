@@ -88,11 +88,11 @@ function parseFile(path: string, text: string): Json {
   } catch (error) {
     const { line, column } = error as { line?: number; column?: number }
     const where = line === undefined ? '' : ` at line ${line}, column ${column}`
-    throw new FileRefusedError(path, `is no valid TOML${where}. Nothing was changed; mend it first.`)
+    throw new FileRefusedError(path, `is not valid TOML${where}. Nothing was changed; mend it first.`)
   }
 }
 
-/** Undefined if the text is no TOML. */
+/** Undefined if the text is not TOML. */
 function parsed(text: string): Json | undefined {
   try {
     return parseAll(text)

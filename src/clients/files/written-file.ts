@@ -3,10 +3,8 @@ import { createHash } from 'node:crypto'
 import { canonicalJson } from '../../lib/canonical-json.ts'
 import { ClientError } from '../client-error.ts'
 
-/** A value that may stand in JSON. */
 export type Json = string | number | boolean | null | Json[] | { [name: string]: Json }
 
-/** A value for a JSON file. */
 export interface Entry {
   /** The names that lead to the object or array that it is put into. Objects that are missing are made. */
   container: string[]
@@ -15,7 +13,6 @@ export interface Entry {
   value: Json
 }
 
-/** What a client is to have in one file. */
 export type WantedFile =
   & {
     path: string
@@ -44,16 +41,13 @@ export interface WrittenEntry extends Pick<Entry, 'container' | 'name'> {
   made: number
 }
 
-/** What putting in a value did. */
 export interface Put {
   insertions: Insertion[]
   entry: WrittenEntry
 }
 
-/** What became of a value that was written. */
 export type EntryState = 'there' | 'changed' | 'gone'
 
-/** One file. */
 export interface WrittenFile {
   /** As the client names it. If it is a symbolic link, it stays one. */
   path: string
@@ -66,7 +60,6 @@ export interface WrittenFile {
   folders: string[]
   /** Its permissions before, if they were narrowed because it has a key now. */
   mode?: number
-  /** In the order in which they were made. */
   insertions: Insertion[]
   /** The hash of what a new file began with, so that it is removed if nothing else is left. */
   base?: string
@@ -86,12 +79,10 @@ export function hashOfValue(value: unknown): string {
   return hashOfText(canonicalJson(value))
 }
 
-/** The hash of the bytes of a text. */
 export function hashOfText(text: string): string {
   return createHash('sha256').update(text).digest('hex')
 }
 
-/** Put pieces of text in, one after the other. */
 export function insertAll(text: string, insertions: readonly Insertion[]): string {
   return insertions.reduce((before, { at, text }) => before.slice(0, at) + text + before.slice(at), text)
 }

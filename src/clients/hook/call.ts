@@ -7,17 +7,14 @@ import type { GridAgent } from '../state/paths.ts'
 const hookEvents = ['start', 'prompt', 'tool', 'stop', 'end', 'wait'] as const
 type HookEvent = typeof hookEvents[number]
 
-/** The agent of a hook. */
 export interface HookConnection extends GridAgent {
   key: string
   wake: Wake
 }
 
-/** The words behind `agent-grid hook`. */
 export interface HookWords {
   client: ClientName
   event: HookEvent
-  /** The alias, if the entry names one. */
   as?: string
   url?: string
 }
@@ -26,7 +23,6 @@ export interface HookWords {
 export interface HookInput {
   /** The id of the session or thread; empty if the client gives none. */
   session: string
-  /** The client's own name of the event. */
   eventName?: string
   /** Where the client keeps the session. */
   transcript?: string
@@ -37,7 +33,7 @@ export interface HookInput {
   isStopActive: boolean
 }
 
-/** Undefined if the words are none of a hook. */
+/** Undefined if the words do not call a hook. */
 export function parseHookWords(words: readonly string[]): HookWords | undefined {
   const options: Record<string, string> = {}
   const names: string[] = []
@@ -51,7 +47,6 @@ export function parseHookWords(words: readonly string[]): HookWords | undefined 
   return client && event && names.length === 2 ? { client, event, ...options } : undefined
 }
 
-/** What a hook says to its client. */
 export interface HookAnswer {
   stdout?: string
   stderr?: string
@@ -59,7 +54,6 @@ export interface HookAnswer {
   exitCode: 0 | 2
 }
 
-/** The hook has nothing to say. */
 export const silence: HookAnswer = { exitCode: 0 }
 
 /** Give the model `text` together with what it is asked now. */
@@ -76,7 +70,7 @@ export function stopAnswer(text: string): HookAnswer {
   return { stdout: JSON.stringify({ decision: 'block', reason: text }), exitCode: 0 }
 }
 
-/** Parse what a client wrote. Anything that is no JSON object counts as an empty one. */
+/** Parse what a client wrote. Anything but a JSON object counts as an empty one. */
 export function parseHookInput(text: string): HookInput {
   const given = objectOf(text)
   const word = (...names: string[]) => {

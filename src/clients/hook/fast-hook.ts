@@ -1,9 +1,10 @@
 /** The hooks that a client waits for: at the start of a session, at a prompt, after a tool, at the end of a turn. */
-import { type GridClient, isCredentialGone } from '../grid-client.ts'
+import { isCredentialGone } from '../grid-call.ts'
+import type { GridClient } from '../grid-client.ts'
 import { sessionLines } from '../primer.ts'
 import { mayPeek } from '../state/budgets.ts'
 import type { GridAgent } from '../state/paths.ts'
-import type { ProcessMark } from '../state/process-mark.ts'
+import type { ProcessMark } from '../state/processes.ts'
 import { endSession, liveSessions, saveSession } from '../state/sessions.ts'
 import { claimUntold } from '../state/told.ts'
 import {
@@ -18,7 +19,6 @@ import {
 import { startCodexWaiter } from './codex.ts'
 import { refusalWords, unreadWords, wakeWords } from './words.ts'
 
-/** A hook that was called. */
 export interface HookCall {
   hook: HookWords
   connection: HookConnection
@@ -74,7 +74,6 @@ export async function startLines(agent: GridAgent, grid: GridClient, session: st
   }
 }
 
-/** The client shows this session now. */
 async function keepSession({ client: process, hook: { client }, connection, input }: HookCall, busy: boolean) {
   if (process) await saveSession(connection, { ...process, client, id: input.session, busy })
 }

@@ -17,13 +17,12 @@ import {
   silence,
 } from './call.ts'
 import type { GridAgent } from '../state/paths.ts'
-import type { ProcessMark } from '../state/process-mark.ts'
-import { clientProcess } from './client-process.ts'
+import { clientProcess, type ProcessMark } from '../state/processes.ts'
 import { codexTerminal, codexWaiterSession, isOneShot } from './codex.ts'
 
 /** Clients wait for most hooks. Counted from the start of the process. */
 const limitMs = 1_500
-/** A call that takes longer is no help any more. */
+/** An answer that comes later does not help. */
 const callMs = 1_000
 const stdinMs = 300
 
@@ -40,7 +39,7 @@ export async function runHook(words: readonly string[]): Promise<number> {
 }
 
 /**
- * Nobody reads what is told to a child of `agent-grid run`, to `claude -p`, and to the editors that run the hooks of
+ * Nothing reads what is told to a child of `agent-grid run`, to `claude -p`, and to the editors that run the hooks of
  * Claude Code too.
  */
 function isSilenced({ client }: HookWords): boolean {

@@ -1,12 +1,12 @@
 /**
- * `wait`: a process beside a session that wakes it when messages come. Claude Code runs it in the background
+ * `wait`: a background process that wakes a session when messages come. Claude Code runs it in the background
  * (`asyncRewake`), and exit code 2 wakes the session with the text on standard error. For Codex the start of a session
  * starts it, and it queues the text.
  */
 import process from 'node:process'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { second } from '../../lib/time.ts'
-import type { ProcessMark } from '../state/process-mark.ts'
+import type { ProcessMark } from '../state/processes.ts'
 import { findSession } from '../state/sessions.ts'
 import { type HookAnswer, silence } from './call.ts'
 import { isCodexIdle, queueForCodex } from './codex.ts'
@@ -14,7 +14,7 @@ import type { HookCall } from './fast-hook.ts'
 import { newMessages } from './waiter.ts'
 import { wakeWords } from './words.ts'
 
-/** A session is told at its start, by a hook that runs beside this one, what is unread. It takes no longer. */
+/** A session is told at its start, by a hook that runs at the same time, what is unread. It takes no longer. */
 const startMs = 2 * second
 
 /** Wait for messages that a session has to be told of. Silent if its client ends, or has another waiter. */

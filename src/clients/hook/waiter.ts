@@ -1,18 +1,19 @@
 /**
  * Waits for messages while a person attends a session. A client process has one waiter, and of the waiters of an agent
- * one listens to the grid: that of the newest session. The others stand by.
+ * one listens to the grid: the one of the newest session. The others stand by.
  *
  * See docs/clients.md, "What wakes a session".
  */
 import { join } from 'node:path'
 import { minute, second } from '../../lib/time.ts'
-import { type GridClient, isCredentialGone, type MessageSummary, retryAfterMs } from '../grid-client.ts'
+import { isCredentialGone, retryAfterMs } from '../grid-call.ts'
+import type { GridClient, MessageSummary } from '../grid-client.ts'
 import { logLine } from '../log.ts'
 import { pause } from '../pause.ts'
 import { countWake, wakePause } from '../state/budgets.ts'
 import { type Lock, takeLock } from '../state/lock.ts'
 import { type GridAgent, stateFolder } from '../state/paths.ts'
-import { isAlive, type ProcessMark } from '../state/process-mark.ts'
+import { isAlive, type ProcessMark } from '../state/processes.ts'
 import { findSession, liveSessions, saveSession } from '../state/sessions.ts'
 import { claimUntold } from '../state/told.ts'
 import { WakeSignals } from '../wake-signals.ts'
@@ -39,7 +40,6 @@ export interface WaiterOptions {
   isReady?(): boolean
   /** What has to happen before the first look. */
   begin?(): Promise<void>
-  /** Ends the waiter. */
   signal: AbortSignal
 }
 

@@ -1,5 +1,6 @@
 /** What hooks say to models: counts and aliases, and never a word of a message. */
-import type { GridCallError, MessageSummary } from '../grid-client.ts'
+import type { GridCallError } from '../grid-call.ts'
+import type { MessageSummary } from '../grid-client.ts'
 import { serverName } from '../primer.ts'
 import type { GridAgent } from '../state/paths.ts'
 
@@ -16,7 +17,6 @@ export function unreadWords(messages: readonly MessageSummary[]): string {
   return `${count} from ${joined(list)}`
 }
 
-/** What a session is told when messages come. */
 export function wakeWords(client: string, alias: string, messages: readonly MessageSummary[]): string {
   // Claude Code loads the tools of MCP servers by their full names.
   const tool = client === 'claude'

@@ -5,16 +5,13 @@ import { budgetPause } from '../state/budgets.ts'
 import { readJson, writeJson } from '../state/json-file.ts'
 import { type GridAgent, stateFolder } from '../state/paths.ts'
 
-/** The session of a client about one thread. */
 interface KeptSession {
   thread: string
   program: string
   id: string
-  /** When it was used last. */
   at: number
 }
 
-/** A turn that was begun. */
 interface KeptTurn {
   at: number
   usd: number
@@ -23,7 +20,6 @@ interface KeptTurn {
 const keptSessions = 1_000
 const sessionAgeMs = 30 * day
 
-/** The file of the lock of an agent's runner. */
 export function runnerLock(agent: GridAgent): string {
   return join(folderOf(agent), 'runner.lock')
 }
@@ -52,7 +48,6 @@ export class RunState {
     return this.#sessions().find((kept) => kept.thread === thread && kept.program === program)?.id
   }
 
-  /** Keep a session, or forget it. */
   saveSession(thread: string, program: string, id: string | undefined): void {
     const others = this.#sessions().filter((kept) => kept.thread !== thread || kept.program !== program)
     const own = id === undefined ? [] : [{ thread, program, id, at: this.#now() }]

@@ -1,6 +1,7 @@
-/** Runs a program for an agent that nobody attends: for each message that comes, one child. */
+/** Runs a program for an unattended agent: one child for each message. */
 import { minute, second } from '../../lib/time.ts'
-import { GridCallError, type GridClient, isCredentialGone, mayRepeat, retryAfterMs } from '../grid-client.ts'
+import { GridCallError, isCredentialGone, mayRepeat, retryAfterMs } from '../grid-call.ts'
+import type { GridClient } from '../grid-client.ts'
 import { pause } from '../pause.ts'
 import type { GridAgent } from '../state/paths.ts'
 import { liveSessions } from '../state/sessions.ts'
@@ -257,7 +258,7 @@ function notes({ messages }: HeldLease, agent: string): Answer[] {
     to: user,
     replyTo: message_id,
     text: `${agent} runs unattended, and its program failed ${maxFailures} times on this message. ` +
-      'It was not answered. Send it again later, or write to somebody else.',
+      'It was not answered. Send it again later, or write to another agent.',
     messageIds: messages.filter((message) => message.user === user).map(({ message_id }) => message_id),
   }))
 }

@@ -14,7 +14,7 @@ export interface TurnOptions {
   program: Program
   /** Words that are added to the command line of the client. */
   extra: readonly string[]
-  /** Commands of one's own get this; clients get a prompt. */
+  /** What a command gets; clients get a prompt. */
   format: InputFormat
   per: Per
   folder: string
@@ -24,9 +24,7 @@ export interface TurnOptions {
   maxUsdPerTurn?: number
 }
 
-/** The messages of a turn. */
 export interface Work {
-  /** Names their thread. */
   thread: string
   lease: HeldLease
   /** How many turns about them failed. */

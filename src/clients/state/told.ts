@@ -15,7 +15,6 @@ interface Told {
 
 /** The session that is told. */
 export interface TellOptions {
-  /** Its id. */
   session: string
   /** It begins, so it hears of messages that only earlier sessions were told of. */
   isStart?: boolean
