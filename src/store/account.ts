@@ -14,11 +14,10 @@ import type { JudgedMessage, NewVerdict } from './account/verdicts.ts'
 import { AccountLive, type LiveFeed, type LiveNews, type LivePlace } from './live.ts'
 import type { UnitRows, WriteQueue } from './queue.ts'
 import type { Statement } from './sql.ts'
-import { maxEventsRead, type ReadEvents, type TaskFeeds, type TaskFollower } from './task-feeds.ts'
 import type { TaskAppend, Waiting } from './waiting.ts'
 
-export { defaultTurnLimits, maxEventsRead }
-export type { LiveNews, LivePlace, ReadEvents, TaskAppend, TaskFollower, TurnLimits, UnitRows }
+export { defaultTurnLimits }
+export type { LiveNews, LivePlace, TaskAppend, TurnLimits, UnitRows }
 
 /**
  * One account, for one caller. `read` runs queries, `change` makes statements, and `write` commits statements as one
@@ -158,11 +157,6 @@ export class AccountWaiting {
   /** Those who follow tasks or wait for them. */
   get taskStreams(): GroupLimit {
     return this.#waiting.taskStreams.of(this.#accountId)
-  }
-
-  /** The events of tasks that are followed. Ids of tasks are unique over all accounts. */
-  get taskFeeds(): TaskFeeds {
-    return this.#waiting.taskFeeds
   }
 
   /** What is appended to artifacts, by task. */

@@ -23,7 +23,7 @@ import {
 import { keepPreviousFile } from './driver/previous-file.ts'
 import { openPost, type Post } from './driver/remote-stream.ts'
 import { openSnapshot, type Snapshot } from './driver/snapshot.ts'
-import { requireNoCopy, requireNoRestore } from './backup/unfinished.ts'
+import { requireNoCopy, requireNoRestore } from './backup/tables.ts'
 import { migrate } from './migrate.ts'
 import { explained, explainedKeyRing, StartError } from './start-error.ts'
 

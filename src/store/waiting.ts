@@ -9,7 +9,6 @@ import { Merged } from '../lib/limits/merged.ts'
 import { SharedBudget } from '../lib/limits/shared-budget.ts'
 import { Notifier } from '../lib/notifier.ts'
 import { type NewDeliveries, watchNewDeliveries } from './new-deliveries.ts'
-import { TaskFeeds } from './task-feeds.ts'
 
 /** Waits per credential, and streams per credential. */
 const perCredential = 3
@@ -47,8 +46,6 @@ export interface Waiting {
   readonly listBytes: SharedBudget
   /** Those who follow tasks or wait for them, by credential and account. */
   readonly taskStreams: ConcurrencyLimit
-  /** The events of the tasks that they follow. */
-  readonly taskFeeds: TaskFeeds
   /** What is appended to artifacts, by task. */
   readonly appends: Merged<TaskAppend>
 }
@@ -94,7 +91,6 @@ export function openWaiting(
     lists: new ConcurrencyLimit(listLimits),
     listBytes: new SharedBudget(maxListBytes, listBytesDivisor),
     taskStreams: new ConcurrencyLimit({ ...limits, perKey: taskStreamsPerKey, perGroup: perProcess }),
-    taskFeeds: new TaskFeeds(notifier),
     appends: new Merged(appendMs),
     async close() {
       ended.abort()

@@ -2,6 +2,7 @@
 import { GridError, isStorageFull } from '../errors.ts'
 import { keyLifetimeMs } from '../grid/messaging/idempotency.ts'
 import { attemptsKeptMs } from '../grid/people/attempts.ts'
+import { newId } from '../lib/id.ts'
 import { day, hour } from '../lib/time.ts'
 import type { Statement } from '../store/sql.ts'
 import type { Store } from '../store/store.ts'
@@ -137,4 +138,27 @@ async function removeUnclaimed(store: Store, until: number, now: number): Promis
 
 function accountStore(store: Store, accountId: string) {
   return store.account(accountId, { type: 'system', job: 'retention' })
+}
+
+/** How many tasks are looked at at a time. */
+const tasksAtATime = 100
+
+const inTime = 'The time limit passed without an answer.'
+const deleted = 'The recipient was deleted.'
+
+/** Fail every task whose time is over. Several processes may do this at the same time. */
+export async function failTasks(store: Store, signal?: AbortSignal): Promise<void> {
+  const { deps: { now }, global: { retention }, waiting: { notifier } } = store
+  for (let count = tasksAtATime; count === tasksAtATime && !signal?.aborted;) {
+    const found = await retention.tasksToFail(now(), tasksAtATime)
+    count = found.length
+    const failing = found.map(({ accountId, id, expiresAt }) => {
+      const account = store.account(accountId, { type: 'system', job: 'tasks' })
+      const reason = expiresAt === 0 ? deleted : inTime
+      const change = { task: id, event: newId(), at: now(), state: 'failed' as const, reason }
+      return account.write(account.change.tasks.change({ end: 'grid' }, change))
+    })
+    await Promise.all(failing)
+    notifier.wake(found.map(({ id }) => id))
+  }
 }

@@ -1,7 +1,7 @@
 /** What belongs to a message besides its text, for people: parts inline and parts stored apart, as files. */
 import { GridError } from '../../errors.ts'
 import type { AccountStore } from '../../store/account.ts'
-import type { PartOfMessage, StoredPart } from '../../store/account/parts.ts'
+import type { PartOfMessage, StoredPart } from '../../store/account/new-message.ts'
 import { contentOf, type PartContent, type PartHandle, partIn, shownDetails, storedPart } from '../messaging/parts.ts'
 
 /** A part in a list of the parts of a message. */

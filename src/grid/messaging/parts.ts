@@ -8,8 +8,7 @@ import { GridError } from '../../errors.ts'
 import { isBase64 } from '../../lib/base64.ts'
 import { withoutInvisible, withoutInvisibleIn } from '../../lib/invisible-text.ts'
 import type { AccountStore } from '../../store/account.ts'
-import type { NewMessage } from '../../store/account/new-message.ts'
-import type { PartOfMessage, StoredPart } from '../../store/account/parts.ts'
+import type { NewMessage, PartOfMessage, StoredPart } from '../../store/account/new-message.ts'
 import type { SendPart } from './send-part.ts'
 
 /** Most bytes of A2A details that a read shows of one message, as JSON in UTF-8. */

@@ -1,10 +1,17 @@
 /** Agents as the pages of the account list and configure them, with more fields than `Agent` has. */
-import { updatedToken } from '../driver/sealed-columns.ts'
+import {
+  type AccountDb,
+  boolean,
+  contains,
+  matchesSearchText,
+  precondition,
+  query,
+  statement,
+  updatedToken,
+} from '../sql.ts'
 import { inboxOf, unreadOf } from './inbox-message.ts'
-import { type AccountDb, boolean, precondition, query, statement } from '../sql.ts'
 import { agentColumns, skillsAsJson } from './agent-columns.ts'
 import type { Agent, TokenColumns } from './agents.ts'
-import { contains, matchesSearchText } from './search.ts'
 
 /** The settings of an agent that can be changed after its creation. */
 export type AgentChange = Pick<Agent, 'visibility' | 'accessPolicy' | 'description' | 'remoteUrl'> & {

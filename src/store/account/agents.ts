@@ -1,6 +1,5 @@
 import type { agents as table } from '../../../db/schema.ts'
-import { type AccountDb, boolean, precondition, query, statement } from '../sql.ts'
-import { insertedToken, sealedColumns } from '../driver/sealed-columns.ts'
+import { type AccountDb, boolean, insertedToken, precondition, query, sealedColumns, statement } from '../sql.ts'
 import { agentColumns, foundAgentColumns, isNotTakenElsewhere, matchesSearch } from './agent-columns.ts'
 import { guardsOfDirect } from './guarding.ts'
 import { openTaskFor } from './task-ends.ts'

@@ -1,8 +1,7 @@
 import type { channels as table } from '../../../db/schema.ts'
-import { type AccountDb, precondition, query, statement } from '../sql.ts'
+import { type AccountDb, matchesSearchText, precondition, query, statement } from '../sql.ts'
 import type { AgentType } from './agents.ts'
 import { guardsOfPost } from './guarding.ts'
-import { matchesSearchText } from './search.ts'
 
 interface Channel {
   id: string

@@ -1,8 +1,17 @@
 import type { agentGuardrails, guardrails as table } from '../../../db/schema.ts'
-import { insertedToken, sealedColumns, updatedToken } from '../driver/sealed-columns.ts'
-import { type AccountDb, boolean, json, precondition, query, statement } from '../sql.ts'
+import {
+  type AccountDb,
+  boolean,
+  insertedToken,
+  json,
+  matchesSearchText,
+  precondition,
+  query,
+  sealedColumns,
+  statement,
+  updatedToken,
+} from '../sql.ts'
 import type { TokenColumns } from './agents.ts'
-import { matchesSearchText } from './search.ts'
 
 export type GuardrailAction = typeof table.$inferSelect.action
 export type GuardrailDirection = typeof agentGuardrails.$inferSelect.direction

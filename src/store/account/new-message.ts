@@ -1,6 +1,6 @@
 /** A message about to be stored, and the parts of the unit that stores it. */
 import type { messages } from '../../../db/schema.ts'
-import type { Statement } from '../sql.ts'
+import { type AccountDb, query, type Statement, statement } from '../sql.ts'
 
 export type MessageType = typeof messages.$inferSelect.type
 
@@ -85,4 +85,84 @@ export interface InboxAddress {
 /** The length of the text and inline A2A details of a message, in UTF-16 units. */
 export function lengthOf({ body, a2a }: Pick<NewMessage, 'body' | 'a2a'>): number {
   return body.length + (a2a?.length ?? 0)
+}
+
+/** A part of a message. `content` is its text, or base64 of its bytes; `bytes` is the length of what it stands for. */
+export interface StoredPart {
+  id: string
+  mediaType: string
+  encoding: 'utf8' | 'base64'
+  content: string
+  bytes: number
+}
+
+/** A part that was looked for in a message: undefined if it is not stored apart. `a2a` is JSON text or null. */
+export interface PartOfMessage {
+  part?: StoredPart
+  a2a: string | null
+}
+
+/** About how many rows a message with large parts has here, for the write queue. */
+const usualParts = 5
+
+/**
+ * The condition that a guardrail of another account than that of the sender masked something in the row `messages`. Where
+ * is not for the sender to see.
+ */
+export const isRedactedByOthers = `EXISTS (
+  SELECT 1 FROM verdicts WHERE verdicts.sender_account_id = messages.account_id AND verdicts.message_id = messages.id
+    AND verdicts.account_id <> messages.account_id AND verdicts.action = 'redacted')`
+
+/** A message, and its part if that is stored apart. */
+type PartRow = { a2a: string | null } & { [Field in keyof StoredPart]: StoredPart[Field] | null }
+
+const partColumns = 'parts.id, parts.media_type, parts.encoding, parts.content, parts.bytes'
+const joinPart = `LEFT JOIN parts ON parts.account_id = messages.account_id AND parts.message_id = messages.id
+  AND parts.id = :id`
+// A redacted delivery has its own details as a whole. The parts of the message hold what was redacted.
+const received = query<PartRow>(`
+  SELECT coalesce(deliveries.a2a, messages.a2a) AS a2a, ${partColumns} FROM deliveries
+  JOIN messages ON messages.account_id = deliveries.sender_account_id AND messages.id = deliveries.message_id
+  ${joinPart} AND deliveries.a2a IS NULL
+  WHERE deliveries.account_id = :account AND deliveries.agent_id = :agent AND deliveries.message_id = :message
+    AND deliveries.state <> 'parked'
+  LIMIT 1`)
+const sent = query<PartRow>(`
+  SELECT messages.a2a, ${partColumns} FROM messages
+  ${joinPart}
+  WHERE messages.account_id = :account AND messages.id = :message AND messages.from_agent_id = :agent
+    AND NOT ${isRedactedByOthers}
+  LIMIT 1`)
+
+const add = statement(`
+  INSERT INTO parts (account_id, id, message_id, media_type, encoding, content, bytes)
+  SELECT :account, value ->> '$.id', :id, value ->> '$.mediaType', value ->> '$.encoding', value ->> '$.content',
+    value ->> '$.bytes'
+  FROM json_each(:parts)
+  WHERE EXISTS (SELECT 1 FROM messages WHERE messages.account_id = :account AND messages.id = :id)
+  ON CONFLICT DO NOTHING`)
+
+function asPart(row: PartRow | undefined): PartOfMessage | undefined {
+  if (!row) return undefined
+  const { a2a, id, mediaType, encoding, content, bytes } = row
+  return id === null
+    ? { a2a }
+    : { a2a, part: { id, mediaType: mediaType!, encoding: encoding!, content: content!, bytes: bytes! } }
+}
+
+export const parts = {
+  reads: (account: AccountDb) => ({
+    /** A part of a message that was sent to an agent of the account, also from another account. */
+    received: async (agent: string, message: string, id: string) =>
+      asPart(await account.one(received, { agent, message, id })),
+    /** A part of a message that the agent itself sent. */
+    sent: async (agent: string, message: string, id: string) => asPart(await account.one(sent, { agent, message, id })),
+  }),
+  changes: (account: AccountDb) => ({
+    /** Store the parts of a message, if the message is stored. */
+    add: ({ id, largeParts }: NewMessage) => ({
+      ...account.bind(add, { id, parts: largeParts ?? '[]' }),
+      rows: usualParts,
+    }),
+  }),
 }

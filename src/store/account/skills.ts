@@ -1,6 +1,4 @@
-import type { AccountDb } from '../sql.ts'
-import { precondition, query, statement } from '../sql.ts'
-import { matchesSearchText } from './search.ts'
+import { type AccountDb, matchesSearchText, precondition, query, statement } from '../sql.ts'
 
 interface Skill {
   id: string

@@ -3,7 +3,7 @@
  * docs/protocol.md, "Tasks".
  */
 import { type AccountDb, query } from '../sql.ts'
-import { isRedactedByOthers } from './parts.ts'
+import { isRedactedByOthers } from './new-message.ts'
 import { taskChanges } from './task-changes.ts'
 import { type TaskEnd, taskEnds, type TaskMode, type TaskState } from './task-ends.ts'
 

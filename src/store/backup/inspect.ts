@@ -1,8 +1,7 @@
 /** What a copy of a database contains, checked and counted. */
 import type { Client } from '@libsql/client'
 import { type Snapshot, snapshotOf } from '../driver/snapshot.ts'
-import { quoted, tableNames } from './tables.ts'
-import { copyFacts } from './unfinished.ts'
+import { copyFacts, quoted, tableNames } from './tables.ts'
 
 /** Written in front of the database in a backup, and compared when it is restored. */
 export interface Manifest extends Content {

@@ -11,7 +11,7 @@ import { StartError } from '../start-error.ts'
 import { lockDatabase } from './local-copy.ts'
 import { type DatabaseAddress, fill } from './fill.ts'
 import type { Content } from './inspect.ts'
-import { copyingFact } from './unfinished.ts'
+import { copyingFact } from './tables.ts'
 
 /** A process tells of itself every 15 s. */
 const heartbeatMs = 20_000

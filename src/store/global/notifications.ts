@@ -1,7 +1,16 @@
 /** What people are to be notified of, over all accounts: the cross-account queries of the worker, and the push key. */
 import type { SealedToken } from '../../lib/key-ring.ts'
-import { excludedToken, insertedToken, sealedColumns } from '../driver/sealed-columns.ts'
-import { crossAccountQuery, crossAccountStatement, type Db, query, type Statement, statement } from '../sql.ts'
+import {
+  crossAccountQuery,
+  crossAccountStatement,
+  type Db,
+  excludedToken,
+  insertedToken,
+  query,
+  sealedColumns,
+  type Statement,
+  statement,
+} from '../sql.ts'
 
 /** A notification that is due. */
 export interface DueNotice {

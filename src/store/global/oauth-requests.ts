@@ -1,5 +1,4 @@
-import { matchesSearchText } from '../account/search.ts'
-import { crossAccountQuery, type Db, query, type Statement, statement } from '../sql.ts'
+import { crossAccountQuery, type Db, matchesSearchText, query, type Statement, statement } from '../sql.ts'
 import { roleHas } from './oauth-access.ts'
 
 /** How many consent requests one user may have open. The oldest are deleted. */

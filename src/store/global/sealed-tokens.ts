@@ -5,8 +5,7 @@ import {
   signingKeyContext,
   totpContext,
 } from '../../lib/key-ring.ts'
-import { sealedColumns, updatedToken } from '../driver/sealed-columns.ts'
-import { crossAccountQuery, type Db, type Statement, statement } from '../sql.ts'
+import { crossAccountQuery, type Db, sealedColumns, type Statement, statement, updatedToken } from '../sql.ts'
 
 /** A stored token, and where it is. */
 export interface StoredToken extends SealedToken {

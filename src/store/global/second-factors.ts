@@ -1,15 +1,17 @@
 /** Passkeys, authenticator apps and recovery codes of users. */
 import type { passkeyChallenges } from '../../../db/schema.ts'
 import type { SealedToken } from '../../lib/key-ring.ts'
-import { excludedToken, insertedToken, sealedColumns } from '../driver/sealed-columns.ts'
 import {
   crossAccountQuery,
   crossAccountStatement,
   type Db,
+  excludedToken,
+  insertedToken,
   json,
   precondition,
   preconditionText,
   query,
+  sealedColumns,
   type Statement,
   statement,
 } from '../sql.ts'

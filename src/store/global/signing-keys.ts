@@ -1,6 +1,5 @@
 import type { SealedToken } from '../../lib/key-ring.ts'
-import { insertedToken, sealedColumns } from '../driver/sealed-columns.ts'
-import { type Db, query, type Statement, statement } from '../sql.ts'
+import { type Db, insertedToken, query, sealedColumns, type Statement, statement } from '../sql.ts'
 
 /** A key pair that signs agent cards, or has signed them. */
 export interface StoredSigningKey {

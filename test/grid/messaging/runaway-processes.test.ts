@@ -11,7 +11,7 @@ import {
 } from '../../../src/grid/messaging/pauses.ts'
 import { day } from '../../../src/lib/time.ts'
 import { sweep } from '../../../src/worker/retention.ts'
-import { tellOfPauses } from '../../../src/worker/pauses.ts'
+import { tellOfPauses } from '../../../src/worker/digests.ts'
 import { postA2a, send10 } from '../../support/a2a.ts'
 import { rows } from '../../support/database.ts'
 import { echo, pausesOf, send } from '../../support/echoes.ts'
