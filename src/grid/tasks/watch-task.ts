@@ -178,8 +178,7 @@ async function* eventsOf(
         if (isTerminal(state) || (endsWhenInterrupted && isInterrupted(state))) return
       }
       if (following.isOver) return
-      // There may be more at once.
-      if (rows.length > 0) continue
+      if (rows.length === maxEventsRead) continue
       if (!await following.raised(heartbeatMs)) yield 'heartbeat'
     }
   } catch (error) {
