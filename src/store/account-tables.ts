@@ -73,7 +73,6 @@ type Tables = typeof tables
 export type Reads = { readonly [Name in keyof Tables]: ReturnType<Tables[Name]['reads']> }
 export type Changes = { readonly [Name in keyof Tables]: ReturnType<Tables[Name]['changes']> }
 
-/** The queries and statements of one account. They do not depend on the caller. */
 export interface AccountTables {
   read: Reads
   change: Changes

@@ -14,10 +14,8 @@ type Decoders<Result> = {
   >
 }
 
-/** Decodes 0 and 1. */
 export const boolean: Decoder<boolean> = (value) => value !== 0
 
-/** Decodes JSON of ours. */
 // deno-lint-ignore no-explicit-any -- the row type of the query says what it is
 export const json: Decoder<any> = (value) => JSON.parse(String(value))
 
@@ -45,7 +43,6 @@ export class Query<Result> {
     return (this.#parsed ??= parse(this.#text)).sql
   }
 
-  /** The names of the parameters, in their order. */
   get names(): readonly string[] {
     return (this.#parsed ??= parse(this.#text)).names
   }
@@ -87,7 +84,6 @@ export function crossAccountQuery<Result extends object>(
   return new Query<Result>(text, decoders, name)
 }
 
-/** A statement of a unit. The rows that it returns have the column names of the database, and are not decoded. */
 export function statement(text: string): Query<Row> {
   return new Query<Row>(text)
 }
@@ -151,7 +147,6 @@ export class Db {
     return query.rows(await this.client.execute(this.bind(query, values)))
   }
 
-  /** The first row. */
   async one<Result>(query: Query<Result>, values: Values = {}): Promise<Result | undefined> {
     return (await this.all(query, values))[0]
   }
@@ -179,7 +174,6 @@ export class AccountDb extends Db {
   }
 }
 
-/** Called with each query before it runs, and with its name if it is a cross-account one; may throw. */
 export type Inspect = (sql: string, crossAccountQuery?: string) => void
 
 /** Texts and names in quotes, which have no parameters; parameters; and white space. */
@@ -202,7 +196,6 @@ export function contains(column: string): string {
   return `instr(lower(${column}), lower(:search)) > 0`
 }
 
-/** The condition that one of these columns or conditions matches the search text; an empty search text matches all. */
 export function matchesSearchText(columns: string[], ...conditions: string[]): string {
   return `(${[`:search = ''`, ...columns.map(contains), ...conditions].join(' OR ')})`
 }

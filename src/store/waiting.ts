@@ -16,7 +16,6 @@ const perCredential = 3
 const perPerson = 4
 /** Waits in the process, and streams in the process. Each costs a socket and some 20 KiB. */
 const perProcess = 10_000
-/** Streams of tasks of one agent key. */
 const taskStreamsPerKey = 100
 /**
  * Lists that are being made or sent, per credential, per account and in the process. A client that asks for every list
@@ -28,7 +27,6 @@ const maxListBytes = 64_000_000
 /** An account alone has an eighth of them. */
 const listBytesDivisor = 7
 
-/** What is appended to the artifacts of one task within this time is one event. */
 const appendMs = 100
 
 export interface Waiting {
@@ -38,15 +36,12 @@ export interface Waiting {
   readonly reads: ConcurrencyLimit
   /** Event streams of any kind, by credential and account. */
   readonly streams: ConcurrencyLimit
-  /** Event streams of people, by user and account. */
   readonly pages: ConcurrencyLimit
   /** Answers that list, until they are sent, by credential and account. */
   readonly lists: ConcurrencyLimit
-  /** The bytes of these answers, by account. */
   readonly listBytes: SharedBudget
   /** Those who follow tasks or wait for them, by credential and account. */
   readonly taskStreams: ConcurrencyLimit
-  /** What is appended to artifacts, by task. */
   readonly appends: Merged<TaskAppend>
 }
 

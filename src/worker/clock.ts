@@ -54,7 +54,6 @@ function iso(at: number): string {
   return new Date(at).toISOString()
 }
 
-/** A server that has run for so long has started well. */
 const goodStartMs = hour
 
 /** Remove the copies beside the local file if the server, which runs since `startedAt`, has started well. */

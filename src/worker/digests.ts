@@ -34,7 +34,6 @@ async function sendDigest(store: Store, accountId: string, userId: string, dueAt
   if (!digest) return
   const until = nextDigestAt(digest.period, dueAt, now())
   const [claimed] = await account.write([notifications.claimDigest(userId, dueAt, until)])
-  // Another process was faster.
   if (claimed.length === 0) return
 
   const waiting = await read.notifications.unread(userId)
@@ -54,7 +53,6 @@ async function sendDigest(store: Store, accountId: string, userId: string, dueAt
   if (isSent) await account.write([notifications.tellDigest(userId, waiting[0].seq)])
 }
 
-/** How many accounts are looked at in one go. */
 const accountsAtATime = 100
 
 /**

@@ -9,10 +9,8 @@ import type { Store } from '../store/store.ts'
 
 /** About how many rows one unit removes at most. */
 const maxRows = 500
-/** Maximum number of messages that are read for one unit. */
 const maxMessages = 200
 const maxAccounts = 100
-/** A task has some ten rows, sometimes very many. */
 const maxTasks = 50
 /** How long an ended session still tells from where its user signs in. See docs/security.md, "Sign-in limits". */
 const sessionsKeptMs = 30 * day
@@ -24,7 +22,6 @@ const contentsKeptMs = 7 * day
 const usageKeptMs = 7 * day
 /** Only the last hour is needed. The rest is for who sent last. */
 const turnsKeptMs = day
-/** Until every process has read that nobody is at an agent any more. */
 /** How long it is known when a browser was told of a thread: longer than it is not told again. */
 const toldKeptMs = hour
 /** Longer than every trial. See docs/security.md, "Unclaimed accounts". */
@@ -33,7 +30,6 @@ const unclaimedMs = 7 * day
 /** Removes one unit of expired rows. Resolves to how many it removed, 0 if none are left. */
 type Sweep = (store: Store, now: number) => Promise<number>
 
-/** How long messages are kept, and what is known of them. */
 const retentionMs = (store: Store) => store.deps.config.retentionDays * day
 
 /** By the name in the log, in an order that the foreign keys allow. */
@@ -140,7 +136,6 @@ function accountStore(store: Store, accountId: string) {
   return store.account(accountId, { type: 'system', job: 'retention' })
 }
 
-/** How many tasks are looked at at a time. */
 const tasksAtATime = 100
 
 const inTime = 'The time limit passed without an answer.'

@@ -20,13 +20,11 @@ const pausesMs = 5 * second
 const pushMs = 2 * second
 const digestsMs = minute
 const tasksMs = 2 * second
-/** How often it is looked whether a backup is due. */
 const backupsMs = minute
 /** For messages of processes that were killed before they placed them in conversations. */
 const followMs = 5 * second
 
 export interface Worker {
-  /** Start no more tasks, and wait for those that run. May be called several times. */
   stop(): Promise<void>
 }
 

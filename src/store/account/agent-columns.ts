@@ -2,7 +2,6 @@
 import { Buffer } from 'node:buffer'
 import { type AccountDb, contains, matchesSearchText, query } from '../sql.ts'
 
-/** How many skills of an agent a search returns, and how many characters of the description of each. */
 const maxFoundSkills = 10
 const maxSkillText = 100
 
@@ -13,7 +12,6 @@ const fromSkills = `FROM agent_skills
   JOIN skills ON skills.account_id = agent_skills.account_id AND skills.id = agent_skills.skill_id
   WHERE agent_skills.account_id = agents.account_id AND agent_skills.agent_id = agents.id`
 
-/** The names and descriptions of its skills, as a JSON array. */
 export const skillsAsJson =
   `(SELECT json_group_array(json_object('name', skills.name, 'description', skills.description)) ${fromSkills})`
 
@@ -55,7 +53,6 @@ export const isOnTrial = `EXISTS (
 export const isNotTakenElsewhere = `NOT EXISTS (
     SELECT 1 FROM agents AS taken WHERE taken.alias = :alias AND taken.account_id <> :account)`
 
-/** Where more agents than this may match, reading them in their order finds some soon. */
 const maxFound = 500
 /** So many trigrams are looked up: more would not leave out many more agents. */
 const maxTrigrams = 24

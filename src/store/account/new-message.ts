@@ -7,7 +7,6 @@ export type MessageType = typeof messages.$inferSelect.type
 /** A message about to be stored. `a2a` and `largeParts` are JSON text or null; `at` is milliseconds since the epoch. */
 export interface NewMessage {
   id: string
-  /** The id of the sending agent. */
   from: string
   type: MessageType
   /** As addressed: `@alias` or `#name`. */
@@ -17,28 +16,23 @@ export interface NewMessage {
   conversationId: string | null
   a2a: string | null
   flagged: boolean
-  /** Invisible characters were removed from it. */
   sanitized: boolean
-  /** The idempotency key of the send, or null. */
   key: string | null
   /** Keys that were used at this time or before are free again. */
   keysSince: number
   /** The list of `StoredPart` that is stored apart from `a2a`. */
   largeParts: string | null
-  /** How many answers led to it. */
   hops: number
   /** The alias of the agent that sent the message that it replies to; null if there is none, or if a person sent it. */
   replyFrom: string | null
   /** What the client of an A2A message calls its conversation, or null. */
   contextId: string | null
-  /** The task that it belongs to, or null. */
   taskId: string | null
   /** It is in its task alone: it does not wait in the inbox. */
   isInTaskAlone: boolean
   at: number
 }
 
-/** A message that was reviewed. */
 export interface ReviewedMessage extends NewMessage {
   /** Undefined if no guardrail objected to anything. */
   guarded?: GuardedSend
@@ -48,7 +42,6 @@ export interface ReviewedMessage extends NewMessage {
 export interface GuardedSend {
   /** The deliveries of a post that differ from it. */
   deliveries: ChangedDelivery[]
-  /** What its sender is told in the receipt. */
   receipt: GuardedReceipt
   /** Count and store the verdicts: those of guardrails of this account, and those of the account of the recipient. */
   statements: Statement[]
@@ -57,19 +50,15 @@ export interface GuardedSend {
 /** A delivery of a post that a guardrail of its recipient changed. */
 export interface ChangedDelivery {
   agentId: string
-  /** There is none: the guardrail blocked the post. */
   isLeftOut: boolean
   /** The redacted text, and the A2A details as JSON; null for those of the message. */
   body: string | null
   a2a: string | null
   flagged: boolean
-  /** The length of the text and inline A2A details, in UTF-16 units. */
   chars: number
 }
 
-/** A field is missing where it does not apply. */
 export interface GuardedReceipt {
-  /** How many members a post does not reach. */
   leftOut?: number
   /** What kinds of things were masked for all recipients. */
   redacted?: readonly string[]
@@ -78,7 +67,6 @@ export interface GuardedReceipt {
 /** The inbox of an agent of this account, or of the account `home`. */
 export interface InboxAddress {
   agentId: string
-  /** The account of the agent; undefined for this account. */
   home?: string
 }
 
@@ -96,7 +84,6 @@ export interface StoredPart {
   bytes: number
 }
 
-/** A part that was looked for in a message: undefined if it is not stored apart. `a2a` is JSON text or null. */
 export interface PartOfMessage {
   part?: StoredPart
   a2a: string | null
@@ -113,7 +100,6 @@ export const isRedactedByOthers = `EXISTS (
   SELECT 1 FROM verdicts WHERE verdicts.sender_account_id = messages.account_id AND verdicts.message_id = messages.id
     AND verdicts.account_id <> messages.account_id AND verdicts.action = 'redacted')`
 
-/** A message, and its part if that is stored apart. */
 type PartRow = { a2a: string | null } & { [Field in keyof StoredPart]: StoredPart[Field] | null }
 
 const partColumns = 'parts.id, parts.media_type, parts.encoding, parts.content, parts.bytes'
@@ -155,11 +141,9 @@ export const parts = {
     /** A part of a message that was sent to an agent of the account, also from another account. */
     received: async (agent: string, message: string, id: string) =>
       asPart(await account.one(received, { agent, message, id })),
-    /** A part of a message that the agent itself sent. */
     sent: async (agent: string, message: string, id: string) => asPart(await account.one(sent, { agent, message, id })),
   }),
   changes: (account: AccountDb) => ({
-    /** Store the parts of a message, if the message is stored. */
     add: ({ id, largeParts }: NewMessage) => ({
       ...account.bind(add, { id, parts: largeParts ?? '[]' }),
       rows: usualParts,

@@ -171,7 +171,6 @@ const newest = query<{ seq: number; at: number; channelId: string | null; fromAg
 
 export const threadMessages = {
   reads: (account: AccountDb) => ({
-    /** The newest messages of a thread, without their texts. */
     newest: (thread: number, limit: number) => account.all(newest, { thread, limit }),
     /** Messages that have a place in the account, in the order of the log. */
     bySeqs: (seqs: number[]) => account.all(bySeqs, { seqs: JSON.stringify(seqs) }),
@@ -184,15 +183,12 @@ export const threadMessages = {
     /** The number of the first message of a thread since a time, or one behind the last; null for an empty thread. */
     firstSince: async (thread: number, at: number): Promise<number | null> =>
       (await account.one(firstSince, { thread, at }))?.seq ?? null,
-    /** The numbers of the messages of a chain, without its root. */
     chain: async (root: number, limit: number): Promise<number[]> =>
       (await account.all(chain, { root, limit })).map(({ seq }) => seq),
     /** The numbers of messages by their ids, placed or not, in no order. */
     seqsOf: async (messages: string[]): Promise<number[]> =>
       (await account.all(seqsOf, { messages: JSON.stringify(messages) })).map(({ seq }) => seq),
-    /** What became of direct messages that the account sent or received. */
     direct: (seqs: number[]) => account.all(direct, { seqs: JSON.stringify(seqs) }),
-    /** How many recipients have read posts. */
     posts: (seqs: number[]) => account.all(posts, { seqs: JSON.stringify(seqs) }),
     /** What became of one post, by the ids of its recipients. */
     ofPost: (seq: number, after: string, limit: number) => account.all(ofPost, { seq, after, limit }),
@@ -243,7 +239,6 @@ export const messageStatus = {
   reads: (account: AccountDb) => ({
     /** The recipients of a message of this account, and when each of them read it. */
     of: (id: string) => account.all(statusOf, { id }),
-    /** Its released leases, newest first. */
     released: (id: string, limit: number) => account.all(released, { id, limit }),
     /** Replies to it that were sent to an agent, newest first. */
     replies: (id: string, agent: string, limit: number) => account.all(replies, { id, agent, limit }),

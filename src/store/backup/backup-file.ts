@@ -13,7 +13,6 @@ export interface NewBackup {
   /** Where it is written. There must be no file of that name. */
   path: string
   key: FileKey
-  /** Milliseconds since the epoch. */
   madeAt: number
   /** Writes the state of one commit into a new SQLite file. */
   copyTo(path: string): Promise<void>
@@ -23,12 +22,10 @@ export interface NewBackup {
   thread: boolean
   /** How many bytes must stay free on the disk of the copy, if the backup is written to the same one. */
   minFreeBytes: number
-  /** Replaces the look at the file system (tests). */
   readSpace?: (folder: string) => Promise<FileSystemSpace>
 }
 
 const pieceBytes = 2 ** 20
-/** About 500,000 accounts. Only a forged file has a longer one. */
 const maxManifestBytes = 2 ** 26
 
 /** Make a backup: copy, check, count, seal. Resolves to its manifest and its length when it is on disk. */
@@ -117,7 +114,6 @@ async function* contentOf(manifest: Manifest, path: string): AsyncIterable<Uint8
 async function unpack(path: string, key: FileKey | undefined, target: string): Promise<Manifest> {
   const file = await open(target, 'wx', 0o600)
   try {
-    // A manifest may take several chunks: it lists all accounts.
     let start = new Uint8Array(0)
     let length: number | undefined
     let written = 0

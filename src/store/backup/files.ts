@@ -71,7 +71,6 @@ export async function putNew(path: string, file: string): Promise<void> {
   await sync(dirname(path)).catch(() => {})
 }
 
-/** Sync a file, or the names in a folder. */
 export async function sync(path: string): Promise<void> {
   const file = await open(path, 'r+').catch(() => open(path, 'r'))
   try {
@@ -93,7 +92,6 @@ export async function readAt(file: FileHandle, position: number, length: number)
   return bytes.subarray(0, filled)
 }
 
-/** Write all bytes from `position` on. */
 export async function writeAt(file: FileHandle, position: number, bytes: Uint8Array): Promise<void> {
   for (let at = 0; at < bytes.length;) {
     at += (await file.write(bytes, at, bytes.length - at, position + at)).bytesWritten

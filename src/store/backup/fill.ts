@@ -12,7 +12,6 @@ import { putNew, requireNoLog, sync } from './files.ts'
 import { type Content, contentOf, difference } from './inspect.ts'
 import { copyTables, finishCopy } from './tables.ts'
 
-/** A database, as the settings name it. */
 export interface DatabaseAddress {
   url: string
   authToken?: string

@@ -5,23 +5,17 @@ import { copyFacts, quoted, tableNames } from './tables.ts'
 
 /** Written in front of the database in a backup, and compared when it is restored. */
 export interface Manifest extends Content {
-  /** The version of agent-grid that made it. */
   program: string
-  /** When it was begun: an ISO time. */
   madeAt: string
 }
 
-/** What a database contains. */
 export interface Content {
-  /** The number of the schema. */
   schema: number
-  /** The rows of each table. */
   rows: Record<string, number>
   /** The ids of the keys with which stored tokens are encrypted. The keys themselves are not in a backup. */
   keys: string[]
 }
 
-/** The column of tables with encrypted tokens that names the key. */
 const keyColumn = 'token_key_id'
 
 /**

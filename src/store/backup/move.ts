@@ -39,7 +39,6 @@ export async function copyGrid(
 
 interface Source {
   snapshot: Snapshot
-  /** Fails with `database_in_use` if a process of the grid ran on it meanwhile, so that the copy may lack messages. */
   requireUnserved(): Promise<void>
   close(): Promise<void>
 }

@@ -5,10 +5,8 @@ import { join } from 'node:path'
 /** The name says when the backup was begun, in UTC. */
 const namePattern = /^grid-(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z\.backup$/
 
-/** A backup in the folder. */
 export interface BackupInFolder {
   path: string
-  /** When it was begun, in milliseconds since the epoch. */
   at: number
 }
 
@@ -37,7 +35,6 @@ export async function removeOldBackups(folder: string, keep: number, made: strin
   }
 }
 
-/** Remove what a crash left in the folder, if there is one. */
 export async function removeUnfinished(folder: string): Promise<void> {
   for (const name of await readdir(folder).catch(() => [])) {
     if (/^grid-\d{8}T\d{6}Z\.backup\.[0-9a-f]{8}\.part$/.test(name)) await rm(join(folder, name), { force: true })

@@ -7,7 +7,6 @@ import { copyingFile, restoringFile } from '../driver/local-file.ts'
 import type { Snapshot } from '../driver/snapshot.ts'
 import { StartError } from '../start-error.ts'
 
-/** An object of the schema. */
 interface SchemaObject {
   type: string
   name: string
@@ -110,7 +109,6 @@ async function copyRows(
         after,
       )
     } catch (error) {
-      // The answer would be too large.
       if (limit === 1 || !/too large/i.test(String(error))) throw error
       limit = Math.ceil(limit / 4)
       continue
@@ -152,7 +150,6 @@ function sizeOf(value: Value): number {
   return value instanceof ArrayBuffer ? value.byteLength : 8
 }
 
-/** A name of the schema in SQL. */
 export function quoted(name: string): string {
   return `"${name.replaceAll('"', '""')}"`
 }
@@ -170,7 +167,6 @@ export async function requireNoCopy(client: Client, name: string, now: number): 
     sql: 'SELECT key, value FROM store_facts WHERE key IN (?, ?)',
     args: [unfinishedFact, copyingFact],
   }).then(({ rows }) => new Map(rows.map(({ key, value }) => [key, value])), (error) => {
-    // A new database.
     if (/no such table/.test(String(error))) return new Map()
     throw error
   })

@@ -4,7 +4,6 @@ import type Database from 'libsql'
 import { Buffer } from 'node:buffer'
 import { rowClassOf } from './row-class.ts'
 
-/** A connection of the native driver. */
 export type Connection = InstanceType<typeof Database>
 
 /** Such a statement returns at most one row. */
@@ -66,7 +65,6 @@ function toArgument(value: InValue): InValue {
   throw new TypeError(`${typeof value} cannot be passed as argument to the database`)
 }
 
-/** Converts a value as the driver does. */
 function toValue(value: unknown): Value {
   if (value instanceof Uint8Array) return value.buffer as ArrayBuffer
   if (typeof value !== 'bigint') return value as Value

@@ -1,7 +1,5 @@
-/** Rows of results. */
 import type { Row, Value } from '@libsql/client'
 
-/** Makes a row of its values, as the client of the driver returns it. */
 export type RowClass = new (values: Value[]) => Row
 
 /** The class of the rows of a result: values by name are own properties, values by index are getters of the class. */

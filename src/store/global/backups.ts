@@ -6,22 +6,17 @@ const [madeKey, failedKey] = ['backup', 'backup_failed']
 /** When the last scheduled backup began, in milliseconds since the epoch; see `claim`. */
 const claimedKey = 'backup_claimed'
 
-/** A backup that was made. */
 export interface MadeBackup {
-  /** When it was begun, in milliseconds since the epoch. */
   at: number
-  /** Its path on the machine that made it. */
   file: string
   bytes: number
 }
 
-/** A scheduled backup that failed. */
 export interface FailedBackup {
   at: number
   reason: string
 }
 
-/** What is known of the backups of this database. */
 export interface BackupHistory {
   made?: MadeBackup
   /** Absent if a newer one was made. */
@@ -42,7 +37,6 @@ const claim = statement(`
 
 /** When the last backup of the database was made, and why the last one failed. */
 export const backups = (db: Db) => ({
-  /** The newest backup, made by the schedule or by a command. */
   async history(): Promise<BackupHistory> {
     const facts = new Map((await db.all(stored)).map(({ key, value }) => [key, value]))
     const read = (key: string) => facts.has(key) ? JSON.parse(facts.get(key)!) : undefined
@@ -83,7 +77,6 @@ const withTrials = crossAccountQuery<{ id: string }>(
 
 /** The latest time that was stored, to notice a clock that jumped. See docs/delivery.md, "Clocks". */
 export const clock = (db: Db) => ({
-  /** The stored time; undefined before the first. */
   async storedAt(): Promise<number | undefined> {
     const row = await db.one(storedTime)
     return row && Number(row.value)
@@ -96,7 +89,6 @@ export const clock = (db: Db) => ({
   },
 })
 
-/** How many leases one query returns. */
 const maxLeases = 1_000
 
 const all = query<{ id: string; heartbeats: number; present: string }>(`SELECT id, heartbeats, present FROM instances`)
