@@ -1,6 +1,6 @@
 import type { Config } from '../../config.ts'
 import { day, hour, second } from '../../lib/time.ts'
-import { backupsIn } from '../../store/backup/schedule.ts'
+import { backupsIn } from '../../store/backup/files.ts'
 import { isPublic } from './addresses.ts'
 import { type Finding, ok, warning } from './finding.ts'
 

@@ -6,10 +6,9 @@ import { connect } from '../driver/remote-client.ts'
 import { copyingFile, localPath } from '../driver/local-file.ts'
 import { type Snapshot, snapshotOf } from '../driver/snapshot.ts'
 import { StartError } from '../start-error.ts'
-import { withDatabase } from './local-copy.ts'
+import { type Content, contentOf, difference, withDatabase } from './local-copy.ts'
 import { copySnapshot } from './copier.ts'
 import { putNew, requireNoLog, sync } from './files.ts'
-import { type Content, contentOf, difference } from './inspect.ts'
 import { copyTables, finishCopy } from './tables.ts'
 
 export interface DatabaseAddress {

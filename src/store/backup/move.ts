@@ -8,9 +8,8 @@ import { connect } from '../driver/remote-client.ts'
 import { localPath } from '../driver/local-file.ts'
 import { openSnapshot, type Snapshot, snapshotOf } from '../driver/snapshot.ts'
 import { StartError } from '../start-error.ts'
-import { lockDatabase } from './local-copy.ts'
+import { type Content, lockDatabase } from './local-copy.ts'
 import { type DatabaseAddress, fill } from './fill.ts'
-import type { Content } from './inspect.ts'
 import { copyingFact } from './tables.ts'
 
 /** A process tells of itself every 15 s. */

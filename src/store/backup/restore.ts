@@ -12,8 +12,7 @@ import { fileBehind, giveTo, readStoredKeyRing, restoringFile } from '../driver/
 import { snapshotOf } from '../driver/snapshot.ts'
 import { StartError } from '../start-error.ts'
 import { openBackup } from './backup-file.ts'
-import { withDatabase } from './local-copy.ts'
-import type { Manifest } from './inspect.ts'
+import { type Manifest, withDatabase } from './local-copy.ts'
 import { type DatabaseAddress, fill } from './fill.ts'
 import { logEndings, putNew, sync, temporaryFolder } from './files.ts'
 

@@ -152,6 +152,7 @@ async function readHeader(file: FileHandle, path: string): Promise<{ header: Hea
       return { header, line: start.slice(0, end + 1) }
     }
   } catch {
+    // Said below.
   }
   throw notOurs()
 }

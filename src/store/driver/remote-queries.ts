@@ -7,7 +7,7 @@
 import type { InValue, ResultSet, Row, Value } from '@libsql/client'
 import { setImmediate } from 'node:timers'
 import { RecentMap } from '../../lib/recent-map.ts'
-import { rowClassOf } from './row-class.ts'
+import { rowClassOf } from './prepared-statement.ts'
 import type { PlainStatement } from './remote-stream.ts'
 
 interface WaitingQuery extends PlainStatement {

@@ -15,7 +15,7 @@ import {
 import { Buffer } from 'node:buffer'
 import * as http from 'node:http'
 import * as https from 'node:https'
-import { rowClassOf } from './row-class.ts'
+import { rowClassOf } from './prepared-statement.ts'
 
 export type Post = (
   url: string,
