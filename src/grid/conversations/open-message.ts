@@ -5,7 +5,7 @@
 import { GridError } from '../../errors.ts'
 import { isId } from '../../lib/id.ts'
 import type { AccountStore } from '../../store/account.ts'
-import type { PartOfMessage, StoredPart } from '../../store/account/parts.ts'
+import type { PartOfMessage, StoredPart } from '../../store/account/new-message.ts'
 import type { Receipt } from '../../store/account/thread-messages.ts'
 import { contentOf, type PartContent, type PartHandle, partIn, shownDetails, storedPart } from '../messaging/parts.ts'
 import { isReadBySwitch, mayRead, placeOfMessage, type Reader, readerOf } from './may-read.ts'

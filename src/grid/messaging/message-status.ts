@@ -2,7 +2,7 @@
 import { callingAgent } from '../../auth/actor.ts'
 import { GridError } from '../../errors.ts'
 import type { AccountStore } from '../../store/account.ts'
-import type { RecipientStatus } from '../../store/account/message-status.ts'
+import type { RecipientStatus } from '../../store/account/thread-messages.ts'
 
 export const maxTimeline = 200
 

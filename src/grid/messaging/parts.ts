@@ -7,7 +7,7 @@ import { GridError } from '../../errors.ts'
 import { isBase64 } from '../../lib/encoding.ts'
 import { withoutInvisible, withoutInvisibleIn } from '../../lib/invisible-text.ts'
 import type { AccountStore } from '../../store/account.ts'
-import type { PartOfMessage, StoredPart } from '../../store/account/parts.ts'
+import type { PartOfMessage, StoredPart } from '../../store/account/new-message.ts'
 
 /** Most bytes of A2A details that a read shows of one message, as JSON in UTF-8. */
 export const maxInlineBytes = 8 * 1024

@@ -4,7 +4,7 @@ import { resumeConversation, setAutomated, setTurnLimits } from '../../../src/gr
 import { createChannel } from '../../../src/grid/channels/channels.ts'
 import { writeMessage } from '../../../src/grid/conversations/write.ts'
 import { hour } from '../../../src/lib/time.ts'
-import { tellOfPauses } from '../../../src/worker/pauses.ts'
+import { tellOfPauses } from '../../../src/worker/digests.ts'
 import { postA2a, send10 } from '../../support/a2a.ts'
 import { rows } from '../../support/database.ts'
 import { type TestAgent, type TestGrid, testGrid } from '../../support/grid.ts'
