@@ -5,9 +5,6 @@ import { createAuthenticator } from '../../../src/auth/bearer.ts'
 import { mergeClaim, openClaim } from '../../../src/grid/accounts/claim.ts'
 import { leaseOf, readMessages } from '../../../src/grid/messaging/read-messages.ts'
 import { messageStatus } from '../../../src/grid/messaging/message-status.ts'
-import { findPart } from '../../../src/grid/messaging/parts.ts'
-import { readAgain } from '../../../src/grid/messaging/read-again.ts'
-import { rows } from '../../support/database.ts'
 import { onEachDatabase } from '../../support/databases.ts'
 import type { TestGrid } from '../../support/grid.ts'
 import { guard, kind, secret, testProviders } from '../../support/guarded.ts'
@@ -56,22 +53,6 @@ onEachDatabase((open) => {
     expect((await readMessages(await enter(zoe), {})).messages).toEqual([])
   })
 
-  test('messages read before the move do not come again, and are found with last_batch and the cursor', async () => {
-    await send('one')
-    const first = await readMessages(await enter(zoe), {})
-    leaseOf(await enter(zoe), first.lease!.id).ack()
-    await send('two')
-    await merge()
-
-    const again = await readAgain(await enter(zoe), { since: 'last_batch' })
-    const behind = await readAgain(await enter(zoe), { since: first.cursor })
-    const read = await readMessages(await enter(zoe), {})
-
-    expect(again.messages).toMatchObject([{ message: 'one', replayed: true }])
-    expect(behind.messages.map(({ message }) => message)).toEqual(['two'])
-    expect(read.messages.map(({ message, redelivered }) => [message, redelivered])).toEqual([['two', undefined]])
-  })
-
   test('a read that began before the move leases nothing in the old account, and the next one gets the messages', async () => {
     await send('one')
     const before = await enter(zoe)
@@ -79,28 +60,6 @@ onEachDatabase((open) => {
 
     expect((await readMessages(before, {})).messages).toEqual([])
     expect((await readMessages(await enter(zoe), {})).messages).toMatchObject([{ message: 'one' }])
-  })
-
-  test('large parts move with their message', async () => {
-    const parts = [{ text: 'p'.repeat(10_000) }]
-    await sendMessage(await enter(mate), { to: 'zoe', text: 'one', a2a: { messageId: 'm', parts } })
-    await merge()
-
-    const [{ message_id }] = (await readMessages(await enter(zoe), {})).messages
-    for (const key of [zoe, mate]) {
-      expect((await findPart(await enter(key), `${message_id}.0`)).text).toBe(parts[0].text)
-    }
-    const stored = await rows(grid, 'SELECT account_id FROM parts WHERE account_id = ?', [grid.evil.id])
-    expect(stored).toHaveLength(1)
-  })
-
-  test('a repeat of an earlier send under its key gets the same receipt', async () => {
-    const sent = await send('once', 'k')
-    await merge()
-    const again = await send('once', 'k')
-
-    expect(again).toEqual(sent)
-    expect((await readMessages(await enter(zoe), {})).messages).toHaveLength(1)
   })
 
   test('what guardrails did moves with the messages, and a blocked send stays blocked', async () => {

@@ -4,8 +4,6 @@ import { createAuthenticator } from '../../../src/auth/bearer.ts'
 import { mergeClaim, openClaim } from '../../../src/grid/accounts/claim.ts'
 import { getTask } from '../../../src/grid/tasks/tasks.ts'
 import { updateTask } from '../../../src/grid/tasks/update-task.ts'
-import { day } from '../../../src/lib/time.ts'
-import { sweep } from '../../../src/worker/retention.ts'
 import { rows } from '../../support/database.ts'
 import { onEachDatabase } from '../../support/databases.ts'
 import type { TestGrid } from '../../support/grid.ts'
@@ -45,19 +43,6 @@ onEachDatabase((open) => {
     const found = await rows(grid, 'SELECT conversation_id FROM tasks WHERE account_id = ?', [grid.acme.id])
     expect(new Set(found.map(({ conversation_id }) => conversation_id)).size).toBe(1)
     expect(again.contextId).toBe('trip')
-  })
-
-  test('an account that is not claimed in time goes with its tasks', async () => {
-    const [zoe, mate] = [await signUp('zoe'), await signUp('mate')]
-    const { id } = await askFor(zoe.store, 'a question', { to: '@mate' })
-    await updateTask(mate.store, { taskId: id, text: 'part one', artifact: { id: 'a' } })
-
-    grid.clock.now += 8 * day
-    await sweep(grid.store)
-
-    for (const table of tables) {
-      expect(await rows(grid, `SELECT * FROM ${table} WHERE account_id = ?`, [zoe.home])).toEqual([])
-    }
   })
 
   async function signUp(alias: string) {
