@@ -21,18 +21,13 @@ export type SnoozeTime = (typeof snoozeTimes)[number]
 /** When it is shown again on the next day, in the time zone of the user. */
 const morningMs = 8 * hour
 
-/**
- * What needs a person, the most urgent first, and what they have snoozed, until when in milliseconds since the epoch.
- */
+/** The most urgent first; `until` is in milliseconds since the epoch. */
 export interface Attention {
   open: Condition[]
   snoozed: { condition: Condition; until: number }[]
 }
 
-/**
- * What needs the calling user now. `offer` are agents that they can claim. Only owners and admins see keys, and only
- * those who may read an unread message are told who wrote it.
- */
+/** What needs the calling user. Only owners and admins see keys, and only readers who wrote an unread message. */
 export async function attentionOf(account: AccountStore, offer: ClaimOffer | undefined): Promise<Attention> {
   const [conditions, reader] = await Promise.all([findConditions(account), readerOf(account)])
   const shown = conditions.map((condition): Condition => {
@@ -66,10 +61,7 @@ function keyOf({ kind, subject }: Pick<Condition | Snooze, 'kind' | 'subject'>):
   return `${kind} ${subject}`
 }
 
-/**
- * Hide something from the calling user for a while, unless it gets worse. `timeZone` says when tomorrow is. Resolves to
- * whether it still needed attention. Fails with `invalid_input`.
- */
+/** Hide something from the calling user, unless it gets worse. Resolves to whether it still needed attention. */
 export async function snooze(
   account: AccountStore,
   offer: ClaimOffer | undefined,

@@ -68,10 +68,7 @@ export interface SigningKeys {
   published: JWK[]
 }
 
-/**
- * The keys as they are now. The first is made when it is needed, and another one if all were encrypted with lost keys.
- * Of several processes that make one at once, one wins.
- */
+/** The keys as they are now. The first is made when it is needed. Of several processes that make one, one wins. */
 export async function readSigningKeys(store: Store): Promise<SigningKeys> {
   let keys = await store.global.signingKeys.list()
   if (store.keyRing.ids.length > 0 && !signs(store, keys)) {
@@ -88,10 +85,7 @@ export async function readSigningKeys(store: Store): Promise<SigningKeys> {
   }
 }
 
-/**
- * Add a key, which replaces the present one. `removeOthers`: someone else may have the older ones, so nothing that they
- * signed verifies any more. Fails with `invalid_input` without encryption keys.
- */
+/** Add a key, which replaces the present one. `removeOthers`: nothing that older ones signed verifies any more. */
 export async function rotateSigningKey(
   store: Store,
   { removeOthers }: { removeOthers: boolean },
@@ -103,10 +97,7 @@ export async function rotateSigningKey(
   return { id, signsFrom: isAlone ? at : at + publishedBeforeMs }
 }
 
-/**
- * Replace the present key if it is too old, and forget what is no longer needed of older ones. Does nothing before
- * there is a key.
- */
+/** Replace the present key if it is too old, and forget what is no longer needed of older ones. */
 export async function keepSigningKeys(store: Store): Promise<void> {
   const { deps: { now, log }, global: { signingKeys } } = store
   const keys = await signingKeys.list()

@@ -94,10 +94,7 @@ export async function createAgent(
   })
 }
 
-/**
- * Soft-delete an agent (id or alias). Its keys and channel memberships end, its unread messages are parked, and its
- * alias stays reserved for the account. Fails with `agent_not_found`.
- */
+/** Soft-delete an agent (id or alias). Its unread messages are parked, and its alias stays reserved. */
 export async function deleteAgent(account: AccountStore, ref: string): Promise<{ id: string; alias: string }> {
   requireAdmin(account.actor)
   return await retryOnConflict(async () => {

@@ -41,10 +41,7 @@ export async function listSkills(
   return { skills: entries, cursor }
 }
 
-/**
- * Replace all skills of the calling agent. Skills that the account does not have are created; existing ones keep their
- * description. Fails with `invalid_input`.
- */
+/** Replace all skills of the calling agent. Missing skills are created; existing ones keep their description. */
 export async function setSkills(
   account: AccountStore,
   input: { skills: SkillInput[] },
@@ -137,10 +134,7 @@ function skillTaken(name: string): GridError {
   return new GridError('skill_taken', `The account has a skill ${name}. Choose another name.`, { field: 'name' })
 }
 
-/**
- * Statements that create missing skills and attach all of them, if the agent is live. They fail the unit if the account
- * would have too many skills.
- */
+/** Statements that create missing skills and attach all, if the agent is live and the account has room for them. */
 export function attachSkills(account: AccountStore, agentId: string, skills: Required<SkillInput>[]): Statement[] {
   if (skills.length === 0) return []
   const at = account.deps.now()

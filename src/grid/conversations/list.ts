@@ -55,9 +55,7 @@ export async function listConversations(
   return { reader, threads, unread, next: page.next }
 }
 
-/**
- * The place of the newest message of each thread. With a conversation id and several agents, the message itself tells.
- */
+/** The place of the newest message of each thread. With a conversation id, the message itself tells. */
 async function placesOfNewest(account: AccountStore, reader: Reader, threads: Thread[]) {
   const places = new Map(threads.map((thread) => [thread.id, placeOfThread(reader, thread)]))
   const unclear = threads.filter(({ kind }) => kind === 'conversation' && reader.seat)
@@ -85,10 +83,7 @@ export interface AgentTalk {
   talks: Thread[]
 }
 
-/**
- * The newest messages from or to an agent, those of its channels too, and with whom it talks. It counts as no look at
- * their conversations. Fails as `readerOf` and `recordReading` do.
- */
+/** The newest messages from or to an agent, and with whom it talks. It does not count as a look at them. */
 export async function talkOfAgent(
   account: AccountStore,
   agent: { id: string; alias: string },

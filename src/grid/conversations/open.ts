@@ -1,7 +1,4 @@
-/**
- * Conversations as the calling user may see them: what they may not read is left out, and what they read of others is
- * recorded first. See docs/security.md, "Who reads messages".
- */
+/** Conversations without what the caller may not read. See docs/security.md, "Who reads messages". */
 import type { AccountStore } from '../../store/account.ts'
 import {
   isReadBySwitch,
@@ -49,10 +46,7 @@ export interface OpenConversation {
   firstNew: number | null
 }
 
-/**
- * A page of a conversation; without messages if the reader may not read it. With the newest messages in it, the user
- * has seen it, unless it `isGlance`. Fails with `conversation_not_found`.
- */
+/** A page of a conversation. With the newest messages in it, the user has seen it, unless it `isGlance`. */
 export async function openConversation(
   account: AccountStore,
   id: number,

@@ -81,9 +81,7 @@ export function unknownConversation(): GridError {
   return new GridError('conversation_not_found', 'This conversation does not exist, or its messages are gone.')
 }
 
-/**
- * Record that the user has looked at a thread up to a message. With a smaller `seq` it is unseen from there on again.
- */
+/** Record that the user has looked at a thread up to a message. A smaller `seq` makes it unseen from there on. */
 export async function setSeen(account: AccountStore, userId: string, threadId: number, seq: number): Promise<void> {
   await account.write([account.change.threads.setSeen(userId, threadId, seq)])
 }

@@ -46,10 +46,7 @@ export async function replyToMessage(
   return await sendAs(account, seat, { to, text, replyToMessageId: messageId, idempotencyKey })
 }
 
-/**
- * To whom an answer to a message goes. An agent of the account is meant by itself: its alias may have changed since.
- * Fails with `message_not_found` if the message is neither to nor from the seat, or with `recipient_not_found`.
- */
+/** To whom an answer goes. An agent of the account is meant by itself: its alias may have changed since. */
 export async function addressOfAnswer(account: AccountStore, { agentId }: Seat, messageId: string): Promise<string> {
   const { seats } = account.read
   const end = isId(messageId)
@@ -73,10 +70,7 @@ export interface Addressee {
   conversationId?: string
 }
 
-/**
- * The addressee in a conversation: its channel, or the other end of two. Undefined if the reader takes no part, if that
- * other is deleted, or if there are more than two: then an answer names its message.
- */
+/** The channel of a conversation, or its other end. Undefined if the reader takes no part, or there is no one end. */
 export function addresseeIn(reader: Reader, thread: Thread): Addressee | undefined {
   const { seat, channels } = reader
   const { channel, conversationId } = thread

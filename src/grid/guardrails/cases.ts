@@ -32,10 +32,7 @@ export interface GuardrailCase {
   createdAt: number
 }
 
-/**
- * The cases of a guardrail (by id), newest first, at most 100. People see the texts of blocked messages if the account
- * shows contents; programs do not. See docs/delivery.md, "Verdicts".
- */
+/** The cases of a guardrail, newest first. Only people see texts of blocked messages, if the account shows them. */
 export async function listCases(
   account: AccountStore,
   guardrailId: string,
@@ -64,10 +61,7 @@ export interface HourlyCount {
   n: number
 }
 
-/**
- * How often a guardrail (by id) did what in each hour from `from` to before `until`, at most 92 days, without empty
- * hours.
- */
+/** How often a guardrail did what in each hour of at most 92 days, without empty hours. */
 export async function countCases(
   account: AccountStore,
   guardrailId: string,

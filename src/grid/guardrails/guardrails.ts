@@ -121,10 +121,7 @@ export async function updateGuardrail(
   })
 }
 
-/**
- * Delete a guardrail (by id or name) with its token and its exceptions, and detach it from every agent. Its cases and
- * counts stay. Fails with `guardrail_not_found`.
- */
+/** Delete a guardrail with its token and its exceptions. Its cases and counts stay. */
 export async function deleteGuardrail(account: AccountStore, ref: string): Promise<{ id: string }> {
   requireAdmin(account.actor)
   return await retryOnConflict(async () => {

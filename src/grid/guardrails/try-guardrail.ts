@@ -34,10 +34,7 @@ export interface GuardrailTrial {
   raw?: unknown
 }
 
-/**
- * Run a guardrail on a text, also one that is switched off. Nothing is stored, and a provider that fails is a result.
- * Callers record it without the text and the token.
- */
+/** Run a guardrail on a text, also one that is off. A provider that fails is a result. Nothing is stored. */
 export async function tryGuardrail(
   account: AccountStore,
   tried: TriedGuardrail,

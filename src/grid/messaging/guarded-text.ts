@@ -79,10 +79,7 @@ function cleanedIfMasked(text: string, masked: string): string {
   return masked === text ? text : withoutInvisible(masked)
 }
 
-/**
- * The message with the text that a guardrail wrote instead. It may rewrite only the text of the message; if it changes
- * other texts, nobody can tell which is which, and everything is masked.
- */
+/** The message with the text that a guardrail wrote. If it changes other texts than the body, all is masked. */
 export function withReplacement(
   content: MessageContent,
   text: string,

@@ -46,10 +46,7 @@ export interface GuardrailEntry {
 
 const maxGuardrails = 100
 
-/**
- * Which recipients read a message of the caller, and what happened to it. Of recipients in other accounts it tells only
- * when they read it and when they replied. Fails with `message_not_found`.
- */
+/** Who read a message of the caller, and what happened to it. Of other accounts only reads and replies. */
 export async function messageStatus(account: AccountStore, messageId: string): Promise<MessageStatus> {
   const sender = callingAgent(account.actor)
   const message = await account.read.messages.sent(messageId, sender.agentId)

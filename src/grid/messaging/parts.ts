@@ -1,6 +1,4 @@
-/**
- * Large parts: a reader sees a handle of what does not fit inline, and fetches it. See docs/protocol.md, "Large parts".
- */
+/** What does not fit inline is a handle, and fetched. See docs/protocol.md, "Large parts". */
 import { Buffer } from 'node:buffer'
 import { callingAgent } from '../../auth/actor.ts'
 import { GridError } from '../../errors.ts'
@@ -47,10 +45,7 @@ export interface PartContent {
   bytes: Buffer<ArrayBuffer>
 }
 
-/**
- * Move what is large out of the details of a message. Splitting twice changes nothing, and the ids of parts follow from
- * the message.
- */
+/** Move large parts out of the details. Splitting twice changes nothing; the ids of parts follow from the message. */
 export function splitDetails(messageId: string, details: Record<string, unknown>): SplitDetails {
   if (sizeOf(details) <= maxInlineBytes) return { inline: details, apart: [] }
   const apart: StoredPart[] = []
@@ -89,10 +84,7 @@ export function splitDetails(messageId: string, details: Record<string, unknown>
   return { inline, apart }
 }
 
-/**
- * The stored details as their reader sees them, at most `maxChars` long if that has room for a handle. `sanitized`: an
- * older version stored them with invisible characters.
- */
+/** The details as their reader sees them. `sanitized`: an older version stored them with invisible characters. */
 export function shownDetails(
   messageId: string,
   json: string,
@@ -127,9 +119,7 @@ export function contentOf(found: PartOfMessage, { id, mediaType, encoding, conte
   return { id, mediaType, text, bytes: Buffer.from(text) }
 }
 
-/**
- * Whether a part holds a text of the sender, as its handle says. All other parts are JSON that the grid has written.
- */
+/** Whether a part holds a text of the sender. All other parts are JSON that the grid has written. */
 function isText(a2a: string | null, partId: string): boolean {
   try {
     const { parts = [] } = JSON.parse(a2a ?? '{}') as { parts?: Partial<PartHandle>[] }

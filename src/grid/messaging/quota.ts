@@ -58,9 +58,7 @@ export async function refuseBeyondQuotas(account: AccountStore, { inbox, label }
   }
 }
 
-/**
- * Counts a message for the quotas. It comes first of the parts, because it looks at what the statement before it did.
- */
+/** Counts a message. It is the first part, because it looks at what the statement before it did. */
 export function quotaPart(
   account: AccountStore,
   recipient: Target & { inboxes: number },
@@ -72,9 +70,7 @@ export function quotaPart(
   }
 }
 
-/**
- * Counts a message, right after the statement that stores something of it. `deliveries`: to how many inboxes it goes.
- */
+/** Counts a message, right after the statement that stores it. `deliveries`: to how many inboxes it goes. */
 export function countMessage(
   account: AccountStore,
   { inbox }: Target,

@@ -41,10 +41,7 @@ export function ackLease(account: AccountStore, leaseId: string): void {
   account.writeLater([account.change.leases.ack(leaseId)])
 }
 
-/**
- * Throw the error of a failed leasing. If the database may have made the lease, it is released once the database
- * answers.
- */
+/** Throw the error of a failed leasing. A lease that may exist is released once the database answers. */
 export function releaseUnknown(account: AccountStore, lease: NewLease, error: unknown): never {
   if (!(error instanceof GridError) || !error.details.notExecuted) {
     const at = account.deps.now()
@@ -76,10 +73,7 @@ export async function parkDamaged(account: AccountStore, leaseId: string, damage
   }
 }
 
-/**
- * Release a lease. If the database does not accept that, it is written later, at the latest by the next process that
- * starts.
- */
+/** Release a lease. If the database does not accept that, it is written later, or by the next process. */
 export async function release(account: AccountStore, agentId: string, leaseId: string): Promise<void> {
   const { change, deps: { log, now }, waiting } = account
   const statements = change.leases.release(agentId, leaseId, now())

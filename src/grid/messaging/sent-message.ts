@@ -1,7 +1,4 @@
-/**
- * What the sender of a message is told, the first time and when it repeats the send. See docs/delivery.md, "Idempotency
- * keys".
- */
+/** What senders are told, also when they repeat a send. See docs/delivery.md, "Idempotency keys". */
 import { GridError } from '../../errors.ts'
 import { presenceWord } from '../../lib/presence.ts'
 import { hashForLookup } from '../../lib/secrets.ts'

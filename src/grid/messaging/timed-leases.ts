@@ -21,9 +21,7 @@ export interface LeaseInput extends PageSize {
   conversationId?: string
 }
 
-/**
- * Messages that the caller has until `expiresAt`, in milliseconds since the epoch. Without messages there is no lease.
- */
+/** Messages that the caller has until `expiresAt`. Without messages there is no lease. */
 export interface TimedLease extends Omit<Claim, 'lastSeq'> {
   expiresAt?: number
 }
@@ -74,10 +72,7 @@ export async function extendLease(account: AccountStore, leaseId: string, second
   return expiresAt
 }
 
-/**
- * The work on a lease, or on some of its messages, is done. Resolves to how many these are, without messages that the
- * lease does not have. Fails with `stale_lease`.
- */
+/** The work on a lease, or on some of its messages, is done. Resolves to how many these are. */
 export async function ackMessages(account: AccountStore, part: LeasePart): Promise<number> {
   const at = account.deps.now()
   const rows = await writeParts(account, account.change.timedLeases.ack(leasedBy(account.actor, part), newId(), at))

@@ -1,6 +1,4 @@
-/**
- * Counting the turns of conversations, and what agents are told. See docs/delivery.md, "Conversations that run away".
- */
+/** Turns of conversations, and their limits. See docs/delivery.md, "Conversations that run away". */
 import { requireAdmin } from '../../auth/actor.ts'
 import { GridError } from '../../errors.ts'
 import { type AccountStore, defaultTurnLimits, type TurnLimits } from '../../store/account.ts'
@@ -89,10 +87,7 @@ async function pausedError(account: AccountStore, label: string, { agents }: Con
   )
 }
 
-/**
- * How many answers led to a message: one more than the message that it replies to. `metadata.hops` counts at most as
- * one.
- */
+/** How many answers led to a message: one more than to that which it replies to. `metadata.hops` counts as one. */
 export function hopsOf(
   sender: Sender,
   repliedTo: { fromAlias: string; hops: number } | undefined,
@@ -174,10 +169,7 @@ export async function setTurnLimits(account: AccountStore, input: Partial<TurnLi
   })
 }
 
-/**
- * Mark an agent (id or alias) as automated, or not: what it sends and is sent is never a turn. Its paused conversations
- * begin again. Fails with `agent_not_found`.
- */
+/** Mark an agent as automated, or not: its messages are no turns, and its paused conversations begin again. */
 export async function setAutomated(
   account: AccountStore,
   input: { agent: string; isAutomated: boolean },
@@ -196,9 +188,7 @@ export async function setAutomated(
   return { alias, isAutomated: input.isAutomated }
 }
 
-/**
- * Record in the activity log which conversations were paused. Resolves to those that the owners are now to be told of.
- */
+/** Record which conversations were paused. Resolves to those that the owners are now to be told of. */
 export async function recordPauses(account: AccountStore): Promise<CountedConversation[]> {
   requireAdmin(account.actor)
   const { actor, change: { turns }, deps, read } = account

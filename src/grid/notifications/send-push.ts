@@ -42,10 +42,7 @@ export interface Notification {
   path: string
 }
 
-/**
- * `gone`: the push service does not know the browser any more. `later`: it can be tried again, `afterMs` from now if
- * the service says so.
- */
+/** `gone`: the push service does not know the browser any more. `later`: it can be tried again. */
 export type PushResult = { outcome: 'sent' | 'gone' | 'failed' } | { outcome: 'later'; afterMs?: number }
 
 const timeoutMs = 10 * second
@@ -92,9 +89,7 @@ function retryAfterMs(value: string | undefined, at: number): number | undefined
   return Number.isFinite(ms) ? Math.max(0, Math.min(ms, maxRetryAfterMs)) : undefined
 }
 
-/**
- * Push services want an HTTPS address or an email address, to ask about the sender. A grid for one machine has neither.
- */
+/** Push services want an HTTPS or email address of the sender. A grid for one machine has neither. */
 function contactUrl(appUrl: string): string {
   return appUrl.startsWith('https:') ? appUrl : 'https://agent-grid.invalid'
 }

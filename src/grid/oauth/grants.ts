@@ -36,10 +36,7 @@ export async function listOwnGrants({ global, deps }: Store, userId: string): Pr
   return found.map((grant) => ({ ...asListed(grant), accountName: grant.accountName }))
 }
 
-/**
- * Revoke a grant of the signed-in user, with the agent key that was fetched with it. The activity log of the account
- * has a row. Fails with `credential_not_found`.
- */
+/** Revoke a grant of the signed-in user, with the agent key that was fetched with it. */
 export async function revokeOwnGrant(
   store: Store,
   { user, sessionId }: SignedInUser,
@@ -93,10 +90,7 @@ export interface TokenGrant {
   alias: string | null
 }
 
-/**
- * Revoke a grant because its client revoked the refresh token. The activity log names the grant as the actor. Fails
- * with `credential_not_found`. @see RFC 7009 §2.1
- */
+/** Revoke a grant because its client revoked the refresh token. The grant is the actor. @see RFC 7009 §2.1 */
 export async function revokeGrantByClient(store: Store, grant: TokenGrant, requestId: string | null): Promise<void> {
   const { accountId, grantId } = grant
   const account = store.account(accountId, actorOfGrant(grant))

@@ -26,17 +26,11 @@ export interface SentInvitation {
   email: string
   role: Role
   url: string
-  /**
-   * Whether the inviter gets the link, to pass it on: the grid does not send email, and the address has no user yet. It
-   * then proves nothing about the address.
-   */
+  /** The grid does not send email, and the address has no user yet. The link then proves nothing about it. */
   isLinkShown: boolean
 }
 
-/**
- * Checks that an email may be sent, after all other checks and before any change: an earlier link ends only if the new
- * one can be sent.
- */
+/** Checks that an email may be sent, before any change: an earlier link ends only if the new one can be sent. */
 export type CheckEmailLimit = (email: string) => Promise<void>
 
 /** Invite the user of an email address into the account. An earlier invitation of the same address ends. */
@@ -110,10 +104,7 @@ export async function openInvitation(store: Store, token: string): Promise<OpenI
   return { ...invitation, hasUser: (await global.users.byEmail(invitation.email)) !== undefined }
 }
 
-/**
- * Join the account as the user of the invited address. A link that was sent to that address also verifies it. Resolves
- * to the account's id. Fails with `link_expired`.
- */
+/** Join the account as the user of the invited address, which a link that was sent there also verifies. */
 export async function acceptInvitation(
   store: Store,
   token: string,
@@ -131,10 +122,7 @@ export async function acceptInvitation(
   return invitation.account.id
 }
 
-/**
- * Create a user with the invited address and join the account. The address is not verified if the inviter was shown the
- * link. Fails with `link_expired`, `invalid_input`, or `member_exists` if the address has a user already.
- */
+/** Create the invited user and join the account. The address is not verified if the inviter was shown the link. */
 export async function registerInvitedUser(
   store: Store,
   token: string,

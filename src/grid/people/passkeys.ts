@@ -30,10 +30,7 @@ export function hasPasskeys({ deps }: Store): boolean {
   return passkeySite(deps.config.appUrl) !== undefined
 }
 
-/**
- * Options for signing in with any passkey, as JSON for the browser. `holder` is the CSRF token of the page: only it can
- * answer, once, within five minutes. Fails with `rate_limit_exceeded`.
- */
+/** Options for signing in. `holder` is the CSRF token of the page: only it can answer, once, in five minutes. */
 export async function passkeySignInOptions(store: Store, holder: string, address: string): Promise<string> {
   await takePasskeyAttempt(store, address)
   return await challenge(store, 'sign_in', holder, await authenticationOptions(siteOf(store), []))
@@ -66,10 +63,7 @@ export async function proveByPasskey(store: Store, holder: string, userId: strin
   await usePasskey(store, 'confirm', holder, answer, userId)
 }
 
-/**
- * Register the passkey that answered `passkeyOptions`. If it is the user's first second factor, resolves to new
- * recovery codes, and all other sessions end. Fails with `confirmation_required` or `invalid_input`.
- */
+/** Register the passkey that answered `passkeyOptions`. Resolves to recovery codes if it is the first factor. */
 export async function addPasskey(
   store: Store,
   holder: string,

@@ -19,10 +19,7 @@ export async function setShortcuts(store: Store, userId: string, on: boolean): P
   await store.write([store.global.users.setShortcuts(userId, on)])
 }
 
-/**
- * Change the password. Every session and open link of the user ends; OAuth grants stay, because a routine change should
- * not disconnect clients. Fails with `invalid_input`, which names `current` or `password`, or `rate_limit_exceeded`.
- */
+/** Change the password. Sessions and links end; OAuth grants stay, because this should not disconnect clients. */
 export async function changePassword(
   store: Store,
   userId: string,
@@ -41,10 +38,7 @@ export async function changePassword(
   sendNotice(store, user.email, passwordChangedEmail(store.deps.config))
 }
 
-/**
- * Send a link to a new email address; its use confirms the change. Does not tell whether another user has the address.
- * Fails with `invalid_email`, `invalid_input` or `rate_limit_exceeded`.
- */
+/** Send a link to a new email address. Does not tell whether another user has the address. */
 export async function requestEmailChange(
   store: Store,
   userId: string,
@@ -76,10 +70,7 @@ export async function confirmEmailChange(store: Store, token: string, userId: st
   return link.email
 }
 
-/**
- * The user, if `current` is their password: their browser may have been left signed in. Guesses count as sign-in
- * attempts.
- */
+/** The user, if `current` is their password. Guesses count as sign-in attempts. */
 async function checkCurrentPassword(
   store: Store,
   userId: string,

@@ -34,10 +34,7 @@ export async function listSecondFactors({ global }: Store, userId: string): Prom
   return { passkeys, hasTotp: totp !== undefined && totp.confirmedAt !== null, codesLeft }
 }
 
-/**
- * Prove the second factor with a code of the authenticator app or with a recovery code. Each code works once; `address`
- * is the client's. Fails with `invalid_input`, which names `code`, or `rate_limit_exceeded`.
- */
+/** Prove the second factor with a code of the app or a recovery code. Each code works once. */
 export async function useSecondFactorCode(
   store: Store,
   user: { id: string; email: string },
@@ -53,10 +50,7 @@ export async function useSecondFactorCode(
   if (isRecoveryCode) sendSecondFactorEmail(store, user.email, 'code_used')
 }
 
-/**
- * Prove with their password who a signed-in user without a second factor is. Resolves to the hash it was verified
- * against. Fails with `invalid_input`, which names `password`, or `rate_limit_exceeded`.
- */
+/** Prove who a user without a second factor is. Resolves to the hash of the password. */
 export async function confirmByPassword(
   store: Store,
   user: { id: string; email: string },
@@ -90,10 +84,7 @@ export async function pendingTotp(store: Store, actor: SignedInUser): Promise<{ 
   return { secret, uri: await totpUri(secret, { issuer, label: actor.user.email }) }
 }
 
-/**
- * Finish the set-up with a first code. If it is the user's first second factor, resolves to new recovery codes, and all
- * other sessions end. Fails with `confirmation_required`, `invalid_input` or `rate_limit_exceeded`.
- */
+/** Finish the set-up with a first code. Resolves to recovery codes if it is the first factor. */
 export async function finishTotp(
   store: Store,
   actor: SignedInUser,
@@ -251,10 +242,7 @@ export async function resetMemberSecondFactor(
   return { userId }
 }
 
-/**
- * Remove the second factor of a user as the operator, and end the user's sessions. The activity log of each of the
- * user's accounts has a row. Fails with `not_found`, `invalid_email`, or `invalid_input` if there is nothing to reset.
- */
+/** Remove the second factor of a user as the operator, and end their sessions. */
 export async function resetSecondFactor(store: Store, email: string, command: string): Promise<{ userId: string }> {
   const user = await findUser(store, email)
   const { secondFactors } = store.global

@@ -1,6 +1,4 @@
-/**
- * Members of an account: their roles and their removal. An account always has an owner. See docs/security.md, "Roles".
- */
+/** Members of an account, which always has an owner. See docs/security.md, "Roles". */
 import { allows, callingUser, type Permission, requireConfirmed, type Role, roles } from '../../auth/actor.ts'
 import { GridError } from '../../errors.ts'
 import type { AccountStore } from '../../store/account.ts'
@@ -112,10 +110,7 @@ async function removalStatements(account: AccountStore, member: AccountMember): 
   ]
 }
 
-/**
- * Statements that fail the unit if the role has changed, or if no owner would be left. `to` is undefined for a removal.
- * Fails with `last_owner`.
- */
+/** Fails if no owner would be left; the statements check it again. `to` is undefined for a removal. */
 async function roleChangePreconditions(
   account: AccountStore,
   { userId, role }: AccountMember,

@@ -46,10 +46,7 @@ const maxTaskMs = 7 * day
 /** What a recipient reads of a message that has files or data alone. */
 const noText = 'This message has no text. What it brings is in a2a.parts.'
 
-/**
- * Send a message that makes a task, in one unit. A repeat under the same idempotency key returns that task as it is
- * now. Fails as `sendMessage` does.
- */
+/** Send a message that makes a task, in one unit. A repeat returns that task as it is now. */
 export async function startTask(account: AccountStore, sender: Sender, input: NewTask): Promise<SentTask> {
   const request = input.request ?? canonicalJson([input.to, input.message, input.contextId ?? null])
   const repeat = await repeatOf(account, sender, input.idempotencyKey, request)

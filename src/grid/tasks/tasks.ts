@@ -47,10 +47,7 @@ export async function getTask(
   return (await shownTasks(clientOf(account), [row], { historyLength, withArtifacts: true }))[0]
 }
 
-/**
- * The tasks of the calling agent, by the time of their status, newest first. Artifacts are left out unless asked for.
- * Fails with `invalid_input` (page size, page token).
- */
+/** The tasks of the calling agent, by the time of their status, newest first. */
 export async function listTasks(account: AccountStore, input: TaskListInput): Promise<TaskPage> {
   const { pageSize, pageToken, historyLength, includeArtifacts = false } = input
   if (!Number.isInteger(pageSize) || pageSize < 1 || pageSize > maxPageSize) {
@@ -76,10 +73,7 @@ export async function listTasks(account: AccountStore, input: TaskListInput): Pr
   return { tasks: shown, nextPageToken: last ? tokenOf(last, ofList) : '', pageSize, totalSize }
 }
 
-/**
- * Cancel a task of the calling agent. A message that nobody has read is withdrawn; a recipient that has read it finds a
- * notice in its inbox. Fails with `task_not_found`, and with `task_not_cancelable` if the task has ended.
- */
+/** Cancel a task of the calling agent. An unread message is withdrawn; a recipient that has read it is told. */
 export async function cancelTask(
   account: AccountStore,
   id: string,

@@ -44,10 +44,7 @@ export function asPart(given: Record<string, unknown>): Part {
   return Object.fromEntries(known.map((name) => [name, given[name]])) as Part
 }
 
-/**
- * Bytes of all artifacts of a task. A client reads it in one piece, and libsql-server returns at most 10 MB from one
- * statement.
- */
+/** A client reads a task in one piece, and libsql-server returns at most 10 MB from one statement. */
 const maxArtifactBytes = 8 * 2 ** 20
 /** Then a task can only be ended. */
 const maxEvents = 10_000

@@ -99,10 +99,7 @@ export async function* watchTask(account: AccountStore, id: string, watch: TaskW
   }
 }
 
-/**
- * Heartbeats until the recipient of a task of mode `message` has replied or has said something about the task, at most
- * for `ms`. Ends at once if the credential has too many streams of tasks.
- */
+/** Heartbeats until the recipient of a task of mode `message` has said something, at most for `ms`. */
 export async function* holdTask(
   account: AccountStore,
   id: string,
