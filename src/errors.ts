@@ -108,7 +108,7 @@ export interface ReachedLimit {
   windowSeconds?: number
 }
 
-export interface ErrorDetails {
+interface ErrorDetails {
   field?: string
   info?: Record<string, string>
   /** Sent as `Retry-After`. */
@@ -155,4 +155,9 @@ export function limitReached(
   details: ErrorDetails = {},
 ): GridError {
   return new GridError(code, message, { ...details, limit, retryAfterSeconds })
+}
+
+/** The error of an input. `field` is its invalid part. */
+export function invalidInput(message: string, field: string | undefined): GridError {
+  return new GridError('invalid_input', message, { field })
 }

@@ -57,12 +57,12 @@ function sorted(skills: CardAgent['skills']): CardAgent['skills'] {
 }
 
 /** A new key signs once it has been published for so long: whoever keeps the list of keys for a while has it then. */
-export const publishedBeforeMs = 10 * minute
+const publishedBeforeMs = 10 * minute
 const maxAgeMs = 90 * day
 /** How long a key that was replaced verifies what it signed. */
 const keptMs = 365 * day
 
-export interface SigningKeys {
+interface SigningKeys {
   /** The key that signs. Undefined if the grid has no encryption keys or no space to store one. */
   current?: { id: string; privateKey: JWK }
   published: JWK[]

@@ -43,7 +43,7 @@ export const listedProviders: readonly ListedProvider[] = providers.map(
 )
 
 /** A guardrail as it is stored; `config` is JSON text. */
-export interface ConfiguredGuardrail {
+interface ConfiguredGuardrail {
   id: string
   provider: string
   config: string

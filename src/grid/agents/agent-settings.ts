@@ -92,7 +92,7 @@ function originOf({ remoteUrl }: Agent): string | undefined {
 /** Live keys of one agent: one for each client and machine. */
 export const maxKeys = 50
 
-export interface NamedKey {
+interface NamedKey {
   name: string
   last4: string
 }

@@ -16,7 +16,7 @@ import { listThreads, type Thread } from './threads.ts'
 /** Which conversations a list has: those of the reader, all, channels, or those whose newest message is unread. */
 export type Show = (typeof shows)[number]
 
-export const shows = ['you', 'all', 'channels', 'waiting'] as const
+const shows = ['you', 'all', 'channels', 'waiting'] as const
 
 export interface ConversationList {
   reader: Reader
@@ -71,7 +71,7 @@ async function placesOfNewest(account: AccountStore, reader: Reader, threads: Th
 const maxMessages = 10
 const maxTalks = 12
 
-export interface AgentMessage extends OpenMessage {
+interface AgentMessage extends OpenMessage {
   thread: Thread
 }
 

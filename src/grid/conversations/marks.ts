@@ -6,7 +6,7 @@ import { callingSeat, findSeat } from '../people/seats.ts'
 import { readThread } from './messages.ts'
 import { findThread, setSeen, type Thread, unknownConversation } from './threads.ts'
 
-export type ReadMessages = { seqs: readonly number[] } | { upTo: number }
+type ReadMessages = { seqs: readonly number[] } | { upTo: number }
 
 /** Mark messages to the calling user as read, and the conversation as seen up to the newest of them. */
 export async function markConversationRead(
@@ -73,7 +73,7 @@ function callingReader(account: AccountStore): string {
 }
 
 /** Most messages of one page, and of one call of `markRead`. */
-export const maxInboxPage = 50
+const maxInboxPage = 50
 /** Mark messages to the calling user as read; their senders see it. Resolves to those that were unread. */
 export async function markRead(account: AccountStore, messageIds: readonly string[]): Promise<{ read: string[] }> {
   const { agentId } = await callingSeat(account)

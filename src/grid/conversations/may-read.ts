@@ -99,7 +99,7 @@ export function placeOfMessage(
 }
 
 /** What is read: a thread, a list by its name, or the newest messages of an agent. Never a text. */
-export type Reading =
+type Reading =
   | { thread: string; agents: readonly string[] }
   | { thread: string; channel: string }
   | { list: string }

@@ -72,7 +72,7 @@ export interface OpenChainMessage extends ThreadMessage {
   isReadable: boolean
 }
 
-export interface OpenedChain {
+interface OpenedChain {
   reader: Reader
   root: number
   /** At most 100. */
@@ -125,7 +125,7 @@ async function threadsOf(account: AccountStore, messages: ThreadMessage[]): Prom
   return new Map(found.flatMap((thread) => thread ? [[thread.id, thread]] : []))
 }
 
-export interface ListedPart {
+interface ListedPart {
   key: string
   kind: string
   name?: string

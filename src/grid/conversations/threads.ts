@@ -5,7 +5,7 @@ import type { StoredThread } from '../../store/account/threads.ts'
 
 export type ThreadKind = 'channel' | 'conversation' | 'pair'
 
-export interface ThreadFilter {
+interface ThreadFilter {
   /** Threads of this agent: those it wrote or was written to in, and the channels it is a member of. */
   agentId?: string
   channels?: boolean
@@ -22,7 +22,7 @@ export interface ThreadAgent {
 }
 
 /** The beginning of a message. Null for the newest message of a thread that was removed a moment ago. */
-export type ThreadPreview = { fromAlias: string; type: 'agent' | 'human' | 'system'; text: string } | null
+type ThreadPreview = { fromAlias: string; type: 'agent' | 'human' | 'system'; text: string } | null
 
 /** A thread in a list. Times are milliseconds since the epoch. */
 export interface Thread {
@@ -42,13 +42,13 @@ export interface Thread {
   unread: number
 }
 
-export interface ThreadList extends ThreadFilter {
+interface ThreadList extends ThreadFilter {
   userId?: string
   since?: number
   before?: number
 }
 
-export interface ThreadListPage {
+interface ThreadListPage {
   threads: Thread[]
   /** Pass it as `before`; undefined at the end. */
   next?: number

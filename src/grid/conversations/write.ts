@@ -13,7 +13,7 @@ import { findMessage, type ThreadMessage } from './messages.ts'
 import type { OpenMessage } from './open.ts'
 import { findThread, type Thread, type ThreadAgent, unknownConversation } from './threads.ts'
 
-export interface NewPersonMessage {
+interface NewPersonMessage {
   to: string
   text: string
   conversationId?: string
@@ -21,7 +21,7 @@ export interface NewPersonMessage {
   idempotencyKey?: string
 }
 
-export interface PersonReply {
+interface PersonReply {
   messageId: string
   text: string
   idempotencyKey?: string
@@ -47,7 +47,7 @@ export async function replyToMessage(
 }
 
 /** To whom an answer goes. An agent of the account is meant by itself: its alias may have changed since. */
-export async function addressOfAnswer(account: AccountStore, { agentId }: Seat, messageId: string): Promise<string> {
+async function addressOfAnswer(account: AccountStore, { agentId }: Seat, messageId: string): Promise<string> {
   const { seats } = account.read
   const end = isId(messageId)
     ? await seats.writer(agentId, messageId) ?? await seats.recipient(agentId, messageId)
@@ -65,7 +65,7 @@ async function sendAs(account: AccountStore, { agentId, alias }: Seat, input: Se
 }
 
 /** To whom a message goes that is written in a conversation and answers none of its messages. */
-export interface Addressee {
+interface Addressee {
   to: string
   conversationId?: string
 }
@@ -122,7 +122,7 @@ async function messageIn(account: AccountStore, threadId: number, seq: number): 
   return message?.threadId === threadId ? message : undefined
 }
 
-export interface NewAnswer {
+interface NewAnswer {
   text: string
   /** The `seq` of the message of the conversation that is answered. Without it the text is for its addressee. */
   answers?: number

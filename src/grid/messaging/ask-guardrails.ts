@@ -21,7 +21,7 @@ export interface Finding {
   replacement?: string
 }
 
-export type Answer = Omit<Finding, 'guardrail' | 'action'>
+type Answer = Omit<Finding, 'guardrail' | 'action'>
 
 /** Of a local guardrail; undefined if it failed. It is a promise while the guardrail loads what it needs. */
 export type LocalAnswer = Answer | undefined | Promise<Answer | undefined>

@@ -10,7 +10,7 @@ import { once } from '../../lib/once.ts'
 import { hashForLookup } from '../../lib/secrets.ts'
 import { hasAtMost, wellFormed } from '../../lib/text.ts'
 
-export const mask = '[redacted]'
+const mask = '[redacted]'
 /** The longest text that guardrails are asked about, in UTF-16 units. */
 export const maxGuardedLength = 100_000
 /** With more stretches than this, everything is masked. */

@@ -4,10 +4,10 @@ import { GridError } from '../../errors.ts'
 import type { AccountStore } from '../../store/account.ts'
 import type { RecipientStatus } from '../../store/account/message-status.ts'
 
-export const maxTimeline = 200
+const maxTimeline = 200
 
 /** What happened to a message at one recipient. */
-export interface TimelineEntry {
+interface TimelineEntry {
   alias: string
   /**
    * `stored` in the inbox; `woken`: a waiting read or stream was notified; `leased` by a read or a program; `released`:
@@ -18,7 +18,7 @@ export interface TimelineEntry {
   at: number
 }
 
-export interface MessageStatus {
+interface MessageStatus {
   id: string
   recipient: string
   sentAt: number
@@ -36,7 +36,7 @@ export interface MessageStatus {
 }
 
 /** What a guardrail did to a message. Of a guardrail of another account, only what kinds of things it masked. */
-export interface GuardrailEntry {
+interface GuardrailEntry {
   action: 'blocked' | 'redacted' | 'flagged' | 'failed'
   kinds: string[]
   name?: string

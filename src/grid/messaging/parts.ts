@@ -1,14 +1,14 @@
 /** What does not fit inline is a handle, and fetched. See docs/protocol.md, "Large parts". */
 import { Buffer } from 'node:buffer'
 import { callingAgent } from '../../auth/actor.ts'
-import { GridError } from '../../errors.ts'
+import { GridError, invalidInput } from '../../errors.ts'
 import { isBase64 } from '../../lib/base64.ts'
 import { withoutInvisible, withoutInvisibleIn } from '../../lib/invisible-text.ts'
 import type { AccountStore } from '../../store/account.ts'
 import type { PartOfMessage, StoredPart } from '../../store/account/parts.ts'
 
 /** Most bytes of A2A details that a read shows of one message, as JSON in UTF-8. */
-export const maxInlineBytes = 8 * 1024
+const maxInlineBytes = 8 * 1024
 /** Details other than parts stay inline up to this size each, so that parts have room beside them. */
 const maxFieldBytes = 1024
 /** A handle that would be longer, because of its name or metadata, leaves them to the stored part. */
@@ -32,7 +32,7 @@ export interface PartHandle {
   metadata?: unknown
 }
 
-export interface SplitDetails {
+interface SplitDetails {
   inline: Record<string, unknown>
   apart: StoredPart[]
 }
@@ -155,7 +155,7 @@ export function partIn({ part, a2a }: PartOfMessage, messageId: string, partId: 
   return split.apart.find(({ id }) => id === partId)
 }
 
-export interface PartPage {
+interface PartPage {
   part_id: string
   mediaType: string
   bytes: number
@@ -189,7 +189,7 @@ export async function readPart(account: AccountStore, partId: string, offset = 0
 
 export function requireOffset(offset: number, length: number): void {
   if (offset === 0 || offset < length) return
-  throw new GridError('invalid_input', `The offset is beyond the end: the length is ${length}.`, { field: 'offset' })
+  throw invalidInput(`The offset is beyond the end: the length is ${length}.`, 'offset')
 }
 
 /** Where a piece of at most `maxChars` ends. No character is cut, and a piece has at least one. */

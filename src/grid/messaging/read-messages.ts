@@ -37,12 +37,12 @@ export function leaseOf(account: AccountStore, leaseId: string): Lease {
   }
 }
 
-export function ackLease(account: AccountStore, leaseId: string): void {
+function ackLease(account: AccountStore, leaseId: string): void {
   account.writeLater([account.change.leases.ack(leaseId)])
 }
 
 /** Throw the error of a failed leasing. A lease that may exist is released once the database answers. */
-export function releaseUnknown(account: AccountStore, lease: NewLease, error: unknown): never {
+function releaseUnknown(account: AccountStore, lease: NewLease, error: unknown): never {
   if (!(error instanceof GridError) || !error.details.notExecuted) {
     const at = account.deps.now()
     account.writeLater(account.change.leases.giveUp({ ...lease, at, expiresAt: at + lateClaimMs }))
@@ -57,7 +57,7 @@ export async function releaseAbandoned(account: AccountStore, agentId: string, l
 }
 
 /** Park leased messages that cannot be shown. If they were released, they would be redelivered forever. Never fails. */
-export async function parkDamaged(account: AccountStore, leaseId: string, damaged: DamagedMessage[]): Promise<void> {
+async function parkDamaged(account: AccountStore, leaseId: string, damaged: DamagedMessage[]): Promise<void> {
   const { actor, deps: { log, now }, change } = account
   for (const { message, error } of damaged) {
     // The text of the error may quote the message.
@@ -124,7 +124,7 @@ export async function readMessages(account: AccountStore, input: PageSize, woken
   }
 }
 
-export interface ClaimOptions extends Pick<NewLease, 'holder' | 'expiresAt'> {
+interface ClaimOptions extends Pick<NewLease, 'holder' | 'expiresAt'> {
   wokenAt?: number
   /** Which messages; without it, the oldest that are unread. */
   selection?: LeaseSelection

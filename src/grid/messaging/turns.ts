@@ -1,6 +1,6 @@
 /** Turns of conversations, and their limits. See docs/delivery.md, "Conversations that run away". */
 import { requireAdmin } from '../../auth/actor.ts'
-import { GridError } from '../../errors.ts'
+import { GridError, invalidInput } from '../../errors.ts'
 import { type AccountStore, defaultTurnLimits, type TurnLimits } from '../../store/account.ts'
 import type { InboxAddress, NewMessage } from '../../store/account/new-message.ts'
 import type { Conversation, CountedConversation } from '../../store/account/turns.ts'
@@ -155,7 +155,7 @@ export async function setTurnLimits(account: AccountStore, input: Partial<TurnLi
   for (const [field, limit] of Object.entries(input)) {
     if (limit !== undefined && (!Number.isInteger(limit) || limit < 0 || limit > maxTurnLimit)) {
       const text = `A limit is a whole number from 0 (no limit) to ${maxTurnLimit.toLocaleString('en')}.`
-      throw new GridError('invalid_input', text, { field })
+      throw invalidInput(text, field)
     }
   }
   return await retryOnConflict(async () => {

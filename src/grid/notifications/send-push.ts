@@ -27,14 +27,14 @@ export async function publicPushKey(store: Store): Promise<string> {
 }
 
 /** The key pair; undefined before a browser has subscribed. Fails with `internal` if its encryption key is gone. */
-export async function readPushKey({ global, keyRing }: Store): Promise<PushKey | undefined> {
+async function readPushKey({ global, keyRing }: Store): Promise<PushKey | undefined> {
   const stored = await global.notifications.pushKey(id)
   if (!stored) return undefined
   return { publicKey: stored.publicKey, privateKey: await keyRing.open(stored, pushKeyContext(id)) }
 }
 
 /** What the service worker of the browser shows. It has no text of a message. */
-export interface Notification {
+interface Notification {
   title: string
   body: string
   tag: string

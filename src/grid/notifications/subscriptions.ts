@@ -15,10 +15,10 @@ import { publicPushKey, type PushResult, sendPush } from './send-push.ts'
 const maxBrowsers = 10
 const maxUserAgentLength = 200
 /** After so many notifications that were given up in a row, a browser is not notified any more. */
-export const maxFailures = 5
+const maxFailures = 5
 
 /** What a browser says of its subscription: `PushSubscription.toJSON()`. */
-export interface NewSubscription {
+interface NewSubscription {
   endpoint: string
   p256dh: string
   auth: string

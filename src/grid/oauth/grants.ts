@@ -80,7 +80,7 @@ export async function revokeGrant(account: AccountStore, id: string): Promise<{ 
 }
 
 /** The grant of a token. `agentId` and `alias` are null for the account's admin. */
-export interface TokenGrant {
+interface TokenGrant {
   accountId: string
   grantId: string
   clientId: string
@@ -160,7 +160,7 @@ function notFound(id: string): GridError {
 /** Most accounts whose grants one unit revokes. The unit has to append to the activity log of each. */
 export const maxAccountsAtOnce = 20
 
-export interface RevokeAllInput {
+interface RevokeAllInput {
   userId: string
   /** The name of the change in the activity log of each account. */
   tool: string

@@ -1,7 +1,7 @@
 /** Invitations of people into an account, and their acceptance. See docs/security.md, "Invitations". */
 import { callingUser, requireConfirmed, type Role, type SignedInUser } from '../../auth/actor.ts'
 import { hashPassword } from '../../auth/passwords.ts'
-import { GridError } from '../../errors.ts'
+import { GridError, invalidInput } from '../../errors.ts'
 import { normaliseEmail } from '../../lib/email-address.ts'
 import { newId } from '../../lib/id.ts'
 import { hashForLookup, mintLinkToken } from '../../lib/secrets.ts'
@@ -18,7 +18,7 @@ import { retryOnConflict } from '../retry-on-conflict.ts'
 import { checkRole, requireAssignable } from './team.ts'
 
 export const invitationLifetimeMs = day
-export const maxPending = 100
+const maxPending = 100
 
 /** An invitation whose link has yet to be sent or shown. The link is not stored anywhere. */
 export interface SentInvitation {
@@ -31,7 +31,7 @@ export interface SentInvitation {
 }
 
 /** Checks that an email may be sent, before any change: an earlier link ends only if the new one can be sent. */
-export type CheckEmailLimit = (email: string) => Promise<void>
+type CheckEmailLimit = (email: string) => Promise<void>
 
 /** Invite the user of an email address into the account. An earlier invitation of the same address ends. */
 export async function inviteMember(
@@ -51,9 +51,7 @@ export async function inviteMember(
     const pending = await account.read.team.invitations()
     requireAssignable(caller.role, pending.filter((other) => other.email === email).map((other) => other.role))
     if (pending.length >= maxPending) {
-      throw new GridError('invalid_input', `At most ${maxPending} invitations can be open. Withdraw some.`, {
-        field: 'email',
-      })
+      throw invalidInput(`At most ${maxPending} invitations can be open. Withdraw some.`, 'email')
     }
     return caller
   }

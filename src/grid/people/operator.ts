@@ -10,7 +10,7 @@ import { createEmailLink } from './send-email.ts'
 
 const maxAccountsAtOnce = 20
 /** As long as a set-up link: the operator, who reads it, may pass it on. */
-export const printedLinkLifetimeMs = day
+const printedLinkLifetimeMs = day
 
 export async function findUser(store: Store, email: string): Promise<User> {
   const user = await store.global.users.byEmail(normaliseEmail(email))

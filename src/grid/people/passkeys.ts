@@ -12,7 +12,7 @@ import {
   verifyAuthentication,
   verifyRegistration,
 } from '../../auth/passkeys.ts'
-import { GridError } from '../../errors.ts'
+import { GridError, invalidInput } from '../../errors.ts'
 import { newId } from '../../lib/id.ts'
 import { hashSecret } from '../../lib/secrets.ts'
 import type { ChallengePurpose, Passkey } from '../../store/global/second-factors.ts'
@@ -80,7 +80,7 @@ export async function addPasskey(
   const row = { ...passkey, id: newId(), userId: actor.user.id, name }
   const codes = await retryOnConflict(async () => {
     if (await secondFactors.passkeyByCredential(passkey.credentialId)) {
-      throw new GridError('invalid_input', 'This passkey is registered already.', { field: 'passkey' })
+      throw invalidInput('This passkey is registered already.', 'passkey')
     }
     return await addFactor(store, actor, row.id, [secondFactors.addPasskey(row, now())])
   })
@@ -142,5 +142,5 @@ function isExpected({ global, write, deps }: Store, purpose: ChallengePurpose, h
 function siteOf({ deps }: Store): PasskeySite {
   const site = passkeySite(deps.config.appUrl)
   if (site) return site
-  throw new GridError('invalid_input', 'Passkeys need this grid to have a host name and HTTPS.', { field: 'passkey' })
+  throw invalidInput('Passkeys need this grid to have a host name and HTTPS.', 'passkey')
 }

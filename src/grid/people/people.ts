@@ -41,7 +41,7 @@ export async function setUpState(store: Store, token: string): Promise<'open' | 
   return await global.links.byToken('set_up', hashForLookup(token), now()) ? 'open' : 'ended'
 }
 
-export interface SetUpInput {
+interface SetUpInput {
   accountName: string
   name: string
   email: string

@@ -1,6 +1,6 @@
 /** Changes of users to their own profile: name, keyboard, password and email address. */
 import { hashPassword, verifyPassword } from '../../auth/passwords.ts'
-import { GridError } from '../../errors.ts'
+import { invalidInput } from '../../errors.ts'
 import { normaliseEmail } from '../../lib/email-address.ts'
 import type { User } from '../../store/global/users.ts'
 import type { Store } from '../../store/store.ts'
@@ -48,7 +48,7 @@ export async function requestEmailChange(
   const email = normaliseEmail(input.email, 'email')
   const user = await checkCurrentPassword(store, userId, input.current, address)
   if (user.email === email) {
-    throw new GridError('invalid_input', 'This is your email address already.', { field: 'email' })
+    throw invalidInput('This is your email address already.', 'email')
   }
   const isFree = (await store.global.users.byEmail(email)) === undefined
   const precedingStatements = [store.global.links.endOpen(userId, 'change_email', store.deps.now())]
@@ -79,13 +79,11 @@ async function checkCurrentPassword(
 ): Promise<User & { passwordHash: string }> {
   const user = await findUser(store, userId)
   if (user.passwordHash === null) {
-    throw new GridError('invalid_input', 'You have no password yet. Request an email link to set one.', {
-      field: 'current',
-    })
+    throw invalidInput('You have no password yet. Request an email link to set one.', 'current')
   }
   const attempt = await takeSignInAttempt(store, user.email, address)
   if (!(await verifyPassword(user.passwordHash, current, { hasPriority: true }))) {
-    throw new GridError('invalid_input', 'This is not your current password.', { field: 'current' })
+    throw invalidInput('This is not your current password.', 'current')
   }
   await attempt.succeeded()
   return { ...user, passwordHash: user.passwordHash }

@@ -72,7 +72,7 @@ async function isFree({ deps, read }: AccountStore, alias: string): Promise<bool
   return await read.directory.isAliasFree(alias, { forPerson: true })
 }
 
-export interface SeatInput {
+interface SeatInput {
   alias: string
   /** What agents read about the person. Default: as it was, at first empty. */
   description?: string

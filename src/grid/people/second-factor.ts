@@ -2,7 +2,7 @@
 import { callingUser, requireConfirmed, type SignedInUser } from '../../auth/actor.ts'
 import { verifyPassword } from '../../auth/passwords.ts'
 import { newTotpSecret, totpStep, totpUri } from '../../auth/totp.ts'
-import { GridError } from '../../errors.ts'
+import { GridError, invalidInput } from '../../errors.ts'
 import { newId } from '../../lib/id.ts'
 import { totpContext } from '../../lib/key-ring.ts'
 import { hashSecret, mintRecoveryCode } from '../../lib/secrets.ts'
@@ -60,7 +60,7 @@ export async function confirmByPassword(
   const attempt = await takeSignInAttempt(store, user.email, address)
   const passwordHash = (await store.global.users.byId(user.id))?.passwordHash
   if (!(await verifyPassword(passwordHash, password, { hasPriority: true }))) {
-    throw new GridError('invalid_input', 'This is not your password.', { field: 'password' })
+    throw invalidInput('This is not your password.', 'password')
   }
   await attempt.succeeded()
   return passwordHash!
@@ -201,7 +201,7 @@ function hasTotpAlready(): GridError {
 }
 
 function wrongCode(): GridError {
-  return new GridError('invalid_input', 'This code is wrong, was used already, or is too old.', { field: 'code' })
+  return invalidInput('This code is wrong, was used already, or is too old.', 'code')
 }
 
 /**

@@ -1,6 +1,6 @@
 /** Members of an account, which always has an owner. See docs/security.md, "Roles". */
 import { allows, callingUser, type Permission, requireConfirmed, type Role, roles } from '../../auth/actor.ts'
-import { GridError } from '../../errors.ts'
+import { GridError, invalidInput } from '../../errors.ts'
 import type { AccountStore } from '../../store/account.ts'
 import type { AccountMember } from '../../store/account/team.ts'
 import type { Statement } from '../../store/sql.ts'
@@ -68,7 +68,7 @@ export async function transferOwnership(account: AccountStore, userId: string): 
     requireConfirmed(caller, account.deps.now())
     const member = await findMember(account, userId)
     if (member.role === 'owner') {
-      throw new GridError('invalid_input', 'This member is an owner already.', { field: 'member' })
+      throw invalidInput('This member is an owner already.', 'member')
     }
     await account.write([
       ...precondition,
@@ -83,7 +83,7 @@ export async function transferOwnership(account: AccountStore, userId: string): 
 
 export function checkRole(text: string): Role {
   const role = roles.find((known) => known === text)
-  if (!role) throw new GridError('invalid_input', `A role is one of ${roles.join(', ')}.`, { field: 'role' })
+  if (!role) throw invalidInput(`A role is one of ${roles.join(', ')}.`, 'role')
   return role
 }
 

@@ -51,7 +51,7 @@ const signInsPerHour = 6_000
 /** Invitations of one user; in a day three times as many. */
 const invitationsPerHour = 100
 
-export interface SignInAttempt {
+interface SignInAttempt {
   isFamiliar: boolean
   /** Call it after the right password: removes the attempts of this user and client from the limits. */
   succeeded(): Promise<void>

@@ -1,7 +1,7 @@
 /** What the client of a task can do with it: look at it, list its tasks, cancel it. See docs/protocol.md, "Tasks". */
 import { Buffer } from 'node:buffer'
 import { callingAgent } from '../../auth/actor.ts'
-import { GridError } from '../../errors.ts'
+import { GridError, invalidInput } from '../../errors.ts'
 import { newId } from '../../lib/id.ts'
 import { hashForLookup } from '../../lib/secrets.ts'
 import type { AccountStore } from '../../store/account.ts'
@@ -15,7 +15,7 @@ export interface TaskScope {
   recipient?: string
 }
 
-export interface TaskListInput extends TaskScope {
+interface TaskListInput extends TaskScope {
   contextId?: string
   state?: TaskState
   pageSize: number
@@ -51,7 +51,7 @@ export async function getTask(
 export async function listTasks(account: AccountStore, input: TaskListInput): Promise<TaskPage> {
   const { pageSize, pageToken, historyLength, includeArtifacts = false } = input
   if (!Number.isInteger(pageSize) || pageSize < 1 || pageSize > maxPageSize) {
-    throw new GridError('invalid_input', `pageSize must be 1 to ${maxPageSize}.`, { field: 'pageSize' })
+    throw invalidInput(`pageSize must be 1 to ${maxPageSize}.`, 'pageSize')
   }
   const filter: TaskFilter = {
     contextId: input.contextId ?? null,
@@ -156,5 +156,5 @@ function positionIn(token: string, ofList: string): { at: number; id: string } {
   } catch {
     // Not one of ours.
   }
-  throw new GridError('invalid_input', 'pageToken is not one of this list.', { field: 'pageToken' })
+  throw invalidInput('pageToken is not one of this list.', 'pageToken')
 }

@@ -1,6 +1,6 @@
 /** What the recipient of a task says about it. See docs/protocol.md, "update_task". */
 import { callingAgent } from '../../auth/actor.ts'
-import { GridError } from '../../errors.ts'
+import { GridError, invalidInput } from '../../errors.ts'
 import { isBase64 } from '../../lib/base64.ts'
 import { newId } from '../../lib/id.ts'
 import { withoutInvisibleIn } from '../../lib/invisible-text.ts'
@@ -17,7 +17,7 @@ import { isBareText, textOf } from './start-task.ts'
 import { isTerminal, type Part, type Task, type TaskState } from './task.ts'
 import { showTask, taskHasEnded, taskNotFound } from './tasks.ts'
 
-export interface TaskUpdate {
+interface TaskUpdate {
   /** One of both: the id of the task, or of a message of it that the caller received. */
   taskId?: string
   messageId?: string
@@ -35,10 +35,10 @@ const contents = ['text', 'raw', 'url', 'data'] as const
 export function asPart(given: Record<string, unknown>): Part {
   const present = contents.filter((name) => given[name] !== undefined)
   if (present.length !== 1) {
-    throw new GridError('invalid_input', 'A part has exactly one of text, raw, url and data.', { field: 'parts' })
+    throw invalidInput('A part has exactly one of text, raw, url and data.', 'parts')
   }
   if (typeof given.raw === 'string' && !isBase64(given.raw)) {
-    throw new GridError('invalid_input', 'The raw of a part is base64.', { field: 'parts' })
+    throw invalidInput('The raw of a part is base64.', 'parts')
   }
   const known = [...present, 'mediaType', 'filename', 'metadata'].filter((name) => given[name] !== undefined)
   return Object.fromEntries(known.map((name) => [name, given[name]])) as Part
@@ -62,7 +62,7 @@ export async function updateTask(account: AccountStore, update: TaskUpdate): Pro
   const task = await findReceived(account, update)
   const { state, text, artifact } = update
   if (state === 'submitted' || state === 'canceled') {
-    throw new GridError('invalid_input', 'A recipient cannot give a task this state.', { field: 'state' })
+    throw invalidInput('A recipient cannot give a task this state.', 'state')
   }
   const parts = [...(text ? [{ text }] : []), ...update.parts ?? []]
   const updating = { account, task, parts: withoutInvisibleIn(parts) }
@@ -104,7 +104,7 @@ interface Updating {
 async function findReceived(account: AccountStore, { taskId, messageId }: TaskUpdate): Promise<TaskRow> {
   const { agentId } = callingAgent(account.actor)
   if ((taskId === undefined) === (messageId === undefined)) {
-    throw new GridError('invalid_input', 'Name either the task or a message of it.', { field: 'task_id' })
+    throw invalidInput('Name either the task or a message of it.', 'task_id')
   }
   const id = taskId ?? (await account.read.inbox.received(agentId, messageId!))?.taskId ?? undefined
   const task = id === undefined ? undefined : await account.read.tasks.of('recipient', agentId, id)

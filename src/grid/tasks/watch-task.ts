@@ -15,13 +15,13 @@ interface TaskListener {
   check?(): Promise<unknown>
 }
 
-export interface TaskWait extends TaskListener, TaskScope {
+interface TaskWait extends TaskListener, TaskScope {
   ms: number
   /** Also wait if the recipient is not connected. */
   strict: boolean
 }
 
-export interface TaskWatch extends TaskListener, TaskScope {
+interface TaskWatch extends TaskListener, TaskScope {
   /** Only the events after this number, without the task first. */
   after?: number
   /** Whether the stream also ends when the task waits for its client. */

@@ -80,7 +80,7 @@ export const llmJudge = provider({
 })
 
 /** A random word fences the text, so it cannot pretend to end and be followed by instructions. */
-export function judgeMessages(policy: string, text: string): { system: string; user: string } {
+function judgeMessages(policy: string, text: string): { system: string; user: string } {
   const fence = `TEXT-${newFence()}`
   return {
     system: [
