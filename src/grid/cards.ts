@@ -1,4 +1,4 @@
-/** What the card of an agent is made of, for whoever may see it. See docs/protocol.md, "Cards of agents". */
+/** Agent cards, and the keys that sign them. See docs/protocol.md, "Cards of agents". */
 import { GridError, isStorageFull } from '../errors.ts'
 import { aliasPattern, normaliseAlias } from '../lib/alias.ts'
 import { newId } from '../lib/id.ts'
@@ -56,7 +56,7 @@ function sorted(skills: CardAgent['skills']): CardAgent['skills'] {
   return skills.sort((a, b) => a.name < b.name ? -1 : 1)
 }
 
-/** A new key signs once it has been published for so long: whoever keeps the list of keys for a while has it then. */
+/** A new key signs once it has been published for this long, so that cached lists of keys have it. */
 const publishedBeforeMs = 10 * minute
 const maxAgeMs = 90 * day
 /** How long a key that was replaced verifies what it signed. */

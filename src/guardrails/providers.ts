@@ -49,7 +49,7 @@ interface ConfiguredGuardrail {
   config: string
 }
 
-/** What prepared checks may take of the memory together, and what is counted for each beside its own `bytes`. */
+/** What prepared checks may take of the memory together, and what is counted for each besides its own `bytes`. */
 const maxBytes = 64 * 1024 * 1024
 const bytesOfEach = 16 * 1024
 

@@ -114,7 +114,7 @@ export async function deleteAgent(account: AccountStore, ref: string): Promise<{
   })
 }
 
-/** Statements that add an agent and its first key. The unit fails if the alias has been taken meanwhile. */
+/** Statements that add an agent and its first key. The unit fails if the alias has been taken since. */
 export function newAgentStatements(account: AccountStore, agent: NewAgentRow, key: MintedKey): Statement[] {
   const { agents, directory, keys } = account.change
   return [
@@ -158,7 +158,7 @@ function requireAgentLimit({ change, deps }: AccountStore): Statement[] {
 export function checkDescription(text: string | undefined): string {
   const description = cleanDescription(text ?? '')
   if (description === undefined || !hasAtMost(description, maxDescriptionLength)) {
-    throw invalidInput(`A description has at most ${maxDescriptionLength} characters.`, 'description')
+    throw invalidInput(`A description can have at most ${maxDescriptionLength} characters.`, 'description')
   }
   return description
 }
@@ -186,7 +186,7 @@ export async function refuseUnknownAliases(
   const held = await account.read.directory.heldAliases(added)
   const unknown = added.find((alias) => !held.has(alias))
   if (unknown === undefined) return
-  throw invalidInput(`accessList names @${unknown}, which no agent has.`, 'accessList')
+  throw invalidInput(`accessList: there is no agent @${unknown}.`, 'accessList')
 }
 
 /** The URL of a remote agent as stored; null for other agents. It must be one that requests may go to. */

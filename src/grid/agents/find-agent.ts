@@ -103,7 +103,7 @@ function isFound(agent: SearchedAgent): agent is SearchedAgent & FoundAgent {
   return agent.id !== null
 }
 
-/** Whether somebody attends an agent is the business of its own account. */
+/** Only its own account may know who is at an agent. */
 function presenceIn(
   { waiting, deps: { now } }: AccountStore,
   { id, lastSeenAt }: FoundAgent,

@@ -197,7 +197,7 @@ async function findMembers(account: AccountStore, refs: string[]): Promise<Agent
 }
 
 function tooManyMembers(): GridError {
-  return invalidInput(`A channel has at most ${maxMembers} members.`, 'members')
+  return invalidInput(`A channel can have at most ${maxMembers} members.`, 'members')
 }
 
 function aliasesOf(agents: Agent[]): string[] {

@@ -22,7 +22,7 @@ import {
 import { findThread, setSeen, type Thread, type ThreadKind, unknownConversation } from './threads.ts'
 
 export interface OpenMessage extends ThreadMessage {
-  /** Undefined for a message that reached nobody. */
+  /** Undefined for a message that reached no one. */
   receipts: Receipts | undefined
   /** It is to or from the reader, or was posted to a channel since they joined it. */
   isMine: boolean
@@ -169,7 +169,7 @@ export function whoMayRead(
     ? 'Members of the account read a channel that their alias is in.'
     : undefined
   if (peopleReadSince === null) {
-    return `Nobody can read what agents of this account write to each other. ${
+    return `No one can read what agents of this account write to each other. ${
       others ?? 'An owner can change that in the settings of the account.'
     }`
   }

@@ -17,7 +17,7 @@ export interface ThreadAgent {
   id: string
   alias: string
   isForeign: boolean
-  /** It belongs to this account and is deleted: its alias may be somebody else's by now. */
+  /** It belongs to this account and is deleted: its alias may belong to someone else by now. */
   isDeleted: boolean
 }
 

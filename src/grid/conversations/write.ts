@@ -31,7 +31,7 @@ interface PersonReply {
 export async function writeMessage(account: AccountStore, input: NewPersonMessage): Promise<SentMessage> {
   const seat = await callingSeat(account)
   if (isSelf(seat, input.to)) {
-    throw new GridError('self_message', 'This is your own alias. Write to somebody else.', { field: 'to' })
+    throw new GridError('self_message', 'This is your own alias. Write to someone else.', { field: 'to' })
   }
   return await sendAs(account, seat, input)
 }
@@ -52,10 +52,10 @@ async function addressOfAnswer(account: AccountStore, { agentId }: Seat, message
   const end = isId(messageId)
     ? await seats.writer(agentId, messageId) ?? await seats.recipient(agentId, messageId)
     : undefined
-  if (!end) throw new GridError('message_not_found', 'You can answer messages to you and from you. This is neither.')
+  if (!end) throw new GridError('message_not_found', 'You can only answer messages that you sent or received.')
   const { name, aliasNow, isElsewhere } = end
   if (isElsewhere) return name
-  if (aliasNow === null) throw new GridError('recipient_not_found', `${name} of this conversation is deleted.`)
+  if (aliasNow === null) throw new GridError('recipient_not_found', `${name} has been deleted and cannot be answered.`)
   return `@${aliasNow}`
 }
 
@@ -142,7 +142,7 @@ export async function writeInConversation(
   if (answers !== undefined) {
     const answered = await messageIn(account, threadId, answers)
     if (!answered) {
-      throw new GridError('message_not_found', 'The message that you answer is not in this conversation any more.')
+      throw new GridError('message_not_found', 'The message that you are answering is no longer in this conversation.')
     }
     return await replyToMessage(account, { messageId: answered.id, text, idempotencyKey })
   }
@@ -150,7 +150,7 @@ export async function writeInConversation(
   if (!addressee) {
     throw new GridError(
       'not_allowed',
-      'Your alias takes no part in this conversation. Write to one of its agents instead.',
+      'Your alias is not part of this conversation. Write to one of its agents instead.',
     )
   }
   return await writeMessage(account, { ...addressee, text, idempotencyKey })

@@ -87,7 +87,7 @@ export async function allowText(
     }
     const known = await account.read.verdicts.exceptions(guardrailId, maxExceptions)
     if (known.length >= maxExceptions && !known.some((exception) => exception.textHash === textHash)) {
-      throw invalidInput(`A guardrail has at most ${maxExceptions} exceptions.`, 'textHash')
+      throw invalidInput(`A guardrail can have at most ${maxExceptions} exceptions.`, 'textHash')
     }
     const { verdicts, guardrails } = account.change
     await account.write([

@@ -154,7 +154,7 @@ function redactedContent(content: MessageContent, text: string, redactions: Find
   if (distinct.length === 1 && replacement !== undefined) {
     return withReplacement(content, text, replacement, maxMessageLength)
   }
-  // Without stretches nobody knows what to leave, so everything is masked.
+  // Without stretches it is unknown what to leave, so everything is masked.
   const isWhole = distinct.some(({ spans, replacement }) => replacement !== undefined || spans.length === 0)
   return withMasked(content, text, isWhole ? [] : distinct.flatMap(({ spans }) => spans), maxMessageLength)
 }

@@ -50,7 +50,7 @@ const maxGuardrails = 100
 export async function messageStatus(account: AccountStore, messageId: string): Promise<MessageStatus> {
   const sender = callingAgent(account.actor)
   const message = await account.read.messages.sent(messageId, sender.agentId)
-  if (!message) throw new GridError('message_not_found', 'No message of yours has this id.')
+  if (!message) throw new GridError('message_not_found', 'You have sent no message with this id.')
 
   const recipients = await account.read.messageStatus.of(messageId)
   const events = [...recipients.flatMap(eventsOf), ...await furtherEvents(account, sender.agentId, messageId)]

@@ -9,7 +9,7 @@ import type { PartOfMessage, StoredPart } from '../../store/account/parts.ts'
 
 /** Most bytes of A2A details that a read shows of one message, as JSON in UTF-8. */
 const maxInlineBytes = 8 * 1024
-/** Details other than parts stay inline up to this size each, so that parts have room beside them. */
+/** Details other than parts stay inline up to this size each, so that parts have room. */
 const maxFieldBytes = 1024
 /** A handle that would be longer, because of its name or metadata, leaves them to the stored part. */
 const maxHandleBytes = 512
@@ -107,7 +107,7 @@ export async function findPart(account: AccountStore, partId: string): Promise<P
   const found = await parts.received(agentId, messageId, partId) ?? await parts.sent(agentId, messageId, partId)
   const part = found && partIn(found, messageId, partId)
   if (!part || !found) {
-    throw new GridError('part_not_found', 'No part of a message that you received or sent has this id.')
+    throw new GridError('part_not_found', 'No message that you sent or received has a part with this id.')
   }
   return contentOf(found, part)
 }

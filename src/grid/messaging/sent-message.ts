@@ -57,7 +57,7 @@ const maxKeyLength = 200
 
 export function checkKey(key: string): string {
   if (key === '' || !hasAtMost(key, maxKeyLength) || wellFormed(key) !== key) {
-    throw new GridError('invalid_input', `An idempotency key has 1 to ${maxKeyLength} characters.`)
+    throw new GridError('invalid_input', `An idempotency key must have 1 to ${maxKeyLength} characters.`)
   }
   return key
 }

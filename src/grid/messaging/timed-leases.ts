@@ -94,7 +94,7 @@ export async function releaseMessages(account: AccountStore, part: LeasePart): P
   return found
 }
 
-/** Some of the leases of the calling agent has ended: whether somebody works is told by those that are left. */
+/** A lease of the calling agent has ended: the ones that are left tell whether a runner works. */
 async function leaseChanged(account: AccountStore): Promise<void> {
   const { agentId } = callingAgent(account.actor)
   const { deps, read: { timedLeases }, waiting: { presence } } = account

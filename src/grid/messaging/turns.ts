@@ -28,7 +28,7 @@ export async function turnPart(
   if (type === 'human') {
     return { statements: [turns.begin(conversationId === null ? [key] : [key, keyOfId(conversationId)])] }
   }
-  // What is in a task alone is in no inbox, so nobody answers it without being asked to.
+  // What is in a task alone is in no inbox, so it is not answered without being asked for.
   if (type !== 'agent' || isInTaskAlone) return {}
   await refuseBeyondHops(account, sender, recipient, message)
 
@@ -144,7 +144,7 @@ export async function resumeConversation(account: AccountStore, key: string): Pr
     const { precondition } = await authorize(account, 'manage')
     const { change: { turns }, read } = account
     const found = await read.turns.pausedByKey(key)
-    if (!found) throw new GridError('conversation_not_found', 'No paused conversation of the account has this id.')
+    if (!found) throw new GridError('conversation_not_found', 'The account has no paused conversation with this id.')
     await account.write([...precondition, turns.requirePaused(key), turns.resume(key)])
     return found
   })

@@ -154,7 +154,7 @@ function actsAsOf(alias: string | null): string {
 }
 
 function notFound(id: string): GridError {
-  return new GridError('credential_not_found', `No live grant has the id ${id}.`)
+  return new GridError('credential_not_found', `There is no active grant with the id ${id}.`)
 }
 
 /** Most accounts whose grants one unit revokes. The unit has to append to the activity log of each. */

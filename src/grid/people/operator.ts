@@ -14,7 +14,7 @@ const printedLinkLifetimeMs = day
 
 export async function findUser(store: Store, email: string): Promise<User> {
   const user = await store.global.users.byEmail(normaliseEmail(email))
-  if (!user) throw new GridError('not_found', 'No user has this email address.')
+  if (!user) throw new GridError('not_found', 'There is no user with this email address.')
   return user
 }
 

@@ -9,7 +9,7 @@ export function mayBeSomebodyElse({ registeredByShownLink, emailVerifiedAt }: Us
   return registeredByShownLink && emailVerifiedAt === null
 }
 
-/** Statements that remove everything with which somebody else could get back in: password, factors, sessions, links. */
+/** Statements that remove everything with which someone else could get back in: password, factors, sessions, links. */
 export function takeOver({ global }: Store, userId: string, at: number): Statement[] {
   return [
     global.users.removePassword(userId),

@@ -218,7 +218,7 @@ export async function resetMemberSecondFactor(
     const { precondition } = await authorize(account, 'own')
     requireConfirmed(caller, store.deps.now())
     const member = await account.read.team.member(userId)
-    if (!member) throw new GridError('member_not_found', 'No member of this account has that id.')
+    if (!member) throw new GridError('member_not_found', 'This account has no member with that id.')
     if (userId === caller.userId) {
       throw new GridError('invalid_input', 'Change your own second factor under Settings, Security.')
     }

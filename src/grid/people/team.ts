@@ -97,7 +97,7 @@ export function requireAssignable(role: Role, others: Role[]): void {
 
 async function findMember(account: AccountStore, userId: string): Promise<AccountMember> {
   const member = await account.read.team.member(userId)
-  if (!member) throw new GridError('member_not_found', 'No member of this account has that id.', { field: 'member' })
+  if (!member) throw new GridError('member_not_found', 'This account has no member with that id.', { field: 'member' })
   return member
 }
 

@@ -181,7 +181,7 @@ async function countsOfEmail(
 
   const perHour: Rate = [invitationsPerHour, hour]
   const isInvitation = purpose === 'invitation'
-  // Without email nobody is bothered by invitations to one address, and an inviter may need another link at once.
+  // Without email no one is bothered by invitations to one address, and an inviter may need another link at once.
   const isBothered = !isInvitation || store.deps.email.isConfigured
   const from = isInvitation ? [perHour] : rates.emailFrom
   const ofShare = Math.ceil(config.mailsPerHour * shareOfGrid)

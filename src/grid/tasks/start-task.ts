@@ -54,7 +54,7 @@ export async function startTask(account: AccountStore, sender: Sender, input: Ne
   const { message, acceptedOutputModes } = input
   const { deps: { now }, read, change } = account
   const recipient = await resolve(account, sender, input.to)
-  if (!recipient.inbox) throw invalidInput('A task has an agent as its recipient.', 'to')
+  if (!recipient.inbox) throw invalidInput('A task needs an agent as its recipient.', 'to')
   const mode = input.mode === 'message' && !recipient.messageReplies ? 'task' : input.mode
   const { agentId: recipientAgentId, home } = recipient.inbox
   const known = input.contextId === undefined
@@ -126,7 +126,7 @@ export async function continueTask(account: AccountStore, sender: Sender, input:
   }
   const task = await findTask(account, taskId, recipient)
   if (input.contextId !== undefined && input.contextId !== task.contextId) {
-    throw invalidInput('message.contextId is not that of the task.', 'message.contextId')
+    throw invalidInput('message.contextId differs from the contextId of the task.', 'message.contextId')
   }
   if (task.expiresAt === null) throw taskHasEnded(task)
   const { tasks } = account.change

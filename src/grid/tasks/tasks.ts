@@ -133,7 +133,7 @@ export function clientOf(account: AccountStore): Viewer {
 }
 
 export function taskNotFound(taskId: string): GridError {
-  return new GridError('task_not_found', 'No task of yours has this id.', { info: { taskId } })
+  return new GridError('task_not_found', 'You have no task with this id.', { info: { taskId } })
 }
 
 export function taskHasEnded({ id, state }: Pick<TaskRow, 'id' | 'state'>): GridError {
@@ -156,5 +156,5 @@ function positionIn(token: string, ofList: string): { at: number; id: string } {
   } catch {
     // Not one of ours.
   }
-  throw invalidInput('pageToken is not one of this list.', 'pageToken')
+  throw invalidInput('This pageToken is not valid for this list.', 'pageToken')
 }

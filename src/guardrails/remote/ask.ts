@@ -23,7 +23,7 @@ interface Answered<Answer> {
   readonly raw: unknown
 }
 
-/** `signal` of the tools is the deadline of the check; this ends a request for which nobody waits. */
+/** `signal` of the tools is the deadline of the check; this ends an abandoned request. */
 const timeoutMs = 15 * second
 
 /** Ask a service. A failed connection is tried a second time, because nothing was sent. */

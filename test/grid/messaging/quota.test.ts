@@ -23,7 +23,7 @@ onEachDatabase((open) => {
 
     expect(refused).toEqual({
       code: 'quota_exceeded',
-      message: 'This account has sent 3 messages today, which is all that it may send a day. Try again in 900 minutes.',
+      message: 'This account has sent 3 messages today, its daily limit. Try again in 900 minutes.',
       retry_after_seconds: 15 * hour / 1_000,
     })
     // A stored send answers as before, and others are not concerned.
@@ -69,7 +69,7 @@ onEachDatabase((open) => {
       expect(await send(sender, '@desk')).toEqual({
         code: 'quota_exceeded',
         message:
-          'This account has sent 2 messages to @desk today, which is all that an agent of another account takes a day. Try again in 900 minutes.',
+          'This account has sent 2 messages to @desk today, the daily limit for an agent of another account. Try again in 900 minutes.',
         retry_after_seconds: 54_000,
       })
     }
