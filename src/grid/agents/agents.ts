@@ -158,7 +158,7 @@ function requireAgentLimit({ change, deps }: AccountStore): Statement[] {
 export function checkDescription(text: string | undefined): string {
   const description = cleanDescription(text ?? '')
   if (description === undefined || !hasAtMost(description, maxDescriptionLength)) {
-    throw invalidInput(`A description can have at most ${maxDescriptionLength} characters.`, 'description')
+    throw invalidInput(`A description has at most ${maxDescriptionLength} characters.`, 'description')
   }
   return description
 }
@@ -186,7 +186,7 @@ export async function refuseUnknownAliases(
   const held = await account.read.directory.heldAliases(added)
   const unknown = added.find((alias) => !held.has(alias))
   if (unknown === undefined) return
-  throw invalidInput(`accessList: there is no agent @${unknown}.`, 'accessList')
+  throw invalidInput(`accessList names @${unknown}, which no agent has.`, 'accessList')
 }
 
 /** The URL of a remote agent as stored; null for other agents. It must be one that requests may go to. */

@@ -200,13 +200,13 @@ function checkSkill(skill: SkillInput, nameField: string, descriptionField: stri
   const name = wellFormed(skill.name)?.trim()
   const description = cleanDescription(skill.description ?? '')
   if (!name || !hasAtMost(name, maxNameLength)) {
-    throw invalidInput(`A skill name must have 1 to ${maxNameLength} characters.`, nameField)
+    throw invalidInput(`The name of a skill has 1 to ${maxNameLength} characters.`, nameField)
   }
   if (!isPlainName(name)) {
-    throw invalidInput('A skill name must not contain control characters or invisible characters.', nameField)
+    throw invalidInput('The name of a skill has no control characters or invisible characters.', nameField)
   }
   if (description === undefined || !hasAtMost(description, maxDescriptionLength)) {
-    throw invalidInput(`A skill description can have at most ${maxDescriptionLength} characters.`, descriptionField)
+    throw invalidInput(`The description of a skill has at most ${maxDescriptionLength} characters.`, descriptionField)
   }
   return { name, description }
 }

@@ -77,6 +77,27 @@ onEachDatabase((open) => {
     for (let n = 0; n < 3; n++) expect(await send(grid.alice, '@desk')).toMatchObject({ recipient: '@desk' })
   })
 
+  test('strangers cannot fill an inbox for its own account', async () => {
+    grid = await open({ env: { UNREAD_PER_INBOX: '10' } })
+    const desk = await grid.acme.agent('desk', { visibility: 'public' })
+    const mallory = await grid.evil.agent('mallory')
+    await send(grid.eve, '@desk')
+    await send(mallory, '@desk')
+    const refused = {
+      code: 'quota_exceeded',
+      message: 'The inbox of @desk is full for other accounts: it has 2 unread messages. Try again in 60 seconds.',
+      retry_after_seconds: 60,
+    }
+
+    for (const sender of [grid.eve, mallory]) expect(await send(sender, '@desk')).toEqual(refused)
+    for (let n = 0; n < 8; n++) expect(await send(grid.alice, '@desk')).toMatchObject({ recipient: '@desk' })
+    expect(await send(grid.alice, '@desk')).toMatchObject({ code: 'quota_exceeded' })
+    expect(await send(grid.eve, '@desk')).toEqual(refused)
+
+    await callTool(grid, desk.key, 'read_messages')
+    expect(await send(mallory, '@desk')).toMatchObject({ recipient: '@desk' })
+  })
+
   test('a refused send counts nothing, and 0 switches a quota off', async () => {
     const off = { MESSAGES_PER_DAY: '0', MEGABYTES_PER_DAY: '0', STRANGER_MESSAGES_PER_DAY: '0', UNREAD_PER_INBOX: '0' }
     grid = await open({ env: { ...off, AGENTS_PER_ACCOUNT: '0' } })

@@ -138,6 +138,13 @@ describe('emails', () => {
     expect(await takeNth(500)).toBe(true)
   })
 
+  test('requests that send nothing because of the recipient count for the client too', async () => {
+    for (let n = 0; n < 20; n++) await take(ann, here, 'reset')
+
+    expect(await take('other@x.example', here, 'reset')).toBe(false)
+    expect(await take('other@x.example', here, 'sign_in')).toBe(true)
+  })
+
   test('reaching the limit of the whole grid logs an error', async () => {
     for (let n = 0; n < 151; n++) await take(`p${n}@x.example`, `198.51.100.${n}`, 'sign_in')
 
