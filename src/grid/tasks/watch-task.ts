@@ -15,13 +15,13 @@ interface TaskListener {
   check?(): Promise<unknown>
 }
 
-export interface TaskWait extends TaskListener, TaskScope {
+interface TaskWait extends TaskListener, TaskScope {
   ms: number
   /** Also wait if the recipient is not connected. */
   strict: boolean
 }
 
-export interface TaskWatch extends TaskListener, TaskScope {
+interface TaskWatch extends TaskListener, TaskScope {
   /** Only the events after this number, without the task first. */
   after?: number
   /** Whether the stream also ends when the task waits for its client. */
@@ -101,10 +101,7 @@ export async function* watchTask(account: AccountStore, id: string, watch: TaskW
   }
 }
 
-/**
- * Heartbeats until the recipient of a task of mode `message` has replied or has said something about the task, at most
- * for `ms`. Ends at once if the credential has too many streams of tasks.
- */
+/** Heartbeats until the recipient of a task of mode `message` has said something, at most for `ms`. */
 export async function* holdTask(
   account: AccountStore,
   id: string,

@@ -115,23 +115,6 @@ onEachDatabase((open) => {
     expect(await count('agent_numbers')).toBe(await count('agents'))
     expect(await found(grid.evil.id)).toHaveLength(1)
   })
-
-  test('where many agents match, or the text has two letters, they are read in their order', async () => {
-    const many = Array.from({ length: 501 }, (_, n) => ({ id: `id-${n}`, alias: `crowd-${1_000 + n}` }))
-    await grid.store.write([{
-      sql: `INSERT INTO agents (account_id, id, alias, type, visibility, access_policy, created_at)
-        SELECT ?, value->>'id', value->>'alias', 'mcp', 'private', 'auto_approve', 0 FROM json_each(?)`,
-      args: [grid.acme.id, JSON.stringify(many)],
-    }])
-    const { agentSearch } = grid.acme.store.read
-
-    expect(await agentSearch.candidates('crowd')).toBeUndefined()
-    expect(await agentSearch.candidates('cr')).toBeUndefined()
-    expect(await agentSearch.candidates('crowd-15')).toHaveLength(1)
-    expect(await expectSame('crowd')).toHaveLength(501)
-    expect(await expectSame('D-149')).toHaveLength(10)
-    expect(await expectSame('ob')).toEqual(['@bob'])
-  })
 })
 
 /** Search with and without the index. Returns what was found. */
