@@ -6,7 +6,7 @@ import { GridError } from '../errors.ts'
 import { minute } from '../lib/time.ts'
 import type { FileKey } from '../store/backup/sealed-file.ts'
 import { BackupExistsError, sealCopy } from '../store/backup/backup-file.ts'
-import type { Manifest } from '../store/backup/inspect.ts'
+import type { Manifest } from '../store/backup/local-copy.ts'
 import { backUpStopped } from '../store/backup/stopped.ts'
 import { localPath, readOwner } from '../store/driver/local-file.ts'
 import { checkNewBackup, keyOption, newFileKey, plainOption } from './backup-files.ts'
@@ -69,7 +69,6 @@ function print(result: { file: string; bytes: number; encrypted: boolean; messag
   return [table(rows), ...ring].join('\n')
 }
 
-/** How often a copy is claimed while it is checked and sealed. */
 const claimMs = minute
 
 async function make(config: Config, path: string, key: FileKey): Promise<{ manifest: Manifest; bytes: number }> {
