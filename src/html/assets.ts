@@ -1,7 +1,13 @@
 import { createHash } from 'node:crypto'
 import { iconSvg } from './icons.tsx'
 import { script } from './script.ts'
-import { styles } from './styles.ts'
+import { attention } from './styles/attention.ts'
+import { base } from './styles/base.ts'
+import { content } from './styles/content.ts'
+import { controls } from './styles/controls.ts'
+import { conversation } from './styles/conversation.ts'
+import { frame } from './styles/frame.ts'
+import { tokens } from './styles/tokens.ts'
 
 /** A static file that pages load. */
 export interface Asset {
@@ -10,6 +16,9 @@ export interface Asset {
   type: string
   text: string
 }
+
+/** It follows the light or dark setting of the system. A string, so that the built file contains it. */
+const styles = tokens + base + controls + content + frame + conversation + attention
 
 export const styleSheet = asset('css', 'text/css', styles)
 export const pageScript = asset('js', 'text/javascript', script)

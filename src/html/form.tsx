@@ -278,7 +278,7 @@ export function CellSelect(field: FieldProps & { options: FieldOption[]; value?:
 }
 
 function SelectControl(field: FieldProps & { options: FieldOption[]; value?: string; isNamed?: boolean }) {
-  const selected = valueOf(field)
+  const selected = valueOf(field) ?? ''
   return (
     <select {...fieldAttributes(field)} class='input' aria-label={field.isNamed ? field.label : undefined}>
       {field.options.map(({ value, title }) => <option value={value} selected={value === selected}>{title}</option>)}

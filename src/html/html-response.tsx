@@ -5,7 +5,7 @@ import type { Child } from 'hono/jsx'
 import { icon, pageScript, styleSheet } from './assets.ts'
 import { utc } from '../lib/time-zone.ts'
 import { withVisibleControls } from './bidi.tsx'
-import { TimeZone } from './time-zone.ts'
+import { TimeZone } from './components.tsx'
 
 /** What makes the grid an application of its own on a home screen. */
 export const manifestPath = '/manifest.webmanifest'

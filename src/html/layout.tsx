@@ -3,10 +3,9 @@
 import type { Child } from 'hono/jsx'
 import { isolated } from './bidi.tsx'
 import { Notice } from './components.tsx'
-import { type AppFrame, BottomBar, Header, SideNavigation } from './frame.tsx'
+import { type AppFrame, BottomBar, Header, Shortcuts, SideNavigation } from './frame.tsx'
 import { htmlResponse, type HtmlResponseOptions } from './html-response.tsx'
 import { Icon, Logo } from './icons.tsx'
-import { Shortcuts } from './shortcuts.tsx'
 
 /** News of an open page: see `scripts/live.ts`. */
 export type FreshName = 'thread' | 'state' | 'presence' | `presence:${string}` | 'count' | 'attention' | 'minute'

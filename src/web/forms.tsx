@@ -29,23 +29,24 @@ export function formErrors<Field extends string>(
 
 /**
  * A form of a page. If it was refused, it shows what was posted, and the error at its field if that is one of `fields`,
- * otherwise above itself.
+ * otherwise above itself, or at the field `restAt`.
  */
 export function PageForm(
-  { visit, action, fields = [], ...form }:
-    & { visit: FormRequest; fields?: readonly string[] }
+  { visit, action, fields = [], restAt, ...form }:
+    & { visit: FormRequest; fields?: readonly string[]; restAt?: string }
     & Omit<FormProps, 'csrf' | 'posted'>,
 ) {
   const errors: FormErrors<string> = formErrors(visit, action, fields)
   const isRefused = Object.keys(errors).length > 0
+  const errorOf = (name: string) => errors[name] ?? (name === restAt ? errors.rest : undefined)
   return (
     <>
-      {errors.rest && <Notice kind='bad'>{errors.rest}</Notice>}
+      {errors.rest && !restAt && <Notice kind='bad'>{errors.rest}</Notice>}
       <Form
         {...form}
         action={action}
         csrf={visit.csrf}
-        posted={isRefused ? { values: visit.form, errorOf: (name) => errors[name] } : undefined}
+        posted={isRefused ? { values: visit.form, errorOf } : undefined}
       />
     </>
   )

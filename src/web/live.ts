@@ -11,7 +11,7 @@ import { minute, second } from '../lib/time.ts'
 import type { Handler } from '../request-context.ts'
 import type { AccountStore } from '../store/account.ts'
 import type { CountedVisit } from './attention/counts.ts'
-import type { PageDeps } from './page-deps.ts'
+import type { PageDeps } from './visit.ts'
 
 export const livePath = '/live'
 

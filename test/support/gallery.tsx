@@ -5,26 +5,13 @@ import { readConfig } from '../../src/config.ts'
 import { GridError } from '../../src/errors.ts'
 import { AgentIcon } from '../../src/html/agent-icon.tsx'
 import { HourlyChart } from '../../src/html/chart.tsx'
-import {
-  Avatar,
-  Badge,
-  Card,
-  Disclosure,
-  EmptyState,
-  Facts,
-  LocalTime,
-  NarrowFold,
-  Stat,
-  Tabs,
-  Time,
-} from '../../src/html/components.tsx'
+import { Avatar, Badge, Card, Disclosure, EmptyState, Facts, LocalTime, NarrowFold, Stat, Tabs, Time, WithFacts } from '../../src/html/components.tsx'
 import { errorPage } from '../../src/html/error-page.tsx'
 import { ButtonLink, QueryForm, SubmitButton, TextInput } from '../../src/html/form.tsx'
 import { Icon } from '../../src/html/icons.tsx'
 import { appPage } from '../../src/html/layout.tsx'
 import { ConfirmDelete, CopyBlock, CopyText, SecretDialog } from '../../src/html/secrets.tsx'
 import { Pagination, Table } from '../../src/html/table.tsx'
-import { WithFacts } from '../../src/html/with-facts.tsx'
 import { welcome } from '../../src/web/people/welcome.tsx'
 import { attentionPages } from './gallery-attention.tsx'
 import { chartPages } from './gallery-charts.tsx'
@@ -215,7 +202,6 @@ export const gallery: Record<string, () => Promise<Response>> = {
               {
                 title: 'Actions',
                 isUntitled: true,
-                align: 'end',
                 cell: ({ alias }) => (
                   <ConfirmDelete
                     action={`/agents/${alias}/delete`}

@@ -1,7 +1,7 @@
 /** What somebody typed survives the end of the session, and everything else that comes between. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { day, minute } from '../../src/lib/time.ts'
-import { droppedFields } from '../../src/web/kept-form.tsx'
+import { droppedFields } from '../../src/web/refused-form.tsx'
 import type { Browser } from '../support/browse.ts'
 import { hasBrowser, useBrowser } from '../support/browser.ts'
 import { dump } from '../support/database.ts'

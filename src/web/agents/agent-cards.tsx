@@ -41,11 +41,12 @@ export function SettingsCard(
           items={[
             ['Description', agent.description || 'none'],
             ['Access from other accounts', policyName(agent.accessPolicy)],
-            ...(agent.accessPolicy === 'auto_approve'
-              ? []
-              : [['Access list', accessList.map((alias) => `@${alias}`).join(', ') || 'empty'] as [string, string]]),
+            [
+              'Access list',
+              agent.accessPolicy !== 'auto_approve' && (accessList.map((alias) => `@${alias}`).join(', ') || 'empty'),
+            ],
             ['Replies over A2A', replyName(messageReplies)],
-            ...(isRemote ? [['Remote URL', agent.remoteUrl ?? ''] as [string, string]] : []),
+            ['Remote URL', isRemote && agent.remoteUrl],
           ]}
         />
       </Card>

@@ -40,7 +40,6 @@ type LiveKey = Awaited<ReturnType<Visit['account']['read']['keys']['ofAgent']>>[
 function KeyCard({ visit, alias, keys, now }: { visit: Visit; alias: string; keys: LiveKey[]; now: number }) {
   const { csrf, may, path } = visit
   const action = path('agents', alias, 'key')
-  const time = (at: number | null) => at === null ? <span class='soft'>never</span> : <Time at={at} now={now} />
   return (
     <Card
       title='Keys'
@@ -53,12 +52,10 @@ function KeyCard({ visit, alias, keys, now }: { visit: Visit; alias: string; key
             items={[
               ['Name', key.name === '' ? <span class='soft'>none</span> : <Name text={key.name} />],
               ['Key', <code>grid_agt_…{key.last4}</code>],
-              ...(key.client === null ? [] : [['Fetched by', key.client] as [string, string]]),
-              ...(key.person === null
-                ? []
-                : [[key.client === null ? 'Issued by' : 'Authorized by', key.person] as [string, string]]),
-              ['Created', time(key.createdAt)],
-              ['Last used', time(key.lastUsedAt)],
+              ['Fetched by', key.client],
+              [key.client === null ? 'Issued by' : 'Authorized by', key.person],
+              ['Created', <Time at={key.createdAt} now={now} />],
+              ['Last used', <Time at={key.lastUsedAt} now={now} />],
             ]}
           />
           {may('manage') && keys.length > 1 && (

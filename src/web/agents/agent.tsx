@@ -81,7 +81,6 @@ export function PresenceNow(
       <Badge kind={presence.state === 'waiting' ? undefined : 'good'} title={meaning[presence.state]}>{words}</Badge>
     )
   }
-  if (lastSeenAt === null) return <span class='soft'>never</span>
   return <Time at={lastSeenAt} now={now} />
 }
 

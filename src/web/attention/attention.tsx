@@ -8,9 +8,7 @@ import { Ago, EndSnooze, NeedList, SnoozeMenu } from '../../html/attention.tsx'
 import { Card, Disclosure, EmptyState, LocalTime } from '../../html/components.tsx'
 import { appPage } from '../../html/layout.tsx'
 import { utc } from '../../lib/time-zone.ts'
-import { withNotice } from '../notices.ts'
-import type { PageDeps } from '../page-deps.ts'
-import type { Pages, Visit } from '../visit.ts'
+import type { PageDeps, Pages, Visit } from '../visit.ts'
 import { actionOf, inWords } from './condition-words.tsx'
 
 /** The filters above the rows, by the value of `show`. */
@@ -47,11 +45,11 @@ export function attentionPages({ get, post }: Pages<Visit>, { store, attention }
       time,
       timeZone: visit.timeZone,
     })
-    return { redirectTo: withNotice(visit.path('attention'), isSnoozed ? 'snoozed' : 'well-again') }
+    return visit.done(isSnoozed ? 'snoozed' : 'well-again', 'attention')
   })
   post('/attention/show-again', async (visit) => {
     await endSnooze(visit.account, fieldsOf(visit))
-    return { redirectTo: withNotice(visit.path('attention'), 'shown-again') }
+    return visit.done('shown-again', 'attention')
   })
 }
 

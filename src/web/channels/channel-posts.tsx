@@ -3,9 +3,8 @@
 /** What was posted to a channel. See docs/security.md, "Who reads messages". */
 import type { Channel } from '../../grid/channels/channels.ts'
 import { openConversation } from '../../grid/conversations/open.ts'
-import { Badge, Card, EmptyState, Facts, Time } from '../../html/components.tsx'
+import { Badge, Card, EmptyState, Facts, Time, WithFacts } from '../../html/components.tsx'
 import { FaceSymbols } from '../../html/conversation/faces.tsx'
-import { WithFacts } from '../../html/with-facts.tsx'
 import { answerHref, composerOf } from '../conversations/composer.tsx'
 import { positionIn } from '../conversations/conversations.tsx'
 import { timelineNames, TimelinePane } from '../conversations/timeline.tsx'

@@ -7,12 +7,11 @@ import { markConversationRead, markConversationUnread, nextUnread } from '../../
 import { writeMessage } from '../../grid/conversations/write.ts'
 import { maxMessageLength, type SentMessage } from '../../grid/messaging/outgoing-message.ts'
 import { chooseAlias, findSeat, type Seat, suggestAlias } from '../../grid/people/seats.ts'
-import { Card, Notice } from '../../html/components.tsx'
-import { ButtonLink, Form, SubmitButton, TextArea, TextInput } from '../../html/form.tsx'
+import { Card } from '../../html/components.tsx'
+import { ButtonLink, SubmitButton, TextArea, TextInput } from '../../html/form.tsx'
 import { Icon } from '../../html/icons.tsx'
 import { appPage } from '../../html/layout.tsx'
-import { formErrors } from '../forms.tsx'
-import { withNotice } from '../notices.ts'
+import { PageForm } from '../forms.tsx'
 import type { PageResult, Pages, Visit } from '../visit.ts'
 import { draftName, messageKey } from './composer.tsx'
 import { listPlace, listQuery, seqIn, threadIn } from './list-pane.tsx'
@@ -52,7 +51,7 @@ export function writingPages({ get, post }: Pages<Visit>, showThread: (visit: Vi
 
   get('/next-unread', async (visit) => {
     const next = await nextUnread(visit.account, seqIn(visit.query, 'after'))
-    if (!next) return { redirectTo: withNotice(visit.path('conversations'), 'all-read') }
+    if (!next) return visit.done('all-read', 'conversations')
     return { redirectTo: `${visit.path('conversations', String(next.threadId))}?m=${next.seq}#m${next.seq}` }
   })
 }
@@ -88,7 +87,7 @@ function conversationPath({ path, form }: Visit, thread: number): string {
 /** Leads to a message in its conversation. */
 async function toSent(visit: Visit, { id }: SentMessage): Promise<PageResult> {
   const place = await placeOfSent(visit.account, id)
-  if (!place) return { redirectTo: withNotice(visit.path('conversations'), 'message-sent') }
+  if (!place) return visit.done('message-sent', 'conversations')
   return { redirectTo: `${conversationPath(visit, place.threadId)}#m${place.seq}` }
 }
 
@@ -145,15 +144,10 @@ function WriteCard(
     offered: string[]
   },
 ) {
-  const { form, query, csrf, membership, actor } = visit
-  const action = visit.path('write')
-  const errors = formErrors(visit, action, ['alias', 'to', 'text'])
-  const isRefused = Object.keys(errors).length > 0
-  const value = (name: string, otherwise: string) => isRefused ? form.get(name) ?? otherwise : otherwise
+  const { query, membership, actor } = visit
   return (
     <Card>
-      {errors.rest && <Notice kind='bad'>{errors.rest}</Notice>}
-      <Form action={action} csrf={csrf}>
+      <PageForm visit={visit} action={visit.path('write')} fields={['alias', 'to', 'text']}>
         <input type='hidden' name='key' value={messageKey(visit)} />
         {!seat && (
           <TextInput
@@ -164,8 +158,7 @@ function WriteCard(
             isMono
             isRequired
             maxLength={33}
-            value={value('alias', suggestion)}
-            error={errors.alias}
+            value={suggestion}
           />
         )}
         <TextInput
@@ -176,9 +169,8 @@ function WriteCard(
           isRequired
           maxLength={100}
           list={{ id: 'names', values: offered }}
-          value={value('to', query.get('to') ?? '')}
-          error={errors.to}
-          isFocused={!query.has('to') && !isRefused}
+          value={query.get('to') ?? ''}
+          isFocused={!query.has('to') && !visit.inputError}
         />
         <TextArea
           name='text'
@@ -186,8 +178,6 @@ function WriteCard(
           rows={5}
           isRequired
           maxLength={maxMessageLength}
-          value={value('text', '')}
-          error={errors.text}
           draft={draftName(actor.userId, membership.id, 'write')}
         />
         <div class='row'>
@@ -197,7 +187,7 @@ function WriteCard(
           {seat && <span class='soft small'>You write as @{seat.alias}.</span>}
           <span class='soft small sends' data-needs-script>Ctrl+Enter sends.</span>
         </div>
-      </Form>
+      </PageForm>
     </Card>
   )
 }

@@ -7,9 +7,8 @@ import { Notice } from '../../html/components.tsx'
 import { Form, PasskeyForm, PasswordInput, SubmitButton, TextInput } from '../../html/form.tsx'
 import { barePage } from '../../html/layout.tsx'
 import { formErrors } from '../forms.tsx'
-import { KeptForm } from '../kept-form.tsx'
-import type { PageDeps } from '../page-deps.ts'
-import { localPath, type PageResult, type PublicPages, type PublicVisit, signedIn } from '../visit.ts'
+import { KeptForm } from '../refused-form.tsx'
+import { localPath, type PageDeps, type PageResult, type PublicPages, type PublicVisit, signedIn } from '../visit.ts'
 
 /** The path of the second step of a sign-in. */
 export function secondFactorPath(next: string): string {
