@@ -86,7 +86,7 @@ export function QueryForm({ action, children }: { action: string; children: Chil
 }
 
 /** Properties of every field. `id` defaults to `name`; set it when a page has two fields of the same name. */
-export interface FieldProps {
+interface FieldProps {
   name: string
   label: string
   id?: string
@@ -100,7 +100,7 @@ export interface FieldProps {
 }
 
 /** Label, hint and error around one control. The control takes `fieldAttributes(field)` as its attributes. */
-export function Field({ field, children }: { field: FieldProps; children: Child }) {
+function Field({ field, children }: { field: FieldProps; children: Child }) {
   const { label, hint, isOptional } = field
   const id = idOf(field)
   const error = errorOf(field)
@@ -118,7 +118,7 @@ export function Field({ field, children }: { field: FieldProps; children: Child 
 }
 
 /** The attributes that connect a control to its label, hint and error. */
-export function fieldAttributes(field: FieldProps) {
+function fieldAttributes(field: FieldProps) {
   const id = idOf(field)
   const error = errorOf(field)
   const describedBy = [field.hint && `${id}-hint`, error && `${id}-error`].filter(Boolean).join(' ')
@@ -139,7 +139,7 @@ function valueOf({ name, value }: { name: string; value?: string }): string | un
   return useContext(Posted)?.values.get(name) ?? value
 }
 
-export interface TextInputProps extends FieldProps {
+interface TextInputProps extends FieldProps {
   value?: string
   type?: 'text' | 'email' | 'url' | 'search' | 'number' | 'date'
   placeholder?: string
@@ -351,7 +351,7 @@ export function ChoiceList(
 }
 
 /** Properties of a submit button. */
-export interface ButtonProps {
+interface ButtonProps {
   children: Child
   /** `plain danger`: an action that cannot be undone, among other actions. */
   kind?: 'main-action' | 'plain' | 'danger' | 'plain danger' | 'quiet'
@@ -398,16 +398,11 @@ export function SubmitRow({ cancel, ...button }: ButtonProps & { cancel?: string
   )
 }
 
-/** A link that looks like a button. `opens` is the id of a dialog on this page. */
+/** A link that looks like a button. */
 export function ButtonLink(
-  { href, children, kind = 'plain', opens, isSmall, isWhole }:
-    & Pick<ButtonProps, 'children' | 'kind' | 'isSmall' | 'isWhole'>
-    & {
-      href: string
-      opens?: string
-    },
+  { href, children, kind = 'plain', isSmall, isWhole }: ButtonProps & { href: string },
 ) {
-  return <a class={buttonClass(kind, { isSmall, isWhole })} href={href} data-opens={opens}>{children}</a>
+  return <a class={buttonClass(kind, { isSmall, isWhole })} href={href}>{children}</a>
 }
 
 /** The classes of a button. */

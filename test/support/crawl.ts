@@ -44,8 +44,9 @@ export async function crawl(
   for (let path; (path = due.shift() ?? later.shift()) !== undefined;) {
     const route = routeOf(routes.pages, path.split('?')[0])
     if (route === undefined || found.pages.has(route)) continue
-    const { status, html } = await one.open(path)
-    if (status !== 200) continue
+    const { status, at, html } = await one.open(path)
+    if (at !== path) due.unshift(at)
+    if (at !== path || status !== 200) continue
     found.pages.set(route, path)
     for (const form of formsOf(html)) {
       const route = routeOf(routes.forms, form.action)

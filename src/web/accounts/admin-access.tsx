@@ -139,7 +139,6 @@ function KeyTable({ visit, adminKeys: { keys, members }, now }: { visit: Visit; 
             <ConfirmDelete
               action={settingsPath(visit, 'account', 'keys', id, 'delete')}
               csrf={visit.csrf}
-              id={id}
               isSmall
               question={
                 <>

@@ -63,7 +63,6 @@ function KeyCard({ visit, alias, keys, now }: { visit: Visit; alias: string; key
               action={path('agents', alias, 'keys', key.id, 'revoke')}
               csrf={csrf}
               label='Revoke'
-              id={`revoke-${key.id}`}
               question='This key stops working at once. The others stay.'
               isSmall
             />

@@ -110,7 +110,6 @@ function disconnectColumn(csrf: string, endPath: (id: string) => string): Column
       <ConfirmDelete
         action={endPath(id)}
         csrf={csrf}
-        id={id}
         isSmall
         label='Disconnect'
         question={

@@ -136,7 +136,6 @@ function PasskeysCard(
                   <ConfirmDelete
                     action={settingsPath(visit, 'security', 'passkeys', id, 'remove')}
                     csrf={visit.csrf}
-                    id={id}
                     label='Remove'
                     isSmall
                     question={
@@ -200,7 +199,6 @@ function TotpCard({ visit, factors: { hasTotp } }: { visit: Visit; factors: Seco
           <ConfirmDelete
             action={settingsPath(visit, 'security', 'totp', 'remove')}
             csrf={csrf}
-            id='totp'
             label='Remove app'
             question='Remove the authenticator app? Its codes are no longer accepted.'
           />

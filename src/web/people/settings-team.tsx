@@ -150,7 +150,6 @@ function FormerKeysCard({ visit, keys, now }: { visit: Visit; keys: FormerKey[];
               <ConfirmDelete
                 action={visit.path('agents', alias, 'key')}
                 csrf={visit.csrf}
-                id={`key-of-${alias}`}
                 label='Replace'
                 icon='again'
                 isSmall

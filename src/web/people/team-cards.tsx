@@ -66,7 +66,6 @@ export function MembersCard(
                 <ConfirmDelete
                   action={settingsPath(visit, 'team', 'members', userId, 'remove')}
                   csrf={visit.csrf}
-                  id={userId}
                   label='Remove'
                   isSmall
                   question={
@@ -109,7 +108,6 @@ function SecondFactorCell({ visit, member }: { visit: Visit; member: AccountMemb
     <ConfirmDelete
       action={settingsPath(visit, 'team', 'members', userId, 'reset-second-factor')}
       csrf={visit.csrf}
-      id={`factor-${userId}`}
       label='Reset'
       icon='again'
       isSmall
@@ -263,7 +261,6 @@ export function LeaveCard({ visit, members }: { visit: Visit; members: AccountMe
           <ConfirmDelete
             action={settingsPath(visit, 'team', 'leave')}
             csrf={csrf}
-            id='leave'
             label='Leave account'
             icon='leave'
             question='The admin keys that you created stop working at once. To come back, you need a new invitation.'

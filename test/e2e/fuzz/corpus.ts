@@ -6,7 +6,7 @@ import { envelope, eras, gridPath, signupPath, wireRequest } from '../../support
 import { accessTokenFor } from '../../support/oauth-token.ts'
 import { routesOf } from '../../support/routes.ts'
 import type { LiveGrid } from '../../support/server.ts'
-import { pages, type SeededSite, seedSite } from '../../support/site.ts'
+import { pagesOf, type SeededSite, seedSite } from '../../support/site.ts'
 import { adminRows, agentRestRows, agentRows, restRows } from '../../support/tool-parameters.ts'
 
 /** A request before it is written to a socket. */
@@ -262,7 +262,7 @@ const endings =
 /** Every page, and every form on it as the page fills it. */
 async function pageRequests(grid: LiveGrid, site: SeededSite): Promise<{ request: FuzzRequest; weight: number }[]> {
   const found = new Map<string, { request: FuzzRequest; weight: number }>()
-  for (const { path, as = 'owner' } of pages) {
+  for (const { path, as = 'owner' } of await pagesOf(grid, site)) {
     const target = path(site)
     const visitor = site.browsers[as] ?? browser(grid)
     const { html } = await visitor.open(target)
