@@ -9,7 +9,6 @@ import { conversation } from './styles/conversation.ts'
 import { frame } from './styles/frame.ts'
 import { tokens } from './styles/tokens.ts'
 
-/** A static file that pages load. */
 export interface Asset {
   /** Contains a hash of the content, so browsers may cache it forever. */
   path: string

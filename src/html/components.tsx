@@ -149,7 +149,6 @@ export function WithFacts({ summary, facts, children }: { summary: Child; facts:
   )
 }
 
-/** Links between the pages of one section. */
 export function Tabs(
   { label, items }: { label: string; items: { title: string; href: string; isCurrent?: boolean }[] },
 ) {
@@ -172,7 +171,6 @@ export function Time({ at, now }: { at: number | null; now: number }) {
 /** Around a page: the zone of its reader, as `knownZone` of `lib/time-zone.ts` resolves it. */
 export const TimeZone = createContext(utc)
 
-/** The zone of the page that is being made. */
 export function useZone(): string {
   return useContext(TimeZone)
 }

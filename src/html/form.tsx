@@ -30,7 +30,6 @@ export interface FormProps {
   children: Child
 }
 
-/** A POST form with the CSRF token. */
 export function Form({ action, csrf, id, isLine, posted, children }: FormProps) {
   return (
     <form method='post' action={action} id={id} class={isLine ? 'line' : undefined}>
@@ -350,7 +349,6 @@ export function ChoiceList(
   )
 }
 
-/** Properties of a submit button. */
 interface ButtonProps {
   children: Child
   /** `plain danger`: an action that cannot be undone, among other actions. */
@@ -398,14 +396,12 @@ export function SubmitRow({ cancel, ...button }: ButtonProps & { cancel?: string
   )
 }
 
-/** A link that looks like a button. */
 export function ButtonLink(
   { href, children, kind = 'plain', isSmall, isWhole }: ButtonProps & { href: string },
 ) {
   return <a class={buttonClass(kind, { isSmall, isWhole })} href={href}>{children}</a>
 }
 
-/** The classes of a button. */
 export function buttonClass(kind: string, { isWhole, isSmall }: { isWhole?: boolean; isSmall?: boolean } = {}) {
   return ['button', kind === 'plain' ? '' : kind, isWhole && 'whole', isSmall && 'small'].filter(Boolean).join(' ')
 }

@@ -107,7 +107,6 @@ export function Header({ frame: { account, accounts, user, csrf } }: { frame: Ap
   )
 }
 
-/** The titles of the sections. */
 export const sectionTitles: Record<NavItem, string> = {
   conversations: 'Conversations',
   attention: 'Attention',
@@ -120,7 +119,7 @@ export const sectionTitles: Record<NavItem, string> = {
   settings: 'Settings',
 }
 
-/** A greater number is not told apart beside the navigation. */
+/** Greater numbers are shown as `99+`. */
 const maxShownCount = 99
 
 interface SectionProps {

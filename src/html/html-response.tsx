@@ -54,7 +54,6 @@ export async function htmlResponse(
   })
 }
 
-/** Elements for a page that is open, as a response. */
 export async function htmlFragment(
   { timeZone }: Required<Pick<HtmlResponseOptions, 'timeZone'>>,
   content: Child,

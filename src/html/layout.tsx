@@ -10,7 +10,6 @@ import { Icon, Logo } from './icons.tsx'
 /** News of an open page: see `scripts/live.ts`. */
 export type FreshName = 'thread' | 'state' | 'presence' | `presence:${string}` | 'count' | 'attention' | 'minute'
 
-/** The head of a page with a frame. */
 export interface AppPage extends HtmlResponseOptions {
   title: string
   /** One sentence below the title. */
@@ -27,7 +26,6 @@ export interface AppPage extends HtmlResponseOptions {
   threads?: number[]
 }
 
-/** The head of a page without an account. */
 export interface BarePage extends HtmlResponseOptions {
   title: string
   /** Text across the page instead of a narrow card, as on the welcome page. */

@@ -8,7 +8,6 @@ import { Form, type FormProps, SubmitRow } from '../html/form.tsx'
 import { ConfirmDelete } from '../html/secrets.tsx'
 import type { PublicVisit } from './visit.ts'
 
-/** What a form needs of the request to its page. */
 export type FormRequest = Pick<PublicVisit, 'request' | 'inputError' | 'form' | 'csrf'>
 
 /** Error messages of one form, by field. `rest` is an error that belongs to none of the fields. */

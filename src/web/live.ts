@@ -111,7 +111,7 @@ function threadsByAccount(watch: string): Map<string, number[]> {
     }
     asked.set(account, [...asked.get(account) ?? [], ...thread === undefined ? [] : [Number(thread)]])
   }
-  if (asked.size === 0) throw new GridError('invalid_input', 'watch names no account.')
+  if (asked.size === 0) throw new GridError('invalid_input', 'The query parameter `watch` is missing.')
   return asked
 }
 

@@ -13,10 +13,8 @@ import { errorHeaders, httpStatus } from '../wire.ts'
  * along (307).
  */
 export type PageResult = Response | { redirectTo: string; cookie?: string; withForm?: boolean }
-/** Shows a page, or runs an action. */
 export type PageHandler<V> = (visit: V) => Promise<PageResult> | PageResult
 
-/** The response of a page: itself, or a redirect. */
 export function asResponse(result: PageResult): Response {
   if (result instanceof Response) return result
   const status = result.withForm ? 307 : 303
@@ -24,7 +22,6 @@ export function asResponse(result: PageResult): Response {
   return withCookie(response, result.cookie)
 }
 
-/** The response with one more `Set-Cookie`. */
 export function withCookie(response: Response, cookie: string | undefined): Response {
   if (cookie !== undefined) response.headers.append('Set-Cookie', cookie)
   return response
@@ -46,7 +43,6 @@ export interface FormVisit {
   kept: string | undefined
 }
 
-/** Where a form waits for each error. */
 const waitingPages: Partial<Record<ErrorCode, string>> = {
   unauthenticated: '/sign-in/form',
   confirmation_required: '/confirm/form',

@@ -30,7 +30,6 @@ import {
 
 export type { PageResult } from './refused-form.tsx'
 
-/** What the pages of the web application depend on. */
 export interface PageDeps {
   store: Store
   sessions: Sessions
@@ -38,7 +37,6 @@ export interface PageDeps {
   attention: AttentionCounts
 }
 
-/** A request to a page outside accounts. */
 export interface PublicVisit extends FormVisit {
   requestId: string
   /** The IP address of the client, by which limits count. */
@@ -50,7 +48,6 @@ export interface PublicVisit extends FormVisit {
   param(name: string): string
 }
 
-/** A request of a signed-in user to a page of one of their accounts. */
 export interface Visit extends PublicVisit {
   visitor: Visitor
   account: AccountStore
@@ -87,7 +84,6 @@ export interface Pages<V> {
   post(path: string, act: PageHandler<V>, page?: PageHandler<V>): void
 }
 
-/** Pages of an account. */
 export interface AccountPages extends Pages<Visit> {
   /**
    * The same for forms that need this permission instead of `manage`. The verb enforces it: this declares it, and
@@ -253,7 +249,7 @@ export function accountPages(
   }
 }
 
-/** The zone that the script of a page has stored. Anybody can send any other. See docs/security.md, "Cookies". */
+/** The zone that our script has stored, or anything a client sends. See docs/security.md, "Cookies". */
 function zoneOfBrowser(request: Request): string {
   return knownZone(cookieOf(request, zoneCookie)) ?? utc
 }

@@ -1,4 +1,3 @@
-/** All pages of the web application. */
 import { Hono } from 'hono'
 import { homePath } from '../html/paths.ts'
 import { staticAnswer } from '../lib/http/static-answer.ts'

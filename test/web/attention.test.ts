@@ -68,7 +68,7 @@ test('a row is snoozed with a button, and shown again with another', async () =>
     ...{ csrf: again.html.match(/name="csrf" value="([^"]+)"/)![1], time: 'hour' },
     ...{ kind: 'unread', subject: grid.bob.id },
   })
-  expect(gone.text).toContain('It does not need attention any more.')
+  expect(gone.text).toContain('It no longer needs attention.')
 })
 
 test('keys are told to those who can replace them, and who wrote to those who may read it', async () => {

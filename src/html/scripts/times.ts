@@ -55,5 +55,4 @@ showDays()
 addEventListener('focus', () => { showDays(); showLocalTimes(document) })
 `
 
-/** These parts of the script. */
 export const times = zone + ago + days

@@ -26,7 +26,6 @@ interface CardProps {
   action: string
 }
 
-/** Description, access and, for A2A agents, the remote endpoint. */
 export function SettingsCard(
   props: CardProps & { agent: Agent & { accessList: string[]; hasRemoteToken: boolean; messageReplies: boolean } },
 ) {
@@ -96,7 +95,6 @@ export function AutomatedCard({ visit, action, isAutomated }: CardProps & { isAu
   )
 }
 
-/** The skills of an agent. */
 export function SkillsCard({ visit, action, skills }: CardProps & { skills: { name: string; description: string }[] }) {
   const stored = { skills: skills.map(({ name }) => name).join('\n') }
   return (
@@ -126,7 +124,6 @@ const directions = [
   { value: 'outbound', title: 'what it sends' },
 ]
 
-/** Which guardrails of the account check the agent's messages, in which direction and with which action. */
 export function GuardrailsCard(
   { visit, action, guardrails, attached }: CardProps & {
     guardrails: Guardrail[]

@@ -1,6 +1,6 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
-/** How programs become an agent: its key, the configurations of clients, and the programs that did. */
+/** How programs act as an agent: its keys, client configurations, and the programs that do. */
 import { listGrantsOfAgent } from '../../grid/oauth/grants.ts'
 import { Name } from '../../html/bidi.tsx'
 import { Card, Facts, Time } from '../../html/components.tsx'
@@ -12,7 +12,7 @@ import type { PageResult, Visit } from '../visit.ts'
 import { agentOf, agentPage, agentPath } from './agent.tsx'
 import { ConnectCard } from './connect.tsx'
 
-/** The page. It leads to the first page of a person, whom no program can be. Fails with `agent_not_found`. */
+/** Programs cannot act as people: for them this leads to their first page. Fails with `agent_not_found`. */
 export async function showConnect(visit: Visit): Promise<PageResult> {
   const agent = await agentOf(visit)
   const { account, may } = visit

@@ -22,7 +22,6 @@ import type { Visit } from '../visit.ts'
 import { agentOf, agentPage, agentPath, PresenceNow } from './agent.tsx'
 import { typeName } from './agent-fields.tsx'
 
-/** How many channels are listed. */
 const maxChannels = 20
 
 /** The page of one agent. Fails with `agent_not_found`. */
@@ -137,8 +136,8 @@ function LastMessages({ talk: { messages, hidden, reader }, agent, visit, now }:
   if (messages.length === 0) {
     return (
       <Card title='Last messages'>
-        <EmptyState icon='conversations' title={hidden > 0 ? 'You see numbers only' : 'Nothing was said yet'}>
-          {hidden > 0 ? whoMayRead(reader, 'pair') : `What @${agent.alias} writes and receives is here.`}
+        <EmptyState icon='conversations' title={hidden > 0 ? 'You see numbers only' : 'No messages yet'}>
+          {hidden > 0 ? whoMayRead(reader, 'pair') : `Messages that @${agent.alias} sends and receives appear here.`}
         </EmptyState>
       </Card>
     )

@@ -28,7 +28,6 @@ const snoozeTitles: Record<(typeof snoozeTimes)[number], string> = {
   week: 'For a week',
 }
 
-/** Registers the page and its forms. */
 export function attentionPages({ get, post }: Pages<Visit>, { store, attention }: PageDeps): void {
   const offerTo = (visit: Visit): Promise<ClaimOffer | undefined> => findClaimOffer(store, visit.visitor.user)
   const fieldsOf = ({ form }: Visit) => ({ kind: form.get('kind') ?? '', subject: form.get('subject') ?? '' })
@@ -65,7 +64,7 @@ function page(visit: Visit, { open, snoozed }: Attention) {
   const present = counted.filter(({ rows }) => rows.length > 0)
   return appPage(
     { ...frame('attention'), attention: open.length },
-    { title: 'Attention', lead: 'What needs a person, as it is now.', fresh: ['attention', 'minute'] },
+    { title: 'Attention', lead: 'What needs a person now.', fresh: ['attention', 'minute'] },
     <>
       {present.length > 1 && (
         <nav class='filters wraps' aria-label='Kinds'>

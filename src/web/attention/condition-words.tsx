@@ -17,7 +17,6 @@ import type { Visit } from '../visit.ts'
 
 type Words = Omit<NeedRow, 'actions'>
 
-/** How many agents of a conversation are named. */
 const maxNamed = 8
 
 /** A condition in words. `now` is in milliseconds since the epoch. */
@@ -30,7 +29,7 @@ export function inWords(condition: Condition, now: number): Words {
         icon: 'conversations',
         tone: 'bad',
         what: <>{named(agents)} {agents.length === 1 ? 'is' : 'are'} paused</>,
-        facts: [turnsInHour(turns), 'what they send is refused', since],
+        facts: [turnsInHour(turns), 'their messages are refused', since],
       }
     }
     case 'guardrail': {

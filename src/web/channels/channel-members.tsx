@@ -19,10 +19,8 @@ import {
 import type { Visit } from '../visit.ts'
 import { channelOf, channelPage, channelPath } from './channel.tsx'
 
-/** How many agents are offered as members. */
 const maxListed = 20
 
-/** An agent that is not in the channel. */
 interface NonMember {
   id: string
   alias: string

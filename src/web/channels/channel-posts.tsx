@@ -12,7 +12,6 @@ import { pluralize } from '../listing.tsx'
 import type { Visit } from '../visit.ts'
 import { channelOf, channelPage, channelPath } from './channel.tsx'
 
-/** How many members are named beside the posts. */
 const maxNamed = 12
 
 /** The page of a channel: its posts and facts. Fails with `channel_not_found`. */
@@ -58,7 +57,7 @@ export async function showPosts(visit: Visit): Promise<Response> {
         : (
           <div id='posts' data-fresh='thread'>
             <Card>
-              <EmptyState icon='conversations' title='Nothing was said yet'>
+              <EmptyState icon='conversations' title='No messages yet'>
                 A member posts here by sending to <code>#{channel.name}</code>.
               </EmptyState>
             </Card>

@@ -53,7 +53,7 @@ export async function composerOf(visit: Visit, open: OpenConversation): Promise<
   )
 }
 
-/** The page to write to somebody. `to` is `@alias` or `#channel`. */
+/** The page to write a message. `to` is `@alias` or `#channel`. */
 export function writePath({ path }: Pick<Visit, 'path'>, to?: string): string {
   return to === undefined ? path('write') : `${path('write')}?${new URLSearchParams({ to })}`
 }
@@ -79,12 +79,12 @@ async function writingIn(visit: Visit, { reader, thread, messages }: OpenConvers
   if (other) {
     return (
       <p class='soft small'>
-        <Name text={`@${other.alias}`} /> is deleted, so nobody reads here any more.
+        <Name text={`@${other.alias}`} /> was deleted and cannot receive messages.
       </p>
     )
   }
   if (messages.some((message) => canAnswer(reader, thread, message))) {
-    return <p class='soft small'>Several write here. Choose Reply below the message that you answer.</p>
+    return <p class='soft small'>Several agents write here. Choose Reply below a message.</p>
   }
   return (
     <p class='row soft small'>
@@ -98,7 +98,7 @@ async function writingIn(visit: Visit, { reader, thread, messages }: OpenConvers
   )
 }
 
-/** Who is at the recipient, or when it was last seen; nothing for a channel and for agents of other accounts. */
+/** The recipient's presence or when it was last seen; nothing for channels and agents of other accounts. */
 async function presenceOf({ account }: Visit, to: string): Promise<Child> {
   const agent = to.startsWith('@') ? await account.read.agents.byAlias(to.slice(1)) : undefined
   if (!agent) return null

@@ -112,7 +112,9 @@ function titleWith({ thread }: OpenConversation) {
 async function showFollowing(visit: Visit) {
   const { account, requestId, query, path } = visit
   const after = seqIn(query, 'after')
-  if (after === undefined) throw new GridError('invalid_input', 'Say after which message.', { field: 'after' })
+  if (after === undefined) {
+    throw new GridError('invalid_input', 'The query parameter `after` is missing.', { field: 'after' })
+  }
   const openAfter = (seq: number) =>
     openConversation(account, threadIn(visit), { after: seq }, { requestId, isGlance: query.has('glance') })
   // With the message itself, which the first one may continue.

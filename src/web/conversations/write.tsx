@@ -16,13 +16,12 @@ import type { PageResult, Pages, Visit } from '../visit.ts'
 import { draftName, messageKey } from './composer.tsx'
 import { listPlace, listQuery, seqIn, threadIn } from './list-pane.tsx'
 
-/** Most messages that one form marks as read. */
 const maxMarked = 50
 /** Most names of each kind that the page offers. Others can be typed. */
 const maxOffered = 200
 
 /**
- * Registers the page to write to somebody, and the forms of a conversation: an answer, and what was read. `showThread` is
+ * Registers the page to write a message, and the forms of a conversation: an answer, and what was read. `showThread` is
  * its page.
  */
 export function writingPages({ get, post }: Pages<Visit>, showThread: (visit: Visit) => Promise<PageResult>): void {
@@ -44,7 +43,7 @@ export function writingPages({ get, post }: Pages<Visit>, showThread: (visit: Vi
   })
   post('/conversations/:thread/unread', async (visit) => {
     const from = seqIn(visit.form, 'from')
-    if (from === undefined) throw new GridError('invalid_input', 'Say from which message on.', { field: 'from' })
+    if (from === undefined) throw new GridError('invalid_input', 'The field `from` is missing.', { field: 'from' })
     await markConversationUnread(visit.account, threadIn(visit), from)
     return { redirectTo: `${visit.path('conversations')}${listQuery(listPlace(visit.form))}` }
   })
@@ -66,10 +65,10 @@ async function write(visit: Visit): Promise<PageResult> {
   return await toSent(visit, await atField('to', () => writeMessage(account, message)))
 }
 
-/** Why nobody gets a message. Its writer can correct that, or keeps the text. */
+/** The message has no recipient. The writer can correct that, and keeps the text. */
 const nobodyThere: ErrorCode[] = ['recipient_not_found', 'channel_not_found', 'not_channel_member', 'message_not_found']
 
-/** Tells at which field of its form an error belongs that says that nobody is there. */
+/** Puts such an error at its field. */
 async function atField<T>(field: string, send: () => Promise<T>): Promise<T> {
   try {
     return await send()
@@ -84,7 +83,6 @@ function conversationPath({ path, form }: Visit, thread: number): string {
   return `${path('conversations', String(thread))}${listQuery(listPlace(form))}`
 }
 
-/** Leads to a message in its conversation. */
 async function toSent(visit: Visit, { id }: SentMessage): Promise<PageResult> {
   const place = await placeOfSent(visit.account, id)
   if (!place) return visit.done('message-sent', 'conversations')

@@ -30,7 +30,6 @@ export const failures = [
   { value: 'open', title: 'Deliver the message', hint: 'Messages are delivered even while the provider is down.' },
 ] as const
 
-/** Registers the form for a new guardrail of a provider. */
 export function newGuardrailPages({ get, post }: Pages<Visit>): void {
   get('/guardrails/new/:provider', (visit) => showNew(visit))
   post('/guardrails/new/:provider', async (visit) => {

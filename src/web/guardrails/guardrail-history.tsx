@@ -28,10 +28,8 @@ export interface CountOfGuardrail {
   name: string | null
 }
 
-/** How often each thing was done. */
 export type Sums = Record<VerdictAction, number>
 
-/** The counts of each action together. */
 export function sumsOf(counts: readonly { action: VerdictAction; n: number }[]): Sums {
   const sums: Sums = { blocked: 0, redacted: 0, flagged: 0, failed: 0 }
   for (const { action, n } of counts) sums[action] += n

@@ -18,7 +18,6 @@ import { type TriedText, TryCard, tryPages } from './try-card.tsx'
 
 type GuardrailDetails = NonNullable<Awaited<ReturnType<Visit['account']['read']['guardrails']['byId']>>>
 
-/** Registers the page of one guardrail and its actions. */
 export function oneGuardrailPages(pages: Pages<Visit>): void {
   const { get, post } = pages
   const showPage = (visit: Visit) => show(visit)

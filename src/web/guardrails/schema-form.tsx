@@ -30,7 +30,6 @@ interface SchemaFormProps {
   value: unknown
 }
 
-/** The fields of an object. */
 export function SchemaFields({ schema, ...shown }: SchemaFormProps & { schema: JsonSchema }) {
   const values = (shown.value ?? {}) as Record<string, unknown>
   return (

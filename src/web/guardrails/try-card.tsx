@@ -164,7 +164,6 @@ function Kinds({ kinds }: { kinds: readonly string[] }) {
   )
 }
 
-/** The text with its marked stretches. */
 function Marked({ text, spans }: { text: string; spans: Span[] }) {
   const shown = text.slice(0, maxText)
   return (

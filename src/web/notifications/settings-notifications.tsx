@@ -83,7 +83,7 @@ export function renewBrowserPage({ post }: PublicPages, { store }: PageDeps): vo
 
 function NoAlias({ visit }: { visit: Visit }) {
   return (
-    <Card title='Notifications' lead='You can be told of messages to your alias in this account.'>
+    <Card title='Notifications' lead='Get notified of messages to your alias in this account.'>
       {visit.may('use')
         ? (
           <p>
@@ -110,7 +110,7 @@ function BrowsersCard(
   return (
     <Card
       title='In your browsers'
-      lead='A notification says who wrote to you in which account, and nothing of what they wrote. Posts in channels are not notified.'
+      lead='A notification names the sender and the account, never the text. Posts in channels cause none.'
     >
       {refused && <Notice kind='bad'>{refused}</Notice>}
       {browsers.length > 0 && (
@@ -193,7 +193,7 @@ function DigestCard(
   return (
     <Card
       title='By email'
-      lead='If new messages to you are not read, an email says how many there are and from whom, and nothing of what they say.'
+      lead='If you have unread messages, an email says how many and from whom, never what they say.'
     >
       {!isPossible && <p class='soft'>This grid does not send email.</p>}
       {isPossible && !isVerified && (
@@ -215,7 +215,7 @@ function DigestCard(
             options={[
               { value: 'off', title: 'Never' },
               { value: 'hourly', title: 'At most once an hour' },
-              { value: 'daily', title: 'At most once a day', hint: 'At the time of the day at which you choose it.' },
+              { value: 'daily', title: 'At most once a day', hint: 'At the time of day when you save this.' },
             ]}
           />
           <SubmitRow>Save</SubmitRow>

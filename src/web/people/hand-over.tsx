@@ -55,7 +55,7 @@ async function show(visit: Visit) {
     },
     <Card>
       {others.length === 0
-        ? <p>There is nobody to transfer it to: all other members are owners already, or you are alone.</p>
+        ? <p>There is no member to transfer it to: you are alone, or all others are owners.</p>
         : (
           <PageForm visit={visit} action={action} fields={['member', 'confirmation']}>
             <Notice kind='warning'>Only an owner can make you an owner again.</Notice>

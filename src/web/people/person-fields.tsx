@@ -5,7 +5,6 @@ import { Notice } from '../../html/components.tsx'
 import { PasswordInput, TextInput } from '../../html/form.tsx'
 import type { PageDeps } from '../visit.ts'
 
-/** The name that other users see. */
 export function NameField(
   { label = 'Your name', value, error, isFocused }: {
     label?: string
@@ -58,7 +57,6 @@ export function NewPasswordField(
   )
 }
 
-/** The email address for sign-in. */
 export function EmailField({ value, error, isFocused }: { value?: string; error?: string; isFocused?: boolean }) {
   return (
     <TextInput

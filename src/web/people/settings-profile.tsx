@@ -94,19 +94,18 @@ function NameCard({ visit }: { visit: Visit }) {
   )
 }
 
-/** In which zone times are shown, and what ends tomorrow ends. */
 function TimeZoneCard({ visit: { timeZone } }: { visit: Visit }) {
   return (
     <Card title='Time zone'>
       <p>
-        Times of the day are in <strong>{timeZone}</strong>, and so is what you snooze until tomorrow.{' '}
-        {timeZone === utc ? 'That is so until a browser tells its own, which needs script.' : 'Your browser says so.'}
+        Times of the day are in <strong>{timeZone}</strong>, also for “until tomorrow”.{' '}
+        {timeZone === utc ? 'A browser with scripts sets its own zone.' : 'Your browser set it.'}
       </p>
     </Card>
   )
 }
 
-/** Users who speak to their computer, or press keys by accident, turn them off. See WCAG 2.2, "Character Key Shortcuts". */
+/** Speech input and accidental key presses would trigger them. See WCAG 2.2, "Character Key Shortcuts". */
 function KeyboardCard({ visit }: { visit: Visit }) {
   const action = settingsPath(visit, 'profile', 'keyboard')
   const { shortcuts } = visit.visitor.user

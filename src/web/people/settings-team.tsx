@@ -18,7 +18,6 @@ import type { AccountPages, PageDeps, Visit } from '../visit.ts'
 import { settingsPage, settingsPath } from '../settings.tsx'
 import { InvitationsCard, LeaveCard, MembersCard } from './team-cards.tsx'
 
-/** The members of the account, and its invitations. */
 export function teamPages({ get, post, may }: AccountPages, deps: PageDeps): void {
   const { store } = deps
   const show = async (visit: Visit, shown?: ShownInvitation) => {
@@ -109,12 +108,12 @@ export function teamPages({ get, post, may }: AccountPages, deps: PageDeps): voi
   }, showPage)
 }
 
-/** Whether a fault belongs to the member table or below. The invitation form shows its own faults. */
+/** The invitation form shows its own errors. */
 function isAboutMembers(visit: Visit): boolean {
   return new URL(visit.request.url).pathname !== settingsPath(visit, 'team', 'invitations')
 }
 
-/** An agent key that was shown to somebody who may no longer act as the agents of the account. */
+/** An agent key shown to a person who may no longer act as the agents of the account. */
 interface FormerKey {
   alias: string
   /** The name or the email address. */
@@ -123,7 +122,7 @@ interface FormerKey {
   lastUsedAt: number | null
 }
 
-/** The keys that people took along who left the account or became viewers, each with a button that replaces it. */
+/** Keys that former members and viewers still know, each with a button that replaces it. */
 function FormerKeysCard({ visit, keys, now }: { visit: Visit; keys: FormerKey[]; now: number }) {
   return (
     <Card
@@ -163,7 +162,6 @@ function FormerKeysCard({ visit, keys, now }: { visit: Visit; keys: FormerKey[];
   )
 }
 
-/** An invitation whose link the inviter passes on. */
 interface ShownInvitation {
   email: string
   url: string
@@ -175,10 +173,10 @@ function InvitationDialog({ invitation: { email, url } }: { invitation: ShownInv
     <SecretDialog title='Pass this link on' label='Invitation link' secret={url}>
       <p>
         This grid does not send email. Give the link to <strong>{email}</strong>{' '}
-        yourself, in a way that nobody else can read. It works once, for 24 hours.
+        yourself, over a private channel. It works once, for 24 hours.
       </p>
       <p class='soft small'>
-        Whoever opens it can join with this address. It does not prove the address, so claiming agents and creating
+        Anyone who opens it can join with this address. It does not prove the address, so claiming agents and creating
         accounts need a proof first.
       </p>
     </SecretDialog>

@@ -11,7 +11,6 @@ import { localPath, type PageDeps, type Pages, type PublicPages, type PublicVisi
 import { EmailField } from './person-fields.tsx'
 import { secondFactorPath } from './proof.tsx'
 
-/** Signing in with a password or a passkey, and signing out. */
 export function signInPages(pages: PublicPages, deps: PageDeps): void {
   const { get, post, keep } = pages
   const { store, sessions } = deps

@@ -139,7 +139,6 @@ function RoleCell(
   )
 }
 
-/** The pending invitations, and the form for a new one. */
 export function InvitationsCard(
   { visit, deps, invitations, assignableRoles, now }: {
     visit: Visit
@@ -242,7 +241,6 @@ function InvitationTable(
   )
 }
 
-/** Transferring the ownership of the account, and leaving it. */
 export function LeaveCard({ visit, members }: { visit: Visit; members: AccountMember[] }) {
   const { actor, csrf } = visit
   const others = members.filter(({ userId, role }) => userId !== actor.userId && role !== 'owner')
