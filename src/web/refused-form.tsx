@@ -1,11 +1,31 @@
-/** Forms that are refused, and those that wait until their user has signed in. See docs/architecture.md, "Forms that wait". */
+/** @jsxRuntime automatic */
+/** @jsxImportSource hono/jsx */
+/** Answers to posted forms: refused ones, and those that wait. See docs/architecture.md, "Forms that wait". */
 import type { Sessions, Visitor } from '../auth/session.ts'
 import { type ErrorCode, type ErrorKind, GridError } from '../errors.ts'
+import { secretFields } from '../html/form.tsx'
 import type { Bodies } from '../lib/http/body.ts'
 import { readForm } from '../lib/http/form.ts'
 import { errorHeaders, httpStatus } from '../wire.ts'
-import { keptForm } from './kept-form.tsx'
-import { asResponse, type PageHandler, type PageResult } from './page-result.ts'
+
+/**
+ * The result of a page or an action: a response, or a redirect with an optional `Set-Cookie`. `withForm` sends the form
+ * along (307).
+ */
+export type PageResult = Response | { redirectTo: string; cookie?: string; withForm?: boolean }
+export type PageHandler<V> = (visit: V) => Promise<PageResult> | PageResult
+
+export function asResponse(result: PageResult): Response {
+  if (result instanceof Response) return result
+  const status = result.withForm ? 307 : 303
+  const response = new Response(null, { status, headers: { Location: result.redirectTo } })
+  return withCookie(response, result.cookie)
+}
+
+export function withCookie(response: Response, cookie: string | undefined): Response {
+  if (cookie !== undefined) response.headers.append('Set-Cookie', cookie)
+  return response
+}
 
 /** What a request to a page knows of its form. */
 export interface FormVisit {
@@ -23,7 +43,6 @@ export interface FormVisit {
   kept: string | undefined
 }
 
-/** Where a form waits for each error. */
 const waitingPages: Partial<Record<ErrorCode, string>> = {
   unauthenticated: '/sign-in/form',
   confirmation_required: '/confirm/form',
@@ -104,4 +123,43 @@ async function pageOr(refusal: GridError, show: () => Promise<PageResult> | Page
     // The user must sign in or confirm first.
     throw error instanceof GridError && waitingPages[error.code] === undefined ? refusal : error
   }
+}
+
+/** Fields that never wait: what only the old session knows, and every secret that a user types. */
+const droppedFields: string[] = [...secretFields, 'csrf', 'code', 'passkey']
+
+/**
+ * The fields of a posted form, as the field `kept` carries them: JSON, which makes the form hardly longer. A form that
+ * waits already stays as it is.
+ */
+export function keptFields(form: URLSearchParams): string {
+  return form.get('kept') ?? JSON.stringify([...form].filter(([name]) => !droppedFields.includes(name)))
+}
+
+/** The form that has waited, from the form that carries it; undefined if none has. Fails with `invalid_request`. */
+function keptForm(form: URLSearchParams): URLSearchParams | undefined {
+  const kept = form.get('kept')
+  if (kept === null) return undefined
+  const fields = jsonOf(kept)
+  if (Array.isArray(fields) && fields.every(isField)) return new URLSearchParams(fields)
+  throw new GridError('invalid_request', 'The form that waited was changed. Open its page again.')
+}
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+/** Whether it is a name and a value. Databases truncate text at NUL. */
+function isField(field: unknown): field is [string, string] {
+  return Array.isArray(field) && field.length === 2 &&
+    field.every((text) => typeof text === 'string' && !text.includes('\0'))
+}
+
+/** Carries a form that waits through the forms of a page. */
+export function KeptForm({ kept }: { kept: string | undefined }) {
+  return kept === undefined ? null : <input type='hidden' name='kept' value={kept} />
 }
