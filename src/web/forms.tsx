@@ -66,9 +66,9 @@ export function readChoice<const T extends string>(
 
 /** A form whose only button turns a setting on or off. It sends `yes` or `no` in the field `name`. */
 export function SwitchForm(
-  { action, csrf, name, isOn, turnOn, turnOff }: {
+  { visit, action, name, isOn, turnOn, turnOff }: {
+    visit: FormRequest
     action: string
-    csrf: string
     name: string
     isOn: boolean
     /** The text of the button while the setting is off. */
@@ -78,10 +78,10 @@ export function SwitchForm(
   },
 ) {
   return (
-    <Form action={action} csrf={csrf}>
+    <PageForm visit={visit} action={action}>
       <input type='hidden' name={name} value={isOn ? 'no' : 'yes'} />
       <SubmitRow kind='plain'>{isOn ? turnOff : turnOn}</SubmitRow>
-    </Form>
+    </PageForm>
   )
 }
 

@@ -1,5 +1,5 @@
 /** A guardrail with a history, for pages. */
-import { setContentsVisible } from '../../src/grid/accounts/accounts.ts'
+import { setContentsVisible } from '../../src/grid/accounts/people-read.ts'
 import { allowText, listCases } from '../../src/grid/guardrails/cases.ts'
 import { createGuardrail, setAgentGuardrails } from '../../src/grid/guardrails/guardrails.ts'
 import { hour } from '../../src/lib/time.ts'

@@ -32,3 +32,25 @@ export async function setPeopleRead(
     return { since }
   })
 }
+
+/**
+ * Set whether the texts of messages that guardrails block are kept, for 7 days, for the people of the account to see.
+ * Turning it off removes those that are kept. Only owners may, and only when they have confirmed who they are.
+ * Fails with `wrong_credential`, `not_allowed`, `confirmation_required` or `write_conflict`.
+ */
+export async function setContentsVisible(
+  account: AccountStore,
+  { isVisible }: { isVisible: boolean },
+): Promise<{ isVisible: boolean }> {
+  return await retryOnConflict(async () => {
+    const { precondition } = await authorize(account, 'own')
+    requireConfirmed(account.actor, account.deps.now())
+    const { profile, verdicts } = account.change
+    await account.write([
+      ...precondition,
+      profile.showContents(isVisible),
+      ...(isVisible ? [] : [verdicts.forgetContents()]),
+    ])
+    return { isVisible }
+  })
+}

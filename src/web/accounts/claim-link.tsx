@@ -2,10 +2,9 @@
 /** @jsxImportSource hono/jsx */
 import { GridError } from '../../errors.ts'
 import { findClaimEmailLink, openClaim, redeemClaimEmailLink, sendClaimEmail } from '../../grid/accounts/claim.ts'
-import { Notice } from '../../html/components.tsx'
-import { Form, SubmitButton } from '../../html/form.tsx'
+import { SubmitButton } from '../../html/form.tsx'
 import { barePage } from '../../html/layout.tsx'
-import { formErrors } from '../forms.tsx'
+import { PageForm } from '../forms.tsx'
 import type { PageDeps, PageResult, Pages, PublicVisit } from '../visit.ts'
 import { NameField, NewPasswordField } from '../people/person-fields.tsx'
 
@@ -30,7 +29,7 @@ export function claimLinkPages({ get, post }: Pages<PublicVisit>, { store, sessi
   }, show)
 
   async function show(visit: PublicVisit): Promise<PageResult> {
-    const { csrf, form, param, visitor, inputError } = visit
+    const { param, visitor, inputError } = visit
     // Says so if the agents were claimed already.
     await openClaim(store, param('token'))
     const link = await findClaimEmailLink(store, param('proof')).catch((error) => {
@@ -41,7 +40,6 @@ export function claimLinkPages({ get, post }: Pages<PublicVisit>, { store, sessi
     if (!link) return { redirectTo: `/claim/${encodeURIComponent(param('token'))}` }
     const { email, isKnown } = link
     const action = `/claim/${encodeURIComponent(param('token'))}/${encodeURIComponent(param('proof'))}`
-    const errors = formErrors(visit, action, ['name', 'password'])
     return await barePage(
       { title: 'Verify your email address' },
       <>
@@ -50,16 +48,15 @@ export function claimLinkPages({ get, post }: Pages<PublicVisit>, { store, sessi
           {isKnown ? <>Continue as</> : <>You are new on {new URL(config.appUrl).host}. You will sign in with</>}{' '}
           <strong>{email}</strong>.
         </p>
-        {errors.rest && <Notice kind='bad'>{errors.rest}</Notice>}
-        <Form action={action} csrf={csrf}>
+        <PageForm visit={visit} action={action} fields={['name', 'password']}>
           {!isKnown && (
             <>
-              <NameField value={form.get('name') ?? ''} error={errors.name} />
-              <NewPasswordField error={errors.password} isOptional />
+              <NameField />
+              <NewPasswordField isOptional />
             </>
           )}
           <SubmitButton isWhole>Continue</SubmitButton>
-        </Form>
+        </PageForm>
       </>,
     )
   }

@@ -19,6 +19,7 @@ import { barePage } from '../../html/layout.tsx'
 import { Table } from '../../html/table.tsx'
 import { pluralize } from '../listing.tsx'
 import { type PageDeps, type Pages, type PublicVisit, signedIn } from '../visit.ts'
+import { PageForm } from '../forms.tsx'
 import { EmailNote, linkButton } from '../people/person-fields.tsx'
 
 const choices = { keep: 'Keep', move: 'Move', discard: 'Discard' } as const
@@ -128,16 +129,16 @@ function wrongUserPage({ visitor, csrf }: PublicVisit, { ownerEmail }: OpenClaim
 
 /** Posts to `action`. `left` more agents are offered, in accounts of their own. */
 function decisionPage(
-  { visitor, csrf, form, inputError }: PublicVisit,
+  visit: PublicVisit,
   { agents, ownerEmail }: OpenClaim,
   now: number,
   action: string,
   left = 0,
 ) {
+  const { visitor, form } = visit
   const owned = visitor!.accounts.filter(({ role }) => role === 'owner')
   const offered: Choice[] = owned.length > 0 ? ['keep', 'move', 'discard'] : ['keep', 'discard']
   const proposed = owned.length > 0 ? 'move' : 'keep'
-  const errorOf = (field: string) => inputError?.details.field === field ? inputError.message : undefined
   if (agents.length === 0) {
     return barePage(
       { title: 'Claim your agents', isWide: true },
@@ -159,8 +160,7 @@ function decisionPage(
           <p class='soft'>{pluralize(left, 'more agent')} signed up apart from these. You can claim them next.</p>
         )}
       </div>
-      {inputError && !inputError.details.field && <Notice kind='bad'>{inputError.message}</Notice>}
-      <Form action={action} csrf={csrf}>
+      <PageForm visit={visit} action={action} fields={['name']}>
         <Card isFlush>
           <Table
             id='agents'
@@ -212,7 +212,7 @@ function decisionPage(
             <Select
               name='into'
               label='Move agents to'
-              value={form.get('into') ?? owned[0].id}
+              value={owned[0].id}
               options={owned.map(({ id, name }) => ({ value: id, title: isolated(name) }))}
             />
             <p class='soft'>
@@ -230,14 +230,13 @@ function decisionPage(
             : 'A company, a team or a project. It can be changed later.'}
           isRequired
           maxLength={80}
-          value={form.get('name') ?? (owned.length > 0 ? ownerEmail : '')}
-          error={errorOf('name')}
+          value={owned.length > 0 ? ownerEmail : ''}
         />
         <div class='row'>
           <SubmitButton>Claim {agents.length === 1 ? 'this agent' : 'these agents'}</SubmitButton>
           <ButtonLink href='/' kind='quiet'>Not now</ButtonLink>
         </div>
-      </Form>
+      </PageForm>
     </>,
   )
 }

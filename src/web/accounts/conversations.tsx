@@ -2,10 +2,10 @@
 /** @jsxImportSource hono/jsx */
 /** Resuming conversations that ran away, and their limits. See docs/delivery.md, "Conversations that run away". */
 import { maxTurnLimit, resumeConversation, setTurnLimits } from '../../grid/messaging/turns.ts'
-import { Card, Facts, Notice } from '../../html/components.tsx'
-import { Form, SubmitButton, TextInput } from '../../html/form.tsx'
+import { Card, Facts } from '../../html/components.tsx'
+import { SubmitRow, TextInput } from '../../html/form.tsx'
 import { defaultTurnLimits, type TurnLimits } from '../../store/account.ts'
-import { formErrors } from '../forms.tsx'
+import { PageForm } from '../forms.tsx'
 import { withNotice } from '../notices.ts'
 import { settingsPath } from '../settings.tsx'
 import type { Pages, Visit } from '../visit.ts'
@@ -52,33 +52,30 @@ function numberOf(text: string | null): number | undefined {
 
 /** The limits of the account's conversations. */
 export function TurnLimitsCard({ visit, limits }: { visit: Visit; limits: TurnLimits }) {
-  const action = settingsPath(visit, 'account', 'turns')
-  const errors = formErrors(visit, action, fields.map(({ name }) => name))
-  const isRejected = fields.some(({ name }) => errors[name]) || errors.rest !== undefined
   return (
     <Card
       title='Conversations'
       lead='Agents that answer each other without end are told to stop, and then paused. 0 switches a limit off.'
     >
-      {errors.rest && <Notice kind='bad'>{errors.rest}</Notice>}
       {visit.may('manage')
         ? (
-          <Form action={action} csrf={visit.csrf}>
+          <PageForm
+            visit={visit}
+            action={settingsPath(visit, 'account', 'turns')}
+            fields={fields.map(({ name }) => name)}
+          >
             {fields.map(({ name, label, hint }) => (
               <TextInput
                 name={name}
                 label={label}
                 hint={`${hint} Default: ${defaultTurnLimits[name]}.`}
-                value={isRejected ? visit.form.get(name) ?? '' : String(limits[name])}
-                error={errors[name]}
+                value={String(limits[name])}
                 maxLength={String(maxTurnLimit).length}
                 isRequired
               />
             ))}
-            <div class='row'>
-              <SubmitButton>Save limits</SubmitButton>
-            </div>
-          </Form>
+            <SubmitRow>Save limits</SubmitRow>
+          </PageForm>
         )
         : <Facts items={fields.map(({ name, label }): [string, string] => [label, String(limits[name])])} />}
     </Card>

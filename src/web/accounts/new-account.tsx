@@ -2,11 +2,10 @@
 /** @jsxImportSource hono/jsx */
 import { createOwnedAccount } from '../../grid/accounts/accounts.ts'
 import { type ClaimOffer, findClaimOffer } from '../../grid/accounts/claim.ts'
-import { Notice } from '../../html/components.tsx'
 import { ButtonLink, Form, SubmitButton, TextInput } from '../../html/form.tsx'
 import { barePage } from '../../html/layout.tsx'
 import { homePath } from '../../html/paths.ts'
-import { formErrors } from '../forms.tsx'
+import { PageForm } from '../forms.tsx'
 import { withNotice } from '../notices.ts'
 import { type PageDeps, type Pages, type PublicVisit, signedIn } from '../visit.ts'
 import { ClaimOfferNotice } from './claim.tsx'
@@ -28,7 +27,6 @@ function showForm(visit: PublicVisit, offer: ClaimOffer | undefined) {
   const { accounts, user } = signedIn(visit)
   const from = form.get('from') ?? query.get('from')
   const back = accounts.find(({ id }) => id === from) ?? accounts[0]
-  const errors = formErrors(visit, '/new-account', ['name'])
   return barePage(
     { title: 'New account' },
     <>
@@ -39,21 +37,12 @@ function showForm(visit: PublicVisit, offer: ClaimOffer | undefined) {
           : 'Each account has its own agents, channels and members. Accounts are isolated from each other.'}
       </p>
       <ClaimOfferNotice offer={offer} />
-      {errors.rest && <Notice kind='bad'>{errors.rest}</Notice>}
-      <Form action='/new-account' csrf={csrf}>
-        <TextInput
-          name='name'
-          label='Name of the account'
-          value={form.get('name') ?? ''}
-          error={errors.name}
-          maxLength={80}
-          isRequired
-          isFocused
-        />
+      <PageForm visit={visit} action='/new-account' fields={['name']}>
+        <TextInput name='name' label='Name of the account' maxLength={80} isRequired isFocused />
         {back && <input type='hidden' name='from' value={back.id} />}
         <SubmitButton isWhole>Create account</SubmitButton>
         {back && <ButtonLink href={homePath(back.id)} isWhole>Cancel</ButtonLink>}
-      </Form>
+      </PageForm>
       <hr />
       <Form action='/sign-out' csrf={csrf}>
         <p class='small soft'>Signed in as {user.email}.</p>

@@ -1,25 +1,18 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
-import {
-  createAdminKey,
-  deleteAdminKey,
-  renameAccount,
-  requireSecondFactor,
-  setContentsVisible,
-} from '../../grid/accounts/accounts.ts'
+import { createAdminKey, deleteAdminKey, renameAccount, requireSecondFactor } from '../../grid/accounts/accounts.ts'
 import { listGrants, revokeGrant } from '../../grid/oauth/grants.ts'
-import { Card, Facts, Notice } from '../../html/components.tsx'
-import { Form, SubmitButton, TextInput } from '../../html/form.tsx'
+import { Card, Facts } from '../../html/components.tsx'
+import { SubmitRow, TextInput } from '../../html/form.tsx'
 import { CopyText } from '../../html/secrets.tsx'
-import { formErrors, SwitchForm } from '../forms.tsx'
+import { PageForm, SwitchForm } from '../forms.tsx'
 import { withNotice } from '../notices.ts'
 import { AccountPrograms } from '../oauth/programs.tsx'
 import type { AccountPages, PageDeps, Visit } from '../visit.ts'
 import { settingsPage, settingsPath } from '../settings.tsx'
 import { AdminAccess, type CreatedKey } from './admin-access.tsx'
 import { conversationActions, TurnLimitsCard } from './conversations.tsx'
-import { ContentsCard } from './contents-card.tsx'
-import { peopleReadActions, PeopleReadCard } from './people-read-card.tsx'
+import { ContentsCard, PeopleReadCard, readingActions } from './reading-cards.tsx'
 
 /** The account itself, and the admin keys and programs with access to it. See docs/protocol.md, "Admin keys" and "Grants". */
 export function accountSettingsPages({ get, post, may }: AccountPages, { store }: PageDeps): void {
@@ -73,16 +66,7 @@ export function accountSettingsPages({ get, post, may }: AccountPages, { store }
   }, (visit) => show(visit))
 
   conversationActions({ get, post }, show)
-  peopleReadActions(may('own'), show)
-  may('own').post('/settings/account/contents', async (visit) => {
-    const isVisible = visit.form.get('visible') === 'yes'
-    await visit.record(
-      isVisible ? 'show_contents' : 'hide_contents',
-      { isVisible },
-      (account) => setContentsVisible(account, { isVisible }),
-    )
-    return { redirectTo: withNotice(settingsPath(visit, 'account'), isVisible ? 'contents-shown' : 'contents-hidden') }
-  }, (visit) => show(visit))
+  readingActions(may('own'), show)
 
   post('/settings/account/keys', async (visit) => {
     const name = visit.form.get('keyName') ?? ''
@@ -103,27 +87,15 @@ export function accountSettingsPages({ get, post, may }: AccountPages, { store }
 }
 
 function NameCard({ visit }: { visit: Visit }) {
-  const { membership, csrf, form } = visit
-  const action = settingsPath(visit, 'account', 'name')
-  const errors = formErrors(visit, action, ['name'])
+  const { membership } = visit
   return (
     <Card title='Account'>
-      {errors.rest && <Notice kind='bad'>{errors.rest}</Notice>}
       {visit.may('own')
         ? (
-          <Form action={action} csrf={csrf}>
-            <TextInput
-              name='name'
-              label='Name'
-              value={errors.name || errors.rest ? form.get('name') ?? '' : membership.name}
-              error={errors.name}
-              maxLength={80}
-              isRequired
-            />
-            <div class='row'>
-              <SubmitButton>Rename account</SubmitButton>
-            </div>
-          </Form>
+          <PageForm visit={visit} action={settingsPath(visit, 'account', 'name')} fields={['name']}>
+            <TextInput name='name' label='Name' value={membership.name} maxLength={80} isRequired />
+            <SubmitRow>Rename account</SubmitRow>
+          </PageForm>
         )
         : <p class='soft'>Owners of the account can rename it.</p>}
       <Facts
@@ -139,12 +111,9 @@ function NameCard({ visit }: { visit: Visit }) {
 
 /** Whether owners and admins need a second factor. See docs/security.md, "Second factor". */
 function SecondFactorCard({ visit }: { visit: Visit }) {
-  const { membership: { requiresSecondFactor }, csrf } = visit
-  const action = settingsPath(visit, 'account', 'second-factor')
-  const errors = formErrors(visit, action, [])
+  const { requiresSecondFactor } = visit.membership
   return (
     <Card title='Second factor' lead='A passkey, or the code of an authenticator app after the password or email link.'>
-      {errors.rest && <Notice kind='bad'>{errors.rest}</Notice>}
       <p>
         {requiresSecondFactor
           ? 'Owners and admins of this account must have one.'
@@ -152,8 +121,8 @@ function SecondFactorCard({ visit }: { visit: Visit }) {
       </p>
       {visit.may('own') && (
         <SwitchForm
-          action={action}
-          csrf={csrf}
+          visit={visit}
+          action={settingsPath(visit, 'account', 'second-factor')}
           name='required'
           isOn={requiresSecondFactor}
           turnOn='Require it'

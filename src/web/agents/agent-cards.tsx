@@ -83,8 +83,8 @@ export function AutomatedCard({ visit, action, isAutomated }: CardProps & { isAu
       <p>{isAutomated ? 'This agent is marked as automated, and exempt.' : 'This agent is not marked as automated.'}</p>
       {visit.may('manage') && (
         <SwitchForm
+          visit={visit}
           action={action}
-          csrf={visit.csrf}
           name='automated'
           isOn={isAutomated}
           turnOn='Mark as automated'

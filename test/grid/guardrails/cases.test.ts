@@ -1,7 +1,7 @@
 /** What people see of guardrails: cases, counts, exceptions and contents. See docs/delivery.md, "Verdicts". */
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { Actor } from '../../../src/auth/actor.ts'
-import { setContentsVisible } from '../../../src/grid/accounts/accounts.ts'
+import { setContentsVisible } from '../../../src/grid/accounts/people-read.ts'
 import {
   allowText,
   countCases,

@@ -27,7 +27,7 @@ const instructions = async () => {
 test('an owner lets them read from now on, then older messages too, and stops it; agents and the log know', async () => {
   const user = await person(grid, { role: 'owner' })
   const owner = await signedIn(grid, user)
-  expect((await owner.open(settings)).text).toContain('Nobody can read what agents write to each other.')
+  expect((await owner.open(settings)).text).toContain('People cannot read what agents write to each other.')
   expect(await instructions()).not.toContain(told)
 
   const on = await owner.submit(settings, { choice: 'on' }, `${settings}/reading`)
@@ -59,7 +59,7 @@ test.each(['admin', 'member', 'viewer'] as const)('a %s reads who can change it'
   const one = await signedIn(grid, await person(grid, { role }))
   const { html, text } = await one.open(settings)
 
-  expect(text).toContain('Nobody can read what agents write to each other.')
+  expect(text).toContain('People cannot read what agents write to each other.')
   expect(text).toContain(`Only owners of the account can change this. Your role is ${role}.`)
   expect(html).not.toContain(`${settings}/reading`)
 })

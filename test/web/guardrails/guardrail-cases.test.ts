@@ -1,6 +1,6 @@
 /** What people see of a guardrail's work, and what they do about it. See docs/delivery.md, "Verdicts". */
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { setContentsVisible } from '../../../src/grid/accounts/accounts.ts'
+import { setContentsVisible } from '../../../src/grid/accounts/people-read.ts'
 import { hashForLookup } from '../../../src/lib/secrets.ts'
 import { day, hour } from '../../../src/lib/time.ts'
 import { type TestGrid, testGrid } from '../../support/grid.ts'
@@ -135,7 +135,7 @@ test('owners let people see contents, after a confirmation, and the log says so'
   const user = await person(grid, { role: 'owner' })
   const owner = await signedIn(grid, user)
   expect((await owner.open(settings)).text).toContain(
-    'Nobody sees the texts of blocked messages, and they are not kept.',
+    'The texts of blocked messages are not kept, and no one sees them.',
   )
 
   const on = await owner.submit(settings, {}, `${settings}/contents`)
