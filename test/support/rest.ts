@@ -11,7 +11,7 @@ export interface RestResponse {
 }
 
 /**
- * Call a route such as `PATCH /api/v1/guardrails/:guardrail`. Arguments that the path names go into it, the others into
+ * Call a route such as `PATCH /api/v1/guardrails/{guardrail}`. Arguments that the path names go into it, the others into
  * the query or the body.
  */
 export async function callRest(
@@ -22,7 +22,7 @@ export async function callRest(
 ): Promise<RestResponse> {
   const [method, pattern] = route.split(' ')
   const rest = { ...args }
-  const path = pattern.replace(/:(\w+)/g, (_, name: string) => {
+  const path = pattern.replace(/[:{](\w+)}?/g, (_, name: string) => {
     delete rest[name]
     return encodeURIComponent(String(args[name]))
   })
@@ -36,6 +36,9 @@ export async function callRest(
     },
     ...(hasBody && { body: JSON.stringify(rest) }),
   })
-  const text = await response.text()
-  return { status: response.status, headers: response.headers, text, body: JSON.parse(text) }
+  const isStream = response.headers.get('content-type')?.startsWith('text/event-stream')
+  if (isStream) await response.body!.cancel()
+  const text = isStream ? '' : await response.text()
+  const isJson = response.headers.get('content-type')?.startsWith('application/json')
+  return { status: response.status, headers: response.headers, text, body: isJson ? JSON.parse(text) : {} }
 }
