@@ -1,7 +1,7 @@
 /** Every route of the service. */
 import { Hono } from 'hono'
 import { agentCardPaths, Cards, extendedCardPaths, rootCardPaths } from './a2a/cards/cards.ts'
-import { keySetPath } from './a2a/cards/signer.ts'
+import { keySetPath } from './a2a/cards/signing.ts'
 import { a2aGrid } from './a2a/endpoint.ts'
 import { extensionTexts } from './a2a/extensions.ts'
 import { a2aHttpJson } from './a2a/http-json.ts'
