@@ -6,7 +6,7 @@ import { clearTimeout, setTimeout } from 'node:timers'
 import type { Transporter } from 'nodemailer'
 import type { Config } from './config.ts'
 import type { EmailSender, OutgoingEmail } from './deps.ts'
-import { isPlainAddress } from './lib/email-address.ts'
+import { isPlainAddress } from './lib/names.ts'
 import type { Log } from './lib/log.ts'
 import { minute, second } from './lib/time.ts'
 

@@ -4,7 +4,6 @@ import { storeCommand } from './command.ts'
 import { accountOption, changeAccount } from './on-account.ts'
 import { table } from './tables.ts'
 
-/** See docs/protocol.md, "Admin keys". */
 export const createAdminKeyCommand = storeCommand({
   name: 'create-admin-key',
   summary: 'Create another admin key for an account.',
@@ -49,7 +48,6 @@ export const listAdminKeysCommand = storeCommand({
       : table(keys.map((key) => [key.key_id, `…${key.last4}  ${key.created_at}  ${key.name}`] as const)),
 })
 
-/** The next request with the key is refused. See docs/protocol.md, "Admin keys". */
 export const deleteAdminKeyCommand = storeCommand({
   name: 'delete-admin-key',
   summary: 'Delete an admin key. It stops working at once, and this cannot be undone.',

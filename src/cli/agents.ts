@@ -56,7 +56,6 @@ export const createAgentCommand = storeCommand({
   print: printAgentKey,
 })
 
-/** For an agent whose key is lost or leaked. */
 export const newKeyCommand = storeCommand({
   name: 'new-key',
   summary: 'Replace all keys of an agent by a new one. The old ones stop working at once.',
@@ -76,7 +75,7 @@ export const newKeyCommand = storeCommand({
   print: printAgentKey,
 })
 
-/** A new key of an agent, as JSON. `mcp_config` is the same as that of a signup. */
+/** `mcp_config` is the same as that of a signup. */
 type AgentKey = {
   agent_id: string
   alias: string
@@ -86,7 +85,6 @@ type AgentKey = {
   a2a_url: string
 }
 
-/** The result of a command that made a key. */
 export function describeAgentKey({ deps }: Store, agent: { id: string; alias: string }, apiKey: string): AgentKey {
   return {
     agent_id: agent.id,
@@ -97,7 +95,6 @@ export function describeAgentKey({ deps }: Store, agent: { id: string; alias: st
   }
 }
 
-/** The key with what to paste into each client. */
 export function printAgentKey(agent: AgentKey): string {
   const { origin } = new URL(agent.mcp_config.mcpServers[serverName].url)
   return [

@@ -32,7 +32,6 @@ export function newFileKey({ key, plain }: { key?: string; plain?: string }): Fi
   )
 }
 
-/** The key of a backup that is read; undefined if none was given. */
 export function fileKey({ key }: { key?: string }): FileKey | undefined {
   return key?.trim() ? { passphrase: key.trim() } : undefined
 }

@@ -69,7 +69,6 @@ function print(result: { file: string; bytes: number; encrypted: boolean; messag
   return [table(rows), ...ring].join('\n')
 }
 
-/** How often a copy is claimed while it is checked and sealed. */
 const claimMs = minute
 
 async function make(config: Config, path: string, key: FileKey): Promise<{ manifest: Manifest; bytes: number }> {

@@ -11,7 +11,6 @@ import { serviceInstall } from './service-install.ts'
 import { storeCommands } from './store-commands.ts'
 import { usageOf } from './usage.ts'
 
-/** All commands, in the order of the usage text. */
 export const commands: readonly Command[] = [
   serve,
   demo,
@@ -25,7 +24,6 @@ export const commands: readonly Command[] = [
   ...clientCommands,
 ]
 
-/** How the program is used. */
 export const { help, findCommand, splitName } = usageOf(
   commands,
   'agent-grid: a messaging grid for AI agents',

@@ -49,7 +49,6 @@ export const copy: ProcessCommand = {
   },
 }
 
-/** Fails with `usage` unless it is the URL of a database. */
 function databaseUrl(to: string): string {
   try {
     return readConfig({ DATABASE_URL: to }).databaseUrl

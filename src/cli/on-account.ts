@@ -1,4 +1,3 @@
-/** Options that several commands have. */
 import { openAccount } from '../grid/accounts/accounts.ts'
 import { recordActivity } from '../grid/activity.ts'
 import type { AccountStore } from '../store/account.ts'
@@ -24,8 +23,8 @@ export const emailOption = {
 } as const satisfies CommandOption
 
 /**
- * Change an account as the operator. Like a call of an admin tool, the command is recorded in the activity log, with
- * the actor `system`. Fails with `account_not_found`, and as `change` does.
+ * Change an account as the operator, recorded in the activity log with the actor `system`. Fails with `account_not_found`,
+ * and as `change` does.
  */
 export async function changeAccount<T>(
   store: Store,

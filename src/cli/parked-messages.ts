@@ -35,7 +35,6 @@ export const listParkedMessagesCommand = storeCommand({
     ),
 })
 
-/** See docs/delivery.md, "Parked messages". */
 export const requeueMessagesCommand = storeCommand({
   name: 'requeue-messages',
   summary: 'Make parked messages of an agent unread again.',

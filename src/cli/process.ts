@@ -7,7 +7,7 @@ import { createEmailSender } from '../email.ts'
 import { PreparedChecks } from '../guardrails/providers.ts'
 import { freePort } from '../lib/free-port.ts'
 import { Bodies } from '../lib/http/body.ts'
-import { CallerHints } from '../lib/http/caller-hints.ts'
+import { CallerHints } from '../lib/http/client-address.ts'
 import { Overload } from '../lib/limits/overload.ts'
 import type { Log } from '../lib/log.ts'
 import { createSafeFetch } from '../lib/outbound/safe-fetch.ts'
@@ -77,7 +77,6 @@ export function exitOnUncaughtError(log: Log): void {
   process.on('unhandledRejection', exitWith('Unhandled rejection'))
 }
 
-/** Resolves when `signal` aborts. */
 export function aborted(signal: AbortSignal): Promise<void> {
   if (signal.aborted) return Promise.resolve()
   return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }))

@@ -47,7 +47,6 @@ export const serve: ProcessCommand = {
   },
 }
 
-/** What a start tells the operator. */
 interface Start {
   store: Store
   /** On a grid without users. */

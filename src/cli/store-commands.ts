@@ -17,7 +17,6 @@ import { applyMigrations } from './migrate.ts'
 import { rotateKeysCommand, rotateSigningKeyCommand } from './keys.ts'
 import { tryGuardrailCommand } from './try-guardrail.ts'
 
-/** The commands on the database. */
 export const storeCommands: readonly StoreCommand[] = [
   createAccountCommand,
   listAccountsCommand,

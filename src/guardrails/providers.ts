@@ -1,6 +1,6 @@
 /** The guardrail providers. See docs/protocol.md, "Guardrail providers". */
 import * as z from 'zod'
-import { SizedMap } from '../lib/sized-map.ts'
+import { SizedMap } from '../lib/bounded-maps.ts'
 import { second } from '../lib/time.ts'
 import { invisibleText } from './local/invisible-text.ts'
 import { language } from './local/language.ts'

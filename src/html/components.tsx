@@ -1,7 +1,7 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
 import type { Child } from 'hono/jsx'
-import { utc } from '../lib/time-zone.ts'
+import { utc } from '../lib/time.ts'
 import { Icon, type IconName } from './icons.tsx'
 import { useClock, useZone } from './time-zone.ts'
 

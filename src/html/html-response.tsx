@@ -3,7 +3,7 @@
 import { html } from 'hono/html'
 import type { Child } from 'hono/jsx'
 import { icon, pageScript, styleSheet } from './assets.ts'
-import { utc } from '../lib/time-zone.ts'
+import { utc } from '../lib/time.ts'
 import { withVisibleControls } from './bidi.tsx'
 import { TimeZone } from './time-zone.ts'
 

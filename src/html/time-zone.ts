@@ -1,6 +1,6 @@
 /** The time zone in which a page shows times. Components read it, so that nobody hands it on. */
 import { createContext, useContext } from 'hono/jsx'
-import { clockAt, utc } from '../lib/time-zone.ts'
+import { clockAt, utc } from '../lib/time.ts'
 
 /** Around a page: the zone of its reader, as `knownZone` of `lib/time-zone.ts` resolves it. */
 export const TimeZone = createContext(utc)

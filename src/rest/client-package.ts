@@ -1,7 +1,7 @@
 /** `GET /agent-grid.tgz`: the commands for clients, as a package for npm. See docs/protocol.md, "Package for clients". */
 import type { Deps } from '../deps.ts'
 import { GridError } from '../errors.ts'
-import { once } from '../lib/once.ts'
+import { once } from '../lib/lazy.ts'
 import type { Handler } from '../request-context.ts'
 
 /** Fails with `not_found` on a grid that was not built. */

@@ -31,13 +31,6 @@ test('only the owner of the database can read the token', () => {
   expect(grid.logs.join('\n')).not.toContain(address.token)
 })
 
-test('a command runs in the process that holds the database', async () => {
-  const agent = await runOnServer(address, createAgent, { account: grid.acme.id, alias: 'carol' })
-
-  expect(agent).toMatchObject({ alias: '@carol', api_key: expect.stringMatching(/^grid_agt_/) })
-  expect(await grid.acme.store.read.agents.byAlias('carol')).toMatchObject({ id: agent!.agent_id })
-})
-
 test('a command fails as it would in this process', async () => {
   await expect(runOnServer(address, createAgent, { account: grid.acme.id, alias: 'alice' }))
     .rejects.toMatchObject({ code: 'alias_taken', message: 'The alias @alice is taken. Choose another.' })

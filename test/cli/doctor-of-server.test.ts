@@ -1,5 +1,4 @@
 /** `agent-grid doctor` of a grid that runs. See docs/operations.md, "Doctor". */
-import { createServer } from 'node:http'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { serveCommands } from '../../src/cli/command-server.ts'
 import { type DoctorReport, examine } from '../../src/cli/doctor.ts'
@@ -53,17 +52,6 @@ test('settings of the doctor that are not those of the running grid are found', 
     'server broken: Run the doctor with the settings of the grid.',
   )
   await server.stop()
-})
-
-test('another program on the port of the grid is found', async () => {
-  const other = createServer((_, response) => response.end('<html>')).listen(Number(env.PORT), '127.0.0.1')
-
-  const { checks } = await examine(env, false)
-
-  expect(checks).toContainEqual(expect.objectContaining({
-    ...{ check: 'server', status: 'broken', action: expect.stringContaining('Stop that program') },
-  }))
-  other.close()
 })
 
 test('a server with another key ring, or other pragmas, than the settings name is to be restarted', async () => {

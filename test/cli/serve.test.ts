@@ -64,15 +64,6 @@ test.each([
   expect(stdout).not.toContain('sign in')
 })
 
-test('a start on a grid with accounts prints no set-up link', async () => {
-  await seedAgents(database.url, [])
-  const server = await startServe('bun', { DATABASE_URL: database.url })
-  const { stdout } = await server.stop()
-
-  expect(stdout).not.toContain('set-up')
-  expect(stdout).not.toContain('Durability')
-})
-
 test('a start warns if only one of the two addresses is HTTPS', async () => {
   const server = await startServe('node', { DATABASE_URL: database.url, APP_URL: 'https://grid.example' })
   const { stderr } = await server.stop()
@@ -102,7 +93,8 @@ test('health says that another program answers', async () => {
 
   expect({ code, stderr }).toEqual({
     code: 1,
-    stderr: `What responds on port ${port} is no agent-grid. Stop that program, or ask the grid at its own address.\n`,
+    stderr:
+      `What responds on port ${port} is not an agent-grid. Stop that program, or ask the grid at its own address.\n`,
   })
 })
 

@@ -66,11 +66,6 @@ export async function echo(grid: TestGrid, ring: TestAgent[], options: EchoOptio
   return { turns: most, refused: undefined }
 }
 
-/** Let processes store who is at their agents, and read what the others stored. */
-export async function exchangeMessages(...grids: TestGrid[]): Promise<void> {
-  for (const { store } of [...grids, ...grids.slice(0, 1)]) await store.drained()
-}
-
 /** The paused conversations of Acme. */
 export function pausesOf(grid: TestGrid) {
   return grid.acme.store.read.turns.paused()

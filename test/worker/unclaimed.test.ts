@@ -186,7 +186,7 @@ async function claim(signed: Signed): Promise<void> {
   const { id } = await person(grid, { email: zoe })
   const claimant = { user: { id, email: zoe, emailVerifiedAt: grid.clock.now }, sessionId: 'test' }
   const keep = agents.map((agent) => agent.id)
-  await claimAccount(grid.store, signed.token, claimant, { name: 'Zoe & Co', keep, discard: [] }, null)
+  await claimAccount(grid.store, signed.token, claimant, { name: 'Zoe & Co', keep, move: [], discard: [] }, null)
 }
 
 function as({ id, home, alias }: Pick<Signed, 'id' | 'home' | 'alias'>) {

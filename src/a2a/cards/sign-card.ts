@@ -1,5 +1,5 @@
 /** Signatures of agent cards. See docs/protocol.md, "Signed cards". @see A2A 1.0 §8.4, RFC 8785 */
-import { canonicalJson } from '../../lib/canonical-json.ts'
+import { canonicalJson } from '../../lib/encoding.ts'
 import type { DetachedSignature, Sign } from '../../lib/signing.ts'
 import type { Card10 } from './card.ts'
 

@@ -11,15 +11,12 @@ import { askHolder, isInUse } from '../run-store-command.ts'
 import { isPublic } from './settings.ts'
 import { broken, type Finding, ok, skipped, warning } from './finding.ts'
 
-/** What only the process that has the database can tell. */
 export interface InsideFacts {
   build: string
-  /** The ids of the keys that this process knows, the newest first. */
   keyIds: string[]
   database: DatabaseHealth
 }
 
-/** The version of this program, with the commit that a package or a binary was built from. */
 export const build = commit === undefined ? version : `${version} (${commit})`
 
 /** `agent-grid doctor` asks it of a running server. */
@@ -31,15 +28,12 @@ export const lookInside = storeCommand({
   print: JSON.stringify,
 })
 
-/** What was found of the database, and of the server that has it. */
 export interface LookedAt {
   findings: Finding[]
-  /** Undefined if it could not be read. */
   health?: DatabaseHealth
   server?: Pick<InsideFacts, 'build' | 'keyIds'>
 }
 
-/** Whether the database can be opened, has the schema of this program, and is whole. */
 export async function checkDatabase(config: Config, path: string | undefined, isFull: boolean): Promise<LookedAt> {
   if (path !== undefined && !existsSync(path)) {
     const action = 'Start the grid, which makes it; or restore a backup; or set DATABASE_URL to the one that you mean.'
@@ -136,7 +130,6 @@ function readRing(path: string): string | undefined {
   }
 }
 
-/** Whether scheduled backups are made. */
 export async function checkBackups(config: Config): Promise<Finding> {
   if (config.backupDir === undefined) {
     const found = 'No backups are made here.'

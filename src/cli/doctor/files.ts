@@ -56,7 +56,6 @@ export function checkDisk(path: string, config: Config): Finding[] {
   }
 }
 
-/** What statfs(2) of a folder means. */
 export function judgeDisk(
   folder: string,
   { type, bavail, blocks, bsize }: { type: number; bavail: number; blocks: number; bsize: number },
@@ -129,7 +128,6 @@ export function checkDurability(
   return ms === undefined ? skipped('durability', 'Nothing can be written beside the database.') : judgeFsync(ms)
 }
 
-/** What the median time of an fsync means. */
 export function judgeFsync(ms: number): Finding {
   const found = `An fsync takes ${ms.toFixed(ms < 1 ? 2 : 0)} ms.`
   if (ms < tooFastMs) {

@@ -46,7 +46,6 @@ export async function checkServer(config: Config, holder: LookedAt['server']): P
 const maxAheadMs = 30 * day
 const maxBehindMs = 5 * minute
 
-/** Whether the clock goes with the time that was stored last. */
 export function checkClock({ storedAt, now }: Pick<DatabaseHealth, 'storedAt' | 'now'>): Finding {
   if (storedAt === null) return ok('clock', `The clock says ${isoTime(now)}.`)
   const found = `The clock says ${isoTime(now)}, and the time that was stored last is ${isoTime(storedAt)}.`

@@ -27,7 +27,7 @@ function findNearMisses(env: Record<string, string | undefined>): Finding[] {
   })
 }
 
-/** Whether others than this machine can reach the grid. */
+/** Whether other machines can reach the grid. */
 export function isPublic({ baseUrl }: Config): boolean {
   return !/^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(new URL(baseUrl).hostname)
 }
@@ -53,7 +53,6 @@ export function checkAddresses(config: Config): Finding {
   return ok('addresses', appUrl === baseUrl ? `The grid is at ${baseUrl}.` : `The grid is at ${baseUrl} and ${appUrl}.`)
 }
 
-/** Whether the email server answers. */
 export async function checkEmail(config: Config): Promise<Finding> {
   if (config.smtpUrl === undefined) {
     const found = 'No email server is set: links for people are only in the log.'

@@ -1,9 +1,8 @@
 /** Accounts, created on the command line or by users, and their admin keys. */
 import { type Actor, callingUser, requireAdmin, requireConfirmed, type SignedInUser } from '../../auth/actor.ts'
 import { GridError } from '../../errors.ts'
-import { normaliseEmail } from '../../lib/email-address.ts'
+import { isPlainName, normaliseEmail } from '../../lib/names.ts'
 import { newId } from '../../lib/id.ts'
-import { isPlainName } from '../../lib/plain-name.ts'
 import { mintKey } from '../../lib/secrets.ts'
 import { hasAtMost, wellFormed } from '../../lib/text.ts'
 import type { AccountStore } from '../../store/account.ts'

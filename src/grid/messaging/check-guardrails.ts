@@ -3,7 +3,7 @@
  */
 import { GridError } from '../../errors.ts'
 import { newId } from '../../lib/id.ts'
-import { once } from '../../lib/once.ts'
+import { once } from '../../lib/lazy.ts'
 import type { Guarding } from '../../store/account.ts'
 import { type ActiveGuardrail, recipientIsGuarded, senderIsGuarded } from '../../store/account/guarding.ts'
 import {

@@ -4,9 +4,9 @@
  */
 import { Buffer } from 'node:buffer'
 import type { Span } from '../../guardrails/provider.ts'
-import { isBase64 } from '../../lib/base64.ts'
+import { isBase64 } from '../../lib/encoding.ts'
 import { withoutInvisible } from '../../lib/invisible-text.ts'
-import { once } from '../../lib/once.ts'
+import { once } from '../../lib/lazy.ts'
 import { hashForLookup } from '../../lib/secrets.ts'
 import { hasAtMost, wellFormed } from '../../lib/text.ts'
 

@@ -4,7 +4,7 @@
 import { Buffer } from 'node:buffer'
 import { callingAgent } from '../../auth/actor.ts'
 import { GridError } from '../../errors.ts'
-import { isBase64 } from '../../lib/base64.ts'
+import { isBase64 } from '../../lib/encoding.ts'
 import { withoutInvisible, withoutInvisibleIn } from '../../lib/invisible-text.ts'
 import type { AccountStore } from '../../store/account.ts'
 import type { PartOfMessage, StoredPart } from '../../store/account/parts.ts'

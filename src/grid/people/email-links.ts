@@ -1,7 +1,7 @@
 /** Email links that sign a user in, reset the password or verify the address. See docs/security.md, "Email links". */
 import { hashPassword } from '../../auth/passwords.ts'
 import { GridError } from '../../errors.ts'
-import { normaliseEmail } from '../../lib/email-address.ts'
+import { normaliseEmail } from '../../lib/names.ts'
 import { hashForLookup } from '../../lib/secrets.ts'
 import type { Store } from '../../store/store.ts'
 import { revokeAllGrants } from '../oauth/grants.ts'

@@ -2,7 +2,7 @@
 import { callingUser, requireConfirmed, type Role, type SignedInUser } from '../../auth/actor.ts'
 import { hashPassword } from '../../auth/passwords.ts'
 import { GridError } from '../../errors.ts'
-import { normaliseEmail } from '../../lib/email-address.ts'
+import { normaliseEmail } from '../../lib/names.ts'
 import { newId } from '../../lib/id.ts'
 import { hashForLookup, mintLinkToken } from '../../lib/secrets.ts'
 import { day } from '../../lib/time.ts'

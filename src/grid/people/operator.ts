@@ -1,6 +1,6 @@
 /** What the operator of the grid does for a user on the command line. */
 import { GridError } from '../../errors.ts'
-import { normaliseEmail } from '../../lib/email-address.ts'
+import { normaliseEmail } from '../../lib/names.ts'
 import { day } from '../../lib/time.ts'
 import type { User } from '../../store/global/users.ts'
 import type { Statement } from '../../store/sql.ts'

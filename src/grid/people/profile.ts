@@ -1,7 +1,7 @@
 /** Changes of users to their own profile: name, keyboard, password and email address. */
 import { hashPassword, verifyPassword } from '../../auth/passwords.ts'
 import { GridError } from '../../errors.ts'
-import { normaliseEmail } from '../../lib/email-address.ts'
+import { normaliseEmail } from '../../lib/names.ts'
 import type { User } from '../../store/global/users.ts'
 import type { Store } from '../../store/store.ts'
 import { checkName } from '../accounts/accounts.ts'

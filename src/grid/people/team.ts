@@ -1,5 +1,6 @@
 /**
- * Members of an account: their roles and their removal. An account always has an owner. See docs/security.md, "Roles".
+ * Members of an account: their roles and their removal. An account with agents or several members always has an owner.
+ * See docs/security.md, "Roles".
  */
 import { allows, callingUser, type Permission, requireConfirmed, type Role, roles } from '../../auth/actor.ts'
 import { GridError } from '../../errors.ts'
@@ -52,7 +53,10 @@ export async function removeMember(account: AccountStore, userId: string): Promi
   })
 }
 
-/** Leave the account. The caller's alias, admin keys, invitations and OAuth grants end. Fails with `last_owner`. */
+/**
+ * Leave the account. The caller's alias, admin keys, invitations and OAuth grants end. The only member may leave an
+ * account without agents. Fails with `last_owner`.
+ */
 export async function leaveAccount(account: AccountStore): Promise<void> {
   const { userId } = callingUser(account.actor)
   await retryOnConflict(async () => {
@@ -125,6 +129,8 @@ async function roleChangePreconditions(
   if (role !== 'owner' || to === 'owner') return [team.requireRole(userId, [role])]
 
   const members = await account.read.team.members()
+  const isEmpty = members.length === 1 && !(await account.read.agents.hasPrograms())
+  if (to === undefined && isEmpty) return [team.requireEmpty(userId)]
   if (!members.some((other) => other.role === 'owner' && other.userId !== userId)) {
     throw new GridError('last_owner', 'An account must have an owner. Make another member an owner first.', {
       field: 'role',

@@ -1,6 +1,6 @@
 /** Messages of a client that make a task, or continue one. See docs/protocol.md, "Tasks". */
 import { GridError } from '../../errors.ts'
-import { canonicalJson } from '../../lib/canonical-json.ts'
+import { canonicalJson } from '../../lib/encoding.ts'
 import { newId } from '../../lib/id.ts'
 import { day } from '../../lib/time.ts'
 import type { AccountStore } from '../../store/account.ts'

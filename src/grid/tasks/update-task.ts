@@ -1,7 +1,7 @@
 /** What the recipient of a task says about it. See docs/protocol.md, "update_task". */
 import { callingAgent } from '../../auth/actor.ts'
 import { GridError } from '../../errors.ts'
-import { isBase64 } from '../../lib/base64.ts'
+import { isBase64 } from '../../lib/encoding.ts'
 import { newId } from '../../lib/id.ts'
 import { withoutInvisibleIn } from '../../lib/invisible-text.ts'
 import type { AccountStore, TaskAppend } from '../../store/account.ts'

@@ -1,6 +1,6 @@
 /** Finds listed words and phrases, and the usual wording of prompt injections. */
 import * as z from 'zod'
-import { once } from '../../lib/once.ts'
+import { once } from '../../lib/lazy.ts'
 import { type GuardedText, provider, text } from '../provider.ts'
 import { embedded, unescaped, withoutTags } from './encodings.ts'
 import { fold, type Folded } from './fold.ts'

@@ -1,5 +1,5 @@
 /** What services answer: positions in a text as they count them, and kinds of things. */
-import { plainName } from '../../lib/plain-name.ts'
+import { plainName } from '../../lib/names.ts'
 import { joined } from '../local/view.ts'
 import type { Span } from '../provider.ts'
 

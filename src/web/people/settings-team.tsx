@@ -51,7 +51,7 @@ export function teamPages({ get, post }: Pages<Visit>, deps: PageDeps): void {
           assignableRoles={assignableRoles(visit.actor.role)}
           now={now}
         />
-        <LeaveCard visit={visit} members={members} />
+        <LeaveCard visit={visit} members={members} hasAgents={await visit.account.read.agents.hasPrograms()} />
       </>,
     )
   }

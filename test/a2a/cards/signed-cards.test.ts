@@ -4,7 +4,7 @@ import { base64url, createLocalJWKSet, decodeProtectedHeader, flattenedVerify, t
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { updateAgent } from '../../../src/grid/agents/agent-settings.ts'
 import { rotateSigningKey } from '../../../src/grid/cards.ts'
-import { canonicalJson } from '../../../src/lib/canonical-json.ts'
+import { canonicalJson } from '../../../src/lib/encoding.ts'
 import { day, minute } from '../../../src/lib/time.ts'
 import { keyIn, verifyCard } from '../../support/card-signatures.ts'
 import { rows } from '../../support/database.ts'

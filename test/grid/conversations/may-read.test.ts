@@ -156,7 +156,7 @@ test('accounts that people made are open to them from the beginning, and those o
     .json()
   const { provisionalId, agents } = await openClaim(grid.store, signup.trial.claim_url.split('/').at(-1))
   const made = await createOwnedAccount(grid.store, { name: 'Mine' }, user, null)
-  const decision = { keep: agents.map(({ id }) => id), discard: [], name: 'Claimed' }
+  const decision = { keep: agents.map(({ id }) => id), move: [], discard: [], name: 'Claimed' }
   await claimAccount(grid.store, signup.trial.claim_url.split('/').at(-1), user, decision, null)
 
   const since = (id: string) => grid.store.account(id, ann.person.actor('owner')).read.profile.peopleReadSince()
