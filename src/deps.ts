@@ -1,6 +1,6 @@
 /** What the parts of one process share. Types only: `cli/process.ts` creates the values. */
 import type { Config } from './config.ts'
-import type { PreparedChecks } from './guardrails/checks.ts'
+import type { PreparedChecks } from './guardrails/providers.ts'
 import type { Bodies } from './lib/http/body.ts'
 import type { CallerHints } from './lib/http/client-address.ts'
 import type { Log } from './lib/log.ts'

@@ -22,6 +22,7 @@ const allowed: Record<string, string> = {
   'support/hostile.ts': 'a server that writes slowly, which is what the test is about',
   'support/following-process.ts': 'a program that kills itself at a random moment',
   'support/task-process.ts': 'the same',
+  'support/claim-process.ts': 'the same',
   'support/fault.ts': 'a program that a fault ends before its timer fires',
   'support/responder.ts': 'a recipient that works for a while, because a suite asks it to',
   'e2e/fuzz/client.ts': 'a limit on how long an answer may take',

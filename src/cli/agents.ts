@@ -1,4 +1,4 @@
-import { reissueKey } from '../grid/agents/agent-keys.ts'
+import { reissueKey } from '../grid/agents/agent-settings.ts'
 import { createAgent } from '../grid/agents/agents.ts'
 import { a2aAddress, type McpConfig, mcpConfig, serverName, snippets } from '../lib/client-snippets.ts'
 import type { Store } from '../store/store.ts'

@@ -1,4 +1,4 @@
-import { rotateSigningKey } from '../grid/cards/signing-keys.ts'
+import { rotateSigningKey } from '../grid/cards.ts'
 import { rotateKeys } from '../store/rotate-keys.ts'
 import { storeCommand } from './command.ts'
 import { table } from './tables.ts'

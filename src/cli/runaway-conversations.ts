@@ -1,5 +1,5 @@
 import { openAccount } from '../grid/accounts/accounts.ts'
-import { pausedConversations, resumeConversation, setAutomated, setTurnLimits } from '../grid/messaging/pauses.ts'
+import { resumeConversation, setAutomated, setTurnLimits } from '../grid/messaging/turns.ts'
 import { isoTime } from '../lib/time.ts'
 import { storeCommand } from './command.ts'
 import { printList } from './tables.ts'
@@ -15,7 +15,7 @@ export const listPausedConversationsCommand = storeCommand({
   async run(store, { account: id }) {
     const account = await openAccount(store, id, { type: 'system', job: 'list-paused-conversations' })
     return {
-      conversations: (await pausedConversations(account)).map((paused) => ({
+      conversations: (await account.read.turns.paused()).map((paused) => ({
         conversation_id: paused.key,
         agents: paused.agents.map((alias) => `@${alias}`),
         turns: paused.turns,

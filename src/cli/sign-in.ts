@@ -1,4 +1,4 @@
-import { resetSecondFactor } from '../grid/people/lost-factor.ts'
+import { resetSecondFactor } from '../grid/people/second-factor.ts'
 import { createLinkFor } from '../grid/people/operator.ts'
 import { storeCommand } from './command.ts'
 import { emailOption } from './on-account.ts'

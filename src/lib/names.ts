@@ -1,4 +1,5 @@
 /** Names and email addresses that people enter. See docs/security.md, "Names and aliases", "Email messages". */
+import { GridError } from '../errors.ts'
 import { hasInvisible, withoutInvisible } from './invisible-text.ts'
 
 /**
@@ -29,4 +30,15 @@ const plainAddress =
 /** Whether a text is one plain email address in lower case. Emails go only to such addresses. */
 export function isPlainAddress(text: string): boolean {
   return text.length <= 254 && text.indexOf('@') <= 64 && plainAddress.test(text)
+}
+
+/** Normalise an email address (NFKC, trim, lower case) and check it. Fails with `invalid_email`, which names `field`. */
+export function normaliseEmail(text: string, field = 'owner_email'): string {
+  const email = text.normalize('NFKC').trim().toLowerCase()
+  if (!isPlainAddress(email)) {
+    throw new GridError('invalid_email', `${field} must be one plain email address, for example ann@example.com.`, {
+      field,
+    })
+  }
+  return email
 }

@@ -1,6 +1,6 @@
 /** Tools as plain objects: what clients see of a tool, and what a call of it does. MCP 2026-07-28, "Tools". */
 import * as z from 'zod'
-import type { Lease } from '../grid/messaging/leases.ts'
+import type { Lease } from '../grid/messaging/read-messages.ts'
 import type { CallerConnection } from '../lib/http/caller-connection.ts'
 import { identifier, requiredIdentifier } from '../lib/input.ts'
 import { lazy, once } from '../lib/lazy.ts'

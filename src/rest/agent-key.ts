@@ -2,7 +2,7 @@
 import * as z from 'zod'
 import type { AuthenticateCall } from '../auth/bearer.ts'
 import { recordActivity } from '../grid/activity.ts'
-import { describeCaller, revokeOwnKey } from '../grid/agents/agent-keys.ts'
+import { describeCaller, revokeOwnKey } from '../grid/agents/agent-settings.ts'
 import { isoTime } from '../lib/time.ts'
 import { version } from '../lib/version.ts'
 import type { Handler } from '../request-context.ts'

@@ -13,7 +13,7 @@ import {
   showGuardrail,
   shown,
 } from '../grid/guardrails/list-guardrails.ts'
-import { inListSlot } from '../grid/list-slots.ts'
+import { inListSlot } from '../grid/lists.ts'
 import { apiLimits } from '../lib/http/body.ts'
 import { CallerConnection } from '../lib/http/caller-connection.ts'
 import { atMost, parse } from '../lib/input.ts'

@@ -4,7 +4,7 @@ import { callingAgent } from '../auth/actor.ts'
 import type { AuthenticateCall } from '../auth/bearer.ts'
 import type { Deps } from '../deps.ts'
 import { maxBatch } from '../grid/messaging/inbox-message.ts'
-import { peekInbox, summarizeInbox } from '../grid/messaging/peek-inbox.ts'
+import { peekInbox, summarizeInbox } from '../grid/messaging/read-again.ts'
 import {
   ackMessages,
   extendLease,

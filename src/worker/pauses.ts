@@ -1,6 +1,7 @@
 /** Tells the owners of conversations that were paused. See docs/delivery.md, "Conversations that run away". */
-import { recordPauses } from '../grid/messaging/pauses.ts'
-import { sendConversationsPausedEmail } from '../grid/people/send-email.ts'
+import { recordPauses } from '../grid/messaging/turns.ts'
+import { conversationsPausedEmail } from '../grid/people/email-templates.ts'
+import { sendNotice } from '../grid/people/send-email.ts'
 import { takePauseAttempt } from '../grid/people/throttle.ts'
 import type { Store } from '../store/store.ts'
 
@@ -26,7 +27,8 @@ async function tellOwners(store: Store, accountId: string): Promise<void> {
   const paused = await recordPauses(account)
   if (paused.length === 0) return
   const name = (await store.global.accounts.byId(accountId))?.name ?? ''
+  const notice = conversationsPausedEmail(store.deps.config, name, paused.map(({ agents }) => agents))
   for (const { email, role } of await account.read.team.members()) {
-    if (role === 'owner') sendConversationsPausedEmail(store, email, name, paused.map(({ agents }) => agents))
+    if (role === 'owner') sendNotice(store, email, notice)
   }
 }

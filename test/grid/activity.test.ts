@@ -21,17 +21,20 @@ beforeEach(async () => {
 afterEach(() => grid.close())
 
 const adminTools = allCalls.filter(({ door, caller }) => door === 'mcp' && caller === 'admin')
-const changes = adminTools.map(({ name }) => name).filter((tool) => !tool.startsWith('admin_list_'))
-const names = { alias: 'mate', name: 'home', guardrails: ['own-0'], skills: ['sums'] }
+const changes = adminTools.filter(({ name }) => !name.startsWith('admin_list_')).map((tool) =>
+  [tool.name, tool] as const
+)
+const names = { alias: 'mate', name: 'home', members: ['mate'], guardrails: ['own-0'], skills: ['sums'] }
 const newNames = { alias: 'fresh-agent', name: 'fresh-channel' }
+const argsOf = (tool: typeof adminTools[number]) =>
+  validArguments(tool, tool.name.includes('create') ? newNames : names)
 
 describe.each(eras)('in the %s era', (era) => {
   test('the rows match the calls in number, order and outcome', async () => {
     const before = (await log()).length
     const calls: [tool: string, args: Args, outcome: string][] = [
-      ...adminTools.filter(({ name }) => !/delete|members$/.test(name)).map((tool): [string, Args, string] => {
-        return [tool.name, validArguments(tool, tool.name.includes('create') ? newNames : names), 'ok']
-      }),
+      ...adminTools.filter(({ name }) => !/delete|members$/.test(name))
+        .map((tool): [string, Args, string] => [tool.name, argsOf(tool), 'ok']),
       ['admin_set_channel_members', { name: 'fresh-channel', members: ['mate', 'alice'] }, 'ok'],
       ['admin_create_agent', { alias: 'fresh-agent' }, 'alias_taken'],
       ['admin_create_agent', { alias: 'eve' }, 'alias_taken'],
@@ -154,15 +157,15 @@ describe('when the log cannot be written', () => {
     rows(grid, "CREATE TRIGGER no_log BEFORE INSERT ON activity BEGIN SELECT RAISE(ABORT, 'no log today'); END")
   )
 
-  test.each(changes)('%s changes nothing and fails', async (tool) => {
+  test.each(changes)('%s changes nothing and fails', async (name, tool) => {
     const before = await dump(grid, grid.acme)
 
-    const { code } = await call(tool, adminRows[tool].args)
+    const { code } = await call(name, argsOf(tool))
 
     expect(code).toBe('write_conflict')
     expect(await dump(grid, grid.acme)).toBe(before)
     await rows(grid, 'DROP TRIGGER no_log')
-    expect((await call(tool, adminRows[tool].args)).code).toBeUndefined()
+    expect((await call(name, argsOf(tool))).code).toBeUndefined()
   })
 
   test('a call that only reads fails too', async () => {

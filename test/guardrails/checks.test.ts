@@ -1,6 +1,6 @@
 /** Running checks, and which are kept prepared. See docs/delivery.md, "Order of checks". */
 import { expect, test } from 'vitest'
-import { PreparedChecks } from '../../src/guardrails/checks.ts'
+import { PreparedChecks } from '../../src/guardrails/providers.ts'
 import { type GuardrailCheck, provider, type ProviderTools } from '../../src/guardrails/provider.ts'
 import { ProviderFailure } from '../../src/guardrails/provider-failure.ts'
 import { runCheck } from '../../src/guardrails/run-check.ts'

@@ -5,15 +5,14 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createAuthenticator } from '../../src/auth/bearer.ts'
-import { listAgents } from '../../src/grid/agents/list-agents.ts'
+import { listAgents } from '../../src/grid/agents/find-agent.ts'
 import { listSkills, setSkills } from '../../src/grid/agents/skills.ts'
 import { createChannel, listChannels } from '../../src/grid/channels/channels.ts'
-import { readChain, readThread, receiptsOf, receiptsOfPost } from '../../src/grid/conversations/messages.ts'
+import { readChain, readThread, receiptsOf } from '../../src/grid/conversations/messages.ts'
 import { listThreads } from '../../src/grid/conversations/threads.ts'
-import { leaseOf } from '../../src/grid/messaging/leases.ts'
+import { leaseOf, readMessages } from '../../src/grid/messaging/read-messages.ts'
 import { messageStatus } from '../../src/grid/messaging/message-status.ts'
 import { readAgain } from '../../src/grid/messaging/read-again.ts'
-import { readMessages } from '../../src/grid/messaging/read-messages.ts'
 import { ackMessages, leaseMessages, releaseMessages } from '../../src/grid/messaging/timed-leases.ts'
 import { mintKey } from '../../src/lib/secrets.ts'
 import { migrate } from '../../src/store/migrate.ts'
@@ -350,7 +349,7 @@ async function recordStatements(): Promise<string[]> {
   await listThreads(alice, { waiting: true })
   await readThread(alice, thread.id, { at: 0 })
   await receiptsOf(alice, [thread.lastSeq])
-  await receiptsOfPost(alice, thread.lastSeq)
+  await alice.read.threadMessages.ofPost(thread.lastSeq, '', 50)
   await readChain(alice, thread.lastSeq)
   await grid.post('/api/v1/agentic-signup', { owner_email: 'zoe@example.com', alias: 'zoe' })
   await grid.post('/api/v1/agentic-signup', { owner_email: 'zoe@example.com', alias: 'zoe-2' })
@@ -417,9 +416,9 @@ async function fill(client: Client): Promise<void> {
     }
       SELECT ${account}, ${agent}, ${account}, 'message ' || i, iif(i % 10, 'read', 'unread'), 4, i, iif(i % 10, 'lease ' || (i / 50), NULL),
         (SELECT n FROM agent_numbers WHERE account_id = ${account} AND agent_id = ${agent}) FROM n`,
-    `INSERT INTO idempotency_keys (account_id, agent_id, key, request_hash, message_id, created_at) ${
+    `INSERT INTO idempotency_keys (account_id, agent_id, key, request_hash, sender_account_id, message_id, created_at) ${
       numbers(2_000)
-    } SELECT ${account}, ${agent}, 'key ' || i, 'hash', 'message ' || i, i FROM n`,
+    } SELECT ${account}, ${agent}, 'key ' || i, 'hash', ${account}, 'message ' || i, i FROM n`,
     `INSERT INTO users (id, email, created_at) ${numbers(20)} SELECT 'user ' || i, 'user ' || i, i FROM n`,
     `INSERT INTO memberships ${numbers(20)} SELECT 'account ' || i, 'user ' || i, 'owner', i FROM n`,
     `INSERT INTO oauth_grants (account_id, id, user_id, client_id, client_name, scope, resource, redirect_uri, code_hash,

@@ -1,7 +1,7 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
 /** Everything that can need a person, for the gallery. */
-import type { Condition } from '../../src/grid/attention/conditions.ts'
+import type { Condition } from '../../src/grid/attention.ts'
 import { Ago, EndSnooze, Meter, NeedList, SnoozeMenu } from '../../src/html/attention.tsx'
 import { Card } from '../../src/html/components.tsx'
 import { ButtonLink } from '../../src/html/form.tsx'

@@ -195,7 +195,7 @@ const open: Record<string, string> = {
   '/set-up/:token': 'the link',
   '/claim/:token': 'the link, the session and the verified email address (web/accounts/claim)',
   '/claim/:token/proof': 'the link',
-  '/claims/:id': 'the session and the verified email address (web/accounts/claim-offer)',
+  '/claims/:id': 'the session and the verified email address (web/accounts/claim)',
   '/claim/:token/:proof': 'both links',
   '/invitations/:token': 'the link and the session',
   '/invitations/:token/register': 'the link',

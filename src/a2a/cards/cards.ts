@@ -1,8 +1,8 @@
 /** Serves the agent cards: of the shared endpoint, of each agent, and the extended ones. See docs/protocol.md, "Agent card". */
 import { createHash } from 'node:crypto'
 import type { AuthenticateCall } from '../../auth/bearer.ts'
-import { findCardAgent } from '../../grid/cards/card-agent.ts'
-import { listAgents, type ListedAgent } from '../../grid/agents/list-agents.ts'
+import { findCardAgent } from '../../grid/cards.ts'
+import { listAgents, type ListedAgent } from '../../grid/agents/find-agent.ts'
 import { SizedMap } from '../../lib/bounded-maps.ts'
 import type { AppContext, Handler } from '../../request-context.ts'
 import type { AccountStore } from '../../store/account.ts'

@@ -1,5 +1,5 @@
 /** What this process knows of the keys that sign cards. */
-import { readSigningKeys } from '../../grid/cards/signing-keys.ts'
+import { readSigningKeys } from '../../grid/cards.ts'
 import { createSigner, type JWK, type Sign } from '../../lib/signing.ts'
 import { minute } from '../../lib/time.ts'
 import type { Store } from '../../store/store.ts'

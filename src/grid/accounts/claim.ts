@@ -5,11 +5,12 @@
 import { requirePermission, type SignedInUser } from '../../auth/actor.ts'
 import { GridError } from '../../errors.ts'
 import { hashForLookup } from '../../lib/secrets.ts'
+import { day } from '../../lib/time.ts'
 import type { AccountStore } from '../../store/account.ts'
 import type { Statement } from '../../store/sql.ts'
-import type { ClaimableAgent } from '../../store/global/claims.ts'
+import type { Claim, ClaimableAgent } from '../../store/global/claims.ts'
 import type { Store } from '../../store/store.ts'
-import { recordActivity } from '../activity.ts'
+import { activityRow, recordActivity, type RecordedCall } from '../activity.ts'
 import { refuseTooManySkills, requireSkillLimit } from '../agents/skills.ts'
 import { retryOnConflict } from '../retry-on-conflict.ts'
 import { checkName } from './accounts.ts'
@@ -79,7 +80,10 @@ export type ClaimSource = string | { offered: string }
 /** What happens to the agents, by id. Every live agent of the account is in exactly one of the lists. */
 export interface ClaimDecision {
   keep: string[]
+  move: string[]
   discard: string[]
+  /** The account that agents move to, which the user owns. */
+  into?: { id: string; account: AccountStore }
 }
 
 /**
@@ -95,10 +99,14 @@ export function checkClaimant({ user }: SignedInUser, { ownerEmail }: OpenClaim)
 }
 
 /**
- * Make the user the owner of the provisional account and name it. The trial of kept agents ends; discarded agents lose
- * their keys and are deleted. Resolves to the account's id.
- * Fails with `link_expired` or `not_found`, as the source of the claim says, with `not_allowed`, `invalid_input`,
- * `write_conflict`, or `claim_changed` if agents were added or deleted since.
+ * Make the user the owner of the provisional account and name it. Its trials end. Discarded agents lose their keys and
+ * are deleted. Agents that move get a row in the other account, in the same unit: alias, keys, skills, settings, what
+ * they have not read, the idempotency keys of the last day, and the open tasks that they work on. Resolves to the id of
+ * the provisional account.
+ *
+ * Fails with `link_expired` or `not_found`, as the source of the claim says, with `not_allowed`, `invalid_input` (also
+ * if the other account would have too many skills), `write_conflict`, or `claim_changed` if agents were added or deleted
+ * since.
  */
 export async function claimAccount(
   store: Store,
@@ -108,61 +116,48 @@ export async function claimAccount(
   requestId: string | null,
 ): Promise<string> {
   const name = checkName(input.name, 'name')
+  const { keep, move, discard, into } = input
+  if (move.length > 0 && !into) throw new GridError('invalid_input', 'Choose the account to move agents to.')
+  if (move.length > 0) requirePermission(into!.account.actor, 'own')
   const { user, sessionId } = claimant
-  return await withOpenClaim(store, source, claimant, input, async ({ provisionalId, ownerEmail, agents }) => {
+  return await withOpenClaim(store, source, claimant, input, async ({ provisionalId: from, ownerEmail, agents }) => {
     const at = store.deps.now()
-    const { keep, discard } = input
-    const account = store.account(provisionalId, { type: 'user', userId: user.id, role: 'owner', sessionId })
-    const call = { tool: 'claim_account', arguments: { name, ...decisionArguments(agents, input) }, requestId }
-    await recordActivity(account, call, (account) =>
+    const account = store.account(from, { type: 'user', userId: user.id, role: 'owner', sessionId })
+    const claim = { from, name, user: user.id, email: ownerEmail, decided: [...keep, ...move, ...discard], at }
+    const aliasesOf = (ids: string[]) => agents.filter(({ id }) => ids.includes(id)).map(({ alias }) => `@${alias}`)
+    const decision = { kept: aliasesOf(keep), moved: aliasesOf(move), discarded: aliasesOf(discard) }
+    const moved = { tool: 'move_agents', arguments: { agents: decision.moved }, requestId }
+    const moves = into && move.length > 0 ? await moveStatements(store, claim, move, into, moved) : []
+    const call = { tool: 'claim_account', arguments: { name, ...decision }, requestId }
+    const rows = await recordActivity(account, call, (account) =>
       account.write([
-        ...store.global.claims.claim(
-          { from: provisionalId, user: user.id, email: ownerEmail, keep, discard, at },
-          name,
-        ),
-        store.global.users.addMembership(provisionalId, user.id, 'owner', at),
+        ...store.global.claims.claim(claim),
+        store.global.users.addMembership(from, user.id, 'owner', at),
         ...discardStatements(account, discard, at),
+        ...moves,
       ]))
-    return provisionalId
+    store.waiting.notifier.wake(rows.flat().flatMap(({ canceled }) => canceled ? [String(canceled)] : []))
+    return from
   })
 }
 
-/**
- * Move the kept agents with their keys and inboxes into an account that the user owns. Their trial ends; discarded
- * agents lose their keys and are deleted. Resolves to the id of that account.
- * Fails as `claimAccount` does, with `not_allowed` if the user does not own the account, and with `invalid_input` if it
- * would have too many skills.
- */
-export async function mergeClaim(
+async function moveStatements(
   store: Store,
-  source: ClaimSource,
-  claimant: SignedInUser,
-  into: { id: string; account: AccountStore },
-  decision: ClaimDecision,
-  requestId: string | null,
-): Promise<string> {
-  requirePermission(into.account.actor, 'own')
-  const { user } = claimant
-  return await withOpenClaim(store, source, claimant, decision, async ({ provisionalId, ownerEmail, agents }) => {
-    const at = store.deps.now()
-    const { keep, discard } = decision
-    const from = store.account(provisionalId, { type: 'system', job: 'claim' })
-    const skills = (await Promise.all(keep.map((id) => from.read.skills.ofAgent(id)))).flat()
-    const added = await refuseTooManySkills(into.account, skills, {
-      advice: 'Delete some of them first, or claim the agents as a new account.',
-    })
-    const call = { tool: 'merge_account', arguments: decisionArguments(agents, decision), requestId }
-    await recordActivity(into.account, call, (account) =>
-      account.write([
-        ...store.global.claims.merge(
-          { from: provisionalId, user: user.id, email: ownerEmail, keep, discard, at },
-          into.id,
-        ),
-        ...(added > 0 ? [requireSkillLimit(account)] : []),
-        ...discardStatements(from, discard, at),
-      ]))
-    return into.id
+  claim: Claim,
+  moved: string[],
+  { id: to, account: into }: { id: string; account: AccountStore },
+  call: RecordedCall,
+): Promise<Statement[]> {
+  const from = store.account(claim.from, { type: 'system', job: 'claim' })
+  const skills = (await Promise.all(moved.map((id) => from.read.skills.ofAgent(id)))).flat()
+  const added = await refuseTooManySkills(into, skills, {
+    advice: 'Delete some of them first, or keep the agents in an account of their own.',
   })
+  return [
+    ...await store.global.claims.move(claim, { to, moved, keysSince: claim.at - day }),
+    ...(added > 0 ? [requireSkillLimit(into)] : []),
+    into.change.activity.add(activityRow(into.actor, call, 'ok', claim.at)),
+  ]
 }
 
 /** Read the claim, check it and run `act`; repeat if something changed before the write. */
@@ -170,7 +165,7 @@ async function withOpenClaim(
   store: Store,
   source: ClaimSource,
   claimant: SignedInUser,
-  { keep, discard }: ClaimDecision,
+  { keep, move, discard }: ClaimDecision,
   act: (claim: OpenClaim) => Promise<string>,
 ): Promise<string> {
   return await retryOnConflict(async () => {
@@ -178,7 +173,7 @@ async function withOpenClaim(
       ? await openClaim(store, source)
       : await openOfferedClaim(store, claimant, source.offered)
     checkClaimant(claimant, claim)
-    const decided = [...keep, ...discard].sort()
+    const decided = [...keep, ...move, ...discard].sort()
     const live = claim.agents.map(({ id }) => id).sort()
     if (decided.length !== live.length || decided.some((id, n) => id !== live[n])) {
       throw new GridError('claim_changed', 'Agents were added or deleted since the page was loaded. Choose again.')
@@ -197,9 +192,4 @@ function discardStatements({ change }: AccountStore, ids: string[], at: number):
     change.leases.parkUnread(id, at),
     change.agents.softDelete(id, at),
   ])
-}
-
-function decisionArguments(agents: ClaimableAgent[], { keep, discard }: ClaimDecision) {
-  const aliases = (ids: string[]) => agents.filter(({ id }) => ids.includes(id)).map(({ alias }) => `@${alias}`)
-  return { kept: aliases(keep), discarded: aliases(discard) }
 }

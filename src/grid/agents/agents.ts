@@ -32,9 +32,7 @@ import {
   type SkillInput,
 } from './skills.ts'
 
-/** Longest description of an agent. See docs/protocol.md, "Limits". */
 export const maxDescriptionLength = 500
-/** Most aliases on the access list of one agent. */
 export const maxAccessList = 200
 
 export interface NewAgent {
@@ -49,18 +47,11 @@ export interface NewAgent {
   description?: string
   /** URL of a remote agent; required for type `a2a`. */
   remoteUrl?: string
-  /** Bearer token for the remote agent; stored sealed. */
   remoteToken?: string
   skills?: SkillInput[]
 }
 
-/**
- * Create an agent in the account. The key is returned only here.
- * Fails with `wrong_credential`, `not_allowed`, `invalid_alias`, `alias_reserved`, `alias_taken`, `invalid_input`,
- * `agent_limit_reached` or `write_conflict`.
- *
- * See docs/protocol.md, "Agent".
- */
+/** Create an agent in the account. The key is returned only here. See docs/protocol.md, "Agent". */
 export async function createAgent(
   account: AccountStore,
   input: NewAgent,
@@ -104,9 +95,8 @@ export async function createAgent(
 }
 
 /**
- * Soft-delete an agent (id or alias). Its keys and channel memberships end and its unread messages are parked. Its
- * alias stays reserved for the account, and messages that it sent stay readable.
- * Fails with `wrong_credential`, `not_allowed`, `agent_not_found` or `write_conflict`.
+ * Soft-delete an agent (id or alias). Its keys and channel memberships end, its unread messages are parked, and its
+ * alias stays reserved for the account. Fails with `agent_not_found`.
  */
 export async function deleteAgent(account: AccountStore, ref: string): Promise<{ id: string; alias: string }> {
   requireAdmin(account.actor)
@@ -137,16 +127,12 @@ export function newAgentStatements(account: AccountStore, agent: NewAgentRow, ke
   ]
 }
 
-/** The row of a new agent key that the caller is shown. It names the person behind the caller, if there is one. */
 export function keyRow(agentId: string, { hash, last4 }: MintedKey, actor: Actor): NewKey {
   const issuedBy = actor.type === 'user' || actor.type === 'admin' ? actor.userId : null
   return { id: newId(), kind: 'agent_key', agentId, userId: null, issuedBy, name: '', hash, last4 }
 }
 
-/**
- * Fails with `alias_taken` if a live agent has the alias, a deleted agent of another account had it, or a person had it
- * and it is not for a person.
- */
+/** Fails with `alias_taken`. A person may take the alias that another person gave up. */
 export async function refuseTakenAlias(
   account: AccountStore,
   alias: string,
@@ -156,7 +142,6 @@ export async function refuseTakenAlias(
   throw new GridError('alias_taken', `The alias @${alias} is taken. Choose another.`, { field: 'alias' })
 }
 
-/** Fails with `agent_limit_reached` if the account has as many agents as it may have. People do not count. */
 async function refuseTooManyAgents(account: AccountStore): Promise<void> {
   const { agentsPerAccount } = account.deps.config
   if (agentsPerAccount === 0 || await account.read.agents.programs() < agentsPerAccount) return
@@ -199,10 +184,7 @@ export function checkAccessList(policy: AccessPolicy, aliases: string[]): string
   return list
 }
 
-/**
- * Fails with `invalid_input` if nobody has one of the aliases: whoever registered it later would inherit the trust.
- * Aliases of `known`, the list so far, may stay.
- */
+/** Aliases of `known`, the list so far, may stay. */
 export async function refuseUnknownAliases(
   account: AccountStore,
   list: string[],
@@ -216,10 +198,7 @@ export async function refuseUnknownAliases(
   throw new GridError('invalid_input', `accessList names @${unknown}, which no agent has.`, { field: 'accessList' })
 }
 
-/**
- * The URL of a remote agent as stored; null for other agents. It must be one that requests may go to.
- * Fails with `invalid_input`.
- */
+/** The URL of a remote agent as stored; null for other agents. It must be one that requests may go to. */
 export function checkRemoteUrl(config: Config, type: AgentType, remoteUrl: string | undefined): string | null {
   if (type !== 'a2a') {
     if (remoteUrl !== undefined) {
@@ -242,10 +221,7 @@ export function checkRemoteUrl(config: Config, type: AgentType, remoteUrl: strin
   return url.href
 }
 
-/**
- * Seal a token for the row of its agent, so that no other row can use it. Fails with `invalid_input` if the agent is
- * not remote.
- */
+/** Seal a token for the row of its agent, so that no other row can use it. */
 export async function sealRemoteToken(
   account: AccountStore,
   agent: Agent,

@@ -9,11 +9,10 @@ import { hasAtMost, wellFormed } from '../../lib/text.ts'
 import type { AccountStore } from '../../store/account.ts'
 import type { Agent } from '../../store/account/agents.ts'
 import type { Statement } from '../../store/sql.ts'
-import { agentPage } from '../agent-page.ts'
+import { agentPage } from '../lists.ts'
 import { retryOnConflict } from '../retry-on-conflict.ts'
 import { findAgent } from './find-agent.ts'
 
-/** Most skills of one agent. */
 export const maxSkills = 200
 const maxNameLength = 64
 const maxDescriptionLength = 500
@@ -25,10 +24,7 @@ export interface SkillInput {
   description?: string
 }
 
-/**
- * A page of the skills of the account or of one of its agents, by name. `cursor` is where the page begins.
- * Fails with `agent_not_found`.
- */
+/** A page of the skills of the account or of one of its agents, by name. `cursor` is where the page begins. */
 export async function listSkills(
   account: AccountStore,
   input: { agent?: string; cursor?: string },
@@ -47,7 +43,7 @@ export async function listSkills(
 
 /**
  * Replace all skills of the calling agent. Skills that the account does not have are created; existing ones keep their
- * description. Fails with `wrong_credential`, `invalid_input` or `write_conflict`.
+ * description. Fails with `invalid_input`.
  */
 export async function setSkills(
   account: AccountStore,
@@ -66,10 +62,7 @@ export async function setSkills(
   return { assigned: skills.map((skill) => skill.name), created, ...(areCleaned(input.skills) && sanitized) }
 }
 
-/**
- * Replace all skills of an agent (id or alias), as an admin.
- * Fails with `wrong_credential`, `not_allowed`, `agent_not_found`, `invalid_input` or `write_conflict`.
- */
+/** Replace all skills of an agent (id or alias), as an admin. Fails with `agent_not_found` or `invalid_input`. */
 export async function setAgentSkills(
   account: AccountStore,
   input: { agent: string; skills: SkillInput[] },
@@ -88,17 +81,13 @@ export async function setAgentSkills(
   })
 }
 
-/** A skill of the account. */
 export interface Skill {
   id: string
   name: string
   description: string
 }
 
-/**
- * Create a skill, without attaching it to an agent.
- * Fails with `wrong_credential`, `not_allowed`, `invalid_input`, `skill_taken` or `write_conflict`.
- */
+/** Create a skill, without attaching it to an agent. Fails with `invalid_input` or `skill_taken`. */
 export async function createSkill(account: AccountStore, input: SkillInput): Promise<Skill> {
   requireAdmin(account.actor)
   const skill = { id: newId(), ...checkSkill(input, 'name', 'description') }
@@ -113,10 +102,7 @@ export async function createSkill(account: AccountStore, input: SkillInput): Pro
   })
 }
 
-/**
- * Change the name and description of a skill, for every agent that has it.
- * Fails with `wrong_credential`, `not_allowed`, `skill_not_found`, `invalid_input`, `skill_taken` or `write_conflict`.
- */
+/** Change the name and description of a skill, for every agent that has it. */
 export async function updateSkill(account: AccountStore, id: string, input: SkillInput): Promise<Skill> {
   requireAdmin(account.actor)
   const skill = { id, ...checkSkill(input, 'name', 'description') }
@@ -130,10 +116,7 @@ export async function updateSkill(account: AccountStore, id: string, input: Skil
   })
 }
 
-/**
- * Delete a skill and detach it from every agent.
- * Fails with `wrong_credential`, `not_allowed`, `skill_not_found` or `write_conflict`.
- */
+/** Delete a skill and detach it from every agent. Fails with `skill_not_found`. */
 export async function deleteSkill(account: AccountStore, id: string): Promise<{ id: string }> {
   requireAdmin(account.actor)
   return await retryOnConflict(async () => {
@@ -155,8 +138,8 @@ function skillTaken(name: string): GridError {
 }
 
 /**
- * Statements that create missing skills and attach all of them. They do nothing if the agent is not live when the unit
- * runs, and fail the unit if the account would have too many skills.
+ * Statements that create missing skills and attach all of them, if the agent is live. They fail the unit if the account
+ * would have too many skills.
  */
 export function attachSkills(account: AccountStore, agentId: string, skills: Required<SkillInput>[]): Statement[] {
   if (skills.length === 0) return []
@@ -171,10 +154,7 @@ export function attachSkills(account: AccountStore, agentId: string, skills: Req
   ]
 }
 
-/**
- * Resolves to how many of these skills the account does not have.
- * Fails with `invalid_input` and the advice if it would have too many with them.
- */
+/** Resolves to how many of these skills the account does not have. */
 export async function refuseTooManySkills(
   account: AccountStore,
   skills: Pick<SkillInput, 'name'>[],
@@ -193,7 +173,6 @@ export async function refuseTooManySkills(
   return added
 }
 
-/** Fails the unit if the account has too many skills when it runs. */
 export function requireSkillLimit(account: AccountStore): Statement {
   return account.change.skills.requireAtMost(maxAccountSkills)
 }
@@ -219,13 +198,11 @@ export function areCleaned(skills: SkillInput[]): boolean {
   return skills.some(({ description = '' }) => cleanDescription(description) !== description)
 }
 
-/** A description without invisible characters; undefined if it has U+0000. */
 export function cleanDescription(text: string): string | undefined {
   const description = wellFormed(text)
   return description === undefined ? undefined : withoutInvisible(description)
 }
 
-/** One skill as stored. Fails with `invalid_input`, which names `nameField` or `descriptionField`. */
 function checkSkill(skill: SkillInput, nameField: string, descriptionField: string): Required<SkillInput> {
   const name = wellFormed(skill.name)?.trim()
   const description = cleanDescription(skill.description ?? '')

@@ -22,7 +22,6 @@ import { retryOnConflict } from '../retry-on-conflict.ts'
 import { tokenOfOtherServer } from '../token-of-other-server.ts'
 import { guardrailNotFound } from './list-guardrails.ts'
 
-/** Most guardrails of one agent. */
 export const maxAttached = 200
 const maxNameLength = 64
 
@@ -32,20 +31,13 @@ export interface NewGuardrail {
   config?: unknown
   /** Bearer token or signing secret for the provider; stored sealed, never returned. */
   token?: string
-  /** Default: `block`. */
   action?: GuardrailAction
   /** What happens when the provider fails. Default: `closed` for `block`, otherwise `open`. */
   onFailure?: OnFailure
-  /** Default: true. */
   enabled?: boolean
 }
 
-/**
- * Create a guardrail in the account. An enabled guardrail must have a token if its provider needs one.
- * Fails with `wrong_credential`, `not_allowed`, `invalid_input`, `guardrail_taken` or `write_conflict`.
- *
- * See docs/protocol.md, "Guardrail".
- */
+/** Create a guardrail in the account. Fails with `invalid_input` or `guardrail_taken`. */
 export async function createGuardrail(account: AccountStore, input: NewGuardrail): Promise<Guardrail> {
   requireAdmin(account.actor)
   const name = checkName(input.name)
@@ -80,7 +72,6 @@ export async function createGuardrail(account: AccountStore, input: NewGuardrail
 /** Changes to a guardrail. What is undefined stays as it is. Its provider cannot be changed. */
 export interface GuardrailUpdate {
   name?: string
-  /** The whole new configuration. */
   config?: unknown
   enabled?: boolean
   action?: GuardrailAction
@@ -89,11 +80,7 @@ export interface GuardrailUpdate {
   token?: string | null
 }
 
-/**
- * Change a guardrail (by id or name), for every agent it is attached to. A new server address requires a new token.
- * Fails with `wrong_credential`, `not_allowed`, `guardrail_not_found`, `invalid_input`, `guardrail_taken` or
- * `write_conflict`.
- */
+/** Change a guardrail (by id or name), for every agent it is attached to. A new server address requires a new token. */
 export async function updateGuardrail(
   account: AccountStore,
   ref: string,
@@ -136,8 +123,7 @@ export async function updateGuardrail(
 
 /**
  * Delete a guardrail (by id or name) with its token and its exceptions, and detach it from every agent. Its cases and
- * counts stay.
- * Fails with `wrong_credential`, `not_allowed`, `guardrail_not_found` or `write_conflict`.
+ * counts stay. Fails with `guardrail_not_found`.
  */
 export async function deleteGuardrail(account: AccountStore, ref: string): Promise<{ id: string }> {
   requireAdmin(account.actor)
@@ -161,7 +147,6 @@ async function findGuardrail(account: AccountStore, ref: string): Promise<FoundG
   return guardrail
 }
 
-/** A provider by its id. Fails with `invalid_input`. */
 export function findProvider(id: string): Provider {
   const provider = providers.find((provider) => provider.id === id)
   if (provider) return provider
@@ -182,7 +167,7 @@ function checkName(text: string): string {
   return name
 }
 
-/** Check that the token fits the provider. `token` is the new token, or whether one is stored. Fails with `invalid_input`. */
+/** Check that the token fits the provider. `token` is the new token, or whether one is stored. */
 export function checkToken(provider: Provider, token: string | boolean | null | undefined, enabled: boolean): void {
   if (token && !provider.needsToken) {
     throw new GridError('invalid_input', `The provider ${provider.id} takes no token.`, { field: 'token' })
@@ -201,10 +186,7 @@ export function checkToken(provider: Provider, token: string | boolean | null | 
   }
 }
 
-/**
- * A configuration as stored, with its defaults. Fails with `invalid_input`, which names the field by its path, such as
- * `config.url`; also when the provider cannot work with it.
- */
+/** A configuration as stored, with its defaults. */
 export function checkConfig(provider: Provider, config: unknown): unknown {
   const checked = provider.config.safeParse(config, {
     error: ({ input }) => input === undefined ? 'is required' : undefined,
@@ -227,7 +209,6 @@ function refusedField(path: string, message: string): GridError {
   return new GridError('invalid_input', `${field}: ${message}`, { field })
 }
 
-/** The origins of all URLs in a configuration, joined. */
 function originsOf(config: unknown): string {
   const texts = Object.values(config as Record<string, unknown>).filter((value) => typeof value === 'string')
   return texts.filter((text) => /^https?:/i.test(text) && URL.canParse(text)).map((text) => new URL(text).origin).join()
@@ -239,17 +220,13 @@ function guardrailTaken(name: string): GridError {
   })
 }
 
-/** A guardrail to attach to an agent. */
 export interface AgentGuardrailInput {
-  /** Id or name. */
   ref: string
-  /** Default: `both`. */
   direction?: GuardrailDirection
   /** Overrides the guardrail's own action for this agent. */
   action?: GuardrailAction
 }
 
-/** A guardrail of an agent, with its effective direction and action. */
 export interface AgentGuardrail {
   id: string
   name: string
@@ -258,11 +235,7 @@ export interface AgentGuardrail {
   action: GuardrailAction
 }
 
-/**
- * Replace the guardrails of an agent (id or alias), all or nothing.
- * Fails with `wrong_credential`, `not_allowed`, `agent_not_found`, `guardrail_not_found`, `invalid_input` or
- * `write_conflict`.
- */
+/** Replace the guardrails of an agent (id or alias), all or nothing. */
 export async function setAgentGuardrails(
   account: AccountStore,
   input: { agent: string; guardrails: AgentGuardrailInput[] },

@@ -3,7 +3,6 @@ import { GridError } from '../../errors.ts'
 import { second } from '../../lib/time.ts'
 import type { AccountStore, LiveNews, LivePlace } from '../../store/account.ts'
 import { mayRead, placeOf, type Reader, readerOf } from '../conversations/may-read.ts'
-import { type LiveEnd, type LiveEvent, resync } from './events.ts'
 
 /** More missed messages than this are not told one by one: the page reads everything again. */
 export const maxMissed = 200
@@ -29,7 +28,6 @@ export interface WatchedAccount {
   needs(): Promise<NeedsNow | undefined>
 }
 
-/** The news of one account, as far as the calling user may have them. */
 export class AccountNews {
   readonly #account: AccountStore
   readonly #threads: readonly number[]
@@ -76,7 +74,6 @@ export class AccountNews {
     this.#leave?.()
   }
 
-  /** The rights of the user may have changed. */
   distrust(): void {
     this.#readAt = -Infinity
   }
@@ -143,7 +140,6 @@ export class AccountNews {
   }
 }
 
-/** The user may not see an account any more. */
 class AccountLost extends Error {
   readonly account: string
 
@@ -153,7 +149,6 @@ class AccountLost extends Error {
   }
 }
 
-/** Why a stream ends that could not go on. */
 export function endOf(error: unknown): LiveEnd {
   return error instanceof AccountLost ? { why: 'account', a: error.account } : { why: 'unavailable' }
 }
@@ -164,4 +159,36 @@ function isFor(reader: Reader, { channelId, fromAgentId, toAgentId, at }: LivePl
 
 function isTo({ seat, channels }: Reader, { channelId, toAgentId }: LivePlace): boolean {
   return channelId === null ? toAgentId === seat?.agentId : channels.has(channelId)
+}
+
+/** Why a stream ends: `account` means that the user may not see it any more. */
+export type LiveEnd =
+  | { why: 'session' | 'replaced' | 'full' | 'stopping' | 'unavailable' }
+  | { why: 'account'; a: string }
+
+/** An event. `a` is the id of an account, `t` of a thread. `id`: everything up to this message was told. */
+export interface LiveEvent {
+  name: 'hello' | 'thread' | 'state' | 'presence' | 'count' | 'resync' | 'beat' | 'bye'
+  data: Record<string, unknown>
+  id?: number
+}
+
+/** The newest event of each thread, agent and count, in the order of the log. `atMost` limits their ids. */
+export function inOrder(events: LiveEvent[], atMost = Infinity): LiveEvent[] {
+  const newest = new Map<string, LiveEvent>()
+  for (const event of [...events].sort((a, b) => (a.id ?? 0) - (b.id ?? 0))) {
+    const { name, data: { a, t, agent } } = event
+    const key = name === 'state' ? `state ${newest.size}` : `${name} ${a} ${t ?? agent}`
+    newest.delete(key)
+    newest.set(key, event.id !== undefined && event.id > atMost ? { ...event, id: atMost } : event)
+  }
+  return [...newest.values()]
+}
+
+export function resync(position: number): LiveEvent {
+  return { name: 'resync', data: {}, id: position }
+}
+
+export function bye(end: LiveEnd): LiveEvent {
+  return { name: 'bye', data: { ...end } }
 }

@@ -3,10 +3,19 @@ import { callingUser } from '../../auth/actor.ts'
 import { Signal } from '../../lib/notifier.ts'
 import { hasPassed, minute } from '../../lib/time.ts'
 import type { AccountStore } from '../../store/account.ts'
-import { AccountNews, countMs, endOf, maxMissed, type WatchedAccount } from './account-news.ts'
-import { bye, inOrder, type LiveEnd, type LiveEvent, resync } from './events.ts'
+import {
+  AccountNews,
+  bye,
+  countMs,
+  endOf,
+  inOrder,
+  type LiveEnd,
+  type LiveEvent,
+  maxMissed,
+  resync,
+  type WatchedAccount,
+} from './account-news.ts'
 
-/** The longest life of a stream. Its browser then opens a new one. */
 const maxAgeMs = 30 * minute
 
 export interface LiveWatch {
@@ -16,15 +25,12 @@ export interface LiveWatch {
   heartbeatMs: number
   /** Why the stream has to end; undefined if the session and the accounts are as they were. */
   check(): Promise<LiveEnd | undefined>
-  /** Its signal is aborted when the browser disconnects. */
   connection: { readonly signal: AbortSignal }
 }
 
 /**
  * Tell the calling user, for up to 30 minutes, what changes in accounts, as far as they may read it. Ends with `bye`,
- * unless the browser leaves. A person has four streams: a fifth ends the oldest. All accounts have the same caller.
- *
- * Fails with `wrong_credential`. See docs/delivery.md, "Live pages".
+ * unless the browser leaves. A person has four streams: a fifth ends the oldest.
  */
 export function watchLive(watched: readonly WatchedAccount[], watch: LiveWatch): AsyncGenerator<LiveEvent[]> {
   const { userId } = callingUser(watched[0].account.actor)
@@ -131,7 +137,6 @@ class WakeSignal extends Signal {
     this.#onRaise()
   }
 
-  /** Whether it was raised since the last time. */
   take(): boolean {
     const wasRaised = this.#isRaised
     this.#isRaised = false

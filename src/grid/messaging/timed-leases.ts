@@ -1,7 +1,4 @@
-/**
- * Leases for a program that works on messages for a while, and says itself what became of them. See docs/delivery.md,
- * "Leases of runners".
- */
+/** Leases of a program that works on messages for a while. See docs/delivery.md, "Leases of runners". */
 import { type Actor, callingAgent } from '../../auth/actor.ts'
 import { GridError } from '../../errors.ts'
 import { newId } from '../../lib/id.ts'
@@ -11,10 +8,8 @@ import type { LeaseSelection } from '../../store/account/leases.ts'
 import type { NewMessage } from '../../store/account/new-message.ts'
 import { maxOpenLeases } from '../../store/account/timed-leases.ts'
 import { budgetOf, type PageSize } from './inbox-message.ts'
-import { release } from './leases.ts'
-import type { LeasePart } from './outgoing-message.ts'
-import { type Claim, claimMessages } from './read-messages.ts'
-import type { SendPart } from './send-part.ts'
+import type { LeasePart, SendPart } from './outgoing-message.ts'
+import { type Claim, claimMessages, release } from './read-messages.ts'
 
 /** How long a lease lasts, in seconds. */
 export const leaseSeconds = { min: 30, default: 600, max: 43_200 }
@@ -26,18 +21,14 @@ export interface LeaseInput extends PageSize {
   conversationId?: string
 }
 
-/** Messages that the caller has until `expiresAt`, in milliseconds since the epoch. Without messages there is no lease. */
+/**
+ * Messages that the caller has until `expiresAt`, in milliseconds since the epoch. Without messages there is no lease.
+ */
 export interface TimedLease extends Omit<Claim, 'lastSeq'> {
   expiresAt?: number
 }
 
-/**
- * Lease unread messages of the calling agent for some time: nobody else gets them before the lease expires or is
- * released. Leases of the agent that have expired are released first.
- *
- * Fails with `wrong_credential` or `invalid_input`, and with `lease_limit_reached` if the agent has 100 open leases.
- * Leases that are made at the same time pass together.
- */
+/** Lease unread messages of the calling agent for some time. Its expired leases are released first. */
 export async function leaseMessages(account: AccountStore, input: LeaseInput): Promise<TimedLease> {
   const { agentId, credentialId } = callingAgent(account.actor)
   const selection = selectionOf(input)
@@ -72,10 +63,7 @@ function selectionOf({ messageIds, conversationId }: LeaseInput): LeaseSelection
   return conversationId === undefined ? undefined : { conversation: conversationId }
 }
 
-/**
- * Let a lease expire `seconds` from now. Resolves to that time, in milliseconds since the epoch. Fails with
- * `wrong_credential` or `stale_lease`.
- */
+/** Let a lease expire `seconds` from now. Resolves to that time. Fails with `stale_lease`. */
 export async function extendLease(account: AccountStore, leaseId: string, seconds: number): Promise<number> {
   const { agentId } = callingAgent(account.actor)
   const at = account.deps.now()
@@ -87,9 +75,8 @@ export async function extendLease(account: AccountStore, leaseId: string, second
 }
 
 /**
- * The work on a lease is done, or on some of its messages: they do not come again. Resolves to how many these are.
- * Messages that the lease does not have, or not any more, count as nothing. Fails with `wrong_credential` or
- * `stale_lease`.
+ * The work on a lease, or on some of its messages, is done. Resolves to how many these are, without messages that the
+ * lease does not have. Fails with `stale_lease`.
  */
 export async function ackMessages(account: AccountStore, part: LeasePart): Promise<number> {
   const at = account.deps.now()
@@ -99,10 +86,7 @@ export async function ackMessages(account: AccountStore, part: LeasePart): Promi
   return found
 }
 
-/**
- * The work on a lease was given up, or on some of its messages: they are unread again, and redelivered. Resolves to how
- * many these are. Fails as `ackMessages` does.
- */
+/** The work was given up: the messages are unread again, and redelivered. Resolves to how many these are. */
 export async function releaseMessages(account: AccountStore, part: LeasePart): Promise<number> {
   const { agentId } = callingAgent(account.actor)
   const at = account.deps.now()
@@ -124,7 +108,6 @@ export async function leaseChanged(account: AccountStore): Promise<void> {
   else presence.leased(agentId, until)
 }
 
-/** Acks what a message answers, in its unit. */
 export function acksPart(account: AccountStore, { id, at }: NewMessage, acks: LeasePart): SendPart {
   const { timedLeases } = account.change
   const leased = leasedBy(account.actor, acks)

@@ -2,6 +2,7 @@
 import { callingUser, requireConfirmed, type Role, type SignedInUser } from '../../auth/actor.ts'
 import { hashPassword } from '../../auth/passwords.ts'
 import { GridError } from '../../errors.ts'
+import { normaliseEmail } from '../../lib/names.ts'
 import { newId } from '../../lib/id.ts'
 import { hashForLookup, mintLinkToken } from '../../lib/secrets.ts'
 import { day } from '../../lib/time.ts'
@@ -14,11 +15,9 @@ import { checkName } from '../accounts/accounts.ts'
 import { recordActivity } from '../activity.ts'
 import { authorize } from '../authorize.ts'
 import { retryOnConflict } from '../retry-on-conflict.ts'
-import { normaliseEmail } from './email-address.ts'
 import { checkRole, requireAssignable } from './team.ts'
 
 export const invitationLifetimeMs = day
-/** Most pending invitations of one account. */
 export const maxPending = 100
 
 /** An invitation whose link has yet to be sent or shown. The link is not stored anywhere. */
@@ -29,22 +28,18 @@ export interface SentInvitation {
   url: string
   /**
    * Whether the inviter gets the link, to pass it on: the grid does not send email, and the address has no user yet. It
-   * then proves nothing about the address. See docs/security.md, "Invitations without email".
+   * then proves nothing about the address.
    */
   isLinkShown: boolean
 }
 
 /**
- * Checks that an email may be sent to an address. It is called once, after all other checks and before any change, so
- * that an earlier link ends only if the new one can be sent.
+ * Checks that an email may be sent, after all other checks and before any change: an earlier link ends only if the new
+ * one can be sent.
  */
 export type CheckEmailLimit = (email: string) => Promise<void>
 
-/**
- * Invite the user of an email address into the account. An earlier invitation of the same address ends.
- * Fails with `not_allowed`, `confirmation_required` (a new owner), `invalid_email`, `invalid_input`, `member_exists` or
- * `write_conflict`, and as `checkEmailLimit` does.
- */
+/** Invite the user of an email address into the account. An earlier invitation of the same address ends. */
 export async function inviteMember(
   account: AccountStore,
   input: { email: string; role: string },
@@ -79,10 +74,7 @@ export async function inviteMember(
   })
 }
 
-/**
- * Replace an invitation by a new one with a new link and a new lifetime. The old link ends.
- * Fails with `not_allowed`, `invitation_not_found` or `write_conflict`, and as `checkEmailLimit` does.
- */
+/** Replace an invitation by a new one with a new link and a new lifetime. The old link ends. */
 export async function resendInvitation(
   account: AccountStore,
   id: string,
@@ -96,7 +88,7 @@ export async function resendInvitation(
   })
 }
 
-/** End an invitation and its link. Fails with `not_allowed`, `invitation_not_found` or `write_conflict`. */
+/** End an invitation and its link. Fails with `invitation_not_found`. */
 export async function withdrawInvitation(account: AccountStore, id: string): Promise<{ id: string }> {
   return await retryOnConflict(async () => {
     const { precondition } = await findInvitation(account, id)
@@ -105,10 +97,7 @@ export async function withdrawInvitation(account: AccountStore, id: string): Pro
   })
 }
 
-/**
- * The invitation of a link, and whether its address has a user. Fails with `link_expired` if it is unknown, used,
- * withdrawn, replaced or expired.
- */
+/** The invitation of a link, and whether its address has a user. */
 export async function openInvitation(store: Store, token: string): Promise<OpenInvitation & { hasUser: boolean }> {
   const { global, deps: { now } } = store
   const invitation = await global.invitations.byToken(hashForLookup(token), now())
@@ -122,8 +111,8 @@ export async function openInvitation(store: Store, token: string): Promise<OpenI
 }
 
 /**
- * Join the account as the user of the invited address. A link that was sent to that address also verifies it.
- * Resolves to the account's id. Fails with `link_expired` or `not_allowed`.
+ * Join the account as the user of the invited address. A link that was sent to that address also verifies it. Resolves
+ * to the account's id. Fails with `link_expired`.
  */
 export async function acceptInvitation(
   store: Store,
@@ -144,8 +133,7 @@ export async function acceptInvitation(
 
 /**
  * Create a user with the invited address and join the account. The address is not verified if the inviter was shown the
- * link.
- * Fails with `link_expired`, `invalid_input`, or `member_exists` if the address has a user already.
+ * link. Fails with `link_expired`, `invalid_input`, or `member_exists` if the address has a user already.
  */
 export async function registerInvitedUser(
   store: Store,

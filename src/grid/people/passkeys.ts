@@ -23,7 +23,6 @@ import { addFactor } from './second-factor.ts'
 import { sendSecondFactorEmail } from './send-email.ts'
 import { takePasskeyAttempt } from './throttle.ts'
 
-/** Most passkeys of one user. */
 const maxPasskeys = 20
 
 /** Whether browsers offer passkeys at the address of this grid. */
@@ -63,14 +62,13 @@ export async function signInByPasskey(store: Store, holder: string, answer: stri
   return (await usePasskey(store, 'sign_in', holder, answer)).userId
 }
 
-/** Prove the second factor of a user with a passkey. Fails with `invalid_input`. */
 export async function proveByPasskey(store: Store, holder: string, userId: string, answer: string): Promise<void> {
   await usePasskey(store, 'confirm', holder, answer, userId)
 }
 
 /**
- * Register the passkey that answered `passkeyOptions`. If it is the user's first second factor, resolves to new recovery
- * codes, and all other sessions end. Fails with `confirmation_required`, `invalid_input` or `write_conflict`.
+ * Register the passkey that answered `passkeyOptions`. If it is the user's first second factor, resolves to new
+ * recovery codes, and all other sessions end. Fails with `confirmation_required` or `invalid_input`.
  */
 export async function addPasskey(
   store: Store,
@@ -123,7 +121,6 @@ async function usePasskey(
   return passkey
 }
 
-/** Store the challenge of these options. Resolves to the options as JSON. */
 async function challenge(
   { global, write, deps }: Store,
   purpose: ChallengePurpose,

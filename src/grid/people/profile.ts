@@ -1,32 +1,27 @@
 /** Changes of users to their own profile: name, keyboard, password and email address. */
 import { hashPassword, verifyPassword } from '../../auth/passwords.ts'
 import { GridError } from '../../errors.ts'
+import { normaliseEmail } from '../../lib/names.ts'
 import type { User } from '../../store/global/users.ts'
 import type { Store } from '../../store/store.ts'
 import { checkName } from '../accounts/accounts.ts'
-import { normaliseEmail } from './email-address.ts'
-import { findEmailLink, redeemEmailLink } from './email-link-tokens.ts'
 import { checkLinkOwner } from './email-links.ts'
+import { addressChangedEmail, passwordChangedEmail } from './email-templates.ts'
 import { linkExpired } from './people.ts'
-import { sendAddressChangedEmail, sendPasswordChangedEmail, trySendEmailLink } from './send-email.ts'
+import { findEmailLink, redeemEmailLink, sendNotice, trySendEmailLink } from './send-email.ts'
 import { takeSignInAttempt } from './throttle.ts'
 
-/** Set the display name of a user. Fails with `invalid_input`. */
 export async function setUserName(store: Store, userId: string, name: string): Promise<void> {
   await store.write([store.global.users.setName(userId, checkName(name, 'name'))])
 }
 
-/** Whether single keys do something on the pages of a user, until they change it. */
 export async function setShortcuts(store: Store, userId: string, on: boolean): Promise<void> {
   await store.write([store.global.users.setShortcuts(userId, on)])
 }
 
 /**
- * Change the password. Every session of the user ends, including the calling one, and every open link; an email tells
- * the user. OAuth grants stay: users can end them on their own page, and a routine change of the password should not
- * disconnect their clients. Only `resetPassword` ends them.
- * Fails with `invalid_input`, which names `current` or `password`, `rate_limit_exceeded`, or `write_conflict` if the
- * password has been changed meanwhile.
+ * Change the password. Every session and open link of the user ends; OAuth grants stay, because a routine change should
+ * not disconnect clients. Fails with `invalid_input`, which names `current` or `password`, or `rate_limit_exceeded`.
  */
 export async function changePassword(
   store: Store,
@@ -43,12 +38,12 @@ export async function changePassword(
     global.sessions.endOthers(userId, '', now()),
     global.links.endAll(userId, now()),
   ])
-  sendPasswordChangedEmail(store, user.email)
+  sendNotice(store, user.email, passwordChangedEmail(store.deps.config))
 }
 
 /**
  * Send a link to a new email address; its use confirms the change. Does not tell whether another user has the address.
- * Fails with `invalid_email`, `invalid_input`, which names `current`, or `rate_limit_exceeded`.
+ * Fails with `invalid_email`, `invalid_input` or `rate_limit_exceeded`.
  */
 export async function requestEmailChange(
   store: Store,
@@ -66,10 +61,7 @@ export async function requestEmailChange(
   await trySendEmailLink(store, 'change_email', { userId: isFree ? userId : null, email, precedingStatements }, address)
 }
 
-/**
- * Change the email address to the one that a link was sent to. All other links end, and an email tells the old address.
- * Resolves to the new address. Fails with `link_expired` or `not_allowed`.
- */
+/** Change the email address to that of a link. All other links end, and an email tells the old address. */
 export async function confirmEmailChange(store: Store, token: string, userId: string): Promise<string> {
   const link = await findEmailLink(store, 'change_email', token)
   checkLinkOwner(link, userId)
@@ -80,13 +72,13 @@ export async function confirmEmailChange(store: Store, token: string, userId: st
     global.links.endAll(userId, now()),
     global.users.setEmail(userId, link.email, now()),
   ])
-  sendAddressChangedEmail(store, user.email)
+  sendNotice(store, user.email, addressChangedEmail(store.deps.config))
   return link.email
 }
 
 /**
- * The user, if `current` is their password. This protects a user whose browser was left signed in. Guesses count as
- * sign-in attempts. A user without a password sets one by an email link.
+ * The user, if `current` is their password: their browser may have been left signed in. Guesses count as sign-in
+ * attempts.
  */
 async function checkCurrentPassword(
   store: Store,

@@ -8,9 +8,9 @@ import type { AccountStore, TaskAppend } from '../../store/account.ts'
 import type { NewChunk, TaskChange } from '../../store/account/task-changes.ts'
 import type { TaskRow } from '../../store/account/tasks.ts'
 import { answerOf } from '../messaging/answered-task.ts'
-import { maxMessageLength, type TaskStep } from '../messaging/outgoing-message.ts'
+import { maxMessageLength, type Recipient, type TaskStep } from '../messaging/outgoing-message.ts'
 import { countChunk, refuseBeyondQuotas } from '../messaging/quota.ts'
-import { type Recipient, resolve } from '../messaging/resolve.ts'
+import { resolve } from '../messaging/resolve.ts'
 import { sendMessage } from '../messaging/send-message.ts'
 import { shownTasks } from './shown-task.ts'
 import { isBareText, textOf } from './start-task.ts'
@@ -21,17 +21,14 @@ export interface TaskUpdate {
   /** One of both: the id of the task, or of a message of it that the caller received. */
   taskId?: string
   messageId?: string
-  /** Any but `submitted` and `canceled`. */
   state?: TaskState
   text?: string
   parts?: Part[]
   artifact?: { id: string; name?: string; append?: boolean; lastChunk?: boolean }
 }
 
-/** The states that a recipient can give a task. */
 export const givenStates = ['working', 'input-required', 'auth-required', 'completed', 'failed', 'rejected'] as const
 
-/** The fields that say what a part is. */
 const contents = ['text', 'raw', 'url', 'data'] as const
 
 /** A part in 1.0 form, without members that A2A does not know. Fails with `invalid_input`. */
@@ -48,24 +45,21 @@ export function asPart(given: Record<string, unknown>): Part {
 }
 
 /**
- * The artifacts of one task together, in bytes as they are stored. A client reads a task in one piece, and libsql-server
- * returns at most 10 MB from one statement.
+ * Bytes of all artifacts of a task. A client reads it in one piece, and libsql-server returns at most 10 MB from one
+ * statement.
  */
 const maxArtifactBytes = 8 * 2 ** 20
 /** Then a task can only be ended. */
 const maxEvents = 10_000
 
-/** What stands in the conversation for content without text. */
 const noText = 'This message has no text.'
 
 /**
- * Change a task whose recipient is the calling agent. Content without a state or an artifact is the answer: it becomes
- * an artifact, and the task is completed.
+ * Change a task whose recipient is the calling agent. Content without a state or an artifact is the answer, and
+ * completes the task. What is appended within a tenth of a second is one event; the call returns when it is on disk.
  *
- * What is appended to artifacts of one task within a tenth of a second is one event; the call returns when it is on disk.
- *
- * Fails with `task_not_found`; with `unsupported_operation` if the task has ended; with `payload_too_large` if its
- * artifacts or events are too many; with `invalid_input`; and as `sendMessage` does.
+ * Fails with `task_not_found`, `unsupported_operation` (the task has ended), `payload_too_large`, `invalid_input`, or
+ * as `sendMessage` does.
  */
 export async function updateTask(account: AccountStore, update: TaskUpdate): Promise<Task> {
   const task = await findReceived(account, update)
@@ -104,7 +98,6 @@ async function checkSize(account: AccountStore, task: TaskRow, { state, artifact
   throw new GridError('payload_too_large', `The artifacts of the task have ${most}, which is all that they may have.`)
 }
 
-/** One update of a task. */
 interface Updating {
   account: AccountStore
   task: TaskRow
@@ -211,7 +204,6 @@ function joined(parts: Part[], more: readonly Part[]): Part[] {
 }
 
 interface Changing {
-  /** Null: it stays as it is. */
   state: TaskState | null
   recipient?: Recipient
   chunks?: readonly (Chunk & { parts: readonly Part[] })[]

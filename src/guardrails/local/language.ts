@@ -73,9 +73,7 @@ function check(guarded: GuardedText, allowed: readonly string[], otherScripts: r
 }
 
 interface Stretch extends Span {
-  /** Whether it has a text in Latin letters. */
   readonly isLatin: boolean
-  /** The codes of the languages that may be the right ones, or `und`. */
   readonly likely: readonly string[]
 }
 

@@ -52,4 +52,5 @@ export const isOnTrial = `EXISTS (
  * the alias of a live agent; this refuses that of a deleted one.
  */
 export const isNotTakenElsewhere = `NOT EXISTS (
-    SELECT 1 FROM agents AS taken WHERE taken.alias = :alias AND taken.account_id <> :account)`
+    SELECT 1 FROM agents AS taken WHERE taken.alias = :alias AND taken.account_id <> :account
+      AND taken.moved_to IS NULL)`

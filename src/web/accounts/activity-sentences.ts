@@ -23,6 +23,7 @@ export const placeholders: Record<string, SentencePlaceholder> = {
   added: { argumentNames: ['add'], kind: 'agent', isList: true },
   removed: { argumentNames: ['remove'], kind: 'agent', isList: true },
   kept: { argumentNames: ['kept'], kind: 'agent', isList: true, fallback: 'agents that signed up' },
+  moved: { argumentNames: ['moved'], kind: 'agent', isList: true },
   discarded: { argumentNames: ['discarded'], kind: 'agent', isList: true },
   channel: { argumentNames: ['name', 'channel', 'id', 'channel_id'], kind: 'channel', fallback: 'a channel' },
   skill: { argumentNames: ['id', 'name'], kind: 'skill', noun: 'skill', fallback: 'a skill' },
@@ -82,8 +83,8 @@ const phrases: Record<string, Phrase> = {
   admin_delete_agent: ['Delete', 'Deleted', '{agent}'],
   admin_set_agent_skills: ['Set', 'Set', 'the skills of {agent}[ to {skills}]'],
   admin_set_agent_guardrails: ['Set', 'Set', 'the guardrails of {agent}[ to {guardrails}]'],
-  claim_account: ['Claim', 'Claimed', '{kept}[, without {discarded}]'],
-  merge_account: ['Take over', 'Took over', '{kept}[, without {discarded}]'],
+  claim_account: ['Claim', 'Claimed', '{kept}[, moved {moved}][, without {discarded}]'],
+  move_agents: ['Move', 'Moved', '{participants} here'],
 
   admin_create_channel: createChannel,
   update_channel: ['Change', 'Changed', 'the description of {channel}'],

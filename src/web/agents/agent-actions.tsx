@@ -1,12 +1,12 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
 /** Actions on an existing agent. Each form of its page posts to its own path. */
-import { addKey, reissueKey, revokeKey } from '../../grid/agents/agent-keys.ts'
+import { addKey, reissueKey, revokeKey } from '../../grid/agents/agent-settings.ts'
 import { type AgentUpdate, updateAgent } from '../../grid/agents/agent-settings.ts'
 import { deleteAgent } from '../../grid/agents/agents.ts'
 import { setAgentSkills } from '../../grid/agents/skills.ts'
 import { type AgentGuardrailInput, setAgentGuardrails } from '../../grid/guardrails/guardrails.ts'
-import { setAutomated } from '../../grid/messaging/pauses.ts'
+import { setAutomated } from '../../grid/messaging/turns.ts'
 import { requeueMessages } from '../../grid/messaging/parked.ts'
 import { revokeGrant } from '../../grid/oauth/grants.ts'
 import { readChoice } from '../forms.tsx'

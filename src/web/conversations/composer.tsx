@@ -8,7 +8,7 @@ import {
   canAnswer,
   findAnswered,
   otherEndOf,
-} from '../../grid/conversations/answer.ts'
+} from '../../grid/conversations/write.ts'
 import { nextUnread } from '../../grid/conversations/marks.ts'
 import type { OpenConversation, OpenMessage } from '../../grid/conversations/open.ts'
 import { maxMessageLength } from '../../grid/messaging/outgoing-message.ts'

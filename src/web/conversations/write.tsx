@@ -2,7 +2,7 @@
 /** @jsxImportSource hono/jsx */
 /** Writing as a person: a page to begin, and the forms of a conversation. */
 import { type ErrorCode, GridError } from '../../errors.ts'
-import { placeOfSent, writeInConversation } from '../../grid/conversations/answer.ts'
+import { placeOfSent, writeInConversation } from '../../grid/conversations/write.ts'
 import { markConversationRead, markConversationUnread, nextUnread } from '../../grid/conversations/marks.ts'
 import { writeMessage } from '../../grid/conversations/write.ts'
 import { maxMessageLength, type SentMessage } from '../../grid/messaging/outgoing-message.ts'

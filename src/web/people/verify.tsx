@@ -1,6 +1,6 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
-import { findEmailLink } from '../../grid/people/email-link-tokens.ts'
+import { findEmailLink } from '../../grid/people/send-email.ts'
 import { checkLinkOwner, findEmailLinkUser, verifyEmail } from '../../grid/people/email-links.ts'
 import { confirmEmailChange } from '../../grid/people/profile.ts'
 import { Form, SubmitButton } from '../../html/form.tsx'

@@ -1,7 +1,7 @@
 /** Snoozing what needs a person. docs/operations.md, "Attention". */
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { attentionOf, endSnooze, snooze } from '../../../src/grid/attention/attention.ts'
-import { resumeConversation } from '../../../src/grid/messaging/pauses.ts'
+import { attentionOf, endSnooze, snooze } from '../../../src/grid/attention.ts'
+import { resumeConversation } from '../../../src/grid/messaging/turns.ts'
 import { day, hour } from '../../../src/lib/time.ts'
 import { sweep } from '../../../src/worker/retention.ts'
 import { rows } from '../../support/database.ts'

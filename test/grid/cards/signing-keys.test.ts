@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { keepSigningKeys, readSigningKeys, rotateSigningKey } from '../../../src/grid/cards/signing-keys.ts'
+import { keepSigningKeys, readSigningKeys, rotateSigningKey } from '../../../src/grid/cards.ts'
 import { createKeyRing, newKeyRing } from '../../../src/lib/key-ring.ts'
 import { day, minute } from '../../../src/lib/time.ts'
 import type { Store } from '../../../src/store/store.ts'

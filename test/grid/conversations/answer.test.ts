@@ -1,8 +1,14 @@
 /** To whom an answer goes that a person writes in a conversation. */
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { addresseeIn, canAnswer, findAnswered, writeInConversation } from '../../../src/grid/conversations/answer.ts'
+import {
+  addresseeIn,
+  canAnswer,
+  findAnswered,
+  replyToMessage,
+  writeInConversation,
+  writeMessage,
+} from '../../../src/grid/conversations/write.ts'
 import { openConversation } from '../../../src/grid/conversations/open.ts'
-import { replyToMessage, writeMessage } from '../../../src/grid/conversations/write.ts'
 import { chooseAlias, giveUpAlias } from '../../../src/grid/people/seats.ts'
 import type { AccountStore } from '../../../src/store/account.ts'
 import { followLog } from '../../../src/worker/threads.ts'

@@ -5,8 +5,14 @@ import { createOwnedAccount } from '../../../src/grid/accounts/accounts.ts'
 import { claimAccount, openClaim } from '../../../src/grid/accounts/claim.ts'
 import { setPeopleRead } from '../../../src/grid/accounts/people-read.ts'
 import { createChannel } from '../../../src/grid/channels/channels.ts'
-import { isReadBySwitch, mayRead, type Place, placeOf, readerOf } from '../../../src/grid/conversations/may-read.ts'
-import { placeOfThread } from '../../../src/grid/conversations/places.ts'
+import {
+  isReadBySwitch,
+  mayRead,
+  type Place,
+  placeOf,
+  placeOfThread,
+  readerOf,
+} from '../../../src/grid/conversations/may-read.ts'
 import { hour } from '../../../src/lib/time.ts'
 import { testGrid } from '../../support/grid.ts'
 import { member, seated } from '../../support/seats.ts'
@@ -150,7 +156,7 @@ test('accounts that people made are open to them from the beginning, and those o
     .json()
   const { provisionalId, agents } = await openClaim(grid.store, signup.trial.claim_url.split('/').at(-1))
   const made = await createOwnedAccount(grid.store, { name: 'Mine' }, user, null)
-  const decision = { keep: agents.map(({ id }) => id), discard: [], name: 'Claimed' }
+  const decision = { keep: agents.map(({ id }) => id), move: [], discard: [], name: 'Claimed' }
   await claimAccount(grid.store, signup.trial.claim_url.split('/').at(-1), user, decision, null)
 
   const since = (id: string) => grid.store.account(id, ann.person.actor('owner')).read.profile.peopleReadSince()

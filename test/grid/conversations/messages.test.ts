@@ -7,12 +7,10 @@ import {
   readChain,
   readThread,
   receiptsOf,
-  receiptsOfPost,
   type ThreadPosition,
 } from '../../../src/grid/conversations/messages.ts'
 import { listThreads } from '../../../src/grid/conversations/threads.ts'
-import { leaseOf } from '../../../src/grid/messaging/leases.ts'
-import { readMessages } from '../../../src/grid/messaging/read-messages.ts'
+import { leaseOf, readMessages } from '../../../src/grid/messaging/read-messages.ts'
 import type { AccountStore } from '../../../src/store/account.ts'
 import { followLog } from '../../../src/worker/threads.ts'
 import { as, say } from '../../support/conversations.ts'
@@ -132,7 +130,9 @@ onEachDatabase((open) => {
     expect((await receiptsOf(grid.acme.store, [seq])).get(seq)).toEqual({
       ...{ recipient: null, recipients: 2, read: 1, unread: 1, parked: 0 },
     })
-    const each = (await receiptsOfPost(grid.acme.store, seq)).map(({ alias, state }) => [alias, state])
+    const each = (await grid.acme.store.read.threadMessages.ofPost(seq, '', 50)).map((
+      { alias, state },
+    ) => [alias, state])
     expect(each.toSorted()).toEqual([['bob', 'leased'], ['carol', 'unread']])
   })
 

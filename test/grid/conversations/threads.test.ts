@@ -1,7 +1,7 @@
 /** Which threads messages are in, and lists of threads. See docs/architecture.md, "Projections". */
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { createChannel } from '../../../src/grid/channels/channels.ts'
-import { findThread, isInThread, listThreads, setSeen, unreadIn } from '../../../src/grid/conversations/threads.ts'
+import { findThread, listThreads, setSeen } from '../../../src/grid/conversations/threads.ts'
 import { readMessages } from '../../../src/grid/messaging/read-messages.ts'
 import { removeMember } from '../../../src/grid/people/team.ts'
 import type { AccountStore } from '../../../src/store/account.ts'
@@ -71,9 +71,9 @@ onEachDatabase((open) => {
     const { threads: [{ id, messages }] } = await listThreads(grid.acme.store, { agentId: carol.id })
     expect(messages).toBe(2)
     for (const agent of [grid.alice, grid.bob, carol]) {
-      expect(await isInThread(grid.acme.store, id, agent.id)).toBe(true)
+      expect(await grid.acme.store.read.threads.hasAgent(id, agent.id)).toBe(true)
     }
-    expect(await isInThread(grid.acme.store, id, grid.eve.id)).toBe(false)
+    expect(await grid.acme.store.read.threads.hasAgent(id, grid.eve.id)).toBe(false)
   })
 
   test('lists can be of one agent, with the channels it is a member of, and of channels', async () => {
@@ -137,7 +137,7 @@ onEachDatabase((open) => {
     const { id } = await thread()
 
     expect(await thread()).toMatchObject({ seenSeq: 0, unread: 2 })
-    expect(await unreadIn(grid.acme.store, id, seat.id)).toEqual({ unread: 2, firstSeq: seq })
+    expect(await grid.acme.store.read.threads.unreadOfAgent(seat.id)).toMatchObject([{ unread: 2, firstSeq: seq }])
     await setSeen(grid.acme.store, user.id, id, seq + 1)
     await readMessages(as(grid, grid.acme, seat), { limit: 1 })
     expect(await thread()).toMatchObject({ seenSeq: seq + 1, unread: 1 })
@@ -163,7 +163,7 @@ onEachDatabase((open) => {
 
     expect(await listThreads(grid.evil.store, {})).toEqual({ threads: [] })
     expect(await findThread(grid.evil.store, id)).toBeUndefined()
-    expect(await isInThread(grid.evil.store, id, grid.alice.id)).toBe(false)
+    expect(await grid.evil.store.read.threads.hasAgent(id, grid.alice.id)).toBe(false)
     await setSeen(grid.evil.store, user.id, id, 1)
     expect(await rows(grid, 'SELECT 1 FROM thread_seen WHERE account_id = ?', [grid.evil.id])).toEqual([])
   })

@@ -1,5 +1,7 @@
 /** How often guardrails are asked about a text. See docs/delivery.md, "Order of checks". */
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { sendMessage } from '../../../src/grid/messaging/send-message.ts'
+import type { Statement } from '../../../src/store/sql.ts'
 import { createGuardrail, setAgentGuardrails } from '../../../src/grid/guardrails/guardrails.ts'
 import { rows } from '../../support/database.ts'
 import { type TestGrid, testGrid } from '../../support/grid.ts'
@@ -55,6 +57,27 @@ test('a local guardrail is asked again about what another one left of a text', a
 
   expect(asked()).toEqual([`outbound the word is ${secret}`, 'inbound the word is [redacted]'])
   expect(sent.code).toBeUndefined()
+})
+
+test('a guardrail is asked once, however often the commit is tried, and about the text that is delivered', async () => {
+  await guard(grid.acme, 'alice', { direction: 'outbound' })
+  const account = grid.store.account(grid.acme.id, {
+    type: 'agent',
+    agentId: grid.alice.id,
+    alias: 'alice',
+    credentialId: 'test',
+  })
+  let failures = 2
+  const failing = {
+    ...account,
+    write: (statements: Statement[]) =>
+      failures-- > 0 ? Promise.resolve(statements.map(() => [])) : account.write(statements),
+  }
+
+  await sendMessage(failing, { agentId: grid.alice.id, alias: 'alice' }, { to: 'bob', text: 'he\u200bllo' })
+
+  expect(asked()).toEqual(['outbound hello'])
+  expect(failures).toBe(-1)
 })
 
 test('a local guardrail that loads what it needs is waited for, from the first message on', async () => {

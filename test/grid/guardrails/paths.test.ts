@@ -76,41 +76,41 @@ const web = { door: 'src/grid/conversations/write.ts', from: 'ann-marin' }
 const inConversation = () => Promise.resolve({ contextId: 'a conversation' })
 
 const paths: Record<string, Path> = {
-  'MCP direct': { door: mcpDoor, recipient: 'inboxOfAccount', to: '@bob', send: viaMcp('@bob') },
+  'MCP direct': { door: mcpDoor, recipient: 'inboxOf', to: '@bob', send: viaMcp('@bob') },
   'MCP reply': {
     door: mcpDoor,
-    recipient: 'inboxOfAccount',
+    recipient: 'inboxOf',
     to: '@bob',
     send: viaMcp('@bob', answering(() => grid.bob)),
   },
   'MCP channel': { door: mcpDoor, recipient: 'channel', to: '#general', send: viaMcp('#general') },
-  'MCP cross-account': { door: mcpDoor, recipient: 'inboxOfOtherAccount', to: '@desk', send: viaMcp('@desk') },
+  'MCP cross-account': { door: mcpDoor, recipient: 'inboxOf', to: '@desk', send: viaMcp('@desk') },
   'MCP reply cross-account': {
     door: mcpDoor,
-    recipient: 'inboxOfOtherAccount',
+    recipient: 'inboxOf',
     to: '@desk',
     send: viaMcp('@desk', answering(() => desk)),
   },
-  'A2A SendMessage': { door: a2aDoor, recipient: 'inboxOfAccount', to: '@bob', send: viaA2a('@bob', send10) },
-  'A2A message/send': { door: a2aDoor, recipient: 'inboxOfAccount', to: '@bob', send: viaA2a('@bob', send03) },
-  'A2A reply': { door: a2aDoor, recipient: 'inboxOfAccount', to: '@bob', send: viaA2a('@bob', send10, inConversation) },
+  'A2A SendMessage': { door: a2aDoor, recipient: 'inboxOf', to: '@bob', send: viaA2a('@bob', send10) },
+  'A2A message/send': { door: a2aDoor, recipient: 'inboxOf', to: '@bob', send: viaA2a('@bob', send03) },
+  'A2A reply': { door: a2aDoor, recipient: 'inboxOf', to: '@bob', send: viaA2a('@bob', send10, inConversation) },
   'A2A further message': {
     door: a2aDoor,
-    recipient: 'inboxOfAccount',
+    recipient: 'inboxOf',
     to: '@bob',
     send: viaA2a('@bob', send10, continuing),
   },
   'MCP update_task': {
     door: 'src/grid/tasks/update-task.ts',
-    recipient: 'inboxOfAccount',
+    recipient: 'inboxOf',
     to: '@bob',
     send: viaUpdate,
   },
-  'REST direct': { door: restDoor, recipient: 'inboxOfAccount', to: '@bob', send: viaRest('@bob') },
+  'REST direct': { door: restDoor, recipient: 'inboxOf', to: '@bob', send: viaRest('@bob') },
   'REST channel': { door: restDoor, recipient: 'channel', to: '#general', send: viaRest('#general') },
-  'REST cross-account': { door: restDoor, recipient: 'inboxOfOtherAccount', to: '@desk', send: viaRest('@desk') },
+  'REST cross-account': { door: restDoor, recipient: 'inboxOf', to: '@desk', send: viaRest('@desk') },
   'web direct': {
-    ...{ ...web, recipient: 'inboxOfAccount', to: '@bob' },
+    ...{ ...web, recipient: 'inboxOf', to: '@bob' },
     send: viaWeb((text) => writeMessage(ann.account, { to: '@bob', text })),
   },
   'web channel': {
@@ -121,25 +121,25 @@ const paths: Record<string, Path> = {
     }),
   },
   'web reply': {
-    ...{ ...web, recipient: 'inboxOfAccount', to: '@bob' },
+    ...{ ...web, recipient: 'inboxOf', to: '@bob' },
     send: viaWeb(async (text) => {
       const asked = await callTool(grid, grid.bob.key, 'send_message', { to: '@ann-marin', message: 'a question' })
       return await replyToMessage(ann.account, { messageId: asked.text.message_id, text })
     }),
   },
   'task': {
-    ...{ door: 'src/grid/tasks/start-task.ts', recipient: 'inboxOfAccount', to: '@bob' },
+    ...{ door: 'src/grid/tasks/start-task.ts', recipient: 'inboxOf', to: '@bob' },
     send: viaWeb((text) => askFor(storeOf(grid, grid.alice), text)),
   },
   'answer of a task': {
-    ...{ door: 'src/grid/tasks/update-task.ts', recipient: 'inboxOfAccount', to: '@bob' },
+    ...{ door: 'src/grid/tasks/update-task.ts', recipient: 'inboxOf', to: '@bob' },
     send: viaWeb(async (text) => {
       const question = { to: '@alice', mode: 'receipt' as const }
       const { id: taskId } = await askFor(storeOf(grid, grid.bob), 'a question', question)
       return await updateTask(storeOf(grid, grid.alice), { taskId, text })
     }),
   },
-  'A2A cross-account': { door: a2aDoor, recipient: 'inboxOfOtherAccount', to: '@desk', send: viaA2a('@desk', send10) },
+  'A2A cross-account': { door: a2aDoor, recipient: 'inboxOf', to: '@desk', send: viaA2a('@desk', send10) },
 }
 
 let grid: TestGrid

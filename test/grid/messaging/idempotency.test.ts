@@ -2,7 +2,7 @@
 import type { InStatement } from '@libsql/client'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { createAuthenticator } from '../../../src/auth/bearer.ts'
-import { reissueKey } from '../../../src/grid/agents/agent-keys.ts'
+import { reissueKey } from '../../../src/grid/agents/agent-settings.ts'
 import { deleteAgent } from '../../../src/grid/agents/agents.ts'
 import type { SendInput } from '../../../src/grid/messaging/outgoing-message.ts'
 import { readMessages } from '../../../src/grid/messaging/read-messages.ts'

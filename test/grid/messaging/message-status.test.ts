@@ -1,12 +1,10 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { deleteAgent } from '../../../src/grid/agents/agents.ts'
 import { createChannel } from '../../../src/grid/channels/channels.ts'
-import { leaseOf } from '../../../src/grid/messaging/leases.ts'
+import { leaseOf, readMessages } from '../../../src/grid/messaging/read-messages.ts'
 import { messageStatus } from '../../../src/grid/messaging/message-status.ts'
 import type { SendInput } from '../../../src/grid/messaging/outgoing-message.ts'
-import { readMessages } from '../../../src/grid/messaging/read-messages.ts'
-import { waitForMessages } from '../../../src/grid/messaging/wait-for-messages.ts'
-import { watchInbox } from '../../../src/grid/messaging/watch-inbox.ts'
+import { waitForMessages, watchInbox } from '../../../src/grid/messaging/wait-for-messages.ts'
 import { minute, second } from '../../../src/lib/time.ts'
 import { onEachDatabase } from '../../support/databases.ts'
 import type { TestAgent, TestGrid } from '../../support/grid.ts'
@@ -224,7 +222,7 @@ async function unread() {
   const inboxes = await Promise.all(agents.map(({ id }) => inbox.unread(id)))
   const listed = await agentSettings.list({ order: 'alias', limit: 50 })
   expect(agents.map(({ id }) => listed.find((agent) => agent.id === id)!.unread)).toEqual(inboxes)
-  expect((await overview.unread()).unread).toBe(inboxes[0] + inboxes[1])
+  expect(await overview.unread()).toBe(inboxes[0] + inboxes[1])
   return { sender: sent.unread, recipient: sent.recipientUnread, inboxes }
 }
 

@@ -1,9 +1,8 @@
 /** Messages that cannot be shown are parked, and all others are delivered. See docs/delivery.md, "Parked messages". */
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { leaseOf } from '../../../src/grid/messaging/leases.ts'
+import { leaseOf, readMessages } from '../../../src/grid/messaging/read-messages.ts'
 import { messageStatus } from '../../../src/grid/messaging/message-status.ts'
 import { readAgain, readMessage } from '../../../src/grid/messaging/read-again.ts'
-import { readMessages } from '../../../src/grid/messaging/read-messages.ts'
 import { waitForMessages } from '../../../src/grid/messaging/wait-for-messages.ts'
 import { dump } from '../../support/database.ts'
 import { onEachDatabase } from '../../support/databases.ts'

@@ -1,7 +1,6 @@
 /** Quotas of accounts and inboxes (docs/operations.md, "Quotas"), from outside and with a test clock. */
 import { rmSync } from 'node:fs'
 import { afterEach, expect, onTestFinished, test } from 'vitest'
-import { mergeClaim, openClaim } from '../../../src/grid/accounts/claim.ts'
 import { createChannel } from '../../../src/grid/channels/channels.ts'
 import { day, hour, startOfDay } from '../../../src/lib/time.ts'
 import { sweep } from '../../../src/worker/retention.ts'
@@ -10,7 +9,6 @@ import { rows } from '../../support/database.ts'
 import { onEachDatabase } from '../../support/databases.ts'
 import { type TestAccount, type TestAgent, type TestGrid, testGrid } from '../../support/grid.ts'
 import { callTool } from '../../support/mcp.ts'
-import { person } from '../../support/people.ts'
 import { startSqld } from '../../support/sqld.ts'
 
 let grid: TestGrid
@@ -176,25 +174,6 @@ onEachDatabase((open) => {
     expect(await rows(grid, 'SELECT messages FROM usage WHERE account_id = ?', [grid.acme.id])).toEqual([
       { messages: 1 },
     ])
-  })
-
-  test('the usage of a claimed agent moves with it', async () => {
-    grid = await open()
-    const email = 'zoe@new.example'
-    const response = await grid.post('/api/v1/agentic-signup', { owner_email: email, alias: 'zoe' })
-    const { api_key: key, trial } = await response.json()
-    await grid.post('/api/v1/agentic-signup', { owner_email: email, alias: 'yan' })
-    expect(await answer(key, 'send_message', { to: '@yan', message: 'hi' })).toMatchObject({ recipient: '@yan' })
-    const zoe = await person(grid, { email, role: 'owner' })
-    const token = trial.claim_url.split('/').at(-1)
-    const { provisionalId, agents } = await openClaim(grid.store, token)
-
-    const into = { id: grid.acme.id, account: grid.store.account(grid.acme.id, zoe.actor('owner')) }
-    const claimant = { user: zoe, sessionId: 'test' }
-    await mergeClaim(grid.store, token, claimant, into, { keep: agents.map(({ id }) => id), discard: [] }, null)
-
-    expect(await used(grid.acme)).toMatchObject({ messages: 1 })
-    expect(await rows(grid, 'SELECT 1 FROM usage WHERE account_id = ?', [provisionalId])).toEqual([])
   })
 
   test('an account has as many agents as it may', async () => {

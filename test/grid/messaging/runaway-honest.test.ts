@@ -2,7 +2,7 @@
 import { afterEach, expect, test } from 'vitest'
 import { GridError } from '../../../src/errors.ts'
 import { createChannel } from '../../../src/grid/channels/channels.ts'
-import { setAutomated } from '../../../src/grid/messaging/pauses.ts'
+import { setAutomated } from '../../../src/grid/messaging/turns.ts'
 import { readMessages } from '../../../src/grid/messaging/read-messages.ts'
 import { minute, second } from '../../../src/lib/time.ts'
 import type { AccountStore } from '../../../src/store/account.ts'

@@ -1,6 +1,6 @@
 /** Conversations that run away (docs/delivery.md, "Conversations that run away"), through MCP and A2A from outside. */
 import { afterEach, expect, test } from 'vitest'
-import { resumeConversation, setAutomated, setTurnLimits } from '../../../src/grid/messaging/pauses.ts'
+import { resumeConversation, setAutomated, setTurnLimits } from '../../../src/grid/messaging/turns.ts'
 import { createChannel } from '../../../src/grid/channels/channels.ts'
 import { writeMessage } from '../../../src/grid/conversations/write.ts'
 import { hour } from '../../../src/lib/time.ts'

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { deleteAgent } from '../../../src/grid/agents/agents.ts'
-import { listAgents } from '../../../src/grid/agents/list-agents.ts'
+import { listAgents } from '../../../src/grid/agents/find-agent.ts'
 import { setSkills } from '../../../src/grid/agents/skills.ts'
 import { createChannel } from '../../../src/grid/channels/channels.ts'
 import { messageStatus } from '../../../src/grid/messaging/message-status.ts'

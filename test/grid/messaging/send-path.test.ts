@@ -1,12 +1,10 @@
 /** The steps of a send: what each of them promises to the others. */
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { callingAgent } from '../../../src/auth/actor.ts'
-import { GridError } from '../../../src/errors.ts'
 import { recordActivity } from '../../../src/grid/activity.ts'
 import { deleteAgent } from '../../../src/grid/agents/agents.ts'
 import { readMessages } from '../../../src/grid/messaging/read-messages.ts'
 import { isSelf, resolve } from '../../../src/grid/messaging/resolve.ts'
-import type { ReviewCheck } from '../../../src/grid/messaging/review-check.ts'
 import { sendMessage } from '../../../src/grid/messaging/send-message.ts'
 import type { AccountStore } from '../../../src/store/account.ts'
 import type { Statement } from '../../../src/store/sql.ts'
@@ -131,39 +129,6 @@ onEachDatabase((open) => {
 
     const input = { to: 'bob', text: 'hi', idempotencyKey: 'k' }
     expect(await sendMessage(twice, agent(twice), input)).toMatchObject({ recipientUnread: 1 })
-  })
-
-  test('a check is asked once, however often the commit is tried', async () => {
-    let asked = 0
-    const counting: ReviewCheck = ({ message }) => {
-      asked++
-      return Promise.resolve(message)
-    }
-    let fails = 2
-    const failing = {
-      ...as(grid.alice),
-      write: (statements: Statement[]) => {
-        const missing = statements.map(() => [])
-        return fails-- > 0 ? Promise.resolve(missing) : grid.acme.store.write(statements)
-      },
-    }
-
-    await sendMessage(failing, agent(failing), { to: 'bob', text: 'hi' }, [counting])
-
-    expect({ asked, fails }).toEqual({ asked: 1, fails: -1 })
-  })
-
-  test('what the checks leave is stored, and a check that refuses stores nothing', async () => {
-    const shouting: ReviewCheck = ({ message }) => Promise.resolve({ ...message, body: message.body.toUpperCase() })
-    const refusing: ReviewCheck = ({ message }) =>
-      Promise.reject(new GridError('guardrail_blocked', `Refused: ${message.body}`))
-    const account = as(grid.alice)
-
-    await sendMessage(account, agent(account), { to: 'bob', text: 'hi' }, [shouting])
-    const refused = sendMessage(account, agent(account), { to: 'bob', text: 'no' }, [shouting, refusing])
-
-    await expect(refused).rejects.toThrow('Refused: NO')
-    expect((await readMessages(as(grid.bob), {})).messages.map(({ message }) => message)).toEqual(['HI'])
   })
 
   test('the sender is an argument, and the type follows from who calls', async () => {

@@ -1,18 +1,16 @@
 /** What ends a wait or a stream besides messages and time, and that a busy grid does not. */
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { type Authenticate, createAuthenticator } from '../../../src/auth/bearer.ts'
-import { mergeClaim, openClaim } from '../../../src/grid/accounts/claim.ts'
-import { reissueKey } from '../../../src/grid/agents/agent-keys.ts'
+import { reissueKey } from '../../../src/grid/agents/agent-settings.ts'
 import { deleteAgent } from '../../../src/grid/agents/agents.ts'
 import { readMessages } from '../../../src/grid/messaging/read-messages.ts'
-import { waitForMessages } from '../../../src/grid/messaging/wait-for-messages.ts'
-import { watchInbox } from '../../../src/grid/messaging/watch-inbox.ts'
+import { waitForMessages, watchInbox } from '../../../src/grid/messaging/wait-for-messages.ts'
 import type { AccountStore } from '../../../src/store/account.ts'
 import { connect } from '../../../src/store/driver/remote-client.ts'
 import { type TestGrid, testGrid } from '../../support/grid.ts'
 import { followIdle } from '../../support/idle.ts'
 import { sendMessage } from '../../support/messaging.ts'
-import { person } from '../../support/people.ts'
+import { claimAgents, signUpAs } from '../../support/signup.ts'
 import { tripwire } from '../../support/tripwire.ts'
 import { waitFor } from '../../support/wait-for.ts'
 
@@ -95,11 +93,7 @@ test('a wait gets what another process released', async () => {
 })
 
 test('waits and streams of an agent end when a claim moves it, and work in its new account', async () => {
-  const zoe = 'zoe@new.example'
-  const response = await grid.post('/api/v1/agentic-signup', { owner_email: zoe, alias: 'zoe' })
-  const { api_key, trial } = await response.json()
-  const token = trial.claim_url.split('/').at(-1)
-  const { id, actor } = await person(grid, { email: zoe, role: 'owner', account: grid.evil })
+  const { key: api_key, link } = await signUpAs(grid, 'zoe@new.example', 'zoe')
   const { account, check } = await entered(api_key)
   const { stream } = await listening(api_key)
   const wait = waitForMessages(account, {}, { seconds: 50, check })
@@ -107,10 +101,7 @@ test('waits and streams of an agent end when a claim moves it, and work in its n
   const next = stream.next()
   await idle(2)
 
-  const { agents } = await openClaim(grid.store, token)
-  const claimant = { user: { id, email: zoe, emailVerifiedAt: grid.clock.now }, sessionId: 'test' }
-  const into = { id: grid.evil.id, account: grid.store.account(grid.evil.id, actor('owner')) }
-  await mergeClaim(grid.store, token, claimant, into, { keep: agents.map((agent) => agent.id), discard: [] }, null)
+  await claimAgents(grid, link, { into: grid.evil })
 
   await end
   expect(await next).toEqual({ done: true, value: undefined })

@@ -4,7 +4,7 @@
  */
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { createChannel } from '../../../src/grid/channels/channels.ts'
-import { leaseOf } from '../../../src/grid/messaging/leases.ts'
+import { leaseOf } from '../../../src/grid/messaging/read-messages.ts'
 import { waitForMessages } from '../../../src/grid/messaging/wait-for-messages.ts'
 import type { AccountStore } from '../../../src/store/account.ts'
 import { type TestAccount, type TestAgent, type TestGrid, testGrid } from '../../support/grid.ts'

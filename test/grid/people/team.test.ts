@@ -2,6 +2,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { Role } from '../../../src/auth/actor.ts'
 import { createAdminKey } from '../../../src/grid/accounts/accounts.ts'
+import { deleteAgent } from '../../../src/grid/agents/agents.ts'
 import {
   acceptInvitation,
   invitationLifetimeMs,
@@ -96,6 +97,24 @@ test('the SQL precondition alone keeps the last owner', async () => {
 
   await expect(write).rejects.toMatchObject({ code: 'write_conflict' })
   expect(await owners()).toBe(1)
+})
+
+test('the last member leaves an account without agents, but not one with an agent or another member', async () => {
+  const [ann, max] = await onlyMembers('owner', 'member')
+  const leave = () => leaveAccount(as(ann, 'owner'))
+  await removeMember(as(ann, 'owner'), max.id)
+  await expect(leave()).rejects.toMatchObject({ code: 'last_owner' })
+  await deleteAgent(grid.acme.store, 'alice')
+  await deleteAgent(grid.acme.store, 'bob')
+  const { team } = grid.acme.store.change
+  await grid.acme.store.write([team.addMember(max.id, 'member', 0)])
+  await expect(leave()).rejects.toMatchObject({ code: 'last_owner' })
+  await expect(grid.acme.store.write([team.requireEmpty(ann.id)])).rejects.toMatchObject({ code: 'write_conflict' })
+  await removeMember(as(ann, 'owner'), max.id)
+
+  await leave()
+
+  expect(await grid.acme.store.read.team.members()).toEqual([])
 })
 
 const roleChanges: [by: Role, from: Role, to: Role, code: string | undefined][] = [

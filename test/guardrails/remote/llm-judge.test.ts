@@ -1,6 +1,6 @@
 /** The model that judges: what it is told, and which of its answers are judgements. */
 import { afterEach, describe, expect, test } from 'vitest'
-import { readJudgement } from '../../../src/guardrails/remote/judgement.ts'
+import { readJudgement } from '../../../src/guardrails/remote/llm-judge.ts'
 import {
   answering,
   checkWith,

@@ -1,8 +1,7 @@
 /** A person writes and answers, on pages that need no script. */
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { createChannel } from '../../../src/grid/channels/channels.ts'
-import { placeOfSent } from '../../../src/grid/conversations/answer.ts'
-import { writeMessage } from '../../../src/grid/conversations/write.ts'
+import { placeOfSent, writeMessage } from '../../../src/grid/conversations/write.ts'
 import { createGuardrail, setAgentGuardrails } from '../../../src/grid/guardrails/guardrails.ts'
 import { giveUpAlias } from '../../../src/grid/people/seats.ts'
 import { rows } from '../../support/database.ts'

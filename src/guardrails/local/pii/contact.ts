@@ -1,5 +1,38 @@
-/** Phone numbers: international ones, and those of common national shapes. */
+/** Email addresses, and phone numbers: international ones, and those of common national shapes. */
+import type { Span } from '../../provider.ts'
 import { before, type Candidate, type Detector, matching } from './detector.ts'
+
+/** What may be an account and a host. It begins with `@`, so that few places are looked at. */
+const around = /@(?<=(?<account>[\p{L}\p{N}\p{M}._%+'-]{1,64})@)(?<name>[\p{L}\p{N}\p{M}.-]{1,253})/gu
+const host =
+  /^(?!-)[\p{L}\p{N}\p{M}-]{1,63}(?<!-)(?:\.(?!-)[\p{L}\p{N}\p{M}-]{1,63}(?<!-)){0,8}\.(?:\p{L}[\p{L}\p{M}]{1,62}|xn--[a-z0-9-]{2,59})$/u
+/** Names of files, such as `icon@2x.png`. */
+const file =
+  /\.(?:png|jpe?g|gif|svg|webp|avif|ico|css|js|mjs|cjs|ts|tsx|jsx|json|map|tgz|gz|zip|tar|md|html?|lock|ya?ml)$/i
+
+/** `alice [at] example [dot] com` */
+const spelled =
+  /(?<![\p{L}\p{N}])[\p{L}\p{N}._%+-]{1,64} ?(?:\(at\)|\[at\]|\{at\}) ?[\p{L}\p{N}-]{1,63}(?: ?(?:\(dot\)|\[dot\]|\{dot\}|\.) ?[\p{L}\p{N}-]{2,63}){1,4}/giu
+
+export const email: Detector = {
+  id: 'email',
+  kind: 'email address',
+  find: (text) => [
+    ...[...text.matchAll(around)].flatMap(({ index, groups }) => addressAt(text, index, groups!.account, groups!.name)),
+    // The expression reads backwards from each word, so only where it can end.
+    ...(/[([{]at[)\]}]/i.test(text) ? matching(text, spelled) : []),
+  ],
+}
+
+function addressAt(text: string, at: number, before: string, after: string): Span[] {
+  const account = before.replace(/^[.'%-]+/, '')
+  const name = after.replace(/[.-]+$/, '')
+  const end = at + 1 + name.length
+  if (account === '' || account.endsWith('.') || !host.test(name) || file.test(name)) return []
+  // The address of a repository over SSH, such as git@github.com:owner/name.
+  if (account === 'git' || /^:[\w~/.-]*\//.test(text.slice(end, end + 100))) return []
+  return [{ start: at - account.length, end }]
+}
 
 /** Digits in groups. No part of a longer number, a date, an address or a version. */
 const shape =
@@ -11,16 +44,12 @@ const countryCode =
 
 /** National shapes with few other meanings. */
 const national: readonly RegExp[] = [
-  // North America.
   /^(?:1[-. ])?(?:\([2-9]\d\d\) ?|[2-9]\d\d[-. ])[2-9]\d\d[-. ]\d{4}$/,
   // A trunk prefix 0, the area, and groups: Europe, Asia, Oceania.
   /^\(?0[1-9]\d{0,4}\)?[ /.-]{1,3}\d{2,8}(?:[ -]\d{2,5}){0,3}$/,
   /^0[1-9](?:[ .-]\d\d){4}$/,
-  // Brazil.
   /^\(\d\d\) ?9? ?\d{4}-?\d{4}$/,
-  // Russia.
   /^8[ -]?\(?[3489]\d\d\)?[ -]\d{3}[ -]\d\d[ -]\d\d$/,
-  // China, Italy: mobile.
   /^1[3-9]\d[ -]\d{4}[ -]\d{4}$/,
   /^3[2-9]\d \d{3} \d{4}$/,
 ]

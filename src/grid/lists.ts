@@ -1,6 +1,7 @@
 /** How many lists can be asked for at a time, and how large they are together. See docs/security.md, "List sizes". */
 import { limitReached } from '../errors.ts'
 import type { CallerConnection } from '../lib/http/caller-connection.ts'
+import type { PageBudget } from '../lib/read-page.ts'
 import { second } from '../lib/time.ts'
 import type { AccountStore } from '../store/account.ts'
 
@@ -8,9 +9,8 @@ import type { AccountStore } from '../store/account.ts'
 const maxSendMs = 30 * second
 
 /**
- * Make a list of up to `bytes` when the credential has a slot for it, and otherwise fail with `rate_limit_exceeded`.
- * The slot is held until the answer is sent, if the runtime tells when that is: an answer that nobody takes stays in
- * memory.
+ * Make a list of up to `bytes` if the credential has a slot for it. The slot is held until the answer is sent, where
+ * the runtime tells when that is. Fails with `rate_limit_exceeded`.
  */
 export async function inListSlot<List>(
   { actor, waiting }: AccountStore,
@@ -43,3 +43,6 @@ export async function inListSlot<List>(
     else release()
   }
 }
+
+/** A page of a list for an agent, which costs its model context. A search reads at most `rows` entries for one page. */
+export const agentPage: PageBudget = { entries: 200, bytes: 32_000, chunk: 25, rows: 1_000 }

@@ -1,15 +1,63 @@
-/** The keys that sign agent cards. They belong to the whole grid. See docs/security.md, "Signing keys". */
-import { GridError, isStorageFull } from '../../errors.ts'
-import { newId } from '../../lib/id.ts'
-import { signingKeyContext } from '../../lib/key-ring.ts'
-import { type JWK, newSigningKeyPair } from '../../lib/signing.ts'
-import { day, minute } from '../../lib/time.ts'
-import type { StoredSigningKey } from '../../store/global/signing-keys.ts'
-import type { Store } from '../../store/store.ts'
+/** What the card of an agent is made of, for whoever may see it. See docs/protocol.md, "Cards of agents". */
+import { GridError, isStorageFull } from '../errors.ts'
+import { aliasPattern, normaliseAlias } from '../lib/alias.ts'
+import { newId } from '../lib/id.ts'
+import { withoutInvisible, withoutInvisibleIn } from '../lib/invisible-text.ts'
+import { signingKeyContext } from '../lib/key-ring.ts'
+import { type JWK, newSigningKeyPair } from '../lib/signing.ts'
+import { day, minute } from '../lib/time.ts'
+import type { AccountStore } from '../store/account.ts'
+import type { StoredSigningKey } from '../store/global/signing-keys.ts'
+import type { Store } from '../store/store.ts'
+
+export interface CardAgent {
+  alias: string
+  description: string
+  skills: { name: string; description: string }[]
+  isPublic: boolean
+}
+
+/** An agent whose card a caller may see: a public agent, or one of the caller's account, which `openAccount` opens. */
+export async function findCardAgent(
+  store: Store,
+  alias: string,
+  openAccount: (() => Promise<AccountStore>) | undefined,
+): Promise<CardAgent> {
+  const name = normaliseAlias(alias)
+  const found = aliasPattern.test(name) ? await publicAgent(store, name) : undefined
+  if (found) return found
+  const account = await openAccount?.()
+  const own = account && aliasPattern.test(name) ? await ownAgent(account, name) : undefined
+  if (own) return own
+  throw new GridError('agent_not_found', 'There is no agent of this name, or it is not public.')
+}
+
+async function publicAgent(store: Store, alias: string): Promise<CardAgent | undefined> {
+  const found = await store.global.publicAgents.byAlias(alias)
+  return found && {
+    alias: found.alias,
+    description: withoutInvisible(found.description),
+    skills: sorted(withoutInvisibleIn(JSON.parse(found.skills))),
+    isPublic: true,
+  }
+}
+
+async function ownAgent(account: AccountStore, alias: string): Promise<CardAgent | undefined> {
+  const agent = await account.read.agents.byAlias(alias)
+  if (!agent) return undefined
+  const skills = (await account.read.skills.ofAgent(agent.id)).map(({ name, description }) => ({
+    name: withoutInvisible(name),
+    description,
+  }))
+  return { alias, description: agent.description, skills: sorted(skills), isPublic: false }
+}
+
+function sorted(skills: CardAgent['skills']): CardAgent['skills'] {
+  return skills.sort((a, b) => a.name < b.name ? -1 : 1)
+}
 
 /** A new key signs once it has been published for so long: whoever keeps the list of keys for a while has it then. */
 export const publishedBeforeMs = 10 * minute
-/** The age at which a key is replaced. */
 const maxAgeMs = 90 * day
 /** How long a key that was replaced verifies what it signed. */
 const keptMs = 365 * day
@@ -17,13 +65,12 @@ const keptMs = 365 * day
 export interface SigningKeys {
   /** The key that signs. Undefined if the grid has no encryption keys or no space to store one. */
   current?: { id: string; privateKey: JWK }
-  /** All public keys, the newest first. */
   published: JWK[]
 }
 
 /**
- * The keys as they are now. The first is made when it is first asked for, and another one if all were encrypted with keys
- * that are lost. Of several processes that make one at once, one wins.
+ * The keys as they are now. The first is made when it is needed, and another one if all were encrypted with lost keys.
+ * Of several processes that make one at once, one wins.
  */
 export async function readSigningKeys(store: Store): Promise<SigningKeys> {
   let keys = await store.global.signingKeys.list()
@@ -42,10 +89,8 @@ export async function readSigningKeys(store: Store): Promise<SigningKeys> {
 }
 
 /**
- * Add a key, which replaces the present one. With `removeOthers`, for a key that somebody else may have, all older ones
- * are removed at once, and nothing that they signed verifies any more. Resolves to the id of the new key and when it
- * begins to sign. Fails with `invalid_input` if the grid has no encryption keys, and with `write_conflict` if
- * another process has just added one.
+ * Add a key, which replaces the present one. `removeOthers`: someone else may have the older ones, so nothing that they
+ * signed verifies any more. Fails with `invalid_input` without encryption keys.
  */
 export async function rotateSigningKey(
   store: Store,
@@ -59,8 +104,8 @@ export async function rotateSigningKey(
 }
 
 /**
- * Replace the present key if it is too old, and forget what is no longer needed of older ones.
- * Does nothing before there is a key.
+ * Replace the present key if it is too old, and forget what is no longer needed of older ones. Does nothing before
+ * there is a key.
  */
 export async function keepSigningKeys(store: Store): Promise<void> {
   const { deps: { now, log }, global: { signingKeys } } = store
@@ -82,7 +127,6 @@ export async function keepSigningKeys(store: Store): Promise<void> {
 
 type Signing = StoredSigningKey & Required<Pick<StoredSigningKey, 'privateKey'>>
 
-/** The newest key that has been published long enough, or else the oldest. */
 function signs({ keyRing, deps }: Store, keys: StoredSigningKey[]): Signing | undefined {
   const able = keys.filter((key): key is Signing =>
     key.privateKey !== undefined && keyRing.ids.includes(key.privateKey.tokenKeyId)
@@ -90,7 +134,6 @@ function signs({ keyRing, deps }: Store, keys: StoredSigningKey[]): Signing | un
   return able.find(({ createdAt }) => createdAt <= deps.now() - publishedBeforeMs) ?? able.at(-1)
 }
 
-/** Add a key, unless another process has added one since these were read. */
 async function add(
   store: Store,
   [newest]: StoredSigningKey[],
