@@ -119,10 +119,7 @@ function startDelay(): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, startDelayMs))
 }
 
-/**
- * The field that makes an email unsafe to send, if any. The library would parse address lists, names and line breaks
- * where we mean one plain text.
- */
+/** The field that makes an email unsafe to send: the library would parse lists, names and line breaks in it. */
 function faultOf({ to, subject, text }: OutgoingEmail): string | undefined {
   if (!isPlainAddress(to)) return 'address'
   if (!/^[\x20-\x7e]{1,200}$/.test(subject)) return 'subject'

@@ -108,7 +108,7 @@ export interface ReachedLimit {
   windowSeconds?: number
 }
 
-export interface ErrorDetails {
+interface ErrorDetails {
   field?: string
   info?: Record<string, string>
   /** Sent as `Retry-After`. */
@@ -122,10 +122,7 @@ export interface ErrorDetails {
   credential?: 'missing' | 'refused'
 }
 
-/**
- * `message` tells the caller, often a model, what is wrong and what to do. It never has text of the database or of a
- * remote server.
- */
+/** `message` says what is wrong and what to do. It never has text of the database or of a remote server. */
 export class GridError extends Error {
   readonly code: ErrorCode
   readonly details: ErrorDetails
@@ -142,9 +139,7 @@ export class GridError extends Error {
   }
 }
 
-/**
- * Whether the disk of the grid was full. The storage itself has logged it once, so what fails because of it does not.
- */
+/** Whether the disk of the grid was full. The storage has logged it, so what fails because of it does not. */
 export function isStorageFull(error: unknown): boolean {
   return error instanceof GridError && error.code === 'storage_full'
 }
@@ -160,4 +155,9 @@ export function limitReached(
   details: ErrorDetails = {},
 ): GridError {
   return new GridError(code, message, { ...details, limit, retryAfterSeconds })
+}
+
+/** The error of an input. `field` is its invalid part. */
+export function invalidInput(message: string, field: string | undefined): GridError {
+  return new GridError('invalid_input', message, { field })
 }

@@ -161,7 +161,7 @@ const words: { word: RegExp; only: string[]; why: string }[] = [
   {
     // The script of pages has the clock of the browser.
     word: /\bDate\.now\(|\bnew Date\(\)/,
-    only: ['log.ts', 'cli/', 'clients/', 'html/scripts/days.ts'],
+    only: ['log.ts', 'cli/', 'clients/', 'html/scripts/times.ts'],
     why: 'deps.now is the only clock',
   },
   {

@@ -3,12 +3,12 @@ import { existsSync } from 'node:fs'
 import { version } from '../lib/version.ts'
 import { localPath } from '../store/driver/local-file.ts'
 import { clientOption, runClientDoctor } from './client-doctor.ts'
-import { attentionExitCode, type ProcessCommand } from './command.ts'
+import type { ProcessCommand } from './command.ts'
 import { checkAddresses, checkEmail, checkSettings } from './doctor/settings.ts'
 import { checkBackups, checkDatabase, checkKeyRing } from './doctor/database.ts'
 import { checkClock, checkServer } from './doctor/server.ts'
 import { checkDisk, checkDurability, checkFiles } from './doctor/files.ts'
-import type { Finding } from './doctor/finding.ts'
+import { conclusions, exitCodes, type Finding, findingLines, statusOf } from './doctor/finding.ts'
 
 /** Exit code 0 if the grid is well, 3 if there are warnings, 1 if something is broken. Changes nothing. */
 export const doctor: ProcessCommand = {
@@ -26,7 +26,7 @@ export const doctor: ProcessCommand = {
     if (client) return await runClientDoctor(json)
     const report = await examine(process.env, full === 'yes')
     console.log(json ? JSON.stringify(report) : describe(report))
-    return { well: 0, warning: attentionExitCode, broken: 1 }[report.status]
+    return exitCodes[report.status]
   },
 }
 
@@ -38,8 +38,7 @@ export interface DoctorReport {
 
 export async function examine(env: Record<string, string | undefined>, isFull: boolean): Promise<DoctorReport> {
   const checks = await check(env, isFull)
-  const has = (status: Finding['status']) => checks.some((found) => found.status === status)
-  return { status: has('broken') ? 'broken' : has('warning') ? 'warning' : 'well', version, checks }
+  return { status: statusOf(checks), version, checks }
 }
 
 async function check(env: Record<string, string | undefined>, isFull: boolean): Promise<Finding[]> {
@@ -62,15 +61,6 @@ async function check(env: Record<string, string | undefined>, isFull: boolean): 
 }
 
 function describe({ version, checks, status }: DoctorReport): string {
-  const width = Math.max(...checks.map(({ check }) => check.length))
-  const lines = checks.flatMap(({ check, status, found, action }) => {
-    const line = `${status.padEnd(8)} ${check.replace('_', ' ').padEnd(width)} ${found}`
-    return action === null ? [line] : [line, `${' '.repeat(width + 10)}→ ${action}`]
-  })
-  const end = {
-    well: 'The grid is well.',
-    warning: 'Nothing is broken, but see the warnings.',
-    broken: 'Something is broken.',
-  }[status]
-  return [`agent-grid ${version}`, '', ...lines, '', end].join('\n')
+  const end = { well: 'The grid is well.', ...conclusions }[status]
+  return [`agent-grid ${version}`, '', ...findingLines(checks), '', end].join('\n')
 }

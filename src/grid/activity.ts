@@ -1,7 +1,4 @@
-/**
- * The activity log of an account. Every admin call and every change on a page writes one row. See docs/security.md,
- * "Activity log".
- */
+/** The activity log: a row for each admin call and each change on a page. See docs/security.md, "Activity log". */
 import type { Actor, UserActor } from '../auth/actor.ts'
 import { type ErrorCode, GridError } from '../errors.ts'
 import { newId } from '../lib/id.ts'
@@ -22,10 +19,8 @@ export interface RecordedCall {
 export type ActivityActor = Exclude<Actor, UserActor> | Omit<UserActor, 'role'>
 
 /**
- * Run a verb and write one row for it: in the unit of its own change, or in a unit of its own if the verb changed
- * nothing or failed. A change is never stored without its row, nor a row without its change. Therefore a verb may call
- * `write` only once, and puts its preconditions into that unit. Fails with the error of `run`, or with the error of
- * writing the row, for example `unavailable`. See docs/protocol.md, "Recording of admin calls".
+ * Run a verb and write one row for it, in the unit of its own change, or alone if the verb changed nothing or failed.
+ * Therefore a verb may call `write` only once. Fails with the error of `run`, or of writing the row.
  */
 export async function recordActivity<T>(
   account: AccountStore,

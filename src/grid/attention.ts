@@ -1,6 +1,6 @@
 /** What needs a person, as one user sees it, without what they have snoozed. See docs/operations.md, "Attention". */
 import { allows, callingUser } from '../auth/actor.ts'
-import { GridError } from '../errors.ts'
+import { invalidInput } from '../errors.ts'
 import type { Presence } from '../lib/presence.ts'
 import { day, hour, nextDayAt, startOfDay, utc } from '../lib/time.ts'
 import type { AccountStore } from '../store/account.ts'
@@ -14,23 +14,18 @@ import type { PausedConversation } from './messaging/turns.ts'
 import { retryOnConflict } from './retry-on-conflict.ts'
 
 export const snoozeTimes = ['hour', 'tomorrow', 'week'] as const
-export type SnoozeTime = (typeof snoozeTimes)[number]
+type SnoozeTime = (typeof snoozeTimes)[number]
 
 /** When it is shown again on the next day, in the time zone of the user. */
 const morningMs = 8 * hour
 
-/**
- * What needs a person, the most urgent first, and what they have snoozed, until when in milliseconds since the epoch.
- */
+/** The most urgent first; `until` is in milliseconds since the epoch. */
 export interface Attention {
   open: Condition[]
   snoozed: { condition: Condition; until: number }[]
 }
 
-/**
- * What needs the calling user now. `offer` are agents that they can claim. Only owners and admins see keys, and only
- * those who may read an unread message are told who wrote it.
- */
+/** What needs the calling user. Only owners and admins see keys, and only readers who wrote an unread message. */
 export async function attentionOf(account: AccountStore, offer: ClaimOffer | undefined): Promise<Attention> {
   const [conditions, reader] = await Promise.all([findConditions(account), readerOf(account)])
   const shown = conditions.map((condition): Condition => {
@@ -64,10 +59,7 @@ function keyOf({ kind, subject }: Pick<Condition | Snooze, 'kind' | 'subject'>):
   return `${kind} ${subject}`
 }
 
-/**
- * Hide something from the calling user for a while, unless it gets worse. `timeZone` says when tomorrow is. Resolves to
- * whether it still needed attention. Fails with `invalid_input`.
- */
+/** Hide something from the calling user, unless it gets worse. Resolves to whether it still needed attention. */
 export async function snooze(
   account: AccountStore,
   offer: ClaimOffer | undefined,
@@ -75,7 +67,7 @@ export async function snooze(
 ): Promise<boolean> {
   const { userId } = callingUser(account.actor)
   const time = snoozeTimes.find((time) => time === input.time)
-  if (!time) throw new GridError('invalid_input', 'Choose for how long.', { field: 'time' })
+  if (!time) throw invalidInput('Choose for how long.', 'time')
   return await retryOnConflict(async () => {
     const { precondition } = await authorize(account, 'view')
     const { open, snoozed } = await attentionOf(account, offer)
@@ -123,7 +115,7 @@ const failedForMs = day
 const manyRefused = 3
 const maxLong = 10
 /** A key that was not used for this time, or made and not used for the second one, or made so long ago. */
-export const keyUnusedMs = 90 * day
+const keyUnusedMs = 90 * day
 const keyNeverUsedMs = 30 * day
 export const keyOldMs = 365 * day
 const nearlyUsed = 0.8
@@ -132,7 +124,7 @@ type Row<Name extends 'waiting' | 'returned' | 'parked' | 'refused' | 'failing' 
   ReturnType<AccountStore['read']['attention'][Name]>
 >[number]
 
-export interface UsedQuota {
+interface UsedQuota {
   quota: 'messages' | 'megabytes'
   used: number
   max: number
@@ -164,7 +156,7 @@ export type ConditionKind = Condition['kind']
 type Of<Kind extends ConditionKind> = Extract<Condition, { kind: Kind }>['of']
 
 /** Whether something is so much worse than it was that a snooze ends: twice as much, or paused once more. */
-export function isWorse({ kind, level }: Condition, before: number): boolean {
+function isWorse({ kind, level }: Condition, before: number): boolean {
   return kind === 'paused' ? level > before : level >= 2 * before
 }
 
@@ -215,7 +207,7 @@ function withPresence({ waiting: { presence } }: AccountStore, found: Row<'waiti
   return found.map((of) => ({ ...of, presence: presence.at(of.agentId) }))
 }
 
-export function conditionOfOffer(offer: ClaimOffer): Condition {
+function conditionOfOffer(offer: ClaimOffer): Condition {
   return { kind: 'claim', subject: offer.provisionalId, since: null, level: offer.agents, of: offer }
 }
 

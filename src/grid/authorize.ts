@@ -6,7 +6,7 @@ import { allows, notAllowed, type Permission, permissions, requirePermission, ty
 import type { AccountStore } from '../store/account.ts'
 import type { Statement } from '../store/sql.ts'
 
-export interface Authorization {
+interface Authorization {
   role: Role
   /** Fails the unit if the caller has lost the permission. Empty for callers that are not users. */
   precondition: Statement[]

@@ -1,4 +1,4 @@
-/** What the card of an agent is made of, for whoever may see it. See docs/protocol.md, "Cards of agents". */
+/** Agent cards, and the keys that sign them. See docs/protocol.md, "Cards of agents". */
 import { GridError, isStorageFull } from '../errors.ts'
 import { aliasPattern, normaliseAlias } from '../lib/alias.ts'
 import { newId } from '../lib/id.ts'
@@ -56,22 +56,19 @@ function sorted(skills: CardAgent['skills']): CardAgent['skills'] {
   return skills.sort((a, b) => a.name < b.name ? -1 : 1)
 }
 
-/** A new key signs once it has been published for so long: whoever keeps the list of keys for a while has it then. */
-export const publishedBeforeMs = 10 * minute
+/** A new key signs once it has been published for this long, so that cached lists of keys have it. */
+const publishedBeforeMs = 10 * minute
 const maxAgeMs = 90 * day
 /** How long a key that was replaced verifies what it signed. */
 const keptMs = 365 * day
 
-export interface SigningKeys {
+interface SigningKeys {
   /** The key that signs. Undefined if the grid has no encryption keys or no space to store one. */
   current?: { id: string; privateKey: JWK }
   published: JWK[]
 }
 
-/**
- * The keys as they are now. The first is made when it is needed, and another one if all were encrypted with lost keys.
- * Of several processes that make one at once, one wins.
- */
+/** The keys as they are now. The first is made when it is needed. Of several processes that make one, one wins. */
 export async function readSigningKeys(store: Store): Promise<SigningKeys> {
   let keys = await store.global.signingKeys.list()
   if (store.keyRing.ids.length > 0 && !signs(store, keys)) {
@@ -88,10 +85,7 @@ export async function readSigningKeys(store: Store): Promise<SigningKeys> {
   }
 }
 
-/**
- * Add a key, which replaces the present one. `removeOthers`: someone else may have the older ones, so nothing that they
- * signed verifies any more. Fails with `invalid_input` without encryption keys.
- */
+/** Add a key, which replaces the present one. `removeOthers`: nothing that older ones signed verifies any more. */
 export async function rotateSigningKey(
   store: Store,
   { removeOthers }: { removeOthers: boolean },
@@ -103,10 +97,7 @@ export async function rotateSigningKey(
   return { id, signsFrom: isAlone ? at : at + publishedBeforeMs }
 }
 
-/**
- * Replace the present key if it is too old, and forget what is no longer needed of older ones. Does nothing before
- * there is a key.
- */
+/** Replace the present key if it is too old, and forget what is no longer needed of older ones. */
 export async function keepSigningKeys(store: Store): Promise<void> {
   const { deps: { now, log }, global: { signingKeys } } = store
   const keys = await signingKeys.list()

@@ -17,10 +17,7 @@ export type FailureReason =
   | 'unusable_answer'
   | 'wrong_token'
 
-/**
- * The message is for the operator: it names the host and what went wrong, and never has the token, the text, or the
- * answer.
- */
+/** The message is for the operator. It never has the token, the text, or the answer. */
 export class ProviderFailure extends Error {
   readonly reason: FailureReason
 
@@ -31,9 +28,7 @@ export class ProviderFailure extends Error {
   }
 }
 
-/**
- * Failures before a complete answer. Tenants are not told which, so that nobody can explore networks with a guardrail.
- */
+/** Tenants are not told which of these, so that nobody can explore networks with a guardrail. */
 const unreached: readonly FailureReason[] = [
   'refused',
   'not_connected',

@@ -4,9 +4,7 @@ import { atMost } from '../lib/input.ts'
 import type { SafeFetch } from '../lib/outbound/safe-fetch.ts'
 
 export interface GuardedText {
-  /**
-   * Exactly what will be stored and read: the text of the message, then each text of its parts, joined by line feeds.
-   */
+  /** What will be stored and read: the text of the message, then each text of its parts, joined by line feeds. */
   readonly text: string
   readonly direction: 'inbound' | 'outbound'
   readonly sender: string
@@ -20,10 +18,7 @@ export interface Span {
 }
 
 export interface Verdict {
-  /**
-   * What kinds of things it objects to, such as `email address`; empty if nothing. Shown to senders, so never a
-   * pattern.
-   */
+  /** Kinds of things, such as `email address`; empty for none. Shown to senders, so never a pattern. */
   readonly kinds: readonly string[]
   /** Where, as far as it knows. A redaction without spans and replacement masks the whole text. */
   readonly spans?: readonly Span[]
@@ -55,10 +50,7 @@ export interface Provider<Config = unknown> {
   readonly id: string
   readonly name: string
   readonly description: string
-  /**
-   * `local` answers from its configuration and the text alone, at once when what it needs is loaded. `remote` calls a
-   * service.
-   */
+  /** `local` answers from its configuration and the text alone. `remote` calls a service. */
   readonly kind: 'local' | 'remote'
   readonly config: z.ZodType<Config>
   readonly needsToken: boolean

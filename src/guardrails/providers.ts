@@ -43,13 +43,13 @@ export const listedProviders: readonly ListedProvider[] = providers.map(
 )
 
 /** A guardrail as it is stored; `config` is JSON text. */
-export interface ConfiguredGuardrail {
+interface ConfiguredGuardrail {
   id: string
   provider: string
   config: string
 }
 
-/** What prepared checks may take of the memory together, and what is counted for each beside its own `bytes`. */
+/** What prepared checks may take of the memory together, and what is counted for each besides its own `bytes`. */
 const maxBytes = 64 * 1024 * 1024
 const bytesOfEach = 16 * 1024
 

@@ -30,7 +30,6 @@ export interface FormProps {
   children: Child
 }
 
-/** A POST form with the CSRF token. */
 export function Form({ action, csrf, id, isLine, posted, children }: FormProps) {
   return (
     <form method='post' action={action} id={id} class={isLine ? 'line' : undefined}>
@@ -86,7 +85,7 @@ export function QueryForm({ action, children }: { action: string; children: Chil
 }
 
 /** Properties of every field. `id` defaults to `name`; set it when a page has two fields of the same name. */
-export interface FieldProps {
+interface FieldProps {
   name: string
   label: string
   id?: string
@@ -100,7 +99,7 @@ export interface FieldProps {
 }
 
 /** Label, hint and error around one control. The control takes `fieldAttributes(field)` as its attributes. */
-export function Field({ field, children }: { field: FieldProps; children: Child }) {
+function Field({ field, children }: { field: FieldProps; children: Child }) {
   const { label, hint, isOptional } = field
   const id = idOf(field)
   const error = errorOf(field)
@@ -118,7 +117,7 @@ export function Field({ field, children }: { field: FieldProps; children: Child 
 }
 
 /** The attributes that connect a control to its label, hint and error. */
-export function fieldAttributes(field: FieldProps) {
+function fieldAttributes(field: FieldProps) {
   const id = idOf(field)
   const error = errorOf(field)
   const describedBy = [field.hint && `${id}-hint`, error && `${id}-error`].filter(Boolean).join(' ')
@@ -139,7 +138,7 @@ function valueOf({ name, value }: { name: string; value?: string }): string | un
   return useContext(Posted)?.values.get(name) ?? value
 }
 
-export interface TextInputProps extends FieldProps {
+interface TextInputProps extends FieldProps {
   value?: string
   type?: 'text' | 'email' | 'url' | 'search' | 'number' | 'date'
   placeholder?: string
@@ -278,7 +277,7 @@ export function CellSelect(field: FieldProps & { options: FieldOption[]; value?:
 }
 
 function SelectControl(field: FieldProps & { options: FieldOption[]; value?: string; isNamed?: boolean }) {
-  const selected = valueOf(field)
+  const selected = valueOf(field) ?? ''
   return (
     <select {...fieldAttributes(field)} class='input' aria-label={field.isNamed ? field.label : undefined}>
       {field.options.map(({ value, title }) => <option value={value} selected={value === selected}>{title}</option>)}
@@ -350,8 +349,7 @@ export function ChoiceList(
   )
 }
 
-/** Properties of a submit button. */
-export interface ButtonProps {
+interface ButtonProps {
   children: Child
   /** `plain danger`: an action that cannot be undone, among other actions. */
   kind?: 'main-action' | 'plain' | 'danger' | 'plain danger' | 'quiet'
@@ -398,19 +396,12 @@ export function SubmitRow({ cancel, ...button }: ButtonProps & { cancel?: string
   )
 }
 
-/** A link that looks like a button. `opens` is the id of a dialog on this page. */
 export function ButtonLink(
-  { href, children, kind = 'plain', opens, isSmall, isWhole }:
-    & Pick<ButtonProps, 'children' | 'kind' | 'isSmall' | 'isWhole'>
-    & {
-      href: string
-      opens?: string
-    },
+  { href, children, kind = 'plain', isSmall, isWhole }: ButtonProps & { href: string },
 ) {
-  return <a class={buttonClass(kind, { isSmall, isWhole })} href={href} data-opens={opens}>{children}</a>
+  return <a class={buttonClass(kind, { isSmall, isWhole })} href={href}>{children}</a>
 }
 
-/** The classes of a button. */
 export function buttonClass(kind: string, { isWhole, isSmall }: { isWhole?: boolean; isSmall?: boolean } = {}) {
   return ['button', kind === 'plain' ? '' : kind, isWhole && 'whole', isSmall && 'small'].filter(Boolean).join(' ')
 }

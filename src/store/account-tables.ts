@@ -1,7 +1,7 @@
 /** The tables of one account: their queries and statements, bound to the account. */
 import { lazyClass } from '../lib/lazy.ts'
 import { activity } from './account/activity.ts'
-import { agentSearch } from './account/agent-search.ts'
+import { agentSearch } from './account/agent-columns.ts'
 import { agentSettings } from './account/agent-settings.ts'
 import { agents } from './account/agents.ts'
 import { attention, overview, snoozes } from './account/attention.ts'
@@ -13,16 +13,15 @@ import { guarding } from './account/guarding.ts'
 import { guardrails } from './account/guardrails.ts'
 import { inbox } from './account/inbox.ts'
 import { leases, parked } from './account/leases.ts'
-import { messageStatus } from './account/message-status.ts'
+import { messageStatus, threadMessages } from './account/thread-messages.ts'
 import { names, profile } from './account/profile.ts'
 import { notifications } from './account/notifications.ts'
-import { parts } from './account/parts.ts'
+import { parts } from './account/new-message.ts'
 import { retention } from './account/retention.ts'
 import { seats } from './account/seats.ts'
 import { skills } from './account/skills.ts'
 import { tasks } from './account/tasks.ts'
 import { team } from './account/team.ts'
-import { threadMessages } from './account/thread-messages.ts'
 import { threads } from './account/threads.ts'
 import { timedLeases } from './account/timed-leases.ts'
 import { turns } from './account/turns.ts'
@@ -74,7 +73,6 @@ type Tables = typeof tables
 export type Reads = { readonly [Name in keyof Tables]: ReturnType<Tables[Name]['reads']> }
 export type Changes = { readonly [Name in keyof Tables]: ReturnType<Tables[Name]['changes']> }
 
-/** The queries and statements of one account. They do not depend on the caller. */
 export interface AccountTables {
   read: Reads
   change: Changes

@@ -14,11 +14,10 @@ import type { JudgedMessage, NewVerdict } from './account/verdicts.ts'
 import { AccountLive, type LiveFeed, type LiveNews, type LivePlace } from './live.ts'
 import type { UnitRows, WriteQueue } from './queue.ts'
 import type { Statement } from './sql.ts'
-import { maxEventsRead, type ReadEvents, type TaskFeeds, type TaskFollower } from './task-feeds.ts'
 import type { TaskAppend, Waiting } from './waiting.ts'
 
-export { defaultTurnLimits, maxEventsRead }
-export type { LiveNews, LivePlace, ReadEvents, TaskAppend, TaskFollower, TurnLimits, UnitRows }
+export { defaultTurnLimits }
+export type { LiveNews, LivePlace, TaskAppend, TurnLimits, UnitRows }
 
 /**
  * One account, for one caller. `read` runs queries, `change` makes statements, and `write` commits statements as one
@@ -30,9 +29,7 @@ export interface AccountStore<Caller extends Actor = Actor> {
   readonly deps: Deps
   /** The id of this database's history. It changes when a backup is restored. Cursors contain it. */
   readonly epoch: string
-  /** The id of this process, as the holder of leases. */
   readonly instanceId: string
-  /** Waiting reads and event streams of this process, and their limits. */
   readonly waiting: AccountWaiting
   readonly read: Reads
   readonly change: Changes
@@ -46,7 +43,6 @@ export interface AccountStore<Caller extends Actor = Actor> {
    * repeat, and a crash may lose it.
    */
   writeLater(statements: Statement[]): void
-  /** `write`, with a row of the activity log in the same unit. */
   record(entry: NewActivity, statements: Statement[]): Promise<UnitRows>
   /** Encrypt a token for one row of one table of this account. It cannot be decrypted for any other. */
   seal(table: string, rowId: string, token: string): Promise<SealedToken>
@@ -61,14 +57,12 @@ export interface AccountStore<Caller extends Actor = Actor> {
 
 /** The guardrails of one account, for the check of a message. */
 export interface Guarding {
-  /** Whether it is this account. */
   readonly isOwn: boolean
   readonly read: Reads['guarding']
   /** Count and store verdicts of its guardrails on a message of this account. */
   verdicts(judged: Omit<JudgedMessage, 'senderAccountId'>, found: NewVerdict[]): [Statement, Statement]
   /** Decrypt the token of a guardrail of the account. */
   openToken(guardrailId: string, token: SealedToken): Promise<string>
-  /** `write`, without a row of the activity log: the send fails, and its row says so. */
   write(statements: Statement[]): Promise<UnitRows>
 }
 
@@ -78,7 +72,6 @@ export interface Guarding {
  */
 export type UnitParts<Name extends string> = { readonly [N in Name]?: Statement | readonly Statement[] }
 
-/** The rows of each part; none for a part that was left out. */
 export type PartRows<Name extends string> = { readonly [N in Name]: Row[] }
 
 /** Commit named parts as one unit, in the order of their keys. */
@@ -87,7 +80,6 @@ export async function writeParts<Name extends string>(
   parts: UnitParts<Name>,
 ): Promise<PartRows<Name>> {
   const statements: Statement[] = []
-  /** The part of each statement. */
   const names: Name[] = []
   const found = {} as Record<Name, Row[]>
   for (const name of Object.keys(parts) as Name[]) {
@@ -124,12 +116,10 @@ export class AccountWaiting {
     this.#presences = presences
   }
 
-  /** Who is at the agents of the account. */
   get presence(): AccountPresence {
     return this.#presences.of(this.#accountId)
   }
 
-  /** What the open pages of the account are told. */
   get live(): AccountLive {
     return new AccountLive(this.#live, this.#accountId)
   }
@@ -146,7 +136,6 @@ export class AccountWaiting {
     return this.#waiting.streams.of(this.#accountId)
   }
 
-  /** Event streams of people, by user. */
   get pages(): GroupLimit {
     return this.#waiting.pages.of(this.#accountId)
   }
@@ -155,17 +144,10 @@ export class AccountWaiting {
     return this.#waiting.lists.of(this.#accountId)
   }
 
-  /** Those who follow tasks or wait for them. */
   get taskStreams(): GroupLimit {
     return this.#waiting.taskStreams.of(this.#accountId)
   }
 
-  /** The events of tasks that are followed. Ids of tasks are unique over all accounts. */
-  get taskFeeds(): TaskFeeds {
-    return this.#waiting.taskFeeds
-  }
-
-  /** What is appended to artifacts, by task. */
   get appends(): Waiting['appends'] {
     return this.#waiting.appends
   }
@@ -177,7 +159,6 @@ export class AccountWaiting {
   }
 }
 
-/** What all accounts of an open store share. */
 export interface StoreContext extends RecordingContext {
   readonly tablesOf: (accountId: string) => AccountTables
   readonly queue: WriteQueue
@@ -190,7 +171,6 @@ export interface StoreContext extends RecordingContext {
   readonly presences: Presences
 }
 
-/** Opens accounts for authorized callers. It checks nothing itself. */
 export function accountOpener(context: StoreContext): (accountId: string, actor: Actor) => AccountStore {
   const { tablesOf, queue, keyRing, deps, epoch, instanceId, waiting, live } = context
   const { presences } = context
@@ -230,7 +210,6 @@ export function accountOpener(context: StoreContext): (accountId: string, actor:
 
 type ActivityLog = typeof activity
 
-/** What recording needs of an open store. */
 export interface RecordingContext {
   readonly tablesOf: (accountId: string) => {
     read: { activity: ReturnType<ActivityLog['reads']> }
@@ -239,7 +218,6 @@ export interface RecordingContext {
   readonly queue: WriteQueue
 }
 
-/** A new row for the activity log of an account. */
 export interface ActivityEntry {
   accountId: string
   entry: NewActivity

@@ -1,10 +1,9 @@
 /** Tables that belong to no account, and the cross-account queries. */
 import { accounts, publicAgents } from './global/accounts.ts'
 import { attempts, signups } from './global/attempts.ts'
-import { backups, clock } from './global/backups.ts'
+import { backups, clock, instances } from './global/backups.ts'
 import { claims } from './global/claims.ts'
 import { type Credential, credentials } from './global/credentials.ts'
-import { instances } from './global/instances.ts'
 import { invitations, links } from './global/links.ts'
 import { livePlaces, threadProjection } from './global/thread-projection.ts'
 import { newDeliveries } from './new-deliveries.ts'

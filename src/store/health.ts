@@ -12,7 +12,6 @@ import { explained } from './start-error.ts'
 
 /** How a local file is written, as SQLite has it in force. */
 export interface WriteMode {
-  /** `wal`. */
   journal: string
   /** 2: each commit is fsynced. */
   synchronous: number
@@ -26,7 +25,6 @@ export async function writeMode(client: Client): Promise<WriteMode> {
   }
 }
 
-/** The bytes of the pages of a database. */
 export async function pageBytes(client: Client): Promise<number> {
   return Number(await pragma(client, 'page_count')) * Number(await pragma(client, 'page_size'))
 }
@@ -51,7 +49,6 @@ async function pragma(client: Client, name: string): Promise<unknown> {
   return (await client.execute(`PRAGMA ${name}`)).rows[0][0]
 }
 
-/** What is looked at. */
 export interface HealthSource {
   client: Client
   global: Pick<GlobalTables, 'clock' | 'sealedTokens'>
@@ -62,16 +59,13 @@ export interface HealthSource {
 }
 
 export interface DatabaseHealth {
-  /** Null for a remote database. */
   writeMode: WriteMode | null
   /** What is damaged, and how many rows point nowhere; null if the database is too large to be read whole. */
   damage: string[] | null
   danglingRows: number | null
   /** The latest time that was stored, in milliseconds. */
   storedAt: number | null
-  /** The time of the process that answers. */
   now: number
-  /** How many stored tokens need each key. */
   keys: { key: string; tokens: number }[]
 }
 
@@ -101,7 +95,6 @@ async function keysOf({ sealedTokens }: HealthSource['global']): Promise<Databas
   return [...tokens].map(([key, tokens]) => ({ key, tokens }))
 }
 
-/** A database that was opened to be looked at. */
 export interface InspectedDatabase {
   client: Client
   /** Tells what a start would migrate. Fails with the `StartError` of a start that would be refused. */

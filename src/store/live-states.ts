@@ -6,7 +6,6 @@ import type { LivePlace } from './global/thread-projection.ts'
 /** How many messages of a thread are looked at: as many as a page has. */
 const maxMessages = 50
 
-/** The queries of the account. */
 export interface LiveReads {
   overview: Pick<ReturnType<(typeof overview)['reads']>, 'presence'>
   threadMessages: Pick<ReturnType<(typeof threadMessages)['reads']>, 'newest' | 'direct' | 'posts'>
@@ -17,7 +16,6 @@ interface State {
   mark: string
   /** Something may still happen to it. */
   isOpen: boolean
-  /** Nothing has happened to it. */
   isUntouched: boolean
   toAgentId: string | null
 }

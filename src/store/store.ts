@@ -31,7 +31,6 @@ import { openWaiting, type Waiting } from './waiting.ts'
 
 export interface Store {
   readonly deps: Deps
-  /** The tables of one account, for one caller. */
   account(accountId: string, actor: Actor): AccountStore
   /** Tables that belong to no account, and the cross-account queries. */
   readonly global: GlobalTables
@@ -43,30 +42,23 @@ export interface Store {
   readonly projection: { behind: number }
   /** What is known of the backups of the database, as this process last saw it. */
   backups: BackupHistory
-  /** Whether the disk has space for what is sent. */
   readonly storage: Storage
   /**
    * Commit statements as one unit; they may belong to several accounts. Resolves once the unit is on disk. Fails with
    * `write_conflict` if a constraint or a precondition failed, with `storage_full`, and with `unavailable`.
    */
   write(statements: Statement[]): Promise<UnitRows>
-  /** `write`, with a row in the activity log of each of these accounts in the same unit. */
   record(rows: ActivityEntry[], statements: Statement[]): Promise<UnitRows>
   /** `full` or `relaxed` for a local file. `remote`: the server decides. */
   readonly durability: 'full' | 'relaxed' | 'remote'
-  /** Names of the migrations that this start applied. */
   readonly migrated: string[]
   /** The version of the schema. Every start migrates to the newest. */
   readonly schemaVersion: number
-  /** The id of this process. Each start makes a new one. */
   readonly instanceId: string
-  /** Who is at agents. */
   readonly presences: Presences
   /** Resolves when no unit waits, deferred or not. */
   drained(): Promise<void>
-  /** Fails if the database does not answer. */
   ping(): Promise<void>
-  /** Facts of the database, for `agent-grid doctor`. */
   health(): Promise<DatabaseHealth>
   /** Remove what is kept of a local file from before a migration. Returns the files. */
   removePreviousFiles(): string[]

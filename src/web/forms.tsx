@@ -8,7 +8,6 @@ import { Form, type FormProps, SubmitRow } from '../html/form.tsx'
 import { ConfirmDelete } from '../html/secrets.tsx'
 import type { PublicVisit } from './visit.ts'
 
-/** What a form needs of the request to its page. */
 export type FormRequest = Pick<PublicVisit, 'request' | 'inputError' | 'form' | 'csrf'>
 
 /** Error messages of one form, by field. `rest` is an error that belongs to none of the fields. */
@@ -29,23 +28,24 @@ export function formErrors<Field extends string>(
 
 /**
  * A form of a page. If it was refused, it shows what was posted, and the error at its field if that is one of `fields`,
- * otherwise above itself.
+ * otherwise above itself, or at the field `restAt`.
  */
 export function PageForm(
-  { visit, action, fields = [], ...form }:
-    & { visit: FormRequest; fields?: readonly string[] }
+  { visit, action, fields = [], restAt, ...form }:
+    & { visit: FormRequest; fields?: readonly string[]; restAt?: string }
     & Omit<FormProps, 'csrf' | 'posted'>,
 ) {
   const errors: FormErrors<string> = formErrors(visit, action, fields)
   const isRefused = Object.keys(errors).length > 0
+  const errorOf = (name: string) => errors[name] ?? (name === restAt ? errors.rest : undefined)
   return (
     <>
-      {errors.rest && <Notice kind='bad'>{errors.rest}</Notice>}
+      {errors.rest && !restAt && <Notice kind='bad'>{errors.rest}</Notice>}
       <Form
         {...form}
         action={action}
         csrf={visit.csrf}
-        posted={isRefused ? { values: visit.form, errorOf: (name) => errors[name] } : undefined}
+        posted={isRefused ? { values: visit.form, errorOf } : undefined}
       />
     </>
   )

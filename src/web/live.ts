@@ -10,7 +10,7 @@ import { minute, second } from '../lib/time.ts'
 import type { Handler } from '../request-context.ts'
 import type { AccountStore } from '../store/account.ts'
 import type { CountedVisit } from './attention/counts.ts'
-import type { PageDeps } from './page-deps.ts'
+import type { PageDeps } from './visit.ts'
 
 export const livePath = '/live'
 
@@ -110,7 +110,7 @@ function threadsByAccount(watch: string): Map<string, number[]> {
     }
     asked.set(account, [...asked.get(account) ?? [], ...thread === undefined ? [] : [Number(thread)]])
   }
-  if (asked.size === 0) throw new GridError('invalid_input', 'watch names no account.')
+  if (asked.size === 0) throw new GridError('invalid_input', 'The query parameter `watch` is missing.')
   return asked
 }
 

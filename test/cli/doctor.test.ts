@@ -9,7 +9,7 @@ import { readConfig } from '../../src/config.ts'
 import { freePort } from '../../src/lib/free-port.ts'
 import { newKeyRing } from '../../src/lib/key-ring.ts'
 import { day, hour } from '../../src/lib/time.ts'
-import { pathInFolder } from '../../src/store/backup/schedule.ts'
+import { pathInFolder } from '../../src/store/backup/files.ts'
 import { addStep } from '../support/later-step.ts'
 import { checksOfMachine, runSql, type WellGrid, wellGrid } from '../support/well-grid.ts'
 

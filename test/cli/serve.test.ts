@@ -94,7 +94,8 @@ test('health says that another program answers', async () => {
 
   expect({ code, stderr }).toEqual({
     code: 1,
-    stderr: `What responds on port ${port} is no agent-grid. Stop that program, or ask the grid at its own address.\n`,
+    stderr:
+      `What responds on port ${port} is not an agent-grid. Stop that program, or ask the grid at its own address.\n`,
   })
 })
 

@@ -118,7 +118,7 @@ test('the newest session is woken, and when it has ended, the one before', async
   expect([code, isFirstAlive, (await first.ended()).code]).toEqual([2, true, 2])
 })
 
-test('a revoked key ends it, and the next start says so once', async () => {
+test('a revoked key ends it, and the next start says so', async () => {
   const client = await machine.client()
   const waiter = await client.start(wait, stop)
   await isAttended()
@@ -127,12 +127,10 @@ test('a revoked key ends it, and the next start says so once', async () => {
   grid.clock.now += minute
 
   const { code } = await waiter.ended()
-  const start = () => client.run(['claude', 'start'], { session_id: 's2', hook_event_name: 'SessionStart' })
-  const [first, second] = [await start(), await start()]
+  const start = await client.run(['claude', 'start'], { session_id: 's2', hook_event_name: 'SessionStart' })
 
   expect(code).toBe(0)
-  expect(first.stdout).toContain('does not accept the key of @bob')
-  expect(second.stdout).toBe('')
+  expect(start.stdout).toContain('does not accept the key of @bob')
 })
 
 test('it waits for a grid that is away, and hears of what came meanwhile', async () => {

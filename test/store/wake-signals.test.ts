@@ -146,14 +146,6 @@ describe('in the one process of a local file', () => {
     expect(after - before).toBe(1)
     expect((await rows(grid, 'SELECT count(*) AS n FROM wake_signals'))[0].n).toBe(1_000)
   })
-
-  test('reading and sending write no wake signal', async () => {
-    const before = await newestSignal()
-    await sendMessage(await createAuthenticator(grid.store)(`Bearer ${grid.alice.key}`), { to: 'bob', text: 'hi' })
-    await readMessages(await createAuthenticator(grid.store)(`Bearer ${grid.bob.key}`), {})
-
-    expect(await newestSignal()).toBe(before)
-  })
 })
 
 function everyEnd(): void {

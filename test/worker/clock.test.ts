@@ -76,12 +76,6 @@ onEachDatabase((open) => {
 
     await send(grid.alice, 'bob')
   })
-
-  test('a trial that lasts is not ended', async () => {
-    await updateTrial(grid, grid.alice, { used: 0, max: 10, expiresAt: start + 1 })
-    await keepClock(grid.store)
-    await send(grid.alice, 'bob')
-  })
 })
 
 test('a worker whose clock jumps ahead keeps old messages, also on a full disk, until the clock is confirmed', async () => {

@@ -197,11 +197,4 @@ describe('of several processes on libsql-server', () => {
     await send('the next commit')
     expect((await leases()).map(({ id }) => id)).toEqual([])
   })
-
-  test('a process that stops normally is forgotten', async () => {
-    await theirs.start()
-    await theirs.stop()
-
-    expect((await grid.store.global.instances.all()).map(({ id }) => id)).not.toContain(otherStore.instanceId)
-  })
 })

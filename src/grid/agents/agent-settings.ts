@@ -34,10 +34,7 @@ export interface AgentUpdate {
   messageReplies?: boolean
 }
 
-/**
- * Change the settings of an agent of the account. A stored token stays with its server: a `remoteUrl` of another origin
- * requires a new token, or none. Fails with `agent_not_found` or `invalid_input`.
- */
+/** Change the settings of an agent. A `remoteUrl` of another origin requires a new token, or none. */
 export async function updateAgent(account: AccountStore, input: AgentUpdate): Promise<{ agent: Agent }> {
   requireAdmin(account.actor)
   const { remoteToken, messageReplies } = input
@@ -95,7 +92,7 @@ function originOf({ remoteUrl }: Agent): string | undefined {
 /** Live keys of one agent: one for each client and machine. */
 export const maxKeys = 50
 
-export interface NamedKey {
+interface NamedKey {
   name: string
   last4: string
 }
@@ -170,11 +167,9 @@ export async function describeCaller(account: AccountStore): Promise<{
 }
 
 /**
- * Make a key for the calling agent, which is returned only here. Only for a caller with an OAuth token: the key has
- * `name`, or that of the client, depends on the role of the token's user, and ends with the grant. It replaces the
- * earlier key of this name that the same client fetched for the agent by leave of the same user, and no other. Fails
- * with `wrong_credential`, `invalid_input`, `key_limit_reached`, or `write_conflict` if the agent or the grant has
- * ended meanwhile. See docs/security.md, "Fetched keys".
+ * Make a key for the calling agent, which has an OAuth token; the key ends with the grant. It replaces the earlier key
+ * of this name that the same client fetched for the same user. Fails with `wrong_credential`, `invalid_input` or
+ * `key_limit_reached`. See docs/security.md, "Fetched keys".
  */
 export async function fetchAgentKey(
   account: AccountStore,

@@ -1,7 +1,7 @@
 /** Agents: create and delete them, and check what is stored of them. */
 import { type Actor, requireAdmin } from '../../auth/actor.ts'
 import type { Config } from '../../config.ts'
-import { GridError } from '../../errors.ts'
+import { GridError, invalidInput } from '../../errors.ts'
 import { aliasPattern, bareAlias, checkNewAlias, normaliseAlias } from '../../lib/alias.ts'
 import { parseAllowedTarget } from '../../lib/outbound/egress-policy.ts'
 import { newId } from '../../lib/id.ts'
@@ -94,10 +94,7 @@ export async function createAgent(
   })
 }
 
-/**
- * Soft-delete an agent (id or alias). Its keys and channel memberships end, its unread messages are parked, and its
- * alias stays reserved for the account. Fails with `agent_not_found`.
- */
+/** Soft-delete an agent (id or alias). Its unread messages are parked, and its alias stays reserved. */
 export async function deleteAgent(account: AccountStore, ref: string): Promise<{ id: string; alias: string }> {
   requireAdmin(account.actor)
   return await retryOnConflict(async () => {
@@ -117,7 +114,7 @@ export async function deleteAgent(account: AccountStore, ref: string): Promise<{
   })
 }
 
-/** Statements that add an agent and its first key. The unit fails if the alias has been taken meanwhile. */
+/** Statements that add an agent and its first key. The unit fails if the alias has been taken since. */
 export function newAgentStatements(account: AccountStore, agent: NewAgentRow, key: MintedKey): Statement[] {
   const { agents, directory, keys } = account.change
   return [
@@ -161,9 +158,7 @@ function requireAgentLimit({ change, deps }: AccountStore): Statement[] {
 export function checkDescription(text: string | undefined): string {
   const description = cleanDescription(text ?? '')
   if (description === undefined || !hasAtMost(description, maxDescriptionLength)) {
-    throw new GridError('invalid_input', `A description has at most ${maxDescriptionLength} characters.`, {
-      field: 'description',
-    })
+    throw invalidInput(`A description has at most ${maxDescriptionLength} characters.`, 'description')
   }
   return description
 }
@@ -172,14 +167,10 @@ export function checkDescription(text: string | undefined): string {
 export function checkAccessList(policy: AccessPolicy, aliases: string[]): string[] {
   const list = [...new Set(aliases.map(normaliseAlias))]
   if (list.length > maxAccessList || !list.every((alias) => aliasPattern.test(alias))) {
-    throw new GridError('invalid_input', `accessList takes at most ${maxAccessList} valid aliases.`, {
-      field: 'accessList',
-    })
+    throw invalidInput(`accessList takes at most ${maxAccessList} valid aliases.`, 'accessList')
   }
   if (list.length > 0 && policy === 'auto_approve') {
-    throw new GridError('invalid_input', 'accessList requires the accessPolicy allow_list or block_list.', {
-      field: 'accessList',
-    })
+    throw invalidInput('accessList requires the accessPolicy allow_list or block_list.', 'accessList')
   }
   return list
 }
@@ -195,28 +186,26 @@ export async function refuseUnknownAliases(
   const held = await account.read.directory.heldAliases(added)
   const unknown = added.find((alias) => !held.has(alias))
   if (unknown === undefined) return
-  throw new GridError('invalid_input', `accessList names @${unknown}, which no agent has.`, { field: 'accessList' })
+  throw invalidInput(`accessList names @${unknown}, which no agent has.`, 'accessList')
 }
 
 /** The URL of a remote agent as stored; null for other agents. It must be one that requests may go to. */
 export function checkRemoteUrl(config: Config, type: AgentType, remoteUrl: string | undefined): string | null {
   if (type !== 'a2a') {
     if (remoteUrl !== undefined) {
-      throw new GridError('invalid_input', 'Only an agent of type a2a has a remoteUrl.', { field: 'remoteUrl' })
+      throw invalidInput('Only an agent of type a2a has a remoteUrl.', 'remoteUrl')
     }
     return null
   }
   if (!remoteUrl) {
-    throw new GridError('invalid_input', 'An agent of type a2a needs a remoteUrl: the address of its A2A server.', {
-      field: 'remoteUrl',
-    })
+    throw invalidInput('An agent of type a2a needs a remoteUrl: the address of its A2A server.', 'remoteUrl')
   }
   const url = parseAllowedTarget(remoteUrl, config)
   if (!url) {
     const rule = config.allowPrivateTargets
       ? 'an http or https address without user and password, on an allowed port'
       : 'an https address without user and password, on an allowed port and not in a private network'
-    throw new GridError('invalid_input', `remoteUrl must be ${rule}.`, { field: 'remoteUrl' })
+    throw invalidInput(`remoteUrl must be ${rule}.`, 'remoteUrl')
   }
   return url.href
 }
@@ -229,7 +218,7 @@ export async function sealRemoteToken(
 ): Promise<TokenColumns> {
   if (token === undefined) return noToken
   if (agent.type !== 'a2a') {
-    throw new GridError('invalid_input', 'Only an agent of type a2a has a remoteToken.', { field: 'remoteToken' })
+    throw invalidInput('Only an agent of type a2a has a remoteToken.', 'remoteToken')
   }
   return await account.seal('agents', agent.id, token)
 }

@@ -25,10 +25,7 @@ export async function findAgent(account: AccountStore, ref: string, field?: stri
   return agent
 }
 
-/**
- * As `findAgent`, and fails with `not_allowed` if it is a person: only they decide about their alias, and it has no
- * key.
- */
+/** As `findAgent`, and fails with `not_allowed` for a person: only they decide about their alias. */
 export async function findProgram(account: AccountStore, ref: string): Promise<Agent & { type: ProgramType }> {
   const { type, ...agent } = await findAgent(account, ref)
   if (type !== 'human') return { ...agent, type }
@@ -52,10 +49,7 @@ export interface ListedAgent {
   last_seen: string | null
 }
 
-/**
- * A page of the agents that the caller can send to, by alias: of its account or, with `public`, of others that accept
- * it. A page of a search may be empty although more follow.
- */
+/** A page of the agents that the caller can send to, by alias. One of a search may be empty although more follow. */
 export async function listAgents(
   account: AccountStore,
   input: { search?: string; public?: boolean; cursor?: string },
@@ -109,7 +103,7 @@ function isFound(agent: SearchedAgent): agent is SearchedAgent & FoundAgent {
   return agent.id !== null
 }
 
-/** Whether somebody attends an agent is the business of its own account. */
+/** Only its own account may know who is at an agent. */
 function presenceIn(
   { waiting, deps: { now } }: AccountStore,
   { id, lastSeenAt }: FoundAgent,

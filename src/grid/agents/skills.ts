@@ -1,6 +1,6 @@
 /** Skills: what an agent claims to be able to do. Agents of an account share them by name. */
 import { callingAgent, requireAdmin } from '../../auth/actor.ts'
-import { GridError } from '../../errors.ts'
+import { GridError, invalidInput } from '../../errors.ts'
 import { newId } from '../../lib/id.ts'
 import { withoutInvisible } from '../../lib/invisible-text.ts'
 import { isPlainName } from '../../lib/names.ts'
@@ -41,10 +41,7 @@ export async function listSkills(
   return { skills: entries, cursor }
 }
 
-/**
- * Replace all skills of the calling agent. Skills that the account does not have are created; existing ones keep their
- * description. Fails with `invalid_input`.
- */
+/** Replace all skills of the calling agent. Missing skills are created; existing ones keep their description. */
 export async function setSkills(
   account: AccountStore,
   input: { skills: SkillInput[] },
@@ -81,7 +78,7 @@ export async function setAgentSkills(
   })
 }
 
-export interface Skill {
+interface Skill {
   id: string
   name: string
   description: string
@@ -137,10 +134,7 @@ function skillTaken(name: string): GridError {
   return new GridError('skill_taken', `The account has a skill ${name}. Choose another name.`, { field: 'name' })
 }
 
-/**
- * Statements that create missing skills and attach all of them, if the agent is live. They fail the unit if the account
- * would have too many skills.
- */
+/** Statements that create missing skills and attach all, if the agent is live and the account has room for them. */
 export function attachSkills(account: AccountStore, agentId: string, skills: Required<SkillInput>[]): Statement[] {
   if (skills.length === 0) return []
   const at = account.deps.now()
@@ -164,10 +158,9 @@ export async function refuseTooManySkills(
   const known = new Set((await account.read.skills.list()).map((skill) => skill.name))
   const added = new Set(skills.map((skill) => skill.name).filter((name) => !known.has(name))).size
   if (added > 0 && known.size + added > maxAccountSkills) {
-    throw new GridError(
-      'invalid_input',
+    throw invalidInput(
       `The account has ${known.size} skills, at most ${maxAccountSkills} are allowed. ${advice}`,
-      { field },
+      field,
     )
   }
   return added
@@ -180,7 +173,7 @@ export function requireSkillLimit(account: AccountStore): Statement {
 /** Skills as stored: trimmed, each name once. Fails with `invalid_input`. */
 export function checkSkills(skills: SkillInput[]): Required<SkillInput>[] {
   if (skills.length > maxSkills) {
-    throw new GridError('invalid_input', `At most ${maxSkills} skills are allowed.`, { field: 'skills' })
+    throw invalidInput(`At most ${maxSkills} skills are allowed.`, 'skills')
   }
   const byName = new Map<string, Required<SkillInput>>()
   for (const skill of skills) {
@@ -207,21 +200,13 @@ function checkSkill(skill: SkillInput, nameField: string, descriptionField: stri
   const name = wellFormed(skill.name)?.trim()
   const description = cleanDescription(skill.description ?? '')
   if (!name || !hasAtMost(name, maxNameLength)) {
-    throw new GridError('invalid_input', `The name of a skill has 1 to ${maxNameLength} characters.`, {
-      field: nameField,
-    })
+    throw invalidInput(`The name of a skill has 1 to ${maxNameLength} characters.`, nameField)
   }
   if (!isPlainName(name)) {
-    throw new GridError('invalid_input', 'The name of a skill has no control characters or invisible characters.', {
-      field: nameField,
-    })
+    throw invalidInput('The name of a skill has no control characters or invisible characters.', nameField)
   }
   if (description === undefined || !hasAtMost(description, maxDescriptionLength)) {
-    throw new GridError(
-      'invalid_input',
-      `The description of a skill has at most ${maxDescriptionLength} characters.`,
-      { field: descriptionField },
-    )
+    throw invalidInput(`The description of a skill has at most ${maxDescriptionLength} characters.`, descriptionField)
   }
   return { name, description }
 }

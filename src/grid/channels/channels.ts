@@ -1,6 +1,6 @@
 /** Channels: groups of agents in one account. See docs/protocol.md, "Channel". */
 import { callingAgent, requireAdmin } from '../../auth/actor.ts'
-import { GridError } from '../../errors.ts'
+import { GridError, invalidInput } from '../../errors.ts'
 import { checkNewChannelName, normaliseAlias, normaliseChannelName } from '../../lib/alias.ts'
 import { newId } from '../../lib/id.ts'
 import { readPage } from '../../lib/read-page.ts'
@@ -14,7 +14,7 @@ import { retryOnConflict } from '../retry-on-conflict.ts'
 /** Most members of a channel. One write stores a message for all of them. */
 export const maxMembers = 500
 
-export interface ListedChannel {
+interface ListedChannel {
   name: string
   description: string
   /** Aliases with `@`, including the caller's. */
@@ -141,7 +141,7 @@ export async function changeChannelMembers(
 ): Promise<Channel> {
   requireAdmin(account.actor)
   if (!input.add?.length && !input.remove?.length) {
-    throw new GridError('invalid_input', 'Choose an agent or enter its alias.', { field: 'members' })
+    throw invalidInput('Choose an agent or enter its alias.', 'members')
   }
   return await retryOnConflict(async () => {
     const channel = await findChannel(account, input.channel)
@@ -197,7 +197,7 @@ async function findMembers(account: AccountStore, refs: string[]): Promise<Agent
 }
 
 function tooManyMembers(): GridError {
-  return new GridError('invalid_input', `A channel has at most ${maxMembers} members.`, { field: 'members' })
+  return invalidInput(`A channel can have at most ${maxMembers} members.`, 'members')
 }
 
 function aliasesOf(agents: Agent[]): string[] {

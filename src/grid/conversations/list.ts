@@ -16,7 +16,7 @@ import { listThreads, type Thread } from './threads.ts'
 /** Which conversations a list has: those of the reader, all, channels, or those whose newest message is unread. */
 export type Show = (typeof shows)[number]
 
-export const shows = ['you', 'all', 'channels', 'waiting'] as const
+const shows = ['you', 'all', 'channels', 'waiting'] as const
 
 export interface ConversationList {
   reader: Reader
@@ -55,9 +55,7 @@ export async function listConversations(
   return { reader, threads, unread, next: page.next }
 }
 
-/**
- * The place of the newest message of each thread. With a conversation id and several agents, the message itself tells.
- */
+/** The place of the newest message of each thread. With a conversation id, the message itself tells. */
 async function placesOfNewest(account: AccountStore, reader: Reader, threads: Thread[]) {
   const places = new Map(threads.map((thread) => [thread.id, placeOfThread(reader, thread)]))
   const unclear = threads.filter(({ kind }) => kind === 'conversation' && reader.seat)
@@ -73,7 +71,7 @@ async function placesOfNewest(account: AccountStore, reader: Reader, threads: Th
 const maxMessages = 10
 const maxTalks = 12
 
-export interface AgentMessage extends OpenMessage {
+interface AgentMessage extends OpenMessage {
   thread: Thread
 }
 
@@ -85,10 +83,7 @@ export interface AgentTalk {
   talks: Thread[]
 }
 
-/**
- * The newest messages from or to an agent, those of its channels too, and with whom it talks. It counts as no look at
- * their conversations. Fails as `readerOf` and `recordReading` do.
- */
+/** The newest messages from or to an agent, and with whom it talks. It does not count as a look at them. */
 export async function talkOfAgent(
   account: AccountStore,
   agent: { id: string; alias: string },

@@ -1,7 +1,4 @@
-/**
- * What a person has read in a conversation, by their own word or because it was in their view. It changes nothing for
- * messages to others. See docs/security.md, "People and their aliases".
- */
+/** What a person has read in a conversation. See docs/security.md, "People and their aliases". */
 import { callingUser, requirePermission } from '../../auth/actor.ts'
 import { GridError } from '../../errors.ts'
 import type { AccountStore } from '../../store/account.ts'
@@ -9,12 +6,9 @@ import { callingSeat, findSeat } from '../people/seats.ts'
 import { readThread } from './messages.ts'
 import { findThread, setSeen, type Thread, unknownConversation } from './threads.ts'
 
-export type ReadMessages = { seqs: readonly number[] } | { upTo: number }
+type ReadMessages = { seqs: readonly number[] } | { upTo: number }
 
-/**
- * Mark messages of a conversation to the calling user as read, and the conversation as seen up to the newest of them.
- * Fails with `conversation_not_found`.
- */
+/** Mark messages to the calling user as read, and the conversation as seen up to the newest of them. */
 export async function markConversationRead(
   account: AccountStore,
   threadId: number,
@@ -35,10 +29,7 @@ export async function markConversationRead(
   return { read }
 }
 
-/**
- * Mark at most 50 messages to the calling user as unread again, from a `seq` on, and the conversation as not seen from
- * there on.
- */
+/** Mark at most 50 messages to the calling user as unread again, from a `seq` on. */
 export async function markConversationUnread(
   account: AccountStore,
   threadId: number,
@@ -52,10 +43,7 @@ export async function markConversationUnread(
   return { unread }
 }
 
-/**
- * The next message that the calling user has not read: the oldest one in another conversation than `except`, else in
- * that one.
- */
+/** The next unread message to the calling user: the oldest in another conversation than `except`, else in it. */
 export async function nextUnread(
   account: AccountStore,
   except?: number,
@@ -85,11 +73,8 @@ function callingReader(account: AccountStore): string {
 }
 
 /** Most messages of one page, and of one call of `markRead`. */
-export const maxInboxPage = 50
-/**
- * Mark messages to the calling user as read, as a read of an agent would: their senders see it. Resolves to those that
- * were unread. Fails with `alias_required` or `invalid_input`.
- */
+const maxInboxPage = 50
+/** Mark messages to the calling user as read; their senders see it. Resolves to those that were unread. */
 export async function markRead(account: AccountStore, messageIds: readonly string[]): Promise<{ read: string[] }> {
   const { agentId } = await callingSeat(account)
   requireFew(messageIds)
@@ -97,10 +82,7 @@ export async function markRead(account: AccountStore, messageIds: readonly strin
   return { read: rows.map((row) => String(row.message_id)) }
 }
 
-/**
- * Mark messages that the calling user has read as unread again, for their senders too. Resolves to those that were
- * read.
- */
+/** Mark messages to the calling user as unread again. Resolves to those that were read. */
 export async function markUnread(account: AccountStore, messageIds: readonly string[]): Promise<{ unread: string[] }> {
   const { agentId } = await callingSeat(account)
   requireFew(messageIds)

@@ -55,9 +55,7 @@ export function placeOf(reader: Reader, of: { channelId: string | null; agents: 
   return of.channelId === null ? { kind: 'others' } : { kind: 'channel', channelId: of.channelId }
 }
 
-/**
- * The time from which on the reader may read texts of a place: 0 for all of them; undefined: only numbers are shown.
- */
+/** The time from which on the reader may read texts of a place; undefined: only numbers are shown. */
 export function readableFrom(reader: Reader, place: Place): number | undefined {
   if (place.kind === 'mine') return reader.seat && 0
   const bySwitch = allows(reader.role, 'manage') ? reader.peopleReadSince ?? undefined : undefined
@@ -71,9 +69,7 @@ export function mayRead(reader: Reader, place: Place, at: number): boolean {
   return from !== undefined && at >= from
 }
 
-/**
- * Whether the reading is recorded: the reader can see the message only because the account lets its owners and admins.
- */
+/** Whether the reader can see the message only because the account lets its owners and admins. */
 export function isReadBySwitch(reader: Reader, place: Place, at: number): boolean {
   if (place.kind !== 'channel') return place.kind === 'others'
   const joined = reader.channels.get(place.channelId)
@@ -102,11 +98,8 @@ export function placeOfMessage(
   })
 }
 
-/**
- * What is read: a thread, a list with lines of several threads (by its name), or the newest messages of an agent. Never
- * a text.
- */
-export type Reading =
+/** What is read: a thread, a list by its name, or the newest messages of an agent. Never a text. */
+type Reading =
   | { thread: string; agents: readonly string[] }
   | { thread: string; channel: string }
   | { list: string }
@@ -114,10 +107,7 @@ export type Reading =
 
 const maxNamed = 8
 
-/**
- * Record that the calling user reads messages of others, before they are shown: one row for each session, thread and
- * hour. If it fails, nothing may be shown.
- */
+/** Record the reading before it is shown, once for each session, thread and hour. If it fails, show nothing. */
 export async function recordReading(account: AccountStore, reading: Reading, requestId: string | null): Promise<void> {
   const { sessionId } = callingUser(account.actor)
   const at = account.deps.now()

@@ -111,10 +111,7 @@ export async function receiptsOf(account: AccountStore, seqs: number[]): Promise
   return found
 }
 
-/**
- * All messages with this root, over all threads, as a tree; at most 1,001. A reply to a removed message is a reply to
- * the root.
- */
+/** All messages with this root, as a tree; at most 1,001. Replies to removed messages are replies to the root. */
 export async function readChain(account: AccountStore, rootSeq: number, since = 0): Promise<ChainMessage | undefined> {
   const { threadMessages } = account.read
   const seqs = await threadMessages.chain(rootSeq, maxChain)

@@ -1,11 +1,8 @@
-/**
- * Single messages as the calling user may see them, with their parts and chains. See docs/security.md, "Who reads
- * messages".
- */
+/** Single messages with their parts and chains. See docs/security.md, "Who reads messages". */
 import { GridError } from '../../errors.ts'
 import { isId } from '../../lib/id.ts'
 import type { AccountStore } from '../../store/account.ts'
-import type { PartOfMessage, StoredPart } from '../../store/account/parts.ts'
+import type { PartOfMessage, StoredPart } from '../../store/account/new-message.ts'
 import type { Receipt } from '../../store/account/thread-messages.ts'
 import { contentOf, type PartContent, type PartHandle, partIn, shownDetails, storedPart } from '../messaging/parts.ts'
 import { isReadBySwitch, mayRead, placeOfMessage, type Reader, readerOf } from './may-read.ts'
@@ -75,7 +72,7 @@ export interface OpenChainMessage extends ThreadMessage {
   isReadable: boolean
 }
 
-export interface OpenedChain {
+interface OpenedChain {
   reader: Reader
   root: number
   /** At most 100. */
@@ -85,10 +82,7 @@ export interface OpenedChain {
 
 export const chainPageSize = 100
 
-/**
- * All messages that began with the same one, over all conversations, each before its answers. `offset`: how many are on
- * the pages before.
- */
+/** All messages that began with the same one, each before its answers. `offset`: how many are before the page. */
 export async function openChain(
   account: AccountStore,
   ref: string,
@@ -131,7 +125,7 @@ async function threadsOf(account: AccountStore, messages: ThreadMessage[]): Prom
   return new Map(found.flatMap((thread) => thread ? [[thread.id, thread]] : []))
 }
 
-export interface ListedPart {
+interface ListedPart {
   key: string
   kind: string
   name?: string

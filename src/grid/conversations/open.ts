@@ -1,7 +1,4 @@
-/**
- * Conversations as the calling user may see them: what they may not read is left out, and what they read of others is
- * recorded first. See docs/security.md, "Who reads messages".
- */
+/** Conversations without what the caller may not read. See docs/security.md, "Who reads messages". */
 import type { AccountStore } from '../../store/account.ts'
 import {
   isReadBySwitch,
@@ -25,7 +22,7 @@ import {
 import { findThread, setSeen, type Thread, type ThreadKind, unknownConversation } from './threads.ts'
 
 export interface OpenMessage extends ThreadMessage {
-  /** Undefined for a message that reached nobody. */
+  /** Undefined for a message that reached no one. */
   receipts: Receipts | undefined
   /** It is to or from the reader, or was posted to a channel since they joined it. */
   isMine: boolean
@@ -49,10 +46,7 @@ export interface OpenConversation {
   firstNew: number | null
 }
 
-/**
- * A page of a conversation; without messages if the reader may not read it. With the newest messages in it, the user
- * has seen it, unless it `isGlance`. Fails with `conversation_not_found`.
- */
+/** A page of a conversation. With the newest messages in it, the user has seen it, unless it `isGlance`. */
 export async function openConversation(
   account: AccountStore,
   id: number,
@@ -175,7 +169,7 @@ export function whoMayRead(
     ? 'Members of the account read a channel that their alias is in.'
     : undefined
   if (peopleReadSince === null) {
-    return `Nobody can read what agents of this account write to each other. ${
+    return `No one can read what agents of this account write to each other. ${
       others ?? 'An owner can change that in the settings of the account.'
     }`
   }

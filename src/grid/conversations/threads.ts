@@ -5,7 +5,7 @@ import type { StoredThread } from '../../store/account/threads.ts'
 
 export type ThreadKind = 'channel' | 'conversation' | 'pair'
 
-export interface ThreadFilter {
+interface ThreadFilter {
   /** Threads of this agent: those it wrote or was written to in, and the channels it is a member of. */
   agentId?: string
   channels?: boolean
@@ -17,12 +17,12 @@ export interface ThreadAgent {
   id: string
   alias: string
   isForeign: boolean
-  /** It belongs to this account and is deleted: its alias may be somebody else's by now. */
+  /** It belongs to this account and is deleted: its alias may belong to someone else by now. */
   isDeleted: boolean
 }
 
 /** The beginning of a message. Null for the newest message of a thread that was removed a moment ago. */
-export type ThreadPreview = { fromAlias: string; type: 'agent' | 'human' | 'system'; text: string } | null
+type ThreadPreview = { fromAlias: string; type: 'agent' | 'human' | 'system'; text: string } | null
 
 /** A thread in a list. Times are milliseconds since the epoch. */
 export interface Thread {
@@ -42,13 +42,13 @@ export interface Thread {
   unread: number
 }
 
-export interface ThreadList extends ThreadFilter {
+interface ThreadList extends ThreadFilter {
   userId?: string
   since?: number
   before?: number
 }
 
-export interface ThreadListPage {
+interface ThreadListPage {
   threads: Thread[]
   /** Pass it as `before`; undefined at the end. */
   next?: number
@@ -81,9 +81,7 @@ export function unknownConversation(): GridError {
   return new GridError('conversation_not_found', 'This conversation does not exist, or its messages are gone.')
 }
 
-/**
- * Record that the user has looked at a thread up to a message. With a smaller `seq` it is unseen from there on again.
- */
+/** Record that the user has looked at a thread up to a message. A smaller `seq` makes it unseen from there on. */
 export async function setSeen(account: AccountStore, userId: string, threadId: number, seq: number): Promise<void> {
   await account.write([account.change.threads.setSeen(userId, threadId, seq)])
 }

@@ -13,7 +13,7 @@ import { findMessage, type ThreadMessage } from './messages.ts'
 import type { OpenMessage } from './open.ts'
 import { findThread, type Thread, type ThreadAgent, unknownConversation } from './threads.ts'
 
-export interface NewPersonMessage {
+interface NewPersonMessage {
   to: string
   text: string
   conversationId?: string
@@ -21,7 +21,7 @@ export interface NewPersonMessage {
   idempotencyKey?: string
 }
 
-export interface PersonReply {
+interface PersonReply {
   messageId: string
   text: string
   idempotencyKey?: string
@@ -31,7 +31,7 @@ export interface PersonReply {
 export async function writeMessage(account: AccountStore, input: NewPersonMessage): Promise<SentMessage> {
   const seat = await callingSeat(account)
   if (isSelf(seat, input.to)) {
-    throw new GridError('self_message', 'This is your own alias. Write to somebody else.', { field: 'to' })
+    throw new GridError('self_message', 'This is your own alias. Write to someone else.', { field: 'to' })
   }
   return await sendAs(account, seat, input)
 }
@@ -46,19 +46,16 @@ export async function replyToMessage(
   return await sendAs(account, seat, { to, text, replyToMessageId: messageId, idempotencyKey })
 }
 
-/**
- * To whom an answer to a message goes. An agent of the account is meant by itself: its alias may have changed since.
- * Fails with `message_not_found` if the message is neither to nor from the seat, or with `recipient_not_found`.
- */
-export async function addressOfAnswer(account: AccountStore, { agentId }: Seat, messageId: string): Promise<string> {
+/** To whom an answer goes. An agent of the account is meant by itself: its alias may have changed since. */
+async function addressOfAnswer(account: AccountStore, { agentId }: Seat, messageId: string): Promise<string> {
   const { seats } = account.read
   const end = isId(messageId)
     ? await seats.writer(agentId, messageId) ?? await seats.recipient(agentId, messageId)
     : undefined
-  if (!end) throw new GridError('message_not_found', 'You can answer messages to you and from you. This is neither.')
+  if (!end) throw new GridError('message_not_found', 'You can only answer messages that you sent or received.')
   const { name, aliasNow, isElsewhere } = end
   if (isElsewhere) return name
-  if (aliasNow === null) throw new GridError('recipient_not_found', `${name} of this conversation is deleted.`)
+  if (aliasNow === null) throw new GridError('recipient_not_found', `${name} has been deleted and cannot be answered.`)
   return `@${aliasNow}`
 }
 
@@ -68,15 +65,12 @@ async function sendAs(account: AccountStore, { agentId, alias }: Seat, input: Se
 }
 
 /** To whom a message goes that is written in a conversation and answers none of its messages. */
-export interface Addressee {
+interface Addressee {
   to: string
   conversationId?: string
 }
 
-/**
- * The addressee in a conversation: its channel, or the other end of two. Undefined if the reader takes no part, if that
- * other is deleted, or if there are more than two: then an answer names its message.
- */
+/** The channel of a conversation, or its other end. Undefined if the reader takes no part, or there is no one end. */
 export function addresseeIn(reader: Reader, thread: Thread): Addressee | undefined {
   const { seat, channels } = reader
   const { channel, conversationId } = thread
@@ -128,7 +122,7 @@ async function messageIn(account: AccountStore, threadId: number, seq: number): 
   return message?.threadId === threadId ? message : undefined
 }
 
-export interface NewAnswer {
+interface NewAnswer {
   text: string
   /** The `seq` of the message of the conversation that is answered. Without it the text is for its addressee. */
   answers?: number
@@ -148,7 +142,7 @@ export async function writeInConversation(
   if (answers !== undefined) {
     const answered = await messageIn(account, threadId, answers)
     if (!answered) {
-      throw new GridError('message_not_found', 'The message that you answer is not in this conversation any more.')
+      throw new GridError('message_not_found', 'The message that you are answering is no longer in this conversation.')
     }
     return await replyToMessage(account, { messageId: answered.id, text, idempotencyKey })
   }
@@ -156,7 +150,7 @@ export async function writeInConversation(
   if (!addressee) {
     throw new GridError(
       'not_allowed',
-      'Your alias takes no part in this conversation. Write to one of its agents instead.',
+      'Your alias is not part of this conversation. Write to one of its agents instead.',
     )
   }
   return await writeMessage(account, { ...addressee, text, idempotencyKey })

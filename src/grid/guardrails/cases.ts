@@ -1,6 +1,6 @@
 /** What a guardrail did, for the people of its account, and the texts that they allow nevertheless. */
 import { requireAdmin, requirePermission } from '../../auth/actor.ts'
-import { GridError } from '../../errors.ts'
+import { GridError, invalidInput } from '../../errors.ts'
 import { hour } from '../../lib/time.ts'
 import type { AccountStore } from '../../store/account.ts'
 import type { CheckedDirection } from '../../store/account/guarding.ts'
@@ -8,7 +8,7 @@ import type { VerdictAction } from '../../store/account/verdicts.ts'
 import { authorize } from '../authorize.ts'
 import { retryOnConflict } from '../retry-on-conflict.ts'
 
-export const maxCases = 100
+const maxCases = 100
 export const maxExceptions = 1_000
 /** The longest time that counts are read for, in hours. */
 const maxHours = 24 * 92
@@ -32,10 +32,7 @@ export interface GuardrailCase {
   createdAt: number
 }
 
-/**
- * The cases of a guardrail (by id), newest first, at most 100. People see the texts of blocked messages if the account
- * shows contents; programs do not. See docs/delivery.md, "Verdicts".
- */
+/** The cases of a guardrail, newest first. Only people see texts of blocked messages, if the account shows them. */
 export async function listCases(
   account: AccountStore,
   guardrailId: string,
@@ -64,10 +61,7 @@ export interface HourlyCount {
   n: number
 }
 
-/**
- * How often a guardrail (by id) did what in each hour from `from` to before `until`, at most 92 days, without empty
- * hours.
- */
+/** How often a guardrail did what in each hour of at most 92 days, without empty hours. */
 export async function countCases(
   account: AccountStore,
   guardrailId: string,
@@ -89,13 +83,11 @@ export async function allowText(
     const { precondition } = await authorize(account, 'manage')
     await requireGuardrail(account, guardrailId)
     if (!hashPattern.test(textHash)) {
-      throw new GridError('invalid_input', 'This is not the SHA-256 of a text.', { field: 'textHash' })
+      throw invalidInput('This is not the SHA-256 of a text.', 'textHash')
     }
     const known = await account.read.verdicts.exceptions(guardrailId, maxExceptions)
     if (known.length >= maxExceptions && !known.some((exception) => exception.textHash === textHash)) {
-      throw new GridError('invalid_input', `A guardrail has at most ${maxExceptions} exceptions.`, {
-        field: 'textHash',
-      })
+      throw invalidInput(`A guardrail can have at most ${maxExceptions} exceptions.`, 'textHash')
     }
     const { verdicts, guardrails } = account.change
     await account.write([

@@ -1,6 +1,6 @@
 /** Guardrails: configured providers of an account, and the agents that they are attached to. */
 import { requireAdmin } from '../../auth/actor.ts'
-import { GridError } from '../../errors.ts'
+import { GridError, invalidInput } from '../../errors.ts'
 import { type Provider, RefusedConfig } from '../../guardrails/provider.ts'
 import { providers } from '../../guardrails/providers.ts'
 import { newId } from '../../lib/id.ts'
@@ -121,10 +121,7 @@ export async function updateGuardrail(
   })
 }
 
-/**
- * Delete a guardrail (by id or name) with its token and its exceptions, and detach it from every agent. Its cases and
- * counts stay. Fails with `guardrail_not_found`.
- */
+/** Delete a guardrail with its token and its exceptions. Its cases and counts stay. */
 export async function deleteGuardrail(account: AccountStore, ref: string): Promise<{ id: string }> {
   requireAdmin(account.actor)
   return await retryOnConflict(async () => {
@@ -151,18 +148,16 @@ export function findProvider(id: string): Provider {
   const provider = providers.find((provider) => provider.id === id)
   if (provider) return provider
   const known = providers.map(({ id }) => id).join(', ')
-  throw new GridError('invalid_input', `There is no such provider. Known providers: ${known}.`, { field: 'provider' })
+  throw invalidInput(`There is no such provider. Known providers: ${known}.`, 'provider')
 }
 
 function checkName(text: string): string {
   const name = wellFormed(text)?.trim()
   if (!name || !hasAtMost(name, maxNameLength)) {
-    throw new GridError('invalid_input', `A guardrail name has 1 to ${maxNameLength} characters.`, { field: 'name' })
+    throw invalidInput(`A guardrail name has 1 to ${maxNameLength} characters.`, 'name')
   }
   if (!isPlainName(name)) {
-    throw new GridError('invalid_input', 'A guardrail name has no control characters or invisible characters.', {
-      field: 'name',
-    })
+    throw invalidInput('A guardrail name has no control characters or invisible characters.', 'name')
   }
   return name
 }
@@ -170,18 +165,16 @@ function checkName(text: string): string {
 /** Check that the token fits the provider. `token` is the new token, or whether one is stored. */
 export function checkToken(provider: Provider, token: string | boolean | null | undefined, enabled: boolean): void {
   if (token && !provider.needsToken) {
-    throw new GridError('invalid_input', `The provider ${provider.id} takes no token.`, { field: 'token' })
+    throw invalidInput(`The provider ${provider.id} takes no token.`, 'token')
   }
   if (!token && provider.needsToken && enabled) {
-    throw new GridError('invalid_input', `The provider ${provider.id} needs a token while the guardrail is on.`, {
-      field: 'token',
-    })
+    throw invalidInput(`The provider ${provider.id} needs a token while the guardrail is on.`, 'token')
   }
   if (typeof token !== 'string') return
   try {
     provider.checkToken?.(token)
   } catch (error) {
-    if (error instanceof RefusedConfig) throw new GridError('invalid_input', error.message, { field: error.field })
+    if (error instanceof RefusedConfig) throw invalidInput(error.message, error.field)
     throw error
   }
 }
@@ -206,7 +199,7 @@ export function checkConfig(provider: Provider, config: unknown): unknown {
 
 function refusedField(path: string, message: string): GridError {
   const field = path === '' ? 'config' : `config.${path}`
-  return new GridError('invalid_input', `${field}: ${message}`, { field })
+  return invalidInput(`${field}: ${message}`, field)
 }
 
 function originsOf(config: unknown): string {
@@ -227,7 +220,7 @@ export interface AgentGuardrailInput {
   action?: GuardrailAction
 }
 
-export interface AgentGuardrail {
+interface AgentGuardrail {
   id: string
   name: string
   provider: string
@@ -242,7 +235,7 @@ export async function setAgentGuardrails(
 ): Promise<{ agent: Agent; guardrails: AgentGuardrail[] }> {
   requireAdmin(account.actor)
   if (input.guardrails.length > maxAttached) {
-    throw new GridError('invalid_input', `At most ${maxAttached} guardrails are allowed.`, { field: 'guardrails' })
+    throw invalidInput(`At most ${maxAttached} guardrails are allowed.`, 'guardrails')
   }
   return await retryOnConflict(async () => {
     const agent = await findAgent(account, input.agent)
@@ -253,10 +246,9 @@ export async function setAgentGuardrails(
         throw new GridError('guardrail_not_found', `Guardrail '${ref}' not found`, { field: 'guardrails' })
       }
       if (chosen.has(guardrail.id)) {
-        throw new GridError(
-          'invalid_input',
+        throw invalidInput(
           `Guardrail '${ref}' is listed twice. It can be attached once per agent, with one direction and one action.`,
-          { field: 'guardrails' },
+          'guardrails',
         )
       }
       chosen.set(guardrail.id, { guardrail, attachment: { guardrailId: guardrail.id, direction, action } })

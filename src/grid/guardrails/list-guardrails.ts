@@ -13,7 +13,7 @@ export const listBytes = 1_000_000
 /** How many are read at once. Their configurations can be long. */
 const chunk = 20
 
-export interface ShownGuardrail extends Omit<Guardrail, 'createdAt'> {
+interface ShownGuardrail extends Omit<Guardrail, 'createdAt'> {
   agentCount: number
   createdAt: string
 }

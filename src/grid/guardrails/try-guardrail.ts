@@ -1,6 +1,6 @@
 /** Trying a guardrail on a text, without sending anything. */
 import { requireAdmin } from '../../auth/actor.ts'
-import { GridError } from '../../errors.ts'
+import { GridError, invalidInput } from '../../errors.ts'
 import { failureForTenants, ProviderFailure } from '../../guardrails/provider-failure.ts'
 import {
   type GuardedText,
@@ -34,10 +34,7 @@ export interface GuardrailTrial {
   raw?: unknown
 }
 
-/**
- * Run a guardrail on a text, also one that is switched off. Nothing is stored, and a provider that fails is a result.
- * Callers record it without the text and the token.
- */
+/** Run a guardrail on a text, also one that is off. A provider that fails is a result. Nothing is stored. */
 export async function tryGuardrail(
   account: AccountStore,
   tried: TriedGuardrail,
@@ -101,7 +98,7 @@ function prepare({ deps }: AccountStore, provider: string, config: unknown): Gua
   } catch (error) {
     if (!(error instanceof RefusedConfig)) throw error
     const field = `config.${error.field}`
-    throw new GridError('invalid_input', `${field}: ${error.message}`, { field })
+    throw invalidInput(`${field}: ${error.message}`, field)
   }
 }
 
@@ -118,9 +115,7 @@ export function redactedText(text: string, { spans = [], replacement }: Omit<Ver
 export function triedText(text: string): string {
   const checked = withoutInvisible(wellFormed(text) ?? '')
   if (checked === '' || !hasAtMost(checked, maxTextLength)) {
-    throw new GridError('invalid_input', `The text must have 1 to ${maxTextLength} characters, and no U+0000.`, {
-      field: 'text',
-    })
+    throw invalidInput(`The text must have 1 to ${maxTextLength} characters, and no U+0000.`, 'text')
   }
   return checked
 }

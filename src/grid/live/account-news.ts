@@ -29,10 +29,7 @@ export interface WatchedAccount {
 }
 
 export class AccountNews {
-  readonly #account: AccountStore
-  readonly #threads: readonly number[]
-  readonly #needs: WatchedAccount['needs']
-  readonly #id: string
+  readonly #watched: WatchedAccount
   #pending: LiveNews[] = []
   #leave: (() => void) | undefined
   #reader: Reader | undefined
@@ -41,21 +38,18 @@ export class AccountNews {
   #countedAt = -Infinity
   #mayCount = true
 
-  constructor({ id, account, threads, needs }: WatchedAccount) {
-    this.#account = account
-    this.#needs = needs
-    this.#threads = threads
-    this.#id = id
+  constructor(watched: WatchedAccount) {
+    this.#watched = watched
   }
 
   get position(): number {
-    return this.#account.waiting.live.position
+    return this.#watched.account.waiting.live.position
   }
 
   /** `after`: see `LiveWatch`. `onNews` is called when there is something to take. */
   async begin(after: number | undefined, onNews: () => void) {
-    const { live } = this.#account.waiting
-    const { position, leave } = await live.join(this.#threads, (news) => {
+    const { live } = this.#watched.account.waiting
+    const { position, leave } = await live.join(this.#watched.threads, (news) => {
       if (this.#pending.length >= maxPending) this.#pending = [{ kind: 'lost' }]
       else this.#pending.push(news)
       onNews()
@@ -101,9 +95,9 @@ export class AccountNews {
     const now = performance.now()
     if (!this.#reader || now - this.#readAt > readerAgeMs) {
       try {
-        this.#reader = await readerOf(this.#account)
+        this.#reader = await readerOf(this.#watched.account)
       } catch (error) {
-        throw error instanceof GridError && error.code === 'not_allowed' ? new AccountLost(this.#id) : error
+        throw error instanceof GridError && error.code === 'not_allowed' ? new AccountLost(this.#watched.id) : error
       }
       this.#readAt = now
     }
@@ -118,25 +112,25 @@ export class AccountNews {
     this.#countedAt = performance.now()
     const { seat } = await this.#freshReader()
     const [unread, needs] = await Promise.all([
-      seat ? this.#account.read.inbox.unread(seat.agentId) : 0,
-      this.#needs(),
+      seat ? this.#watched.account.read.inbox.unread(seat.agentId) : 0,
+      this.#watched.needs(),
     ])
     const counted = `${unread} ${needs?.mark}`
     if (counted === this.#counted) return []
     this.#counted = counted
-    return [{ name: 'count', data: { a: this.#id, unread, attention: needs?.open } }]
+    return [{ name: 'count', data: { a: this.#watched.id, unread, attention: needs?.open } }]
   }
 
   #threadEvent({ threadId, seq, at }: LivePlace): LiveEvent {
-    return { name: 'thread', data: { a: this.#id, t: threadId, seq, at }, id: seq }
+    return { name: 'thread', data: { a: this.#watched.id, t: threadId, seq, at }, id: seq }
   }
 
   #stateEvent(places: LivePlace[]): LiveEvent {
-    return { name: 'state', data: { a: this.#id, t: places[0].threadId, ids: places.map(({ seq }) => seq) } }
+    return { name: 'state', data: { a: this.#watched.id, t: places[0].threadId, ids: places.map(({ seq }) => seq) } }
   }
 
   #presenceEvent({ agentId, state, queue }: { agentId: string; state: string; queue: number }): LiveEvent {
-    return { name: 'presence', data: { a: this.#id, agent: agentId, state, queue } }
+    return { name: 'presence', data: { a: this.#watched.id, agent: agentId, state, queue } }
   }
 }
 

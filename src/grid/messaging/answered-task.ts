@@ -4,10 +4,7 @@ import type { NewMessage, ReviewedMessage } from '../../store/account/new-messag
 import type { TaskMode } from '../../store/account/task-ends.ts'
 import type { Recipient, Sender, SendPart, TaskStep } from './outgoing-message.ts'
 
-/**
- * The step that completes the task which a message answers: that of the message it replies to, otherwise the newest one
- * that its recipient waits for the sender with, in the conversation of the message.
- */
+/** The step that completes the answered task: that of `repliedTo`, otherwise the newest of the conversation. */
 export async function answeredTask(
   account: AccountStore,
   sender: Sender,

@@ -21,11 +21,9 @@ export interface Finding {
   replacement?: string
 }
 
-export type Answer = Omit<Finding, 'guardrail' | 'action'>
+type Answer = Omit<Finding, 'guardrail' | 'action'>
 
-/**
- * The verdict of a local guardrail; undefined if it failed. It is a promise while the guardrail loads what it needs.
- */
+/** Of a local guardrail; undefined if it failed. It is a promise while the guardrail loads what it needs. */
 export type LocalAnswer = Answer | undefined | Promise<Answer | undefined>
 
 /** What asking takes. `answers` are those of the send, and `deadline` its time, which begins with the first call. */
@@ -36,10 +34,7 @@ export interface Asking {
   answers: LocalAnswers<LocalAnswer>
 }
 
-/**
- * Ask guardrails about a message. Resolves to what they object to, for each agent apart; one of several agents is asked
- * once.
- */
+/** Ask guardrails, each once. Resolves to what they object to, for each agent apart. */
 export async function askGuardrails(
   guardrails: readonly ActiveGuardrail[],
   content: GuardedContent,
@@ -153,10 +148,7 @@ function checked({ kinds, spans = [], replacement }: Verdict): Answer {
   }
 }
 
-/**
- * Answers about one text. Local guardrails with the same configuration are asked once: in both directions, and in two
- * accounts.
- */
+/** Local guardrails with the same configuration are asked once about a text, also in two accounts. */
 export class LocalAnswers<Answer> {
   #text = ''
   readonly #answers = new Map<string, Map<string, Answer>>()

@@ -1,6 +1,4 @@
-/**
- * The guardrails of a message: those of its sender, then those of its recipients, who see what the first left of it.
- */
+/** The guardrails of a message: those of its sender, then those of its recipients. */
 import { GridError } from '../../errors.ts'
 import { newId } from '../../lib/id.ts'
 import { once } from '../../lib/lazy.ts'
@@ -156,7 +154,7 @@ function redactedContent(content: MessageContent, text: string, redactions: Find
   if (distinct.length === 1 && replacement !== undefined) {
     return withReplacement(content, text, replacement, maxMessageLength)
   }
-  // Without stretches nobody knows what to leave, so everything is masked.
+  // Without stretches it is unknown what to leave, so everything is masked.
   const isWhole = distinct.some(({ spans, replacement }) => replacement !== undefined || spans.length === 0)
   return withMasked(content, text, isWhole ? [] : distinct.flatMap(({ spans }) => spans), maxMessageLength)
 }
@@ -217,10 +215,7 @@ function withVerdicts(
   return { ...message, guarded }
 }
 
-/**
- * Fail if one side refuses the message. A block is stored with the idempotency key; a failure is only counted, so a
- * repeat asks again.
- */
+/** Fail if one side refuses. A block is stored with the idempotency key; after a failure, a repeat asks again. */
 async function refuse(outgoing: OutgoingMessage, side: Findings): Promise<void> {
   const { guarding, found } = side
   if (!isRefused(found)) return

@@ -10,7 +10,7 @@ import { once } from '../../lib/lazy.ts'
 import { hashForLookup } from '../../lib/secrets.ts'
 import { hasAtMost, wellFormed } from '../../lib/text.ts'
 
-export const mask = '[redacted]'
+const mask = '[redacted]'
 /** The longest text that guardrails are asked about, in UTF-16 units. */
 export const maxGuardedLength = 100_000
 /** With more stretches than this, everything is masked. */
@@ -79,10 +79,7 @@ function cleanedIfMasked(text: string, masked: string): string {
   return masked === text ? text : withoutInvisible(masked)
 }
 
-/**
- * The message with the text that a guardrail wrote instead. It may rewrite only the text of the message; if it changes
- * other texts, nobody can tell which is which, and everything is masked.
- */
+/** The message with the text that a guardrail wrote. If it changes other texts than the body, all is masked. */
 export function withReplacement(
   content: MessageContent,
   text: string,

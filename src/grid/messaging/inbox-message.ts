@@ -80,10 +80,7 @@ export function fitting<Sized extends { chars: number }>(messages: Sized[], { li
   return end === -1 ? messages : messages.slice(0, end)
 }
 
-/**
- * Render each message by itself: a damaged one does not keep the others back. What a sender says about itself is on its
- * first message, which the second argument of `render` marks.
- */
+/** Render each message by itself: a damaged one does not keep the others back. */
 export function rendered(
   stored: InboxMessage[],
   render: (message: InboxMessage, isFirstOfSender: boolean) => GridMessage,

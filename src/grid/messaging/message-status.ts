@@ -2,12 +2,12 @@
 import { callingAgent } from '../../auth/actor.ts'
 import { GridError } from '../../errors.ts'
 import type { AccountStore } from '../../store/account.ts'
-import type { RecipientStatus } from '../../store/account/message-status.ts'
+import type { RecipientStatus } from '../../store/account/thread-messages.ts'
 
-export const maxTimeline = 200
+const maxTimeline = 200
 
 /** What happened to a message at one recipient. */
-export interface TimelineEntry {
+interface TimelineEntry {
   alias: string
   /**
    * `stored` in the inbox; `woken`: a waiting read or stream was notified; `leased` by a read or a program; `released`:
@@ -18,7 +18,7 @@ export interface TimelineEntry {
   at: number
 }
 
-export interface MessageStatus {
+interface MessageStatus {
   id: string
   recipient: string
   sentAt: number
@@ -36,7 +36,7 @@ export interface MessageStatus {
 }
 
 /** What a guardrail did to a message. Of a guardrail of another account, only what kinds of things it masked. */
-export interface GuardrailEntry {
+interface GuardrailEntry {
   action: 'blocked' | 'redacted' | 'flagged' | 'failed'
   kinds: string[]
   name?: string
@@ -46,14 +46,11 @@ export interface GuardrailEntry {
 
 const maxGuardrails = 100
 
-/**
- * Which recipients read a message of the caller, and what happened to it. Of recipients in other accounts it tells only
- * when they read it and when they replied. Fails with `message_not_found`.
- */
+/** Who read a message of the caller, and what happened to it. Of other accounts only reads and replies. */
 export async function messageStatus(account: AccountStore, messageId: string): Promise<MessageStatus> {
   const sender = callingAgent(account.actor)
   const message = await account.read.messages.sent(messageId, sender.agentId)
-  if (!message) throw new GridError('message_not_found', 'No message of yours has this id.')
+  if (!message) throw new GridError('message_not_found', 'You have sent no message with this id.')
 
   const recipients = await account.read.messageStatus.of(messageId)
   const events = [...recipients.flatMap(eventsOf), ...await furtherEvents(account, sender.agentId, messageId)]

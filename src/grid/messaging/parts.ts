@@ -1,17 +1,15 @@
-/**
- * Large parts: a reader sees a handle of what does not fit inline, and fetches it. See docs/protocol.md, "Large parts".
- */
+/** What does not fit inline is a handle, and fetched. See docs/protocol.md, "Large parts". */
 import { Buffer } from 'node:buffer'
 import { callingAgent } from '../../auth/actor.ts'
-import { GridError } from '../../errors.ts'
+import { GridError, invalidInput } from '../../errors.ts'
 import { isBase64 } from '../../lib/encoding.ts'
 import { withoutInvisible, withoutInvisibleIn } from '../../lib/invisible-text.ts'
 import type { AccountStore } from '../../store/account.ts'
-import type { PartOfMessage, StoredPart } from '../../store/account/parts.ts'
+import type { PartOfMessage, StoredPart } from '../../store/account/new-message.ts'
 
 /** Most bytes of A2A details that a read shows of one message, as JSON in UTF-8. */
-export const maxInlineBytes = 8 * 1024
-/** Details other than parts stay inline up to this size each, so that parts have room beside them. */
+const maxInlineBytes = 8 * 1024
+/** Details other than parts stay inline up to this size each, so that parts have room. */
 const maxFieldBytes = 1024
 /** A handle that would be longer, because of its name or metadata, leaves them to the stored part. */
 const maxHandleBytes = 512
@@ -34,7 +32,7 @@ export interface PartHandle {
   metadata?: unknown
 }
 
-export interface SplitDetails {
+interface SplitDetails {
   inline: Record<string, unknown>
   apart: StoredPart[]
 }
@@ -47,10 +45,7 @@ export interface PartContent {
   bytes: Buffer<ArrayBuffer>
 }
 
-/**
- * Move what is large out of the details of a message. Splitting twice changes nothing, and the ids of parts follow from
- * the message.
- */
+/** Move large parts out of the details. Splitting twice changes nothing; the ids of parts follow from the message. */
 export function splitDetails(messageId: string, details: Record<string, unknown>): SplitDetails {
   if (sizeOf(details) <= maxInlineBytes) return { inline: details, apart: [] }
   const apart: StoredPart[] = []
@@ -89,10 +84,7 @@ export function splitDetails(messageId: string, details: Record<string, unknown>
   return { inline, apart }
 }
 
-/**
- * The stored details as their reader sees them, at most `maxChars` long if that has room for a handle. `sanitized`: an
- * older version stored them with invisible characters.
- */
+/** The details as their reader sees them. `sanitized`: an older version stored them with invisible characters. */
 export function shownDetails(
   messageId: string,
   json: string,
@@ -115,7 +107,7 @@ export async function findPart(account: AccountStore, partId: string): Promise<P
   const found = await parts.received(agentId, messageId, partId) ?? await parts.sent(agentId, messageId, partId)
   const part = found && partIn(found, messageId, partId)
   if (!part || !found) {
-    throw new GridError('part_not_found', 'No part of a message that you received or sent has this id.')
+    throw new GridError('part_not_found', 'No message that you sent or received has a part with this id.')
   }
   return contentOf(found, part)
 }
@@ -127,9 +119,7 @@ export function contentOf(found: PartOfMessage, { id, mediaType, encoding, conte
   return { id, mediaType, text, bytes: Buffer.from(text) }
 }
 
-/**
- * Whether a part holds a text of the sender, as its handle says. All other parts are JSON that the grid has written.
- */
+/** Whether a part holds a text of the sender. All other parts are JSON that the grid has written. */
 function isText(a2a: string | null, partId: string): boolean {
   try {
     const { parts = [] } = JSON.parse(a2a ?? '{}') as { parts?: Partial<PartHandle>[] }
@@ -165,7 +155,7 @@ export function partIn({ part, a2a }: PartOfMessage, messageId: string, partId: 
   return split.apart.find(({ id }) => id === partId)
 }
 
-export interface PartPage {
+interface PartPage {
   part_id: string
   mediaType: string
   bytes: number
@@ -199,7 +189,7 @@ export async function readPart(account: AccountStore, partId: string, offset = 0
 
 export function requireOffset(offset: number, length: number): void {
   if (offset === 0 || offset < length) return
-  throw new GridError('invalid_input', `The offset is beyond the end: the length is ${length}.`, { field: 'offset' })
+  throw invalidInput(`The offset is beyond the end: the length is ${length}.`, 'offset')
 }
 
 /** Where a piece of at most `maxChars` ends. No character is cut, and a piece has at least one. */

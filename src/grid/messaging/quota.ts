@@ -35,19 +35,18 @@ export async function refuseBeyondQuotas(account: AccountStore, { inbox, label }
   const { account: { messages, bytes }, toStranger } = await read.usage.of(quotas.day, quotas.receiver)
   if (isReached(messages, quotas.messagesPerDay)) {
     const { messagesPerDay } = quotas
-    const what = `This account has sent ${count(messagesPerDay, 'message')} today, which is all that it may send a day.`
+    const what = `This account has sent ${count(messagesPerDay, 'message')} today, its daily limit.`
     throw exceeded('messages_per_day', messagesPerDay, secondsToTomorrow(now()), what)
   }
   if (isReached(bytes, quotas.bytesPerDay)) {
     const { megabytesPerDay } = config
-    const what = `The messages of this account took ${megabytesPerDay} MB today, which is all that they may take a day.`
+    const what = `The messages of this account took ${megabytesPerDay} MB today, the daily limit.`
     throw exceeded('megabytes_per_day', megabytesPerDay, secondsToTomorrow(now()), what)
   }
   if (isReached(toStranger, quotas.strangerMessagesPerDay)) {
     const { strangerMessagesPerDay } = quotas
     const sent = count(strangerMessagesPerDay, 'message')
-    const what =
-      `This account has sent ${sent} to ${label} today, which is all that an agent of another account takes a day.`
+    const what = `This account has sent ${sent} to ${label} today, the daily limit for an agent of another account.`
     throw exceeded('stranger_messages_per_day', strangerMessagesPerDay, secondsToTomorrow(now()), what)
   }
   const { maxUnread } = quotas
@@ -58,9 +57,7 @@ export async function refuseBeyondQuotas(account: AccountStore, { inbox, label }
   }
 }
 
-/**
- * Counts a message for the quotas. It comes first of the parts, because it looks at what the statement before it did.
- */
+/** Counts a message. It is the first part, because it looks at what the statement before it did. */
 export function quotaPart(
   account: AccountStore,
   recipient: Target & { inboxes: number },
@@ -72,9 +69,7 @@ export function quotaPart(
   }
 }
 
-/**
- * Counts a message, right after the statement that stores something of it. `deliveries`: to how many inboxes it goes.
- */
+/** Counts a message, right after the statement that stores it. `deliveries`: to how many inboxes it goes. */
 export function countMessage(
   account: AccountStore,
   { inbox }: Target,

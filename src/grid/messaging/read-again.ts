@@ -1,7 +1,7 @@
 /** Reading again, without changing anything: messages that were read before, and messages that are still unread. */
 import { crc32 } from 'node:zlib'
 import { callingAgent } from '../../auth/actor.ts'
-import { GridError } from '../../errors.ts'
+import { GridError, invalidInput } from '../../errors.ts'
 import { isId } from '../../lib/id.ts'
 import { withoutInvisible } from '../../lib/invisible-text.ts'
 import { day, hour, minute, second } from '../../lib/time.ts'
@@ -67,7 +67,7 @@ export async function readMessage(
   // A caller that reads on knows the sender.
   const view = { maxChars: budget.maxChars, offset, introducesSender: offset === 0 }
   const [message] = stored ? rendered([stored], (found) => asShownAgain(found, view)).messages : []
-  if (!stored || !message) throw new GridError('message_not_found', 'You received no message with this id.')
+  if (!stored || !message) throw new GridError('message_not_found', 'You have received no message with this id.')
   return {
     messages: [message],
     hasMore: message.shortened !== undefined,
@@ -112,7 +112,9 @@ function timeOf(text: string, now: number): number | undefined {
 
 async function positionOfMessage(account: AccountStore, agentId: string, messageId: string): Promise<number> {
   const message = await account.read.inbox.message(agentId, messageId.toLowerCase())
-  if (!message) throw new GridError('message_not_found', 'You received no message with this id.', { field: 'since' })
+  if (!message) {
+    throw new GridError('message_not_found', 'You have received no message with this id.', { field: 'since' })
+  }
   return message.seq
 }
 
@@ -120,7 +122,7 @@ function asShownAgain(message: InboxMessage, view: MessageView): GridMessage {
   return { ...asGridMessage(message, view), ...(message.state === 'read' && { replayed: true as const }) }
 }
 
-export type MessageSummary = Pick<
+type MessageSummary = Pick<
   GridMessage,
   | 'message_id'
   | 'user'
@@ -132,7 +134,7 @@ export type MessageSummary = Pick<
   | 'redelivered'
 >
 
-export interface InboxPeek<Message> {
+interface InboxPeek<Message> {
   agent: string
   /** How many are unread; 100 stands for 100 or more. */
   unread: number
@@ -210,13 +212,12 @@ export function cursorAt(account: AccountStore, agentId: string, seq: number): s
 }
 
 /** The `seq` of a cursor. Fails with `invalid_input`, or with `cursor_expired` if it is from before a restore. */
-export function positionOf(account: AccountStore, agentId: string, cursor: string): number {
+function positionOf(account: AccountStore, agentId: string, cursor: string): number {
   const [, epoch, seq, sum] = cursor.match(/^([0-9a-f]{8})\.([0-9a-z]{1,10})\.([0-9a-z]{1,7})$/) ?? []
   if (sum === undefined || sum !== checksum(agentId, `${epoch}.${seq}`)) {
-    throw new GridError(
-      'invalid_input',
+    throw invalidInput(
       'since takes last_batch, a duration such as 1h (s, m, h or d), an ISO time, a message_id, or a cursor that you were given, unchanged.',
-      { field: 'since' },
+      'since',
     )
   }
   if (epoch !== account.epoch) {

@@ -37,15 +37,12 @@ export function leaseOf(account: AccountStore, leaseId: string): Lease {
   }
 }
 
-export function ackLease(account: AccountStore, leaseId: string): void {
+function ackLease(account: AccountStore, leaseId: string): void {
   account.writeLater([account.change.leases.ack(leaseId)])
 }
 
-/**
- * Throw the error of a failed leasing. If the database may have made the lease, it is released once the database
- * answers.
- */
-export function releaseUnknown(account: AccountStore, lease: NewLease, error: unknown): never {
+/** Throw the error of a failed leasing. A lease that may exist is released once the database answers. */
+function releaseUnknown(account: AccountStore, lease: NewLease, error: unknown): never {
   if (!(error instanceof GridError) || !error.details.notExecuted) {
     const at = account.deps.now()
     account.writeLater(account.change.leases.giveUp({ ...lease, at, expiresAt: at + lateClaimMs }))
@@ -60,7 +57,7 @@ export async function releaseAbandoned(account: AccountStore, agentId: string, l
 }
 
 /** Park leased messages that cannot be shown. If they were released, they would be redelivered forever. Never fails. */
-export async function parkDamaged(account: AccountStore, leaseId: string, damaged: DamagedMessage[]): Promise<void> {
+async function parkDamaged(account: AccountStore, leaseId: string, damaged: DamagedMessage[]): Promise<void> {
   const { actor, deps: { log, now }, change } = account
   for (const { message, error } of damaged) {
     // The text of the error may quote the message.
@@ -76,10 +73,7 @@ export async function parkDamaged(account: AccountStore, leaseId: string, damage
   }
 }
 
-/**
- * Release a lease. If the database does not accept that, it is written later, at the latest by the next process that
- * starts.
- */
+/** Release a lease. If the database does not accept that, it is written later, or by the next process. */
 export async function release(account: AccountStore, agentId: string, leaseId: string): Promise<void> {
   const { change, deps: { log, now }, waiting } = account
   const statements = change.leases.release(agentId, leaseId, now())
@@ -130,7 +124,7 @@ export async function readMessages(account: AccountStore, input: PageSize, woken
   }
 }
 
-export interface ClaimOptions extends Pick<NewLease, 'holder' | 'expiresAt'> {
+interface ClaimOptions extends Pick<NewLease, 'holder' | 'expiresAt'> {
   wokenAt?: number
   /** Which messages; without it, the oldest that are unread. */
   selection?: LeaseSelection

@@ -190,7 +190,7 @@ function checkText(text: string): { text: string; isCleaned: boolean } {
 
 function checkConversation(id: string | undefined): string | undefined {
   if (id !== undefined && wellFormed(id) !== id) {
-    throw new GridError('invalid_input', 'The id of the conversation is not well-formed text.')
+    throw new GridError('invalid_input', 'The conversation id is not well-formed text.')
   }
   return id
 }
@@ -213,7 +213,7 @@ async function messageRepliedTo(
   const message = await account.read.inbox.received(sender.agentId, repliedTo) ??
     await account.read.messages.sent(repliedTo, sender.agentId)
   if (!message) {
-    throw new GridError('message_not_found', 'reply_to_message_id names no message that you received or sent.')
+    throw new GridError('message_not_found', 'reply_to_message_id: you have neither sent nor received that message.')
   }
   return message
 }

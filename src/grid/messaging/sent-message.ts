@@ -1,7 +1,4 @@
-/**
- * What the sender of a message is told, the first time and when it repeats the send. See docs/delivery.md, "Idempotency
- * keys".
- */
+/** What senders are told, also when they repeat a send. See docs/delivery.md, "Idempotency keys". */
 import { GridError } from '../../errors.ts'
 import { presenceWord } from '../../lib/presence.ts'
 import { hashForLookup } from '../../lib/secrets.ts'
@@ -60,7 +57,7 @@ const maxKeyLength = 200
 
 export function checkKey(key: string): string {
   if (key === '' || !hasAtMost(key, maxKeyLength) || wellFormed(key) !== key) {
-    throw new GridError('invalid_input', `An idempotency key has 1 to ${maxKeyLength} characters.`)
+    throw new GridError('invalid_input', `An idempotency key must have 1 to ${maxKeyLength} characters.`)
   }
   return key
 }

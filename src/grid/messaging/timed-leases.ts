@@ -1,6 +1,6 @@
 /** Leases of a program that works on messages for a while. See docs/delivery.md, "Leases of runners". */
 import { type Actor, callingAgent } from '../../auth/actor.ts'
-import { GridError } from '../../errors.ts'
+import { GridError, invalidInput } from '../../errors.ts'
 import { newId } from '../../lib/id.ts'
 import { second } from '../../lib/time.ts'
 import { type AccountStore, writeParts } from '../../store/account.ts'
@@ -14,17 +14,15 @@ import { type Claim, claimMessages, release } from './read-messages.ts'
 /** How long a lease lasts, in seconds. */
 export const leaseSeconds = { min: 30, default: 600, max: 43_200 }
 
-export interface LeaseInput extends PageSize {
+interface LeaseInput extends PageSize {
   seconds?: number
   /** Only these messages, as far as they are unread; or only those of a conversation. Not both. */
   messageIds?: readonly string[]
   conversationId?: string
 }
 
-/**
- * Messages that the caller has until `expiresAt`, in milliseconds since the epoch. Without messages there is no lease.
- */
-export interface TimedLease extends Omit<Claim, 'lastSeq'> {
+/** Messages that the caller has until `expiresAt`. Without messages there is no lease. */
+interface TimedLease extends Omit<Claim, 'lastSeq'> {
   expiresAt?: number
 }
 
@@ -57,7 +55,7 @@ export async function leaseMessages(account: AccountStore, input: LeaseInput): P
 
 function selectionOf({ messageIds, conversationId }: LeaseInput): LeaseSelection | undefined {
   if (messageIds && conversationId !== undefined) {
-    throw new GridError('invalid_input', 'Give message_ids or conversation_id, not both.', { field: 'message_ids' })
+    throw invalidInput('Give message_ids or conversation_id, not both.', 'message_ids')
   }
   if (messageIds) return { messages: messageIds.map((id) => id.toLowerCase()) }
   return conversationId === undefined ? undefined : { conversation: conversationId }
@@ -74,10 +72,7 @@ export async function extendLease(account: AccountStore, leaseId: string, second
   return expiresAt
 }
 
-/**
- * The work on a lease, or on some of its messages, is done. Resolves to how many these are, without messages that the
- * lease does not have. Fails with `stale_lease`.
- */
+/** The work on a lease, or on some of its messages, is done. Resolves to how many these are. */
 export async function ackMessages(account: AccountStore, part: LeasePart): Promise<number> {
   const at = account.deps.now()
   const rows = await writeParts(account, account.change.timedLeases.ack(leasedBy(account.actor, part), newId(), at))
@@ -99,8 +94,8 @@ export async function releaseMessages(account: AccountStore, part: LeasePart): P
   return found
 }
 
-/** Some of the leases of the calling agent has ended: whether somebody works is told by those that are left. */
-export async function leaseChanged(account: AccountStore): Promise<void> {
+/** A lease of the calling agent has ended: the ones that are left tell whether a runner works. */
+async function leaseChanged(account: AccountStore): Promise<void> {
   const { agentId } = callingAgent(account.actor)
   const { deps, read: { timedLeases }, waiting: { presence } } = account
   const until = await timedLeases.lastExpiry(agentId, deps.now())

@@ -1,8 +1,6 @@
-/**
- * Counting the turns of conversations, and what agents are told. See docs/delivery.md, "Conversations that run away".
- */
+/** Turns of conversations, and their limits. See docs/delivery.md, "Conversations that run away". */
 import { requireAdmin } from '../../auth/actor.ts'
-import { GridError } from '../../errors.ts'
+import { GridError, invalidInput } from '../../errors.ts'
 import { type AccountStore, defaultTurnLimits, type TurnLimits } from '../../store/account.ts'
 import type { InboxAddress, NewMessage } from '../../store/account/new-message.ts'
 import type { Conversation, CountedConversation } from '../../store/account/turns.ts'
@@ -30,7 +28,7 @@ export async function turnPart(
   if (type === 'human') {
     return { statements: [turns.begin(conversationId === null ? [key] : [key, keyOfId(conversationId)])] }
   }
-  // What is in a task alone is in no inbox, so nobody answers it without being asked to.
+  // What is in a task alone is in no inbox, so it is not answered without being asked for.
   if (type !== 'agent' || isInTaskAlone) return {}
   await refuseBeyondHops(account, sender, recipient, message)
 
@@ -89,10 +87,7 @@ async function pausedError(account: AccountStore, label: string, { agents }: Con
   )
 }
 
-/**
- * How many answers led to a message: one more than the message that it replies to. `metadata.hops` counts at most as
- * one.
- */
+/** How many answers led to a message: one more than to that which it replies to. `metadata.hops` counts as one. */
 export function hopsOf(
   sender: Sender,
   repliedTo: { fromAlias: string; hops: number } | undefined,
@@ -149,7 +144,7 @@ export async function resumeConversation(account: AccountStore, key: string): Pr
     const { precondition } = await authorize(account, 'manage')
     const { change: { turns }, read } = account
     const found = await read.turns.pausedByKey(key)
-    if (!found) throw new GridError('conversation_not_found', 'No paused conversation of the account has this id.')
+    if (!found) throw new GridError('conversation_not_found', 'The account has no paused conversation with this id.')
     await account.write([...precondition, turns.requirePaused(key), turns.resume(key)])
     return found
   })
@@ -160,7 +155,7 @@ export async function setTurnLimits(account: AccountStore, input: Partial<TurnLi
   for (const [field, limit] of Object.entries(input)) {
     if (limit !== undefined && (!Number.isInteger(limit) || limit < 0 || limit > maxTurnLimit)) {
       const text = `A limit is a whole number from 0 (no limit) to ${maxTurnLimit.toLocaleString('en')}.`
-      throw new GridError('invalid_input', text, { field })
+      throw invalidInput(text, field)
     }
   }
   return await retryOnConflict(async () => {
@@ -174,10 +169,7 @@ export async function setTurnLimits(account: AccountStore, input: Partial<TurnLi
   })
 }
 
-/**
- * Mark an agent (id or alias) as automated, or not: what it sends and is sent is never a turn. Its paused conversations
- * begin again. Fails with `agent_not_found`.
- */
+/** Mark an agent as automated, or not: its messages are no turns, and its paused conversations begin again. */
 export async function setAutomated(
   account: AccountStore,
   input: { agent: string; isAutomated: boolean },
@@ -196,9 +188,7 @@ export async function setAutomated(
   return { alias, isAutomated: input.isAutomated }
 }
 
-/**
- * Record in the activity log which conversations were paused. Resolves to those that the owners are now to be told of.
- */
+/** Record which conversations were paused. Resolves to those that the owners are now to be told of. */
 export async function recordPauses(account: AccountStore): Promise<CountedConversation[]> {
   requireAdmin(account.actor)
   const { actor, change: { turns }, deps, read } = account

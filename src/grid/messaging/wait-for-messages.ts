@@ -92,7 +92,7 @@ const maxAgeMs = 30 * minute
 
 export type InboxEvent = 'unread' | 'heartbeat'
 
-export interface InboxWatch {
+interface InboxWatch {
   heartbeatMs: number
   /** Fails when the credential has ended. Called before each event. */
   check(): Promise<unknown>

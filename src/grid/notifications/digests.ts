@@ -21,10 +21,7 @@ export async function findDigest(
   return await account.read.notifications.digest(callingUser(account.actor).userId)
 }
 
-/**
- * Send the calling user an email once in a period in which unread messages have come; never if `period` is undefined.
- * The first one comes a period from now. Fails with `alias_required` or `invalid_input`.
- */
+/** Send the calling user an email once in a period with unread messages; never if `period` is undefined. */
 export async function setDigest(
   account: AccountStore,
   { emailVerifiedAt }: { emailVerifiedAt: number | null },

@@ -27,14 +27,14 @@ export async function publicPushKey(store: Store): Promise<string> {
 }
 
 /** The key pair; undefined before a browser has subscribed. Fails with `internal` if its encryption key is gone. */
-export async function readPushKey({ global, keyRing }: Store): Promise<PushKey | undefined> {
+async function readPushKey({ global, keyRing }: Store): Promise<PushKey | undefined> {
   const stored = await global.notifications.pushKey(id)
   if (!stored) return undefined
   return { publicKey: stored.publicKey, privateKey: await keyRing.open(stored, pushKeyContext(id)) }
 }
 
 /** What the service worker of the browser shows. It has no text of a message. */
-export interface Notification {
+interface Notification {
   title: string
   body: string
   tag: string
@@ -42,10 +42,7 @@ export interface Notification {
   path: string
 }
 
-/**
- * `gone`: the push service does not know the browser any more. `later`: it can be tried again, `afterMs` from now if
- * the service says so.
- */
+/** `gone`: the push service does not know the browser any more. `later`: it can be tried again. */
 export type PushResult = { outcome: 'sent' | 'gone' | 'failed' } | { outcome: 'later'; afterMs?: number }
 
 const timeoutMs = 10 * second
@@ -92,9 +89,7 @@ function retryAfterMs(value: string | undefined, at: number): number | undefined
   return Number.isFinite(ms) ? Math.max(0, Math.min(ms, maxRetryAfterMs)) : undefined
 }
 
-/**
- * Push services want an HTTPS address or an email address, to ask about the sender. A grid for one machine has neither.
- */
+/** Push services want an HTTPS or email address of the sender. A grid for one machine has neither. */
 function contactUrl(appUrl: string): string {
   return appUrl.startsWith('https:') ? appUrl : 'https://agent-grid.invalid'
 }

@@ -15,10 +15,10 @@ import { publicPushKey, type PushResult, sendPush } from './send-push.ts'
 const maxBrowsers = 10
 const maxUserAgentLength = 200
 /** After so many notifications that were given up in a row, a browser is not notified any more. */
-export const maxFailures = 5
+const maxFailures = 5
 
 /** What a browser says of its subscription: `PushSubscription.toJSON()`. */
-export interface NewSubscription {
+interface NewSubscription {
   endpoint: string
   p256dh: string
   auth: string
@@ -67,7 +67,7 @@ function checked({ deps }: AccountStore, { endpoint, p256dh, auth }: NewSubscrip
 export async function unsubscribe(account: AccountStore, id: string): Promise<void> {
   const { userId } = callingUser(account.actor)
   const [removed] = await account.write([account.change.notifications.unsubscribe(userId, id)])
-  if (removed.length === 0) throw new GridError('not_found', 'This browser is not notified any more.')
+  if (removed.length === 0) throw new GridError('not_found', 'Notifications are already off in this browser.')
 }
 
 /** From now on the browser belongs to this session: when it ends, the subscriptions of the browser end. */
@@ -77,7 +77,7 @@ export async function renewBrowser(
   endpoint: string,
 ): Promise<void> {
   const [renewed] = await store.write([store.global.notifications.renew(endpoint, user.id, sessionId)])
-  if (renewed.length === 0) throw new GridError('not_found', 'This browser is not notified.')
+  if (renewed.length === 0) throw new GridError('not_found', 'Notifications are off in this browser.')
 }
 
 /** Send a notification to each browser of the calling user. Resolves to how many were accepted. */
@@ -88,7 +88,9 @@ export async function testNotifications(
 ): Promise<{ sent: number; browsers: number }> {
   await callingSeat(account)
   const browsers = await listBrowsers(account)
-  if (browsers.length === 0) throw new GridError('invalid_input', 'You are notified in no browser yet.')
+  if (browsers.length === 0) {
+    throw new GridError('invalid_input', 'You have not turned on notifications in any browser yet.')
+  }
   await takePushTest(store, id, callingUser(account.actor).userId)
   const path = `/accounts/${id}/settings/notifications`
   const test = { title: 'It works', body: `You are notified of messages to you in ${name}.`, tag: 'test', path }

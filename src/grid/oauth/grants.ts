@@ -36,10 +36,7 @@ export async function listOwnGrants({ global, deps }: Store, userId: string): Pr
   return found.map((grant) => ({ ...asListed(grant), accountName: grant.accountName }))
 }
 
-/**
- * Revoke a grant of the signed-in user, with the agent key that was fetched with it. The activity log of the account
- * has a row. Fails with `credential_not_found`.
- */
+/** Revoke a grant of the signed-in user, with the agent key that was fetched with it. */
 export async function revokeOwnGrant(
   store: Store,
   { user, sessionId }: SignedInUser,
@@ -83,7 +80,7 @@ export async function revokeGrant(account: AccountStore, id: string): Promise<{ 
 }
 
 /** The grant of a token. `agentId` and `alias` are null for the account's admin. */
-export interface TokenGrant {
+interface TokenGrant {
   accountId: string
   grantId: string
   clientId: string
@@ -93,10 +90,7 @@ export interface TokenGrant {
   alias: string | null
 }
 
-/**
- * Revoke a grant because its client revoked the refresh token. The activity log names the grant as the actor. Fails
- * with `credential_not_found`. @see RFC 7009 §2.1
- */
+/** Revoke a grant because its client revoked the refresh token. The grant is the actor. @see RFC 7009 §2.1 */
 export async function revokeGrantByClient(store: Store, grant: TokenGrant, requestId: string | null): Promise<void> {
   const { accountId, grantId } = grant
   const account = store.account(accountId, actorOfGrant(grant))
@@ -160,13 +154,13 @@ function actsAsOf(alias: string | null): string {
 }
 
 function notFound(id: string): GridError {
-  return new GridError('credential_not_found', `No live grant has the id ${id}.`)
+  return new GridError('credential_not_found', `There is no active grant with the id ${id}.`)
 }
 
 /** Most accounts whose grants one unit revokes. The unit has to append to the activity log of each. */
 export const maxAccountsAtOnce = 20
 
-export interface RevokeAllInput {
+interface RevokeAllInput {
   userId: string
   /** The name of the change in the activity log of each account. */
   tool: string

@@ -25,10 +25,7 @@ export interface Count {
   storedAs?: string
 }
 
-/**
- * Counts for a client address, and for the /48 of an IPv6 address with a multiple of the rates. `prefix` also belongs
- * to the subject.
- */
+/** Counts for a client address, and for the /48 of an IPv6 address. `prefix` also belongs to the subject. */
 export async function ofNetworks(
   kind: string,
   address: string,

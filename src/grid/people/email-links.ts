@@ -22,10 +22,7 @@ import {
 const allowedPath =
   /^\/(accounts\/[0-9a-f-]{36}(\/[a-z-]{1,20}){0,3}|(invitations|claim|verify|new-address)\/[0-9A-Za-z]{43})$/
 
-/**
- * Send a sign-in or password reset link to the user of an email address. Does not tell whether there is one. `next` is
- * the path to continue at; `address` is the client's. Fails with `invalid_email`.
- */
+/** Send a link to the user of an email address. Does not tell whether there is one. `next` is a path to go on at. */
 export async function requestEmailLink(
   store: Store,
   kind: 'sign_in' | 'reset',
@@ -117,10 +114,7 @@ export async function resetPassword(
   return userId
 }
 
-/**
- * Verify the address of the signed-in user. A click on a link that another user requested must not verify the address
- * of that user. Fails with `link_expired`.
- */
+/** Verify the address of the signed-in user, who must have requested the link. */
 export async function verifyEmail(store: Store, token: string, userId: string): Promise<void> {
   const link = await findEmailLinkUser(store, 'verify', token)
   checkLinkOwner(link, userId)

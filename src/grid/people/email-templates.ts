@@ -62,9 +62,7 @@ export function claimEmail(config: AppUrl, link: string, alias?: string): EmailC
   ])
 }
 
-/**
- * Tells the user that the password was changed. No link, so that users do not learn to click links in such warnings.
- */
+/** No link in a security notice, so that users do not learn to click links in such warnings. */
 export function passwordChangedEmail(config: AppUrl): EmailContent {
   return emailContent(config, 'password_changed', undefined, [
     `Your password for ${hostOf(config)} was changed.`,
@@ -87,10 +85,7 @@ export function secondFactorChangedEmail(config: AppUrl, change: SecondFactorCha
   ])
 }
 
-/**
- * Tells an owner that a conversation was paused. `agents` are aliases, which are plain words. No link, for the same
- * reason.
- */
+/** Tells an owner that a conversation was paused. `agents` are aliases, which are plain words. */
 export function conversationsPausedEmail(
   config: AppUrl,
   accountName: string,

@@ -1,7 +1,7 @@
 /** Invitations of people into an account, and their acceptance. See docs/security.md, "Invitations". */
 import { callingUser, requireConfirmed, type Role, type SignedInUser } from '../../auth/actor.ts'
 import { hashPassword } from '../../auth/passwords.ts'
-import { GridError } from '../../errors.ts'
+import { GridError, invalidInput } from '../../errors.ts'
 import { normaliseEmail } from '../../lib/names.ts'
 import { newId } from '../../lib/id.ts'
 import { hashForLookup, mintLinkToken } from '../../lib/secrets.ts'
@@ -18,7 +18,7 @@ import { retryOnConflict } from '../retry-on-conflict.ts'
 import { checkRole, requireAssignable } from './team.ts'
 
 export const invitationLifetimeMs = day
-export const maxPending = 100
+const maxPending = 100
 
 /** An invitation whose link has yet to be sent or shown. The link is not stored anywhere. */
 export interface SentInvitation {
@@ -26,18 +26,12 @@ export interface SentInvitation {
   email: string
   role: Role
   url: string
-  /**
-   * Whether the inviter gets the link, to pass it on: the grid does not send email, and the address has no user yet. It
-   * then proves nothing about the address.
-   */
+  /** The grid does not send email, and the address has no user yet. The link then proves nothing about it. */
   isLinkShown: boolean
 }
 
-/**
- * Checks that an email may be sent, after all other checks and before any change: an earlier link ends only if the new
- * one can be sent.
- */
-export type CheckEmailLimit = (email: string) => Promise<void>
+/** Checks that an email may be sent, before any change: an earlier link ends only if the new one can be sent. */
+type CheckEmailLimit = (email: string) => Promise<void>
 
 /** Invite the user of an email address into the account. An earlier invitation of the same address ends. */
 export async function inviteMember(
@@ -57,9 +51,7 @@ export async function inviteMember(
     const pending = await account.read.team.invitations()
     requireAssignable(caller.role, pending.filter((other) => other.email === email).map((other) => other.role))
     if (pending.length >= maxPending) {
-      throw new GridError('invalid_input', `At most ${maxPending} invitations can be open. Withdraw some.`, {
-        field: 'email',
-      })
+      throw invalidInput(`At most ${maxPending} invitations can be open. Withdraw some.`, 'email')
     }
     return caller
   }
@@ -110,10 +102,7 @@ export async function openInvitation(store: Store, token: string): Promise<OpenI
   return { ...invitation, hasUser: (await global.users.byEmail(invitation.email)) !== undefined }
 }
 
-/**
- * Join the account as the user of the invited address. A link that was sent to that address also verifies it. Resolves
- * to the account's id. Fails with `link_expired`.
- */
+/** Join the account as the user of the invited address, which a link that was sent there also verifies. */
 export async function acceptInvitation(
   store: Store,
   token: string,
@@ -131,10 +120,7 @@ export async function acceptInvitation(
   return invitation.account.id
 }
 
-/**
- * Create a user with the invited address and join the account. The address is not verified if the inviter was shown the
- * link. Fails with `link_expired`, `invalid_input`, or `member_exists` if the address has a user already.
- */
+/** Create the invited user and join the account. The address is not verified if the inviter was shown the link. */
 export async function registerInvitedUser(
   store: Store,
   token: string,

@@ -10,11 +10,11 @@ import { createEmailLink } from './send-email.ts'
 
 const maxAccountsAtOnce = 20
 /** As long as a set-up link: the operator, who reads it, may pass it on. */
-export const printedLinkLifetimeMs = day
+const printedLinkLifetimeMs = day
 
 export async function findUser(store: Store, email: string): Promise<User> {
   const user = await store.global.users.byEmail(normaliseEmail(email))
-  if (!user) throw new GridError('not_found', 'No user has this email address.')
+  if (!user) throw new GridError('not_found', 'There is no user with this email address.')
   return user
 }
 
@@ -32,10 +32,7 @@ export async function changeUser(store: Store, user: User, command: string, stat
   await store.record(rows.slice(0, maxAccountsAtOnce), statements)
 }
 
-/**
- * A sign-in or reset link for the operator to pass on. Like such an email, it verifies the address: the operator
- * vouches for it. Fails with `not_found` or `invalid_email`.
- */
+/** A link for the operator to pass on. It verifies the address: the operator vouches for it. */
 export async function createLinkFor(
   store: Store,
   email: string,
@@ -68,10 +65,7 @@ export async function signInUrlOfOwner(
   return { url, worksOnce: true }
 }
 
-/**
- * The email address of the first user, if nobody can sign in: no user has a password or a passkey, and the grid sends
- * no email.
- */
+/** The first user, if nobody can sign in: there is no password, no passkey and no email. */
 export async function findLockedOutUser(store: Store): Promise<string | undefined> {
   if (store.deps.email.isConfigured) return undefined
   return (await store.global.users.firstLockedOut())?.email

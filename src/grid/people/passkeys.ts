@@ -12,7 +12,7 @@ import {
   verifyAuthentication,
   verifyRegistration,
 } from '../../auth/passkeys.ts'
-import { GridError } from '../../errors.ts'
+import { GridError, invalidInput } from '../../errors.ts'
 import { newId } from '../../lib/id.ts'
 import { hashSecret } from '../../lib/secrets.ts'
 import type { ChallengePurpose, Passkey } from '../../store/global/second-factors.ts'
@@ -30,10 +30,7 @@ export function hasPasskeys({ deps }: Store): boolean {
   return passkeySite(deps.config.appUrl) !== undefined
 }
 
-/**
- * Options for signing in with any passkey, as JSON for the browser. `holder` is the CSRF token of the page: only it can
- * answer, once, within five minutes. Fails with `rate_limit_exceeded`.
- */
+/** Options for signing in. `holder` is the CSRF token of the page: only it can answer, once, in five minutes. */
 export async function passkeySignInOptions(store: Store, holder: string, address: string): Promise<string> {
   await takePasskeyAttempt(store, address)
   return await challenge(store, 'sign_in', holder, await authenticationOptions(siteOf(store), []))
@@ -66,10 +63,7 @@ export async function proveByPasskey(store: Store, holder: string, userId: strin
   await usePasskey(store, 'confirm', holder, answer, userId)
 }
 
-/**
- * Register the passkey that answered `passkeyOptions`. If it is the user's first second factor, resolves to new
- * recovery codes, and all other sessions end. Fails with `confirmation_required` or `invalid_input`.
- */
+/** Register the passkey that answered `passkeyOptions`. Resolves to recovery codes if it is the first factor. */
 export async function addPasskey(
   store: Store,
   holder: string,
@@ -86,7 +80,7 @@ export async function addPasskey(
   const row = { ...passkey, id: newId(), userId: actor.user.id, name }
   const codes = await retryOnConflict(async () => {
     if (await secondFactors.passkeyByCredential(passkey.credentialId)) {
-      throw new GridError('invalid_input', 'This passkey is registered already.', { field: 'passkey' })
+      throw invalidInput('This passkey is registered already.', 'passkey')
     }
     return await addFactor(store, actor, row.id, [secondFactors.addPasskey(row, now())])
   })
@@ -148,5 +142,5 @@ function isExpected({ global, write, deps }: Store, purpose: ChallengePurpose, h
 function siteOf({ deps }: Store): PasskeySite {
   const site = passkeySite(deps.config.appUrl)
   if (site) return site
-  throw new GridError('invalid_input', 'Passkeys need this grid to have a host name and HTTPS.', { field: 'passkey' })
+  throw invalidInput('Passkeys need this grid to have a host name and HTTPS.', 'passkey')
 }

@@ -20,10 +20,7 @@ export const linkLifetimeMs: Record<LinkKind, number> = {
   claim: day,
 }
 
-/**
- * Create the one-time link that sets up the first account of an empty grid. Earlier set-up links end. Undefined if the
- * grid has users. See docs/operations.md, "People and the set-up link".
- */
+/** Create the link that sets up the first account, and end earlier ones. Undefined if the grid has users. */
 export async function createSetUpLink(store: Store): Promise<string | undefined> {
   const { global, deps: { config, now } } = store
   if (await global.users.any()) return undefined
@@ -44,17 +41,14 @@ export async function setUpState(store: Store, token: string): Promise<'open' | 
   return await global.links.byToken('set_up', hashForLookup(token), now()) ? 'open' : 'ended'
 }
 
-export interface SetUpInput {
+interface SetUpInput {
   accountName: string
   name: string
   email: string
   password: string
 }
 
-/**
- * Create the first account and its owner. The address counts as verified: who has the link can read the server's log.
- * Fails with `link_expired`, `invalid_input` or `invalid_email`.
- */
+/** Create the first account and its owner. The address counts as verified: the link was in the server's log. */
 export async function setUp(store: Store, token: string, input: SetUpInput): Promise<{ userId: string; id: string }> {
   const { global, deps: { now } } = store
   if (await setUpState(store, token) !== 'open') throw linkExpired()

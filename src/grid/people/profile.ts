@@ -1,7 +1,7 @@
 /** Changes of users to their own profile: name, keyboard, password and email address. */
 import { hashPassword, verifyPassword } from '../../auth/passwords.ts'
-import { GridError } from '../../errors.ts'
 import { normaliseEmail } from '../../lib/names.ts'
+import { invalidInput } from '../../errors.ts'
 import type { User } from '../../store/global/users.ts'
 import type { Store } from '../../store/store.ts'
 import { checkName } from '../accounts/accounts.ts'
@@ -19,10 +19,7 @@ export async function setShortcuts(store: Store, userId: string, on: boolean): P
   await store.write([store.global.users.setShortcuts(userId, on)])
 }
 
-/**
- * Change the password. Every session and open link of the user ends; OAuth grants stay, because a routine change should
- * not disconnect clients. Fails with `invalid_input`, which names `current` or `password`, or `rate_limit_exceeded`.
- */
+/** Change the password. Sessions and links end; OAuth grants stay, because this should not disconnect clients. */
 export async function changePassword(
   store: Store,
   userId: string,
@@ -41,10 +38,7 @@ export async function changePassword(
   sendNotice(store, user.email, passwordChangedEmail(store.deps.config))
 }
 
-/**
- * Send a link to a new email address; its use confirms the change. Does not tell whether another user has the address.
- * Fails with `invalid_email`, `invalid_input` or `rate_limit_exceeded`.
- */
+/** Send a link to a new email address. Does not tell whether another user has the address. */
 export async function requestEmailChange(
   store: Store,
   userId: string,
@@ -54,7 +48,7 @@ export async function requestEmailChange(
   const email = normaliseEmail(input.email, 'email')
   const user = await checkCurrentPassword(store, userId, input.current, address)
   if (user.email === email) {
-    throw new GridError('invalid_input', 'This is your email address already.', { field: 'email' })
+    throw invalidInput('This is your email address already.', 'email')
   }
   const isFree = (await store.global.users.byEmail(email)) === undefined
   const precedingStatements = [store.global.links.endOpen(userId, 'change_email', store.deps.now())]
@@ -76,10 +70,7 @@ export async function confirmEmailChange(store: Store, token: string, userId: st
   return link.email
 }
 
-/**
- * The user, if `current` is their password: their browser may have been left signed in. Guesses count as sign-in
- * attempts.
- */
+/** The user, if `current` is their password. Guesses count as sign-in attempts. */
 async function checkCurrentPassword(
   store: Store,
   userId: string,
@@ -88,13 +79,11 @@ async function checkCurrentPassword(
 ): Promise<User & { passwordHash: string }> {
   const user = await findUser(store, userId)
   if (user.passwordHash === null) {
-    throw new GridError('invalid_input', 'You have no password yet. Request an email link to set one.', {
-      field: 'current',
-    })
+    throw invalidInput('You have no password yet. Request an email link to set one.', 'current')
   }
   const attempt = await takeSignInAttempt(store, user.email, address)
   if (!(await verifyPassword(user.passwordHash, current, { hasPriority: true }))) {
-    throw new GridError('invalid_input', 'This is not your current password.', { field: 'current' })
+    throw invalidInput('This is not your current password.', 'current')
   }
   await attempt.succeeded()
   return { ...user, passwordHash: user.passwordHash }

@@ -4,15 +4,12 @@ import type { Statement } from '../../store/sql.ts'
 import type { Store } from '../../store/store.ts'
 import { revokeAllGrants } from '../oauth/grants.ts'
 
-/**
- * The user registered with a link that the inviter was shown, and the address is not proved since. So it may be the
- * inviter.
- */
+/** The inviter was shown the link, and the address is not proved since: the user may be the inviter. */
 export function mayBeSomebodyElse({ registeredByShownLink, emailVerifiedAt }: User): boolean {
   return registeredByShownLink && emailVerifiedAt === null
 }
 
-/** Statements that remove everything with which somebody else could get back in: password, factors, sessions, links. */
+/** Statements that remove everything with which someone else could get back in: password, factors, sessions, links. */
 export function takeOver({ global }: Store, userId: string, at: number): Statement[] {
   return [
     global.users.removePassword(userId),
@@ -24,10 +21,7 @@ export function takeOver({ global }: Store, userId: string, at: number): Stateme
   ]
 }
 
-/**
- * Use an email link, which verifies the address of its user. If the user may be someone else, it also takes the user
- * over and revokes all OAuth grants.
- */
+/** Use an email link, which verifies the address. A user who may be someone else is taken over. */
 export async function proveAddress(
   store: Store,
   user: User,

@@ -72,7 +72,7 @@ async function isFree({ deps, read }: AccountStore, alias: string): Promise<bool
   return await read.directory.isAliasFree(alias, { forPerson: true })
 }
 
-export interface SeatInput {
+interface SeatInput {
   alias: string
   /** What agents read about the person. Default: as it was, at first empty. */
   description?: string
@@ -142,10 +142,7 @@ async function refuseManyChanges({ read }: AccountStore, at: number): Promise<vo
   )
 }
 
-/**
- * Give up the alias of the calling user: it leaves its channels, and its unread messages are parked. The alias stays
- * reserved for the account. Fails with `alias_required`.
- */
+/** Give up the alias of the calling user. Its unread messages are parked, and it stays reserved. */
 export async function giveUpAlias(account: AccountStore): Promise<{ alias: string }> {
   const { userId } = callingUser(account.actor)
   return await retryOnConflict(async () => {
@@ -156,10 +153,7 @@ export async function giveUpAlias(account: AccountStore): Promise<{ alias: strin
   })
 }
 
-/**
- * Statements that end the seat of a user, for the unit in which they give it up, leave the account or become a viewer.
- * They fail the unit if the seat has changed since.
- */
+/** Statements that end the seat of a user. They fail the unit if it has changed since. */
 export async function endSeat(account: AccountStore, userId: UserActor['userId']): Promise<Statement[]> {
   const seat = await account.read.seats.ofMember(userId)
   const { agents, channels, leases, notifications, seats } = account.change

@@ -2,7 +2,7 @@
 import { callingUser, requireConfirmed, type SignedInUser } from '../../auth/actor.ts'
 import { verifyPassword } from '../../auth/passwords.ts'
 import { newTotpSecret, totpStep, totpUri } from '../../auth/totp.ts'
-import { GridError } from '../../errors.ts'
+import { GridError, invalidInput } from '../../errors.ts'
 import { newId } from '../../lib/id.ts'
 import { totpContext } from '../../lib/key-ring.ts'
 import { hashSecret, mintRecoveryCode } from '../../lib/secrets.ts'
@@ -34,10 +34,7 @@ export async function listSecondFactors({ global }: Store, userId: string): Prom
   return { passkeys, hasTotp: totp !== undefined && totp.confirmedAt !== null, codesLeft }
 }
 
-/**
- * Prove the second factor with a code of the authenticator app or with a recovery code. Each code works once; `address`
- * is the client's. Fails with `invalid_input`, which names `code`, or `rate_limit_exceeded`.
- */
+/** Prove the second factor with a code of the app or a recovery code. Each code works once. */
 export async function useSecondFactorCode(
   store: Store,
   user: { id: string; email: string },
@@ -53,10 +50,7 @@ export async function useSecondFactorCode(
   if (isRecoveryCode) sendSecondFactorEmail(store, user.email, 'code_used')
 }
 
-/**
- * Prove with their password who a signed-in user without a second factor is. Resolves to the hash it was verified
- * against. Fails with `invalid_input`, which names `password`, or `rate_limit_exceeded`.
- */
+/** Prove who a user without a second factor is. Resolves to the hash of the password. */
 export async function confirmByPassword(
   store: Store,
   user: { id: string; email: string },
@@ -66,7 +60,7 @@ export async function confirmByPassword(
   const attempt = await takeSignInAttempt(store, user.email, address)
   const passwordHash = (await store.global.users.byId(user.id))?.passwordHash
   if (!(await verifyPassword(passwordHash, password, { hasPriority: true }))) {
-    throw new GridError('invalid_input', 'This is not your password.', { field: 'password' })
+    throw invalidInput('This is not your password.', 'password')
   }
   await attempt.succeeded()
   return passwordHash!
@@ -90,10 +84,7 @@ export async function pendingTotp(store: Store, actor: SignedInUser): Promise<{ 
   return { secret, uri: await totpUri(secret, { issuer, label: actor.user.email }) }
 }
 
-/**
- * Finish the set-up with a first code. If it is the user's first second factor, resolves to new recovery codes, and all
- * other sessions end. Fails with `confirmation_required`, `invalid_input` or `rate_limit_exceeded`.
- */
+/** Finish the set-up with a first code. Resolves to recovery codes if it is the first factor. */
 export async function finishTotp(
   store: Store,
   actor: SignedInUser,
@@ -210,7 +201,7 @@ function hasTotpAlready(): GridError {
 }
 
 function wrongCode(): GridError {
-  return new GridError('invalid_input', 'This code is wrong, was used already, or is too old.', { field: 'code' })
+  return invalidInput('This code is wrong, was used already, or is too old.', 'code')
 }
 
 /**
@@ -227,7 +218,7 @@ export async function resetMemberSecondFactor(
     const { precondition } = await authorize(account, 'own')
     requireConfirmed(caller, store.deps.now())
     const member = await account.read.team.member(userId)
-    if (!member) throw new GridError('member_not_found', 'No member of this account has that id.')
+    if (!member) throw new GridError('member_not_found', 'This account has no member with that id.')
     if (userId === caller.userId) {
       throw new GridError('invalid_input', 'Change your own second factor under Settings, Security.')
     }
@@ -251,10 +242,7 @@ export async function resetMemberSecondFactor(
   return { userId }
 }
 
-/**
- * Remove the second factor of a user as the operator, and end the user's sessions. The activity log of each of the
- * user's accounts has a row. Fails with `not_found`, `invalid_email`, or `invalid_input` if there is nothing to reset.
- */
+/** Remove the second factor of a user as the operator, and end their sessions. */
 export async function resetSecondFactor(store: Store, email: string, command: string): Promise<{ userId: string }> {
   const user = await findUser(store, email)
   const { secondFactors } = store.global

@@ -34,10 +34,7 @@ interface LinkRecipient {
   precedingStatements?: Statement[]
 }
 
-/**
- * Send an email link, without telling the caller whether it was sent. An unknown address takes the same work and gets
- * no email. Over a limit nothing is created. `address` is the client's.
- */
+/** Send an email link, without telling whether it was sent. An unknown address takes the same work. */
 export async function trySendEmailLink(
   store: Store,
   kind: SilentPurpose,
@@ -79,10 +76,7 @@ export function sendInvitationEmail(
   store.deps.email.send({ to: email, ...invitationEmail(store.deps.config, url, { ...from, role }) })
 }
 
-/**
- * Send a notice. It has no limit: a security notice follows only an authenticated change, and an attacker could use up
- * a limit before.
- */
+/** Notices have no limit: they follow an authenticated change, and an attacker could use up a limit before. */
 export function sendNotice(store: Store, to: string, content: EmailContent): void {
   store.deps.email.send({ to, ...content })
 }
@@ -114,10 +108,7 @@ const paths: Record<EmailLinkKind, string> = {
   change_email: '/new-address',
 }
 
-/**
- * A new link and the statement that stores it. With `userId` null it can never be used: unknown addresses take the same
- * work. See docs/security.md, "Enumeration and timing".
- */
+/** A new link. With `userId` null it can never be used: unknown addresses take the same work. */
 export async function createEmailLink(
   { global, deps: { config, now } }: Store,
   kind: EmailLinkKind,

@@ -1,9 +1,6 @@
-/**
- * Members of an account: their roles and their removal. An account with agents or several members always has an owner.
- * See docs/security.md, "Roles".
- */
+/** Members of an account, which always has an owner. See docs/security.md, "Roles". */
 import { allows, callingUser, type Permission, requireConfirmed, type Role, roles } from '../../auth/actor.ts'
-import { GridError } from '../../errors.ts'
+import { GridError, invalidInput } from '../../errors.ts'
 import type { AccountStore } from '../../store/account.ts'
 import type { AccountMember } from '../../store/account/team.ts'
 import type { Statement } from '../../store/sql.ts'
@@ -74,7 +71,7 @@ export async function transferOwnership(account: AccountStore, userId: string): 
     requireConfirmed(caller, account.deps.now())
     const member = await findMember(account, userId)
     if (member.role === 'owner') {
-      throw new GridError('invalid_input', 'This member is an owner already.', { field: 'member' })
+      throw invalidInput('This member is an owner already.', 'member')
     }
     await account.write([
       ...precondition,
@@ -89,7 +86,7 @@ export async function transferOwnership(account: AccountStore, userId: string): 
 
 export function checkRole(text: string): Role {
   const role = roles.find((known) => known === text)
-  if (!role) throw new GridError('invalid_input', `A role is one of ${roles.join(', ')}.`, { field: 'role' })
+  if (!role) throw invalidInput(`A role is one of ${roles.join(', ')}.`, 'role')
   return role
 }
 
@@ -103,7 +100,7 @@ export function requireAssignable(role: Role, others: Role[]): void {
 
 async function findMember(account: AccountStore, userId: string): Promise<AccountMember> {
   const member = await account.read.team.member(userId)
-  if (!member) throw new GridError('member_not_found', 'No member of this account has that id.', { field: 'member' })
+  if (!member) throw new GridError('member_not_found', 'This account has no member with that id.', { field: 'member' })
   return member
 }
 
@@ -116,10 +113,7 @@ async function removalStatements(account: AccountStore, member: AccountMember): 
   ]
 }
 
-/**
- * Statements that fail the unit if the role has changed, or if no owner would be left. `to` is undefined for a removal.
- * Fails with `last_owner`.
- */
+/** Fails if no owner would be left; the statements check it again. `to` is undefined for a removal. */
 async function roleChangePreconditions(
   account: AccountStore,
   { userId, role }: AccountMember,

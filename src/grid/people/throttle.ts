@@ -1,7 +1,4 @@
-/**
- * Which attempts to sign in and which emails count, towards which limits. See docs/security.md, "Sign-in limits" and
- * "Email limits".
- */
+/** Which attempts and emails count. See docs/security.md, "Sign-in limits" and "Email limits". */
 import { unknownAddress } from '../../lib/http/client-address.ts'
 import { newId } from '../../lib/id.ts'
 import { hashSecret } from '../../lib/secrets.ts'
@@ -30,9 +27,7 @@ const rates = {
   /** One email address from all clients. Beyond it, or beyond the total, `signInInCrowd` applies. */
   signInCrowd: [[100, hour]],
   signInInCrowd: [[1, 15 * minute]],
-  /**
-   * One client address for all users, against credential stuffing. Generous, because an office may share an address.
-   */
+  /** One client address for all users. Generous, because an office may share an address. */
   signInFrom: [[30, minute], [300, hour]],
   /** Second factors of one user from one client address, and from all that are not familiar. */
   secondFactor: [[5, 5 * minute], [10, hour], [20, day]],
@@ -56,7 +51,7 @@ const signInsPerHour = 6_000
 /** Invitations of one user; in a day three times as many. */
 const invitationsPerHour = 100
 
-export interface SignInAttempt {
+interface SignInAttempt {
   isFamiliar: boolean
   /** Call it after the right password: removes the attempts of this user and client from the limits. */
   succeeded(): Promise<void>
@@ -105,10 +100,7 @@ export async function takePasskeyAttempt(store: Store, address: string): Promise
 
 const signIns = { name: 'sign-ins', what: 'Too many sign-in attempts.' }
 
-/**
- * Count an attempt, of whose counts `limited` can refuse it. Fails with `rate_limit_exceeded`. Resolves to a function
- * that removes it again, with all others of the first count.
- */
+/** Count an attempt, which `limited` can refuse. Resolves to a function that removes what the first one counts. */
 async function take(
   store: Store,
   counts: Count[],
@@ -189,7 +181,7 @@ async function countsOfEmail(
 
   const perHour: Rate = [invitationsPerHour, hour]
   const isInvitation = purpose === 'invitation'
-  // Without email nobody is bothered by invitations to one address, and an inviter may need another link at once.
+  // Without email no one is bothered by invitations to one address, and an inviter may need another link at once.
   const isBothered = !isInvitation || store.deps.email.isConfigured
   const from = isInvitation ? [perHour] : rates.emailFrom
   const ofShare = Math.ceil(config.mailsPerHour * shareOfGrid)

@@ -12,7 +12,7 @@ export interface Viewer {
   agentId: string
 }
 
-export interface TaskDetail {
+interface TaskDetail {
   historyLength?: number
   withArtifacts: boolean
 }

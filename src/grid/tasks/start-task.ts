@@ -1,6 +1,6 @@
 /** Messages of a client that make a task, or continue one. See docs/protocol.md, "Tasks". */
-import { GridError } from '../../errors.ts'
 import { canonicalJson } from '../../lib/encoding.ts'
+import { invalidInput } from '../../errors.ts'
 import { newId } from '../../lib/id.ts'
 import { day } from '../../lib/time.ts'
 import type { AccountStore } from '../../store/account.ts'
@@ -11,9 +11,9 @@ import { checkKey, findRepeat, requestHashOf, withPresence } from '../messaging/
 import type { Part, Task, TaskMessage, TaskMode } from './task.ts'
 import { findTask, getTask, taskHasEnded, taskNotFound } from './tasks.ts'
 
-export type ClientMessage = Omit<TaskMessage, 'role'>
+type ClientMessage = Omit<TaskMessage, 'role'>
 
-export interface NewTask {
+interface NewTask {
   to: string
   message: ClientMessage
   /** What the client calls the context; without it the context has an id of the server. */
@@ -26,7 +26,7 @@ export interface NewTask {
   acceptedOutputModes?: string[]
 }
 
-export interface TaskContinuation {
+interface TaskContinuation {
   taskId: string
   contextId?: string
   /** The alias that the endpoint is for: tasks with another recipient look missing. */
@@ -46,10 +46,7 @@ const maxTaskMs = 7 * day
 /** What a recipient reads of a message that has files or data alone. */
 const noText = 'This message has no text. What it brings is in a2a.parts.'
 
-/**
- * Send a message that makes a task, in one unit. A repeat under the same idempotency key returns that task as it is
- * now. Fails as `sendMessage` does.
- */
+/** Send a message that makes a task, in one unit. A repeat returns that task as it is now. */
 export async function startTask(account: AccountStore, sender: Sender, input: NewTask): Promise<SentTask> {
   const request = input.request ?? canonicalJson([input.to, input.message, input.contextId ?? null])
   const repeat = await repeatOf(account, sender, input.idempotencyKey, request)
@@ -57,7 +54,7 @@ export async function startTask(account: AccountStore, sender: Sender, input: Ne
   const { message, acceptedOutputModes } = input
   const { deps: { now }, read, change } = account
   const recipient = await resolve(account, sender, input.to)
-  if (!recipient.inbox) throw new GridError('invalid_input', 'A task has an agent as its recipient.', { field: 'to' })
+  if (!recipient.inbox) throw invalidInput('A task needs an agent as its recipient.', 'to')
   const mode = input.mode === 'message' && !recipient.messageReplies ? 'task' : input.mode
   const { agentId: recipientAgentId, home } = recipient.inbox
   const known = input.contextId === undefined
@@ -129,7 +126,7 @@ export async function continueTask(account: AccountStore, sender: Sender, input:
   }
   const task = await findTask(account, taskId, recipient)
   if (input.contextId !== undefined && input.contextId !== task.contextId) {
-    throw new GridError('invalid_input', 'message.contextId is not that of the task.', { field: 'message.contextId' })
+    throw invalidInput('message.contextId differs from the contextId of the task.', 'message.contextId')
   }
   if (task.expiresAt === null) throw taskHasEnded(task)
   const { tasks } = account.change

@@ -1,7 +1,4 @@
-/**
- * Tasks: what became of a message that expects an answer. The model does not depend on the version of A2A. See
- * docs/protocol.md, "Tasks".
- */
+/** Tasks, independent of the version of A2A. See docs/protocol.md, "Tasks". */
 
 export type Part = ({ text: string } | { raw: string } | { url: string } | { data: unknown }) & {
   mediaType?: string

@@ -1,7 +1,7 @@
 /** What the client of a task can do with it: look at it, list its tasks, cancel it. See docs/protocol.md, "Tasks". */
 import { Buffer } from 'node:buffer'
 import { callingAgent } from '../../auth/actor.ts'
-import { GridError } from '../../errors.ts'
+import { GridError, invalidInput } from '../../errors.ts'
 import { newId } from '../../lib/id.ts'
 import { hashForLookup } from '../../lib/secrets.ts'
 import type { AccountStore } from '../../store/account.ts'
@@ -15,7 +15,7 @@ export interface TaskScope {
   recipient?: string
 }
 
-export interface TaskListInput extends TaskScope {
+interface TaskListInput extends TaskScope {
   contextId?: string
   state?: TaskState
   pageSize: number
@@ -47,14 +47,11 @@ export async function getTask(
   return (await shownTasks(clientOf(account), [row], { historyLength, withArtifacts: true }))[0]
 }
 
-/**
- * The tasks of the calling agent, by the time of their status, newest first. Artifacts are left out unless asked for.
- * Fails with `invalid_input` (page size, page token).
- */
+/** The tasks of the calling agent, by the time of their status, newest first. */
 export async function listTasks(account: AccountStore, input: TaskListInput): Promise<TaskPage> {
   const { pageSize, pageToken, historyLength, includeArtifacts = false } = input
   if (!Number.isInteger(pageSize) || pageSize < 1 || pageSize > maxPageSize) {
-    throw new GridError('invalid_input', `pageSize must be 1 to ${maxPageSize}.`, { field: 'pageSize' })
+    throw invalidInput(`pageSize must be 1 to ${maxPageSize}.`, 'pageSize')
   }
   const filter: TaskFilter = {
     contextId: input.contextId ?? null,
@@ -76,10 +73,7 @@ export async function listTasks(account: AccountStore, input: TaskListInput): Pr
   return { tasks: shown, nextPageToken: last ? tokenOf(last, ofList) : '', pageSize, totalSize }
 }
 
-/**
- * Cancel a task of the calling agent. A message that nobody has read is withdrawn; a recipient that has read it finds a
- * notice in its inbox. Fails with `task_not_found`, and with `task_not_cancelable` if the task has ended.
- */
+/** Cancel a task of the calling agent. An unread message is withdrawn; a recipient that has read it is told. */
 export async function cancelTask(
   account: AccountStore,
   id: string,
@@ -139,7 +133,7 @@ export function clientOf(account: AccountStore): Viewer {
 }
 
 export function taskNotFound(taskId: string): GridError {
-  return new GridError('task_not_found', 'No task of yours has this id.', { info: { taskId } })
+  return new GridError('task_not_found', 'You have no task with this id.', { info: { taskId } })
 }
 
 export function taskHasEnded({ id, state }: Pick<TaskRow, 'id' | 'state'>): GridError {
@@ -162,5 +156,5 @@ function positionIn(token: string, ofList: string): { at: number; id: string } {
   } catch {
     // Not one of ours.
   }
-  throw new GridError('invalid_input', 'pageToken is not one of this list.', { field: 'pageToken' })
+  throw invalidInput('This pageToken is not valid for this list.', 'pageToken')
 }

@@ -1,6 +1,4 @@
-/**
- * What a text says in escapes and encodings: HTML entities, percent-encoding, JavaScript escapes, base64, hexadecimal.
- */
+/** What a text says in escapes and encodings. */
 import { Buffer } from 'node:buffer'
 import { replaceIn, spanOf, type View } from './view.ts'
 

@@ -4,9 +4,7 @@ import { mask, replaceIn, type View } from './view.ts'
 /** Beyond printable ASCII, except what stands for something that was found. */
 const special = new RegExp(`[^ -~${mask}]`, 'gu')
 
-/**
- * The view with the plain forms of characters: ASCII digits, spaces and hyphens, no width and style, nothing hidden.
- */
+/** The view with ASCII digits, spaces and hyphens, without widths and styles, and nothing hidden. */
 export function plain(view: View): View {
   return replaceIn(view, special, (char) => plainForm(char!))
 }

@@ -37,7 +37,7 @@ const fewestOfScript = 12
 /** Fewest letters that tell a language, and how many code units are looked at together: franc reads the first 2,048. */
 const fewestLetters = 60
 const stretchLength = 3_400
-/** A language that is as likely as this beside the likeliest one may be the right one. */
+/** A language that is this likely, compared with the likeliest one, may be the right one. */
 const nearlyAsLikely = 0.85
 
 /** Loaded for the first message that needs it: its tables take some megabytes. */

@@ -79,10 +79,7 @@ function spansOf(pattern: RE2JS, text: string, effort: Effort): Span[] {
   return spans
 }
 
-/**
- * One search is linear, and reads at most the rest of the text. A text with many matches could be read once for each of
- * them, as with `x*y|x`.
- */
+/** A text with many matches could be read once for each of them, as with `x*y|x`. */
 class Effort {
   #characters = 0
   #startedAt = performance.now()

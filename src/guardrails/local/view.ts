@@ -113,9 +113,7 @@ function maskedIn(text: string, spans: readonly Span[]): string {
 }
 
 const inWord = String.raw`[\p{L}\p{N}\p{M}]`
-/**
- * Scripts without spaces between words, which have no boundaries to ask for, and Hangul, where particles follow a word.
- */
+/** Scripts without spaces between words, and Hangul, where particles follow a word. */
 const unspaced = `[${
   'Han Hiragana Katakana Bopomofo Hangul Thai Lao Khmer Myanmar Tibetan'.split(' ')
     .map((script) => String.raw`\p{scx=${script}}`).join('')

@@ -6,7 +6,7 @@ import { second } from '../../lib/time.ts'
 import type { ProviderTools } from '../provider.ts'
 import { type FailureReason, ProviderFailure } from '../provider-failure.ts'
 
-export interface Question<Answer> {
+interface Question<Answer> {
   url: URL
   body: unknown
   /** Headers besides those of JSON. Called for each attempt, with the text of the body. */
@@ -18,12 +18,12 @@ export interface Question<Answer> {
   maxTokens?: number
 }
 
-export interface Answered<Answer> {
+interface Answered<Answer> {
   readonly answer: Answer
   readonly raw: unknown
 }
 
-/** `signal` of the tools is the deadline of the check; this ends a request for which nobody waits. */
+/** `signal` of the tools is the deadline of the check; this ends an abandoned request. */
 const timeoutMs = 15 * second
 
 /** Ask a service. A failed connection is tried a second time, because nothing was sent. */

@@ -57,10 +57,7 @@ export const lakeraGuard = provider({
   },
 })
 
-/**
- * Where everything is that was detected. Undefined if a place is not known: a detector of attacks names none, and
- * masking the other places would leave the attack.
- */
+/** Undefined if a place is not known: masking the others would leave an attack, which has none. */
 function spansOf(text: string, matches: Match[], detected: string[]): Span[] | undefined {
   const located = new Set(matches.map(({ detector_type }) => detector_type))
   if (detected.length === 0 || !detected.every((type) => located.has(type))) return undefined
@@ -68,9 +65,7 @@ function spansOf(text: string, matches: Match[], detected: string[]): Span[] | u
   return spans.every((span) => span !== undefined) ? joined(spans) : undefined
 }
 
-/**
- * The documentation does not say whether offsets count code points or UTF-16 code units, so the matched text decides.
- */
+/** Whether offsets count code points or UTF-16 code units is not documented, so the text decides. */
 function spanOf(text: string, { start, end, text: matched }: Match): Span | undefined {
   const asCodePoints = spansOfCodePoints(text, [{ start, end }])?.[0]
   const asUnits = start >= 0 && start < end && end <= text.length ? { start, end } : undefined

@@ -79,11 +79,8 @@ export const llmJudge = provider({
   },
 })
 
-/**
- * The messages for the model. A random word fences the text, so it cannot pretend to end and be followed by
- * instructions.
- */
-export function judgeMessages(policy: string, text: string): { system: string; user: string } {
+/** A random word fences the text, so it cannot pretend to end and be followed by instructions. */
+function judgeMessages(policy: string, text: string): { system: string; user: string } {
   const fence = `TEXT-${newFence()}`
   return {
     system: [
@@ -105,10 +102,7 @@ function newFence(): string {
 
 const judgement = z.object({ violation: z.boolean() })
 
-/**
- * The kinds of violations that a model found; undefined if it gave no judgement. The whole answer must be the
- * judgement, because a model may repeat parts of the text.
- */
+/** Undefined without a judgement. It must be the whole answer: a model may repeat parts of the text. */
 export function readJudgement(content: string): string[] | undefined {
   // Models that reason aloud do it before they answer.
   const answer = content.replace(/^[\s\S]*<\/think>/, '').trim()

@@ -3,10 +3,7 @@ import { plainName } from '../../lib/names.ts'
 import { joined } from '../local/view.ts'
 import type { Span } from '../provider.ts'
 
-/**
- * Convert spans that count code points, as Python does, to UTF-16 code units, joined. Undefined if one of them is not a
- * stretch of the text.
- */
+/** Spans of code points, as Python counts them, in UTF-16 code units. Undefined if one is not in the text. */
 export function spansOfCodePoints(text: string, spans: readonly Span[]): Span[] | undefined {
   const unitOf = [0]
   for (const char of text) unitOf.push(unitOf[unitOf.length - 1] + char.length)

@@ -16,10 +16,7 @@ const reviewed = z.object({
   redacted: z.string().min(1).refine((text) => !text.includes('\0')).optional(),
 })
 
-/**
- * A signed `POST` of the text. Every decision but `allow` is an objection; what happens then is the action of the
- * guardrail. See docs/protocol.md, "Guardrail webhook".
- */
+/** A signed `POST`. Every decision but `allow` is an objection. See docs/protocol.md, "Guardrail webhook". */
 export const webhook = provider({
   id: 'webhook',
   name: 'Webhook',

@@ -3,14 +3,12 @@ import type { activity as table } from '../../../db/schema.ts'
 import { minute } from '../../lib/time.ts'
 import { type AccountDb, precondition, query, statement } from '../sql.ts'
 
-/** A row that has no position yet. */
 export type NewActivity = Omit<Activity, 'n'>
 
 /** A reading of messages, as the log has it once for each session, subject and hour. */
 export interface LoggedReading {
   session: string
   tool: string
-  /** The `subject` of the arguments. */
   subject: string
   /** The first millisecond of the hour. */
   since: number
@@ -36,14 +34,11 @@ const add = statement(`
 
 export const activity = {
   reads: (account: AccountDb) => ({
-    /** Whether there is a row with this id. */
     has: async (id: string) => (await account.one(has, { id })) !== undefined,
     ...activityList(account),
-    /** Whether the log has the reading. */
     hasReading: async (reading: LoggedReading) => (await account.one(oneReading, { ...reading })) !== undefined,
   }),
   changes: (account: AccountDb) => ({
-    /** Fails the unit if the log has the reading when it runs. */
     requireNoReading: (reading: LoggedReading) => account.bind(requireNoReading, { ...reading }),
     /** A constraint error if there is a row with this id. */
     add: (row: NewActivity) => account.bind(add, { ...row }),
@@ -57,47 +52,37 @@ export type Activity = Omit<typeof table.$inferSelect, 'accountId'>
 export interface ListedActivity extends Activity {
   userName: string | null
   userEmail: string | null
-  /** Of an admin key. */
   keyName: string | null
   keyLast4: string | null
-  /** Of an agent key, or of a grant to act as an agent. */
   agentAlias: string | null
-  /** The name of the OAuth client. */
   clientName: string | null
 }
 
 /** An OAuth grant that is in the log: a program, and whom it acted as. */
 export interface LoggedProgram {
-  /** Its credential id in the log. */
   id: string
   clientName: string
   /** Null for a program that administers the account. */
   agentAlias: string | null
-  /** Milliseconds since the epoch. */
   createdAt: number
 }
 
 /** What to list. `before` is the `n` of the last row of the previous page. */
 export interface ActivityFilter {
   tool?: string
-  /** `ok` or an error code. */
   outcome?: string
-  /** Only rows whose outcome is not `ok`. */
   isRefused?: boolean
   /** Without the calls that only list what there is, and without what people read. */
   isChange?: boolean
   credentialId?: string
   userId?: string
-  /** Milliseconds since the epoch, inclusive. */
   since?: number
-  /** Exclusive. */
   until?: number
   before?: number
   limit?: number
 }
 
 const maxPage = 200
-/** How many programs the filter offers, the newest ones. */
 const maxPrograms = 200
 /**
  * How far the clocks of two processes may differ, or one clock before and after a correction. Rows are ordered by `n`,
@@ -175,9 +160,7 @@ const programs = query<LoggedProgram>(`
     WHERE activity.account_id = :account AND activity.credential_id = oauth_grants.id)
   ORDER BY oauth_grants.created_at DESC LIMIT ${maxPrograms}`)
 
-/** Reads the log of an account. */
 export const activityList = (account: AccountDb) => ({
-  /** Newest first. */
   async list(filter: ActivityFilter = {}): Promise<ListedActivity[]> {
     const { since, until, isRefused, isChange } = filter
     const position = async (query: typeof beforeTime, at: number | undefined) =>
@@ -204,9 +187,7 @@ export const activityList = (account: AccountDb) => ({
       limit: Math.min(filter.limit ?? maxPage, maxPage),
     })
   },
-  /** Every tool that occurs in the log. */
   tools: async () => (await account.all(tools)).map(({ tool }) => tool),
-  /** Every user in the log that still exists. */
   users: () => account.all(usersInLog),
   /** The programs in the log that signed in with OAuth, newest first. */
   programs: (): Promise<LoggedProgram[]> => account.all(programs),

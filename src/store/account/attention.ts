@@ -8,7 +8,6 @@ import { countedUnread } from './inbox-message.ts'
 /** Numbers are counted up to here: this one stands for itself or more. */
 export const maxCounted = 1_000
 
-/** How many rows of one kind there are at most. */
 export const maxOfKind = 50
 
 /** Conditions of partial indexes are written out, not bound: only then may the planner use the index. */
@@ -70,7 +69,6 @@ const parked = query<
   { isDeleted: boolean },
 )
 
-/** Refused calls of one caller. */
 interface RefusedCaller {
   calls: number
   since: number
@@ -124,7 +122,6 @@ const failing = query<{ guardrailId: string; name: string; messages: number; sin
     AND guardrail_counts.action = 'failed'
   GROUP BY guardrails.id ORDER BY since LIMIT ${maxOfKind}`)
 
-/** A key that was not used for long, or is old. */
 interface StaleKey {
   id: string
   kind: typeof credentials.$inferSelect.kind
@@ -196,7 +193,6 @@ export const overview = {
     /** How many messages the account sent in each of these hours, given by their first millisecond. */
     sentPerHour: (hours: number[]): Promise<{ at: number; count: number }[]> =>
       account.all(sentPerHour, { hours: JSON.stringify(hours) }),
-    /** The unread messages of all agents together. */
     unread: async () => (await account.one(unread))!.unread,
     /** How many live agents there are, and how many of them were seen since a time. */
     agents: async (since: number) => (await account.one(agentCounts, { since }))!,
@@ -204,7 +200,6 @@ export const overview = {
   changes: () => ({}),
 }
 
-/** A snooze of one user. `until` is in milliseconds since the epoch; `level` is how bad it was. */
 export interface Snooze {
   kind: string
   subject: string
@@ -223,7 +218,6 @@ const remove = statement(`
 
 export const snoozes = {
   reads: (account: AccountDb) => ({
-    /** What a user has snoozed beyond `at`. */
     ofUser: (user: string, at: number): Promise<Snooze[]> => account.all(ofUser, { user, at }),
   }),
   changes: (account: AccountDb) => ({

@@ -48,7 +48,6 @@ function isOnList(agent: string, callerAlias: string): string {
     AND listed.agent_id = ${agent}.id AND listed.alias = ${callerAlias})`
 }
 
-/** The recipient of a message in another account, its account `home`. */
 interface OtherRecipient {
   id: string
   home: string
@@ -123,7 +122,6 @@ export const directory = {
       { after, skip }: { after: string; skip: number },
       limit: number,
     ): Promise<SearchedAgent[]> => account.all(bySearch, { search, caller, after, skip, limit }),
-    /** Those of the aliases that a live agent of any account has. */
     heldAliases: async (aliases: string[]): Promise<Set<string>> =>
       new Set((await account.all(held, { aliases: JSON.stringify(aliases) })).map(({ alias }) => alias)),
     /**

@@ -34,7 +34,6 @@ export interface InboxMessage {
   seq: number
   state: 'unread' | 'read' | 'parked' | 'task' | 'withdrawn'
   chars: number
-  /** How many leases of it were released. */
   releaseCount: number
   id: string
   recipient: string
@@ -44,13 +43,9 @@ export interface InboxMessage {
   replyToMessageId: string | null
   conversationId: string | null
   a2a: string | null
-  /** The task that it belongs to. */
   taskId: string | null
-  /** 0 or 1. */
   flagged: number
-  /** 0 or 1. */
   sanitized: number
-  /** How many answers led to it. */
   hops: number
   createdAt: number
   senderDescription: string

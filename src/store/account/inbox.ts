@@ -3,7 +3,6 @@ import { countedUnread, type InboxMessage, inboxOf, selectInboxMessages } from '
 import { type AccountDb, query, type Statement, statement } from '../sql.ts'
 import type { MessageType } from './new-message.ts'
 
-/** How many of the newest read messages `lastLease` searches. */
 const lastLeaseDepth = 1_000
 
 // The states are written out, not bound: only then may the planner use the partial indexes.
@@ -72,7 +71,6 @@ const markUnread = statement(`
     AND message_id IN (SELECT value FROM json_each(:messages))
   RETURNING message_id`)
 
-/** A message that was sent to an agent. */
 interface ReceivedMessage {
   id: string
   recipient: string
@@ -95,7 +93,6 @@ const received = query<ReceivedMessage>(`
 
 export const inbox = {
   reads: (account: AccountDb) => ({
-    /** A message that was sent to the agent, whether read or not. */
     received: (agent: string, id: string) => account.one(received, { agent, id }),
     /** A message that was sent to the agent, as a read shows it; undefined if it is parked. */
     message: (agent: string, message: string) => account.one(byMessage, { agent, message }),
@@ -104,15 +101,10 @@ export const inbox = {
     /** Who sent the oldest unread message, and when it was stored; undefined without one. */
     oldestUnread: (agent: string): Promise<{ fromAlias: string; at: number } | undefined> =>
       account.one(oldestUnread, { agent }),
-    /** The `seq` of the newest unread message; 0 without one. */
     newestUnread: async (agent: string) => (await account.one(newestUnread, { agent }))?.seq ?? 0,
-    /** The `seq` of the newest message that was read; 0 before the first. */
     lastRead: async (agent: string) => (await account.one(lastRead, { agent }))?.seq ?? 0,
-    /** The messages of one lease, oldest first. */
     ofLease: (agent: string, lease: string) => account.all(ofLease, { agent, lease }),
-    /** The id of the newest lease; null before the first. */
     lastLease: async (agent: string) => (await account.one(lastLease, { agent }))?.id ?? null,
-    /** Unread messages, oldest first. */
     nextUnread: (agent: string, limit: number) => account.all(nextUnread, { agent, limit }),
     /** Unread and read messages after a position, oldest first. */
     after: (agent: string, after: number, limit: number) =>

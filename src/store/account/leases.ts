@@ -5,7 +5,6 @@ import { type AccountDb, query, type Statement, statement, type Values } from '.
 import { countedUnread, type InboxMessage, inboxMessageOf, inboxOf, selectInboxMessages } from './inbox-message.ts'
 import { longTurns } from './turns.ts'
 
-/** A lease about to be made. */
 export interface NewLease {
   id: string
   agent: string
@@ -16,9 +15,7 @@ export interface NewLease {
   expiresAt: number | null
 }
 
-/** How much one lease may hold. */
 export interface LeaseSize {
-  /** Messages. */
   limit: number
   /** UTF-16 units of all messages together. A first message that is longer is leased alone. */
   maxChars: number
@@ -39,9 +36,7 @@ export interface LeaseParts {
 
 /** At every fifth return a message is parked, if it returns from a lease that expires. See docs/delivery.md, "Parked messages". */
 export const parkedAtReturns = 5
-/** How many releases of one delivery its timeline keeps. */
 const maxReleases = 20
-/** How many messages one wake-up marks as woken: the newest. */
 const maxWoken = 50
 
 // The states are written out, not bound: only then may the planner use the partial indexes.
@@ -183,10 +178,8 @@ export const leases = {
         ...released(agent, id, at),
         account.bind(giveUp, { agent, lease: id, holder, at, expiresAt }),
       ],
-      /** Park leased messages that cannot be shown. */
       parkLeased: (agent: string, lease: string, seqs: number[], at: number) =>
         account.bind(parkLeased, { agent, lease, seqs: JSON.stringify(seqs), at }),
-      /** Park every unread message of an agent that is being deleted. */
       parkUnread: (agent: string, at: number) => account.bind(parkUnread, { agent, at }),
       /** Record that the agent was notified of its unread messages after the position `after`, up to `upTo`. */
       woken: (agent: string, after: number, upTo: number, at: number) =>
@@ -195,7 +188,6 @@ export const leases = {
   },
 }
 
-/** How many messages one unit puts back. */
 export const maxRequeued = 500
 
 // The state is written out, not bound: only then may the planner use the partial index.

@@ -70,7 +70,6 @@ const addKey = statement(`
     sender_account_id = excluded.sender_account_id, message_id = excluded.message_id, created_at = excluded.created_at, receipt = NULL
     WHERE created_at <= :keysSince`)
 
-/** A message that was sent. */
 interface SentRow {
   id: string
   recipient: string
@@ -102,7 +101,6 @@ const byKey = query<SentRow & { requestHash: string; receipt: string | null; err
 
 export const messages = {
   reads: (account: AccountDb) => ({
-    /** A message that the agent itself sent. */
     sent: (id: string, from: string) => account.one(sent, { id, from }),
     /**
      * The send that an agent already made with this idempotency key after `since`. `error` is JSON of the error of one
@@ -111,7 +109,6 @@ export const messages = {
     byKey: (from: string, key: string, since: number) => account.one(byKey, { from, key, since }),
   }),
   changes: (account: AccountDb) => ({
-    /** Store a direct message. */
     addDirect: (message: NewMessage, to: InboxAddress, quotas: Quotas) =>
       account.bind(addDirect, {
         ...message,
@@ -119,12 +116,10 @@ export const messages = {
         toAccount: to.home ?? account.accountId,
         to: to.agentId,
       }),
-    /** Store a post to a channel that the sender is a member of. */
     addPost: (message: NewMessage, channel: string, quotas: Quotas) =>
       account.bind(addPost, { ...message, ...quotas, channel, toAccount: account.accountId, to: null }),
     requireStored: ({ id }: NewMessage) => account.bind(requireStored, { id }),
     countTrial: ({ id, from }: NewMessage) => account.bind(countTrial, { id, from }),
-    /** One delivery, to the inbox of a direct message. */
     deliver: (message: NewMessage, { agentId, home }: InboxAddress) => {
       const { id, at, from, taskId, isInTaskAlone } = message
       return account.bind(deliver, {
@@ -187,7 +182,6 @@ export const fanOut = {
 
 /** Times are milliseconds since the epoch. A field is missing where it does not apply. */
 export interface SendReceipt extends GuardedReceipt {
-  /** Unread messages of the sender; 100 stands for 100 or more. */
   unread: number
   /** Unread messages of a recipient in the same account, this one included; 100 stands for 100 or more. */
   recipientUnread?: number

@@ -19,7 +19,6 @@ const requirePeopleReadSince = precondition(
 export const profile = {
   reads: (account: AccountDb) => ({
     accountName: async () => (await account.one(accountName))!.name,
-    /** Whether the texts of blocked messages are kept for people to see. */
     showsContents: async () => (await account.one(contents))?.isVisible ?? false,
     /**
      * Since when owners and admins can read what agents write to each other, in milliseconds since the epoch: 0 for
@@ -29,13 +28,9 @@ export const profile = {
   }),
   changes: (account: AccountDb) => ({
     rename: (name: string): Statement => account.bind(rename, { name }),
-    /** Whether owners and admins must have a second factor. */
     requireSecondFactor: (isRequired: boolean): Statement => account.bind(requireSecondFactor, { isRequired }),
-    /** Fails the unit unless this is since when owners and admins can read messages of agents when it runs. */
     requirePeopleReadSince: (since: number | null): Statement => account.bind(requirePeopleReadSince, { since }),
-    /** Since when owners and admins can read what agents write to each other; null: not at all. */
     setPeopleRead: (since: number | null): Statement => account.bind(setPeopleRead, { since }),
-    /** Whether the texts of blocked messages are kept for people to see. */
     showContents: (isVisible: boolean): Statement => account.bind(showContents, { isVisible }),
   }),
 }

@@ -66,7 +66,6 @@ export const retention = {
     messages: (until: number, limit: number) => account.all(oldMessages, { until, limit }),
   }),
   changes: (account: AccountDb) => ({
-    /** Remove the idempotency keys of these messages that were stored by `until`. */
     removeKeys: (messageIds: string[], until: number): Statement => ({
       ...account.bind(removeKeys, { ids: JSON.stringify(messageIds), until }),
       rows: messageIds.length,

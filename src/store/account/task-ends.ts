@@ -4,7 +4,6 @@ import type { tasks } from '../../../db/schema.ts'
 export type TaskState = typeof tasks.$inferSelect.state
 export type TaskMode = typeof tasks.$inferSelect.mode
 
-/** Which end of a task an agent of the account is. */
 export type TaskEnd = 'client' | 'recipient'
 
 /** The end of the client, and that of the recipient: conditions on `tasks`. The agent is bound as `agent`. */

@@ -11,7 +11,6 @@ export interface Used {
 
 /** What a send may use up, as its conditions are bound. 0: no limit. */
 export interface Quotas {
-  /** The first millisecond of the day. */
   day: number
   /** The agent of another account that it goes to, or null. */
   receiver: string | null
@@ -56,7 +55,6 @@ export const usage = {
     return {
       /** What the account has sent on the day that begins then, and of that to a stranger. */
       of,
-      /** The unread messages of the inbox of any account, */
       unread: async ({ agentId, home }: InboxAddress): Promise<number> => {
         const toAccount = home ?? account.accountId
         return (await account.one(unread, { toAccount, to: agentId }))!.unread

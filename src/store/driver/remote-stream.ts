@@ -15,9 +15,8 @@ import {
 import { Buffer } from 'node:buffer'
 import * as http from 'node:http'
 import * as https from 'node:https'
-import { rowClassOf } from './row-class.ts'
+import { rowClassOf } from './prepared-statement.ts'
 
-/** Sends a request. Fails if there is no answer. */
 export type Post = (
   url: string,
   headers: Record<string, string>,
@@ -45,7 +44,6 @@ export function openPost(timeout: { ms: number }): Post {
     })
 }
 
-/** A statement with its arguments. */
 export interface PlainStatement {
   sql: string
   args: InValue[]
@@ -130,7 +128,6 @@ export class RemoteStream {
     return results.slice(1, end).map((result) => toResultSet(result!))
   }
 
-  /** Later requests fail. The server ends the stream. */
   close(): void {
     this.#isClosed = true
   }
@@ -170,7 +167,6 @@ export class RemoteStream {
   }
 }
 
-/** A statement in the form of the driver. */
 export function plain(statement: InStatement): PlainStatement {
   if (typeof statement === 'string') return { sql: statement, args: [] }
   const { sql, args = [] } = statement
@@ -204,7 +200,6 @@ function encodedValue(value: InValue): unknown {
   throw new TypeError(`${typeof value} cannot be passed as argument to the database`)
 }
 
-/** A result set as the client of the driver returns it. */
 function toResultSet({ cols, rows, affected_row_count, last_insert_rowid }: HranaResult): ResultSet {
   const columns = cols.map(({ name }) => name ?? '')
   const ServerRow = rowClassOf(columns)
@@ -227,7 +222,6 @@ function decodedValue(encoded: HranaResult['rows'][number][number]): Value {
   return number
 }
 
-/** An error with the codes of the client of the driver. */
 function libsqlError({ message, code }: HranaError): LibsqlError {
   return new LibsqlError(message, code ?? 'SERVER_ERROR')
 }

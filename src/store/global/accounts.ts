@@ -18,7 +18,6 @@ const closeToJoins = statement(`
 
 export const accounts = (db: Db) => ({
   byId: (id: string) => db.one(byId, { id }),
-  /** Whether there is any account at all. */
   any: async () => (await db.one(first)) !== undefined,
   /** Accounts by id, which is the order of their creation, after the id `after`. */
   page: (after: string, limit: number) => db.all(page, { after, limit }),

@@ -65,7 +65,6 @@ export const attempts = (db: Db) => ({
  */
 export interface NewSignup {
   id: string
-  /** The provisional account that it opens or joins. */
   home: string
   /** The email address that the account must still be open for; null for an account of its own. */
   joinEmail: string | null
@@ -100,7 +99,6 @@ const addSignup = statement(`
   RETURNING id`)
 
 export const signups = (db: Db) => ({
-  /** How many signups came from client addresses since a time, and when the oldest of them came. */
   fromAddress: async ({ from, to }: AddressRange, since: number) => (await db.one(fromAddress, { from, to, since }))!,
   /**
    * Record a signup if its account is still open to it and none of the limits is reached. Otherwise it returns no

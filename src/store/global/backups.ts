@@ -6,22 +6,17 @@ const [madeKey, failedKey] = ['backup', 'backup_failed']
 /** When the last scheduled backup began, in milliseconds since the epoch; see `claim`. */
 const claimedKey = 'backup_claimed'
 
-/** A backup that was made. */
 export interface MadeBackup {
-  /** When it was begun, in milliseconds since the epoch. */
   at: number
-  /** Its path on the machine that made it. */
   file: string
   bytes: number
 }
 
-/** A scheduled backup that failed. */
 export interface FailedBackup {
   at: number
   reason: string
 }
 
-/** What is known of the backups of this database. */
 export interface BackupHistory {
   made?: MadeBackup
   /** Absent if a newer one was made. */
@@ -42,7 +37,6 @@ const claim = statement(`
 
 /** When the last backup of the database was made, and why the last one failed. */
 export const backups = (db: Db) => ({
-  /** The newest backup, made by the schedule or by a command. */
   async history(): Promise<BackupHistory> {
     const facts = new Map((await db.all(stored)).map(({ key, value }) => [key, value]))
     const read = (key: string) => facts.has(key) ? JSON.parse(facts.get(key)!) : undefined
@@ -83,7 +77,6 @@ const withTrials = crossAccountQuery<{ id: string }>(
 
 /** The latest time that was stored, to notice a clock that jumped. See docs/delivery.md, "Clocks". */
 export const clock = (db: Db) => ({
-  /** The stored time; undefined before the first. */
   async storedAt(): Promise<number | undefined> {
     const row = await db.one(storedTime)
     return row && Number(row.value)
@@ -94,4 +87,41 @@ export const clock = (db: Db) => ({
   async accountsWithTrials(until: number, limit: number) {
     return new Set((await db.all(withTrials, { until, limit })).map(({ id }) => id))
   },
+})
+
+const maxLeases = 1_000
+
+const all = query<{ id: string; heartbeats: number; present: string }>(`SELECT id, heartbeats, present FROM instances`)
+const heartbeat = statement(`
+  INSERT INTO instances (id, heartbeats, present, created_at) VALUES (:id, :heartbeats, :present, :at)
+  ON CONFLICT (id) DO UPDATE SET heartbeats = excluded.heartbeats, present = excluded.present`)
+const remove = statement(`DELETE FROM instances WHERE id = :id`)
+const inFlight = crossAccountQuery<{
+  accountId: string
+  agentId: string
+  id: string
+  holder: string
+  createdAt: number
+  expiresAt: number | null
+}>(
+  'leases in flight',
+  `
+  SELECT account_id, agent_id, id, holder, created_at, expires_at FROM leases
+  WHERE expires_at IS NULL OR expires_at <= :now
+  ORDER BY created_at LIMIT ${maxLeases}`,
+)
+
+export const instances = (db: Db) => ({
+  all: () => db.all(all),
+  /**
+   * Record the heartbeat of a process: a number that rises each time. `present` is JSON of who is at agents through it.
+   */
+  heartbeat: (id: string, heartbeats: number, present: string, at: number): Statement =>
+    db.bind(heartbeat, { id, heartbeats, present, at }),
+  remove: (id: string): Statement => db.bind(remove, { id }),
+  /**
+   * Leases of every account that have no expiry, because they end with their holder, or have expired at `now`. Oldest
+   * first, at most 1,000. Only ids and times leave this query.
+   */
+  leases: (now: number) => db.all(inFlight, { now }),
 })

@@ -13,7 +13,6 @@ import {
 
 export type LinkKind = typeof table.$inferSelect.kind
 
-/** A one-time link as stored. Times are milliseconds since the epoch. */
 export interface NewLink {
   id: string
   kind: LinkKind
@@ -42,10 +41,8 @@ const removeExpired = statement(`
   DELETE FROM links WHERE id IN (SELECT id FROM links WHERE expires_at <= :at LIMIT :limit) RETURNING id`)
 
 export const links = (db: Db) => ({
-  /** The link with this SHA-256, if it can still be used. */
   byToken: (kind: LinkKind, hash: string, now: number) => db.one(byToken, { kind, hash, now }),
   add: (link: NewLink, at: number): Statement => db.bind(add, { ...link, at }),
-  /** Fails the unit unless the link can still be used when it runs. */
   requireOpen: (kind: LinkKind, hash: string, now: number): Statement => db.bind(requireOpen, { kind, hash, now }),
   /** Use a link: two statements, of which the first fails the unit if it can no longer be used. */
   use: (kind: LinkKind, hash: string, now: number): Statement[] => [
@@ -66,7 +63,6 @@ export interface OpenInvitation {
   account: { id: string; name: string }
   email: string
   role: Role
-  /** The name of the inviting user, or the email address without a name. */
   invitedBy: string
   expiresAt: number
   isLinkShown: boolean

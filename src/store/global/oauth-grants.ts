@@ -18,7 +18,6 @@ import {
   roleAllowsGrant,
 } from './oauth-access.ts'
 
-/** How many grants one list shows. */
 const maxListed = 200
 
 export type OAuthScope = typeof oauthGrants.$inferSelect.scope
@@ -27,7 +26,6 @@ export type OAuthScope = typeof oauthGrants.$inferSelect.scope
 export interface NewGrant {
   id: string
   accountId: string
-  /** Null: the account's admin. */
   agentId: string | null
   scope: OAuthScope
   codeHash: string
@@ -45,7 +43,6 @@ export interface CodeExchange {
   refreshId: string
 }
 
-/** A grant as its code finds it. Times are milliseconds since the epoch. */
 interface GrantOfCode {
   accountId: string
   id: string
@@ -60,7 +57,6 @@ interface GrantOfCode {
   expiresAt: number
 }
 
-/** A grant as its user sees it. */
 interface GrantOfUser {
   accountId: string
   id: string
@@ -168,7 +164,6 @@ export const grants = (db: Db) => ({
   /** No row if the request was not completed with this grant, or the user may no longer choose this. */
   add: ({ accountId, ...grant }: NewGrant, handleHash: string, at: number): Statement =>
     db.bind(add, { ...grant, account: accountId, handleHash, at }),
-  /** The grant of a code, also if it is revoked or expired. */
   byCode: (hash: string) => db.one(byCode, { hash }),
   /** Use the code, once. Returns a row only if everything matches and the grant is live. */
   exchangeCode: ({ accountId, ...code }: CodeExchange, at: number): Statement =>
@@ -224,7 +219,6 @@ export const revocations = (db: Db) => ({
   /** What gives clients access for a user now, ordered by account; at most `maxFound`. */
   find: (user: string, at: number) => db.all(find, { user, at }),
   maxFound,
-  /** Fails the unit unless `find` returns these ids, in this order, when it runs. */
   requireUnchanged: (user: string, ids: string[], at: number): Statement =>
     db.bind(requireUnchanged, { user, ids: JSON.stringify(ids), at }),
   /** Revoke every grant of a user in all accounts, also those whose code is not used yet. */

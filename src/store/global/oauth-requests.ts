@@ -1,8 +1,6 @@
-import { matchesSearchText } from '../account/search.ts'
-import { crossAccountQuery, type Db, query, type Statement, statement } from '../sql.ts'
+import { crossAccountQuery, type Db, matchesSearchText, query, type Statement, statement } from '../sql.ts'
 import { roleHas } from './oauth-access.ts'
 
-/** How many consent requests one user may have open. The oldest are deleted. */
 const maxOpen = 20
 
 /** The request behind a consent page. Hashes are SHA-256; `choices` is JSON. */
@@ -61,7 +59,6 @@ const removeExpired = statement(`
   RETURNING handle_hash`)
 
 export const requests = (db: Db) => ({
-  /** An open request. */
   byProof: (proof: ConsentProof, at: number) => db.one(byProof, { ...proof, at }),
   add: (
     request: NewConsentRequest,
@@ -72,7 +69,6 @@ export const requests = (db: Db) => ({
    */
   complete: (proof: ConsentProof, grantId: string | null, at: number): Statement =>
     db.bind(complete, { ...proof, grantId, at }),
-  /** Delete the requests of a user. */
   removeOfUser: (userId: string): Statement => ({ ...db.bind(removeOfUser, { userId }), rows: maxOpen }),
   removeExpired: (at: number, limit: number): Statement => ({ ...db.bind(removeExpired, { at, limit }), rows: limit }),
 })
@@ -119,9 +115,7 @@ const administers = query(`
 
 /** The accounts and agents that a user can choose from on a consent page. See docs/protocol.md, "Account picker". */
 export const picker = (db: Db) => ({
-  /** The accounts where the user is owner or admin, by name. */
   administered: (user: string, limit: number) => db.all(administered, { user, limit }),
-  /** Whether the user is owner or admin of an account. */
   administers: async (account: string, user: string) => (await db.one(administers, { account, user })) !== undefined,
   /** Agents of the user's accounts by alias; `search` is part of an alias, a description or an account name, or empty. */
   agents: (user: string, search: string, limit: number) => db.all(agents, { user, search, limit }),

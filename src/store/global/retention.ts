@@ -76,17 +76,12 @@ export function retention(db: Db) {
     removeVerdicts: remove(removeVerdicts),
     removeBlockedSends: remove(removeBlockedSends),
     removeGuardrailCounts: remove(removeCounts),
-    /** Those that ended by `until`. */
     removeSnoozes: remove(removeSnoozes),
-    /** Of days that began by `until`. */
     removeUsage: remove(removeUsage),
-    /** Those whose last hour began by `until`, unless they are paused. */
     removeTurns: remove(removeTurns),
-    /** The texts alone. */
     removeContents: remove(removeContents),
     /** The accounts and messages of idempotency keys stored by `until`, oldest first. */
     keys: (until: number, limit: number) => db.all(keys, { until, limit }),
-    /** Accounts whose oldest message was stored by `until`. */
     accountsWithMessages: (until: number, limit: number) => db.all(withMessages, { until, limit }),
     /** Provisional accounts opened by `until` whose trials have all ended at `at`, oldest first. */
     unclaimed: (until: number, at: number, limit: number) => db.all(unclaimed, { until, at, limit }),

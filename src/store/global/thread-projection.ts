@@ -21,7 +21,6 @@ export const followed = `(SELECT projections.seq FROM projections
 export interface Progress {
   /** Everything up to this message is taken in. */
   seq: number
-  /** The newest message. */
   newest: number
 }
 
@@ -148,9 +147,7 @@ const restart = crossAccountStatement(
 )
 
 export const threadProjection = (db: Db) => ({
-  /** How many messages there are. */
   placed: async (): Promise<number> => (await db.one(count))!.n,
-  /** How far the projection is. */
   position: async (): Promise<Progress> => (await db.one(position))!,
   /**
    * Take in the next messages: those with the next `limit` numbers. The statements are one unit. Whoever commits it,
@@ -176,7 +173,6 @@ export interface LivePlace {
   accountId: string
   threadId: number
   seq: number
-  /** When it was stored, in milliseconds since the epoch. */
   at: number
   channelId: string | null
   fromAgentId: string

@@ -135,12 +135,10 @@ function KeyTable({ visit, adminKeys: { keys, members }, now }: { visit: Visit; 
         {
           title: 'Delete',
           isUntitled: true,
-          align: 'end',
           cell: ({ id, name }) => (
             <ConfirmDelete
               action={settingsPath(visit, 'account', 'keys', id, 'delete')}
               csrf={visit.csrf}
-              id={id}
               isSmall
               question={
                 <>

@@ -7,9 +7,8 @@ import { Notice } from '../../html/components.tsx'
 import { Form, SubmitButton } from '../../html/form.tsx'
 import { barePage } from '../../html/layout.tsx'
 import { formErrors } from '../forms.tsx'
-import type { PageDeps } from '../page-deps.ts'
+import type { PageDeps, PageResult, Pages, PublicVisit } from '../visit.ts'
 import { NameField, NewPasswordField } from '../people/person-fields.tsx'
-import type { PageResult, Pages, PublicVisit } from '../visit.ts'
 
 /** The email link that verifies the address of a claim. It also registers the user if the address has none yet. */
 export function claimLinkPages({ get, post }: Pages<PublicVisit>, { store, sessions }: PageDeps): void {

@@ -17,9 +17,8 @@ import { ButtonLink, Form, Select, SubmitButton, TextInput } from '../../html/fo
 import { barePage } from '../../html/layout.tsx'
 import { Table } from '../../html/table.tsx'
 import { pluralize } from '../listing.tsx'
-import type { PageDeps } from '../page-deps.ts'
-import { EmailNote, linkButton } from '../people/email-note.tsx'
-import { type Pages, type PublicVisit, signedIn } from '../visit.ts'
+import { type PageDeps, type Pages, type PublicVisit, signedIn } from '../visit.ts'
+import { EmailNote, linkButton } from '../people/person-fields.tsx'
 
 const choices = { keep: 'Keep', move: 'Move', discard: 'Discard' } as const
 type Choice = keyof typeof choices

@@ -8,8 +8,7 @@ import { barePage } from '../../html/layout.tsx'
 import { homePath } from '../../html/paths.ts'
 import { formErrors } from '../forms.tsx'
 import { withNotice } from '../notices.ts'
-import type { PageDeps } from '../page-deps.ts'
-import { type Pages, type PublicVisit, signedIn } from '../visit.ts'
+import { type PageDeps, type Pages, type PublicVisit, signedIn } from '../visit.ts'
 import { ClaimOfferNotice } from './claim-offer.tsx'
 
 /** Creating an account. Users without an account start here. */

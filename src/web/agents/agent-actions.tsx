@@ -17,7 +17,6 @@ import { showAgent } from './agent-now.tsx'
 import { showSettings } from './agent-settings.tsx'
 import { showKey, showKeyOnce } from './new-agent.tsx'
 
-/** The pages of one agent and their forms. */
 export function agentActions({ get, post }: Pages<Visit>): void {
   const saved = (visit: Visit) => visit.done('saved', 'agents', visit.param('alias'), 'settings')
 

@@ -26,7 +26,6 @@ interface CardProps {
   action: string
 }
 
-/** Description, access and, for A2A agents, the remote endpoint. */
 export function SettingsCard(
   props: CardProps & { agent: Agent & { accessList: string[]; hasRemoteToken: boolean; messageReplies: boolean } },
 ) {
@@ -41,11 +40,12 @@ export function SettingsCard(
           items={[
             ['Description', agent.description || 'none'],
             ['Access from other accounts', policyName(agent.accessPolicy)],
-            ...(agent.accessPolicy === 'auto_approve'
-              ? []
-              : [['Access list', accessList.map((alias) => `@${alias}`).join(', ') || 'empty'] as [string, string]]),
+            [
+              'Access list',
+              agent.accessPolicy !== 'auto_approve' && (accessList.map((alias) => `@${alias}`).join(', ') || 'empty'),
+            ],
             ['Replies over A2A', replyName(messageReplies)],
-            ...(isRemote ? [['Remote URL', agent.remoteUrl ?? ''] as [string, string]] : []),
+            ['Remote URL', isRemote && agent.remoteUrl],
           ]}
         />
       </Card>
@@ -95,7 +95,6 @@ export function AutomatedCard({ visit, action, isAutomated }: CardProps & { isAu
   )
 }
 
-/** The skills of an agent. */
 export function SkillsCard({ visit, action, skills }: CardProps & { skills: { name: string; description: string }[] }) {
   const stored = { skills: skills.map(({ name }) => name).join('\n') }
   return (
@@ -125,7 +124,6 @@ const directions = [
   { value: 'outbound', title: 'what it sends' },
 ]
 
-/** Which guardrails of the account check the agent's messages, in which direction and with which action. */
 export function GuardrailsCard(
   { visit, action, guardrails, attached }: CardProps & {
     guardrails: Guardrail[]

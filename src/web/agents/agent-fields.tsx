@@ -5,7 +5,6 @@ import { maxAccessList, maxDescriptionLength } from '../../grid/agents/agents.ts
 import { ChoiceList, PasswordInput, TextArea, TextInput } from '../../html/form.tsx'
 import type { AccessPolicy, AgentType, ProgramType, Visibility } from '../../store/account/agents.ts'
 
-/** What the fields show of a stored agent. */
 export interface AgentFieldsProps {
   stored?: Partial<Record<string, string>>
 }
@@ -36,7 +35,6 @@ const policies: { value: AccessPolicy; title: string; hint: string }[] = [
   { value: 'block_list', title: 'All except listed agents', hint: 'For listed agents it does not exist.' },
 ]
 
-/** The access policy in words. */
 export function policyName(policy: AccessPolicy): string {
   return policies.find(({ value }) => value === policy)!.title
 }
@@ -55,7 +53,6 @@ export function DescriptionField({ stored }: AgentFieldsProps) {
   )
 }
 
-/** Visibility, access policy and access list. */
 export function AccessFields({ stored }: AgentFieldsProps) {
   return (
     <>
@@ -93,7 +90,6 @@ const replies = [
   { value: 'yes', title: 'As a message', hint: 'A client that waits gets the first plain reply as a message.' },
 ]
 
-/** How an agent replies over A2A, in words. */
 export function replyName(messageReplies: string): string {
   return replies.find(({ value }) => value === messageReplies)!.title
 }
@@ -155,7 +151,6 @@ export function wordsOf(text: string): string[] {
   return text.split(/[\s,]+/).filter((word) => word !== '')
 }
 
-/** The non-empty lines of a text. */
 export function linesOf(text: string): string[] {
   return text.split(/\r?\n/).map((line) => line.trim()).filter((line) => line !== '')
 }

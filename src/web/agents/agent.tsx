@@ -9,7 +9,7 @@ import { type Presence, presenceWords } from '../../lib/presence.ts'
 import type { Agent } from '../../store/account/agents.ts'
 import type { Visit } from '../visit.ts'
 
-/** The pages of one agent: what it does now, how programs become it, and what can be changed. */
+/** The pages of one agent: what it does now, how programs act as it, and its settings. */
 export type AgentTab = 'now' | 'connect' | 'settings'
 
 /** The path of a page of an agent, or of an action on it. */
@@ -81,12 +81,11 @@ export function PresenceNow(
       <Badge kind={presence.state === 'waiting' ? undefined : 'good'} title={meaning[presence.state]}>{words}</Badge>
     )
   }
-  if (lastSeenAt === null) return <span class='soft'>never</span>
   return <Time at={lastSeenAt} now={now} />
 }
 
 const meaning: Record<Presence['state'], string> = {
   attended: 'A session of a person listens for messages',
-  runner: 'A program runs it while nobody attends it',
+  runner: 'A program runs it unattended',
   waiting: 'A read or a stream waits for messages',
 }

@@ -23,7 +23,6 @@ export function agentPages(pages: Pages<Visit>): void {
   agentActions(pages)
 }
 
-/** The orders of the list, with their titles. */
 const orders: Record<AgentOrder, string> = {
   alias: 'Alias',
   oldest: 'Oldest unread',

@@ -58,7 +58,6 @@ export function ConnectCard({ config, alias, maySignIn }: { config: Config; alia
   )
 }
 
-/** Where others call the agent over A2A. */
 function A2aAddress({ baseUrl, alias }: { baseUrl: string; alias: string }) {
   return (
     <div class='stack tight'>

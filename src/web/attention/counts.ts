@@ -24,7 +24,7 @@ interface Kept<T> {
   value: Promise<T>
 }
 
-/** The numbers of this process. They are found again after some seconds, once for all who ask meanwhile. */
+/** The numbers of this process. They are counted again after some seconds, once for all requests of that time. */
 export class AttentionCounts {
   readonly #deps: Pick<Deps, 'log' | 'now'>
   readonly #conditions = new RecentMap<string, Kept<Condition[]>>(maxKept)

@@ -19,10 +19,8 @@ import {
 import type { Visit } from '../visit.ts'
 import { channelOf, channelPage, channelPath } from './channel.tsx'
 
-/** How many agents are offered as members. */
 const maxListed = 20
 
-/** An agent that is not in the channel. */
 interface NonMember {
   id: string
   alias: string
@@ -104,22 +102,19 @@ function Members({ visit, channel, members, at }: MembersProps) {
             ),
           },
           { title: 'Member since', width: 'short' as const, cell: ({ joinedAt }) => <Time at={joinedAt} now={now} /> },
-          ...(mayManage
-            ? [{
-              title: 'Remove',
-              isUntitled: true,
-              width: 'narrow' as const,
-              align: 'end' as const,
-              cell: ({ id, alias }: MembersProps['members'][number]) => (
-                <Form action={visit.path('channels', channel.id, 'members', 'remove')} csrf={visit.csrf}>
-                  <input type='hidden' name='members' value={id} />
-                  <SubmitButton kind='quiet' isSmall>
-                    Remove<span class='unseen'>@{alias}</span>
-                  </SubmitButton>
-                </Form>
-              ),
-            }]
-            : []),
+          mayManage && {
+            title: 'Remove',
+            isUntitled: true,
+            width: 'narrow',
+            cell: ({ id, alias }) => (
+              <Form action={visit.path('channels', channel.id, 'members', 'remove')} csrf={visit.csrf}>
+                <input type='hidden' name='members' value={id} />
+                <SubmitButton kind='quiet' isSmall>
+                  Remove<span class='unseen'>@{alias}</span>
+                </SubmitButton>
+              </Form>
+            ),
+          },
         ]}
       />
       <PageLinks label='Pages of members' at={at} total={channel.memberCount} />

@@ -11,12 +11,10 @@ import { DeleteCard, PageForm } from '../forms.tsx'
 import { ManagersOnlyNote, pluralize } from '../listing.tsx'
 import type { Visit } from '../visit.ts'
 
-/** The pages of one channel. */
 export type ChannelTab = 'posts' | 'members' | 'settings'
 
 const tabs: Record<ChannelTab, string> = { posts: 'Posts', members: 'Members', settings: 'Settings' }
 
-/** The path of a page of a channel. */
 export function channelPath({ path }: Pick<Visit, 'path'>, id: string, tab: ChannelTab): string {
   return tab === 'posts' ? path('channels', id) : path('channels', id, tab)
 }
@@ -29,7 +27,6 @@ export async function channelOf({ account, param }: Visit): Promise<Channel> {
   return channel
 }
 
-/** A page of one channel with its tabs. */
 export function channelPage(visit: Visit, channel: Channel, current: ChannelTab, content: Child): Promise<Response> {
   return appPage(
     visit.frame('channels'),

@@ -18,7 +18,6 @@ const maxPreview = 100
 /** A message that is unread for longer is said to wait. */
 const usualWaitMs = 10 * minute
 
-/** The path of a page of the account. */
 export type Path = (...parts: string[]) => string
 
 /** Its first two agents with `@`, or its channel with `#`. */

@@ -6,7 +6,7 @@ import { updateAgent } from '../../../src/grid/agents/agent-settings.ts'
 import { deleteAgent } from '../../../src/grid/agents/agents.ts'
 import { listAgents } from '../../../src/grid/agents/find-agent.ts'
 import { setSkills } from '../../../src/grid/agents/skills.ts'
-import { trigramQuery } from '../../../src/store/account/agent-search.ts'
+import { trigramQuery } from '../../../src/store/account/agent-columns.ts'
 import { rows } from '../../support/database.ts'
 import { onEachDatabase } from '../../support/databases.ts'
 import type { TestGrid } from '../../support/grid.ts'
@@ -114,23 +114,6 @@ onEachDatabase((open) => {
       (await rows(grid, `SELECT count(*) AS n FROM ${table} WHERE account_id = ?`, [grid.evil.id]))[0].n
     expect(await count('agent_numbers')).toBe(await count('agents'))
     expect(await found(grid.evil.id)).toHaveLength(1)
-  })
-
-  test('where many agents match, or the text has two letters, they are read in their order', async () => {
-    const many = Array.from({ length: 501 }, (_, n) => ({ id: `id-${n}`, alias: `crowd-${1_000 + n}` }))
-    await grid.store.write([{
-      sql: `INSERT INTO agents (account_id, id, alias, type, visibility, access_policy, created_at)
-        SELECT ?, value->>'id', value->>'alias', 'mcp', 'private', 'auto_approve', 0 FROM json_each(?)`,
-      args: [grid.acme.id, JSON.stringify(many)],
-    }])
-    const { agentSearch } = grid.acme.store.read
-
-    expect(await agentSearch.candidates('crowd')).toBeUndefined()
-    expect(await agentSearch.candidates('cr')).toBeUndefined()
-    expect(await agentSearch.candidates('crowd-15')).toHaveLength(1)
-    expect(await expectSame('crowd')).toHaveLength(501)
-    expect(await expectSame('D-149')).toHaveLength(10)
-    expect(await expectSame('ob')).toEqual(['@bob'])
   })
 })
 

@@ -87,21 +87,6 @@ test('where several write under one id, an answer names its message', async () =
   expect(addresseeIn(reader, thread)).toBeUndefined()
 })
 
-test('a message to oneself is answered in its own conversation alone', async () => {
-  const [fromAlice, fromBob] = [
-    await say(grid, as(grid, grid.acme, grid.alice), '@ann', 'one'),
-    await say(grid, as(grid, grid.acme, grid.bob), '@ann', 'another'),
-  ]
-  const { threadId } = await placeOf(fromAlice.id)
-
-  await expect(writeInConversation(ann.account, threadId, { text: 'Hi', answers: fromBob.seq })).rejects.toMatchObject({
-    code: 'message_not_found',
-  })
-  expect(await writeInConversation(ann.account, threadId, { text: 'Hi', answers: fromAlice.seq })).toMatchObject({
-    recipient: '@alice',
-  })
-})
-
 test('a message between others is neither answered nor quoted above an answer', async () => {
   const between = await say(grid, as(grid, grid.acme, grid.alice), '@bob', 'between us')
   const { threadId } = await placeOf(between.id)

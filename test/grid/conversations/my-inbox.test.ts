@@ -1,13 +1,11 @@
 /** The inbox of a person, and what reading changes for others. */
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { markRead, markUnread } from '../../../src/grid/conversations/marks.ts'
-import { writeMessage } from '../../../src/grid/conversations/write.ts'
 import { messageStatus } from '../../../src/grid/messaging/message-status.ts'
 import { readMessages } from '../../../src/grid/messaging/read-messages.ts'
 import { minute } from '../../../src/lib/time.ts'
 import { dump } from '../../support/database.ts'
 import { type TestAgent, type TestGrid, testGrid } from '../../support/grid.ts'
-import { guard } from '../../support/guarded.ts'
 import { sendMessage } from '../../support/messaging.ts'
 import { member, seated, type SeatedPerson } from '../../support/seats.ts'
 
@@ -50,24 +48,6 @@ test('messages of others are neither shown nor marked, whoever asks', async () =
   expect(await markUnread(ben.account, [id, forAnn])).toEqual({ unread: [] })
   expect(await dump(grid, grid.acme, ['agents'])).toBe(before)
   expect(texts((await readMessages(as(grid.bob), {})).messages)).toEqual(['for bob'])
-})
-
-test('a guardrail checks what a person writes and gets, and a person is seen', async () => {
-  await grid.close()
-  grid = await testGrid()
-  ann = await seated(grid, 'ann')
-  const seen = () => ann.account.read.agents.byAlias('ann')
-  expect((await seen())?.lastSeenAt).toBeNull()
-  await guard(grid.acme, 'ann', { direction: 'both', action: 'block' })
-
-  await expect(sendMessage(as(grid.alice), { to: '@ann', text: 'swordfish' })).rejects.toMatchObject({
-    code: 'guardrail_blocked',
-  })
-  await expect(writeMessage(ann.account, { to: '@alice', text: 'swordfish' })).rejects.toMatchObject({
-    code: 'guardrail_blocked',
-  })
-  await sendMessage(as(grid.alice), { to: '@ann', text: 'hi' })
-  expect((await seen())?.lastSeenAt).toBe(grid.clock.now)
 })
 
 test('who has no alias has no inbox', async () => {

@@ -53,7 +53,3 @@ test('requests at the same time leave one row', async () => {
 
   expect(await logged()).toHaveLength(1)
 })
-
-test('programs read nothing', async () => {
-  await expect(recordReading(grid.acme.store, pair, 'request')).rejects.toMatchObject({ code: 'wrong_credential' })
-})

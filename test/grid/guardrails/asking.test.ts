@@ -2,8 +2,6 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { sendMessage } from '../../../src/grid/messaging/send-message.ts'
 import type { Statement } from '../../../src/store/sql.ts'
-import { createGuardrail, setAgentGuardrails } from '../../../src/grid/guardrails/guardrails.ts'
-import { rows } from '../../support/database.ts'
 import { type TestGrid, testGrid } from '../../support/grid.ts'
 import { guard, secret, testProviders } from '../../support/guarded.ts'
 import { callTool } from '../../support/mcp.ts'
@@ -15,26 +13,6 @@ beforeEach(async () => {
   grid = await testGrid(providers)
 })
 afterEach(() => grid.close())
-
-test('a local guardrail that checks both directions is asked once about one text', async () => {
-  const { id } = await createGuardrail(grid.acme.store, {
-    name: 'both',
-    provider: 'phrases',
-    config: { phrases: [secret] },
-    action: 'flag',
-  })
-  for (const agent of ['alice', 'bob']) {
-    await setAgentGuardrails(grid.acme.store, { agent, guardrails: [{ ref: id, direction: 'both' }] })
-  }
-
-  await send('bob', `the word is ${secret}`)
-
-  expect(asked()).toEqual([`outbound the word is ${secret}`])
-  const verdicts = await rows(grid, 'SELECT direction FROM verdicts WHERE account_id = ? ORDER BY direction', [
-    grid.acme.id,
-  ])
-  expect(verdicts).toEqual([{ direction: 'inbound' }, { direction: 'outbound' }])
-})
 
 test('local guardrails with the same configuration are asked once, also those of two accounts', async () => {
   await grid.evil.agent('desk', { visibility: 'public' })
@@ -78,22 +56,6 @@ test('a guardrail is asked once, however often the commit is tried, and about th
 
   expect(asked()).toEqual(['outbound hello'])
   expect(failures).toBe(-1)
-})
-
-test('a local guardrail that loads what it needs is waited for, from the first message on', async () => {
-  grid.close()
-  grid = await testGrid()
-  const { id } = await createGuardrail(grid.acme.store, {
-    name: 'english',
-    provider: 'language',
-    config: { languages: ['en'] },
-  })
-  await setAgentGuardrails(grid.acme.store, { agent: 'alice', guardrails: [{ ref: id, direction: 'outbound' }] })
-
-  for (let time = 0; time < 2; time++) {
-    const { code } = await send('bob', 'Все тесты снова проходят, спасибо за терпение и помощь')
-    expect(code).toBe('guardrail_blocked')
-  }
 })
 
 test('a service is asked in each direction, and local guardrails do not wait for it', async () => {

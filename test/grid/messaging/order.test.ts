@@ -41,12 +41,6 @@ onEachDatabase((open) => {
 
     expect(texts(await readAgain(bob(), { since: cursor }))).toEqual(['three', 'four'])
   })
-
-  test('messages with ids in the opposite order were stored', async () => {
-    const ids = (await readMessages(bob(), {})).messages.map((message) => message.message_id)
-
-    expect(ids.toSorted()).toEqual(ids.toReversed())
-  })
 })
 
 /** Send the first text last: it is composed, and then waits until the others are stored. */

@@ -1,10 +1,7 @@
 /** Conversations that run away over processes, restarts and accounts. docs/delivery.md, "Conversations that run away". */
-import { rmSync } from 'node:fs'
 import { afterEach, expect, onTestFinished, test } from 'vitest'
 import { resumeConversation, setAutomated, setTurnLimits } from '../../../src/grid/messaging/turns.ts'
-import { day, hour } from '../../../src/lib/time.ts'
-import { sweep } from '../../../src/worker/retention.ts'
-import { tellOfPauses } from '../../../src/worker/pauses.ts'
+import { tellOfPauses } from '../../../src/worker/digests.ts'
 import { postA2a, send10 } from '../../support/a2a.ts'
 import { rows } from '../../support/database.ts'
 import { echo, pausesOf, send } from '../../support/echoes.ts'
@@ -45,30 +42,6 @@ test('two processes share turns, pauses and settings', async () => {
   const exempt = await echo(grid, [alice, bob], { grids, most: 60 })
   expect(exempt.refused).toBeUndefined()
 }, 300_000)
-
-test('a restart forgets neither turns nor pauses, and what is old is removed', async () => {
-  grid = await testGrid()
-  const carol = await grid.acme.agent('carol')
-  await send(grid, grid.alice, '@bob')
-  await echo(grid, [grid.bob, grid.alice], {})
-  await send(grid, grid.alice, '@carol')
-  await echo(grid, [carol, grid.alice], { most: 40 })
-  await restart()
-
-  expect(await pausesOf(grid)).toMatchObject([{ agents: ['alice', 'bob'], turns: 200 }])
-  expect(await grid.acme.store.read.turns.long(grid.clock.now - hour, 10)).toMatchObject([{
-    agents: ['alice', 'carol'],
-    turns: 40,
-  }])
-  expect(await send(grid, grid.bob, '@alice')).toMatchObject({ code: 'conversation_paused' })
-  expect(await send(grid, carol, '@alice')).toMatchObject({ turns: 41 })
-
-  const [pause] = await pausesOf(grid)
-  await resumeConversation(grid.acme.store, pause.key)
-  grid.clock.now += day
-  await sweep(grid.store)
-  expect(await rows(grid, 'SELECT 1 FROM conversation_turns WHERE account_id = ?', [grid.acme.id])).toEqual([])
-})
 
 test('each account counts and pauses for its own agents, and sees nothing of the other', async () => {
   grid = await testGrid()
@@ -118,13 +91,3 @@ test('limits are whole numbers, defaults are not stored, and 0 is no limit', asy
   })
   expect(refused).toBeUndefined()
 })
-
-/** Close the grid and open its database again. */
-async function restart(): Promise<void> {
-  const { acme, evil, alice, bob, eve, folder, clock, deps } = grid
-  // The folder of a local file would go with the grid, so only the store is closed.
-  await grid.store.close()
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
-  grid = await testGrid({ url: deps.config.databaseUrl, cast: { acme, evil, alice, bob, eve } })
-  grid.clock.now = clock.now
-}

@@ -3,7 +3,6 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { type Authenticate, createAuthenticator } from '../../../src/auth/bearer.ts'
 import { reissueKey } from '../../../src/grid/agents/agent-settings.ts'
 import { deleteAgent } from '../../../src/grid/agents/agents.ts'
-import { readMessages } from '../../../src/grid/messaging/read-messages.ts'
 import { waitForMessages, watchInbox } from '../../../src/grid/messaging/wait-for-messages.ts'
 import type { AccountStore } from '../../../src/store/account.ts'
 import { connect } from '../../../src/store/driver/remote-client.ts'
@@ -58,16 +57,6 @@ test('a wait ends at once when its agent is deleted, and when its key is replace
   await Promise.all(ends)
 })
 
-test('a stream ends at once when its agent is deleted', async () => {
-  const { stream } = await listening(grid.bob.key)
-  const next = stream.next()
-  await idle(1)
-
-  await deleteAgent(grid.acme.store, 'bob')
-
-  expect(await next).toEqual({ done: true, value: undefined })
-})
-
 test('a wait notices that its key was revoked at another process', async () => {
   const { account, check } = await entered(grid.bob.key)
   const wait = waitForMessages(account, {}, { seconds: 50, check, lookEveryMs: 20 })
@@ -78,18 +67,6 @@ test('a wait notices that its key was revoked at another process', async () => {
   await write([change.keys.revokeOfAgent(grid.bob.id, grid.clock.now)])
 
   await end
-})
-
-test('a wait gets what another process released', async () => {
-  const { account, check } = await entered(grid.bob.key)
-  await sendMessage((await entered(grid.alice.key)).account, { to: 'bob', text: 'released' })
-  const { lease } = await readMessages(account, {})
-  const wait = waitForMessages(account, {}, { seconds: 50, check, lookEveryMs: 20 })
-  await idle(1)
-
-  await account.write(account.change.leases.release(grid.bob.id, lease!.id, grid.clock.now))
-
-  expect((await wait).messages).toMatchObject([{ message: 'released', redelivered: true }])
 })
 
 test('waits and streams of an agent end when a claim moves it, and work in its new account', async () => {
@@ -119,19 +96,6 @@ test('a wait that meets a busy grid goes on waiting, and gets its messages', asy
   release()
 
   expect((await wait).messages).toMatchObject([{ message: 'hello' }])
-})
-
-test('a wait that meets a busy grid until its end fails with unavailable', async () => {
-  const { account } = await entered(grid.bob.key)
-  await sendMessage((await entered(grid.alice.key)).account, { to: 'bob', text: 'hello' })
-  const release = await holdCommits()
-  const wait = expect(waitForMessages(account, {}, { seconds: 0.05 })).rejects.toMatchObject({ code: 'unavailable' })
-  // At its beginning, and again at its end.
-  await refuseLease(account)
-  await refuseLease(account, 2)
-  release()
-
-  await wait
 })
 
 async function entered(key: string) {

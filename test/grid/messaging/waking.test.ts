@@ -46,15 +46,6 @@ test('every member of a channel is woken by a post', async () => {
   expect(await inTime(Promise.all(readings))).toEqual(readings.map(() => ['all']))
 })
 
-test('a public agent of another account is woken', async () => {
-  const shop = as(grid.evil, await grid.evil.agent('shop', { visibility: 'public' }))
-  const reading = textsOf(wait(shop))
-  await idle(1)
-  await sendMessage(alice, { to: '@shop', text: 'order' })
-
-  expect(await inTime(reading)).toEqual(['order'])
-})
-
 test('a second reader is woken by the release of what the first one took, and not only by the next poll', async () => {
   const readings = [wait(bob), wait(bob)]
   await idle(2)

@@ -68,36 +68,6 @@ test('sends at the same time are one commit, and so are reads', async () => {
   }
 })
 
-test('they are stored in the order of their calls', async () => {
-  const texts = Array.from({ length: 12 }, (_, i) => String(i))
-  await Promise.all(texts.map((text) => sendMessage(as(grid.acme, grid.alice), { to: 'bob', text })))
-
-  expect((await read(as(grid.acme, grid.bob))).map(({ message }) => message)).toEqual(texts)
-})
-
-test('sends at the same time under one key are one', async () => {
-  const sender = as(grid.acme, grid.alice)
-  const sent = await Promise.all(
-    ['k', 'l', 'k', 'k'].map((idempotencyKey) => sendMessage(sender, { to: 'bob', text: 'hi', idempotencyKey })),
-  )
-
-  expect(new Set(sent.map(({ id }) => id)).size).toBe(2)
-  expect(await read(as(grid.acme, grid.bob))).toHaveLength(2)
-})
-
-test('reads of one inbox at the same time share no message', async () => {
-  for (const text of ['1', '2', '3', '4']) await sendMessage(as(grid.acme, grid.alice), { to: 'bob', text })
-
-  const received = await Promise.all([1, 2, 3].map(() => readMessages(as(grid.acme, grid.bob), { limit: 2 })))
-
-  expect(received.flatMap(({ messages }) => messages.map(({ message }) => message)).sort()).toEqual([
-    '1',
-    '2',
-    '3',
-    '4',
-  ])
-})
-
 test('a unit that breaks a constraint fails alone, and the others are stored', async () => {
   const store = (key: string, value: string | null) =>
     grid.store.write([{

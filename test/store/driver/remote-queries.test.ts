@@ -49,13 +49,6 @@ test('concurrent queries are one request, and those that arrive meanwhile are th
   expect(requests).toHaveLength(2)
 })
 
-test('a request has at most 64 queries', async () => {
-  const numbers = Array.from({ length: 150 }, (_, n) => n)
-
-  expect(await Promise.all(numbers.map(echo))).toEqual(numbers)
-  expect(requests).toHaveLength(3)
-})
-
 test('results arrive in the order of the calls, also those of the next queries', async () => {
   const order: string[] = []
   await Promise.all(Array.from({ length: 150 }, async (_, n) => {
@@ -188,14 +181,6 @@ test('while the server is silent, all waiting queries fail after one timeout, an
   opened = Promise.resolve()
   timeoutMs = 60_000
   expect(await echo(1)).toBe(1)
-})
-
-test('after close no query is sent', async () => {
-  const ended = open()
-  ended.close()
-
-  await expect(ended.execute('SELECT 1')).rejects.toMatchObject({ code: 'unavailable' })
-  expect(requests).toEqual([])
 })
 
 function open(): Client {

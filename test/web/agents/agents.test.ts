@@ -5,7 +5,6 @@ import { dump } from '../../support/database.ts'
 import { type TestGrid, testGrid } from '../../support/grid.ts'
 import { callTool, mcp } from '../../support/mcp.ts'
 import { signedInByEmail } from '../../support/people.ts'
-import { seated } from '../../support/seats.ts'
 
 const hostile = `<script>alert("x")</script> ' & `
 const keyPattern = /grid_agt_[0-9A-Za-z]{49}/
@@ -57,15 +56,6 @@ describe('the list', () => {
     expect(text).toContain(search === 'LIC' ? '@alice' : '@counter')
     expect(text).not.toMatch(/@bob|@eve/)
   })
-
-  test('shows unread counts and an empty search result; invalid places are ignored', async () => {
-    await callTool(grid, grid.alice.key, 'send_message', { to: '@bob', message: 'hi' })
-
-    expect((await ann.open(`${base}/agents?search=bob`)).text).toContain('MCP 1 just now')
-    expect((await ann.open(`${base}/agents?search=${encodeURIComponent(hostile)}`)).text).toContain('No results')
-    expect((await ann.open(`${base}/agents?after=x`)).status).toBe(200)
-    expect((await ann.open(`${base}/agents?after=0%20'&sort=toString`)).text).toContain('@alice')
-  })
 })
 
 describe('the order of the list', () => {
@@ -101,12 +91,6 @@ describe('the order of the list', () => {
       expect(new Set(seen).size).toBe(seen.length)
     },
   )
-})
-
-test('a person is marked as one', async () => {
-  await seated(grid, 'mel')
-
-  expect((await ann.open(`${base}/agents`)).text).toMatch(/@mel none Person 0/)
 })
 
 describe('a new agent', () => {
