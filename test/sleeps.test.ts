@@ -15,7 +15,6 @@ const refused = [
 
 /** Files that may use timers, and why. */
 const allowed: Record<string, string> = {
-  'sleeps.test.ts': 'names the patterns',
   'support/wait-for.ts': 'polls a condition, with a limit',
   'support/children.ts': 'programs that run until they are ended',
   'support/live.ts': 'a limit on how long an event may take',

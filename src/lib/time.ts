@@ -23,16 +23,12 @@ export function isoTime(atMs: number): string {
 /** For people whose zone is not known. */
 export const utc = 'UTC'
 
-/** How many zones, and how many of their offsets, are kept. */
+/** How many zones are kept. */
 const maxZones = 600
-const maxOffsets = 10_000
 /** Beyond, in milliseconds, times are no dates. So are those that are no numbers. */
 const maxKnown = 8.6e15
-/** Offsets change on a quarter of an hour. */
-const quarterMs = 15 * minute
 
 const formats = new RecentMap<string, Intl.DateTimeFormat>(maxZones)
-const offsets = new RecentMap<string, number>(maxOffsets)
 
 /** The zone of this name, if the runtime knows it. */
 export function knownZone(name: string | undefined): string | undefined {
@@ -73,13 +69,6 @@ export function nextDayAt(zone: string, at: number, afterMidnightMs: number): nu
 /** How far clocks in a zone are ahead of UTC, in milliseconds. */
 function offsetAt(zone: string, at: number): number {
   if (zone === utc || !(Math.abs(at) < maxKnown)) return 0
-  const key = `${Math.floor(at / quarterMs)} ${zone}`
-  let offset = offsets.get(key)
-  if (offset === undefined) offsets.set(key, offset = findOffset(zone, at))
-  return offset
-}
-
-function findOffset(zone: string, at: number): number {
   let format = formats.get(zone)
   if (!format) {
     const number = 'numeric'

@@ -4,6 +4,7 @@ import { type AddressInfo, connect, type Socket } from 'node:net'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { version } from '../../src/lib/version.ts'
 import { freePort } from '../../src/lib/free-port.ts'
+import { someRuntimes } from '../support/long.ts'
 import {
   runCommand,
   runScript,
@@ -119,8 +120,9 @@ test('health sends the public host name, whatever address it connects to', async
   expect(wrongHost).toMatchObject({ code: 1, stderr: expect.stringContaining('The server is not ready: ') })
 })
 
-describe.each(runtimes)('on %s', (runtime) => {
-  test('health finds a running server or none, and a port in use is refused', async () => {
+test.each(someRuntimes)(
+  'on %s health finds a running server or none, and a port in use is refused',
+  async (runtime) => {
     const server = await startServe(runtime, { DATABASE_URL: database.url })
     const env = { PORT: `${server.port}`, DATABASE_URL: `${database.url}-2` }
 
@@ -136,8 +138,10 @@ describe.each(runtimes)('on %s', (runtime) => {
     )
     expect(code).toBe(0)
     expect(gone).toMatchObject({ code: 1, stderr: `No server responds on port ${server.port}.\n` })
-  })
+  },
+)
 
+describe.each(runtimes)('on %s', (runtime) => {
   test('a running request is answered although the server was asked to stop', async () => {
     const server = await startServe(runtime, { DATABASE_URL: database.url, LOG_LEVEL: 'info' })
     const body = JSON.stringify({ owner_email: 'you@example.com', alias: 'late-agent' })

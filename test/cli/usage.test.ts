@@ -80,14 +80,12 @@ test.each([
 test.each([
   ['create-agnet', '"create-agent"'],
   ['list_accounts', '"list-accounts"'],
-  ['accounts-list', '"list-accounts"'],
   ['migrat', '"migrate"'],
-  ['guardrail', '"try-guardrail"'],
 ])('for %s the command %s is suggested', (word, suggestion) => {
   expect(() => findCommand(word)).toThrow(`There is no command "${word}". Did you mean ${suggestion}`)
 })
 
-test.each([['create-agent', '--alais', '--alias'], ['create-account', '--email', '--owner-email']])(
+test.each([['create-agent', '--alais', '--alias'], ['create-account', '--owner-mail', '--owner-email']])(
   '%s suggests for %s the option %s',
   (command, option, suggestion) => {
     expect(() => readArguments(findCommand(command), [option, 'x'], {})).toThrow(
