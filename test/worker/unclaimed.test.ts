@@ -1,7 +1,7 @@
 /** Removal of unclaimed accounts (docs/security.md, "Unclaimed accounts"), with a test clock. */
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { GridError } from '../../src/errors.ts'
-import { claimAccount, openClaim } from '../../src/grid/accounts/claim.ts'
+import { openClaim } from '../../src/grid/accounts/claim.ts'
 import { recordActivity } from '../../src/grid/activity.ts'
 import { allowText } from '../../src/grid/guardrails/cases.ts'
 import { leaseOf, readMessages } from '../../src/grid/messaging/read-messages.ts'
@@ -13,7 +13,8 @@ import type { TestGrid } from '../support/grid.ts'
 import { callTool, mcp } from '../support/mcp.ts'
 import { guard, secret, testProviders } from '../support/guarded.ts'
 import { sendMessage } from '../support/messaging.ts'
-import { person } from '../support/people.ts'
+import { claimAgents, type SignedUp, signUpAs } from '../support/signup.ts'
+import { askFor } from '../support/tasks.ts'
 import { accountTables } from '../support/tripwire.ts'
 
 const zoe = 'zoe@new.example'
@@ -46,6 +47,7 @@ onEachDatabase((open) => {
       blocked_sends: 1,
       guardrail_exceptions: 1,
     })
+    await askFor(as(one), 'a question', { to: '@zoe-two' })
     await leaseAndRelease(two)
     await grid.store.drained()
     const before = [await dump(grid, grid.acme), await dump(grid, grid.evil)]
@@ -60,7 +62,7 @@ onEachDatabase((open) => {
     expect(await rowCounts(one.home)).toEqual({ agents: 2, agent_numbers: 2 })
     expect(await dump(grid, { ...grid.acme, id: one.home })).not.toMatch(/zoe|beans/)
     expect([await dump(grid, grid.acme), await dump(grid, grid.evil)]).toEqual(before)
-    await expect(openClaim(grid.store, one.token)).rejects.toMatchObject({ code: 'link_expired' })
+    await expect(openClaim(grid.store, one.link)).rejects.toMatchObject({ code: 'link_expired' })
     const other = await signUp('zoe-one', 'yan@new.example')
     expect(other.home).not.toBe(one.home)
     const again = await signUp('zoe-three', zoe)
@@ -84,7 +86,7 @@ onEachDatabase((open) => {
 
   test('a claimed account is kept', async () => {
     const signed = await signUp('zoe-one', zoe)
-    await claim(signed)
+    await claimAgents(grid, signed.link)
     const before = await dump(grid, { ...grid.acme, id: signed.home }, ['credentials', 'agents'])
 
     grid.clock.now += 60 * day
@@ -96,13 +98,13 @@ onEachDatabase((open) => {
 
   test('an account is either claimed or removed: the first commit wins', async () => {
     const signed = await signUp('zoe-one', zoe)
-    const { agents } = await openClaim(grid.store, signed.token)
+    const { agents } = await openClaim(grid.store, signed.link)
     grid.clock.now += 8 * day
     const { retention } = grid.store.global
     const found = await retention.unclaimed(grid.clock.now - 7 * day, grid.clock.now, 10)
     expect(found).toEqual([{ id: signed.home }])
 
-    await claim(signed)
+    await claimAgents(grid, signed.link)
     const account = grid.store.account(signed.home, { type: 'system', job: 'retention' })
     const removal = account.write(account.change.unclaimed.remove(grid.clock.now - 7 * day, grid.clock.now))
 
@@ -126,7 +128,7 @@ onEachDatabase((open) => {
 
   test('an account that was claimed after it was found does not keep others from being removed', async () => {
     const [claimed, other] = [await signUp('zoe-one', zoe), await signUp('yan-one', 'yan@owner.example')]
-    await claim(claimed)
+    await claimAgents(grid, claimed.link)
     grid.clock.now += 8 * day
     const found = vi.spyOn(grid.store.global.retention, 'unclaimed')
     found.mockResolvedValueOnce([{ id: claimed.home }, { id: other.home }])
@@ -165,36 +167,14 @@ onEachDatabase((open) => {
   }, 300_000)
 })
 
-interface Signed {
-  id: string
-  home: string
-  alias: string
-  key: string
-  token: string
-}
+const signUp = (alias: string, email: string, more = {}) => signUpAs(grid, email, alias, more)
 
-async function signUp(alias: string, email: string, more: object = {}): Promise<Signed> {
-  const response = await grid.post('/api/v1/agentic-signup', { owner_email: email, alias, ...more })
-  const { api_key, trial } = await response.json()
-  const token = trial.claim_url.split('/').at(-1)
-  const { provisionalId: home, agents } = await openClaim(grid.store, token)
-  return { id: agents.find((agent) => agent.alias === alias)!.id, home, alias, key: api_key, token }
-}
-
-async function claim(signed: Signed): Promise<void> {
-  const { agents } = await openClaim(grid.store, signed.token)
-  const { id } = await person(grid, { email: zoe })
-  const claimant = { user: { id, email: zoe, emailVerifiedAt: grid.clock.now }, sessionId: 'test' }
-  const keep = agents.map((agent) => agent.id)
-  await claimAccount(grid.store, signed.token, claimant, { name: 'Zoe & Co', keep, move: [], discard: [] }, null)
-}
-
-function as({ id, home, alias }: Pick<Signed, 'id' | 'home' | 'alias'>) {
+function as({ id, home, alias }: Pick<SignedUp, 'id' | 'home' | 'alias'>) {
   return grid.store.account(home, { type: 'agent', agentId: id, alias, credentialId: 'test' })
 }
 
 /** Lease one of the agent's messages and release it. */
-async function leaseAndRelease({ id, home, alias }: Signed): Promise<void> {
+async function leaseAndRelease({ id, home, alias }: SignedUp): Promise<void> {
   const account = as({ id, home, alias })
   const { lease } = await readMessages(account, { limit: 1 })
   await leaseOf(account, lease!.id).release()

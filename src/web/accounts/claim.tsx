@@ -154,7 +154,7 @@ function decisionPage(
         <h1>Claim your agents</h1>
         <p class='soft'>
           Anyone can sign up an agent for an email address. Keep the agents you know. The key of a discarded agent stops
-          working at once. Claiming ends the trial of the agents you keep.
+          working at once. Claiming ends the trials.
         </p>
         {left > 0 && (
           <p class='soft'>{pluralize(left, 'more agent')} signed up apart from these. You can claim them next.</p>
