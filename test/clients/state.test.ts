@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import process from 'node:process'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { logLine } from '../../src/clients/log.ts'
@@ -39,12 +39,13 @@ test('one variable moves all folders, and each agent has its own', () => {
   expect(new Set(folders).size).toBe(6)
   expect(stateFolder({ url: `${agent.url}/`, alias: 'bob' })).toBe(stateFolder(agent))
   expect(statSync(stateFolder(agent)).mode & 0o777).toBe(0o700)
-})
+  // No alias leads out of the folder of all.
+  for (const alias of ['@../../x', '@..\\..\\x', '@a/b', '@\0']) {
+    expect(dirname(stateFolder({ ...agent, alias }))).toBe(dirname(stateFolder(agent)))
+  }
 
-test('the folders are those of the XDG specification', () => {
   vi.stubEnv('AGENT_GRID_HOME', '')
   for (const name of ['CONFIG', 'STATE', 'DATA']) vi.stubEnv(`XDG_${name}_HOME`, join(home, name))
-
   expect(configFolder()).toBe(join(home, 'CONFIG/agent-grid'))
   expect(dataFolder()).toBe(join(home, 'DATA/agent-grid'))
   expect(stateFolder(agent)).toBe(join(home, 'STATE/agent-grid/grid.example.com+bob'))
@@ -117,13 +118,17 @@ test('sessions of processes that have ended are forgotten, and the newest is the
   expect(liveSessions(agent).map(({ id }) => id)).toEqual(['c'])
 })
 
-test('of many that ask at the same time, one is given an id', async () => {
-  const claims = await Promise.all(
-    Array.from({ length: 30 }, () => claimUntold(agent, messages(['m1', 'm2']), { session: 's' })),
-  )
+test.each(['', '[', '[[], null, {"id": 7}]', '{"__proto__": 1}'])(
+  'of many that ask at the same time, one is given an id, and damaged state is as none: %j',
+  async (text) => {
+    writeFileSync(join(stateFolder(agent), 'told.json'), text)
+    const claims = await Promise.all(
+      Array.from({ length: 30 }, () => claimUntold(agent, messages(['m1', 'm2']), { session: 's' })),
+    )
 
-  expect(claims.flatMap(idsOf).toSorted()).toEqual(['m1', 'm2'])
-})
+    expect(claims.flatMap(idsOf).toSorted()).toEqual(['m1', 'm2'])
+  },
+)
 
 test('an id is given again after a time, once, and 200 of them are kept', async () => {
   const claim = async (ids: string[], againAfterMs?: number) =>

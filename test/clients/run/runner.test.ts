@@ -48,8 +48,10 @@ test('a command gets a message on standard input, and its output is sent as the 
   expect(grid.calls).toContain('GET /api/agents/wake-stream')
 })
 
-test('as text a command gets only what was written', async () => {
+test('messages of the grid itself are acknowledged, and not answered', async () => {
   start([place.program('echo', echo)], { format: 'text' })
+  const id = grid.put({ type: 'system', user: '@grid' })
+  await waitFor('the ack', () => grid.stateOf(id) === 'read')
   grid.put({ message: 'Six times seven?' })
   await waitFor('the answer', () => grid.sent.length === 1)
 
@@ -73,14 +75,6 @@ test('each conversation has its own child, one after the other; a batch has one 
 test.each(['', 'NO_REPLY'])('the output "%s" answers nothing, and the messages are acknowledged', async (output) => {
   start(output === '' ? [place.program('silent', silent)] : [place.program('echo', echo), output])
   const id = grid.put({})
-  await waitFor('the ack', () => grid.stateOf(id) === 'read')
-
-  expect(grid.sent).toEqual([])
-})
-
-test('nobody answers messages of the grid itself', async () => {
-  start([place.program('echo', echo)])
-  const id = grid.put({ type: 'system', user: '@grid' })
   await waitFor('the ack', () => grid.stateOf(id) === 'read')
 
   expect(grid.sent).toEqual([])
@@ -143,17 +137,6 @@ test('no more children are started than the budget of an hour allows', async () 
   now += 3_600_001
   start([place.program('echo', echo), 'done'], { perHour: 2, now: () => now })
   await waitFor('the third answer', () => grid.sent.length === 3)
-})
-
-test('while a person attends the agent, the runner stands by', async () => {
-  grid.attend(true)
-  const runner = start([place.program('echo', echo), 'done'], { standByMs: 5 })
-  const id = grid.put({})
-  await waitFor('the stand-by', () => runner.log.some((line) => line.includes('The runner waits')))
-  expect(grid.stateOf(id)).toBe('unread')
-
-  grid.attend(false)
-  await waitFor('the answer', () => grid.sent.length === 1)
 })
 
 test('calls without an answer are repeated with the same key, and the answer is stored once', async () => {
