@@ -48,7 +48,7 @@ export interface GridAccess {
 }
 
 /** Which connection is meant. All that is given has to match. */
-export interface ConnectionQuery {
+interface ConnectionQuery {
   /** With or without `@`. */
   alias?: string
   url?: string

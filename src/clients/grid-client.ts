@@ -40,7 +40,7 @@ export interface Peek {
   presence?: { attended?: boolean }
 }
 
-export interface LeaseRequest {
+interface LeaseRequest {
   /** 1 to 50. */
   limit?: number
   max_chars?: number
@@ -81,7 +81,7 @@ export interface Me {
   clock: string
 }
 
-export type WakeEvent = 'unread' | 'heartbeat'
+type WakeEvent = 'unread' | 'heartbeat'
 
 export interface WakeStreamOptions {
   attended?: string

@@ -29,7 +29,7 @@ declare const AGENT_GRID_OPENCODE_PLUGIN: string | undefined
 /** The plugin for opencode, built next to the program. */
 const pluginFile = 'opencode-plugin.js'
 
-export interface InstalledProgram {
+interface InstalledProgram {
   /** What runs it, before its words: a runtime and a file, or the single binary. Always the same on one machine. */
   command: string[]
   /** The file of the plugin for opencode. Always the same on one machine. */

@@ -7,7 +7,7 @@ import { dirname, join } from 'node:path'
 import process from 'node:process'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { logLine } from '../../src/clients/log.ts'
-import { lockHolder, takeLock, withLock } from '../../src/clients/state/lock.ts'
+import { lockHolder, takeLock } from '../../src/clients/state/lock.ts'
 import { configFolder, dataFolder, stateFolder } from '../../src/clients/state/paths.ts'
 import { isAlive, markOf, ownMark } from '../../src/clients/state/processes.ts'
 import { endSession, liveSessions, saveSession } from '../../src/clients/state/sessions.ts'
@@ -90,20 +90,6 @@ test.each([['of a dead process', JSON.stringify(ended)], ['that is broken', '{']
     expect(existsSync(`${path}.takeover`)).toBe(false)
   },
 )
-
-test('what is done under a lock is done by one at a time', async () => {
-  const path = join(home, 'lock')
-  let [inside, most, done] = [0, 0, 0]
-  const act = () => {
-    most = Math.max(most, ++inside)
-    inside--
-    return ++done
-  }
-
-  await Promise.all(Array.from({ length: 50 }, () => withLock(path, 10_000, act)))
-
-  expect([most, done]).toEqual([1, 50])
-})
 
 test('sessions of processes that have ended are forgotten, and the newest is the last', async () => {
   await saveSession(agent, { ...ownMark(), client: 'claude', id: 'a' })

@@ -5,7 +5,7 @@ import { byThread, type Per } from './threads.ts'
 /** How a command gets messages. Clients with a model get a prompt. */
 export type InputFormat = 'json' | 'text'
 
-export interface PromptOptions {
+interface PromptOptions {
   /** With `@`. */
   agent: string
   /** The session of the child before could not be resumed. */
@@ -77,7 +77,7 @@ export class UnclearOutput extends Error {
 }
 
 /** A child that is a model says so if no answer is awaited. An empty output means the same. */
-export const noReply = 'NO_REPLY'
+const noReply = 'NO_REPLY'
 
 /** The grid refuses longer messages. In characters. */
 export const maxAnswer = 10_000

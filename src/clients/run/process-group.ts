@@ -2,7 +2,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import process from 'node:process'
 
-export interface GroupOptions {
+interface GroupOptions {
   words: readonly string[]
   input: string
   folder: string
@@ -16,7 +16,7 @@ export interface GroupOptions {
 }
 
 /** How a program ended, and what it printed. */
-export interface GroupResult {
+interface GroupResult {
   /** Null if a signal ended it. */
   code: number | null
   stdout: string

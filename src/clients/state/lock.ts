@@ -3,7 +3,7 @@ import { closeSync, mkdirSync, openSync, readFileSync, statSync, unlinkSync, wri
 import { dirname } from 'node:path'
 import { isAlive, ownMark, type ProcessMark } from './processes.ts'
 
-export interface LockHolder extends ProcessMark {
+interface LockHolder extends ProcessMark {
   [about: string]: unknown
 }
 

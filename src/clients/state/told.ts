@@ -14,7 +14,7 @@ interface Told {
 }
 
 /** The session that is told. */
-export interface TellOptions {
+interface TellOptions {
   session: string
   /** It begins, so it hears of messages that only earlier sessions were told of. */
   isStart?: boolean

@@ -2,6 +2,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { counting, echo, endless, failing, picky, silent, stubborn, waiting } from '../../support/children.ts'
+import { isRunning } from '../../support/fake-client.ts'
 import { type InboxServer, startInboxServer } from '../../support/inbox-server.ts'
 import { runnerFolder, startRunner } from '../../support/runner.ts'
 import { waitFor } from '../../support/wait-for.ts'
@@ -212,12 +213,3 @@ test('a runner ends when its key is revoked', async () => {
 
   await expect(runner.ended).rejects.toMatchObject({ code: 'unauthenticated' })
 })
-
-function isRunning(pid: number): boolean {
-  try {
-    process.kill(pid, 0)
-    return true
-  } catch {
-    return false
-  }
-}
