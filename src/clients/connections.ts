@@ -47,7 +47,6 @@ export interface GridAccess {
   connection?: Connection
 }
 
-/** Which connection is meant. All that is given has to match. */
 interface ConnectionQuery {
   /** With or without `@`. */
   alias?: string
@@ -67,7 +66,6 @@ export function connectionsPath(): string {
   return join(configFolder(), 'connections.json')
 }
 
-/** All connections of this machine, the oldest first. Fails with `ClientError`. */
 export function readConnections(): Connection[] {
   return readFile().connections
 }
@@ -85,7 +83,6 @@ export async function removeConnection(place: ConnectionPlace): Promise<void> {
   })
 }
 
-/** The id with which this machine is registered at an authorization server. */
 export function readOAuthClient(issuer: string): string | undefined {
   return readFile().oauthClients[issuer]
 }

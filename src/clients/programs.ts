@@ -257,7 +257,6 @@ export const programs: Record<ClientName, ClientProgram> = {
   },
 }
 
-/** Words as one line for the shell of this system. */
 export function shellLine(words: readonly string[], shell = process.platform === 'win32' ? 'cmd' : 'sh'): string {
   const quote = (word: string) => {
     if (/^[\w@%+=:,./\\-]+$/.test(word) && !(shell === 'sh' && word.includes('\\'))) return word
@@ -267,7 +266,6 @@ export function shellLine(words: readonly string[], shell = process.platform ===
   return `${shell === 'powershell' ? '& ' : ''}${words.map(quote).join(' ')}`
 }
 
-/** A folder of the user, which a variable may move. */
 function userFolder(variable: string | undefined, name: string): string {
   return (variable && process.env[variable]) || join(homedir(), name)
 }

@@ -7,20 +7,16 @@ interface GroupOptions {
   input: string
   folder: string
   env: Record<string, string | undefined>
-  /** When the group is told to end. */
   timeoutMs: number
   /** Between telling the group to end and killing it. */
   graceMs?: number
-  /** Ends the group, as the time limit does. */
   signal: AbortSignal
 }
 
-/** How a program ended, and what it printed. */
 interface GroupResult {
   /** Null if a signal ended it. */
   code: number | null
   stdout: string
-  /** The end of it. */
   stderr: string
   /** Why it was ended before it ended by itself. */
   ended?: 'timeout' | 'stopped' | 'output'

@@ -30,13 +30,10 @@ interface Retry extends Work {
 }
 
 const maxFailures = 5
-/** For `RunnerOptions.backoff`: 5 s, 10 s, 20 s … 10 min. */
 export const usualBackoff = { firstMs: 5 * second, longestMs: 10 * minute }
 /** A signal is only a hint, so the inbox is looked at this often anyway. */
 const peekMs = minute
-/** For `RunnerOptions.standByMs`. */
 export const usualStandByMs = 15 * second
-/** Most messages that a grid shows at once. */
 const peekLimit = 50
 
 /**

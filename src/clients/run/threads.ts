@@ -6,7 +6,6 @@ export type Per = 'thread' | 'batch'
 
 /** Messages that are handled together, oldest first. */
 export interface Thread {
-  /** Names the thread on this machine, for its session. */
   key: string
   messageIds: string[]
 }

@@ -31,7 +31,6 @@ export function takeLock(path: string, about: Record<string, unknown> = {}): Loc
   return { isHeld, release: () => isHeld() && remove(path) }
 }
 
-/** The living process that holds a lock; undefined if none does. */
 export function lockHolder(path: string): LockHolder | undefined {
   const holder = parse(read(path))
   return holder && isAlive(holder) ? holder : undefined

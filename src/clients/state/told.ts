@@ -9,7 +9,6 @@ interface Told {
   /** When it was told last, in ms since 1970. */
   at: number
   times: number
-  /** The session that was told last. */
   session: string
 }
 
@@ -24,7 +23,6 @@ interface TellOptions {
 
 /** An inbox of more tells of old messages again. */
 const keptIds = 200
-/** Hooks that run at the same time wait so long for each other. */
 const waitMs = 500
 
 /**
