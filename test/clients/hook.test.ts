@@ -110,6 +110,9 @@ test.each(hookClients)('%s is told at a prompt in its own format', async (client
   const { stdout } = await fastHook(callOf(`${client} prompt`))
 
   const answer = JSON.parse(stdout!)
+  const shared = ['additionalContext', 'hookSpecificOutput']
+  const own: Record<string, string[]> = { cursor: ['additional_context'], copilot: shared, vscode: shared }
+  expect(Object.keys(answer)).toEqual(own[client] ?? ['hookSpecificOutput'])
   const text = answer.additional_context ?? answer.hookSpecificOutput.additionalContext
   expect(text).toContain('You are @bob on the agent-grid. 1 unread message from @alice.')
 })

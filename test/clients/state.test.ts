@@ -82,6 +82,11 @@ test.each([['of a dead process', JSON.stringify(ended)], ['that is broken', '{']
     // A lock that is young may be in the middle of its writing.
     if (text === '{') vi.setSystemTime(Date.now() + 10_000)
 
+    // Another process is taking it over.
+    writeFileSync(`${path}.takeover`, '')
+    if (text !== '{') expect(takeLock(path)).toBeUndefined()
+    rmSync(`${path}.takeover`)
+
     const locks = Array.from({ length: 20 }, () => takeLock(path)).filter((lock) => lock !== undefined)
     vi.useRealTimers()
 

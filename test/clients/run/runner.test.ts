@@ -87,7 +87,7 @@ test('a child that fails is started again after pauses, and after five times its
   const id = grid.put({})
   await waitFor('the note', () => grid.sent.length === 1)
 
-  expect(readFileSync(join(place.folder, 'runs'), 'utf8')).toBe('.....')
+  expect(readFileSync(join(place.folder, 'runs'), 'utf8')).toBe('.rrrr')
   expect(grid.sent[0]).toMatchObject({ to: '@asker', reply_to_message_id: id })
   expect(grid.sent[0].message).toMatch(/failed 5 times on this message. It was not answered/)
   expect(grid.sent[0].message).not.toContain('secret')
@@ -145,11 +145,12 @@ test('calls without an answer are repeated with the same key, and the answer is 
   grid.failNext(/inbox$/)
   grid.failNext(/leases$/)
   grid.failNext(/messages$/)
+  grid.failNext(/messages$/, { status: 302, code: 'moved' })
   grid.failNext(/messages$/, unavailable, true)
   start([place.program('echo', echo), 'done'])
   const id = grid.put({})
-  // The second call is stored but answered with 503, so the third one is a repeat.
-  await waitFor('the third call', () => grid.calls.filter((call) => call.endsWith('/messages')).length === 3)
+  // The third call is stored but answered with 503, so the fourth one is a repeat.
+  await waitFor('the fourth call', () => grid.calls.filter((call) => call.endsWith('/messages')).length === 4)
   await runners[0].stop()
 
   expect(grid.sent).toHaveLength(1)
