@@ -11,7 +11,6 @@ import type { Usage } from './usage.ts'
 const helpNames = ['help', '--help', '-h']
 const versionNames = ['--version', '-v', 'version']
 
-/** All commands that a program offers. */
 export interface Program extends Usage {
   /** Absent if none of them needs the database. */
   runStoreCommand?: typeof runStoreCommand

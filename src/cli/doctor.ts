@@ -4,18 +4,11 @@ import { version } from '../lib/version.ts'
 import { localPath } from '../store/driver/local-file.ts'
 import { clientOption, runClientDoctor } from './client-doctor.ts'
 import type { ProcessCommand } from './command.ts'
-import { checkAddresses } from './doctor/addresses.ts'
-import { checkBackups } from './doctor/backups.ts'
-import { checkClock } from './doctor/clock.ts'
-import { checkDatabase } from './doctor/database.ts'
-import { checkDisk } from './doctor/disk.ts'
-import { checkDurability } from './doctor/durability.ts'
-import { checkEmail } from './doctor/email.ts'
-import { checkFiles } from './doctor/files.ts'
+import { checkAddresses, checkEmail, checkSettings } from './doctor/settings.ts'
+import { checkBackups, checkDatabase, checkKeyRing } from './doctor/database.ts'
+import { checkClock, checkServer } from './doctor/server.ts'
+import { checkDisk, checkDurability, checkFiles } from './doctor/files.ts'
 import { conclusions, exitCodes, type Finding, findingLines, statusOf } from './doctor/finding.ts'
-import { checkKeyRing } from './doctor/key-ring.ts'
-import { checkServer } from './doctor/server.ts'
-import { checkSettings } from './doctor/settings.ts'
 
 /** Exit code 0 if the grid is well, 3 if there are warnings, 1 if something is broken. Changes nothing. */
 export const doctor: ProcessCommand = {
@@ -37,15 +30,12 @@ export const doctor: ProcessCommand = {
   },
 }
 
-/** What the doctor says. See docs/operations.md, "Doctor". */
 export interface DoctorReport {
-  /** The worst of the checks. */
   status: 'well' | 'warning' | 'broken'
   version: string
   checks: Finding[]
 }
 
-/** Look at the grid of this environment. */
 export async function examine(env: Record<string, string | undefined>, isFull: boolean): Promise<DoctorReport> {
   const checks = await check(env, isFull)
   return { status: statusOf(checks), version, checks }
@@ -70,7 +60,6 @@ async function check(env: Record<string, string | undefined>, isFull: boolean): 
   return [...findings, await checkServer(config, server), await checkEmail(config), await checkBackups(config)]
 }
 
-/** The report for people. */
 function describe({ version, checks, status }: DoctorReport): string {
   const end = { well: 'The grid is well.', ...conclusions }[status]
   return [`agent-grid ${version}`, '', ...findingLines(checks), '', end].join('\n')

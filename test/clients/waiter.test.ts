@@ -1,7 +1,7 @@
 /** The process that waits beside a session of Claude Code. A process that runs the real hooks plays Claude Code. */
 import process from 'node:process'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { reissueKey } from '../../src/grid/agents/agent-keys.ts'
+import { reissueKey } from '../../src/grid/agents/agent-settings.ts'
 import { freePort } from '../../src/lib/free-port.ts'
 import { minute } from '../../src/lib/time.ts'
 import { callTool } from '../support/mcp.ts'

@@ -5,7 +5,6 @@ export interface Finding<Check extends string = CheckName> {
   check: Check
   /** `skipped`: it could not be looked at, or does not apply. */
   status: 'ok' | 'warning' | 'broken' | 'skipped'
-  /** A sentence for people. */
   found: string
   /** What to do; null if there is nothing to do. */
   action: string | null
