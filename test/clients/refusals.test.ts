@@ -101,7 +101,7 @@ test('what another program changed in our values stays and is named; the rest is
 })
 
 test('a TOML text that looks like our table is not cut, and the table is named', () => {
-  home.write('.codex/config.toml', 't = """\n[mcp_servers.agent-grid]\n"""\n')
+  home.write('.codex/config.toml', 't = """\n[mcp_servers.agent-grid]\n[x]\n"""\n')
   const codex = connectFiles('codex')
   home.write('.codex/config.toml', `a = 1\n${home.read('.codex/config.toml')}`)
   const before = home.tree()
