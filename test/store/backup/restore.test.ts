@@ -189,17 +189,6 @@ test('the log of a database that was removed is kept apart, and nothing of it ge
   expect(await factsOf(file.path)).not.toContain('later')
 })
 
-test('a restore that is refused leaves the log of a removed database where it is', async () => {
-  const log = readFileSync(`${file.path}-wal`)
-  rmSync(file.path)
-  writeFileSync(backup, 'no backup')
-
-  await expect(restore(file.path)).rejects.toMatchObject({ code: 'not_a_backup' })
-
-  expect(Buffer.compare(readFileSync(`${file.path}-wal`), log)).toBe(0)
-  expect(existsSync(file.path)).toBe(false)
-})
-
 test('a grid is not copied to where a log is left', async () => {
   const to = join(file.folder, 'other.db')
   writeFileSync(`${to}-wal`, 'log')
@@ -219,14 +208,6 @@ test.skipIf(process.getuid?.() !== 0)('what root restores belongs to the user of
   chownSync(folder, 23_456, 23_456)
   await restore(file.path)
   expect(statSync(file.path).uid).toBe(23_456)
-})
-
-test('two restores at the same time of the clock keep both old files', async () => {
-  const first = await restore(file.path)
-  const second = await restore(file.path)
-
-  expect(second.kept).toEqual([`${first.kept[0]}-2`])
-  expect(await factsOf(first.kept[0])).toContain('later')
 })
 
 test('a restore through a symbolic link replaces the file, not the link', async () => {

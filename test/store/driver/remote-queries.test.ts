@@ -49,21 +49,6 @@ test('concurrent queries are one request, and those that arrive meanwhile are th
   expect(requests).toHaveLength(2)
 })
 
-test('results arrive in the order of the calls, also those of the next queries', async () => {
-  const order: string[] = []
-  await Promise.all(Array.from({ length: 150 }, async (_, n) => {
-    await echo(n)
-    order.push(`first of ${n}`)
-    await echo(n)
-    order.push(`second of ${n}`)
-  }))
-
-  for (const which of ['first', 'second']) {
-    expect(order.filter((line) => line.startsWith(which)))
-      .toEqual(Array.from({ length: 150 }, (_, n) => `${which} of ${n}`))
-  }
-})
-
 test('each of many random queries has the result that it has alone', async () => {
   const values: InValue[] = [null, 0, -1, 2.5, 2 ** 53 - 1, '', 'text', '“ß”\0', new Uint8Array([0, 255]), true]
   const pick = <T>(list: T[]) => list[Math.floor(Math.random() * list.length)]
