@@ -34,10 +34,7 @@ export interface QueueOptions {
   client: Pick<Client, 'batch'>
   log: Log
   now: () => number
-  /**
-   * True for a local file. On a remote database, a group is sent once more if its result was lost or the database was
-   * locked.
-   */
+  /** On a remote database, a group is sent once more if its result was lost or the database was locked. */
   local: boolean
   /** Told when the disk is full, and when a remote database has written again. */
   storage: Pick<DiskSpace, 'isFull' | 'full' | 'recover'>
@@ -95,10 +92,7 @@ export class WriteQueue {
     })
   }
 
-  /**
-   * Fails with `storage_full` while the disk of a local file has no space for anything new. Called before something is
-   * sent; a remote database is asked with each write.
-   */
+  /** Fails with `storage_full` while a local disk is full. A remote database is asked with each write. */
   requireSpace(): void {
     if (this.#options.local && this.#options.storage.isFull) throw storageFull()
   }

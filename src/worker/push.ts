@@ -1,7 +1,4 @@
-/**
- * Notifies the browsers of people of messages to their aliases. It follows what is placed in conversations, so a send
- * knows nothing of it. See docs/delivery.md, "Notifications".
- */
+/** Notifies browsers of messages to people. It follows conversations. See docs/delivery.md, "Notifications". */
 import { recordResult } from '../grid/notifications/subscriptions.ts'
 import { type PushResult, sendPush } from '../grid/notifications/send-push.ts'
 import { takePushAttempt } from '../grid/people/throttle.ts'

@@ -62,10 +62,7 @@ const sweeps: Record<string, Sweep> = {
   'unclaimed accounts': (store, now) => removeUnclaimed(store, now - unclaimedMs, now),
 }
 
-/**
- * Remove all expired rows, or stop when `signal` aborts. Several processes may do this at the same time. A failure is
- * logged, and tried again at the next sweep.
- */
+/** Remove all expired rows, or stop when `signal` aborts. Several processes may do this at the same time. */
 export async function sweep(store: Store, signal?: AbortSignal): Promise<void> {
   const { log, now } = store.deps
   for (const [name, removeUnit] of Object.entries(sweeps)) {

@@ -142,10 +142,7 @@ export const notifications = {
     /** Try a notification that was claimed until `dueAt` again at another time. */
     postpone: (subscription: string, thread: number, dueAt: number, until: number): Statement =>
       account.bind(postpone, { subscription, thread, dueAt, until }),
-    /**
-     * A notification that was claimed until `dueAt` is done, up to the delivery `toldSeq`. What has come since is due at
-     * `until`. `pushedAt` is null if the browser was told nothing.
-     */
+    /** A notification is done, up to the delivery `toldSeq`. `pushedAt` is null if the browser was told nothing. */
     settle: (
       subscription: string,
       thread: number,

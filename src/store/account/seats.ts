@@ -112,10 +112,7 @@ export const seats = {
     requireSeat: (user: string, agent: string): Statement => account.bind(requireSeat, { user, agent }),
     requireNoOther: (user: string, agent: string | undefined): Statement =>
       account.bind(requireNoOther, { user, agent: agent ?? '' }),
-    /**
-     * Change the alias and description of a person. The former alias stays reserved for the account: `keeper` is the
-     * id of the deleted agent that keeps it. Fails the unit if the alias belongs to somebody else.
-     */
+    /** Change the alias and description of a person. `keeper` is the id of the deleted agent that keeps the former alias. */
     rename: (
       { agent, alias, description, keeper }: { agent: string; alias: string; description: string; keeper: string },
       at: number,

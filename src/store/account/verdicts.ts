@@ -141,19 +141,14 @@ const forgetContents = statement(
 
 export const verdicts = {
   reads: (account: AccountDb) => ({
-    /**
-     * What guardrails did to a message of this account, in the order of asking; `kinds` and `agents` (aliases) are
-     * JSON. Of other accounts only what was redacted, and of that only the kinds may be shown.
-     */
+    /** What guardrails did to a message of this account. Of other accounts only the kinds that were redacted may be shown. */
     ofMessage: (message: string, limit: number) => account.all(ofMessage, { message, limit }),
     /** The cases of a guardrail before the case `before`, newest first; `kinds` and `agents` (aliases) are JSON. */
     cases: (guardrail: string, before: string, limit: number) =>
       account.all(cases, { guardrail, beforeCase: before, limit }),
     /** How often the guardrail did what, in hours that began from `from` on and before `until`. */
     counts: (guardrail: string, from: number, until: number) => account.all(counts, { guardrail, from, until }),
-    /**
-     * How often each guardrail of the account did what, in hours that began from `from` on. Deleted ones have no name.
-     */
+    /** How often each guardrail did what, in hours from `from` on. Deleted ones have no name. */
     countsByGuardrail: (from: number) => account.all(countsByGuardrail, { from }),
     exceptions: (guardrail: string, limit: number) => account.all(exceptions, { guardrail, limit }),
   }),

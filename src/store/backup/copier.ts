@@ -15,10 +15,7 @@ import { copyFile } from './local-copy.ts'
 import { copyTables, finishCopy } from './tables.ts'
 
 export interface Copier {
-  /**
-   * Write the state of one commit into a new SQLite file, with everything that was acknowledged before the call. Fails
-   * with `storage_full` if there is no room for it, and when the copier is closed.
-   */
+  /** Write the state of one commit into a new SQLite file. Fails with `storage_full`, and once it is closed. */
   copyTo(target: string): Promise<void>
   /** End the copies of a remote database and those that wait, and wait for that of a local file. */
   stop(): Promise<void>

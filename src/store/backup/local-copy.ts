@@ -110,10 +110,7 @@ export async function withDatabase<Result>(path: string, work: (client: Client) 
   }
 }
 
-/**
- * Lock and open the local file of a grid that is stopped. Nothing is migrated. Fails with `database_in_use` if another
- * process holds the file.
- */
+/** Lock and open the local file of a stopped grid. Nothing is migrated. Fails with `database_in_use`. */
 export async function lockDatabase(path: string): Promise<{ client: Client; release(): Promise<void> }> {
   const lock = await lockFile(path)
   const client = new FileClient(path)

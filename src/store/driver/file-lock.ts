@@ -22,10 +22,7 @@ interface LockWait {
   now: () => number
 }
 
-/**
- * Lock a local file, which need not exist. Fails with `database_in_use` if another process holds it, and with
- * `database_linked`.
- */
+/** Lock a local file, which need not exist. Fails with `database_in_use` and `database_linked`. */
 export async function lockFile(path: string, { waitSeconds, now }: LockWait = noWait): Promise<FileLock> {
   const file = fileBehind(path)
   requireOneName(file)

@@ -1,7 +1,4 @@
-/**
- * A copy of a local file as it was before a migration, kept beside it until a server has run on the migrated file. See
- * docs/operations.md, "The file before an upgrade".
- */
+/** A copy of a local file as it was before a migration. See docs/operations.md, "The file before an upgrade". */
 import type { Client } from '@libsql/client'
 import { closeSync, fsyncSync, openSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'

@@ -45,10 +45,7 @@ const byHash = crossAccountQuery<Credential>(
 
 /** `keys` is absent for a remote database. */
 export const credentials = (db: Db, keys?: KeyCache<Credential>) => ({
-  /**
-   * The credential with this SHA-256, unless it is revoked, its agent was deleted or is a person, its user lost the
-   * role, or the grant that it was fetched with is not live at `at`. `lastUsedAt` may be that of an earlier call.
-   */
+  /** The live credential with this SHA-256. `lastUsedAt` may be that of an earlier call. */
   byHash(hash: string, at: number): Promise<Credential | undefined> {
     const read = () => db.one(byHash, { hash, at })
     return keys ? keys.find(hash, read) : read()

@@ -98,9 +98,7 @@ export const invitations = (db: Db) => ({
     const { accountId, accountName, ...invitation } = row
     return { ...invitation, account: { id: accountId, name: accountName } }
   },
-  /**
-   * Deletes at most `limit` invitations that expired by `until`, accepted or not. Returns a row for each one deleted.
-   */
+  /** Deletes at most `limit` invitations that expired by `until`. Returns a row for each. */
   removeExpired: (until: number, limit: number): Statement => ({
     ...db.bind(removeExpiredInvitations, { until, limit }),
     rows: limit,

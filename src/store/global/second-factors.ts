@@ -161,10 +161,7 @@ export const secondFactors = (db: Db) => ({
     db.bind(requirePendingTotp, { user, iv, step, attempt }),
     db.bind(confirmTotp, { user, iv, step, attempt, at }),
   ],
-  /**
-   * Fails the unit unless the user has (`isFirst` false) or has no (true) factor besides the one that the unit adds.
-   * `own` is the id of that passkey, or the attempt that confirms the app.
-   */
+  /** Fails the unit unless the user has (`isFirst`: has no) factor besides `own`, the one that the unit adds. */
   requireFirst: (user: string, own: string, isFirst: boolean): Statement =>
     db.bind(isFirst ? requireNoOther : requireOther, { user, attempt: own }),
   removeTotp: (user: string): Statement => db.bind(removeTotp, { user }),
