@@ -19,11 +19,10 @@ import { type FileOwner, releaseLocalFile, removeOwner, writeOwner } from './dri
 import { removePreviousFiles } from './driver/previous-file.ts'
 import { queriesOf } from './driver/remote-client.ts'
 import type { BackupHistory } from './global/backups.ts'
-import type { Credential } from './global/credentials.ts'
+import { KeyCache } from './global/credentials.ts'
 import { type GlobalTables, globalTables } from './global.ts'
 import { type Database, type DatabaseOptions, openDatabase } from './open-database.ts'
 import { type DatabaseHealth, readHealth } from './health.ts'
-import { KeyCache } from './key-cache.ts'
 import { LiveFeed } from './live.ts'
 import { type UnitRows, WriteQueue } from './queue.ts'
 import { Db, type Inspect, type Statement } from './sql.ts'
@@ -93,7 +92,7 @@ function buildStore(
   const { client, storage, onStorageFault, path, lock, owner } = database
   const { migrated, epoch, keyRing } = database
   const db = new Db(path ? client : queriesOf(client), inspect)
-  const keys = path === undefined ? undefined : new KeyCache<Credential>()
+  const keys = path === undefined ? undefined : new KeyCache()
   const queue = new WriteQueue({
     client,
     log: deps.log,
