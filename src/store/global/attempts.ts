@@ -34,6 +34,7 @@ const add = statement(`
   RETURNING id`)
 const remove = statement(`DELETE FROM attempts WHERE id = :id`)
 const removeAll = statement(`DELETE FROM attempts WHERE kind = :kind AND subject = :subject`)
+
 const removeOld = statement(`
   DELETE FROM attempts WHERE id IN (SELECT id FROM attempts WHERE created_at < :before LIMIT :max) RETURNING id`)
 

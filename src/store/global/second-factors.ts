@@ -128,11 +128,6 @@ const takeChallenge = statement(`
   WHERE hash = :hash AND purpose = :purpose AND holder = :holder AND expires_at > :at
     AND (used_by IS NULL OR used_by = :attempt)
   RETURNING hash`)
-const removeExpiredChallenges = statement(`
-  DELETE FROM passkey_challenges
-  WHERE hash IN (SELECT hash FROM passkey_challenges WHERE expires_at <= :at LIMIT :limit)
-  RETURNING hash`)
-
 export const secondFactors = (db: Db) => ({
   passkeysOf: (user: string) => db.all(passkeysOf, { user }),
   passkeyByCredential: (credential: string) => db.one(passkeyByCredential, { credential }),
@@ -187,9 +182,4 @@ export const secondFactors = (db: Db) => ({
     attempt: string,
     at: number,
   ): Statement => db.bind(takeChallenge, { hash, purpose, holder, attempt, at }),
-  /** Deletes at most `limit` expired challenges. Returns a row for each one deleted. */
-  removeExpiredChallenges: (at: number, limit: number): Statement => ({
-    ...db.bind(removeExpiredChallenges, { at, limit }),
-    rows: limit,
-  }),
 })
