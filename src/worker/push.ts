@@ -89,7 +89,7 @@ export class PushNotifier {
       read.notifications.inThread(userId, subscriptionId, threadId),
     ])
     if (!browser) return
-    // What was read meanwhile needs no notification, and neither do more than a person can want.
+    // What was read by then needs no notification, and neither do more than a person can want.
     const isWanted = waiting.length > 0 && await takePushAttempt(store, accountId, userId)
     if (!isWanted) return void await settle(waiting[0]?.seq ?? Number.MAX_SAFE_INTEGER, null)
 

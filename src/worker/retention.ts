@@ -119,7 +119,7 @@ async function removeUnclaimed(store: Store, until: number, now: number): Promis
       await account.write(account.change.unclaimed.remove(until, now))
       removed++
     } catch (error) {
-      // The account was claimed or joined meanwhile, or removed by another process.
+      // The account was claimed, joined, or removed by another process.
       if (!(error instanceof GridError) || error.code !== 'write_conflict') throw error
     }
   }

@@ -127,7 +127,7 @@ export const directory = {
     },
   }),
   changes: (account: AccountDb) => ({
-    /** If the alias is new, take it off every allow list: they meant somebody else. */
+    /** If the alias is new, take it off every allow list: they meant another agent. */
     distrustNewAlias: (alias: string) => account.bind(distrust, { alias }),
   }),
 }

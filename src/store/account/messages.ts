@@ -25,7 +25,7 @@ const senderIsMember = `EXISTS (
 
 /** The row of the message, if every condition holds at the moment of the commit. */
 const add = (channel: string, condition: string) =>
-  // A person writes as themself and as nobody else, and no program writes as a person.
+  // People write only as themselves, and programs never as people.
   statement(`
     INSERT INTO messages (account_id, id, from_agent_id, from_alias, type, recipient, channel_id, reply_to_message_id,
       conversation_id, flagged, created_at, trial_number, sanitized, hops, body, a2a)

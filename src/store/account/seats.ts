@@ -98,7 +98,7 @@ export const seats = {
     /** How many aliases people of the account gave up or changed after this time. */
     givenUpSince: async (since: number) => (await account.one(given, { since }))!.n,
     holder: (agent: string) => account.one(holder, { agent }),
-    /** Who wrote a message that was sent to an agent. An alias may belong to somebody else by now. */
+    /** Who wrote a message that was sent to an agent. The alias may belong to another agent by now. */
     writer: (agent: string, message: string): Promise<OtherEnd | undefined> => account.one(writer, { agent, message }),
     recipient: (agent: string, message: string): Promise<OtherEnd | undefined> =>
       account.one(recipient, { agent, message }),

@@ -23,7 +23,7 @@ export interface NewVerdict {
 export type JudgedMessage = Pick<NewMessage, 'id' | 'recipient' | 'at'> & {
   senderAlias: string
   senderAccountId: string
-  /** Whether it reaches anybody, and so is stored in the same unit. */
+  /** Whether it is delivered, and so stored in the same unit. */
   isStored: boolean
 }
 
@@ -164,7 +164,7 @@ export const verdicts = {
       const rows = found.length
       return [{ ...account.bind(tally, values), rows }, { ...account.bind(add, values), rows }]
     },
-    /** Remember that the send with this key was blocked, unless the key was used meanwhile. */
+    /** Remember that the send with this key was blocked, unless the key has been used. */
     addBlockedSend: ({ from, key, keysSince, at }: NewMessage, requestHash: string, error: BlockedError) =>
       account.bind(addBlockedSend, { from, key, keysSince, at, requestHash, error: JSON.stringify(error) }),
     /** Let exactly this text pass. Does nothing if the account has no such guardrail. */

@@ -49,7 +49,7 @@ export function createCopier({ database, minFreeBytes, readSpace }: CopierOption
     }
   }
 
-  const tooMany = () => new GridError('unavailable', 'Too many backups wait. Repeat the call.')
+  const tooMany = () => new GridError('unavailable', 'Too many backups are waiting. Repeat the call.')
   const running = new Set<Promise<unknown>>()
   return {
     copyTo(target) {
@@ -69,7 +69,7 @@ function diskFull(): GridError {
   return new GridError('storage_full', 'The disk of the database became full while a backup was made.')
 }
 
-/** How much a copy of a local file may take, with what is in its log and what the log grows by meanwhile. */
+/** How much a copy of a local file may take, with what is in its log which grows during the copy. */
 export function bytesOf(path: string): number {
   const file = fileBehind(path)
   return sizeOf(file) + sizeOf(`${file}-wal`)
@@ -86,7 +86,7 @@ export async function copySnapshot(
   signal?: AbortSignal,
   onTable?: (table: string, rows: number) => void,
 ): Promise<void> {
-  // Made before SQLite opens it, so that nobody else may read it.
+  // Made before SQLite opens it, so that only its owner may read it.
   await (await open(target, 'wx', 0o600)).close()
   const client = new FileClient(target)
   try {

@@ -96,7 +96,7 @@ function orFull(error: unknown): false {
   return false
 }
 
-/** A new epoch, so that cursors of before are refused, and numbers that nobody has seen. */
+/** A new epoch, so that cursors of before are refused, and numbers that no client has seen. */
 export async function beginNewHistory(client: Client): Promise<void> {
   await client.execute("DELETE FROM store_facts WHERE key IN ('epoch', 'backup_claimed')")
   await client.execute({

@@ -11,7 +11,7 @@ import { scrypt } from 'node:crypto'
 import { type FileHandle, link, open, rename, rm, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { fromBase64, toBase64 } from '../../lib/base64.ts'
-import { readAt, writeAt } from './files.ts'
+import { readAt, sync, writeAt } from './files.ts'
 
 /** A pass phrase, or nothing: a plain file contains its key, and damage is still found. */
 export type FileKey = { passphrase: string } | 'plain'
@@ -65,7 +65,7 @@ export async function writeSealedFile(path: string, key: FileKey, parts: AsyncIt
   } finally {
     await rm(unfinished, { force: true })
   }
-  await syncFolder(dirname(path))
+  await sync(dirname(path)).catch(() => {})
 }
 
 /** The content of a file. Do not use a part before the end: only then is the file known to be whole. */
@@ -106,7 +106,7 @@ async function* unseal(file: FileHandle, path: string, key: FileKey | undefined)
   if (!kdf && key !== undefined && key !== 'plain') {
     throw new SealedFileError(
       'wrong_key',
-      `${path} is not encrypted, so anybody could have written it. If you trust it, give no pass phrase.`,
+      `${path} is not encrypted, so anyone could have written it. If you trust it, give no pass phrase.`,
     )
   }
   const raw = kdf ? await stretched((key as { passphrase: string }).passphrase, salt, kdf) : salt
@@ -214,13 +214,6 @@ async function publish(unfinished: string, path: string): Promise<void> {
     if ((error as NodeJS.ErrnoException).code === 'EEXIST' || await exists(path)) throw alreadyExists(path)
     await rename(unfinished, path)
   }
-}
-
-/** The name of a new file is on disk when its folder is. Windows has no such thing. */
-async function syncFolder(folder: string): Promise<void> {
-  const opened = await open(folder, 'r').catch(() => undefined)
-  await opened?.sync().catch(() => {})
-  await opened?.close()
 }
 
 function exists(path: string): Promise<boolean> {

@@ -168,13 +168,13 @@ export async function requireNoCopy(client: Client, name: string, now: number): 
   if (facts.has(unfinishedFact)) {
     throw new StartError(
       'copy_unfinished',
-      `${name} was not copied to its end. Empty it, and run "agent-grid copy" or "agent-grid restore" again.`,
+      `${name} is an unfinished copy. Empty it, and run "agent-grid copy" or "agent-grid restore" again.`,
     )
   }
   if (Number(facts.get(copyingFact) ?? 0) > now) {
     throw new StartError(
       'copy_running',
-      `${name} is being copied to another database and takes no writes meanwhile. Wait a minute, and start again.`,
+      `${name} is being copied to another database and accepts no writes. Wait a minute, and start again.`,
     )
   }
 }

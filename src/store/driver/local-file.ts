@@ -164,7 +164,7 @@ export function thisProcess(now: number): FileOwner {
 const cacheKb = 16_000
 /** 16 MB: a checkpoint for one commit in 450. One block of the WAL index covers 4,062 pages. */
 const checkpointPages = 4_000
-/** Whoever begins to read may hold the log for a moment. Nobody else may write. */
+/** A reader that begins may hold the log for a moment. There is no other writer. */
 const busyMs = 1_000
 /** A log that a large commit made longer is truncated. See docs/delivery.md, "Durability". */
 const maxLogBytes = 32 * 2 ** 20

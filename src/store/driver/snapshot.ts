@@ -15,7 +15,7 @@ interface SnapshotSettings {
   fetch?: Config['fetch']
 }
 
-/** Of a local file that belongs to nobody else: without other writers every query sees the same commit. */
+/** Of a local file without other writers: every query sees the same commit. */
 export function snapshotOf(client: Pick<Client, 'execute'>): Snapshot {
   return {
     query: async (sql, args = []) =>

@@ -20,7 +20,7 @@ export interface DueNotice {
   dueAt: number
 }
 
-/** Most notifications that are due for one person at a time: one whose push service is slow keeps nobody waiting. */
+/** Most notifications that are due for one person at a time: a slow push service does not keep others waiting. */
 const maxDueOfUser = 2
 
 interface PushKey extends SealedToken {

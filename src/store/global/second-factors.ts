@@ -89,7 +89,7 @@ const setTotp = statement(`
   ON CONFLICT (user_id) DO UPDATE SET ${excludedToken}, last_step = 0, created_at = excluded.created_at
   WHERE totps.confirmed_at IS NULL
   RETURNING user_id`)
-// The secret that the code was checked against: another set-up may have replaced it meanwhile.
+// The secret that the code was checked against: another set-up may have replaced it.
 const isTotp = `user_id = :user AND token_iv = :iv`
 const isNewStep = `last_step < :step`
 const isPending = `(${isNewStep} AND confirmed_at IS NULL)`
@@ -141,7 +141,7 @@ export const secondFactors = (db: Db) => ({
   /** A constraint error if the passkey is registered already, under another id. */
   addPasskey: ({ transports, ...passkey }: NewPasskey, at: number): Statement =>
     db.bind(addPasskey, { ...passkey, transports: JSON.stringify(transports), at }),
-  /** No row if the passkey is gone, or its counter has moved on meanwhile. */
+  /** No row if the passkey is gone, or its counter has moved on. */
   usePasskey: (id: string, counter: number, attempt: string, at: number): Statement =>
     db.bind(usePasskey, { id, counter, attempt, at }),
   removePasskey: (user: string, id: string): Statement => db.bind(removePasskey, { user, id }),

@@ -146,7 +146,7 @@ const restart = crossAccountStatement(
 export const threadProjection = (db: Db) => ({
   placed: async (): Promise<number> => (await db.one(count))!.n,
   position: async (): Promise<Progress> => (await db.one(position))!,
-  /** Take in the messages with the next `limit` numbers, as one unit. Each message is taken in once, whoever commits it. */
+  /** Take in the messages with the next `limit` numbers, as one unit. Each message is taken in once, by any process. */
   follow: (limit: number): Statement[] => [
     ...steps.map((step) => ({ ...db.bind(step, { limit }), rows: limit, isTraffic: true })),
     { ...db.bind(advance, { limit }), isTraffic: true },
@@ -170,7 +170,7 @@ export interface LivePlace {
   at: number
   channelId: string | null
   fromAgentId: string
-  /** The recipient; null for a post, and for a message that reached nobody. */
+  /** The recipient; null for a post, and for a message without a delivery. */
   toAgentId: string | null
 }
 
