@@ -40,8 +40,6 @@ export interface AccountStore<Caller extends Actor = Actor> {
   write(statements: Statement[]): Promise<UnitRows>
   /** Fails with `storage_full` while the disk has no space for anything new. */
   requireSpace(): void
-  /** Whether `write` adds a row to the activity log: then a unit that changed nothing must fail. */
-  readonly isRecording: boolean
   /**
    * Commit statements as one unit together with the next commit. The caller does not wait for it. It must be safe to
    * repeat, and a crash may lose it.
@@ -206,7 +204,6 @@ export function accountOpener(context: StoreContext): (accountId: string, actor:
       epoch,
       instanceId,
       waiting: new AccountWaiting(waiting, accountId, live, presences),
-      isRecording: false,
       read,
       change,
       write,

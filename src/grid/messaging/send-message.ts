@@ -225,8 +225,7 @@ async function commit(
   message: ReviewedMessage,
   parts: readonly SendPart[],
 ): Promise<SentMessage | undefined> {
-  // No row of the activity log comes without its message, either.
-  const isAllOrNothing = account.isRecording || parts.some(({ needsMessage }) => needsMessage)
+  const isAllOrNothing = parts.some(({ needsMessage }) => needsMessage)
   const unit = parts.flatMap(({ preconditions = [] }) => preconditions)
   const first = unit.push(recipient.store(message, quotasOf(account, recipient.inbox)))
   for (const { statements = [] } of parts) unit.push(...statements)

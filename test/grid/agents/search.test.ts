@@ -1,9 +1,6 @@
 /** Searches of `list_agents` find the same with the index as without it. See docs/security.md, "Search index". */
 import fc from 'fast-check'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { callingAgent, type SignedInUser } from '../../../src/auth/actor.ts'
-import { createAuthenticator } from '../../../src/auth/bearer.ts'
-import { mergeClaim } from '../../../src/grid/accounts/claim.ts'
 import { updateAgent } from '../../../src/grid/agents/agent-settings.ts'
 import { deleteAgent } from '../../../src/grid/agents/agents.ts'
 import { listAgents } from '../../../src/grid/agents/find-agent.ts'
@@ -12,7 +9,6 @@ import { trigramQuery } from '../../../src/store/account/agent-search.ts'
 import { rows } from '../../support/database.ts'
 import { onEachDatabase } from '../../support/databases.ts'
 import type { TestGrid } from '../../support/grid.ts'
-import { person } from '../../support/people.ts'
 
 /** Pieces of texts and of searches, so that many searches find something. */
 const pieces = [
@@ -90,26 +86,6 @@ onEachDatabase((open) => {
       await change()
       expect(await expectSame(search)).toEqual(found)
     }
-  })
-
-  test('an agent that a claim moves is found in its new account and no longer in the old one', async () => {
-    const email = 'zoe@new.example'
-    const response = await grid.post('/api/v1/agentic-signup', {
-      owner_email: email,
-      alias: 'zoe',
-      description: 'a needle',
-    })
-    const { api_key, trial } = await response.json()
-    const before = await createAuthenticator(grid.store)(`Bearer ${api_key}`)
-    const zoe = callingAgent(before.actor)
-    const { id, actor: owner } = await person(grid, { email, role: 'owner', account: grid.acme, hasPassword: false })
-    const claimant: SignedInUser = { user: { id, email, emailVerifiedAt: grid.clock.now }, sessionId: 'test' }
-    const into = { id: grid.acme.id, account: grid.store.account(grid.acme.id, owner('owner')) }
-    const decision = { keep: [zoe.agentId], discard: [] }
-    await mergeClaim(grid.store, trial.claim_url.split('/').at(-1), claimant, into, decision, null)
-
-    expect(await expectSame('needle')).toEqual(['@zoe'])
-    expect((await listAgents({ ...before, actor: actor() }, { search: 'needle' })).agents).toEqual([])
   })
 
   test('the index tells an account nothing of another, and grows by one row for each agent', async () => {
