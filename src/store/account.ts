@@ -173,7 +173,6 @@ export function accountOpener(context: StoreContext): (accountId: string, actor:
       epoch,
       instanceId,
       waiting: new AccountWaiting(waiting, accountId, live, presences),
-      isRecording: false,
       read,
       change,
       write,
