@@ -84,7 +84,7 @@ export const sessions = sqliteTable('sessions', {
   endedAt: integer('ended_at'),
   userAgent: text('user_agent').notNull().default(''),
   address: text('address').notNull().default(''),
-  /** A half session: the user has a second factor and has not given it yet. It signs nobody in. */
+  /** A half session: the user has a second factor and has not given it yet. It does not sign the user in. */
   awaitsSecondFactor: flag('awaits_second_factor').notNull().default(false),
   /** When the user last proved who they are. */
   confirmedAt: integer('confirmed_at'),
@@ -396,7 +396,7 @@ export const verdicts = sqliteTable('verdicts', {
   senderAccountId: text('sender_account_id').notNull(),
   /** As addressed: `@alias` or `#name`. */
   recipient: text('recipient').notNull(),
-  /** Null if the message reached nobody, and so was not stored. */
+  /** Null if the message was not delivered, and so not stored. */
   messageId: text('message_id'),
   textHash: text('text_hash').notNull(),
   /** That text, if it was blocked and the people of the account may see it; removed after 7 days. */
@@ -1066,7 +1066,7 @@ export const mailDigests = sqliteTable('mail_digests', {
   accountId: text('account_id').notNull(),
   userId: text('user_id').notNull(),
   period: text('period', { enum: ['hourly', 'daily'] }).notNull(),
-  /** When the next one is due. Whoever moves it on sends the email. */
+  /** When the next one is due. The process that moves it on sends the email. */
   nextAt: integer('next_at').notNull(),
   /** The newest delivery that an email was about. */
   toldSeq: integer('told_seq').notNull().default(0),

@@ -12,7 +12,7 @@ import { stepsOf, wakeSentence } from '../clients/wanted-files.ts'
 import { confirm, openBrowser } from './ask.ts'
 import { CommandError } from './command.ts'
 
-export interface ConnectRequest {
+interface ConnectRequest {
   /** The address of the grid, as it calls itself. */
   url: string
   /** With `@`. */

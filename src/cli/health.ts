@@ -70,7 +70,6 @@ function serverAt(url: string): Server {
   return { name: `at ${origin}`, address: origin }
 }
 
-/** The host at which this machine reaches a server that listens on HOST. */
 function connectableHost({ host }: Config): string {
   if (host === '0.0.0.0') return '127.0.0.1'
   if (host === '::') return '[::1]'

@@ -47,8 +47,7 @@ export interface GridAccess {
   connection?: Connection
 }
 
-/** Which connection is meant. All that is given has to match. */
-export interface ConnectionQuery {
+interface ConnectionQuery {
   /** With or without `@`. */
   alias?: string
   url?: string
@@ -67,7 +66,6 @@ export function connectionsPath(): string {
   return join(configFolder(), 'connections.json')
 }
 
-/** All connections of this machine, the oldest first. Fails with `ClientError`. */
 export function readConnections(): Connection[] {
   return readFile().connections
 }
@@ -85,7 +83,6 @@ export async function removeConnection(place: ConnectionPlace): Promise<void> {
   })
 }
 
-/** The id with which this machine is registered at an authorization server. */
 export function readOAuthClient(issuer: string): string | undefined {
   return readFile().oauthClients[issuer]
 }

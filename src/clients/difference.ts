@@ -12,7 +12,7 @@ export function differenceOf(changes: readonly FileChange[], secrets: readonly s
   return secrets.filter(Boolean).reduce((shown, secret) => shown.replaceAll(secret, masked(secret)), text)
 }
 
-export function shortPath(path: string): string {
+function shortPath(path: string): string {
   const home = homedir()
   return path.startsWith(home + sep) ? `~${path.slice(home.length)}` : path
 }

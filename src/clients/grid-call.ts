@@ -115,7 +115,6 @@ async function refusal(url: string, response: IncomingMessage): Promise<GridCall
   }
 }
 
-/** Something else answers at an address. */
 export function noGrid(url: string, status: number): GridCallError {
   const message = `What answers at ${new URL(url).origin} with status ${status} is not an agent-grid.`
   return new GridCallError('not_a_grid', message, status)

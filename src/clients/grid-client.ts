@@ -40,7 +40,7 @@ export interface Peek {
   presence?: { attended?: boolean }
 }
 
-export interface LeaseRequest {
+interface LeaseRequest {
   /** 1 to 50. */
   limit?: number
   max_chars?: number
@@ -81,7 +81,7 @@ export interface Me {
   clock: string
 }
 
-export type WakeEvent = 'unread' | 'heartbeat'
+type WakeEvent = 'unread' | 'heartbeat'
 
 export interface WakeStreamOptions {
   attended?: string
@@ -152,21 +152,14 @@ export class GridClient {
     await this.#json('DELETE', '/api/v1/key')
   }
 
-  /**
-   * Open the wake stream. `onOpen` is called when the grid has accepted it: from then on nothing is missed. It is not
-   * opened again when it ends.
-   */
-  async *wakeStream(
-    { attended, runner, signal }: WakeStreamOptions = {},
-    onOpen: () => void = () => {},
-  ): AsyncGenerator<WakeEvent> {
+  /** Open the wake stream. Its first event says whether messages are unread. It is not opened again when it ends. */
+  async *wakeStream({ attended, runner, signal }: WakeStreamOptions = {}): AsyncGenerator<WakeEvent> {
     const url = `${this.#base}/api/agents/wake-stream${queryOf({ attended, runner })}`
     const headers = { ...this.#headers, Accept: 'text/event-stream' }
     const response = await openCall(url, { headers, signal, timeoutMs: this.#timeoutMs ?? usualTimeoutMs })
     try {
       // Frames come every 15 s, so a silence of three of them means that the connection is gone.
       response.setTimeout(45_000, () => response.destroy(new Error('The stream is silent.')))
-      onOpen()
       yield* wakeEvents(response)
     } catch (error) {
       if (!signal?.aborted) throw unreachable(this.#base, error)

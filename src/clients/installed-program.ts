@@ -26,17 +26,15 @@ import { dataFolder } from './state/paths.ts'
 /** The text of the plugin, in the single binary, which has no other files. The build replaces the name. */
 declare const AGENT_GRID_OPENCODE_PLUGIN: string | undefined
 
-/** The plugin for opencode, built next to the program. */
 const pluginFile = 'opencode-plugin.js'
 
-export interface InstalledProgram {
+interface InstalledProgram {
   /** What runs it, before its words: a runtime and a file, or the single binary. Always the same on one machine. */
   command: string[]
   /** The file of the plugin for opencode. Always the same on one machine. */
   openCodePlugin: string
 }
 
-/** Where `installProgram` puts the program, without doing it. */
 export function installedProgram(): InstalledProgram {
   const command = isBinary
     ? [join(folder(), basename(process.execPath))]
@@ -85,7 +83,6 @@ function installFiles(): void {
   replace(pluginFile, `export * from './${version}/${pluginFile}'\n`)
 }
 
-/** Whole or not at all. */
 function copyAll(files: string[], target: string): void {
   const temporary = mkdtempSync(join(folder(), '.new-'))
   try {

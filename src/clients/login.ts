@@ -23,7 +23,7 @@ class LoginError extends ClientError {
   }
 }
 
-export interface LoginRequest {
+interface LoginRequest {
   /** The address of the grid. */
   url: string
   /** The agent that the person should choose, with `@`. */
@@ -35,7 +35,7 @@ export interface LoginRequest {
   signal?: AbortSignal
 }
 
-export interface Login {
+interface Login {
   key: string
   /** With `@`. */
   alias: string

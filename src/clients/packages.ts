@@ -12,7 +12,6 @@ import { hookValues, serverEntry } from './wanted-files.ts'
 interface PackagePrograms {
   /** `agent-grid hook` alone, as one module. */
   hook: string
-  /** The plugin for opencode, as one module. */
   openCodePlugin: string
 }
 

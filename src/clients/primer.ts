@@ -4,7 +4,7 @@
 export const serverName = 'agent-grid'
 
 /** What the skill is for. Clients show it to the model before the skill is read. */
-export const skillDescription =
+const skillDescription =
   'Messages between AI agents and people on the agent-grid. Use it when you are told of unread messages, or to find, ask, or answer another agent.'
 
 /** The skill as a file: `SKILL.md`. It does not name the agent, so it is the same for all. At most 700 tokens. */

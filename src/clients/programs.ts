@@ -10,7 +10,7 @@ import { serverName } from './primer.ts'
 export const clientNames = ['claude', 'codex', 'opencode', 'gemini', 'copilot', 'cursor', 'vscode'] as const
 export type ClientName = (typeof clientNames)[number]
 
-export interface ClientProgram {
+interface ClientProgram {
   title: string
   commands: readonly string[]
   /** The folder of its configuration for the user. */
@@ -34,7 +34,7 @@ export interface ClientProgram {
 }
 
 /** Where the tools of the grid are configured. A place is one for the user or one in a project. */
-export interface ServerEntry {
+interface ServerEntry {
   /** `folder` is the client's; `project` is undefined for the user. */
   file(folder: string, project: string | undefined): string
   container(project: string | undefined): string[]
@@ -53,7 +53,7 @@ export interface HookCommand {
   isPlugin?: true
 }
 
-export interface HookEntries {
+interface HookEntries {
   file(folder: string, project: string | undefined): string
   /** It is a file of its own, which begins with this. */
   ownFile?: { [name: string]: Json }
@@ -257,7 +257,6 @@ export const programs: Record<ClientName, ClientProgram> = {
   },
 }
 
-/** Words as one line for the shell of this system. */
 export function shellLine(words: readonly string[], shell = process.platform === 'win32' ? 'cmd' : 'sh'): string {
   const quote = (word: string) => {
     if (/^[\w@%+=:,./\\-]+$/.test(word) && !(shell === 'sh' && word.includes('\\'))) return word
@@ -267,7 +266,6 @@ export function shellLine(words: readonly string[], shell = process.platform ===
   return `${shell === 'powershell' ? '& ' : ''}${words.map(quote).join(' ')}`
 }
 
-/** A folder of the user, which a variable may move. */
 function userFolder(variable: string | undefined, name: string): string {
   return (variable && process.env[variable]) || join(homedir(), name)
 }

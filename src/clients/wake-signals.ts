@@ -33,15 +33,12 @@ export class WakeSignals {
     const { signal, log } = this.#options
     try {
       for (let failures = 0; !signal.aborted;) {
-        let openedAt = Infinity
+        let openedAt: number | undefined
         let retryMs = 0
         try {
-          // What came while no stream was open is not signalled again.
-          const onOpen = () => {
-            openedAt = performance.now()
-            this.raise()
-          }
-          for await (const event of this.#grid.wakeStream(this.#options, onOpen)) {
+          // The first event of a stream says whether messages are unread.
+          for await (const event of this.#grid.wakeStream(this.#options)) {
+            openedAt ??= performance.now()
             if (event === 'unread') this.raise()
           }
         } catch (error) {
@@ -50,7 +47,7 @@ export class WakeSignals {
           if (failures === 0) log(`The wake stream ended: ${(error as Error).message}`)
           retryMs = retryAfterMs(error) ?? 0
         }
-        failures = performance.now() - openedAt > goodStreamMs ? 0 : failures + 1
+        failures = performance.now() - (openedAt ?? Infinity) > goodStreamMs ? 0 : failures + 1
         await pause(Math.max(retryMs, reconnectMs(failures)), signal)
       }
     } finally {

@@ -41,7 +41,6 @@ export async function recordActivity<T>(
   }
   const recording: AccountStore = {
     ...account,
-    isRecording: true,
     write: (statements) => record('ok', statements),
   }
   try {

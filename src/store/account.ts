@@ -38,20 +38,14 @@ export interface AccountStore<Caller extends Actor = Actor> {
   requireSpace(): void
   /** Whether `write` adds a row to the activity log: then a unit that changed nothing must fail. */
   readonly isRecording: boolean
-  /**
-   * Commit statements as one unit together with the next commit. The caller does not wait for it. It must be safe to
-   * repeat, and a crash may lose it.
-   */
+  /** Commit statements together with the next commit. No caller waits; it must be safe to repeat, and a crash may lose it. */
   writeLater(statements: Statement[]): void
   record(entry: NewActivity, statements: Statement[]): Promise<UnitRows>
   /** Encrypt a token for one row of one table of this account. It cannot be decrypted for any other. */
   seal(table: string, rowId: string, token: string): Promise<SealedToken>
   /** Decrypt a token that was sealed for this row. Fails with `internal` if it does not open. */
   open(table: string, rowId: string, sealed: SealedToken): Promise<string>
-  /**
-   * What the check of a message needs of the guardrails of this account or, with `home`, of the account that the
-   * message goes to. Nothing of it may be shown to a caller of another account.
-   */
+  /** The guardrails of this account or of `home`, for the check of a message. Callers of other accounts see nothing of it. */
   guarding(home?: string): Guarding
 }
 
@@ -66,10 +60,7 @@ export interface Guarding {
   write(statements: Statement[]): Promise<UnitRows>
 }
 
-/**
- * The named parts of a unit, so that nothing depends on positions. A part is a statement, or several with the rows of
- * all of them. An undefined part is left out.
- */
+/** The named parts of a unit. A part is a statement, or several with the rows of all; an undefined part is left out. */
 export type UnitParts<Name extends string> = { readonly [N in Name]?: Statement | readonly Statement[] }
 
 export type PartRows<Name extends string> = { readonly [N in Name]: Row[] }
@@ -99,10 +90,7 @@ export async function writeParts<Name extends string>(
   return found
 }
 
-/**
- * The waits and streams of the process, as one account sees them. A class, because its fields are made only for callers
- * that wait.
- */
+/** The waits and streams of the process, as one account sees them. A class, so that its fields are made only when used. */
 export class AccountWaiting {
   readonly #waiting: Waiting
   readonly #accountId: string
@@ -185,7 +173,6 @@ export function accountOpener(context: StoreContext): (accountId: string, actor:
       epoch,
       instanceId,
       waiting: new AccountWaiting(waiting, accountId, live, presences),
-      isRecording: false,
       read,
       change,
       write,

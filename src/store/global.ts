@@ -3,7 +3,7 @@ import { accounts, publicAgents } from './global/accounts.ts'
 import { attempts, signups } from './global/attempts.ts'
 import { backups, clock, instances } from './global/backups.ts'
 import { claims } from './global/claims.ts'
-import { type Credential, credentials } from './global/credentials.ts'
+import { credentials, type KeyCache } from './global/credentials.ts'
 import { invitations, links } from './global/links.ts'
 import { livePlaces, threadProjection } from './global/thread-projection.ts'
 import { newDeliveries } from './new-deliveries.ts'
@@ -15,13 +15,12 @@ import { secondFactors } from './global/second-factors.ts'
 import { sessions } from './global/sessions.ts'
 import { signingKeys } from './global/signing-keys.ts'
 import { users } from './global/users.ts'
-import type { KeyCache } from './key-cache.ts'
 import type { Db } from './sql.ts'
 
 export type GlobalTables = ReturnType<typeof globalTables>
 
 /** `keys` is absent for a remote database. */
-export function globalTables(db: Db, keys?: KeyCache<Credential>) {
+export function globalTables(db: Db, keys?: KeyCache) {
   return {
     accounts: accounts(db),
     newDeliveries: newDeliveries(db),

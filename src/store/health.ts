@@ -29,10 +29,7 @@ export async function pageBytes(client: Client): Promise<number> {
   return Number(await pragma(client, 'page_count')) * Number(await pragma(client, 'page_size'))
 }
 
-/**
- * What is damaged, at most ten lines; none if nothing is. It reads the whole database, and the event loop stands still
- * meanwhile. With `isFull` the indexes are compared with their tables too.
- */
+/** At most ten lines. It reads the whole database. With `isFull` indexes are compared with their tables too. */
 export async function findDamage(client: Client, isFull: boolean): Promise<string[]> {
   const name = isFull ? 'integrity_check' : 'quick_check'
   const { rows } = await client.execute(`PRAGMA ${name}(10)`)
@@ -103,10 +100,7 @@ export interface InspectedDatabase {
   health(isFull: boolean): Promise<DatabaseHealth>
 }
 
-/**
- * Open the database for `look`, and close it. A local file must exist. Fails with `database_in_use` if another process
- * holds the local file, and with the `StartError` that a start would fail with.
- */
+/** Open the database for `look`, and close it. Fails with the `StartError` that a start would fail with. */
 export async function inspectDatabase<Result>(
   config: Config,
   now: () => number,

@@ -28,7 +28,7 @@ const maxAgents = 200
 /** An agent is active for this long after it was seen. */
 const activeMs = 5 * minute
 
-/** Who is at an agent, in any process. If nobody is, it is told by when the agent was seen last. */
+/** Who is at an agent, in any process. Without a client, it follows from when the agent was seen last. */
 export type LivePresence = Presence['state'] | 'active' | 'away' | 'never seen'
 
 export interface LiveAgent {
@@ -45,7 +45,7 @@ export type LiveNews =
   | { kind: 'presence'; agents: LiveAgent[] }
   | { kind: 'lost' }
 
-/** Somebody who is told of an account, and of the states of messages in some of its threads. It must not fail. */
+/** A page that is told of an account, and of the states of messages in some of its threads. It must not fail. */
 interface Listener {
   accountId: string
   threads: readonly number[]
@@ -139,7 +139,7 @@ export class LiveFeed {
     this.#position ??= Math.max(0, await livePlaces.position())
     const joining = [...this.#joining]
     for (const [listener] of joining) this.#listeners.add(listener)
-    // What is told of states and of agents are changes, so they must be known before somebody can miss one.
+    // What is told of states and of agents are changes, so they must be known before a page can miss one.
     if (joining.length > 0) {
       await this.#lookAtStates(false)
       const accounts = new Set(joining.map(([{ accountId }]) => accountId))

@@ -41,10 +41,7 @@ const after = crossAccountQuery<{ kind: Kind; seq: number; id: string }>(
     SELECT 'event' AS kind, seq, task_id AS id FROM task_events WHERE seq > :event ORDER BY seq LIMIT ${maxRows})`,
 )
 
-/**
- * Whom to wake: agents with a new delivery, agents with a wake signal, and those who follow a task with a new event. Only
- * ids of agents and tasks leave these queries.
- */
+/** Whom to wake: agents, and followers of tasks. Only ids leave these queries. */
 export const newDeliveries = (db: Db) => ({
   newest: async (): Promise<FeedPosition> => (await db.one(newest))!,
   /** Agents and tasks to wake after a position, and the new position. There is more to fetch unless `isComplete`. */

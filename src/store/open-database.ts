@@ -60,10 +60,7 @@ export const requestTimeoutMs = 10_000
 const migrationTimeoutMs = 120_000
 const megabyte = 2 ** 20
 
-/**
- * Open the database, lock it if it is a local file, and migrate it. Fails with `database_in_use` if another process
- * holds the local file, and with a `StartError`.
- */
+/** Open the database, lock a local file, and migrate. Fails with `database_in_use` and with a `StartError`. */
 export async function openDatabase(deps: Deps, options: DatabaseOptions): Promise<Database> {
   const { config, log, now } = deps
   const path = localPath(config.databaseUrl)

@@ -10,7 +10,7 @@
  *
  * See docs/delivery.md, "Write queue".
  */
-import type { Client, InStatement, ResultSet } from '@libsql/client'
+import type { Client, ResultSet } from '@libsql/client'
 import { setImmediate } from 'node:timers'
 import { GridError } from '../errors.ts'
 import type { Log } from '../lib/log.ts'
@@ -34,10 +34,7 @@ export interface QueueOptions {
   client: Pick<Client, 'batch'>
   log: Log
   now: () => number
-  /**
-   * True for a local file. On a remote database, a group is sent once more if its result was lost or the database was
-   * locked.
-   */
+  /** On a remote database, a group is sent once more if its result was lost or the database was locked. */
   local: boolean
   /** Told when the disk is full, and when a remote database has written again. */
   storage: Pick<DiskSpace, 'isFull' | 'full' | 'recover'>
@@ -95,10 +92,7 @@ export class WriteQueue {
     })
   }
 
-  /**
-   * Fails with `storage_full` while the disk of a local file has no space for anything new. Called before something is
-   * sent; a remote database is asked with each write.
-   */
+  /** Fails with `storage_full` while a local disk is full. A remote database is asked with each write. */
   requireSpace(): void {
     if (this.#options.local && this.#options.storage.isFull) throw storageFull()
   }
@@ -205,7 +199,7 @@ export class WriteQueue {
       return
     }
     try {
-      const results = await this.#batch(group.flatMap((unit) => unit.statements))
+      const results = await this.#send(group.flatMap((unit) => unit.statements))
       let next = 0
       for (const { statements, resolve } of group) resolve(statements.map(() => results[next++].rows))
     } catch (error) {
@@ -219,17 +213,8 @@ export class WriteQueue {
   }
 
   /** The one place where changes reach the database. */
-  async #batch(statements: Statement[]): Promise<ResultSet[]> {
-    try {
-      return await this.#send(statements)
-    } finally {
-      // Also after an error: the outcome may be unknown.
-      this.#options.keys?.committed(statements)
-    }
-  }
-
-  async #send(statements: InStatement[]): Promise<ResultSet[]> {
-    const { client, local, log, storage } = this.#options
+  async #send(statements: Statement[]): Promise<ResultSet[]> {
+    const { client, keys, local, log, storage } = this.#options
     try {
       const results = await client.batch(statements, 'write')
       if (storage.isFull && !local) storage.recover()
@@ -240,6 +225,9 @@ export class WriteQueue {
       if (local || !(isConnectionLoss(error) || isBusy(error))) throw error
       log.warn('The database was lost or locked during a commit; repeating it once')
       return await client.batch(statements, 'write')
+    } finally {
+      // Also after an error: the outcome may be unknown.
+      keys?.committed(statements)
     }
   }
 

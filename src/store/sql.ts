@@ -1,7 +1,4 @@
-/**
- * Statements of the store: SQL text with named parameters, beside the function that runs it. See docs/architecture.md,
- * "Reads and writes".
- */
+/** Statements of the store: SQL text with named parameters. See docs/architecture.md, "Reads and writes". */
 import type { Client, InValue, ResultSet, Row, Value } from '@libsql/client'
 
 /** Reads a value that is not NULL as the database returned it. */
@@ -65,9 +62,7 @@ export class Query<Result> {
   }
 }
 
-/**
- * A query. Rows have the names of its columns in camel case; `decoders` names those that are neither texts nor numbers.
- */
+/** Rows have the names of the columns in camel case; `decoders` names those that are neither texts nor numbers. */
 export function query<Result extends object>(
   text: string,
   ...[decoders]: keyof Decoders<Result> extends never ? [] : [Decoders<Result>]
@@ -93,10 +88,7 @@ export function crossAccountStatement(name: string, text: string): Query<Row> {
   return new Query<Row>(text, {}, name)
 }
 
-/**
- * A statement that changes nothing, and fails its whole unit unless `condition` holds when it runs: it would insert
- * NULL into a column that is not nullable.
- */
+/** Changes nothing, and fails its whole unit unless `condition` holds: it would insert NULL where none may be. */
 export function precondition(condition: string): Query<Row> {
   return statement(preconditionText(condition))
 }

@@ -19,11 +19,10 @@ import { type FileOwner, releaseLocalFile, removeOwner, writeOwner } from './dri
 import { removePreviousFiles } from './driver/previous-file.ts'
 import { queriesOf } from './driver/remote-client.ts'
 import type { BackupHistory } from './global/backups.ts'
-import type { Credential } from './global/credentials.ts'
+import { KeyCache } from './global/credentials.ts'
 import { type GlobalTables, globalTables } from './global.ts'
 import { type Database, type DatabaseOptions, openDatabase } from './open-database.ts'
 import { type DatabaseHealth, readHealth } from './health.ts'
-import { KeyCache } from './key-cache.ts'
 import { LiveFeed } from './live.ts'
 import { type UnitRows, WriteQueue } from './queue.ts'
 import { Db, type Inspect, type Statement } from './sql.ts'
@@ -64,27 +63,18 @@ export interface Store {
   removePreviousFiles(): string[]
   /** Publish where this process takes commands. Does nothing on a remote database. */
   announce(control: FileOwner['control']): void
-  /**
-   * Write the state of one commit into a new SQLite file, with everything that was acknowledged before the call. One copy
-   * is made at a time, and closing the store waits for it. Fails with `storage_full`, and when the store is closed.
-   */
+  /** Write the state of one commit into a new SQLite file. Fails with `storage_full`, and when the store is closed. */
   copyTo(target: string): Promise<void>
   /** Commit what is queued; for a local file, then checkpoint the log and release the file. */
   close(): Promise<void>
 }
 
 export interface StoreOptions extends DatabaseOptions {
-  /**
-   * Called with every statement before it runs; may throw (the tripwire of the tests). `crossAccountQuery` is the name
-   * of a cross-account query.
-   */
+  /** Called with every statement before it runs, and the name of a cross-account query; may throw. */
   inspect?: Inspect
 }
 
-/**
- * Open the store: its database, which is locked if it is a local file, and migrated. Fails with `database_in_use` if
- * another process holds the local file, and with a `StartError`.
- */
+/** Open the store: locked, and migrated. Fails with `database_in_use` and with a `StartError`. */
 export async function openStore(deps: Deps, options: StoreOptions = {}): Promise<Store> {
   const database = await openDatabase(deps, options)
   try {
@@ -102,7 +92,7 @@ function buildStore(
   const { client, storage, onStorageFault, path, lock, owner } = database
   const { migrated, epoch, keyRing } = database
   const db = new Db(path ? client : queriesOf(client), inspect)
-  const keys = path === undefined ? undefined : new KeyCache<Credential>()
+  const keys = path === undefined ? undefined : new KeyCache()
   const queue = new WriteQueue({
     client,
     log: deps.log,

@@ -1,8 +1,4 @@
-/**
- * Waiting reads and event streams of this process, and the notifier that wakes them.
- *
- * See docs/delivery.md, "Waiting" and docs/security.md, "Streams and waits".
- */
+/** Waiting reads and event streams of this process. See docs/delivery.md, "Waiting". */
 import type { Deps } from '../deps.ts'
 import { ConcurrencyLimit } from '../lib/limits/concurrency-limit.ts'
 import { Merged } from '../lib/limits/merged.ts'
@@ -17,10 +13,7 @@ const perPerson = 4
 /** Waits in the process, and streams in the process. Each costs a socket and some 20 KiB. */
 const perProcess = 10_000
 const taskStreamsPerKey = 100
-/**
- * Lists that are being made or sent, per credential, per account and in the process. A client that asks for every list
- * when it starts has six.
- */
+/** Lists that are being made or sent. A client that asks for every list when it starts has six. */
 const listLimits = { perKey: 6, perGroup: 200, total: 1_000 }
 /** How many bytes these lists may have. One takes some times as much memory. */
 const maxListBytes = 64_000_000
@@ -53,10 +46,7 @@ export interface TaskAppend {
   lastChunk: boolean
 }
 
-/**
- * Polls `newDeliveries` while there are subscribers. `isAlone`: no other process uses the database (a local file).
- * When the process begins to stop, all subscribers are notified so that they can end.
- */
+/** Polls `newDeliveries` while there are subscribers. `isAlone`: no other process uses the database. */
 export function openWaiting(
   deps: Deps,
   newDeliveries: NewDeliveries,

@@ -27,10 +27,7 @@ interface SeenInstance {
   missed: number
 }
 
-/**
- * Watches the leases of one database. A process that was only slow loses nothing: the messages of its leases are
- * redelivered, and its own ack or release finds the lease gone and does nothing.
- */
+/** Watches the leases of one database. A process that was only slow loses nothing: its messages are redelivered. */
 export class LeaseRecovery {
   readonly #store: Store
   #heartbeats = 0
@@ -40,10 +37,7 @@ export class LeaseRecovery {
     this.#store = store
   }
 
-  /**
-   * Runs before the process is ready. A local file has one process, so every lease there has lost its holder and is
-   * released. On a remote database this is the first heartbeat.
-   */
+  /** Runs before the process is ready. On a local file every lease has lost its holder, and is released. */
   async start(): Promise<void> {
     if (this.#store.durability === 'remote') return await this.heartbeat()
     const { global: { instances }, deps: { now } } = this.#store
@@ -57,20 +51,14 @@ export class LeaseRecovery {
     }
   }
 
-  /**
-   * Release the leases that have expired, and those that `start` could not release because the disk was full. Local
-   * files only: there, every other holder is dead.
-   */
+  /** Release expired leases, and those that `start` could not release. Local files only. */
   async releaseExpired(): Promise<void> {
     const { global: { instances }, instanceId, deps: { now } } = this.#store
     const leases = await instances.leases(now())
     await this.#release(leases.filter(({ expiresAt, holder }) => expiresAt !== null || holder !== instanceId))
   }
 
-  /**
-   * Record a heartbeat of this process, with who is at its agents, and read those of others. Then release expired leases,
-   * the leases of dead processes, and forgotten leases of this process. Remote databases only.
-   */
+  /** Record a heartbeat, read those of others, and release the leases that ended. Remote databases only. */
   async heartbeat(): Promise<void> {
     const { global: { instances }, instanceId, presences, deps: { now } } = this.#store
     await this.#store.write([instances.heartbeat(instanceId, ++this.#heartbeats, presences.here(), now())])

@@ -1,7 +1,4 @@
-/**
- * Notifies the browsers of people of messages to their aliases. It follows what is placed in conversations, so a send
- * knows nothing of it. See docs/delivery.md, "Notifications".
- */
+/** Notifies browsers of messages to people. It follows conversations. See docs/delivery.md, "Notifications". */
 import { recordResult } from '../grid/notifications/subscriptions.ts'
 import { type PushResult, sendPush } from '../grid/notifications/send-push.ts'
 import { takePushAttempt } from '../grid/people/throttle.ts'
@@ -92,7 +89,7 @@ export class PushNotifier {
       read.notifications.inThread(userId, subscriptionId, threadId),
     ])
     if (!browser) return
-    // What was read meanwhile needs no notification, and neither do more than a person can want.
+    // What was read by then needs no notification, and neither do more than a person can want.
     const isWanted = waiting.length > 0 && await takePushAttempt(store, accountId, userId)
     if (!isWanted) return void await settle(waiting[0]?.seq ?? Number.MAX_SAFE_INTEGER, null)
 

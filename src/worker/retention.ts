@@ -4,6 +4,7 @@ import { keyLifetimeMs } from '../grid/messaging/sent-message.ts'
 import { attemptsKeptMs } from '../grid/people/attempts.ts'
 import { newId } from '../lib/id.ts'
 import { day, hour } from '../lib/time.ts'
+import type { OldRows } from '../store/global/retention.ts'
 import type { Statement } from '../store/sql.ts'
 import type { Store } from '../store/store.ts'
 
@@ -11,67 +12,60 @@ import type { Store } from '../store/store.ts'
 const maxRows = 500
 const maxMessages = 200
 const maxAccounts = 100
-const maxTasks = 50
-/** How long an ended session still tells from where its user signs in. See docs/security.md, "Sign-in limits". */
-const sessionsKeptMs = 30 * day
-/** How long an expired invitation is still shown, so that it can be sent again. */
-const invitationsKeptMs = 30 * day
-/** How long people can see the text of a blocked message. */
-const contentsKeptMs = 7 * day
-/** Only the usage of today is needed. The rest is for clocks that differ, and for whoever asks what happened. */
-const usageKeptMs = 7 * day
-/** Only the last hour is needed. The rest is for who sent last. */
-const turnsKeptMs = day
-/** How long it is known when a browser was told of a thread: longer than it is not told again. */
-const toldKeptMs = hour
 /** Longer than every trial. See docs/security.md, "Unclaimed accounts". */
 const unclaimedMs = 7 * day
 
-/** Removes one unit of expired rows. Resolves to how many it removed, 0 if none are left. */
-type Sweep = (store: Store, now: number) => Promise<number>
-
-const retentionMs = (store: Store) => store.deps.config.retentionDays * day
-
-/** By the name in the log, in an order that the foreign keys allow. */
-const sweeps: Record<string, Sweep> = {
-  'idempotency keys': (store, now) => removeKeys(store, now - keyLifetimeMs),
-  messages: (store, now) => removeMessages(store, now - retentionMs(store)),
-  tasks: (store, now) => remove(store, [store.global.retention.removeTasks(now - retentionMs(store), maxTasks)]),
-  contexts: (store, now) => remove(store, [store.global.retention.removeContexts(now - retentionMs(store), maxRows)]),
-  'verdicts': (store, now) => remove(store, [store.global.retention.removeVerdicts(now - retentionMs(store), maxRows)]),
-  'texts of blocked messages': (store, now) =>
-    remove(store, [store.global.retention.removeContents(now - contentsKeptMs, maxRows)]),
-  'blocked sends': (store, now) =>
-    remove(store, [store.global.retention.removeBlockedSends(now - keyLifetimeMs, maxRows)]),
-  'counts of guardrails': (store, now) =>
-    remove(store, [store.global.retention.removeGuardrailCounts(now - retentionMs(store), maxRows)]),
-  notifications: (store, now) => remove(store, [store.global.notifications.removeTold(now - toldKeptMs, maxRows)]),
-  snoozes: (store, now) => remove(store, [store.global.retention.removeSnoozes(now, maxRows)]),
-  usage: (store, now) => remove(store, [store.global.retention.removeUsage(now - usageKeptMs, maxRows)]),
-  'turns of conversations': (store, now) =>
-    remove(store, [store.global.retention.removeTurns(now - turnsKeptMs, maxRows)]),
-  sessions: (store, now) => remove(store, [store.global.sessions.removeEnded(now - sessionsKeptMs, maxRows)]),
-  'passkey challenges': (store, now) =>
-    remove(store, [store.global.secondFactors.removeExpiredChallenges(now, maxRows)]),
-  links: (store, now) => remove(store, [store.global.links.removeExpired(now, maxRows)]),
-  invitations: (store, now) =>
-    remove(store, [store.global.invitations.removeExpired(now - invitationsKeptMs, maxRows)]),
-  // Five statements, each with its own limit.
-  'OAuth rows': (store, now) => remove(store, store.global.oauth.removeExpired(now, maxRows / 5)),
-  attempts: (store, now) => remove(store, [store.global.attempts.removeOld(now - attemptsKeptMs, maxRows)]),
-  'unclaimed accounts': (store, now) => removeUnclaimed(store, now - unclaimedMs, now),
+/** How long what is removed by its age alone is kept, by its name in the log. */
+function keptMs({ deps: { config } }: Store): Record<OldRows, number> {
+  const retention = config.retentionDays * day
+  return {
+    tasks: retention,
+    contexts: retention,
+    verdicts: retention,
+    'texts of blocked messages': 7 * day,
+    'blocked sends': keyLifetimeMs,
+    'counts of guardrails': retention,
+    // A browser is told of a thread at most once in less.
+    notifications: hour,
+    snoozes: 0,
+    // Only today is needed. The rest is for clocks that differ, and for operators who ask what happened.
+    usage: 7 * day,
+    // Only the last hour is needed. The rest is for who sent last.
+    'turns of conversations': day,
+    // It tells from where its user signs in. See docs/security.md, "Sign-in limits".
+    sessions: 30 * day,
+    'passkey challenges': 0,
+    links: 0,
+    // It is shown, so that it can be sent again.
+    invitations: 30 * day,
+  }
 }
 
-/**
- * Remove all expired rows, or stop when `signal` aborts. Several processes may do this at the same time. A failure is
- * logged, and tried again at the next sweep.
- */
+/** Each removes one unit of rows until a time, in an order that the foreign keys allow. Resolves to how many. */
+function sweepsOf(store: Store): [name: string, sweep: (now: number) => Promise<number>][] {
+  const { attempts, retention, oauth } = store.global
+  const kept = Object.entries(keptMs(store)) as [OldRows, number][]
+  return [
+    ['idempotency keys', (now) => removeKeys(store, now - keyLifetimeMs)],
+    ['messages', (now) => removeMessages(store, now - store.deps.config.retentionDays * day)],
+    ...kept.map(([old, ms]): ReturnType<typeof sweepsOf>[number] => [
+      old,
+      (now) => remove(store, [retention.remove(old, now - ms, maxRows)]),
+    ]),
+    ['attempts', (now) => remove(store, [attempts.removeOld(now - attemptsKeptMs, maxRows)])],
+    // Five statements, each with its own limit.
+    ['OAuth rows', (now) => remove(store, oauth.removeExpired(now, maxRows / 5))],
+    ['unclaimed accounts', (now) => removeUnclaimed(store, now - unclaimedMs, now)],
+  ]
+}
+
+/** Remove all expired rows, or stop when `signal` aborts. Several processes may do this at the same time. */
 export async function sweep(store: Store, signal?: AbortSignal): Promise<void> {
   const { log, now } = store.deps
-  for (const [name, removeUnit] of Object.entries(sweeps)) {
+  for (const [name, removeUnit] of sweepsOf(store)) {
     try {
       let total = 0
-      for (let removed = 1; removed > 0 && !signal?.aborted; total += removed) removed = await removeUnit(store, now())
+      for (let removed = 1; removed > 0 && !signal?.aborted; total += removed) removed = await removeUnit(now())
       if (total > 0) log.info(`Removed old ${name}`, { count: total })
     } catch (error) {
       // The storage has said so.
@@ -125,7 +119,7 @@ async function removeUnclaimed(store: Store, until: number, now: number): Promis
       await account.write(account.change.unclaimed.remove(until, now))
       removed++
     } catch (error) {
-      // The account was claimed or joined meanwhile, or removed by another process.
+      // The account was claimed, joined, or removed by another process.
       if (!(error instanceof GridError) || error.code !== 'write_conflict') throw error
     }
   }

@@ -12,10 +12,7 @@ const delayMs = 40
 const manyMessages = 10_000
 const progressMs = 10 * second
 
-/**
- * Take in everything that is stored. Several processes may do this at the same time. `isStopped` ends it early, between
- * two units.
- */
+/** Take in everything that is stored. `isStopped` ends it early, between two units. */
 export async function followLog(store: Store, isStopped = () => false): Promise<void> {
   while (!isStopped() && await followSome(store)) { /* There is more. */ }
 }
@@ -30,10 +27,7 @@ async function followSome(store: Store): Promise<boolean> {
   return seq < newest || seq < 0
 }
 
-/**
- * Runs soon after each message that this process stores or hears of. Messages whose process was killed before it took
- * them in are found by `run`, which the worker calls now and then.
- */
+/** Runs soon after each message that this process stores or hears of; `run` finds those of killed processes. */
 export class LogFollower {
   readonly #store: Store
   readonly #repeated: Repeated

@@ -25,10 +25,8 @@ test.each([
   [[], 'Name a client'],
   [['--claude', '--codex'], 'Name one client'],
   [['--claude', '--timeout', '15'], '--timeout must be a duration from 1s to 12h'],
-  [['--claude', '--lease', '20s'], '--lease must be a duration from 30s'],
   [['--claude', '--max-turns-per-hour', 'many'], '--max-turns-per-hour must be a number above 0'],
   [['--codex', '--max-usd-per-day', '5'], 'codex does not say what it costs'],
-  [['--claude', '--input', 'text'], '--input is for a command'],
   [['--per', 'day', '--', 'cat'], '--per must be one of thread, batch'],
 ])('the command line %j is refused with exit code 2', async (words, message) => {
   const { code, stderr } = await run(words)
@@ -36,7 +34,7 @@ test.each([
   expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining(message) })
 })
 
-test('a person has to connect the agent first, and to install its client', async () => {
+test('a person has to connect the agent, to install its client, and to replace a revoked key: exit code 3', async () => {
   expect(await run(['--as', '@worker', '--', 'cat'])).toMatchObject({
     code: 3,
     stderr: expect.stringContaining('This machine is not connected as @worker'),
@@ -47,12 +45,9 @@ test('a person has to connect the agent first, and to install its client', async
     code: 3,
     stderr: expect.stringContaining('There is no program no-such-program'),
   })
-})
 
-test('a key that does not work ends the command with exit code 3', async () => {
   grid.revoke()
-
-  expect(await run(['--', 'cat'], { AGENT_GRID_URL: grid.url, AGENT_GRID_KEY: 'ag_key' })).toMatchObject({
+  expect(await run(['--', 'cat'], access)).toMatchObject({
     code: 3,
     stderr: expect.stringContaining('AGENT_GRID_KEY does not work'),
   })

@@ -4,7 +4,7 @@ import process from 'node:process'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { type Connection, saveConnection } from '../../src/clients/connections.ts'
 import { type ClientFinding, examineClients } from '../../src/cli/client-doctor/examine.ts'
-import { hashOfText, type WrittenFile } from '../../src/clients/files/written-file.ts'
+import { hashOfText } from '../../src/clients/files/written-file.ts'
 import { installedProgram } from '../../src/clients/installed-program.ts'
 import { runnerLock } from '../../src/clients/run/run-state.ts'
 import { takeLock } from '../../src/clients/state/lock.ts'
@@ -57,15 +57,19 @@ async function found(check: ClientFinding['check']): Promise<Pick<ClientFinding,
 }
 
 const like = (text: string) => expect.stringContaining(text)
+const skill = () => join(place.folder, 'SKILL.md')
+const claudeSettings = () => join(process.env.CLAUDE_CONFIG_DIR!, 'settings.json')
 
-function ownFile(text: string): WrittenFile {
-  const path = join(place.folder, 'SKILL.md')
+/** A connection with one file. */
+async function connectWithFile(): Promise<void> {
+  const [path, text] = [skill(), 'a skill']
   writeFileSync(path, text)
-  return { path, format: 'own', before: null, after: hashOfText(text), folders: [], insertions: [], entries: [] }
+  const file = { path, before: null, after: hashOfText(text), folders: [], insertions: [], entries: [] }
+  await connect({ files: [{ ...file, format: 'own' }] })
 }
 
 test('a client that is connected as it should be is well', async () => {
-  await connect({ files: [ownFile('a skill')] })
+  await connectWithFile()
   const [{ checks, ...about }] = await examineClients(Date.now)
 
   expect(about).toEqual({ agent: '@worker', grid: grid.url, client: 'claude', folder: null })
@@ -74,49 +78,36 @@ test('a client that is connected as it should be is well', async () => {
   )
 })
 
-test('files that were changed or removed since are named', async () => {
-  const file = ownFile('a skill')
-  await connect({ files: [file] })
-  writeFileSync(file.path, 'another skill')
-  expect(await found('files')).toEqual({
-    status: 'warning',
-    found: `What was written to ${file.path} was changed since.`,
-  })
+const faults: [ClientFinding['check'], ClientFinding['status'], string, () => unknown][] = [
+  ['files', 'warning', 'was changed since', () => writeFileSync(skill(), 'another skill')],
+  ['files', 'broken', 'is gone', () => rmSync(skill())],
+  ['program', 'broken', 'which is gone', () => rmSync(installedProgram().command.at(-1)!)],
+  ['client', 'broken', 'from 2.1.197 on', () => place.program('claude', "console.log('2.1.9 (Claude Code)')")],
+  ['client', 'broken', 'claude is not installed', () => process.env.PATH = join(place.folder, 'nothing')],
+  [
+    'hooks',
+    'broken',
+    '"disableAllHooks": true',
+    () => writeFileSync(claudeSettings(), '{ "disableAllHooks": true, }//'),
+  ],
+  ['key', 'broken', 'The grid does not accept the key', () => grid.revoke()],
+  ['grid', 'ok', 'answers', () => grid.revoke()],
+  ['grid', 'broken', 'could not be reached', () => grid.close()],
+  ['key', 'skipped', 'Only the grid knows', () => grid.close()],
+  ['key', 'warning', 'The key is of @worker, not of @other.', () => connect({ alias: '@other' })],
+  ['clock', 'warning', '600 s behind the clock', () => grid.pretend({ clock: () => Date.now() + 600_000 })],
+  ['version', 'warning', 'the grid is 0.9.0', () => grid.pretend({ version: '0.9.0' })],
+]
 
-  rmSync(file.path)
-  expect(await found('files')).toEqual({ status: 'broken', found: `What was written to ${file.path} is gone.` })
-})
+test.each(faults)('%s is %s: %s', async (check, status, text, act) => {
+  await connectWithFile()
+  await act()
 
-test('the program that hooks call may be gone', async () => {
-  await connect()
-  rmSync(installedProgram().command.at(-1)!)
-
-  expect(await found('program')).toEqual({ status: 'broken', found: like('which is gone') })
-})
-
-test('a client may be missing, or too old to be woken', async () => {
-  await connect()
-  place.program('claude', "console.log('2.1.9 (Claude Code)')")
-  expect(await found('client')).toEqual({
-    status: 'broken',
-    found: like('claude is 2.1.9. New messages wake it from 2.1.197 on'),
-  })
-
-  process.env.PATH = join(place.folder, 'nothing')
-  expect(await found('client')).toEqual({ status: 'broken', found: like('claude is not installed') })
-})
-
-test('hooks of Claude Code may be switched off, in a file with comments too', async () => {
-  await connect()
-  const path = join(process.env.CLAUDE_CONFIG_DIR!, 'settings.json')
-  writeFileSync(path, '{ // no hooks\n "disableAllHooks": true, }')
-
-  expect(await found('hooks')).toEqual({ status: 'broken', found: `${path} has "disableAllHooks": true.` })
+  expect(await found(check)).toEqual({ status, found: like(text) })
 })
 
 test.each([
   [[], 'broken', 'Codex has no hooks of agent-grid'],
-  [[{ trustStatus: 'untrusted' }], 'broken', 'Codex does not trust 1 of its 1 hooks'],
   [[{ trustStatus: 'trusted' }, { trustStatus: 'modified' }], 'broken', 'Codex does not trust 1 of its 2 hooks'],
   [[{ trustStatus: 'trusted', enabled: false }], 'broken', 'switched off in Codex'],
   [[{ trustStatus: 'trusted', enabled: true }], 'ok', 'Codex trusts its 1 hooks'],
@@ -136,27 +127,7 @@ test.each([
   expect(await found('hooks')).toEqual({ status, found: like(text) })
 })
 
-test('a key that was revoked and a grid that cannot be reached are told apart', async () => {
-  await connect()
-  grid.revoke()
-  expect(await found('grid')).toMatchObject({ status: 'ok' })
-  expect(await found('key')).toEqual({ status: 'broken', found: like('The grid does not accept the key') })
-
-  await grid.close()
-  expect(await found('grid')).toEqual({ status: 'broken', found: like('could not be reached') })
-  expect(await found('key')).toMatchObject({ status: 'skipped' })
-})
-
-test('a key of another agent, a clock that is wrong, and another version are warnings', async () => {
-  await connect({ alias: '@other' })
-  grid.pretend({ clock: () => Date.now() + 600_000, version: '0.9.0' })
-
-  expect(await found('key')).toEqual({ status: 'warning', found: 'The key is of @worker, not of @other.' })
-  expect(await found('clock')).toEqual({ status: 'warning', found: like('600 s behind the clock of the grid') })
-  expect(await found('version')).toEqual({ status: 'warning', found: like('the grid is 0.9.0') })
-})
-
-test('who waits for messages is told: a runner, a session of another client, or nobody although one is open', async () => {
+test('who waits for messages is told: a runner, a session of another client, or none although one is open', async () => {
   const connection = await connect()
   await saveSession(connection, { ...markOf(process.pid)!, client: 'claude', wakes: true })
   expect(await found('waiter')).toEqual({ status: 'warning', found: like('nothing waits for messages') })

@@ -64,3 +64,16 @@ test.each(clientNames)('%s: a file with a key is for the user only, and the file
   expect(ofProject.length).toBeGreaterThan(1)
   for (const [path, file] of ofProject) expect(file, path).not.toContain('grid_agt_')
 })
+
+test('a comment stays with its value, and a trailing comma with the file that has one', () => {
+  home.write('.claude/settings.json', '{\n  "model": "opus" // big\n}\n')
+  home.write('.gemini/settings.json', '{\n  "a": 1,\n}\n')
+  const [claude, gemini] = [connectFiles('claude'), connectFiles('gemini')]
+  expect(home.read('.claude/settings.json')).toContain('  "model": "opus", // big\n')
+
+  for (const path of ['.claude/settings.json', '.gemini/settings.json']) home.write(path, `// mine\n${home.read(path)}`)
+  disconnectFiles(claude)
+  disconnectFiles(gemini)
+  expect(home.read('.claude/settings.json')).toBe('// mine\n{\n  "model": "opus" // big\n}\n')
+  expect(home.read('.gemini/settings.json')).toBe('// mine\n{\n  "a": 1,\n}\n')
+})

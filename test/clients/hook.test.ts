@@ -67,10 +67,10 @@ test('the start of a session says who it is and what is unread, without a word o
   expect(stdout).not.toContain('secret')
 })
 
-test('a thousand hooks tell of one unread message once', async () => {
+test('two hundred hooks tell of one unread message once', async () => {
   await send()
   let told = 0
-  for (let round = 0; round < 50; round++) {
+  for (let round = 0; round < 10; round++) {
     forgetPeeks()
     const words = round === 0 ? ['claude start', 'claude prompt'] : ['claude prompt', 'claude tool', 'claude stop']
     const answers = await Promise.all(
@@ -92,14 +92,6 @@ test('hooks look at most once in 15 seconds, except at the start of a session', 
   expect(start.stdout).toContain('1 unread message from @alice')
 })
 
-test('read messages are never told of', async () => {
-  await send()
-  await callTool(grid, grid.bob.key, 'read_messages')
-  await callTool(grid, grid.bob.key, 'read_messages')
-
-  expect(await fastHook(callOf('claude prompt'))).toEqual({ exitCode: 0 })
-})
-
 test('a new session is told at its start of what an earlier one was told', async () => {
   await send()
   await fastHook(callOf('claude start', 's1'))
@@ -118,6 +110,9 @@ test.each(hookClients)('%s is told at a prompt in its own format', async (client
   const { stdout } = await fastHook(callOf(`${client} prompt`))
 
   const answer = JSON.parse(stdout!)
+  const shared = ['additionalContext', 'hookSpecificOutput']
+  const own: Record<string, string[]> = { cursor: ['additional_context'], copilot: shared, vscode: shared }
+  expect(Object.keys(answer)).toEqual(own[client] ?? ['hookSpecificOutput'])
   const text = answer.additional_context ?? answer.hookSpecificOutput.additionalContext
   expect(text).toContain('You are @bob on the agent-grid. 1 unread message from @alice.')
 })
@@ -139,12 +134,9 @@ test('Codex is kept from stopping once for a new message', async () => {
 test.each([
   ['without a grid', { AGENT_GRID_URL: 'http://127.0.0.1:9' }, ['claude', 'prompt']],
   ['with a wrong key', { AGENT_GRID_KEY: 'wrong' }, ['claude', 'prompt']],
-  ['with a wrong address', { AGENT_GRID_URL: 'no address' }, ['claude', 'start']],
   ['without a connection', { AGENT_GRID_KEY: '' }, ['claude', 'start']],
   ['in a child of agent-grid run', { AGENT_GRID_RUN: '1' }, ['claude', 'start']],
-  ['in claude -p', { CLAUDE_CODE_ENTRYPOINT: 'sdk-cli' }, ['claude', 'start']],
   ['with words that it does not know', {}, ['claude', 'no-such-event', '--no-such-option']],
-  ['without words', {}, []],
 ])('a hook says nothing and ends with 0 %s', async (_, env, words) => {
   await send()
   const client = await machine.client(env)

@@ -1,6 +1,6 @@
 import { countTokens } from 'gpt-tokenizer'
 import { expect, test } from 'vitest'
-import { serverName, sessionLines, skill } from '../../src/clients/primer.ts'
+import { serverName, skill } from '../../src/clients/primer.ts'
 import * as snippets from '../../src/lib/client-snippets.ts'
 
 test('the skill has at most 700 tokens', () => {
@@ -14,13 +14,6 @@ test('the skill begins with its name and description, as clients read it', () =>
 
   expect(fields.name).toBe('agent-grid')
   expect(fields.description.length).toBeLessThan(1024)
-})
-
-test('a session is told in two lines who it is and what is unread', () => {
-  expect(sessionLines('@ann', 2).split('\n')).toHaveLength(2)
-  expect(sessionLines('@ann', 2)).toMatch(/^You are @ann .* 2 unread\.\n/)
-  expect(sessionLines('@ann', 0)).toContain('No messages are unread.')
-  expect(sessionLines('@ann', 100)).toContain('100 or more unread.')
 })
 
 test('the grid has one name in all configurations', () => {

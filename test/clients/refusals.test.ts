@@ -100,6 +100,16 @@ test('what another program changed in our values stays and is named; the rest is
   )
 })
 
+test('a TOML text that looks like our table is not cut, and the table is named', () => {
+  home.write('.codex/config.toml', 't = """\n[mcp_servers.agent-grid]\n[x]\n"""\n')
+  const codex = connectFiles('codex')
+  home.write('.codex/config.toml', `a = 1\n${home.read('.codex/config.toml')}`)
+  const before = home.tree()
+
+  expect(disconnectFiles(codex)).toEqual([`${join(home.folder, '.codex/config.toml')}: mcp_servers.agent-grid`])
+  expect(home.tree()['.codex/config.toml'].slice(4)).toBe(before['.codex/config.toml'].slice(4))
+})
+
 test('a skill that two clients read goes with the last of them, and the folders too', async () => {
   const before = home.tree()
   const copilot = connectFiles('copilot')

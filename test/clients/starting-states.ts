@@ -174,8 +174,9 @@ export const startingStates: StartingState[] = [
     title: 'codex: lines are added before and behind the block',
     client: 'codex',
     files: { [codexFile]: toml },
-    meanwhile: (home) => replace(home, codexFile, /^[^]*$/, `top = 1\n${home.read(codexFile)}\n[last]\nx = 1\n`),
-    after: { [codexFile]: `644 top = 1\n${toml}\n[last]\nx = 1\n` },
+    meanwhile: (home) =>
+      replace(home, codexFile, /^[^]*$/, `top = 1\n${home.read(codexFile)}\n[mcp_servers.agent-grid-2]\nx = 1\n`),
+    after: { [codexFile]: `644 top = 1\n${toml}\n[mcp_servers.agent-grid-2]\nx = 1\n` },
   },
   {
     title: 'cursor: another hook is added to a file that was made',

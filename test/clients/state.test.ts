@@ -3,11 +3,11 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import process from 'node:process'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { logLine } from '../../src/clients/log.ts'
-import { lockHolder, takeLock, withLock } from '../../src/clients/state/lock.ts'
+import { lockHolder, takeLock } from '../../src/clients/state/lock.ts'
 import { configFolder, dataFolder, stateFolder } from '../../src/clients/state/paths.ts'
 import { isAlive, markOf, ownMark } from '../../src/clients/state/processes.ts'
 import { endSession, liveSessions, saveSession } from '../../src/clients/state/sessions.ts'
@@ -39,12 +39,13 @@ test('one variable moves all folders, and each agent has its own', () => {
   expect(new Set(folders).size).toBe(6)
   expect(stateFolder({ url: `${agent.url}/`, alias: 'bob' })).toBe(stateFolder(agent))
   expect(statSync(stateFolder(agent)).mode & 0o777).toBe(0o700)
-})
+  // No alias leads out of the folder of all.
+  for (const alias of ['@../../x', '@..\\..\\x', '@a/b', '@\0']) {
+    expect(dirname(stateFolder({ ...agent, alias }))).toBe(dirname(stateFolder(agent)))
+  }
 
-test('the folders are those of the XDG specification', () => {
   vi.stubEnv('AGENT_GRID_HOME', '')
   for (const name of ['CONFIG', 'STATE', 'DATA']) vi.stubEnv(`XDG_${name}_HOME`, join(home, name))
-
   expect(configFolder()).toBe(join(home, 'CONFIG/agent-grid'))
   expect(dataFolder()).toBe(join(home, 'DATA/agent-grid'))
   expect(stateFolder(agent)).toBe(join(home, 'STATE/agent-grid/grid.example.com+bob'))
@@ -81,6 +82,11 @@ test.each([['of a dead process', JSON.stringify(ended)], ['that is broken', '{']
     // A lock that is young may be in the middle of its writing.
     if (text === '{') vi.setSystemTime(Date.now() + 10_000)
 
+    // Another process is taking it over.
+    writeFileSync(`${path}.takeover`, '')
+    if (text !== '{') expect(takeLock(path)).toBeUndefined()
+    rmSync(`${path}.takeover`)
+
     const locks = Array.from({ length: 20 }, () => takeLock(path)).filter((lock) => lock !== undefined)
     vi.useRealTimers()
 
@@ -89,20 +95,6 @@ test.each([['of a dead process', JSON.stringify(ended)], ['that is broken', '{']
     expect(existsSync(`${path}.takeover`)).toBe(false)
   },
 )
-
-test('what is done under a lock is done by one at a time', async () => {
-  const path = join(home, 'lock')
-  let [inside, most, done] = [0, 0, 0]
-  const act = () => {
-    most = Math.max(most, ++inside)
-    inside--
-    return ++done
-  }
-
-  await Promise.all(Array.from({ length: 50 }, () => withLock(path, 10_000, act)))
-
-  expect([most, done]).toEqual([1, 50])
-})
 
 test('sessions of processes that have ended are forgotten, and the newest is the last', async () => {
   await saveSession(agent, { ...ownMark(), client: 'claude', id: 'a' })
@@ -117,13 +109,17 @@ test('sessions of processes that have ended are forgotten, and the newest is the
   expect(liveSessions(agent).map(({ id }) => id)).toEqual(['c'])
 })
 
-test('of many that ask at the same time, one is given an id', async () => {
-  const claims = await Promise.all(
-    Array.from({ length: 30 }, () => claimUntold(agent, messages(['m1', 'm2']), { session: 's' })),
-  )
+test.each(['', '[', '[[], null, {"id": 7}]', '{"__proto__": 1}'])(
+  'of many that ask at the same time, one is given an id, and damaged state is as none: %j',
+  async (text) => {
+    writeFileSync(join(stateFolder(agent), 'told.json'), text)
+    const claims = await Promise.all(
+      Array.from({ length: 30 }, () => claimUntold(agent, messages(['m1', 'm2']), { session: 's' })),
+    )
 
-  expect(claims.flatMap(idsOf).toSorted()).toEqual(['m1', 'm2'])
-})
+    expect(claims.flatMap(idsOf).toSorted()).toEqual(['m1', 'm2'])
+  },
+)
 
 test('an id is given again after a time, once, and 200 of them are kept', async () => {
   const claim = async (ids: string[], againAfterMs?: number) =>

@@ -88,12 +88,6 @@ test('a row has the caller, the credential and the time', async () => {
   })
 })
 
-test('the log of one account does not contain calls of another', async () => {
-  await call('admin_create_agent', { alias: 'carol', description: 'of Acme' })
-
-  expect(await grid.evil.store.read.activity.list()).toEqual([])
-})
-
 test.each([
   ['the token of a remote agent', { alias: 'far', type: 'a2a', remoteUrl: 'https://x.example', remoteToken: 'CANARY' }],
   ['a token that is refused', { alias: 'far', remoteToken: 'CANARY' }],

@@ -1,14 +1,9 @@
 /** The activity log. See docs/security.md, "Activity log". */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { createApp } from '../../src/app.ts'
 import { activityRow, recordActivity } from '../../src/grid/activity.ts'
 import type { AccountStore } from '../../src/store/account.ts'
-import { openStore } from '../../src/store/store.ts'
 import { rows } from '../support/database.ts'
 import { type TestGrid, testGrid } from '../support/grid.ts'
-import { gridPath, wireRequest } from '../support/mcp.ts'
-import { type Sqld, startSqld } from '../support/sqld.ts'
-import { tripwire } from '../support/tripwire.ts'
 
 describe('the log', () => {
   let grid: TestGrid
@@ -72,17 +67,6 @@ describe('the list', () => {
   })
   afterAll(() => grid.close())
 
-  test('pages over every row once', async () => {
-    const seen: number[] = []
-    let page = await acme.read.activity.list({ limit: 60 })
-    while (page.length > 0) {
-      seen.push(...page.map(({ n }) => n))
-      page = await acme.read.activity.list({ limit: 60, before: seen[seen.length - 1] })
-    }
-
-    expect(seen).toEqual(Array.from({ length: 250 }, (_, i) => 250 - i))
-  })
-
   test.each([
     ['tool', { tool: 'fives' }, 50],
     ['outcome', { outcome: 'internal' }, 25],
@@ -115,51 +99,6 @@ describe('the list', () => {
     expect(await evil.list({ userId: 'ann' })).toEqual([])
     expect(await evil.has((await acme.read.activity.list())[0].id)).toBe(false)
   })
-})
-
-describe('two processes on one libsql-server', () => {
-  let server: Sqld
-  let grid: TestGrid
-  beforeAll(async () => {
-    server = await startSqld()
-    grid = await testGrid({ url: server.url })
-  })
-  afterAll(async () => {
-    await grid.close()
-    await server.stop()
-  })
-
-  test('number the rows without gaps, 50 admin calls each at the same time', async () => {
-    const other = await openStore(grid.deps, { inspect: tripwire })
-    const apps = [grid.app, createApp(other)]
-
-    const answers = await Promise.all(
-      apps.flatMap((app, a) => Array.from({ length: 50 }, (_, n) => createChannel(app, `from-${a}-${n}`))),
-    )
-
-    expect(answers.filter((answer) => answer.isError)).toEqual([])
-    for (const store of [grid.store, other]) {
-      const { activity, channels } = store.account(grid.acme.id, { type: 'system', job: 'test' }).read
-      expect((await activity.list()).map(({ n }) => n)).toEqual(Array.from({ length: 100 }, (_, i) => 100 - i))
-      expect(await channels.total()).toBe(100)
-    }
-    await other.close()
-  }, 300_000)
-
-  async function createChannel(app: TestGrid['app'], name: string) {
-    const params = { name: 'admin_create_channel', arguments: { name } }
-    const response = await send(app, grid.acme.adminKey, 'tools/call', params)
-    return (await response.json()).result
-  }
-
-  async function send(app: TestGrid['app'], key: string, method: string, params?: Record<string, unknown>) {
-    const { headers, body } = wireRequest('legacy', method, params)
-    return await app.request(new URL(gridPath, grid.deps.config.baseUrl).href, {
-      method: 'POST',
-      headers: { ...headers, Authorization: `Bearer ${key}` },
-      body: JSON.stringify(body),
-    }, { remoteAddress: '203.0.113.7' })
-  }
 })
 
 /** A recorded call that changes nothing, and fails if `fails`. */

@@ -132,21 +132,6 @@ test('accounts share a group fairly: a busy one does not delay the others', asyn
   expect(commits[1].slice(0, 4)).toEqual(['busy 0', 'calm 1', 'calm 2', 'busy 1'])
 })
 
-test('accounts take turns over groups too: four that fill each group do not starve the fifth', async () => {
-  const held = hold()
-  const { queue, commits } = testQueue({ batch: () => held.opened })
-  const running = queue.write('x', [unit('x')])
-  await turn()
-
-  const posts = ['a', 'b', 'c', 'd', 'e'].flatMap((lane) =>
-    Array.from({ length: 5 }, (_, n) => queue.write(lane, [{ ...unit(`${lane}${n}`), rows: 500 }]))
-  )
-  held.open()
-  await Promise.all([running, ...posts])
-
-  expect(commits.slice(1, 4)).toEqual([['a0', 'b0', 'c0', 'd0'], ['e0', 'a1', 'b1', 'c1'], ['d1', 'e1', 'a2', 'b2']])
-})
-
 test('a group closes at about 2,000 rows; a unit larger than that runs alone', async () => {
   const { queue, commits } = testQueue()
 

@@ -136,18 +136,6 @@ onEachDatabase((open) => {
     expect(new Set(await opened(grid, second)).size).toBe(450)
     await grid.close()
   })
-
-  test('two runs at the same time do the work once', async () => {
-    const grid = await open({ env: { GRID_KEYS: first } })
-    await addGuardrails(grid, 300)
-    const store = under(grid, `${second},${first}`)
-
-    const [one, two] = await Promise.all([rotateKeys(store), rotateKeys(store)])
-
-    expect(one.rotated.guardrails + two.rotated.guardrails).toBe(300)
-    expect(new Set(await opened(grid, second)).size).toBe(300)
-    await grid.close()
-  })
 })
 
 describe('a token', () => {

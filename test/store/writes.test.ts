@@ -13,7 +13,6 @@ import { rows, updateTrial } from '../support/database.ts'
 import { onEachDatabase } from '../support/databases.ts'
 import type { TestAgent, TestGrid } from '../support/grid.ts'
 import { sendMessage } from '../support/messaging.ts'
-import { turn } from '../support/wait-for.ts'
 
 let grid: TestGrid
 
@@ -119,30 +118,6 @@ onEachDatabase((open) => {
       received.push(...batch.messages)
     }
     expect(received.map(({ message }) => message)).toEqual(Array.from({ length: 200 }, (_, n) => `${n}`))
-  })
-
-  test('reads beside groups see only what was committed: of a post all deliveries or none', async () => {
-    const members = await Promise.all(Array.from({ length: 20 }, (_, n) => grid.acme.agent(`member-${n}`)))
-    await createChannel(grid.acme.store, { name: 'general', members: ['alice', ...members.map(({ alias }) => alias)] })
-    const { sent, received } = { sent: [] as string[], received: new Set<number>() }
-    let isOver = false
-    const poll = async () => {
-      for (const id of sent) received.add((await as(grid.alice).read.messageStatus.of(id)).length)
-    }
-    const polling = (async () => {
-      for (; !isOver; await turn()) await poll()
-      await poll()
-    })()
-    const watched = intercepting(as(grid.alice), (write, statements) => {
-      sent.push(String(statements[0].args.find((arg) => /^[0-9a-f-]{36}$/.test(String(arg)))))
-      return write(statements)
-    })
-    await Promise.all(Array.from({ length: 40 }, () => sendMessage(watched, toGeneral)))
-    isOver = true
-    await polling
-
-    expect([...received].filter((n) => n !== 0 && n !== 20)).toEqual([])
-    expect(received).toContain(20)
   })
 
   test('a fan-out is all or nothing', async () => {

@@ -28,9 +28,9 @@ process.stdin.on('data', (text) => input += text).on('end', () => {
   const timer = setInterval(() => existsSync('go') && (clearInterval(timer), console.log(input)), 5)
 })`
 
-/** Fails, and says something that nobody else may read. Each run adds a dot to the file \`runs\`. */
-export const failing = `require('node:fs').appendFileSync('runs', '.')
-process.stdin.resume()
+/** Fails, and says something private. Each run adds a letter to the file \`runs\`: r if its messages are redelivered. */
+export const failing = `const { appendFileSync, readFileSync } = require('node:fs')
+appendFileSync('runs', readFileSync(0, 'utf8').includes('"redelivered":true') ? 'r' : '.')
 console.error('secret of this machine')
 process.exitCode = 3`
 

@@ -35,7 +35,6 @@ export async function startInboxServer() {
   const failures: { path: RegExp; failure: Failure; isAfter: boolean }[] = []
   const answers = new Map<string, unknown>()
   let isRevoked = false
-  let isAttended = false
   let clock = () => Date.now()
   let version = ownVersion
   const leases = new Set<string>()
@@ -81,7 +80,7 @@ export async function startInboxServer() {
   function peek() {
     const unread = entries.filter(({ state }) => state === 'unread').map(({ message }) => message)
     const messages = unread.map(({ message: _, ...summary }) => summary)
-    return { agent: '@worker', unread: unread.length, messages, has_more: false, presence: { attended: isAttended } }
+    return { agent: '@worker', unread: unread.length, messages, has_more: false }
   }
 
   function lease({ message_ids, limit = 50 }: { message_ids?: string[]; limit?: number }) {
@@ -169,9 +168,6 @@ export async function startInboxServer() {
     pretend(other: { clock?: () => number; version?: string }) {
       clock = other.clock ?? clock
       version = other.version ?? version
-    },
-    attend(is: boolean) {
-      isAttended = is
     },
     /** End all leases, as if their time was over. */
     expire: () => [...leases].forEach((id) => end(id, 'unread')),

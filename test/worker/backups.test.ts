@@ -3,7 +3,6 @@ import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { readConfig } from '../../src/config.ts'
 import { hour } from '../../src/lib/time.ts'
 import { backUpIfDue } from '../../src/worker/backups.ts'
 import { type TestGrid, testGrid } from '../support/grid.ts'
@@ -119,14 +118,4 @@ test('a clock that was wrong stops no backup, and removes none', async () => {
   await backUpIfDue(grid.store)
   expect(names()).toHaveLength(2)
   expect((await (await grid.request('/readyz')).json()).backup.madeAt).toBe(new Date(grid.clock.now).toISOString())
-})
-
-test('BACKUP_DIR needs a pass phrase, or that it is said that there is none', () => {
-  expect(() => readConfig({ BACKUP_DIR: '/b' })).toThrow(/^BACKUP_KEY is missing/)
-  expect(readConfig({ BACKUP_DIR: '/b', BACKUP_PLAIN: '1' })).toMatchObject({
-    backupEverySeconds: 86_400,
-    backupKeep: 7,
-    backupKey: undefined,
-  })
-  expect(() => readConfig({ BACKUP_KEY: 'short' })).toThrow(/^BACKUP_KEY must be .*, not its current value/)
 })

@@ -91,18 +91,6 @@ onEachDatabase((open) => {
     expect((await after(1)).length).toBe(1)
   })
 
-  test('a limit leaves one out, and the next one tells of the same messages', async () => {
-    const bea = await seated(grid, 'bea-lee')
-    const zoe = await seated(grid, 'zoe-lee')
-    for (const one of [ann, bea, zoe]) {
-      await setDigest(one.account, one.person, 'hourly')
-      await say(grid, alice, one.seat.alias, 'hello')
-    }
-    // A tenth of 20 emails.
-    expect((await after(hour)).length).toBe(2)
-    expect((await after(hour)).length).toBe(1)
-  })
-
   test('it ends with the alias, and when its user wants no more', async () => {
     await say(grid, alice, 'ann-lee', 'hello')
     await choose('hourly')

@@ -10,7 +10,6 @@ import { startWorker } from '../../src/worker/worker.ts'
 import { rows } from '../support/database.ts'
 import { onEachDatabase, type OpenGrid } from '../support/databases.ts'
 import { type TestAgent, type TestGrid, testGrid } from '../support/grid.ts'
-import { callTool } from '../support/mcp.ts'
 import { sendMessage } from '../support/messaging.ts'
 import { type Sqld, startSqld } from '../support/sqld.ts'
 import { tripwire } from '../support/tripwire.ts'
@@ -37,15 +36,6 @@ onEachDatabase((openGrid: OpenGrid) => {
     await send('the next commit')
 
     expect(during).toMatchObject([{ accountId: grid.acme.id, agentId: grid.bob.id, id: lease!.id }])
-    expect(await leases()).toEqual([])
-  })
-
-  test('a read over MCP leaves no lease, and neither does an empty one', async () => {
-    await callTool(grid, grid.alice.key, 'send_message', { to: 'bob', message: 'hi' })
-    await callTool(grid, grid.bob.key, 'read_messages')
-    await callTool(grid, grid.bob.key, 'read_messages')
-    await send('the next commit')
-
     expect(await leases()).toEqual([])
   })
 

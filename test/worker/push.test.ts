@@ -8,7 +8,6 @@ import type { AccountStore } from '../../src/store/account.ts'
 import { newKeyRing } from '../../src/lib/key-ring.ts'
 import { day, hour, minute, second } from '../../src/lib/time.ts'
 import { batchMs, PushNotifier, quietMs } from '../../src/worker/push.ts'
-import { sweep } from '../../src/worker/retention.ts'
 import { as, say } from '../support/conversations.ts'
 import { rows } from '../support/database.ts'
 import { onEachDatabase } from '../support/databases.ts'
@@ -196,24 +195,5 @@ onEachDatabase((open) => {
 
     expect(await after(hour)).toEqual([])
     expect((await subscriptions())[0]).toMatchObject({ failures: 1 })
-  })
-
-  test('one person is notified a limited number of times an hour', async () => {
-    for (let n = 0; n < 125; n++) await say(grid, alice, 'ann-lee', 'hello', { conversationId: `c-${n}` })
-
-    expect((await after(hour)).length).toBe(120)
-    expect(await after(hour)).toEqual([])
-  }, 120_000)
-
-  test('what a browser was told of is forgotten', async () => {
-    await say(grid, alice, 'ann-lee', 'hello')
-    await after(quietMs)
-    await sweep(grid.store)
-    expect((await notices()).length).toBe(1)
-
-    grid.clock.now += hour
-    await sweep(grid.store)
-    expect(await notices()).toEqual([])
-    expect((await subscriptions()).length).toBe(1)
   })
 })

@@ -17,7 +17,7 @@ export interface RpcMessage {
   error?: { code: number; message: string }
 }
 
-export interface BridgeOptions {
+interface BridgeOptions {
   endpoint: string
   key: string
   write(message: RpcMessage): void

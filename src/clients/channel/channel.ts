@@ -7,7 +7,7 @@ import { logLine } from '../log.ts'
 import type { GridAgent } from '../state/paths.ts'
 import { Bridge, type RpcMessage } from './bridge.ts'
 
-export interface ChannelOptions {
+interface ChannelOptions {
   agent: GridAgent
   key: string
   input: Readable

@@ -21,7 +21,6 @@ import { basename, dirname, join, sep } from 'node:path'
 import process from 'node:process'
 import { FileRefusedError } from './written-file.ts'
 
-/** Only the user may read what has a key. */
 export const privateMode = 0o600
 const commonMode = 0o644
 

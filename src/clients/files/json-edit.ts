@@ -44,7 +44,6 @@ export function putEntry(path: string, text: string, entry: Entry): Put {
   return { insertions, entry: { ...written, made: length - depth } }
 }
 
-/** Whether a value is in a file as it was written, was changed, or is not there. */
 export function entryState(path: string, text: string, entry: WrittenEntry): EntryState {
   if (text.trim() === '') return 'gone'
   const root = parseFile(path, text)
@@ -222,19 +221,16 @@ function indentUnit(text: string, root: Node): string | undefined {
   return first ? lineStart(text, first.offset) : '  '
 }
 
-/** The indentation of the values of a container. */
 function indentIn(text: string, container: Node, unit: string): string {
   const last = container.children?.at(-1)
   const ofLast = last && lineStart(text, last.offset)
   return ofLast !== undefined && /^[ \t]*$/.test(ofLast) ? ofLast : lineIndent(text, container) + unit
 }
 
-/** The indentation of the line in which a node begins. */
 function lineIndent(text: string, node: Node): string {
   return lineStart(text, node.offset).match(/^[ \t]*/)![0]
 }
 
-/** What stands before an offset in its line. */
 function lineStart(text: string, offset: number): string {
   return text.slice(text.lastIndexOf('\n', offset - 1) + 1, offset)
 }
@@ -261,7 +257,6 @@ function endOfComments(text: string, container: Node): number {
   return tokens(text, start, container).findLast(({ kind }) => isComment(kind))?.stop ?? start
 }
 
-/** The end of a container without its bracket. */
 function closing(container: Node): number {
   return container.offset + container.length - 1
 }

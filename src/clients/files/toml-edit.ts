@@ -43,7 +43,6 @@ export function putTable(path: string, text: string, { container, name, value }:
   )
 }
 
-/** Whether the table is in a file as it was written, was changed, or is not there. */
 export function tableState(path: string, text: string, entry: WrittenEntry): EntryState {
   const value = valueAt(parseFile(path, text), entry)
   if (value === undefined) return 'gone'
@@ -92,7 +91,6 @@ function parseFile(path: string, text: string): Json {
   }
 }
 
-/** Undefined if the text is not TOML. */
 function parsed(text: string): Json | undefined {
   try {
     return parseAll(text)

@@ -33,7 +33,6 @@ export interface HookInput {
   isStopActive: boolean
 }
 
-/** Undefined if the words do not call a hook. */
 export function parseHookWords(words: readonly string[]): HookWords | undefined {
   const options: Record<string, string> = {}
   const names: string[] = []

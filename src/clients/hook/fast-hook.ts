@@ -23,7 +23,6 @@ export interface HookCall {
   hook: HookWords
   connection: HookConnection
   input: HookInput
-  /** The process of the client; undefined if it is not known. */
   client: ProcessMark | undefined
   grid: GridClient
 }

@@ -2,10 +2,9 @@
 import type { InboxMessage } from '../grid-client.ts'
 import { byThread, type Per } from './threads.ts'
 
-/** How a command gets messages. Clients with a model get a prompt. */
 export type InputFormat = 'json' | 'text'
 
-export interface PromptOptions {
+interface PromptOptions {
   /** With `@`. */
   agent: string
   /** The session of the child before could not be resumed. */
@@ -43,7 +42,6 @@ export function promptOf(messages: readonly InboxMessage[], { agent, isForgotten
   ].join('\n')
 }
 
-/** What a command that is not a client gets: all of the messages, or only their texts. */
 export function inputOf(
   messages: readonly InboxMessage[],
   thread: { key: string; per: Per },
@@ -63,7 +61,6 @@ function counted(count: number): string {
   return count === 1 ? 'Here is 1 message' : `Here are ${count} messages`
 }
 
-/** An answer to some of the messages that a child was given. */
 export interface Answer {
   to: string
   replyTo: string
@@ -71,13 +68,12 @@ export interface Answer {
   messageIds: string[]
 }
 
-/** The output could not be assigned to the messages. */
 export class UnclearOutput extends Error {
   override readonly name = 'UnclearOutput'
 }
 
 /** A child that is a model says so if no answer is awaited. An empty output means the same. */
-export const noReply = 'NO_REPLY'
+const noReply = 'NO_REPLY'
 
 /** The grid refuses longer messages. In characters. */
 export const maxAnswer = 10_000
@@ -118,7 +114,6 @@ function replyOf(line: string): { reply_to_message_id: string; message: string }
   return reply
 }
 
-/** Messages of the grid itself are not answered. */
 function answerTo(messages: readonly InboxMessage[], text: string): Answer[] {
   const last = messages.findLast(({ type }) => type !== 'system')
   if (!last || text === '') return []

@@ -61,7 +61,6 @@ export class HeldLeases {
     return lease
   }
 
-  /** Release everything, before the runner ends. Leases that cannot be released expire. */
   async releaseAll(): Promise<void> {
     for (const lease of [...this.#held.values()]) {
       try {
@@ -88,7 +87,6 @@ export class HeldLeases {
   }
 }
 
-/** The lease has ended. */
 export function isStale(error: unknown): boolean {
   return error instanceof GridCallError && error.code === 'stale_lease'
 }

@@ -2,25 +2,21 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import process from 'node:process'
 
-export interface GroupOptions {
+interface GroupOptions {
   words: readonly string[]
   input: string
   folder: string
   env: Record<string, string | undefined>
-  /** When the group is told to end. */
   timeoutMs: number
   /** Between telling the group to end and killing it. */
   graceMs?: number
-  /** Ends the group, as the time limit does. */
   signal: AbortSignal
 }
 
-/** How a program ended, and what it printed. */
-export interface GroupResult {
+interface GroupResult {
   /** Null if a signal ended it. */
   code: number | null
   stdout: string
-  /** The end of it. */
   stderr: string
   /** Why it was ended before it ended by itself. */
   ended?: 'timeout' | 'stopped' | 'output'

@@ -1,12 +1,9 @@
 /** How the coding clients are run without a person, and what their output says. */
 import { randomUUID } from 'node:crypto'
 
-/** One of a client's turns, as its output tells it. */
 export interface TurnOutput {
-  /** What the model wrote last. */
   text: string
   sessionId?: string
-  /** What the turn cost, if the client says so. */
   usd?: number
   failure?: string
 }
@@ -17,9 +14,7 @@ export interface Program {
   words(turn: { sessionId?: string; maxUsd?: number; extra: readonly string[] }): string[]
   /** Read the output of a turn that ended with exit code 0. */
   read(stdout: string): TurnOutput
-  /** Whether a turn failed because its session is gone. */
   isSessionGone(output: string): boolean
-  /** Whether it tells what a turn cost. */
   tellsCost: boolean
 }
 
@@ -121,7 +116,6 @@ export function commandProgram(words: readonly string[]): Program {
 
 type Fields = Record<string, unknown>
 
-/** The JSON objects among the lines of an output. */
 function objectsIn(stdout: string): Fields[] {
   return stdout.split('\n').filter((line) => line.trimStart().startsWith('{')).flatMap((line) => {
     try {

@@ -34,7 +34,6 @@ export class RunState {
     this.#now = now
   }
 
-  /** The leases that the runner before did not end. */
   leases(): string[] {
     return listIn<string>(this.#path('leases')).filter((id) => typeof id === 'string')
   }
@@ -64,7 +63,6 @@ export class RunState {
     writeJson(this.#path('turns'), [...this.turns(), { at: this.#now(), usd: 0 }])
   }
 
-  /** Add what the last turn cost. */
   addCost(usd: number): void {
     const turns = this.turns()
     const last = turns.at(-1)
@@ -80,7 +78,6 @@ export class RunState {
   }
 }
 
-/** What the turns of an agent may cost. */
 export interface TurnBudget {
   perHour: number
   /** In USD; for clients that tell what a turn cost. */

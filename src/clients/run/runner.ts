@@ -30,13 +30,10 @@ interface Retry extends Work {
 }
 
 const maxFailures = 5
-/** For `RunnerOptions.backoff`: 5 s, 10 s, 20 s … 10 min. */
 export const usualBackoff = { firstMs: 5 * second, longestMs: 10 * minute }
 /** A signal is only a hint, so the inbox is looked at this often anyway. */
 const peekMs = minute
-/** For `RunnerOptions.standByMs`. */
 export const usualStandByMs = 15 * second
-/** Most messages that a grid shows at once. */
 const peekLimit = 50
 
 /**
@@ -222,7 +219,7 @@ class Runner {
       try {
         return await call()
       } catch (error) {
-        if (!mayRepeat(error) || ended.aborted) throw error
+        if (!isUnanswered(error) || ended.aborted) throw error
         this.#say(error.message)
         await pause(retryAfterMs(error) ?? this.#backoffMs(failures), ended)
       }
@@ -241,10 +238,14 @@ class Runner {
   }
 }
 
+/** The grid did not answer, or something before it did: what was asked may have been done or not. */
+function isUnanswered(error: unknown): error is GridCallError {
+  return mayRepeat(error) || error instanceof GridCallError && (error.status < 400 || error.code === 'not_a_grid')
+}
+
 /** The grid understood a message and does not take it, such as for a guardrail, or because its recipient is gone. */
 function isRefusal(error: unknown): error is GridCallError {
-  if (!(error instanceof GridCallError) || error.status < 400) return false
-  return !isStale(error) && !isCredentialGone(error) && !mayRepeat(error)
+  return error instanceof GridCallError && !isStale(error) && !isCredentialGone(error) && !isUnanswered(error)
 }
 
 function refusedNote({ code }: GridCallError): string {

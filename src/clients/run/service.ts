@@ -1,6 +1,6 @@
 /** A unit of systemd that keeps a runner running for one user. See docs/runners.md, "As a service". */
 
-export interface ServiceOptions {
+interface ServiceOptions {
   /** With `@`. */
   agent: string
   words: readonly string[]

@@ -6,7 +6,6 @@ export type Per = 'thread' | 'batch'
 
 /** Messages that are handled together, oldest first. */
 export interface Thread {
-  /** Names the thread on this machine, for its session. */
   key: string
   messageIds: string[]
 }
@@ -15,7 +14,7 @@ export interface Thread {
 const maxMessages = 50
 
 /** A message belongs to its conversation, or else to its channel, or else to its sender. */
-export function threadKey({ conversation_id, channel, user }: MessageSummary): string {
+function threadKey({ conversation_id, channel, user }: MessageSummary): string {
   if (conversation_id !== undefined) return `conversation ${conversation_id}`
   return channel !== undefined && channel !== 'direct' ? `channel ${channel}` : `agent ${user}`
 }

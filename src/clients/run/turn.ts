@@ -12,7 +12,6 @@ export interface TurnOptions {
   /** With `@`. */
   agent: string
   program: Program
-  /** Words that are added to the command line of the client. */
   extra: readonly string[]
   /** What a command gets; clients get a prompt. */
   format: InputFormat
@@ -27,11 +26,9 @@ export interface TurnOptions {
 export interface Work {
   thread: string
   lease: HeldLease
-  /** How many turns about them failed. */
   failures: number
 }
 
-/** The answers of a turn that went well, or why it failed. */
 export type TurnResult = { answers: Answer[] } | { failure: string }
 
 /**

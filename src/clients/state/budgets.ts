@@ -1,4 +1,3 @@
-/** How often hooks look into an inbox, and how often waiters wake a session. */
 import { join } from 'node:path'
 import process from 'node:process'
 import { hour, minute, second } from '../../lib/time.ts'
@@ -8,7 +7,6 @@ import { type GridAgent, stateFolder } from './paths.ts'
 
 /** Hooks of one agent look once in this time, whatever happens in its sessions. */
 const peekEveryMs = 15 * second
-/** Hooks that run at the same time wait so long for each other. */
 const waitMs = 300
 
 /** Whether a hook may look into the inbox now; if so, it counts. The start of a session always may. */

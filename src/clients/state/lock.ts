@@ -3,7 +3,7 @@ import { closeSync, mkdirSync, openSync, readFileSync, statSync, unlinkSync, wri
 import { dirname } from 'node:path'
 import { isAlive, ownMark, type ProcessMark } from './processes.ts'
 
-export interface LockHolder extends ProcessMark {
+interface LockHolder extends ProcessMark {
   [about: string]: unknown
 }
 
@@ -31,7 +31,6 @@ export function takeLock(path: string, about: Record<string, unknown> = {}): Loc
   return { isHeld, release: () => isHeld() && remove(path) }
 }
 
-/** The living process that holds a lock; undefined if none does. */
 export function lockHolder(path: string): LockHolder | undefined {
   const holder = parse(read(path))
   return holder && isAlive(holder) ? holder : undefined

@@ -12,7 +12,6 @@ export interface GridAgent {
   alias: string
 }
 
-/** Only the user of the machine reads what is in it. */
 const privateMode = 0o700
 
 /**

@@ -14,7 +14,6 @@ export interface ProcessMark {
 interface ProcessInfo extends ProcessMark {
   parent: number
   hasTerminal: boolean
-  /** Its command line. */
   words: string[]
 }
 
@@ -76,7 +75,6 @@ function isRunning(pid: number): boolean {
 const askAgainMs = 20 * second
 const asked = new Map<number, { start: string | undefined; at: number }>()
 
-/** Undefined if the process has ended. */
 function startOf(pid: number): string | undefined {
   if (process.platform === 'win32') return ''
   if (process.platform === 'linux') return linuxInfo(pid)?.start

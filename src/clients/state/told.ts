@@ -9,12 +9,11 @@ interface Told {
   /** When it was told last, in ms since 1970. */
   at: number
   times: number
-  /** The session that was told last. */
   session: string
 }
 
 /** The session that is told. */
-export interface TellOptions {
+interface TellOptions {
   session: string
   /** It begins, so it hears of messages that only earlier sessions were told of. */
   isStart?: boolean
@@ -24,7 +23,6 @@ export interface TellOptions {
 
 /** An inbox of more tells of old messages again. */
 const keptIds = 200
-/** Hooks that run at the same time wait so long for each other. */
 const waitMs = 500
 
 /**

@@ -8,7 +8,6 @@ import { type AccessPolicy, type Agent, noToken, type Visibility } from '../../s
 import type { Statement } from '../../store/sql.ts'
 import { checkName } from '../accounts/accounts.ts'
 import { retryOnConflict } from '../retry-on-conflict.ts'
-import { tokenOfOtherServer } from '../token-of-other-server.ts'
 import {
   checkAccessList,
   checkDescription,
@@ -16,6 +15,7 @@ import {
   keyRow,
   refuseUnknownAliases,
   sealRemoteToken,
+  tokenOfOtherServer,
 } from './agents.ts'
 import { findProgram } from './find-agent.ts'
 

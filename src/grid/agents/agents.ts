@@ -3,8 +3,8 @@ import { type Actor, requireAdmin } from '../../auth/actor.ts'
 import type { Config } from '../../config.ts'
 import { GridError, invalidInput } from '../../errors.ts'
 import { aliasPattern, bareAlias, checkNewAlias, normaliseAlias } from '../../lib/alias.ts'
-import { parseAllowedTarget } from '../../lib/outbound/egress-policy.ts'
 import { newId } from '../../lib/id.ts'
+import { parseAllowedTarget } from '../../lib/outbound/egress-policy.ts'
 import { type MintedKey, mintKey } from '../../lib/secrets.ts'
 import { hasAtMost } from '../../lib/text.ts'
 import type { AccountStore } from '../../store/account.ts'
@@ -221,4 +221,9 @@ export async function sealRemoteToken(
     throw invalidInput('Only an agent of type a2a has a remoteToken.', 'remoteToken')
   }
   return await account.seal('agents', agent.id, token)
+}
+
+/** Without its token, an admin could send the stored one to a server of their own. `field` is that of the token. */
+export function tokenOfOtherServer(field: string): GridError {
+  return invalidInput('The server address has changed: enter the token for the new server.', field)
 }

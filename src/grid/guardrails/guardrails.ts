@@ -7,8 +7,7 @@ import { newId } from '../../lib/id.ts'
 import { isPlainName } from '../../lib/names.ts'
 import { hasAtMost, wellFormed } from '../../lib/text.ts'
 import type { AccountStore } from '../../store/account.ts'
-import { noToken } from '../../store/account/agents.ts'
-import type { Agent } from '../../store/account/agents.ts'
+import { type Agent, noToken } from '../../store/account/agents.ts'
 import type {
   FoundGuardrail,
   Guardrail,
@@ -17,9 +16,9 @@ import type {
   GuardrailDirection,
   OnFailure,
 } from '../../store/account/guardrails.ts'
+import { tokenOfOtherServer } from '../agents/agents.ts'
 import { findAgent } from '../agents/find-agent.ts'
 import { retryOnConflict } from '../retry-on-conflict.ts'
-import { tokenOfOtherServer } from '../token-of-other-server.ts'
 import { guardrailNotFound } from './list-guardrails.ts'
 
 export const maxAttached = 200

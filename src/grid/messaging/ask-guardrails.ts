@@ -23,15 +23,15 @@ export interface Finding {
 
 type Answer = Omit<Finding, 'guardrail' | 'action'>
 
-/** Of a local guardrail; undefined if it failed. It is a promise while the guardrail loads what it needs. */
-export type LocalAnswer = Answer | undefined | Promise<Answer | undefined>
+/** Undefined for a guardrail that failed. */
+export type PossibleAnswer = Promise<Answer | undefined>
 
 /** What asking takes. `answers` are those of the send, and `deadline` its time, which begins with the first call. */
 export interface Asking {
   deps: Pick<Deps, 'log' | 'now' | 'safeFetch' | 'guardrailChecks'>
   guarding: Guarding
   deadline: () => AbortSignal
-  answers: LocalAnswers<LocalAnswer>
+  answers: LocalAnswers<PossibleAnswer>
 }
 
 /** Ask guardrails, each once. Resolves to what they object to, for each agent apart. */
@@ -53,22 +53,19 @@ export async function askGuardrails(
   return findings
 }
 
-/** What each guardrail answers; undefined for one that fails. */
-function answersOf(
+async function answersOf(
   guardrails: readonly ActiveGuardrail[],
   guarded: GuardedText,
   asking: Asking,
-): (Answer | undefined)[] | Promise<(Answer | undefined)[]> {
-  const services = new Map<string, Promise<Answer | undefined>>()
-  const answers = guardrails.map((guardrail) => {
-    if (asking.deps.guardrailChecks.isLocal(guardrail)) return localAnswer(guardrail, guarded, asking)
-    const answer = services.get(guardrail.id) ?? remoteAnswer(guardrail, guarded, asking)
+): Promise<(Answer | undefined)[]> {
+  const services = new Map<string, PossibleAnswer>()
+  return await Promise.all(guardrails.map((guardrail) => {
+    const ask = () => answerOf(guardrail, guarded, asking)
+    if (asking.deps.guardrailChecks.isLocal(guardrail)) return asking.answers.of(guarded.text, guardrail, ask)
+    const answer = services.get(guardrail.id) ?? ask()
     services.set(guardrail.id, answer)
     return answer
-  })
-  // Local guardrails leave nothing to wait for, once they are loaded.
-  const isWaiting = answers.some((answer) => answer instanceof Promise)
-  return isWaiting ? Promise.all(answers) : answers as (Answer | undefined)[]
+  }))
 }
 
 const nothing: Answer = { kinds: [], spans: [] }
@@ -86,41 +83,22 @@ function findingOf(guardrail: ActiveGuardrail, answer: Answer | undefined, isRea
   return { guardrail, action: objects ? actions[guardrail.action] : 'flagged', ...answer, kinds }
 }
 
-/** Undefined if the guardrail fails, whatever the reason: its log has it, without anything of the text. */
-function localAnswer(guardrail: ActiveGuardrail, guarded: GuardedText, asking: Asking): LocalAnswer {
-  return asking.answers.of(guarded.text, guardrail, () => {
-    const failed = (error: unknown) => void logFailure(guardrail, error, asking)
-    try {
-      const verdict = asking.deps.guardrailChecks.of(guardrail)(guarded, localTools(asking))
-      return verdict instanceof Promise ? verdict.then(checked).catch(failed) : checked(verdict)
-    } catch (error) {
-      return failed(error)
-    }
-  })
-}
+/** A check in the grid answers at once, so it has no deadline. */
+const noDeadline = new AbortController().signal
 
-async function remoteAnswer(
-  guardrail: ActiveGuardrail,
-  guarded: GuardedText,
-  asking: Asking,
-): Promise<Answer | undefined> {
+/** Undefined if the guardrail fails, whatever the reason: its log has it, without anything of the text. */
+async function answerOf(guardrail: ActiveGuardrail, guarded: GuardedText, asking: Asking): PossibleAnswer {
   const { deps, guarding, deadline } = asking
   try {
     const check = deps.guardrailChecks.of(guardrail)
-    const token = guardrail.token && await guarding.openToken(guardrail.id, guardrail.token)
-    const tools = { ...localTools(asking), signal: deadline(), ...(token !== undefined && { token }) }
+    const signal = deps.guardrailChecks.isLocal(guardrail) ? noDeadline : deadline()
+    const token = guardrail.token ? await guarding.openToken(guardrail.id, guardrail.token) : undefined
+    const tools: ProviderTools = { fetch: deps.safeFetch, now: deps.now, signal, token }
     return checked(await runCheck(check, guarded, tools))
   } catch (error) {
     logFailure(guardrail, error, asking)
     return undefined
   }
-}
-
-/** Local checks answer at once, so they have no deadline. */
-const noDeadline = new AbortController().signal
-
-function localTools({ deps }: Asking): ProviderTools {
-  return { fetch: deps.safeFetch, now: deps.now, signal: noDeadline }
 }
 
 function logFailure({ id, provider }: ActiveGuardrail, error: unknown, { deps, deadline }: Asking): void {

@@ -17,8 +17,8 @@ import {
   blocked,
   type Finding,
   kindsOf,
-  type LocalAnswer,
   LocalAnswers,
+  type PossibleAnswer,
   unavailable,
 } from './ask-guardrails.ts'
 import {
@@ -47,7 +47,7 @@ interface Findings {
 export async function checkGuardrails(outgoing: OutgoingMessage): Promise<ReviewedMessage> {
   const { deps } = outgoing.account
   const deadline = once(() => AbortSignal.timeout(deps.guardrailChecks.timeoutMs))
-  const asking = { deps, deadline, answers: new LocalAnswers<LocalAnswer>() }
+  const asking = { deps, deadline, answers: new LocalAnswers<PossibleAnswer>() }
   return await checkRecipients(outgoing, await checkSender(outgoing, asking), asking)
 }
 

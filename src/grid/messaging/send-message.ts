@@ -123,7 +123,10 @@ async function compose(
   { input, key, sanitized }: Draft,
   recipient: string,
 ): Promise<{ composed: NewMessage; repliedTo: RepliedTo | undefined }> {
-  const conversationId = checkConversation(input.conversationId)
+  const { conversationId } = input
+  if (conversationId !== undefined && wellFormed(conversationId) !== conversationId) {
+    throw new GridError('invalid_input', 'The conversation id is not well-formed text.')
+  }
   const repliedTo = await messageRepliedTo(account, sender, input.replyToMessageId)
   const type = messageTypes[account.actor.type]
   const at = account.deps.now()
@@ -188,13 +191,6 @@ function checkText(text: string): { text: string; isCleaned: boolean } {
   return { text: checked, isCleaned: checked !== given }
 }
 
-function checkConversation(id: string | undefined): string | undefined {
-  if (id !== undefined && wellFormed(id) !== id) {
-    throw new GridError('invalid_input', 'The conversation id is not well-formed text.')
-  }
-  return id
-}
-
 /** The message that a message replies to. `type` is known of a message that was received. */
 interface RepliedTo {
   conversationId: string | null
@@ -225,8 +221,7 @@ async function commit(
   message: ReviewedMessage,
   parts: readonly SendPart[],
 ): Promise<SentMessage | undefined> {
-  // No row of the activity log comes without its message, either.
-  const isAllOrNothing = account.isRecording || parts.some(({ needsMessage }) => needsMessage)
+  const isAllOrNothing = parts.some(({ needsMessage }) => needsMessage)
   const unit = parts.flatMap(({ preconditions = [] }) => preconditions)
   const first = unit.push(recipient.store(message, quotasOf(account, recipient.inbox)))
   for (const { statements = [] } of parts) unit.push(...statements)

@@ -84,10 +84,7 @@ export interface ActivityFilter {
 
 const maxPage = 200
 const maxPrograms = 200
-/**
- * How far the clocks of two processes may differ, or one clock before and after a correction. Rows are ordered by `n`,
- * not by time.
- */
+/** How far the clocks of two processes may differ. Rows are ordered by `n`, not by time. */
 const maxClockSkewMs = 5 * minute
 
 const columns = `activity.n, activity.id, activity.created_at, activity.actor_type, activity.user_id,

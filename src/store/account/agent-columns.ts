@@ -20,10 +20,7 @@ export function skillNamesAsJson(most: number): string {
   return `(SELECT json_group_array(few.name) FROM (SELECT skills.name ${fromSkills} LIMIT ${most}) AS few)`
 }
 
-/**
- * What a search returns of an agent. `skills` is JSON of a few skills, those first whose names match `search`, with
- * shortened descriptions; `skill_count` counts all. So a row is small, however much an agent says about itself.
- */
+/** What a search returns of an agent: a small row, however much the agent says. `skills` is JSON of a few skills. */
 export const foundAgentColumns = `${agentColumns},
   (SELECT json_group_array(json_object('name', few.name, 'description', few.text)) FROM (
     SELECT skills.name, iif(length(skills.description) > ${maxSkillText},
@@ -33,10 +30,7 @@ export const foundAgentColumns = `${agentColumns},
   (SELECT count(*) FROM agent_skills
     WHERE agent_skills.account_id = agents.account_id AND agent_skills.agent_id = agents.id) AS skill_count`
 
-/**
- * The condition that `search` is part of the alias, the description or a skill name. The case of A to Z is ignored, and
- * the empty text matches every agent.
- */
+/** The condition that `search` is part of the alias, the description or a skill name. The empty text matches all. */
 export const matchesSearch = matchesSearchText(
   ['agents.alias', 'agents.description'],
   `EXISTS (SELECT 1 ${fromSkills} AND ${contains('skills.name')})`,
@@ -46,10 +40,7 @@ export const matchesSearch = matchesSearchText(
 export const isOnTrial = `EXISTS (
     SELECT 1 FROM trials WHERE trials.account_id = agents.account_id AND trials.agent_id = agents.id)`
 
-/**
- * Condition on the new alias that is bound as `alias`: no agent of another account has or had it. The unique index refuses
- * the alias of a live agent; this refuses that of a deleted one.
- */
+/** Condition: no agent of another account has or had the new alias, which is bound as `alias`. */
 export const isNotTakenElsewhere = `NOT EXISTS (
     SELECT 1 FROM agents AS taken WHERE taken.alias = :alias AND taken.account_id <> :account
       AND taken.moved_to IS NULL)`
@@ -58,10 +49,7 @@ const maxFound = 500
 /** So many trigrams are looked up: more would not leave out many more agents. */
 const maxTrigrams = 24
 
-/**
- * The query of the index for a text, or undefined if the text is too short to have a trigram. As `contains` does, it
- * ignores the case of A to Z.
- */
+/** The query of the index for a text; undefined if the text is too short to have a trigram. */
 export function trigramQuery(accountId: string, search: string): string | undefined {
   const characters = [...search.replace(/[A-Z]/g, (letter) => letter.toLowerCase())]
   const trigrams = new Set<string>()
@@ -87,10 +75,7 @@ const candidates = query<{ list: string }>(`
 
 export const agentSearch = {
   reads: (account: AccountDb) => ({
-    /**
-     * The ids of all agents of the account that may match a search, and perhaps more. Undefined if the index cannot
-     * say: the text is too short, or too many may match.
-     */
+    /** All agents that may match a search, and perhaps more. Undefined if the index cannot tell. */
     async candidates(search: string): Promise<string[] | undefined> {
       const trigrams = trigramQuery(account.accountId, search)
       if (trigrams === undefined) return undefined

@@ -111,10 +111,7 @@ const clearAccess = statement(`DELETE FROM agent_access WHERE account_id = :acco
 
 export const agentSettings = {
   reads: (account: AccountDb) => ({
-    /**
-     * Live agents in an order, those with the text in alias, description or a skill if there is one. `after` is the
-     * last of the page before. `skills` is JSON; `total` is the number of agents on all pages, but 0 for all by alias.
-     */
+    /** Live agents in an order. `after` is the last of the page before; `total` is 0 for all by alias. */
     list: (
       { order, search = '', after = firstPlace, limit }: {
         order: AgentOrder
@@ -126,10 +123,7 @@ export const agentSettings = {
       const from = { place: after.place, after: after.alias, limit }
       return search === '' ? account.all(lists[order], from) : account.all(searches[order], { ...from, search })
     },
-    /**
-     * Whether the agent has a stored token for its remote agent, whether its plain replies are messages over A2A, and
-     * the client address and owner email of its signup, which are null without a signup.
-     */
+    /** What else a page shows of the agent. The address and email are null without a signup. */
     async byId(id: string) {
       const row = (await account.one(byId, { id }))!
       return { ...row, hasRemoteToken: row.hasRemoteToken === 1 }

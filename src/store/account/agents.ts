@@ -39,10 +39,7 @@ export const noToken: TokenColumns = { encryptedToken: null, tokenIv: null, toke
 
 export type FoundAgent = Agent & { skills: string; skillCount: number }
 
-/**
- * An agent that a search looked at, whether it matches or not: a search looks at a limited number of agents, and goes
- * on where it ended. The fields of one that does not match are null.
- */
+/** An agent that a search looked at. The fields of one that does not match are null. */
 export type SearchedAgent = { [field in keyof FoundAgent]: FoundAgent[field] | null } & {
   searchedAlias: string
   isHidden: number
@@ -144,10 +141,7 @@ export const agents = {
     trial: (agent: string) => account.one(trial, { agent }),
   }),
   changes: (account: AccountDb) => ({
-    /**
-     * Returns no row if the alias belongs to another account or, for a program, belonged to a person. A constraint
-     * error if a live agent has it, or the signup is missing.
-     */
+    /** No row if the alias is reserved for another account or a person. A constraint error if a live agent has it. */
     add: (agent: NewAgentRow) => account.bind(add, { ...agent }),
     /** Add aliases to the allow or block list of an agent. */
     addAccess: (id: string, aliases: string[]) => ({

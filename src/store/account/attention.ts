@@ -145,10 +145,7 @@ const keys = query<StaleKey>(`
 
 export const attention = {
   reads: (account: AccountDb) => ({
-    /**
-     * Agents of programs whose oldest unread message was stored by `until`, the longest waiting first, with its sender
-     * (an alias; null if it is of another account) and the number of their unread messages up to `maxCounted`.
-     */
+    /** Agents of programs whose oldest unread message was stored by `until`. `sender` is null for another account. */
     waiting: (until: number) => account.all(waiting, { until }),
     /** Agents with unread messages that were released three times or more; `releases` is the most of one message. */
     returned: () => account.all(returned),
@@ -158,10 +155,7 @@ export const attention = {
     refused: (since: number, least: number) => account.all(refused, { since, least }),
     /** Guardrails that could not answer, in hours that began from `since` on. */
     failing: (since: number) => account.all(failing, { since }),
-    /**
-     * Keys that are live at `at` and were last used by `unusedSince`, or made by `neverUsedSince` and never used, or
-     * made by `oldSince`.
-     */
+    /** Keys that were last used by `unusedSince`, never used since `neverUsedSince`, or made by `oldSince`. */
     keys: (times: { at: number; unusedSince: number; neverUsedSince: number; oldSince: number }) =>
       account.all(keys, times),
   }),

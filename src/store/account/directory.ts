@@ -106,16 +106,10 @@ const distrust = crossAccountStatement(
 
 export const directory = {
   reads: (account: AccountDb) => ({
-    /**
-     * An agent of another account that accepts messages of the caller. `home` is its account. Says, too, whether
-     * guardrails check the message: those of the caller, or those of its account.
-     */
+    /** An agent of another account that accepts messages of the caller. `home` is its account. */
     recipient: (alias: string, caller: { alias: string; agentId: string }) =>
       account.one(recipient, { alias, caller: caller.alias, callerId: caller.agentId }),
-    /**
-     * Look at `limit` public agents by alias, after the alias `after` and `skip` more. Those of the account, and
-     * those that do not accept the caller (an alias), are hidden.
-     */
+    /** Look at `limit` public agents by alias, after `after` and `skip` more. Those that the caller cannot reach are hidden. */
     search: (
       search: string,
       caller: string,
@@ -124,10 +118,7 @@ export const directory = {
     ): Promise<SearchedAgent[]> => account.all(bySearch, { search, caller, after, skip, limit }),
     heldAliases: async (aliases: string[]): Promise<Set<string>> =>
       new Set((await account.all(held, { aliases: JSON.stringify(aliases) })).map(({ alias }) => alias)),
-    /**
-     * Whether no agent has the alias, and no deleted agent of another account had it. A program cannot have the alias
-     * that a person had, so that nobody takes it for that person.
-     */
+    /** Whether the alias is free for this account. A program cannot have the alias that a person had. */
     async isAliasFree(alias: string, { forPerson = false } = {}): Promise<boolean> {
       const owner = await account.one(aliasOwner, { alias })
       if (!owner) return true
@@ -136,10 +127,7 @@ export const directory = {
     },
   }),
   changes: (account: AccountDb) => ({
-    /**
-     * Before an agent is added: if its alias is new, or free again after the removal of an unclaimed account, take it
-     * off every allow list. They meant somebody else.
-     */
+    /** If the alias is new, take it off every allow list: they meant another agent. */
     distrustNewAlias: (alias: string) => account.bind(distrust, { alias }),
   }),
 }

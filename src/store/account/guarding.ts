@@ -27,10 +27,7 @@ const joinEnabled = `JOIN guardrails ON guardrails.account_id = agent_guardrails
   AND guardrails.id = agent_guardrails.guardrail_id AND guardrails.enabled`
 const isOf = (direction: CheckedDirection) => `agent_guardrails.direction IN ('both', '${direction}')`
 
-/**
- * `guards` of a direct message of the agent `sender` of the calling account to the agent of the row `agents`: a column of
- * the queries of every send. Most accounts have no guardrails, and one look at an index says so.
- */
+/** `guards` of a direct message of the agent `sender` of the calling account to the agent of the row `agents`. */
 export function guardsOfDirect(sender: string, isOtherAccount: boolean): string {
   const account = isOtherAccount ? ':account' : 'agents.account_id'
   const ofSender = isGuarded(account, sender, 'outbound')
@@ -107,10 +104,7 @@ export const guarding = {
     /** The inbound ones of the live members of a channel, except the sender: a row for each member and guardrail. */
     ofMembers: async (channel: string, from: string): Promise<ActiveGuardrail[]> =>
       (await account.all(ofMembers, { channel, from })).map(asActive('inbound')),
-    /**
-     * Whether the people of the account may see the texts that are blocked, and the ids of the guardrails that let the
-     * text with this SHA-256 pass.
-     */
+    /** Whether people may see blocked texts, and the guardrails that let the text with this SHA-256 pass. */
     async aboutText(hash: string): Promise<{ keepsContents: boolean; allowedBy: Set<string> }> {
       const found = await account.one(aboutText, { hash })
       return {

@@ -132,10 +132,7 @@ export const guardrails = {
     /** `config` is JSON text. A constraint error if the account has a guardrail of that name. */
     add: (guardrail: Omit<Guardrail, 'config'> & TokenColumns & { config: string }) =>
       account.bind(add, { ...guardrail }),
-    /**
-     * What is undefined stays, and so do the provider and the token. `config` is JSON text. A constraint error if the
-     * name is taken.
-     */
+    /** What is undefined stays. `config` is JSON text. A constraint error if the name is taken. */
     update: (id: string, { name, config, action, onFailure, enabled }: GuardrailChanges) =>
       account.bind(update, {
         id,

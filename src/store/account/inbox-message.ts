@@ -83,10 +83,7 @@ const fields: Record<keyof InboxMessage, string> = {
 const names = Object.keys(fields) as (keyof InboxMessage)[]
 const columns = names.map((name) => `${fields[name]} AS "${name}"`).join(',\n')
 
-/**
- * A query of messages of an agent of the account that meet `condition`, oldest first. `extra` are fields after those of
- * `InboxMessage`.
- */
+/** A query of messages of an agent that meet `condition`, oldest first. `extra` are further fields. */
 export function selectInboxMessages(condition: string, extra: string[] = []): string {
   return `SELECT ${[columns, ...extra].join(', ')}
     FROM deliveries

@@ -124,11 +124,7 @@ export const keys = {
   reads: (account: AccountDb) => ({
     adminKeys: () => account.all(adminKeys),
     allAdminKeys: () => account.all(allAdminKeys),
-    /**
-     * Keys of an agent that are live at `at`, without their secret, newest first. `name` may be empty; `client` is the
-     * program that fetched the key; `person` the name or email address of the user who let it, or who was shown the
-     * key. Both may be null.
-     */
+    /** Live keys of an agent, newest first. `client` fetched the key for `person`, or `person` was shown it. */
     ofAgent: (agent: string, at: number) => account.all(ofAgent, { agent, at }),
     oneOfAgent: (agent: string, id: string) => account.one(oneOfAgent, { agent, id }),
     issuers: () => account.all(issuers),
@@ -149,10 +145,7 @@ export const keys = {
     requireAtMostOfAgent: (agent: string, max: number, at: number) =>
       account.bind(requireAtMostOfAgent, { agent, max, at }),
     revokeOneOfAgent: (agent: string, id: string, at: number) => account.bind(revokeOneOfAgent, { agent, id, at }),
-    /**
-     * Revoke the keys of this name, except one, that the client of a grant fetched for an agent by leave of the same
-     * user.
-     */
+    /** Revoke the other keys of this name that the client of a grant fetched for the same user. */
     revokeOfClient: (agent: string, grant: string, name: string, id: string, at: number) =>
       account.bind(revokeOfClient, { agent, grant, name, id, at }),
     /** Revoke every admin key that a user created. Fetched agent keys end with their grants. */
@@ -202,10 +195,7 @@ const markUsedGrant = statement(`UPDATE oauth_grants SET last_used_at = :at WHER
 
 export const grants = {
   reads: (account: AccountDb) => ({
-    /**
-     * Grants of the account that give access at `at`, by a token or by a fetched key, newest first. `alias` is null for
-     * a grant to administer it, `keyLast4` if no key was fetched.
-     */
+    /** Grants that give access at `at`, newest first. `alias` is null for a grant to administer the account. */
     list: (at: number) => account.all(list, { at }),
     /** Those among them that let their client act as the agent. */
     ofAgent: (agent: string, at: number) => account.all(listOfAgent, { agent, at }),

@@ -115,10 +115,7 @@ const woken = statement(`
 
 export const leases = {
   reads: () => ({
-    /**
-     * Decode the rows of `LeaseParts.messages`; `remaining` is known if the lease has messages. `longTurns` are the turns
-     * of the conversations that are to be told, by their keys.
-     */
+    /** Decodes the rows of `LeaseParts.messages`. `longTurns` are the turns of long conversations, by their keys. */
     messages: (rows: Row[]): {
       messages: InboxMessage[]
       remaining?: number
@@ -165,15 +162,9 @@ export const leases = {
       },
       /** The messages arrived: they are not redelivered. */
       ack: (lease: string) => account.bind(remove, { lease }),
-      /**
-       * Make the messages of a lease unread again, or park them if their agent is deleted, or at their fifth return
-       * from a lease that expires. Does nothing once the lease was acked or released.
-       */
+      /** Make the messages unread again, or park them. Does nothing once the lease was acked or released. */
       release: released,
-      /**
-       * Release a lease that may have been made or not. Until it expires, a claim that comes late finds it and takes
-       * nothing.
-       */
+      /** Release a lease that may have been made or not. A claim that comes late takes nothing. */
       giveUp: ({ id, agent, holder, at, expiresAt }: NewLease): Statement[] => [
         ...released(agent, id, at),
         account.bind(giveUp, { agent, lease: id, holder, at, expiresAt }),
@@ -224,10 +215,7 @@ const requeue = statement(`
 
 export const parked = {
   reads: (account: AccountDb) => ({
-    /**
-     * Parked messages of agents that are not deleted, those parked last first. `fromAlias` is null for a sender of
-     * another account.
-     */
+    /** Parked messages of live agents, those parked last first. `fromAlias` is null for another account. */
     list: (limit: number) => account.all(list, { limit }),
     /** How many messages of an agent are parked, or whether the one of this id is. */
     count: async (agent: string, message: string | null = null) => (await account.one(ofAgent, { agent, message }))!.n,

@@ -25,7 +25,7 @@ const senderIsMember = `EXISTS (
 
 /** The row of the message, if every condition holds at the moment of the commit. */
 const add = (channel: string, condition: string) =>
-  // A person writes as themself and as nobody else, and no program writes as a person.
+  // People write only as themselves, and programs never as people.
   statement(`
     INSERT INTO messages (account_id, id, from_agent_id, from_alias, type, recipient, channel_id, reply_to_message_id,
       conversation_id, flagged, created_at, trial_number, sanitized, hops, body, a2a)
@@ -102,10 +102,7 @@ const byKey = query<SentRow & { requestHash: string; receipt: string | null; err
 export const messages = {
   reads: (account: AccountDb) => ({
     sent: (id: string, from: string) => account.one(sent, { id, from }),
-    /**
-     * The send that an agent already made with this idempotency key after `since`. `error` is JSON of the error of one
-     * that was blocked; the other fields of that one say nothing.
-     */
+    /** The send that an agent made with this key after `since`. `error` is JSON of the error of one that was blocked. */
     byKey: (from: string, key: string, since: number) => account.one(byKey, { from, key, since }),
   }),
   changes: (account: AccountDb) => ({
@@ -166,10 +163,7 @@ const toMembersChanged = statement(`
 export const fanOut = {
   reads: () => ({}),
   changes: (account: AccountDb) => ({
-    /**
-     * One delivery for each live member except the sender and those whose guardrails blocked the post. Returns a row
-     * with `agent_id` for each. `members` is about how many there are, for the write queue.
-     */
+    /** One delivery for each live member except the sender and those whose guardrails blocked the post. Returns `agent_id`. */
     toMembers: (message: ReviewedMessage, channel: string, members: number) => {
       const { id, at, from, guarded } = message
       const values = { id, at, from, channel, chars: lengthOf(message) }

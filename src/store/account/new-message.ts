@@ -92,10 +92,7 @@ export interface PartOfMessage {
 /** About how many rows a message with large parts has here, for the write queue. */
 const usualParts = 5
 
-/**
- * The condition that a guardrail of another account than that of the sender masked something in the row `messages`. Where
- * is not for the sender to see.
- */
+/** The condition that a guardrail of another account masked something in the row `messages`. */
 export const isRedactedByOthers = `EXISTS (
   SELECT 1 FROM verdicts WHERE verdicts.sender_account_id = messages.account_id AND verdicts.message_id = messages.id
     AND verdicts.account_id <> messages.account_id AND verdicts.action = 'redacted')`

@@ -59,7 +59,7 @@ const isNotice = `account_id = :account AND subscription_id = :subscription AND 
 const claim = statement(`
   UPDATE push_notices SET due_at = :until, tries = tries + 1 WHERE ${isNotice} AND due_at = :dueAt RETURNING tries`)
 const postpone = statement(`UPDATE push_notices SET due_at = :until WHERE ${isNotice} AND due_at = :dueAt`)
-// What has come meanwhile is told later.
+// What has come since is told later.
 const settle = statement(`
   UPDATE push_notices SET first_seq = iif(last_seq > :toldSeq, :toldSeq + 1, first_seq),
     due_at = iif(last_seq > :toldSeq, :until, NULL), tries = 0, pushed_at = coalesce(:pushedAt, pushed_at)
@@ -136,16 +136,13 @@ export const notifications = {
       account.bind(removeFailing, { subscription, maxFailures }),
     ],
 
-    /** Take a notification that became due at `dueAt`: nobody else does until `until`. No row if somebody has. */
+    /** Take a notification that became due at `dueAt`: no other process does until `until`. No row if one has. */
     claim: (subscription: string, thread: number, dueAt: number, until: number): Statement =>
       account.bind(claim, { subscription, thread, dueAt, until }),
     /** Try a notification that was claimed until `dueAt` again at another time. */
     postpone: (subscription: string, thread: number, dueAt: number, until: number): Statement =>
       account.bind(postpone, { subscription, thread, dueAt, until }),
-    /**
-     * A notification that was claimed until `dueAt` is done, up to the delivery `toldSeq`. What has come since is due at
-     * `until`. `pushedAt` is null if the browser was told nothing.
-     */
+    /** A notification is done, up to the delivery `toldSeq`. `pushedAt` is null if the browser was told nothing. */
     settle: (
       subscription: string,
       thread: number,
@@ -156,7 +153,7 @@ export const notifications = {
     setDigest: (user: string, period: DigestPeriod, nextAt: number, token: string): Statement =>
       account.bind(setDigest, { user, period, nextAt, token }),
     endDigest: (user: string): Statement => account.bind(endDigest, { user }),
-    /** Move a digest that is due at `dueAt` on. No row if somebody has. */
+    /** Move a digest that is due at `dueAt` on. No row if another process has. */
     claimDigest: (user: string, dueAt: number, until: number): Statement =>
       account.bind(claimDigest, { user, dueAt, until }),
     tellDigest: (user: string, toldSeq: number): Statement => account.bind(tellDigest, { user, toldSeq }),

@@ -20,10 +20,7 @@ export const profile = {
   reads: (account: AccountDb) => ({
     accountName: async () => (await account.one(accountName))!.name,
     showsContents: async () => (await account.one(contents))?.isVisible ?? false,
-    /**
-     * Since when owners and admins can read what agents write to each other, in milliseconds since the epoch: 0 for
-     * everything, null if they cannot.
-     */
+    /** Since when owners and admins can read what agents write: 0 for everything, null if they cannot. */
     peopleReadSince: async () => (await account.one(peopleRead))?.since ?? null,
   }),
   changes: (account: AccountDb) => ({
@@ -35,10 +32,7 @@ export const profile = {
   }),
 }
 
-/**
- * A record of the account. `name` is an alias without `@`, a channel without `#`, or the email address of an
- * invitation.
- */
+/** A record of the account. `name` is an alias, a channel without `#`, or an email address. */
 export interface NamedEntity {
   kind: 'agent' | 'channel' | 'skill' | 'guardrail' | 'admin_key' | 'client' | 'invitation' | 'user'
   id: string
@@ -71,9 +65,7 @@ const byRefs = query<NamedEntity>(
 
 export const names = {
   reads: (account: AccountDb) => ({
-    /**
-     * Finds records by id, and agents and channels by alias or name (`words`). Includes deleted agents and channels.
-     */
+    /** Finds records by id, and agents and channels by alias or name (`words`), also deleted ones. */
     async resolve(ids: string[], words: string[]): Promise<NamedEntity[]> {
       if (ids.length + words.length === 0) return []
       return await account.all(byRefs, { ids: JSON.stringify(ids), words: JSON.stringify(words) })

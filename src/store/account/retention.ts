@@ -5,10 +5,7 @@ import { type AccountDb, crossAccountStatement, type Query, query, type Statemen
 /** A thread without messages, until it is removed a statement later. */
 const nothingLeft = -1
 
-/**
- * Statements that remove the places of messages of the account that meet `chosen`, a condition on `messages AS m`: in
- * this account, and in those that they were delivered to. They go before the statements that remove the messages.
- */
+/** Statements that remove the places of messages that meet `chosen`, a condition on `messages AS m`. They go first. */
 export function threadErasure(chosen: string): Query<Row>[] {
   const lost = `
     SELECT m.account_id, m.seq FROM messages AS m WHERE m.account_id = :account AND ${chosen}

@@ -98,7 +98,7 @@ export const seats = {
     /** How many aliases people of the account gave up or changed after this time. */
     givenUpSince: async (since: number) => (await account.one(given, { since }))!.n,
     holder: (agent: string) => account.one(holder, { agent }),
-    /** Who wrote a message that was sent to an agent. An alias may belong to somebody else by now. */
+    /** Who wrote a message that was sent to an agent. The alias may belong to another agent by now. */
     writer: (agent: string, message: string): Promise<OtherEnd | undefined> => account.one(writer, { agent, message }),
     recipient: (agent: string, message: string): Promise<OtherEnd | undefined> =>
       account.one(recipient, { agent, message }),
@@ -112,10 +112,7 @@ export const seats = {
     requireSeat: (user: string, agent: string): Statement => account.bind(requireSeat, { user, agent }),
     requireNoOther: (user: string, agent: string | undefined): Statement =>
       account.bind(requireNoOther, { user, agent: agent ?? '' }),
-    /**
-     * Change the alias and description of a person. The former alias stays reserved for the account: `keeper` is the
-     * id of the deleted agent that keeps it. Fails the unit if the alias belongs to somebody else.
-     */
+    /** Change the alias and description of a person. `keeper` is the id of the deleted agent that keeps the former alias. */
     rename: (
       { agent, alias, description, keeper }: { agent: string; alias: string; description: string; keeper: string },
       at: number,

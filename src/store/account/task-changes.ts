@@ -191,10 +191,7 @@ export function taskChanges(account: AccountDb) {
       ...account.bind(at[changer.end].outcome, { ...bound(changer), task, event }),
       rows: 0,
     }),
-    /**
-     * What else an event that cancels a task does: messages that nobody has read leave the inbox, and a recipient that
-     * has read one gets the message `notice` from the client.
-     */
+    /** An event that cancels a task withdraws unread messages, and tells a recipient that has read one. */
     withdraw: (agent: string, task: string, event: string, notice: { id: string; body: string; at: number }) => [
       account.bind(withdraw, { agent, task, event, at: notice.at }),
       account.bind(addNotice, { agent, task, event, ...notice }),

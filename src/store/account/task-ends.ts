@@ -12,10 +12,7 @@ export const taskEnds = {
   recipient: `(tasks.recipient_account_id = :account AND tasks.recipient_agent_id = :agent)`,
 }
 
-/**
- * A query of the newest task that an agent, the row `agents`, waits for `recipient` with, an agent of the account; no row
- * if there is none. It is read with the recipient of a message, so that a send need not look whether it answers a task.
- */
+/** A query of the newest task that the agent of the row `agents` waits for `recipient` with; read with every recipient. */
 export function openTaskFor(recipient: string): string {
   return `SELECT tasks.id FROM tasks
     WHERE tasks.recipient_account_id = :account AND tasks.recipient_agent_id = ${recipient}

@@ -1,7 +1,4 @@
-/**
- * Looking at tasks, from either end: that of the client, whose account a task belongs to, and that of the recipient. See
- * docs/protocol.md, "Tasks".
- */
+/** Looking at tasks, from either end. See docs/protocol.md, "Tasks". */
 import { type AccountDb, query } from '../sql.ts'
 import { isRedactedByOthers } from './new-message.ts'
 import { taskChanges } from './task-changes.ts'
@@ -186,10 +183,7 @@ export const tasks = {
     },
     byMessage: async (agent: string, message: string): Promise<string | undefined> =>
       (await account.one(byMessage, { agent, message }))?.id,
-    /**
-     * The newest open task that a client, of the account `home` or else of this one, waits for this agent with: in one
-     * conversation or in any.
-     */
+    /** The newest open task that a client waits for this agent with: in one conversation or in any. */
     newestOpen: async (
       agent: string,
       { home = account.accountId, client, conversationId }: {

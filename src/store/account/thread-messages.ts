@@ -44,10 +44,7 @@ export interface Receipt {
   repliedAt: number | null
 }
 
-/**
- * What `own` says of a message `m` of the account by its number, or `delivered` of a message `m` of another account that
- * was delivered to it as `d`.
- */
+/** `own` of a message `m` of the account, or `delivered` of one that was delivered to it as `d`. */
 export function ofMessage(seq: string, own: string, delivered = own): string {
   return `coalesce(
     (SELECT ${own} FROM messages AS m WHERE m.account_id = :account AND m.seq = ${seq}),
@@ -182,10 +179,7 @@ export const threadMessages = {
     newest: (thread: number, limit: number) => account.all(newest, { thread, limit }),
     /** Messages that have a place in the account, in the order of the log. */
     bySeqs: (seqs: number[]) => account.all(bySeqs, { seqs: JSON.stringify(seqs) }),
-    /**
-     * The numbers of `older` messages of a thread before `anchor` and `newer` ones from it on, none before `from`, in
-     * no order.
-     */
+    /** The numbers of messages of a thread around `anchor`, none before `from`, in no order. */
     around: async (thread: number, anchor: number, from: number, older: number, newer: number): Promise<number[]> =>
       (await account.all(around, { thread, anchor, from, older, newer })).map(({ seq }) => seq),
     /** The number of the first message of a thread since a time, or one behind the last; null for an empty thread. */

@@ -12,10 +12,7 @@ export interface LeasedMessages {
   messages?: readonly string[]
 }
 
-/**
- * The parts of ending a lease for some of its messages. They leave it under the id `into`, so that a repeated unit ends
- * nothing twice; a lease without messages is closed.
- */
+/** The parts of ending a lease for some of its messages, which go to the lease `into`. */
 export interface EndParts {
   move: Statement
   close: Statement
@@ -92,9 +89,7 @@ export const timedLeases = {
       close: account.bind(close, { agent, lease, at }),
       ended: { ...account.bind(ended, { into }), rows: 0 },
     }),
-    /**
-     * Fails its unit, unless the lease is open at `at` and holds the messages, or the message `id` is stored already.
-     */
+    /** Fails its unit unless the lease is open and holds the messages, or the message `id` is stored already. */
     requireHeld: ({ agent, lease, messages }: LeasedMessages, id: string, at: number) =>
       account.bind(requireHeld, { agent, lease, messages: listOf(messages), id, at }),
   }),

@@ -62,10 +62,7 @@ export const usage = {
     }
   },
   changes: (account: AccountDb) => ({
-    /**
-     * Count a message, and that it goes to a stranger, if the statement before these in its unit changed a row: so a
-     * repeated unit counts once.
-     */
+    /** Count a message if the statement before these in its unit changed a row: so a repeated unit counts once. */
     count: ({ day, receiver }: Pick<Quotas, 'day' | 'receiver'>, bytes: number): Statement[] =>
       (receiver === null ? [''] : ['', receiver]).map((subject) => account.bind(count, { day, subject, bytes })),
   }),

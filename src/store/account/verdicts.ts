@@ -23,7 +23,7 @@ export interface NewVerdict {
 export type JudgedMessage = Pick<NewMessage, 'id' | 'recipient' | 'at'> & {
   senderAlias: string
   senderAccountId: string
-  /** Whether it reaches anybody, and so is stored in the same unit. */
+  /** Whether it is delivered, and so stored in the same unit. */
   isStored: boolean
 }
 
@@ -141,19 +141,14 @@ const forgetContents = statement(
 
 export const verdicts = {
   reads: (account: AccountDb) => ({
-    /**
-     * What guardrails did to a message of this account, in the order of asking; `kinds` and `agents` (aliases) are
-     * JSON. Of other accounts only what was redacted, and of that only the kinds may be shown.
-     */
+    /** What guardrails did to a message of this account. Of other accounts only the kinds that were redacted may be shown. */
     ofMessage: (message: string, limit: number) => account.all(ofMessage, { message, limit }),
     /** The cases of a guardrail before the case `before`, newest first; `kinds` and `agents` (aliases) are JSON. */
     cases: (guardrail: string, before: string, limit: number) =>
       account.all(cases, { guardrail, beforeCase: before, limit }),
     /** How often the guardrail did what, in hours that began from `from` on and before `until`. */
     counts: (guardrail: string, from: number, until: number) => account.all(counts, { guardrail, from, until }),
-    /**
-     * How often each guardrail of the account did what, in hours that began from `from` on. Deleted ones have no name.
-     */
+    /** How often each guardrail did what, in hours from `from` on. Deleted ones have no name. */
     countsByGuardrail: (from: number) => account.all(countsByGuardrail, { from }),
     exceptions: (guardrail: string, limit: number) => account.all(exceptions, { guardrail, limit }),
   }),
@@ -169,7 +164,7 @@ export const verdicts = {
       const rows = found.length
       return [{ ...account.bind(tally, values), rows }, { ...account.bind(add, values), rows }]
     },
-    /** Remember that the send with this key was blocked, unless the key was used meanwhile. */
+    /** Remember that the send with this key was blocked, unless the key has been used. */
     addBlockedSend: ({ from, key, keysSince, at }: NewMessage, requestHash: string, error: BlockedError) =>
       account.bind(addBlockedSend, { from, key, keysSince, at, requestHash, error: JSON.stringify(error) }),
     /** Let exactly this text pass. Does nothing if the account has no such guardrail. */

@@ -15,10 +15,7 @@ import { copyFile } from './local-copy.ts'
 import { copyTables, finishCopy } from './tables.ts'
 
 export interface Copier {
-  /**
-   * Write the state of one commit into a new SQLite file, with everything that was acknowledged before the call. Fails
-   * with `storage_full` if there is no room for it, and when the copier is closed.
-   */
+  /** Write the state of one commit into a new SQLite file. Fails with `storage_full`, and once it is closed. */
   copyTo(target: string): Promise<void>
   /** End the copies of a remote database and those that wait, and wait for that of a local file. */
   stop(): Promise<void>
@@ -52,7 +49,7 @@ export function createCopier({ database, minFreeBytes, readSpace }: CopierOption
     }
   }
 
-  const tooMany = () => new GridError('unavailable', 'Too many backups wait. Repeat the call.')
+  const tooMany = () => new GridError('unavailable', 'Too many backups are waiting. Repeat the call.')
   const running = new Set<Promise<unknown>>()
   return {
     copyTo(target) {
@@ -72,7 +69,7 @@ function diskFull(): GridError {
   return new GridError('storage_full', 'The disk of the database became full while a backup was made.')
 }
 
-/** How much a copy of a local file may take, with what is in its log and what the log grows by meanwhile. */
+/** How much a copy of a local file may take, with what is in its log which grows during the copy. */
 export function bytesOf(path: string): number {
   const file = fileBehind(path)
   return sizeOf(file) + sizeOf(`${file}-wal`)
@@ -89,7 +86,7 @@ export async function copySnapshot(
   signal?: AbortSignal,
   onTable?: (table: string, rows: number) => void,
 ): Promise<void> {
-  // Made before SQLite opens it, so that nobody else may read it.
+  // Made before SQLite opens it, so that only its owner may read it.
   await (await open(target, 'wx', 0o600)).close()
   const client = new FileClient(target)
   try {

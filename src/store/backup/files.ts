@@ -11,10 +11,7 @@ import { StartError } from '../start-error.ts'
 
 const megabyte = 2 ** 20
 
-/**
- * Fails with `storage_full` unless `bytes` can be written to a folder and `minFreeBytes`, at most a tenth of the disk,
- * stay free. If the file system does not tell, only a failed write does.
- */
+/** Fails with `storage_full` unless `bytes` fit and `minFreeBytes`, at most a tenth of the disk, stay free. */
 export async function requireSpace(
   folder: string,
   bytes: number,
@@ -33,10 +30,7 @@ export async function requireSpace(
   )
 }
 
-/**
- * The start of the names of temporary folders, for `mkdtemp`. Older ones, which a crash left, are removed: they have
- * messages in them. `now` is in milliseconds since the epoch.
- */
+/** The start of the names of temporary folders, for `mkdtemp`. Removes older ones, which a crash left. */
 export async function temporaryFolder(purpose: 'copy' | 'restore', now: number): Promise<string> {
   const prefix = `agent-grid-${purpose}-`
   for (const name of await readdir(tmpdir()).catch(() => [])) {

@@ -73,13 +73,13 @@ export function difference(expected: Content, found: Content): string | undefine
 }
 
 /**
- * Write the state of one commit into a new SQLite file. Others write to the database meanwhile, and its log grows.
+ * Write the state of one commit into a new SQLite file. Other connections go on writing, and the log grows.
  *
  * The log is folded by the other connection alone: this version of SQLite can lose commits when one connection folds the
- * log while another writes. So this connection is never the last one, unless nobody else has the file.
+ * log while another writes. So this connection is never the last one, unless it is the only one.
  */
 export async function copyFile({ path, target }: { path: string; target: string }): Promise<void> {
-  // Made before SQLite opens it, so that nobody else may read it.
+  // Made before SQLite opens it, so that only its owner may read it.
   await (await open(target, 'wx', 0o600)).close()
   const client = new FileClient(path)
   try {
@@ -100,7 +100,7 @@ export async function checkCopy({ path }: { path: string }): Promise<Content> {
   }
 }
 
-/** Open a file that belongs to nobody else, and leave it as one file without a log. */
+/** Open a file without other users, and leave it as one file without a log. */
 export async function withDatabase<Result>(path: string, work: (client: Client) => Promise<Result>): Promise<Result> {
   const client = new FileClient(path)
   try {
@@ -110,10 +110,7 @@ export async function withDatabase<Result>(path: string, work: (client: Client) 
   }
 }
 
-/**
- * Lock and open the local file of a grid that is stopped. Nothing is migrated. Fails with `database_in_use` if another
- * process holds the file.
- */
+/** Lock and open the local file of a stopped grid. Nothing is migrated. Fails with `database_in_use`. */
 export async function lockDatabase(path: string): Promise<{ client: Client; release(): Promise<void> }> {
   const lock = await lockFile(path)
   const client = new FileClient(path)

@@ -98,7 +98,7 @@ async function closeSource(
       if (!await isServed(client, before)) return
       throw new GridError(
         'database_in_use',
-        `A process of the grid has begun on ${host} during the copy, which may lack its messages. Stop it, empty the ` +
+        `A process of the grid started on ${host} during the copy, so the copy may lack messages. Stop it, empty the ` +
           'copy, and run the command again.',
       )
     },

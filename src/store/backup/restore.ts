@@ -16,10 +16,7 @@ import { type Manifest, withDatabase } from './local-copy.ts'
 import { type DatabaseAddress, fill } from './fill.ts'
 import { logEndings, putNew, sync, temporaryFolder } from './files.ts'
 
-/**
- * Clients may know positions of messages that were stored after the backup. New messages get numbers above all of them,
- * so that no number ever means two messages.
- */
+/** New messages get numbers above all that clients may know of the time after the backup. */
 const skippedNumbers = 1_000_000
 
 export interface Restored {
@@ -70,10 +67,7 @@ export async function restoreFile(options: RestoreOptions & { path: string }): P
   }
 }
 
-/**
- * Restore a backup into an empty remote database. It is opened and checked in a temporary folder first. Fails with
- * `database_not_empty`, and otherwise as `restoreFile`.
- */
+/** Restore a backup into an empty remote database. Fails with `database_not_empty`, and otherwise as `restoreFile`. */
 export async function restoreRemote(
   { address, ...options }: RestoreOptions & { address: DatabaseAddress },
 ): Promise<Restored> {
@@ -102,7 +96,7 @@ function orFull(error: unknown): false {
   return false
 }
 
-/** A new epoch, so that cursors of before are refused, and numbers that nobody has seen. */
+/** A new epoch, so that cursors of before are refused, and numbers that no client has seen. */
 export async function beginNewHistory(client: Client): Promise<void> {
   await client.execute("DELETE FROM store_facts WHERE key IN ('epoch', 'backup_claimed')")
   await client.execute({

@@ -11,12 +11,9 @@ import { scrypt } from 'node:crypto'
 import { type FileHandle, link, open, rename, rm, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { fromBase64, toBase64 } from '../../lib/encoding.ts'
-import { readAt, writeAt } from './files.ts'
+import { readAt, sync, writeAt } from './files.ts'
 
-/**
- * What opens a file: a pass phrase, or nothing. The key of a plain file is written in the file itself: everybody can read
- * it, and damage is still found.
- */
+/** A pass phrase, or nothing: a plain file contains its key, and damage is still found. */
 export type FileKey = { passphrase: string } | 'plain'
 
 export class SealedFileError extends Error {
@@ -48,10 +45,7 @@ const keyBytes = 32
 /** 64 MiB and about a third of a second, on another thread. */
 const cost = { n: 2 ** 16, r: 8, p: 2 }
 
-/**
- * Write a file in chunks of `parts`, beside its place, sync it, and give it its name when it is whole. Fails with the
- * code `EEXIST` if there is a file of that name.
- */
+/** Write a file beside its place, sync it, and give it its name. Fails with `EEXIST` if the name is taken. */
 export async function writeSealedFile(path: string, key: FileKey, parts: AsyncIterable<Bytes>): Promise<void> {
   if (await exists(path)) throw alreadyExists(path)
   const unfinished = `${path}.${crypto.randomUUID().slice(0, 8)}.part`
@@ -71,13 +65,10 @@ export async function writeSealedFile(path: string, key: FileKey, parts: AsyncIt
   } finally {
     await rm(unfinished, { force: true })
   }
-  await syncFolder(dirname(path))
+  await sync(dirname(path)).catch(() => {})
 }
 
-/**
- * The content of a file, in order. Whoever takes a part must not use it before the end has come: only then it is known
- * that the file is whole. Fails with a `SealedFileError`.
- */
+/** The content of a file. Do not use a part before the end: only then is the file known to be whole. */
 export async function* readSealedFile(path: string, key: FileKey | undefined): AsyncIterable<Bytes> {
   const file = await open(path, 'r')
   try {
@@ -115,7 +106,7 @@ async function* unseal(file: FileHandle, path: string, key: FileKey | undefined)
   if (!kdf && key !== undefined && key !== 'plain') {
     throw new SealedFileError(
       'wrong_key',
-      `${path} is not encrypted, so anybody could have written it. If you trust it, give no pass phrase.`,
+      `${path} is not encrypted, so anyone could have written it. If you trust it, give no pass phrase.`,
     )
   }
   const raw = kdf ? await stretched((key as { passphrase: string }).passphrase, salt, kdf) : salt
@@ -223,13 +214,6 @@ async function publish(unfinished: string, path: string): Promise<void> {
     if ((error as NodeJS.ErrnoException).code === 'EEXIST' || await exists(path)) throw alreadyExists(path)
     await rename(unfinished, path)
   }
-}
-
-/** The name of a new file is on disk when its folder is. Windows has no such thing. */
-async function syncFolder(folder: string): Promise<void> {
-  const opened = await open(folder, 'r').catch(() => undefined)
-  await opened?.sync().catch(() => {})
-  await opened?.close()
 }
 
 function exists(path: string): Promise<boolean> {

@@ -14,10 +14,7 @@ import type { DatabaseAddress } from './fill.ts'
 import { backups } from '../global/backups.ts'
 import { Db } from '../sql.ts'
 
-/**
- * Back a database up without migrating it, so that a newer program can back up what an older one left. Fails with
- * `database_in_use` if a server holds the local file, and with a `BackupExistsError`.
- */
+/** Back a database up without migrating it. Fails with `database_in_use` and with a `BackupExistsError`. */
 export async function backUpStopped(
   database: DatabaseAddress,
   backup: Pick<NewBackup, 'path' | 'key' | 'madeAt' | 'minFreeBytes'>,

@@ -1,6 +1,4 @@
-/**
- * Copying a database table by table, from one kind of database to another. See docs/architecture.md, "Backups".
- */
+/** Copying a database table by table, from one kind to another. See docs/architecture.md, "Backups". */
 import type { Client, InStatement, InValue, Value } from '@libsql/client'
 import { existsSync } from 'node:fs'
 import { copyingFile, restoringFile } from '../driver/local-file.ts'
@@ -22,10 +20,7 @@ const maxVariables = 900
 /** Its triggers fill the index of the search for agents, whose own tables are not copied. It comes last. */
 const indexedTable = 'agent_numbers'
 
-/**
- * Copy the schema and all rows into an empty database. `onTable` is called after each table, with the number of its rows.
- * The target says that it is unfinished until `finishCopy`.
- */
+/** Copy the schema and all rows into an empty database, which is marked as unfinished until `finishCopy`. */
 export async function copyTables(
   source: Snapshot,
   target: Client,
@@ -173,21 +168,18 @@ export async function requireNoCopy(client: Client, name: string, now: number): 
   if (facts.has(unfinishedFact)) {
     throw new StartError(
       'copy_unfinished',
-      `${name} was not copied to its end. Empty it, and run "agent-grid copy" or "agent-grid restore" again.`,
+      `${name} is an unfinished copy. Empty it, and run "agent-grid copy" or "agent-grid restore" again.`,
     )
   }
   if (Number(facts.get(copyingFact) ?? 0) > now) {
     throw new StartError(
       'copy_running',
-      `${name} is being copied to another database and takes no writes meanwhile. Wait a minute, and start again.`,
+      `${name} is being copied to another database and accepts no writes. Wait a minute, and start again.`,
     )
   }
 }
 
-/**
- * Fails with a `StartError` if there is no file at `path`, and one is being made by a restore or a copy, or was when it was
- * killed: a start would begin an empty grid in its place.
- */
+/** Fails with a `StartError` if the file at `path` is being restored or copied: a start would begin an empty grid. */
 export function requireNoRestore(path: string): void {
   if (existsSync(path)) return
   const unfinished = [restoringFile(path), copyingFile(path)].find((file) => existsSync(file))

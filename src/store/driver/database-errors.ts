@@ -15,10 +15,7 @@ export function isBusy(error: unknown): boolean {
   return errorCode(error).startsWith('SQLITE_BUSY')
 }
 
-/**
- * A write, an fsync or a commit on a local file failed, or another process writes to it: the outcome is unknown, and this
- * process must not write again.
- */
+/** The outcome of a write on a local file is unknown, and this process must not write again. */
 export function isStorageFault(error: unknown): boolean {
   return /^(SQLITE_(BUSY|IOERR|CORRUPT|NOTADB)|CONNECTION_LOST)/.test(errorCode(error)) && !isFull(error)
 }

@@ -2,7 +2,7 @@
  * The lock of a local file: one process at a time. See docs/delivery.md, "Local file lock".
  *
  * It is that of SQLite on a file of its own, so it is the same on every runtime and ends with the process, and others may
- * read the database meanwhile. No other code may open this file or the database: under POSIX, closing a second descriptor
+ * read the database. No other code may open this file or the database: under POSIX, closing a second descriptor
  * of a file drops the locks that the process has on it.
  */
 import { existsSync, statSync } from 'node:fs'
@@ -22,10 +22,7 @@ interface LockWait {
   now: () => number
 }
 
-/**
- * Lock a local file, which need not exist. Fails with `database_in_use` if another process holds it, and with
- * `database_linked`.
- */
+/** Lock a local file, which need not exist. Fails with `database_in_use` and `database_linked`. */
 export async function lockFile(path: string, { waitSeconds, now }: LockWait = noWait): Promise<FileLock> {
   const file = fileBehind(path)
   requireOneName(file)

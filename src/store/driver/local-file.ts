@@ -58,10 +58,7 @@ export function fileBehind(path: string): string {
   return path
 }
 
-/**
- * Create the database file and its folder, readable only by their owner. SQLite creates the log with the same mode, so
- * call this before the first connection.
- */
+/** Create the file and its folder, readable only by their owner. SQLite gives the log the same mode. */
 export function createFile(path: string): void {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
   try {
@@ -111,10 +108,7 @@ export function removeOwner(path: string): void {
   rmSync(`${path}.owner`, { force: true })
 }
 
-/**
- * The key ring beside the database, created at the first use. It is not part of a backup. `write` replaces the write to
- * the file (tests).
- */
+/** The key ring beside the database, created at the first use. `write` replaces the write to the file (tests). */
 export function readKeyRing(path: string, write: (file: number, text: string) => void = writeSync): string {
   const file = `${path}.keys`
   if (!existsSync(file)) {
@@ -151,10 +145,7 @@ export function workFolderOf(path: string): string {
 export const restoringFile = (path: string) => `${path}.restoring`
 export const copyingFile = (path: string) => `${path}.copying`
 
-/**
- * Remove copies and restored files that were not finished when their process was killed. Only whoever holds the file may
- * call it.
- */
+/** Remove what killed copies and restores left. Only the owner of the file may call it. */
 export function removeLeftCopies(path: string): void {
   const prefix = basename(workFolderOf(path))
   const unfinished = [restoringFile(path), copyingFile(path)].map((file) => basename(file))
@@ -169,27 +160,16 @@ export function thisProcess(now: number): FileOwner {
   return { pid: process.pid, host: hostname(), since: new Date(now).toISOString() }
 }
 
-/**
- * The page cache, at most 16 MB and filled as pages are read. The 2 MB of SQLite cannot hold the ends of the indexes of
- * some thousand inboxes: sends and reads would fetch pages again, and more of them the larger the file is.
- */
+/** 16 MB, filled as pages are read. The 2 MB of SQLite cannot hold the ends of the indexes of some thousand inboxes. */
 const cacheKb = 16_000
-/**
- * After this many pages (16 MB) the log is checkpointed, and the commit that triggers it waits: about one send in 450.
- * With SQLite's 1,000 pages it is one in 112, which is the slowest percent. One block of the WAL index of SQLite covers
- * 4,062 pages of the log; with more pages there would be a second block to search.
- */
+/** 16 MB: a checkpoint for one commit in 450. One block of the WAL index covers 4,062 pages. */
 const checkpointPages = 4_000
-/** Whoever begins to read may hold the log for a moment. Nobody else may write. */
+/** A reader that begins may hold the log for a moment. There is no other writer. */
 const busyMs = 1_000
-/**
- * A log that a large commit made longer than this is truncated when it restarts. See docs/delivery.md, "Durability".
- */
+/** A log that a large commit made longer is truncated. See docs/delivery.md, "Durability". */
 const maxLogBytes = 32 * 2 ** 20
 
-/**
- * Resolves to whether the file has a log: on a full disk there may be no space to begin one, and then it can be read.
- */
+/** Resolves to whether the file has a log: a full disk may have no space for one, and can only be read. */
 export async function setPragmas(client: Client, durability: 'full' | 'relaxed'): Promise<boolean> {
   const synchronous = durability === 'full' ? 2 : 1
   const pragmas: [string, string, string | number][] = [

@@ -1,10 +1,8 @@
-/**
- * A copy of a local file as it was before a migration, kept beside it until a server has run on the migrated file. See
- * docs/operations.md, "The file before an upgrade".
- */
+/** A copy of a local file as it was before a migration. See docs/operations.md, "The file before an upgrade". */
 import type { Client } from '@libsql/client'
-import { closeSync, fsyncSync, openSync, readdirSync, renameSync, rmSync } from 'node:fs'
+import { readdirSync, renameSync, rmSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
+import { sync } from '../backup/files.ts'
 import { StartError } from '../start-error.ts'
 import { isFull } from './database-errors.ts'
 import { createFile } from './local-file.ts'
@@ -42,9 +40,10 @@ export async function keepPreviousFile(client: Client, path: string, version: nu
     // Before the database opens it, so that it is readable only by its owner.
     createFile(unfinished)
     await client.execute({ sql: 'VACUUM INTO ?', args: [unfinished] })
-    sync(unfinished, 'r+')
+    await sync(unfinished)
     renameSync(unfinished, file)
-    syncFolder(dirname(path))
+    // Windows cannot open a folder, and does not need it.
+    await sync(dirname(path)).catch(() => {})
   } catch (error) {
     rmSync(unfinished, { force: true })
     if (!isFull(error)) throw error
@@ -56,23 +55,4 @@ export async function keepPreviousFile(client: Client, path: string, version: nu
     )
   }
   return file
-}
-
-function sync(file: string, flags: string): void {
-  const opened = openSync(file, flags)
-  try {
-    fsyncSync(opened)
-  } finally {
-    closeSync(opened)
-  }
-}
-
-/** Windows cannot open a folder, and does not need it. */
-function syncFolder(folder: string): void {
-  try {
-    sync(folder, 'r')
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException
-    if (code !== 'EISDIR' && code !== 'EPERM' && code !== 'EACCES') throw error
-  }
 }

@@ -15,7 +15,7 @@ interface SnapshotSettings {
   fetch?: Config['fetch']
 }
 
-/** Of a local file that belongs to nobody else: without other writers every query sees the same commit. */
+/** Of a local file without other writers: every query sees the same commit. */
 export function snapshotOf(client: Pick<Client, 'execute'>): Snapshot {
   return {
     query: async (sql, args = []) =>
@@ -24,10 +24,7 @@ export function snapshotOf(client: Pick<Client, 'execute'>): Snapshot {
   }
 }
 
-/**
- * Of a remote database: a transaction that reads, on a stream of its own. Others write meanwhile, and the log of the
- * server grows until it ends.
- */
+/** Of a remote database: a transaction that reads, on a stream of its own. */
 export async function openSnapshot(settings: SnapshotSettings): Promise<Snapshot> {
   const { hranaHttpUrl, hranaWsUrl, authToken = settings.authToken } = parseLibsqlUrl(settings.url)
   const client = hranaHttpUrl === undefined

@@ -50,6 +50,6 @@ const publicByAlias = crossAccountQuery<{ alias: string; description: string; sk
 )
 
 export const publicAgents = (db: Db) => ({
-  /** A live public agent of a claimed account; `skills` is JSON. Provisional accounts are reached by nobody. */
+  /** A live public agent of a claimed account; `skills` is JSON. Provisional accounts cannot be reached. */
   byAlias: (alias: string) => db.one(publicByAlias, { alias }),
 })

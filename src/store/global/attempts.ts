@@ -8,10 +8,7 @@ export interface Attempt {
   subject: string
 }
 
-/**
- * Allows at most `max` attempts of a kind and subject after `since`, which is in milliseconds since the epoch. The
- * limit is reached when there are `max`.
- */
+/** Allows at most `max` attempts of a kind and subject after `since`. */
 export interface AttemptLimit {
   kind: string
   subject: string
@@ -19,10 +16,7 @@ export interface AttemptLimit {
   since: number
 }
 
-/**
- * Selects a row if one of the limits in the parameter `limits` is reached. It is JSON, so that one statement takes lists
- * of any length.
- */
+/** Selects a row if one of the limits in the parameter `limits`, which is JSON, is reached. */
 export const reachedLimit = `SELECT 1 FROM json_each(:limits) AS allowed WHERE (
     SELECT count(*) FROM attempts AS seen WHERE seen.kind = allowed.value ->> 'kind'
       AND seen.subject = allowed.value ->> 'subject' AND seen.created_at > allowed.value ->> 'since'
@@ -40,6 +34,7 @@ const add = statement(`
   RETURNING id`)
 const remove = statement(`DELETE FROM attempts WHERE id = :id`)
 const removeAll = statement(`DELETE FROM attempts WHERE kind = :kind AND subject = :subject`)
+
 const removeOld = statement(`
   DELETE FROM attempts WHERE id IN (SELECT id FROM attempts WHERE created_at < :before LIMIT :max) RETURNING id`)
 
@@ -59,10 +54,7 @@ export const attempts = (db: Db) => ({
   removeOld: (before: number, max: number): Statement => ({ ...db.bind(removeOld, { before, max }), rows: max }),
 })
 
-/**
- * One self-registration. `address` is the client address that limits count, `claimTokenHash` the SHA-256 of the claim
- * token.
- */
+/** One self-registration. `address` is the client address that limits count. */
 export interface NewSignup {
   id: string
   home: string
@@ -100,10 +92,7 @@ const addSignup = statement(`
 
 export const signups = (db: Db) => ({
   fromAddress: async ({ from, to }: AddressRange, since: number) => (await db.one(fromAddress, { from, to, since }))!,
-  /**
-   * Record a signup if its account is still open to it and none of the limits is reached. Otherwise it returns no
-   * row, and the foreign key of its agent fails the unit.
-   */
+  /** Record a signup. No row if its account is closed to it or a limit is reached; then its agent fails the unit. */
   add: (signup: NewSignup, addressLimits: SignupLimit[], limits: AttemptLimit[]): Statement =>
     db.bind(addSignup, { ...signup, addressLimits: JSON.stringify(addressLimits), limits: JSON.stringify(limits) }),
 })

@@ -50,10 +50,7 @@ export const backups = (db: Db) => ({
     db.bind(forget),
   ],
   noteFailed: (failed: FailedBackup): Statement => db.bind(note, { key: failedKey, value: JSON.stringify(failed) }),
-  /**
-   * Claim the next scheduled backup: of several processes one makes it. Returns a row if nobody has made one for
-   * `everyMs`, and nobody has claimed one for `retryMs`. A time that is as far ahead is from a clock that was wrong.
-   */
+  /** Claim the next scheduled backup. Returns a row if none was made for `everyMs` or claimed for `retryMs`. */
   claim: (now: number, { everyMs, retryMs }: { everyMs: number; retryMs: number }): Statement =>
     db.bind(claim, { at: String(now - everyMs + retryMs), now, waitMs: everyMs - minute }),
   /** The claimed backup, which began at `at`, was made. */
@@ -113,15 +110,10 @@ const inFlight = crossAccountQuery<{
 
 export const instances = (db: Db) => ({
   all: () => db.all(all),
-  /**
-   * Record the heartbeat of a process: a number that rises each time. `present` is JSON of who is at agents through it.
-   */
+  /** Record a heartbeat: a number that rises. `present` is JSON of who is at agents through the process. */
   heartbeat: (id: string, heartbeats: number, present: string, at: number): Statement =>
     db.bind(heartbeat, { id, heartbeats, present, at }),
   remove: (id: string): Statement => db.bind(remove, { id }),
-  /**
-   * Leases of every account that have no expiry, because they end with their holder, or have expired at `now`. Oldest
-   * first, at most 1,000. Only ids and times leave this query.
-   */
+  /** Leases without an expiry, and those that have expired at `now`. Oldest first, at most 1,000; only ids and times. */
   leases: (now: number) => db.all(inFlight, { now }),
 })

@@ -1,6 +1,6 @@
 import { type Permission, permissions } from '../../auth/actor.ts'
-import type { KeyCache } from '../key-cache.ts'
-import { crossAccountQuery, type Db } from '../sql.ts'
+import { RecentMap } from '../../lib/bounded-maps.ts'
+import { crossAccountQuery, type Db, type Statement } from '../sql.ts'
 
 /** A live credential and the agent or user behind it. */
 export interface Credential {
@@ -43,12 +43,36 @@ const byHash = crossAccountQuery<Credential>(
   LIMIT 1`,
 )
 
+/** How many keys are kept: those used last, and up to as many others. */
+const maxKept = 5_000
+
+/**
+ * Keys that were looked up, in memory, for a local file: no other process changes it. Everything is forgotten after each
+ * commit that has more than message traffic, before the commit is answered. See docs/security.md, "Keys in memory".
+ */
+export class KeyCache {
+  #kept = new RecentMap<string, Credential>(maxKept)
+
+  async find(hash: string, read: () => Promise<Credential | undefined>): Promise<Credential | undefined> {
+    const known = this.#kept.get(hash)
+    if (known) return known
+    // A query that began before a commit ended may find what was there before. Then the map is another one when it ends.
+    const kept = this.#kept
+    const found = await read()
+    // A key with a grant is not kept, because the grant expires by itself.
+    if (found && found.grantId === null) kept.set(hash, found)
+    return found
+  }
+
+  /** Called after each commit, also if it failed. */
+  committed(statements: readonly Statement[]): void {
+    if (!statements.every(({ isTraffic }) => isTraffic)) this.#kept = new RecentMap(maxKept)
+  }
+}
+
 /** `keys` is absent for a remote database. */
-export const credentials = (db: Db, keys?: KeyCache<Credential>) => ({
-  /**
-   * The credential with this SHA-256, unless it is revoked, its agent was deleted or is a person, its user lost the
-   * role, or the grant that it was fetched with is not live at `at`. `lastUsedAt` may be that of an earlier call.
-   */
+export const credentials = (db: Db, keys?: KeyCache) => ({
+  /** The live credential with this SHA-256. `lastUsedAt` may be that of an earlier call. */
   byHash(hash: string, at: number): Promise<Credential | undefined> {
     const read = () => db.one(byHash, { hash, at })
     return keys ? keys.find(hash, read) : read()

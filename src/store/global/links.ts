@@ -1,15 +1,6 @@
 import type { links as table } from '../../../db/schema.ts'
 import type { Role } from '../../auth/actor.ts'
-import {
-  boolean,
-  crossAccountQuery,
-  crossAccountStatement,
-  type Db,
-  precondition,
-  query,
-  type Statement,
-  statement,
-} from '../sql.ts'
+import { boolean, crossAccountQuery, type Db, precondition, query, type Statement, statement } from '../sql.ts'
 
 export type LinkKind = typeof table.$inferSelect.kind
 
@@ -37,8 +28,6 @@ const endAll = statement(`
   UPDATE links SET used_at = :at
   WHERE used_at IS NULL AND (user_id = :user OR (
     user_id IS NULL AND kind = 'claim' AND email = (SELECT users.email FROM users WHERE users.id = :user)))`)
-const removeExpired = statement(`
-  DELETE FROM links WHERE id IN (SELECT id FROM links WHERE expires_at <= :at LIMIT :limit) RETURNING id`)
 
 export const links = (db: Db) => ({
   byToken: (kind: LinkKind, hash: string, now: number) => db.one(byToken, { kind, hash, now }),
@@ -53,8 +42,6 @@ export const links = (db: Db) => ({
   endOpen: (user: string | null, kind: LinkKind, at: number): Statement => db.bind(endOpen, { user, kind, at }),
   /** End every open link of a user, and the claim links that verify the user's current email address. */
   endAll: (user: string, at: number): Statement => db.bind(endAll, { user, at }),
-  /** Deletes at most `limit` expired links, used or not. Returns a row for each one deleted. */
-  removeExpired: (at: number, limit: number): Statement => ({ ...db.bind(removeExpired, { at, limit }), rows: limit }),
 })
 
 /** An invitation that can be accepted, as shown to the holder of its link. */
@@ -82,14 +69,6 @@ const invitationByToken = crossAccountQuery<
     AND invitations.expires_at > :now`,
   { isLinkShown: boolean },
 )
-const removeExpiredInvitations = crossAccountStatement(
-  'expired invitations',
-  `
-  DELETE FROM invitations
-  WHERE rowid IN (SELECT rowid FROM invitations WHERE expires_at <= :until LIMIT :limit)
-  RETURNING id`,
-)
-
 export const invitations = (db: Db) => ({
   /** The invitation with this SHA-256, if it can still be accepted. The caller does not belong to its account yet. */
   byToken: async (hash: string, now: number): Promise<OpenInvitation | undefined> => {
@@ -98,11 +77,4 @@ export const invitations = (db: Db) => ({
     const { accountId, accountName, ...invitation } = row
     return { ...invitation, account: { id: accountId, name: accountName } }
   },
-  /**
-   * Deletes at most `limit` invitations that expired by `until`, accepted or not. Returns a row for each one deleted.
-   */
-  removeExpired: (until: number, limit: number): Statement => ({
-    ...db.bind(removeExpiredInvitations, { until, limit }),
-    rows: limit,
-  }),
 })

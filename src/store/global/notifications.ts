@@ -20,7 +20,7 @@ export interface DueNotice {
   dueAt: number
 }
 
-/** Most notifications that are due for one person at a time: one whose push service is slow keeps nobody waiting. */
+/** Most notifications that are due for one person at a time: a slow push service does not keep others waiting. */
 const maxDueOfUser = 2
 
 interface PushKey extends SealedToken {
@@ -78,14 +78,6 @@ const due = crossAccountQuery<DueNotice>(
     WHERE notice.due_at <= :at)
   WHERE turn <= ${maxDueOfUser} ORDER BY due_at LIMIT :limit`,
 )
-const removeTold = crossAccountStatement(
-  'old notifications',
-  `
-  DELETE FROM push_notices
-  WHERE rowid IN (SELECT rowid FROM push_notices WHERE due_at IS NULL AND pushed_at <= :until LIMIT :limit)
-  RETURNING 1`,
-)
-
 const renew = crossAccountStatement(
   'subscriptions of a browser',
   `UPDATE push_subscriptions SET session_id = :session WHERE endpoint = :endpoint AND user_id = :user RETURNING 1`,
@@ -123,8 +115,6 @@ export const notifications = (db: Db) => ({
     { ...db.bind(advance), rows: 100 },
   ],
   due: (at: number, limit: number): Promise<DueNotice[]> => db.all(due, { at, limit }),
-  /** Delete at most `limit` notes of threads whose browser was told by `until`, and returns a row for each. */
-  removeTold: (until: number, limit: number): Statement => ({ ...db.bind(removeTold, { until, limit }), rows: limit }),
 
   /** The browser is signed in with another session now. Returns a row for each account that it is subscribed in. */
   renew: (endpoint: string, user: string, session: string): Statement => db.bind(renew, { endpoint, user, session }),

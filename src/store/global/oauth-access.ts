@@ -1,7 +1,4 @@
-/**
- * Joins and conditions for what an OAuth grant may still do. Every statement that depends on a grant checks them again,
- * so that a lost role or a deleted agent ends the access at once.
- */
+/** Joins and conditions for what a grant may still do. Every statement checks them again. */
 import { type Permission, permissions } from '../../auth/actor.ts'
 
 /** Condition on a joined membership: its role has the permission. */

@@ -114,10 +114,7 @@ export const clients = (db: Db) => ({
   byId: (id: string, at: number) => db.one(byId, { id, at }),
   /** How many clients some addresses registered since a time, and when they registered the oldest of them. */
   fromAddress: async ({ from, to }: AddressRange, since: number) => (await db.one(fromAddress, { from, to, since }))!,
-  /**
-   * Register a client, then delete those beyond the limits. The first statement returns no row if a limit of the
-   * address is reached, or if there are `most` clients that are all in use.
-   */
+  /** Register a client, then delete those beyond the limits. The first statement returns no row if a limit is reached. */
   add: (client: NewClient, limits: RegistrationLimits, at: number): Statement[] => {
     const { perAddress, perNetwork, since, total, most, youngSince, idleSince } = limits
     const kind = 'registered'
@@ -139,10 +136,7 @@ export const clients = (db: Db) => ({
       db.bind(evictUnused, { ...unused, total: most, youngSince: at }),
     ]
   },
-  /**
-   * Delete the least recently used clients beyond `max` that a user authorized and no other user has. `except` is the
-   * one that is being authorized.
-   */
+  /** Delete the least recently used clients beyond `max` that only this user authorized, except one. */
   removeOfUser: (user: string, except: string, max: number, at: number): Statement =>
     db.bind(removeOfUser, { user, except, max, at }),
   /** Two statements: store a document, then delete the oldest unused documents beyond `total`. */

@@ -63,10 +63,7 @@ export const requests = (db: Db) => ({
   add: (
     request: NewConsentRequest,
   ): Statement[] => [db.bind(add, { ...request }), db.bind(trim, { userId: request.userId })],
-  /**
-   * Decide a request, once. No row if it is decided already, has expired or belongs to another session.
-   * `grantId` is null after a refusal.
-   */
+  /** Decide a request, once. No row if it is decided or expired. `grantId` is null after a refusal. */
   complete: (proof: ConsentProof, grantId: string | null, at: number): Statement =>
     db.bind(complete, { ...proof, grantId, at }),
   removeOfUser: (userId: string): Statement => ({ ...db.bind(removeOfUser, { userId }), rows: maxOpen }),

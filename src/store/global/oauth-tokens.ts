@@ -116,10 +116,7 @@ export const tokens = (db: Db) => ({
   /** The access token with this SHA-256, if it and its grant are live. */
   byAccessHash: (hash: string, at: number) => db.one(byAccessHash, { hash, at }),
   byHash: (hash: string) => db.one(byHash, { hash }),
-  /**
-   * Use a refresh token. Returns a row if its grant is live and this is its first use, or a repeat: the first use
-   * was after `graceSince` and no token issued for it was used.
-   */
+  /** Use a refresh token. Returns a row for its first use, or a repeat after `graceSince` whose tokens are unused. */
   rotate: ({ accountId, ...token }: RefreshExchange, graceSince: number, at: number): Statement =>
     db.bind(rotate, { ...token, account: accountId, graceSince, at }),
   /** Does nothing unless the code was exchanged for this refresh token earlier in the same unit. */

@@ -16,10 +16,7 @@ export function oauth(db: Db) {
   }
   return {
     ...tables,
-    /**
-     * Delete what has ended by `now`, at most `limit` rows of each kind. Returns a row for each one deleted. Safe to
-     * repeat.
-     */
+    /** Delete what has ended by `now`, at most `limit` rows of each kind. Returns a row for each. */
     removeExpired: (now: number, limit: number): Statement[] => [
       tables.requests.removeExpired(now, limit),
       tables.tokens.removeExpired(now, limit),

@@ -1,5 +1,4 @@
-import type { Row } from '@libsql/client'
-import { crossAccountQuery, crossAccountStatement, type Db, type Query, type Statement } from '../sql.ts'
+import { crossAccountQuery, crossAccountStatement, type Db, type Statement, statement } from '../sql.ts'
 
 // Only ids leave these queries; removal is per account, except of rows that nothing else depends on.
 const keys = crossAccountQuery<{ accountId: string; messageId: string }>(
@@ -26,32 +25,40 @@ const unclaimed = crossAccountQuery<{ id: string }>(
   ORDER BY accounts.created_at LIMIT :limit`,
 )
 
-/** `key`: the primary key of a table without rowid. */
-const removal = (name: string, table: string, isOld: string, key = 'rowid') =>
-  crossAccountStatement(
-    name,
-    `DELETE FROM ${table} WHERE (${key}) IN (SELECT ${key} FROM ${table} WHERE ${isOld} LIMIT :limit) RETURNING 1`,
-  )
-const removeVerdicts = removal('old verdicts', 'verdicts', 'created_at <= :until')
-const removeBlockedSends = removal('old blocked sends', 'blocked_sends', 'created_at <= :until')
-const removeCounts = removal('old counts of guardrails', 'guardrail_counts', 'hour <= :until')
-const removeSnoozes = removal('ended snoozes', 'snoozes', 'until <= :until')
-const removeUsage = removal('old usage', 'usage', 'day <= :until', 'account_id, day, subject')
-const removeTurns = removal(
-  'old turns',
-  'conversation_turns',
-  'since <= :until AND paused_at IS NULL',
-  'account_id, key',
-)
-const removeTasks = removal('old tasks', 'tasks', 'expires_at IS NULL AND status_at <= :until')
-const removeContexts = removal('old contexts', 'contexts', 'used_at <= :until')
-const removeContents = crossAccountStatement(
-  'old texts of verdicts',
-  `
-  UPDATE verdicts SET content = NULL
-  WHERE rowid IN (SELECT rowid FROM verdicts WHERE created_at <= :until AND content IS NOT NULL LIMIT :limit)
-  RETURNING 1`,
-)
+/** Removes rows by their age alone. `name` is that of a cross-account statement; `key` the primary key without rowid. */
+const removal = (table: string, isOld: string, { name, key = 'rowid' }: { name?: string; key?: string } = {}) => {
+  const text =
+    `DELETE FROM ${table} WHERE (${key}) IN (SELECT ${key} FROM ${table} WHERE ${isOld} LIMIT :limit) RETURNING 1`
+  return name === undefined ? statement(text) : crossAccountStatement(name, text)
+}
+const removals = {
+  tasks: removal('tasks', 'expires_at IS NULL AND status_at <= :until', { name: 'old tasks' }),
+  contexts: removal('contexts', 'used_at <= :until', { name: 'old contexts' }),
+  verdicts: removal('verdicts', 'created_at <= :until', { name: 'old verdicts' }),
+  'texts of blocked messages': crossAccountStatement(
+    'old texts of verdicts',
+    `
+    UPDATE verdicts SET content = NULL
+    WHERE rowid IN (SELECT rowid FROM verdicts WHERE created_at <= :until AND content IS NOT NULL LIMIT :limit)
+    RETURNING 1`,
+  ),
+  'blocked sends': removal('blocked_sends', 'created_at <= :until', { name: 'old blocked sends' }),
+  'counts of guardrails': removal('guardrail_counts', 'hour <= :until', { name: 'old counts of guardrails' }),
+  notifications: removal('push_notices', 'due_at IS NULL AND pushed_at <= :until', { name: 'old notifications' }),
+  snoozes: removal('snoozes', 'until <= :until', { name: 'ended snoozes' }),
+  usage: removal('usage', 'day <= :until', { name: 'old usage', key: 'account_id, day, subject' }),
+  'turns of conversations': removal('conversation_turns', 'since <= :until AND paused_at IS NULL', {
+    name: 'old turns',
+    key: 'account_id, key',
+  }),
+  sessions: removal('sessions', 'expires_at <= :until OR (ended_at IS NOT NULL AND ended_at <= :until)'),
+  'passkey challenges': removal('passkey_challenges', 'expires_at <= :until'),
+  links: removal('links', 'expires_at <= :until'),
+  invitations: removal('invitations', 'expires_at <= :until', { name: 'expired invitations' }),
+}
+/** What is removed by its age alone. */
+export type OldRows = keyof typeof removals
+
 const tasksToFail = crossAccountQuery<{ accountId: string; id: string; expiresAt: number }>(
   'tasks that nobody answered',
   `
@@ -61,25 +68,14 @@ const tasksToFail = crossAccountQuery<{ accountId: string; id: string; expiresAt
 
 /** Finds the accounts with something to remove, and removes what belongs to nothing else. */
 export function retention(db: Db) {
-  const remove = (removal: Query<Row>, rowsOfEach = 1) => (until: number, limit: number): Statement => ({
-    ...db.bind(removal, { until, limit }),
-    rows: limit * rowsOfEach,
-  })
   return {
     /** Tasks without an end whose time is over, or whose recipient was deleted: then `expiresAt` is 0. */
     tasksToFail: (until: number, limit: number) => db.all(tasksToFail, { until, limit }),
-    /** Remove at most `limit` tasks that ended by `until`, with what belongs to them; returns a row for each. */
-    removeTasks: remove(removeTasks, 10),
-    /** Remove what clients called conversations that they last used by `until`; returns a row for each. */
-    removeContexts: remove(removeContexts),
-    /** Each of these removes at most `limit` rows that were stored by `until`, and returns a row for each. */
-    removeVerdicts: remove(removeVerdicts),
-    removeBlockedSends: remove(removeBlockedSends),
-    removeGuardrailCounts: remove(removeCounts),
-    removeSnoozes: remove(removeSnoozes),
-    removeUsage: remove(removeUsage),
-    removeTurns: remove(removeTurns),
-    removeContents: remove(removeContents),
+    /** Remove what is older than `until`, about `rows` rows: a task has some ten. Returns a row for each. */
+    remove: (old: OldRows, until: number, rows: number): Statement => ({
+      ...db.bind(removals[old], { until, limit: old === 'tasks' ? rows / 10 : rows }),
+      rows,
+    }),
     /** The accounts and messages of idempotency keys stored by `until`, oldest first. */
     keys: (until: number, limit: number) => db.all(keys, { until, limit }),
     accountsWithMessages: (until: number, limit: number) => db.all(withMessages, { until, limit }),

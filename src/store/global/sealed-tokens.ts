@@ -21,7 +21,7 @@ export interface SealedTable {
   /** At most `limit` tokens under other keys than this one, after a position, in the order of their owners and ids. */
   underOtherKeys(key: string, after: Pick<StoredToken, 'owner' | 'id'>, limit: number): Promise<StoredToken[]>
   byKey(): Promise<{ key: string; tokens: number }[]>
-  /** Replace a token by the same one under another key. No row if it has been changed meanwhile, or is gone. */
+  /** Replace a token by the same one under another key. No row if it has changed or is gone. */
   replace(token: StoredToken, sealed: SealedToken): Statement
 }
 

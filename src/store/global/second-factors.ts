@@ -89,7 +89,7 @@ const setTotp = statement(`
   ON CONFLICT (user_id) DO UPDATE SET ${excludedToken}, last_step = 0, created_at = excluded.created_at
   WHERE totps.confirmed_at IS NULL
   RETURNING user_id`)
-// The secret that the code was checked against: another set-up may have replaced it meanwhile.
+// The secret that the code was checked against: another set-up may have replaced it.
 const isTotp = `user_id = :user AND token_iv = :iv`
 const isNewStep = `last_step < :step`
 const isPending = `(${isNewStep} AND confirmed_at IS NULL)`
@@ -128,11 +128,6 @@ const takeChallenge = statement(`
   WHERE hash = :hash AND purpose = :purpose AND holder = :holder AND expires_at > :at
     AND (used_by IS NULL OR used_by = :attempt)
   RETURNING hash`)
-const removeExpiredChallenges = statement(`
-  DELETE FROM passkey_challenges
-  WHERE hash IN (SELECT hash FROM passkey_challenges WHERE expires_at <= :at LIMIT :limit)
-  RETURNING hash`)
-
 export const secondFactors = (db: Db) => ({
   passkeysOf: (user: string) => db.all(passkeysOf, { user }),
   passkeyByCredential: (credential: string) => db.one(passkeyByCredential, { credential }),
@@ -146,7 +141,7 @@ export const secondFactors = (db: Db) => ({
   /** A constraint error if the passkey is registered already, under another id. */
   addPasskey: ({ transports, ...passkey }: NewPasskey, at: number): Statement =>
     db.bind(addPasskey, { ...passkey, transports: JSON.stringify(transports), at }),
-  /** No row if the passkey is gone, or its counter has moved on meanwhile. */
+  /** No row if the passkey is gone, or its counter has moved on. */
   usePasskey: (id: string, counter: number, attempt: string, at: number): Statement =>
     db.bind(usePasskey, { id, counter, attempt, at }),
   removePasskey: (user: string, id: string): Statement => db.bind(removePasskey, { user, id }),
@@ -161,10 +156,7 @@ export const secondFactors = (db: Db) => ({
     db.bind(requirePendingTotp, { user, iv, step, attempt }),
     db.bind(confirmTotp, { user, iv, step, attempt, at }),
   ],
-  /**
-   * Fails the unit unless the user has (`isFirst` false) or has no (true) factor besides the one that the unit adds.
-   * `own` is the id of that passkey, or the attempt that confirms the app.
-   */
+  /** Fails the unit unless the user has (`isFirst`: has no) factor besides `own`, the one that the unit adds. */
   requireFirst: (user: string, own: string, isFirst: boolean): Statement =>
     db.bind(isFirst ? requireNoOther : requireOther, { user, attempt: own }),
   removeTotp: (user: string): Statement => db.bind(removeTotp, { user }),
@@ -190,9 +182,4 @@ export const secondFactors = (db: Db) => ({
     attempt: string,
     at: number,
   ): Statement => db.bind(takeChallenge, { hash, purpose, holder, attempt, at }),
-  /** Deletes at most `limit` expired challenges. Returns a row for each one deleted. */
-  removeExpiredChallenges: (at: number, limit: number): Statement => ({
-    ...db.bind(removeExpiredChallenges, { at, limit }),
-    rows: limit,
-  }),
 })

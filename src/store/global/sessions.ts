@@ -72,10 +72,6 @@ const end = statement(`
   UPDATE sessions SET ended_at = :at WHERE id = :id AND user_id = :user AND ended_at IS NULL RETURNING id`)
 const endOthers = statement(`
   UPDATE sessions SET ended_at = :at WHERE user_id = :user AND id <> :except AND ended_at IS NULL`)
-const removeEnded = statement(`
-  DELETE FROM sessions WHERE id IN (
-    SELECT id FROM sessions WHERE expires_at <= :at OR (ended_at IS NOT NULL AND ended_at <= :at) LIMIT :limit)
-  RETURNING id`)
 
 export const sessions = (db: Db) => ({
   /** The live session with this SHA-256, also a half one, and its user. */
@@ -94,6 +90,4 @@ export const sessions = (db: Db) => ({
   end: (user: string, id: string, at: number): Statement => db.bind(end, { user, id, at }),
   /** End every session of a user except one; `''` for all. */
   endOthers: (user: string, except: string, at: number): Statement => db.bind(endOthers, { user, except, at }),
-  /** Deletes at most `limit` sessions that expired or were ended. Returns a row for each one deleted. */
-  removeEnded: (at: number, limit: number): Statement => ({ ...db.bind(removeEnded, { at, limit }), rows: limit }),
 })

@@ -1,7 +1,4 @@
-/**
- * The projection `threads`: the places of messages in the conversations of each account. One unit takes in the next
- * messages of the log. See docs/architecture.md, "Projections".
- */
+/** The projection `threads`: the places of messages in conversations. See docs/architecture.md, "Projections". */
 import type { Row } from '@libsql/client'
 import {
   crossAccountQuery,
@@ -149,10 +146,7 @@ const restart = crossAccountStatement(
 export const threadProjection = (db: Db) => ({
   placed: async (): Promise<number> => (await db.one(count))!.n,
   position: async (): Promise<Progress> => (await db.one(position))!,
-  /**
-   * Take in the next messages: those with the next `limit` numbers. The statements are one unit. Whoever commits it,
-   * and however often, each message is taken in once: every unit begins where the last one ended.
-   */
+  /** Take in the messages with the next `limit` numbers, as one unit. Each message is taken in once, by any process. */
   follow: (limit: number): Statement[] => [
     ...steps.map((step) => ({ ...db.bind(step, { limit }), rows: limit, isTraffic: true })),
     { ...db.bind(advance, { limit }), isTraffic: true },
@@ -176,7 +170,7 @@ export interface LivePlace {
   at: number
   channelId: string | null
   fromAgentId: string
-  /** The recipient; null for a post, and for a message that reached nobody. */
+  /** The recipient; null for a post, and for a message without a delivery. */
   toAgentId: string | null
 }
 

@@ -79,10 +79,7 @@ export const users = (db: Db) => ({
   /** The first user of the grid, if no user has a password or a passkey. */
   firstLockedOut: () => db.one(firstLockedOut),
   memberships: (user: string) => db.all(ofUser, { user }),
-  /**
-   * A constraint error if another user has the email address. `verifiedAt` if the address is verified already;
-   * `registeredByShownLink` if the inviter may have registered the user.
-   */
+  /** A constraint error if another user has the email address. */
   add: (
     { name = '', verifiedAt = null, registeredByShownLink = false, ...user }: {
       id: string

@@ -3,9 +3,7 @@ import type { Row } from '@libsql/client'
 import { GridError } from '../../errors.ts'
 import type { Statement } from '../sql.ts'
 
-/**
- * Rows of each statement of a unit, in order. They have the column names of the database, and values are not decoded.
- */
+/** Rows of each statement of a unit, in order, with the column names of the database. */
 export type UnitRows = Row[][]
 
 /** An atomic list of statements, and who waits for it. */
@@ -23,10 +21,7 @@ const maxUnits = 128
 const maxRows = 2_000
 /** How many rows an account may have in a group in which others have units too: they wait until all is on disk. */
 const maxRowsBesideOthers = 500
-/**
- * How many units may wait, and for how long. Beyond that, units are refused with `unavailable`: the newest of the
- * account that has most of them.
- */
+/** How many units may wait, and how long. Beyond that the newest of the account with most of them is refused. */
 const maxWaiting = 1_000
 const maxWaitMs = 2_000
 

@@ -24,7 +24,7 @@ test('a runner leaves the inbox to the session of a person on another machine, u
   let isOpen = false
   const attending = (async () => {
     const options = { attended: 'claude', signal: session.signal }
-    for await (const _ of client(grid.bob.key).wakeStream(options, () => isOpen = true));
+    for await (const _ of client(grid.bob.key).wakeStream(options)) isOpen = true
   })()
   await waitFor('the session', () => isOpen)
   await client(grid.alice.key).send({ to: '@bob', message: 'Six times seven?' }, 'first')

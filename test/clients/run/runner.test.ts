@@ -2,6 +2,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { counting, echo, endless, failing, picky, silent, stubborn, waiting } from '../../support/children.ts'
+import { isRunning } from '../../support/fake-client.ts'
 import { type InboxServer, startInboxServer } from '../../support/inbox-server.ts'
 import { runnerFolder, startRunner } from '../../support/runner.ts'
 import { waitFor } from '../../support/wait-for.ts'
@@ -48,8 +49,10 @@ test('a command gets a message on standard input, and its output is sent as the 
   expect(grid.calls).toContain('GET /api/agents/wake-stream')
 })
 
-test('as text a command gets only what was written', async () => {
+test('messages of the grid itself are acknowledged, and not answered', async () => {
   start([place.program('echo', echo)], { format: 'text' })
+  const id = grid.put({ type: 'system', user: '@grid' })
+  await waitFor('the ack', () => grid.stateOf(id) === 'read')
   grid.put({ message: 'Six times seven?' })
   await waitFor('the answer', () => grid.sent.length === 1)
 
@@ -78,21 +81,13 @@ test.each(['', 'NO_REPLY'])('the output "%s" answers nothing, and the messages a
   expect(grid.sent).toEqual([])
 })
 
-test('nobody answers messages of the grid itself', async () => {
-  start([place.program('echo', echo)])
-  const id = grid.put({ type: 'system', user: '@grid' })
-  await waitFor('the ack', () => grid.stateOf(id) === 'read')
-
-  expect(grid.sent).toEqual([])
-})
-
 test('a child that fails is started again after pauses, and after five times its sender is told', async () => {
   const program = place.program('fail', failing)
   const runner = start([program])
   const id = grid.put({})
   await waitFor('the note', () => grid.sent.length === 1)
 
-  expect(readFileSync(join(place.folder, 'runs'), 'utf8')).toBe('.....')
+  expect(readFileSync(join(place.folder, 'runs'), 'utf8')).toBe('.rrrr')
   expect(grid.sent[0]).toMatchObject({ to: '@asker', reply_to_message_id: id })
   expect(grid.sent[0].message).toMatch(/failed 5 times on this message. It was not answered/)
   expect(grid.sent[0].message).not.toContain('secret')
@@ -145,30 +140,20 @@ test('no more children are started than the budget of an hour allows', async () 
   await waitFor('the third answer', () => grid.sent.length === 3)
 })
 
-test('while a person attends the agent, the runner stands by', async () => {
-  grid.attend(true)
-  const runner = start([place.program('echo', echo), 'done'], { standByMs: 5 })
-  const id = grid.put({})
-  await waitFor('the stand-by', () => runner.log.some((line) => line.includes('The runner waits')))
-  expect(grid.stateOf(id)).toBe('unread')
-
-  grid.attend(false)
-  await waitFor('the answer', () => grid.sent.length === 1)
-})
-
 test('calls without an answer are repeated with the same key, and the answer is stored once', async () => {
   const unavailable = { status: 503, code: 'overloaded' }
   grid.failNext(/inbox$/)
   grid.failNext(/leases$/)
   grid.failNext(/messages$/)
+  grid.failNext(/messages$/, { status: 302, code: 'moved' })
   grid.failNext(/messages$/, unavailable, true)
   start([place.program('echo', echo), 'done'])
   const id = grid.put({})
-  // The second call is stored but answered with 503, so the third one is a repeat.
-  await waitFor('the third call', () => grid.calls.filter((call) => call.endsWith('/messages')).length === 3)
+  // The third call is stored but answered with 503, so the fourth one is a repeat.
+  await waitFor('the fourth call', () => grid.calls.filter((call) => call.endsWith('/messages')).length === 4)
   await runners[0].stop()
 
-  expect(grid.sent).toHaveLength(1)
+  expect(grid.sent.map(({ message }) => message)).toEqual(['done'])
   expect(grid.stateOf(id)).toBe('read')
 })
 
@@ -229,12 +214,3 @@ test('a runner ends when its key is revoked', async () => {
 
   await expect(runner.ended).rejects.toMatchObject({ code: 'unauthenticated' })
 })
-
-function isRunning(pid: number): boolean {
-  try {
-    process.kill(pid, 0)
-    return true
-  } catch {
-    return false
-  }
-}

@@ -1,9 +1,8 @@
 /** Who is at an agent, as agents are told. See docs/delivery.md, "Presence". */
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { sendMessage } from '../../../src/grid/messaging/send-message.ts'
-import { day, hour, minute } from '../../../src/lib/time.ts'
+import { hour, minute } from '../../../src/lib/time.ts'
 import { postA2a, send10 } from '../../support/a2a.ts'
-import { rows } from '../../support/database.ts'
 import { readEvents } from '../../support/events.ts'
 import { callTool } from '../../support/mcp.ts'
 import { type LiveGrid, liveGrid } from '../../support/server.ts'
@@ -44,27 +43,6 @@ test.each([
     error: { code: 'invalid_input', message: expect.stringMatching(field) },
   })
   expect(grid.store.waiting.streams.count).toBe(0)
-})
-
-test('who was at an agent is told by when it was seen last', async () => {
-  const found = []
-  for (const ago of [minute, 2 * minute, 25 * minute, hour, 47 * hour, 2 * day, 30 * day]) {
-    await rows(grid, 'UPDATE agents SET last_seen_at = ? WHERE account_id = ? AND id = ?', [
-      grid.clock.now - ago,
-      grid.acme.id,
-      grid.bob.id,
-    ])
-    found.push((await told())[0])
-  }
-  expect(found).toEqual([
-    'seen just now',
-    'nobody since 2 min',
-    'nobody since 25 min',
-    'nobody since 1 h',
-    'nobody since 47 h',
-    'nobody since 2 days',
-    'nobody since 30 days',
-  ])
 })
 
 test('a lease is a runner until it ends, for ten minutes at most', async () => {

@@ -136,6 +136,21 @@ test('no member is lost when several names are masked', () => {
     .toEqual({ '[redacted]': 1, '[redacted] 2': { deep: 2 }, '[redacted] 2 2': 3, c: 4 })
 })
 
+test('an answer brings the id of a conversation that others chose, and guardrails see it', async () => {
+  const contextId = `about ${secret}`
+  const a2a = { messageId: id, contextId }
+  const asked = await sendMessage(as(grid.bob), { to: 'alice', text: 'a question', conversationId: contextId, a2a })
+  const answer = () => sendMessage(as(grid.alice), { to: 'bob', text: 'hi', replyToMessageId: asked.id })
+  await guard(grid.acme, 'bob', { name: 'words', direction: 'inbound' })
+
+  await expect(answer()).rejects.toMatchObject({ code: 'guardrail_blocked' })
+  await guard(grid.acme, 'alice', { direction: 'outbound', action: 'redact' })
+  await answer()
+
+  const [message] = (await readMessages(as(grid.bob), {})).messages
+  expect(message).toMatchObject({ message: 'hi', conversation_id: 'about [redacted]', flagged: true })
+})
+
 test('a text that a guardrail wrote replaces the text of the message, and nothing else', () => {
   const replaced = (body: string, details: Record<string, unknown> | undefined, write: (text: string) => string) => {
     const content = { body, details }

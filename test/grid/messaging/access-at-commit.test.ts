@@ -3,7 +3,6 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { callingAgent } from '../../../src/auth/actor.ts'
 import { updateAgent } from '../../../src/grid/agents/agent-settings.ts'
 import { deleteAgent } from '../../../src/grid/agents/agents.ts'
-import { listAgents } from '../../../src/grid/agents/find-agent.ts'
 import { changeChannelMembers, createChannel } from '../../../src/grid/channels/channels.ts'
 import { readMessages } from '../../../src/grid/messaging/read-messages.ts'
 import { sendMessage } from '../../../src/grid/messaging/send-message.ts'
@@ -66,17 +65,6 @@ test('a sender that is deleted while its message is checked sends nothing', asyn
   })
 
   await expectNothingStored()
-})
-
-test('only live public agents of other accounts are listed as public', async () => {
-  await grid.evil.agent('own-desk', { visibility: 'public' })
-  const { id: agentId, alias } = grid.eve
-  const eve = grid.store.account(grid.evil.id, { type: 'agent', agentId, alias, credentialId: 'test' })
-  const listed = async () => (await listAgents(eve, { public: true })).agents.map((agent) => agent.alias)
-  expect(await listed()).toEqual(['@desk'])
-  await deleteAgent(grid.acme.store, 'desk')
-
-  expect(await listed()).toEqual([])
 })
 
 /** Delete the channel as a process does that does not remove its members, in the row alone. */

@@ -185,6 +185,21 @@ test('resending, inviting again and withdrawing end the earlier link', async () 
   await expect(withdrawInvitation(account, other.id)).rejects.toMatchObject({ code: 'invitation_not_found' })
 })
 
+test('an admin can neither create nor change an invitation as owner', async () => {
+  const [owner, admin] = await onlyMembers('owner', 'admin')
+  const { id } = await inviteMember(as(owner, 'owner'), { email: 'bob@people.example', role: 'owner' })
+  const account = as(admin, 'admin')
+
+  for (
+    const call of [
+      inviteMember(account, { email: 'x@people.example', role: 'owner' }),
+      inviteMember(account, { email: 'bob@people.example', role: 'viewer' }),
+      withdrawInvitation(account, id),
+      resendInvitation(account, id),
+    ]
+  ) await expect(call).rejects.toMatchObject({ code: 'not_allowed' })
+})
+
 test('of concurrent uses of one invitation, one succeeds', async () => {
   const [owner] = await onlyMembers('owner')
   const sent = await inviteMember(as(owner, 'owner'), { email: 'bob@people.example', role: 'member' })

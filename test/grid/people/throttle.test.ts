@@ -3,6 +3,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import {
   type EmailAttempt,
   requireEmailAttempt,
+  takeDigestAttempt,
   takeEmailAttempt,
   takeSignInAttempt,
 } from '../../../src/grid/people/throttle.ts'
@@ -143,6 +144,13 @@ describe('emails', () => {
 
     expect(await take('other@x.example', here, 'reset')).toBe(false)
     expect(await take('other@x.example', here, 'sign_in')).toBe(true)
+  })
+
+  test('one recipient gets 12 digests an hour', async () => {
+    for (let n = 0; n < 12; n++) expect(await takeDigestAttempt(grid.store, ann)).toBe(true)
+
+    expect(await takeDigestAttempt(grid.store, ann)).toBe(false)
+    expect(await takeDigestAttempt(grid.store, 'other@x.example')).toBe(true)
   })
 
   test('reaching the limit of the whole grid logs an error', async () => {

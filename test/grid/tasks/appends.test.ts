@@ -62,28 +62,3 @@ test('what is appended at once is one event, in its order and before what follow
   // The first is stored at once, and the others while it is.
   expect(events.length).toBeLessThanOrEqual(6)
 })
-
-test('an artifact of 10,000 chunks: what is written is at most three times its content', async () => {
-  const { id } = await askFor(client, 'a long story')
-  const chunks = Array.from({ length: 10_000 }, (_, n) => `word ${n} `)
-  written = []
-
-  for (let n = 0; n < chunks.length; n += 500) {
-    await Promise.all(
-      chunks.slice(n, n + 500).map((text) =>
-        updateTask(bob, { taskId: id, text, artifact: { id: 'story', append: true } })
-      ),
-    )
-  }
-  await updateTask(bob, { taskId: id, state: 'completed' })
-
-  const { artifacts: [{ parts }], status } = await getTask(client, id)
-  const content = chunks.join('')
-  expect(parts.map((part) => 'text' in part ? part.text : '').join('')).toBe(content)
-  expect(status.state).toBe('completed')
-  const bytes = written.join('').length
-  console.log(`10,000 chunks of ${content.length} characters: ${bytes} were bound, in ${written.length} units`)
-  expect(bytes).toBeLessThanOrEqual(3 * content.length)
-  // At most ten events a second.
-  expect(written.length).toBeLessThan(200)
-})

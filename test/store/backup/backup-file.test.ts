@@ -66,6 +66,23 @@ test('a manifest that is missing, cut off, endless or no JSON is refused', async
   }
 })
 
+test('a backup whose database is not what its manifest says is refused', async () => {
+  const manifest = await openBackup(backup, undefined, target)
+  const database = new Uint8Array(readFileSync(target))
+  rmSync(target)
+  const text = new TextEncoder().encode(JSON.stringify({ ...manifest, rows: { ...manifest.rows, agents: 1 } }))
+  const length = new Uint8Array(4)
+  new DataView(length.buffer).setUint32(0, text.length)
+  const forged = join(file.folder, 'other-manifest')
+  await writeSealedFile(forged, 'plain', parts(length, text, database))
+
+  await expect(openBackup(forged, undefined, target)).rejects.toMatchObject({
+    code: 'backup_damaged',
+    message: expect.stringContaining('the table agents has 0 rows and not 1'),
+  })
+  expect(existsSync(target)).toBe(false)
+})
+
 test('a header that asks for much memory is refused before its key is made', async () => {
   const salt = 'A'.repeat(43)
   for (

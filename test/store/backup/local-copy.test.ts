@@ -89,15 +89,6 @@ test('a copy does not end the locks of the file: no other process may remove its
   expect(execFileSync(process.execPath, ['-e', removeLog], { encoding: 'utf8' })).toBe('SQLITE_BUSY\n')
 })
 
-test('copies that are asked for at the same time are made one after the other', async () => {
-  const { store } = await filled(200)
-  const targets = [1, 2, 3].map((n) => join(file.folder, `copy-${n}.db`))
-
-  await Promise.all(targets.map((target) => store.copyTo(target)))
-
-  for (const target of targets) expect(await inspect(target)).toMatchObject({ check: 'ok', rows: 200 })
-})
-
 test('closing the store waits for a copy, and refuses further ones', async () => {
   const { store } = await filled(200)
   const targets = [1, 2].map((n) => join(file.folder, `copy-${n}.db`))

@@ -107,18 +107,6 @@ test.each([
   expect(readdirSync(folder)).toEqual([])
 })
 
-test('a write that was refused in spite of free space is the reason that is given', async () => {
-  const { disk, space } = open()
-  disk.takesWrites = false
-  await space.check()
-  space.full()
-  await space.check()
-  expect(space.problem).toBe(
-    'The disk of the database refused a write, although 9000 MB of 10000 MB are free: perhaps it has a quota. ' +
-      'Messages are accepted again when it takes writes.',
-  )
-})
-
 test('a remote database stays full until it has written', async () => {
   const { space } = open({ isRemote: true })
   space.full()

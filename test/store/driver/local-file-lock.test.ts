@@ -1,6 +1,6 @@
 /** The lock of the local database file: one process. See docs/delivery.md, "Local file lock". */
 import { spawn } from 'node:child_process'
-import { existsSync, linkSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { existsSync, linkSync, rmSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { runtimeCommand } from '../../../scripts/runtime.ts'
@@ -65,18 +65,6 @@ test('a file with two names is refused, because each would have a lock of its ow
   }
 })
 
-test('the lock is released by closing', async () => {
-  const { store } = await file.open()
-  await store.close()
-
-  const second = await hold()
-
-  expect(second.answer).toEqual({ opened: true })
-  expect(existsSync(`${file.path}.owner`)).toBe(true)
-  await second.stop()
-  expect(existsSync(`${file.path}.owner`)).toBe(false)
-})
-
 test('the lock is released by kill -9, and acknowledged writes are there', async () => {
   const first = await hold()
   expect(first.answer).toEqual({ opened: true })
@@ -101,18 +89,6 @@ test('LOCK_WAIT waits for a process that is stopping', async () => {
 
   expect(await pragmas(client)).toMatchObject({ journal_mode: 'wal', synchronous: 2 })
   expect((await hold()).answer).toMatchObject({ code: 'database_in_use' })
-})
-
-test.each([
-  ['names a living process', JSON.stringify({ pid: 1, host: 'here', since: 'today' })],
-  ['is not JSON', '{'],
-  ['has another shape', '[1]'],
-])('the owner file decides nothing: one that %s does not prevent opening', async (_, text) => {
-  const { store } = await file.open()
-  await store.close()
-  writeFileSync(`${file.path}.owner`, text)
-
-  await expect(file.open()).resolves.toBeDefined()
 })
 
 test('the owner file decides nothing: without one a second process is refused too', async () => {

@@ -29,20 +29,6 @@ test.each([
   expect(openFiles()).toEqual(['', '-shm', '-wal', '.lock'].map((ending) => file.path + ending))
 })
 
-test('a log that a large commit made long is truncated', async () => {
-  const { store } = await file.open({ DURABILITY: 'relaxed' })
-  const logSize = () => statSync(`${file.path}-wal`).size
-
-  await store.write([{
-    sql: "INSERT INTO store_facts (key, value) VALUES ('large', hex(zeroblob(20000000)))",
-    args: [],
-  }])
-  expect(logSize()).toBeGreaterThan(2 ** 25)
-  await putFact(store, 'next')
-
-  expect(logSize()).toBeLessThanOrEqual(2 ** 25)
-})
-
 test('the folder, the file, its log and the owner file are readable by their owner alone', async () => {
   await file.open()
 

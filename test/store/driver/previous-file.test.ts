@@ -1,6 +1,6 @@
 /** The copy from before a migration. See docs/operations.md, "The file before an upgrade". */
 import { createClient } from '@libsql/client'
-import { cpSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { cpSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import process from 'node:process'
 import { afterAll, afterEach, beforeEach, expect, test } from 'vitest'
@@ -65,17 +65,6 @@ test.skipIf(!disk && !process.env.CI)(
     expect(readdirSync(disk!.folder).filter((name) => name.includes('schema'))).toEqual([])
   },
 )
-
-test('a copy of the same schema is replaced, and what a killed start left of one is removed', async () => {
-  writeFileSync(join(database.folder, 'grid.db.schema-1'), 'older')
-  writeFileSync(join(database.folder, 'grid.db.schema-1.new'), 'unfinished')
-  const before = await facts(path)
-
-  await (await open()).close()
-
-  expect(copies()).toEqual(['grid.db.schema-1'])
-  expect(await facts(join(database.folder, 'grid.db.schema-1'))).toEqual(before)
-})
 
 async function open(env: Record<string, string> = {}) {
   return await openStore(processDeps(readConfig({ DATABASE_URL: database.url, LOG_LEVEL: 'error', ...env })))

@@ -49,21 +49,6 @@ test('concurrent queries are one request, and those that arrive meanwhile are th
   expect(requests).toHaveLength(2)
 })
 
-test('results arrive in the order of the calls, also those of the next queries', async () => {
-  const order: string[] = []
-  await Promise.all(Array.from({ length: 150 }, async (_, n) => {
-    await echo(n)
-    order.push(`first of ${n}`)
-    await echo(n)
-    order.push(`second of ${n}`)
-  }))
-
-  for (const which of ['first', 'second']) {
-    expect(order.filter((line) => line.startsWith(which)))
-      .toEqual(Array.from({ length: 150 }, (_, n) => `${which} of ${n}`))
-  }
-})
-
 test('each of many random queries has the result that it has alone', async () => {
   const values: InValue[] = [null, 0, -1, 2.5, 2 ** 53 - 1, '', 'text', '“ß”\0', new Uint8Array([0, 255]), true]
   const pick = <T>(list: T[]) => list[Math.floor(Math.random() * list.length)]
@@ -119,6 +104,16 @@ test('queries of one text are one statement, or run alone where their arguments 
   expect(requests.map((body) => JSON.parse(body).requests.length)).toEqual([1])
   expect((await Promise.all([few(1), few(2), few(3)])).map((rows) => rows.length)).toEqual([1, 2, 3])
   expect(requests.map((body) => JSON.parse(body).requests.length)).toEqual([1, 1, 3])
+})
+
+test('an integer that has no exact number is refused among queries of one text, as it is alone', async () => {
+  const large = (n: number) => client.execute({ sql: 'SELECT 9007199254740990 + CAST(? AS INTEGER) AS n', args: [n] })
+  await large(0)
+
+  const answers = await Promise.allSettled([large(0), large(3), large(1)])
+
+  expect(answers.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled'])
+  expect((answers[1] as PromiseRejectedResult).reason).toBeInstanceOf(RangeError)
 })
 
 test('results that are too large for one response arrive nevertheless', async () => {
