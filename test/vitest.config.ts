@@ -6,7 +6,7 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node'
 const patienceMs = 120_000
 
 /** What takes longest. At the end one of them would keep one of two processors idle. */
-const longest = /\/test\/(e2e|cli)\/|\/(every-page|isolation|gallery|two-accounts|local-file-lock)\.test/
+const longest = /\/test\/(e2e|cli)\/|\/(every-page|isolation|two-accounts|local-file-lock)\.test/
 
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {

@@ -28,7 +28,6 @@
  * - a verb (an exported function of `src/grid` that takes an `AccountStore`): add a probe, or the reason why it needs
  *   none, to `isolation-probes.ts`.
  * - a form: extend `forms`, and create something that it names in `isolated-accounts.ts`.
- * - a page: add it to `pages` in `site.ts`, and each of its forms to the actions in `test/web/roles.test.ts`.
  */
 import { expect } from 'vitest'
 import { type IsolatedAccounts, type ToolResponse, unusedLike, withoutEcho } from './isolated-accounts.ts'

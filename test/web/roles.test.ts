@@ -133,6 +133,15 @@ test('an owner of another account reaches nothing, neither by the path nor throu
   })
 
   expect(answers.filter((answer) => !answer.endsWith(': 404'))).toEqual([])
+
+  const seen: string[] = []
+  for (const [route, path] of found.owner.pages) {
+    const { account: _, provider, ...named } = parametersOf(route, path.split('?')[0])
+    const through = path.replace(site.account, grid.evil.id)
+    const foreign = provider || Object.keys(named).length === 0 ? [path] : [path, through]
+    for (const page of foreign) if ((await evil.request(page)).status !== 404) seen.push(page)
+  }
+  expect(seen).toEqual([])
 })
 
 test('nothing is done without a session, or without the token of the form', async () => {
