@@ -2,8 +2,8 @@
 /** @jsxImportSource hono/jsx */
 import { html } from 'hono/html'
 import type { Child } from 'hono/jsx'
-import { icon, pageScript, styleSheet } from './assets.ts'
 import { utc } from '../lib/time-zone.ts'
+import { icon, pageScript, styleSheet } from './assets.ts'
 import { withVisibleControls } from './bidi.tsx'
 import { TimeZone } from './components.tsx'
 

@@ -1,10 +1,10 @@
 /** The stream of open pages: what it tells, to whom, and how it ends. */
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { Role } from '../../src/auth/actor.ts'
-import { removeMember, setMemberRole } from '../../src/grid/people/team.ts'
-import { readMessages } from '../../src/grid/messaging/read-messages.ts'
-import { leaseOf } from '../../src/grid/messaging/leases.ts'
 import { listThreads } from '../../src/grid/conversations/threads.ts'
+import { leaseOf } from '../../src/grid/messaging/leases.ts'
+import { readMessages } from '../../src/grid/messaging/read-messages.ts'
+import { removeMember, setMemberRole } from '../../src/grid/people/team.ts'
 import { minute } from '../../src/lib/time.ts'
 import { as } from '../support/conversations.ts'
 import { type TestGrid, testGrid } from '../support/grid.ts'

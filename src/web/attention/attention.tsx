@@ -1,9 +1,9 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
 /** What needs a person. See docs/operations.md, "Attention". */
+import { type ClaimOffer, findClaimOffer } from '../../grid/accounts/claim.ts'
 import { type Attention, attentionOf, endSnooze, snooze, snoozeTimes } from '../../grid/attention/attention.ts'
 import { type Condition, type ConditionKind, maxOfKind } from '../../grid/attention/conditions.ts'
-import { type ClaimOffer, findClaimOffer } from '../../grid/accounts/claim.ts'
 import { Ago, EndSnooze, NeedList, SnoozeMenu } from '../../html/attention.tsx'
 import { Card, Disclosure, EmptyState, LocalTime } from '../../html/components.tsx'
 import { appPage } from '../../html/layout.tsx'

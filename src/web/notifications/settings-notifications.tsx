@@ -1,6 +1,6 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
-import { type DigestPeriod, findDigest, setDigest } from '../../grid/notifications/digests.ts'
+import { type DigestPeriod, endDigest, findDigest, setDigest } from '../../grid/notifications/digests.ts'
 import { publicPushKey } from '../../grid/notifications/push-key.ts'
 import {
   listBrowsers,
@@ -12,12 +12,15 @@ import {
 import { findSeat } from '../../grid/people/seats.ts'
 import { Badge, Card, LocalTime, Notice, Time } from '../../html/components.tsx'
 import { ChoiceList, CsrfField, Form, SubmitButton, SubmitRow } from '../../html/form.tsx'
+import { barePage } from '../../html/layout.tsx'
 import { Table } from '../../html/table.tsx'
+import type { Handler } from '../../request-context.ts'
+import type { Store } from '../../store/store.ts'
 import { formErrors, PageForm, readChoice } from '../forms.tsx'
 import type { NoticeCode } from '../notices.ts'
-import { type PageDeps, type Pages, type PublicPages, signedIn, type Visit } from '../visit.ts'
 import { describeBrowser } from '../people/settings-sessions.tsx'
 import { settingsPage, settingsPath } from '../settings.tsx'
+import { type PageDeps, type Pages, type PublicPages, signedIn, type Visit } from '../visit.ts'
 
 type Browsers = Awaited<ReturnType<typeof listBrowsers>>
 
@@ -223,4 +226,41 @@ function DigestCard(
       )}
     </Card>
   )
+}
+
+/** Where the link in a mail digest leads. Opening it changes nothing: email scanners open links. */
+export function unsubscribePage({ get }: PublicPages): void {
+  get('/unsubscribe/:token', ({ param }) =>
+    barePage(
+      { title: 'End these emails' },
+      <>
+        <h1>End these emails</h1>
+        <p>
+          You get no more emails about messages that wait in this account. You can ask for them again in its settings.
+        </p>
+        <form method='post' action={`/unsubscribe/${encodeURIComponent(param('token'))}`}>
+          <SubmitButton isWhole>End these emails</SubmitButton>
+        </form>
+      </>,
+    ))
+}
+
+/**
+ * Ends the mail digest with this token. The token is all that is asked for, because email programs send this request
+ * when their user presses a button: they have neither a session nor a page of ours. @see RFC 8058 §3.2
+ */
+export function unsubscribeFromDigest(store: Store): Handler {
+  return async function unsubscribeFromDigest(c) {
+    await endDigest(store, c.req.param('token')!)
+    return await barePage(
+      { title: 'The emails have ended' },
+      <>
+        <h1>The emails have ended</h1>
+        <p>You get no more emails about messages that wait in this account.</p>
+        <p>
+          <a href='/'>To the grid</a>
+        </p>
+      </>,
+    )
+  }
 }

@@ -40,7 +40,7 @@ test('an admin resumes a paused conversation, others see it', async () => {
   const ann = await signedInByEmail(grid, 'ann@acme.example')
   const after = await ann.submit(`${path}/attention`, {}, `${path}/conversations/${encodeURIComponent(key)}/resume`)
 
-  expect(after.text).toContain('The conversation goes on.')
+  expect(after.text).toContain('The conversation continues.')
   expect(after.text).not.toMatch(/are paused|keep answering/)
   expect((await ann.open(`${path}/activity`)).text).toMatch(/Resumed the conversation of @alice ?, @bob/)
   expect((await echo(grid, [grid.bob, grid.alice], { most: 10, again: true })).refused).toBeUndefined()
