@@ -20,12 +20,12 @@ import { formErrors, PageForm, readChoice } from '../forms.tsx'
 import type { NoticeCode } from '../notices.ts'
 import { describeBrowser } from '../people/settings-sessions.tsx'
 import { settingsPage, settingsPath } from '../settings.tsx'
-import { type PageDeps, type Pages, type PublicPages, signedIn, type Visit } from '../visit.ts'
+import { type AccountPages, type PageDeps, type PublicPages, signedIn, type Visit } from '../visit.ts'
 
 type Browsers = Awaited<ReturnType<typeof listBrowsers>>
 
 /** How the user is told of messages to their alias in this account. See docs/delivery.md, "Notifications". */
-export function notificationPages({ get, post }: Pages<Visit>, deps: PageDeps): void {
+export function notificationPages({ get, post, may }: AccountPages, deps: PageDeps): void {
   const { store } = deps
   const done = (visit: Visit, notice: NoticeCode) => visit.done(notice, 'settings', 'notifications')
   const show = async (visit: Visit) => {
@@ -51,7 +51,7 @@ export function notificationPages({ get, post }: Pages<Visit>, deps: PageDeps): 
   }
 
   get('/settings/notifications', show)
-  post('/settings/notifications/browsers', async (visit) => {
+  may('use').post('/settings/notifications/browsers', async (visit) => {
     const { account, form, request } = visit
     await subscribe(store, account, {
       endpoint: form.get('endpoint') ?? '',
@@ -65,11 +65,11 @@ export function notificationPages({ get, post }: Pages<Visit>, deps: PageDeps): 
     await unsubscribe(visit.account, visit.param('browser'))
     return done(visit, 'browser-off')
   })
-  post('/settings/notifications/test', async (visit) => {
+  may('use').post('/settings/notifications/test', async (visit) => {
     const { sent, browsers } = await testNotifications(store, visit.account, visit.membership)
     return done(visit, sent === browsers ? 'test-sent' : 'test-failed')
   }, show)
-  post('/settings/notifications/digest', async (visit) => {
+  may('use').post('/settings/notifications/digest', async (visit) => {
     const period = readChoice(visit.form, 'period', ['off', 'hourly', 'daily']) ?? 'off'
     await setDigest(visit.account, visit.visitor.user, period === 'off' ? undefined : period)
     return done(visit, period === 'off' ? 'digest-off' : 'digest-on')
