@@ -31,7 +31,7 @@ import { restRoutes } from './rest/routes.ts'
 import type { Store } from './store/store.ts'
 import { assets, manifest, serviceWorker } from './web/assets.ts'
 import { AttentionCounts } from './web/attention/counts.ts'
-import { unsubscribe } from './web/notifications/unsubscribe.tsx'
+import { unsubscribeFromDigest } from './web/notifications/settings-notifications.tsx'
 import { errorFrame } from './web/error-frame.ts'
 import { livePath, liveStream } from './web/live.ts'
 import { createWebApp } from './web/web.ts'
@@ -103,7 +103,7 @@ export function createApp(store: Store): Hono<AppEnv> {
     ['GET', livePath, liveStream({ store, sessions: people, attention })],
     ['GET', serviceWorker.path, (c) => serviceWorker.answer(c.req.raw)],
     ['GET', manifest.path, (c) => manifest.answer(c.req.raw)],
-    ['POST', '/unsubscribe/:token', unsubscribe(store)],
+    ['POST', '/unsubscribe/:token', unsubscribeFromDigest(store)],
     ...assets.map(({ path, answer }): Route => ['GET', path, (c) => answer(c.req.raw)]),
     ...a2aHttpJson(authenticateKey, deps, cards),
   ]

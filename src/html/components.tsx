@@ -88,25 +88,21 @@ export function Stat({ label, value, hint, picture }: { label: string; value: Ch
   )
 }
 
-/** Content that opens below its title. Within a `group`, one is open at a time. */
+/**
+ * Content that opens below its title. Within a `group`, one is open at a time. `isNarrow`: folded in narrow windows only;
+ * browsers that cannot show a closed fold keep it in wide ones, too.
+ */
 export function Disclosure(
-  { title, group, isOpen, children }: { title: Child; group?: string; isOpen?: boolean; children: Child },
+  { title, group, isOpen, isNarrow, children }: {
+    title: Child
+    group?: string
+    isOpen?: boolean
+    isNarrow?: boolean
+    children: Child
+  },
 ) {
   return (
-    <details class='fold' name={group} open={isOpen}>
-      <summary>
-        <Icon name='next' size={14} />
-        {title}
-      </summary>
-      <div>{children}</div>
-    </details>
-  )
-}
-
-/** Content that is folded in narrow windows only. Browsers that cannot show a closed fold keep it in wide ones, too. */
-export function NarrowFold({ title, isOpen, children }: { title: Child; isOpen?: boolean; children: Child }) {
-  return (
-    <details class='fold narrow' open={isOpen}>
+    <details class={isNarrow ? 'fold narrow' : 'fold'} name={group} open={isOpen}>
       <summary>
         <Icon name='next' size={14} />
         {title}

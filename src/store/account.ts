@@ -36,8 +36,6 @@ export interface AccountStore<Caller extends Actor = Actor> {
   write(statements: Statement[]): Promise<UnitRows>
   /** Fails with `storage_full` while the disk has no space for anything new. */
   requireSpace(): void
-  /** Whether `write` adds a row to the activity log: then a unit that changed nothing must fail. */
-  readonly isRecording: boolean
   /** Commit statements together with the next commit. No caller waits; it must be safe to repeat, and a crash may lose it. */
   writeLater(statements: Statement[]): void
   record(entry: NewActivity, statements: Statement[]): Promise<UnitRows>

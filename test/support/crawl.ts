@@ -5,7 +5,7 @@ import { type Browser, unescapeHtml } from './browse.ts'
 export interface FoundForm {
   action: string
   fields: [string, string][]
-  /** It needs a program on the side of the user: a browser that makes a passkey, an app that shows a code. */
+  /** It needs a device of the user, which makes a passkey or shows a code. */
   needsDevice: boolean
 }
 
@@ -64,7 +64,7 @@ function formsOf(html: string): FoundForm[] {
   return [...html.matchAll(/<form([^>]*)>([^]*?)<\/form>/g)].flatMap(([, attributes, inner]) => {
     if (!attributes.includes('method="post"')) return []
     const [id, action] = ['id', 'action'].map((name) => unescapeHtml(attributes.match(` ${name}="([^"]*)"`)?.[1] ?? ''))
-    const form = { fields: fieldsOf(inner), needsDevice: /data-passkey|data-push|"code"/.test(attributes + inner) }
+    const form = { fields: fieldsOf(inner), needsDevice: /data-passkey|"code"/.test(attributes + inner) }
     const others = elsewhere.filter(([, of]) => of === id).map(([, , to]) => ({
       ...form,
       action: to.split('#')[0],
@@ -86,6 +86,9 @@ const typed: Record<string, () => string> = {
   to: () => '@alice',
   members: () => 'bob',
   confirmation: () => 'Acme',
+  endpoint: () => 'https://push.example/a',
+  p256dh: () => `B${'A'.repeat(86)}`,
+  auth: () => 'A'.repeat(22),
 }
 
 function fieldsOf(html: string): [string, string][] {
@@ -111,7 +114,7 @@ function fieldsOf(html: string): [string, string][] {
       : tag === 'textarea'
       ? inner?.trim()
       : get('value')
-    const needed = !value && (attributes.includes(' required') || name === 'members')
+    const needed = !value && (attributes.includes(' required') || /^(members|endpoint|p256dh|auth)$/.test(name))
     const option = options.find(([, value]) => value !== '')?.[1]
     const example = typed[name]?.() ?? option ?? (type === 'number' ? get('min') ?? '1' : `n-${names++}-new`)
     fields.push([unescapeHtml(name), needed ? example : unescapeHtml(value ?? '')])

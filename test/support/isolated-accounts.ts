@@ -2,13 +2,13 @@
  * Two unrelated accounts for the isolation matrix: the owner (Acme) has one of everything, and the caller (Evil) names
  * it in its calls. See `test/isolation.test.ts`.
  */
+import { callingAgent } from '../../src/auth/actor.ts'
 import { deleteAgent } from '../../src/grid/agents/agents.ts'
 import { setSkills } from '../../src/grid/agents/skills.ts'
 import { createChannel, deleteChannel } from '../../src/grid/channels/channels.ts'
 import { listThreads } from '../../src/grid/conversations/threads.ts'
 import { createGuardrail } from '../../src/grid/guardrails/guardrails.ts'
 import { leaseMessages } from '../../src/grid/messaging/timed-leases.ts'
-import { callingAgent } from '../../src/auth/actor.ts'
 import { startTask } from '../../src/grid/tasks/start-task.ts'
 import { updateTask } from '../../src/grid/tasks/update-task.ts'
 import { newId } from '../../src/lib/id.ts'

@@ -1,6 +1,6 @@
 /** The stream of the open pages of a person. */
-import { LogFollower } from '../../src/worker/threads.ts'
 import type { Store } from '../../src/store/store.ts'
+import { LogFollower } from '../../src/worker/threads.ts'
 import type { Browser } from './browse.ts'
 import { readEvents } from './events.ts'
 

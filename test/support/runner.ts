@@ -5,8 +5,8 @@ import { join } from 'node:path'
 import process from 'node:process'
 import { GridClient } from '../../src/clients/grid-client.ts'
 import { commandProgram } from '../../src/clients/run/programs.ts'
-import { runAgent, type RunnerOptions } from '../../src/clients/run/runner.ts'
 import { RunState } from '../../src/clients/run/run-state.ts'
+import { runAgent, type RunnerOptions } from '../../src/clients/run/runner.ts'
 
 /** A folder for the state of client programs, and for scripts that a runner starts. */
 export function runnerFolder() {

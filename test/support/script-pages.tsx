@@ -2,9 +2,9 @@
 /** @jsxImportSource hono/jsx */
 /** Pages with what the script adds to, on a server that keeps the posted forms. */
 import { Hono } from 'hono'
-import type { AppFrame } from '../../src/html/frame.tsx'
 import { Card, LocalTime } from '../../src/html/components.tsx'
 import { Form, PasswordInput, Select, SubmitButton, TextInput } from '../../src/html/form.tsx'
+import type { AppFrame } from '../../src/html/frame.tsx'
 import { appPage, barePage } from '../../src/html/layout.tsx'
 import { ConfirmDelete, SecretDialog } from '../../src/html/secrets.tsx'
 import { freePort } from '../../src/lib/free-port.ts'

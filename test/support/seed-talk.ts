@@ -1,8 +1,8 @@
 /** Conversations of every kind, for pages. */
-import { writeMessage } from '../../src/grid/conversations/write.ts'
 import { createAccount } from '../../src/grid/accounts/accounts.ts'
 import { createAgent } from '../../src/grid/agents/agents.ts'
 import { changeChannelMembers } from '../../src/grid/channels/channels.ts'
+import { writeMessage } from '../../src/grid/conversations/write.ts'
 import { readMessages } from '../../src/grid/messaging/read-messages.ts'
 import { minute } from '../../src/lib/time.ts'
 import type { AccountStore } from '../../src/store/account.ts'

@@ -1,8 +1,8 @@
 /** Tasks between the agents of a test grid. */
 import { callingAgent } from '../../src/auth/actor.ts'
 import { startTask } from '../../src/grid/tasks/start-task.ts'
-import { watchTask } from '../../src/grid/tasks/watch-task.ts'
 import type { Task, TaskEvent } from '../../src/grid/tasks/task.ts'
+import { watchTask } from '../../src/grid/tasks/watch-task.ts'
 import type { AccountStore } from '../../src/store/account.ts'
 import type { TestAccount, TestAgent, TestGrid } from './grid.ts'
 

@@ -5,9 +5,9 @@ import type { Browser } from './browse.ts'
 import type { Visitor } from './browser.ts'
 import { as } from './conversations.ts'
 import type { TestAgent, TestGrid } from './grid.ts'
+import { sendMessage } from './messaging.ts'
 import { signedIn } from './people.ts'
 import { seated, type SeatedPerson } from './seats.ts'
-import { sendMessage } from './messaging.ts'
 
 export interface WritingGrid<T extends TestGrid> {
   grid: T

@@ -52,7 +52,7 @@ test('a row is snoozed with a button, and shown again with another', async () =>
 
   const after = await ann.submit(page, { time: 'hour' }, `${page}/snooze`)
   expect(after.text).toMatch(
-    /You will be shown it again later.*All is well.*Snoozed: 1 .*@bob has not read for 2 h until/,
+    /Snoozed\. It comes back later.*All is well.*Snoozed: 1 .*@bob has not read for 2 h until/,
   )
   expect(count(after.html)).toBeUndefined()
   // Of this user alone.

@@ -1,7 +1,6 @@
 /** Stored text of users, agents and clients is escaped on every page. See docs/security.md, "Escaping". */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { browser } from '../support/browse.ts'
-import { hasBrowser, useBrowser } from '../support/browser.ts'
 import { hostileTexts } from '../support/hostile-text.ts'
 import { callTool } from '../support/mcp.ts'
 import { type LiveGrid, liveGrid } from '../support/server.ts'
@@ -110,40 +109,6 @@ test('no stored text reorders what stands beside it', { timeout: 120_000 }, asyn
   }
 
   expect(found).toEqual([])
-})
-
-describe.skipIf(!hasBrowser)('in Chromium', () => {
-  const visit = useBrowser()
-
-  test('all payloads together open no dialog, add no element and violate no policy', { timeout: 300_000 }, async () => {
-    await storeEverywhere(benign)
-    const before = await elementCounts()
-    await storeEverywhere(hostileTexts.join(' '))
-
-    expect(await elementCounts()).toEqual(before)
-  })
-
-  /** The number of elements of each page. Fails on console errors and policy violations. */
-  async function elementCounts(): Promise<string[]> {
-    const found: string[] = []
-    for (const who of ['nobody', 'owner'] as const) {
-      const { page, context, faults, close } = await visit()
-      page.on('dialog', (dialog) => (faults.push(`dialog: ${dialog.message()}`), dialog.dismiss()))
-      page.on('request', (request) => {
-        if (!/^(data:|http:\/\/(127\.0\.0\.1|localhost):)/.test(request.url())) faults.push(`request: ${request.url()}`)
-      })
-      for (const [name, value] of site.browsers[who]?.cookies ?? []) {
-        await context.addCookies([{ name, value, url: grid.url }])
-      }
-      for (const { name, path } of pages.filter(({ as = 'owner' }) => as === who)) {
-        await page.goto(grid.url + path(site))
-        found.push(`${name}: ${await page.evaluate('document.querySelectorAll("*:not(svg *):not(.text *)").length')}`)
-      }
-      expect(faults).toEqual([])
-      await close()
-    }
-    return found
-  }
 })
 
 async function storeEverywhere(text: string): Promise<void> {

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { createChannel } from '../../src/grid/channels/channels.ts'
 import { readMessages } from '../../src/grid/messaging/read-messages.ts'
 import { waitForMessages } from '../../src/grid/messaging/wait-for-messages.ts'
-import { hour, second } from '../../src/lib/time.ts'
+import { hour } from '../../src/lib/time.ts'
 import { hasBrowser, useBrowser, type Visitor } from '../support/browser.ts'
 import { as, say } from '../support/conversations.ts'
 import { following } from '../support/live.ts'
@@ -87,36 +87,5 @@ describe.skipIf(!hasBrowser)('an open page', () => {
     expect(await page.locator('.side .count').textContent()).toBe('2open')
     expect(await page.locator('.needs details[open]').count()).toBe(1)
     expect(visitor.faults).toEqual([])
-  })
-
-  test('shares its stream with pages of other kinds, and each shows its news', async () => {
-    await say(grid, as(grid, grid.acme, grid.alice), 'bob', 'the first message')
-    const kinds = ['agents/alice', 'agents/bob', 'conversations', 'attention', 'overview', 'agents']
-    const pages = [visitor.page]
-    for (const _ of kinds.slice(1)) pages.push(await visitor.context.newPage())
-    for (const [n, page] of pages.entries()) await page.goto(`${home}/${kinds[n]}`)
-    await waitFor('the stream', () => grid.store.waiting.pages.count === 1)
-    await say(grid, as(grid, grid.acme, grid.alice), 'bob', 'for all of them')
-    for (const page of pages.slice(0, 3)) {
-      await page.bringToFront()
-      await page.locator('li', { hasText: 'for all of them' }).first().waitFor()
-    }
-    await pages[5].bringToFront()
-    await pages[5].locator('tr', { hasText: '@bob' }).locator('td', { hasText: '2' }).first().waitFor()
-
-    expect(grid.store.waiting.pages.count).toBe(1)
-    expect(visitor.faults).toEqual([])
-  })
-
-  test('shows how much needs its reader, and nothing once nothing does', async () => {
-    const page = await open('agents')
-    expect(await page.locator('.side .count').isVisible()).toBe(false)
-    await say(grid, as(grid, grid.acme, grid.alice), 'bob', 'for bob')
-    grid.clock.now += 2 * hour
-    await page.locator('.side .count', { hasText: '1open' }).waitFor()
-    const { lease, messages } = await readMessages(as(grid, grid.acme, grid.bob), { limit: 10 })
-    expect([lease, messages.length]).toEqual([expect.anything(), 1])
-    grid.clock.now += 11 * second
-    await page.locator('.side .count').waitFor({ state: 'hidden' })
   })
 })

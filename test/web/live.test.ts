@@ -220,6 +220,8 @@ test('neither the stream nor what pages fetch by themselves prolongs the session
   await live.close()
   const sessions = () => grid.store.global.sessions.ofUser(id, grid.clock.now, 0)
 
+  // A use is stored after its answer.
+  await grid.store.drained()
   expect((await sessions())[0].lastSeenAt).toBe(grid.clock.now - 30 * minute)
   await one.open(`/accounts/${grid.acme.id}/agents`)
   await waitFor('the use of the session', async () => (await sessions())[0].lastSeenAt === grid.clock.now)

@@ -1,6 +1,5 @@
 /** Names as long as they may be, and of scripts written from right to left, break no page. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { setAgentSkills } from '../../src/grid/agents/skills.ts'
 import { hasBrowser, screenshot, useBrowser, type VisitOptions } from '../support/browser.ts'
 import { layoutFaults } from '../support/layout.ts'
 import { type LiveGrid, liveGrid } from '../support/server.ts'
@@ -75,25 +74,6 @@ describe.skipIf(!hasBrowser)('in Chromium', { timeout: 600_000 }, () => {
       expect(found).toEqual([])
     },
   )
-
-  test('one agent with long skills changes nothing in the rows of the others', async () => {
-    const { page, close } = await open('owner')
-    const path = `${grid.url}/accounts/${grid.acme.id}/agents`
-    const row = async () => {
-      const box = await page.getByRole('link', { name: '@translator' }).boundingBox()
-      return { x: box!.x, height: box!.height, width: box!.width }
-    }
-    await page.goto(path)
-    const before = await row()
-
-    const skills = [1, 2, 3].map((n) => ({ name: `${'x'.repeat(63)}${n}` }))
-    await setAgentSkills(grid.acme.store, { agent: 'alice', skills })
-    await page.goto(path)
-
-    expect(await row()).toEqual(before)
-    expect(before.height).toBeLessThan(30)
-    await close()
-  })
 
   test('a name from right to left does not move what stands beside it', async () => {
     await storeEverywhere(names['right-to-left'])

@@ -43,14 +43,6 @@ test('a page without script shows days and times of the zone in the cookie', asy
   expect(times(await following.text())).toEqual(['23:30', '00:30'])
 })
 
-test('a time to jump to is one of the zone in the cookie', async () => {
-  one.cookies.set('grid-zone', 'Europe/Berlin')
-
-  expect((await one.open(`${conversation}?at=2026-11-22T00:00`)).html).toMatch(/<ol[^>]*><li class="day">.*?Sun 22 Nov/)
-  expect((await one.open(`${conversation}?at=nonsense`)).status).toBe(200)
-  expect((await one.open(`${conversation}?at=275760-09-13T00:00`)).status).toBe(200)
-})
-
 test('tomorrow is that of the zone in the cookie', async () => {
   grid.clock.now += 2 * hour
   const account = grid.store.account(grid.acme.id, owner.actor('owner'))

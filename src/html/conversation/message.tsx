@@ -1,11 +1,11 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
 import type { Child } from 'hono/jsx'
+import { clockAt } from '../../lib/time.ts'
 import { AgentIcon } from '../agent-icon.tsx'
 import { Name } from '../bidi.tsx'
 import { Badge, LocalTime, useClock, useZone } from '../components.tsx'
 import { Markdown } from '../markdown.tsx'
-import { clockAt } from '../../lib/time.ts'
 import { Face } from './faces.tsx'
 import { type ReadBy, type ShownReceipt, StateLine } from './state-line.tsx'
 

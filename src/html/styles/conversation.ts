@@ -41,6 +41,7 @@ export const conversation = `
 /* Each is cut by itself, and only if it takes more than its share: neither the second name nor the beginning of a text from right to left is lost. */
 .threads :is(.names, .preview) > * { min-width: 0; overflow: hidden; text-overflow: ellipsis }
 .threads .names { grid-area: names; font-weight: 540 }
+.threads .names > .soft { padding-inline-start: .4em }
 .threads .new .names { font-weight: 650 }
 .threads time { grid-area: at; color: var(--soft); font-size: var(--text-s); white-space: nowrap }
 .threads .preview { grid-area: preview / preview / preview / -1; color: var(--soft); font-size: var(--text-s) } .threads .preview:not(:last-child) { margin-inline-end: 2.25rem }

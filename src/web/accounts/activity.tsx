@@ -1,7 +1,7 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
 import { isolated } from '../../html/bidi.tsx'
-import { Card, EmptyState, LocalTime, NarrowFold } from '../../html/components.tsx'
+import { Card, Disclosure, EmptyState, LocalTime } from '../../html/components.tsx'
 import { ButtonLink, Checkbox, type FieldOption, QueryForm, Select, SubmitButton, TextInput } from '../../html/form.tsx'
 import { appPage } from '../../html/layout.tsx'
 import { Pagination, Table } from '../../html/table.tsx'
@@ -42,7 +42,7 @@ async function show({ account, frame, path, query }: Visit) {
       lead: 'What users and programs did in this account, including failed calls. The log cannot be edited.',
     },
     <Card isFlush>
-      <NarrowFold title='Filter' isOpen={isFiltered}>
+      <Disclosure isNarrow title='Filter' isOpen={isFiltered}>
         <QueryForm action={path('activity')}>
           <Select
             name='who'
@@ -85,7 +85,7 @@ async function show({ account, frame, path, query }: Visit) {
             {isFiltered && <ButtonLink href={path('activity')} kind='quiet'>Clear</ButtonLink>}
           </div>
         </QueryForm>
-      </NarrowFold>
+      </Disclosure>
       {rows.length === 0
         ? (
           <EmptyState icon='activity' title={isFiltered ? 'No matching activity' : 'No activity yet'}>

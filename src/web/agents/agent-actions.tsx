@@ -1,8 +1,7 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
 /** Actions on an existing agent. Each form of its page posts to its own path. */
-import { addKey, reissueKey, revokeKey } from '../../grid/agents/agent-settings.ts'
-import { type AgentUpdate, updateAgent } from '../../grid/agents/agent-settings.ts'
+import { addKey, type AgentUpdate, reissueKey, revokeKey, updateAgent } from '../../grid/agents/agent-settings.ts'
 import { deleteAgent } from '../../grid/agents/agents.ts'
 import { setAgentSkills } from '../../grid/agents/skills.ts'
 import { type AgentGuardrailInput, setAgentGuardrails } from '../../grid/guardrails/guardrails.ts'
@@ -11,8 +10,8 @@ import { requeueMessages } from '../../grid/messaging/parked.ts'
 import { revokeGrant } from '../../grid/oauth/grants.ts'
 import { readChoice } from '../forms.tsx'
 import type { Pages, Visit } from '../visit.ts'
-import { linesOf, textOf, wordsOf } from './agent-fields.tsx'
 import { showConnect } from './agent-connect.tsx'
+import { linesOf, textOf, wordsOf } from './agent-fields.tsx'
 import { showAgent } from './agent-now.tsx'
 import { showSettings } from './agent-settings.tsx'
 import { showKey, showKeyOnce } from './new-agent.tsx'

@@ -14,13 +14,13 @@ import { ButtonLink, Form, SubmitButton } from '../../html/form.tsx'
 import { Icon } from '../../html/icons.tsx'
 import { writePath } from '../../html/paths.ts'
 import { CopyText } from '../../html/secrets.tsx'
+import { presenceWords } from '../../lib/presence.ts'
 import type { Agent } from '../../store/account/agents.ts'
 import { namesOf, shownMessage } from '../conversations/shown.ts'
-import { presenceWords } from '../../lib/presence.ts'
 import { pluralize } from '../listing.tsx'
 import type { Visit } from '../visit.ts'
-import { agentOf, agentPage, agentPath, PresenceNow } from './agent.tsx'
 import { typeName } from './agent-fields.tsx'
+import { agentOf, agentPage, agentPath, PresenceNow } from './agent.tsx'
 
 const maxChannels = 20
 

@@ -1,11 +1,25 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
 /** What can be changed about an agent. Users who may not change it see the values. */
-import { Notice } from '../../html/components.tsx'
-import { DeleteCard } from '../forms.tsx'
+import { listedProviders } from '../../guardrails/providers.ts'
+import { Name } from '../../html/bidi.tsx'
+import { Badge, Card, EmptyState, Facts, Notice } from '../../html/components.tsx'
+import { ButtonLink, CellSelect, Checkbox, type FieldOption, SubmitRow } from '../../html/form.tsx'
+import { Table } from '../../html/table.tsx'
+import type { Agent } from '../../store/account/agents.ts'
+import type { Guardrail, GuardrailAttachment } from '../../store/account/guardrails.ts'
+import { DeleteCard, PageForm, SwitchForm } from '../forms.tsx'
 import type { Visit } from '../visit.ts'
+import {
+  AccessFields,
+  DescriptionField,
+  policyName,
+  RemoteFields,
+  ReplyField,
+  replyName,
+  SkillsField,
+} from './agent-fields.tsx'
 import { agentOf, agentPage } from './agent.tsx'
-import { AutomatedCard, GuardrailsCard, SettingsCard, SkillsCard } from './agent-cards.tsx'
 
 /** The page. Fails with `agent_not_found`. */
 export async function showSettings(visit: Visit): Promise<Response> {
@@ -54,4 +68,175 @@ export async function showSettings(visit: Visit): Promise<Response> {
       </>
     ),
   })
+}
+
+interface CardProps {
+  visit: Visit
+  /** The path that the form posts to. */
+  action: string
+}
+
+function SettingsCard(
+  props: CardProps & { agent: Agent & { accessList: string[]; hasRemoteToken: boolean; messageReplies: boolean } },
+) {
+  const { agent, action, visit } = props
+  const { accessList, hasRemoteToken } = agent
+  const messageReplies = agent.messageReplies ? 'yes' : 'no'
+  const isRemote = agent.type === 'a2a'
+  if (!visit.may('manage')) {
+    return (
+      <Card title='Settings'>
+        <Facts
+          items={[
+            ['Description', agent.description || 'none'],
+            ['Access from other accounts', policyName(agent.accessPolicy)],
+            [
+              'Access list',
+              agent.accessPolicy !== 'auto_approve' && (accessList.map((alias) => `@${alias}`).join(', ') || 'empty'),
+            ],
+            ['Replies over A2A', replyName(messageReplies)],
+            ['Remote URL', isRemote && agent.remoteUrl],
+          ]}
+        />
+      </Card>
+    )
+  }
+  const stored = {
+    description: agent.description,
+    visibility: agent.visibility,
+    accessPolicy: agent.accessPolicy,
+    accessList: accessList.join('\n'),
+    remoteUrl: agent.remoteUrl ?? '',
+    messageReplies,
+  }
+  return (
+    <Card title='Settings' lead='The alias and the type cannot be changed.'>
+      <PageForm visit={visit} action={action} fields={[...Object.keys(stored), 'remoteToken']}>
+        <DescriptionField stored={stored} />
+        {isRemote && <RemoteFields stored={stored} hasToken={hasRemoteToken} />}
+        {isRemote && hasRemoteToken && <Checkbox name='forgetToken' label='Remove the stored token' />}
+        <AccessFields stored={stored} />
+        <ReplyField stored={stored} />
+        <SubmitRow>Save settings</SubmitRow>
+      </PageForm>
+    </Card>
+  )
+}
+
+/** Whether the agent is a script, whose messages are never turns. See docs/delivery.md, "Conversations that run away". */
+function AutomatedCard({ visit, action, isAutomated }: CardProps & { isAutomated: boolean }) {
+  return (
+    <Card
+      title='Automated'
+      lead='Agents that answer each other without end are paused. A script can be exempt from this.'
+    >
+      <p>{isAutomated ? 'This agent is marked as automated, and exempt.' : 'This agent is not marked as automated.'}</p>
+      {visit.may('manage') && (
+        <SwitchForm
+          action={action}
+          csrf={visit.csrf}
+          name='automated'
+          isOn={isAutomated}
+          turnOn='Mark as automated'
+          turnOff='Not automated'
+        />
+      )}
+    </Card>
+  )
+}
+
+function SkillsCard({ visit, action, skills }: CardProps & { skills: { name: string; description: string }[] }) {
+  const stored = { skills: skills.map(({ name }) => name).join('\n') }
+  return (
+    <Card title='Skills' lead='What the agent can do. Other agents can search by skill.'>
+      {visit.may('manage')
+        ? (
+          <PageForm visit={visit} action={action} fields={['skills']}>
+            <SkillsField stored={stored} />
+            <SubmitRow>Save skills</SubmitRow>
+          </PageForm>
+        )
+        : (
+          <p class='pairs'>
+            {skills.length === 0
+              ? <span class='soft'>none</span>
+              : skills.map(({ name }) => <Badge title={name}>{name}</Badge>)}
+          </p>
+        )}
+    </Card>
+  )
+}
+
+const directions = [
+  { value: '', title: 'not attached' },
+  { value: 'both', title: 'both directions' },
+  { value: 'inbound', title: 'what it receives' },
+  { value: 'outbound', title: 'what it sends' },
+]
+
+function GuardrailsCard(
+  { visit, action, guardrails, attached }: CardProps & {
+    guardrails: Guardrail[]
+    attached: GuardrailAttachment[]
+  },
+) {
+  const mayChange = visit.may('manage')
+  const attachment = (id: string) => attached.find(({ guardrailId }) => guardrailId === id)
+  const select = (name: string, label: string, options: FieldOption[], value = '') =>
+    mayChange
+      ? <CellSelect name={name} label={label} options={options} value={value} />
+      : options.find((option) => option.value === value)?.title
+  const table = (
+    <Table
+      id='guardrails'
+      caption='Guardrails of this agent'
+      rows={guardrails}
+      columns={[
+        {
+          title: 'Guardrail',
+          cell: ({ name, provider, enabled }) => (
+            <>
+              <Name text={name} /> {!enabled && <Badge kind='warning'>off</Badge>}
+              <div class='soft small'>{listedProviders.find(({ id }) => id === provider)?.name ?? provider}</div>
+            </>
+          ),
+        },
+        {
+          title: 'Checks',
+          cell: ({ id, name }) =>
+            select(`direction-${id}`, `Messages that ${name} checks`, directions, attachment(id)?.direction),
+        },
+        {
+          title: 'Action',
+          cell: ({ id, name, action }) => {
+            const options = ['block', 'redact', 'flag'].map((value) => ({ value, title: value }))
+            const byDefault = { value: '', title: `${action} (default)` }
+            return select(`action-${id}`, `Action of ${name}`, [byDefault, ...options], attachment(id)?.action ?? '')
+          },
+        },
+      ]}
+    />
+  )
+  return (
+    <Card
+      title='Guardrails'
+      lead='Checks of its messages before they are stored.'
+      actions={<ButtonLink href={visit.path('guardrails')} kind='quiet' isSmall>All guardrails</ButtonLink>}
+    >
+      {guardrails.length === 0
+        ? (
+          <EmptyState icon='guardrails' title='The account has no guardrails'>
+            Create one first, then attach it here.
+          </EmptyState>
+        )
+        : mayChange
+        ? (
+          <PageForm visit={visit} action={action}>
+            {table}
+            <SubmitRow>Save guardrails</SubmitRow>
+          </PageForm>
+        )
+        : table}
+    </Card>
+  )
 }

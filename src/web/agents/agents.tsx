@@ -11,8 +11,8 @@ import { listPosition, NoResults, pageSize, pluralize, SearchBar } from '../list
 import type { Pages, Visit } from '../visit.ts'
 import { agentActions } from './agent-actions.tsx'
 import { typeName } from './agent-fields.tsx'
-import { newAgentPages } from './new-agent.tsx'
 import { PresenceNow } from './agent.tsx'
+import { newAgentPages } from './new-agent.tsx'
 
 const shownSkills = 3
 

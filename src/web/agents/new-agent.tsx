@@ -6,8 +6,8 @@ import { Card } from '../../html/components.tsx'
 import { ButtonLink, ChoiceList, SubmitRow, TextInput } from '../../html/form.tsx'
 import { appPage } from '../../html/layout.tsx'
 import { SecretDialog } from '../../html/secrets.tsx'
-import { PageForm, readChoice } from '../forms.tsx'
 import type { AccountStore } from '../../store/account.ts'
+import { PageForm, readChoice } from '../forms.tsx'
 import type { PageResult, Pages, Visit } from '../visit.ts'
 import {
   AccessFields,

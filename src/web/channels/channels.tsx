@@ -10,9 +10,9 @@ import { aliasPattern } from '../../lib/alias.ts'
 import { PageForm } from '../forms.tsx'
 import { listPage, listPosition, ManagersOnlyNote, pageSize } from '../listing.tsx'
 import type { Pages, Visit } from '../visit.ts'
-import { showSettings } from './channel.tsx'
 import { showMembers } from './channel-members.tsx'
 import { showPosts } from './channel-posts.tsx'
+import { showSettings } from './channel.tsx'
 
 /** With more agents than this, the form asks for aliases instead of showing checkboxes. */
 const maxCheckboxes = 50

@@ -8,8 +8,8 @@ import { day } from '../../lib/time.ts'
 import { listPage, listPosition, ManagersOnlyNote, pageSize } from '../listing.tsx'
 import type { Pages, Visit } from '../visit.ts'
 import { newGuardrailPages } from './guardrail-form.tsx'
-import { oneGuardrailPages } from './guardrail.tsx'
 import { type Sums, sumsOf, verdictActions } from './guardrail-history.tsx'
+import { oneGuardrailPages } from './guardrail.tsx'
 
 /** Registers the list of guardrails, the choice of a provider, the form for a new one, and the page of each. */
 export function guardrailPages(pages: Pages<Visit>): void {

@@ -7,8 +7,8 @@ import type { Span } from '../../guardrails/provider.ts'
 import { visibleControls } from '../../html/bidi.tsx'
 import { Badge, Card, Disclosure, Facts, Notice } from '../../html/components.tsx'
 import { Form, SubmitRow, TextArea } from '../../html/form.tsx'
-import { formErrors } from '../forms.tsx'
 import type { AccountStore } from '../../store/account.ts'
+import { formErrors } from '../forms.tsx'
 import type { Pages, Visit } from '../visit.ts'
 
 /** In characters: encoded as a form it is below what forms may have. */

@@ -1,6 +1,6 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
-import { type DigestPeriod, findDigest, setDigest } from '../../grid/notifications/digests.ts'
+import { type DigestPeriod, endDigest, findDigest, setDigest } from '../../grid/notifications/digests.ts'
 import { publicPushKey } from '../../grid/notifications/send-push.ts'
 import {
   listBrowsers,
@@ -12,17 +12,20 @@ import {
 import { findSeat } from '../../grid/people/seats.ts'
 import { Badge, Card, LocalTime, Notice, Time } from '../../html/components.tsx'
 import { ChoiceList, CsrfField, Form, SubmitButton, SubmitRow } from '../../html/form.tsx'
+import { barePage } from '../../html/layout.tsx'
 import { Table } from '../../html/table.tsx'
+import type { Handler } from '../../request-context.ts'
+import type { Store } from '../../store/store.ts'
 import { formErrors, PageForm, readChoice } from '../forms.tsx'
 import type { NoticeCode } from '../notices.ts'
-import { type PageDeps, type Pages, type PublicPages, signedIn, type Visit } from '../visit.ts'
 import { describeBrowser } from '../people/settings-sessions.tsx'
 import { settingsPage, settingsPath } from '../settings.tsx'
+import { type AccountPages, type PageDeps, type PublicPages, signedIn, type Visit } from '../visit.ts'
 
 type Browsers = Awaited<ReturnType<typeof listBrowsers>>
 
 /** How the user is told of messages to their alias in this account. See docs/delivery.md, "Notifications". */
-export function notificationPages({ get, post }: Pages<Visit>, deps: PageDeps): void {
+export function notificationPages({ get, post, may }: AccountPages, deps: PageDeps): void {
   const { store } = deps
   const done = (visit: Visit, notice: NoticeCode) => visit.done(notice, 'settings', 'notifications')
   const show = async (visit: Visit) => {
@@ -48,7 +51,7 @@ export function notificationPages({ get, post }: Pages<Visit>, deps: PageDeps): 
   }
 
   get('/settings/notifications', show)
-  post('/settings/notifications/browsers', async (visit) => {
+  may('use').post('/settings/notifications/browsers', async (visit) => {
     const { account, form, request } = visit
     await subscribe(store, account, {
       endpoint: form.get('endpoint') ?? '',
@@ -62,11 +65,11 @@ export function notificationPages({ get, post }: Pages<Visit>, deps: PageDeps): 
     await unsubscribe(visit.account, visit.param('browser'))
     return done(visit, 'browser-off')
   })
-  post('/settings/notifications/test', async (visit) => {
+  may('use').post('/settings/notifications/test', async (visit) => {
     const { sent, browsers } = await testNotifications(store, visit.account, visit.membership)
     return done(visit, sent === browsers ? 'test-sent' : 'test-failed')
   }, show)
-  post('/settings/notifications/digest', async (visit) => {
+  may('use').post('/settings/notifications/digest', async (visit) => {
     const period = readChoice(visit.form, 'period', ['off', 'hourly', 'daily']) ?? 'off'
     await setDigest(visit.account, visit.visitor.user, period === 'off' ? undefined : period)
     return done(visit, period === 'off' ? 'digest-off' : 'digest-on')
@@ -223,4 +226,41 @@ function DigestCard(
       )}
     </Card>
   )
+}
+
+/** Where the link in a mail digest leads. Opening it changes nothing: email scanners open links. */
+export function unsubscribePage({ get }: PublicPages): void {
+  get('/unsubscribe/:token', ({ param }) =>
+    barePage(
+      { title: 'End these emails' },
+      <>
+        <h1>End these emails</h1>
+        <p>
+          You get no more emails about messages that wait in this account. You can ask for them again in its settings.
+        </p>
+        <form method='post' action={`/unsubscribe/${encodeURIComponent(param('token'))}`}>
+          <SubmitButton isWhole>End these emails</SubmitButton>
+        </form>
+      </>,
+    ))
+}
+
+/**
+ * Ends the mail digest with this token. The token is all that is asked for, because email programs send this request
+ * when their user presses a button: they have neither a session nor a page of ours. @see RFC 8058 §3.2
+ */
+export function unsubscribeFromDigest(store: Store): Handler {
+  return async function unsubscribeFromDigest(c) {
+    await endDigest(store, c.req.param('token')!)
+    return await barePage(
+      { title: 'The emails have ended' },
+      <>
+        <h1>The emails have ended</h1>
+        <p>You get no more emails about messages that wait in this account.</p>
+        <p>
+          <a href='/'>To the grid</a>
+        </p>
+      </>,
+    )
+  }
 }

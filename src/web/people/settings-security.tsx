@@ -16,8 +16,8 @@ import { ButtonLink, Form, PasskeyForm, SubmitRow, TextInput } from '../../html/
 import { ConfirmDelete, CopyBlock, QrCode, SecretDialog } from '../../html/secrets.tsx'
 import { Table } from '../../html/table.tsx'
 import { formErrors, PageForm } from '../forms.tsx'
-import type { PageDeps, Pages, Visit } from '../visit.ts'
 import { settingsPage, settingsPath } from '../settings.tsx'
+import type { PageDeps, Pages, Visit } from '../visit.ts'
 import { describeBrowser } from './settings-sessions.tsx'
 
 /** The second factor of the user, which is the same in all accounts. See docs/security.md, "Second factor". */

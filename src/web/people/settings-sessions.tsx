@@ -6,8 +6,8 @@ import { Badge, Card, Time } from '../../html/components.tsx'
 import { Form, SubmitButton, SubmitRow } from '../../html/form.tsx'
 import { Table } from '../../html/table.tsx'
 import { OwnPrograms } from '../oauth/programs.tsx'
-import type { PageDeps, Pages, Visit } from '../visit.ts'
 import { settingsPage, settingsPath } from '../settings.tsx'
+import type { PageDeps, Pages, Visit } from '../visit.ts'
 
 /** The sessions of the user and the programs that the user has authorized, across all accounts. See docs/security.md, "Sessions". */
 export function sessionPages({ get, post }: Pages<Visit>, { store, sessions }: PageDeps): void {

@@ -14,8 +14,8 @@ import { Card, Notice, Time } from '../../html/components.tsx'
 import { ConfirmDelete, SecretDialog } from '../../html/secrets.tsx'
 import { Table } from '../../html/table.tsx'
 import type { AccountStore } from '../../store/account.ts'
-import type { AccountPages, PageDeps, Visit } from '../visit.ts'
 import { settingsPage, settingsPath } from '../settings.tsx'
+import type { AccountPages, PageDeps, Visit } from '../visit.ts'
 import { InvitationsCard, LeaveCard, MembersCard } from './team-cards.tsx'
 
 export function teamPages({ get, post, may }: AccountPages, deps: PageDeps): void {

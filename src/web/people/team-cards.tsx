@@ -9,8 +9,8 @@ import { ConfirmDelete } from '../../html/secrets.tsx'
 import { Table } from '../../html/table.tsx'
 import type { AccountMember, Invitation } from '../../store/account/team.ts'
 import { formErrors, PageForm } from '../forms.tsx'
-import type { PageDeps, Visit } from '../visit.ts'
 import { settingsPath } from '../settings.tsx'
+import type { PageDeps, Visit } from '../visit.ts'
 
 const rolePermissions: Record<Role, string> = {
   owner: 'Everything, including owners and the account itself.',

@@ -1,7 +1,7 @@
 /** Where a person arrives in an account. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { deleteAgent } from '../../../src/grid/agents/agents.ts'
 import { roles } from '../../../src/auth/actor.ts'
+import { deleteAgent } from '../../../src/grid/agents/agents.ts'
 import { type TestGrid, testGrid } from '../../support/grid.ts'
 import { arrivalOf, signedInMember } from '../../support/people.ts'
 

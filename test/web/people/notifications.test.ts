@@ -1,8 +1,8 @@
 /** The page on which a person asks for notifications, what ends them, and the files of the browser. */
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { chooseAlias } from '../../../src/grid/people/seats.ts'
-import { createKeyRing, newKeyRing } from '../../../src/lib/key-ring.ts'
 import { setMemberRole } from '../../../src/grid/people/team.ts'
+import { createKeyRing, newKeyRing } from '../../../src/lib/key-ring.ts'
 import type { Browser } from '../../support/browse.ts'
 import { rows } from '../../support/database.ts'
 import { type TestGrid, testGrid } from '../../support/grid.ts'
