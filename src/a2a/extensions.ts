@@ -167,4 +167,3 @@ The extension is not required: a request that names its recipient works without 
 (\`X-A2A-Extensions\` in A2A 0.3). If the header of the request names the extension, that of the response does too.
 `
 }
-

@@ -1,5 +1,5 @@
 /** Verifies the hashes of both implementations with both, on the runtime that runs it, and tests the default one. */
-import { type Argon2, argon2, nativeArgon2, wasmArgon2 } from '../../src/auth/argon2.ts'
+import { type Argon2, argon2, nativeArgon2, wasmArgon2 } from '../../src/auth/passwords.ts'
 
 async function main(): Promise<void> {
   const wasm = await wasmArgon2()
