@@ -5,23 +5,21 @@
  */
 import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { createAdminKey, deleteAdminKey } from '../src/grid/accounts/accounts.ts'
-import { addKey, reissueKey, revokeKey } from '../src/grid/agents/agent-keys.ts'
-import { updateAgent } from '../src/grid/agents/agent-settings.ts'
+import { addKey, reissueKey, revokeKey, updateAgent } from '../src/grid/agents/agent-settings.ts'
 import { createAgent } from '../src/grid/agents/agents.ts'
 import { deleteSkill, listSkills, setSkills, updateSkill } from '../src/grid/agents/skills.ts'
-import { snooze } from '../src/grid/attention/attention.ts'
+import { snooze } from '../src/grid/attention.ts'
 import { changeChannelMembers, createChannel, listChannels, updateChannel } from '../src/grid/channels/channels.ts'
-import { findListedPart } from '../src/grid/conversations/message-parts.ts'
+import { findListedPart, openChain, openMessage, openPart } from '../src/grid/conversations/open-message.ts'
 import { findMessage } from '../src/grid/conversations/messages.ts'
-import { markRead, markUnread } from '../src/grid/conversations/my-inbox.ts'
-import { talkOfAgent } from '../src/grid/conversations/of-agent.ts'
-import { openChain, openMessage, openPart } from '../src/grid/conversations/open-message.ts'
+import { markRead, markUnread } from '../src/grid/conversations/marks.ts'
+import { talkOfAgent } from '../src/grid/conversations/list.ts'
 import { listThreads } from '../src/grid/conversations/threads.ts'
 import { replyToMessage, writeMessage } from '../src/grid/conversations/write.ts'
 import { allowText, countCases, disallowText, listCases, listExceptions } from '../src/grid/guardrails/cases.ts'
 import { tryGuardrail } from '../src/grid/guardrails/try-guardrail.ts'
 import { requeueMessages } from '../src/grid/messaging/parked.ts'
-import { resumeConversation, setAutomated } from '../src/grid/messaging/pauses.ts'
+import { resumeConversation, setAutomated } from '../src/grid/messaging/turns.ts'
 import { readMessages } from '../src/grid/messaging/read-messages.ts'
 import { listGrantsOfAgent, revokeGrant } from '../src/grid/oauth/grants.ts'
 import type { AccountStore } from '../src/store/account.ts'
@@ -150,9 +148,10 @@ describe('two accounts', () => {
     const after = JSON.parse(await dump(grid, grid.acme)) as string[][]
     const added = after.flatMap((table, n) => table.filter((row) => !before[n].includes(row)))
     expect(after.flat()).toHaveLength(before.flat().length + 1)
-    // The turns of the two are counted in both accounts.
-    const [pair, ...others] = added.filter((row) => row.includes('"key":"@bob @eve"'))
-    expect([added.filter((row) => row !== pair), others]).toEqual([[expect.stringContaining(id)], []])
+    // The turns of the two are counted in both accounts, and the unread messages of the recipient.
+    const counted = added.filter((row) => row.includes('"key":"@bob @eve"') || row.startsWith('{"n":'))
+    expect(counted).toHaveLength(2)
+    expect(added.filter((row) => !counted.includes(row))).toEqual([expect.stringContaining(id)])
     expect(added.find((row) => row.includes(id))).toContain(grid.bob.id)
   })
 

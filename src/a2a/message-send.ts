@@ -11,7 +11,7 @@ import { continueTask, type SentTask, startTask } from '../grid/tasks/start-task
 import { bareReply, type Task, type TaskMode } from '../grid/tasks/task.ts'
 import { answerFor, getTask } from '../grid/tasks/tasks.ts'
 import { requireTaskStream, waitForTask } from '../grid/tasks/watch-task.ts'
-import { canonicalJson } from '../lib/canonical-json.ts'
+import { canonicalJson } from '../lib/encoding.ts'
 import { withoutInvisibleIn } from '../lib/invisible-text.ts'
 import { second } from '../lib/time.ts'
 import type { ClientMessage, SendRequest } from './codec.ts'

@@ -2,7 +2,7 @@
 import { isCommonPassword } from './common-passwords.ts'
 import { GridError, limitReached } from '../errors.ts'
 import { Semaphore } from '../lib/limits/semaphore.ts'
-import { once } from '../lib/once.ts'
+import { once } from '../lib/lazy.ts'
 import { characterCount } from '../lib/text.ts'
 
 const minLength = 10

@@ -11,7 +11,7 @@ import {
   type SpecTypeName,
 } from '@modelcontextprotocol/server'
 import type { ErrorKind } from '../errors.ts'
-import type { Lease } from '../grid/messaging/leases.ts'
+import type { Lease } from '../grid/messaging/read-messages.ts'
 import { maxWaitSeconds } from '../grid/messaging/wait-for-messages.ts'
 import { formLimits } from '../lib/http/body.ts'
 import { parse } from '../lib/input.ts'

@@ -8,8 +8,8 @@ import {
   ProtocolError,
   UnsupportedProtocolVersionError,
 } from '@modelcontextprotocol/server'
-import type { Lease } from '../grid/messaging/leases.ts'
-import { fromBase64, toBase64 } from '../lib/base64.ts'
+import type { Lease } from '../grid/messaging/read-messages.ts'
+import { fromBase64, toBase64 } from '../lib/encoding.ts'
 import { version } from '../lib/version.ts'
 
 /** Revisions that open with `initialize`, newest first. A request for an unknown one is answered with the first. */

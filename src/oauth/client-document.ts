@@ -5,7 +5,7 @@ import type { Deps } from '../deps.ts'
 import { GridError } from '../errors.ts'
 import { parseBody } from '../lib/http/body.ts'
 import type { SafeResponse } from '../lib/outbound/safe-fetch.ts'
-import { plainName } from '../lib/plain-name.ts'
+import { plainName } from '../lib/names.ts'
 import { hour, second } from '../lib/time.ts'
 
 /** The metadata that we use. All these clients are public. */

@@ -1,7 +1,7 @@
 /** The keys of an agent: who calls with one, its end, and one for a client that signed in. See docs/protocol.md, "Own key". */
 import * as z from 'zod'
 import { callingAgent } from '../auth/actor.ts'
-import { describeCaller, fetchAgentKey, revokeOwnKey } from '../grid/agents/agent-keys.ts'
+import { describeCaller, fetchAgentKey, revokeOwnKey } from '../grid/agents/agent-settings.ts'
 import { isoTime } from '../lib/time.ts'
 import { version } from '../lib/version.ts'
 import type { AccountStore } from '../store/account.ts'

@@ -1,7 +1,7 @@
 /** `/api/v1/inbox`: what waits for an agent, and leases on it. See docs/protocol.md, "Inbox over REST". */
 import * as z from 'zod'
 import { maxBatch } from '../grid/messaging/inbox-message.ts'
-import { peekInbox, summarizeInbox } from '../grid/messaging/peek-inbox.ts'
+import { peekInbox, summarizeInbox } from '../grid/messaging/read-again.ts'
 import {
   ackMessages,
   extendLease,

@@ -4,7 +4,7 @@
  */
 import * as z from 'zod'
 import { GridError, limitReached } from '../errors.ts'
-import { type InboxEvent, watchInbox } from '../grid/messaging/watch-inbox.ts'
+import { type InboxEvent, watchInbox } from '../grid/messaging/wait-for-messages.ts'
 import { CallerConnection } from '../lib/http/caller-connection.ts'
 import { event, eventStream, heartbeat, retryHint } from '../lib/http/event-stream.ts'
 import { clientName } from '../lib/input.ts'

@@ -1,6 +1,6 @@
 /** Names of accounts and users: invisible characters are refused. See docs/security.md, "Names and aliases". */
 import { checkName } from '../../src/grid/accounts/accounts.ts'
-import { isPlainName } from '../../src/lib/plain-name.ts'
+import { isPlainName } from '../../src/lib/names.ts'
 import { cleanName } from '../../src/oauth/client-document.ts'
 import { describe, expect, test } from 'vitest'
 

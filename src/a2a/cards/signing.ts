@@ -1,8 +1,8 @@
-/** What this process knows of the keys that sign cards. */
-import type { Card10 } from './card.ts'
-import { readSigningKeys } from '../../grid/cards/signing-keys.ts'
-import { canonicalJson } from '../../lib/canonical-json.ts'
+/** Signatures of agent cards, and the keys that make them. See docs/protocol.md, "Signed cards". @see A2A 1.0 §8.4, RFC 8785 */
+import { canonicalJson } from '../../lib/encoding.ts'
 import { createSigner, type DetachedSignature, type JWK, type Sign } from '../../lib/signing.ts'
+import type { Card10 } from './card.ts'
+import { readSigningKeys } from '../../grid/cards.ts'
 import { minute } from '../../lib/time.ts'
 import type { Store } from '../../store/store.ts'
 

@@ -5,7 +5,6 @@ import { ButtonLink } from '../../html/form.tsx'
 import { Icon } from '../../html/icons.tsx'
 import { appPage } from '../../html/layout.tsx'
 import { Pagination, Table } from '../../html/table.tsx'
-import { maxListedUnread } from '../../store/account.ts'
 import type { AgentOrder, AgentPlace } from '../../store/account/agent-settings.ts'
 import { AgentName } from '../accounts/agent-name.tsx'
 import { listPosition, NoResults, pageSize, pluralize, SearchBar } from '../listing.tsx'
@@ -13,7 +12,7 @@ import type { Pages, Visit } from '../visit.ts'
 import { agentActions } from './agent-actions.tsx'
 import { typeName } from './agent-fields.tsx'
 import { newAgentPages } from './new-agent.tsx'
-import { PresenceNow } from './presence.tsx'
+import { PresenceNow } from './agent.tsx'
 
 const shownSkills = 3
 
@@ -24,7 +23,6 @@ export function agentPages(pages: Pages<Visit>): void {
   agentActions(pages)
 }
 
-/** The orders of the list, with their titles. */
 const orders: Record<AgentOrder, string> = {
   alias: 'Alias',
   oldest: 'Oldest unread',
@@ -66,8 +64,6 @@ async function list({ account, frame, path, query, may }: Visit) {
   const place = listPlace(query)
   const { search, order } = place
   const here = path('agents')
-  // Addresses of older versions numbered the pages.
-  if (query.has('page')) return { redirectTo: listHref(here, { search, order }) }
   const { agents, agentSettings } = account.read
   const [found, all] = await Promise.all([
     agentSettings.list({ ...place, limit: pageSize + 1 }),
@@ -145,7 +141,7 @@ async function list({ account, frame, path, query, may }: Visit) {
                 </span>
               ),
             },
-            { title: 'Unread', align: 'number', width: 'narrow', cell: ({ unread }) => countOf(unread) },
+            { title: 'Unread', align: 'number', width: 'narrow', cell: ({ unread }) => unread.toLocaleString('en') },
             {
               title: 'Oldest unread',
               width: 'short',
@@ -173,10 +169,6 @@ async function list({ account, frame, path, query, may }: Visit) {
       )}
     </Card>,
   )
-}
-
-function countOf(unread: number): string {
-  return `${unread.toLocaleString('en')}${unread < maxListedUnread ? '' : '+'}`
 }
 
 function SkillBadges({ names }: { names: string[] }) {

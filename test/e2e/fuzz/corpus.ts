@@ -7,7 +7,7 @@ import { eras, gridPath, signupPath, wireRequest } from '../../support/mcp.ts'
 import { accessTokenFor } from '../../support/oauth-token.ts'
 import { routesOf } from '../../support/routes.ts'
 import type { LiveGrid } from '../../support/server.ts'
-import { pages, type SeededSite, seedSite } from '../../support/site.ts'
+import { pagesOf, type SeededSite, seedSite } from '../../support/site.ts'
 
 /** A request before it is written to a socket. */
 export interface FuzzRequest {
@@ -256,7 +256,7 @@ const endings =
 /** Every page, and every form on it as the page fills it. */
 async function pageRequests(grid: LiveGrid, site: SeededSite): Promise<{ request: FuzzRequest; weight: number }[]> {
   const found = new Map<string, { request: FuzzRequest; weight: number }>()
-  for (const { path, as = 'owner' } of pages) {
+  for (const { path, as = 'owner' } of await pagesOf(grid, site)) {
     const target = path(site)
     const visitor = site.browsers[as] ?? browser(grid)
     const { html } = await visitor.open(target)
