@@ -11,7 +11,7 @@ import { askHolder, isInUse } from '../run-store-command.ts'
 import { isPublic } from './settings.ts'
 import { broken, type Finding, ok, skipped, warning } from './finding.ts'
 
-export interface InsideFacts {
+interface InsideFacts {
   build: string
   keyIds: string[]
   database: DatabaseHealth
