@@ -95,7 +95,7 @@ test('health says that another program answers', async () => {
   expect({ code, stderr }).toEqual({
     code: 1,
     stderr:
-      `What responds on port ${port} is not an agent-grid. Stop that program, or ask the grid at its own address.\n`,
+      `What answers on port ${port} is not an agent-grid. Stop that program, or ask the grid at its own address.\n`,
   })
 })
 
@@ -112,7 +112,7 @@ test('health sends the public host name, whatever address it connects to', async
 
   expect(healthy.code).toBe(0)
   expect(JSON.parse(healthy.stdout)).toEqual({ status: 'ready', durability: 'full', version })
-  expect(elsewhere).toMatchObject({ code: 1, stderr: `No server responds at http://grid.example:${port}.\n` })
+  expect(elsewhere).toMatchObject({ code: 1, stderr: `No server answers at http://grid.example:${port}.\n` })
   expect(byAddress).toMatchObject({
     code: 2,
     stderr: expect.stringContaining('--url must be an address such as https'),
@@ -137,7 +137,7 @@ test.each(someRuntimes)(
       `Cannot listen on 127.0.0.1:${server.port}. Another program listens there. Stop it, or set PORT to another port.\n`,
     )
     expect(code).toBe(0)
-    expect(gone).toMatchObject({ code: 1, stderr: `No server responds on port ${server.port}.\n` })
+    expect(gone).toMatchObject({ code: 1, stderr: `No server answers on port ${server.port}.\n` })
   },
 )
 
