@@ -33,7 +33,7 @@ test('a start prints the URL of the grid, the data file and the next steps', asy
   expect(stdout).toContain(`curl http://localhost:${server.port}/api/v1/agentic-signup`)
   const address = `http://localhost:${server.port}`
   expect(stdout).toContain(`\n  npx ${address}/agent-grid.tgz health --url ${address}\n`)
-  expect(stdout).toMatch(/Nobody can sign in on the web yet[^]*\n +http:\/\/localhost:\d+\/set-up\/\w{43}/)
+  expect(stdout).toMatch(/No user exists yet[^]*\n +http:\/\/localhost:\d+\/set-up\/\w{43}/)
 })
 
 test('each start says how to get in while no user can sign in, and the link that it names works', async () => {
