@@ -12,7 +12,7 @@ import { adminReadTools } from '../src/mcp/admin-read-tools.ts'
 import { adminWriteTools } from '../src/mcp/admin-write-tools.ts'
 import { agentTools } from '../src/mcp/agent-tools.ts'
 import { signupTool } from '../src/mcp/signup-tool.ts'
-import { operations } from '../src/openapi/operations.ts'
+import { restRoutes } from '../src/rest/routes.ts'
 import { httpStatus } from '../src/wire.ts'
 
 /** What a row of tools shows. */
@@ -38,7 +38,7 @@ const tables: Record<string, () => string> = {
   rest: () =>
     table(
       ['Call', 'Credential', 'What it does', 'Takes'],
-      operations.map(({ method, path, caller = 'none', summary, parameters = {}, query, headers = {}, body }) => [
+      restRoutes.map(({ method, path, caller = 'none', summary, parameters = {}, query, headers = {}, body }) => [
         code(`${method} ${path}`),
         caller,
         summary,

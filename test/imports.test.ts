@@ -60,15 +60,9 @@ const rules: Record<string, Rule> = {
   // The programs on the machines of clients, without the server.
   'clients/': { ours: ['lib/'], packages: ['jsonc-parser', 'smol-toml'] },
   'app.ts': {
-    ours: [...everyDoor, 'openapi/', 'auth/', 'edge.ts', 'wire.ts', 'errors.ts', 'lib/'],
+    ours: [...everyDoor, 'auth/', 'edge.ts', 'wire.ts', 'errors.ts', 'lib/'],
     types: ['store/store.ts', 'deps.ts', 'request-context.ts', 'listen.ts'],
     packages: ['hono'],
-  },
-  // It describes what doors parse and answer.
-  'openapi/': {
-    ours: ['rest/', 'oauth/api-key.ts', 'wire.ts', 'errors.ts', 'lib/'],
-    types: ['deps.ts', 'request-context.ts'],
-    packages: ['zod'],
   },
   'request-context.ts': { ours: [], types: ['listen.ts'], packages: ['hono'] },
   'edge.ts': { ours: ['errors.ts', 'lib/'], types: ['deps.ts', 'request-context.ts'], packages: ['hono'] },

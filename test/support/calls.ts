@@ -7,8 +7,8 @@ import * as z from 'zod'
 import { adminReadTools } from '../../src/mcp/admin-read-tools.ts'
 import { adminWriteTools } from '../../src/mcp/admin-write-tools.ts'
 import { agentTools } from '../../src/mcp/agent-tools.ts'
-import type { Caller } from '../../src/openapi/operation.ts'
-import { operations } from '../../src/openapi/operations.ts'
+import type { Caller } from '../../src/rest/route.ts'
+import { restRoutes } from '../../src/rest/routes.ts'
 
 /** What this module needs of a JSON Schema. */
 interface Schema {
@@ -42,7 +42,7 @@ const toolCalls = ([[agentTools, 'agent'], [[...adminReadTools, ...adminWriteToo
     tools.map(({ name, input }): Call => ({ door: 'mcp', name, caller, schema: jsonSchema(input) }))
   )
 
-const restCalls = operations.flatMap(({ method, path, caller, parameters = {}, query, body }): Call[] => {
+const restCalls = restRoutes.flatMap(({ method, path, caller, parameters = {}, query, body }): Call[] => {
   if (!caller) return []
   const inputs = [query, body].filter((schema) => schema !== undefined).map(jsonSchema)
   const schema = {

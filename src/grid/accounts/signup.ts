@@ -14,7 +14,7 @@ import type { AttemptLimit, SignupLimit } from '../../store/global/attempts.ts'
 import type { Store } from '../../store/store.ts'
 import { checkDescription, newAgentStatements, refuseTakenAlias } from '../agents/agents.ts'
 import { attachSkills, checkSkills, refuseTooManySkills, sanitized } from '../agents/skills.ts'
-import { sendClaimEmail } from './claim-email.ts'
+import { sendClaimEmail } from './claim.ts'
 
 /** See docs/protocol.md, "Trial". */
 export const trial = { maxMessages: 10, lifetimeMs: 24 * hour, lifetimeText: '24 hours' } as const

@@ -28,26 +28,36 @@ export interface ClaimableAgent {
   address: string | null
 }
 
-interface ClaimedAccount {
-  home: string
-  state: typeof accounts.$inferSelect.state
+/** A provisional account, and the email address that its signups named, normalised. */
+interface OwnedSignups {
+  provisionalId: string
   ownerEmail: string
+}
+
+/** Agents that signed up for an address. */
+export interface ClaimOffer {
+  /** The oldest provisional account that has some of them. */
+  provisionalId: string
+  /** How many there are, in all provisional accounts. */
+  agents: number
+  /** When the first of their trials ends, in milliseconds since the epoch; null if all have ended. */
+  trialEndsAt: number | null
 }
 
 /** About how many rows a statement of a move writes at most: 20 agents on trial sent 10 messages each. */
 const movedRows = 200
 
-const byToken = crossAccountQuery<ClaimedAccount>(
+const byToken = crossAccountQuery<OwnedSignups & { state: typeof accounts.$inferSelect.state }>(
   'signup by claim link',
   `
-  SELECT accounts.id AS home, accounts.state, signups.owner_email
+  SELECT accounts.id AS provisional_id, accounts.state, signups.owner_email
   FROM signups JOIN accounts ON accounts.id = signups.account_id
   WHERE signups.claim_token_hash = :hash`,
 )
-const offer = crossAccountQuery<{ id: string; agents: number; trialEndsAt: number | null }>(
+const offer = crossAccountQuery<ClaimOffer>(
   'agents that signed up for an address',
   `
-  SELECT accounts.id, sum(count(*)) OVER () AS agents, min(min(trials.expires_at)) OVER () AS trial_ends_at
+  SELECT accounts.id AS provisional_id, sum(count(*)) OVER () AS agents, min(min(trials.expires_at)) OVER () AS trial_ends_at
   FROM accounts
   JOIN agents ON agents.account_id = accounts.id AND agents.deleted_at IS NULL
   LEFT JOIN trials ON trials.account_id = agents.account_id AND trials.agent_id = agents.id
@@ -56,8 +66,8 @@ const offer = crossAccountQuery<{ id: string; agents: number; trialEndsAt: numbe
     AND accounts.id IN (SELECT signups.account_id FROM signups WHERE signups.owner_email = :email)
   GROUP BY accounts.id ORDER BY accounts.created_at, accounts.id LIMIT 1`,
 )
-const offered = query<{ home: string; ownerEmail: string }>(`
-  SELECT accounts.id AS home, signups.owner_email
+const offered = query<OwnedSignups>(`
+  SELECT accounts.id AS provisional_id, signups.owner_email
   FROM signups JOIN accounts ON accounts.id = signups.account_id
   WHERE signups.account_id = :account AND signups.owner_email = :email AND accounts.state = 'provisional'
   LIMIT 1`)
@@ -128,7 +138,7 @@ const moves = [
   SELECT account_id, id, generation + 1, 'moved', :at, 'canceled', 'The agent that asked was moved to another account.'
   FROM tasks WHERE ${isOpenTask} AND ${isMoved('client_agent_id')}`,
   `UPDATE tasks SET state = 'canceled', status_at = :at, generation = generation + 1, expires_at = NULL
-  WHERE ${isOpenTask} AND ${isMoved('client_agent_id')} RETURNING id AS canceled`,
+  WHERE ${isOpenTask} AND ${isMoved('client_agent_id')}`,
   // The holder of a lease would ack it in the old account, so it is released: its messages are redelivered.
   `UPDATE deliveries SET state = 'unread', lease_id = NULL, read_at = NULL, release_count = release_count + 1
   WHERE account_id = :from AND lease_id IN (
@@ -165,12 +175,9 @@ export const claims = (db: Db) => {
   }
   let copies: Query<Row>[] | undefined
   return {
-    /** The account of a claim link, and the owner address that it was made for. */
+    /** The account of a claim link. */
     byToken: (hash: string) => db.one(byToken, { hash }),
-    /**
-     * The oldest provisional account with live agents that signed up for the email address, and the number of such
-     * agents in all provisional accounts, with the end of the first trial that has not ended.
-     */
+    /** The live agents that signed up for the email address. */
     offer: (email: string) => db.one(offer, { email }),
     /** The provisional account, if its agents signed up for the email address. */
     offered: (account: string, email: string) => db.one(offered, { account, email }),
@@ -189,8 +196,8 @@ export const claims = (db: Db) => {
     ],
     /**
      * Move agents into the account `to`: alias, settings, skills, keys, what they have not read, the open tasks that they
-     * work on, and the idempotency keys since `keysSince`. The other open tasks are canceled: their ids come as the
-     * column `canceled`. Fails the unit unless the user owns `to`.
+     * work on, and the idempotency keys since `keysSince`. The other open tasks are canceled. Fails
+     * the unit unless the user owns `to`. Triggers wake the agents and those who follow the tasks.
      */
     move: async (
       { from, user, at }: Claim,

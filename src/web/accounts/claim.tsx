@@ -4,6 +4,7 @@ import { GridError } from '../../errors.ts'
 import {
   checkClaimant,
   claimAccount,
+  type ClaimOffer,
   type ClaimSource,
   findClaimOffer,
   type OpenClaim,
@@ -238,5 +239,16 @@ function decisionPage(
         </div>
       </Form>
     </>,
+  )
+}
+
+/** Tells users about agents that signed up with their email address. Renders nothing if there are none. */
+export function ClaimOfferNotice({ offer }: { offer: ClaimOffer | undefined }) {
+  if (!offer) return null
+  return (
+    <Notice>
+      {pluralize(offer.agents, 'agent')} signed up for you:{' '}
+      <a href={`/claims/${offer.provisionalId}`}>claim {offer.agents === 1 ? 'it' : 'them'}</a>
+    </Notice>
   )
 }

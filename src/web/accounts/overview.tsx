@@ -18,7 +18,7 @@ import { FirstAgent } from '../conversations/home.tsx'
 import type { PageDeps, Pages, Visit } from '../visit.ts'
 import { ActivitySentence, actorOf, loadNames, type NameLookup } from './activity-rows.tsx'
 import { type CountOfGuardrail, sumsOf, verdictActions } from '../guardrails/guardrail-history.tsx'
-import { ClaimOfferNotice } from './claim-offer.tsx'
+import { ClaimOfferNotice } from './claim.tsx'
 
 const recentActivityRows = 8
 const shownGuardrails = 5

@@ -4,9 +4,9 @@ import { callingAgent } from '../../../src/auth/actor.ts'
 import { createAuthenticator } from '../../../src/auth/bearer.ts'
 import { createAgent, deleteAgent } from '../../../src/grid/agents/agents.ts'
 import { createChannel } from '../../../src/grid/channels/channels.ts'
-import { leaseOf, readMessages } from '../../../src/grid/messaging/read-messages.ts'
 import { findPart } from '../../../src/grid/messaging/parts.ts'
 import { readAgain } from '../../../src/grid/messaging/read-again.ts'
+import { leaseOf, readMessages } from '../../../src/grid/messaging/read-messages.ts'
 import { continueTask } from '../../../src/grid/tasks/start-task.ts'
 import { getTask } from '../../../src/grid/tasks/tasks.ts'
 import { updateTask } from '../../../src/grid/tasks/update-task.ts'
@@ -188,6 +188,16 @@ onEachDatabase((open) => {
     ])
   })
 
+  test('an agent that moved answers a task that it had read before', async () => {
+    const { id } = await askFor(await enter(mate), 'a question', { to: '@zoe' })
+    const { messages: [asked], lease } = await readMessages(await enter(zoe), {})
+    leaseOf(await enter(zoe), lease!.id).ack()
+    await claimAgents(grid, zoe.link, { into: grid.acme, keep: ['mate'] })
+
+    await sendMessage(await enter(zoe), { to: 'mate', text: 'an answer', replyToMessageId: asked.message_id })
+    expect(inShort(await eventsOf(await enter(mate), id))).toEqual(['submitted', 'working', 'an answer', 'completed'])
+  })
+
   test('open tasks whose client moves are canceled with a reason, and no message of them is lost', async () => {
     const client = await enter(zoe)
     const { id } = await askFor(client, 'a question', { to: '@mate' })
@@ -252,6 +262,53 @@ onEachDatabase((open) => {
     expect(messages.map(({ message }) => message)).toEqual(['leased', 'unread', 'a question'])
     await updateTask(await enter(zoe), { taskId: id, text: 'an answer' })
     expect((await getTask(await enter(mate), id)).status.state).toBe('completed')
+  })
+
+  test.each<[string, string, () => string, string]>([
+    [
+      'the user owns the other account',
+      `UPDATE memberships SET role = 'admin' WHERE account_id = ?`,
+      () => grid.acme.id,
+      'write_conflict',
+    ],
+    [
+      'the email address is verified',
+      'UPDATE users SET email_verified_at = NULL WHERE email = ?',
+      () => email,
+      'write_conflict',
+    ],
+    [
+      'no agent was added',
+      `UPDATE agents SET deleted_at = NULL WHERE account_id = ? AND alias = 'gone'`,
+      () => zoe.home,
+      'claim_changed',
+    ],
+    [
+      'the account is not claimed',
+      `UPDATE accounts SET state = 'claimed' WHERE id = ?`,
+      () => zoe.home,
+      'link_expired',
+    ],
+    [
+      'the other account has room for the skills',
+      `INSERT INTO skills (account_id, id, name, created_at)
+        WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1000)
+        SELECT ?, 'skill ' || i, 'skill ' || i, 0 FROM n`,
+      () => grid.acme.id,
+      'invalid_input',
+    ],
+  ])('the commit requires that %s', async (_, change, argument, code) => {
+    await createAgent(oldAccount(), { alias: 'gone' })
+    await deleteAgent(oldAccount(), 'gone')
+    const { claims } = grid.store.global
+    const made = claims.move
+    claims.move = async (...given) => {
+      await rows(grid, change, [argument()])
+      return made(...given)
+    }
+
+    await expect(move()).rejects.toMatchObject({ code })
+    expect(await grid.acme.store.read.agents.byAlias('zoe')).toBeUndefined()
   })
 
   const oldAccount = () => grid.store.account(zoe.home, { type: 'system', job: 'test' })

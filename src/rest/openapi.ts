@@ -1,13 +1,9 @@
 /** `GET /api/v1/openapi.json`: the REST side for programs, made of what the handlers parse with. @see OpenAPI 3.1.1 */
 import * as z from 'zod'
-import type { Deps } from '../deps.ts'
 import { type ErrorCode, errorKinds } from '../errors.ts'
-import { staticAnswer } from '../lib/http/static-answer.ts'
 import { version } from '../lib/version.ts'
-import type { Handler } from '../request-context.ts'
 import { httpStatus } from '../wire.ts'
-import { operations } from './operations.ts'
-import type { Answer, Caller, Operation } from './operation.ts'
+import type { Answer, Caller, Operation } from './route.ts'
 
 type Json = Record<string, unknown>
 
@@ -22,18 +18,16 @@ const callers: Record<Caller, { security: string; refusal: ErrorCode[] }> = {
   'agent key': { security: 'agentKey', refusal: ['wrong_credential'] },
   agent: { security: 'agent', refusal: ['wrong_credential'] },
   admin: { security: 'admin', refusal: ['wrong_credential'] },
-  'agent access token': { security: 'agentAccessToken', refusal: [] },
+  'agent access token': { security: 'agentAccessToken', refusal: ['agent_token_required'] },
 }
 const bearer = (description: string) => ({ type: 'http', scheme: 'bearer', description })
 
-/** The same for everybody, so it needs no credential. */
-export function openApi({ config }: Deps): Handler {
-  const answer = staticAnswer(() => Response.json(openApiDocument([config.baseUrl, config.appUrl])))
-  return (c) => answer(c.req.raw)
-}
-
 /** The document. `answersAre` `closed`: answers have no other fields, as a test wants to know. */
-export function openApiDocument(servers: string[], answersAre: 'open' | 'closed' = 'open'): Json {
+export function openApiDocument(
+  operations: readonly Operation[],
+  servers: string[],
+  answersAre: 'open' | 'closed' = 'open',
+): Json {
   const schemas: Record<string, Json> = {}
   const schemaOf = (schema: z.ZodType, io: 'input' | 'output') => {
     const { $schema: _, $defs = {}, ...json } = z.toJSONSchema(schema, { io }) as Json & {
