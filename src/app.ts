@@ -32,7 +32,6 @@ import { AttentionCounts } from './web/attention/counts.ts'
 import { unsubscribeFromDigest } from './web/notifications/settings-notifications.tsx'
 import { errorFrame } from './web/error-frame.ts'
 import { livePath, liveStream } from './web/live.ts'
-import { unsubscribe } from './grid/notifications/subscriptions.ts'
 import { createWebApp } from './web/web.ts'
 import { asGridError, htmlError, restError, rpcFrameError } from './wire.ts'
 
