@@ -114,7 +114,7 @@ export async function startCluster(options: ClusterOptions): Promise<Cluster> {
 }
 
 /** The settings that make several processes one grid. `compose.yaml` has the same. */
-export function sharedSettings(databaseUrl: string, url: string, keys: string): Record<string, string> {
+function sharedSettings(databaseUrl: string, url: string, keys: string): Record<string, string> {
   return { DATABASE_URL: databaseUrl, BASE_URL: url, TRUSTED_PROXIES: '127.0.0.1', GRID_KEYS: keys }
 }
 

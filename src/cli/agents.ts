@@ -85,7 +85,7 @@ type AgentKey = {
   a2a_url: string
 }
 
-export function describeAgentKey({ deps }: Store, agent: { id: string; alias: string }, apiKey: string): AgentKey {
+function describeAgentKey({ deps }: Store, agent: { id: string; alias: string }, apiKey: string): AgentKey {
   return {
     agent_id: agent.id,
     alias: `@${agent.alias}`,
@@ -95,7 +95,7 @@ export function describeAgentKey({ deps }: Store, agent: { id: string; alias: st
   }
 }
 
-export function printAgentKey(agent: AgentKey): string {
+function printAgentKey(agent: AgentKey): string {
   const { origin } = new URL(agent.mcp_config.mcpServers[serverName].url)
   return [
     table([['Agent', agent.alias], ['ID', agent.agent_id], ['Key', agent.api_key], ['A2A address', agent.a2a_url]]),

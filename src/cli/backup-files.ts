@@ -14,7 +14,7 @@ export const keyOption = {
 
 export const plainOption = {
   placeholder: '',
-  description: 'do not encrypt the backup: everybody who has the file can read all messages',
+  description: 'do not encrypt the backup: anyone with the file can read all messages',
   flag: true,
 } as const satisfies CommandOption
 
@@ -27,7 +27,7 @@ export function newFileKey({ key, plain }: { key?: string; plain?: string }): Fi
   if (passphrase.length >= minKeyLength) return { passphrase }
   throw usageError(
     passphrase === ''
-      ? 'A backup contains all messages, so it is encrypted: give a pass phrase in BACKUP_KEY or with --key-file PATH, or say --plain.'
+      ? 'A backup contains all messages, so it is encrypted. Give a pass phrase in BACKUP_KEY or with --key-file PATH, or use --plain.'
       : `The pass phrase of a backup has at least ${minKeyLength} characters.`,
   )
 }

@@ -58,7 +58,7 @@ function print(result: { file: string; bytes: number; encrypted: boolean; messag
     ['Messages', result.messages],
     [
       'Encrypted',
-      result.encrypted ? 'yes; without the pass phrase nobody can open it' : 'no: whoever has the file can read it',
+      result.encrypted ? 'yes; it cannot be opened without the pass phrase' : 'no: anyone with the file can read it',
     ],
   ]
   const ring = result.keys.length === 0 ? [] : [

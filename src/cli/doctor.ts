@@ -13,7 +13,7 @@ import { conclusions, exitCodes, type Finding, findingLines, statusOf } from './
 /** Exit code 0 if the grid is well, 3 if there are warnings, 1 if something is broken. Changes nothing. */
 export const doctor: ProcessCommand = {
   name: 'doctor',
-  summary: 'Say whether this grid is well, and what to do if it is not.',
+  summary: 'Check whether this grid is well, and say what to do if it is not.',
   options: {
     full: {
       placeholder: '',

@@ -14,12 +14,12 @@ export const health: ProcessCommand = {
   async start(json, { url }) {
     const server = url === undefined ? ownServer(readConfig(process.env)) : serverAt(url)
     const answer = await askReady(server)
-    if (!answer) throw new CommandError('not_running', `No server responds ${server.name}.`)
+    if (!answer) throw new CommandError('not_running', `No server answers ${server.name}.`)
     const { status, text } = answer
     if (!isOfGrid(answer)) {
       throw new CommandError(
         'not_running',
-        `What responds ${server.name} is not an agent-grid. Stop that program, or ask the grid at its own address.`,
+        `What answers ${server.name} is not an agent-grid. Stop that program, or ask the grid at its own address.`,
       )
     }
     if (status !== 200) throw new CommandError('not_ready', `The server is not ready: ${text}`)

@@ -6,7 +6,7 @@ import { table } from './tables.ts'
 /** In the server that holds a local file it uses the key ring that the server read at its start. */
 export const rotateKeysCommand = storeCommand({
   name: 'rotate-keys',
-  summary: 'Encrypt all stored tokens anew with the newest key, and say which keys are no longer needed.',
+  summary: 'Encrypt all stored tokens again with the newest key, and list the keys that are no longer needed.',
   options: {},
   async run(store) {
     const { key, rotated, isFinished, unreadable, keys } = await rotateKeys(store)
@@ -27,9 +27,9 @@ export const rotateKeysCommand = storeCommand({
       '',
       ...keys.map((used) => sentenceOf(used, key)),
       ...(unreadable > 0
-        ? [`${unreadable} tokens do not open, and were left as they are. The log names them; enter them again.`]
+        ? [`${unreadable} tokens cannot be decrypted and were left as they are. The log names them; enter them again.`]
         : []),
-      ...(finished ? [] : ['The time of this run is over. Run the command again, and it goes on.']),
+      ...(finished ? [] : ['This run has used up its time. Run the command again to continue.']),
     ].join('\n'),
 })
 
@@ -43,7 +43,7 @@ const titles: Record<string, string> = {
 
 function sentenceOf({ key_id, tokens, in_ring }: { key_id: string; tokens: number; in_ring: boolean }, newest: string) {
   const uses = `Key ${key_id}: ${tokens} ${tokens === 1 ? 'token' : 'tokens'}.`
-  if (!in_ring) return `${uses} It is not in the ring, so they do not open.`
+  if (!in_ring) return `${uses} It is not in the key ring, so they cannot be decrypted.`
   if (key_id === newest) return `${uses} New tokens get it.`
   return tokens === 0
     ? `${uses} It can be removed from the ring, unless a process still starts its ring with it or a backup needs it.`
@@ -57,7 +57,7 @@ export const rotateSigningKeyCommand = storeCommand({
   options: {
     'remove-old': {
       placeholder: 'YES',
-      description: 'remove all older keys at once: somebody else may have one',
+      description: 'remove all older keys at once, because one may have leaked',
       flag: true,
     },
   },

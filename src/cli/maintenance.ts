@@ -5,20 +5,20 @@ import { table } from './tables.ts'
 /** See docs/architecture.md, "Projections". */
 export const rebuildConversationsCommand = storeCommand({
   name: 'rebuild-conversations',
-  summary: 'Make the conversations that people see again, from the stored messages.',
+  summary: 'Rebuild the conversations that people see, from the stored messages.',
   options: {},
   async run(store) {
     await store.write([store.global.threadProjection.startAgain()])
     await followLog(store)
     return { rebuilt: true, messages: await store.global.threadProjection.placed() }
   },
-  print: ({ messages }) => `The conversations are made again, from ${messages.toLocaleString('en')} messages.`,
+  print: ({ messages }) => `The conversations are rebuilt, from ${messages.toLocaleString('en')} messages.`,
 })
 
 /** Until then a clock that is far ahead of the stored time removes nothing. See docs/delivery.md, "Clocks". */
 export const confirmClockCommand = storeCommand({
   name: 'confirm-clock',
-  summary: 'Confirm that the clock is right, though it is far ahead of the time that was stored last.',
+  summary: 'Confirm that the clock is right although it is far ahead of the last stored time.',
   options: {},
   async run(store) {
     const { clock } = store.global

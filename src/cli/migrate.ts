@@ -26,7 +26,7 @@ export const migrate: ProcessCommand = {
   options: {
     check: {
       placeholder: '',
-      description: 'only say what would be done: exit code 0 for nothing, 3 if steps are missing',
+      description: 'only print what would be done: exit code 0 if nothing, 3 if steps are missing',
       flag: true,
     },
   },
@@ -71,7 +71,7 @@ function describe({ version, newest, missing }: MigrationPlan, { databaseUrl }: 
     ...missing.map((name) => `  ${name}`),
     '',
     localPath(databaseUrl)
-      ? 'A copy of the file is kept beside it until a server has run for an hour.'
+      ? 'A copy of the file is kept next to it until a server has run for an hour.'
       : 'No copy is kept: make a backup first.',
   ].join('\n')
 }

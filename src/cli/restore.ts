@@ -72,7 +72,7 @@ function explained(error: unknown): never {
   if (isFull(error) || isNoSpace(error)) {
     throw new CommandError(
       'disk_full',
-      'There is no space to open the backup beside the database, or in TMPDIR for a remote one. Free some, and run the ' +
+      'There is not enough space to open the backup next to the database, or in TMPDIR for a remote one. Free some, and run the ' +
         'command again; the database is as it was.',
     )
   }

@@ -92,7 +92,7 @@ function greeting({ store, setUpUrl, lockedOutUser }: Start): string {
   if (setUpUrl !== undefined) {
     lines.push(
       '',
-      'Nobody can sign in on the web yet. To create the first user and an account, open this link within 24 hours.',
+      'No user exists yet. To create the first user and an account, open this link within 24 hours.',
       'It works once:',
       `  ${setUpUrl}`,
     )

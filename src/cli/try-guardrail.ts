@@ -8,7 +8,7 @@ import { table } from './tables.ts'
 /** Sends nothing and stores nothing but the activity. See docs/protocol.md, "Trying a guardrail". */
 export const tryGuardrailCommand = storeCommand({
   name: 'try-guardrail',
-  summary: 'Run a guardrail on a text, and print what it says.',
+  summary: 'Run a guardrail on a text, and print its verdict.',
   options: {
     account: accountOption,
     guardrail: { placeholder: 'GUARDRAIL', description: 'name or ID of a guardrail of the account' },

@@ -6,10 +6,9 @@ import { createChannel, deleteChannel, maxMembers, setChannelMembers } from '../
 import { maxAttached, setAgentGuardrails } from '../grid/guardrails/guardrails.ts'
 import { aliasPattern } from '../lib/alias.ts'
 import { atMost } from '../lib/input.ts'
-import type { AccountStore } from '../store/account.ts'
 import { asAgent, asChannel } from './admin-read-tools.ts'
-import { renamed } from './arguments.ts'
-import { type Arguments, identifier, requiredIdentifier as ref, tool } from './tool.ts'
+import { type Arguments, identifier, renamed, requiredIdentifier as ref, tool } from './tool.ts'
+import type { AccountStore } from '../store/account.ts'
 
 /** The length is only published: verbs count what is left of a description without invisible characters. */
 const description = z.string().meta({ maxLength: maxDescriptionLength }).optional()

@@ -20,9 +20,8 @@ import { asPart, givenStates, updateTask } from '../grid/tasks/update-task.ts'
 import { isId } from '../lib/id.ts'
 import { atMost } from '../lib/input.ts'
 import { isoTime } from '../lib/time.ts'
+import { type Arguments, identifier, type MoreOutput, renamed, type Tool, tool, type ToolOutput } from './tool.ts'
 import type { AccountStore } from '../store/account.ts'
-import { renamed } from './arguments.ts'
-import { type Arguments, identifier, type MoreOutput, type Tool, tool, type ToolOutput } from './tool.ts'
 
 /**
  * Says to a model what the texts of others are: messages with their parts, descriptions, skills. It ends the

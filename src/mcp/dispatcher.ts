@@ -1,35 +1,27 @@
 /** Every MCP method of both eras: one JSON-RPC message in, its answer out. MCP 2025-03-26 to 2026-07-28. */
+import * as z from 'zod'
 import {
-  CLIENT_CAPABILITIES_META_KEY,
-  CLIENT_INFO_META_KEY,
-  isJsonContentType,
   isSpecType,
   type JSONRPCRequest,
-  LOG_LEVEL_META_KEY,
-  PROTOCOL_VERSION_META_KEY,
   ProtocolError,
   ProtocolErrorCode,
-  RELATED_TASK_META_KEY,
   type RequestId,
   ResourceNotFoundError,
   SERVER_INFO_META_KEY,
   type SpecTypeName,
 } from '@modelcontextprotocol/server'
-import * as z from 'zod'
 import type { ErrorKind } from '../errors.ts'
 import type { Lease } from '../grid/messaging/read-messages.ts'
 import { maxWaitSeconds } from '../grid/messaging/wait-for-messages.ts'
 import { formLimits } from '../lib/http/body.ts'
 import { parse } from '../lib/input.ts'
 import type { Log } from '../lib/log.ts'
-import { asGridError } from '../wire.ts'
-import { fromText } from './arguments.ts'
-import { type Era, eraOf } from './era.ts'
 import {
+  type Era,
+  eraOf,
   legacyRevisions,
   listCache,
   modernRevisions,
-  namedBy,
   noCache,
   RefusedMessage,
   type RpcAnswer,
@@ -38,7 +30,9 @@ import {
 } from './protocol.ts'
 import { inboxUri } from './resources.ts'
 import { lateAnswer, listenStream } from './streams.ts'
+import { fromText } from './tool.ts'
 import type { Toolset } from './toolset.ts'
+import { asGridError } from '../wire.ts'
 
 /** The longest wait of an answer in one piece. Every proxy and runtime tolerates this silence. */
 const maxSilentSeconds = 20
@@ -142,7 +136,7 @@ export async function dispatch(
   log: Log,
 ): Promise<RpcAnswer | Response> {
   try {
-    const era = plainEra(headers, message) ?? eraOf(headers, message, acceptsBoth(headers))
+    const era = eraOf(headers, message, acceptsBoth(headers))
     if (era !== undefined) return await answerRequest(era, headers, message as JSONRPCRequest, toolset)
     await recordRefusal(message, toolset)
     return new Response(null, { status: 202 })
@@ -151,47 +145,6 @@ export async function dispatch(
     await recordRefusal(message, toolset)
     return refusal(error, message, log)
   }
-}
-
-/**
- * The era of a request whose body and headers are plainly of one. `eraOf` would say the same, at a fiftieth of the cost of
- * a call that reads nothing.
- */
-export function plainEra(headers: Headers, message: unknown): Era | undefined {
-  if (!acceptsBoth(headers) || !isJsonContentType(headers.get('content-type'))) return undefined
-  if (!isPlainRequest(message)) return undefined
-  const { method, params } = message
-  const version = headers.get('mcp-protocol-version')
-  const meta = params?._meta
-  if (!meta || !(PROTOCOL_VERSION_META_KEY in meta)) {
-    return version === null || legacyRevisions.includes(version) ? 'legacy' : undefined
-  }
-  const { [PROTOCOL_VERSION_META_KEY]: revision, [CLIENT_CAPABILITIES_META_KEY]: capabilities } = meta
-  if (version === null || version !== revision || !modernRevisions.includes(version)) return undefined
-  if (headers.get('mcp-method') !== method || LOG_LEVEL_META_KEY in meta) return undefined
-  const parameter = namedBy.get(method)
-  if (parameter !== undefined && headers.get('mcp-name') !== params[parameter]) return undefined
-  if (CLIENT_INFO_META_KEY in meta && !isSpecType.Implementation(meta[CLIENT_INFO_META_KEY])) return undefined
-  return isSpecType.ClientCapabilities(capabilities) ? 'modern' : undefined
-}
-
-/** With the members of a request and no others, and without what MCP 2025-11-25 has in `_meta` for tasks. */
-function isPlainRequest(message: unknown): message is JSONRPCRequest {
-  if (!isObject(message) || message.jsonrpc !== '2.0' || typeof message.method !== 'string') return false
-  const { id, params } = message
-  if (typeof id !== 'string' && !Number.isSafeInteger(id)) return false
-  if (Object.keys(message).length !== ('params' in message ? 4 : 3)) return false
-  if (params === undefined) return true
-  if (!isObject(params)) return false
-  const { _meta: meta } = params
-  if (meta === undefined) return true
-  if (!isObject(meta) || RELATED_TASK_META_KEY in meta) return false
-  const token = meta.progressToken
-  return token === undefined || typeof token === 'string' || Number.isSafeInteger(token)
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 /** Whether an answer may be JSON or an event stream, as the transport has demanded since 2025-03-26. */

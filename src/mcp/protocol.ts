@@ -1,6 +1,15 @@
 /** What the MCP endpoint says of itself: revisions, server info, cache lifetimes and error codes. */
-import { ProtocolError } from '@modelcontextprotocol/server'
+import {
+  classifyInboundRequest,
+  isInitializeRequest,
+  isJsonContentType,
+  isJSONRPCRequest,
+  type JSONRPCRequest,
+  ProtocolError,
+  UnsupportedProtocolVersionError,
+} from '@modelcontextprotocol/server'
 import type { Lease } from '../grid/messaging/read-messages.ts'
+import { fromBase64, toBase64 } from '../lib/encoding.ts'
 import { version } from '../lib/version.ts'
 
 /** Revisions that open with `initialize`, newest first. A request for an unknown one is answered with the first. */
@@ -43,4 +52,92 @@ export interface RpcAnswer {
   body: object
   status: number
   lease?: Lease
+}
+
+export type Era = 'legacy' | 'modern'
+
+/**
+ * The era of a request; undefined for a notification or a response, which have no answer. `acceptsBoth`: an answer may be
+ * JSON or an event stream. Fails with a `RefusedMessage` if it is no JSON-RPC message, or its headers are not those of
+ * its era.
+ */
+export function eraOf(headers: Headers, message: unknown, acceptsBoth: boolean): Era | undefined {
+  const route = classifyInboundRequest({
+    httpMethod: 'POST',
+    protocolVersionHeader: headers.get('mcp-protocol-version') ?? undefined,
+    mcpMethodHeader: headers.get('mcp-method') ?? undefined,
+    body: message,
+  })
+  if (route.kind === 'legacy' && !acceptsBoth) {
+    const problem = 'Client must accept both application/json and text/event-stream'
+    throw new RefusedMessage(406, serverError, `Not Acceptable: ${problem}`)
+  }
+  if (!isJsonContentType(headers.get('content-type'))) {
+    const problem = 'Content-Type must be application/json'
+    throw new RefusedMessage(415, serverError, `Unsupported Media Type: ${problem}`)
+  }
+  switch (route.kind) {
+    case 'reject':
+      throw new RefusedMessage(route.httpStatus, route.code, route.message, route.data)
+    case 'legacy': {
+      const version = headers.get('mcp-protocol-version')
+      // A client that connects may not know the revision yet.
+      if (version !== null && !legacyRevisions.includes(version) && !isInitializeRequest(message)) {
+        const problem = `Unsupported protocol version: ${version} (supported versions: ${legacyRevisions.join(', ')})`
+        throw new RefusedMessage(400, serverError, `Bad Request: ${problem}`)
+      }
+      return isJSONRPCRequest(message) ? 'legacy' : undefined
+    }
+    case 'modern': {
+      const requested = route.classification.revision!
+      if (!modernRevisions.includes(requested)) {
+        const error = new UnsupportedProtocolVersionError({ supported: [...modernRevisions], requested })
+        throw new RefusedMessage(400, error.code, error.message, error.data)
+      }
+      if (route.messageKind === 'notification') return undefined
+      checkStandardHeaders(headers, route.message)
+      return 'modern'
+    }
+  }
+}
+
+/** The headers that repeat the body, for proxies. The SDK has compared the version and the method where they are sent. */
+function checkStandardHeaders(headers: Headers, { method, params }: JSONRPCRequest): void {
+  const mismatch = (header: string, body: string) => {
+    const text = `Bad Request: the request headers and body disagree: ${body}`
+    return new RefusedMessage(400, headerMismatch, text, { mismatch: { header, body } })
+  }
+  const missing = (what: string, header: string) =>
+    mismatch('(missing)', `the body ${what} but the required ${header} header is absent`)
+
+  if (!headers.has('mcp-protocol-version')) {
+    throw missing(`envelope names protocol version ${modernRevisions[0]}`, 'MCP-Protocol-Version')
+  }
+  if (!headers.has('mcp-method')) throw missing(`names method ${method}`, 'Mcp-Method')
+
+  const parameter = namedBy.get(method)
+  if (parameter === undefined) return
+  const value = params?.[parameter]
+  const header = headers.get('mcp-name')
+  if (header === null) {
+    if (typeof value === 'string') throw missing(`carries params.${parameter}="${value}"`, 'Mcp-Name')
+    return
+  }
+  const name = decodedName(header)
+  if (name === undefined) throw mismatch(header, 'the Mcp-Name header carries an invalid Base64 sentinel value')
+  if (typeof value === 'string' && value !== name) {
+    throw mismatch(header, `the body carries params.${parameter}="${value}" but the Mcp-Name header names "${name}"`)
+  }
+}
+
+/** A name that no header can hold comes as Base64. Undefined if it is none. */
+function decodedName(header: string): string | undefined {
+  if (!header.startsWith('=?base64?') || !header.endsWith('?=')) return header
+  const encoded = header.slice('=?base64?'.length, -'?='.length)
+  try {
+    const bytes = fromBase64(encoded)
+    return toBase64(bytes) === encoded ? new TextDecoder('utf-8', { fatal: true }).decode(bytes) : undefined
+  } catch {
+    return undefined
+  }
 }

@@ -10,12 +10,9 @@ import { parse } from '../lib/input.ts'
 import type { Log } from '../lib/log.ts'
 import { jsonLine } from '../lib/redact.ts'
 import { second } from '../lib/time.ts'
-import type { AccountStore } from '../store/account.ts'
-import { asGridError, type Hints, toolError } from '../wire.ts'
 import { adminReadTools } from './admin-read-tools.ts'
 import { adminWriteTools } from './admin-write-tools.ts'
 import { agentTools, textsOfOthers } from './agent-tools.ts'
-import { readArguments } from './arguments.ts'
 import { type ListedPrompt, listedPrompts, type PromptResult, readPrompt } from './prompts.ts'
 import { type ListedResource, listedResources, readResource } from './resources.ts'
 import { type SignupCaller, signupTool } from './signup-tool.ts'
@@ -23,12 +20,15 @@ import {
   type CatalogTool,
   type ListedTool,
   type LiveCaller,
+  readArguments,
   type ToolCall,
   type ToolCatalog,
   toolCatalog,
   type ToolOutcome,
   type ToolOutput,
 } from './tool.ts'
+import type { AccountStore } from '../store/account.ts'
+import { asGridError, type Hints, toolError } from '../wire.ts'
 
 export interface Toolset {
   /** For the model, when its client connects. */

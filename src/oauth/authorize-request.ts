@@ -1,11 +1,12 @@
 /** Authorization requests: parsing and validation, in an order that never redirects to an unregistered address. */
+import { sha256 } from 'oslo/crypto'
+import { base64url } from 'oslo/encoding'
 import { GridError } from '../errors.ts'
-import type { OAuthScope } from '../store/global/oauth-grants.ts'
-import { oauthCode } from '../wire.ts'
 import type { Client, Clients } from './clients.ts'
 import { parameter, rejectRepeatedParameters } from './form.ts'
-import { isCodeChallenge } from './pkce.ts'
 import { isAllowedRedirect, isSameRedirect, withParameters } from './redirect-uri.ts'
+import type { OAuthScope } from '../store/global/oauth-grants.ts'
+import { oauthCode } from '../wire.ts'
 
 /** The query is stored with the request, so its length is limited. */
 const maxQueryLength = 8_000
@@ -99,4 +100,16 @@ export function errorAddress(
 /** 303, so that browsers do not send the form again to the new address. */
 export function seeOther(location: string): Response {
   return new Response(null, { status: 303, headers: { Location: location } })
+}
+
+/** Whether a text has the form of an S256 challenge: 32 bytes in base64url. */
+export function isCodeChallenge(text: string): boolean {
+  return /^[A-Za-z0-9_-]{43}$/.test(text)
+}
+
+/** The S256 challenge of a verifier; undefined if the verifier is malformed. @see RFC 7636 §4.1, §4.2 */
+export async function codeChallengeOf(verifier: string): Promise<string | undefined> {
+  if (!/^[A-Za-z0-9._~-]{43,128}$/.test(verifier)) return undefined
+  const digest = await sha256(new TextEncoder().encode(verifier))
+  return base64url.encode(new Uint8Array(digest), { includePadding: false })
 }

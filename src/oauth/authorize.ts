@@ -6,9 +6,6 @@
 import type { Sessions, Visitor } from '../auth/session.ts'
 import { GridError } from '../errors.ts'
 import { aliasPattern, normaliseAlias } from '../lib/alias.ts'
-import type { Handler } from '../request-context.ts'
-import type { Store } from '../store/store.ts'
-import { asGridError } from '../wire.ts'
 import { type AccountPicker, loadAccountPicker } from './account-picker.ts'
 import { authorizationErrorPage } from './authorization-error-page.tsx'
 import {
@@ -21,10 +18,18 @@ import {
   seeOther,
 } from './authorize-request.ts'
 import { isDocumentUrl } from './client-document.ts'
-import { consentCookieName, setConsentCookie, surplusConsentCookies } from './consent-cookie.ts'
 import { consentPage } from './consent-page.tsx'
 import { parameter } from './form.ts'
-import { type ConsentChoices, savePendingRequest } from './pending-request.ts'
+import {
+  type ConsentChoices,
+  consentCookieName,
+  savePendingRequest,
+  setConsentCookie,
+  surplusConsentCookies,
+} from './pending-request.ts'
+import type { Handler } from '../request-context.ts'
+import type { Store } from '../store/store.ts'
+import { asGridError } from '../wire.ts'
 
 /** Dependencies of the authorization endpoint. */
 export interface AuthorizeParts extends AuthorizeRules {

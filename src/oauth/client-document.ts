@@ -1,9 +1,12 @@
 /** Clients whose id is the URL of their metadata document (OAuth Client ID Metadata Document, draft 00). */
 import * as z from 'zod'
+import { clearTimeout, setInterval, setTimeout } from 'node:timers'
+import type { Deps } from '../deps.ts'
 import { GridError } from '../errors.ts'
 import { parseBody } from '../lib/http/body.ts'
 import type { SafeResponse } from '../lib/outbound/safe-fetch.ts'
-import { cleanName } from './client-name.ts'
+import { plainName } from '../lib/names.ts'
+import { hour, second } from '../lib/time.ts'
 
 /** The metadata that we use. All these clients are public. */
 export interface ClientDocumentMetadata {
@@ -86,4 +89,56 @@ function freshnessMs(cacheControl: string | undefined): number {
 
 function unusable(reason: string): GridError {
   return new GridError('invalid_client', `The metadata document of this client cannot be used: ${reason}.`)
+}
+
+/** The document of a widely used client. */
+const probedDocument = 'https://claude.ai/oauth/claude-code-client-metadata'
+
+export interface DocumentProbe {
+  /** Whether to advertise client metadata documents. */
+  canFetch(): boolean
+  /** Fetch the probed document and remember whether that worked. Never fails. */
+  check(): Promise<void>
+}
+
+/** Long enough that a process whose start fails sends no request. */
+const firstCheckMs = second
+
+/**
+ * With `OAUTH_CIMD=auto` it checks soon after the start and then every hour, in the background. Documents are
+ * advertised while the last check has succeeded.
+ */
+export function documentProbe({ config: { oauthCimd }, log, safeFetch, stopping }: Deps): DocumentProbe {
+  let isFetchable: boolean | undefined
+
+  async function check(): Promise<void> {
+    const before = isFetchable
+    try {
+      parseClientDocument(probedDocument, await safeFetch(probedDocument, { ...documentLimits, isProbe: true }))
+      isFetchable = true
+    } catch {
+      isFetchable = false
+    }
+    // Logged on a change only: a grid without internet access would log it every hour.
+    if (isFetchable !== before) {
+      log.info('Checked whether OAuth client documents can be fetched', { areRead: isFetchable })
+    }
+  }
+
+  if (oauthCimd === 'auto') {
+    const timers = [setTimeout(() => void check(), firstCheckMs), setInterval(() => void check(), hour)]
+    for (const timer of timers) timer.unref()
+    stopping?.addEventListener('abort', () => timers.forEach((timer) => clearTimeout(timer)), { once: true })
+  }
+  return {
+    canFetch: () => oauthCimd === 'on' || (oauthCimd === 'auto' && isFetchable === true),
+    check,
+  }
+}
+
+const maxLength = 80
+
+/** The name on one line of at most 80 characters, without invisible ones. */
+export function cleanName(text: string): string {
+  return plainName(text, maxLength) || 'Unnamed client'
 }

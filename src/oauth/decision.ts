@@ -5,24 +5,31 @@
 import { allows, requireConfirmed } from '../auth/actor.ts'
 import { GridError } from '../errors.ts'
 import { recordActivity } from '../grid/activity.ts'
+import { createAgent } from '../grid/agents/agents.ts'
 import { describeGrant } from '../grid/oauth/grants.ts'
 import { retryOnConflict } from '../grid/retry-on-conflict.ts'
+import { normaliseAlias } from '../lib/alias.ts'
 import { newId } from '../lib/id.ts'
 import { mintLinkToken } from '../lib/secrets.ts'
 import { day, second } from '../lib/time.ts'
+import type { AccountEntry } from './account-picker.ts'
+import { authorizationErrorPage } from './authorization-error-page.tsx'
+import { errorAddress, seeOther } from './authorize-request.ts'
+import { type AuthorizeParts, chosenParameter, searchParameter } from './authorize.ts'
+import { parameter, readOAuthForm } from './form.ts'
+import {
+  type ConsentChoices,
+  consentCookieName,
+  findPendingRequest,
+  type PendingRequest,
+  requestNotPending,
+  setConsentCookie,
+} from './pending-request.ts'
+import { withParameters } from './redirect-uri.ts'
 import type { Handler } from '../request-context.ts'
 import type { AccountStore } from '../store/account.ts'
 import type { ConsentProof } from '../store/global/oauth-requests.ts'
 import { asGridError } from '../wire.ts'
-import type { AccountEntry } from './account-picker.ts'
-import { authorizationErrorPage } from './authorization-error-page.tsx'
-import { errorAddress, seeOther } from './authorize-request.ts'
-import type { AuthorizeParts } from './authorize.ts'
-import { consentCookieName, setConsentCookie } from './consent-cookie.ts'
-import { parameter, readOAuthForm } from './form.ts'
-import { createAgentDuringConsent } from './new-agent.ts'
-import { type ConsentChoices, findPendingRequest, type PendingRequest, requestNotPending } from './pending-request.ts'
-import { withParameters } from './redirect-uri.ts'
 
 /** Clients redeem a code at once. */
 const codeLifetimeMs = 60 * second
@@ -160,4 +167,32 @@ function isSecure({ issuer }: AuthorizeParts): boolean {
 
 function accessLost(): GridError {
   return new GridError('access_denied', 'The user may no longer act as the chosen entry.')
+}
+
+/**
+ * Create an agent in an account that the page offered and that the user still administers, then show the consent page
+ * again with this agent selected. Fails like `createAgent`, and with `invalid_request` or `access_denied`.
+ */
+export async function createAgentDuringConsent(
+  { store: { global }, sessions }: AuthorizeParts,
+  { visitor, choices }: PendingRequest,
+  form: URLSearchParams,
+  requestId: string,
+): Promise<Response> {
+  const accountId = parameter(form, 'account')
+  if (accountId === undefined || !choices.makeIn.includes(accountId)) {
+    throw new GridError('invalid_request', 'Choose one of the accounts on the page.')
+  }
+  if (!(await global.oauth.picker.administers(accountId, visitor.user.id))) {
+    throw new GridError('access_denied', 'You are not an owner or admin of this account.')
+  }
+  const account = sessions.openAccount(visitor, accountId)
+  const alias = normaliseAlias(parameter(form, 'alias') ?? '')
+  const call = { tool: 'admin_create_agent', arguments: { alias }, requestId }
+  const { agent } = await recordActivity(account, call, (recording) => createAgent(recording, { alias }))
+
+  const query = new URLSearchParams(choices.query)
+  query.set(searchParameter, agent.alias)
+  query.set(chosenParameter, `agent:${agent.id}`)
+  return seeOther(`/oauth/authorize?${query}`)
 }

@@ -1,6 +1,9 @@
 /** Form bodies of the OAuth endpoints. @see RFC 6749 §3.2 */
 import { GridError } from '../errors.ts'
 import { type Bodies, formLimits, mediaType } from '../lib/http/body.ts'
+import type { Log } from '../lib/log.ts'
+import type { AppContext, Handler } from '../request-context.ts'
+import { asGridError, oauthError } from '../wire.ts'
 
 /** The fields of a form. Fails with `invalid_request` for other content types and repeated fields, and with `payload_too_large`. */
 export async function readOAuthForm(bodies: Bodies, request: Request): Promise<URLSearchParams> {
@@ -25,4 +28,19 @@ export function rejectRepeatedParameters(parameters: URLSearchParams): void {
 /** The value of a parameter. An empty one counts as omitted. @see RFC 6749 §3.1 */
 export function parameter(parameters: URLSearchParams, name: string): string | undefined {
   return parameters.get(name) || undefined
+}
+
+/** Wraps the handler of an endpoint: converts errors and forbids caching. */
+export function oauthEndpoint(log: Log, handle: (c: AppContext) => Promise<Response>): Handler {
+  return async function endpoint(c) {
+    const response = await handle(c).catch((error) => {
+      const failure = oauthError(asGridError(error, log, c.get('requestId')))
+      // @see RFC 6749 §5.2
+      const usedHeader = failure.status === 401 && c.req.raw.headers.has('authorization')
+      if (usedHeader) failure.headers.set('WWW-Authenticate', 'Basic realm="agent-grid"')
+      return failure
+    })
+    response.headers.set('Cache-Control', 'no-store')
+    return response
+  }
 }

@@ -1,7 +1,7 @@
 /** Protected resource metadata (RFC 9728): after a 401, clients read it to find the authorization server. */
+import type { Config } from '../config.ts'
 import { GridError } from '../errors.ts'
 import type { Handler } from '../request-context.ts'
-import { resourcePaths } from './resources.ts'
 
 const prefix = '/.well-known/oauth-protected-resource'
 
@@ -49,4 +49,78 @@ export function protectedResources(servedOrigins: string[], issuer: string): Pro
 
 function hostOf(request: Request): string {
   return (request.headers.get('host') ?? new URL(request.url).host).toLowerCase()
+}
+
+/** The paths of the MCP endpoint. Each of them is a resource on each served origin. */
+export const resourcePaths = ['/mcp/v1/grid', '/api/v1/grid']
+
+/** All URLs of the endpoint on the served origins. */
+export function resourceUrls(servedOrigins: readonly string[]): string[] {
+  return servedOrigins.flatMap((origin) => resourcePaths.map((path) => `${origin}${path}`))
+}
+
+/**
+ * Returns the function that maps a `resource` parameter to our URL; undefined maps to the first URL. Scheme and host
+ * are case-insensitive, the rest must match exactly. It fails with `invalid_target`. @see RFC 8707 §2
+ */
+export function resourceReader(servedOrigins: readonly string[]): (requested: string | undefined) => string {
+  const urls = resourceUrls(servedOrigins)
+  return function resourceOf(requested) {
+    if (requested === undefined) return urls[0]
+    const normalized = requested.replace(/^https?:\/\/[^/?#]*/i, (origin) => origin.toLowerCase())
+    if (urls.includes(normalized)) return normalized
+    throw new GridError(
+      'invalid_target',
+      'resource is not a URL of this grid. Omit it, or use one from the metadata.',
+    )
+  }
+}
+
+const serverPrefix = '/.well-known/oauth-authorization-server'
+
+/** The paths of the document: at the root, and below the paths of the MCP endpoint, where older clients look. */
+export const serverMetadataPaths = ['', ...resourcePaths].map((path) => `${serverPrefix}${path}`)
+
+/**
+ * Serves the document, which is the same on every host and depends on the configuration only. `canFetchDocuments` says
+ * whether to advertise client metadata documents: clients that see them advertised do not register.
+ */
+export function serverMetadata(
+  config: Config,
+  servedOrigins: readonly string[],
+  canFetchDocuments: () => boolean,
+): Handler {
+  const [withoutDocuments, withDocuments] = [false, true].map((canFetch) =>
+    JSON.stringify(serverDocument(config, servedOrigins, canFetch))
+  )
+
+  return function serverMetadata() {
+    const document = canFetchDocuments() ? withDocuments : withoutDocuments
+    return new Response(document, { headers: { 'Content-Type': 'application/json' } })
+  }
+}
+
+function serverDocument(
+  { appUrl: issuer, oauthDcr }: Config,
+  servedOrigins: readonly string[],
+  canFetchDocuments: boolean,
+) {
+  const authMethods = ['none', 'client_secret_post', 'client_secret_basic']
+  return {
+    issuer,
+    authorization_endpoint: `${issuer}/oauth/authorize`,
+    token_endpoint: `${issuer}/oauth/token`,
+    ...(oauthDcr === 'on' && { registration_endpoint: `${issuer}/oauth/register` }),
+    revocation_endpoint: `${issuer}/oauth/revoke`,
+    response_types_supported: ['code'],
+    response_modes_supported: ['query'],
+    grant_types_supported: ['authorization_code', 'refresh_token'],
+    code_challenge_methods_supported: ['S256'],
+    token_endpoint_auth_methods_supported: authMethods,
+    revocation_endpoint_auth_methods_supported: authMethods,
+    scopes_supported: ['agent:use', 'admin', 'offline_access'],
+    authorization_response_iss_parameter_supported: true,
+    ...(canFetchDocuments && { client_id_metadata_document_supported: true }),
+    protected_resources: resourceUrls(servedOrigins),
+  }
 }

@@ -1,16 +1,13 @@
 /** Authorization requests that wait for the user's decision, stored between the consent page and its answer. */
 import type { Visitor } from '../auth/session.ts'
 import { GridError } from '../errors.ts'
-import { cookieOf } from '../lib/http/cookies.ts'
+import { cookieName, cookieNames, cookieOf, serializeCookie } from '../lib/http/cookies.ts'
 import { hashSecret, mintLinkToken } from '../lib/secrets.ts'
 import { minute } from '../lib/time.ts'
-import type { ConsentProof } from '../store/global/oauth-requests.ts'
-import type { Store } from '../store/store.ts'
 import type { AccountEntry } from './account-picker.ts'
 import type { AuthorizationRequest } from './authorize-request.ts'
-import { consentCookieName } from './consent-cookie.ts'
-
-const lifetimeMs = 10 * minute
+import type { ConsentProof } from '../store/global/oauth-requests.ts'
+import type { Store } from '../store/store.ts'
 
 /** What the consent page offered; nothing else can be chosen. The database stores it as JSON. */
 export interface ConsentChoices {
@@ -102,4 +99,25 @@ export function requestNotPending(): GridError {
     'invalid_request',
     'This page has already been answered, has expired, or belongs to another session.',
   )
+}
+
+const lifetimeMs = 10 * minute
+const prefix = 'consent-'
+/** How many consent cookies a browser keeps. */
+const maxCookies = 10
+
+/** The name of the cookie that belongs to a handle. */
+export function consentCookieName(handleHash: string, isSecure: boolean): string {
+  return cookieName(prefix + handleHash.slice(0, 12), isSecure)
+}
+
+/** `Set-Cookie` for a consent page; without a value it removes the cookie. */
+export function setConsentCookie(name: string, value: string | undefined, isSecure: boolean): string {
+  return serializeCookie(name, value ?? '', { isSecure, maxAgeMs: value === undefined ? 0 : lifetimeMs })
+}
+
+/** The consent cookies to remove, so that with one more the browser has at most `maxCookies`. */
+export function surplusConsentCookies(request: Request, isSecure: boolean): string[] {
+  const names = cookieNames(request).filter((name) => name.startsWith(cookieName(prefix, isSecure)))
+  return names.slice(0, Math.max(0, names.length - maxCookies + 1))
 }

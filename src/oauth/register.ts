@@ -6,12 +6,12 @@ import { addressOf, addressRange, addressRange48, networkFactor48 } from '../lib
 import { newId } from '../lib/id.ts'
 import { mintKey } from '../lib/secrets.ts'
 import { day, hour, minute, second } from '../lib/time.ts'
+import { cleanName } from './client-document.ts'
+import { unusedClientMs } from './clients.ts'
+import { isAllowedRedirect } from './redirect-uri.ts'
 import type { AppContext } from '../request-context.ts'
 import type { AuthMethod, RegistrationLimits } from '../store/global/oauth-clients.ts'
 import type { Store } from '../store/store.ts'
-import { cleanName } from './client-name.ts'
-import { unusedClientMs } from './clients.ts'
-import { isAllowedRedirect } from './redirect-uri.ts'
 
 /**
  * Registrations per address and hour, and registered clients in total. Unused clients are kept for 15 minutes, in which

@@ -7,14 +7,13 @@ import { GridError } from '../errors.ts'
 import { newId } from '../lib/id.ts'
 import { hashForLookup, isSameSecret, keyKind, mintKey } from '../lib/secrets.ts'
 import { day, hour, second } from '../lib/time.ts'
+import { codeChallengeOf, readScopes } from './authorize-request.ts'
+import { authenticateClient, type Client, type Clients, usedClientMs } from './clients.ts'
+import { parameter, readOAuthForm } from './form.ts'
 import type { AppContext } from '../request-context.ts'
 import type { OAuthScope } from '../store/global/oauth-grants.ts'
 import type { NewOAuthToken } from '../store/global/oauth-tokens.ts'
 import type { Store } from '../store/store.ts'
-import { readScopes } from './authorize-request.ts'
-import { authenticateClient, type Client, type Clients, usedClientMs } from './clients.ts'
-import { parameter, readOAuthForm } from './form.ts'
-import { codeChallengeOf } from './pkce.ts'
 
 const adminTokenMs = hour
 /** Since the last refresh. */

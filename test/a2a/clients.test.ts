@@ -57,19 +57,6 @@ test('SDK 1.3 sends in 1.0, with an extension activated, and gets the error of a
   expect((await inboxOf(grid, grid.bob)).map(({ message }) => message)).toEqual(['hi'])
 })
 
-test('SDK 1.3 with legacyCompat and a pure 0.3 card sends in 0.3', async () => {
-  const { supportedInterfaces: _, securityRequirements: __, ...card } =
-    await (await fetch(`${grid.url}/.well-known/agent-card.json`)).json()
-  const client = await newFactory(grid.alice.key, true).createFromAgentCard(card)
-
-  const answer = await client.sendMessage(message10('bob'))
-
-  expect(client.protocolVersion).toBe('0.3')
-  expect(answer).toMatchObject({ role: Role.ROLE_AGENT, messageId: expect.any(String) })
-  await expect(client.sendMessage(message10('eve'))).rejects.toThrow("Agent '@eve' not found")
-  expect((await inboxOf(grid, grid.bob)).map(({ message }) => message)).toEqual(['hi'])
-})
-
 test('SDK 1.3 with legacyCompat and the served card sends in 1.0', async () => {
   const client = await newFactory(grid.alice.key, true).createFromUrl(grid.url)
 

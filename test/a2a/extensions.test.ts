@@ -34,13 +34,6 @@ test('the shared endpoint has three extensions, an agent has one, and none is re
   })
 })
 
-test('the longest wait is published, as a duration', async () => {
-  const [, awaitReply] = await declaredAt('/a2a/v1/grid')
-
-  expect(awaitReply.params).toEqual({ waitsAtMost: 'PT7S' })
-  expect(await (await grid.request(awaitReply.uri)).text()).toContain('after 7 seconds at the latest')
-})
-
 test('params have no numbers, which verifiers of signatures write in different ways', async () => {
   const numbers: unknown[] = []
   JSON.stringify(await declaredAt('/a2a/v1/grid'), (_, value) => {

@@ -101,18 +101,6 @@ test.each<[string, (key: string) => string | null, 'ok' | 'missing' | 'refused']
   },
 )
 
-test('keys with a typo run no database statement: every change of one character of 20 keys', async () => {
-  const keys = await Promise.all(Array.from({ length: 20 }, () => mintKey('agent_key')))
-  for (const { key } of keys) {
-    for (let at = 0; at < key.length; at++) {
-      const mutant = key.slice(0, at) + (key[at] === 'x' ? 'y' : 'x') + key.slice(at + 1)
-      await expect(authenticate(`Bearer ${mutant}`)).rejects.toMatchObject({ code: 'unauthenticated' })
-    }
-  }
-
-  expect(statements).toEqual([])
-})
-
 test('a well-formed unknown key is refused like a revoked one', async () => {
   const { key } = await mintKey('agent_key')
   const unknown = await refusal(key)

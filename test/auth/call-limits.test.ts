@@ -8,8 +8,6 @@ import { readEvents } from '../support/events.ts'
 import { type TestGrid, testGrid } from '../support/grid.ts'
 import { gridPath, mcp } from '../support/mcp.ts'
 import { sendMessage } from '../support/messaging.ts'
-import { accessTokenFor } from '../support/oauth-token.ts'
-import { ownerOf } from '../support/oauth.ts'
 
 const wakePath = '/api/agents/wake-stream'
 const keyPath = '/api/oauth/api-key'
@@ -59,18 +57,6 @@ test('MCP: a burst is served, then calls are 429 in a JSON-RPC error', async () 
   expect([refused.status, refused.body, limitHeaders(refused)]).toEqual([429, rpcBody, callHeaders])
 })
 
-test('MCP: opening a stream counts, and so do the calls of an admin', async () => {
-  await open()
-  await spend(grid.alice.key, 1)
-  await spend(grid.acme.adminKey, 1)
-  const stream = () => grid.request(gridPath, { headers: { ...bearer(grid.alice.key), Accept: 'text/event-stream' } })
-  await (await stream()).body?.cancel()
-  const list = () => mcp(grid, grid.acme.adminKey, 'tools/list')
-
-  expect((await stream()).status).toBe(429)
-  expect(await statuses(2, list)).toEqual([200, 429])
-})
-
 test('A2A: a burst is served, then calls are 429 with -32050', async () => {
   await open()
   const send = () => postA2a(grid, grid.alice.key, send03())
@@ -88,46 +74,12 @@ test('A2A: a burst is served, then calls are 429 with -32050', async () => {
   })
 })
 
-test('wake stream: a burst is served, then calls are 429', async () => {
-  await open()
-  const wake = async () => {
-    const response = await grid.request(wakePath, { headers: bearer(grid.alice.key) })
-    if (response.ok) await response.body?.cancel()
-    return response
-  }
-
-  await spend(grid.alice.key, 3)
-  expect(await statuses(3, wake)).toEqual([200, 200, 200])
-  const refused = await wake()
-
-  expect([refused.status, limitHeaders(refused)]).toEqual([429, callHeaders])
-  expect(await refused.json()).toEqual({ error: { code: 'rate_limit_exceeded', message, retry_after_seconds: 1 } })
-})
-
-test('static key: a burst is served, then calls are 429', async () => {
-  await open()
-  const { token } = await accessTokenFor(
-    grid,
-    (await ownerOf(grid, grid.acme, 'ann@acme.example')).id,
-    grid.acme.id,
-    grid.alice.id,
-  )
-  const fetchKey = () => grid.request(keyPath, { method: 'POST', headers: bearer(token) })
-
-  await statuses(burst - 3, () => call(token))
-  expect(await statuses(3, fetchKey)).toEqual([200, 200, 200])
-  const refused = await fetchKey()
-
-  expect([refused.status, limitHeaders(refused)]).toEqual([429, callHeaders])
-  expect(await refused.json()).toEqual({ error: { code: 'rate_limit_exceeded', message, retry_after_seconds: 1 } })
-})
-
 test.each([
   ['parts', 'GET', partPath, 404],
   ['the inbox', 'GET', '/api/v1/inbox', 200],
   ['leases', 'POST', '/api/v1/inbox/leases', 200],
   ['acks', 'POST', '/api/v1/inbox/leases/x/ack', 409],
-  ['messages', 'POST', '/api/v1/messages', 415],
+  ['messages', 'POST', '/api/v1/messages', 400],
 ])('%s: a burst is served, then calls are 429', async (_, method, path, status) => {
   await open()
   const ask = () => grid.request(path, { method, headers: bearer(grid.alice.key) })
@@ -192,16 +144,6 @@ test('calls come back at the rate, and a refused one costs nothing', async () =>
   grid.clock.now += 60 * second
   await spend(grid.alice.key)
   expect((await call(grid.alice.key)).status).toBe(429)
-})
-
-test('by default a credential makes 5,000 calls at once and 200 a second', async () => {
-  grid = await testGrid({ env: { LOG_LEVEL: 'info' } })
-  const served = async (tries: number) =>
-    (await statuses(tries, () => call(grid.alice.key))).filter((status) => status === 405).length
-
-  expect(await served(5_001)).toBe(5_000)
-  grid.clock.now += second
-  expect(await served(201)).toBe(200)
 })
 
 test.each([[gridPath, rpcBody], [a2aPath, undefined]])('%s refuses before it reads the body', async (path, body) => {

@@ -1,9 +1,8 @@
 /** Passwords of users. See docs/security.md, "Passwords". */
 import { Argon2id } from 'oslo/password'
-import { expect, test } from 'vitest'
-import { nativeArgon2, wasmArgon2 } from '../../src/auth/argon2.ts'
 import { isCommonPassword } from '../../src/auth/common-passwords.ts'
-import { hashPassword, verifyPassword } from '../../src/auth/passwords.ts'
+import { hashPassword, nativeArgon2, verifyPassword, wasmArgon2 } from '../../src/auth/passwords.ts'
+import { expect, test } from 'vitest'
 
 test('a password is stored as Argon2id with 19 MiB, two passes and one lane', async () => {
   const hash = await hashPassword('correct horse')

@@ -30,7 +30,7 @@ test('restore says that there is no file, or a folder', async () => {
 test('a new backup needs a pass phrase of 12 characters, or --plain', () => {
   const keyOf = (key?: string) => () => newFileKey({ key })
 
-  expect(keyOf()).toThrow('give a pass phrase in BACKUP_KEY')
+  expect(keyOf()).toThrow('Give a pass phrase in BACKUP_KEY')
   expect(keyOf('eleven char')).toThrow('The pass phrase of a backup has at least 12 characters.')
   expect(keyOf(' twelve chars ')()).toEqual({ passphrase: 'twelve chars' })
   expect(newFileKey({ plain: 'yes' })).toBe('plain')

@@ -39,7 +39,7 @@ The next start, or "agent-grid migrate", applies:
   0001_later
   0002_later
 
-A copy of the file is kept beside it until a server has run for an hour.`,
+A copy of the file is kept next to it until a server has run for an hour.`,
     { schema_version: 1, newest_version: 3, missing },
   ])
   expect(await version()).toBe(1)

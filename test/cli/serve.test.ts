@@ -33,7 +33,7 @@ test('a start prints the URL of the grid, the data file and the next steps', asy
   expect(stdout).toContain(`curl http://localhost:${server.port}/api/v1/agentic-signup`)
   const address = `http://localhost:${server.port}`
   expect(stdout).toContain(`\n  npx ${address}/agent-grid.tgz health --url ${address}\n`)
-  expect(stdout).toMatch(/Nobody can sign in on the web yet[^]*\n +http:\/\/localhost:\d+\/set-up\/\w{43}/)
+  expect(stdout).toMatch(/No user exists yet[^]*\n +http:\/\/localhost:\d+\/set-up\/\w{43}/)
 })
 
 test('each start says how to get in while no user can sign in, and the link that it names works', async () => {
@@ -95,7 +95,7 @@ test('health says that another program answers', async () => {
   expect({ code, stderr }).toEqual({
     code: 1,
     stderr:
-      `What responds on port ${port} is not an agent-grid. Stop that program, or ask the grid at its own address.\n`,
+      `What answers on port ${port} is not an agent-grid. Stop that program, or ask the grid at its own address.\n`,
   })
 })
 
@@ -112,7 +112,7 @@ test('health sends the public host name, whatever address it connects to', async
 
   expect(healthy.code).toBe(0)
   expect(JSON.parse(healthy.stdout)).toEqual({ status: 'ready', durability: 'full', version })
-  expect(elsewhere).toMatchObject({ code: 1, stderr: `No server responds at http://grid.example:${port}.\n` })
+  expect(elsewhere).toMatchObject({ code: 1, stderr: `No server answers at http://grid.example:${port}.\n` })
   expect(byAddress).toMatchObject({
     code: 2,
     stderr: expect.stringContaining('--url must be an address such as https'),
@@ -137,7 +137,7 @@ test.each(someRuntimes)(
       `Cannot listen on 127.0.0.1:${server.port}. Another program listens there. Stop it, or set PORT to another port.\n`,
     )
     expect(code).toBe(0)
-    expect(gone).toMatchObject({ code: 1, stderr: `No server responds on port ${server.port}.\n` })
+    expect(gone).toMatchObject({ code: 1, stderr: `No server answers on port ${server.port}.\n` })
   },
 )
 

@@ -1,8 +1,8 @@
 /** Names of accounts and users: invisible characters are refused. See docs/security.md, "Names and aliases". */
-import { describe, expect, test } from 'vitest'
 import { checkName } from '../../src/grid/accounts/accounts.ts'
 import { isPlainName } from '../../src/lib/names.ts'
-import { cleanName } from '../../src/oauth/client-name.ts'
+import { cleanName } from '../../src/oauth/client-document.ts'
+import { describe, expect, test } from 'vitest'
 
 const invisible = {
   'a Hangul filler': '\u3164',

@@ -1,4 +1,3 @@
-import { Buffer } from 'node:buffer'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { createChannel } from '../../src/grid/channels/channels.ts'
 import { updateTrial } from '../support/database.ts'
@@ -13,28 +12,10 @@ beforeEach(async () => {
 })
 afterEach(() => grid.close())
 
-test('an agent lists its nine tools', async () => {
-  const agent = await mcp(grid, grid.alice.key, 'tools/list')
-
-  expect(agent.body.result.tools.map(({ name }: { name: string }) => name)).toEqual([
-    'send_message',
-    'read_messages',
-    'message_status',
-    'list_agents',
-    'list_channels',
-    'list_skills',
-    'set_skills',
-    'read_part',
-    'update_task',
-  ])
-})
-
-test.each(eras)('%s: the whole list is below 5 kB, has objects for schemas and names no $schema', async (era) => {
+test.each(eras)('%s: the whole list has objects for schemas and names no $schema', async (era) => {
   const { body } = await mcp(grid, grid.alice.key, 'tools/list', {}, era)
   const text = JSON.stringify(body)
 
-  console.log(`${era}: tools/list of an agent has ${Buffer.byteLength(text)} bytes`)
-  expect(Buffer.byteLength(text)).toBeLessThan(5_000)
   expect(text).not.toContain('$schema')
   for (const { inputSchema } of body.result.tools) expect(inputSchema.type).toBe('object')
 })

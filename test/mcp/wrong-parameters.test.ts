@@ -29,12 +29,6 @@ test.each([
   }
 })
 
-test('initialize without parameters is -32602', async () => {
-  const { body } = await mcp(grid, grid.alice.key, 'initialize')
-
-  expect(body.error).toEqual({ code: -32602, message: 'protocolVersion is missing.' })
-})
-
 test.each(eras)('%s: wrong parameters of resources and lists are -32602 and name the field', async (era) => {
   const wrong: [string, Record<string, unknown>, string][] = [
     ['resources/read', {}, 'uri is missing.'],
@@ -64,16 +58,6 @@ test.each(eras)('%s: wrong parameters of resources and lists are -32602 and name
     expect([method, answer.status, answer.body.error]).toEqual([method, 200, { code: -32602, message }])
   }
 })
-
-test.each(eras)(
-  '%s: a call that asks to be a task is a plain call, because the grid declares no tasks',
-  async (era) => {
-    const params = { name: 'list_agents', arguments: {}, task: { ttl: 60_000 } }
-    const { body } = await mcp(grid, grid.alice.key, 'tools/call', params, era)
-
-    expect(body.result.content).toHaveLength(1)
-  },
-)
 
 test('a resource that is refused because of a limit is -32000, as every limit', async () => {
   const { lists } = grid.acme.store.waiting

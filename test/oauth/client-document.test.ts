@@ -1,10 +1,8 @@
 /** Clients with a metadata document. See docs/security.md, "Client documents"; docs/protocol.md, "Client id metadata documents". */
-import { afterEach, expect, test } from 'vitest'
 import { createSafeFetch, type SafeFetch } from '../../src/lib/outbound/safe-fetch.ts'
 import { day, hour, minute } from '../../src/lib/time.ts'
 import { createLog } from '../../src/log.ts'
-import { isDocumentUrl } from '../../src/oauth/client-document.ts'
-import { documentProbe } from '../../src/oauth/document-probe.ts'
+import { documentProbe, isDocumentUrl } from '../../src/oauth/client-document.ts'
 import { rows } from '../support/database.ts'
 import {
   advanceClock,
@@ -18,6 +16,7 @@ import {
   submitConsent,
 } from '../support/oauth.ts'
 import { waitFor } from '../support/wait-for.ts'
+import { afterEach, expect, test } from 'vitest'
 
 const url = 'https://client.example/oauth/metadata.json'
 const callback = 'http://localhost:51234/callback'

@@ -1,9 +1,8 @@
 /** The consent page in a real browser: accessibility, framing, forged forms and redirects. See docs/security.md, "Consent page". */
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { renameAccount } from '../../src/grid/accounts/accounts.ts'
-import { codeChallengeOf } from '../../src/oauth/pkce.ts'
+import { codeChallengeOf } from '../../src/oauth/authorize-request.ts'
 import { faultsOf, hasBrowser, useBrowser, type Visitor } from '../support/browser.ts'
 import { chooseEntry, openAccountPicker } from '../support/consent-browser.ts'
 import { rows } from '../support/database.ts'
@@ -11,6 +10,7 @@ import { callbackServer } from '../support/oauth-client.ts'
 import { verifier } from '../support/oauth.ts'
 import { password, type Person, person } from '../support/people.ts'
 import { type LiveGrid, liveGrid } from '../support/server.ts'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
 const remoteCallback = 'https://client.example/callback'
 

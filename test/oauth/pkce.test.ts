@@ -1,5 +1,5 @@
+import { codeChallengeOf, isCodeChallenge } from '../../src/oauth/authorize-request.ts'
 import { expect, test } from 'vitest'
-import { codeChallengeOf, isCodeChallenge } from '../../src/oauth/pkce.ts'
 
 test('the challenge is that of the example in RFC 7636', async () => {
   const challenge = await codeChallengeOf('dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk')

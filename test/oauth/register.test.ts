@@ -101,26 +101,12 @@ test.each<[string, unknown]>([['broken JSON', '{'], ['a list', '[]'], ['text', '
   },
 )
 
-test.each([['private_key_jwt', 'none'], ['client_secret_jwt', 'none'], [undefined, 'none'], [7, 'none']])(
-  'a client that names the method %s is public',
-  async (method, stored) => {
-    const { body } = await register({ redirect_uris: [callback], token_endpoint_auth_method: method })
-
-    expect(body.token_endpoint_auth_method).toBe(stored)
-    expect(body).not.toHaveProperty('client_secret')
-  },
-)
-
 test('at most 5 redirect URIs are stored, without duplicates', async () => {
   const uris = Array.from({ length: 9 }, (_, n) => `https://client.example/${n}`)
 
   const { body } = await register({ redirect_uris: [uris[0], ...uris] })
 
   expect(body.redirect_uris).toEqual(uris.slice(0, 5))
-})
-
-test('a body of more than 16 KiB is refused', async () => {
-  expect((await register({ redirect_uris: [callback], x: 'x'.repeat(17_000) })).status).toBe(413)
 })
 
 test('60 of 200 registrations from one /64 are stored, and another network has its own limit', async () => {

@@ -1,7 +1,7 @@
 /** A simulated OAuth client, and the user who answers the consent page. */
 import { createSessions, type Visitor } from '../../src/auth/session.ts'
 import { servedOrigins } from '../../src/edge.ts'
-import { codeChallengeOf } from '../../src/oauth/pkce.ts'
+import { codeChallengeOf } from '../../src/oauth/authorize-request.ts'
 import { rows } from './database.ts'
 import { type TestAccount, type TestGrid, testGrid, type TestGridOptions } from './grid.ts'
 

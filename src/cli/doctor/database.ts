@@ -11,7 +11,7 @@ import { askHolder, isInUse } from '../run-store-command.ts'
 import { isPublic } from './settings.ts'
 import { broken, type Finding, ok, skipped, warning } from './finding.ts'
 
-export interface InsideFacts {
+interface InsideFacts {
   build: string
   keyIds: string[]
   database: DatabaseHealth
@@ -87,7 +87,7 @@ function judgeIntegrity({ damage, danglingRows, writeMode }: DatabaseHealth): Fi
   if (damage === null) {
     return skipped(
       'database',
-      'The database has the schema of this program. It is too large to be read whole on the way.',
+      'The database has the schema of this program. It is too large to be read as a whole here.',
       'Stop the grid, and run "agent-grid doctor --full"; backups are checked whole when they are made.',
     )
   }
@@ -107,16 +107,16 @@ export function checkKeyRing(
     'Restore the key ring from where it is kept apart from the data; without it the tokens must be entered again.'
   const ring = gridKeys ?? (path && readRing(`${path}.keys`))
   if (ring !== undefined && !isKeyRing(ring)) {
-    return broken('key_ring', 'The file beside the database is not a key ring.', keep)
+    return broken('key_ring', 'The file next to the database is not a key ring.', keep)
   }
   const { ids } = createKeyRing(ring)
   const missing = keys.filter(({ key }) => !ids.includes(key))
   if (missing.length > 0) {
     const names = missing.map(({ key, tokens }) => `${key} (stored tokens: ${tokens})`).join(', ')
-    return broken('key_ring', `The ring lacks keys: ${names}.`, keep)
+    return broken('key_ring', `The key ring lacks keys: ${names}.`, keep)
   }
   if (server && server.keyIds.join() !== ids.join()) {
-    return warning('key_ring', 'The server runs with another key ring than the settings name.', 'Restart the grid.')
+    return warning('key_ring', 'The server runs with a different key ring than the settings name.', 'Restart the grid.')
   }
   return ok('key_ring', 'The key ring has the keys of all stored tokens.')
 }
@@ -133,7 +133,7 @@ function readRing(path: string): string | undefined {
 export async function checkBackups(config: Config): Promise<Finding> {
   if (config.backupDir === undefined) {
     const found = 'No backups are made here.'
-    const action = 'Set BACKUP_DIR to a folder on another disk; see "Backup and restore" in docs/operations.md.'
+    const action = 'Set BACKUP_DIR to a folder on another disk; see "Backup and restore" in docs/operating.md.'
     return isPublic(config) ? warning('backups', found, action) : ok('backups', found)
   }
   const [newest] = await backupsIn(config.backupDir)

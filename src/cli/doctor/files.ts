@@ -51,7 +51,7 @@ export function checkDisk(path: string, config: Config): Finding[] {
     return judgeDisk(folder, statfsSync(folder), config)
   } catch {
     return [
-      warning('disk', 'The system does not tell how much space is free.', 'Watch the space of the disk yourself.'),
+      warning('disk', 'The system does not report how much space is free.', 'Watch the space of the disk yourself.'),
     ]
   }
 }
@@ -125,7 +125,7 @@ export function checkDurability(
     )
   }
   const ms = measureFsync(dirname(path))
-  return ms === undefined ? skipped('durability', 'Nothing can be written beside the database.') : judgeFsync(ms)
+  return ms === undefined ? skipped('durability', 'Nothing can be written next to the database.') : judgeFsync(ms)
 }
 
 export function judgeFsync(ms: number): Finding {

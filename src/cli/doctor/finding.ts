@@ -11,7 +11,7 @@ export interface Finding<Check extends string = CheckName> {
 }
 
 /** A check may have several findings, with several faults. */
-export type CheckName =
+type CheckName =
   | 'settings'
   | 'addresses'
   | 'files'

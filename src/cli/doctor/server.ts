@@ -38,7 +38,7 @@ export async function checkServer(config: Config, holder: LookedAt['server']): P
   return broken(
     'server',
     `The grid on port ${port} is not ready: ${answer.text}`,
-    'See "Troubleshooting" in docs/operations.md, and the log.',
+    'See "Troubleshooting" in docs/operating.md, and the log.',
   )
 }
 
@@ -48,7 +48,7 @@ const maxBehindMs = 5 * minute
 
 export function checkClock({ storedAt, now }: Pick<DatabaseHealth, 'storedAt' | 'now'>): Finding {
   if (storedAt === null) return ok('clock', `The clock says ${isoTime(now)}.`)
-  const found = `The clock says ${isoTime(now)}, and the time that was stored last is ${isoTime(storedAt)}.`
+  const found = `The clock says ${isoTime(now)}, and the last stored time is ${isoTime(storedAt)}.`
   if (now - storedAt > maxAheadMs) {
     const action = 'Correct the clock; if it is right, run "agent-grid confirm-clock".'
     return broken('clock', `${found} Nothing old is removed.`, action)
@@ -56,5 +56,5 @@ export function checkClock({ storedAt, now }: Pick<DatabaseHealth, 'storedAt' | 
   if (storedAt - now > maxBehindMs) {
     return warning('clock', `${found} The clock is behind.`, 'Correct the clock, for example with NTP.')
   }
-  return ok('clock', `The clock says ${isoTime(now)}, which goes with the stored time.`)
+  return ok('clock', `The clock says ${isoTime(now)}, which fits the last stored time.`)
 }

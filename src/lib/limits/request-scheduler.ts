@@ -4,8 +4,7 @@
  * An iteration of the event loop in which hundreds of busy connections are served takes as long as all of their
  * requests. A new connection waits for it, on Node for many of them, because Node accepts one connection per iteration.
  * So an iteration serves requests for a limited time, and the others wait here. Callers take turns, with one request
- * each, so that one with many connections does not delay the others. See docs/security.md, "Scheduling of requests",
- * and docs/operations.md, "New connections under load".
+ * each, so that one with many connections does not delay the others.
  */
 import process from 'node:process'
 import { setImmediate, setTimeout } from 'node:timers'

@@ -134,7 +134,7 @@ function AutomatedCard({ visit, action, isAutomated }: CardProps & { isAutomated
       {visit.may('manage') && (
         <SwitchForm
           action={action}
-          csrf={visit.csrf}
+          visit={visit}
           name='automated'
           isOn={isAutomated}
           turnOn='Mark as automated'

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { RecentMap } from '../../src/lib/bounded-maps.ts'
+import { RecentMap, SizedMap } from '../../src/lib/bounded-maps.ts'
 
 test('as many entries as promised are kept, at most twice as many, and those in use always', () => {
   const map = new RecentMap<string, number>(10)
@@ -23,4 +23,28 @@ test('a deleted entry is gone from both generations, and a set one has its new v
   map.delete('b')
 
   expect([map.get('a'), map.get('b'), map.get('c')]).toEqual([undefined, undefined, 1])
+})
+
+test('forgets what was not used for longest, until the rest is small enough', () => {
+  const map = new SizedMap<string, number>(100)
+  map.set('a', 1, 40)
+  map.set('b', 2, 40)
+  expect(map.get('a')).toBe(1)
+
+  map.set('c', 3, 60)
+
+  expect(['a', 'b', 'c'].map((key) => map.get(key))).toEqual([1, undefined, 3])
+  expect(map.size).toBe(2)
+})
+
+test('counts a replaced or deleted value no more, and keeps none that is too large', () => {
+  const map = new SizedMap<string, number>(100)
+  map.set('a', 1, 90)
+  map.set('a', 2, 10)
+  map.set('b', 3, 90)
+  map.delete('b')
+  map.set('c', 4, 90)
+  map.set('d', 5, 101)
+
+  expect(['a', 'b', 'c', 'd'].map((key) => map.get(key))).toEqual([2, undefined, 4, undefined])
 })
