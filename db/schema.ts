@@ -31,14 +31,11 @@ export const storeFacts = sqliteTable('store_facts', {
   value: text('value').notNull(),
 })
 
-/**
- * The tenants. `provisional`: opened by a signup and not claimed yet. `merged`: claimed, and its agents moved to
- * another account of the owner. `removed`: not claimed in time; only the ids are left.
- */
+/** The tenants. `provisional`: opened by a signup and not claimed yet. `removed`: not claimed in time; only the ids are left. */
 export const accounts = sqliteTable('accounts', {
   id: text('id').primaryKey(),
   name: text('name').notNull(),
-  state: text('state', { enum: ['provisional', 'claimed', 'merged', 'removed'] }).notNull(),
+  state: text('state', { enum: ['provisional', 'claimed', 'removed'] }).notNull(),
   /** Further signups for this normalized email address join the account; null if it is closed to them. */
   joinEmail: text('join_email'),
   createdAt: integer('created_at').notNull(),
@@ -224,6 +221,8 @@ export const agents = sqliteTable('agents', {
   automated: flag('automated').notNull().default(false),
   /** Its plain reply is the answer over A2A itself, and not the result of a task. */
   messageReplies: flag('message_replies').notNull().default(false),
+  /** The account that it was moved to, under the same id. This row is deleted, and its alias belongs to that account. */
+  movedTo: text('moved_to').references(() => accounts.id),
 }, (t) => [
   primaryKey({ columns: [t.accountId, t.id] }),
   foreignKey({ columns: [t.accountId, t.signupId], foreignColumns: [signups.accountId, signups.id] }),
@@ -526,7 +525,7 @@ export const deliveries = sqliteTable('deliveries', {
   releaseCount: integer('release_count').notNull().default(0),
   /** When a waiting read or stream was woken for it; null if none was waiting, or a read took it first. */
   wokenAt: integer('woken_at'),
-  /** The sender, if it is an agent of another account: the recipient may write back to it. Otherwise null. */
+  /** The sender, if it is an agent of another account, or was moved to one: the recipient may write back to it. */
   strangerId: text('stranger_id'),
   /** The text, if a guardrail of the recipient redacted it for this delivery alone; otherwise that of the message. */
   body: text('body'),
@@ -604,7 +603,7 @@ export const leaseReleases = sqliteTable('lease_releases', {
   foreignKey({
     columns: [t.messageId, t.senderAccountId, t.accountId, t.agentId],
     foreignColumns: [deliveries.messageId, deliveries.senderAccountId, deliveries.accountId, deliveries.agentId],
-  }),
+  }).onUpdate('cascade'),
 ])
 
 /** The idempotency keys of sends: a repeated key of an agent is the same send. Kept for 7 days. */
@@ -613,14 +612,16 @@ export const idempotencyKeys = sqliteTable('idempotency_keys', {
   agentId: text('agent_id').notNull(),
   key: text('key').notNull(),
   requestHash: text('request_hash').notNull(),
+  /** The account of the message: another one if the agent was moved since. */
+  senderAccountId: text('sender_account_id').notNull(),
   messageId: text('message_id').notNull(),
   createdAt: integer('created_at').notNull(),
   /** The receipt of the send as JSON; a repeat gets the same one. */
   receipt: text('receipt'),
 }, (t) => [
   primaryKey({ columns: [t.accountId, t.agentId, t.key] }),
-  foreignKey({ columns: [t.accountId, t.messageId], foreignColumns: [messages.accountId, messages.id] }),
-  index('idempotency_keys_message').on(t.accountId, t.messageId),
+  foreignKey({ columns: [t.senderAccountId, t.messageId], foreignColumns: [messages.accountId, messages.id] }),
+  index('idempotency_keys_message').on(t.senderAccountId, t.messageId),
   index('idempotency_keys_created').on(t.createdAt),
 ])
 

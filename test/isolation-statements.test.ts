@@ -5,9 +5,8 @@
  */
 import type { InValue } from '@libsql/client'
 import { afterAll, expect, test } from 'vitest'
-import { recordReading } from '../src/grid/conversations/readings.ts'
-import { leaseOf } from '../src/grid/messaging/leases.ts'
-import { readMessages } from '../src/grid/messaging/read-messages.ts'
+import { recordReading } from '../src/grid/conversations/may-read.ts'
+import { leaseOf, readMessages } from '../src/grid/messaging/read-messages.ts'
 import { chooseAlias } from '../src/grid/people/seats.ts'
 import { newId } from '../src/lib/id.ts'
 import { day } from '../src/lib/time.ts'

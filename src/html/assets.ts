@@ -1,15 +1,23 @@
 import { createHash } from 'node:crypto'
 import { iconSvg } from './icons.tsx'
 import { script } from './script.ts'
-import { styles } from './styles.ts'
+import { attention } from './styles/attention.ts'
+import { base } from './styles/base.ts'
+import { content } from './styles/content.ts'
+import { controls } from './styles/controls.ts'
+import { conversation } from './styles/conversation.ts'
+import { frame } from './styles/frame.ts'
+import { tokens } from './styles/tokens.ts'
 
-/** A static file that pages load. */
 export interface Asset {
   /** Contains a hash of the content, so browsers may cache it forever. */
   path: string
   type: string
   text: string
 }
+
+/** It follows the light or dark setting of the system. A string, so that the built file contains it. */
+const styles = tokens + base + controls + content + frame + conversation + attention
 
 export const styleSheet = asset('css', 'text/css', styles)
 export const pageScript = asset('js', 'text/javascript', script)

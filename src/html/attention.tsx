@@ -15,7 +15,6 @@ export interface NeedRow {
   actions: Child
 }
 
-/** Rows of what needs a person. */
 export function NeedList({ label, rows }: { label: string; rows: NeedRow[] }) {
   return (
     <ul class='needs' aria-label={label}>
@@ -62,7 +61,6 @@ export function SnoozeMenu(
   )
 }
 
-/** A button that ends the snooze of a row. */
 export function EndSnooze({ action, csrf, fields }: { action: string; csrf: string; fields: NeedFields }) {
   return (
     <Form action={action} csrf={csrf}>

@@ -25,12 +25,12 @@ export function visibleControls(text: string): string {
   return text.replace(directionControls, (control) => `[U+${control.charCodeAt(0).toString(16).toUpperCase()}]`)
 }
 
-/** A name that somebody chose, inside a sentence or beside other texts. Its direction does not reorder them. */
+/** A name that a user chose, inside other text. Its direction does not reorder that text. */
 export function Name({ text }: { text: string }) {
   return <bdi>{text}</bdi>
 }
 
-/** The same where no element is possible, as in an option or a title: with Unicode isolates if the text needs them. */
+/** `Name` for places without elements, such as options and titles: Unicode isolates where the text needs them. */
 export function isolated(text: string): string {
   const visible = visibleControls(text)
   return rightToLeft.test(visible) ? `\u2068${visible}\u2069` : visible

@@ -1,7 +1,6 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
 
-/** The number of messages in one hour. */
 export interface Bar {
   /** Start of the hour, in milliseconds since the epoch. */
   at: number
@@ -26,7 +25,6 @@ const headroom = 8
 const foot = 22
 const height = headroom + plotHeight + foot
 
-/** A bar chart of messages per hour, oldest first. */
 export function HourlyChart({ id, title, bars }: { id: string; title: string; bars: Bar[] }) {
   return (
     <BarChart

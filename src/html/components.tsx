@@ -1,9 +1,8 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
-import type { Child } from 'hono/jsx'
-import { utc } from '../lib/time-zone.ts'
+import { type Child, createContext, useContext } from 'hono/jsx'
+import { clockAt, utc } from '../lib/time.ts'
 import { Icon, type IconName } from './icons.tsx'
-import { useClock, useZone } from './time-zone.ts'
 
 export type BadgeKind = 'plain' | 'good' | 'warning' | 'bad' | 'info'
 
@@ -117,11 +116,11 @@ export function NarrowFold({ title, isOpen, children }: { title: Child; isOpen?:
   )
 }
 
-/** A description list: terms with their values. */
+/** Terms with their values. A term whose value is `false`, `null` or `undefined` is left out. */
 export function Facts({ items }: { items: [term: string, fact: Child][] }) {
   return (
     <dl class='facts'>
-      {items.map(([term, fact]) => (
+      {items.filter(([, fact]) => fact !== false && fact != null).map(([term, fact]) => (
         <>
           <dt>{term}</dt>
           <dd>{fact}</dd>
@@ -131,7 +130,25 @@ export function Facts({ items }: { items: [term: string, fact: Child][] }) {
   )
 }
 
-/** Links between the pages of one section. */
+/**
+ * Content with facts beside it. In narrow windows the facts are above it, folded: `summary` says the most important of
+ * them in one line.
+ */
+export function WithFacts({ summary, facts, children }: { summary: Child; facts: Child; children: Child }) {
+  return (
+    <div class='with-facts'>
+      <details class='fold facts-fold'>
+        <summary>
+          <Icon name='next' size={14} />
+          <span>{summary}</span>
+        </summary>
+        <div class='stack'>{facts}</div>
+      </details>
+      <div class='stack'>{children}</div>
+    </div>
+  )
+}
+
 export function Tabs(
   { label, items }: { label: string; items: { title: string; href: string; isCurrent?: boolean }[] },
 ) {
@@ -144,10 +161,23 @@ export function Tabs(
   )
 }
 
-/** A relative time; the exact time shows on hover. `at` and `now` are in milliseconds since the epoch. */
-export function Time({ at, now }: { at: number; now: number }) {
+/** A relative time, or `never` for null. The exact time shows on hover. Both are in milliseconds since the epoch. */
+export function Time({ at, now }: { at: number | null; now: number }) {
+  if (at === null) return <span class='soft'>never</span>
   const exact = new Date(at).toISOString()
   return <time datetime={exact} title={`${exact.slice(0, 16).replace('T', ' ')} UTC`}>{timeInWords(at, now)}</time>
+}
+
+/** Around a page: the zone of its reader, as `knownZone` of `lib/time-zone.ts` resolves it. */
+export const TimeZone = createContext(utc)
+
+export function useZone(): string {
+  return useContext(TimeZone)
+}
+
+/** What clocks in the zone of the page show, as a `Date` whose UTC fields are to be read. `at` is in milliseconds. */
+export function useClock(at: number): Date {
+  return clockAt(useZone(), at)
 }
 
 /**

@@ -27,7 +27,6 @@ const titles = {
   unavailable: 'Temporarily unavailable',
 } as const satisfies Record<ErrorKind, string>
 
-/** The frame of an error page, for a signed-in user. */
 export interface ErrorFrame {
   frame: AppFrame
   /** Where to go on. */

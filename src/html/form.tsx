@@ -1,27 +1,40 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
-import type { Child } from 'hono/jsx'
+import { type Child, createContext, useContext } from 'hono/jsx'
 import { Icon } from './icons.tsx'
+
+/** Names of fields that carry what must never be sent back to a browser. A form that waits drops them. */
+export const secretFields = ['password', 'current', 'token', 'remoteToken'] as const
+
+/** What was posted to a form that is shown again, and why it was refused. Its fields show both. */
+export interface PostedForm {
+  values: URLSearchParams
+  errorOf(name: string): string | undefined
+}
+
+const Posted = createContext<PostedForm | undefined>(undefined)
 
 /** The CSRF token of the session. See docs/security.md, "Forms". */
 export function CsrfField({ token }: { token: string }) {
   return <input type='hidden' name='csrf' value={token} />
 }
 
-/** A POST form with the CSRF token. `isLine` puts its fields beside its button. */
-export function Form(
-  { action, csrf, id, isLine, children }: {
-    action: string
-    csrf: string
-    id?: string
-    isLine?: boolean
-    children: Child
-  },
-) {
+export interface FormProps {
+  action: string
+  csrf: string
+  id?: string
+  /** Puts the fields beside the button. */
+  isLine?: boolean
+  /** Replaces the values of the fields. */
+  posted?: PostedForm
+  children: Child
+}
+
+export function Form({ action, csrf, id, isLine, posted, children }: FormProps) {
   return (
     <form method='post' action={action} id={id} class={isLine ? 'line' : undefined}>
       <CsrfField token={csrf} />
-      {children}
+      <Posted.Provider value={posted}>{children}</Posted.Provider>
     </form>
   )
 }
@@ -72,7 +85,7 @@ export function QueryForm({ action, children }: { action: string; children: Chil
 }
 
 /** Properties of every field. `id` defaults to `name`; set it when a page has two fields of the same name. */
-export interface FieldProps {
+interface FieldProps {
   name: string
   label: string
   id?: string
@@ -86,9 +99,10 @@ export interface FieldProps {
 }
 
 /** Label, hint and error around one control. The control takes `fieldAttributes(field)` as its attributes. */
-export function Field({ field, children }: { field: FieldProps; children: Child }) {
-  const { label, hint, error, isOptional } = field
+function Field({ field, children }: { field: FieldProps; children: Child }) {
+  const { label, hint, isOptional } = field
   const id = idOf(field)
+  const error = errorOf(field)
   return (
     <div class='field'>
       <label for={id}>
@@ -103,19 +117,28 @@ export function Field({ field, children }: { field: FieldProps; children: Child 
 }
 
 /** The attributes that connect a control to its label, hint and error. */
-export function fieldAttributes(field: FieldProps) {
+function fieldAttributes(field: FieldProps) {
   const id = idOf(field)
-  const describedBy = [field.hint && `${id}-hint`, field.error && `${id}-error`].filter(Boolean).join(' ')
+  const error = errorOf(field)
+  const describedBy = [field.hint && `${id}-hint`, error && `${id}-error`].filter(Boolean).join(' ')
   return {
     id,
     name: field.name,
     required: field.isRequired,
     'aria-describedby': describedBy || undefined,
-    'aria-invalid': field.error ? 'true' : undefined,
+    'aria-invalid': error ? 'true' : undefined,
   }
 }
 
-export interface TextInputProps extends FieldProps {
+function errorOf({ name, error }: FieldProps): string | undefined {
+  return error ?? useContext(Posted)?.errorOf(name)
+}
+
+function valueOf({ name, value }: { name: string; value?: string }): string | undefined {
+  return useContext(Posted)?.values.get(name) ?? value
+}
+
+interface TextInputProps extends FieldProps {
   value?: string
   type?: 'text' | 'email' | 'url' | 'search' | 'number' | 'date'
   placeholder?: string
@@ -143,7 +166,7 @@ export function TextInput(field: TextInputProps) {
       {...fieldAttributes(field)}
       class={field.isMono ? 'input mono' : 'input'}
       type={field.type ?? 'text'}
-      value={field.value}
+      value={valueOf(field)}
       placeholder={field.placeholder}
       pattern={field.pattern}
       min={field.min}
@@ -179,7 +202,9 @@ function unitsOf(characters: number | undefined): number | undefined {
 }
 
 /** `autocomplete` tells password managers which password to fill in. The page never contains the value. */
-export function PasswordInput(field: FieldProps & { autocomplete: 'current-password' | 'new-password' }) {
+export function PasswordInput(
+  field: FieldProps & { name: typeof secretFields[number]; autocomplete: 'current-password' | 'new-password' },
+) {
   const id = idOf(field)
   return (
     <Field field={field}>
@@ -225,7 +250,7 @@ export function TextArea(
         placeholder={field.placeholder}
         spellcheck={!field.isMono}
       >
-        {field.value}
+        {valueOf(field)}
       </textarea>
     </Field>
   )
@@ -241,11 +266,22 @@ export interface FieldOption {
 export function Select(field: FieldProps & { options: FieldOption[]; value?: string }) {
   return (
     <Field field={field}>
-      <select {...fieldAttributes(field)} class='input'>
-        {field.options.map(({ value, title }) => <option value={value} selected={value === field.value}>{title}
-        </option>)}
-      </select>
+      <SelectControl {...field} />
     </Field>
+  )
+}
+
+/** A select in a cell of a table, whose column is its visible label. */
+export function CellSelect(field: FieldProps & { options: FieldOption[]; value?: string }) {
+  return <SelectControl {...field} isNamed />
+}
+
+function SelectControl(field: FieldProps & { options: FieldOption[]; value?: string; isNamed?: boolean }) {
+  const selected = valueOf(field) ?? ''
+  return (
+    <select {...fieldAttributes(field)} class='input' aria-label={field.isNamed ? field.label : undefined}>
+      {field.options.map(({ value, title }) => <option value={value} selected={value === selected}>{title}</option>)}
+    </select>
   )
 }
 
@@ -267,7 +303,7 @@ export function Checkbox(
         id={id}
         name={name}
         value={value}
-        checked={isChecked}
+        checked={useContext(Posted)?.values.has(name) ?? isChecked}
         aria-describedby={hint ? `${id}-hint` : undefined}
       />
       <span>{label}</span>
@@ -281,7 +317,10 @@ export function ChoiceList(
   field: FieldProps & { options: FieldOption[]; values?: string[]; isMultiple?: boolean; isCards?: boolean },
 ) {
   const id = idOf(field)
-  const { values = [], isMultiple } = field
+  const { isMultiple } = field
+  const posted = useContext(Posted)?.values
+  const values = posted && (isMultiple || posted.has(field.name)) ? posted.getAll(field.name) : field.values ?? []
+  const error = errorOf(field)
   return (
     <fieldset
       class={field.isCards ? 'choices cards' : 'choices'}
@@ -305,13 +344,12 @@ export function ChoiceList(
           {hint && <span class='hint'>{hint}</span>}
         </label>
       ))}
-      {field.error && <ErrorText id={`${id}-error`} text={field.error} />}
+      {error && <ErrorText id={`${id}-error`} text={error} />}
     </fieldset>
   )
 }
 
-/** Properties of a submit button. */
-export interface ButtonProps {
+interface ButtonProps {
   children: Child
   /** `plain danger`: an action that cannot be undone, among other actions. */
   kind?: 'main-action' | 'plain' | 'danger' | 'plain danger' | 'quiet'
@@ -348,19 +386,22 @@ export function SubmitButton(
   )
 }
 
-/** A link that looks like a button. `opens` is the id of a dialog on this page. */
-export function ButtonLink(
-  { href, children, kind = 'plain', opens, isSmall, isWhole }:
-    & Pick<ButtonProps, 'children' | 'kind' | 'isSmall' | 'isWhole'>
-    & {
-      href: string
-      opens?: string
-    },
-) {
-  return <a class={buttonClass(kind, { isSmall, isWhole })} href={href} data-opens={opens}>{children}</a>
+/** The buttons below a form: the one that sends it, and `cancel`, the way back. */
+export function SubmitRow({ cancel, ...button }: ButtonProps & { cancel?: string }) {
+  return (
+    <div class='row'>
+      <SubmitButton {...button} />
+      {cancel && <ButtonLink href={cancel} kind='quiet'>Cancel</ButtonLink>}
+    </div>
+  )
 }
 
-/** The classes of a button. */
+export function ButtonLink(
+  { href, children, kind = 'plain', isSmall, isWhole }: ButtonProps & { href: string },
+) {
+  return <a class={buttonClass(kind, { isSmall, isWhole })} href={href}>{children}</a>
+}
+
 export function buttonClass(kind: string, { isWhole, isSmall }: { isWhole?: boolean; isSmall?: boolean } = {}) {
   return ['button', kind === 'plain' ? '' : kind, isWhole && 'whole', isSmall && 'small'].filter(Boolean).join(' ')
 }

@@ -3,9 +3,9 @@
 import { html } from 'hono/html'
 import type { Child } from 'hono/jsx'
 import { icon, pageScript, styleSheet } from './assets.ts'
-import { utc } from '../lib/time-zone.ts'
+import { utc } from '../lib/time.ts'
 import { withVisibleControls } from './bidi.tsx'
-import { TimeZone } from './time-zone.ts'
+import { TimeZone } from './components.tsx'
 
 /** What makes the grid an application of its own on a home screen. */
 export const manifestPath = '/manifest.webmanifest'
@@ -54,7 +54,6 @@ export async function htmlResponse(
   })
 }
 
-/** Elements for a page that is open, as a response. */
 export async function htmlFragment(
   { timeZone }: Required<Pick<HtmlResponseOptions, 'timeZone'>>,
   content: Child,

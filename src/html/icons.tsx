@@ -71,7 +71,6 @@ export function Logo({ size = 24 }: { size?: number }) {
   )
 }
 
-/** The logo as a file. */
 export const iconSvg =
   "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 24 24' fill='none' stroke='#0f8a65' stroke-linecap='round'>" +
   "<path d='M7 7h10v10H7zM7 7l10 10' stroke-width='2.4'/>" +

@@ -3,15 +3,13 @@
 import type { Child } from 'hono/jsx'
 import { isolated } from './bidi.tsx'
 import { Notice } from './components.tsx'
-import { type AppFrame, BottomBar, Header, SideNavigation } from './frame.tsx'
+import { type AppFrame, BottomBar, Header, Shortcuts, SideNavigation } from './frame.tsx'
 import { htmlResponse, type HtmlResponseOptions } from './html-response.tsx'
 import { Icon, Logo } from './icons.tsx'
-import { Shortcuts } from './shortcuts.tsx'
 
 /** News of an open page: see `scripts/live.ts`. */
 export type FreshName = 'thread' | 'state' | 'presence' | `presence:${string}` | 'count' | 'attention' | 'minute'
 
-/** The head of a page with a frame. */
 export interface AppPage extends HtmlResponseOptions {
   title: string
   /** One sentence below the title. */
@@ -28,7 +26,6 @@ export interface AppPage extends HtmlResponseOptions {
   threads?: number[]
 }
 
-/** The head of a page without an account. */
 export interface BarePage extends HtmlResponseOptions {
   title: string
   /** Text across the page instead of a narrow card, as on the welcome page. */

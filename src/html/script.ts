@@ -1,11 +1,10 @@
-import { ago } from './scripts/ago.ts'
-import { days } from './scripts/days.ts'
 import { drafts } from './scripts/drafts.ts'
 import { inView } from './scripts/in-view.ts'
 import { keyboard } from './scripts/keyboard.ts'
 import { liveScript } from './scripts/live.ts'
 import { push } from './scripts/push.ts'
-import { zone } from './scripts/zone.ts'
+import { times } from './scripts/times.ts'
+
 /**
  * The script of all pages. Every page works without it, except that passkeys and notifications need it. Attributes select what it adds, here
  * and in `scripts/`:
@@ -207,4 +206,4 @@ addEventListener('pageshow', () => {
   for (const form of document.querySelectorAll('form[data-sent]')) delete form.dataset.sent
   for (const button of document.querySelectorAll('button[aria-busy]')) button.removeAttribute('aria-busy')
 })
-` + zone + ago + days + drafts + inView + keyboard + liveScript + push
+` + times + drafts + inView + keyboard + liveScript + push

@@ -1,7 +1,8 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
 import type { Child } from 'hono/jsx'
-import { CsrfField, SubmitButton, TextInput } from './form.tsx'
+import { encodeQR } from 'qr'
+import { CsrfField, SubmitRow } from './form.tsx'
 import { Icon, type IconName } from './icons.tsx'
 
 /** Text with a copy button: a command, a configuration, a key. `wraps` breaks long lines. */
@@ -10,7 +11,11 @@ export function CopyBlock({ id, label, text, wraps }: { id: string; label: strin
     <figure class={wraps ? 'copy wrap' : 'copy'}>
       <figcaption>
         <span>{label}</span>
-        <CopyButton id={id} label={label} />
+        <button type='button' class='button quiet small' data-copy={id} data-needs-script>
+          <Icon name='copy' size={15} />
+          <span data-label aria-live='polite'>Copy</span>
+          <span class='unseen'>{label}</span>
+        </button>
       </figcaption>
       <pre tabindex={0} aria-label={label}><code id={id}>{text}</code></pre>
     </figure>
@@ -31,68 +36,23 @@ export function CopyText({ id, label, text }: { id: string; label: string; text:
   )
 }
 
-/** Copies the text of the element `id`. Hidden without script. */
-export function CopyButton({ id, label }: { id: string; label: string }) {
-  return (
-    <button type='button' class='button quiet small' data-copy={id} data-needs-script>
-      <Icon name='copy' size={15} />
-      <span data-label aria-live='polite'>Copy</span>
-      <span class='unseen'>{label}</span>
-    </button>
-  )
-}
-
 /**
- * A dialog. `isOpen` shows it on load: as a modal with script, in the page without. Otherwise a `ButtonLink` with
- * `href='#id' opens='id'` opens it.
- */
-export function Dialog(
-  { id, title, isOpen, asksFirst, children }: {
-    id: string
-    title: string
-    isOpen?: boolean
-    /** Escape does not close it, but shows the element `ID-leave`. */
-    asksFirst?: boolean
-    children: Child
-  },
-) {
-  return (
-    <dialog
-      id={id}
-      open={isOpen}
-      data-modal
-      data-asks={asksFirst ? `${id}-leave` : undefined}
-      aria-labelledby={`${id}-title`}
-    >
-      <div class='dialog-head'>
-        <h2 id={`${id}-title`}>{title}</h2>
-        {!isOpen && (
-          <a class='button quiet icon small' href='#' data-closes aria-label='Close'>
-            <Icon name='close' />
-          </a>
-        )}
-      </div>
-      {children}
-    </dialog>
-  )
-}
-
-/**
- * Shows a new key, once. It stays open until the user closes it; Escape asks first. `children` explains how to use the
- * key.
+ * Shows a new key, once, as a modal with script, in the page without. It stays open until the user closes it; Escape asks
+ * first. `children` explains how to use the key.
  */
 export function SecretDialog(
   { title, label, secret, children }: { title: string; label: string; secret: string; children?: Child },
 ) {
   return (
-    <Dialog id='secret' title={title} isOpen asksFirst>
+    <dialog id='secret' open data-modal data-asks='secret-leave' aria-labelledby='secret-title'>
+      <div class='dialog-head'>
+        <h2 id='secret-title'>{title}</h2>
+      </div>
       <p>Copy it now. It is shown only once and cannot be retrieved later.</p>
       <CopyBlock id='secret-text' label={label} text={secret} wraps />
       {children}
       <form method='dialog'>
-        <div class='row'>
-          <SubmitButton>I have copied it</SubmitButton>
-        </div>
+        <SubmitRow>I have copied it</SubmitRow>
       </form>
       <div class='stack tight' id='secret-leave' role='alert' hidden>
         <p>
@@ -103,23 +63,18 @@ export function SecretDialog(
           <button type='button' class='button plain danger' data-leaves>Close</button>
         </div>
       </div>
-    </Dialog>
+    </dialog>
   )
 }
 
-/**
- * A delete button with a confirmation step that works without script. `typed` is a text that the user must enter
- * first; `fields` are submitted as hidden fields.
- */
+/** A delete button with a confirmation step that works without script. `fields` are submitted as hidden fields. */
 export function ConfirmDelete(
-  { action, csrf, label = 'Delete', question, typed, fields = {}, id = 'confirm', icon = 'bin', isSmall }: {
+  { action, csrf, label = 'Delete', question, fields = {}, icon = 'bin', isSmall }: {
     action: string
     csrf: string
     label?: string
     question: Child
-    typed?: string
     fields?: Record<string, string>
-    id?: string
     icon?: IconName
     isSmall?: boolean
   },
@@ -134,25 +89,20 @@ export function ConfirmDelete(
         <CsrfField token={csrf} />
         {Object.entries(fields).map(([name, value]) => <input type='hidden' name={name} value={value} />)}
         <p>{question}</p>
-        {typed && (
-          <TextInput
-            name='confirmation'
-            id={`${id}-typed`}
-            label={`Type ${typed} to confirm`}
-            pattern={escapePattern(typed)}
-            isRequired
-            isMono
-          />
-        )}
-        <div class='row'>
-          <SubmitButton kind='danger'>{label}</SubmitButton>
-        </div>
+        <SubmitRow kind='danger'>{label}</SubmitRow>
       </form>
     </details>
   )
 }
 
-/** Escapes text for the HTML `pattern` attribute, which is anchored and rejects unnecessary escapes. */
-function escapePattern(text: string): string {
-  return text.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&')
+/** A text as a QR code, always dark on light: readers expect that. `label` names it for screen readers. */
+export function QrCode({ text, label }: { text: string; label: string }) {
+  const rows = encodeQR(text, 'raw', { ecc: 'medium', border: 4 })
+  const dark = rows.flatMap((row, y) => row.flatMap((isDark, x) => isDark ? [`M${x} ${y}h1v1h-1z`] : []))
+  return (
+    <svg class='qr' viewBox={`0 0 ${rows.length} ${rows.length}`} role='img' aria-label={label}>
+      <rect width='100%' height='100%' fill='#fff' />
+      <path d={dark.join('')} fill='#000' shape-rendering='crispEdges' />
+    </svg>
+  )
 }

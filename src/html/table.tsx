@@ -7,9 +7,8 @@ import { Icon } from './icons.tsx'
 export interface Column<Row> {
   title: string
   cell(row: Row): Child
-  /** Numbers and buttons are aligned to the end of their cell. */
-  align?: 'number' | 'end'
-  /** Only screen readers get the title: a column of buttons. */
+  align?: 'number'
+  /** A column of buttons, at the end of the row: only screen readers get its title. */
   isUntitled?: boolean
   /** Columns without a width share what the others leave. If a column has one, no cell can change the columns. */
   width?: 'narrow' | 'short' | 'time' | 'wide'
@@ -20,17 +19,19 @@ export interface Column<Row> {
  * horizontally instead.
  */
 export function Table<Row>(
-  { id, caption, columns, rows, scrolls, isDense }: {
+  { id, caption, columns: given, rows, scrolls, isDense }: {
     id: string
     /** The content of the table, for screen readers. */
     caption: string
-    columns: Column<Row>[]
+    /** `false` leaves a column out. */
+    columns: (Column<Row> | false)[]
     rows: Row[]
     scrolls?: boolean
     /** Low rows, for a log. On phones without the titles of the columns. */
     isDense?: boolean
   },
 ) {
+  const columns = given.filter((column) => column !== false)
   const isFixed = columns.some(({ width }) => width !== undefined)
   return (
     <div
@@ -47,7 +48,7 @@ export function Table<Row>(
               <th
                 scope='col'
                 role='columnheader'
-                class={[alignClass(align), width].filter(Boolean).join(' ') || undefined}
+                class={[alignClass(align, isUntitled), width].filter(Boolean).join(' ') || undefined}
               >
                 {isUntitled ? <span class='unseen'>{title}</span> : title}
               </th>
@@ -62,7 +63,8 @@ export function Table<Row>(
                   <td
                     role='cell'
                     data-label={title}
-                    class={[alignClass(align), isUntitled && 'unlabelled'].filter(Boolean).join(' ') || undefined}
+                    class={[alignClass(align, isUntitled), isUntitled && 'unlabelled'].filter(Boolean).join(' ') ||
+                      undefined}
                   >
                     {cell(row)}
                   </td>
@@ -107,6 +109,6 @@ export function Pagination(
   )
 }
 
-function alignClass(align?: 'number' | 'end'): string | undefined {
-  return align === 'number' ? 'numb' : align
+function alignClass(align?: 'number', isUntitled?: boolean): string | undefined {
+  return align === 'number' ? 'numb' : isUntitled ? 'end' : undefined
 }

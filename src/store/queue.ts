@@ -14,7 +14,7 @@ import type { Client, ResultSet } from '@libsql/client'
 import { setImmediate } from 'node:timers'
 import { GridError } from '../errors.ts'
 import type { Log } from '../lib/log.ts'
-import { nextIteration } from '../lib/next-iteration.ts'
+import { nextIteration } from '../lib/limits/request-scheduler.ts'
 import type { Statement } from './sql.ts'
 import {
   errorCode,

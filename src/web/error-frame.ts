@@ -5,7 +5,6 @@ import type { ErrorFrame } from '../html/error-page.tsx'
 import { sectionTitles } from '../html/frame.tsx'
 import { type NavItem, navItems, sectionPath } from '../html/paths.ts'
 
-/** How many people an error page names. */
 const maxNamed = 3
 
 /**

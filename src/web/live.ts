@@ -2,8 +2,7 @@
 import type { Sessions, Visitor } from '../auth/session.ts'
 import { GridError } from '../errors.ts'
 import { findClaimOffer } from '../grid/accounts/claim.ts'
-import type { WatchedAccount } from '../grid/live/account-news.ts'
-import { bye, type LiveEnd, type LiveEvent } from '../grid/live/events.ts'
+import { bye, type LiveEnd, type LiveEvent, type WatchedAccount } from '../grid/live/account-news.ts'
 import { watchLive } from '../grid/live/watch-live.ts'
 import { CallerConnection } from '../lib/http/caller-connection.ts'
 import { event, eventStream, retryAfter } from '../lib/http/event-stream.ts'
@@ -11,7 +10,7 @@ import { minute, second } from '../lib/time.ts'
 import type { Handler } from '../request-context.ts'
 import type { AccountStore } from '../store/account.ts'
 import type { CountedVisit } from './attention/counts.ts'
-import type { PageDeps } from './page-deps.ts'
+import type { PageDeps } from './visit.ts'
 
 export const livePath = '/live'
 
@@ -111,7 +110,7 @@ function threadsByAccount(watch: string): Map<string, number[]> {
     }
     asked.set(account, [...asked.get(account) ?? [], ...thread === undefined ? [] : [Number(thread)]])
   }
-  if (asked.size === 0) throw new GridError('invalid_input', 'watch names no account.')
+  if (asked.size === 0) throw new GridError('invalid_input', 'The query parameter `watch` is missing.')
   return asked
 }
 

@@ -19,19 +19,19 @@ const notices = {
   deleted: 'Deleted.',
   saved: 'Saved.',
   'message-sent': 'Your message has been sent. It appears here in a moment.',
-  'all-read': 'You have read everything that is to you.',
-  'browser-on': 'This browser is told of messages to you from now on.',
-  'browser-off': 'The browser is not told of messages any more.',
-  'test-sent': 'The push service has taken the test. It should appear in a moment.',
-  'digest-on': 'You get an email when messages wait for you.',
+  'all-read': 'You have read all messages to you.',
+  'browser-on': 'This browser now shows notifications of messages to you.',
+  'browser-off': 'The browser no longer shows notifications.',
+  'test-sent': 'The test was sent. It should appear in a moment.',
+  'digest-on': 'You get an email when you have unread messages.',
   'digest-off': 'You get no email about messages.',
   'shortcuts-on': 'Single keys are on.',
   'shortcuts-off': 'Single keys are off.',
-  'snoozed': 'You will be shown it again later, or as soon as it gets worse.',
-  'well-again': 'It does not need attention any more.',
+  'snoozed': 'Snoozed. It comes back later, or as soon as it gets worse.',
+  'well-again': 'It no longer needs attention.',
   'shown-again': 'It is shown again.',
-  requeued: 'The messages are unread again, and the agent is told.',
-  resumed: 'The conversation goes on. Its turns are counted from now.',
+  requeued: 'The messages are unread again, and the agent was notified.',
+  resumed: 'The conversation continues. Its turns are counted from now on.',
 
   'link-sent':
     'If a user has this email address, a link is on its way, unless one was sent recently. It works once, for 15 minutes.',
@@ -61,7 +61,7 @@ const notices = {
   'account-renamed': 'The account has been renamed.',
   'conversations-shown': 'From now on, owners and admins can read what agents write to each other.',
   'older-conversations-shown': 'Owners and admins can now read older messages, too.',
-  'conversations-hidden': 'Nobody can read what agents write to each other any more.',
+  'conversations-hidden': 'People can no longer read what agents write to each other.',
   'contents-shown': 'From now on, the people of this account see the texts that guardrails block.',
   'contents-hidden': 'The texts that guardrails blocked have been removed, and no more are kept.',
   'agent-key-revoked': 'The key has been revoked and no longer works.',
@@ -77,7 +77,8 @@ const notices = {
 
 /** What the user should know or do, by code. */
 const warnings = {
-  'test-failed': 'The push service of a browser did not take the test. Turn that browser off, and on again in it.',
+  'test-failed':
+    'The push service of a browser refused the test. Turn notifications off for that browser, and on again in it.',
   'agent-key-shown': 'The key was shown once and cannot be shown again. If you did not copy it, replace it.',
   'admin-key-shown':
     'The key was shown once and cannot be shown again. If you did not copy it, delete it and generate another.',
@@ -93,12 +94,10 @@ const warnings = {
 
 export type NoticeCode = keyof typeof notices | keyof typeof warnings
 
-/** Adds a notice to a path. */
 export function withNotice(path: string, code: NoticeCode): string {
   return `${path}?done=${code}`
 }
 
-/** The notice that the URL selects, if any. */
 export function noticeOf(query: URLSearchParams): AppFrame['notice'] {
   const code = query.get('done') ?? ''
   if (Object.hasOwn(notices, code)) return { kind: 'good', text: notices[code as keyof typeof notices] }

@@ -21,7 +21,6 @@ export function settingsPath(visit: Pick<Visit, 'path'>, tab: SettingsTab, ...ac
   return visit.path('settings', tab, ...action)
 }
 
-/** A settings page with its tabs. */
 export function settingsPage(visit: Visit, current: SettingsTab, content: Child): Promise<Response> {
   const items = (Object.keys(tabs) as SettingsTab[]).map((tab) => ({
     title: tabs[tab],

@@ -1,28 +1,42 @@
 /** Registration of pages, and what each page gets: the user, the account and the posted form. */
 import type { Context, Hono } from 'hono'
 import { allows, type Permission, type UserActor } from '../auth/actor.ts'
-import type { Visitor } from '../auth/session.ts'
+import type { Sessions, Visitor } from '../auth/session.ts'
 import { GridError } from '../errors.ts'
 import { findClaimOffer } from '../grid/accounts/claim.ts'
 import { recordActivity } from '../grid/activity.ts'
 import type { AppFrame } from '../html/frame.tsx'
 import type { NavItem } from '../html/paths.ts'
-import { zoneCookie } from '../html/scripts/zone.ts'
+import { zoneCookie } from '../html/scripts/times.ts'
 import { addressOf } from '../lib/http/client-address.ts'
 import { cookieOf } from '../lib/http/cookies.ts'
 import { readForm } from '../lib/http/form.ts'
-import { knownZone, utc } from '../lib/time-zone.ts'
+import { knownZone, utc } from '../lib/time.ts'
 import type { AppEnv } from '../request-context.ts'
 import type { AccountStore } from '../store/account.ts'
-import { keptFields } from './kept-form.tsx'
-import { noticeOf, withNotice } from './notices.ts'
-import type { PageDeps } from './page-deps.ts'
-import { asResponse, type PageHandler, type PageResult, withCookie } from './page-result.ts'
-import { answerOrWait, type FormVisit, submit } from './refused-form.ts'
+import type { Store } from '../store/store.ts'
+import type { AttentionCounts } from './attention/counts.ts'
+import { type NoticeCode, noticeOf, withNotice } from './notices.ts'
+import {
+  answerOrWait,
+  asResponse,
+  type FormVisit,
+  keptFields,
+  type PageHandler,
+  type PageResult,
+  submit,
+  withCookie,
+} from './refused-form.tsx'
 
-export type { PageResult } from './page-result.ts'
+export type { PageResult } from './refused-form.tsx'
 
-/** A request to a page outside accounts. */
+export interface PageDeps {
+  store: Store
+  sessions: Sessions
+  /** The number beside the navigation. */
+  attention: AttentionCounts
+}
+
 export interface PublicVisit extends FormVisit {
   requestId: string
   /** The IP address of the client, by which limits count. */
@@ -34,7 +48,6 @@ export interface PublicVisit extends FormVisit {
   param(name: string): string
 }
 
-/** A request of a signed-in user to a page of one of their accounts. */
 export interface Visit extends PublicVisit {
   visitor: Visitor
   account: AccountStore
@@ -48,6 +61,8 @@ export interface Visit extends PublicVisit {
   frame(current: NavItem): AppFrame
   /** The path of a page of this account. */
   path(...parts: string[]): string
+  /** Redirects to a page of this account with a notice. */
+  done(notice: NoticeCode, ...parts: string[]): PageResult
   /** Runs a change and records it in the activity log. */
   record<T>(tool: string, input: unknown, run: (account: AccountStore) => Promise<T>): Promise<T>
   /** Redirects to a page that can `takeShown` this JSON value, one time. */
@@ -67,6 +82,20 @@ export interface Visit extends PublicVisit {
 export interface Pages<V> {
   get(path: string, page: PageHandler<V>): void
   post(path: string, act: PageHandler<V>, page?: PageHandler<V>): void
+}
+
+export interface AccountPages extends Pages<Visit> {
+  /**
+   * The same for forms that need this permission instead of `manage`. The verb enforces it: this declares it, and
+   * `test/web/roles.test.ts` posts every form as every role and compares.
+   */
+  may(permission: Permission): AccountPages
+}
+
+/** A form of the pages of accounts, and the permission that it needs. */
+export interface FormRoute {
+  path: string
+  may: Permission
 }
 
 /** Pages that do not require a signed-in user. */
@@ -130,13 +159,15 @@ export function publicPages(app: Hono<AppEnv>, { store, sessions }: PageDeps): P
 /**
  * Pages of an account, below `/accounts/ID`. Without a session they fail with `unauthenticated`; for an account that the
  * user does not belong to, with `account_not_found`; for one that demands a second factor that the user does not have,
- * with `second_factor_required`, unless `withoutSecondFactor` is set.
+ * with `second_factor_required`, unless `withoutSecondFactor` is set. `may` is the default of the forms, which are added to
+ * `routes`.
  */
 export function accountPages(
   app: Hono<AppEnv>,
-  { store, sessions, attention }: PageDeps,
-  options: { withoutSecondFactor?: boolean } = {},
-): Pages<Visit> {
+  deps: PageDeps,
+  options: { withoutSecondFactor?: boolean; may?: Permission; routes?: FormRoute[] } = {},
+): AccountPages {
+  const { store, sessions, attention } = deps
   async function visitOf(c: Context<AppEnv>): Promise<Visit & { cookies: string[] }> {
     const request = c.req.raw
     const visitor = await sessions.visitor(request)
@@ -150,6 +181,7 @@ export function accountPages(
     const query = new URL(request.url).searchParams
     const cookies: string[] = []
     const timeZone = zoneOfBrowser(request)
+    const path = (...parts: string[]) => ['/accounts', id, ...parts.map(encodeURIComponent)].join('/')
     return {
       request,
       requestId: c.get('requestId'),
@@ -166,13 +198,19 @@ export function accountPages(
       actor,
       membership,
       frame: (current) => ({
-        ...{ account: membership, accounts, user, csrf, current, timeZone },
+        account: membership,
+        accounts,
+        user,
+        csrf,
+        current,
+        timeZone,
         notice: noticeOf(query),
         attention: needs?.open,
       }),
       timeZone,
       may: (permission) => allows(actor.role, permission),
-      path: (...parts) => ['/accounts', id, ...parts.map(encodeURIComponent)].join('/'),
+      path,
+      done: (notice, ...parts) => ({ redirectTo: withNotice(path(...parts), notice) }),
       record: (tool, input, run) =>
         recordActivity(account, { tool, arguments: input, requestId: c.get('requestId') }, run),
       showOnce: async (path, secret) => {
@@ -197,21 +235,21 @@ export function accountPages(
         return visit.cookies.reduce(withCookie, asResponse(await page(visit)))
       })
     },
-    post(path, act, page) {
-      app.post(
-        `/accounts/:account${path}`,
-        (c) =>
-          answerOrWait(store.deps.bodies, c.req.raw, page !== undefined, async () => {
-            const visit = await visitOf(c)
-            visit.form = await readForm(store.deps.bodies, visit.request)
-            return await submit(visit, sessions, act, page)
-          }),
-      )
+    may: (may) => accountPages(app, deps, { ...options, may }),
+    post(below, act, page) {
+      const path = `/accounts/:account${below}`
+      options.routes?.push({ path, may: options.may ?? 'manage' })
+      app.post(path, (c) =>
+        answerOrWait(store.deps.bodies, c.req.raw, page !== undefined, async () => {
+          const visit = await visitOf(c)
+          visit.form = await readForm(store.deps.bodies, visit.request)
+          return await submit(visit, sessions, act, page)
+        }))
     },
   }
 }
 
-/** The zone that the script of a page has stored. Anybody can send any other. See docs/security.md, "Cookies". */
+/** The zone that our script has stored, or anything a client sends. See docs/security.md, "Cookies". */
 function zoneOfBrowser(request: Request): string {
   return knownZone(cookieOf(request, zoneCookie)) ?? utc
 }

@@ -1,4 +1,3 @@
-/** All pages of the web application. */
 import { Hono } from 'hono'
 import { homePath } from '../html/paths.ts'
 import { staticAnswer } from '../lib/http/static-answer.ts'
@@ -21,30 +20,28 @@ import { errorFrame } from './error-frame.ts'
 import { guardrailPages } from './guardrails/guardrails.tsx'
 import { notificationPages, renewBrowserPage } from './notifications/settings-notifications.tsx'
 import { unsubscribePage } from './notifications/unsubscribe.tsx'
-import type { PageDeps } from './page-deps.ts'
+import { accountPages, confirmPath, type FormRoute, type PageDeps, publicPages, signInPath } from './visit.ts'
 import { handOverPages } from './people/hand-over.tsx'
 import { invitationPages } from './people/invitation.tsx'
-import { passkeySignInPages } from './people/passkey-sign-in.tsx'
 import { proofPages } from './people/proof.tsx'
-import { resetPages } from './people/reset.tsx'
+import { emailLinkPages } from './people/email-links.tsx'
 import { setUpPages } from './people/set-up.tsx'
 import { profilePages } from './people/settings-profile.tsx'
 import { securityPages } from './people/settings-security.tsx'
 import { sessionPages } from './people/settings-sessions.tsx'
 import { teamPages } from './people/settings-team.tsx'
-import { signInLinkPages } from './people/sign-in-link.tsx'
 import { signInPages } from './people/sign-in.tsx'
-import { verifyPages } from './people/verify.tsx'
 import { welcome } from './people/welcome.tsx'
 import { settingsPath } from './settings.tsx'
-import { accountPages, confirmPath, publicPages, signInPath } from './visit.ts'
 
-/** The pages, to be mounted at `/`. Errors are HTML pages too. */
-export function createWebApp(pageDeps: PageDeps): Hono<AppEnv> {
+/** The pages, to be mounted at `/`. Errors are HTML pages too. The forms of accounts are added to `routes`. */
+export function createWebApp(pageDeps: PageDeps, routes: FormRoute[] = []): Hono<AppEnv> {
   const { store: { deps }, sessions } = pageDeps
   const app = new Hono<AppEnv>({ strict: true })
   const publicRoutes = publicPages(app, pageDeps)
-  const accountRoutes = accountPages(app, pageDeps)
+  const accountRoutes = accountPages(app, pageDeps, { routes })
+  /** What users do about themselves. */
+  const ownRoutes = accountRoutes.may('view')
   const welcomePage = staticAnswer(() => welcome(deps.config))
 
   app.get('/', async (c) => {
@@ -57,11 +54,8 @@ export function createWebApp(pageDeps: PageDeps): Hono<AppEnv> {
     return c.redirect(first ? `${homePath(first.id)}${new URL(c.req.url).search}` : '/new-account', 303)
   })
   signInPages(publicRoutes, pageDeps)
-  passkeySignInPages(publicRoutes, pageDeps)
   proofPages(publicRoutes, pageDeps)
-  signInLinkPages(publicRoutes, pageDeps)
-  resetPages(publicRoutes, pageDeps)
-  verifyPages(publicRoutes, pageDeps)
+  emailLinkPages(publicRoutes, pageDeps)
   setUpPages(publicRoutes, pageDeps)
   claimPages(publicRoutes, pageDeps)
   claimLinkPages(publicRoutes, pageDeps)
@@ -73,7 +67,7 @@ export function createWebApp(pageDeps: PageDeps): Hono<AppEnv> {
   homePages(accountRoutes)
   conversationPages(accountRoutes)
   messagePages(accountRoutes)
-  attentionPages(accountRoutes, pageDeps)
+  attentionPages(ownRoutes, pageDeps)
   overviewPages(accountRoutes, pageDeps)
   agentPages(accountRoutes)
   channelPages(accountRoutes)
@@ -81,13 +75,13 @@ export function createWebApp(pageDeps: PageDeps): Hono<AppEnv> {
   guardrailPages(accountRoutes)
   activityPages(accountRoutes)
   accountRoutes.get('/settings', (visit) => ({ redirectTo: settingsPath(visit, 'profile') }))
-  profilePages(accountRoutes, pageDeps)
-  notificationPages(accountRoutes, pageDeps)
-  securityPages(accountPages(app, pageDeps, { withoutSecondFactor: true }), pageDeps)
+  profilePages(ownRoutes, pageDeps)
+  notificationPages(ownRoutes, pageDeps)
+  securityPages(accountPages(app, pageDeps, { routes, may: 'view', withoutSecondFactor: true }), pageDeps)
   accountSettingsPages(accountRoutes, pageDeps)
   teamPages(accountRoutes, pageDeps)
-  handOverPages(accountRoutes)
-  sessionPages(accountRoutes, pageDeps)
+  handOverPages(accountRoutes.may('own'))
+  sessionPages(ownRoutes, pageDeps)
 
   app.onError(async (error, c) => {
     const gridError = asGridError(error, deps.log, c.get('requestId'))

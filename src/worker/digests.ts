@@ -1,7 +1,8 @@
 /** Sends mail digests that are due. See docs/delivery.md, "Notifications". */
-import { recordPauses } from '../grid/messaging/pauses.ts'
+import { recordPauses } from '../grid/messaging/turns.ts'
 import { nextDigestAt } from '../grid/notifications/digests.ts'
-import { sendConversationsPausedEmail, trySendDigest } from '../grid/people/send-email.ts'
+import { conversationsPausedEmail } from '../grid/people/email-templates.ts'
+import { sendNotice, trySendDigest } from '../grid/people/send-email.ts'
 import { takePauseAttempt } from '../grid/people/throttle.ts'
 import type { Store } from '../store/store.ts'
 
@@ -74,7 +75,8 @@ async function tellOwners(store: Store, accountId: string): Promise<void> {
   const paused = await recordPauses(account)
   if (paused.length === 0) return
   const name = (await store.global.accounts.byId(accountId))?.name ?? ''
+  const notice = conversationsPausedEmail(store.deps.config, name, paused.map(({ agents }) => agents))
   for (const { email, role } of await account.read.team.members()) {
-    if (role === 'owner') sendConversationsPausedEmail(store, email, name, paused.map(({ agents }) => agents))
+    if (role === 'owner') sendNotice(store, email, notice)
   }
 }

@@ -1,6 +1,6 @@
 /** Removes expired rows, in small units between other writes. See docs/delivery.md, "Retention". */
 import { GridError, isStorageFull } from '../errors.ts'
-import { keyLifetimeMs } from '../grid/messaging/idempotency.ts'
+import { keyLifetimeMs } from '../grid/messaging/sent-message.ts'
 import { attemptsKeptMs } from '../grid/people/attempts.ts'
 import { newId } from '../lib/id.ts'
 import { day, hour } from '../lib/time.ts'

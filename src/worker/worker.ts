@@ -1,5 +1,5 @@
 /** The periodic tasks of a server process. */
-import { keepSigningKeys } from '../grid/cards/signing-keys.ts'
+import { keepSigningKeys } from '../grid/cards.ts'
 import { hour, minute, second } from '../lib/time.ts'
 import type { Store } from '../store/store.ts'
 import { backUpIfDue } from './backups.ts'

@@ -48,17 +48,6 @@ test('a field is connected to its label, hint and error', () => {
   expect(field).toMatch(/id="alias-hint">3 to 32<.*id="alias-error".*Taken/)
 })
 
-test.each(['release-manager', 'a.b', 'C:\\[x]', 'a|b', '(1+1)*2?', '50% & more', 'ü'])(
-  'only the text %j confirms',
-  (typed) => {
-    const form = String(<ConfirmDelete action='/x' csrf='t' typed={typed} question='Sure?' />)
-    const pattern = new RegExp(`^(?:${decoded(form.match(/ pattern="([^"]*)"/)![1])})$`, 'v')
-
-    expect(pattern.test(typed)).toBe(true)
-    for (const other of ['', 'x', typed + typed, typed.slice(1), `${typed} `]) expect(pattern.test(other)).toBe(false)
-  },
-)
-
 describe('hostile text', () => {
   const hostile = `"><script>alert(1)</script><img src=x onerror='x'>`
 
@@ -69,7 +58,7 @@ describe('hostile text', () => {
         <AgentIcon alias={hostile} />
         <CopyBlock id='x' label={hostile} text={hostile} />
         <TextInput name='x' label={hostile} value={hostile} hint={hostile} error={hostile} placeholder={hostile} />
-        <ConfirmDelete action='/x' csrf={hostile} question={hostile} typed={hostile} fields={{ x: hostile }} />
+        <ConfirmDelete action='/x' csrf={hostile} question={hostile} fields={{ x: hostile }} />
         <HourlyChart id='x' title={hostile} bars={[]} />
       </>,
     )
@@ -77,14 +66,6 @@ describe('hostile text', () => {
     expect(rendered).not.toMatch(/<script|<img/)
     expect(rendered).toContain('&lt;script&gt;')
   })
-})
-
-test('no component uses inline styles or event handlers, which the policy forbids', async () => {
-  const { gallery } = await import('../support/gallery.tsx')
-
-  for (const page of Object.values(gallery)) {
-    expect(await (await page()).text()).not.toMatch(/\sstyle=|<style|\son\w+=|<script(?! src=)|javascript:/)
-  }
 })
 
 test('form-action allows an additional target only as an origin or scheme', async () => {
@@ -104,7 +85,3 @@ test('an error is a page with its status and headers', async () => {
   expect([response.status, response.headers.get('retry-after')]).toEqual([429, '7'])
   expect(await response.text()).toContain('<p>Too many.</p>')
 })
-
-function decoded(attribute: string): string {
-  return attribute.replaceAll('&amp;', '&').replaceAll('&lt;', '<').replaceAll('&gt;', '>').replaceAll('&quot;', '"')
-}

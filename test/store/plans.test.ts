@@ -241,9 +241,9 @@ async function fill(client: Client): Promise<void> {
     }
       SELECT ${account}, ${agent}, ${account}, 'message ' || i, iif(i % 10, 'read', 'unread'), 4, i, iif(i % 10, 'lease ' || (i / 50), NULL),
         (SELECT n FROM agent_numbers WHERE account_id = ${account} AND agent_id = ${agent}) FROM n`,
-    `INSERT INTO idempotency_keys (account_id, agent_id, key, request_hash, message_id, created_at) ${
+    `INSERT INTO idempotency_keys (account_id, agent_id, key, request_hash, sender_account_id, message_id, created_at) ${
       numbers(2_000)
-    } SELECT ${account}, ${agent}, 'key ' || i, 'hash', 'message ' || i, i FROM n`,
+    } SELECT ${account}, ${agent}, 'key ' || i, 'hash', ${account}, 'message ' || i, i FROM n`,
     `INSERT INTO users (id, email, created_at) ${numbers(20)} SELECT 'user ' || i, 'user ' || i, i FROM n`,
     `INSERT INTO memberships ${numbers(20)} SELECT 'account ' || i, 'user ' || i, 'owner', i FROM n`,
     `INSERT INTO oauth_grants (account_id, id, user_id, client_id, client_name, scope, resource, redirect_uri, code_hash,

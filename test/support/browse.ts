@@ -108,7 +108,7 @@ function textOf(html: string): string {
   return unescapeHtml(body.replace(/<[^>]+>/g, ' ')).replace(/\s+/g, ' ').trim()
 }
 
-function unescapeHtml(text: string): string {
+export function unescapeHtml(text: string): string {
   return text.replaceAll('&lt;', '<').replaceAll('&gt;', '>').replaceAll('&quot;', '"').replaceAll('&#39;', "'")
     .replaceAll('&amp;', '&')
 }

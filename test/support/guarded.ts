@@ -1,6 +1,6 @@
 /** Guardrails that check messages in tests: one finds words, the other answers what the test says. */
 import { createGuardrail, type NewGuardrail, setAgentGuardrails } from '../../src/grid/guardrails/guardrails.ts'
-import { PreparedChecks } from '../../src/guardrails/checks.ts'
+import { PreparedChecks } from '../../src/guardrails/providers.ts'
 import type { GuardedText, GuardrailCheck, Span } from '../../src/guardrails/provider.ts'
 import { phrases } from '../../src/guardrails/local/phrases.ts'
 import { webhook } from '../../src/guardrails/remote/webhook.ts'

@@ -1,4 +1,4 @@
-/** All pages of the grid, and an account with data for each of them. */
+/** An account with data for each page, and the pages that tests visit. */
 import { createAuthenticator } from '../../src/auth/bearer.ts'
 import { setPeopleRead } from '../../src/grid/accounts/people-read.ts'
 import { createSkill } from '../../src/grid/agents/skills.ts'
@@ -13,6 +13,7 @@ import { chooseAlias } from '../../src/grid/people/seats.ts'
 import { beginTotp, replaceRecoveryCodes } from '../../src/grid/people/second-factor.ts'
 import { hour } from '../../src/lib/time.ts'
 import { type Browser, browser } from './browse.ts'
+import { crawl } from './crawl.ts'
 import { pausedConversation } from './echoes.ts'
 import type { TestGrid } from './grid.ts'
 import { callTool } from './mcp.ts'
@@ -48,110 +49,8 @@ const inAccount = (name: string, below: string, path: (site: SeededSite) => stri
   path: (site) => `/accounts/${site.account}${path(site)}`,
 })
 
-/** The pages of an account. */
-const accountPages: SitePage[] = [
-  inAccount('attention', '/attention'),
-  inAccount('conversations', '/conversations'),
-  inAccount('conversations-mine', '/conversations?show=you'),
-  inAccount('conversations-channels', '/conversations?show=channels'),
-  inAccount('conversations-waiting', '/conversations?show=waiting'),
-  inAccount('conversation', '/conversations/:thread', ({ talk }) => `/conversations/${talk.conversation}`),
-  inAccount('conversation-mine', '/conversations/:thread', ({ talk }) => `/conversations/${talk.mine}?show=you`),
-  inAccount(
-    'conversation-answer',
-    '/conversations/:thread',
-    ({ talk }) => `/conversations/${talk.mine}?reply=${talk.toMe}`,
-  ),
-  inAccount('write', '/write', () => '/write?to=%40night-watch'),
-  inAccount('conversation-around', '/conversations/:thread', ({ talk }) => {
-    return `/conversations/${talk.conversation}?m=${talk.message}`
-  }),
-  inAccount('message', '/messages/:message', ({ talk }) => `/messages/${talk.message}`),
-  inAccount('chain', '/messages/:message/chain', ({ talk }) => `/messages/${talk.chained}/chain`),
-  inAccount('overview', '/overview'),
-  inAccount('agents', '/agents'),
-  inAccount('agents-search', '/agents?search=nobody-at-all'),
-  inAccount('agent', '/agents/:alias', () => '/agents/night-watch'),
-  inAccount('agents-by-oldest', '/agents?sort=oldest'),
-  inAccount('agent-remote', '/agents/:alias', () => '/agents/partner-desk'),
-  inAccount('agent-connect', '/agents/:alias/connect', () => '/agents/night-watch/connect'),
-  inAccount('agent-settings', '/agents/:alias/settings', () => '/agents/night-watch/settings'),
-  inAccount('agent-settings-remote', '/agents/:alias/settings', () => '/agents/partner-desk/settings'),
-  inAccount('person-settings', '/agents/:alias/settings', () => '/agents/olga-marin/settings'),
-  inAccount('new-agent', '/new-agent'),
-  inAccount('channels', '/channels'),
-  inAccount('new-channel', '/channels/new'),
-  inAccount('channel', '/channels/:channel', (site) => `/channels/${site.channel}`),
-  inAccount('channel-settings', '/channels/:channel/settings', (site) => `/channels/${site.channel}/settings`),
-  inAccount('channel-members', '/channels/:channel/members', (site) => `/channels/${site.channel}/members`),
-  inAccount('skills', '/skills'),
-  inAccount('new-skill', '/skills/new'),
-  inAccount('skill', '/skills/:skill', (site) => `/skills/${site.skill}`),
-  inAccount('guardrails', '/guardrails'),
-  inAccount('new-guardrail', '/guardrails/new'),
-  inAccount('new-guardrail-phrases', '/guardrails/new/:provider', () => '/guardrails/new/phrases'),
-  inAccount('guardrail', '/guardrails/:guardrail', (site) => `/guardrails/${site.guardrail}`),
-  inAccount('guardrail-cases', '/guardrails/:guardrail', (site) => `/guardrails/${site.busyGuardrail}`),
-  inAccount(
-    'guardrail-cases-of-a-day',
-    '/guardrails/:guardrail',
-    (site) => `/guardrails/${site.busyGuardrail}?span=day`,
-  ),
-  inAccount('activity', '/activity'),
-  inAccount('person', '/agents/:alias', () => '/agents/olga-marin'),
-  inAccount('settings-profile', '/settings/profile'),
-  inAccount('settings-notifications', '/settings/notifications'),
-  inAccount('settings-security', '/settings/security'),
-  inAccount('new-passkey', '/settings/security/passkeys/new'),
-  inAccount('totp-set-up', '/settings/security/totp'),
-  inAccount('settings-account', '/settings/account'),
-  inAccount('settings-team', '/settings/team'),
-  inAccount('hand-over', '/settings/team/hand-over'),
-  inAccount('settings-sessions', '/settings/sessions'),
-]
-
-const asViewer = [
-  'attention',
-  'agent',
-  'agent-connect',
-  'agent-settings',
-  'person',
-  'channel',
-  'channel-members',
-  'channel-settings',
-  'skill',
-  'guardrail',
-  'guardrail-cases',
-  'settings-profile',
-  'settings-notifications',
-  'settings-account',
-  'settings-team',
-  'write',
-]
-const asBeginner = [
-  'write',
-  'conversations',
-  'settings-security',
-  'settings-notifications',
-  'attention',
-  'overview',
-  'agents',
-  'channels',
-  'skills',
-  'guardrails',
-  'activity',
-  'settings-team',
-]
-const named = (names: string[], as: VisitorName, account: (site: SeededSite) => string): SitePage[] =>
-  accountPages.filter(({ name }) => names.includes(name)).map((page) => ({
-    ...page,
-    name: `${page.name}-as-${as}`,
-    path: (site) => page.path({ ...site, account: account(site) }),
-    as,
-  }))
-
-/** All pages. `test/web/every-page.test.ts` fails for registered pages that are missing here. */
-export const pages: SitePage[] = [
+/** Pages that no link of a new page leads to: those of strangers and of links in emails, and further states. */
+const pages: SitePage[] = [
   { name: 'welcome', route: '/', path: () => '/', as: 'nobody' },
   { name: 'sign-in', route: '/sign-in', path: () => '/sign-in', as: 'nobody' },
   { name: 'sign-in-link', route: '/sign-in-link', path: () => '/sign-in-link', as: 'nobody' },
@@ -176,40 +75,46 @@ export const pages: SitePage[] = [
   { name: 'new-account', route: '/new-account', path: () => '/new-account' },
   { name: 'not-found', route: '/', path: () => '/accounts/none/agents', status: 404 },
   { name: 'consent', route: '/oauth/authorize', path: (site) => site.links.consent },
-  ...accountPages,
-  ...named(asViewer, 'viewer', (site) => site.account),
-  ...named(asBeginner, 'beginner', (site) => site.emptyAccount),
+  inAccount('conversations-mine', '/conversations?show=you'),
+  inAccount('conversations-waiting', '/conversations?show=waiting'),
+  inAccount('conversation', '/conversations/:thread', ({ talk }) => `/conversations/${talk.conversation}`),
+  inAccount('conversation-answer', '/conversations/:thread', ({ talk }) => {
+    return `/conversations/${talk.mine}?reply=${talk.toMe}`
+  }),
+  inAccount('conversation-around', '/conversations/:thread', ({ talk }) => {
+    return `/conversations/${talk.conversation}?m=${talk.message}`
+  }),
+  inAccount('message', '/messages/:message', ({ talk }) => `/messages/${talk.message}`),
+  inAccount('chain', '/messages/:message/chain', ({ talk }) => `/messages/${talk.chained}/chain`),
+  inAccount('agents-search', '/agents?search=nobody-at-all'),
+  inAccount('agents-by-oldest', '/agents?sort=oldest'),
+  inAccount('agent', '/agents/:alias', () => '/agents/night-watch'),
+  inAccount('agent-remote', '/agents/:alias', () => '/agents/partner-desk'),
+  inAccount('agent-settings', '/agents/:alias/settings', () => '/agents/night-watch/settings'),
+  inAccount('agent-settings-remote', '/agents/:alias/settings', () => '/agents/partner-desk/settings'),
+  inAccount('person', '/agents/:alias', () => '/agents/olga-marin'),
+  inAccount('person-settings', '/agents/:alias/settings', () => '/agents/olga-marin/settings'),
+  inAccount('channel', '/channels/:channel', (site) => `/channels/${site.channel}`),
+  inAccount('guardrail', '/guardrails/:guardrail', (site) => `/guardrails/${site.guardrail}`),
+  inAccount('guardrail-cases', '/guardrails/:guardrail', (site) => `/guardrails/${site.busyGuardrail}`),
+  inAccount('totp-set-up', '/settings/security/totp'),
 ]
 
-/** Routes that are not in `pages`, with the reason. */
-export const routesWithoutPage: Record<string, string> = {
-  '/set-up/:token': 'exists only on an empty grid (test/web/flows)',
-  '/accounts/:account': 'redirects to the page where the person arrives (test/web/conversations/home)',
-  '/accounts/:account/next-unread': 'redirects to a conversation (test/web/conversations/marks)',
-  '/accounts/:account/conversations/:thread/messages': 'is a part of a page (test/web/conversations/conversations)',
-  '/accounts/:account/messages/:message/parts/:part': 'is a file (test/web/conversations/message)',
-  '/live': 'is a stream (test/web/live)',
-  '/sw.js': 'is a script (test/web/people/notifications)',
-  '/manifest.webmanifest': 'is a manifest (the same)',
-  '/join.md': 'is Markdown for agents (rest/join)',
-  '/llms.txt': 'is text for agents (the same)',
-  '/accounts/:account/settings': 'redirects to the profile',
-  '/accounts/:account/settings/account/keys': 'redirects to the account',
-  '/accounts/:account/guardrails/new/:provider/try': 'redirects to the form of the provider',
-  '/accounts/:account/guardrails/:guardrail/try': 'redirects to the guardrail',
-  '/accounts/:account/guardrails/:guardrail/allow': 'the same',
-  '/accounts/:account/guardrails/:guardrail/disallow': 'the same',
-  '/accounts/:account/agents/:alias/key': 'shows a new key once (test/web/shown-once)',
-  '/sign-in/form': 'takes a form that waits (test/web/kept-form)',
-  '/second-factor/form': 'the same',
-  '/confirm/form': 'the same',
-  '/passkey': 'redirects to the sign-in',
-  '/passkey/sign-in': 'redirects to the sign-in',
-  '/second-factor/passkey': 'redirects to the second factor',
-  '/confirm/passkey': 'redirects to the confirmation',
-  '/accounts/:account/settings/security/passkeys': 'redirects to the security settings',
-  '/accounts/:account/settings/security/totp/finish': 'redirects to the security settings',
-  '/accounts/:account/settings/security/recovery-codes': 'redirects to the security settings',
+/** All pages: those above, and one of every other route that links lead its visitor to. */
+export async function pagesOf(grid: TestGrid, site: SeededSite): Promise<SitePage[]> {
+  const routes = grid.app.routes.filter(({ method, path }) => method === 'GET' && path.startsWith('/accounts/:account'))
+  const all = [...pages]
+  for (const as of ['owner', 'viewer', 'beginner'] as const) {
+    const account = as === 'beginner' ? site.emptyAccount : site.account
+    const start = `/accounts/${account}/settings/profile`
+    const found = await crawl(site.browsers[as]!, { pages: routes.map(({ path }) => path), forms: [] }, start)
+    for (const [route, path] of found.pages) {
+      if (all.some((page) => page.route === route && (page.as ?? 'owner') === as)) continue
+      const words = route.split('/').slice(3).map((word) => word.replace(':', ''))
+      all.push({ name: [...words, ...as === 'owner' ? [] : ['as', as]].join('-'), route, path: () => path, as })
+    }
+  }
+  return all
 }
 
 const words = {
@@ -315,7 +220,7 @@ export async function seedSite(grid: TestGrid) {
     claims.push(await (await grid.post('/api/v1/agentic-signup', input)).json())
   }
   links.claim = new URL(claims[0].trial.claim_url).pathname
-  links.claimOffer = `/claims/${(await store.global.claims.offer(olga.email))!.id}`
+  links.claimOffer = `/claims/${(await store.global.claims.offer(olga.email))!.provisionalId}`
   const foreignSignup = { owner_email: 'zoe@new.example', alias: 'harbour' }
   const other =
     new URL((await (await grid.post('/api/v1/agentic-signup', foreignSignup)).json()).trial.claim_url).pathname

@@ -67,14 +67,4 @@ describe('403', () => {
     expect(text).toContain('Only owners and admins of the account can do this.')
     expect(text).toMatch(/Your role here is viewer\. You can ask ann@acme\.example or Olga/)
   })
-
-  test('of a form that only owners may send, names owners alone', async () => {
-    const admin = await signedIn(grid, await person(grid, { role: 'admin', name: 'Adam' }))
-    const csrf = (await admin.open(account)).html.match(/name="csrf" value="([^"]+)"/)![1]
-
-    const { status, text } = await admin.post(`${account}/settings/team/hand-over`, { csrf, member: 'x' })
-
-    expect(status).toBe(403)
-    expect(text).toMatch(/Your role here is admin\. You can ask ann@acme\.example or Olga\s?\./)
-  })
 })

@@ -3,76 +3,71 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createAccount } from '../../src/grid/accounts/accounts.ts'
 import { browser } from '../support/browse.ts'
 import { faultsOf, hasBrowser, useBrowser } from '../support/browser.ts'
+import { parametersOf } from '../support/crawl.ts'
 import { emptyLiveGrid, type LiveGrid, liveGrid } from '../support/server.ts'
-import {
-  pages,
-  routesWithoutPage,
-  type SeededSite,
-  seedSite,
-  setUpPath,
-  type SitePage,
-  visitors,
-} from '../support/site.ts'
+import { pagesOf, type SeededSite, seedSite, setUpPath, type SitePage, visitors } from '../support/site.ts'
 
 let grid: LiveGrid
 let site: SeededSite
+let pages: SitePage[]
 beforeAll(async () => {
   // Passkeys need a name instead of an IP address.
   grid = await liveGrid({ host: 'localhost', env: { DURABILITY: 'relaxed', SIGNUP_PER_HOUR: '1000' } })
   site = await seedSite(grid)
+  pages = await pagesOf(grid, site)
 }, 120_000)
 afterAll(() => grid?.close())
 
-const open = ({ as = 'owner', path }: SitePage) =>
-  (site.browsers[as] ?? browser(grid)).request(path(site), { headers: { 'Accept-Encoding': 'gzip, br' } })
+test('links lead to every page of an account; other addresses lead on, or are parts of pages', async () => {
+  const routes = new Set(grid.app.routes.flatMap(({ method, path }) => method === 'GET' ? [path] : []))
+  const below = [...routes].filter((path) => path.startsWith('/accounts/:account'))
+  const known = Object.assign({}, ...pages.map(({ route, path }) => parametersOf(route, path(site).split('?')[0])))
+  const found: string[] = []
+  for (const route of below.filter((route) => !pages.some((page) => page.route === route))) {
+    const path = route.replace(/:(\w+)/g, (_, name) => ({ ...known, account: site.account, part: '0' })[name])
+    const { status, headers } = await site.browsers.owner!.request(path)
+    const isPage = status === 200 && headers.get('content-type')?.startsWith('text/html')
+    if (isPage || status >= 500) found.push(`${path}: ${status}`)
+  }
 
-test('the list contains every registered page', () => {
-  const answersHtml = (path: string) =>
-    !/^\/(\.well-known|a2a|api|mcp|assets|healthz|readyz|agent-grid\.tgz)\b|^\/\*$|\.well-known/.test(path)
-  const routes = grid.app.routes.filter(({ method, path }) => method === 'GET' && answersHtml(path))
-
-  const listed = [...pages.map(({ route }) => route), ...Object.keys(routesWithoutPage)]
-  expect([...new Set(routes.map(({ path }) => path))].sort()).toEqual([...new Set(listed)].sort())
+  expect(found).toEqual([])
 })
 
 // See docs/security.md, "Compression".
-test.each(pages)('$name is not compressed, unless it is the same for everybody', async (page) => {
-  const response = await open(page)
+test('pages have the headers of pages, are not compressed, have every id once and labels with controls', async () => {
+  for (const { name, status = 200, as = 'owner', path } of pages) {
+    const one = site.browsers[as] ?? browser(grid)
+    const response = await one.request(path(site), { headers: { 'Accept-Encoding': 'gzip, br' } })
+    const headers = Object.fromEntries(response.headers)
 
-  expect(response.headers.get('content-encoding')).toBe(page.name === 'welcome' ? 'br' : null)
-})
-
-test.each(pages)('$name has the security and caching headers of a page', async (page) => {
-  const response = await open(page)
-
-  expect(response.status).toBe(page.status ?? 200)
-  const headers = Object.fromEntries(response.headers)
-  expect(headers).toMatchObject({
-    'content-type': 'text/html; charset=utf-8',
-    'cache-control': expect.stringContaining('no-store'),
-    'x-content-type-options': 'nosniff',
-    'x-frame-options': 'DENY',
-    'referrer-policy': expect.stringMatching(/^(same-origin|no-referrer)$/),
-  })
-  const policy = headers['content-security-policy'].split('; ')
-  expect(policy).toEqual(expect.arrayContaining([
-    "default-src 'none'",
-    "script-src 'self'",
-    "style-src 'self'",
-    "base-uri 'none'",
-    "frame-ancestors 'none'",
-  ]))
-  expect(headers['content-security-policy']).not.toContain('unsafe')
-})
-
-test.each(pages)('$name has every id once, and every label names a control', async (page) => {
-  const html = await (await open(page)).text()
-  const idsOf = (pattern: RegExp) => [...html.matchAll(pattern)].map(([, id]) => id)
-  const ids = idsOf(/ id="([^"]*)"/g)
-  const controls = idsOf(/<(?:input|select|textarea)[^>]* id="([^"]*)"/g)
-
-  expect(ids).toEqual([...new Set(ids)])
-  expect(idsOf(/<label[^>]* for="([^"]*)"/g).filter((id) => !controls.includes(id))).toEqual([])
+    expect(response.status, name).toBe(status)
+    // The welcome page is the same for everybody.
+    expect(headers['content-encoding'], name).toBe(name === 'welcome' ? 'br' : undefined)
+    expect(headers, name).toMatchObject({
+      'content-type': 'text/html; charset=utf-8',
+      'cache-control': expect.stringContaining('no-store'),
+      'x-content-type-options': 'nosniff',
+      'x-frame-options': 'DENY',
+      'referrer-policy': expect.stringMatching(/^(same-origin|no-referrer)$/),
+    })
+    expect(headers['content-security-policy'].split('; '), name).toEqual(expect.arrayContaining([
+      "default-src 'none'",
+      "script-src 'self'",
+      "style-src 'self'",
+      "base-uri 'none'",
+      "frame-ancestors 'none'",
+    ]))
+    expect(headers['content-security-policy'], name).not.toContain('unsafe')
+    if (name === 'welcome') continue
+    const html = await response.text()
+    // The policy would refuse them.
+    expect(html, name).not.toMatch(/\sstyle=|<style|\son\w+=|<script(?! src=)|javascript:/)
+    const idsOf = (pattern: RegExp) => [...html.matchAll(pattern)].map(([, id]) => id)
+    const ids = idsOf(/ id="([^"]*)"/g)
+    const controls = idsOf(/<(?:input|select|textarea)[^>]* id="([^"]*)"/g)
+    expect(ids, name).toEqual([...new Set(ids)])
+    expect(idsOf(/<label[^>]* for="([^"]*)"/g).filter((id) => !controls.includes(id)), name).toEqual([])
+  }
 })
 
 describe.skipIf(!hasBrowser)('in Chromium', { timeout: 900_000 }, () => {

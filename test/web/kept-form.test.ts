@@ -1,7 +1,6 @@
 /** What somebody typed survives the end of the session, and everything else that comes between. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { day, minute } from '../../src/lib/time.ts'
-import { droppedFields } from '../../src/web/kept-form.tsx'
 import type { Browser } from '../support/browse.ts'
 import { hasBrowser, useBrowser } from '../support/browser.ts'
 import { dump } from '../support/database.ts'
@@ -9,7 +8,6 @@ import { type TestGrid, testGrid } from '../support/grid.ts'
 import { password, type Person, person, signedIn } from '../support/people.ts'
 import { addTotp, codeOf } from '../support/second-factor.ts'
 import { type LiveGrid, liveGrid } from '../support/server.ts'
-import { pages, seedSite } from '../support/site.ts'
 
 let grid: TestGrid
 let owner: Person
@@ -118,29 +116,6 @@ test('a form that waits changes nothing by itself, whatever comes in it', async 
   await one.post(action(), { ...fields, kept: '[["name","a"]]' })
   await one.post(action(), { ...fields, kept: 'not JSON' })
   expect(await dump(grid, grid.acme)).toBe(before)
-})
-
-test('every field of a password is dropped', async () => {
-  const site = await seedSite(grid)
-  for (const { path, as = 'owner' } of pages.filter(({ as = 'owner' }) => as !== 'nobody')) {
-    const { html } = await site.browsers[as]!.open(path(site))
-    for (const [input] of html.matchAll(/<input[^>]*type="password"[^>]*>/g)) {
-      expect(droppedFields).toContain(input.match(/name="([^"]+)"/)![1])
-    }
-  }
-})
-
-test('a refused new account keeps its name and can be cancelled', async () => {
-  const from = `/new-account?from=${grid.acme.id}`
-  expect((await one.open(`/accounts/${grid.acme.id}`)).html).toContain(`href="${from}"`)
-  const refused = await one.submit(from, { name: ' \u200b ' }, '/new-account')
-
-  expect(refused.status).toBe(400)
-  for (const page of [refused, await one.open(from)]) {
-    expect(page.html).toMatch(new RegExp(`href="/accounts/${grid.acme.id}"[^>]*>Cancel`))
-  }
-  const alone = await signedIn(grid, await person(grid))
-  expect((await alone.open('/new-account')).text).not.toContain('Cancel')
 })
 
 describe.skipIf(!hasBrowser)('in Chromium', () => {

@@ -65,7 +65,7 @@ describe.skipIf(!hasBrowser)('an open page', () => {
     const members = [grid.alice.id, grid.bob.id]
     const { channel } = await createChannel(grid.acme.store, { name: 'incidents', members })
     const page = await open(`channels/${channel.id}`)
-    await page.getByText('Nothing was said yet').waitFor()
+    await page.getByText('No messages yet').waitFor()
     await sendMessage(as(grid, grid.acme, grid.alice), { to: '#incidents', text: 'the first post' })
     await page.locator('.messages', { hasText: 'the first post' }).waitFor()
     await sendMessage(as(grid, grid.acme, grid.bob), { to: '#incidents', text: 'the second post' })

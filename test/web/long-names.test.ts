@@ -4,7 +4,7 @@ import { setAgentSkills } from '../../src/grid/agents/skills.ts'
 import { hasBrowser, screenshot, useBrowser, type VisitOptions } from '../support/browser.ts'
 import { layoutFaults } from '../support/layout.ts'
 import { type LiveGrid, liveGrid } from '../support/server.ts'
-import { pages, type SeededSite, seedSite, type VisitorName } from '../support/site.ts'
+import { pagesOf, type SeededSite, seedSite, type SitePage, type VisitorName } from '../support/site.ts'
 
 /** SQL assignments for the names and texts of an account, and what they take in their order. */
 const fields: Record<string, [sets: string, ...takes: ('name' | 'text')[]]> = {
@@ -24,9 +24,11 @@ const names = {
 describe.skipIf(!hasBrowser)('in Chromium', { timeout: 600_000 }, () => {
   let grid: LiveGrid
   let site: SeededSite
+  let pages: SitePage[]
   beforeAll(async () => {
     grid = await liveGrid({ host: 'localhost', env: { DURABILITY: 'relaxed', SIGNUP_PER_HOUR: '1000' } })
     site = await seedSite(grid)
+    pages = await pagesOf(grid, site)
     await grid.acme.agent('w'.repeat(32))
   }, 120_000)
   afterAll(() => grid?.close())

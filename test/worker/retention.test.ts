@@ -1,11 +1,10 @@
 /** Removal of old messages and keys (docs/delivery.md, "Retention"), with a test clock. */
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { createChannel } from '../../src/grid/channels/channels.ts'
-import { leaseOf } from '../../src/grid/messaging/leases.ts'
+import { leaseOf, readMessages } from '../../src/grid/messaging/read-messages.ts'
 import { messageStatus } from '../../src/grid/messaging/message-status.ts'
 import type { SendInput } from '../../src/grid/messaging/outgoing-message.ts'
 import { readAgain } from '../../src/grid/messaging/read-again.ts'
-import { readMessages } from '../../src/grid/messaging/read-messages.ts'
 import { day } from '../../src/lib/time.ts'
 import { sweep } from '../../src/worker/retention.ts'
 import { rows } from '../support/database.ts'

@@ -10,25 +10,22 @@ import { isInterrupted, isTerminal, type Task, type TaskEvent } from './task.ts'
 import { clientOf, findTask, getTask, taskHasEnded, type TaskScope } from './tasks.ts'
 
 interface TaskListener {
-  /** Its signal is aborted when the listener disconnects. Its slot is released by a wait. */
   connection?: { readonly signal: AbortSignal }
   /** Fails when the credential has ended. Called before what is told after a wait. */
   check?(): Promise<unknown>
 }
 
-export interface TaskWait extends TaskListener, TaskScope {
-  /** How long at most, in milliseconds. */
+interface TaskWait extends TaskListener, TaskScope {
   ms: number
   /** Also wait if the recipient is not connected. */
   strict: boolean
 }
 
-export interface TaskWatch extends TaskListener, TaskScope {
+interface TaskWatch extends TaskListener, TaskScope {
   /** Only the events after this number, without the task first. */
   after?: number
   /** Whether the stream also ends when the task waits for its client. */
   endsWhenInterrupted: boolean
-  /** How long the stream may be silent, in milliseconds. */
   heartbeatMs: number
 }
 
@@ -37,7 +34,6 @@ export type TaskNews = { first: Task } | TaskEvent | 'heartbeat'
 
 /** A recipient that waited for messages so lately is connected. */
 const connectedMs = 10 * second
-/** The longest life of a stream. Its client then opens a new one. */
 const maxAgeMs = 15 * minute
 /** How often a stream or a wait looks whether its credential has ended, if nothing said so. */
 const checkMs = 15 * second
@@ -45,8 +41,8 @@ const checkMs = 15 * second
 const maxEventsRead = 200
 
 /**
- * The task once it has ended or waits for its client, or as it is when the time is over. At once if the recipient is not
- * connected, unless `strict`, and if the credential has too many streams of tasks. Fails with `task_not_found`.
+ * The task once it has ended or waits for its client, or as it is when the time is over. At once if the recipient is
+ * not connected, unless `strict`, or if the credential has too many streams. Fails with `task_not_found`.
  */
 export async function waitForTask(
   account: AccountStore,
@@ -79,18 +75,11 @@ export async function waitForTask(
 }
 
 /**
- * The task and then its events, until it has ended, at most 15 minutes. Ends when the process stops, the credential ends
- * or the listener disconnects, without touching the task. A listener that is far behind is dropped; it goes on with
- * `after`.
- *
- * Fails with `task_not_found`; with `unsupported_operation` if the task has ended, unless `after` is given; with
- * `rate_limit_exceeded` if the credential has too many streams of tasks. These come before the first value.
+ * The task and then its events, until it has ended, at most 15 minutes. A listener that is far behind is dropped; it
+ * goes on with `after`. Before the first value it fails with `task_not_found`, `unsupported_operation` (the task has
+ * ended, and no `after` is given) or `rate_limit_exceeded`.
  */
-export function watchTask(account: AccountStore, id: string, watch: TaskWatch): AsyncGenerator<TaskNews> {
-  return newsOf(account, id, watch)
-}
-
-async function* newsOf(account: AccountStore, id: string, watch: TaskWatch): AsyncGenerator<TaskNews> {
+export async function* watchTask(account: AccountStore, id: string, watch: TaskWatch): AsyncGenerator<TaskNews> {
   const { agentId, credentialId } = callingAgent(account.actor)
   const { taskStreams } = account.waiting
   const row = await findTask(account, id, watch.recipient)
@@ -112,11 +101,7 @@ async function* newsOf(account: AccountStore, id: string, watch: TaskWatch): Asy
   }
 }
 
-/**
- * Heartbeats until the recipient of a task of mode `message` has replied or has said something about the task, at most
- * for `ms`. Ends at once if the credential has too many streams of tasks, and early if the process stops or the
- * listener disconnects.
- */
+/** Heartbeats until the recipient of a task of mode `message` has said something, at most for `ms`. */
 export async function* holdTask(
   account: AccountStore,
   id: string,

@@ -3,14 +3,12 @@
 import type { Child } from 'hono/jsx'
 import { AgentIcon } from '../agent-icon.tsx'
 import { Name } from '../bidi.tsx'
-import { Badge, LocalTime } from '../components.tsx'
+import { Badge, LocalTime, useClock, useZone } from '../components.tsx'
 import { Markdown } from '../markdown.tsx'
-import { clockAt } from '../../lib/time-zone.ts'
-import { useClock, useZone } from '../time-zone.ts'
+import { clockAt } from '../../lib/time.ts'
 import { Face } from './faces.tsx'
 import { type ReadBy, type ShownReceipt, StateLine } from './state-line.tsx'
 
-/** Who wrote a message. */
 export interface ShownSender {
   /** With `@`. */
   name: string
@@ -110,7 +108,6 @@ function continues(zone: string, before: ShownMessage | undefined, message: Show
     message.quote === undefined && message.at - before.at < longestRun && dayOf(zone, before) === dayOf(zone, message)
 }
 
-/** The first message of a day. */
 function DayRule({ at }: { at: number }) {
   const [weekday, day, month, year] = useClock(at).toUTCString().split(' ')
   return (
@@ -150,7 +147,6 @@ function Message(
   )
 }
 
-/** Who wrote a message, and to whom. */
 export function SenderLine(
   { from, to, hasOwnFace, children }: { from: ShownSender; to?: string; hasOwnFace?: boolean; children?: Child },
 ) {

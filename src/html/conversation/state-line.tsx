@@ -13,14 +13,14 @@ export interface ShownReceipt {
   events: { event: string; at: number }[]
 }
 
-/** The shape of a state, drawn by the style sheet: shapes differ, so that nobody has to tell colours apart. Decorative. */
+/** The shape of a state, drawn by the style sheet: states differ in shape too, not only in colour. Decorative. */
 export function StateDot({ state }: { state: DeliveryState }) {
   return <i class={`state ${state === 'withdrawn' ? 'stored' : state}`}></i>
 }
 
 const worst: DeliveryState[] = ['parked', 'released', 'waiting', 'stored', 'leased', 'withdrawn', 'read', 'replied']
 
-/** What became of a message with many recipients: how many have it, and where each of them is. */
+/** How many recipients have read a message. */
 export interface ReadBy {
   recipients: number
   read: number
@@ -42,7 +42,7 @@ export function StateLine(
       </a>
     )
   }
-  if (receipts.length === 0) return <span class='state-line'>reached nobody</span>
+  if (receipts.length === 0) return <span class='state-line'>had no recipients</span>
   const states = receipts.map(({ state }) => state)
   const state = worst.find((candidate) => states.includes(candidate))!
   const summary = (

@@ -23,7 +23,6 @@ export interface ShownThread {
   isCurrent: boolean
 }
 
-/** The conversations of a list, newest first. */
 export function ThreadList({ threads, now }: { threads: ShownThread[]; now: number }) {
   return <ul class='threads'>{threads.map((thread) => <ThreadRow thread={thread} now={now} />)}</ul>
 }

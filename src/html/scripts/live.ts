@@ -1,9 +1,37 @@
-import { fetchingScript } from './live/fetching.ts'
-import { freshScript } from './live/fresh.ts'
+import { fetchingScript, freshScript } from './live/fresh.ts'
 import { messagesScript } from './live/messages.ts'
-import { morphScript } from './live/morph.ts'
-import { sayScript } from './live/say.ts'
 import { streamScript } from './live/stream.ts'
+
+/** What an open page says by itself: what is new, at most every 5 s, and that its updates are paused. */
+const sayScript = `
+function liveSayer() {
+  const status = document.createElement('p')
+  status.className = 'unseen'
+  status.setAttribute('role', 'status')
+  const paused = document.createElement('p')
+  paused.className = 'live-paused'
+  paused.setAttribute('role', 'status')
+  document.body.append(status, paused)
+
+  let saidAt = 0, toSay = '', sayTimer
+  function say(text) {
+    toSay = text
+    clearTimeout(sayTimer)
+    sayTimer = setTimeout(() => { status.textContent = toSay; saidAt = performance.now() }, Math.max(0, saidAt + 5000 - performance.now()))
+  }
+  const isPaused = () => paused.hasChildNodes()
+  function showPaused(nowPaused) {
+    if (nowPaused === isPaused()) return
+    paused.textContent = nowPaused ? 'Updates paused. ' : ''
+    if (!nowPaused) return say('Updates are back.')
+    const link = document.createElement('a')
+    link.href = location.href
+    link.textContent = 'Reload'
+    paused.append(link)
+  }
+  return { say, isPaused, showPaused }
+}
+`
 
 /**
  * The part of the script that keeps pages up to date, by the events of a stream. See docs/delivery.md, "Live pages".
@@ -14,7 +42,7 @@ import { streamScript } from './live/stream.ts'
  *   in it. `data-unread`: so many unread messages to the user.
  * - `data-count` on an element that says how much needs the user, hidden if nothing does.
  */
-export const liveScript = morphScript + sayScript + fetchingScript + freshScript + messagesScript + streamScript + `
+export const liveScript = sayScript + fetchingScript + freshScript + messagesScript + streamScript + `
 function live(root) {
   const account = root.dataset.live
   const say = liveSayer()

@@ -42,7 +42,8 @@ export const isOnTrial = `EXISTS (
 
 /** Condition: no agent of another account has or had the new alias, which is bound as `alias`. */
 export const isNotTakenElsewhere = `NOT EXISTS (
-    SELECT 1 FROM agents AS taken WHERE taken.alias = :alias AND taken.account_id <> :account)`
+    SELECT 1 FROM agents AS taken WHERE taken.alias = :alias AND taken.account_id <> :account
+      AND taken.moved_to IS NULL)`
 
 const maxFound = 500
 /** So many trigrams are looked up: more would not leave out many more agents. */

@@ -85,7 +85,7 @@ const aliasOwner = crossAccountQuery<{ isOurs: number; wasOfPerson: number }>(
   'owner of an alias',
   `
   SELECT max(agents.account_id = :account) AS is_ours, max(agents.type = 'human') AS was_of_person
-  FROM agents WHERE agents.alias = :alias GROUP BY agents.alias`,
+  FROM agents WHERE agents.alias = :alias AND agents.moved_to IS NULL GROUP BY agents.alias`,
 )
 const aliasLive = crossAccountQuery<{ id: string }>(
   'live alias',

@@ -50,7 +50,7 @@ export interface InboxMessage {
   createdAt: number
   senderDescription: string
   senderSkills: string
-  senderState: 'provisional' | 'claimed' | 'merged' | 'removed'
+  senderState: 'provisional' | 'claimed' | 'removed'
   /** 0 or 1: the sender belongs to another account than the recipient. */
   isExternal: number
 }

@@ -60,19 +60,10 @@ const lastLease = query<{ id: string | null }>(`
         ORDER BY deliveries.seq DESC LIMIT 1 OFFSET ${lastLeaseDepth - 1}), 0)
       ORDER BY deliveries.seq DESC LIMIT ${lastLeaseDepth}))`)
 
-const newest = (ones: string) => `
-  SELECT deliveries.seq FROM deliveries WHERE ${ones} AND deliveries.seq < :before
-  ORDER BY deliveries.seq DESC LIMIT :limit`
-const pageBefore = query<InboxMessage>(selectInboxMessages(`deliveries.seq IN (${bothHalves(newest)})`))
-const unreadBeforeSeq = query<InboxMessage>(selectInboxMessages(`deliveries.seq IN (${newest(unreadOnes)})`))
-
 const markRead = statement(`
   UPDATE deliveries SET state = 'read', read_at = :at
   WHERE account_id = :account AND agent_id = :agent AND state = 'unread'
     AND message_id IN (SELECT value FROM json_each(:messages))
-  RETURNING message_id`)
-const markReadUpTo = statement(`
-  UPDATE deliveries SET state = 'read', read_at = :at WHERE ${unreadOnes} AND deliveries.seq <= :upTo
   RETURNING message_id`)
 const markUnread = statement(`
   UPDATE deliveries SET state = 'unread', read_at = NULL
@@ -115,11 +106,6 @@ export const inbox = {
     ofLease: (agent: string, lease: string) => account.all(ofLease, { agent, lease }),
     lastLease: async (agent: string) => (await account.one(lastLease, { agent }))?.id ?? null,
     nextUnread: (agent: string, limit: number) => account.all(nextUnread, { agent, limit }),
-    /** Messages before a position, newest first: unread and read ones, or only unread ones. */
-    async before(agent: string, before: number, limit: number, isUnread: boolean) {
-      const found = await account.all(isUnread ? unreadBeforeSeq : pageBefore, { agent, before, limit })
-      return found.reverse().slice(0, limit)
-    },
     /** Unread and read messages after a position, oldest first. */
     after: (agent: string, after: number, limit: number) =>
       account.all(page, { agent, afterUnread: after, afterRead: after, from: 0, limit }),
@@ -140,9 +126,6 @@ export const inbox = {
       ...account.bind(markRead, { agent, messages: JSON.stringify(messages), at }),
       rows: messages.length,
     }),
-    /** The same for all unread messages up to a position. */
-    markReadUpTo: (agent: string, upTo: number, at: number): Statement =>
-      account.bind(markReadUpTo, { agent, upTo, at }),
     /** Make read messages unread. Returns the column `message_id` of each. */
     markUnread: (agent: string, messages: readonly string[]): Statement => ({
       ...account.bind(markUnread, { agent, messages: JSON.stringify(messages) }),

@@ -64,10 +64,10 @@ const deliver = statement(`
   FROM messages WHERE ${isStored}
   ON CONFLICT DO NOTHING`)
 const addKey = statement(`
-  INSERT INTO idempotency_keys (account_id, agent_id, key, request_hash, message_id, created_at)
-  SELECT account_id, :from, :key, :requestHash, id, :at FROM messages WHERE ${isStored}
+  INSERT INTO idempotency_keys (account_id, agent_id, key, request_hash, sender_account_id, message_id, created_at)
+  SELECT account_id, :from, :key, :requestHash, account_id, id, :at FROM messages WHERE ${isStored}
   ON CONFLICT (account_id, agent_id, key) DO UPDATE SET request_hash = excluded.request_hash,
-    message_id = excluded.message_id, created_at = excluded.created_at, receipt = NULL
+    sender_account_id = excluded.sender_account_id, message_id = excluded.message_id, created_at = excluded.created_at, receipt = NULL
     WHERE created_at <= :keysSince`)
 
 interface SentRow {
@@ -89,7 +89,8 @@ const byKey = query<SentRow & { requestHash: string; receipt: string | null; err
   `
   SELECT ${sentColumns}, idempotency_keys.request_hash, idempotency_keys.receipt, NULL AS error
   FROM idempotency_keys
-  JOIN messages ON messages.account_id = idempotency_keys.account_id AND messages.id = idempotency_keys.message_id
+  JOIN messages ON messages.account_id = idempotency_keys.sender_account_id
+    AND messages.id = idempotency_keys.message_id
   WHERE idempotency_keys.account_id = :account AND idempotency_keys.agent_id = :from AND idempotency_keys.key = :key
     AND idempotency_keys.created_at > :since
   UNION ALL

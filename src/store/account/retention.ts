@@ -45,13 +45,13 @@ const oldMessages = query<{ id: string; recipients: number }>(`
 
 const ids = `(SELECT value FROM json_each(:ids))`
 const removeKeys = statement(`
-  DELETE FROM idempotency_keys WHERE account_id = :account AND message_id IN ${ids} AND created_at <= :until`)
+  DELETE FROM idempotency_keys WHERE sender_account_id = :account AND message_id IN ${ids} AND created_at <= :until`)
 // Referencing rows first, because of the foreign keys.
 const removeMessages = [
   ...threadErasure(`m.id IN ${ids}`),
   statement(`DELETE FROM lease_releases WHERE sender_account_id = :account AND message_id IN ${ids}`),
   statement(`DELETE FROM deliveries WHERE sender_account_id = :account AND message_id IN ${ids}`),
-  statement(`DELETE FROM idempotency_keys WHERE account_id = :account AND message_id IN ${ids}`),
+  statement(`DELETE FROM idempotency_keys WHERE sender_account_id = :account AND message_id IN ${ids}`),
   statement(`DELETE FROM parts WHERE account_id = :account AND message_id IN ${ids}`),
   statement(`DELETE FROM task_messages WHERE sender_account_id = :account AND message_id IN ${ids}`),
   statement(`DELETE FROM messages WHERE account_id = :account AND id IN ${ids}`),

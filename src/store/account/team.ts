@@ -51,6 +51,9 @@ const requireRole = precondition(`EXISTS (
   WHERE account_id = :account AND user_id = :user AND role IN (SELECT value FROM json_each(:roles)))`)
 const requireOtherOwner = precondition(`EXISTS (
   SELECT 1 FROM memberships WHERE account_id = :account AND role = 'owner' AND user_id <> :user)`)
+const requireEmpty = precondition(`
+  NOT EXISTS (SELECT 1 FROM memberships WHERE account_id = :account AND user_id <> :user)
+  AND NOT EXISTS (SELECT 1 FROM agents WHERE account_id = :account AND deleted_at IS NULL AND type <> 'human')`)
 const addMember = statement(`
   INSERT INTO memberships (account_id, user_id, role, created_at) VALUES (:account, :user, :role, :at)
   ON CONFLICT DO NOTHING`)
@@ -96,6 +99,8 @@ export const team = {
     requireRole: (user: string, roles: readonly Role[]): Statement =>
       account.bind(requireRole, { user, roles: JSON.stringify(roles) }),
     requireOtherOwner: (user: string): Statement => account.bind(requireOtherOwner, { user }),
+    /** Fails the unit if another user is a member when it runs, or a live agent is not a person. */
+    requireEmpty: (user: string): Statement => account.bind(requireEmpty, { user }),
     /** A user who is a member already keeps the role. */
     addMember: (user: string, role: Role, at: number): Statement => account.bind(addMember, { user, role, at }),
     setRole: (user: string, role: Role): Statement => account.bind(setRole, { user, role }),

@@ -2,18 +2,21 @@
 import type { agents, deliveries, messages } from '../../../db/schema.ts'
 import { type AccountDb, query } from '../sql.ts'
 
-/** A message of a thread as it is stored; flags are 0 or 1. `a2a` is JSON text, which may be damaged. */
+/** A message of a thread as it is stored; flags are 0 or 1. */
 export interface PlacedMessage {
   seq: number
   threadId: number
+  /** The first message of its chain; its own `seq` if it replies to nothing that is left. */
   rootSeq: number
   id: string
   fromAgentId: string
   fromAlias: string
   isForeign: number
   type: typeof messages.$inferSelect.type
+  /** As addressed: `@alias` or `#name`. */
   recipient: string
   body: string
+  /** JSON text of its A2A fields, which may be damaged. */
   a2a: string | null
   conversationId: string | null
   replyToMessageId: string | null
@@ -24,15 +27,20 @@ export interface PlacedMessage {
 }
 
 /** What became of a message at one recipient. In an inbox of another account most is null: that is not shown. */
-interface Receipt {
+export interface Receipt {
   seq: number
   agentId: string
+  /** Null for an agent of another account: it is the `recipient` of the message. */
   alias: string | null
+  /** `leased`: a reader has it, and it is not known yet whether the answer arrived. */
   state: 'unread' | 'leased' | 'read' | 'parked' | 'withdrawn'
   storedAt: number
   wokenAt: number | null
+  /** When it was leased last, or parked. */
   readAt: number | null
+  /** How many leases of it were released. */
   releaseCount: number
+  /** When this recipient first replied to it in the account. */
   repliedAt: number | null
 }
 

@@ -10,7 +10,7 @@
 import { scrypt } from 'node:crypto'
 import { type FileHandle, link, open, rename, rm, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { fromBase64, toBase64 } from '../../lib/base64.ts'
+import { fromBase64, toBase64 } from '../../lib/encoding.ts'
 import { readAt, sync, writeAt } from './files.ts'
 
 /** A pass phrase, or nothing: a plain file contains its key, and damage is still found. */

@@ -4,7 +4,7 @@ import { crossAccountQuery, crossAccountStatement, type Db, type Statement, stat
 const keys = crossAccountQuery<{ accountId: string; messageId: string }>(
   'old idempotency keys',
   `
-  SELECT account_id, message_id FROM idempotency_keys WHERE created_at <= :until
+  SELECT sender_account_id AS account_id, message_id FROM idempotency_keys WHERE created_at <= :until
   ORDER BY created_at LIMIT :limit`,
 )
 // Ids of messages sort by time, so the first of an account is its oldest.

@@ -7,7 +7,7 @@ import { ConfirmDelete, SecretDialog } from '../../html/secrets.tsx'
 import { Table } from '../../html/table.tsx'
 import { mcpSnippets, serverName } from '../../lib/client-snippets.ts'
 import { Snippets } from '../agents/connect.tsx'
-import { formErrors } from '../form-errors.ts'
+import { formErrors } from '../forms.tsx'
 import { settingsPath } from '../settings.tsx'
 import type { Visit } from '../visit.ts'
 
@@ -135,12 +135,10 @@ function KeyTable({ visit, adminKeys: { keys, members }, now }: { visit: Visit; 
         {
           title: 'Delete',
           isUntitled: true,
-          align: 'end',
           cell: ({ id, name }) => (
             <ConfirmDelete
               action={settingsPath(visit, 'account', 'keys', id, 'delete')}
               csrf={visit.csrf}
-              id={id}
               isSmall
               question={
                 <>

@@ -1,15 +1,13 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
 import { GridError } from '../../errors.ts'
-import { findClaimEmailLink, redeemClaimEmailLink, sendClaimEmail } from '../../grid/accounts/claim-email.ts'
-import { openClaim } from '../../grid/accounts/claim.ts'
+import { findClaimEmailLink, openClaim, redeemClaimEmailLink, sendClaimEmail } from '../../grid/accounts/claim.ts'
 import { Notice } from '../../html/components.tsx'
 import { Form, SubmitButton } from '../../html/form.tsx'
 import { barePage } from '../../html/layout.tsx'
-import { formErrors } from '../form-errors.ts'
-import type { PageDeps } from '../page-deps.ts'
+import { formErrors } from '../forms.tsx'
+import type { PageDeps, PageResult, Pages, PublicVisit } from '../visit.ts'
 import { NameField, NewPasswordField } from '../people/person-fields.tsx'
-import type { PageResult, Pages, PublicVisit } from '../visit.ts'
 
 /** The email link that verifies the address of a claim. It also registers the user if the address has none yet. */
 export function claimLinkPages({ get, post }: Pages<PublicVisit>, { store, sessions }: PageDeps): void {

@@ -1,9 +1,8 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
 import { Card, Notice } from '../../html/components.tsx'
-import { formErrors } from '../form-errors.ts'
+import { formErrors, SwitchForm } from '../forms.tsx'
 import { settingsPath } from '../settings.tsx'
-import { SwitchForm } from '../switch-form.tsx'
 import type { Visit } from '../visit.ts'
 
 /** Whether people see the texts that guardrails block. See docs/security.md, "Guardrails". */

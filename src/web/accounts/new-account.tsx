@@ -6,11 +6,10 @@ import { Notice } from '../../html/components.tsx'
 import { ButtonLink, Form, SubmitButton, TextInput } from '../../html/form.tsx'
 import { barePage } from '../../html/layout.tsx'
 import { homePath } from '../../html/paths.ts'
-import { formErrors } from '../form-errors.ts'
+import { formErrors } from '../forms.tsx'
 import { withNotice } from '../notices.ts'
-import type { PageDeps } from '../page-deps.ts'
-import { type Pages, type PublicVisit, signedIn } from '../visit.ts'
-import { ClaimOfferNotice } from './claim-offer.tsx'
+import { type PageDeps, type Pages, type PublicVisit, signedIn } from '../visit.ts'
+import { ClaimOfferNotice } from './claim.tsx'
 
 /** Creating an account. Users without an account start here. */
 export function newAccountPages({ get, post }: Pages<PublicVisit>, { store }: PageDeps): void {

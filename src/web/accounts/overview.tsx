@@ -15,11 +15,10 @@ import type { AccountStore } from '../../store/account.ts'
 import type { Used } from '../../store/account/usage.ts'
 import type { ListedActivity } from '../../store/account/activity.ts'
 import { FirstAgent } from '../conversations/home.tsx'
-import type { PageDeps } from '../page-deps.ts'
-import type { Pages, Visit } from '../visit.ts'
+import type { PageDeps, Pages, Visit } from '../visit.ts'
 import { ActivitySentence, actorOf, loadNames, type NameLookup } from './activity-rows.tsx'
-import { type CountOfGuardrail, sumsOf, verdictActions } from '../guardrails/objections.ts'
-import { ClaimOfferNotice } from './claim-offer.tsx'
+import { type CountOfGuardrail, sumsOf, verdictActions } from '../guardrails/guardrail-history.tsx'
+import { ClaimOfferNotice } from './claim.tsx'
 
 const recentActivityRows = 8
 const shownGuardrails = 5

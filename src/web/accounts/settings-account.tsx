@@ -11,20 +11,18 @@ import { listGrants, revokeGrant } from '../../grid/oauth/grants.ts'
 import { Card, Facts, Notice } from '../../html/components.tsx'
 import { Form, SubmitButton, TextInput } from '../../html/form.tsx'
 import { CopyText } from '../../html/secrets.tsx'
-import { formErrors } from '../form-errors.ts'
+import { formErrors, SwitchForm } from '../forms.tsx'
 import { withNotice } from '../notices.ts'
 import { AccountPrograms } from '../oauth/programs.tsx'
-import type { PageDeps } from '../page-deps.ts'
+import type { AccountPages, PageDeps, Visit } from '../visit.ts'
 import { settingsPage, settingsPath } from '../settings.tsx'
-import { SwitchForm } from '../switch-form.tsx'
-import type { Pages, Visit } from '../visit.ts'
 import { AdminAccess, type CreatedKey } from './admin-access.tsx'
 import { conversationActions, TurnLimitsCard } from './conversations.tsx'
 import { ContentsCard } from './contents-card.tsx'
 import { peopleReadActions, PeopleReadCard } from './people-read-card.tsx'
 
 /** The account itself, and the admin keys and programs with access to it. See docs/protocol.md, "Admin keys" and "Grants". */
-export function accountSettingsPages({ get, post }: Pages<Visit>, { store }: PageDeps): void {
+export function accountSettingsPages({ get, post, may }: AccountPages, { store }: PageDeps): void {
   const { config, now } = store.deps
   const show = async (visit: Visit, createdKey?: CreatedKey) => {
     const { keys, profile, team, turns } = visit.account.read
@@ -58,13 +56,13 @@ export function accountSettingsPages({ get, post }: Pages<Visit>, { store }: Pag
     if (created === 'shown') return { redirectTo: withNotice(settingsPath(visit, 'account'), 'admin-key-shown') }
     return await show(visit, created)
   })
-  post('/settings/account/name', async (visit) => {
+  may('own').post('/settings/account/name', async (visit) => {
     const name = visit.form.get('name') ?? ''
     await visit.record('rename_account', { name }, (account) => renameAccount(account, { name }))
     return { redirectTo: withNotice(settingsPath(visit, 'account'), 'account-renamed') }
   }, (visit) => show(visit))
 
-  post('/settings/account/second-factor', async (visit) => {
+  may('own').post('/settings/account/second-factor', async (visit) => {
     const isRequired = visit.form.get('required') === 'yes'
     await visit.record(
       'require_second_factor',
@@ -75,8 +73,8 @@ export function accountSettingsPages({ get, post }: Pages<Visit>, { store }: Pag
   }, (visit) => show(visit))
 
   conversationActions({ get, post }, show)
-  peopleReadActions({ get, post }, show)
-  post('/settings/account/contents', async (visit) => {
+  peopleReadActions(may('own'), show)
+  may('own').post('/settings/account/contents', async (visit) => {
     const isVisible = visit.form.get('visible') === 'yes'
     await visit.record(
       isVisible ? 'show_contents' : 'hide_contents',

@@ -1,49 +1,44 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
 /** Actions on an existing agent. Each form of its page posts to its own path. */
-import { addKey, reissueKey, revokeKey } from '../../grid/agents/agent-keys.ts'
+import { addKey, reissueKey, revokeKey } from '../../grid/agents/agent-settings.ts'
 import { type AgentUpdate, updateAgent } from '../../grid/agents/agent-settings.ts'
 import { deleteAgent } from '../../grid/agents/agents.ts'
 import { setAgentSkills } from '../../grid/agents/skills.ts'
 import { type AgentGuardrailInput, setAgentGuardrails } from '../../grid/guardrails/guardrails.ts'
-import { setAutomated } from '../../grid/messaging/pauses.ts'
+import { setAutomated } from '../../grid/messaging/turns.ts'
 import { requeueMessages } from '../../grid/messaging/parked.ts'
 import { revokeGrant } from '../../grid/oauth/grants.ts'
-import { readChoice } from '../choice.ts'
-import { withNotice } from '../notices.ts'
+import { readChoice } from '../forms.tsx'
 import type { Pages, Visit } from '../visit.ts'
 import { linesOf, textOf, wordsOf } from './agent-fields.tsx'
 import { showConnect } from './agent-connect.tsx'
 import { showAgent } from './agent-now.tsx'
 import { showSettings } from './agent-settings.tsx'
-import { agentPath } from './agent.tsx'
 import { showKey, showKeyOnce } from './new-agent.tsx'
 
-/** The pages of one agent and their forms. */
 export function agentActions({ get, post }: Pages<Visit>): void {
-  const saved = (visit: Visit) => ({
-    redirectTo: withNotice(agentPath(visit, visit.param('alias'), 'settings'), 'saved'),
-  })
+  const saved = (visit: Visit) => visit.done('saved', 'agents', visit.param('alias'), 'settings')
 
   get('/agents/:alias', showAgent)
   get('/agents/:alias/connect', showConnect)
-  get('/agents/:alias/settings', (visit) => showSettings(visit))
+  get('/agents/:alias/settings', showSettings)
   post('/agents/:alias/settings', async (visit) => {
     const input = updateOf(visit)
     await visit.record('update_agent', input, (account) => updateAgent(account, input))
     return saved(visit)
-  }, (visit) => showSettings(visit, 'settings'))
+  }, showSettings)
 
   post('/agents/:alias/automated', async (visit) => {
     const input = { agent: visit.param('alias'), isAutomated: visit.form.get('automated') === 'yes' }
     await visit.record('set_automated', input, (account) => setAutomated(account, input))
     return saved(visit)
-  }, (visit) => showSettings(visit))
+  }, showSettings)
 
   post('/agents/:alias/requeue', async (visit) => {
     const input = { agent: visit.param('alias') }
     await visit.record('requeue_messages', input, (account) => requeueMessages(account, input))
-    return { redirectTo: withNotice(agentPath(visit, visit.param('alias'), 'now'), 'requeued') }
+    return visit.done('requeued', 'agents', input.agent)
   }, showAgent)
 
   post('/agents/:alias/skills', async (visit) => {
@@ -51,13 +46,13 @@ export function agentActions({ get, post }: Pages<Visit>): void {
     const input = { agent: visit.param('alias'), skills }
     await visit.record('admin_set_agent_skills', input, (account) => setAgentSkills(account, input))
     return saved(visit)
-  }, (visit) => showSettings(visit, 'skills'))
+  }, showSettings)
 
   post('/agents/:alias/guardrails', async (visit) => {
     const input = { agent: visit.param('alias'), guardrails: guardrailsOf(visit.form) }
     await visit.record('admin_set_agent_guardrails', input, (account) => setAgentGuardrails(account, input))
     return saved(visit)
-  }, (visit) => showSettings(visit, 'guardrails'))
+  }, showSettings)
 
   get('/agents/:alias/key', showKey)
   post('/agents/:alias/key', async (visit) => {
@@ -66,27 +61,27 @@ export function agentActions({ get, post }: Pages<Visit>): void {
     return await showKeyOnce(visit, agent, { apiKey, isNew: false })
   }, showConnect)
   post('/agents/:alias/keys', async (visit) => {
-    const input = { agent: visit.param('alias'), name: textOf(visit.form, 'keyName') }
+    const input = { agent: visit.param('alias'), name: textOf(visit.form, 'name') }
     const { apiKey } = await visit.record('add_agent_key', input, (account) => addKey(account, input))
     return await showKeyOnce(visit, input.agent, { apiKey, isNew: false, isFurther: true })
   }, showConnect)
   post('/agents/:alias/keys/:key/revoke', async (visit) => {
     const input = { agent: visit.param('alias'), key: visit.param('key') }
     await visit.record('revoke_agent_key', input, (account) => revokeKey(account, input))
-    return { redirectTo: withNotice(agentPath(visit, input.agent, 'connect'), 'agent-key-revoked') }
+    return visit.done('agent-key-revoked', 'agents', input.agent, 'connect')
   }, showConnect)
 
   post('/agents/:alias/programs/:grant/end', async (visit) => {
     const id = visit.param('grant')
     await visit.record('revoke_grant', { id }, (account) => revokeGrant(account, id))
-    return { redirectTo: withNotice(agentPath(visit, visit.param('alias'), 'connect'), 'grant-ended') }
+    return visit.done('grant-ended', 'agents', visit.param('alias'), 'connect')
   }, showConnect)
 
   post('/agents/:alias/delete', async (visit) => {
     const alias = visit.param('alias')
     await visit.record('admin_delete_agent', { alias }, (account) => deleteAgent(account, alias))
-    return { redirectTo: `${visit.path('agents')}?done=deleted` }
-  }, (visit) => showSettings(visit))
+    return visit.done('deleted', 'agents')
+  }, showSettings)
 }
 
 /** The changes that the form contains. Fields that it does not have stay unchanged. */

@@ -1,15 +1,15 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
 /** The forms on the page of one agent. Users who may not change it see the values instead. */
-import type { GridError } from '../../errors.ts'
 import { listedProviders } from '../../guardrails/providers.ts'
 import { Name } from '../../html/bidi.tsx'
 import { Badge, Card, EmptyState, Facts } from '../../html/components.tsx'
-import { ButtonLink, Checkbox, fieldAttributes, Form, SubmitButton } from '../../html/form.tsx'
+import { ButtonLink, CellSelect, Checkbox, type FieldOption, SubmitRow } from '../../html/form.tsx'
 import { Table } from '../../html/table.tsx'
 import type { Agent } from '../../store/account/agents.ts'
 import type { Guardrail, GuardrailAttachment } from '../../store/account/guardrails.ts'
-import { SwitchForm } from '../switch-form.tsx'
+import { PageForm, SwitchForm } from '../forms.tsx'
+import type { Visit } from '../visit.ts'
 import {
   AccessFields,
   DescriptionField,
@@ -21,85 +21,70 @@ import {
 } from './agent-fields.tsx'
 
 interface CardProps {
+  visit: Visit
+  /** The path that the form posts to. */
   action: string
-  csrf: string
-  mayChange: boolean
-  /** The rejected form, shown again. */
-  form?: URLSearchParams
-  inputError?: GridError
 }
 
-/** Field values from the rejected form if there is one, otherwise from the stored agent. */
-function fieldsOf({ form, inputError }: CardProps, stored: Record<string, string>) {
-  return {
-    value: (name: string) => form ? form.get(name) ?? '' : stored[name] ?? '',
-    error: (name: string) => inputError?.details.field === name ? inputError.message : undefined,
-  }
-}
-
-/** Description, access and, for A2A agents, the remote endpoint. */
 export function SettingsCard(
   props: CardProps & { agent: Agent & { accessList: string[]; hasRemoteToken: boolean; messageReplies: boolean } },
 ) {
-  const { agent, action, csrf, mayChange } = props
+  const { agent, action, visit } = props
   const { accessList, hasRemoteToken } = agent
   const messageReplies = agent.messageReplies ? 'yes' : 'no'
   const isRemote = agent.type === 'a2a'
-  if (!mayChange) {
+  if (!visit.may('manage')) {
     return (
       <Card title='Settings'>
         <Facts
           items={[
             ['Description', agent.description || 'none'],
             ['Access from other accounts', policyName(agent.accessPolicy)],
-            ...(agent.accessPolicy === 'auto_approve'
-              ? []
-              : [['Access list', accessList.map((alias) => `@${alias}`).join(', ') || 'empty'] as [string, string]]),
+            [
+              'Access list',
+              agent.accessPolicy !== 'auto_approve' && (accessList.map((alias) => `@${alias}`).join(', ') || 'empty'),
+            ],
             ['Replies over A2A', replyName(messageReplies)],
-            ...(isRemote ? [['Remote URL', agent.remoteUrl ?? ''] as [string, string]] : []),
+            ['Remote URL', isRemote && agent.remoteUrl],
           ]}
         />
       </Card>
     )
   }
-  const fields = fieldsOf(props, {
+  const stored = {
     description: agent.description,
     visibility: agent.visibility,
     accessPolicy: agent.accessPolicy,
     accessList: accessList.join('\n'),
     remoteUrl: agent.remoteUrl ?? '',
     messageReplies,
-  })
+  }
   return (
     <Card title='Settings' lead='The alias and the type cannot be changed.'>
-      <Form action={action} csrf={csrf}>
-        <DescriptionField {...fields} />
-        {isRemote && <RemoteFields {...fields} hasToken={hasRemoteToken} />}
-        {isRemote && hasRemoteToken && (
-          <Checkbox name='forgetToken' label='Remove the stored token' isChecked={props.form?.has('forgetToken')} />
-        )}
-        <AccessFields {...fields} />
-        <ReplyField {...fields} />
-        <div class='row'>
-          <SubmitButton>Save settings</SubmitButton>
-        </div>
-      </Form>
+      <PageForm visit={visit} action={action} fields={[...Object.keys(stored), 'remoteToken']}>
+        <DescriptionField stored={stored} />
+        {isRemote && <RemoteFields stored={stored} hasToken={hasRemoteToken} />}
+        {isRemote && hasRemoteToken && <Checkbox name='forgetToken' label='Remove the stored token' />}
+        <AccessFields stored={stored} />
+        <ReplyField stored={stored} />
+        <SubmitRow>Save settings</SubmitRow>
+      </PageForm>
     </Card>
   )
 }
 
 /** Whether the agent is a script, whose messages are never turns. See docs/delivery.md, "Conversations that run away". */
-export function AutomatedCard({ action, csrf, mayChange, isAutomated }: CardProps & { isAutomated: boolean }) {
+export function AutomatedCard({ visit, action, isAutomated }: CardProps & { isAutomated: boolean }) {
   return (
     <Card
       title='Automated'
       lead='Agents that answer each other without end are paused. A script can be exempt from this.'
     >
       <p>{isAutomated ? 'This agent is marked as automated, and exempt.' : 'This agent is not marked as automated.'}</p>
-      {mayChange && (
+      {visit.may('manage') && (
         <SwitchForm
           action={action}
-          csrf={csrf}
+          csrf={visit.csrf}
           name='automated'
           isOn={isAutomated}
           turnOn='Mark as automated'
@@ -110,20 +95,16 @@ export function AutomatedCard({ action, csrf, mayChange, isAutomated }: CardProp
   )
 }
 
-/** The skills of an agent. */
-export function SkillsCard(props: CardProps & { skills: { name: string; description: string }[] }) {
-  const { skills, action, csrf, mayChange } = props
+export function SkillsCard({ visit, action, skills }: CardProps & { skills: { name: string; description: string }[] }) {
   const stored = { skills: skills.map(({ name }) => name).join('\n') }
   return (
     <Card title='Skills' lead='What the agent can do. Other agents can search by skill.'>
-      {mayChange
+      {visit.may('manage')
         ? (
-          <Form action={action} csrf={csrf}>
-            <SkillsField {...fieldsOf(props, stored)} />
-            <div class='row'>
-              <SubmitButton>Save skills</SubmitButton>
-            </div>
-          </Form>
+          <PageForm visit={visit} action={action} fields={['skills']}>
+            <SkillsField stored={stored} />
+            <SubmitRow>Save skills</SubmitRow>
+          </PageForm>
         )
         : (
           <p class='pairs'>
@@ -136,10 +117,6 @@ export function SkillsCard(props: CardProps & { skills: { name: string; descript
   )
 }
 
-function providerName(id: string): string {
-  return listedProviders.find((provider) => provider.id === id)?.name ?? id
-}
-
 const directions = [
   { value: '', title: 'not attached' },
   { value: 'both', title: 'both directions' },
@@ -147,17 +124,18 @@ const directions = [
   { value: 'outbound', title: 'what it sends' },
 ]
 
-/** Which guardrails of the account check the agent's messages, in which direction and with which action. */
 export function GuardrailsCard(
-  props: CardProps & { guardrails: Guardrail[]; attached: GuardrailAttachment[]; guardrailsPath: string },
+  { visit, action, guardrails, attached }: CardProps & {
+    guardrails: Guardrail[]
+    attached: GuardrailAttachment[]
+  },
 ) {
-  const { guardrails, attached, guardrailsPath, action, csrf, mayChange } = props
+  const mayChange = visit.may('manage')
   const attachment = (id: string) => attached.find(({ guardrailId }) => guardrailId === id)
-  const stored = Object.fromEntries(guardrails.flatMap(({ id }) => [
-    [`direction-${id}`, attachment(id)?.direction ?? ''],
-    [`action-${id}`, attachment(id)?.action ?? ''],
-  ]))
-  const { value } = fieldsOf(props, stored)
+  const select = (name: string, label: string, options: FieldOption[], value = '') =>
+    mayChange
+      ? <CellSelect name={name} label={label} options={options} value={value} />
+      : options.find((option) => option.value === value)?.title
   const table = (
     <Table
       id='guardrails'
@@ -169,36 +147,22 @@ export function GuardrailsCard(
           cell: ({ name, provider, enabled }) => (
             <>
               <Name text={name} /> {!enabled && <Badge kind='warning'>off</Badge>}
-              <div class='soft small'>{providerName(provider)}</div>
+              <div class='soft small'>{listedProviders.find(({ id }) => id === provider)?.name ?? provider}</div>
             </>
           ),
         },
         {
           title: 'Checks',
-          cell: ({ id, name }) => (
-            <CellSelect
-              name={`direction-${id}`}
-              label={`Messages that ${name} checks`}
-              options={directions}
-              value={value(`direction-${id}`)}
-              isReadOnly={!mayChange}
-            />
-          ),
+          cell: ({ id, name }) =>
+            select(`direction-${id}`, `Messages that ${name} checks`, directions, attachment(id)?.direction),
         },
         {
           title: 'Action',
-          cell: ({ id, name, action }) => (
-            <CellSelect
-              name={`action-${id}`}
-              label={`Action of ${name}`}
-              options={[
-                { value: '', title: `${action} (default)` },
-                ...['block', 'redact', 'flag'].map((value) => ({ value, title: value })),
-              ]}
-              value={value(`action-${id}`)}
-              isReadOnly={!mayChange}
-            />
-          ),
+          cell: ({ id, name, action }) => {
+            const options = ['block', 'redact', 'flag'].map((value) => ({ value, title: value }))
+            const byDefault = { value: '', title: `${action} (default)` }
+            return select(`action-${id}`, `Action of ${name}`, [byDefault, ...options], attachment(id)?.action ?? '')
+          },
         },
       ]}
     />
@@ -207,7 +171,7 @@ export function GuardrailsCard(
     <Card
       title='Guardrails'
       lead='Checks of its messages before they are stored.'
-      actions={<ButtonLink href={guardrailsPath} kind='quiet' isSmall>All guardrails</ButtonLink>}
+      actions={<ButtonLink href={visit.path('guardrails')} kind='quiet' isSmall>All guardrails</ButtonLink>}
     >
       {guardrails.length === 0
         ? (
@@ -217,32 +181,12 @@ export function GuardrailsCard(
         )
         : mayChange
         ? (
-          <Form action={action} csrf={csrf}>
+          <PageForm visit={visit} action={action}>
             {table}
-            <div class='row'>
-              <SubmitButton>Save guardrails</SubmitButton>
-            </div>
-          </Form>
+            <SubmitRow>Save guardrails</SubmitRow>
+          </PageForm>
         )
         : table}
     </Card>
-  )
-}
-
-/** A select in a table cell. The column title is its visible label. */
-function CellSelect(
-  { name, label, options, value, isReadOnly }: {
-    name: string
-    label: string
-    options: { value: string; title: string }[]
-    value: string
-    isReadOnly: boolean
-  },
-) {
-  if (isReadOnly) return <>{options.find((option) => option.value === value)?.title}</>
-  return (
-    <select {...fieldAttributes({ name, label })} class='input' aria-label={label}>
-      {options.map((option) => <option value={option.value} selected={option.value === value}>{option.title}</option>)}
-    </select>
   )
 }

@@ -1,17 +1,18 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
-/** How programs become an agent: its key, the configurations of clients, and the programs that did. */
+/** How programs act as an agent: its keys, client configurations, and the programs that do. */
 import { listGrantsOfAgent } from '../../grid/oauth/grants.ts'
 import { Name } from '../../html/bidi.tsx'
 import { Card, Facts, Time } from '../../html/components.tsx'
-import { Form, SubmitButton, TextInput } from '../../html/form.tsx'
+import { Form, SubmitRow, TextInput } from '../../html/form.tsx'
 import { ConfirmDelete } from '../../html/secrets.tsx'
 import { AgentPrograms } from '../oauth/programs.tsx'
+import { PageForm } from '../forms.tsx'
 import type { PageResult, Visit } from '../visit.ts'
 import { agentOf, agentPage, agentPath } from './agent.tsx'
-import { ConnectCard } from './connect-card.tsx'
+import { ConnectCard } from './connect.tsx'
 
-/** The page. It leads to the first page of a person, whom no program can be. Fails with `agent_not_found`. */
+/** Programs cannot act as people: for them this leads to their first page. Fails with `agent_not_found`. */
 export async function showConnect(visit: Visit): Promise<PageResult> {
   const agent = await agentOf(visit)
   const { account, may } = visit
@@ -39,7 +40,6 @@ type LiveKey = Awaited<ReturnType<Visit['account']['read']['keys']['ofAgent']>>[
 function KeyCard({ visit, alias, keys, now }: { visit: Visit; alias: string; keys: LiveKey[]; now: number }) {
   const { csrf, may, path } = visit
   const action = path('agents', alias, 'key')
-  const time = (at: number | null) => at === null ? <span class='soft'>never</span> : <Time at={at} now={now} />
   return (
     <Card
       title='Keys'
@@ -52,12 +52,10 @@ function KeyCard({ visit, alias, keys, now }: { visit: Visit; alias: string; key
             items={[
               ['Name', key.name === '' ? <span class='soft'>none</span> : <Name text={key.name} />],
               ['Key', <code>grid_agt_…{key.last4}</code>],
-              ...(key.client === null ? [] : [['Fetched by', key.client] as [string, string]]),
-              ...(key.person === null
-                ? []
-                : [[key.client === null ? 'Issued by' : 'Authorized by', key.person] as [string, string]]),
-              ['Created', time(key.createdAt)],
-              ['Last used', time(key.lastUsedAt)],
+              ['Fetched by', key.client],
+              [key.client === null ? 'Issued by' : 'Authorized by', key.person],
+              ['Created', <Time at={key.createdAt} now={now} />],
+              ['Last used', <Time at={key.lastUsedAt} now={now} />],
             ]}
           />
           {may('manage') && keys.length > 1 && (
@@ -65,7 +63,6 @@ function KeyCard({ visit, alias, keys, now }: { visit: Visit; alias: string; key
               action={path('agents', alias, 'keys', key.id, 'revoke')}
               csrf={csrf}
               label='Revoke'
-              id={`revoke-${key.id}`}
               question='This key stops working at once. The others stay.'
               isSmall
             />
@@ -73,20 +70,16 @@ function KeyCard({ visit, alias, keys, now }: { visit: Visit; alias: string; key
         </>
       ))}
       {may('manage') && keys.length > 0 && (
-        <Form action={path('agents', alias, 'keys')} csrf={csrf}>
+        <PageForm visit={visit} action={path('agents', alias, 'keys')} fields={['name']}>
           <TextInput
-            name='keyName'
+            name='name'
             label='Another key'
             hint='What it is for, such as “claude on laptop”. The other keys stay.'
-            value={visit.form.get('keyName') ?? ''}
-            error={visit.inputError?.details.field === 'name' ? visit.inputError.message : undefined}
             maxLength={80}
             isRequired
           />
-          <div class='row'>
-            <SubmitButton kind='plain'>Add key</SubmitButton>
-          </div>
-        </Form>
+          <SubmitRow kind='plain'>Add key</SubmitRow>
+        </PageForm>
       )}
       {may('manage') && (keys.length > 0
         ? (
@@ -100,9 +93,7 @@ function KeyCard({ visit, alias, keys, now }: { visit: Visit; alias: string; key
         )
         : (
           <Form action={action} csrf={csrf}>
-            <div class='row'>
-              <SubmitButton kind='plain'>Create key</SubmitButton>
-            </div>
+            <SubmitRow kind='plain'>Create key</SubmitRow>
           </Form>
         ))}
     </Card>

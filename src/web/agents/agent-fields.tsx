@@ -2,13 +2,11 @@
 /** @jsxImportSource hono/jsx */
 /** Form fields that the pages of new and existing agents share. */
 import { maxAccessList, maxDescriptionLength } from '../../grid/agents/agents.ts'
-import { ChoiceList, type FieldProps, PasswordInput, TextArea, TextInput } from '../../html/form.tsx'
+import { ChoiceList, PasswordInput, TextArea, TextInput } from '../../html/form.tsx'
 import type { AccessPolicy, AgentType, ProgramType, Visibility } from '../../store/account/agents.ts'
 
-/** Values and error messages by field name. */
 export interface AgentFieldsProps {
-  value(name: string): string
-  error(name: string): string | undefined
+  stored?: Partial<Record<string, string>>
 }
 
 /** The types of agents that can be created, with their labels. */
@@ -37,12 +35,11 @@ const policies: { value: AccessPolicy; title: string; hint: string }[] = [
   { value: 'block_list', title: 'All except listed agents', hint: 'For listed agents it does not exist.' },
 ]
 
-/** The access policy in words. */
 export function policyName(policy: AccessPolicy): string {
   return policies.find(({ value }) => value === policy)!.title
 }
 
-export function DescriptionField({ value, error }: AgentFieldsProps) {
+export function DescriptionField({ stored }: AgentFieldsProps) {
   return (
     <TextArea
       name='description'
@@ -51,14 +48,12 @@ export function DescriptionField({ value, error }: AgentFieldsProps) {
       isOptional
       rows={3}
       maxLength={maxDescriptionLength}
-      value={value('description')}
-      error={error('description')}
+      value={stored?.description}
     />
   )
 }
 
-/** Visibility, access policy and access list. */
-export function AccessFields({ value, error }: AgentFieldsProps) {
+export function AccessFields({ stored }: AgentFieldsProps) {
   return (
     <>
       <div class='grid halves'>
@@ -66,15 +61,13 @@ export function AccessFields({ value, error }: AgentFieldsProps) {
           name='visibility'
           label='Visibility'
           options={visibilities}
-          values={[value('visibility') || 'private']}
-          error={error('visibility')}
+          values={[stored?.visibility || 'private']}
         />
         <ChoiceList
           name='accessPolicy'
           label='Access from other accounts, when public'
           options={policies}
-          values={[value('accessPolicy') || 'auto_approve']}
-          error={error('accessPolicy')}
+          values={[stored?.accessPolicy || 'auto_approve']}
         />
       </div>
       <div class='when-listed'>
@@ -85,8 +78,7 @@ export function AccessFields({ value, error }: AgentFieldsProps) {
           isOptional
           isMono
           rows={2}
-          value={value('accessList')}
-          error={error('accessList')}
+          value={stored?.accessList}
         />
       </div>
     </>
@@ -98,35 +90,24 @@ const replies = [
   { value: 'yes', title: 'As a message', hint: 'A client that waits gets the first plain reply as a message.' },
 ]
 
-/** How an agent replies over A2A, in words. */
 export function replyName(messageReplies: string): string {
   return replies.find(({ value }) => value === messageReplies)!.title
 }
 
 /** Whether plain replies over A2A are messages. See docs/protocol.md, "Message replies". */
-export function ReplyField({ value, error }: AgentFieldsProps) {
+export function ReplyField({ stored }: AgentFieldsProps) {
   return (
     <ChoiceList
       name='messageReplies'
       label='Replies over A2A'
       options={replies}
-      values={[value('messageReplies') || 'no']}
-      error={error('messageReplies')}
+      values={[stored?.messageReplies || 'no']}
     />
   )
 }
 
 /** The URL and token of a remote agent. `hasToken`: a token is already stored. */
-export function RemoteFields({ value, error, hasToken }: AgentFieldsProps & { hasToken?: boolean }) {
-  const token: FieldProps = {
-    name: 'remoteToken',
-    label: 'Remote token',
-    hint: hasToken
-      ? 'A token is stored, encrypted. Enter another to replace it. It is never shown.'
-      : 'The bearer token for its endpoint. Stored encrypted and never shown.',
-    isOptional: true,
-    error: error('remoteToken'),
-  }
+export function RemoteFields({ stored, hasToken }: AgentFieldsProps & { hasToken?: boolean }) {
   return (
     <>
       <TextInput
@@ -137,15 +118,22 @@ export function RemoteFields({ value, error, hasToken }: AgentFieldsProps & { ha
         isMono
         maxLength={2_000}
         placeholder='https://'
-        value={value('remoteUrl')}
-        error={error('remoteUrl')}
+        value={stored?.remoteUrl}
       />
-      <PasswordInput {...token} autocomplete='new-password' />
+      <PasswordInput
+        name='remoteToken'
+        label='Remote token'
+        hint={hasToken
+          ? 'A token is stored, encrypted. Enter another to replace it. It is never shown.'
+          : 'The bearer token for its endpoint. Stored encrypted and never shown.'}
+        isOptional
+        autocomplete='new-password'
+      />
     </>
   )
 }
 
-export function SkillsField({ value, error }: AgentFieldsProps) {
+export function SkillsField({ stored }: AgentFieldsProps) {
   return (
     <TextArea
       name='skills'
@@ -153,8 +141,7 @@ export function SkillsField({ value, error }: AgentFieldsProps) {
       hint='One per line. New names become skills of the account.'
       isOptional
       rows={3}
-      value={value('skills')}
-      error={error('skills')}
+      value={stored?.skills}
     />
   )
 }
@@ -164,7 +151,6 @@ export function wordsOf(text: string): string[] {
   return text.split(/[\s,]+/).filter((word) => word !== '')
 }
 
-/** The non-empty lines of a text. */
 export function linesOf(text: string): string[] {
   return text.split(/\r?\n/).map((line) => line.trim()).filter((line) => line !== '')
 }

@@ -2,29 +2,26 @@
 /** @jsxImportSource hono/jsx */
 /** What an agent does now: whether it is here, what waits for it, and what it said and heard last. */
 import type { Child } from 'hono/jsx'
-import { type AgentTalk, talkOfAgent } from '../../grid/conversations/of-agent.ts'
+import { type AgentTalk, talkOfAgent } from '../../grid/conversations/list.ts'
 import { whoMayRead } from '../../grid/conversations/open.ts'
 import { unreadText } from '../../grid/messaging/inbox-message.ts'
 import { listGrantsOfAgent } from '../../grid/oauth/grants.ts'
 import { Name } from '../../html/bidi.tsx'
-import { Badge, Card, EmptyState, Facts, Time } from '../../html/components.tsx'
+import { Badge, Card, EmptyState, Facts, Time, WithFacts } from '../../html/components.tsx'
 import { FaceSymbols } from '../../html/conversation/faces.tsx'
 import { MessageItems } from '../../html/conversation/message.tsx'
 import { ButtonLink, Form, SubmitButton } from '../../html/form.tsx'
 import { Icon } from '../../html/icons.tsx'
 import { writePath } from '../../html/paths.ts'
 import { CopyText } from '../../html/secrets.tsx'
-import { WithFacts } from '../../html/with-facts.tsx'
 import type { Agent } from '../../store/account/agents.ts'
 import { namesOf, shownMessage } from '../conversations/shown.ts'
 import { presenceWords } from '../../lib/presence.ts'
 import { pluralize } from '../listing.tsx'
 import type { Visit } from '../visit.ts'
-import { agentOf, agentPage, agentPath } from './agent.tsx'
+import { agentOf, agentPage, agentPath, PresenceNow } from './agent.tsx'
 import { typeName } from './agent-fields.tsx'
-import { PresenceNow } from './presence.tsx'
 
-/** How many channels are listed. */
 const maxChannels = 20
 
 /** The page of one agent. Fails with `agent_not_found`. */
@@ -44,26 +41,22 @@ export async function showAgent(visit: Visit): Promise<Response> {
     loadAccess(visit, agent),
   ])
   const now = account.deps.now()
-  const seen = agent.lastSeenAt === null ? <span class='soft'>never</span> : <Time at={agent.lastSeenAt} now={now} />
+  const seen = <Time at={agent.lastSeenAt} now={now} />
   const presence = account.waiting.presence.at(agent.id)
   const queue = `${unreadText(unread)} unread`
   const about: [string, Child][] = [
-    ...presence ? [['Now', <PresenceNow presence={presence} lastSeenAt={null} now={now} />] as [string, Child]] : [],
+    ['Now', presence && <PresenceNow presence={presence} lastSeenAt={null} now={now} />],
     ['Last seen', seen],
     ['Inbox', queue],
-    ...oldest ? [['Oldest', <OldestUnread {...oldest} now={now} />] as [string, Child]] : [],
-    ...parkedCount > 0
-      ? [['Parked', <Parked visit={visit} agent={agent} count={parkedCount} />] as [string, Child]]
-      : [],
+    ['Oldest', oldest && <OldestUnread {...oldest} now={now} />],
+    ['Parked', parkedCount > 0 && <Parked visit={visit} agent={agent} count={parkedCount} />],
     ['Type', typeName(agent.type)],
-    ...holder ? [['Name', <Name text={holder.name || holder.email} />] as [string, Child]] : [],
+    ['Name', holder && <Name text={holder.name || holder.email} />],
     ['Visibility', agent.visibility === 'public' ? <Badge kind='info'>public</Badge> : <Badge>private</Badge>],
     ['Created', <Time at={agent.createdAt} now={now} />],
-    ...signup.signupAddress === null ? [] : [
-      ['Signed up from', <code>{signup.signupAddress}</code>],
-      ['Owner email', signup.signupEmail],
-    ] as [string, Child][],
-    ...trial ? [['Trial', `${trial.used} of ${trial.max} messages used`] as [string, Child]] : [],
+    ['Signed up from', signup.signupAddress !== null && <code>{signup.signupAddress}</code>],
+    ['Owner email', signup.signupAddress !== null && signup.signupEmail],
+    ['Trial', trial && `${trial.used} of ${trial.max} messages used`],
     ['Id', <CopyText id='agent-id' label='the id of the agent' text={agent.id} />],
   ]
   const isOther = talk.reader.seat?.agentId !== agent.id
@@ -143,8 +136,8 @@ function LastMessages({ talk: { messages, hidden, reader }, agent, visit, now }:
   if (messages.length === 0) {
     return (
       <Card title='Last messages'>
-        <EmptyState icon='conversations' title={hidden > 0 ? 'You see numbers only' : 'Nothing was said yet'}>
-          {hidden > 0 ? whoMayRead(reader, 'pair') : `What @${agent.alias} writes and receives is here.`}
+        <EmptyState icon='conversations' title={hidden > 0 ? 'You see numbers only' : 'No messages yet'}>
+          {hidden > 0 ? whoMayRead(reader, 'pair') : `Messages that @${agent.alias} sends and receives appear here.`}
         </EmptyState>
       </Card>
     )

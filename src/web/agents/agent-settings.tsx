@@ -2,18 +2,15 @@
 /** @jsxImportSource hono/jsx */
 /** What can be changed about an agent. Users who may not change it see the values. */
 import { Notice } from '../../html/components.tsx'
-import { DeleteCard } from '../delete-card.tsx'
+import { DeleteCard } from '../forms.tsx'
 import type { Visit } from '../visit.ts'
-import { agentOf, agentPage, agentPath } from './agent.tsx'
+import { agentOf, agentPage } from './agent.tsx'
 import { AutomatedCard, GuardrailsCard, SettingsCard, SkillsCard } from './agent-cards.tsx'
 
-/** The forms of the page. */
-export type AgentForm = 'settings' | 'skills' | 'guardrails'
-
-/** The page. The form `rejected` shows the posted values again. Fails with `agent_not_found`. */
-export async function showSettings(visit: Visit, rejected?: AgentForm): Promise<Response> {
+/** The page. Fails with `agent_not_found`. */
+export async function showSettings(visit: Visit): Promise<Response> {
   const agent = await agentOf(visit)
-  const { account, path, may, inputError, csrf } = visit
+  const { account, path, may, csrf } = visit
   const { agentSettings, guardrails, skills, turns } = account.read
   const [settings, accessList, ofAgent, guards, attached, isAutomated] = await Promise.all([
     agentSettings.byId(agent.id),
@@ -24,8 +21,6 @@ export async function showSettings(visit: Visit, rejected?: AgentForm): Promise<
     turns.isAutomated(agent.id),
   ])
   const here = path('agents', agent.alias)
-  const formOf = (name: AgentForm) => rejected === name ? { form: visit.form, inputError } : {}
-  const cards = { csrf, mayChange: may('manage') }
   // A person is changed on the page of their profile.
   const isProgram = agent.type !== 'human'
   return await agentPage(visit, agent, 'settings', {
@@ -38,25 +33,13 @@ export async function showSettings(visit: Visit, rejected?: AgentForm): Promise<
         )}
         {isProgram && (
           <>
-            <SettingsCard
-              {...cards}
-              {...formOf('settings')}
-              action={agentPath(visit, agent.alias, 'settings')}
-              agent={{ ...agent, accessList, ...settings }}
-            />
-            <AutomatedCard {...cards} action={`${here}/automated`} isAutomated={isAutomated} />
+            <SettingsCard visit={visit} action={`${here}/settings`} agent={{ ...agent, accessList, ...settings }} />
+            <AutomatedCard visit={visit} action={`${here}/automated`} isAutomated={isAutomated} />
           </>
         )}
         <div class='grid halves'>
-          <SkillsCard {...cards} {...formOf('skills')} action={`${here}/skills`} skills={ofAgent} />
-          <GuardrailsCard
-            {...cards}
-            {...formOf('guardrails')}
-            action={`${here}/guardrails`}
-            guardrails={guards}
-            attached={attached}
-            guardrailsPath={path('guardrails')}
-          />
+          <SkillsCard visit={visit} action={`${here}/skills`} skills={ofAgent} />
+          <GuardrailsCard visit={visit} action={`${here}/guardrails`} guardrails={guards} attached={attached} />
         </div>
         {isProgram && may('manage') && (
           <DeleteCard

@@ -3,12 +3,13 @@
 import type { Child } from 'hono/jsx'
 import { GridError } from '../../errors.ts'
 import { AgentIcon } from '../../html/agent-icon.tsx'
-import { Notice, Tabs } from '../../html/components.tsx'
+import { Badge, Notice, Tabs, Time } from '../../html/components.tsx'
 import { type AppPage, appPage } from '../../html/layout.tsx'
+import { type Presence, presenceWords } from '../../lib/presence.ts'
 import type { Agent } from '../../store/account/agents.ts'
 import type { Visit } from '../visit.ts'
 
-/** The pages of one agent: what it does now, how programs become it, and what can be changed. */
+/** The pages of one agent: what it does now, how programs act as it, and its settings. */
 export type AgentTab = 'now' | 'connect' | 'settings'
 
 /** The path of a page of an agent, or of an action on it. */
@@ -23,6 +24,9 @@ export async function agentOf({ account, param }: Visit): Promise<Agent> {
   return agent
 }
 
+/** Actions whose forms show why they were refused. */
+const showsItself = /\/(settings|skills|guardrails|keys)$/
+
 /** A page of one agent with its tabs. People have neither keys nor programs here. */
 export function agentPage(
   visit: Visit,
@@ -30,7 +34,7 @@ export function agentPage(
   current: AgentTab,
   { actions, content, ...live }: { actions?: Child; content: Child } & Pick<AppPage, 'fresh' | 'threads'>,
 ): Promise<Response> {
-  const { inputError, frame, path } = visit
+  const { inputError, frame, path, request } = visit
   const tabs: [AgentTab, string][] = [
     ['now', 'Now'],
     ...(agent.type === 'human' ? [] : [['connect', 'Connect'] as [AgentTab, string]]),
@@ -51,7 +55,9 @@ export function agentPage(
       ...live,
     },
     <>
-      {inputError && !inputError.details.field && <Notice kind='bad'>{inputError.message}</Notice>}
+      {inputError && !showsItself.test(new URL(request.url).pathname) && (
+        <Notice kind='bad'>{inputError.message}</Notice>
+      )}
       <Tabs
         label={`@${agent.alias}`}
         items={tabs.map(([tab, title]) => ({
@@ -63,4 +69,23 @@ export function agentPage(
       {content}
     </>,
   )
+}
+
+/** Who is at an agent, or when it was last seen. See docs/delivery.md, "Presence". */
+export function PresenceNow(
+  { presence, lastSeenAt, now }: { presence: Presence | undefined; lastSeenAt: number | null; now: number },
+) {
+  if (presence) {
+    const words = presenceWords(presence, lastSeenAt, now)
+    return (
+      <Badge kind={presence.state === 'waiting' ? undefined : 'good'} title={meaning[presence.state]}>{words}</Badge>
+    )
+  }
+  return <Time at={lastSeenAt} now={now} />
+}
+
+const meaning: Record<Presence['state'], string> = {
+  attended: 'A session of a person listens for messages',
+  runner: 'A program runs it unattended',
+  waiting: 'A read or a stream waits for messages',
 }

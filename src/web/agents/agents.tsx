@@ -12,7 +12,7 @@ import type { Pages, Visit } from '../visit.ts'
 import { agentActions } from './agent-actions.tsx'
 import { typeName } from './agent-fields.tsx'
 import { newAgentPages } from './new-agent.tsx'
-import { PresenceNow } from './presence.tsx'
+import { PresenceNow } from './agent.tsx'
 
 const shownSkills = 3
 
@@ -23,7 +23,6 @@ export function agentPages(pages: Pages<Visit>): void {
   agentActions(pages)
 }
 
-/** The orders of the list, with their titles. */
 const orders: Record<AgentOrder, string> = {
   alias: 'Alias',
   oldest: 'Oldest unread',
@@ -65,8 +64,6 @@ async function list({ account, frame, path, query, may }: Visit) {
   const place = listPlace(query)
   const { search, order } = place
   const here = path('agents')
-  // Addresses of older versions numbered the pages.
-  if (query.has('page')) return { redirectTo: listHref(here, { search, order }) }
   const { agents, agentSettings } = account.read
   const [found, all] = await Promise.all([
     agentSettings.list({ ...place, limit: pageSize + 1 }),

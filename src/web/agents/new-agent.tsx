@@ -2,12 +2,12 @@
 /** @jsxImportSource hono/jsx */
 import { requireAdmin } from '../../auth/actor.ts'
 import { createAgent, type NewAgent } from '../../grid/agents/agents.ts'
-import { Card, Notice } from '../../html/components.tsx'
-import { ButtonLink, ChoiceList, Form, SubmitButton, TextInput } from '../../html/form.tsx'
+import { Card } from '../../html/components.tsx'
+import { ButtonLink, ChoiceList, SubmitRow, TextInput } from '../../html/form.tsx'
 import { appPage } from '../../html/layout.tsx'
 import { SecretDialog } from '../../html/secrets.tsx'
-import { readChoice } from '../choice.ts'
-import { withNotice } from '../notices.ts'
+import { PageForm, readChoice } from '../forms.tsx'
+import type { AccountStore } from '../../store/account.ts'
 import type { PageResult, Pages, Visit } from '../visit.ts'
 import {
   AccessFields,
@@ -19,8 +19,7 @@ import {
   textOf,
   wordsOf,
 } from './agent-fields.tsx'
-import { ConnectLine } from './connect-card.tsx'
-import { Connect } from './connect.tsx'
+import { Connect, ConnectLine } from './connect.tsx'
 
 /** The form for a new agent. Its path is not `/agents/new`, because `new` is a valid alias. */
 export function newAgentPages({ get, post }: Pages<Visit>): void {
@@ -30,11 +29,8 @@ export function newAgentPages({ get, post }: Pages<Visit>): void {
   })
   post('/new-agent', async (visit) => {
     const input = inputOf(visit.form)
-    const { agent, apiKey } = await visit.record(
-      'admin_create_agent',
-      input,
-      (account) => createAgent(account, input),
-    )
+    const create = (account: AccountStore) => createAgent(account, input)
+    const { agent, apiKey } = await visit.record('admin_create_agent', input, create)
     return await showKeyOnce(visit, agent.alias, { apiKey, isNew: true })
   }, showForm)
 }
@@ -54,11 +50,11 @@ export function showKeyOnce(visit: Visit, alias: string, created: CreatedKey): P
 }
 
 /** The page that shows a new key. It leads to the agent if there is none to show, as after a reload. */
-export async function showKey({ account, frame, path, param, takeShown }: Visit): Promise<PageResult> {
+export async function showKey({ account, frame, path, param, done, takeShown }: Visit): Promise<PageResult> {
   const alias = param('alias')
   const created = await takeShown<CreatedKey>()
   if (created === undefined) return { redirectTo: path('agents', alias) }
-  if (created === 'shown') return { redirectTo: withNotice(path('agents', alias, 'connect'), 'agent-key-shown') }
+  if (created === 'shown') return done('agent-key-shown', 'agents', alias, 'connect')
   const { apiKey, isNew, isFurther } = created
   const old = isFurther ? 'The other keys still work.' : 'The old keys no longer work.'
   const { config } = account.deps
@@ -106,10 +102,11 @@ function inputOf(form: URLSearchParams): NewAgent {
   }
 }
 
-function showForm({ csrf, frame, path, form, inputError }: Visit) {
-  const value = (name: string) => form.get(name) ?? ''
-  const error = (name: string) => inputError?.details.field === name ? inputError.message : undefined
-  const fields = { value, error }
+const formFields = ['alias', 'description', 'type', 'visibility', 'accessPolicy', 'accessList', 'skills']
+  .concat('remoteUrl', 'remoteToken')
+
+function showForm(visit: Visit) {
+  const { frame, path } = visit
   return appPage(
     frame('agents'),
     {
@@ -118,8 +115,7 @@ function showForm({ csrf, frame, path, form, inputError }: Visit) {
       back: { title: 'Agents', href: path('agents') },
     },
     <Card>
-      {inputError && !inputError.details.field && <Notice kind='bad'>{inputError.message}</Notice>}
-      <Form action={path('new-agent')} csrf={csrf}>
+      <PageForm visit={visit} action={path('new-agent')} fields={formFields}>
         <TextInput
           name='alias'
           label='Alias'
@@ -129,27 +125,16 @@ function showForm({ csrf, frame, path, form, inputError }: Visit) {
           isRequired
           isFocused
           maxLength={33}
-          value={value('alias')}
-          error={error('alias')}
         />
-        <DescriptionField {...fields} />
-        <ChoiceList
-          name='type'
-          label='Type'
-          options={agentTypes}
-          values={[value('type') || 'mcp']}
-          error={error('type')}
-        />
+        <DescriptionField />
+        <ChoiceList name='type' label='Type' options={agentTypes} values={['mcp']} />
         <div class='when-remote stack'>
-          <RemoteFields {...fields} />
+          <RemoteFields />
         </div>
-        <AccessFields {...fields} />
-        <SkillsField {...fields} />
-        <div class='row'>
-          <SubmitButton>Create agent</SubmitButton>
-          <ButtonLink href={path('agents')} kind='quiet'>Cancel</ButtonLink>
-        </div>
-      </Form>
+        <AccessFields />
+        <SkillsField />
+        <SubmitRow cancel={path('agents')}>Create agent</SubmitRow>
+      </PageForm>
     </Card>,
   )
 }

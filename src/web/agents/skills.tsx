@@ -1,21 +1,43 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
-import { createSkill } from '../../grid/agents/skills.ts'
-import { Card, Notice } from '../../html/components.tsx'
-import { ButtonLink, Form, SubmitButton } from '../../html/form.tsx'
+import { GridError } from '../../errors.ts'
+import { createSkill, deleteSkill, updateSkill } from '../../grid/agents/skills.ts'
+import { Card, EmptyState } from '../../html/components.tsx'
+import { SubmitRow, TextArea, TextInput } from '../../html/form.tsx'
 import { appPage } from '../../html/layout.tsx'
 import { Table } from '../../html/table.tsx'
-import { formErrors } from '../form-errors.ts'
-import { listPage, listPosition, ManagersOnlyNote, pageSize } from '../listing.tsx'
+import { AgentName } from '../accounts/agent-name.tsx'
+import { DeleteCard, PageForm } from '../forms.tsx'
+import { listPage, listPosition, ManagersOnlyNote, PageLinks, pageSize, pluralize } from '../listing.tsx'
 import type { Pages, Visit } from '../visit.ts'
-import { oneSkillPages, SkillFields, skillOf } from './skill.tsx'
 
-/** Registers the list of skills, the form for a new one, and the page of each. */
-export function skillPages(pages: Pages<Visit>): void {
-  pages.get('/skills', list)
-  pages.get('/skills/new', showNew)
-  pages.post('/skills/new', create, showNew)
-  oneSkillPages(pages)
+/** The list of skills, the form for a new one, and the page of each. */
+export function skillPages({ get, post }: Pages<Visit>): void {
+  get('/skills', list)
+  get('/skills/new', showNew)
+  post('/skills/new', async (visit) => {
+    const input = skillOf(visit.form)
+    const { id } = await visit.record('create_skill', input, (account) => createSkill(account, input))
+    return visit.done('skill-created', 'skills', id)
+  }, showNew)
+  get('/skills/:skill', show)
+  post('/skills/:skill', async (visit) => {
+    const id = visit.param('skill')
+    const input = skillOf(visit.form)
+    await visit.record('update_skill', { id, ...input }, (account) => updateSkill(account, id, input))
+    return visit.done('saved', 'skills', id)
+  }, show)
+  post('/skills/:skill/delete', async (visit) => {
+    const id = visit.param('skill')
+    // The log keeps the name, which cannot be looked up after the deletion.
+    const name = (await visit.account.read.skills.byId(id))?.name
+    await visit.record('delete_skill', { id, name }, (account) => deleteSkill(account, id))
+    return visit.done('skill-deleted', 'skills')
+  })
+}
+
+function skillOf(form: URLSearchParams): { name: string; description: string } {
+  return { name: form.get('name') ?? '', description: form.get('description') ?? '' }
 }
 
 async function list(visit: Visit) {
@@ -60,15 +82,7 @@ async function list(visit: Visit) {
   })
 }
 
-async function create(visit: Visit) {
-  const input = skillOf(visit.form)
-  const { id } = await visit.record('create_skill', input, (account) => createSkill(account, input))
-  return { redirectTo: `${visit.path('skills', id)}?done=skill-created` }
-}
-
 function showNew(visit: Visit) {
-  const action = visit.path('skills', 'new')
-  const errors = formErrors(visit, action, ['name', 'description'])
   return appPage(
     visit.frame('skills'),
     {
@@ -76,21 +90,116 @@ function showNew(visit: Visit) {
       lead: 'A skill can be assigned to any agent of the account.',
       back: { title: 'Skills', href: visit.path('skills') },
     },
+    <Card>
+      {visit.may('manage')
+        ? (
+          <PageForm visit={visit} action={visit.path('skills', 'new')} fields={['name', 'description']}>
+            <SkillFields isFocused />
+            <SubmitRow cancel={visit.path('skills')}>Create skill</SubmitRow>
+          </PageForm>
+        )
+        : <ManagersOnlyNote visit={visit} what='create skills' />}
+    </Card>,
+  )
+}
+
+function SkillFields({ skill, isFocused }: { skill?: { name: string; description: string }; isFocused?: boolean }) {
+  return (
     <>
-      {errors.rest && <Notice kind='bad'>{errors.rest}</Notice>}
-      <Card>
-        {visit.may('manage')
+      <TextInput
+        name='name'
+        label='Name'
+        hint='1 to 64 characters. Keep it short.'
+        value={skill?.name}
+        maxLength={64}
+        isRequired
+        isFocused={isFocused}
+      />
+      <TextArea
+        name='description'
+        label='Description'
+        hint='When to ask an agent with this skill. Agents read it.'
+        value={skill?.description}
+        maxLength={500}
+        rows={3}
+        isOptional
+      />
+    </>
+  )
+}
+
+async function show(visit: Visit) {
+  const { account, query } = visit
+  const skill = await account.read.skills.byId(visit.param('skill'))
+  if (!skill) throw new GridError('skill_not_found', 'This skill does not exist or was deleted.')
+  const at = { ...listPosition(query), search: '', path: visit.path('skills', skill.id) }
+  const [agents, total] = await Promise.all([
+    account.read.skills.agentsWith(skill.id, pageSize, at.offset),
+    account.read.skills.agentsWithTotal(skill.id),
+  ])
+  const mayManage = visit.may('manage')
+  return await appPage(
+    visit.frame('skills'),
+    {
+      title: skill.name,
+      lead: skill.description || undefined,
+      back: { title: 'Skills', href: visit.path('skills') },
+    },
+    <div class='grid halves'>
+      <div class='stack'>
+        {total === 0
           ? (
-            <Form action={action} csrf={visit.csrf}>
-              <SkillFields skill={skillOf(visit.form)} errors={errors} isFocused />
-              <div class='row'>
-                <SubmitButton>Create skill</SubmitButton>
-                <ButtonLink href={visit.path('skills')} kind='quiet'>Cancel</ButtonLink>
-              </div>
-            </Form>
+            <Card title='Agents'>
+              <EmptyState icon='agents' title='No agent has this skill'>
+                {mayManage
+                  ? 'Assign it to an agent on the agent’s page.'
+                  : 'Owners and admins of the account can assign it to agents.'}
+              </EmptyState>
+            </Card>
           )
-          : <ManagersOnlyNote visit={visit} what='create skills' />}
-      </Card>
-    </>,
+          : (
+            <Card title='Agents' lead={`${pluralize(total, 'agent')} with this skill`} isFlush>
+              <Table
+                id='agents'
+                caption={`Agents with the skill ${skill.name}`}
+                rows={agents}
+                columns={[{
+                  title: 'Agent',
+                  cell: ({ alias, description }) => (
+                    <AgentName alias={alias} href={visit.path('agents', alias)}>{description}</AgentName>
+                  ),
+                }]}
+              />
+              <PageLinks label='Pages of agents' at={at} total={total} />
+            </Card>
+          )}
+      </div>
+      <div class='stack'>
+        <Card title='Details'>
+          {mayManage
+            ? (
+              <PageForm visit={visit} action={at.path} fields={['name', 'description']}>
+                <SkillFields skill={skill} />
+                <SubmitRow>Save</SubmitRow>
+              </PageForm>
+            )
+            : <ManagersOnlyNote visit={visit} what='change skills' />}
+        </Card>
+        {mayManage && (
+          <DeleteCard
+            noun='skill'
+            lead='It is removed from every agent that has it.'
+            action={visit.path('skills', skill.id, 'delete')}
+            csrf={visit.csrf}
+            question={
+              <>
+                Delete <strong>{skill.name}</strong>?{' '}
+                {total === 0 ? 'No agent has it.' : `${pluralize(total, 'agent')} will lose it.`} This cannot be undone.
+              </>
+            }
+          />
+        )}
+      </div>
+    </div>,
   )
 }

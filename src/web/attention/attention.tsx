@@ -1,16 +1,22 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
 /** What needs a person. See docs/operations.md, "Attention". */
-import { type Attention, attentionOf, endSnooze, snooze, snoozeTimes } from '../../grid/attention/attention.ts'
-import { type Condition, type ConditionKind, maxOfKind } from '../../grid/attention/conditions.ts'
+import {
+  type Attention,
+  attentionOf,
+  type Condition,
+  type ConditionKind,
+  endSnooze,
+  maxOfKind,
+  snooze,
+  snoozeTimes,
+} from '../../grid/attention.ts'
 import { type ClaimOffer, findClaimOffer } from '../../grid/accounts/claim.ts'
 import { Ago, EndSnooze, NeedList, SnoozeMenu } from '../../html/attention.tsx'
 import { Card, Disclosure, EmptyState, LocalTime } from '../../html/components.tsx'
 import { appPage } from '../../html/layout.tsx'
-import { utc } from '../../lib/time-zone.ts'
-import { withNotice } from '../notices.ts'
-import type { PageDeps } from '../page-deps.ts'
-import type { Pages, Visit } from '../visit.ts'
+import { utc } from '../../lib/time.ts'
+import type { PageDeps, Pages, Visit } from '../visit.ts'
 import { actionOf, inWords } from './condition-words.tsx'
 
 /** The filters above the rows, by the value of `show`. */
@@ -30,7 +36,6 @@ const snoozeTitles: Record<(typeof snoozeTimes)[number], string> = {
   week: 'For a week',
 }
 
-/** Registers the page and its forms. */
 export function attentionPages({ get, post }: Pages<Visit>, { store, attention }: PageDeps): void {
   const offerTo = (visit: Visit): Promise<ClaimOffer | undefined> => findClaimOffer(store, visit.visitor.user)
   const fieldsOf = ({ form }: Visit) => ({ kind: form.get('kind') ?? '', subject: form.get('subject') ?? '' })
@@ -47,11 +52,11 @@ export function attentionPages({ get, post }: Pages<Visit>, { store, attention }
       time,
       timeZone: visit.timeZone,
     })
-    return { redirectTo: withNotice(visit.path('attention'), isSnoozed ? 'snoozed' : 'well-again') }
+    return visit.done(isSnoozed ? 'snoozed' : 'well-again', 'attention')
   })
   post('/attention/show-again', async (visit) => {
     await endSnooze(visit.account, fieldsOf(visit))
-    return { redirectTo: withNotice(visit.path('attention'), 'shown-again') }
+    return visit.done('shown-again', 'attention')
   })
 }
 
@@ -67,7 +72,7 @@ function page(visit: Visit, { open, snoozed }: Attention) {
   const present = counted.filter(({ rows }) => rows.length > 0)
   return appPage(
     { ...frame('attention'), attention: open.length },
-    { title: 'Attention', lead: 'What needs a person, as it is now.', fresh: ['attention', 'minute'] },
+    { title: 'Attention', lead: 'What needs a person now.', fresh: ['attention', 'minute'] },
     <>
       {present.length > 1 && (
         <nav class='filters wraps' aria-label='Kinds'>

@@ -2,7 +2,7 @@
 /** @jsxImportSource hono/jsx */
 /** What needs a person, in words, and what can be done about it. */
 import type { Child } from 'hono/jsx'
-import { type Condition, keyOldMs, maxCounted } from '../../grid/attention/conditions.ts'
+import { type Condition, keyOldMs, maxCounted } from '../../grid/attention.ts'
 import type { NeedRow } from '../../html/attention.tsx'
 import { Name } from '../../html/bidi.tsx'
 import { Time } from '../../html/components.tsx'
@@ -17,7 +17,6 @@ import type { Visit } from '../visit.ts'
 
 type Words = Omit<NeedRow, 'actions'>
 
-/** How many agents of a conversation are named. */
 const maxNamed = 8
 
 /** A condition in words. `now` is in milliseconds since the epoch. */
@@ -27,15 +26,17 @@ export function inWords(condition: Condition, now: number): Words {
     case 'paused': {
       const { agents, turns } = condition.of
       return {
-        ...{ icon: 'conversations', tone: 'bad' },
+        icon: 'conversations',
+        tone: 'bad',
         what: <>{named(agents)} {agents.length === 1 ? 'is' : 'are'} paused</>,
-        facts: [turnsInHour(turns), 'what they send is refused', since],
+        facts: [turnsInHour(turns), 'their messages are refused', since],
       }
     }
     case 'guardrail': {
       const { name, messages } = condition.of
       return {
-        ...{ icon: 'guardrails', tone: 'bad' },
+        icon: 'guardrails',
+        tone: 'bad',
         what: (
           <>
             The guardrail <Name text={name} /> could not check {count(messages, 'message')}
@@ -47,7 +48,8 @@ export function inWords(condition: Condition, now: number): Words {
     case 'released': {
       const { alias, messages, releases } = condition.of
       return {
-        ...{ icon: 'again', tone: 'bad' },
+        icon: 'again',
+        tone: 'bad',
         what: <>{named([alias])} takes messages, and they come back unread</>,
         facts: [
           count(messages, 'message'),
@@ -59,7 +61,8 @@ export function inWords(condition: Condition, now: number): Words {
     case 'parked': {
       const { alias, isDeleted, messages, releases } = condition.of
       return {
-        ...{ icon: 'warning', tone: 'bad' },
+        icon: 'warning',
+        tone: 'bad',
         what: <>{count(messages, 'message')} to {named([alias])} cannot be delivered</>,
         facts: [
           isDeleted
@@ -74,7 +77,8 @@ export function inWords(condition: Condition, now: number): Words {
     case 'unread': {
       const { alias, unread, sender, presence, lastSeenAt } = condition.of
       return {
-        ...{ icon: 'inbox', tone: 'warning' },
+        icon: 'inbox',
+        tone: 'warning',
         what: <>{named([alias])} has not read for {durationInWords(now - condition.of.since)}</>,
         facts: [
           `${atMost(unread)} waiting`,
@@ -92,7 +96,8 @@ export function inWords(condition: Condition, now: number): Words {
       const { calls, outcome } = condition.of
       const { name, credential } = actorOf(condition.of)
       return {
-        ...{ icon: 'activity', tone: 'warning' },
+        icon: 'activity',
+        tone: 'warning',
         what: <>{name}: {count(calls, 'call')} {calls === 1 ? 'was' : 'were'} refused</>,
         facts: [credential, `the last: ${reasonOf(outcome)}`, since && <>since {since}</>],
       }
@@ -100,7 +105,8 @@ export function inWords(condition: Condition, now: number): Words {
     case 'turns': {
       const { agents, turns } = condition.of
       return {
-        ...{ icon: 'conversations', tone: 'warning' },
+        icon: 'conversations',
+        tone: 'warning',
         what: <>{named(agents)} keep answering each other</>,
         facts: [turnsInHour(turns)],
       }
@@ -109,7 +115,8 @@ export function inWords(condition: Condition, now: number): Words {
       const { quota, used, max } = condition.of
       const unit = quota === 'messages' ? 'messages' : 'MB'
       return {
-        ...{ icon: 'overview', tone: used >= max ? 'bad' : 'warning' },
+        icon: 'overview',
+        tone: used >= max ? 'bad' : 'warning',
         what: used >= max
           ? `The quota of ${unit} a day is used up`
           : `${Math.floor(used / max * 100)} % of the quota of ${unit} a day is used`,
@@ -122,7 +129,8 @@ export function inWords(condition: Condition, now: number): Words {
     case 'claim': {
       const { agents, trialEndsAt } = condition.of
       return {
-        ...{ icon: 'agents', tone: 'info' },
+        icon: 'agents',
+        tone: 'info',
         what: `${count(agents, 'agent')} signed up for you`,
         facts: [
           trialEndsAt === null ? 'the trial has ended' : (
@@ -142,7 +150,8 @@ export function inWords(condition: Condition, now: number): Words {
         ? undefined
         : `was not used for ${durationInWords(now - lastUsedAt)}`
       return {
-        ...{ icon: 'key', tone: 'info' },
+        icon: 'key',
+        tone: 'info',
         what: (
           <>
             {kind === 'admin_key'

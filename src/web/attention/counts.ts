@@ -2,10 +2,9 @@
 import { callingUser } from '../../auth/actor.ts'
 import type { Deps } from '../../deps.ts'
 import type { ClaimOffer } from '../../grid/accounts/claim.ts'
-import { withoutSnoozed } from '../../grid/attention/attention.ts'
-import { type Condition, findConditions } from '../../grid/attention/conditions.ts'
+import { type Condition, findConditions, withoutSnoozed } from '../../grid/attention.ts'
 import type { NeedsNow } from '../../grid/live/account-news.ts'
-import { RecentMap } from '../../lib/recent-map.ts'
+import { RecentMap } from '../../lib/bounded-maps.ts'
 import { second } from '../../lib/time.ts'
 import type { AccountStore } from '../../store/account.ts'
 
@@ -25,7 +24,7 @@ interface Kept<T> {
   value: Promise<T>
 }
 
-/** The numbers of this process. They are found again after some seconds, once for all who ask meanwhile. */
+/** The numbers of this process. They are counted again after some seconds, once for all requests of that time. */
 export class AttentionCounts {
   readonly #deps: Pick<Deps, 'log' | 'now'>
   readonly #conditions = new RecentMap<string, Kept<Condition[]>>(maxKept)

@@ -3,14 +3,29 @@
 /** Who is in a channel, and who can be added. */
 import { type Channel, maxMembers } from '../../grid/channels/channels.ts'
 import { Card, EmptyState, Notice, Time } from '../../html/components.tsx'
-import { Form, SubmitButton } from '../../html/form.tsx'
+import { ChoiceList, Form, SubmitButton, SubmitRow, TextInput } from '../../html/form.tsx'
 import { Table } from '../../html/table.tsx'
 import { AgentName } from '../accounts/agent-name.tsx'
-import { formErrors } from '../form-errors.ts'
-import { type ListPosition, listPosition, ManagersOnlyNote, PageLinks, pageSize, pluralize } from '../listing.tsx'
+import { formErrors } from '../forms.tsx'
+import {
+  type ListPosition,
+  listPosition,
+  ManagersOnlyNote,
+  PageLinks,
+  pageSize,
+  pluralize,
+  SearchBar,
+} from '../listing.tsx'
 import type { Visit } from '../visit.ts'
-import { AddMembers, maxListed } from './add-members.tsx'
 import { channelOf, channelPage, channelPath } from './channel.tsx'
+
+const maxListed = 20
+
+interface NonMember {
+  id: string
+  alias: string
+  description: string
+}
 
 interface MembersProps {
   visit: Visit
@@ -87,25 +102,88 @@ function Members({ visit, channel, members, at }: MembersProps) {
             ),
           },
           { title: 'Member since', width: 'short' as const, cell: ({ joinedAt }) => <Time at={joinedAt} now={now} /> },
-          ...(mayManage
-            ? [{
-              title: 'Remove',
-              isUntitled: true,
-              width: 'narrow' as const,
-              align: 'end' as const,
-              cell: ({ id, alias }: MembersProps['members'][number]) => (
-                <Form action={visit.path('channels', channel.id, 'members', 'remove')} csrf={visit.csrf}>
-                  <input type='hidden' name='members' value={id} />
-                  <SubmitButton kind='quiet' isSmall>
-                    Remove<span class='unseen'>@{alias}</span>
-                  </SubmitButton>
-                </Form>
-              ),
-            }]
-            : []),
+          mayManage && {
+            title: 'Remove',
+            isUntitled: true,
+            width: 'narrow',
+            cell: ({ id, alias }) => (
+              <Form action={visit.path('channels', channel.id, 'members', 'remove')} csrf={visit.csrf}>
+                <input type='hidden' name='members' value={id} />
+                <SubmitButton kind='quiet' isSmall>
+                  Remove<span class='unseen'>@{alias}</span>
+                </SubmitButton>
+              </Form>
+            ),
+          },
         ]}
       />
       <PageLinks label='Pages of members' at={at} total={channel.memberCount} />
+    </Card>
+  )
+}
+
+/** Adds members by checkbox or by alias. `path` is the page, to which it posts. */
+function AddMembers(
+  { visit, nonMembers, path, search, isFull }: {
+    visit: Visit
+    /** Agents that are not in the channel; `maxListed + 1` of them if there are more. */
+    nonMembers: NonMember[]
+    path: string
+    search: string
+    isFull: boolean
+  },
+) {
+  if (isFull) {
+    return <Card title='Add members' lead={`This channel has ${maxMembers} members, which is the maximum.`} />
+  }
+  const errors = formErrors(visit, path, ['members'])
+  const isPosted = new URL(visit.request.url).pathname === path
+  const posted = isPosted ? visit.form.getAll('members') : []
+  const listed = nonMembers.slice(0, maxListed)
+  const typed = posted.filter((ref) => !listed.some(({ id }) => id === ref)).join(' ')
+  if (listed.length === 0 && search === '' && !isPosted) {
+    return <Card title='Add members' lead='All agents of the account are in this channel.' />
+  }
+  const hint = listed.length === 0
+    ? undefined
+    : nonMembers.length > maxListed
+    ? `The first ${maxListed}${search && ` that match “${search}”`}. Search to find others.`
+    : search && `Agents that match “${search}”.`
+  return (
+    <Card title='Add members' lead='Agents of this account.' isFlush id='add'>
+      <SearchBar path={path} label='Search agents' search={search} />
+      <div class='inside'>
+        <Form action={path} csrf={visit.csrf}>
+          {listed.length > 0
+            ? (
+              <ChoiceList
+                name='members'
+                id='listed'
+                label='Agents'
+                hint={hint}
+                options={listed.map(({ id, alias, description }) => ({
+                  value: id,
+                  title: `@${alias}`,
+                  hint: description,
+                }))}
+                values={posted}
+                isMultiple
+              />
+            )
+            : search && <p class='soft'>No agent outside this channel has “{search}” in its alias or description.</p>}
+          <TextInput
+            name='members'
+            id='aliases'
+            label={listed.length > 0 ? 'Or enter aliases' : 'Aliases'}
+            value={typed}
+            error={errors.members}
+            placeholder='@alice @bob'
+            isMono
+            isOptional
+          />
+          <SubmitRow>Add members</SubmitRow>
+        </Form>
+      </div>
     </Card>
   )
 }

@@ -3,27 +3,21 @@
 /** What was posted to a channel. See docs/security.md, "Who reads messages". */
 import type { Channel } from '../../grid/channels/channels.ts'
 import { openConversation } from '../../grid/conversations/open.ts'
-import { Badge, Card, EmptyState, Facts, Time } from '../../html/components.tsx'
+import { Badge, Card, EmptyState, Facts, Time, WithFacts } from '../../html/components.tsx'
 import { FaceSymbols } from '../../html/conversation/faces.tsx'
-import { WithFacts } from '../../html/with-facts.tsx'
 import { answerHref, composerOf } from '../conversations/composer.tsx'
 import { positionIn } from '../conversations/conversations.tsx'
 import { timelineNames, TimelinePane } from '../conversations/timeline.tsx'
 import { pluralize } from '../listing.tsx'
-import type { PageResult, Visit } from '../visit.ts'
+import type { Visit } from '../visit.ts'
 import { channelOf, channelPage, channelPath } from './channel.tsx'
 
-/** How many members are named beside the posts. */
 const maxNamed = 12
 
 /** The page of a channel: its posts and facts. Fails with `channel_not_found`. */
-export async function showPosts(visit: Visit): Promise<PageResult> {
-  const { account, query, requestId, path } = visit
+export async function showPosts(visit: Visit): Promise<Response> {
+  const { account, requestId, path } = visit
   const channel = await channelOf(visit)
-  // In older versions this page listed the members.
-  if (query.has('page') || query.has('search')) {
-    return { redirectTo: `${channelPath(visit, channel.id, 'members')}?${query}` }
-  }
   const position = positionIn(visit)
   const thread = await account.read.threads.ofChannel(channel.id)
   const [members, open] = await Promise.all([
@@ -63,7 +57,7 @@ export async function showPosts(visit: Visit): Promise<PageResult> {
         : (
           <div id='posts' data-fresh='thread'>
             <Card>
-              <EmptyState icon='conversations' title='Nothing was said yet'>
+              <EmptyState icon='conversations' title='No messages yet'>
                 A member posts here by sending to <code>#{channel.name}</code>.
               </EmptyState>
             </Card>

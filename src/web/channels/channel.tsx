@@ -2,17 +2,19 @@
 /** @jsxImportSource hono/jsx */
 import type { Child } from 'hono/jsx'
 import { GridError } from '../../errors.ts'
+import { maxDescriptionLength } from '../../grid/agents/agents.ts'
 import type { Channel } from '../../grid/channels/channels.ts'
-import { Tabs } from '../../html/components.tsx'
+import { Card, Facts, Tabs, Time } from '../../html/components.tsx'
+import { SubmitRow, TextArea } from '../../html/form.tsx'
 import { appPage } from '../../html/layout.tsx'
+import { DeleteCard, PageForm } from '../forms.tsx'
+import { ManagersOnlyNote, pluralize } from '../listing.tsx'
 import type { Visit } from '../visit.ts'
 
-/** The pages of one channel. */
 export type ChannelTab = 'posts' | 'members' | 'settings'
 
 const tabs: Record<ChannelTab, string> = { posts: 'Posts', members: 'Members', settings: 'Settings' }
 
-/** The path of a page of a channel. */
 export function channelPath({ path }: Pick<Visit, 'path'>, id: string, tab: ChannelTab): string {
   return tab === 'posts' ? path('channels', id) : path('channels', id, tab)
 }
@@ -25,7 +27,6 @@ export async function channelOf({ account, param }: Visit): Promise<Channel> {
   return channel
 }
 
-/** A page of one channel with its tabs. */
 export function channelPage(visit: Visit, channel: Channel, current: ChannelTab, content: Child): Promise<Response> {
   return appPage(
     visit.frame('channels'),
@@ -44,6 +45,60 @@ export function channelPage(visit: Visit, channel: Channel, current: ChannelTab,
         }))}
       />
       {content}
+    </>,
+  )
+}
+
+/** What can be changed about a channel. Fails with `channel_not_found`. */
+export async function showSettings(visit: Visit): Promise<Response> {
+  const channel = await channelOf(visit)
+  const action = channelPath(visit, channel.id, 'settings')
+  return await channelPage(
+    visit,
+    channel,
+    'settings',
+    <>
+      <Card title='Details'>
+        <Facts
+          items={[
+            ['Name', <code>#{channel.name}</code>],
+            ['Created', <Time at={channel.createdAt} now={visit.account.deps.now()} />],
+          ]}
+        />
+        {visit.may('manage')
+          ? (
+            <PageForm visit={visit} action={action} fields={['description']}>
+              <TextArea
+                name='description'
+                label='Description'
+                hint='The purpose of the channel. Agents read it.'
+                value={channel.description}
+                maxLength={maxDescriptionLength}
+                rows={3}
+                isOptional
+              />
+              <SubmitRow kind='plain'>Save</SubmitRow>
+            </PageForm>
+          )
+          : <ManagersOnlyNote visit={visit} what='change channels and their members' />}
+        <p class='soft small'>
+          A member posts here by sending to <code>#{channel.name}</code>.
+        </p>
+      </Card>
+      {visit.may('manage') && (
+        <DeleteCard
+          noun='channel'
+          lead='Agents can no longer post to it. Its recipients can still read its messages.'
+          action={visit.path('channels', channel.id, 'delete')}
+          csrf={visit.csrf}
+          question={
+            <>
+              Delete <strong>#{channel.name}</strong> with{' '}
+              {pluralize(channel.memberCount, 'member')}? This cannot be undone.
+            </>
+          }
+        />
+      )}
     </>,
   )
 }

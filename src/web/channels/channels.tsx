@@ -1,27 +1,68 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
 import { maxDescriptionLength } from '../../grid/agents/agents.ts'
-import { createChannel } from '../../grid/channels/channels.ts'
-import { Card, Notice, Time } from '../../html/components.tsx'
-import { ButtonLink, ChoiceList, Form, SubmitButton, TextArea, TextInput } from '../../html/form.tsx'
+import { changeChannelMembers, createChannel, deleteChannel, updateChannel } from '../../grid/channels/channels.ts'
+import { Card, Time } from '../../html/components.tsx'
+import { ChoiceList, SubmitRow, TextArea, TextInput } from '../../html/form.tsx'
 import { appPage } from '../../html/layout.tsx'
 import { Table } from '../../html/table.tsx'
 import { aliasPattern } from '../../lib/alias.ts'
-import { formErrors } from '../form-errors.ts'
+import { PageForm } from '../forms.tsx'
 import { listPage, listPosition, ManagersOnlyNote, pageSize } from '../listing.tsx'
 import type { Pages, Visit } from '../visit.ts'
-import { parseAgentRefs } from './add-members.tsx'
-import { oneChannelPages } from './channel-actions.ts'
+import { showSettings } from './channel.tsx'
+import { showMembers } from './channel-members.tsx'
+import { showPosts } from './channel-posts.tsx'
 
 /** With more agents than this, the form asks for aliases instead of showing checkboxes. */
 const maxCheckboxes = 50
 
-/** Registers the list of channels, the form for a new one, and the page of each. */
-export function channelPages(pages: Pages<Visit>): void {
-  pages.get('/channels', list)
-  pages.get('/channels/new', showNew)
-  pages.post('/channels/new', create, showNew)
-  oneChannelPages(pages)
+/** The list of channels, the form for a new one, and the pages of each. */
+export function channelPages({ get, post }: Pages<Visit>): void {
+  get('/channels', list)
+  get('/channels/new', showNew)
+  post('/channels/new', async (visit) => {
+    const { form } = visit
+    const input = {
+      name: form.get('name') ?? '',
+      description: form.get('description') ?? '',
+      members: parseAgentRefs(form),
+    }
+    const { channel } = await visit.record('admin_create_channel', input, (account) => createChannel(account, input))
+    return visit.done('channel-created', 'channels', channel.id)
+  }, showNew)
+
+  get('/channels/:channel', showPosts)
+
+  get('/channels/:channel/members', showMembers)
+  post('/channels/:channel/members', async (visit) => {
+    const input = { channel: visit.param('channel'), add: parseAgentRefs(visit.form) }
+    await visit.record('change_channel_members', input, (account) => changeChannelMembers(account, input))
+    return visit.done('members-added', 'channels', input.channel, 'members')
+  }, showMembers)
+  post('/channels/:channel/members/remove', async (visit) => {
+    const input = { channel: visit.param('channel'), remove: parseAgentRefs(visit.form) }
+    await visit.record('change_channel_members', input, (account) => changeChannelMembers(account, input))
+    return visit.done('member-removed-from-channel', 'channels', input.channel, 'members')
+  })
+
+  get('/channels/:channel/settings', showSettings)
+  post('/channels/:channel/settings', async (visit) => {
+    const input = { channel: visit.param('channel'), description: visit.form.get('description') ?? '' }
+    await visit.record('update_channel', input, (account) => updateChannel(account, input))
+    return visit.done('saved', 'channels', input.channel, 'settings')
+  }, showSettings)
+
+  post('/channels/:channel/delete', async (visit) => {
+    const id = visit.param('channel')
+    await visit.record('admin_delete_channel', { id }, (account) => deleteChannel(account, id))
+    return visit.done('channel-deleted', 'channels')
+  })
+}
+
+/** The agents named in the fields `members`: ids, or aliases with or without `@`, several per field. */
+export function parseAgentRefs(form: URLSearchParams): string[] {
+  return form.getAll('members').flatMap((text) => text.split(/[\s,;]+/)).filter((ref) => ref !== '')
 }
 
 async function list(visit: Visit) {
@@ -69,38 +110,18 @@ async function list(visit: Visit) {
   })
 }
 
-async function create(visit: Visit) {
-  const { form } = visit
-  const input = {
-    name: form.get('name') ?? '',
-    description: form.get('description') ?? '',
-    members: parseAgentRefs(form),
-  }
-  const { channel } = await visit.record('admin_create_channel', input, (account) => createChannel(account, input))
-  return { redirectTo: `${visit.path('channels', channel.id)}?done=channel-created` }
-}
-
 async function showNew(visit: Visit) {
   const { account, form } = visit
-  const action = visit.path('channels', 'new')
-  const errors = formErrors(visit, action, ['name', 'description', 'members'])
   const agents = await account.read.agents.page('', maxCheckboxes + 1)
-  const members = {
-    name: 'members',
-    label: 'Members',
-    isOptional: true,
-    error: errors.members,
-  }
+  const members = { name: 'members', label: 'Members', isOptional: true }
   const content = visit.may('manage')
     ? (
-      <Form action={action} csrf={visit.csrf}>
+      <PageForm visit={visit} action={visit.path('channels', 'new')} fields={['name', 'description', 'members']}>
         <TextInput
           name='name'
           label='Name'
           before='#'
           hint='3 to 32 characters: a-z, 0-9 and hyphens. It cannot be changed later, because messages contain it.'
-          value={form.get('name') ?? ''}
-          error={errors.name}
           pattern={aliasPattern.source.slice(1, -1).replaceAll('-]', '\\-]')}
           maxLength={32}
           isRequired
@@ -111,8 +132,6 @@ async function showNew(visit: Visit) {
           name='description'
           label='Description'
           hint='The purpose of the channel. Agents read it.'
-          value={form.get('description') ?? ''}
-          error={errors.description}
           maxLength={maxDescriptionLength}
           rows={3}
           isOptional
@@ -127,7 +146,6 @@ async function showNew(visit: Visit) {
                 title: `@${alias}`,
                 hint: description,
               }))}
-              values={form.getAll('members')}
               isMultiple
             />
           )
@@ -141,11 +159,8 @@ async function showNew(visit: Visit) {
               isMono
             />
           )}
-        <div class='row'>
-          <SubmitButton>Create channel</SubmitButton>
-          <ButtonLink href={visit.path('channels')} kind='quiet'>Cancel</ButtonLink>
-        </div>
-      </Form>
+        <SubmitRow cancel={visit.path('channels')}>Create channel</SubmitRow>
+      </PageForm>
     )
     : <ManagersOnlyNote visit={visit} what='create channels' />
   return await appPage(
@@ -155,9 +170,6 @@ async function showNew(visit: Visit) {
       lead: 'Members can post to it and receive its messages.',
       back: { title: 'Channels', href: visit.path('channels') },
     },
-    <>
-      {errors.rest && <Notice kind='bad'>{errors.rest}</Notice>}
-      <Card>{content}</Card>
-    </>,
+    <Card>{content}</Card>,
   )
 }

@@ -17,7 +17,6 @@ const maxShown = 400
 /** From this depth on, answers are not indented any more. */
 const maxDepth = 6
 
-/** The page of a chain: each message before its answers. */
 export async function chainPage(visit: Visit): Promise<Response> {
   const { account, path, param, query, requestId } = visit
   const { page } = listPosition(query)
@@ -29,7 +28,7 @@ export async function chainPage(visit: Visit): Promise<Response> {
     visit.frame('conversations'),
     {
       title: 'Chain',
-      lead: `${pluralize(total, 'message')}: one, and all that was answered because of it, in any conversation.`,
+      lead: `${pluralize(total, 'message')}: the first one and all replies to it, in any conversation.`,
       back: { title: 'Message', href: path('messages', param('message')) },
     },
     <Card>

@@ -8,16 +8,16 @@ import {
   canAnswer,
   findAnswered,
   otherEndOf,
-} from '../../grid/conversations/answer.ts'
+} from '../../grid/conversations/write.ts'
 import { nextUnread } from '../../grid/conversations/marks.ts'
 import type { OpenConversation, OpenMessage } from '../../grid/conversations/open.ts'
 import { maxMessageLength } from '../../grid/messaging/outgoing-message.ts'
 import { Name } from '../../html/bidi.tsx'
-import { Form, SubmitButton, TextArea } from '../../html/form.tsx'
+import { SubmitButton, TextArea } from '../../html/form.tsx'
 import { Icon } from '../../html/icons.tsx'
 import { newId } from '../../lib/id.ts'
 import { presenceWords } from '../../lib/presence.ts'
-import { formErrors } from '../form-errors.ts'
+import { PageForm } from '../forms.tsx'
 import type { Visit } from '../visit.ts'
 import { type ListPlace, listPlace, listQuery, seqIn } from './list-pane.tsx'
 import { namesOf, oneLine } from './shown.ts'
@@ -53,7 +53,7 @@ export async function composerOf(visit: Visit, open: OpenConversation): Promise<
   )
 }
 
-/** The page to write to somebody. `to` is `@alias` or `#channel`. */
+/** The page to write a message. `to` is `@alias` or `#channel`. */
 export function writePath({ path }: Pick<Visit, 'path'>, to?: string): string {
   return to === undefined ? path('write') : `${path('write')}?${new URLSearchParams({ to })}`
 }
@@ -79,12 +79,12 @@ async function writingIn(visit: Visit, { reader, thread, messages }: OpenConvers
   if (other) {
     return (
       <p class='soft small'>
-        <Name text={`@${other.alias}`} /> is deleted, so nobody reads here any more.
+        <Name text={`@${other.alias}`} /> was deleted and cannot receive messages.
       </p>
     )
   }
   if (messages.some((message) => canAnswer(reader, thread, message))) {
-    return <p class='soft small'>Several write here. Choose Reply below the message that you answer.</p>
+    return <p class='soft small'>Several agents write here. Choose Reply below a message.</p>
   }
   return (
     <p class='row soft small'>
@@ -98,7 +98,7 @@ async function writingIn(visit: Visit, { reader, thread, messages }: OpenConvers
   )
 }
 
-/** Who is at the recipient, or when it was last seen; nothing for a channel and for agents of other accounts. */
+/** The recipient's presence or when it was last seen; nothing for channels and agents of other accounts. */
 async function presenceOf({ account }: Visit, to: string): Promise<Child> {
   const agent = to.startsWith('@') ? await account.read.agents.byAlias(to.slice(1)) : undefined
   if (!agent) return null
@@ -122,14 +122,12 @@ function Writing(
     there: Child
   },
 ) {
-  const { form, csrf, membership, actor, query } = visit
+  const { form, membership, actor, query } = visit
   const page = visit.path('conversations', String(thread))
   const action = `${page}/messages`
-  const errors = formErrors(visit, action, ['text'])
-  const refused = errors.text ?? errors.rest
   const { show } = listPlace(form.has('show') ? form : query)
   return (
-    <Form action={action} csrf={csrf}>
+    <PageForm visit={visit} action={action} restAt='text'>
       <input type='hidden' name='key' value={messageKey(visit)} />
       {show !== 'all' && <input type='hidden' name='show' value={show} />}
       {answered && (
@@ -150,8 +148,6 @@ function Writing(
         rows={2}
         isRequired
         maxLength={maxMessageLength}
-        value={refused === undefined ? '' : form.get('text') ?? ''}
-        error={refused}
         draft={draftName(actor.userId, membership.id, String(thread))}
       />
       <div class='row'>
@@ -161,7 +157,7 @@ function Writing(
         {there && <span class='soft small'>{to}: {there}</span>}
         <span class='soft small sends' data-needs-script>Ctrl+Enter sends</span>
       </div>
-    </Form>
+    </PageForm>
   )
 }
 

@@ -10,8 +10,8 @@ import { FaceSymbols } from '../../html/conversation/faces.tsx'
 import { MessageItems } from '../../html/conversation/message.tsx'
 import { htmlFragment } from '../../html/html-response.tsx'
 import { appPage } from '../../html/layout.tsx'
-import { instantOf } from '../../lib/time-zone.ts'
-import type { Pages, Visit } from '../visit.ts'
+import { instantOf } from '../../lib/time.ts'
+import type { AccountPages, Visit } from '../visit.ts'
 import { firstAgentPage } from './home.tsx'
 import { answerHref, composerOf } from './composer.tsx'
 import { ListPane, type ListPlace, listPlace, listQuery, seqIn, threadIn } from './list-pane.tsx'
@@ -23,12 +23,12 @@ import { writingPages } from './write.tsx'
 const maxSkipped = 20
 
 /** Registers the list, its conversations, and what follows in one of them. */
-export function conversationPages(pages: Pages<Visit>): void {
+export function conversationPages(pages: AccountPages): void {
   const { get } = pages
   get('/conversations', showList)
   get('/conversations/:thread', showThread)
   get('/conversations/:thread/messages', showFollowing)
-  writingPages(pages, showThread)
+  writingPages(pages.may('use'), showThread)
 }
 
 /** The list; wide windows show its newest conversation beside it. */
@@ -112,7 +112,9 @@ function titleWith({ thread }: OpenConversation) {
 async function showFollowing(visit: Visit) {
   const { account, requestId, query, path } = visit
   const after = seqIn(query, 'after')
-  if (after === undefined) throw new GridError('invalid_input', 'Say after which message.', { field: 'after' })
+  if (after === undefined) {
+    throw new GridError('invalid_input', 'The query parameter `after` is missing.', { field: 'after' })
+  }
   const openAfter = (seq: number) =>
     openConversation(account, threadIn(visit), { after: seq }, { requestId, isGlance: query.has('glance') })
   // With the message itself, which the first one may continue.

@@ -25,7 +25,6 @@ export async function firstAgentPage(visit: Visit): Promise<Response> {
   return await appPage(visit.frame('conversations'), { title: 'Conversations' }, <FirstAgent visit={visit} />)
 }
 
-/** The first step in an account without agents. */
 export function FirstAgent({ visit }: { visit: Visit }) {
   const mayCreate = visit.may('manage')
   return (

@@ -24,7 +24,6 @@ export function listPlace(query: URLSearchParams): ListPlace {
   return { show, before: seqIn(query, 'older') }
 }
 
-/** A number in the query; undefined without one. */
 export function seqIn(query: URLSearchParams, name: string): number | undefined {
   const given = query.get(name) ?? ''
   return /^\d{1,15}$/.test(given) ? Number(given) : undefined
@@ -103,10 +102,10 @@ export function ListPane(
 }
 
 function Nothing({ visit, place: { show, before }, hasSeat }: { visit: Visit; place: ListPlace; hasSeat: boolean }) {
-  if (before !== undefined) return <EmptyState icon='conversations' title='Nothing older' />
+  if (before !== undefined) return <EmptyState icon='conversations' title='No older conversations' />
   if (show === 'waiting') {
     return (
-      <EmptyState icon='check' title='Nothing waits'>
+      <EmptyState icon='check' title='Nothing is waiting'>
         The newest message of every conversation has been read.
       </EmptyState>
     )
@@ -115,18 +114,18 @@ function Nothing({ visit, place: { show, before }, hasSeat }: { visit: Visit; pl
     return (
       <EmptyState
         icon='conversations'
-        title='Nobody can write to you yet'
+        title='You have no alias yet'
         action={<ButtonLink href={settingsPath(visit, 'profile')} kind='plain'>Choose your alias</ButtonLink>}
       >
-        With an alias, agents and people of the account write to you, and you to them.
+        With an alias, you and the agents and people of the account can write to each other.
       </EmptyState>
     )
   }
   return (
-    <EmptyState icon='conversations' title='Nothing was said yet'>
-      {show === 'you' && 'What is to or from your alias is listed here.'}
-      {show === 'channels' && 'What is posted to channels is listed here.'}
-      {show === 'all' && 'What agents and people write to each other is listed here.'}
+    <EmptyState icon='conversations' title='No messages yet'>
+      {show === 'you' && 'Messages to and from your alias appear here.'}
+      {show === 'channels' && 'Posts in channels appear here.'}
+      {show === 'all' && 'Messages between agents and people appear here.'}
     </EmptyState>
   )
 }

@@ -14,12 +14,9 @@ import type { Pages, Visit } from '../visit.ts'
 import { chainPage } from './chain.tsx'
 import { shownMessage, shownReceipt, titleOf } from './shown.ts'
 
-/** How many recipients of a post one page has. */
 const receiptsPerPage = 50
-/** How many guardrails a page names. */
 const maxVerdicts = 100
 
-/** Registers the page of one message, its chain and its parts. */
 export function messagePages({ get }: Pages<Visit>): void {
   get('/messages/:message', showMessage)
   get('/messages/:message/chain', chainPage)
@@ -115,7 +112,7 @@ function Fates({ opened: { message, receipts }, now, href }: { opened: OpenedMes
       title='What became of it'
       lead={recipients > 1 ? `${read.toLocaleString('en')} of ${recipients.toLocaleString('en')} read it` : undefined}
     >
-      {receipts.length === 0 && <p class='soft'>It reached nobody.</p>}
+      {receipts.length === 0 && <p class='soft'>It had no recipients.</p>}
       <ul class='receipts'>
         {receipts.map((receipt) => (
           <ReceiptItem receipt={shownReceipt(receipt, message.recipient, now)} at={message.createdAt} now={now} />

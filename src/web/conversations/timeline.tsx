@@ -6,13 +6,11 @@ import { Name } from '../../html/bidi.tsx'
 import { dateInWords, EmptyState, Facts, LocalTime } from '../../html/components.tsx'
 import { MessageList } from '../../html/conversation/message.tsx'
 import { Icon } from '../../html/icons.tsx'
-import { nextDayAt } from '../../lib/time-zone.ts'
-import { day } from '../../lib/time.ts'
+import { day, nextDayAt } from '../../lib/time.ts'
 import { pluralize } from '../listing.tsx'
 import type { Visit } from '../visit.ts'
 import { namesOf, shownMessages, titleOf } from './shown.ts'
 
-/** A page of a conversation, and where it is. */
 export interface TimelineProps {
   visit: Visit
   open: OpenConversation
@@ -59,7 +57,7 @@ export function TimelinePane(
   )
 }
 
-/** Days that one click leads to: how many days ago each began. */
+/** Days that the menu offers: how many days ago each began. */
 const nearDays: [days: number, title: string][] = [[0, 'Today'], [1, 'Yesterday'], [7, 'A week ago']]
 
 /** To the first unread message, to a day, and to a time. */
@@ -143,7 +141,7 @@ function PageLink({ href, title }: { href: string; title: string }) {
   )
 }
 
-/** What those see who may not read a conversation: numbers, and who may. */
+/** Shown to readers who may not read the conversation: numbers, and who may. */
 function Unreadable({ reader, thread, since }: OpenConversation) {
   if (since !== undefined) {
     return (

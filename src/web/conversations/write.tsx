@@ -2,28 +2,26 @@
 /** @jsxImportSource hono/jsx */
 /** Writing as a person: a page to begin, and the forms of a conversation. */
 import { type ErrorCode, GridError } from '../../errors.ts'
-import { placeOfSent, writeInConversation } from '../../grid/conversations/answer.ts'
+import { placeOfSent, writeInConversation } from '../../grid/conversations/write.ts'
 import { markConversationRead, markConversationUnread, nextUnread } from '../../grid/conversations/marks.ts'
 import { writeMessage } from '../../grid/conversations/write.ts'
 import { maxMessageLength, type SentMessage } from '../../grid/messaging/outgoing-message.ts'
 import { chooseAlias, findSeat, type Seat, suggestAlias } from '../../grid/people/seats.ts'
-import { Card, Notice } from '../../html/components.tsx'
-import { ButtonLink, Form, SubmitButton, TextArea, TextInput } from '../../html/form.tsx'
+import { Card } from '../../html/components.tsx'
+import { ButtonLink, SubmitButton, TextArea, TextInput } from '../../html/form.tsx'
 import { Icon } from '../../html/icons.tsx'
 import { appPage } from '../../html/layout.tsx'
-import { formErrors } from '../form-errors.ts'
-import { withNotice } from '../notices.ts'
+import { PageForm } from '../forms.tsx'
 import type { PageResult, Pages, Visit } from '../visit.ts'
 import { draftName, messageKey } from './composer.tsx'
 import { listPlace, listQuery, seqIn, threadIn } from './list-pane.tsx'
 
-/** Most messages that one form marks as read. */
 const maxMarked = 50
 /** Most names of each kind that the page offers. Others can be typed. */
 const maxOffered = 200
 
 /**
- * Registers the page to write to somebody, and the forms of a conversation: an answer, and what was read. `showThread` is
+ * Registers the page to write a message, and the forms of a conversation: an answer, and what was read. `showThread` is
  * its page.
  */
 export function writingPages({ get, post }: Pages<Visit>, showThread: (visit: Visit) => Promise<PageResult>): void {
@@ -45,14 +43,14 @@ export function writingPages({ get, post }: Pages<Visit>, showThread: (visit: Vi
   })
   post('/conversations/:thread/unread', async (visit) => {
     const from = seqIn(visit.form, 'from')
-    if (from === undefined) throw new GridError('invalid_input', 'Say from which message on.', { field: 'from' })
+    if (from === undefined) throw new GridError('invalid_input', 'The field `from` is missing.', { field: 'from' })
     await markConversationUnread(visit.account, threadIn(visit), from)
     return { redirectTo: `${visit.path('conversations')}${listQuery(listPlace(visit.form))}` }
   })
 
   get('/next-unread', async (visit) => {
     const next = await nextUnread(visit.account, seqIn(visit.query, 'after'))
-    if (!next) return { redirectTo: withNotice(visit.path('conversations'), 'all-read') }
+    if (!next) return visit.done('all-read', 'conversations')
     return { redirectTo: `${visit.path('conversations', String(next.threadId))}?m=${next.seq}#m${next.seq}` }
   })
 }
@@ -67,10 +65,10 @@ async function write(visit: Visit): Promise<PageResult> {
   return await toSent(visit, await atField('to', () => writeMessage(account, message)))
 }
 
-/** Why nobody gets a message. Its writer can correct that, or keeps the text. */
+/** The message has no recipient. The writer can correct that, and keeps the text. */
 const nobodyThere: ErrorCode[] = ['recipient_not_found', 'channel_not_found', 'not_channel_member', 'message_not_found']
 
-/** Tells at which field of its form an error belongs that says that nobody is there. */
+/** Puts such an error at its field. */
 async function atField<T>(field: string, send: () => Promise<T>): Promise<T> {
   try {
     return await send()
@@ -85,10 +83,9 @@ function conversationPath({ path, form }: Visit, thread: number): string {
   return `${path('conversations', String(thread))}${listQuery(listPlace(form))}`
 }
 
-/** Leads to a message in its conversation. */
 async function toSent(visit: Visit, { id }: SentMessage): Promise<PageResult> {
   const place = await placeOfSent(visit.account, id)
-  if (!place) return { redirectTo: withNotice(visit.path('conversations'), 'message-sent') }
+  if (!place) return visit.done('message-sent', 'conversations')
   return { redirectTo: `${conversationPath(visit, place.threadId)}#m${place.seq}` }
 }
 
@@ -145,15 +142,10 @@ function WriteCard(
     offered: string[]
   },
 ) {
-  const { form, query, csrf, membership, actor } = visit
-  const action = visit.path('write')
-  const errors = formErrors(visit, action, ['alias', 'to', 'text'])
-  const isRefused = Object.keys(errors).length > 0
-  const value = (name: string, otherwise: string) => isRefused ? form.get(name) ?? otherwise : otherwise
+  const { query, membership, actor } = visit
   return (
     <Card>
-      {errors.rest && <Notice kind='bad'>{errors.rest}</Notice>}
-      <Form action={action} csrf={csrf}>
+      <PageForm visit={visit} action={visit.path('write')} fields={['alias', 'to', 'text']}>
         <input type='hidden' name='key' value={messageKey(visit)} />
         {!seat && (
           <TextInput
@@ -164,8 +156,7 @@ function WriteCard(
             isMono
             isRequired
             maxLength={33}
-            value={value('alias', suggestion)}
-            error={errors.alias}
+            value={suggestion}
           />
         )}
         <TextInput
@@ -176,9 +167,8 @@ function WriteCard(
           isRequired
           maxLength={100}
           list={{ id: 'names', values: offered }}
-          value={value('to', query.get('to') ?? '')}
-          error={errors.to}
-          isFocused={!query.has('to') && !isRefused}
+          value={query.get('to') ?? ''}
+          isFocused={!query.has('to') && !visit.inputError}
         />
         <TextArea
           name='text'
@@ -186,8 +176,6 @@ function WriteCard(
           rows={5}
           isRequired
           maxLength={maxMessageLength}
-          value={value('text', '')}
-          error={errors.text}
           draft={draftName(actor.userId, membership.id, 'write')}
         />
         <div class='row'>
@@ -197,7 +185,7 @@ function WriteCard(
           {seat && <span class='soft small'>You write as @{seat.alias}.</span>}
           <span class='soft small sends' data-needs-script>Ctrl+Enter sends.</span>
         </div>
-      </Form>
+      </PageForm>
     </Card>
   )
 }

@@ -7,8 +7,7 @@ import { Badge, type BadgeKind, Card, EmptyState, Notice, Time } from '../../htm
 import { Form, SubmitButton } from '../../html/form.tsx'
 import { Pagination, Table } from '../../html/table.tsx'
 import type { VerdictAction } from '../../store/account/verdicts.ts'
-import { formErrors } from '../form-errors.ts'
-import { withNotice } from '../notices.ts'
+import { formErrors } from '../forms.tsx'
 import { settingsPath } from '../settings.tsx'
 import type { Pages, Visit } from '../visit.ts'
 
@@ -28,7 +27,7 @@ export function casePages({ get, post }: Pages<Visit>, page: (visit: Visit) => P
       const id = visit.param('guardrail')
       const textHash = visit.form.get('textHash') ?? ''
       await visit.record(tool, { id, textHash }, (account) => change(account, id, textHash))
-      return { redirectTo: withNotice(visit.path('guardrails', id), done) }
+      return visit.done(done, 'guardrails', id)
     }, page)
     get(
       `/guardrails/:guardrail/${name}`,
@@ -106,16 +105,12 @@ export function CasesCard(
           { title: 'What it found', width: 'time', cell: ({ kinds }) => <Name text={kinds.join(', ')} /> },
           { title: 'Action', width: 'time', cell: (one) => <Outcome one={one} /> },
           { title: 'Time', width: 'short', cell: ({ createdAt }) => <Time at={createdAt} now={now} /> },
-          ...(mayManage
-            ? [{
-              title: 'Allow',
-              width: 'time' as const,
-              align: 'end' as const,
-              isUntitled: true,
-              cell: (one: GuardrailCase) =>
-                one.action !== 'failed' && <AllowForm visit={visit} path={path} one={one} />,
-            }]
-            : []),
+          mayManage && {
+            title: 'Allow',
+            width: 'time',
+            isUntitled: true,
+            cell: (one) => one.action !== 'failed' && <AllowForm visit={visit} path={path} one={one} />,
+          },
         ]}
       />
       {(before !== undefined || hasMore) && (
@@ -215,21 +210,18 @@ export function ExceptionsCard(
         columns={[
           { title: 'Text', cell: ({ textHash }) => <code>{shortHash(textHash)}</code> },
           { title: 'Allowed', cell: ({ createdAt }) => <Time at={createdAt} now={now} /> },
-          ...(visit.may('manage')
-            ? [{
-              title: 'Remove',
-              align: 'end' as const,
-              isUntitled: true,
-              cell: ({ textHash }: Loaded['exceptions'][number]) => (
-                <Form action={`${path}/disallow`} csrf={visit.csrf}>
-                  <input type='hidden' name='textHash' value={textHash} />
-                  <SubmitButton kind='plain' isSmall>
-                    Remove<span class='unseen'>: text {shortHash(textHash)}</span>
-                  </SubmitButton>
-                </Form>
-              ),
-            }]
-            : []),
+          visit.may('manage') && {
+            title: 'Remove',
+            isUntitled: true,
+            cell: ({ textHash }) => (
+              <Form action={`${path}/disallow`} csrf={visit.csrf}>
+                <input type='hidden' name='textHash' value={textHash} />
+                <SubmitButton kind='plain' isSmall>
+                  Remove<span class='unseen'>: text {shortHash(textHash)}</span>
+                </SubmitButton>
+              </Form>
+            ),
+          },
         ]}
       />
       {pages > 1 && (

@@ -5,14 +5,14 @@ import { createGuardrail, type GuardrailUpdate } from '../../grid/guardrails/gua
 import { triedText, tryGuardrail } from '../../grid/guardrails/try-guardrail.ts'
 import { type ListedProvider, listedProviders } from '../../guardrails/providers.ts'
 import { Card, Notice } from '../../html/components.tsx'
-import { ButtonLink, Checkbox, ChoiceList, Form, PasswordInput, SubmitButton, TextInput } from '../../html/form.tsx'
+import { Checkbox, ChoiceList, Form, PasswordInput, SubmitRow, TextInput } from '../../html/form.tsx'
 import { appPage } from '../../html/layout.tsx'
-import { readChoice } from '../choice.ts'
-import { formErrors } from '../form-errors.ts'
+import { readChoice } from '../forms.tsx'
 import { ManagersOnlyNote } from '../listing.tsx'
+import type { AccountStore } from '../../store/account.ts'
 import type { Pages, Visit } from '../visit.ts'
 import { type JsonSchema, readSchemaValue, SchemaFields } from './schema-form.tsx'
-import { settingFields, type TriedText, TryCard } from './try-card.tsx'
+import { type TriedText, TryCard } from './try-card.tsx'
 
 /** What a guardrail does with a match. */
 export const actions = [
@@ -30,7 +30,6 @@ export const failures = [
   { value: 'open', title: 'Deliver the message', hint: 'Messages are delivered even while the provider is down.' },
 ] as const
 
-/** Registers the form for a new guardrail of a provider. */
 export function newGuardrailPages({ get, post }: Pages<Visit>): void {
   get('/guardrails/new/:provider', (visit) => showNew(visit))
   post('/guardrails/new/:provider', async (visit) => {
@@ -38,28 +37,21 @@ export function newGuardrailPages({ get, post }: Pages<Visit>): void {
     const { token, ...settings } = settingsOf(provider, visit.form)
     const input = { ...settings, provider: provider.id, token: token ?? undefined }
     const { id } = await visit.record('create_guardrail', input, (account) => createGuardrail(account, input))
-    return { redirectTo: `${visit.path('guardrails', id)}?done=guardrail-created` }
+    return visit.done('guardrail-created', 'guardrails', id)
   }, (visit) => showNew(visit))
   get('/guardrails/new/:provider/try', (visit) => ({
     redirectTo: visit.path('guardrails', 'new', visit.param('provider')),
   }))
   post('/guardrails/new/:provider/try', async (visit) => {
-    const { id: provider, config, token } = triedSettings(visit)
+    const provider = providerOf(visit.param('provider'))
+    const { config, token } = settingsOf(provider, visit.form)
+    const settings = { provider: provider.id, config, token: token ?? undefined }
     const text = visit.form.get('text') ?? ''
+    const run = (account: AccountStore) => tryGuardrail(account, settings, text)
     // Recorded without the text and the token.
-    const trial = await visit.record(
-      'try_guardrail',
-      { provider, config },
-      (account) => tryGuardrail(account, { provider, config, token }, text),
-    )
+    const trial = await visit.record('try_guardrail', { provider: provider.id, config }, run)
     return showNew(visit, { text: triedText(text), trial })
   }, (visit) => showNew(visit))
-}
-
-function triedSettings(visit: Visit) {
-  const provider = providerOf(visit.param('provider'))
-  const { config, token } = settingsOf(provider, visit.form)
-  return { id: provider.id, config, token: token ?? undefined }
 }
 
 function showNew(visit: Visit, tried?: TriedText) {
@@ -141,52 +133,55 @@ export function GuardrailForm(
     cancel?: string
   },
 ) {
-  const { form, csrf, inputError, request } = visit
+  const { form, inputError, request } = visit
   const { pathname } = new URL(request.url)
   // The settings of a new guardrail are also posted to be tried; other forms of the page do not have them.
   const isTried = !stored && pathname === `${action}/try`
   const isPosted = request.method === 'POST' && (pathname === action || isTried)
-  const errors = isTried
-    ? { ...formErrors(visit, pathname, settingFields), name: undefined, rest: undefined }
-    : formErrors(visit, action, provider.needsToken ? ['name', 'token'] : ['name'])
-  const schema = provider.configSchema as JsonSchema
   const field = isPosted ? inputError?.details.field ?? '' : ''
-  const configError = field.startsWith('config.') ? { field, text: withoutPath(inputError!.message) } : undefined
-  const shown = isPosted ? { posted: form } : {}
-  const value = (name: string, otherwise: string) => isPosted ? form.get(name) ?? '' : otherwise
+  const isOfField = field.startsWith('config.') || (field === 'token' && provider.needsToken) ||
+    (field === 'name' && !isTried)
+  const posted = {
+    values: form,
+    errorOf: (name: string) =>
+      isOfField && (field === name || field.startsWith(`${name}.`)) ? withoutPath(inputError!.message) : undefined,
+  }
+  const schema = provider.configSchema as JsonSchema
   const hasFields = Object.keys(schema.properties ?? {}).length > 0
   return (
     <>
-      {errors.rest && !configError && <Notice kind='bad'>{errors.rest}</Notice>}
-      {configError && <Notice kind='bad'>Check the marked field.</Notice>}
+      {isPosted && inputError && !isOfField && !isTried && <Notice kind='bad'>{inputError.message}</Notice>}
+      {isOfField && field.startsWith('config') && <Notice kind='bad'>Check the marked field.</Notice>}
       <Card>
-        <Form action={action} csrf={csrf} id={stored ? undefined : newFormId}>
+        <Form
+          action={action}
+          csrf={visit.csrf}
+          id={stored ? undefined : newFormId}
+          posted={isPosted ? posted : undefined}
+        >
           <TextInput
             name='name'
             label='Name'
             hint='Shown to a sender whose message is blocked.'
-            value={value('name', stored?.name ?? '')}
-            error={errors.name}
+            value={stored?.name}
             maxLength={64}
             isRequired
           />
           {hasFields
-            ? <SchemaFields {...shown} schema={schema} path='config' value={stored?.config} fieldError={configError} />
+            ? <SchemaFields schema={schema} path='config' value={stored?.config} />
             : <p class='soft'>This provider has no settings.</p>}
           {provider.needsToken && (
             <TokenFields
               provider={provider}
               hasToken={stored?.hasToken ?? false}
-              isRemoved={form.has('removeToken')}
               isTried={isTried}
-              error={errors.token}
             />
           )}
           <ChoiceList
             name='action'
             label='When it finds a match'
             options={[...actions]}
-            values={[value('action', stored?.action ?? 'block')]}
+            values={[stored?.action ?? 'block']}
             isCards
             isRequired
           />
@@ -194,7 +189,7 @@ export function GuardrailForm(
             name='onFailure'
             label='When the provider fails'
             options={[...failures]}
-            values={[value('onFailure', stored?.onFailure ?? 'closed')]}
+            values={[stored?.onFailure ?? 'closed']}
             isCards
             isRequired
           />
@@ -202,12 +197,9 @@ export function GuardrailForm(
             name='enabled'
             label='Enabled'
             hint='A disabled guardrail stays attached but checks nothing.'
-            isChecked={isPosted ? form.has('enabled') : stored?.enabled ?? true}
+            isChecked={stored?.enabled ?? true}
           />
-          <div class='row'>
-            <SubmitButton>{stored ? 'Save' : 'Create guardrail'}</SubmitButton>
-            {cancel && <ButtonLink href={cancel} kind='quiet'>Cancel</ButtonLink>}
-          </div>
+          <SubmitRow cancel={cancel}>{stored ? 'Save' : 'Create guardrail'}</SubmitRow>
         </Form>
       </Card>
     </>
@@ -215,14 +207,7 @@ export function GuardrailForm(
 }
 
 function TokenFields(
-  { provider, hasToken, isRemoved, isTried, error }: {
-    provider: ListedProvider
-    hasToken: boolean
-    /** Whether the rejected form removes the stored token. */
-    isRemoved: boolean
-    isTried: boolean
-    error?: string
-  },
+  { provider, hasToken, isTried }: { provider: ListedProvider; hasToken: boolean; isTried: boolean },
 ) {
   const purpose = provider.id === 'webhook' ? 'The secret that signs the requests.' : 'The API key of the service.'
   const kept = isTried
@@ -234,7 +219,6 @@ function TokenFields(
         name='token'
         label={hasToken ? 'New token' : 'Token'}
         hint={hasToken ? 'A token is stored. It is never shown; leave this empty to keep it.' : `${purpose} ${kept}`}
-        error={error}
         isOptional={hasToken}
         autocomplete='new-password'
       />
@@ -242,7 +226,6 @@ function TokenFields(
         <Checkbox
           name='removeToken'
           label='Remove the stored token'
-          isChecked={isRemoved}
           hint='Requires disabling the guardrail, because this provider needs a token.'
         />
       )}

@@ -2,11 +2,39 @@
 /** @jsxImportSource hono/jsx */
 /** How often a guardrail objected, over time. See docs/delivery.md, "Verdicts". */
 import { countCases, type HourlyCount } from '../../grid/guardrails/cases.ts'
-import { BarChart } from '../../html/chart.tsx'
+import { BarChart, type Series } from '../../html/chart.tsx'
 import { Card } from '../../html/components.tsx'
 import { day, hour } from '../../lib/time.ts'
+import type { VerdictAction } from '../../store/account/verdicts.ts'
 import type { Visit } from '../visit.ts'
-import { sumsOf, verdictActions, verdictSeries } from './objections.ts'
+
+/** What guardrails do, the strictest first. */
+export const verdictActions = ['blocked', 'redacted', 'flagged', 'failed'] as const satisfies VerdictAction[]
+
+/** The colour of each in charts, and its badge. */
+export const verdictSeries = {
+  blocked: { name: 'Blocked', colour: 'danger' },
+  redacted: { name: 'Redacted', colour: 'warning' },
+  flagged: { name: 'Flagged', colour: 'info' },
+  failed: { name: 'Failed', colour: 'soft' },
+} as const satisfies Record<VerdictAction, Series>
+
+/** How often a guardrail did what. */
+export interface CountOfGuardrail {
+  guardrailId: string
+  action: VerdictAction
+  n: number
+  /** Null if the guardrail was deleted since. */
+  name: string | null
+}
+
+export type Sums = Record<VerdictAction, number>
+
+export function sumsOf(counts: readonly { action: VerdictAction; n: number }[]): Sums {
+  const sums: Sums = { blocked: 0, redacted: 0, flagged: 0, failed: 0 }
+  for (const { action, n } of counts) sums[action] += n
+  return sums
+}
 
 const spans = {
   month: { title: '30 days', unit: 'day', ms: day, bars: 30 },

@@ -7,7 +7,7 @@ import { Badge, Card, Facts, Time } from '../../html/components.tsx'
 import { appPage } from '../../html/layout.tsx'
 import { Table } from '../../html/table.tsx'
 import { AgentName } from '../accounts/agent-name.tsx'
-import { DeleteCard } from '../delete-card.tsx'
+import { DeleteCard } from '../forms.tsx'
 import { listPosition, ManagersOnlyNote, PageLinks, pageSize, pluralize } from '../listing.tsx'
 import type { Pages, Visit } from '../visit.ts'
 import { casePages, CasesCard, ExceptionsCard, loadCases } from './guardrail-cases.tsx'
@@ -18,7 +18,6 @@ import { type TriedText, TryCard, tryPages } from './try-card.tsx'
 
 type GuardrailDetails = NonNullable<Awaited<ReturnType<Visit['account']['read']['guardrails']['byId']>>>
 
-/** Registers the page of one guardrail and its actions. */
 export function oneGuardrailPages(pages: Pages<Visit>): void {
   const { get, post } = pages
   const showPage = (visit: Visit) => show(visit)
@@ -29,14 +28,14 @@ export function oneGuardrailPages(pages: Pages<Visit>): void {
     const { id, provider } = await guardrailOf(visit)
     const settings = settingsOf(providerOf(provider), visit.form)
     await visit.record('update_guardrail', { id, ...settings }, (account) => updateGuardrail(account, id, settings))
-    return { redirectTo: `${visit.path('guardrails', id)}?done=saved` }
+    return visit.done('saved', 'guardrails', id)
   }, showPage)
   post('/guardrails/:guardrail/delete', async (visit) => {
     const id = visit.param('guardrail')
     // The log keeps the name, which cannot be looked up after the deletion.
     const name = (await visit.account.read.guardrails.byId(id))?.name
     await visit.record('delete_guardrail', { id, name }, (account) => deleteGuardrail(account, id))
-    return { redirectTo: `${visit.path('guardrails')}?done=guardrail-deleted` }
+    return visit.done('guardrail-deleted', 'guardrails')
   })
 }
 

@@ -9,7 +9,7 @@ import { listPage, listPosition, ManagersOnlyNote, pageSize } from '../listing.t
 import type { Pages, Visit } from '../visit.ts'
 import { newGuardrailPages } from './guardrail-form.tsx'
 import { oneGuardrailPages } from './guardrail.tsx'
-import { type Sums, sumsOf, verdictActions } from './objections.ts'
+import { type Sums, sumsOf, verdictActions } from './guardrail-history.tsx'
 
 /** Registers the list of guardrails, the choice of a provider, the form for a new one, and the page of each. */
 export function guardrailPages(pages: Pages<Visit>): void {
@@ -108,7 +108,6 @@ function choose(visit: Visit) {
               },
               {
                 title: 'Token',
-                align: 'end',
                 isUntitled: true,
                 cell: ({ needsToken }) => needsToken && <span class='soft small'>needs a token</span>,
               },

@@ -28,13 +28,8 @@ interface SchemaFormProps {
   path: string
   /** The stored value. Undefined for a new one, which shows the defaults. */
   value: unknown
-  /** The rejected form, whose values are shown instead. */
-  posted?: URLSearchParams
-  /** The error and its field: the name of the field, or a path inside it. */
-  fieldError?: { field: string; text: string }
 }
 
-/** The fields of an object. */
 export function SchemaFields({ schema, ...shown }: SchemaFormProps & { schema: JsonSchema }) {
   const values = (shown.value ?? {}) as Record<string, unknown>
   return (
@@ -56,18 +51,15 @@ export function SchemaFields({ schema, ...shown }: SchemaFormProps & { schema: J
 function SchemaField(
   { schema, name, isRequired, ...shown }: SchemaFormProps & { schema: JsonSchema; name: string; isRequired: boolean },
 ) {
-  const { path, posted, fieldError } = shown
+  const { path, value } = shown
   const hasDefault = schema.default !== undefined
-  const hasError = fieldError && (fieldError.field === path || fieldError.field.startsWith(`${path}.`))
   const field = {
     name: path,
     label: schema.title ?? labelOf(name),
     hint: hintOf(schema),
-    error: hasError ? fieldError.text : undefined,
     isRequired,
     isOptional: !isRequired && !hasDefault && schema.type !== 'boolean',
   }
-  const value = posted ? readSchemaValue(schema, posted, path) : shown.value
   const text = value === undefined || value === null ? '' : String(value)
 
   if (schema.type === 'object') {

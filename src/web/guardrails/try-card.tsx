@@ -1,12 +1,14 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
 /** Trying a guardrail on a text. See docs/protocol.md, "Trying a guardrail". */
+import type { Child } from 'hono/jsx'
 import { type GuardrailTrial, redactedText, triedText, tryGuardrail } from '../../grid/guardrails/try-guardrail.ts'
 import type { Span } from '../../guardrails/provider.ts'
 import { visibleControls } from '../../html/bidi.tsx'
 import { Badge, Card, Disclosure, Facts, Notice } from '../../html/components.tsx'
-import { Form, SubmitButton, TextArea } from '../../html/form.tsx'
-import { formErrors } from '../form-errors.ts'
+import { Form, SubmitRow, TextArea } from '../../html/form.tsx'
+import { formErrors } from '../forms.tsx'
+import type { AccountStore } from '../../store/account.ts'
 import type { Pages, Visit } from '../visit.ts'
 
 /** In characters: encoded as a form it is below what forms may have. */
@@ -16,9 +18,6 @@ const maxRaw = 20_000
 /** The same of the text with its marks. */
 const maxText = 20_000
 const maxMarks = 500
-
-/** Fields of the settings that a trial checks. */
-export const settingFields = ['config', 'token'] as const
 
 /** What came of a trial. */
 export interface TriedText {
@@ -34,11 +33,8 @@ export function tryPages({ get, post }: Pages<Visit>, page: (visit: Visit, tried
     const id = visit.param('guardrail')
     const text = visit.form.get('text') ?? ''
     // Recorded without the text.
-    const trial = await visit.record(
-      'try_guardrail',
-      { id },
-      (account) => tryGuardrail(account, { guardrail: id }, text),
-    )
+    const run = (account: AccountStore) => tryGuardrail(account, { guardrail: id }, text)
+    const trial = await visit.record('try_guardrail', { id }, run)
     return await page(visit, { text: triedText(text), trial })
   }, (visit) => page(visit))
 }
@@ -58,7 +54,7 @@ export function TryCard(
 ) {
   const action = `${path}/try`
   // The form of the settings shows the errors of its own fields.
-  const errors = formErrors(visit, action, settings ? ['text', ...settingFields] : ['text'])
+  const errors = formErrors(visit, action, settings ? ['text', 'config', 'token'] : ['text'])
   const text = (
     <TextArea
       name='text'
@@ -89,17 +85,13 @@ export function TryCard(
         ? (
           <>
             {text}
-            <div class='row'>
-              <SubmitButton kind='plain' sends={{ form: settings, to: `${action}#try` }}>Run</SubmitButton>
-            </div>
+            <SubmitRow kind='plain' sends={{ form: settings, to: `${action}#try` }}>Run</SubmitRow>
           </>
         )
         : (
           <Form action={`${action}#try`} csrf={visit.csrf}>
             {text}
-            <div class='row'>
-              <SubmitButton kind='plain'>Run</SubmitButton>
-            </div>
+            <SubmitRow kind='plain'>Run</SubmitRow>
           </Form>
         )}
       {tried && <Result {...tried} />}
@@ -124,19 +116,9 @@ function Result({ text, trial: { verdict, failure, milliseconds, raw } }: TriedT
       <Notice kind={objects ? 'warning' : 'good'} title={objects ? 'It objects to this text' : 'It does not object'} />
       <Facts
         items={[
-          ...(objects
-            ? [[
-              'What it found',
-              <span class='pairs'>
-                {verdict.kinds.slice(0, 20).map((kind) => {
-                  const name = visibleControls(String(kind).slice(0, 60).toWellFormed())
-                  return <Badge kind='warning' title={name}>{name}</Badge>
-                })}
-              </span>,
-            ] as [string, unknown]]
-            : []),
+          ['What it found', objects && <Kinds kinds={verdict.kinds} />],
           ['Time', time],
-        ] as [string, string][]}
+        ]}
       />
       {objects && (
         <>
@@ -144,35 +126,22 @@ function Result({ text, trial: { verdict, failure, milliseconds, raw } }: TriedT
             <h3>Where</h3>
             {spans.length > 0
               ? (
-                <pre
-                  class='said'
-                  dir='auto'
-                  tabindex={0}
-                  aria-label='The text, with what it found'
-                ><Marked text={text} spans={spans} /></pre>
+                <Said label='The text, with what it found'>
+                  <Marked text={text} spans={spans} />
+                </Said>
               )
               : <p class='soft'>It does not say where. To redact masks the whole text.</p>}
           </div>
           <div class='stack tight'>
             <h3>Delivered if it redacts</h3>
-            <pre
-              class='said'
-              dir='auto'
-              tabindex={0}
-              aria-label='What is delivered if it redacts'
-            >{cut(redactedText(text, verdict), maxText)}</pre>
+            <Said label='What is delivered if it redacts'>{cut(redactedText(text, verdict), maxText)}</Said>
           </div>
         </>
       )}
       {raw !== undefined && (
         <div class='folds'>
           <Disclosure title='Answer of the service'>
-            <pre
-              class='said'
-              dir='ltr'
-              tabindex={0}
-              aria-label='Answer of the service'
-            >{cut(JSON.stringify(raw, undefined, 2) ?? '', maxRaw)}</pre>
+            <Said label='Answer of the service' dir='ltr'>{cut(JSON.stringify(raw, undefined, 2) ?? '', maxRaw)}</Said>
           </Disclosure>
         </div>
       )}
@@ -180,7 +149,21 @@ function Result({ text, trial: { verdict, failure, milliseconds, raw } }: TriedT
   )
 }
 
-/** The text with its marked stretches. */
+function Said({ label, dir = 'auto', children }: { label: string; dir?: 'auto' | 'ltr'; children: Child }) {
+  return <pre class='said' dir={dir} tabindex={0} aria-label={label}>{children}</pre>
+}
+
+function Kinds({ kinds }: { kinds: readonly string[] }) {
+  return (
+    <span class='pairs'>
+      {kinds.slice(0, 20).map((kind) => {
+        const name = visibleControls(String(kind).slice(0, 60).toWellFormed())
+        return <Badge kind='warning' title={name}>{name}</Badge>
+      })}
+    </span>
+  )
+}
+
 function Marked({ text, spans }: { text: string; spans: Span[] }) {
   const shown = text.slice(0, maxText)
   return (

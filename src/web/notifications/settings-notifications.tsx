@@ -1,7 +1,7 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
 import { type DigestPeriod, findDigest, setDigest } from '../../grid/notifications/digests.ts'
-import { publicPushKey } from '../../grid/notifications/push-key.ts'
+import { publicPushKey } from '../../grid/notifications/send-push.ts'
 import {
   listBrowsers,
   renewBrowser,
@@ -11,24 +11,20 @@ import {
 } from '../../grid/notifications/subscriptions.ts'
 import { findSeat } from '../../grid/people/seats.ts'
 import { Badge, Card, LocalTime, Notice, Time } from '../../html/components.tsx'
-import { ChoiceList, CsrfField, Form, SubmitButton } from '../../html/form.tsx'
+import { ChoiceList, CsrfField, Form, SubmitButton, SubmitRow } from '../../html/form.tsx'
 import { Table } from '../../html/table.tsx'
-import { readChoice } from '../choice.ts'
-import { formErrors } from '../form-errors.ts'
-import { type NoticeCode, withNotice } from '../notices.ts'
-import type { PageDeps } from '../page-deps.ts'
-import { describeBrowser } from '../people/browser-name.ts'
+import { formErrors, PageForm, readChoice } from '../forms.tsx'
+import type { NoticeCode } from '../notices.ts'
+import { type PageDeps, type Pages, type PublicPages, signedIn, type Visit } from '../visit.ts'
+import { describeBrowser } from '../people/settings-sessions.tsx'
 import { settingsPage, settingsPath } from '../settings.tsx'
-import { type Pages, type PublicPages, signedIn, type Visit } from '../visit.ts'
 
 type Browsers = Awaited<ReturnType<typeof listBrowsers>>
 
 /** How the user is told of messages to their alias in this account. See docs/delivery.md, "Notifications". */
 export function notificationPages({ get, post }: Pages<Visit>, deps: PageDeps): void {
   const { store } = deps
-  const done = (visit: Visit, notice: NoticeCode) => ({
-    redirectTo: withNotice(settingsPath(visit, 'notifications'), notice),
-  })
+  const done = (visit: Visit, notice: NoticeCode) => visit.done(notice, 'settings', 'notifications')
   const show = async (visit: Visit) => {
     const seat = await findSeat(visit.account)
     const content = seat
@@ -87,7 +83,7 @@ export function renewBrowserPage({ post }: PublicPages, { store }: PageDeps): vo
 
 function NoAlias({ visit }: { visit: Visit }) {
   return (
-    <Card title='Notifications' lead='You can be told of messages to your alias in this account.'>
+    <Card title='Notifications' lead='Get notified of messages to your alias in this account.'>
       {visit.may('use')
         ? (
           <p>
@@ -114,7 +110,7 @@ function BrowsersCard(
   return (
     <Card
       title='In your browsers'
-      lead='A notification says who wrote to you in which account, and nothing of what they wrote. Posts in channels are not notified.'
+      lead='A notification names the sender and the account, never the text. Posts in channels cause none.'
     >
       {refused && <Notice kind='bad'>{refused}</Notice>}
       {browsers.length > 0 && (
@@ -135,12 +131,11 @@ function BrowsersCard(
             { title: 'Since', cell: ({ createdAt }) => <Time at={createdAt} now={now} /> },
             {
               title: 'Last notified',
-              cell: ({ lastSuccessAt }) => lastSuccessAt === null ? 'never' : <Time at={lastSuccessAt} now={now} />,
+              cell: ({ lastSuccessAt }) => <Time at={lastSuccessAt} now={now} />,
             },
             {
               title: 'Turn off',
               isUntitled: true,
-              align: 'end',
               cell: ({ id }) => (
                 <Form action={settingsPath(visit, 'notifications', 'browsers', id, 'remove')} csrf={visit.csrf}>
                   <SubmitButton kind='quiet' isSmall>Turn off</SubmitButton>
@@ -159,9 +154,7 @@ function BrowsersCard(
         : <SubscribeForm action={action} csrf={visit.csrf} publicKey={publicKey} />}
       {browsers.length > 0 && (
         <Form action={test} csrf={visit.csrf}>
-          <div class='row'>
-            <SubmitButton kind='plain'>Send a test</SubmitButton>
-          </div>
+          <SubmitRow kind='plain'>Send a test</SubmitRow>
         </Form>
       )}
       <p class='soft'>
@@ -179,9 +172,7 @@ function SubscribeForm({ action, csrf, publicKey }: { action: string; csrf: stri
       <form method='post' action={action} data-push={publicKey} data-error={id} data-needs-script>
         <CsrfField token={csrf} />
         {['endpoint', 'p256dh', 'auth'].map((name) => <input type='hidden' name={name} value='' />)}
-        <div class='row'>
-          <SubmitButton>Turn on in this browser</SubmitButton>
-        </div>
+        <SubmitRow>Turn on in this browser</SubmitRow>
         <p class='error' id={id} role='alert' hidden></p>
       </form>
       <noscript>
@@ -198,15 +189,12 @@ function DigestCard(
     isPossible: boolean
   },
 ) {
-  const action = settingsPath(visit, 'notifications', 'digest')
-  const errors = formErrors(visit, action, ['period'])
   const isVerified = visit.visitor.user.emailVerifiedAt !== null
   return (
     <Card
       title='By email'
-      lead='If new messages to you are not read, an email says how many there are and from whom, and nothing of what they say.'
+      lead='If you have unread messages, an email says how many and from whom, never what they say.'
     >
-      {errors.rest && <Notice kind='bad'>{errors.rest}</Notice>}
       {!isPossible && <p class='soft'>This grid does not send email.</p>}
       {isPossible && !isVerified && (
         <p class='soft'>
@@ -219,22 +207,19 @@ function DigestCard(
         </p>
       )}
       {(digest || (isPossible && isVerified)) && (
-        <Form action={action} csrf={visit.csrf}>
+        <PageForm visit={visit} action={settingsPath(visit, 'notifications', 'digest')} fields={['period']}>
           <ChoiceList
             name='period'
             label='Send an email'
             values={[digest?.period ?? 'off']}
-            error={errors.period}
             options={[
               { value: 'off', title: 'Never' },
               { value: 'hourly', title: 'At most once an hour' },
-              { value: 'daily', title: 'At most once a day', hint: 'At the time of the day at which you choose it.' },
+              { value: 'daily', title: 'At most once a day', hint: 'At the time of day when you save this.' },
             ]}
           />
-          <div class='row'>
-            <SubmitButton>Save</SubmitButton>
-          </div>
-        </Form>
+          <SubmitRow>Save</SubmitRow>
+        </PageForm>
       )}
     </Card>
   )

@@ -96,7 +96,7 @@ function timeColumns(now: number): Column<ListedGrant>[] {
     { title: 'Since', cell: ({ createdAt }) => <Time at={createdAt} now={now} /> },
     {
       title: 'Last used',
-      cell: ({ lastUsedAt }) => lastUsedAt === null ? 'never' : <Time at={lastUsedAt} now={now} />,
+      cell: ({ lastUsedAt }) => <Time at={lastUsedAt} now={now} />,
     },
   ]
 }
@@ -106,12 +106,10 @@ function disconnectColumn(csrf: string, endPath: (id: string) => string): Column
   return {
     title: 'Disconnect',
     isUntitled: true,
-    align: 'end',
     cell: ({ id, clientName, actsAs, key }) => (
       <ConfirmDelete
         action={endPath(id)}
         csrf={csrf}
-        id={id}
         isSmall
         label='Disconnect'
         question={

@@ -3,25 +3,24 @@
 import { maxDescriptionLength } from '../../grid/agents/agents.ts'
 import { chooseAlias, giveUpAlias, type Seat } from '../../grid/people/seats.ts'
 import { Card, Notice } from '../../html/components.tsx'
-import { Form, SubmitButton, TextArea, TextInput } from '../../html/form.tsx'
+import { SubmitRow, TextArea, TextInput } from '../../html/form.tsx'
 import { ConfirmDelete } from '../../html/secrets.tsx'
 import { textOf } from '../agents/agent-fields.tsx'
-import { formErrors } from '../form-errors.ts'
-import { withNotice } from '../notices.ts'
+import { formErrors, PageForm } from '../forms.tsx'
 import { settingsPath } from '../settings.tsx'
-import type { PageResult, Pages, Visit } from '../visit.ts'
+import type { AccountPages, PageResult, Visit } from '../visit.ts'
 
 /** Registers the forms of the card. `show` is the page that has it. */
-export function aliasActions({ post }: Pages<Visit>, show: (visit: Visit) => Promise<PageResult>): void {
-  post('/settings/profile/alias', async (visit) => {
+export function aliasActions({ post, may }: AccountPages, show: (visit: Visit) => Promise<PageResult>): void {
+  may('use').post('/settings/profile/alias', async (visit) => {
     const input = { alias: visit.form.get('alias') ?? '', description: textOf(visit.form, 'description') }
     await visit.record('choose_alias', input, (account) => chooseAlias(account, input))
-    return { redirectTo: withNotice(settingsPath(visit, 'profile'), 'alias-chosen') }
+    return visit.done('alias-chosen', 'settings', 'profile')
   }, show)
   post('/settings/profile/alias/give-up', async (visit) => {
     const alias = visit.form.get('alias') ?? ''
     await visit.record('give_up_alias', { alias }, (account) => giveUpAlias(account))
-    return { redirectTo: withNotice(settingsPath(visit, 'profile'), 'alias-given-up') }
+    return visit.done('alias-given-up', 'settings', 'profile')
   }, show)
 }
 
@@ -29,24 +28,19 @@ export function aliasActions({ post }: Pages<Visit>, show: (visit: Visit) => Pro
 export function AliasCard(
   { visit, seat, suggestion }: { visit: Visit; seat: Seat | undefined; suggestion: string },
 ) {
-  const { csrf, form, membership } = visit
-  const action = settingsPath(visit, 'profile', 'alias')
   const giveUp = settingsPath(visit, 'profile', 'alias', 'give-up')
-  const errors = formErrors(visit, action, ['alias', 'description'])
-  const refused = errors.rest ?? formErrors(visit, giveUp, []).rest
-  const isRefused = errors.alias || errors.description || errors.rest
-  const value = (name: 'alias' | 'description', stored: string) => isRefused ? form.get(name) ?? '' : stored
+  const refused = formErrors(visit, giveUp, []).rest
   return (
     <Card
       id='my-alias'
-      title={`Your alias in ${membership.name}`}
+      title={`Your alias in ${visit.membership.name}`}
       lead='Agents of the account write to you at it, and see it on what you write.'
     >
       {refused && <Notice kind='bad'>{refused}</Notice>}
       {!visit.may('use')
         ? <p class='soft'>Viewers have no alias. Your role is {visit.actor.role}.</p>
         : (
-          <Form action={action} csrf={csrf}>
+          <PageForm visit={visit} action={settingsPath(visit, 'profile', 'alias')} fields={['alias', 'description']}>
             <TextInput
               name='alias'
               label='Alias'
@@ -55,8 +49,7 @@ export function AliasCard(
               isMono
               isRequired
               maxLength={33}
-              value={value('alias', seat?.alias ?? suggestion)}
-              error={errors.alias}
+              value={seat?.alias ?? suggestion}
             />
             <TextArea
               name='description'
@@ -65,18 +58,15 @@ export function AliasCard(
               isOptional
               rows={2}
               maxLength={maxDescriptionLength}
-              value={value('description', seat?.description ?? '')}
-              error={errors.description}
+              value={seat?.description}
             />
-            <div class='row'>
-              <SubmitButton>{seat ? 'Save alias' : 'Choose alias'}</SubmitButton>
-            </div>
-          </Form>
+            <SubmitRow>{seat ? 'Save alias' : 'Choose alias'}</SubmitRow>
+          </PageForm>
         )}
       {seat && (
         <ConfirmDelete
           action={giveUp}
-          csrf={csrf}
+          csrf={visit.csrf}
           label='Give up alias'
           fields={{ alias: seat.alias }}
           question={`Give up @${seat.alias}? It leaves its channels, and messages that you have not read are parked, which their senders see. What you wrote stays readable.`}

@@ -5,10 +5,9 @@ import { GridError } from '../../errors.ts'
 import { transferOwnership } from '../../grid/people/team.ts'
 import { isolated, Name } from '../../html/bidi.tsx'
 import { Card, Notice } from '../../html/components.tsx'
-import { ButtonLink, Form, Select, SubmitButton, TextInput } from '../../html/form.tsx'
+import { Select, SubmitRow, TextInput } from '../../html/form.tsx'
 import { appPage } from '../../html/layout.tsx'
-import { formErrors } from '../form-errors.ts'
-import { withNotice } from '../notices.ts'
+import { PageForm } from '../forms.tsx'
 import { settingsPath } from '../settings.tsx'
 import type { Pages, Visit } from '../visit.ts'
 
@@ -21,7 +20,7 @@ export function handOverPages({ get, post }: Pages<Visit>): void {
       if (visit.may('own')) checkDeliberate(visit, userId)
       return await transferOwnership(account, userId)
     })
-    return { redirectTo: withNotice(settingsPath(visit, 'team'), 'handed-over') }
+    return visit.done('handed-over', 'settings', 'team')
   }, show)
 }
 
@@ -35,7 +34,7 @@ function checkDeliberate({ form, membership }: Visit, userId: string): void {
 }
 
 async function show(visit: Visit) {
-  const { account, actor, membership, csrf, form } = visit
+  const { account, actor, membership } = visit
   requirePermission(actor, 'own')
   // Asked before the form is filled in, not after.
   requireConfirmed(actor, account.deps.now())
@@ -43,7 +42,6 @@ async function show(visit: Visit) {
   const others = members.filter(({ userId, role }) => userId !== actor.userId && role !== 'owner')
   const team = settingsPath(visit, 'team')
   const action = settingsPath(visit, 'team', 'hand-over')
-  const errors = formErrors(visit, action, ['member', 'confirmation'])
   return await appPage(
     visit.frame('settings'),
     {
@@ -56,18 +54,15 @@ async function show(visit: Visit) {
       back: { title: 'Team', href: team },
     },
     <Card>
-      {errors.rest && <Notice kind='bad'>{errors.rest}</Notice>}
       {others.length === 0
-        ? <p>There is nobody to transfer it to: all other members are owners already, or you are alone.</p>
+        ? <p>There is no member to transfer it to: you are alone, or all others are owners.</p>
         : (
-          <Form action={action} csrf={csrf}>
+          <PageForm visit={visit} action={action} fields={['member', 'confirmation']}>
             <Notice kind='warning'>Only an owner can make you an owner again.</Notice>
             <Select
               name='member'
               label='New owner'
               isRequired
-              value={form.get('member') ?? ''}
-              error={errors.member}
               options={[
                 { value: '', title: 'Choose a member' },
                 ...others.map(({ userId, name, email }) => ({
@@ -79,15 +74,10 @@ async function show(visit: Visit) {
             <TextInput
               name='confirmation'
               label={`Type ${membership.name} to confirm`}
-              value={form.get('confirmation') ?? ''}
-              error={errors.confirmation}
               isRequired
             />
-            <div class='row'>
-              <SubmitButton kind='danger'>Transfer ownership</SubmitButton>
-              <ButtonLink href={team} kind='quiet'>Cancel</ButtonLink>
-            </div>
-          </Form>
+            <SubmitRow kind='danger' cancel={team}>Transfer ownership</SubmitRow>
+          </PageForm>
         )}
     </Card>,
   )

@@ -6,10 +6,9 @@ import { Notice } from '../../html/components.tsx'
 import { ButtonLink, Form, SubmitButton } from '../../html/form.tsx'
 import { barePage } from '../../html/layout.tsx'
 import { homePath } from '../../html/paths.ts'
-import { formErrors } from '../form-errors.ts'
+import { PageForm } from '../forms.tsx'
 import { withNotice } from '../notices.ts'
-import type { PageDeps } from '../page-deps.ts'
-import { type Pages, type PublicVisit, signedIn, signInPath } from '../visit.ts'
+import { type PageDeps, type Pages, type PublicVisit, signedIn, signInPath } from '../visit.ts'
 import { NameField, NewPasswordField } from './person-fields.tsx'
 
 /** Joining an account by invitation, as an existing or a new user. See docs/security.md, "Invitations". */
@@ -69,21 +68,13 @@ function invitationPage(visit: PublicVisit, invitation: Awaited<ReturnType<typeo
           This link does not prove that the address is yours. To claim agents or create accounts later, verify it first.
         </p>
       )}
-      {!visitor && !hasUser && <Register visit={visit} action={`${path}/register`} email={email} />}
+      {!visitor && !hasUser && (
+        <PageForm visit={visit} action={`${path}/register`} fields={['name', 'password']}>
+          <NameField isFocused />
+          <NewPasswordField email={email} />
+          <SubmitButton isWhole>Join account</SubmitButton>
+        </PageForm>
+      )}
     </>,
-  )
-}
-
-function Register({ visit, action, email }: { visit: PublicVisit; action: string; email: string }) {
-  const errors = formErrors(visit, action, ['name', 'password'])
-  return (
-    <>
-      {errors.rest && <Notice kind='bad'>{errors.rest}</Notice>}
-      <Form action={action} csrf={visit.csrf}>
-        <NameField value={visit.form.get('name') ?? ''} error={errors.name} isFocused />
-        <NewPasswordField email={email} error={errors.password} />
-        <SubmitButton isWhole>Join account</SubmitButton>
-      </Form>
-    </>
   )
 }

@@ -1,14 +1,15 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
 /** Form fields for the data of a user. */
+import { Notice } from '../../html/components.tsx'
 import { PasswordInput, TextInput } from '../../html/form.tsx'
+import type { PageDeps } from '../visit.ts'
 
-/** The name that other users see. */
 export function NameField(
   { label = 'Your name', value, error, isFocused }: {
     label?: string
-    value: string
-    error: string | undefined
+    value?: string
+    error?: string
     isFocused?: boolean
   },
 ) {
@@ -34,7 +35,7 @@ export function NewPasswordField(
   { label = 'Password', email, error, isOptional }: {
     label?: string
     email?: string
-    error: string | undefined
+    error?: string
     isOptional?: boolean
   },
 ) {
@@ -56,8 +57,7 @@ export function NewPasswordField(
   )
 }
 
-/** The email address for sign-in. */
-export function EmailField({ value, error, isFocused }: { value: string; error?: string; isFocused?: boolean }) {
+export function EmailField({ value, error, isFocused }: { value?: string; error?: string; isFocused?: boolean }) {
   return (
     <TextInput
       name='email'
@@ -70,4 +70,15 @@ export function EmailField({ value, error, isFocused }: { value: string; error?:
       isFocused={isFocused}
     />
   )
+}
+
+/** Says where email links can be found on a grid without an SMTP server. */
+export function EmailNote({ deps }: { deps: Pick<PageDeps, 'store'> }) {
+  if (deps.store.deps.email.isConfigured) return null
+  return <Notice>This grid does not send email. The operator can find the link in the server's log.</Notice>
+}
+
+/** The text of a button that makes an email link. */
+export function linkButton({ store }: Pick<PageDeps, 'store'>): string {
+  return store.deps.email.isConfigured ? 'Email me a link' : 'Request a link'
 }

@@ -6,12 +6,10 @@ import { confirmByPassword, listSecondFactors, useSecondFactorCode } from '../..
 import { Notice } from '../../html/components.tsx'
 import { Form, PasskeyForm, PasswordInput, SubmitButton, TextInput } from '../../html/form.tsx'
 import { barePage } from '../../html/layout.tsx'
-import { formErrors } from '../form-errors.ts'
-import { KeptForm } from '../kept-form.tsx'
-import type { PageDeps } from '../page-deps.ts'
-import { localPath, type PageResult, type PublicPages, type PublicVisit, signedIn } from '../visit.ts'
+import { formErrors } from '../forms.tsx'
+import { KeptForm } from '../refused-form.tsx'
+import { localPath, type PageDeps, type PageResult, type PublicPages, type PublicVisit, signedIn } from '../visit.ts'
 
-/** The path of the second step of a sign-in. */
 export function secondFactorPath(next: string): string {
   return next === '/' ? '/second-factor' : `/second-factor?next=${encodeURIComponent(next)}`
 }
@@ -154,6 +152,6 @@ export function proofPages({ get, post, keep }: PublicPages, { store, sessions }
   })
   proofPage('/confirm', (visit) => Promise.resolve(signedIn(visit).user), {
     title: 'Confirm that it is you',
-    lead: 'This change needs a proof that is not older than ten minutes.',
+    lead: 'This change needs a proof of who you are from the last ten minutes.',
   })
 }

@@ -1,13 +1,11 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
 import { setUp, setUpState } from '../../grid/people/people.ts'
-import { Notice } from '../../html/components.tsx'
-import { ButtonLink, Form, SubmitButton, TextInput } from '../../html/form.tsx'
+import { ButtonLink, SubmitButton, TextInput } from '../../html/form.tsx'
 import { barePage } from '../../html/layout.tsx'
 import { homePath } from '../../html/paths.ts'
-import { formErrors } from '../form-errors.ts'
-import type { PageDeps } from '../page-deps.ts'
-import type { Pages, PublicVisit } from '../visit.ts'
+import { PageForm } from '../forms.tsx'
+import type { PageDeps, Pages, PublicVisit } from '../visit.ts'
 import { EmailField, NameField, NewPasswordField } from './person-fields.tsx'
 
 /** Set-up at the first start: the link that the server prints creates the first user and account. */
@@ -64,31 +62,26 @@ function endedPage(state: 'done' | 'ended') {
 }
 
 function setUpPage(visit: PublicVisit) {
-  const { csrf, form, param } = visit
-  const action = `/set-up/${encodeURIComponent(param('token'))}`
-  const errors = formErrors(visit, action, ['accountName', 'name', 'email', 'password'])
+  const action = `/set-up/${encodeURIComponent(visit.param('token'))}`
   return barePage(
     { title: 'Set up the grid' },
     <>
       <h1>Set up the grid</h1>
       <p>This creates your user and the first account, which you will own.</p>
-      {errors.rest && <Notice kind='bad'>{errors.rest}</Notice>}
-      <Form action={action} csrf={csrf}>
+      <PageForm visit={visit} action={action} fields={['accountName', 'name', 'email', 'password']}>
         <TextInput
           name='accountName'
           label='Name of the account'
           hint='A company, a team or a project. It can be changed later.'
-          value={form.get('accountName') ?? ''}
-          error={errors.accountName}
           maxLength={80}
           isRequired
           isFocused
         />
-        <NameField value={form.get('name') ?? ''} error={errors.name} />
-        <EmailField value={form.get('email') ?? ''} error={errors.email} />
-        <NewPasswordField error={errors.password} />
+        <NameField />
+        <EmailField />
+        <NewPasswordField />
         <SubmitButton isWhole>Create account</SubmitButton>
-      </Form>
+      </PageForm>
     </>,
   )
 }

@@ -3,21 +3,19 @@
 import { requestVerification } from '../../grid/people/email-links.ts'
 import { changePassword, requestEmailChange, setShortcuts, setUserName } from '../../grid/people/profile.ts'
 import { findSeat, type Seat, suggestAlias } from '../../grid/people/seats.ts'
-import { Badge, Card, Facts, Notice } from '../../html/components.tsx'
-import { Form, PasswordInput, SubmitButton, TextInput } from '../../html/form.tsx'
-import { readChoice } from '../choice.ts'
-import { formErrors } from '../form-errors.ts'
+import { Badge, Card, Facts } from '../../html/components.tsx'
+import { PasswordInput, SubmitRow, TextInput } from '../../html/form.tsx'
+import { PageForm, readChoice } from '../forms.tsx'
 import { type NoticeCode, withNotice } from '../notices.ts'
-import type { PageDeps } from '../page-deps.ts'
+import type { AccountPages, PageDeps, Visit } from '../visit.ts'
 import { settingsPage, settingsPath } from '../settings.tsx'
-import { utc } from '../../lib/time-zone.ts'
-import type { Pages, Visit } from '../visit.ts'
+import { utc } from '../../lib/time.ts'
 import { aliasActions, AliasCard } from './alias-card.tsx'
-import { EmailNote } from './email-note.tsx'
-import { NameField, NewPasswordField } from './person-fields.tsx'
+import { EmailNote, NameField, NewPasswordField } from './person-fields.tsx'
 
 /** The user's own profile. It is the same in all accounts, apart from the alias. */
-export function profilePages({ get, post }: Pages<Visit>, deps: PageDeps): void {
+export function profilePages(pages: AccountPages, deps: PageDeps): void {
+  const { get, post } = pages
   const { store, sessions } = deps
   const show = async (visit: Visit) => {
     const user = await store.global.users.byId(visit.actor.userId)
@@ -31,25 +29,25 @@ export function profilePages({ get, post }: Pages<Visit>, deps: PageDeps): void 
   const sent = (notice: NoticeCode) => store.deps.email.isConfigured ? notice : 'link-logged'
 
   get('/settings/profile', show)
-  aliasActions({ get, post }, show)
+  aliasActions(pages, show)
   post('/settings/profile/name', async (visit) => {
     await setUserName(store, visit.actor.userId, visit.form.get('name') ?? '')
-    return { redirectTo: withNotice(path(visit), 'name-changed') }
+    return visit.done('name-changed', 'settings', 'profile')
   }, show)
   post('/settings/profile/keyboard', async (visit) => {
     const on = readChoice(visit.form, 'keys', ['on', 'off']) !== 'off'
     await setShortcuts(store, visit.actor.userId, on)
-    return { redirectTo: withNotice(path(visit), on ? 'shortcuts-on' : 'shortcuts-off') }
+    return visit.done(on ? 'shortcuts-on' : 'shortcuts-off', 'settings', 'profile')
   }, show)
   post('/settings/profile/verify', async (visit) => {
     await requestVerification(store, visit.visitor.user, visit.address)
-    return { redirectTo: withNotice(path(visit), sent('verification-sent')) }
+    return visit.done(sent('verification-sent'), 'settings', 'profile')
   }, show)
   post('/settings/profile/email', async (visit) => {
     const { form, actor, address } = visit
     const input = { email: form.get('email') ?? '', current: form.get('current') ?? '' }
     await requestEmailChange(store, actor.userId, input, address)
-    return { redirectTo: withNotice(path(visit), sent('new-address-sent')) }
+    return visit.done(sent('new-address-sent'), 'settings', 'profile')
   }, show)
   post('/settings/profile/password', async (visit) => {
     const { request, form, actor, address, visitor: { user, confirmedAt } } = visit
@@ -86,70 +84,50 @@ function page(
 }
 
 function NameCard({ visit }: { visit: Visit }) {
-  const { visitor: { user }, csrf, form } = visit
-  const action = settingsPath(visit, 'profile', 'name')
-  const errors = formErrors(visit, action, ['name'])
   return (
     <Card title='Your name' lead='The members of your accounts can see it.'>
-      {errors.rest && <Notice kind='bad'>{errors.rest}</Notice>}
-      <Form action={action} csrf={csrf}>
-        <NameField
-          label='Name'
-          value={errors.name || errors.rest ? form.get('name') ?? '' : user.name}
-          error={errors.name}
-        />
-        <div class='row'>
-          <SubmitButton>Save name</SubmitButton>
-        </div>
-      </Form>
+      <PageForm visit={visit} action={settingsPath(visit, 'profile', 'name')} fields={['name']}>
+        <NameField label='Name' value={visit.visitor.user.name} />
+        <SubmitRow>Save name</SubmitRow>
+      </PageForm>
     </Card>
   )
 }
 
-/** In which zone times are shown, and what ends tomorrow ends. */
 function TimeZoneCard({ visit: { timeZone } }: { visit: Visit }) {
   return (
     <Card title='Time zone'>
       <p>
-        Times of the day are in <strong>{timeZone}</strong>, and so is what you snooze until tomorrow.{' '}
-        {timeZone === utc ? 'That is so until a browser tells its own, which needs script.' : 'Your browser says so.'}
+        Times of the day are in <strong>{timeZone}</strong>, also for “until tomorrow”.{' '}
+        {timeZone === utc ? 'A browser with scripts sets its own zone.' : 'Your browser set it.'}
       </p>
     </Card>
   )
 }
 
-/** Users who speak to their computer, or press keys by accident, turn them off. See WCAG 2.2, "Character Key Shortcuts". */
+/** Speech input and accidental key presses would trigger them. See WCAG 2.2, "Character Key Shortcuts". */
 function KeyboardCard({ visit }: { visit: Visit }) {
   const action = settingsPath(visit, 'profile', 'keyboard')
   const { shortcuts } = visit.visitor.user
-  const refused = formErrors(visit, action, []).rest
   return (
     <Card id='keyboard' title='Keyboard' lead='Single keys open, answer and mark what you read.'>
-      {refused && <Notice kind='bad'>{refused}</Notice>}
       <p>
         Single keys are {shortcuts ? 'on' : 'off'}. They never do anything while you type in a field.
         {shortcuts && ' Press ? to see them.'}
       </p>
-      <Form action={action} csrf={visit.csrf}>
+      <PageForm visit={visit} action={action}>
         <input type='hidden' name='keys' value={shortcuts ? 'off' : 'on'} />
-        <div class='row'>
-          <SubmitButton kind='plain'>{shortcuts ? 'Turn single keys off' : 'Turn single keys on'}</SubmitButton>
-        </div>
-      </Form>
+        <SubmitRow kind='plain'>{shortcuts ? 'Turn single keys off' : 'Turn single keys on'}</SubmitRow>
+      </PageForm>
     </Card>
   )
 }
 
 function AddressCard({ visit, deps, hasPassword }: { visit: Visit; deps: PageDeps; hasPassword: boolean }) {
-  const { visitor: { user }, csrf, form } = visit
-  const action = settingsPath(visit, 'profile', 'email')
-  const verify = settingsPath(visit, 'profile', 'verify')
-  const errors = formErrors(visit, action, ['email', 'current'])
-  const refused = formErrors(visit, verify, []).rest ?? errors.rest
+  const { user } = visit.visitor
   const isVerified = user.emailVerifiedAt !== null
   return (
     <Card title='Email' lead='You sign in with this address. Links and invitations are sent to it.'>
-      {refused && <Notice kind='bad'>{refused}</Notice>}
       <Facts
         items={[[
           'Address',
@@ -160,25 +138,21 @@ function AddressCard({ visit, deps, hasPassword }: { visit: Visit; deps: PageDep
         ]]}
       />
       {!isVerified && (
-        <Form action={verify} csrf={csrf}>
+        <PageForm visit={visit} action={settingsPath(visit, 'profile', 'verify')}>
           <p>To accept invitations and claim agents, you need a verified address.</p>
-          <div class='row'>
-            <SubmitButton kind='plain'>Email me a verification link</SubmitButton>
-          </div>
-        </Form>
+          <SubmitRow kind='plain'>Email me a verification link</SubmitRow>
+        </PageForm>
       )}
       <EmailNote deps={deps} />
       {!hasPassword
         ? <p class='soft'>To change the address, set a password first.</p>
         : (
-          <Form action={action} csrf={csrf}>
+          <PageForm visit={visit} action={settingsPath(visit, 'profile', 'email')} fields={['email', 'current']}>
             <TextInput
               name='email'
               type='email'
               label='New address'
               hint='We will send a link to this address. Your address changes when you open the link.'
-              value={errors.email || errors.current || errors.rest ? form.get('email') ?? '' : ''}
-              error={errors.email}
               autocomplete='email'
               isRequired
             />
@@ -186,22 +160,17 @@ function AddressCard({ visit, deps, hasPassword }: { visit: Visit; deps: PageDep
               name='current'
               id='email-current'
               label='Your password'
-              error={errors.current}
               autocomplete='current-password'
               isRequired
             />
-            <div class='row'>
-              <SubmitButton>Change address</SubmitButton>
-            </div>
-          </Form>
+            <SubmitRow>Change address</SubmitRow>
+          </PageForm>
         )}
     </Card>
   )
 }
 
 function PasswordCard({ visit, hasPassword }: { visit: Visit; hasPassword: boolean }) {
-  const action = settingsPath(visit, 'profile', 'password')
-  const errors = formErrors(visit, action, ['current', 'password'])
   if (!hasPassword) {
     return (
       <Card title='Password' lead='You have no password and sign in by email link.'>
@@ -217,20 +186,16 @@ function PasswordCard({ visit, hasPassword }: { visit: Visit; hasPassword: boole
         Programs that you authorized stay signed in. You can disconnect them under{' '}
         <a href={settingsPath(visit, 'sessions')}>Sessions</a>.
       </p>
-      {errors.rest && <Notice kind='bad'>{errors.rest}</Notice>}
-      <Form action={action} csrf={visit.csrf}>
+      <PageForm visit={visit} action={settingsPath(visit, 'profile', 'password')} fields={['current', 'password']}>
         <PasswordInput
           name='current'
           label='Current password'
-          error={errors.current}
           autocomplete='current-password'
           isRequired
         />
-        <NewPasswordField label='New password' error={errors.password} />
-        <div class='row'>
-          <SubmitButton>Change password</SubmitButton>
-        </div>
-      </Form>
+        <NewPasswordField label='New password' />
+        <SubmitRow>Change password</SubmitRow>
+      </PageForm>
     </Card>
   )
 }

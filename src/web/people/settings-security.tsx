@@ -12,16 +12,13 @@ import {
   type SecondFactors,
 } from '../../grid/people/second-factor.ts'
 import { Badge, Card, EmptyState, Notice, Time } from '../../html/components.tsx'
-import { ButtonLink, Form, PasskeyForm, SubmitButton, TextInput } from '../../html/form.tsx'
-import { QrCode } from '../../html/qr-code.tsx'
-import { ConfirmDelete, CopyBlock, SecretDialog } from '../../html/secrets.tsx'
+import { ButtonLink, Form, PasskeyForm, SubmitRow, TextInput } from '../../html/form.tsx'
+import { ConfirmDelete, CopyBlock, QrCode, SecretDialog } from '../../html/secrets.tsx'
 import { Table } from '../../html/table.tsx'
-import { formErrors } from '../form-errors.ts'
-import { withNotice } from '../notices.ts'
-import type { PageDeps } from '../page-deps.ts'
+import { formErrors, PageForm } from '../forms.tsx'
+import type { PageDeps, Pages, Visit } from '../visit.ts'
 import { settingsPage, settingsPath } from '../settings.tsx'
-import type { Pages, Visit } from '../visit.ts'
-import { describeBrowser } from './browser-name.ts'
+import { describeBrowser } from './settings-sessions.tsx'
 
 /** The second factor of the user, which is the same in all accounts. See docs/security.md, "Second factor". */
 export function securityPages({ get, post }: Pages<Visit>, { store }: PageDeps): void {
@@ -43,13 +40,13 @@ export function securityPages({ get, post }: Pages<Visit>, { store }: PageDeps):
     )
   }
   const added = async (visit: Visit, codes: string[] | undefined, notice: 'passkey-added' | 'totp-added') =>
-    codes ? await visit.showOnce(path(visit), codes) : { redirectTo: withNotice(path(visit), notice) }
+    codes ? await visit.showOnce(path(visit), codes) : visit.done(notice, 'settings', 'security')
   const toSecurity = (visit: Visit) => ({ redirectTo: path(visit) })
   const showPage = (visit: Visit) => show(visit)
 
   get('/settings/security', async (visit) => {
     const codes = await visit.takeShown<string[]>()
-    if (codes === 'shown') return { redirectTo: withNotice(path(visit), 'codes-shown') }
+    if (codes === 'shown') return visit.done('codes-shown', 'settings', 'security')
     return await show(visit, codes)
   })
 
@@ -64,7 +61,7 @@ export function securityPages({ get, post }: Pages<Visit>, { store }: PageDeps):
   }, newPasskey)
   post('/settings/security/passkeys/:passkey/remove', async (visit) => {
     await removePasskey(store, visit.visitor, visit.param('passkey'))
-    return { redirectTo: withNotice(path(visit), 'passkey-removed') }
+    return visit.done('passkey-removed', 'settings', 'security')
   })
 
   const totpSetUp = async (visit: Visit) => await totpPage(visit, await pendingTotp(store, visit.visitor))
@@ -80,7 +77,7 @@ export function securityPages({ get, post }: Pages<Visit>, { store }: PageDeps):
   }, totpSetUp)
   post('/settings/security/totp/remove', async (visit) => {
     await removeTotp(store, visit.visitor)
-    return { redirectTo: withNotice(path(visit), 'totp-removed') }
+    return visit.done('totp-removed', 'settings', 'security')
   })
 
   get('/settings/security/recovery-codes', toSecurity)
@@ -130,17 +127,15 @@ function PasskeysCard(
               { title: 'Added', cell: ({ createdAt }) => <Time at={createdAt} now={now} /> },
               {
                 title: 'Last used',
-                cell: ({ lastUsedAt }) => lastUsedAt === null ? 'never' : <Time at={lastUsedAt} now={now} />,
+                cell: ({ lastUsedAt }) => <Time at={lastUsedAt} now={now} />,
               },
               {
                 title: 'Remove',
                 isUntitled: true,
-                align: 'end',
                 cell: ({ id, name }) => (
                   <ConfirmDelete
                     action={settingsPath(visit, 'security', 'passkeys', id, 'remove')}
                     csrf={visit.csrf}
-                    id={id}
                     label='Remove'
                     isSmall
                     question={
@@ -183,10 +178,7 @@ function newPasskeyPage(visit: Visit, options: string) {
           maxLength={80}
           isRequired
         />
-        <div class='row'>
-          <SubmitButton>Add passkey</SubmitButton>
-          <ButtonLink href={settingsPath(visit, 'security')}>Cancel</ButtonLink>
-        </div>
+        <SubmitRow cancel={settingsPath(visit, 'security')}>Add passkey</SubmitRow>
       </PasskeyForm>
     </Card>,
   )
@@ -207,16 +199,13 @@ function TotpCard({ visit, factors: { hasTotp } }: { visit: Visit; factors: Seco
           <ConfirmDelete
             action={settingsPath(visit, 'security', 'totp', 'remove')}
             csrf={csrf}
-            id='totp'
             label='Remove app'
             question='Remove the authenticator app? Its codes are no longer accepted.'
           />
         )
         : (
           <Form action={settingsPath(visit, 'security', 'totp')} csrf={csrf}>
-            <div class='row'>
-              <SubmitButton kind='plain'>Set up an app</SubmitButton>
-            </div>
+            <SubmitRow kind='plain'>Set up an app</SubmitRow>
           </Form>
         )}
     </Card>
@@ -225,7 +214,6 @@ function TotpCard({ visit, factors: { hasTotp } }: { visit: Visit; factors: Seco
 
 function totpPage(visit: Visit, { secret, uri }: { secret: string; uri: string }) {
   const action = settingsPath(visit, 'security', 'totp', 'finish')
-  const errors = formErrors(visit, action, ['code'])
   return settingsPage(
     visit,
     'security',
@@ -235,24 +223,19 @@ function totpPage(visit: Visit, { secret, uri }: { secret: string; uri: string }
       <p>
         On this device, <a href={uri}>open the app</a>.
       </p>
-      {errors.rest && <Notice kind='bad'>{errors.rest}</Notice>}
-      <Form action={action} csrf={visit.csrf}>
+      <PageForm visit={visit} action={action} fields={['code']}>
         <TextInput
           name='code'
           label='Code'
           hint='The six digits that the app shows now.'
-          error={errors.code}
           autocomplete='one-time-code'
           maxLength={10}
           isMono
           isRequired
           isFocused
         />
-        <div class='row'>
-          <SubmitButton>Finish</SubmitButton>
-          <ButtonLink href={settingsPath(visit, 'security')}>Cancel</ButtonLink>
-        </div>
-      </Form>
+        <SubmitRow cancel={settingsPath(visit, 'security')}>Finish</SubmitRow>
+      </PageForm>
     </Card>,
   )
 }
@@ -267,9 +250,7 @@ function CodesCard({ visit, factors }: { visit: Visit; factors: SecondFactors })
       </p>
       <Form action={settingsPath(visit, 'security', 'recovery-codes')} csrf={visit.csrf}>
         <p class='soft'>New codes replace the old ones.</p>
-        <div class='row'>
-          <SubmitButton kind='plain'>Make new codes</SubmitButton>
-        </div>
+        <SubmitRow kind='plain'>Make new codes</SubmitRow>
       </Form>
     </Card>
   )

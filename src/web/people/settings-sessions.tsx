@@ -3,14 +3,11 @@
 import type { ActiveSession } from '../../auth/session.ts'
 import { listOwnGrants, revokeOwnGrant } from '../../grid/oauth/grants.ts'
 import { Badge, Card, Time } from '../../html/components.tsx'
-import { Form, SubmitButton } from '../../html/form.tsx'
+import { Form, SubmitButton, SubmitRow } from '../../html/form.tsx'
 import { Table } from '../../html/table.tsx'
-import { withNotice } from '../notices.ts'
 import { OwnPrograms } from '../oauth/programs.tsx'
-import type { PageDeps } from '../page-deps.ts'
+import type { PageDeps, Pages, Visit } from '../visit.ts'
 import { settingsPage, settingsPath } from '../settings.tsx'
-import type { Pages, Visit } from '../visit.ts'
-import { describeBrowser } from './browser-name.ts'
 
 /** The sessions of the user and the programs that the user has authorized, across all accounts. See docs/security.md, "Sessions". */
 export function sessionPages({ get, post }: Pages<Visit>, { store, sessions }: PageDeps): void {
@@ -29,17 +26,17 @@ export function sessionPages({ get, post }: Pages<Visit>, { store, sessions }: P
   })
   post('/settings/sessions/programs/:grant/end', async (visit) => {
     await revokeOwnGrant(store, visit.visitor, visit.param('grant'), visit.requestId)
-    return { redirectTo: withNotice(settingsPath(visit, 'sessions'), 'grant-ended') }
+    return visit.done('grant-ended', 'settings', 'sessions')
   })
   post('/settings/sessions/end-others', async (visit) => {
     await sessions.endOthers(visit.visitor)
-    return { redirectTo: withNotice(settingsPath(visit, 'sessions'), 'sessions-ended') }
+    return visit.done('sessions-ended', 'settings', 'sessions')
   })
   post('/settings/sessions/:session/end', async (visit) => {
     const id = visit.param('session')
     if (id === visit.visitor.sessionId) return { redirectTo: '/', cookie: await sessions.end(visit.request) }
     await sessions.endOne(visit.visitor, id)
-    return { redirectTo: withNotice(settingsPath(visit, 'sessions'), 'session-ended') }
+    return visit.done('session-ended', 'settings', 'sessions')
   })
 }
 
@@ -71,7 +68,6 @@ function SessionsCard({ visit, sessions, now }: { visit: Visit; sessions: Active
           {
             title: 'End',
             isUntitled: true,
-            align: 'end',
             cell: ({ id, isCurrent }) => (
               <Form action={settingsPath(visit, 'sessions', id, 'end')} csrf={visit.csrf}>
                 <SubmitButton kind='quiet' isSmall>{isCurrent ? 'Sign out' : 'End'}</SubmitButton>
@@ -82,11 +78,33 @@ function SessionsCard({ visit, sessions, now }: { visit: Visit; sessions: Active
       />
       {sessions.length > 1 && (
         <Form action={settingsPath(visit, 'sessions', 'end-others')} csrf={visit.csrf}>
-          <div class='row'>
-            <SubmitButton kind='plain danger'>End all other sessions</SubmitButton>
-          </div>
+          <SubmitRow kind='plain danger'>End all other sessions</SubmitRow>
         </Form>
       )}
     </Card>
   )
+}
+
+// The order matters: most user agents also contain the names of older browsers.
+const browsers: [RegExp, string][] = [
+  [/\bEdgA?\//, 'Edge'],
+  [/\bOPR\//, 'Opera'],
+  [/\b(Firefox|FxiOS)\//, 'Firefox'],
+  [/\b(Chrome|CriOS)\//, 'Chrome'],
+  [/\bSafari\//, 'Safari'],
+]
+const systems: [RegExp, string][] = [
+  [/\b(iPhone|iPad)\b/, 'iOS'],
+  [/\bAndroid\b/, 'Android'],
+  [/\bWindows\b/, 'Windows'],
+  [/\bMacintosh\b/, 'macOS'],
+  [/\bLinux\b/, 'Linux'],
+]
+
+/** A readable name for a `User-Agent` header: `Firefox on Linux`. */
+export function describeBrowser(userAgent: string): string {
+  const nameIn = (known: [RegExp, string][]) => known.find(([pattern]) => pattern.test(userAgent))?.[1]
+  const [browser, system] = [nameIn(browsers), nameIn(systems)]
+  if (!browser) return userAgent.slice(0, 40) || 'Unknown browser'
+  return system ? `${browser} on ${system}` : browser
 }

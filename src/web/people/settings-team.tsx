@@ -6,22 +6,19 @@ import {
   type SentInvitation,
   withdrawInvitation,
 } from '../../grid/people/invitations.ts'
-import { resetMemberSecondFactor } from '../../grid/people/lost-factor.ts'
+import { resetMemberSecondFactor } from '../../grid/people/second-factor.ts'
 import { sendInvitationEmail } from '../../grid/people/send-email.ts'
 import { assignableRoles, leaveAccount, removeMember, setMemberRole } from '../../grid/people/team.ts'
 import { requireEmailAttempt } from '../../grid/people/throttle.ts'
-import { Notice } from '../../html/components.tsx'
+import { Card, Notice, Time } from '../../html/components.tsx'
+import { ConfirmDelete, SecretDialog } from '../../html/secrets.tsx'
+import { Table } from '../../html/table.tsx'
 import type { AccountStore } from '../../store/account.ts'
-import { withNotice } from '../notices.ts'
-import type { PageDeps } from '../page-deps.ts'
+import type { AccountPages, PageDeps, Visit } from '../visit.ts'
 import { settingsPage, settingsPath } from '../settings.tsx'
-import type { Pages, Visit } from '../visit.ts'
-import { FormerKeysCard } from './former-keys-card.tsx'
-import { InvitationDialog, type ShownInvitation } from './invitation-dialog.tsx'
 import { InvitationsCard, LeaveCard, MembersCard } from './team-cards.tsx'
 
-/** The members of the account, and its invitations. */
-export function teamPages({ get, post }: Pages<Visit>, deps: PageDeps): void {
+export function teamPages({ get, post, may }: AccountPages, deps: PageDeps): void {
   const { store } = deps
   const show = async (visit: Visit, shown?: ShownInvitation) => {
     const { team } = visit.account.read
@@ -51,25 +48,24 @@ export function teamPages({ get, post }: Pages<Visit>, deps: PageDeps): void {
           assignableRoles={assignableRoles(visit.actor.role)}
           now={now}
         />
-        <LeaveCard visit={visit} members={members} />
+        <LeaveCard visit={visit} members={members} hasAgents={await visit.account.read.agents.hasPrograms()} />
       </>,
     )
   }
-  const path = (visit: Visit) => settingsPath(visit, 'team')
   const checkEmailLimit = ({ address, actor }: Visit) => (email: string) =>
     requireEmailAttempt(store, { purpose: 'invitation', email, address, sender: actor.userId })
   const sendInvitation = async (visit: Visit, invitation: SentInvitation) => {
     const { email, url, isLinkShown } = invitation
-    if (isLinkShown) return await visit.showOnce(path(visit), { email, url })
+    if (isLinkShown) return await visit.showOnce(settingsPath(visit, 'team'), { email, url })
     const from = { invitedBy: visit.visitor.user.email, accountName: visit.membership.name }
     sendInvitationEmail(store, invitation, from)
-    return { redirectTo: withNotice(path(visit), store.deps.email.isConfigured ? 'invited' : 'invitation-logged') }
+    return visit.done(store.deps.email.isConfigured ? 'invited' : 'invitation-logged', 'settings', 'team')
   }
   const showPage = (visit: Visit) => show(visit)
 
   get('/settings/team', async (visit) => {
     const shown = await visit.takeShown<ShownInvitation>()
-    if (shown === 'shown') return { redirectTo: withNotice(path(visit), 'invitation-shown') }
+    if (shown === 'shown') return visit.done('invitation-shown', 'settings', 'team')
     return await show(visit, shown)
   })
   post('/settings/team/invitations', async (visit) => {
@@ -85,34 +81,104 @@ export function teamPages({ get, post }: Pages<Visit>, deps: PageDeps): void {
   post('/settings/team/invitations/:invitation/withdraw', async (visit) => {
     const id = visit.param('invitation')
     await visit.record('withdraw_invitation', { id }, (account) => withdrawInvitation(account, id))
-    return { redirectTo: withNotice(path(visit), 'invitation-withdrawn') }
+    return visit.done('invitation-withdrawn', 'settings', 'team')
   }, showPage)
 
   post('/settings/team/members/:member/role', async (visit) => {
     const input = { userId: visit.param('member'), role: visit.form.get('role') ?? '' }
     await visit.record('set_member_role', input, (account) => setMemberRole(account, input))
-    return { redirectTo: withNotice(path(visit), 'role-changed') }
+    return visit.done('role-changed', 'settings', 'team')
   }, showPage)
   post('/settings/team/members/:member/remove', async (visit) => {
     const userId = visit.param('member')
     // The log needs the address now: it cannot be looked up after the removal.
     const email = (await visit.account.read.team.member(userId))?.email
     await visit.record('remove_member', { userId, email }, (account) => removeMember(account, userId))
-    return { redirectTo: userId === visit.actor.userId ? '/' : withNotice(path(visit), 'member-removed') }
+    return userId === visit.actor.userId ? { redirectTo: '/' } : visit.done('member-removed', 'settings', 'team')
   }, showPage)
-  post('/settings/team/members/:member/reset-second-factor', async (visit) => {
+  may('own').post('/settings/team/members/:member/reset-second-factor', async (visit) => {
     const userId = visit.param('member')
     const reset = (account: AccountStore) => resetMemberSecondFactor(store, account, userId)
     await visit.record('reset_second_factor', { userId }, reset)
-    return { redirectTo: withNotice(path(visit), 'second-factor-reset') }
+    return visit.done('second-factor-reset', 'settings', 'team')
   }, showPage)
-  post('/settings/team/leave', async (visit) => {
+  may('view').post('/settings/team/leave', async (visit) => {
     await visit.record('leave_account', {}, leaveAccount)
     return { redirectTo: '/' }
   }, showPage)
 }
 
-/** Whether a fault belongs to the member table or below. The invitation form shows its own faults. */
+/** The invitation form shows its own errors. */
 function isAboutMembers(visit: Visit): boolean {
   return new URL(visit.request.url).pathname !== settingsPath(visit, 'team', 'invitations')
+}
+
+/** An agent key shown to a person who may no longer act as the agents of the account. */
+interface FormerKey {
+  alias: string
+  /** The name or the email address. */
+  person: string | null
+  last4: string
+  lastUsedAt: number | null
+}
+
+/** Keys that former members and viewers still know, each with a button that replaces it. */
+function FormerKeysCard({ visit, keys, now }: { visit: Visit; keys: FormerKey[]; now: number }) {
+  return (
+    <Card
+      title='Keys to replace'
+      lead='These agent keys were shown to people who have left the account or may no longer use its agents. The keys still work. Replace each one, and give the new key to the client of the agent.'
+      id='former-keys'
+    >
+      <Table
+        id='former-keys-table'
+        caption='Agent keys that former members know'
+        rows={keys}
+        columns={[
+          { title: 'Agent', cell: ({ alias }) => <a href={visit.path('agents', alias)}>@{alias}</a> },
+          { title: 'Key', cell: ({ last4 }) => <code>grid_agt_…{last4}</code> },
+          { title: 'Issued by', cell: ({ person }) => person },
+          {
+            title: 'Last used',
+            cell: ({ lastUsedAt }) => <Time at={lastUsedAt} now={now} />,
+          },
+          {
+            title: 'Replace',
+            isUntitled: true,
+            cell: ({ alias }) => (
+              <ConfirmDelete
+                action={visit.path('agents', alias, 'key')}
+                csrf={visit.csrf}
+                label='Replace'
+                icon='again'
+                isSmall
+                question={`Every key of @${alias} stops working at once. The new one is shown only once; give it to the client.`}
+              />
+            ),
+          },
+        ]}
+      />
+    </Card>
+  )
+}
+
+interface ShownInvitation {
+  email: string
+  url: string
+}
+
+/** Shows the link of an invitation to the inviter, once. See docs/security.md, "Invitations without email". */
+function InvitationDialog({ invitation: { email, url } }: { invitation: ShownInvitation }) {
+  return (
+    <SecretDialog title='Pass this link on' label='Invitation link' secret={url}>
+      <p>
+        This grid does not send email. Give the link to <strong>{email}</strong>{' '}
+        yourself, over a private channel. It works once, for 24 hours.
+      </p>
+      <p class='soft small'>
+        Anyone who opens it can join with this address. It does not prove the address, so claiming agents and creating
+        accounts need a proof first.
+      </p>
+    </SecretDialog>
+  )
 }

@@ -1,18 +1,20 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
-import { hasPasskeys } from '../../grid/people/passkeys.ts'
+import { hasPasskeys, passkeySignInOptions, signInByPasskey } from '../../grid/people/passkeys.ts'
 import { signIn } from '../../grid/people/people.ts'
 import { Notice } from '../../html/components.tsx'
-import { Form, PasswordInput, SubmitButton } from '../../html/form.tsx'
+import { Form, PasskeyForm, PasswordInput, SubmitButton } from '../../html/form.tsx'
 import { barePage } from '../../html/layout.tsx'
-import { KeptForm } from '../kept-form.tsx'
-import type { PageDeps } from '../page-deps.ts'
-import { localPath, type PublicPages, type PublicVisit } from '../visit.ts'
+import { formErrors } from '../forms.tsx'
+import { KeptForm } from '../refused-form.tsx'
+import { localPath, type PageDeps, type Pages, type PublicPages, type PublicVisit } from '../visit.ts'
 import { EmailField } from './person-fields.tsx'
 import { secondFactorPath } from './proof.tsx'
 
-/** Signing in with a password, and signing out. */
-export function signInPages({ get, post, keep }: PublicPages, { store, sessions }: PageDeps): void {
+export function signInPages(pages: PublicPages, deps: PageDeps): void {
+  const { get, post, keep } = pages
+  const { store, sessions } = deps
+  passkeyPages(pages, deps)
   const show = async (visit: PublicVisit) => {
     const next = localPath(visit.form.get('next') ?? visit.query.get('next'))
     if (visit.visitor && !visit.inputError) return { redirectTo: next }
@@ -79,4 +81,43 @@ function signInPage({ csrf, form, inputError, kept }: PublicVisit, next: string,
       </p>
     </>,
   )
+}
+
+/** Signing in with a passkey, which is both factors at once. See docs/security.md, "Passkeys". */
+function passkeyPages({ get, post }: Pages<PublicVisit>, { store, sessions }: PageDeps): void {
+  // A form leads here, because each page has a challenge of its own in the database.
+  const show = async (visit: PublicVisit) => {
+    const { csrf, form, address, kept } = visit
+    const errors = formErrors(visit, '/passkey/sign-in', ['passkey'])
+    const error = errors.passkey ?? errors.rest
+    const options = await passkeySignInOptions(store, csrf, address)
+    return await barePage(
+      { title: 'Sign in with a passkey' },
+      <>
+        <h1>Sign in with a passkey</h1>
+        <p>Your browser asks for the passkey. Unlock it as you unlock your device.</p>
+        <PasskeyForm action='/passkey/sign-in' csrf={csrf} use='get' options={options} isStarted={!error} error={error}>
+          <input type='hidden' name='next' value={localPath(form.get('next'))} />
+          <KeptForm kept={kept} />
+          <SubmitButton isWhole>Use a passkey</SubmitButton>
+        </PasskeyForm>
+        <p class='small'>
+          <a href='/sign-in'>Sign in another way</a>
+        </p>
+      </>,
+    )
+  }
+  const toSignIn = () => ({ redirectTo: '/sign-in' })
+
+  get('/passkey', toSignIn)
+  post('/passkey', show)
+  get('/passkey/sign-in', toSignIn)
+  post('/passkey/sign-in', async ({ request, form, csrf, address, kept }) => {
+    const userId = await signInByPasskey(store, csrf, form.get('passkey') ?? '')
+    return {
+      redirectTo: localPath(form.get('next')),
+      cookie: await sessions.begin(request, userId, address, { hasSecondFactor: true }),
+      withForm: kept !== undefined,
+    }
+  }, show)
 }

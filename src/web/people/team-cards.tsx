@@ -8,10 +8,9 @@ import { Icon } from '../../html/icons.tsx'
 import { ConfirmDelete } from '../../html/secrets.tsx'
 import { Table } from '../../html/table.tsx'
 import type { AccountMember, Invitation } from '../../store/account/team.ts'
-import { formErrors } from '../form-errors.ts'
-import type { PageDeps } from '../page-deps.ts'
+import { formErrors, PageForm } from '../forms.tsx'
+import type { PageDeps, Visit } from '../visit.ts'
 import { settingsPath } from '../settings.tsx'
-import type { Visit } from '../visit.ts'
 
 const rolePermissions: Record<Role, string> = {
   owner: 'Everything, including owners and the account itself.',
@@ -55,22 +54,18 @@ export function MembersCard(
             cell: (member) => <RoleCell visit={visit} member={member} assignableRoles={assignableRoles} />,
           },
           { title: 'Since', cell: ({ since }) => <Time at={since} now={now} /> },
-          ...(visit.may('manage')
-            ? [{
-              title: 'Second factor',
-              cell: (member: AccountMember) => <SecondFactorCell visit={visit} member={member} />,
-            }]
-            : []),
+          visit.may('manage') && {
+            title: 'Second factor',
+            cell: (member) => <SecondFactorCell visit={visit} member={member} />,
+          },
           {
             title: 'Remove',
             isUntitled: true,
-            align: 'end',
             cell: ({ userId, name, email, role }) =>
               userId !== visit.actor.userId && assignableRoles.includes(role) && (
                 <ConfirmDelete
                   action={settingsPath(visit, 'team', 'members', userId, 'remove')}
                   csrf={visit.csrf}
-                  id={userId}
                   label='Remove'
                   isSmall
                   question={
@@ -113,7 +108,6 @@ function SecondFactorCell({ visit, member }: { visit: Visit; member: AccountMemb
     <ConfirmDelete
       action={settingsPath(visit, 'team', 'members', userId, 'reset-second-factor')}
       csrf={visit.csrf}
-      id={`factor-${userId}`}
       label='Reset'
       icon='again'
       isSmall
@@ -145,7 +139,6 @@ function RoleCell(
   )
 }
 
-/** The pending invitations, and the form for a new one. */
 export function InvitationsCard(
   { visit, deps, invitations, assignableRoles, now }: {
     visit: Visit
@@ -162,11 +155,7 @@ export function InvitationsCard(
       </Card>
     )
   }
-  const { csrf, form } = visit
   const hasEmail = deps.store.deps.email.isConfigured
-  const action = settingsPath(visit, 'team', 'invitations')
-  const errors = formErrors(visit, action, ['email', 'role'])
-  const isRefused = Object.keys(errors).length > 0
   return (
     <Card
       title='Invitations'
@@ -174,25 +163,21 @@ export function InvitationsCard(
         ? 'We send a link to the address. Only the user of this address can accept the invitation.'
         : 'This grid does not send email. You get the link and pass it on. If the address has a user already, the link is in the server’s log instead.'}
     >
-      {errors.rest && <Notice kind='bad'>{errors.rest}</Notice>}
-      <Form action={action} csrf={csrf} isLine>
+      <PageForm visit={visit} action={settingsPath(visit, 'team', 'invitations')} fields={['email', 'role']} isLine>
         <TextInput
           name='email'
           type='email'
           label='Email'
-          value={isRefused ? form.get('email') ?? '' : ''}
-          error={errors.email}
           isRequired
         />
         <Select
           name='role'
           label='Role'
-          value={isRefused ? form.get('role') ?? '' : 'member'}
-          error={errors.role}
+          value='member'
           options={assignableRoles.map((role) => ({ value: role, title: role }))}
         />
         <SubmitButton>Invite</SubmitButton>
-      </Form>
+      </PageForm>
       {invitations.length === 0
         ? (
           <EmptyState icon='people' title='No pending invitations'>
@@ -239,7 +224,6 @@ function InvitationTable(
         {
           title: 'Change',
           isUntitled: true,
-          align: 'end',
           cell: ({ id, role }) =>
             assignableRoles.includes(role) && (
               <div class='row'>
@@ -257,11 +241,13 @@ function InvitationTable(
   )
 }
 
-/** Transferring the ownership of the account, and leaving it. */
-export function LeaveCard({ visit, members }: { visit: Visit; members: AccountMember[] }) {
+export function LeaveCard(
+  { visit, members, hasAgents }: { visit: Visit; members: AccountMember[]; hasAgents: boolean },
+) {
   const { actor, csrf } = visit
   const others = members.filter(({ userId, role }) => userId !== actor.userId && role !== 'owner')
-  const isOnlyOwner = actor.role === 'owner' &&
+  const isEmpty = members.length === 1 && !hasAgents
+  const isOnlyOwner = !isEmpty && actor.role === 'owner' &&
     !members.some(({ userId, role }) => userId !== actor.userId && role === 'owner')
   return (
     <Card title='Leave' isDanger>
@@ -276,10 +262,11 @@ export function LeaveCard({ visit, members }: { visit: Visit; members: AccountMe
           <ConfirmDelete
             action={settingsPath(visit, 'team', 'leave')}
             csrf={csrf}
-            id='leave'
             label='Leave account'
             icon='leave'
-            question='The admin keys that you created stop working at once. To come back, you need a new invitation.'
+            question={isEmpty
+              ? 'You are the only member, and the account has no agents. After you leave, no one can open it.'
+              : 'The admin keys that you created stop working at once. To come back, you need a new invitation.'}
           />
         )}
     </Card>

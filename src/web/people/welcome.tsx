@@ -10,7 +10,6 @@ import { paths } from '../../html/paths.ts'
 import { CopyBlock } from '../../html/secrets.tsx'
 import { connectCommand, signupCommand } from '../../lib/client-snippets.ts'
 
-/** The public start page: what the grid is, and how to add an agent. */
 export function welcome(config: Config): Promise<Response> {
   const { baseUrl, appUrl } = config
   const card = `${baseUrl}/.well-known/agent-card.json`

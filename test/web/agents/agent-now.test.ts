@@ -89,17 +89,6 @@ test('it says what waits for it longest, and from whom', async () => {
   expect(text).toContain('Inbox 2 unread Oldest 5 min ago , from @alice')
 })
 
-test('the pages of a person have no way to connect; their own page offers no message to themselves', async () => {
-  const mel = await seated(grid, 'mel')
-  const browser = await signedIn(grid, mel.person)
-  const page = `/accounts/${grid.acme.id}/agents/mel`
-
-  expect((await browser.open(`${page}/connect`)).at).toBe(page)
-  expect((await browser.open(page)).html).not.toContain('/write?to=')
-  expect((await browser.open(bob)).html).toContain('/write?to=%40bob')
-  expect((await open('viewer')).html).not.toContain('/write')
-})
-
 test('parked messages are counted, and who manages the account puts them back', async () => {
   await say(grid, as(grid, grid.acme, grid.alice), 'bob', 'Poison.')
   for (let n = 0; n < 5; n++) {

@@ -1,6 +1,5 @@
 /** Connecting programs to an agent by signing in, and the programs that act as it. See docs/protocol.md, "Grants". */
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { signInSnippets } from '../../../src/web/agents/connect-card.tsx'
 import { type TestGrid, testGrid } from '../../support/grid.ts'
 import { mcp } from '../../support/mcp.ts'
 import { accessTokenFor } from '../../support/oauth-token.ts'
@@ -65,27 +64,4 @@ test('a member sees only programs of their own, and a viewer none', async () => 
   expect(programsOf(seen.html)).toHaveLength(1)
   expect(seen.html).not.toMatch(/programs\/[^/]+\/end/)
   expect(unseen.text).not.toContain('Programs')
-})
-
-test('signing in is offered before the key, without any key, to those who may sign in as the agent', async () => {
-  const page = await (await signedIn(grid, await person(grid, { role: 'member' }))).open(connect)
-  const viewer = await (await signedIn(grid, await person(grid, { role: 'viewer' }))).open(connect)
-  await grid.acme.agent('partner', { type: 'a2a', remoteUrl: 'https://partner.example/' })
-  const owner = await signedIn(grid, await person(grid, { role: 'owner' }))
-  const remote = await owner.open(`/accounts/${grid.acme.id}/agents/partner/connect`)
-
-  const signIn = page.html.indexOf('id="sign-in-claude-code"')
-  expect(signIn).toBeGreaterThan(0)
-  expect(page.html.indexOf('id="connect-claude-code"')).toBeGreaterThan(signIn)
-  expect(page.text).toContain('where you choose @alice')
-  for (const { html } of [viewer, remote]) {
-    expect(html).not.toContain('id="sign-in-')
-    expect(html).toContain('id="connect-claude-code"')
-  }
-  expect(remote.text).not.toContain('Programs')
-})
-
-test.each(signInSnippets('https://grid.example'))('the sign-in for $title needs only the address', ({ text }) => {
-  expect(text).toContain('https://grid.example/mcp/v1/grid')
-  expect(text).not.toMatch(/bearer|authorization|header|YOUR_AGENT_KEY/i)
 })

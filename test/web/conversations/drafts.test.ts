@@ -128,15 +128,6 @@ describe.skipIf(!hasBrowser)('in Chromium', { timeout: 300_000 }, () => {
     expect(await typed(other)).toBe('mine')
   })
 
-  test('two clicks on Send send once', async () => {
-    const { page } = visitor
-    await field(page).fill('only once')
-    await page.getByRole('button', { name: 'Send' }).dblclick({ noWaitAfter: true })
-    await page.waitForURL(/#m\d+$/)
-
-    expect(await stored('only once')).toBe(1)
-  })
-
   test('without script, Send alone does it', async () => {
     const plain = await visit({ withScript: false })
     await signIn(plain, site.browser, site.grid.url)

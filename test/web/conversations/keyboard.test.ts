@@ -1,7 +1,7 @@
 /** Single keys on pages, for those who have not turned them off. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { hour } from '../../../src/lib/time.ts'
-import { accessibilityFaults, hasBrowser, useBrowser, type Visitor } from '../../support/browser.ts'
+import { hasBrowser, useBrowser, type Visitor } from '../../support/browser.ts'
 import { type LiveGrid, liveGrid } from '../../support/server.ts'
 import { signIn, type WritingGrid, writingGrid } from '../../support/writing.ts'
 
@@ -86,18 +86,6 @@ describe.skipIf(!hasBrowser)('in Chromium', { timeout: 300_000 }, () => {
     expect(await rows.nth(1).locator('details[open] button:focus').textContent()).toBe('For 1 hour')
     await Promise.all([page.waitForURL(/done=snoozed/), press('Enter')])
     expect(await page.locator('.needs[aria-label="What needs a person"] > li').count()).toBe(1)
-  })
-
-  test('? tells of the keys, in a dialog that is accessible', async () => {
-    const { page, faults } = visitor
-    await page.goto(url('conversations'))
-    await press('?')
-    const dialog = page.getByRole('dialog', { name: 'Keyboard' })
-    await dialog.waitFor()
-    expect(await accessibilityFaults(page)).toEqual([])
-    await press('j', 'Escape')
-    await dialog.waitFor({ state: 'hidden' })
-    expect(faults).toEqual([])
   })
 
   test('keys do nothing in fields, with another key, or after they were turned off', async () => {

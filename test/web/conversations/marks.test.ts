@@ -103,6 +103,6 @@ test('Next unread leads to the oldest one of another conversation, and says when
     await browser.submit(path('conversations', thread), {}, path('conversations', thread, 'read'))
   }
   const none = await browser.open(path('next-unread'))
-  expect(none.text).toContain('You have read everything that is to you.')
+  expect(none.text).toContain('You have read all messages to you.')
   expect((await browser.open(path('conversations', first.thread))).html).not.toContain(path('next-unread') + '?')
 })

@@ -1,15 +1,11 @@
 /** A person writes and answers, on pages that need no script. */
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { createChannel } from '../../../src/grid/channels/channels.ts'
-import { placeOfSent } from '../../../src/grid/conversations/answer.ts'
-import { writeMessage } from '../../../src/grid/conversations/write.ts'
 import { createGuardrail, setAgentGuardrails } from '../../../src/grid/guardrails/guardrails.ts'
-import { giveUpAlias } from '../../../src/grid/people/seats.ts'
 import { rows } from '../../support/database.ts'
 import { type TestGrid, testGrid } from '../../support/grid.ts'
 import { callTool } from '../../support/mcp.ts'
 import { person, signedIn } from '../../support/people.ts'
-import { seated } from '../../support/seats.ts'
 import { type WritingGrid, writingGrid } from '../../support/writing.ts'
 
 let site: WritingGrid<TestGrid>
@@ -98,20 +94,6 @@ test('a person posts to a channel that their alias is in, and nowhere else', asy
   expect(await stored()).toHaveLength(1)
 })
 
-test('owners are led to write to the agents of a conversation that they read', async () => {
-  const { grid, path, tell } = site
-  const pair = await tell(grid.alice, '@bob', 'Between us')
-  const olga = await signedIn(grid, await person(grid, { role: 'owner' }))
-  const thread = path('conversations', pair.thread)
-  expect((await olga.open(thread)).text).toContain('You have no alias in this account yet. Write to choose one.')
-
-  await olga.submit(path('write'), { alias: 'olga', to: '@alice', text: 'Hi' })
-  const page = await olga.open(thread)
-
-  expect(page.text).toContain('Write to @alice @bob')
-  expect(page.html).toContain(`href="${path('write')}?to=%40alice"`)
-})
-
 test('a form that is sent twice stores one message, and leads both times to it', async () => {
   const { grid, browser, path, tell } = site
   const { thread } = await tell(grid.alice, '@ann', 'Ready?')
@@ -169,30 +151,4 @@ test('texts that are too long, empty, or for nobody come back with the reason', 
   const selfSent = await browser.submit(path('write'), { to: '@ann', text: 'Hi' })
   expect(selfSent.text).toContain('This is your own alias.')
   expect((await browser.submit(path('write'), { to: '@alice', text: '' })).status).toBe(400)
-})
-
-test('a conversation with somebody who is deleted says so, and has nothing to write with', async () => {
-  const { grid, ann, browser, path } = site
-  const bea = await seated(grid, 'bea')
-  const { id } = await writeMessage(bea.account, { to: '@ann', text: 'Bye' })
-  const { threadId, seq } = (await placeOfSent(ann.account, id))!
-  await giveUpAlias(bea.account)
-
-  for (const query of ['', `?reply=${seq}`]) {
-    const page = await browser.open(`${path('conversations', threadId)}${query}`)
-    expect(page.text).toContain('@bea is deleted, so nobody reads here any more.')
-    expect(page.html).not.toContain('<textarea')
-    expect(page.text).not.toContain('Reply')
-  }
-})
-
-test('a viewer sees nothing to write with', async () => {
-  const { grid, path, tell } = site
-  const { thread } = await tell(grid.alice, '@bob', 'Between us')
-  const vera = await signedIn(grid, await person(grid, { role: 'viewer' }))
-
-  const page = await vera.open(path('write'))
-  expect(page.text).toContain('Your role is viewer.')
-  expect(page.html).not.toContain('<textarea')
-  expect((await vera.open(path('conversations', thread))).html).not.toContain('<textarea')
 })

@@ -1,11 +1,9 @@
 /** The pages of guardrails: the forms, who sees what, and deletion. */
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { setAgentGuardrails } from '../../../src/grid/guardrails/guardrails.ts'
-import { listedProviders } from '../../../src/guardrails/providers.ts'
-import { newId } from '../../../src/lib/id.ts'
-import { dump, rows } from '../../support/database.ts'
+import { rows } from '../../support/database.ts'
 import { type TestGrid, testGrid } from '../../support/grid.ts'
-import { judge, make, makeJudge, stored, token } from '../../support/guardrails.ts'
+import { judge, make, stored, token } from '../../support/guardrails.ts'
 import { activityOf, postWithToken, signedInWithRole } from '../../support/roles.ts'
 
 let grid: TestGrid
@@ -15,20 +13,6 @@ beforeEach(async () => {
   guardrails = `/accounts/${grid.acme.id}/guardrails`
 })
 afterEach(() => grid.close())
-
-test('the user chooses a provider by its description', async () => {
-  const ann = await signedInWithRole(grid, 'owner')
-
-  expect((await ann.open(guardrails)).text).toContain('No guardrails yet')
-  const page = await ann.open(`${guardrails}/new`)
-
-  for (const { id, name, description } of listedProviders) {
-    expect(page.text).toContain(`${name} ${description}`)
-    expect(page.html).toContain(`href="${guardrails}/new/${id}"`)
-    expect((await ann.open(`${guardrails}/new/${id}`)).status).toBe(200)
-  }
-  expect((await ann.open(`${guardrails}/new/nonsense`)).status).toBe(404)
-})
 
 test.each([
   ['phrases', { 'config.phrases': 'one\r\n\r\n two \r\n', 'config.preset': 'injection' }, {
@@ -150,55 +134,4 @@ test('a deleted guardrail is detached from its agents', async () => {
   expect((await postWithToken(ann, `${guardrails}/${id}/delete`)).status).toBe(404)
   expect((await activityOf(grid)).map(({ tool, outcome }) => `${tool} ${outcome}`))
     .toEqual(['delete_guardrail ok', 'delete_guardrail guardrail_not_found'])
-})
-
-test.each(['member', 'viewer'] as const)(
-  'a %s sees everything but no form, and a forged form changes nothing',
-  async (role) => {
-    const id = await makeJudge(grid.acme)
-    await setAgentGuardrails(grid.acme.store, { agent: 'alice', guardrails: [{ ref: 'judge' }] })
-    const one = await signedInWithRole(grid, role)
-    const before = await dump(grid, grid.acme, ['activity'])
-
-    const page = await one.open(`${guardrails}/${id}`)
-    for (const words of ['@alice', 'https://l.example', 'Token stored', 'both directions', `Your role is ${role}.`]) {
-      expect(page.text).toContain(words)
-    }
-    for (const path of [guardrails, `${guardrails}/new`, `${guardrails}/new/pii`, `${guardrails}/${id}`]) {
-      expect((await one.open(path)).html).not.toMatch(/<form[^>]*method="post"[^>]*action="[^"]*guardrails/)
-    }
-
-    for (const path of ['new/pii', id, `${id}/delete`]) {
-      expect((await postWithToken(one, `${guardrails}/${path}`, { name: 'mine', ...judge })).status).toBe(403)
-      expect((await postWithToken(one, `${guardrails}/${path}`)).status).toBe(403)
-    }
-    expect(await dump(grid, grid.acme, ['activity'])).toBe(before)
-    expect((await activityOf(grid)).map(({ outcome }) => outcome)).toEqual(Array(6).fill('not_allowed'))
-  },
-)
-
-test('a guardrail of another account is not found, by page or by forged request', async () => {
-  const foreign = await make(grid.evil, { name: 'watch' })
-  const ann = await signedInWithRole(grid, 'owner')
-  const before = await dump(grid, grid.evil)
-
-  for (const id of [foreign, newId(), 'watch', "'"]) expect((await ann.open(`${guardrails}/${id}`)).status).toBe(404)
-  for (const path of ['', '/delete']) {
-    expect((await postWithToken(ann, `${guardrails}/${foreign}${path}`, { name: 'mine' })).status).toBe(404)
-  }
-  expect(await dump(grid, grid.evil)).toBe(before)
-})
-
-test('hostile text is escaped', async () => {
-  const hostile = `<script>alert("1")</script>' onload='x`
-  const id = await make(grid.acme, { name: hostile, provider: 'phrases', config: { phrases: [hostile] } })
-  const sees = [await signedInWithRole(grid, 'owner'), await signedInWithRole(grid, 'viewer')]
-
-  for (const one of sees) {
-    for (const path of [guardrails, `${guardrails}/${id}`]) {
-      const { html } = await one.open(path)
-      expect(html).toContain('&lt;script&gt;alert(&quot;1&quot;)&lt;/script&gt;&#39; onload=&#39;x')
-      expect(html).not.toContain('<script>alert')
-    }
-  }
 })

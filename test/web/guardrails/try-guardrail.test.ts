@@ -2,13 +2,9 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { Browser } from '../../support/browse.ts'
 import { dump } from '../../support/database.ts'
-import { faultsOf, hasBrowser, useBrowser } from '../../support/browser.ts'
 import { type TestGrid, testGrid } from '../../support/grid.ts'
 import { guard, kind, secret, testProviders } from '../../support/guarded.ts'
 import { activityOf, postWithToken, signedInWithRole } from '../../support/roles.ts'
-import { liveGrid } from '../../support/server.ts'
-import { make } from '../../support/guardrails.ts'
-import { signedInByEmail } from '../../support/people.ts'
 
 let grid: TestGrid
 let remote: ReturnType<typeof testProviders>['remote']
@@ -46,12 +42,6 @@ test('shows what it objects to, where, and what would be delivered; nothing is s
   expect(JSON.stringify(await activityOf(grid))).not.toContain(secret)
 })
 
-test('says that it does not object', async () => {
-  const id = await guard(grid.acme, 'alice', { direction: 'outbound' })
-
-  expect((await run(id, 'harmless')).text).toContain('It does not object')
-})
-
 test('shows the raw answer of a service, whatever it is', async () => {
   const id = await guard(grid.acme, 'alice', { direction: 'outbound', provider: 'webhook' })
   remote.check = () => ({
@@ -69,16 +59,6 @@ test('shows the raw answer of a service, whatever it is', async () => {
   expect(html).toContain('<mark>short text</mark>')
   expect(text).toContain('rewritten')
   expect(html).toContain('<details')
-})
-
-test('an objection without a place says that redacting masks everything', async () => {
-  const id = await guard(grid.acme, 'alice', { direction: 'outbound', provider: 'webhook' })
-  remote.check = () => ({ kinds: ['insult'] })
-
-  const { text, html } = await run(id, 'something rude')
-
-  expect(text).toContain('It does not say where.')
-  expect(html).toMatch(/aria-label="What is delivered if it redacts">\[redacted\]</)
 })
 
 test('a provider that does not answer is a failure in words', async () => {
@@ -147,48 +127,5 @@ describe('before it is saved', () => {
     expect(status).toBe(400)
     expect(text.split(message)).toHaveLength(2)
     expect(html.match(/[^<]*aria-invalid="true"/g)).toEqual([expect.stringContaining(`name="${field}"`)])
-  })
-
-  test('the form opens again at the address of the trial', async () => {
-    expect((await (await signedInWithRole(grid, 'admin')).open(`${form()}/try`)).at).toBe(form())
-  })
-})
-
-test('only people who may manage the account have the box', async () => {
-  const id = await guard(grid.acme, 'alice', { direction: 'outbound' })
-
-  expect((await (await signedInWithRole(grid, 'viewer')).open(at(id))).text).not.toContain('Try it')
-  expect((await (await signedInWithRole(grid, 'admin')).open(`${at(id)}/try`)).at).toBe(at(id))
-})
-
-describe.skipIf(!hasBrowser)('in Chromium', { timeout: 300_000 }, () => {
-  const visit = useBrowser()
-
-  test('the result is accessible and fits the viewport', async () => {
-    const live = await liveGrid({ host: 'localhost' })
-    const id = await make(live.acme, { name: 'data', provider: 'pii', action: 'redact' })
-    const ann = await signedInByEmail(live, 'ann@acme.example')
-    const visitor = await visit()
-    for (const [name, value] of ann.cookies) await visitor.context.addCookies([{ name, value, url: live.url }])
-    const { page } = visitor
-    await page.goto(`${live.url}/accounts/${live.acme.id}/guardrails/${id}`)
-    await page.fill('#text', 'Write to ann@acme.example or call +49 30 901820.\nשלום, הכתובת שלי היא dan@acme.example')
-    await page.click('#try button')
-    await page.waitForSelector('mark')
-
-    expect(await faultsOf(visitor, 'guardrail-tried')).toEqual([])
-
-    await page.goto(`${live.url}/accounts/${live.acme.id}/guardrails/new/phrases`)
-    await page.fill('[name="config.phrases"]', 'orion')
-    await page.fill('#text', 'About Orion.')
-    await page.click('#try button')
-    await page.waitForSelector('mark')
-    expect(await page.inputValue('[name="config.phrases"]')).toBe('orion')
-    expect(await faultsOf(visitor, 'guardrail-new-tried')).toEqual([])
-    await page.fill('#name', 'Codenames')
-    await page.press('#name', 'Enter')
-    await page.waitForURL(/done=guardrail-created/)
-    await visitor.close()
-    await live.close()
   })
 })

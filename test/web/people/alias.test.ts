@@ -40,26 +40,3 @@ test('a member chooses an alias that the page suggests, changes it, and gives it
   )
   expect(log.text).toMatch(/Gave up the alias @annie .*Chose the alias @annie .*Chose the alias @ann /)
 })
-
-test('a viewer has no alias, and is told so', async () => {
-  const vic = await signedIn(grid, await person(grid, { role: 'viewer' }))
-  const page = await vic.open(profile)
-
-  expect(page.text).toContain('Viewers have no alias. Your role is viewer.')
-  expect(page.html).not.toContain(`${profile}/alias`)
-})
-
-test('the page of a person has neither key nor settings, and nothing to delete', async () => {
-  const owner = await signedIn(grid, await person(grid, { role: 'owner', name: 'Ann Smith' }))
-  await owner.submit(profile, { alias: 'ann' }, `${profile}/alias`)
-
-  const page = await owner.open(`/accounts/${grid.acme.id}/agents/ann`)
-
-  expect(page.text).toContain('Type Person')
-  expect(page.text).toContain('Name Ann Smith')
-  for (const action of ['key', 'delete', 'automated']) expect(page.html).not.toContain(`/agents/ann/${action}"`)
-  const refused = await owner.post(`/accounts/${grid.acme.id}/agents/ann/delete`, {
-    csrf: page.html.match(/name="csrf" value="([^"]+)"/)![1],
-  })
-  expect(refused).toMatchObject({ status: 403, text: expect.stringContaining('@ann is a person.') })
-})

@@ -4,7 +4,7 @@ import { minute } from '../../../src/lib/time.ts'
 import { browser } from '../../support/browse.ts'
 import { rows } from '../../support/database.ts'
 import { type TestGrid, testGrid } from '../../support/grid.ts'
-import { arrivalOf, csrfTokenOf, emailedPath, person, signedIn } from '../../support/people.ts'
+import { arrivalOf, csrfTokenOf, emailedPath, person } from '../../support/people.ts'
 
 const email = 'bob@acme.example'
 
@@ -134,18 +134,4 @@ test('of many concurrent uses of a link, one is signed in', async () => {
   const pages = await Promise.all(waiting.map((press) => press()))
 
   expect(pages.map(({ status }) => status).sort()).toEqual([200, 400, 400, 400, 400, 400, 400, 400])
-})
-
-test('without an SMTP server the pages say where the link is', async () => {
-  Object.assign(grid.deps.email, { isConfigured: false })
-
-  for (const path of ['/sign-in-link', '/reset']) {
-    expect((await browser(grid).submit(path, { email })).text).toContain('This grid does not send email')
-  }
-  const one = await signedIn(grid, await person(grid, { role: 'owner' }))
-  for (const tab of ['profile', 'team']) {
-    expect((await one.open(`/accounts/${grid.acme.id}/settings/${tab}`)).text).toContain(
-      'This grid does not send email',
-    )
-  }
 })

@@ -65,13 +65,6 @@ test('of an address that has a user the link is in the log, and nothing claims t
   expect(grid.emails).toMatchObject([{ kind: 'invitation', to: victim }])
 })
 
-test('with an email server the link is on no page', async () => {
-  Object.assign(grid.deps.email, { isConfigured: true })
-  const page = await invite()
-  expect(page.text).toContain('The invitation is on its way')
-  expect(linkOn(page.html)).toBeUndefined()
-})
-
 test('a new link replaces the first at once, and the number of invitations has a limit', async () => {
   const first = linkOn((await invite()).html)!
   const [{ id }] = await grid.acme.store.read.team.invitations()

@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { type Browser } from '../../support/browse.ts'
 import { type TestGrid, testGrid } from '../../support/grid.ts'
-import { callTool, mcp } from '../../support/mcp.ts'
+import { mcp } from '../../support/mcp.ts'
 import { type Person, person, signedIn } from '../../support/people.ts'
 
 let grid: TestGrid
@@ -50,14 +50,4 @@ test('keys are offered too when the person leaves or becomes a viewer, and only 
 
   await adas.submit(`${account}/settings/team`, {}, `${account}/settings/team/leave`)
   expect(await team()).toContain('Keys to replace')
-})
-
-test('a key made with the admin key of a person is marked with the person, one of the command line with nobody', async () => {
-  const page = await adas.submit(`${account}/settings/account`, { keyName: 'ci' }, `${account}/settings/account/keys`)
-  const [adminKey] = page.html.match(/grid_adm_[0-9A-Za-z]{49}/)!
-  await callTool(grid, adminKey, 'admin_create_agent', { alias: 'made-by-ci' })
-  await callTool(grid, grid.acme.adminKey, 'admin_create_agent', { alias: 'made-by-nobody' })
-
-  expect((await olga.open(`${account}/agents/made-by-ci/connect`)).text).toContain('Issued by Ada')
-  expect((await olga.open(`${account}/agents/made-by-nobody/connect`)).text).not.toContain('Issued by')
 })

@@ -105,21 +105,6 @@ test.each([
   expect(await browsers()).toEqual([])
 })
 
-test('it needs an alias, which viewers do not have', async () => {
-  const bea = await signedIn(grid, await person(grid, { role: 'member' }))
-  expect((await bea.open(path)).text).toContain('You have no alias here yet. Choose one first')
-  const vic = await signedIn(grid, await person(grid, { role: 'viewer' }))
-  const page = await vic.open(path)
-  expect(page.text).toContain('Viewers have no alias. Your role is viewer.')
-
-  const csrf = page.html.match(/name="csrf" value="([^"]+)"/)![1]
-  for (const action of ['browsers', 'test', 'digest']) {
-    const { userAgent: _, ...fields } = service.subscription()
-    expect((await vic.post(`${path}/${action}`, { ...fields, csrf, period: 'daily' })).status).toBe(403)
-  }
-  expect([...await browsers(), ...await digests()]).toEqual([])
-})
-
 test.each<[string, string[], (other: Browser) => Promise<unknown>]>([
   ['its user signs out in it', ['/other'], () => ann.submit(path, {}, '/sign-out')],
   ['its user ends all other sessions', ['/other'], (other) => {
@@ -201,16 +186,6 @@ test('emails are off until they are wanted, and the link in one ends them withou
   expect(await digests()).toEqual(['daily'])
   expect(await oneClick(String(token))).toBe(200)
   expect(await digests()).toEqual([])
-})
-
-test('a user without a verified address, and a grid without email or keys, say so', async () => {
-  await rows(grid, 'UPDATE users SET email_verified_at = NULL WHERE id = ?', [user.id])
-  expect((await ann.open(path)).text).toContain('Verify your email address under Profile first.')
-  Object.assign(grid.deps.email, { isConfigured: false })
-  Object.assign(grid.store.keyRing, { ids: [] })
-  const page = await ann.open(path)
-  expect(page.text).toContain('This grid does not send email.')
-  expect(page.text).toContain('This grid has no encryption keys')
 })
 
 test('the service worker and the manifest are open to everybody, asked for again, and can load nothing', async () => {

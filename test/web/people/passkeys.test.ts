@@ -230,12 +230,4 @@ describe.skipIf(!hasBrowser)('in Chromium', { timeout: 300_000 }, () => {
     await begin(ann)
     await Promise.all([page.waitForURL(url + arrivalOf(grid.acme, 'owner')), page.click('text=Use a passkey')])
   })
-
-  test('without script the pages say what they need, and offer the other ways', async () => {
-    const plain = await visit({ withScript: false })
-    await plain.page.goto(`${url}/sign-in`)
-    expect(await plain.page.isVisible('text=Sign in with a passkey')).toBe(false)
-    expect(await plain.page.isVisible('button:text-is("Sign in")')).toBe(true)
-    await plain.close()
-  })
 })

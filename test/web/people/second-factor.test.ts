@@ -1,7 +1,6 @@
 /** The second factor of users without passkeys: authenticator apps, recovery codes, half sessions, resets. */
-import { TOTP } from 'otpauth'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { resetSecondFactor } from '../../../src/grid/people/lost-factor.ts'
+import { resetSecondFactor } from '../../../src/grid/people/second-factor.ts'
 import { minute, second } from '../../../src/lib/time.ts'
 import { browser } from '../../support/browse.ts'
 import { rows } from '../../support/database.ts'
@@ -290,17 +289,4 @@ test('a reset is committed after all accounts but the last 20 have a row', async
   await resetSecondFactor(grid.store, ann.email, 'reset-second-factor')
 
   expect(units).toEqual([[20, false], [5, false], [20, true]])
-})
-
-test('the URI of the set-up names the grid, the user and the usual values', async () => {
-  const ann = await person(grid, { role: 'owner' })
-  const one = await signedIn(grid, ann)
-  const security = securityOf(grid)
-
-  const { html } = await one.submit(security, {}, `${security}/totp`)
-
-  const uri = html.match(/href="(otpauth:[^"]+)"/)![1].replaceAll('&amp;', '&')
-  expect(uri).toContain(`issuer=localhost%3A8787`)
-  expect(html).toContain(`<svg class="qr"`)
-  expect(new TOTP({ secret: new URL(uri).searchParams.get('secret')! }).secret.bytes).toHaveLength(20)
 })

@@ -214,12 +214,6 @@ describe.each([['local', {}], ['public', { BASE_URL: 'https://grid.example' }]])
     expect(refused.status).toBe(403)
     expect((await ann.request(arrivalOf(grid.acme, 'owner'))).status).toBe(200)
   })
-
-  test('the same form without a forgery is accepted', async () => {
-    await ann.post('/sign-out', { csrf })
-
-    expect((await ann.request(arrivalOf(grid.acme, 'owner'))).status).not.toBe(200)
-  })
 })
 
 test('a form of another session, and JSON, are refused', async () => {

@@ -1,9 +1,79 @@
+/** How an open page reads pages again: by itself, which does not prolong the session, and never twice at once. */
+export const fetchingScript = `
+async function fetchPage(url) {
+  const answer = await fetch(url, { headers: { 'X-By-Itself': 'yes' }, redirect: 'error' })
+  if (!answer.ok) throw new Error('The page cannot be read')
+  return new DOMParser().parseFromString(await answer.text(), 'text/html')
+}
+// One run at a time, and one more if something happened meanwhile. A hidden page waits until it is looked at.
+function oneAtATime(run) {
+  let isRunning = false, isDue = false
+  return async function start() {
+    isDue = true
+    if (isRunning || document.hidden) return
+    isRunning = true
+    while (isDue && !document.hidden) {
+      isDue = false
+      await run().catch(() => {})
+    }
+    isRunning = false
+  }
+}
+`
+
+/**
+ * Makes an element like another one without replacing what stays: what is open stays open, and the focus where it is.
+ * Elements are the same if they have the same id, or the same first link.
+ */
+const morphScript = `
+function morph(old, next) {
+  const focused = document.activeElement
+  morphNode(old, next)
+  if (focused !== document.activeElement && focused?.isConnected) focused.focus({ preventScroll: true })
+}
+// What its user or the script has set since the page was loaded.
+const keptAttributes = ['open', 'tabindex', 'data-sent', 'aria-busy']
+const keyOf = node => node.id || node.getAttribute?.('href') || node.querySelector?.('a[href]')?.getAttribute('href') || ''
+function morphNode(old, next) {
+  if (old.nodeType !== next.nodeType || old.nodeName !== next.nodeName) return old.replaceWith(document.importNode(next, true))
+  if (old.nodeType !== 1) {
+    if (old.nodeValue !== next.nodeValue) old.nodeValue = next.nodeValue
+    return
+  }
+  if (old.isEqualNode(next)) return
+  for (const { name } of [...old.attributes]) {
+    if (!next.hasAttribute(name) && !keptAttributes.includes(name)) old.removeAttribute(name)
+  }
+  for (const { name, value } of next.attributes) {
+    if (old.getAttribute(name) !== value && !keptAttributes.includes(name)) old.setAttribute(name, value)
+  }
+  const keyed = new Map([...old.children].map(one => [keyOf(one), one]).filter(([key]) => key))
+  let at = old.firstChild
+  for (const one of [...next.childNodes]) {
+    const same = keyOf(one) && keyed.get(keyOf(one))
+    if (same && same !== at) old.insertBefore(same, at)
+    else if (!at || (!same && keyOf(one) && at.nodeType === 1 && keyOf(at))) {
+      old.insertBefore(document.importNode(one, true), at)
+      continue
+    }
+    const here = same || at
+    at = here.nextSibling
+    morphNode(here, one)
+  }
+  while (at) {
+    const gone = at
+    at = at.nextSibling
+    gone.remove()
+  }
+}
+`
+
 /**
  * The parts of an open page that are fetched again: elements with an id and `data-fresh`, the names of news after which
  * they are. `presence:ID` is news of one agent, `minute` comes by itself. `data-watch` names threads of which the states
  * of messages are news.
  */
-export const freshScript = `
+export const freshScript = morphScript + `
 function freshParts(root, onWatch) {
   const parts = () => [...root.querySelectorAll('[data-fresh]')]
   // News of all agents are for the parts of each, and the other way round.

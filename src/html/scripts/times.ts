@@ -1,0 +1,58 @@
+/** Times on open pages: the zone of the browser, how long ago a page was made, and days by name. */
+/** The cookie with the time zone of a browser. */
+export const zoneCookie = 'grid-zone'
+
+/** Tells the time zone of the browser, so that what is made without script uses it, from the next page on. */
+const zone = `
+const zoneNow = Intl.DateTimeFormat().resolvedOptions().timeZone
+if (zoneNow && !document.cookie.split('; ').includes('${zoneCookie}=' + zoneNow)) {
+  const secure = location.protocol === 'https:' ? '; Secure' : ''
+  document.cookie = '${zoneCookie}=' + zoneNow + '; Path=/; Max-Age=31536000; SameSite=Lax' + secure
+}
+`
+
+/** `data-ago` on a `<time>`: says how long ago the page, or this part of it, was made, and goes on counting. */
+const ago = `
+const agoFrom = new WeakMap()
+function showAgo(loadedAt = performance.now()) {
+  for (const time of document.querySelectorAll('time[data-ago]')) {
+    const known = agoFrom.get(time)
+    // A part that was read again is another one, or has another time.
+    const from = known?.of === time.dateTime ? known : { of: time.dateTime, at: loadedAt }
+    agoFrom.set(time, from)
+    const seconds = Math.floor((performance.now() - from.at) / 1000)
+    time.textContent = seconds < 60 ? seconds + ' s ago' : Math.floor(seconds / 60) + ' min ago'
+  }
+}
+showAgo(0)
+setInterval(() => showAgo(), 5000)
+`
+
+/**
+ * Days as people speak of them, in the time zone and by the clock of the browser. `nameOfDay` says whether a date is of
+ * today or of yesterday. `data-days-ago` on a link with `?at=`: leads to the beginning of the day so many days ago.
+ */
+const days = `
+function dayBegin(daysAgo) {
+  const begin = new Date()
+  begin.setHours(0, 0, 0, 0)
+  begin.setDate(begin.getDate() - daysAgo)
+  return begin
+}
+function nameOfDay(date) {
+  const ago = [0, 1].find(daysAgo => dayBegin(daysAgo).toDateString() === date.toDateString())
+  return ['Today', 'Yesterday'][ago]
+}
+function showDays() {
+  for (const link of document.querySelectorAll('[data-days-ago]')) {
+    const to = new URL(link.href)
+    to.searchParams.set('at', dayBegin(Number(link.dataset.daysAgo)).getTime())
+    link.href = to
+  }
+}
+showDays()
+// The page may have stayed open over midnight.
+addEventListener('focus', () => { showDays(); showLocalTimes(document) })
+`
+
+export const times = zone + ago + days

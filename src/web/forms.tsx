@@ -1,0 +1,104 @@
+/** @jsxRuntime automatic */
+/** @jsxImportSource hono/jsx */
+/** Forms of pages: what was posted, why it was refused, and the shapes that several pages share. */
+import type { Child } from 'hono/jsx'
+import { GridError } from '../errors.ts'
+import { Card, Notice } from '../html/components.tsx'
+import { Form, type FormProps, SubmitRow } from '../html/form.tsx'
+import { ConfirmDelete } from '../html/secrets.tsx'
+import type { PublicVisit } from './visit.ts'
+
+export type FormRequest = Pick<PublicVisit, 'request' | 'inputError' | 'form' | 'csrf'>
+
+/** Error messages of one form, by field. `rest` is an error that belongs to none of the fields. */
+export type FormErrors<Field extends string> = Partial<Record<Field | 'rest', string>>
+
+/** Why the form that posts to `action` was rejected; empty if this request did not post it. */
+export function formErrors<Field extends string>(
+  { request, inputError }: Pick<FormRequest, 'request' | 'inputError'>,
+  action: string,
+  fields: readonly Field[],
+): FormErrors<Field> {
+  if (!inputError || new URL(request.url).pathname !== action) return {}
+  const refused = inputError.details.field
+  // An entry of a list, such as `config.patterns.1`, belongs to the field of the list.
+  const field = fields.find((name) => name === refused || refused?.startsWith(`${name}.`))
+  return { [field ?? 'rest']: inputError.message } as FormErrors<Field>
+}
+
+/**
+ * A form of a page. If it was refused, it shows what was posted, and the error at its field if that is one of `fields`,
+ * otherwise above itself, or at the field `restAt`.
+ */
+export function PageForm(
+  { visit, action, fields = [], restAt, ...form }:
+    & { visit: FormRequest; fields?: readonly string[]; restAt?: string }
+    & Omit<FormProps, 'csrf' | 'posted'>,
+) {
+  const errors: FormErrors<string> = formErrors(visit, action, fields)
+  const isRefused = Object.keys(errors).length > 0
+  const errorOf = (name: string) => errors[name] ?? (name === restAt ? errors.rest : undefined)
+  return (
+    <>
+      {errors.rest && !restAt && <Notice kind='bad'>{errors.rest}</Notice>}
+      <Form
+        {...form}
+        action={action}
+        csrf={visit.csrf}
+        posted={isRefused ? { values: visit.form, errorOf } : undefined}
+      />
+    </>
+  )
+}
+
+/** A form value that must be one of `options`; undefined if the form has no such field. Fails with `invalid_input`. */
+export function readChoice<const T extends string>(
+  form: URLSearchParams,
+  field: string,
+  options: readonly T[],
+): T | undefined {
+  const value = form.get(field)
+  if (value === null) return undefined
+  const option = options.find((option) => option === value)
+  if (option === undefined) throw new GridError('invalid_input', 'Choose one of the options.', { field })
+  return option
+}
+
+/** A form whose only button turns a setting on or off. It sends `yes` or `no` in the field `name`. */
+export function SwitchForm(
+  { action, csrf, name, isOn, turnOn, turnOff }: {
+    action: string
+    csrf: string
+    name: string
+    isOn: boolean
+    /** The text of the button while the setting is off. */
+    turnOn: string
+    /** The text of the button while the setting is on. */
+    turnOff: string
+  },
+) {
+  return (
+    <Form action={action} csrf={csrf}>
+      <input type='hidden' name={name} value={isOn ? 'no' : 'yes'} />
+      <SubmitRow kind='plain'>{isOn ? turnOff : turnOn}</SubmitRow>
+    </Form>
+  )
+}
+
+/** A card that deletes the subject of the page. `noun` names its kind; `lead` says what else the deletion affects. */
+export function DeleteCard(
+  { noun, lead, action, csrf, label = `Delete ${noun}`, question }: {
+    noun: string
+    lead: string
+    action: string
+    csrf: string
+    label?: string
+    question: Child
+  },
+) {
+  return (
+    <Card title={`Delete this ${noun}`} isDanger lead={lead}>
+      <ConfirmDelete action={action} csrf={csrf} label={label} question={question} />
+    </Card>
+  )
+}

@@ -1,0 +1,208 @@
+/** @jsxRuntime automatic */
+/** @jsxImportSource hono/jsx */
+/**
+ * Pages of email links: asking for one, and what each kind does. Email scanners open links, so only the button of a page
+ * redeems one. See docs/security.md, "Email links".
+ */
+import { findEmailLink } from '../../grid/people/send-email.ts'
+import {
+  checkLinkOwner,
+  findEmailLinkUser,
+  requestEmailLink,
+  resetPassword,
+  signInByLink,
+  verifyEmail,
+} from '../../grid/people/email-links.ts'
+import { confirmEmailChange } from '../../grid/people/profile.ts'
+import { Notice } from '../../html/components.tsx'
+import { Form, SubmitButton } from '../../html/form.tsx'
+import { barePage } from '../../html/layout.tsx'
+import { PageForm } from '../forms.tsx'
+import { noticeOf, withNotice } from '../notices.ts'
+import { localPath, type PageDeps, type Pages, type PublicVisit, signedIn } from '../visit.ts'
+import { EmailField, EmailNote, linkButton, NewPasswordField } from './person-fields.tsx'
+
+const resetTitle = 'Choose a new password'
+
+export function emailLinkPages(pages: Pages<PublicVisit>, deps: PageDeps): void {
+  linkRequestPages(pages, deps, 'sign_in', {
+    path: '/sign-in-link',
+    title: 'Sign in by email',
+    lead: 'A link signs you in without a password.',
+  })
+  linkRequestPages(pages, deps, 'reset', {
+    path: '/reset',
+    title: resetTitle,
+    lead: 'With a link you can choose a new password, even if you have not had one so far.',
+  })
+  signInPages(pages, deps)
+  resetPages(pages, deps)
+  verifyPages(pages, deps)
+}
+
+function signInPages({ get, post }: Pages<PublicVisit>, { store, sessions }: PageDeps): void {
+  get('/sign-in-link/:token', async ({ csrf, query, param }) => {
+    const token = param('token')
+    const { email } = await findEmailLinkUser(store, 'sign_in', token)
+    return await barePage(
+      { title: 'Sign in' },
+      <>
+        <h1>Sign in</h1>
+        <p>
+          As <strong>{email}</strong>, in this browser.
+        </p>
+        <Form action={`/sign-in-link/${encodeURIComponent(token)}`} csrf={csrf}>
+          <input type='hidden' name='next' value={localPath(query.get('next'))} />
+          <SubmitButton isWhole>Sign in</SubmitButton>
+        </Form>
+      </>,
+    )
+  })
+  post('/sign-in-link/:token', async ({ request, requestId, form, address, param }) => {
+    const userId = await signInByLink(store, param('token'), requestId)
+    return { redirectTo: localPath(form.get('next')), cookie: await sessions.begin(request, userId, address) }
+  })
+}
+
+function resetPages({ get, post }: Pages<PublicVisit>, { store, sessions }: PageDeps): void {
+  const show = async (visit: PublicVisit) => {
+    const { email } = await findEmailLinkUser(store, 'reset', visit.param('token'))
+    return await newPasswordPage(visit, email)
+  }
+  get('/reset/:token', show)
+  post('/reset/:token', async ({ request, requestId, form, address, param }) => {
+    const userId = await resetPassword(store, param('token'), form.get('password') ?? '', requestId)
+    return { redirectTo: withNotice('/', 'password-reset'), cookie: await sessions.begin(request, userId, address) }
+  }, show)
+}
+
+function newPasswordPage(visit: PublicVisit, email: string) {
+  const action = `/reset/${encodeURIComponent(visit.param('token'))}`
+  return barePage(
+    { title: resetTitle },
+    <>
+      <h1>{resetTitle}</h1>
+      <p>
+        For{' '}
+        <strong>{email}</strong>. You will be signed out everywhere else, and programs that you authorized will lose
+        their access.
+      </p>
+      <PageForm visit={visit} action={action} fields={['password']}>
+        <NewPasswordField label='New password' email={email} />
+        <SubmitButton isWhole>Save and sign in</SubmitButton>
+      </PageForm>
+    </>,
+  )
+}
+
+/** Verifying the user's current email address, or a new one. */
+function verifyPages({ get, post }: Pages<PublicVisit>, { store }: PageDeps): void {
+  get('/verify/:token', async (visit) => {
+    const { user } = signedIn(visit)
+    const link = await findEmailLinkUser(store, 'verify', visit.param('token'))
+    checkLinkOwner(link, user.id)
+    return await confirmPage(visit, '/verify', { title: 'Verify your address', email: link.email, verb: 'Verify' })
+  })
+  post('/verify/:token', async (visit) => {
+    await verifyEmail(store, visit.param('token'), signedIn(visit).user.id)
+    return { redirectTo: '/?done=address-verified' }
+  })
+
+  get('/new-address/:token', async (visit) => {
+    const { user } = signedIn(visit)
+    const link = await findEmailLink(store, 'change_email', visit.param('token'))
+    checkLinkOwner(link, user.id)
+    return await confirmPage(visit, '/new-address', { title: 'Change your address', email: link.email, verb: 'Change' })
+  })
+  post('/new-address/:token', async (visit) => {
+    await confirmEmailChange(store, visit.param('token'), signedIn(visit).user.id)
+    return { redirectTo: '/?done=address-changed' }
+  })
+}
+
+function confirmPage(
+  { csrf, param }: PublicVisit,
+  path: string,
+  { title, email, verb }: { title: string; email: string; verb: string },
+) {
+  return barePage(
+    { title },
+    <>
+      <h1>{title}</h1>
+      <p>
+        Confirm that you use <strong>{email}</strong> on this grid.
+      </p>
+      <Form action={`${path}/${encodeURIComponent(param('token'))}`} csrf={csrf}>
+        <SubmitButton isWhole>{verb}</SubmitButton>
+      </Form>
+    </>,
+  )
+}
+
+interface RequestPage {
+  path: string
+  title: string
+  lead: string
+}
+
+/**
+ * A page with a form that sends an email link. The response is the same for known and unknown addresses.
+ * See docs/security.md, "Enumeration and timing".
+ */
+function linkRequestPages(
+  { get, post }: Pages<PublicVisit>,
+  deps: PageDeps,
+  kind: 'sign_in' | 'reset',
+  page: RequestPage,
+): void {
+  const show = (visit: PublicVisit) => linkRequestPage(visit, deps, page)
+  const { path } = page
+  get(path, show)
+  post(path, async ({ form, address }) => {
+    const next = localPath(form.get('next'))
+    await requestEmailLink(deps.store, kind, { email: form.get('email') ?? '', next }, address)
+    const nextParameter = next === '/' ? '' : `&next=${encodeURIComponent(next)}`
+    const notice = deps.store.deps.email.isConfigured ? 'link-sent' : 'link-logged'
+    return { redirectTo: `${withNotice(path, notice)}${nextParameter}` }
+  }, show)
+}
+
+function linkRequestPage(visit: PublicVisit, deps: PageDeps, { path, title, lead }: RequestPage) {
+  const { form, query } = visit
+  const notice = noticeOf(query)
+  const next = localPath(form.get('next') ?? query.get('next'))
+  return barePage(
+    { title },
+    <>
+      <h1>{title}</h1>
+      {notice
+        ? (
+          <>
+            <Notice kind={notice.kind} title={notice.kind === 'good' ? 'Check your email' : 'Ask the operator'}>
+              {notice.text}
+            </Notice>
+            {/* Email links do not contain every path, for example not that of an authorization request. */}
+            {next !== '/' && (
+              <p>
+                After you have signed in with the link in this browser, you can <a href={next}>continue here</a>.
+              </p>
+            )}
+          </>
+        )
+        : (
+          <>
+            <p>{lead}</p>
+            <EmailNote deps={deps} />
+            <PageForm visit={visit} action={path} fields={['email']}>
+              <input type='hidden' name='next' value={next} />
+              <EmailField isFocused />
+              <SubmitButton isWhole>{linkButton(deps)}</SubmitButton>
+            </PageForm>
+          </>
+        )}
+      <p class='small'>
+        <a class='alone' href='/sign-in'>Back to sign-in</a>
+      </p>
+    </>,
+  )
+}

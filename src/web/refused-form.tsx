@@ -1,0 +1,165 @@
+/** @jsxRuntime automatic */
+/** @jsxImportSource hono/jsx */
+/** Answers to posted forms: refused ones, and those that wait. See docs/architecture.md, "Forms that wait". */
+import type { Sessions, Visitor } from '../auth/session.ts'
+import { type ErrorCode, type ErrorKind, GridError } from '../errors.ts'
+import { secretFields } from '../html/form.tsx'
+import type { Bodies } from '../lib/http/body.ts'
+import { readForm } from '../lib/http/form.ts'
+import { errorHeaders, httpStatus } from '../wire.ts'
+
+/**
+ * The result of a page or an action: a response, or a redirect with an optional `Set-Cookie`. `withForm` sends the form
+ * along (307).
+ */
+export type PageResult = Response | { redirectTo: string; cookie?: string; withForm?: boolean }
+export type PageHandler<V> = (visit: V) => Promise<PageResult> | PageResult
+
+export function asResponse(result: PageResult): Response {
+  if (result instanceof Response) return result
+  const status = result.withForm ? 307 : 303
+  const response = new Response(null, { status, headers: { Location: result.redirectTo } })
+  return withCookie(response, result.cookie)
+}
+
+export function withCookie(response: Response, cookie: string | undefined): Response {
+  if (cookie !== undefined) response.headers.append('Set-Cookie', cookie)
+  return response
+}
+
+/** What a request to a page knows of its form. */
+export interface FormVisit {
+  request: Request
+  /** The signed-in user, if any. */
+  visitor: Visitor | undefined
+  /** The posted form; empty on GET. */
+  form: URLSearchParams
+  /** Why the posted form was rejected. The page shows it at the field `details.field`. */
+  inputError: GridError | undefined
+  /**
+   * The form that waits until the user has signed in or proved who they are, as `KeptForm` passes it on; undefined if
+   * none does.
+   */
+  kept: string | undefined
+}
+
+const waitingPages: Partial<Record<ErrorCode, string>> = {
+  unauthenticated: '/sign-in/form',
+  confirmation_required: '/confirm/form',
+}
+
+/**
+ * Runs `answer`. A form whose page can show it again is sent on to the page where the user signs in or proves who they
+ * are, if that must come first.
+ */
+export async function answerOrWait(
+  bodies: Bodies,
+  request: Request,
+  canWait: boolean,
+  answer: () => Promise<Response>,
+): Promise<Response> {
+  try {
+    return await answer()
+  } catch (error) {
+    const page = canWait && error instanceof GridError ? waitingPages[error.code] : undefined
+    if (page === undefined) throw error
+    if (!request.bodyUsed) await readForm(bodies, request)
+    const next = encodeURIComponent(new URL(request.url).pathname)
+    return asResponse({ redirectTo: `${page}?next=${next}`, withForm: true })
+  }
+}
+
+/** Errors after which the page shows the form again: the user corrects it, or sends it again later. */
+const correctable: ErrorKind[] = [
+  'invalid',
+  'conflict',
+  'refused',
+  'unauthenticated',
+  'forbidden',
+  'limited',
+  'unavailable',
+]
+/** They lead to another page. */
+const notCorrectable: ErrorCode[] = ['confirmation_required', 'second_factor_required', 'forbidden_form']
+
+function isCorrectable({ kind, code, details }: GridError, form: URLSearchParams): boolean {
+  // If a form field names something that does not exist, the user can correct it. If the path does, they cannot.
+  const isUnknownName = kind === 'not_found' && details.field !== undefined && form.has(details.field)
+  return isUnknownName || (correctable.includes(kind) && !notCorrectable.includes(code))
+}
+
+const sendAgain = 'Thank you. Nothing has changed yet: check what you entered, and send it again.'
+
+/** Runs the action of a form. If it is refused and there is a `page`, that page is shown again with `inputError`. */
+export async function submit<V extends FormVisit>(
+  visit: V,
+  sessions: Sessions,
+  act: PageHandler<V>,
+  page?: PageHandler<V>,
+): Promise<Response> {
+  try {
+    sessions.checkForm(visit.request, visit.form, visit.visitor)
+    return asResponse(await act(visit))
+  } catch (error) {
+    if (!page || !(error instanceof GridError) || !isCorrectable(error, visit.form)) throw error
+    // A form that has waited comes back inside the form that ended the wait.
+    const waited = error.code === 'form_expired' ? keptForm(visit.form) : undefined
+    const again = waited
+      ? { form: waited, kept: undefined, inputError: new GridError(error.code, sendAgain) }
+      : { inputError: error }
+    const shown = asResponse(await pageOr(error, () => page({ ...visit, ...again })))
+    const { body, headers } = shown
+    if (headers.has('Location')) return shown
+    for (const [name, value] of Object.entries(errorHeaders(error))) headers.set(name, value)
+    return new Response(body, { status: waited ? 200 : httpStatus[error.kind], headers })
+  }
+}
+
+/** The page that shows a refused form again. If it cannot be shown, the reason is still why the form was refused. */
+async function pageOr(refusal: GridError, show: () => Promise<PageResult> | PageResult): Promise<PageResult> {
+  try {
+    return await show()
+  } catch (error) {
+    // The user must sign in or confirm first.
+    throw error instanceof GridError && waitingPages[error.code] === undefined ? refusal : error
+  }
+}
+
+/** Fields that never wait: what only the old session knows, and every secret that a user types. */
+const droppedFields: string[] = [...secretFields, 'csrf', 'code', 'passkey']
+
+/**
+ * The fields of a posted form, as the field `kept` carries them: JSON, which makes the form hardly longer. A form that
+ * waits already stays as it is.
+ */
+export function keptFields(form: URLSearchParams): string {
+  return form.get('kept') ?? JSON.stringify([...form].filter(([name]) => !droppedFields.includes(name)))
+}
+
+/** The form that has waited, from the form that carries it; undefined if none has. Fails with `invalid_request`. */
+function keptForm(form: URLSearchParams): URLSearchParams | undefined {
+  const kept = form.get('kept')
+  if (kept === null) return undefined
+  const fields = jsonOf(kept)
+  if (Array.isArray(fields) && fields.every(isField)) return new URLSearchParams(fields)
+  throw new GridError('invalid_request', 'The form that waited was changed. Open its page again.')
+}
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+/** Whether it is a name and a value. Databases truncate text at NUL. */
+function isField(field: unknown): field is [string, string] {
+  return Array.isArray(field) && field.length === 2 &&
+    field.every((text) => typeof text === 'string' && !text.includes('\0'))
+}
+
+/** Carries a form that waits through the forms of a page. */
+export function KeptForm({ kept }: { kept: string | undefined }) {
+  return kept === undefined ? null : <input type='hidden' name='kept' value={kept} />
+}

@@ -1,0 +1,120 @@
+/** Follows the links of an account as its visitor, and collects its pages and forms: nobody lists them by hand. */
+import { type Browser, unescapeHtml } from './browse.ts'
+
+/** A form as its page fills it in. */
+export interface FoundForm {
+  action: string
+  fields: [string, string][]
+  /** It needs a program on the side of the user: a browser that makes a passkey, an app that shows a code. */
+  needsDevice: boolean
+}
+
+/** Pages and forms by route, such as `/accounts/:account/skills/:skill`: the first of each. */
+export interface Crawled {
+  pages: Map<string, string>
+  forms: Map<string, FoundForm>
+}
+
+/** The route of a path among `routes`; those without parameters first. */
+export function routeOf(routes: readonly string[], path: string): string | undefined {
+  const parameters = (route: string) => route.split(':').length
+  return [...routes].sort((a, b) => parameters(a) - parameters(b))
+    .find((route) => new RegExp(`^${route.replace(/:\w+/g, '[^/]+')}$`).test(path))
+}
+
+/** The parameters of a path by their names in its route. */
+export function parametersOf(route: string, path: string): Record<string, string> {
+  const values = path.split('/')
+  return Object.fromEntries(
+    route.split('/').flatMap((name, at) => name.startsWith(':') ? [[name.slice(1), values[at]]] : []),
+  )
+}
+
+/** Opens one page of each route that links lead to, from `start` on, and the pages of other `places`. */
+export async function crawl(
+  one: Browser,
+  routes: { pages: readonly string[]; forms: readonly string[] },
+  start: string,
+  places: readonly string[] = [],
+): Promise<Crawled> {
+  const found: Crawled = { pages: new Map(), forms: new Map() }
+  const inAccount = start.split('/').slice(0, 3).join('/')
+  const due = [start]
+  const later = [...places]
+  for (let path; (path = due.shift() ?? later.shift()) !== undefined;) {
+    const route = routeOf(routes.pages, path.split('?')[0])
+    if (route === undefined || found.pages.has(route)) continue
+    const { status, at, html } = await one.open(path)
+    if (at !== path) due.unshift(at)
+    if (at !== path || status !== 200) continue
+    found.pages.set(route, path)
+    for (const form of formsOf(html)) {
+      const route = routeOf(routes.forms, form.action)
+      if (route !== undefined && !found.forms.has(route)) found.forms.set(route, form)
+    }
+    const links = [...html.matchAll(/ href="([^"#]+)/g)].map(([, href]) => unescapeHtml(href))
+    due.push(...links.filter((link) => link === inAccount || link.startsWith(`${inAccount}/`)))
+  }
+  return found
+}
+
+/** The POST forms of a page, and the buttons that send one of them to another place. */
+function formsOf(html: string): FoundForm[] {
+  const elsewhere = [...html.matchAll(/<button[^>]* form="([^"]*)" formaction="([^"]*)"/g)]
+  return [...html.matchAll(/<form([^>]*)>([^]*?)<\/form>/g)].flatMap(([, attributes, inner]) => {
+    if (!attributes.includes('method="post"')) return []
+    const [id, action] = ['id', 'action'].map((name) => unescapeHtml(attributes.match(` ${name}="([^"]*)"`)?.[1] ?? ''))
+    const form = { fields: fieldsOf(inner), needsDevice: /data-passkey|data-push|"code"/.test(attributes + inner) }
+    const others = elsewhere.filter(([, of]) => of === id).map(([, , to]) => ({
+      ...form,
+      action: to.split('#')[0],
+      fields: [...form.fields, ['text', 'a text'] as [string, string]],
+    }))
+    return [{ ...form, action: action.split('#')[0] }, ...others]
+  })
+}
+
+let names = 0
+
+/** What a person types into empty fields, by name. */
+const typed: Record<string, () => string> = {
+  current: () => 'correct horse battery',
+  password: () => 'another horse battery',
+  email: () => `someone-${names++}@people.example`,
+  token: () => 'a token',
+  text: () => 'Hello',
+  to: () => '@alice',
+  members: () => 'bob',
+  confirmation: () => 'Acme',
+}
+
+function fieldsOf(html: string): [string, string][] {
+  const fields: [string, string][] = []
+  const chosen = new Set<string>()
+  for (
+    const [, tag, attributes, inner] of html.matchAll(/<(input|textarea|select|button)\b([^>]*)>(?:([^]*?)<\/\1>)?/g)
+  ) {
+    const get = (name: string) => attributes.match(` ${name}="([^"]*)"`)?.[1]
+    const name = get('name')
+    if (name === undefined || name === 'csrf') continue
+    const type = get('type')
+    if (type === 'checkbox' && !attributes.includes(' checked')) continue
+    // The first button that has a name sends the form.
+    if (tag === 'button' && chosen.has(tag)) continue
+    if (tag === 'button') chosen.add(tag)
+    // The first radio button, unless another one is chosen.
+    if (type === 'radio' && (chosen.has(name) || !attributes.includes(' checked'))) continue
+    chosen.add(name)
+    const options = [...(inner ?? '').matchAll(/<option value="([^"]*)"( selected)?/g)]
+    const value = tag === 'select'
+      ? (options.find(([, , selected]) => selected) ?? options[0])?.[1]
+      : tag === 'textarea'
+      ? inner?.trim()
+      : get('value')
+    const needed = !value && (attributes.includes(' required') || name === 'members')
+    const option = options.find(([, value]) => value !== '')?.[1]
+    const example = typed[name]?.() ?? option ?? (type === 'number' ? get('min') ?? '1' : `n-${names++}-new`)
+    fields.push([unescapeHtml(name), needed ? example : unescapeHtml(value ?? '')])
+  }
+  return fields
+}
