@@ -1,4 +1,4 @@
-/** Changing the keys of sealed tokens (docs/operations.md, "Changing the keys"). */
+/** Changing the keys of sealed tokens */
 import { readdirSync, readFileSync } from 'node:fs'
 import { getTableColumns, getTableName, is } from 'drizzle-orm'
 import { SQLiteTable } from 'drizzle-orm/sqlite-core'
