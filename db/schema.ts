@@ -235,7 +235,7 @@ export const agents = sqliteTable('agents', {
 
 /**
  * The number of each agent, which names its inbox and its row in `agent_search`, an FTS5 table that drizzle does not know.
- * Triggers write both. See docs/security.md, "Search index".
+ * Triggers write both.
  */
 export const agentNumbers = sqliteTable('agent_numbers', {
   n: integer('n').primaryKey({ autoIncrement: true }),
@@ -486,7 +486,7 @@ export const messages = sqliteTable('messages', {
   index('messages_sent').on(t.accountId, t.createdAt),
 ])
 
-/** Parts of messages that are too large for an inbox. See docs/protocol.md, "Large parts". */
+/** Parts of messages that are too large for an inbox. */
 export const parts = sqliteTable('parts', {
   accountId: text('account_id').notNull(),
   /** The id of the message, a dot and a name. */
@@ -746,7 +746,7 @@ export const contexts = sqliteTable('contexts', {
   index('contexts_used').on(t.usedAt),
 ])
 
-/** What the agents of an account have sent on a day. See docs/operations.md, "Quotas". */
+/** What the agents of an account have sent on a day. */
 export const usage = sqliteTable('usage', {
   accountId: text('account_id').notNull().references(() => accounts.id),
   /** The first millisecond of the day, in UTC. */
@@ -917,7 +917,7 @@ export const oauthTokens = sqliteTable('oauth_tokens', {
   index('oauth_tokens_expires').on(t.expiresAt),
 ])
 
-/** How far each projection has followed `messages.seq`; below 0 while it is emptied. See docs/architecture.md, "Projections". */
+/** How far each projection has followed `messages.seq`; below 0 while it is emptied. */
 export const projections = sqliteTable('projections', {
   name: text('name').primaryKey(),
   seq: integer('seq').notNull(),
@@ -1003,7 +1003,7 @@ export const pushKeys = sqliteTable('push_keys', {
   createdAt: integer('created_at').notNull(),
 })
 
-/** The key pairs that sign agent cards: the newest signs. See docs/security.md, "Signing keys". */
+/** The key pairs that sign agent cards: the newest signs. */
 export const signingKeys = sqliteTable('signing_keys', {
   /** The `kid` of its signatures. */
   id: text('id').primaryKey(),

@@ -1,4 +1,4 @@
-/** The facts of a database that `agent-grid doctor` judges. Nothing is changed. See docs/operations.md, "Doctor". */
+/** The facts of a database that `agent-grid doctor` judges. Nothing is changed. */
 import type { Client } from '@libsql/client'
 import type { Config } from '../config.ts'
 import { type FileLock, lockFile } from './driver/file-lock.ts'

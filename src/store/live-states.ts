@@ -1,4 +1,4 @@
-/** What becomes of the newest messages of a thread that is open on a page. See docs/delivery.md, "Live pages". */
+/** What becomes of the newest messages of a thread that is open on a page. */
 import type { overview } from './account/attention.ts'
 import type { threadMessages } from './account/thread-messages.ts'
 import type { LivePlace } from './global/thread-projection.ts'

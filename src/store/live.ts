@@ -1,8 +1,6 @@
 /**
  * What the open pages of this process are told: messages that were placed in conversations, what became of messages, and
  * agents that come and go. However many pages are open, the database is asked once for all of them.
- *
- * See docs/delivery.md, "Live pages".
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Deps } from '../deps.ts'

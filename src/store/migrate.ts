@@ -1,4 +1,4 @@
-/** Forward-only migrations, applied at start. See docs/operations.md, "Migrations". */
+/** Forward-only migrations, applied at start. */
 import type { Client } from '@libsql/client'
 import { migrations } from '../../db/migrations.ts'
 import { isConstraint } from './driver/database-errors.ts'

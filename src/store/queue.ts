@@ -7,8 +7,6 @@
  *
  * A deferred unit, which no caller waits for, joins the next group or is committed alone a moment later. A crash may
  * lose it.
- *
- * See docs/delivery.md, "Write queue".
  */
 import type { Client, ResultSet } from '@libsql/client'
 import { setImmediate } from 'node:timers'

@@ -1,4 +1,4 @@
-/** Encrypting stored tokens anew with the newest key. See docs/operations.md, "Changing the keys". */
+/** Encrypting stored tokens anew with the newest key. */
 import { GridError } from '../errors.ts'
 import { second } from '../lib/time.ts'
 import type { Statement } from './sql.ts'

@@ -1,4 +1,4 @@
-/** Makes the scheduled backups. See docs/operations.md, "Scheduled backups". */
+/** Makes the scheduled backups. */
 import { hour } from '../lib/time.ts'
 import { makeBackup } from '../store/backup/backup-file.ts'
 import { backupsIn, pathInFolder, removeOldBackups, removeUnfinished, temporaryFolder } from '../store/backup/files.ts'

@@ -1,6 +1,6 @@
 /**
  * Releases leases whose holders are dead, and leases that have expired. Tells other processes that this one lives, and who
- * is at its agents. See docs/delivery.md, "Leases" and "Presence".
+ * is at its agents.
  */
 import { releaseAbandoned } from '../grid/messaging/read-messages.ts'
 import { minute } from '../lib/time.ts'

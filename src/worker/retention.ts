@@ -12,7 +12,7 @@ import type { Store } from '../store/store.ts'
 const maxRows = 500
 const maxMessages = 200
 const maxAccounts = 100
-/** Longer than every trial. See docs/security.md, "Unclaimed accounts". */
+/** Longer than every trial. */
 const unclaimedMs = 7 * day
 
 /** How long what is removed by its age alone is kept, by its name in the log. */
@@ -32,7 +32,7 @@ function keptMs({ deps: { config } }: Store): Record<OldRows, number> {
     usage: 7 * day,
     // Only the last hour is needed. The rest is for who sent last.
     'turns of conversations': day,
-    // It tells from where its user signs in. See docs/security.md, "Sign-in limits".
+    // It tells from where its user signs in.
     sessions: 30 * day,
     'passkey challenges': 0,
     links: 0,

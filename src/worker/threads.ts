@@ -1,4 +1,4 @@
-/** Follows the log of messages for the pages of people. See docs/architecture.md, "Projections". */
+/** Follows the log of messages for the pages of people. */
 import { isStorageFull } from '../errors.ts'
 import { Repeated } from '../lib/repeated.ts'
 import { second } from '../lib/time.ts'

@@ -1,4 +1,4 @@
-/** The activity log. See docs/security.md, "Activity log". */
+/** The activity log. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { activityRow, recordActivity } from '../../src/grid/activity.ts'
 import type { AccountStore } from '../../src/store/account.ts'

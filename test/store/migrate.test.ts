@@ -1,4 +1,4 @@
-/** Migrations. See docs/operations.md, "Migrations". */
+/** Migrations. */
 import { type Client, createClient } from '@libsql/client'
 import { getTableColumns, getTableName, is } from 'drizzle-orm'
 import { getTableConfig, SQLiteTable } from 'drizzle-orm/sqlite-core'

@@ -12,7 +12,7 @@ import '../../src/store/store.ts'
 let folder: string
 let client: Client
 
-// On a file and client of its own, because `EXPLAIN` leaves a statement open. See docs/delivery.md, "Local client".
+// On a file and client of its own, because `EXPLAIN` leaves a statement open.
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'agent-grid-plans-'))
   client = createClient({ url: `file:${join(folder, 'grid.db')}`, concurrency: 1 })

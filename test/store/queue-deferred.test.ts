@@ -1,4 +1,4 @@
-/** Deferred units of the write queue, which wait for another commit. See docs/delivery.md, "Group commit". */
+/** Deferred units of the write queue, which wait for another commit. */
 import { LibsqlBatchError } from '@libsql/client'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { turn } from '../support/wait-for.ts'

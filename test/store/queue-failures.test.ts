@@ -1,4 +1,4 @@
-/** The write queue when a statement, a commit, or the connection fails. See docs/delivery.md, "Group commit". */
+/** The write queue when a statement, a commit, or the connection fails. */
 import { LibsqlBatchError, LibsqlError } from '@libsql/client'
 import { expect, test } from 'vitest'
 import { turn } from '../support/wait-for.ts'

@@ -1,4 +1,4 @@
-/** The write queue: which units share a commit, and how long they wait. See docs/delivery.md, "Group commit". */
+/** The write queue: which units share a commit, and how long they wait. */
 import { expect, test } from 'vitest'
 import { turn } from '../support/wait-for.ts'
 import { hold, settle, testQueue, unit } from '../support/write-queue.ts'

@@ -1,4 +1,4 @@
-/** Sealed tokens: never stored in plain text, and bound to their row. See docs/security.md, "Sealed tokens". */
+/** Sealed tokens: never stored in plain text, and bound to their row. */
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'

@@ -1,4 +1,4 @@
-/** The tasks of the worker when the disk becomes full (docs/delivery.md, "Full disk"). */
+/** The tasks of the worker when the disk becomes full */
 import { afterEach, test, vi } from 'vitest'
 import { day } from '../../src/lib/time.ts'
 import { startWorker } from '../../src/worker/worker.ts'

@@ -1,4 +1,4 @@
-/** Leases of dead processes (docs/delivery.md, "Recovery after a crash"), with heartbeats called by the tests. */
+/** Leases of dead processes with heartbeats called by the tests. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { readConfig } from '../../src/config.ts'
 import { leaseOf, readMessages } from '../../src/grid/messaging/read-messages.ts'

@@ -1,4 +1,4 @@
-/** Removal of unclaimed accounts (docs/security.md, "Unclaimed accounts"), with a test clock. */
+/** Removal of unclaimed accounts with a test clock. */
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { GridError } from '../../src/errors.ts'
 import { openClaim } from '../../src/grid/accounts/claim.ts'

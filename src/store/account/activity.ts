@@ -1,4 +1,4 @@
-/** The account activity log: append-only rows. See docs/security.md, "Activity log". */
+/** The account activity log: append-only rows. */
 import type { activity as table } from '../../../db/schema.ts'
 import { minute } from '../../lib/time.ts'
 import { type AccountDb, precondition, query, statement } from '../sql.ts'

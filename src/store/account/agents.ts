@@ -5,7 +5,7 @@ import { guardsOfDirect } from './guarding.ts'
 import { openTaskFor } from './task-ends.ts'
 
 export type AgentType = typeof table.$inferSelect.type
-/** The types of agents that programs act as. The others are people. See docs/security.md, "People and their aliases". */
+/** The types of agents that programs act as. The others are people. */
 export type ProgramType = Exclude<AgentType, 'human'>
 export type Visibility = typeof table.$inferSelect.visibility
 export type AccessPolicy = typeof table.$inferSelect.accessPolicy

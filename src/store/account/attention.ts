@@ -1,4 +1,4 @@
-/** What may need a person, found by a few index searches. See docs/operations.md, "Attention". */
+/** What may need a person, found by a few index searches. */
 import type { activity, credentials } from '../../../db/schema.ts'
 import { hour } from '../../lib/time.ts'
 import { whileGrantLives } from '../global/oauth-access.ts'

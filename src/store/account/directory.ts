@@ -9,8 +9,6 @@ import { openTaskFor } from './task-ends.ts'
  * The condition that the public agent of the row `agent` accepts a caller from another account, and so is found by it.
  * `callerAlias` is SQL of the caller's alias; the caller's account is bound as `account`. Provisional accounts neither
  * reach others nor are reached.
- *
- * See docs/protocol.md, "Agent".
  */
 export function acceptsOtherAccounts(agent: string, callerAlias: string): string {
   return `(${isReachable(agent)} AND ${letsIn(agent, callerAlias)})`
@@ -19,8 +17,6 @@ export function acceptsOtherAccounts(agent: string, callerAlias: string): string
 /**
  * The condition that a caller from another account may write to the agent of the row: it accepts the caller, or it wrote
  * to the caller, the message is kept, and it does not block the caller.
- *
- * See docs/protocol.md, "Right to answer".
  */
 export function acceptsMessagesOf(agent: string, caller: { alias: string; id: string }): string {
   return `(${isReachable(agent)} AND (${letsIn(agent, caller.alias)}

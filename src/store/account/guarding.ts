@@ -1,4 +1,4 @@
-/** The guardrails that a send has to ask: whether there are any, and which. See docs/delivery.md, "Guardrails". */
+/** The guardrails that a send has to ask: whether there are any, and which. */
 import type { guardrails } from '../../../db/schema.ts'
 import type { SealedToken } from '../../lib/key-ring.ts'
 import { type AccountDb, boolean, query } from '../sql.ts'

@@ -1,4 +1,4 @@
-/** Leases: messages that a reader has, until they are acked or released. See docs/delivery.md, "Leases". */
+/** Leases: messages that a reader has, until they are acked or released. */
 import type { Row } from '@libsql/client'
 import { hour } from '../../lib/time.ts'
 import { type AccountDb, query, type Statement, statement, type Values } from '../sql.ts'

@@ -1,4 +1,4 @@
-/** Removing old messages and idempotency keys. See docs/operations.md, "Retention". */
+/** Removing old messages and idempotency keys. */
 import type { Row } from '@libsql/client'
 import { type AccountDb, crossAccountStatement, type Query, query, type Statement, statement } from '../sql.ts'
 

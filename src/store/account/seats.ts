@@ -1,4 +1,4 @@
-/** The aliases of people: each is an agent of type `human`. See docs/security.md, "People and their aliases". */
+/** The aliases of people: each is an agent of type `human`. */
 import type { Role } from '../../auth/actor.ts'
 import { type AccountDb, precondition, query, type Statement, statement } from '../sql.ts'
 import { isNotTakenElsewhere } from './agent-columns.ts'

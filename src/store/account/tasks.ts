@@ -1,4 +1,4 @@
-/** Looking at tasks, from either end. See docs/protocol.md, "Tasks". */
+/** Looking at tasks, from either end. */
 import { type AccountDb, query } from '../sql.ts'
 import { isRedactedByOthers } from './new-message.ts'
 import { taskChanges } from './task-changes.ts'

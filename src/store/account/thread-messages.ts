@@ -1,4 +1,4 @@
-/** Messages in the threads of the account, what became of them, and chains. See docs/architecture.md, "Projections". */
+/** Messages in the threads of the account, what became of them, and chains. */
 import type { agents, deliveries, messages } from '../../../db/schema.ts'
 import { type AccountDb, query } from '../sql.ts'
 

@@ -1,4 +1,4 @@
-/** The threads of the account and the messages in them, for its people. See docs/architecture.md, "Projections". */
+/** The threads of the account and the messages in them, for its people. */
 import { inboxOf } from './inbox-message.ts'
 import { type AccountDb, query, type Statement, statement } from '../sql.ts'
 import { ofMessage } from './thread-messages.ts'

@@ -1,4 +1,4 @@
-/** Removing a provisional account that was not claimed in time. See docs/security.md, "Unclaimed accounts". */
+/** Removing a provisional account that was not claimed in time. */
 import { type AccountDb, precondition, type Statement, statement } from '../sql.ts'
 
 /** About how many rows a statement of a removal writes at most: 20 agents on trial sent 10 messages each. */

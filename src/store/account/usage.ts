@@ -1,4 +1,4 @@
-/** What the agents of the account have sent on a day, and how full inboxes are. See docs/operations.md, "Quotas". */
+/** What the agents of the account have sent on a day, and how full inboxes are. */
 import { unreadOf } from './inbox-message.ts'
 import { type AccountDb, crossAccountQuery, query, type Statement, statement } from '../sql.ts'
 import type { InboxAddress } from './new-message.ts'

@@ -1,4 +1,4 @@
-/** Backups: a checked copy of the database with its manifest, in a sealed file. See docs/architecture.md, "Backups". */
+/** Backups: a checked copy of the database with its manifest, in a sealed file. */
 import { mkdtemp, open, rm, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import type { FileSystemSpace } from '../driver/disk-space.ts'

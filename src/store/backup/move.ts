@@ -1,4 +1,4 @@
-/** Moving a grid from one database to another. See docs/operations.md, "Moving to another database". */
+/** Moving a grid from one database to another. */
 import type { Client } from '@libsql/client'
 import { existsSync } from 'node:fs'
 import { clearInterval, setInterval } from 'node:timers'

@@ -1,4 +1,4 @@
-/** Putting the database of a backup in the place of the present one. See docs/operations.md, "Restoring". */
+/** Putting the database of a backup in the place of the present one. */
 import type { Client } from '@libsql/client'
 import { existsSync, renameSync, rmSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'

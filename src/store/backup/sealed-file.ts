@@ -1,5 +1,5 @@
 /**
- * Files that are encrypted in chunks. See docs/security.md, "Sealed backups".
+ * Files that are encrypted in chunks.
  *
  * A file is one line of text, one line of JSON, and the chunks. Each chunk is AES-256-GCM of up to 1 MiB. Its nonce is
  * its number, and whether it is the last one (the STREAM construction: Hoang, Reyhanitabar, Rogaway and Vizár, "Online

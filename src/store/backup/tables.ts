@@ -1,4 +1,4 @@
-/** Copying a database table by table, from one kind to another. See docs/architecture.md, "Backups". */
+/** Copying a database table by table, from one kind to another. */
 import type { Client, InStatement, InValue, Value } from '@libsql/client'
 import { existsSync } from 'node:fs'
 import { copyingFile, restoringFile } from '../driver/local-file.ts'

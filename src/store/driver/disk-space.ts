@@ -1,6 +1,6 @@
 /**
  * The space on the disk of the local file. Below a low-water mark nothing new is accepted, so that what makes room
- * still has room. See docs/delivery.md, "Full disk".
+ * still has room.
  */
 import { rm, statfs, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'

@@ -1,4 +1,4 @@
-/** The client of a local file: one connection, which keeps its statements. See docs/delivery.md, "Local client". */
+/** The client of a local file: one connection, which keeps its statements. */
 import type { Client, InArgs, InStatement, InValue, ResultSet, TransactionMode } from '@libsql/client'
 import { LibsqlBatchError, LibsqlError } from '@libsql/client/sqlite3'
 import Database from 'libsql'

@@ -1,6 +1,6 @@
 /**
  * The local database file and what is beside it. The file `<db>.owner` only says which process holds it: the lock of
- * `file-lock.ts` decides. See docs/delivery.md, "Local file lock".
+ * `file-lock.ts` decides.
  */
 import { type Client } from '@libsql/client'
 import {
@@ -166,7 +166,7 @@ const cacheKb = 16_000
 const checkpointPages = 4_000
 /** A reader that begins may hold the log for a moment. There is no other writer. */
 const busyMs = 1_000
-/** A log that a large commit made longer is truncated. See docs/delivery.md, "Durability". */
+/** A log that a large commit made longer is truncated. */
 const maxLogBytes = 32 * 2 ** 20
 
 /** Resolves to whether the file has a log: a full disk may have no space for one, and can only be read. */

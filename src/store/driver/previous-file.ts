@@ -1,4 +1,4 @@
-/** A copy of a local file as it was before a migration. See docs/operations.md, "The file before an upgrade". */
+/** A copy of a local file as it was before a migration. */
 import type { Client } from '@libsql/client'
 import { readdirSync, renameSync, rmSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'

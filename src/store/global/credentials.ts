@@ -48,7 +48,7 @@ const maxKept = 5_000
 
 /**
  * Keys that were looked up, in memory, for a local file: no other process changes it. Everything is forgotten after each
- * commit that has more than message traffic, before the commit is answered. See docs/security.md, "Keys in memory".
+ * commit that has more than message traffic, before the commit is answered.
  */
 export class KeyCache {
   #kept = new RecentMap<string, Credential>(maxKept)

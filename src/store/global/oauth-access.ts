@@ -23,7 +23,7 @@ export function joinGrantedLiveAgent(grant = 'oauth_grants'): string {
 
 /**
  * Condition over a joined membership and live agent: a grant for the admin needs `manage`, and one for an agent needs
- * the agent and `use`. See docs/protocol.md, "Bearer tokens".
+ * the agent and `use`.
  */
 export function roleAllowsGrant(agentId = 'oauth_grants.agent_id'): string {
   return `((${agentId} IS NULL AND ${roleHas('manage')}) OR (agents.id IS NOT NULL AND ${roleHas('use')}))`

@@ -110,7 +110,7 @@ const agents = crossAccountQuery<UsableAgent>(
 const administers = query(`
   SELECT 1 FROM memberships WHERE account_id = :account AND user_id = :user AND ${roleHas('manage')}`)
 
-/** The accounts and agents that a user can choose from on a consent page. See docs/protocol.md, "Account picker". */
+/** The accounts and agents that a user can choose from on a consent page. */
 export const picker = (db: Db) => ({
   administered: (user: string, limit: number) => db.all(administered, { user, limit }),
   administers: async (account: string, user: string) => (await db.one(administers, { account, user })) !== undefined,

@@ -1,4 +1,4 @@
-/** OAuth clients, consent requests, grants and tokens. See docs/protocol.md, "OAuth". */
+/** OAuth clients, consent requests, grants and tokens. */
 import type { Db, Statement } from '../sql.ts'
 import { clients } from './oauth-clients.ts'
 import { grants, revocations } from './oauth-grants.ts'

@@ -60,7 +60,7 @@ const tables = [
   tableOf('signing_keys', 'id', 'id', ({ id }) => signingKeyContext(id)),
 ]
 
-/** Every table with sealed tokens, so that the keys can be changed. See docs/operations.md, "Changing the keys". */
+/** Every table with sealed tokens, so that the keys can be changed. */
 export const sealedTokens = (db: Db): readonly SealedTable[] =>
   tables.map(({ name, context, underOtherKeys, byKey, replace }) => ({
     name,

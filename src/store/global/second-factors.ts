@@ -59,7 +59,7 @@ const totpOf = query<StoredTotp>(`SELECT ${sealedColumns}, confirmed_at FROM tot
 const codesOf = query<{ n: number }>(`
   SELECT count(*) AS n FROM recovery_codes WHERE user_id = :user AND used_by IS NULL`)
 
-// The accounts of a user in which the caller is no owner. See docs/security.md, "Lost second factor".
+// The accounts of a user in which the caller is no owner.
 const accountsNotOwned = `SELECT memberships.account_id FROM memberships
   WHERE memberships.user_id = :user AND NOT EXISTS (
     SELECT 1 FROM memberships AS own

@@ -31,7 +31,6 @@ const removeReplaced = statement(`DELETE FROM signing_keys WHERE ${isReplaced} R
 const removeOthers = statement(`
   DELETE FROM signing_keys WHERE id <> :id AND EXISTS (SELECT 1 FROM signing_keys AS one WHERE one.id = :id)`)
 
-/** See docs/security.md, "Signing keys". */
 export const signingKeys = (db: Db) => ({
   async list(): Promise<StoredSigningKey[]> {
     return (await db.all(all)).map((

@@ -1,4 +1,4 @@
-/** The projection `threads`: the places of messages in conversations. See docs/architecture.md, "Projections". */
+/** The projection `threads`: the places of messages in conversations. */
 import type { Row } from '@libsql/client'
 import {
   crossAccountQuery,

@@ -1,4 +1,4 @@
-/** The low-water mark (docs/delivery.md, "Full disk"), on a disk whose space the test decides. */
+/** The low-water mark on a disk whose space the test decides. */
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'

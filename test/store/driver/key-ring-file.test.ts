@@ -1,4 +1,4 @@
-/** The key ring beside a local file, on a disk that becomes full (docs/delivery.md, "Full disk"). */
+/** The key ring beside a local file, on a disk that becomes full */
 import { mkdtempSync, readdirSync, rmSync, writeSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-/** The client with cached statements: no acknowledged write may be lost. See docs/delivery.md, "Local client". */
+/** The client with cached statements: no acknowledged write may be lost. */
 import { type Client, createClient, type InStatement } from '@libsql/client'
 import fc from 'fast-check'
 import { mkdtempSync, rmSync } from 'node:fs'

@@ -1,4 +1,4 @@
-/** The lock of the local database file: one process. See docs/delivery.md, "Local file lock". */
+/** The lock of the local database file: one process. */
 import { spawn } from 'node:child_process'
 import { existsSync, linkSync, rmSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'

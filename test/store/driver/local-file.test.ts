@@ -1,4 +1,4 @@
-/** The local database file: pragmas, modes, path, and closing it. See docs/delivery.md, "Local file lock". */
+/** The local database file: pragmas, modes, path, and closing it. */
 import { readdirSync, readlinkSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'

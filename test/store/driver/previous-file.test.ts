@@ -1,4 +1,4 @@
-/** The copy from before a migration. See docs/operations.md, "The file before an upgrade". */
+/** The copy from before a migration. */
 import { createClient } from '@libsql/client'
 import { cpSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
