@@ -70,6 +70,21 @@ BEGIN
     WHERE place.key <= length(texts.text) - 3;
 END;
 
+CREATE TRIGGER delivery_is_added AFTER INSERT ON deliveries
+WHEN NEW.state = 'unread'
+BEGIN UPDATE agent_numbers SET unread = unread + 1 WHERE n = NEW.inbox; END;
+
+CREATE TRIGGER delivery_is_changed AFTER UPDATE OF state, inbox ON deliveries
+WHEN (OLD.state = 'unread') <> (NEW.state = 'unread') OR OLD.inbox <> NEW.inbox
+BEGIN
+  UPDATE agent_numbers SET unread = unread - 1 WHERE n = OLD.inbox AND OLD.state = 'unread';
+  UPDATE agent_numbers SET unread = unread + 1 WHERE n = NEW.inbox AND NEW.state = 'unread';
+END;
+
+CREATE TRIGGER delivery_is_removed AFTER DELETE ON deliveries
+WHEN OLD.state = 'unread'
+BEGIN UPDATE agent_numbers SET unread = unread - 1 WHERE n = OLD.inbox; END;
+
 CREATE TRIGGER lease_is_released AFTER UPDATE OF release_count ON deliveries
 WHEN NEW.state = 'unread' AND NOT EXISTS
   (SELECT 1 FROM deliveries WHERE account_id = OLD.account_id AND lease_id = OLD.lease_id)

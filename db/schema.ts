@@ -1,9 +1,7 @@
 /**
- * Every table of the grid.
- *
- * Account tables have `account_id` in their primary key and in every foreign key, so SQLite itself refuses a row that
- * references another account. Times are milliseconds since the epoch, ids are UUIDv7 text, aliases are stored without
- * `@`.
+ * Every table of the grid. Account tables have `account_id` in their primary key and in every foreign key, so SQLite itself
+ * refuses a row that references another account. Times are milliseconds since the epoch, ids are UUIDv7 text, aliases are
+ * stored without `@`.
  */
 import { sql } from 'drizzle-orm'
 import { foreignKey, index, integer, primaryKey, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core'
@@ -13,34 +11,41 @@ const flag = (name: string) => integer(name, { mode: 'boolean' })
 /** The id of the attempt that used it last: a unit that is sent again, because its answer was lost, finds its own mark. */
 const usedBy = () => text('used_by')
 
+/** A sealed token or key: AES-256-GCM in base64, in no response. `tokenKeyId` names the key of the key ring. */
+const sealedToken = () => ({
+  encryptedToken: text('encrypted_token').notNull(),
+  tokenIv: text('token_iv').notNull(),
+  tokenAuthTag: text('token_auth_tag').notNull(),
+  tokenKeyId: text('token_key_id').notNull(),
+})
+const optionalSealedToken = () => ({
+  encryptedToken: text('encrypted_token'),
+  tokenIv: text('token_iv'),
+  tokenAuthTag: text('token_auth_tag'),
+  tokenKeyId: text('token_key_id'),
+})
+
 /** Facts about the database. `epoch` names its history, and cursors contain it. See docs/delivery.md, "Cursors". */
 export const storeFacts = sqliteTable('store_facts', {
   key: text('key').primaryKey(),
   value: text('value').notNull(),
 })
 
-/**
- * The tenants. `provisional`: opened by a signup and not claimed yet. `merged`: claimed, and its agents moved to
- * another account of the owner. `removed`: not claimed in time; only the ids are left.
- */
+/** The tenants. `provisional`: opened by a signup and not claimed yet. `removed`: not claimed in time; only the ids are left. */
 export const accounts = sqliteTable('accounts', {
   id: text('id').primaryKey(),
   name: text('name').notNull(),
-  state: text('state', { enum: ['provisional', 'claimed', 'merged', 'removed'] }).notNull(),
+  state: text('state', { enum: ['provisional', 'claimed', 'removed'] }).notNull(),
   /** Further signups for this normalized email address join the account; null if it is closed to them. */
   joinEmail: text('join_email'),
   createdAt: integer('created_at').notNull(),
   claimedAt: integer('claimed_at'),
-  /** Whether its owners and admins must have a second factor. */
   requiresSecondFactor: flag('requires_second_factor').notNull().default(false),
   /** Whether the texts of blocked messages are kept for its people to see. */
   peopleSeeContents: flag('people_see_contents').notNull().default(false),
-  /** JSON of the limits of conversations that it changed; null for the defaults. */
+  /** The limits that it changed. */
   turnLimits: text('turn_limits', { mode: 'json' }).$type<{ warn?: number; perHour?: number; hops?: number }>(),
-  /**
-   * Its owners and admins may read what its agents wrote to each other since this time: 0 for all of it, null for
-   * nothing. An account that an agent opened begins with null, one that a person made with 0.
-   */
+  /** Since when owners and admins may read what agents write to each other: 0 for all of it, null for nothing. */
   peopleReadSince: integer('people_read_since'),
 }, (t) => [
   uniqueIndex('accounts_join_email').on(t.joinEmail),
@@ -56,9 +61,8 @@ export const users = sqliteTable('users', {
   emailVerifiedAt: integer('email_verified_at'),
   createdAt: integer('created_at').notNull(),
   /** Registered with an invitation whose link the inviter was shown, so that the inviter may have done it. */
-  registeredByShownLink: integer('registered_by_shown_link', { mode: 'boolean' }).notNull().default(false),
-  /** Single keys do something on pages. */
-  shortcuts: integer('shortcuts', { mode: 'boolean' }).notNull().default(true),
+  registeredByShownLink: flag('registered_by_shown_link').notNull().default(false),
+  shortcuts: flag('shortcuts').notNull().default(true),
 }, (t) => [uniqueIndex('users_email').on(t.email)])
 
 export const memberships = sqliteTable('memberships', {
@@ -78,12 +82,11 @@ export const sessions = sqliteTable('sessions', {
   /** The absolute expiry; an idle session expires earlier. */
   expiresAt: integer('expires_at').notNull(),
   endedAt: integer('ended_at'),
-  /** Shown to the user: the User-Agent header and the client address of the sign-in. */
   userAgent: text('user_agent').notNull().default(''),
   address: text('address').notNull().default(''),
   /** A half session: the user has a second factor and has not given it yet. It signs nobody in. */
   awaitsSecondFactor: flag('awaits_second_factor').notNull().default(false),
-  /** When the user last proved who they are; null for sessions of older versions. */
+  /** When the user last proved who they are. */
   confirmedAt: integer('confirmed_at'),
 }, (t) => [
   uniqueIndex('sessions_token').on(t.tokenHash),
@@ -92,17 +95,14 @@ export const sessions = sqliteTable('sessions', {
   index('sessions_ended').on(t.endedAt).where(sql`ended_at IS NOT NULL`),
 ])
 
-/** Passkeys of users, as WebAuthn describes them. */
 export const passkeys = sqliteTable('passkeys', {
   id: text('id').primaryKey(),
   userId: text('user_id').notNull().references(() => users.id),
-  /** The id that the authenticator gave it, in base64url. */
   credentialId: text('credential_id').notNull(),
   /** The public key as COSE, in base64url. */
   publicKey: text('public_key').notNull(),
   /** The signature counter; it stays 0 for passkeys that are synchronized between devices. */
   counter: integer('counter').notNull(),
-  /** How browsers reach the authenticator, for example `["internal"]`. */
   transports: text('transports', { mode: 'json' }).$type<string[]>().notNull(),
   name: text('name').notNull(),
   createdAt: integer('created_at').notNull(),
@@ -120,14 +120,9 @@ export const passkeyChallenges = sqliteTable('passkey_challenges', {
   usedBy: usedBy(),
 }, (t) => [index('passkey_challenges_expire').on(t.expiresAt)])
 
-/** The authenticator app of a user (TOTP). */
 export const totps = sqliteTable('totps', {
   userId: text('user_id').primaryKey().references(() => users.id),
-  /** The secret: AES-256-GCM, and in no response after the set-up. `tokenKeyId` names the key of the key ring. */
-  encryptedToken: text('encrypted_token').notNull(),
-  tokenIv: text('token_iv').notNull(),
-  tokenAuthTag: text('token_auth_tag').notNull(),
-  tokenKeyId: text('token_key_id').notNull(),
+  ...sealedToken(),
   /** The time step of the last accepted code: the code of this step and of earlier ones are refused. */
   lastStep: integer('last_step').notNull().default(0),
   createdAt: integer('created_at').notNull(),
@@ -150,7 +145,6 @@ export const links = sqliteTable('links', {
   tokenHash: text('token_hash').notNull(),
   /** Null for `set_up`, which makes the first user, and for `claim`. */
   userId: text('user_id').references(() => users.id),
-  /** The normalized email address it was sent to; null for `set_up`. */
   email: text('email'),
   createdAt: integer('created_at').notNull(),
   expiresAt: integer('expires_at').notNull(),
@@ -175,18 +169,16 @@ export const invitations = sqliteTable('invitations', {
   /** Withdrawn, or replaced by a newer one for the same address. */
   endedAt: integer('ended_at'),
   /** The inviter was shown the link, so it does not prove the address. */
-  isLinkShown: integer('is_link_shown', { mode: 'boolean' }).notNull().default(false),
+  isLinkShown: flag('is_link_shown').notNull().default(false),
 }, (t) => [
   primaryKey({ columns: [t.accountId, t.id] }),
   uniqueIndex('invitations_token').on(t.tokenHash),
   index('invitations_expire').on(t.expiresAt),
 ])
 
-/** Self-registrations of agents, with the claim link that the agent was given. */
 export const signups = sqliteTable('signups', {
   accountId: text('account_id').notNull().references(() => accounts.id),
   id: text('id').notNull(),
-  /** Normalized, and not verified yet. */
   ownerEmail: text('owner_email').notNull(),
   /** The client address as limits count it: IPv4, or the /64 of IPv6. */
   address: text('address').notNull(),
@@ -220,12 +212,7 @@ export const agents = sqliteTable('agents', {
   accessPolicy: text('access_policy', { enum: ['auto_approve', 'allow_list', 'block_list'] }).notNull(),
   description: text('description').notNull().default(''),
   remoteUrl: text('remote_url'),
-  /** The bearer token for the remote agent: AES-256-GCM, and in no response. */
-  encryptedToken: text('encrypted_token'),
-  tokenIv: text('token_iv'),
-  tokenAuthTag: text('token_auth_tag'),
-  tokenKeyId: text('token_key_id'),
-  /** The signup that created it; null if a user or an admin key of the account did. */
+  ...optionalSealedToken(),
   signupId: text('signup_id'),
   createdAt: integer('created_at').notNull(),
   deletedAt: integer('deleted_at'),
@@ -234,6 +221,8 @@ export const agents = sqliteTable('agents', {
   automated: flag('automated').notNull().default(false),
   /** Its plain reply is the answer over A2A itself, and not the result of a task. */
   messageReplies: flag('message_replies').notNull().default(false),
+  /** The account that it was moved to, under the same id. This row is deleted, and its alias belongs to that account. */
+  movedTo: text('moved_to').references(() => accounts.id),
 }, (t) => [
   primaryKey({ columns: [t.accountId, t.id] }),
   foreignKey({ columns: [t.accountId, t.signupId], foreignColumns: [signups.accountId, signups.id] }),
@@ -245,17 +234,17 @@ export const agents = sqliteTable('agents', {
 ])
 
 /**
- * The number of each agent, which it keeps as long as its row exists. It names the inbox of the agent in `deliveries`,
- * and its row in `agent_search`, an FTS5 table that drizzle does not know: which trigrams its alias and description
- * have, each with the account before it. Triggers on `agents` write both. See docs/security.md, "Search index".
+ * The number of each agent, which names its inbox and its row in `agent_search`, an FTS5 table that drizzle does not know.
+ * Triggers write both. See docs/security.md, "Search index".
  */
 export const agentNumbers = sqliteTable('agent_numbers', {
   n: integer('n').primaryKey({ autoIncrement: true }),
   accountId: text('account_id').notNull(),
   agentId: text('agent_id').notNull(),
+  /** The unread messages of the inbox, which triggers on `deliveries` count. */
+  unread: integer('unread').notNull().default(0),
 }, (t) => [
   uniqueIndex('agent_numbers_agent').on(t.accountId, t.agentId),
-  // What deliveries reference.
   uniqueIndex('agent_numbers_inbox').on(t.accountId, t.agentId, t.n),
   foreignKey({ columns: [t.accountId, t.agentId], foreignColumns: [agents.accountId, agents.id] }),
 ])
@@ -292,29 +281,18 @@ export const credentials = sqliteTable('credentials', {
   accountId: text('account_id').notNull().references(() => accounts.id),
   id: text('id').notNull(),
   kind: text('kind', { enum: ['agent_key', 'admin_key'] }).notNull(),
-  /** The agent of an agent key. */
   agentId: text('agent_id'),
-  /**
-   * The user who created the admin key, or whose OAuth client fetched the agent key. The key works while the role of
-   * that user allows it. Null for keys created on the command line, by signup or by an admin for an agent.
-   */
+  /** The user whose role the key depends on: who created the admin key, or whose client fetched the agent key. */
   userId: text('user_id').references(() => users.id),
-  /** Of an admin key, or of the client that fetched the agent key. */
   name: text('name').notNull().default(''),
   hash: text('hash').notNull(),
   last4: text('last4').notNull(),
   createdAt: integer('created_at').notNull(),
   lastUsedAt: integer('last_used_at'),
   revokedAt: integer('revoked_at'),
-  /**
-   * The grant with which a client fetched the agent key; null for other keys. The key works while the grant is live. No
-   * foreign key: a grant that has ended is removed, and a key whose grant is missing works no more.
-   */
+  /** The grant with which a client fetched the key. No foreign key: ended grants are removed, and their keys are dead. */
   grantId: text('grant_id'),
-  /**
-   * The user who was shown the agent key when it was made, as an admin of the account; null if it was not a user. The
-   * key does not depend on them.
-   */
+  /** The admin who was shown the agent key when it was made. The key does not depend on them. */
   issuedBy: text('issued_by').references(() => users.id),
 }, (t) => [
   primaryKey({ columns: [t.accountId, t.id] }),
@@ -323,7 +301,6 @@ export const credentials = sqliteTable('credentials', {
   index('credentials_agent').on(t.accountId, t.agentId),
   index('credentials_grant').on(t.accountId, t.grantId).where(sql`grant_id IS NOT NULL`),
   index('credentials_issued').on(t.accountId, t.issuedBy).where(sql`issued_by IS NOT NULL AND revoked_at IS NULL`),
-  // Those that are not used any more, or old.
   index('credentials_live').on(t.accountId, t.lastUsedAt, t.createdAt).where(sql`revoked_at IS NULL`),
 ])
 
@@ -382,11 +359,7 @@ export const guardrails = sqliteTable('guardrails', {
   action: text('action', { enum: ['block', 'redact', 'flag'] }).notNull(),
   onFailure: text('on_failure', { enum: ['closed', 'open'] }).notNull(),
   enabled: flag('enabled').notNull().default(true),
-  /** AES-256-GCM, and in no response. `tokenKeyId` names the key of the key ring. */
-  encryptedToken: text('encrypted_token'),
-  tokenIv: text('token_iv'),
-  tokenAuthTag: text('token_auth_tag'),
-  tokenKeyId: text('token_key_id'),
+  ...optionalSealedToken(),
   createdAt: integer('created_at').notNull(),
 }, (t) => [primaryKey({ columns: [t.accountId, t.id] }), uniqueIndex('guardrails_name').on(t.accountId, t.name)])
 
@@ -405,31 +378,26 @@ export const agentGuardrails = sqliteTable('agent_guardrails', {
 ])
 
 /**
- * What guardrails objected to: one row for each guardrail and action of a message. A row belongs to the account of the
- * guardrail, which may not be that of the sender. A blocked message has only these rows. There is no foreign key to the
- * guardrail or the message: a row outlives the guardrail, and goes by its own age.
+ * What guardrails objected to, in the account of the guardrail, which may not be the sender's. No foreign keys: a row outlives
+ * guardrail and message.
  */
 export const verdicts = sqliteTable('verdicts', {
   accountId: text('account_id').notNull().references(() => accounts.id),
   id: text('id').notNull(),
   guardrailId: text('guardrail_id').notNull(),
-  /** As it was called then. */
   guardrailName: text('guardrail_name').notNull(),
   direction: text('direction', { enum: ['inbound', 'outbound'] }).notNull(),
   /** What happened to the message. `failed`: it was not delivered, because the guardrail could not answer. */
   action: text('action', { enum: ['blocked', 'redacted', 'flagged', 'failed'] }).notNull(),
-  /** JSON array: the kinds of things that it objected to. */
+  /** JSON arrays. */
   kinds: text('kinds').notNull(),
-  /** JSON array of agent ids: the agents of the account that it was asked for. */
   agentIds: text('agent_ids').notNull(),
-  /** Without `@`. */
   senderAlias: text('sender_alias').notNull(),
   senderAccountId: text('sender_account_id').notNull(),
   /** As addressed: `@alias` or `#name`. */
   recipient: text('recipient').notNull(),
   /** Null if the message reached nobody, and so was not stored. */
   messageId: text('message_id'),
-  /** SHA-256 of the text that the guardrail was asked about. */
   textHash: text('text_hash').notNull(),
   /** That text, if it was blocked and the people of the account may see it; removed after 7 days. */
   content: text('content'),
@@ -453,7 +421,6 @@ export const guardrailCounts = sqliteTable('guardrail_counts', {
 }, (t) => [
   primaryKey({ columns: [t.accountId, t.guardrailId, t.hour, t.action] }),
   index('guardrail_counts_hour').on(t.hour),
-  // Also what deleted guardrails did, for the overview.
   index('guardrail_counts_of_account').on(t.accountId, t.hour),
 ])
 
@@ -461,7 +428,6 @@ export const guardrailCounts = sqliteTable('guardrail_counts', {
 export const guardrailExceptions = sqliteTable('guardrail_exceptions', {
   accountId: text('account_id').notNull(),
   guardrailId: text('guardrail_id').notNull(),
-  /** SHA-256 of the exact text. */
   textHash: text('text_hash').notNull(),
   createdAt: integer('created_at').notNull(),
 }, (t) => [
@@ -484,10 +450,7 @@ export const blockedSends = sqliteTable('blocked_sends', {
   index('blocked_sends_created').on(t.createdAt),
 ])
 
-/**
- * Sent messages. A message belongs to the account of its sender; deliveries reference it. `seq` is the order of storing
- * over all accounts: the log that `projections` follow.
- */
+/** Sent messages, in the account of the sender. `seq` is the order of storing over all accounts, which `projections` follow. */
 export const messages = sqliteTable('messages', {
   seq: integer('seq').primaryKey({ autoIncrement: true }),
   accountId: text('account_id').notNull(),
@@ -511,10 +474,7 @@ export const messages = sqliteTable('messages', {
   hops: integer('hops').notNull().default(0),
   // Last, because SQLite reads a row from its beginning: what only follows the log does not load the texts.
   body: text('body').notNull(),
-  /**
-   * The A2A fields of a message received over A2A (`messageId`, `parts`, `metadata` …); otherwise null. What is large
-   * in them is in `parts`. Rows of older versions hold everything.
-   */
+  /** The A2A fields of a message received over A2A, without the large `parts`. */
   a2a: text('a2a', { mode: 'json' }),
 }, (t) => [
   uniqueIndex('messages_id').on(t.accountId, t.id),
@@ -544,9 +504,8 @@ export const parts = sqliteTable('parts', {
 ])
 
 /**
- * One row per message and recipient: the inbox of the recipient. A delivery belongs to the account of the recipient
- * (`account_id`); the account of the sender reads it by `sender_account_id`. `seq` is the order of storing, and orders
- * every inbox.
+ * One row per message and recipient: the inbox of the recipient, in whose account it is. The account of the sender reads it by
+ * `sender_account_id`. `seq` is the order of storing, and orders every inbox.
  */
 export const deliveries = sqliteTable('deliveries', {
   seq: integer('seq').primaryKey({ autoIncrement: true }),
@@ -554,10 +513,7 @@ export const deliveries = sqliteTable('deliveries', {
   agentId: text('agent_id').notNull(),
   senderAccountId: text('sender_account_id').notNull(),
   messageId: text('message_id').notNull(),
-  /**
-   * `task`: it is in the task that it answers, and not in the inbox. `withdrawn`: the task was canceled before it was
-   * read.
-   */
+  /** `task`: it is in its task alone. `withdrawn`: the task was canceled before it was read. */
   state: text('state', { enum: ['unread', 'read', 'parked', 'task', 'withdrawn'] }).notNull(),
   /** UTF-16 units of text and inline A2A fields, so that a read can respect its limit without loading messages. */
   chars: integer('chars').notNull(),
@@ -566,17 +522,15 @@ export const deliveries = sqliteTable('deliveries', {
   readAt: integer('read_at'),
   /** The lease, also after it was acked. */
   leaseId: text('lease_id'),
-  /** How many leases of this delivery were released. */
   releaseCount: integer('release_count').notNull().default(0),
   /** When a waiting read or stream was woken for it; null if none was waiting, or a read took it first. */
   wokenAt: integer('woken_at'),
-  /** The sender, if it is an agent of another account: the recipient may write back to it. Otherwise null. */
+  /** The sender, if it is an agent of another account, or was moved to one: the recipient may write back to it. */
   strangerId: text('stranger_id'),
   /** The text, if a guardrail of the recipient redacted it for this delivery alone; otherwise that of the message. */
   body: text('body'),
   /** The A2A fields in the same way, as a whole. Then the parts of the message are not for this recipient. */
   a2a: text('a2a'),
-  /** A guardrail of the recipient flagged this delivery. The message has its own flag. */
   flagged: flag('flagged').notNull().default(false),
   /** The number of the agent: it names the inbox in the indexes below, because it is short. */
   inbox: integer('inbox').notNull(),
@@ -595,26 +549,18 @@ export const deliveries = sqliteTable('deliveries', {
   // Messages that were released and then leased again. They are few, and the newest lease may be among them.
   index('deliveries_redelivered').on(t.inbox, t.seq).where(sql`state = 'read' AND release_count > 0`),
   index('deliveries_lease').on(t.accountId, t.leaseId).where(sql`lease_id IS NOT NULL`),
-  // Who may be answered. Only messages from other accounts are in it.
   index('deliveries_stranger').on(t.accountId, t.agentId, t.strangerId).where(sql`stranger_id IS NOT NULL`),
   // What needs a person: messages that come back again and again, and those that cannot be delivered.
   index('deliveries_returned').on(t.accountId, t.inbox).where(sql`state = 'unread' AND release_count > 2`),
   index('deliveries_parked').on(t.accountId, t.readAt).where(sql`state = 'parked'`),
 ])
 
-/**
- * Leases in flight: messages that a reader has and that are not acked yet. A lease that is neither acked nor released
- * ends with the process that holds it, or when it expires. A lease that was given up, because the answer of its claim
- * was lost, has no messages. There are few rows at any time.
- */
+/** Leases that are neither acked nor released. One that was given up, because the answer of its claim was lost, has no messages. */
 export const leases = sqliteTable('leases', {
   accountId: text('account_id').notNull(),
   agentId: text('agent_id').notNull(),
   id: text('id').notNull(),
-  /**
-   * The process that sends the response; on a remote database a row of `instances`. Of a lease that expires, the
-   * credential that made it.
-   */
+  /** The process that sends the response; of a lease that expires, the credential that made it. */
   holder: text('holder').notNull(),
   createdAt: integer('created_at').notNull(),
   /** When the lease expires; null if it ends only with its holder. */
@@ -634,9 +580,8 @@ export const instances = sqliteTable('instances', {
 })
 
 /**
- * Signals that wake the waits and streams of an agent for a reason other than a new message: a credential ended, the
- * agent was deleted or moved, or a lease was released. They also wake the streams of a user: a session ended, or a
- * membership changed. Triggers write these rows and keep the newest 1,000 of them.
+ * What wakes the waits and streams of an agent or a user besides messages: ended credentials and sessions, released leases and
+ * the like. Triggers write these rows and keep the newest 1,000.
  */
 export const wakeSignals = sqliteTable('wake_signals', {
   seq: integer('seq').primaryKey({ autoIncrement: true }),
@@ -650,7 +595,6 @@ export const leaseReleases = sqliteTable('lease_releases', {
   agentId: text('agent_id').notNull(),
   senderAccountId: text('sender_account_id').notNull(),
   messageId: text('message_id').notNull(),
-  /** 1 for the first. */
   n: integer('n').notNull(),
   leasedAt: integer('leased_at').notNull(),
   releasedAt: integer('released_at').notNull(),
@@ -659,7 +603,7 @@ export const leaseReleases = sqliteTable('lease_releases', {
   foreignKey({
     columns: [t.messageId, t.senderAccountId, t.accountId, t.agentId],
     foreignColumns: [deliveries.messageId, deliveries.senderAccountId, deliveries.accountId, deliveries.agentId],
-  }),
+  }).onUpdate('cascade'),
 ])
 
 /** The idempotency keys of sends: a repeated key of an agent is the same send. Kept for 7 days. */
@@ -668,21 +612,33 @@ export const idempotencyKeys = sqliteTable('idempotency_keys', {
   agentId: text('agent_id').notNull(),
   key: text('key').notNull(),
   requestHash: text('request_hash').notNull(),
+  /** The account of the message: another one if the agent was moved since. */
+  senderAccountId: text('sender_account_id').notNull(),
   messageId: text('message_id').notNull(),
   createdAt: integer('created_at').notNull(),
   /** The receipt of the send as JSON; a repeat gets the same one. */
   receipt: text('receipt'),
 }, (t) => [
   primaryKey({ columns: [t.accountId, t.agentId, t.key] }),
-  foreignKey({ columns: [t.accountId, t.messageId], foreignColumns: [messages.accountId, messages.id] }),
-  index('idempotency_keys_message').on(t.accountId, t.messageId),
+  foreignKey({ columns: [t.senderAccountId, t.messageId], foreignColumns: [messages.accountId, messages.id] }),
+  index('idempotency_keys_message').on(t.senderAccountId, t.messageId),
   index('idempotency_keys_created').on(t.createdAt),
 ])
 
+const taskStates = [
+  'submitted',
+  'working',
+  'input-required',
+  'auth-required',
+  'completed',
+  'canceled',
+  'failed',
+  'rejected',
+] as const
+
 /**
- * What becomes of messages that expect an answer. A task belongs to the account of its client (`account_id`); the account
- * of the recipient reads and changes it by `recipient_account_id`, as with deliveries. Every change is an event, and the
- * row says what its newest event left. There is no foreign key to messages: their retention does not wait for tasks.
+ * What becomes of messages that expect an answer, in the account of the client; that of the recipient uses
+ * `recipient_account_id`. Every change is an event. No foreign key to messages: their retention does not wait for tasks.
  */
 export const tasks = sqliteTable('tasks', {
   accountId: text('account_id').notNull(),
@@ -690,27 +646,13 @@ export const tasks = sqliteTable('tasks', {
   clientAgentId: text('client_agent_id').notNull(),
   recipientAccountId: text('recipient_account_id').notNull(),
   recipientAgentId: text('recipient_agent_id').notNull(),
-  /** Without `@`, as the message was addressed. */
   recipientAlias: text('recipient_alias').notNull(),
-  /** The message that made it. */
   messageId: text('message_id').notNull(),
-  /** The id of the conversation, which is the server's own. */
   conversationId: text('conversation_id').notNull(),
   /** What the client calls the conversation. */
   contextId: text('context_id').notNull(),
   mode: text('mode', { enum: ['receipt', 'task', 'message'] }).notNull(),
-  state: text('state', {
-    enum: [
-      'submitted',
-      'working',
-      'input-required',
-      'auth-required',
-      'completed',
-      'canceled',
-      'failed',
-      'rejected',
-    ],
-  }).notNull(),
+  state: text('state', { enum: taskStates }).notNull(),
   statusAt: integer('status_at').notNull(),
   /** The number of its newest event. */
   generation: integer('generation').notNull(),
@@ -721,7 +663,6 @@ export const tasks = sqliteTable('tasks', {
   primaryKey({ columns: [t.accountId, t.id] }),
   foreignKey({ columns: [t.accountId, t.clientAgentId], foreignColumns: [agents.accountId, agents.id] }),
   foreignKey({ columns: [t.recipientAccountId, t.recipientAgentId], foreignColumns: [agents.accountId, agents.id] }),
-  // A list is read in this order.
   index('tasks_of_client').on(t.accountId, t.clientAgentId, t.statusAt, t.id),
   index('tasks_of_recipient').on(t.recipientAccountId, t.recipientAgentId, t.id),
   index('tasks_message').on(t.accountId, t.messageId),
@@ -748,9 +689,7 @@ export const taskMessages = sqliteTable('task_messages', {
   index('task_messages_message').on(t.senderAccountId, t.messageId),
 ])
 
-/**
- * What happened to tasks, in the order of the commits. `n` counts the events of a task from 1 without gaps.
- */
+/** What happened to tasks, in the order of the commits. `n` counts the events of a task from 1 without gaps. */
 export const taskEvents = sqliteTable('task_events', {
   seq: integer('seq').primaryKey({ autoIncrement: true }),
   accountId: text('account_id').notNull(),
@@ -760,18 +699,7 @@ export const taskEvents = sqliteTable('task_events', {
   id: text('id').notNull(),
   at: integer('at').notNull(),
   /** The new state; null if it is about an artifact, which is in `artifacts` under the same `n`. */
-  state: text('state', {
-    enum: [
-      'submitted',
-      'working',
-      'input-required',
-      'auth-required',
-      'completed',
-      'canceled',
-      'failed',
-      'rejected',
-    ],
-  }),
+  state: text('state', { enum: taskStates }),
   /** What the recipient said about the state, or its result: a message of that account. Null for nothing. */
   senderAccountId: text('sender_account_id'),
   messageId: text('message_id'),
@@ -789,7 +717,6 @@ export const taskEvents = sqliteTable('task_events', {
 export const artifacts = sqliteTable('artifacts', {
   accountId: text('account_id').notNull(),
   taskId: text('task_id').notNull(),
-  /** That of the event. */
   n: integer('n').notNull(),
   artifactId: text('artifact_id').notNull(),
   /** The parts go behind those of the chunks before. Otherwise the artifact begins anew. */
@@ -809,7 +736,6 @@ export const artifacts = sqliteTable('artifacts', {
 export const contexts = sqliteTable('contexts', {
   accountId: text('account_id').notNull(),
   agentId: text('agent_id').notNull(),
-  /** In the words of the client. */
   contextId: text('context_id').notNull(),
   recipientAgentId: text('recipient_agent_id').notNull(),
   conversationId: text('conversation_id').notNull(),
@@ -834,28 +760,19 @@ export const usage = sqliteTable('usage', {
   index('usage_day').on(t.day),
 ])
 
-/**
- * Who sent the last message of a conversation, and how often that changed within an hour. See docs/delivery.md,
- * "Conversations that run away".
- */
+/** How often the last sender of a conversation changed. See docs/delivery.md, "Conversations that run away". */
 export const conversationTurns = sqliteTable('conversation_turns', {
   accountId: text('account_id').notNull().references(() => accounts.id),
   /** The sorted aliases of a pair, the `#name` of a channel, or an id of a conversation. */
   key: text('key').notNull(),
-  /** The alias of the agent that sent last. */
   sender: text('sender').notNull(),
-  /** The message that was last replied to. */
   answered: text('answered'),
   /** In the hour that began at `since`. */
   turns: integer('turns').notNull(),
   since: integer('since').notNull(),
-  /** JSON array: the aliases of those who took part, up to a number. */
   agents: text('agents', { mode: 'json' }).$type<string[]>().notNull(),
-  /** So many turns that its agents are told. */
   isLong: flag('is_long').notNull().default(false),
-  /** Null while it is not paused. */
   pausedAt: integer('paused_at'),
-  /** When the owners were told of the pause. */
   toldAt: integer('told_at'),
 }, (t) => [
   primaryKey({ columns: [t.accountId, t.key] }),
@@ -898,24 +815,17 @@ export const activity = sqliteTable('activity', {
   index('activity_time').on(t.accountId, t.createdAt, t.n),
 ])
 
-/**
- * OAuth clients: those that registered themselves (RFC 7591), and those whose `client_id` is the URL of their metadata
- * document. Neither kind is verified.
- */
+/** OAuth clients: registered (RFC 7591), or known by the URL of their metadata document. Neither kind is verified. */
 export const oauthClients = sqliteTable('oauth_clients', {
   /** A UUID, or the URL of the document. */
   id: text('id').primaryKey(),
   kind: text('kind', { enum: ['registered', 'document'] }).notNull(),
   name: text('name').notNull(),
-  /** JSON array. */
   redirectUris: text('redirect_uris').notNull(),
   authMethod: text('auth_method', { enum: ['none', 'client_secret_post', 'client_secret_basic'] }).notNull(),
-  /** SHA-256; null for public clients. */
   secretHash: text('secret_hash'),
-  /** The client address that registered it, as limits count it; null for documents. */
   address: text('address'),
   createdAt: integer('created_at').notNull(),
-  /** When it last got a token. */
   lastUsedAt: integer('last_used_at'),
   /** Until when this copy of a document may be used on a consent page; null for registrations. */
   freshUntil: integer('fresh_until'),
@@ -928,16 +838,13 @@ export const oauthClients = sqliteTable('oauth_clients', {
 
 /** Authorization requests on a consent page: the validated request, and the choices shown to the user. */
 export const oauthRequests = sqliteTable('oauth_requests', {
-  /** SHA-256 of the one-time handle in the form. */
   handleHash: text('handle_hash').primaryKey(),
-  /** SHA-256 of the value of the consent cookie. */
   cookieHash: text('cookie_hash').notNull(),
   sessionId: text('session_id').notNull(),
   userId: text('user_id').notNull().references(() => users.id),
   clientId: text('client_id').notNull(),
   clientName: text('client_name').notNull(),
   redirectUri: text('redirect_uri').notNull(),
-  /** The `state` parameter of the client; null if it sent none. */
   state: text('state'),
   codeChallenge: text('code_challenge').notNull(),
   resource: text('resource').notNull(),
@@ -950,9 +857,8 @@ export const oauthRequests = sqliteTable('oauth_requests', {
 }, (t) => [index('oauth_requests_user').on(t.userId, t.expiresAt), index('oauth_requests_expires').on(t.expiresAt)])
 
 /**
- * What a user authorized a client to do in one account: act as an agent, or administer the account. Includes the
- * authorization code, before whose exchange the grant has no effect. It is live only while the membership of the user
- * and the agent are.
+ * What a user authorized a client to do in one account, with the authorization code, before whose exchange the grant has no
+ * effect. It is live only while the membership of the user and the agent are.
  */
 export const oauthGrants = sqliteTable('oauth_grants', {
   accountId: text('account_id').notNull().references(() => accounts.id),
@@ -960,7 +866,6 @@ export const oauthGrants = sqliteTable('oauth_grants', {
   id: text('id').notNull(),
   userId: text('user_id').notNull().references(() => users.id),
   clientId: text('client_id').notNull(),
-  /** As shown to the user. */
   clientName: text('client_name').notNull(),
   /** Null for a grant to administer the account. */
   agentId: text('agent_id'),
@@ -1000,9 +905,7 @@ export const oauthTokens = sqliteTable('oauth_tokens', {
   parentId: text('parent_id'),
   createdAt: integer('created_at').notNull(),
   expiresAt: integer('expires_at').notNull(),
-  /** First use of a refresh token. */
   usedAt: integer('used_at'),
-  /** The newest refresh token issued for it. */
   successorId: text('successor_id'),
   revokedAt: integer('revoked_at'),
 }, (t) => [
@@ -1014,28 +917,21 @@ export const oauthTokens = sqliteTable('oauth_tokens', {
   index('oauth_tokens_expires').on(t.expiresAt),
 ])
 
-/**
- * How far each projection has followed `messages.seq`. A projection is made of messages alone, in units that also move
- * its position, so it can be emptied and made again. A `seq` below 0 means that it is being emptied. See
- * docs/architecture.md, "Projections".
- */
+/** How far each projection has followed `messages.seq`; below 0 while it is emptied. See docs/architecture.md, "Projections". */
 export const projections = sqliteTable('projections', {
   name: text('name').primaryKey(),
   seq: integer('seq').notNull(),
 })
 
-/**
- * The conversations of an account, made by the projection of this name. Each message has one thread in the account of
- * its sender, and one in the account of its recipient. See docs/architecture.md, "Projections".
- */
+/** The conversations of an account. Each message has one thread in the account of its sender, and one in its recipient's. */
 export const threads = sqliteTable('threads', {
   /** Kept when the projection is made again, so that links stay. */
   id: integer('id').primaryKey({ autoIncrement: true }),
   accountId: text('account_id').notNull().references(() => accounts.id),
   kind: text('kind', { enum: ['channel', 'conversation', 'pair'] }).notNull(),
   /**
-   * The id of the channel; the ids of both agents, sorted, with a space between them; or a slash and the conversation
-   * id, behind the id of the agent of another account if there is one.
+   * The id of the channel; the sorted ids of both agents; or a slash and the conversation id, behind the id of the agent of
+   * another account if there is one.
    */
   key: text('key').notNull(),
   /** The newest message; 0 while the projection is being made again. */
@@ -1099,62 +995,39 @@ export const seats = sqliteTable('seats', {
   uniqueIndex('seats_agent').on(t.accountId, t.agentId),
 ])
 
-/**
- * The key pair with which the grid signs what it sends to push services (VAPID, RFC 8292): one row, made when somebody
- * first wants notifications. Browsers are subscribed with the public key, so it never changes.
- */
+/** The VAPID key pair (RFC 8292): one row. Browsers are subscribed with the public key, so it never changes. */
 export const pushKeys = sqliteTable('push_keys', {
-  /** Always `vapid`. */
   id: text('id').primaryKey(),
-  /** In base64url, as browsers take it. */
   publicKey: text('public_key').notNull(),
-  /** The private key: AES-256-GCM. `tokenKeyId` names the key of the key ring. */
-  encryptedToken: text('encrypted_token').notNull(),
-  tokenIv: text('token_iv').notNull(),
-  tokenAuthTag: text('token_auth_tag').notNull(),
-  tokenKeyId: text('token_key_id').notNull(),
+  ...sealedToken(),
   createdAt: integer('created_at').notNull(),
 })
 
-/**
- * The key pairs with which the grid signs agent cards (ES256): the newest signs, the older ones verify what they signed.
- * See docs/security.md, "Signing keys".
- */
+/** The key pairs that sign agent cards: the newest signs. See docs/security.md, "Signing keys". */
 export const signingKeys = sqliteTable('signing_keys', {
   /** The `kid` of its signatures. */
   id: text('id').primaryKey(),
   /** JSON of the public key as a JWK. @see RFC 7517 */
   publicKey: text('public_key').notNull(),
-  /** The private key, as JSON of its JWK: AES-256-GCM. Null once a newer key signs. */
-  encryptedToken: text('encrypted_token'),
-  tokenIv: text('token_iv'),
-  tokenAuthTag: text('token_auth_tag'),
-  tokenKeyId: text('token_key_id'),
+  ...optionalSealedToken(),
   /** Later than that of every older key. */
   createdAt: integer('created_at').notNull(),
 }, (t) => [uniqueIndex('signing_keys_created').on(t.createdAt)])
 
-/**
- * Browsers that are notified of messages to the alias of a person. A trigger removes those of a session that has ended.
- * See docs/delivery.md, "Notifications".
- */
+/** Browsers that are notified of messages to a person. See docs/delivery.md, "Notifications". */
 export const pushSubscriptions = sqliteTable('push_subscriptions', {
   accountId: text('account_id').notNull(),
   id: text('id').notNull(),
   userId: text('user_id').notNull(),
   /** The session of the browser. Not a foreign key: a session is removed without looking for what names it. */
   sessionId: text('session_id').notNull(),
-  /** The address at the push service of the browser. Only this grid and the browser know it. */
   endpoint: text('endpoint').notNull(),
   /** What notifications are encrypted for, both in base64url. @see RFC 8291 */
   p256dh: text('p256dh').notNull(),
   auth: text('auth').notNull(),
-  /** The `User-Agent` header, shown to the user. */
   userAgent: text('user_agent').notNull(),
   createdAt: integer('created_at').notNull(),
-  /** When the push service last accepted a notification. */
   lastSuccessAt: integer('last_success_at'),
-  /** Notifications that were given up since then. */
   failures: integer('failures').notNull().default(0),
   /** Up to this delivery, `push_notices` has what the person is to be told. */
   seq: integer('seq').notNull(),
@@ -1189,7 +1062,6 @@ export const pushNotices = sqliteTable('push_notices', {
   index('push_notices_told').on(t.pushedAt).where(sql`due_at IS NULL`),
 ])
 
-/** The people who want an email about messages that wait for their alias, and how often. */
 export const mailDigests = sqliteTable('mail_digests', {
   accountId: text('account_id').notNull(),
   userId: text('user_id').notNull(),
@@ -1211,7 +1083,6 @@ export const mailDigests = sqliteTable('mail_digests', {
 export const snoozes = sqliteTable('snoozes', {
   accountId: text('account_id').notNull().references(() => accounts.id),
   userId: text('user_id').notNull().references(() => users.id),
-  /** What is wrong, and with what. */
   kind: text('kind').notNull(),
   subject: text('subject').notNull(),
   until: integer('until').notNull(),

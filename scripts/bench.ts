@@ -2,13 +2,9 @@
  * `npm run bench`: measures the service on each runtime, as ratios to a Hono echo server that the same client measures
  * on the same runtime in the same run. `scripts/bench/README.md` explains the figures.
  */
-import { attention } from './bench/attention.ts'
 import { compare } from './bench/compare.ts'
 import { openBenchContext } from './bench/context.ts'
-import { conversations } from './bench/conversations.ts'
 import { fanOut } from './bench/fan-out.ts'
-import { guardrails } from './bench/guardrails.ts'
-import { live } from './bench/live.ts'
 import { fsyncMs, machine } from './bench/machine.ts'
 import { type BenchOptions, readOptions } from './bench/options.ts'
 import { createReport, titleOf } from './bench/report.ts'
@@ -17,19 +13,13 @@ import type { Scenario, TextTable } from './bench/scenario.ts'
 import { cleanUp, temporaryFolder } from './bench/server.ts'
 import { size } from './bench/size.ts'
 import { start } from './bench/start.ts'
-import { waiters } from './bench/waiters.ts'
 import { waking } from './bench/waking.ts'
 
 const scenarios = {
   requests,
   waking,
-  waiters,
   size,
   'fan-out': fanOut,
-  conversations,
-  attention,
-  live,
-  guardrails,
   start,
   compare,
 } satisfies Record<string, Scenario>
@@ -45,7 +35,6 @@ const usage = `npm run bench -- [--scenario ${defaults}] [--runtime node] [--dat
   --clients   number of concurrent agents, each with its own key and connection
   --seconds   duration of each measurement, after a warm-up (3)
   --inboxes   number of inboxes that are filled and read in turn (512)
-  --waiters   number of agents that wait at the same time (1000,10000)
   --messages  number of messages stored beforehand (10000,1000000)
   --agents    number of agents in the account (10,10000)
   --members   number of members in the channel (500)

@@ -1,7 +1,7 @@
 /** Every route of the service. */
 import { Hono } from 'hono'
 import { agentCardPaths, Cards, extendedCardPaths, rootCardPaths } from './a2a/cards/cards.ts'
-import { keySetPath } from './a2a/cards/signer.ts'
+import { keySetPath } from './a2a/cards/signing.ts'
 import { a2aGrid } from './a2a/endpoint.ts'
 import { extensionTexts } from './a2a/extensions.ts'
 import { a2aHttpJson } from './a2a/http-json.ts'
@@ -12,7 +12,6 @@ import { GridError } from './errors.ts'
 import { publicCors } from './lib/http/cors.ts'
 import { ResponseHeaders } from './lib/http/response-headers.ts'
 import { mcpGrid, mcpSignup } from './mcp/endpoint.ts'
-import { oauthApiKey } from './oauth/api-key.ts'
 import { authorizePage } from './oauth/authorize.ts'
 import { createClients } from './oauth/clients.ts'
 import { authorizeDecision } from './oauth/decision.ts'
@@ -24,18 +23,11 @@ import { resourceReader } from './oauth/resources.ts'
 import { revokeToken } from './oauth/revoke.ts'
 import { serverMetadata, serverMetadataPaths } from './oauth/server-metadata.ts'
 import { tokenEndpoint } from './oauth/token.ts'
-import { openApi } from './openapi/document.ts'
 import type { AppEnv, Handler } from './request-context.ts'
-import { me, revokeCallingKey } from './rest/agent-key.ts'
-import { clientPackage } from './rest/client-package.ts'
-import { guardrailRoutes } from './rest/guardrails.ts'
 import { live, ready } from './rest/health.ts'
-import { inboxRoutes } from './rest/inbox.ts'
-import { postMessage } from './rest/messages.ts'
-import { joinText, llmsText } from './rest/join.ts'
-import { partContent } from './rest/parts.ts'
-import { restSignup } from './rest/signup.ts'
-import { wakeStream } from './rest/wake-stream.ts'
+import { clientPackage, joinText, llmsText } from './rest/join.ts'
+import { handlerOf, type Route as RestRoute } from './rest/route.ts'
+import { restRoutes } from './rest/routes.ts'
 import type { Store } from './store/store.ts'
 import { assets, manifest, serviceWorker } from './web/assets.ts'
 import { AttentionCounts } from './web/attention/counts.ts'
@@ -65,8 +57,10 @@ export function createApp(store: Store): Hono<AppEnv> {
   const resources = protectedResources(origins, config.appUrl)
   const clients = createClients(store)
   const resourceOf = resourceReader(origins)
-  const guardrails = guardrailRoutes(authenticateCall, deps)
-  const inbox = inboxRoutes(authenticateKey, deps)
+  const asRoute = (route: RestRoute): Route => {
+    const handler = handlerOf(route, store, { call: authenticateCall, key: authenticateKey })
+    return [route.method, route.path.replace(/{(\w+)}/g, ':$1'), handler]
+  }
   const authorize = {
     store,
     sessions: people,
@@ -90,36 +84,20 @@ export function createApp(store: Store): Hono<AppEnv> {
     ['GET', keySetPath, cards.keySet],
     ['GET', '/a2a/ext/:name/v1', extensionTexts(config)],
 
-    ['GET', '/api/v1/openapi.json', openApi(deps)],
-    ['GET', '/api/agents/wake-stream', wakeStream(authenticateCall)],
+    ...restRoutes.filter((route) => route.isOpenToPages).map(asRoute),
 
     ['GET', ['/.well-known/oauth-protected-resource', '/.well-known/oauth-protected-resource/*'], resources.metadata],
     ['GET', serverMetadataPaths, serverMetadata(config, origins, documentProbe(deps).canFetch)],
     ['POST', '/oauth/token', oauthEndpoint(log, tokenEndpoint({ store, clients, resourceOf }))],
     ['POST', '/oauth/register', oauthEndpoint(log, registerClient(store))],
     ['POST', '/oauth/revoke', oauthEndpoint(log, revokeToken(store, clients))],
-    ['POST', '/api/oauth/api-key', oauthApiKey(authenticateCall, deps.bodies)],
   ]
   const others: Route[] = [
     ['POST', ['/a2a/v1/grid', '/a2a/v1/grid/', '/a2a/v1/agents/:alias', '/a2a/v1/agents/:alias/'], a2aRpc],
-    ['POST', '/api/v1/agentic-signup', restSignup(store)],
     ['GET', '/agent-grid.tgz', clientPackage(deps)],
     ['GET', '/llms.txt', llmsText(config)],
     ['GET', '/join.md', joinText(config)],
-    ['GET', '/api/v1/inbox', inbox.peek],
-    ['POST', '/api/v1/inbox/leases', inbox.lease],
-    ['POST', '/api/v1/inbox/leases/:lease/extend', inbox.extend],
-    ['POST', '/api/v1/inbox/leases/:lease/ack', inbox.ack],
-    ['POST', '/api/v1/inbox/leases/:lease/release', inbox.release],
-    ['POST', '/api/v1/messages', postMessage(authenticateKey, deps)],
-    ['GET', '/api/v1/parts/:id', partContent(authenticateKey)],
-    ['GET', '/api/v1/guardrails', guardrails.list],
-    ['POST', '/api/v1/guardrails', guardrails.create],
-    ['GET', '/api/v1/guardrails/:guardrail', guardrails.show],
-    ['PATCH', '/api/v1/guardrails/:guardrail', guardrails.update],
-    ['DELETE', '/api/v1/guardrails/:guardrail', guardrails.remove],
-    ['GET', '/api/v1/me', me(authenticateKey)],
-    ['DELETE', '/api/v1/key', revokeCallingKey(authenticateKey)],
+    ...restRoutes.filter((route) => !route.isOpenToPages).map(asRoute),
     ['GET', '/oauth/authorize', authorizePage(authorize)],
     ['POST', '/oauth/authorize', authorizeDecision(authorize)],
     ['GET', livePath, liveStream({ store, sessions: people, attention })],

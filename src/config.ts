@@ -4,7 +4,6 @@ import { type Setting, settings } from './config/settings.ts'
 
 type Settings = typeof settings
 
-/** A value of each setting, under its name in the program. */
 type Values = { readonly [Name in keyof Settings]: Readonly<z.output<Settings[Name]['schema']>> }
 
 /** The validated settings, and what follows from them. */
@@ -62,9 +61,7 @@ export function describeMixedAddresses({ baseUrl, appUrl }: Config): string | un
     : `BASE_URL is https, but APP_URL is ${appUrl}. Passwords can cross the network unencrypted, and cookies are not Secure. Use https for both.`
 }
 
-/** What people read about a setting. */
 export interface SettingDescription {
-  /** The environment variable. */
   name: string
   description: string
   format: string

@@ -1,14 +1,14 @@
 /** What the parts of one process share. Types only: `cli/process.ts` creates the values. */
 import type { Config } from './config.ts'
-import type { PreparedChecks } from './guardrails/checks.ts'
+import type { PreparedChecks } from './guardrails/providers.ts'
 import type { Bodies } from './lib/http/body.ts'
-import type { CallerHints } from './lib/http/caller-hints.ts'
+import type { CallerHints } from './lib/http/client-address.ts'
 import type { Log } from './lib/log.ts'
 import type { Overload } from './lib/limits/overload.ts'
 import type { SafeFetch } from './lib/outbound/safe-fetch.ts'
 
 /** Why an email is sent. Each kind has one subject. */
-export type EmailKind =
+type EmailKind =
   | 'verify_address'
   | 'sign_in'
   | 'password_reset'
@@ -57,9 +57,7 @@ export interface Deps {
   readonly ownPorts: Set<number>
   /** Reads request bodies, as many at a time as the process may hold. */
   readonly bodies: Bodies
-  /** Which caller sent a request, before its key is looked up. */
   readonly callerHints: CallerHints
-  /** The checks of guardrails, prepared. */
   readonly guardrailChecks: PreparedChecks
   /** The package with the commands for clients; undefined if it was not built. */
   readonly readClientPackage: () => Promise<Uint8Array | undefined>

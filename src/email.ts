@@ -1,13 +1,12 @@
 /**
- * Email over SMTP: a bounded queue in memory, sent one at a time. Without an SMTP server, links are printed in the log.
- *
- * See docs/security.md, "Email messages".
+ * Email over SMTP: a bounded queue in memory. Without an SMTP server, links are printed in the log. See
+ * docs/security.md, "Email messages".
  */
 import { clearTimeout, setTimeout } from 'node:timers'
 import type { Transporter } from 'nodemailer'
 import type { Config } from './config.ts'
 import type { EmailSender, OutgoingEmail } from './deps.ts'
-import { isPlainAddress } from './lib/email-address.ts'
+import { isPlainAddress } from './lib/names.ts'
 import type { Log } from './lib/log.ts'
 import { minute, second } from './lib/time.ts'
 
@@ -16,20 +15,16 @@ export interface EmailSenderOptions {
   log: Log
   /** Prints the link if email is not configured. No other line of the log shows a link. */
   printLink: (fields: { kind: string; to: string; link: string }) => void
-  /** Delays before the retries, in milliseconds. */
   retryAfterMs?: readonly number[]
 }
 
-/** Display name of the sender. */
 const senderName = 'agent-grid'
 const maxQueued = 1_000
 const maxTextLength = 20_000
-/** Delay before an idle queue starts to send. */
 const startDelayMs = 50
 
 interface QueuedEmail {
   email: OutgoingEmail
-  /** Attempts so far. */
   attempts: number
 }
 
@@ -51,7 +46,6 @@ function linkPrinter({ log, printLink }: EmailSenderOptions): EmailSender {
 
 function smtpSender({ config, log, retryAfterMs = [5 * second, minute] }: EmailSenderOptions): EmailSender {
   const ready: QueuedEmail[] = []
-  /** Emails that wait for a retry, each with a function that ends the wait. */
   const waiting = new Map<QueuedEmail, () => void>()
   let sending: Promise<void> | undefined
   let transport: Promise<Transporter> | undefined
@@ -120,18 +114,12 @@ function smtpSender({ config, log, retryAfterMs = [5 * second, minute] }: EmailS
   }
 }
 
-/**
- * Lets the response to the caller go first. Otherwise its latency could reveal that an email is sent.
- * See docs/security.md, "Enumeration and timing".
- */
+/** Lets the response to the caller go first, or its latency could reveal that an email is sent. */
 function startDelay(): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, startDelayMs))
 }
 
-/**
- * The field that makes an email unsafe to send, if any. The library would parse address lists, names and line breaks
- * where we mean one plain text.
- */
+/** The field that makes an email unsafe to send: the library would parse lists, names and line breaks in it. */
 function faultOf({ to, subject, text }: OutgoingEmail): string | undefined {
   if (!isPlainAddress(to)) return 'address'
   if (!/^[\x20-\x7e]{1,200}$/.test(subject)) return 'subject'
@@ -160,7 +148,6 @@ function unsubscribeHeaders(url: string): Record<string, string> {
   }
 }
 
-/** Connect and sign in to an email server, and send nothing. Fails if that does not work within `timeoutMs`. */
 export async function checkEmailServer(url: string, timeoutMs: number): Promise<void> {
   const transport = await connect(url, timeoutMs)
   let timer

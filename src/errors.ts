@@ -1,9 +1,5 @@
-/**
- * All error codes of the grid, each with its kind. `wire.ts` maps kinds to the errors of each protocol, so a new code
- * needs only an entry here.
- */
+/** All error codes of the grid, each with its kind. `wire.ts` maps kinds to the errors of each protocol. */
 export const errorKinds = {
-  // The input is invalid.
   agent_token_required: 'invalid',
   alias_required: 'invalid',
   cursor_expired: 'invalid',
@@ -112,11 +108,8 @@ export interface ReachedLimit {
   windowSeconds?: number
 }
 
-/** Details that some protocols use. */
-export interface ErrorDetails {
-  /** The invalid field of the input. */
+interface ErrorDetails {
   field?: string
-  /** Data for programs, in addition to the message. */
   info?: Record<string, string>
   /** Sent as `Retry-After`. */
   retryAfterSeconds?: number
@@ -124,19 +117,12 @@ export interface ErrorDetails {
   limit?: ReachedLimit
   /** The roles of the account that may do what the caller may not. */
   allowedRoles?: readonly string[]
-  /** Nothing was executed, so the call can be repeated safely. */
   notExecuted?: true
-  /**
-   * Whether the request had a credential. The challenge says `invalid_token` only for a refused one (RFC 6750
-   * §3.1).
-   */
+  /** The challenge says `invalid_token` only for a refused credential (RFC 6750 §3.1). */
   credential?: 'missing' | 'refused'
 }
 
-/**
- * The error of the grid. `message` says what is wrong and what to do, for the caller, which often is a model. It never
- * contains text of the database or of a remote server.
- */
+/** `message` says what is wrong and what to do. It never has text of the database or of a remote server. */
 export class GridError extends Error {
   readonly code: ErrorCode
   readonly details: ErrorDetails
@@ -153,17 +139,14 @@ export class GridError extends Error {
   }
 }
 
-/** Whether the disk of the grid was full. The storage itself has logged it once, so what fails because of it does not. */
+/** Whether the disk of the grid was full. The storage has logged it, so what fails because of it does not. */
 export function isStorageFull(error: unknown): boolean {
   return error instanceof GridError && error.code === 'storage_full'
 }
 
 type LimitedCode = { [Code in ErrorCode]: (typeof errorKinds)[Code] extends 'limited' ? Code : never }[ErrorCode]
 
-/**
- * The error of a limit that is used up. Every such error is made here, because every answer with one says which limit
- * it is and when to come back.
- */
+/** The error of a limit that is used up. Every answer with one says which limit it is and when to come back. */
 export function limitReached(
   code: LimitedCode,
   message: string,
@@ -172,4 +155,9 @@ export function limitReached(
   details: ErrorDetails = {},
 ): GridError {
   return new GridError(code, message, { ...details, limit, retryAfterSeconds })
+}
+
+/** The error of an input. `field` is its invalid part. */
+export function invalidInput(message: string, field: string | undefined): GridError {
+  return new GridError('invalid_input', message, { field })
 }

@@ -1,7 +1,7 @@
 /** The entry point of the program: `agent-grid COMMAND [OPTIONS]`. */
 import process from 'node:process'
 import { runCommandLine } from './cli/command-line.ts'
-import { findCommand, help, splitName } from './cli/help.ts'
+import { findCommand, help, splitName } from './cli/commands.ts'
 import { runStoreCommand } from './cli/run-store-command.ts'
 
 // No top-level await, here or in imported modules: CommonJS output, which single binaries need, cannot have it.

@@ -1,11 +1,10 @@
-/** What comments and test names cite: a heading in `docs/`, or a section of a public specification. Nothing else. */
-import { readdirSync, readFileSync } from 'node:fs'
+/** What comments and documents refer to: headings in `docs/`, or sections of public specifications. Nothing else. */
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
 
-const folders = ['src', 'db', 'scripts', 'test', 'docs']
-
-/** `docs/file.md`, followed by the headings that are cited. */
-const citation = /\bdocs\/([a-z-]+\.md)((?:,\s+(?:\*\s+|\/\/\s+)?(?:and\s+)?"[^"\n]+")*)/g
+/** `docs/file.md` or `docs/folder/file.md`, followed by the headings that are cited. */
+const citation = /\bdocs\/((?:[a-z-]+\/)?[A-Za-z-]+\.md)((?:,\s+(?:\*\s+|\/\/\s+)?(?:and\s+)?"[^"\n]+")*)/g
 /** Documents and numbers that a reader of this repository cannot look up. */
 const unpublished = [
   /\bSpec: "/,
@@ -13,20 +12,16 @@ const unpublished = [
   /(?<![\w/-])(?:spec|grid|mcp|a2a|wake|console|style|reliability|runtime|security)\.md\b/,
 ]
 
-const files = folders.flatMap(filesOf).filter((path) => path !== 'test/citations.test.ts')
-const headings = new Map(
-  readdirSync('docs').map((name) => [
-    name,
-    new Set([...readFileSync(`docs/${name}`, 'utf8').matchAll(/^#{1,4} (.+?)\s*$/gm)].map(([, heading]) => heading)),
-  ]),
-)
+const sources = ['src', 'db', 'scripts', 'test'].flatMap(filesOf).filter((path) => path !== 'test/citations.test.ts')
+const documents = ['README.md', 'CHANGELOG.md', 'scripts/bench/README.md', ...filesOf('docs')]
+const headings = new Map(documents.map((path) => [path, headingsOf(path)]))
 
 test('every cited document is in docs/, and every cited heading is in that document', () => {
-  expect(files.flatMap((path) => faultsOf(path, textOf(path)))).toEqual([])
+  expect([...sources, ...documents].flatMap((path) => faultsOf(path, textOf(path)))).toEqual([])
 })
 
 test('no comment and no test cites a document that is not in the repository', () => {
-  const found = files.filter((path) => !path.startsWith('docs/')).flatMap((path) =>
+  const found = sources.flatMap((path) =>
     textOf(path).split('\n').filter((line) => unpublished.some((pattern) => pattern.test(line.replace(citation, ''))))
       .map((line) => `${path}: ${line.trim()}`)
   )
@@ -35,29 +30,50 @@ test('no comment and no test cites a document that is not in the repository', ()
 })
 
 test('the headings of a document are unique, so that a citation leads to one place', () => {
-  const repeated = [...headings.keys()].flatMap((name) => {
-    const all = [...readFileSync(`docs/${name}`, 'utf8').matchAll(/^#{1,4} (.+?)\s*$/gm)].map(([, heading]) => heading)
-    return all.filter((heading, i) => all.indexOf(heading) !== i).map((heading) => `${name}: ${heading}`)
-  })
+  const repeated = [...headings].flatMap(([path, all]) =>
+    all.filter((heading, i) => all.indexOf(heading) !== i).map((heading) => `${path}: ${heading}`)
+  )
 
   expect(repeated).toEqual([])
 })
 
+test('every link of a document leads to a file that is there, and to a heading of it', () => {
+  const broken = documents.flatMap((path) =>
+    [...textOf(path).matchAll(/\]\((?!https?:)([^)#\s]*)(?:#([^)\s]*))?\)/g)].filter(([, file, anchor]) => {
+      const target = file ? join(dirname(path), file) : path
+      if (!existsSync(target)) return true
+      return anchor !== undefined && !headings.get(target)?.some((heading) => anchorOf(heading) === anchor)
+    }).map(([link]) => `${path}: ${link}`)
+  )
+
+  expect(broken).toEqual([])
+})
+
 test.each([
-  ['docs/nowhere.md, "Leases"', 'there is no docs/nowhere.md'],
+  ['docs/nowhere.md, "Promises"', 'there is no docs/nowhere.md'],
   ['docs/delivery.md, "No such thing"', 'docs/delivery.md has no heading "No such thing"'],
-  ['docs/delivery.md, "Leases", "No such thing"', 'docs/delivery.md has no heading "No such thing"'],
+  ['docs/protocol/mcp.md, "Revisions", "No such thing"', 'docs/protocol/mcp.md has no heading "No such thing"'],
 ])('a citation that leads nowhere is found: %s', (text, fault) => {
   expect(faultsOf('src/x.ts', text)).toEqual([`src/x.ts: ${fault}`])
 })
 
 function faultsOf(path: string, text: string): string[] {
   return [...text.matchAll(citation)].flatMap(([, name, cited]) => {
-    const known = headings.get(name)
+    const known = headings.get(`docs/${name}`)
     if (!known) return [`${path}: there is no docs/${name}`]
-    return [...cited.matchAll(/"([^"\n]+)"/g)].filter(([, heading]) => !known.has(heading))
+    return [...cited.matchAll(/"([^"\n]+)"/g)].filter(([, heading]) => !known.includes(heading))
       .map(([, heading]) => `${path}: docs/${name} has no heading "${heading}"`)
   })
+}
+
+function headingsOf(path: string): string[] {
+  const text = textOf(path).replace(/^```.*?^```/gms, '')
+  return [...text.matchAll(/^#{1,4} (.+?)\s*$/gm)].map(([, heading]) => heading)
+}
+
+/** As GitHub makes it. */
+function anchorOf(heading: string): string {
+  return heading.toLowerCase().replace(/[^\p{L}\p{N}_\- ]/gu, '').replaceAll(' ', '-')
 }
 
 function textOf(path: string): string {

@@ -7,7 +7,6 @@ import process from 'node:process'
 import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
 import { parse } from 'yaml'
-import { sharedSettings } from '../scripts/cluster/cluster.ts'
 import { startLibsqlServer } from '../scripts/cluster/libsql-server.ts'
 import { describeSettings, readConfig } from '../src/config.ts'
 import { freePort } from '../src/lib/free-port.ts'
@@ -29,21 +28,6 @@ test('all instances have the same valid settings, and need a key ring', () => {
     trustedProxies: [compose.networks.front.ipam.config[0].subnet],
   })
   expect(environment.GRID_KEYS).toMatch(/^\$\{GRID_KEYS:\?/)
-})
-
-test('npm run cluster, which is tested here, has the same settings', () => {
-  const cluster = sharedSettings('http://localhost:1', 'http://localhost:2', newKeyRing())
-
-  expect(Object.keys(cluster).sort()).toEqual(Object.keys(services['grid-1'].environment).sort())
-})
-
-test('one service builds the image, and it is not pulled from a registry', () => {
-  const all: [string, { build?: string; image: string; pull_policy?: string }][] = Object.entries(services)
-  const ours = all.filter(([, { image }]) => image === 'agent-grid')
-
-  expect(ours.map(([name]) => name)).toEqual([...instances, 'durability'])
-  expect(all.filter(([, { build }]) => build !== undefined).map(([name]) => name)).toEqual(['durability'])
-  for (const name of instances) expect(services[name].pull_policy).toBe('never')
 })
 
 test(
@@ -72,15 +56,6 @@ test('an instance starts after durability is set, and the proxy after all instan
     expect(services[name].depends_on).toEqual({ durability: { condition: 'service_completed_successfully' } })
   }
   expect(Object.keys(services.proxy.depends_on)).toEqual(instances)
-})
-
-test('the proxy knows every instance, and checks each with the public host name', () => {
-  const [caddyfile] = Object.values(interpolate({ caddyfile: compose.configs.caddyfile.content }))
-
-  expect(caddyfile).toContain(`reverse_proxy ${instances.map((name) => `${name}:8787`).join(' ')} {`)
-  expect(caddyfile).toContain('Host localhost:8787')
-  expect(caddyfile).toContain('\n:8787 {')
-  expect(caddyfile).not.toContain('$')
 })
 
 test(

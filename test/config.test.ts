@@ -56,14 +56,6 @@ test.each([
   expect(() => readConfig({ [name]: value })).not.toThrow(/hush/)
 })
 
-test('the configuration is immutable', () => {
-  const config = readConfig({}) as { port: number }
-
-  expect(() => {
-    config.port = 1
-  }).toThrow(TypeError)
-})
-
 test.each<[string, string, string, unknown]>([
   ['PORT', '0', 'port', 0],
   ['PORT', '65535', 'port', 65_535],
@@ -193,10 +185,6 @@ test('a password in an invalid database URL is not printed', () => {
   }
 })
 
-test.each(['PORT', 'BASE_URL', 'DATABASE_AUTH_TOKEN', 'TRUSTED_PROXIES'])('an empty %s counts as missing', (name) => {
-  expect(readConfig({ [name]: '' })).toEqual(readConfig({}))
-})
-
 test.each([
   ['http://a.example', undefined, undefined],
   ['https://a.example', undefined, undefined],
@@ -208,16 +196,4 @@ test.each([
 
   if (said === undefined) expect(text).toBeUndefined()
   else expect(text).toContain(said)
-})
-
-test('other variables are ignored', () => {
-  expect(readConfig({ PATH: '/bin', constructor: 'x', toString: 'x' })).toEqual(readConfig({}))
-})
-
-test('every setting has a description and a format', () => {
-  for (const { name, description, format } of describeSettings()) {
-    expect(name).toMatch(/^[A-Z0-9_]+$/)
-    expect(description).toMatch(/\.$/)
-    expect(format).not.toBe('')
-  }
 })

@@ -2,7 +2,7 @@
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { version } from '../src/lib/version.ts'
-import { connect } from '../src/store/driver/local-client.ts'
+import { connect } from '../src/store/driver/remote-client.ts'
 import { type TestGrid, testGrid, type TestGridOptions } from './support/grid.ts'
 import { routesOf } from './support/routes.ts'
 

@@ -1,158 +1,135 @@
 /**
- * Account isolation of the verbs. Each verb that takes something by name is called by an account that does not own it:
- * the result is the same as for an unknown name, and the owner's rows stay the same. How to add one is described in
- * `support/isolation-matrix.ts`. See docs/security.md, "Isolation matrix".
+ * Account isolation of the verbs that only pages and commands call: what programs can call is in `isolation.test.ts`.
+ * Each is called with what names a thing of another account, and answers as to a name that nothing has; the owner's
+ * rows stay the same. See docs/security.md, "Isolation matrix".
  */
-import { readdirSync, readFileSync } from 'node:fs'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { createAdminKey } from '../src/grid/accounts/accounts.ts'
+import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { createAdminKey, deleteAdminKey } from '../src/grid/accounts/accounts.ts'
+import { addKey, reissueKey, revokeKey, updateAgent } from '../src/grid/agents/agent-settings.ts'
 import { createAgent } from '../src/grid/agents/agents.ts'
-import { listAgents } from '../src/grid/agents/list-agents.ts'
-import { listSkills, setSkills } from '../src/grid/agents/skills.ts'
-import { createChannel, listChannels } from '../src/grid/channels/channels.ts'
-import { createGuardrail } from '../src/grid/guardrails/guardrails.ts'
-import { cursorAt } from '../src/grid/messaging/cursor.ts'
-import { readAgain } from '../src/grid/messaging/read-again.ts'
+import { deleteSkill, listSkills, setSkills, updateSkill } from '../src/grid/agents/skills.ts'
+import { snooze } from '../src/grid/attention.ts'
+import { changeChannelMembers, createChannel, listChannels, updateChannel } from '../src/grid/channels/channels.ts'
+import { findListedPart, openChain, openMessage, openPart } from '../src/grid/conversations/open-message.ts'
+import { findMessage } from '../src/grid/conversations/messages.ts'
+import { markRead, markUnread } from '../src/grid/conversations/marks.ts'
+import { talkOfAgent } from '../src/grid/conversations/list.ts'
+import { listThreads } from '../src/grid/conversations/threads.ts'
+import { replyToMessage, writeMessage } from '../src/grid/conversations/write.ts'
+import { allowText, countCases, disallowText, listCases, listExceptions } from '../src/grid/guardrails/cases.ts'
+import { tryGuardrail } from '../src/grid/guardrails/try-guardrail.ts'
+import { requeueMessages } from '../src/grid/messaging/parked.ts'
+import { resumeConversation, setAutomated } from '../src/grid/messaging/turns.ts'
 import { readMessages } from '../src/grid/messaging/read-messages.ts'
-import { leaseMessages } from '../src/grid/messaging/timed-leases.ts'
-import { newId } from '../src/lib/id.ts'
+import { listGrantsOfAgent, revokeGrant } from '../src/grid/oauth/grants.ts'
 import type { AccountStore } from '../src/store/account.ts'
 import { dump, rows } from './support/database.ts'
-import { pausedConversation } from './support/echoes.ts'
 import { type TestAgent, type TestGrid, testGrid } from './support/grid.ts'
-import { type NamedKind, probes, verbsWithoutProbe } from './support/isolation-probes.ts'
+import { type Form, isolatedAccounts, unusedLike } from './support/isolated-accounts.ts'
 import { sendMessage } from './support/messaging.ts'
-import { askFor } from './support/tasks.ts'
-import { seated } from './support/seats.ts'
 import { accessTokenFor } from './support/oauth-token.ts'
+import { seated } from './support/seats.ts'
+
+type Probe = [verb: string, as: 'admin' | 'person', form: Form | 'grant id', Verb]
+type Verb = (account: AccountStore, value: string) => Promise<unknown>
+
+const requestId = { requestId: null }
+const hash = '0'.repeat(64)
+
+const probes: Probe[] = [
+  ['writeMessage', 'person', '@alias', (account, to) => writeMessage(account, { to, text: 'hi' })],
+  ['writeMessage', 'person', '#channel', (account, to) => writeMessage(account, { to, text: 'hi' })],
+  ['replyToMessage', 'person', 'message id', (account, id) => replyToMessage(account, { messageId: id, text: 'hi' })],
+  ['markRead', 'person', 'message id', (account, id) => markRead(account, [id])],
+  ['markUnread', 'person', 'message id', (account, id) => markUnread(account, [id])],
+  ['talkOfAgent', 'person', 'agent id', (account, id) => talkOfAgent(account, { id, alias: 'bob' }, requestId)],
+  ['openMessage', 'person', 'message id', (account, id) => openMessage(account, id, requestId)],
+  ['openChain', 'person', 'message id', (account, id) => openChain(account, id, requestId)],
+  ['openPart', 'person', 'part message id', (account, id) => openPart(account, id, '0', null)],
+  ['findListedPart', 'admin', 'part message id', (account, id) => findListedPart(account, listed(id), '0')],
+  ['snooze', 'person', 'agent id', (account, subject) => snooze(account, undefined, week('unread', subject))],
+  ['snooze', 'person', 'paused conversation', (account, key) => snooze(account, undefined, week('paused', key))],
+  ['requeueMessages', 'admin', 'agent alias', (account, agent) => requeueMessages(account, { agent })],
+  [
+    'requeueMessages',
+    'admin',
+    'message id',
+    (account, id) => requeueMessages(account, { agent: 'eve', messageId: id }),
+  ],
+  ['changeChannelMembers', 'admin', 'channel id', (account, channel) => members(account, channel, ['own-1'])],
+  ['changeChannelMembers', 'admin', 'agent alias', (account, alias) => members(account, 'home', ['own-1', alias])],
+  ['changeChannelMembers', 'admin', 'agent id', (account, id) => members(account, 'home', [], [id])],
+  ['updateChannel', 'admin', 'channel id', (account, channel) => updateChannel(account, { channel, description: 'x' })],
+  ['updateSkill', 'admin', 'skill id', (account, id) => updateSkill(account, id, { name: 'mine' })],
+  ['deleteSkill', 'admin', 'skill id', deleteSkill],
+  ['listCases', 'admin', 'guardrail id', (account, id) => listCases(account, id)],
+  ['countCases', 'admin', 'guardrail id', (account, id) => countCases(account, id, { from: 0 })],
+  ['listExceptions', 'admin', 'guardrail id', listExceptions],
+  ['allowText', 'admin', 'guardrail id', (account, id) => allowText(account, id, hash)],
+  ['disallowText', 'admin', 'guardrail id', (account, id) => disallowText(account, id, hash)],
+  ['tryGuardrail', 'admin', 'guardrail id', (account, guardrail) => tryGuardrail(account, { guardrail }, 'text')],
+  ['updateAgent', 'admin', 'agent alias', (account, agent) => updateAgent(account, { agent, visibility: 'public' })],
+  ['resumeConversation', 'admin', 'paused conversation', resumeConversation],
+  ['setAutomated', 'admin', 'agent id', (account, agent) => setAutomated(account, { agent, isAutomated: true })],
+  ['reissueKey', 'admin', 'agent id', reissueKey],
+  ['addKey', 'admin', 'agent id', (account, agent) => addKey(account, { agent, name: 'another' })],
+  ['revokeKey', 'admin', 'agent id', (account, agent) => revokeKey(account, { agent, key: 'none' })],
+  ['revokeKey', 'admin', 'credential id', (account, key) => revokeKey(account, { agent: 'mate', key })],
+  ['deleteAdminKey', 'admin', 'credential id', deleteAdminKey],
+  ['revokeGrant', 'admin', 'grant id', revokeGrant],
+  ['listThreads', 'admin', 'agent id', (account, agentId) => listThreads(account, { agentId })],
+  ['findMessage', 'admin', 'message id', (account, id) => findMessage(account, { id })],
+  ['listGrantsOfAgent', 'admin', 'agent id', listGrantsOfAgent],
+]
+
+const listed = (id: string) => ({ id, agentId: id, isSent: false })
+const week = (kind: 'unread' | 'paused', subject: string) => ({ kind, subject, time: 'week' as const })
+const members = (account: AccountStore, channel: string, add: string[], remove: string[] = []) =>
+  changeChannelMembers(account, { channel, add, remove })
+
+describe('a name of another account', async () => {
+  const world = await isolatedAccounts()
+  const { grid, owner, caller, foreign } = world
+  const { grantId } = await accessTokenFor(grid, foreign['user id'], owner.id)
+  const values = { ...foreign, 'grant id': grantId }
+  const callers = { admin: caller.store, person: (await seated(grid, 'emma', { account: caller })).account }
+  const before = await world.dumpOwner()
+  afterAll(() => grid.close())
+
+  test.each(probes)('is unknown to %s (%s, %s)', async (_, as, form, call) => {
+    const [value, unused] = [values[form], unusedLike(values[form])]
+
+    const result = await resultOf(call(callers[as], value), value)
+    const unusedResult = await resultOf(call(callers[as], unused), unused)
+
+    expect(result).toBe(unusedResult)
+    expect(await world.dumpOwner()).toBe(before)
+  })
+})
 
 let grid: TestGrid
 
-describe('a verb', () => {
-  let acme: { dump: string; values: Record<NamedKind, Record<string, string>> }
+describe('two accounts', () => {
   beforeEach(async () => {
     grid = await testGrid()
-    const { alice, bob } = grid
     await createChannel(grid.acme.store, { name: 'secret', members: ['alice', 'bob'] })
-    await createChannel(grid.acme.store, { name: 'closed', members: ['alice', 'bob'] })
-    await setSkills(as(alice), { skills: [{ name: 'spying', description: 'of Acme' }] })
-    const { id } = await sendMessage(as(alice), {
-      to: 'bob',
-      text: 'for Acme alone',
-      a2a: { messageId: 'm', parts: [{ text: 'for Acme alone '.repeat(1_000) }] },
-    })
-    await sendMessage(as(alice), { to: '#secret', text: 'for the channel' })
-    const asked = await askFor(as(alice), 'for Acme alone', { contextId: 'a context of acme' })
+    await setSkills(as(grid.alice), { skills: [{ name: 'spying', description: 'of Acme' }] })
+    await sendMessage(as(grid.alice), { to: 'bob', text: 'for Acme alone' })
     const gone = await grid.acme.agent('gone')
     await rows(grid, 'UPDATE agents SET deleted_at = 1 WHERE account_id = ? AND id = ?', [grid.acme.id, gone.id])
-    await rows(grid, "UPDATE channels SET deleted_at = 1 WHERE account_id = ? AND name = 'closed'", [grid.acme.id])
-    const guardrail = await createGuardrail(grid.acme.store, { name: 'watch', provider: 'pii' })
-    const [skill] = await grid.acme.store.read.skills.list()
-    await createChannel(grid.evil.store, { name: 'home' })
-    for (const alias of ['mallory', ...Array.from({ length: 9 }, (_, n) => `own-${n}`)]) await grid.evil.agent(alias)
-
-    const channel = await rows(grid, "SELECT id FROM channels WHERE account_id = ? AND name = 'secret'", [grid.acme.id])
-    const [key] = await grid.acme.store.read.keys.adminKeys()
-    const [owner] = await rows(grid, 'SELECT user_id FROM memberships WHERE account_id = ?', [grid.acme.id])
-    const grant = await accessTokenFor(grid, String(owner.user_id), grid.acme.id)
-    const paused = await pausedConversation(grid.acme.store, ['alice', 'bob'])
-    const { leaseId } = await leaseMessages(as(bob), { limit: 1 })
-    acme = {
-      dump: await dump(grid, grid.acme),
-      values: {
-        agent: { foreign: 'bob', 'with @': '@bob', 'its id': bob.id, deleted: 'gone' },
-        channel: { foreign: 'secret', 'its id': String(channel[0].id), deleted: 'closed' },
-        message: { foreign: id, "of an agent's id": alice.id },
-        credential: { foreign: key.id },
-        grant: { foreign: grant.grantId },
-        skill: { foreign: skill.id },
-        guardrail: { foreign: guardrail.id },
-        conversation: { foreign: paused },
-        lease: { foreign: leaseId! },
-        task: { foreign: asked.id },
-      },
-    }
+    await grid.evil.agent('mallory')
   })
   afterEach(() => grid.close())
 
-  const verbCases = probes.flatMap((probe) =>
-    ({
-      agent: ['foreign', 'with @', 'its id', 'deleted'],
-      channel: ['foreign', 'its id', 'deleted'],
-      message: ['foreign', "of an agent's id"],
-      credential: ['foreign'],
-      grant: ['foreign'],
-      skill: ['foreign'],
-      guardrail: ['foreign'],
-      conversation: ['foreign'],
-      lease: ['foreign'],
-      task: ['foreign'],
-    })[probe.takes].map((kind) => ({ ...probe, kind }))
-  )
-
-  test.each(verbCases)(
-    '$name: $takes ($kind) is answered like an unknown one',
-    async ({ takes, kind, call, ...probe }) => {
-      const callers = {
-        agent: () => as(grid.eve),
-        admin: () => grid.evil.store,
-        person: async () => (await seated(grid, 'emma', { account: grid.evil })).account,
-      }
-      const caller = await callers[probe.as]()
-      const foreign = acme.values[takes][kind]
-      const random = randomLike(foreign)
-
-      const result = await resultOf(call(caller, foreign), foreign)
-      const randomResult = await resultOf(call(caller, random), random)
-
-      expect(result).toBe(randomResult)
-      expect(await dump(grid, grid.acme)).toBe(acme.dump)
-    },
-  )
-
-  test('every verb that takes an account has a probe, or a reason for none', () => {
-    const files = readdirSync('src/grid', { recursive: true }).map(String).filter((file) => file.endsWith('.ts'))
-    const verbs = files.flatMap((file) =>
-      [
-        ...readFileSync(`src/grid/${file}`, 'utf8').matchAll(
-          /^export (?:async )?function (\w+)\(\s*account: AccountStore/gm,
-        ),
-      ]
-        .map(([, verb]) => verb)
-    )
-    const probed = probes.map(({ name }) => name.split(' ')[0])
-
-    expect([...new Set([...probed, ...Object.keys(verbsWithoutProbe)])].sort()).toEqual(verbs.sort())
-  })
-
-  test('lists and inboxes contain nothing of another account', async () => {
-    const eve = as(grid.eve)
-
-    const seen = JSON.stringify([
-      await readMessages(eve, {}),
-      await readAgain(eve, {}),
-      await readAgain(eve, { since: 'last_batch' }),
-      await readAgain(eve, { since: '9d' }),
-      await readAgain(eve, { since: cursorAt(eve, grid.eve.id, 0) }),
-      await listAgents(eve, {}),
-      await listAgents(eve, { public: true }),
-      await listAgents(eve, { search: 'spying' }),
-      await listChannels(eve),
-      await listSkills(eve, {}),
-    ])
-
-    expect(seen).not.toMatch(/alice|bob|gone|secret|spying|Acme/)
-    expect(await dump(grid, grid.acme)).toBe(acme.dump)
-  })
-
   test('the same names in two accounts name two things', async () => {
+    const before = await dump(grid, grid.acme)
     await setSkills(as(grid.eve), { skills: [{ name: 'spying', description: 'of Evil' }] })
     await createChannel(grid.evil.store, { name: 'secret', members: ['eve', 'mallory'] })
     await sendMessage(as(grid.eve), { to: '#secret', text: 'for Evil' })
     await createAdminKey(grid.evil.store, 'first key')
 
     expect((await listSkills(as(grid.alice), {})).skills).toEqual([{ name: 'spying', description: 'of Acme' }])
-    expect(await dump(grid, grid.acme)).toBe(acme.dump)
+    expect(await dump(grid, grid.acme)).toBe(before)
   })
 
   test('who was written to may answer the writer, and reaches nothing else', async () => {
@@ -171,9 +148,10 @@ describe('a verb', () => {
     const after = JSON.parse(await dump(grid, grid.acme)) as string[][]
     const added = after.flatMap((table, n) => table.filter((row) => !before[n].includes(row)))
     expect(after.flat()).toHaveLength(before.flat().length + 1)
-    // The turns of the two are counted in both accounts.
-    const [pair, ...others] = added.filter((row) => row.includes('"key":"@bob @eve"'))
-    expect([added.filter((row) => row !== pair), others]).toEqual([[expect.stringContaining(id)], []])
+    // The turns of the two are counted in both accounts, and the unread messages of the recipient.
+    const counted = added.filter((row) => row.includes('"key":"@bob @eve"') || row.startsWith('{"n":'))
+    expect(counted).toHaveLength(2)
+    expect(added.filter((row) => !counted.includes(row))).toEqual([expect.stringContaining(id)])
     expect(added.find((row) => row.includes(id))).toContain(grid.bob.id)
   })
 
@@ -195,25 +173,11 @@ describe('a verb', () => {
     expect((await readMessages(as(second), {})).messages).toEqual([])
     expect((await listChannels(as(second))).channels).toEqual([])
   })
-
-  test('the data of one account contains no credentials of another', async () => {
-    const tables = JSON.stringify(await dump(grid, grid.evil))
-
-    for (const secret of [grid.alice.key, grid.acme.adminKey, grid.alice.id, grid.acme.id]) {
-      expect(tables).not.toContain(secret)
-    }
-  })
 })
 
 function as(agent: TestAgent): AccountStore {
   const account = [grid.alice, grid.bob].includes(agent) || agent.alias === 'phoenix' ? grid.acme : grid.evil
   return grid.store.account(account.id, { type: 'agent', agentId: agent.id, alias: agent.alias, credentialId: 'test' })
-}
-
-/** A value of the same form that names nothing. */
-function randomLike(value: string): string {
-  if (/^[0-9a-f-]{36}$/.test(value)) return newId()
-  return value.startsWith('@') ? '@never-was' : 'never-was'
 }
 
 /** The result or error of a call as JSON, without the value that it named. */
@@ -222,5 +186,5 @@ async function resultOf(call: Promise<unknown>, value: string): Promise<string> 
     (result) => ({ result }),
     (error) => ({ code: error.code, message: error.message, details: error.details }),
   )
-  return JSON.stringify(result).replaceAll(value.replace(/^@/, ''), '…')
+  return JSON.stringify(result).replaceAll(value.replace(/^[@#]/, ''), '…')
 }

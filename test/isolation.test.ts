@@ -1,83 +1,144 @@
 /**
- * Account isolation of the tools. Every parameter of every tool is called by an account with values of another account:
- * the response is the same as for an unknown value, and the owner's rows stay the same. How the cases are generated is
- * described in `support/isolation-matrix.ts`. See docs/security.md, "Isolation matrix".
+ * The isolation matrix: no account can read, change or learn about anything of another account.
+ *
+ * Each text argument of each call (`support/calls.ts`, which reads the registries of tools and routes) is given values
+ * that name things of another account: ids, names and aliases of each kind, also of deleted things. The answer must be
+ * that for a value that names nothing, byte for byte except for the value itself; the rows of the owner stay the same;
+ * and no answer contains an id, a name or a hash of the owner. So "not yours" and "does not exist" cannot be told apart.
+ *
+ * What a new tool or route needs here: nothing, if its fields are called as those of others. A field of a new kind of
+ * thing needs a value of it in `isolated-accounts.ts`, and an entry in `ownNames`.
+ *
+ * See docs/security.md, "Isolation matrix".
  */
-import { afterAll, afterEach, describe, expect, test } from 'vitest'
-import { isolatedAccounts } from './support/isolated-accounts.ts'
-import { expectIsolated } from './support/isolation-matrix.ts'
-import { mcp } from './support/mcp.ts'
-import {
-  a2aRows,
-  adminRows,
-  agentRestRows,
-  agentRows,
-  casesOf,
-  restRows,
-  textPaths,
-} from './support/tool-parameters.ts'
+import { afterAll, describe, expect, test } from 'vitest'
+import { argumentsWith, type Call, calls, type Names, textPaths, validArguments } from './support/calls.ts'
+import { type Form, isolatedAccounts, type NamesByForm, unusedLike, withoutEcho } from './support/isolated-accounts.ts'
+import { accessTokenFor } from './support/oauth-token.ts'
+import { person } from './support/people.ts'
 
-describe('a parameter of a tool', async () => {
+/** Arguments that name things of the account that calls. */
+function ownNames(own: NamesByForm, { door, name }: Call): Names {
+  const creates = /create|^(POST|PATCH) .*guardrails/.test(name)
+  const agent = name.includes('delete') ? own['agent alias'] : 'mate'
+  return {
+    to: '@mate',
+    message: 'hi',
+    agent: '@mate',
+    alias: creates ? 'fresh-one' : agent,
+    name: creates ? 'fresh-one' : 'home',
+    members: ['own-0', own['agent alias']],
+    guardrail: own['guardrail name'],
+    guardrails: ['own-0', own['guardrail name']],
+    provider: 'pii',
+    id: door === 'a2a' ? own['asked task id'] : own[name.includes('parts') ? 'part id' : idOf(name)],
+    message_id: own['message id'],
+    reply_to_message_id: own['message id'],
+    message_ids: own['leased message id'],
+    part_id: own['part id'],
+    task_id: own['task id'],
+    lease: own['lease id'],
+    'metadata.to': '@mate',
+    'acks.lease_id': own['lease id'],
+    'read_messages message_id': own['leased message id'],
+    'update_task message_id': own['unread message id'],
+    'POST /api/v1/inbox/leases message_ids': own['unread message id'],
+  }
+}
+
+/** Whose id the `id` of an admin tool is. */
+const idOf = (tool: string) => tool.includes('channel') ? 'channel id' : 'agent id'
+
+const ofTexts: Form[] = [
+  'agent id',
+  'agent alias',
+  'channel name',
+  'guardrail name',
+  'skill name',
+  'message id',
+  'idempotency key',
+  'task id',
+]
+
+/** Aliases are unique in the whole grid and stay reserved. See docs/security.md, "Account isolation". */
+const mayDiffer = (call: Call, path: string, form: Form) =>
+  call.name === 'admin_create_agent' && path === 'alias' && /alias/.test(form)
+
+describe('an argument that names something of another account', async () => {
   const world = await isolatedAccounts()
   const { grid } = world
+  // The person behind the admin's token owns both accounts. The token is for one of them.
+  const olga = await person(grid, { role: 'owner', account: world.owner })
+  await grid.store.write([grid.store.global.users.addMembership(world.caller.id, olga.id, 'owner', grid.clock.now)])
+  const { token } = await accessTokenFor(grid, olga.id, world.caller.id)
+  await world.callMcp(token, 'none', {})
   afterAll(() => grid.close())
-  afterEach(() => world.reset())
 
-  const endpoints = [
-    { rows: adminRows, call: (tool: string, args: Args) => world.callMcp(grid.evil.adminKey, tool, args) },
-    { rows: agentRows, call: (tool: string, args: Args) => world.callMcp(grid.eve.key, tool, args) },
-    { rows: restRows, call: (route: string, args: Args) => world.callRest(grid.evil.adminKey, route, args) },
-    { rows: agentRestRows, call: (route: string, args: Args) => world.callRest(grid.eve.key, route, args) },
-    { rows: a2aRows, call: (method: string, message: Args) => world.callA2a(method, message) },
-  ]
-  const named = endpoints.flatMap(({ rows, call }) =>
-    Object.entries(rows).flatMap(([tool, row]) =>
-      Object.entries(row.parameters).flatMap(([path, parameter]) =>
-        parameter === 'text' ? [] : [{ tool, row, path, parameter, call }]
-      )
-    )
-  )
-  const cases = named.flatMap((at) =>
-    casesOf(at.parameter).map(({ state, form }) =>
-      [`${at.tool} ${at.path}: ${state}, ${form}`, { ...at, state, form }] as const
-    )
-  )
-  let ran = 0
-  afterAll(() => console.log(`isolation matrix: ${named.length} parameters, ${ran} cases`))
+  const callers = { admin: token, agent: grid.eve.key, 'agent key': grid.eve.key, 'agent access token': undefined }
+  const cases = calls.filter((call) => callers[call.caller] && textPaths(call).length > 0)
+    .map((call) => [call.name, call] as const)
+  let values = 0
+  afterAll(() => console.log(`isolation matrix: ${cases.length} calls, ${values} values`))
 
-  test.each([['admin', adminRows, grid.evil.adminKey], ['agent', agentRows, grid.eve.key]] as const)(
-    'of the %s tools has a row in the matrix',
-    async (_, rows, key) => {
-      const { body } = await mcp(grid, key, 'tools/list')
+  // The owner was written to by agents of the caller, so its rows name them.
+  const rowsOfCaller = await world.dumpCaller()
+  const secrets = world.secrets.filter((secret) => !rowsOfCaller.includes(secret))
+  const secretsIn = (text: string) => secrets.filter((secret) => text.includes(secret))
 
-      const listed = body.result.tools.map(({ name, inputSchema }: Listed) => [name, textPaths(inputSchema)])
-      expect(Object.entries(rows).map(([tool, row]) => [tool, Object.keys(row.parameters)])).toEqual(listed)
-    },
-  )
+  function answerTo({ door, name, caller }: Call, args: Record<string, unknown>) {
+    if (door === 'a2a') return world.callA2a(name, args)
+    return door === 'mcp' ? world.callMcp(callers[caller]!, name, args) : world.callRest(callers[caller]!, name, args)
+  }
 
-  test.each([['admins', restRows, ['/api/v1/guardrails']], ['agents', agentRestRows, [
-    '/api/v1/inbox',
-    '/api/v1/messages',
-    '/api/v1/me',
-  ]]])(
-    'of REST endpoints for %s has a row for every route',
-    (_, rows, paths) => {
-      const routes = grid.app.routes.filter(({ path, method }) =>
-        paths.some((start) => path.startsWith(start)) && method !== 'ALL'
-      )
-      expect(Object.keys(rows)).toEqual(routes.map(({ method, path }) => `${method} ${path}`))
-    },
-  )
+  /** The caller's account as before the first call, with new things of every kind. */
+  async function restored(): Promise<{ own: NamesByForm; rows: string }> {
+    await world.reset()
+    const own = await world.createOwn()
+    return { own, rows: await world.dumpCaller() }
+  }
 
-  test.each(cases)('%s', async (_, testCase) => {
-    await expectIsolated(world, testCase)
-    ran++
+  test.each(cases)('of %s is answered as one that names nothing', async (_, call) => {
+    const owner = await world.dumpOwner()
+    let { own, rows } = await restored()
+    const names = () => ownNames(own, call)
+    const valid = await answerTo(call, validArguments(call, names()))
+    expect(valid.outcome, `with valid arguments: ${valid.text}`).toBe('ok')
+    expect(secretsIn(valid.text)).toEqual([])
+    ;({ own, rows } = await restored())
+
+    /** What a call answers to a value. What it changes is undone, unless it was refused: then it changed nothing. */
+    const answer = async (path: string, value: string) => {
+      values++
+      const response = await answerTo(call, argumentsWith(call, names(), path, value))
+      const bare = withoutEcho(response, value)
+      const told = value === '' ? response.text : response.text.replaceAll(value.replace(/^[@#]/, ''), '…')
+      expect(secretsIn(told), `${path} = ${value}`).toEqual([])
+      const after = await world.dumpCaller()
+      if (response.outcome !== 'ok') expect(after, `${path} = ${value} was refused`).toBe(rows)
+      if (after !== rows) ({ own, rows } = await restored())
+      return { ...response, bare }
+    }
+
+    for (const path of textPaths(call)) {
+      const field = path.replace('[]', '')
+      const given = names()[`${call.name} ${field}`] ?? names()[field]
+      const named = [given ?? []].flat().at(-1)
+      // So that what follows is no comparison of two refusals of something else.
+      if (named !== undefined && named !== 'fresh-one' && !['message', 'provider'].includes(field)) {
+        const found = await answer(path, named)
+        expect([path, found.outcome]).toEqual([path, 'ok'])
+        expect(found.bare, `${path} is not looked up`).not.toBe((await answer(path, unusedLike(named))).bare)
+      }
+      // A field that takes any text is tried with fewer values: each of them changes something.
+      const isText = (await answer(path, 'a text')).outcome === 'ok'
+      for (const form of isText ? ofTexts : Object.keys(world.foreign) as Form[]) {
+        for (const { [form]: value } of [world.foreign, world.deletedForeign]) {
+          if (value === undefined || mayDiffer(call, path, form)) continue
+          const unused = unusedLike(value)
+          expect((await answer(path, value)).bare, `${path} = ${form}`).toBe((await answer(path, unused)).bare)
+        }
+      }
+    }
+    expect(await world.dumpOwner()).toBe(owner)
   })
 })
-
-type Args = Record<string, unknown>
-
-interface Listed {
-  name: string
-  inputSchema: Parameters<typeof textPaths>[0]
-}

@@ -5,7 +5,7 @@
  */
 import { afterEach, expect, test } from 'vitest'
 import type { Statement } from '../src/store/sql.ts'
-import { connect } from '../src/store/driver/local-client.ts'
+import { connect } from '../src/store/driver/remote-client.ts'
 import type { StoreOptions } from '../src/store/store.ts'
 import { followLog } from '../src/worker/threads.ts'
 import { postA2a, send03 } from './support/a2a.ts'

@@ -2,7 +2,6 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { createAuthenticator } from '../src/auth/bearer.ts'
 import { readMessages } from '../src/grid/messaging/read-messages.ts'
-import { redact } from '../src/lib/redact.ts'
 import { mintKey } from '../src/lib/secrets.ts'
 import { createLog } from '../src/log.ts'
 import { type TestGrid, testGrid } from './support/grid.ts'
@@ -20,21 +19,6 @@ test('a line is one JSON object with time, level and message', () => {
     message: 'started',
     port: 8787,
   })
-})
-
-test.each(
-  [
-    ['debug', ['debug', 'info', 'warn', 'error']],
-    ['info', ['info', 'warn', 'error']],
-    ['warn', ['warn', 'error']],
-    ['error', ['error']],
-  ] as const,
-)('level %s writes %j', (level, expected) => {
-  const lines = logged(level, (log) => {
-    for (const name of ['debug', 'info', 'warn', 'error'] as const) log[name]('x')
-  })
-
-  expect(lines.map((line) => JSON.parse(line).level)).toEqual(expected)
 })
 
 test.each([
@@ -61,10 +45,6 @@ test.each([
   expect(line).toContain('grid_agt_…')
 })
 
-test('a redacted key keeps its kind and last four characters', () => {
-  expect(redact(`key ${key}.`)).toBe('key grid_agt_…LAST.')
-})
-
 test.each([
   'authorization',
   'Authorization',
@@ -88,15 +68,6 @@ test('a claim link is logged without its token', () => {
 
   expect(line).toContain('/claim/…')
   expect(line).not.toContain('canary')
-})
-
-test('text with line breaks stays one line', () => {
-  const text = 'alice\n{"level":"error","message":"forged"}\r\u2028\u2029\u0085'
-  const lines = logged('info', (log) => log.info(text, { 'user\nagent': text }))
-
-  expect(lines).toHaveLength(1)
-  expect(lines[0]).not.toMatch(/[\n\r\u2028\u2029\u0085]/)
-  expect(JSON.parse(lines[0])).toMatchObject({ level: 'info', message: text })
 })
 
 test('characters that control terminals are escaped, and other text stays readable', () => {

@@ -1,8 +1,7 @@
 /**
- * The roles matrix: every kind of credential calls every tool, in both MCP protocol eras, REST for admins, and A2A. `holdersOf` has the
- * credentials and the toolset that each opens; the tools are the rows of `support/tool-parameters.ts`.
- *
- * See docs/security.md, "Roles".
+ * The roles matrix: each kind of credential makes each call of `support/calls.ts`, in both MCP eras and over REST, and
+ * sends over A2A. A call that the credential may not make is refused with exactly its refusal; any other is answered as
+ * to another credential that may make it. See docs/security.md, "Roles".
  */
 import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { minute, second } from '../src/lib/time.ts'
@@ -10,93 +9,114 @@ import { createAdminKey, deleteAdminKey } from '../src/grid/accounts/accounts.ts
 import { deleteAgent } from '../src/grid/agents/agents.ts'
 import { newId } from '../src/lib/id.ts'
 import { mintKey } from '../src/lib/secrets.ts'
+import { type Call, calls, validArguments } from './support/calls.ts'
 import { postA2a, send03, send10 } from './support/a2a.ts'
 import { rows, updateTrial } from './support/database.ts'
 import { type TestGrid, testGrid } from './support/grid.ts'
-import { eras, mcp, sendWire, wireRequest } from './support/mcp.ts'
+import { type Era, eras, mcp, sendWire, wireRequest } from './support/mcp.ts'
 import { accessTokenFor } from './support/oauth-token.ts'
 import { callRest } from './support/rest.ts'
-import { adminRows, agentRestRows, agentRows, restRows } from './support/tool-parameters.ts'
 
 /** The toolset that a credential opens. */
-type Opens = 'admin tools' | 'agent tools' | 'nothing'
+type Opens = 'admin' | 'agent' | 'nothing'
 
 /** A row of the matrix: a credential and what it opens. */
 interface Holder {
   holder: string
   opens: Opens
   key: string | undefined
-  /** OAuth access tokens are not valid for A2A. */
+  /** An OAuth access token, which opens no more than MCP, event streams and the fetching of keys. */
   isOAuth?: true
 }
 
-const toolsets = { 'admin tools': adminRows, 'agent tools': agentRows }
-const unknownTool = -32602
+/** What a call answers: its HTTP status, and `ok` or the error code. */
+type Outcome = [status: number, code: string | number]
 
-describe('the matrix of credentials and tools', async () => {
+const unknownTool = -32602
+// It ends the key that calls, so it comes last.
+const isEnding = ({ name }: Call) => name === 'DELETE /api/v1/key'
+const matrix = calls.filter(({ door }) => door !== 'a2a').sort((a, b) => Number(isEnding(a)) - Number(isEnding(b)))
+
+describe('each credential calls each tool and route', async () => {
   const grid = await testGrid()
   // One address tries more refused keys here than a minute allows.
-  beforeEach(() => void (grid.clock.now += second))
+  beforeEach(() => void (grid.clock.now += minute))
   afterAll(() => grid.close())
   const holders = await holdersOf(grid)
-  const tools = Object.entries(toolsets).flatMap(([toolset, rows]) =>
-    Object.entries(rows).map(([tool, { args }]) => ({ toolset, tool, args }))
-  )
-  const cases = holders.flatMap((holder) =>
-    eras.flatMap((era) =>
-      tools.map((tool) => [`${holder.holder}: ${tool.tool} (${era})`, { ...holder, ...tool, era }] as const)
-    )
-  )
   let ran = 0
-  afterAll(() => console.log(`roles matrix: ${holders.length} credentials, ${tools.length} tools, ${ran} cases`))
+  afterAll(() => console.log(`roles matrix: ${holders.length} credentials, ${matrix.length} calls, ${ran} cases`))
 
-  test.each(cases)('%s', async (_, { opens, key, toolset, tool, args, era }) => {
-    const response = await sendWire(grid, key, wireRequest(era, 'tools/call', { name: tool, arguments: args }))
-
-    if (opens === 'nothing') {
-      expect(response.status).toBe(401)
-      expect(response.headers.get('WWW-Authenticate')).toMatch(/^Bearer /)
-    } else if (opens === toolset) {
-      expect(response.status).toBe(200)
-      expect(response.body.result.content[0].text).not.toContain('wrong_credential')
-    } else {
-      expect(response.body.error).toMatchObject({ code: unknownTool, message: expect.stringContaining('Unknown tool') })
+  test.each(holders.map((holder) => [holder.holder, holder] as const))('%s', async (_, holder) => {
+    const { opens, key, isOAuth } = holder
+    for (const era of eras) {
+      const { status, body } = await sendWire(grid, key, wireRequest(era, 'tools/list'))
+      expect(status).toBe(opens === 'nothing' ? 401 : 200)
+      const listed = body.result?.tools.map((tool: { name: string }) => tool.name)
+      expect(listed).toEqual(opens === 'nothing' ? undefined : toolsOf(opens))
     }
-    ran++
+    for (const body of [send03(), send10()]) {
+      expect((await postA2a(grid, key, body)).status).toBe(opens === 'agent' && !isOAuth ? 200 : 401)
+    }
+    const reference = await referenceFor(grid)
+    for (const call of matrix) {
+      for (const era of call.door === 'mcp' ? eras : [undefined]) {
+        const expected = refusalOf(holder, call) ?? await outcomeOf(grid, reference[call.caller], call, era)
+        expect(await outcomeOf(grid, key, call, era), `${call.name} ${era ?? ''}`).toEqual(expected)
+        // Also the credential that is compared with was let in.
+        if (!refusalOf(holder, call)) expect(refusals).not.toContain(expected[1])
+        ran++
+      }
+      grid.clock.now += second
+    }
   })
-
-  test.each(holders.map((holder) => [holder.holder, holder] as const))(
-    '%s: the list of tools, REST and A2A',
-    async (_, { opens, key, isOAuth }) => {
-      grid.clock.now += minute
-      for (const era of eras) {
-        const { status, body } = await sendWire(grid, key, wireRequest(era, 'tools/list'))
-        const listed = opens === 'nothing' ? undefined : Object.keys(toolsets[opens])
-        expect(status).toBe(opens === 'nothing' ? 401 : 200)
-        expect(body.result?.tools.map((tool: { name: string }) => tool.name)).toEqual(listed)
-        ran++
-      }
-      for (const [route, { args }] of Object.entries(restRows)) {
-        const { status, body } = await callRest(grid, key, route, args)
-        if (opens === 'nothing') expect([status, body.error.code]).toEqual([401, 'unauthenticated'])
-        else if (opens === 'agent tools') expect([status, body.error.code]).toEqual([403, 'wrong_credential'])
-        else expect([200, 201, 404, 409]).toContain(status)
-        ran++
-      }
-      for (const [route, { args }] of Object.entries(agentRestRows)) {
-        const { status, body } = await callRest(grid, key, route, args)
-        if (opens === 'nothing' || isOAuth) expect([status, body.error.code]).toEqual([401, 'unauthenticated'])
-        else if (opens === 'admin tools') expect([status, body.error.code]).toEqual([403, 'wrong_credential'])
-        else expect([200, 201, 403, 404, 409]).toContain(status)
-        ran++
-      }
-      for (const body of [send03(), send10()]) {
-        expect((await postA2a(grid, key, body)).status).toBe(opens === 'agent tools' && !isOAuth ? 200 : 401)
-        ran++
-      }
-    },
-  )
 })
+
+const refusals: unknown[] = ['unauthenticated', 'wrong_credential', 'not_allowed', 'agent_token_required', unknownTool]
+
+/** How a call is refused to a credential that may not make it; undefined if it may. */
+function refusalOf({ opens, isOAuth }: Holder, { door, caller }: Call): Outcome | undefined {
+  if (opens === 'nothing') return [401, 'unauthenticated']
+  if (caller === 'agent access token') return opens === 'agent' && isOAuth ? undefined : [400, 'agent_token_required']
+  if (caller === 'agent key' && isOAuth) return [401, 'unauthenticated']
+  if (opens === (caller === 'admin' ? 'admin' : 'agent')) return undefined
+  return door === 'mcp' ? [200, unknownTool] : [403, 'wrong_credential']
+}
+
+function toolsOf(caller: Opens): string[] {
+  return calls.filter((call) => call.door === 'mcp' && call.caller === caller).map(({ name }) => name)
+}
+
+let made = 0
+
+/** A call whose arguments name nothing that exists. */
+async function outcomeOf(grid: TestGrid, key: string | undefined, call: Call, era?: Era): Promise<Outcome> {
+  const name = `nothing-${++made}`
+  const names = { to: `@${name}`, alias: name, name, message: 'hi', provider: 'pii' }
+  const args = validArguments(call, names)
+  if (call.door === 'rest') {
+    const { status, body } = await callRest(grid, key, call.name, args)
+    return [status < 300 ? 200 : status, body.error?.code ?? 'ok']
+  }
+  const { status, body } = await sendWire(
+    grid,
+    key,
+    wireRequest(era!, 'tools/call', { name: call.name, arguments: args }),
+  )
+  if (status === 401) return [401, 'unauthenticated']
+  if (body.error) return [status, body.error.code]
+  return [status, body.result.isError ? JSON.parse(body.result.content[0].text).error.code : 'ok']
+}
+
+type Reference = Record<Call['caller'], string>
+
+/** Good credentials of each kind, which no row of the matrix uses. */
+async function referenceFor(grid: TestGrid): Promise<Reference> {
+  const { acme } = grid
+  const { id, key } = await acme.agent(`reference-${++made}`)
+  const { userId } = await keyOfUser(grid, 'owner')
+  const { token } = await accessTokenFor(grid, userId, acme.id, id)
+  return { admin: acme.adminKey, agent: key, 'agent key': key, 'agent access token': token }
+}
 
 describe('a key that worked', () => {
   let grid: TestGrid
@@ -164,16 +184,16 @@ async function holdersOf(grid: TestGrid): Promise<Holder[]> {
   return [
     ...await Promise.all((['owner', 'admin', 'member', 'viewer'] as const).map(async (role) => ({
       holder: `key of ${role === 'owner' || role === 'admin' ? 'an' : 'a'} ${role}`,
-      opens: role === 'owner' || role === 'admin' ? 'admin tools' as const : 'nothing' as const,
+      opens: role === 'owner' || role === 'admin' ? 'admin' as const : 'nothing' as const,
       key: (await keyOfUser(grid, role)).key,
     }))),
     { holder: 'key of a former member', opens: 'nothing', key: (await keyOfUser(grid, undefined)).key },
     { holder: 'key of an owner of another account', opens: 'nothing', key: elsewhere.key },
-    { holder: 'command-line key', opens: 'admin tools', key: acme.adminKey },
+    { holder: 'command-line key', opens: 'admin', key: acme.adminKey },
     { holder: 'deleted admin key', opens: 'nothing', key: ended.adminKey },
-    { holder: 'agent key', opens: 'agent tools', key: grid.alice.key },
-    { holder: 'agent key on trial', opens: 'agent tools', key: onTrial.key },
-    { holder: 'agent key after its trial', opens: 'agent tools', key: afterTrial.key },
+    { holder: 'agent key', opens: 'agent', key: grid.alice.key },
+    { holder: 'agent key on trial', opens: 'agent', key: onTrial.key },
+    { holder: 'agent key after its trial', opens: 'agent', key: afterTrial.key },
     { holder: 'revoked agent key', opens: 'nothing', key: revoked.key },
     { holder: 'key of a deleted agent', opens: 'nothing', key: deleted.key },
     ...await oauthHolders(grid),
@@ -197,9 +217,9 @@ async function oauthHolders(grid: TestGrid): Promise<Holder[]> {
         else await rows(grid, 'DELETE FROM memberships WHERE account_id = ? AND user_id = ?', [acme.id, userId])
         const mayAdminister = role === 'owner' || role === 'admin'
         const opens = agentId === null
-          ? mayAdminister ? 'admin tools' : 'nothing'
+          ? mayAdminister ? 'admin' : 'nothing'
           : mayAdminister || role === 'member'
-          ? 'agent tools'
+          ? 'agent'
           : 'nothing'
         return {
           holder: `OAuth token for ${agentId ? 'an agent' : 'the admin'}, ${role ?? 'left'}`,
@@ -226,7 +246,7 @@ async function oauthHolders(grid: TestGrid): Promise<Holder[]> {
     ...holders,
     { holder: 'OAuth token for a deleted agent', opens: 'nothing', key: forGone.token, isOAuth: true },
     { holder: 'OAuth token of a revoked grant', opens: 'nothing', key: revoked.token, isOAuth: true },
-    { holder: 'OAuth token beside a revoked one', opens: 'admin tools', key: live.token, isOAuth: true },
+    { holder: 'OAuth token beside a revoked one', opens: 'admin', key: live.token, isOAuth: true },
     { holder: 'OAuth token of an owner of another account', opens: 'nothing', key: moved.token, isOAuth: true },
     { holder: 'OAuth refresh token', opens: 'nothing', key: (await mintKey('refresh_token')).key, isOAuth: true },
   ]

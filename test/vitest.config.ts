@@ -1,4 +1,5 @@
 /** How `npm test` runs the tests. Each file also runs by itself, with `npx vitest run FILE`. */
+import process from 'node:process'
 import { defineConfig } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
@@ -6,7 +7,8 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node'
 const patienceMs = 120_000
 
 /** What takes longest. At the end one of them would keep one of two processors idle. */
-const longest = /\/test\/(e2e|cli)\/|\/(every-page|isolation|two-accounts|local-file-lock)\.test/
+const longest =
+  /\/test\/(e2e|cli)\/|\/(every-page|isolation|two-accounts|local-file-lock|flood|scheduling|new-connections)\.test/
 
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
@@ -18,7 +20,8 @@ class LongestFirst extends BaseSequencer {
 
 export default defineConfig({
   test: {
-    include: ['test/**/*.test.{ts,tsx}'],
+    // `npm run mutants` chooses its tests.
+    include: process.env.MUTANT_TESTS?.split(' ') ?? ['test/**/*.test.{ts,tsx}'],
     // Two processes run all files, so what these import is loaded twice, and not once for each. No file may leave
     // anything behind in its process.
     isolate: false,

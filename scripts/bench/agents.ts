@@ -5,11 +5,9 @@ import { readConfig } from '../../src/config.ts'
 import { createAccount, openAccount } from '../../src/grid/accounts/accounts.ts'
 import { createAgent } from '../../src/grid/agents/agents.ts'
 import { createChannel } from '../../src/grid/channels/channels.ts'
-import { createGuardrail, setAgentGuardrails } from '../../src/grid/guardrails/guardrails.ts'
 import type { AccountStore } from '../../src/store/account.ts'
 import { openStore } from '../../src/store/store.ts'
 import { fill } from './fill.ts'
-import { localGuardrails } from './local-guardrails.ts'
 
 export interface BenchAgent {
   alias: string
@@ -25,8 +23,6 @@ export interface Population {
    * agents with the name `also` are in all of them.
    */
   channels?: { of: string; size: number; also?: string }
-  /** The agents of these names have a guardrail of each local provider in this direction. */
-  guarded?: Record<string, 'inbound' | 'outbound'>
   /** The total number of agents, and of read messages in their inboxes. */
   history?: { agents: number; messages: number }
 }
@@ -36,7 +32,7 @@ export type BenchAgents = Record<string, BenchAgent[]>
 /** Enough to share commits, and few enough to stay below the time limit of the write queue on slow disks. */
 const maxConcurrent = 32
 
-async function populate({ agents: counts, channels, guarded, history }: Population): Promise<BenchAgents> {
+async function populate({ agents: counts, channels, history }: Population): Promise<BenchAgents> {
   const config = readConfig({ LOG_LEVEL: 'warn', ...process.env })
   const store = await openStore(processDeps(config))
   const system = { type: 'system', job: 'bench' } as const
@@ -45,7 +41,6 @@ async function populate({ agents: counts, channels, guarded, history }: Populati
   const agents: BenchAgents = {}
   for (const [name, count] of Object.entries(counts)) agents[name] = await addAgents(account, name, count)
   if (channels) await addChannels(account, agents, channels)
-  if (guarded) await addGuardrails(account, agents, guarded)
   await store.close()
   if (history) {
     const client = createClient({ url: config.databaseUrl, concurrency: 1, intMode: 'number' })
@@ -80,21 +75,6 @@ async function addChannels(
   for (let n = 0; n * share < aliases.length; n++) {
     const members = [...alsoMembers, ...aliases.slice(n * share, (n + 1) * share)]
     await createChannel(account, { name: `channel-${n}`, members })
-  }
-}
-
-async function addGuardrails(
-  account: AccountStore,
-  agents: BenchAgents,
-  guarded: NonNullable<Population['guarded']>,
-): Promise<void> {
-  const refs = await Promise.all(localGuardrails.map(async ({ provider, config }) => {
-    return (await createGuardrail(account, { name: provider, provider, config, action: 'block' })).id
-  }))
-  for (const [name, direction] of Object.entries(guarded)) {
-    for (const { alias } of agents[name]) {
-      await setAgentGuardrails(account, { agent: alias, guardrails: refs.map((ref) => ({ ref, direction })) })
-    }
   }
 }
 

@@ -61,7 +61,7 @@ export async function call(connection: Connection, request: Buffer, text = ''): 
 }
 
 /** Returns the response. Throws if it is an error or does not contain `text`. */
-export function checkResponse(response: RawResponse, text = ''): RawResponse {
+function checkResponse(response: RawResponse, text = ''): RawResponse {
   const { status, body } = response
   const isResult = status === 200 && !body.includes('"isError":true') && !body.includes('"error":')
   if (isResult && body.includes(text)) return response
@@ -70,7 +70,7 @@ export function checkResponse(response: RawResponse, text = ''): RawResponse {
 }
 
 /** Whether the grid refused the call because it is busy. Then the call may be repeated. */
-export function isBusy({ body }: RawResponse): boolean {
+function isBusy({ body }: RawResponse): boolean {
   return body.includes('"isError":true') && body.includes('The grid is busy')
 }
 
@@ -91,7 +91,7 @@ export function step(connection: Connection, request: Buffer, text?: string): St
 }
 
 /** The ids of the messages in a response, in their order. */
-export function messageIds({ body }: RawResponse): string[] {
+function messageIds({ body }: RawResponse): string[] {
   // They are in JSON texts, so their quotes are escaped.
   return [...body.matchAll(/[{,]\\"message_id\\":\\"([^"\\]+)/g)].map(([, id]) => id)
 }
@@ -130,6 +130,6 @@ export async function drainInboxes(port: number, agents: BenchAgent[], connect: 
 export const drainConnections = 32
 
 /** How long to wait before a refused call is repeated. */
-export const retryDelayMs = 250
+const retryDelayMs = 250
 /** How many refusals in a row are a failure. */
-export const maxRefusals = 100
+const maxRefusals = 100

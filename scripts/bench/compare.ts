@@ -1,31 +1,18 @@
-/** Compares pairs on the grid with those on all installed brokers, and with the aims of the grid. */
+/** Compares pairs on the grid with those on all installed brokers. */
 import type { Broker, Queue, RunningBroker } from './brokers/broker.ts'
 import { nats } from './brokers/nats.ts'
 import { postgresql, postgresqlBehindHttp } from './brokers/postgresql.ts'
 import { redis } from './brokers/redis.ts'
 import { sqlite } from './brokers/sqlite.ts'
-import { type Aim, comparisonOf, type Rates } from './comparison.ts'
 import { Connection } from './connection.ts'
 import type { Step, Workload } from './load.ts'
+import { median } from './numbers.ts'
 import { pairRow, pairWork, startPairs } from './pairs.ts'
-import type { BenchContext, Scenario } from './scenario.ts'
-import { type Runtime, type ServerProcess, temporaryFolder } from './server.ts'
-import { figuresOf, inSlices, rounds } from './slices.ts'
+import type { BenchContext, Scenario, TextTable } from './scenario.ts'
+import { type ServerProcess, temporaryFolder } from './server.ts'
+import { figuresOf, inSlices, ratioOf, rounds } from './slices.ts'
 
 const brokers: Broker[] = [postgresql, postgresqlBehindHttp, nats, redis, sqlite]
-
-/** The least ratio of the pairs of the grid to those of a broker, by the runtime of the grid. */
-const aims: Partial<Record<Runtime, Aim[]>> = {
-  node: [
-    { broker: postgresqlBehindHttp.name, clients: 1, ratio: 1 },
-    { broker: postgresqlBehindHttp.name, clients: 32, ratio: 1.5 },
-    { broker: postgresqlBehindHttp.name, clients: 256, ratio: 1.5 },
-    { broker: nats.name, clients: 32, ratio: 1 },
-    { broker: nats.name, clients: 256, ratio: 1 },
-    { broker: sqlite.name, clients: 1, ratio: 1 },
-  ],
-  bun: [{ broker: postgresql.name, clients: 32, ratio: 1 }],
-}
 
 /** The grid or a broker, running. */
 interface Subject {
@@ -49,7 +36,7 @@ export const compare: Scenario = {
     })),
   ],
   async run(context) {
-    const subjects = [await startGridSubject(context, 'the grid')]
+    const subjects = [await startGridSubject(context)]
     for (const broker of brokers) {
       const found = broker.find()
       if (found === undefined) context.note(`${broker.name} is not installed`)
@@ -74,19 +61,15 @@ export const compare: Scenario = {
       for (const { close } of opened) await close()
     }
     for (const { server } of subjects) await server.stop()
-    context.table(comparisonOf(rates, context.clients, aims[context.runtime] ?? []))
+    context.table(comparisonOf(rates, context.clients))
   },
 }
 
-async function startGridSubject(
-  context: BenchContext,
-  name: string,
-  settings?: Record<string, string>,
-): Promise<Subject> {
-  const grid = await startPairs(context, settings)
+async function startGridSubject(context: BenchContext): Promise<Subject> {
+  const grid = await startPairs(context)
   return {
-    name,
-    label: name,
+    name: 'the grid',
+    label: 'the grid',
     server: grid.server,
     open(clients) {
       const connections: Connection[] = []
@@ -130,4 +113,29 @@ function pairOf(queue: Queue): Step {
     const taken = await queue.take()
     if (taken !== text) throw new Error(`"${taken}" was taken where "${text}" was sent`)
   }
+}
+
+/** Pairs per second, by the number of clients: one for each slice, in the order of the slices. The first is the grid. */
+type Rates = { name: string; label: string; perSecond: Map<number, number[]> }[]
+
+/**
+ * A row for each subject, with a column for each number of clients. A ratio is the median of those of the slices that
+ * were measured in the same round.
+ */
+function comparisonOf([grid, ...others]: Rates, clients: number[]): TextTable {
+  const cellOf = ({ perSecond }: Rates[number], count: number): string => {
+    const rates = perSecond.get(count)!
+    return `${rate(rates)} (grid x ${ratioOf(grid.perSecond.get(count)!, rates).toFixed(2)})`
+  }
+  return {
+    headings: ['pairs per second', ...clients.map((count) => count === 1 ? '1 client' : `${count} clients`)],
+    rows: [
+      [grid.label, ...clients.map((count) => rate(grid.perSecond.get(count)!))],
+      ...others.map((other) => [other.label, ...clients.map((count) => cellOf(other, count))]),
+    ],
+  }
+}
+
+function rate(perSecond: number[]): string {
+  return Math.round(median(perSecond)).toLocaleString('en')
 }

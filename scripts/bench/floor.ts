@@ -15,7 +15,7 @@ import { runTool, toolOutcome } from '../../src/mcp/toolset.ts'
 import { type AccountStore, AccountWaiting } from '../../src/store/account.ts'
 import type { Credential } from '../../src/store/global/credentials.ts'
 import type { LiveFeed } from '../../src/store/live.ts'
-import type { NewDeliveries } from '../../src/store/global/new-deliveries.ts'
+import type { NewDeliveries } from '../../src/store/new-deliveries.ts'
 import type { Store } from '../../src/store/store.ts'
 import { openWaiting } from '../../src/store/waiting.ts'
 

@@ -6,8 +6,6 @@ import { type Runtime, runtimes } from './server.ts'
 
 /** Each client has one connection. */
 const maxClients = 256
-/** The limit of one server process. */
-const maxWaiters = 10_000
 
 export interface BenchOptions<Name extends string> {
   scenarios: Name[]
@@ -33,7 +31,6 @@ export function readOptions<Name extends string>(
       clients: text('1,32,256'),
       seconds: text('3'),
       inboxes: text('512'),
-      waiters: text('1000,10000'),
       messages: text('10000,1000000'),
       agents: text('10,10000'),
       members: text('500'),
@@ -54,7 +51,6 @@ export function readOptions<Name extends string>(
       clients: numbers('clients', values.clients, 1, maxClients),
       seconds: number('seconds', 0.01),
       inboxes: number('inboxes', 1),
-      waiters: numbers('waiters', values.waiters, 1, maxWaiters),
       messages: numbers('messages', values.messages, 1),
       agents: numbers('agents', values.agents, 10),
       members: number('members', 2, 500),

@@ -18,14 +18,10 @@ const warmSeconds = 10
 const warmClients = 32
 
 /** Start a grid with enough agents for the largest number of clients. `settings` are added to its environment. */
-export async function startPairs(
-  { runtime, database, clients, inboxes }: BenchContext,
-  settings: Record<string, string> = {},
-): Promise<BenchGrid> {
+export async function startPairs({ runtime, database, clients, inboxes }: BenchContext): Promise<BenchGrid> {
   const most = Math.max(...clients)
   const agents = { sender: most, sink: most, reader: Math.max(inboxes, most) }
-  const created = await createDatabase(database, { agents })
-  return await warm(await startGrid(runtime, { ...created, env: { ...created.env, ...settings } }))
+  return await warm(await startGrid(runtime, await createDatabase(database, { agents })))
 }
 
 /** Run pairs for some seconds: the code of a server that has just started is not compiled yet. */

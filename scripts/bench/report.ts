@@ -4,7 +4,7 @@ import type { BenchSizes, Figures, RowText, TextTable } from './scenario.ts'
 import { type Runtime, versionOf } from './server.ts'
 
 /** A line of a table, with its ratio to the floor. */
-export interface TableLine extends Figures {
+interface TableLine extends Figures {
   ratio?: number
   /** The ratio of the processor time per request to that of the floor. */
   cpuRatio?: number
@@ -25,7 +25,7 @@ export interface Report {
   legend(rows: RowText[]): void
 }
 
-export interface Facts {
+interface Facts {
   machine: string
   fsync: { p50Ms: number; p99Ms: number }
   database: Database
@@ -53,7 +53,7 @@ export function createReport(form: 'text' | 'markdown', print: (line: string) =>
         text: (text) => print(isMarkdown ? row([text, ...headings.slice(1).map(() => '')]) : text),
       }
     },
-    textTable({ headings, rows, remark }) {
+    textTable({ headings, rows }) {
       const lines = [headings, ...rows]
       const widths = headings.map((_, i) => Math.max(...lines.map((cells) => cells[i].length)))
       const line = (cells: string[]) => cells.map((cell, i) => cell.padEnd(widths[i])).join('  ').trimEnd()
@@ -62,7 +62,6 @@ export function createReport(form: 'text' | 'markdown', print: (line: string) =>
         print(isMarkdown ? row(cells) : line(cells))
         if (isMarkdown && i === 0) print(row(headings.map(() => '---')))
       }
-      print(isMarkdown ? `\n${remark}` : remark)
     },
     legend(rows) {
       if (isMarkdown) return
@@ -92,7 +91,7 @@ const headings = [
 const widths = [30, 8, 12, 9, 9, 10, 9, 9, 8, 8]
 
 /** The cells of a line. Cells without a value are empty. */
-export function cellsOf(line: TableLine): string[] {
+function cellsOf(line: TableLine): string[] {
   const { name, clients, perSecond, p50Ms, p99Ms, ratio, cpuUs, cpuRatio, cpu } = line
   return [
     name,
@@ -167,7 +166,7 @@ function count(value: number): string {
 }
 
 /** Milliseconds with about three significant digits. */
-export function ms(value: number): string {
+function ms(value: number): string {
   return value < 10 ? value.toFixed(2) : value < 100 ? value.toFixed(1) : count(value)
 }
 

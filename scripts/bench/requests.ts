@@ -36,7 +36,7 @@ export const requests: Scenario = {
 }
 
 /** Measure a row for each number of clients. */
-export async function measure<Subject extends { server: ServerProcess }>(
+async function measure<Subject extends { server: ServerProcess }>(
   context: BenchContext,
   row: Row<Subject>,
   subject: Subject,

@@ -27,8 +27,6 @@ export interface BenchSizes {
   seconds: number
   /** Inboxes that are filled and read in turn; at least one for each client. */
   inboxes: number
-  /** Numbers of agents that wait at the same time. */
-  waiters: number[]
   /** Numbers of messages stored beforehand, in ascending order. */
   messages: number[]
   /** Numbers of agents in the account, in ascending order. */
@@ -65,8 +63,6 @@ export interface BenchContext extends BenchSizes {
 export interface TextTable {
   headings: string[]
   rows: string[][]
-  /** A line below it. */
-  remark: string
 }
 
 /** The measurements of a line. What was not measured is missing. */

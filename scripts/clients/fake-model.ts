@@ -35,7 +35,7 @@ export interface ModelRequest {
 }
 
 /** OpenAI's tools of an MCP server may be in a namespace. */
-export interface OfferedTool {
+interface OfferedTool {
   name?: string
   tools?: OfferedTool[]
 }

@@ -12,7 +12,7 @@ import { type FakeModel, startFakeModel, type ToolCall } from './fake-model.ts'
 import type { Steps } from './steps.ts'
 
 /** A client in an empty home folder, and how it is to be connected. */
-export interface Session {
+interface Session {
   home: ClientHome
   /** The folder `node_modules`. */
   modules: string

@@ -38,7 +38,7 @@ export interface Cluster {
   stop(): Promise<void>
 }
 
-export interface Instance {
+interface Instance {
   name: string
   runtime: Runtime
   port: number

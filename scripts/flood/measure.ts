@@ -41,7 +41,7 @@ export interface FloodOptions {
   env?: Record<string, string>
 }
 
-export interface Phase {
+interface Phase {
   name: 'before' | 'during' | 'after'
   seconds: number
   /** Calls of honest accounts that were served, per second. */

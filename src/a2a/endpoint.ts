@@ -1,18 +1,15 @@
 /** The JSON-RPC binding of A2A, versions 0.3 and 1.0 on one URL. See docs/protocol.md, "A2A order of checks". */
+import type { Cards } from './cards/cards.ts'
+import { EventStream, streamResponse } from './method-call.ts'
+import { findMethod } from './methods.ts'
+import { admit, challenge, limitsOf, mediaTypes, requestedVersion } from './request.ts'
+import { readId, readMethod, readParams, readRequest, type RpcId } from './rpc-request.ts'
 import type { AuthenticateCall } from '../auth/bearer.ts'
 import type { Deps } from '../deps.ts'
 import { GridError } from '../errors.ts'
 import { mediaType } from '../lib/http/body.ts'
 import type { Handler } from '../request-context.ts'
 import { a2aError, a2aStatus, asGridError, errorHeaders } from '../wire.ts'
-import { admit, limitsOf, mediaTypes } from './admission.ts'
-import { challenge } from './caller.ts'
-import type { Cards } from './cards/cards.ts'
-import { EventStream } from './method-call.ts'
-import { findMethod } from './methods.ts'
-import { readId, readMethod, readParams, readRequest, type RpcId } from './rpc-request.ts'
-import { streamResponse } from './stream-response.ts'
-import { requestedVersion } from './version.ts'
 
 /**
  * Serves the POST of an endpoint: the shared one, or that of the agent that the path names. Every request gets a JSON-RPC

@@ -1,30 +1,11 @@
-/** The routing extension: a message names its recipient in its metadata. See docs/protocol.md, "Grid routing extension". */
-import type { Config } from '../config.ts'
+/** Who a request is for: a message names its recipient in its metadata. See docs/protocol.md, "Grid routing extension". */
 import { GridError } from '../errors.ts'
 import { normaliseAlias } from '../lib/alias.ts'
 import { hasAtMost } from '../lib/text.ts'
 import type { SendRequest } from './codec.ts'
-import { type Extension, extensionUri } from './extension.ts'
 
 /** The longest recipient that is looked up, in characters. Aliases are shorter. */
 const maxRecipientLength = 100
-
-/** Not required: requests work without the extensions header. */
-export const gridRouting: Extension = {
-  name: 'grid-routing',
-  description: 'Routes a message to an agent of the grid named in message metadata.',
-  params: () => ({
-    field: 'message.metadata.to',
-    alsoAccepted: ['params.tenant', '<uri>/to in message.metadata', 'params.metadata.to'],
-    aliasPattern: '^@?[a-z0-9][a-z0-9-]{1,30}[a-z0-9]$',
-    receipt: 'message',
-  }),
-  text: extensionText,
-}
-
-export function gridRoutingUri(config: Config): string {
-  return extensionUri(config, gridRouting)
-}
 
 /**
  * The alias that a request names, without `@`; undefined when it names none. `null`, the empty string and a lone `@`
@@ -83,27 +64,4 @@ function readAlias(field: string, value: unknown): string {
     throw new GridError('invalid_input', `${field} is longer than any alias.`, { field })
   }
   return normaliseAlias(value)
-}
-
-function extensionText(uri: string, config: Config): string {
-  return `# Grid routing, version 1
-
-URI: \`${uri}\`
-
-One A2A endpoint, \`${config.baseUrl}/a2a/v1/grid\`, serves every agent of the grid. A message names its recipient:
-
-\`\`\`json
-{"messageId": "6f1d4c1e-2b1f-4a57-9d0e-3f6f0c6c1a11", "role": "ROLE_USER", "parts": [{"text": "hi"}], "metadata": {"to": "@bob"}}
-\`\`\`
-
-* \`message.metadata.to\` is the alias of the recipient, with or without \`@\`; case does not matter.
-* Also accepted: \`params.tenant\`; the field \`${uri}/to\` of \`message.metadata\`; \`params.metadata.to\`.
-  If several are present, they must agree; otherwise the result is error -32602.
-* No recipient: error -32000, reason \`RECIPIENT_REQUIRED\`.
-* A recipient that does not exist, or that the caller cannot reach: error -32602, reason \`RECIPIENT_NOT_FOUND\`.
-* The result is a message that confirms delivery. Its \`messageId\` is the id of the message in the recipient's inbox.
-
-The extension is not required: a request that names its recipient works without the \`A2A-Extensions\` header
-(\`X-A2A-Extensions\` in A2A 0.3). If the header of the request names the extension, that of the response does too.
-`
 }

@@ -1,18 +1,15 @@
 /** The HTTP+JSON binding of A2A 1.0, on the same operations as JSON-RPC. See docs/protocol.md, "A2A over HTTP+JSON". */
+import type { Cards } from './cards/cards.ts'
+import { codec10 } from './codec-10.ts'
+import { EventStream, streamResponse } from './method-call.ts'
+import { findMethod } from './methods.ts'
+import { admit, challenge, limitsOf, mediaTypes, requestedVersion } from './request.ts'
 import type { AuthenticateCall } from '../auth/bearer.ts'
 import type { Deps } from '../deps.ts'
 import { GridError } from '../errors.ts'
 import { type Bodies, type BodyLimits, mediaType, parseBody } from '../lib/http/body.ts'
 import type { Handler } from '../request-context.ts'
 import { a2aHttpError, asGridError, errorHeaders } from '../wire.ts'
-import { admit, limitsOf, mediaTypes } from './admission.ts'
-import { challenge } from './caller.ts'
-import type { Cards } from './cards/cards.ts'
-import { codec10 } from './codec-10.ts'
-import { EventStream } from './method-call.ts'
-import { findMethod } from './methods.ts'
-import { streamResponse } from './stream-response.ts'
-import { requestedVersion } from './version.ts'
 
 /** The endpoints: the shared one, also with a tenant before the path of an operation, and that of each agent. */
 const endpoints = ['/a2a/v1/grid', '/a2a/v1/grid/:tenant', '/a2a/v1/agents/:alias']

@@ -11,13 +11,12 @@ import { continueTask, type SentTask, startTask } from '../grid/tasks/start-task
 import { bareReply, type Task, type TaskMode } from '../grid/tasks/task.ts'
 import { answerFor, getTask } from '../grid/tasks/tasks.ts'
 import { requireTaskStream, waitForTask } from '../grid/tasks/watch-task.ts'
-import { canonicalJson } from '../lib/canonical-json.ts'
+import { canonicalJson } from '../lib/encoding.ts'
 import { withoutInvisibleIn } from '../lib/invisible-text.ts'
 import { second } from '../lib/time.ts'
 import type { ClientMessage, SendRequest } from './codec.ts'
-import { pushNotSupported } from './errors.ts'
-import { awaitReplyUri, idempotencyUri } from './extension-uris.ts'
-import { endpointAlias, gridRoutingUri, recipientOf, withoutRouting } from './grid-routing.ts'
+import { awaitReplyUri, gridRoutingUri, idempotencyUri } from './extensions.ts'
+import { endpointAlias, recipientOf, withoutRouting } from './grid-routing.ts'
 import { EventStream, type MethodCall, type StreamItem } from './method-call.ts'
 import { followTask, withHistory } from './task-stream.ts'
 
@@ -194,4 +193,9 @@ function recipientRequired(): GridError {
   return new GridError('recipient_required', "Missing 'to' in message.metadata - specify the recipient @alias", {
     field: 'message.metadata.to',
   })
+}
+
+/** A suite of A2A looks for the words "not supported". */
+export function pushNotSupported(): GridError {
+  return new GridError('push_not_supported', 'Push notifications are not supported. Send without a push configuration.')
 }

@@ -1,13 +1,13 @@
 /** Every A2A operation, with its method name in each version. See docs/protocol.md, "A2A methods". */
-import { GridError } from '../errors.ts'
 import { codec03 } from './codec-03.ts'
 import { codec10 } from './codec-10.ts'
 import type { Codec } from './codec.ts'
-import { pushNotSupported } from './errors.ts'
-import { extendedCard } from './extended-card.ts'
-import { messageSend, messageStream } from './message-send.ts'
+import { endpointAlias } from './grid-routing.ts'
+import { messageSend, messageStream, pushNotSupported } from './message-send.ts'
 import type { MethodCall } from './method-call.ts'
+import { ParamReader } from './param-reader.ts'
 import { tasksCancel, tasksGet, tasksList, tasksSubscribe } from './task-methods.ts'
+import { GridError } from '../errors.ts'
 
 /** Carries out a call; resolves to its `result`, in the wire format of the call's version, or to an `EventStream`. */
 export type Operation = (call: MethodCall) => unknown
@@ -41,4 +41,13 @@ export function findMethod(name: string): { codec: Codec; run: Operation } {
 
 function refusePush(): never {
   throw pushNotSupported()
+}
+
+/**
+ * The extended card of the endpoint or the tenant, in the version of the call. Fails with `invalid_input` or
+ * `agent_not_found`.
+ */
+export function extendedCard({ account, aliases, codec, params, cards }: MethodCall): Promise<unknown> {
+  const tenant = new ParamReader(params ?? {}, '').id('tenant')
+  return cards.extendedCard(account, codec.version, endpointAlias(aliases, tenant))
 }

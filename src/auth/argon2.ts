@@ -3,7 +3,7 @@
  *
  * See docs/security.md, "Passwords".
  */
-import { once } from '../lib/once.ts'
+import { once } from '../lib/lazy.ts'
 
 export interface Argon2 {
   /** Resolves to a PHC string with a new salt. */

@@ -1,8 +1,7 @@
 /** Bearer authentication: from the `Authorization` header to the caller and its account. */
 import type { Deps } from '../deps.ts'
 import { GridError, isStorageFull } from '../errors.ts'
-import { bearerToken } from '../lib/http/bearer-token.ts'
-import { addressOf } from '../lib/http/client-address.ts'
+import { addressOf, bearerToken } from '../lib/http/client-address.ts'
 import { accountCallLimit, credentialCallLimit, refusedKeyLimit } from '../lib/limits/call-limits.ts'
 import { hashForLookup, keyKind, keyPrefixes } from '../lib/secrets.ts'
 import { minute } from '../lib/time.ts'

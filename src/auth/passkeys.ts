@@ -4,7 +4,7 @@ import * as z from 'zod'
 import { GridError } from '../errors.ts'
 import { parseBody } from '../lib/http/body.ts'
 import { parse } from '../lib/input.ts'
-import { once } from '../lib/once.ts'
+import { once } from '../lib/lazy.ts'
 import { minute } from '../lib/time.ts'
 
 /** The site that passkeys belong to. A passkey of one site does not work at another one. */

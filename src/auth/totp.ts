@@ -1,5 +1,5 @@
 /** One-time codes of authenticator apps. See docs/security.md, "Second factor". @see RFC 6238 */
-import { once } from '../lib/once.ts'
+import { once } from '../lib/lazy.ts'
 import { second } from '../lib/time.ts'
 
 // The values that every authenticator app supports; many ignore others.

@@ -1,9 +1,10 @@
-/** Asking the person at the terminal. */
+/** The person at the terminal, and their browser. */
+import { spawn } from 'node:child_process'
 import process from 'node:process'
 import { createInterface } from 'node:readline/promises'
 import { attentionExitCode, CommandError } from './command.ts'
 
-/** Whether somebody can answer. */
+/** Whether a person can answer. */
 export function isAttended(): boolean {
   return process.stdin.isTTY === true && process.stderr.isTTY === true
 }
@@ -24,11 +25,22 @@ export async function confirm(question: string, isSure: boolean): Promise<void> 
   if (!isAttended()) {
     throw new CommandError(
       'not_confirmed',
-      'Nothing was changed. Nobody is there to ask: run the command again with --yes.',
+      'Nothing was changed. There is no terminal to ask at: run the command again with --yes.',
       attentionExitCode,
     )
   }
   if (!/^y(es)?$/i.test(await ask(`${question} [y/N] `))) {
     throw new CommandError('not_confirmed', 'Nothing was changed.', attentionExitCode)
   }
+}
+
+/** Open an address in the browser of the person, if there is one. */
+export function openBrowser(address: string): void {
+  const [command, ...args] = process.platform === 'darwin' ? ['open', address] : process.platform === 'win32'
+    // `start` of the shell would take & for its own.
+    ? ['rundll32', 'url.dll,FileProtocolHandler', address]
+    : ['xdg-open', address]
+  const child = spawn(command, args, { stdio: 'ignore', detached: true })
+  child.on('error', () => {})
+  child.unref()
 }

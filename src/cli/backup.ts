@@ -6,15 +6,14 @@ import { GridError } from '../errors.ts'
 import { minute } from '../lib/time.ts'
 import type { FileKey } from '../store/backup/sealed-file.ts'
 import { BackupExistsError, sealCopy } from '../store/backup/backup-file.ts'
-import type { Manifest } from '../store/backup/inspect.ts'
+import type { Manifest } from '../store/backup/local-copy.ts'
 import { backUpStopped } from '../store/backup/stopped.ts'
 import { localPath, readOwner } from '../store/driver/local-file.ts'
-import { checkNewBackup } from './backup-path.ts'
-import { keyOption, newFileKey, plainOption } from './backup-key.ts'
+import { checkNewBackup, keyOption, newFileKey, plainOption } from './backup-files.ts'
 import { CommandError, type CommandResult, type ProcessCommand, type StoreCommand } from './command.ts'
 import { runOnServer } from './command-server.ts'
 import { copyDatabaseCommand, folderOf, noteBackupCommand } from './copy-database.ts'
-import { table } from './table.ts'
+import { table } from './tables.ts'
 
 /**
  * The server that holds the local file makes the copy. This process checks, encrypts and writes it, so the server never
@@ -70,7 +69,6 @@ function print(result: { file: string; bytes: number; encrypted: boolean; messag
   return [table(rows), ...ring].join('\n')
 }
 
-/** How often a copy is claimed while it is checked and sealed. */
 const claimMs = minute
 
 async function make(config: Config, path: string, key: FileKey): Promise<{ manifest: Manifest; bytes: number }> {

@@ -2,11 +2,8 @@
 import process from 'node:process'
 import { serveChannel } from '../clients/channel/channel.ts'
 import { GridClient } from '../clients/grid-client.ts'
-import { clientProcess } from '../clients/hook/client-process.ts'
-import { wakeBudget } from '../clients/hook/throttle.ts'
-import type { WaiterOptions } from '../clients/hook/waiter.ts'
+import { clientProcess } from '../clients/state/processes.ts'
 import { withAt } from '../clients/connections.ts'
-import { findSession, saveSession } from '../clients/state/sessions.ts'
 import { accessOptions, gridAccess } from './grid-access.ts'
 import type { ProcessCommand } from './command.ts'
 
@@ -29,25 +26,15 @@ export const channel: ProcessCommand = {
     const agent = { url: access.url, alias }
     const ending = new AbortController()
     for (const name of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.once(name, () => ending.abort())
+    const client = args.wake ? clientProcess(process.env) : undefined
     await serveChannel({
-      ...{ agent, key: access.key, input: process.stdin, output: process.stdout, signal: ending.signal },
-      wake: args.wake ? await waiterOf(agent, grid) : undefined,
+      agent,
+      key: access.key,
+      input: process.stdin,
+      output: process.stdout,
+      signal: ending.signal,
+      wake: client && { agent, grid, client: 'claude', process: client },
     })
     return 0
   },
-}
-
-/** Undefined if the client has ended already. */
-async function waiterOf(
-  agent: WaiterOptions['agent'],
-  grid: GridClient,
-): Promise<Omit<WaiterOptions, 'signal'> | undefined> {
-  const mark = clientProcess(process.env)
-  if (!mark) return undefined
-  const session = { ...mark, client: 'claude' }
-  const { since } = await saveSession(agent, { ...session, wakes: true })
-  return {
-    ...{ agent, grid, client: 'claude', process: mark, since, budget: wakeBudget(process.env) },
-    session: () => findSession(agent, session)?.id ?? '',
-  }
 }

@@ -1,7 +1,6 @@
 import { channel } from './channel.ts'
 import type { ProcessCommand } from './command.ts'
-import { connect } from './connect.ts'
-import { disconnect } from './disconnect.ts'
+import { connect, disconnect } from './connect.ts'
 import { health } from './health.ts'
 import { hook } from './hook.ts'
 import { read } from './read.ts'
@@ -11,5 +10,13 @@ import { watch } from './watch.ts'
 
 /** The commands that need no database. They are a program of their own, and the package that a grid hands out. */
 export const clientCommands: readonly ProcessCommand[] = [
-  ...[connect, disconnect, send, read, watch, run, channel, hook, health],
+  connect,
+  disconnect,
+  send,
+  read,
+  watch,
+  run,
+  channel,
+  hook,
+  health,
 ]

@@ -1,6 +1,6 @@
 /** The package with the commands for clients, which a grid hands out. See docs/operations.md, "Package for clients". */
 import { readFile } from 'node:fs/promises'
-import { once } from '../lib/once.ts'
+import { once } from '../lib/lazy.ts'
 
 /** The build writes it beside the program. A grid that runs from its sources has it if it was built. */
 function packageUrl(): URL {

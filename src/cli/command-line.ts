@@ -1,5 +1,6 @@
 import process from 'node:process'
 import { ConfigError } from '../config.ts'
+import { ClientError } from '../clients/client-error.ts'
 import { GridError } from '../errors.ts'
 import { commit, version } from '../lib/version.ts'
 import { type CommandArguments, CommandError, readArguments, type StoreCommand } from './command.ts'
@@ -10,7 +11,6 @@ import type { Usage } from './usage.ts'
 const helpNames = ['help', '--help', '-h']
 const versionNames = ['--version', '-v', 'version']
 
-/** All commands that a program offers. */
 export interface Program extends Usage {
   /** Absent if none of them needs the database. */
   runStoreCommand?: typeof runStoreCommand
@@ -62,7 +62,7 @@ function print(text: string): number {
 
 function describeError(error: unknown): { code: string; message: string; exitCode: number } {
   if (error instanceof CommandError) return error
-  if (error instanceof GridError || isStartError(error)) {
+  if (error instanceof GridError || error instanceof ClientError || isStartError(error)) {
     return { code: error.code, message: error.message, exitCode: 1 }
   }
   if (error instanceof ConfigError) return { code: 'invalid_config', message: error.message, exitCode: 1 }

@@ -1,16 +1,15 @@
 /** What a command is, and how its options are parsed. */
 import { readFileSync } from 'node:fs'
 import { parseArgs, type ParseArgsConfig } from 'node:util'
+import { closestMatch } from 'leven'
 import { describeSettings } from '../config.ts'
 import type { Store } from '../store/store.ts'
-import { didYouMean } from './did-you-mean.ts'
 
 export interface CommandOption {
   /** Stands for the value in the usage text, such as `NAME`. */
   readonly placeholder: string
   readonly description: string
   readonly required?: boolean
-  /** The allowed values. */
   readonly oneOf?: readonly string[]
   /** Another option, which takes the path of a file with the value; `-` is standard input. */
   readonly file?: string
@@ -25,7 +24,6 @@ export type CommandResult = Record<string, unknown>
 
 type OptionValue<O extends CommandOption> = O extends { readonly oneOf: readonly (infer Word)[] } ? Word : string
 
-/** The values of a command's options, by name. */
 export type CommandArguments<O extends CommandOptions = CommandOptions> = {
   [Name in keyof O]: O[Name] extends { readonly required: true } ? OptionValue<O[Name]>
     : OptionValue<O[Name]> | undefined
@@ -33,7 +31,6 @@ export type CommandArguments<O extends CommandOptions = CommandOptions> = {
 
 interface CommandDescription<O extends CommandOptions> {
   readonly name: string
-  /** One line of the usage text. */
   readonly summary: string
   readonly options: O
   /** The name of the required option that is given without its name, such as a file. */
@@ -56,7 +53,6 @@ export interface StoreCommand<O extends CommandOptions = CommandOptions, R exten
 
 /** A command that always runs in this process. Resolves to the exit code. */
 export interface ProcessCommand extends CommandDescription<CommandOptions> {
-  /** `words` are those behind `--`. */
   start(json: boolean, args: CommandArguments, words: readonly string[]): Promise<number>
   /** For a command that reads the words behind its name itself: it is called in place of `start`. */
   startWith?(words: readonly string[]): Promise<number>
@@ -92,10 +88,7 @@ export function usageError(message: string): CommandError {
   return new CommandError('usage', message, 2)
 }
 
-/**
- * Parse the words after a command's name, and read the environment variables and the files of its options. Fails with
- * `usage`.
- */
+/** Parse the words after the name of a command, its environment variables and its files. Fails with `usage`. */
 export function readArguments(
   command: Command,
   line: string[],
@@ -165,7 +158,7 @@ function operandOf({ operand, options }: Command): string[] {
   return operand === undefined ? [] : [options[operand].placeholder]
 }
 
-/** For who gives a setting as an option. */
+/** For a setting that was given as an option. */
 function settingHint(option: string): string | undefined {
   const name = option.toUpperCase().replaceAll('-', '_')
   return describeSettings().some((setting) => setting.name === name)
@@ -198,4 +191,11 @@ export function checkArguments(command: Command, given: Record<string, unknown>)
 
 function usageHint(command: Command): string {
   return `"agent-grid help ${command.name}" lists its options.`
+}
+
+/** ` Did you mean "list-accounts"?` for a word that is not one of `words`; an empty text if none of them is like it. */
+export function didYouMean(word: string, words: readonly string[]): string {
+  // A third of the letters may be wrong.
+  const closest = closestMatch(word, words, { maxDistance: Math.ceil(word.length / 3) })
+  return closest === undefined ? '' : ` Did you mean "${closest}"?`
 }

@@ -9,8 +9,8 @@ import { restore } from './restore.ts'
 import { serve } from './serve.ts'
 import { serviceInstall } from './service-install.ts'
 import { storeCommands } from './store-commands.ts'
+import { usageOf } from './usage.ts'
 
-/** All commands, in the order of the usage text. */
 export const commands: readonly Command[] = [
   serve,
   demo,
@@ -23,3 +23,9 @@ export const commands: readonly Command[] = [
   serviceInstall,
   ...clientCommands,
 ]
+
+export const { help, findCommand, splitName } = usageOf(
+  commands,
+  'agent-grid: a messaging grid for AI agents',
+  'With --json a command prints one JSON object. While a server holds the local file, commands run in that server.',
+)

@@ -1,14 +1,16 @@
 /** The steps that connect one client: a key, the changes, the question, the record, the check. */
-import { applyPlan, connectionAt, placeOf, type Plan, planConnect, setupOf } from '../clients/connect.ts'
+import { connectionAt, placeOf, planConnect, setupOf } from '../clients/connect.ts'
+import { applyChanges } from '../clients/files/change.ts'
 import { type Connection, removeConnection, saveConnection, type Wake, withAt } from '../clients/connections.ts'
 import { differenceOf } from '../clients/difference.ts'
-import { GridCallError, GridClient } from '../clients/grid-client.ts'
+import { GridCallError, isCredentialGone } from '../clients/grid-call.ts'
+import { GridClient } from '../clients/grid-client.ts'
 import { installProgram } from '../clients/installed-program.ts'
 import { login, machineName } from '../clients/login.ts'
-import type { ClientProgram, Setup } from '../clients/programs/program.ts'
-import { confirm } from './ask.ts'
-import { attentionExitCode, CommandError } from './command.ts'
-import { openBrowser } from './open-browser.ts'
+import { type ClientName, programs } from '../clients/programs.ts'
+import { stepsOf, wakeSentence } from '../clients/wanted-files.ts'
+import { confirm, openBrowser } from './ask.ts'
+import { CommandError } from './command.ts'
 
 export interface ConnectRequest {
   /** The address of the grid, as it calls itself. */
@@ -17,12 +19,10 @@ export interface ConnectRequest {
   alias?: string
   /** A key that the person has. */
   key?: string
-  /** Of a project. */
   folder?: string
   wake: Wake
   isSure: boolean
   isDryRun: boolean
-  /** Says something to the person. */
   say(text: string): void
 }
 
@@ -41,27 +41,26 @@ interface Credential extends Pick<Connection, 'alias' | 'key' | 'keyName' | 'isO
   isNew: boolean
 }
 
-/** Stands for an agent that is not known before a person has chosen it. */
+/** Stand for an agent that is not known before a person has chosen it. */
 const unknownAgent = '@…'
 const unknownKey = 'grid_agt_…'
 
-/** Connect one client. Fails with `CommandError`, `FileRefusedError`, `LoginError`, `GridCallError`. */
-export async function connectClient(program: ClientProgram, request: ConnectRequest): Promise<ConnectResult> {
+/** Connect one client. Fails with `CommandError` or `ClientError`. */
+export async function connectClient(client: ClientName, request: ConnectRequest): Promise<ConnectResult> {
   const { url, wake, folder, say } = request
-  const place = placeOf(program.name, folder)
+  const place = placeOf(client, folder)
   const previous = connectionAt(place)
-  // Before anybody signs in: a file that cannot be edited is refused.
-  const draft = { ...place, url, wake, alias: request.alias ?? previous?.alias ?? unknownAgent, key: unknownKey }
-  const draftPlan = planConnect(program, setupOf(draft), previous)
+  const known = request.key ?? (previous?.url === url ? previous.key : undefined)
+  const alias = request.alias ?? previous?.alias ?? unknownAgent
+  // Before anyone signs in: a file that cannot be edited is refused.
+  const draft = planConnect(client, setupOf({ ...place, url, wake, alias, key: known ?? unknownKey }), previous)
   if (request.isDryRun) {
-    const known = request.key ?? (previous?.url === url ? previous.key : undefined)
-    const plan = known ? planConnect(program, setupOf({ ...draft, key: known }), previous) : draftPlan
-    say(plan.changes.length === 0 ? 'Nothing would change.' : differenceOf(plan.changes, [known ?? '']))
-    return { client: program.name, agent: draft.alias, url, changed: pathsOf(plan), steps: [] }
+    say(draft.changes.length === 0 ? 'Nothing would change.' : differenceOf(draft.changes, [known ?? '']))
+    return { client, agent: alias, url, changed: draft.changes.map(({ path }) => path), steps: [] }
   }
-  const credential = await credentialFor(program, request, previous)
+  const credential = await credentialFor(client, request, previous)
   try {
-    return await writeConnection(program, request, previous, credential)
+    return await writeConnection(client, request, previous, credential)
   } catch (error) {
     if (credential.isNew) await revoke(url, credential.key)
     throw error
@@ -69,63 +68,61 @@ export async function connectClient(program: ClientProgram, request: ConnectRequ
 }
 
 async function writeConnection(
-  program: ClientProgram,
+  client: ClientName,
   { url, wake, folder, isSure, say }: ConnectRequest,
   previous: Connection | undefined,
   { alias, key, keyName, isOwnKey }: Credential,
 ): Promise<ConnectResult> {
-  const place = placeOf(program.name, folder)
-  const setup: Setup = setupOf({ ...place, url, alias, key, wake })
-  const plan = planConnect(program, setup, previous)
-  const isSame = plan.changes.length === 0 && previous?.key === key && previous.wake === wake
-  if (isSame) {
+  const { title } = programs[client]
+  const place = placeOf(client, folder)
+  const { files, changes, left } = planConnect(client, setupOf({ ...place, url, alias, key, wake }), previous)
+  if (changes.length === 0 && previous?.key === key && previous.wake === wake) {
     installProgram()
-    say(`${program.title} is connected as ${alias}. Nothing changed.`)
+    say(`${title} is connected as ${alias}. Nothing changed.`)
   } else {
-    if (plan.changes.length > 0) {
-      say(differenceOf(plan.changes, [key, previous?.key ?? '']))
-      await confirm(`Write this, so that ${program.title} is ${alias}?`, isSure)
+    if (changes.length > 0) {
+      say(differenceOf(changes, [key, previous?.key ?? '']))
+      await confirm(`Write this, so that ${title} is ${alias}?`, isSure)
     }
     installProgram()
+    // First, so that a crash leaves nothing that is not recorded.
     const at = new Date().toISOString()
-    // First, so that a crash leaves nothing that nobody knows of.
-    await saveConnection({ ...place, url, alias, key, wake, keyName, isOwnKey, files: plan.files, at })
+    await saveConnection({ ...place, url, alias, key, wake, keyName, isOwnKey, files, at })
     try {
-      applyPlan(plan)
+      applyChanges(changes)
     } catch (error) {
-      await restoreRecord(previous, place)
+      if (previous) await saveConnection(previous)
+      else await removeConnection(place)
       throw error
     }
     if (previous?.isOwnKey && previous.key !== key) await revoke(previous.url, previous.key)
-    say(`${program.title} is connected as ${alias}. ${program.wakes[wake]}`)
-    for (const left of plan.left) say(`Left as it is, because it was changed since: ${left}`)
+    say(`${title} is connected as ${alias}. ${wakeSentence(client, wake)}`)
+    for (const place of left) say(`Left as it is, because it was changed since: ${place}`)
   }
-  const steps = program.steps(setup)
-  return { client: program.name, agent: alias, url, changed: pathsOf(plan), steps }
+  const steps = stepsOf(client, { folder, wake })
+  return { client, agent: alias, url, changed: changes.map(({ path }) => path), steps }
 }
 
 /** A key that was given, the one that the connection has, or a new one. */
 async function credentialFor(
-  program: ClientProgram,
+  client: ClientName,
   { url, alias, key, say }: ConnectRequest,
   previous: Connection | undefined,
 ): Promise<Credential> {
   if (key !== undefined) {
     const { agent, key: { name } } = await new GridClient({ url, key }).me()
-    if (alias !== undefined && withAt(agent) !== alias) {
-      throw new CommandError('wrong_agent', `The key is that of ${withAt(agent)}, not of ${alias}.`)
+    if (alias !== undefined && agent !== alias) {
+      throw new CommandError('wrong_agent', `The key is for ${agent}, not for ${alias}.`)
     }
-    return { alias: withAt(agent), key, keyName: name ?? '', isOwnKey: false, isNew: false }
+    return { alias: agent, key, keyName: name ?? '', isOwnKey: false, isNew: false }
   }
   if (previous?.url === url && (alias === undefined || alias === previous.alias) && await isAlive(previous)) {
-    const { alias, key, keyName, isOwnKey } = previous
-    return { alias, key, keyName, isOwnKey, isNew: false }
+    return { ...previous, isNew: false }
   }
-  const keyName = `${program.name} on ${machineName()}`
+  const keyName = `${client} on ${machineName()}`
   const open = (address: string) => {
-    say(
-      `Sign in at the grid, and choose ${alias ?? 'the agent'} for ${program.title}. If no browser opens:\n${address}`,
-    )
+    const choice = `choose ${alias ?? 'the agent'} for ${programs[client].title}`
+    say(`Sign in at the grid, and ${choice}. If no browser opens:\n${address}`)
     openBrowser(address)
   }
   const made = await login({ url, alias, keyName, open })
@@ -143,12 +140,11 @@ async function isAlive({ url, key }: Connection): Promise<boolean> {
     await new GridClient({ url, key }).me()
     return true
   } catch (error) {
-    if (error instanceof GridCallError && (error.status === 401 || error.status === 403)) return false
+    if (isCredentialGone(error)) return false
     throw error
   }
 }
 
-/** Resolves to whether the key is revoked now. */
 export async function revoke(url: string, key: string): Promise<boolean> {
   try {
     await new GridClient({ url, key, timeoutMs: 10_000 }).revokeKey()
@@ -156,18 +152,4 @@ export async function revoke(url: string, key: string): Promise<boolean> {
   } catch (error) {
     return error instanceof GridCallError && error.status === 401
   }
-}
-
-async function restoreRecord(previous: Connection | undefined, place: Pick<Connection, 'client' | 'scope' | 'folder'>) {
-  if (previous) await saveConnection(previous)
-  else await removeConnection(place)
-}
-
-function pathsOf({ changes }: Plan): string[] {
-  return changes.map(({ path }) => path)
-}
-
-/** 3 if something is left for a person. */
-export function exitCodeOf(results: readonly { steps: readonly string[] }[]): number {
-  return results.some(({ steps }) => steps.length > 0) ? attentionExitCode : 0
 }

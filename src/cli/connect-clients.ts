@@ -1,30 +1,31 @@
-/** `agent-grid connect`. See docs/clients.md. */
+/** `agent-grid connect` and `disconnect`: the questions, the record, the words. See docs/clients.md. */
 import process from 'node:process'
-import { programOf } from '../clients/connect.ts'
-import { bareUrl, readConnections, type Wake, withAt } from '../clients/connections.ts'
+import { connectionAt, placeOf, planDisconnect } from '../clients/connect.ts'
+import { applyChanges } from '../clients/files/change.ts'
+import { bareUrl, readConnections, removeConnection, type Wake, withAt } from '../clients/connections.ts'
+import { differenceOf } from '../clients/difference.ts'
 import { findGrid } from '../clients/login.ts'
-import { type ClientName, clientNames } from '../clients/programs/names.ts'
-import { isInstalled } from '../clients/programs/program.ts'
-import { programs } from '../clients/programs/programs.ts'
-import { ask, isAttended } from './ask.ts'
-import { type CommandArguments, usageError } from './command.ts'
-import { connectClient, type ConnectResult, exitCodeOf } from './connect-client.ts'
+import { isInstalled } from '../clients/find-program.ts'
+import { type ClientName, clientNames, programs } from '../clients/programs.ts'
+import { ask, confirm, isAttended } from './ask.ts'
+import { attentionExitCode, type CommandArguments, usageError } from './command.ts'
+import { connectClient, type ConnectResult, revoke } from './connect-client.ts'
 
-/** Run the command. Resolves to its exit code. */
+/** Run `connect`. Resolves to its exit code. */
 export async function connectClients(json: boolean, args: CommandArguments): Promise<number> {
   const isDryRun = args['dry-run'] !== undefined
   const clients = args.client === undefined ? await chooseClients(args.yes !== undefined) : [args.client as ClientName]
   const url = await findGrid(args.url === undefined ? onlyKnownGrid() : checkUrl(args.url))
-  const say = (text: string) => json ? console.error(text) : console.log(text)
+  const say = sayer(json)
   if (/^http:/.test(url) && !isLoopback(url)) say(`${url} is not encrypted: others on the way can read the key.`)
   const results: ConnectResult[] = []
   for (const client of clients) {
     results.push(
-      await connectClient(programOf(client), {
+      await connectClient(client, {
         url,
         alias: args.as && withAt(args.as),
         key: args.key?.trim(),
-        ...(args.scope === 'project' && { folder: process.cwd() }),
+        folder: folderOf(args),
         wake: (args.wake ?? 'auto') as Wake,
         isSure: args.yes !== undefined,
         isDryRun,
@@ -32,26 +33,64 @@ export async function connectClients(json: boolean, args: CommandArguments): Pro
       }),
     )
   }
-  if (json) console.log(JSON.stringify({ connections: results, isDryRun }))
-  else for (const { steps } of results) for (const step of steps) console.log(`Next: ${step}`)
-  return exitCodeOf(results)
+  return end(json, { connections: results, isDryRun }, results.flatMap(({ steps }) => steps))
+}
+
+/** Run `disconnect`. Resolves to its exit code. */
+export async function disconnectClient(json: boolean, args: CommandArguments): Promise<number> {
+  const client = args.client as ClientName
+  const { title } = programs[client]
+  const connection = connectionAt(placeOf(client, folderOf(args)))
+  const say = sayer(json)
+  if (!connection) {
+    say(`${title} is not connected.`)
+    return end(json, { client, changed: [], steps: [] }, [])
+  }
+  const { changes, left } = planDisconnect(connection)
+  const { url, key, alias, isOwnKey, keyName } = connection
+  const steps = left.map((place) => `Remove by hand what was changed since it was written: ${place}`)
+  if (changes.length > 0) say(differenceOf(changes, [key]))
+  if (args['dry-run'] === undefined) {
+    await confirm(`Remove this, so that ${title} is no longer ${alias}?`, args.yes !== undefined)
+    applyChanges(changes)
+    await removeConnection(connection)
+    if (isOwnKey && !await revoke(url, key)) {
+      steps.push(`The grid could not be reached: revoke the key "${keyName}" on the page of ${alias} at ${url}.`)
+    }
+    say(`${title} is no longer connected as ${alias}.`)
+  }
+  return end(json, { client, agent: alias, changed: changes.map(({ path }) => path), steps }, steps)
+}
+
+/** With `--json`, standard output has one object only. */
+function sayer(json: boolean): (text: string) => void {
+  return (text) => json ? console.error(text) : console.log(text)
+}
+
+/** Print the result, and what is left for a person. Returns the exit code. */
+function end(json: boolean, result: Record<string, unknown>, steps: readonly string[]): number {
+  if (json) console.log(JSON.stringify(result))
+  else for (const step of steps) console.log(`Next: ${step}`)
+  return steps.length > 0 ? attentionExitCode : 0
+}
+
+function folderOf({ scope }: CommandArguments): string | undefined {
+  return scope === 'project' ? process.cwd() : undefined
 }
 
 /** Ask which of the clients of this machine to connect. */
 async function chooseClients(takesAll: boolean): Promise<ClientName[]> {
-  const found = programs.filter(isInstalled)
+  const found = clientNames.filter(isInstalled)
   if (found.length === 0) throw usageError(`No client was found here. Name one: ${clientNames.join(', ')}.`)
-  const list = found.map(({ name }) => name)
   if (!isAttended() || takesAll) {
-    throw usageError(`Name the client to connect. Found on this machine: ${list.join(', ')}.`)
+    throw usageError(`Name the client to connect. Found on this machine: ${found.join(', ')}.`)
   }
-  const titles = found.map(({ name, title }) => `  ${name.padEnd(10)}${title}`).join('\n')
+  const titles = found.map((name) => `  ${name.padEnd(10)}${programs[name].title}`).join('\n')
   const answer = await ask(`Found on this machine:\n${titles}\nConnect which? (names, or all) `)
-  const chosen = answer === 'all' ? list : answer.split(/[\s,]+/).filter(Boolean)
+  const chosen = answer === 'all' ? found : answer.split(/[\s,]+/).filter(Boolean)
   const wrong = chosen.find((name) => !clientNames.includes(name as ClientName))
-  if (chosen.length === 0 || wrong !== undefined) {
-    throw usageError(wrong === undefined ? 'No client was chosen.' : `There is no client "${wrong}".`)
-  }
+  if (wrong !== undefined) throw usageError(`There is no client "${wrong}".`)
+  if (chosen.length === 0) throw usageError('No client was chosen.')
   return chosen as ClientName[]
 }
 

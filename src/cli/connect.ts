@@ -1,5 +1,7 @@
-import { clientNames } from '../clients/programs/names.ts'
+import { clientNames } from '../clients/programs.ts'
 import type { ProcessCommand } from './command.ts'
+
+const yes = { placeholder: '', flag: true } as const
 
 /** Connects coding clients of this machine to a grid. See docs/clients.md. */
 export const connect: ProcessCommand = {
@@ -14,7 +16,7 @@ export const connect: ProcessCommand = {
     },
     url: {
       placeholder: 'URL',
-      description: 'address of the grid; without it, that of the other connections',
+      description: 'address of the grid; without it, the one of the other connections',
       env: 'AGENT_GRID_URL',
     },
     as: { placeholder: '@AGENT', description: 'the agent that the client is to be' },
@@ -34,13 +36,33 @@ export const connect: ProcessCommand = {
       env: 'AGENT_GRID_KEY',
       file: 'key-file',
     },
-    'dry-run': { placeholder: '', description: 'show what would be written, and write nothing', flag: true },
-    yes: { placeholder: '', description: 'write without asking', flag: true },
+    'dry-run': { ...yes, description: 'show what would be written, and write nothing' },
+    yes: { ...yes, description: 'write without asking' },
   },
   async start(json, args) {
     // Loaded when it is needed: it reads the files of many programs.
     const { connectClients } = await import('./connect-clients.ts')
-    const { withErrorCodes } = await import('./client-errors.ts')
-    return await withErrorCodes(() => connectClients(json, args))
+    return await connectClients(json, args)
+  },
+}
+
+/** Takes out of a client what `connect` wrote. */
+export const disconnect: ProcessCommand = {
+  name: 'disconnect',
+  summary: 'Take out of a coding client what connect wrote, and revoke its key.',
+  operand: 'client',
+  options: {
+    client: { placeholder: 'CLIENT', description: clientNames.join(', '), oneOf: clientNames, required: true },
+    scope: {
+      placeholder: 'SCOPE',
+      description: 'user (the default) or project (this folder)',
+      oneOf: ['user', 'project'],
+    },
+    'dry-run': { ...yes, description: 'show what would be removed, and remove nothing' },
+    yes: { ...yes, description: 'remove without asking' },
+  },
+  async start(json, args) {
+    const { disconnectClient } = await import('./connect-clients.ts')
+    return await disconnectClient(json, args)
   },
 }

@@ -25,10 +25,7 @@ interface Job {
 
 const jobsOf = new WeakMap<Store, Map<string, Job>>()
 
-/**
- * Without `job` it begins a copy. Its result is the path of the copy, or not yet. Whoever works with the copy repeats the
- * call, and removes it at last.
- */
+/** Without `job` it begins a copy. The result is the path of the copy, or null: then the caller repeats the call with `job`. */
 export const copyDatabaseCommand = storeCommand({
   name: 'copy-database',
   summary: 'Copy the database, for a backup.',
@@ -92,7 +89,6 @@ async function copy(store: Store): Promise<string> {
   }
 }
 
-/** The folder of a copy. */
 export function folderOf(copy: string): string {
   return join(copy, '..')
 }

@@ -3,7 +3,7 @@ import { ConfigError, readConfig } from '../config.ts'
 import { copyGrid } from '../store/backup/move.ts'
 import { localPath } from '../store/driver/local-file.ts'
 import { type ProcessCommand, usageError } from './command.ts'
-import { table } from './table.ts'
+import { table } from './tables.ts'
 
 export const copy: ProcessCommand = {
   name: 'copy',
@@ -49,7 +49,6 @@ export const copy: ProcessCommand = {
   },
 }
 
-/** Fails with `usage` unless it is the URL of a database. */
 function databaseUrl(to: string): string {
   try {
     return readConfig({ DATABASE_URL: to }).databaseUrl

@@ -3,19 +3,12 @@ import { existsSync } from 'node:fs'
 import { version } from '../lib/version.ts'
 import { localPath } from '../store/driver/local-file.ts'
 import { clientOption, runClientDoctor } from './client-doctor.ts'
-import { attentionExitCode, type ProcessCommand } from './command.ts'
-import { checkAddresses } from './doctor/addresses.ts'
-import { checkBackups } from './doctor/backups.ts'
-import { checkClock } from './doctor/clock.ts'
-import { checkDatabase } from './doctor/database.ts'
-import { checkDisk } from './doctor/disk.ts'
-import { checkDurability } from './doctor/durability.ts'
-import { checkEmail } from './doctor/email.ts'
-import { checkFiles } from './doctor/files.ts'
-import type { Finding } from './doctor/finding.ts'
-import { checkKeyRing } from './doctor/key-ring.ts'
-import { checkServer } from './doctor/server.ts'
-import { checkSettings } from './doctor/settings.ts'
+import type { ProcessCommand } from './command.ts'
+import { checkAddresses, checkEmail, checkSettings } from './doctor/settings.ts'
+import { checkBackups, checkDatabase, checkKeyRing } from './doctor/database.ts'
+import { checkClock, checkServer } from './doctor/server.ts'
+import { checkDisk, checkDurability, checkFiles } from './doctor/files.ts'
+import { conclusions, exitCodes, type Finding, findingLines, statusOf } from './doctor/finding.ts'
 
 /** Exit code 0 if the grid is well, 3 if there are warnings, 1 if something is broken. Changes nothing. */
 export const doctor: ProcessCommand = {
@@ -33,23 +26,19 @@ export const doctor: ProcessCommand = {
     if (client) return await runClientDoctor(json)
     const report = await examine(process.env, full === 'yes')
     console.log(json ? JSON.stringify(report) : describe(report))
-    return { well: 0, warning: attentionExitCode, broken: 1 }[report.status]
+    return exitCodes[report.status]
   },
 }
 
-/** What the doctor says. See docs/operations.md, "Doctor". */
 export interface DoctorReport {
-  /** The worst of the checks. */
   status: 'well' | 'warning' | 'broken'
   version: string
   checks: Finding[]
 }
 
-/** Look at the grid of this environment. */
 export async function examine(env: Record<string, string | undefined>, isFull: boolean): Promise<DoctorReport> {
   const checks = await check(env, isFull)
-  const has = (status: Finding['status']) => checks.some((found) => found.status === status)
-  return { status: has('broken') ? 'broken' : has('warning') ? 'warning' : 'well', version, checks }
+  return { status: statusOf(checks), version, checks }
 }
 
 async function check(env: Record<string, string | undefined>, isFull: boolean): Promise<Finding[]> {
@@ -71,17 +60,7 @@ async function check(env: Record<string, string | undefined>, isFull: boolean): 
   return [...findings, await checkServer(config, server), await checkEmail(config), await checkBackups(config)]
 }
 
-/** The report for people. */
 function describe({ version, checks, status }: DoctorReport): string {
-  const width = Math.max(...checks.map(({ check }) => check.length))
-  const lines = checks.flatMap(({ check, status, found, action }) => {
-    const line = `${status.padEnd(8)} ${check.replace('_', ' ').padEnd(width)} ${found}`
-    return action === null ? [line] : [line, `${' '.repeat(width + 10)}→ ${action}`]
-  })
-  const end = {
-    well: 'The grid is well.',
-    warning: 'Nothing is broken, but see the warnings.',
-    broken: 'Something is broken.',
-  }[status]
-  return [`agent-grid ${version}`, '', ...lines, '', end].join('\n')
+  const end = { well: 'The grid is well.', ...conclusions }[status]
+  return [`agent-grid ${version}`, '', ...findingLines(checks), '', end].join('\n')
 }

@@ -19,7 +19,7 @@ export const health: ProcessCommand = {
     if (!isOfGrid(answer)) {
       throw new CommandError(
         'not_running',
-        `What responds ${server.name} is no agent-grid. Stop that program, or ask the grid at its own address.`,
+        `What responds ${server.name} is not an agent-grid. Stop that program, or ask the grid at its own address.`,
       )
     }
     if (status !== 200) throw new CommandError('not_ready', `The server is not ready: ${text}`)
@@ -43,7 +43,7 @@ export function askReady({ address, host }: Server): Promise<{ status: number; t
   }).catch(() => undefined)
 }
 
-/** Whether an answer is that of a grid, and not of another program at its address. */
+/** Whether a grid answered, and not another program at its address. */
 export function isOfGrid({ status, text }: { status: number; text: string }): boolean {
   try {
     const answer = JSON.parse(text)
@@ -54,7 +54,6 @@ export function isOfGrid({ status, text }: { status: number; text: string }): bo
   }
 }
 
-/** The server with these settings. */
 export function ownServer(config: Config): Server {
   return {
     name: `on port ${config.port}`,

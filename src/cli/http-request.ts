@@ -3,7 +3,6 @@ import * as http from 'node:http'
 export interface HttpRequestOptions {
   method?: 'GET' | 'POST'
   headers?: Record<string, string>
-  /** Sent as JSON. */
   body?: unknown
   timeoutMs?: number
 }

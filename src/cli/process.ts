@@ -3,16 +3,16 @@ import process from 'node:process'
 import { setTimeout } from 'node:timers'
 import { type Config, readConfig } from '../config.ts'
 import type { Deps } from '../deps.ts'
-import { PreparedChecks } from '../guardrails/checks.ts'
-import { Bodies } from '../lib/http/body.ts'
-import { CallerHints } from '../lib/http/caller-hints.ts'
-import type { Log } from '../lib/log.ts'
+import { createEmailSender } from '../email.ts'
+import { PreparedChecks } from '../guardrails/providers.ts'
 import { freePort } from '../lib/free-port.ts'
+import { Bodies } from '../lib/http/body.ts'
+import { CallerHints } from '../lib/http/client-address.ts'
 import { Overload } from '../lib/limits/overload.ts'
+import type { Log } from '../lib/log.ts'
 import { createSafeFetch } from '../lib/outbound/safe-fetch.ts'
 import { second } from '../lib/time.ts'
 import { createLinkLog, createLog } from '../log.ts'
-import { createEmailSender } from '../email.ts'
 import { readClientPackage } from './client-package.ts'
 
 /** After this time the process exits anyway, which is as safe as a crash. See docs/delivery.md, "Stopping". */
@@ -77,7 +77,6 @@ export function exitOnUncaughtError(log: Log): void {
   process.on('unhandledRejection', exitWith('Unhandled rejection'))
 }
 
-/** Resolves when `signal` aborts. */
 export function aborted(signal: AbortSignal): Promise<void> {
   if (signal.aborted) return Promise.resolve()
   return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }))

@@ -1,15 +1,14 @@
 import process from 'node:process'
 import { printable } from '../clients/grid-answer.ts'
-import type { GridClient, InboxMessage } from '../clients/grid-client.ts'
+import { GridClient, type InboxMessage } from '../clients/grid-client.ts'
 import { type CommandArguments, type ProcessCommand, usageError } from './command.ts'
-import { accessOptions, callGrid } from './grid-access.ts'
+import { accessOptions, gridAccess } from './grid-access.ts'
 
 /** How long messages are leased while they are printed, in seconds. */
 const printSeconds = 60
 /** The modes of which one may be given. */
 const modes = ['peek', 'lease', 'extend', 'ack', 'release'] as const
 
-/** What is printed: for scripts, and for people. */
 interface Output {
   json: unknown
   text: string
@@ -35,7 +34,7 @@ export const read: ProcessCommand = {
   async start(json, args) {
     const given = modes.filter((mode) => args[mode] !== undefined)
     if (given.length > 1) throw usageError(`Give only one of ${given.map((mode) => `--${mode}`).join(', ')}.`)
-    await callGrid(args, (client) => run(client, args, json))
+    await run(new GridClient(gridAccess(args)), args, json)
     return 0
   },
 }
@@ -73,7 +72,7 @@ async function run(client: GridClient, args: CommandArguments, json: boolean): P
   if (id !== null) await client.ack(id)
 }
 
-/** Resolves when the text was taken by who reads the output. */
+/** Resolves when the reader of the output has taken the text. */
 function print(text: string): Promise<void> {
   return new Promise((resolve, reject) => {
     process.stdout.once('error', reject)

@@ -5,11 +5,10 @@ import { SealedFileError } from '../store/backup/sealed-file.ts'
 import { restoreFile, restoreRemote } from '../store/backup/restore.ts'
 import { isFull } from '../store/driver/database-errors.ts'
 import { isNoSpace, localPath } from '../store/driver/local-file.ts'
-import { checkBackup } from './backup-path.ts'
-import { fileKey, keyOption } from './backup-key.ts'
+import { checkBackup, fileKey, keyOption } from './backup-files.ts'
 import { ownCommand } from '../lib/version.ts'
 import { CommandError, type ProcessCommand } from './command.ts'
-import { table } from './table.ts'
+import { table } from './tables.ts'
 
 export const restore: ProcessCommand = {
   name: 'restore',

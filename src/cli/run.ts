@@ -1,15 +1,15 @@
-/** Runs an agent that nobody attends. See docs/runners.md. */
-import { accessSync, constants } from 'node:fs'
-import { delimiter, join, resolve } from 'node:path'
+/** Runs an unattended agent. See docs/runners.md. */
+import { resolve } from 'node:path'
 import process from 'node:process'
 import { type Connection, type GridAccess, withAt } from '../clients/connections.ts'
-import { GridCallError, GridClient } from '../clients/grid-client.ts'
+import { GridCallError, isCredentialGone } from '../clients/grid-call.ts'
+import { GridClient } from '../clients/grid-client.ts'
 import { installProgram } from '../clients/installed-program.ts'
 import { logLine } from '../clients/log.ts'
+import { findProgram } from '../clients/find-program.ts'
 import { commandProgram, type Program, programs } from '../clients/run/programs.ts'
-import { isCredentialGone } from '../clients/run/mail-signal.ts'
 import { runAgent, type RunnerOptions, usualBackoff, usualStandByMs } from '../clients/run/runner.ts'
-import { RunState } from '../clients/run/run-state.ts'
+import { runnerLock, RunState } from '../clients/run/run-state.ts'
 import { systemdUserUnit } from '../clients/run/service.ts'
 import { lockHolder, takeLock } from '../clients/state/lock.ts'
 import { hour, minute, second } from '../lib/time.ts'
@@ -47,7 +47,7 @@ const options = {
 /** Exit code 0 when it was told to stop, 1 after a fault, 3 if a person has to act: the key was revoked. */
 export const run: ProcessCommand = {
   name: 'run',
-  summary: 'Run an agent that nobody attends: a coding client, or any command, for each message.',
+  summary: 'Run an unattended agent: a coding client, or any command, for each message.',
   options,
   words: { placeholder: 'WORDS', description: 'the command; with a client, more of its options' },
   async start(json, args, words) {
@@ -63,9 +63,9 @@ export const run: ProcessCommand = {
       console.error(`${new Date().toISOString()} ${message}`)
     }
     const state = new RunState(agent, Date.now)
-    const lock = takeLock(state.lockPath)
+    const lock = takeLock(runnerLock(agent))
     if (!lock) {
-      const holder = lockHolder(state.lockPath)
+      const holder = lockHolder(runnerLock(agent))
       throw new CommandError(
         'already_running',
         `Another runner runs ${alias} on this machine${holder ? ` (process ${holder.pid})` : ''}. Stop it first.`,
@@ -89,7 +89,6 @@ export const run: ProcessCommand = {
   },
 }
 
-/** Everything of the command line that needs neither the disk nor the grid. */
 function readOptions(args: CommandArguments, words: readonly string[]): Omit<RunnerOptions, 'agent' | 'now' | 'log'> {
   const [client, ...others] = (['claude', 'codex', 'opencode'] as const).filter((name) => args[name])
   if (others.length > 0) throw usageError('Name one client.')
@@ -169,7 +168,11 @@ export function wordsOfRun(
     value && !['service', 'as', 'url', 'folder'].includes(name)
   )
   return [
-    ...['run', '--as', alias, '--url', url],
+    'run',
+    '--as',
+    alias,
+    '--url',
+    url,
     ...given.flatMap(([name, value]) =>
       'flag' in options[name as keyof typeof options] ? [`--${name}`] : [`--${name}`, value!]
     ),
@@ -178,24 +181,9 @@ export function wordsOfRun(
 }
 
 function requireProgram(name: string): void {
-  const endings = process.platform === 'win32' ? ['', '.exe', '.cmd', '.bat'] : ['']
-  const folders = /[\\/]/.test(name) ? [''] : (process.env.PATH ?? '').split(delimiter)
-  const found = folders.some((folder) => endings.some((ending) => isProgram(join(folder, name + ending))))
-  if (!found) {
-    throw personNeeded(
-      'program_missing',
-      `There is no program ${name} that can be run. Install it, or add its folder to PATH.`,
-    )
-  }
-}
-
-function isProgram(path: string): boolean {
-  try {
-    accessSync(path, constants.X_OK)
-    return true
-  } catch {
-    return false
-  }
+  if (findProgram(name) !== undefined) return
+  const message = `There is no program ${name} that can be run. Install it, or add its folder to PATH.`
+  throw personNeeded('program_missing', message)
 }
 
 /** Aborts when the runner is told to stop. Told again, it ends at once, which is as safe as a crash. */

@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs'
 import process from 'node:process'
 import { setTimeout as pause } from 'node:timers/promises'
-import type { SendRequest, Sent } from '../clients/grid-client.ts'
-import type { GridClient } from '../clients/grid-client.ts'
+import { mayRepeat } from '../clients/grid-call.ts'
+import { GridClient, type SendRequest, type Sent } from '../clients/grid-client.ts'
 import { type ProcessCommand, usageError } from './command.ts'
-import { accessOptions, callGrid, mayRepeat } from './grid-access.ts'
+import { accessOptions, gridAccess } from './grid-access.ts'
 
 /** How often a send is tried. Its key makes sure that it is stored once. */
 const maxAttempts = 3
@@ -17,7 +17,10 @@ export const send: ProcessCommand = {
     to: { placeholder: 'TO', description: '@agent or #channel', required: true },
     message: { placeholder: 'TEXT', description: 'the message; without it, standard input', file: 'message-file' },
     'reply-to': { placeholder: 'ID', description: 'message_id of what this answers' },
-    conversation: { placeholder: 'ID', description: 'the conversation; without it, that of what this answers' },
+    conversation: {
+      placeholder: 'ID',
+      description: 'the conversation; without it, the one of the message that this answers',
+    },
     acks: {
       placeholder: 'LEASE',
       description: 'lease_id of "read --lease": its messages are acknowledged together with this send',
@@ -34,7 +37,7 @@ export const send: ProcessCommand = {
       conversation_id: conversation,
       ...(acks !== undefined && { acks: { lease_id: acks } }),
     }
-    const sent = await callGrid(args, (client) => sendOnce(client, request, key))
+    const sent = await sendOnce(new GridClient(gridAccess(args)), request, key)
     console.log(json ? JSON.stringify(sent) : `Sent to ${sent.recipient}: ${sent.message_id}`)
     return 0
   },
@@ -42,7 +45,7 @@ export const send: ProcessCommand = {
 
 function readInput(): string {
   if (process.stdin.isTTY) throw usageError('Give --message TEXT, or the message on standard input.')
-  // The line feed at the end is that of the shell.
+  // The shell adds the line feed at the end.
   return readFileSync(0, 'utf8').replace(/\r?\n$/, '')
 }
 

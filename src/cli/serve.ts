@@ -12,7 +12,7 @@ import { serveCommands } from './command-server.ts'
 import { aborted, exitOnUncaughtError, processDeps, readServerConfig, shutdownSignal } from './process.ts'
 import { startServer, stopServer } from './server.ts'
 import { serverCommands } from './store-commands.ts'
-import { table } from './table.ts'
+import { table } from './tables.ts'
 
 /** Runs until SIGTERM or SIGINT. See docs/delivery.md, "Stopping". */
 export const serve: ProcessCommand = {
@@ -47,7 +47,6 @@ export const serve: ProcessCommand = {
   },
 }
 
-/** What a start tells the operator. */
 interface Start {
   store: Store
   /** On a grid without users. */

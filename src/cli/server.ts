@@ -8,7 +8,6 @@ import { CommandError } from './command.ts'
 
 /** How long running requests may take when the process stops. See docs/delivery.md, "Stopping". */
 const requestGraceMs = 10 * second
-/** How long queued emails may then take. */
 const emailGraceMs = 3 * second
 
 export interface Server {

@@ -1,29 +1,22 @@
 import type { StoreCommand } from './command.ts'
-import { confirmClockCommand } from './confirm-clock.ts'
+import { confirmClockCommand, rebuildConversationsCommand } from './maintenance.ts'
 import { copyDatabaseCommand, noteBackupCommand } from './copy-database.ts'
-import { createAccountCommand } from './create-account.ts'
-import { createAdminKeyCommand } from './create-admin-key.ts'
-import { createAgentCommand } from './create-agent.ts'
-import { createLinkCommand } from './create-link.ts'
-import { deleteAdminKeyCommand } from './delete-admin-key.ts'
-import { lookInside } from './doctor/inside.ts'
-import { listAccountsCommand } from './list-accounts.ts'
-import { listAdminKeysCommand } from './list-admin-keys.ts'
-import { listParkedMessagesCommand } from './list-parked-messages.ts'
-import { listPausedConversationsCommand } from './list-paused-conversations.ts'
+import { createAccountCommand, listAccountsCommand } from './accounts.ts'
+import { createAdminKeyCommand, deleteAdminKeyCommand, listAdminKeysCommand } from './admin-keys.ts'
+import { createAgentCommand, newKeyCommand } from './agents.ts'
+import { createLinkCommand, resetSecondFactorCommand } from './sign-in.ts'
+import { lookInside } from './doctor/database.ts'
+import { listParkedMessagesCommand, requeueMessagesCommand } from './parked-messages.ts'
+import {
+  listPausedConversationsCommand,
+  resumeConversationCommand,
+  setAutomatedCommand,
+  setTurnLimitsCommand,
+} from './runaway-conversations.ts'
 import { applyMigrations } from './migrate.ts'
-import { newKeyCommand } from './new-key.ts'
-import { rebuildConversationsCommand } from './rebuild-conversations.ts'
-import { requeueMessagesCommand } from './requeue-messages.ts'
-import { resetSecondFactorCommand } from './reset-second-factor.ts'
-import { resumeConversationCommand } from './resume-conversation.ts'
-import { rotateKeysCommand } from './rotate-keys.ts'
-import { rotateSigningKeyCommand } from './rotate-signing-key.ts'
-import { setAutomatedCommand } from './set-automated.ts'
-import { setTurnLimitsCommand } from './set-turn-limits.ts'
+import { rotateKeysCommand, rotateSigningKeyCommand } from './keys.ts'
 import { tryGuardrailCommand } from './try-guardrail.ts'
 
-/** The commands on the database. */
 export const storeCommands: readonly StoreCommand[] = [
   createAccountCommand,
   listAccountsCommand,

@@ -1,10 +1,9 @@
 import { GridError } from '../errors.ts'
 import { type TriedGuardrail, tryGuardrail } from '../grid/guardrails/try-guardrail.ts'
 import { escapeControls } from '../lib/redact.ts'
-import { changeAccount } from './change-account.ts'
+import { accountOption, changeAccount } from './on-account.ts'
 import { storeCommand, usageError } from './command.ts'
-import { accountOption } from './options.ts'
-import { table } from './table.ts'
+import { table } from './tables.ts'
 
 /** Sends nothing and stores nothing but the activity. See docs/protocol.md, "Trying a guardrail". */
 export const tryGuardrailCommand = storeCommand({

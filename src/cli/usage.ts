@@ -1,14 +1,10 @@
-/** The usage texts of a list of commands. */
 import { describeSettings } from '../config.ts'
-import { type Command, usageError } from './command.ts'
-import { didYouMean } from './did-you-mean.ts'
-import { table } from './table.ts'
+import { type Command, didYouMean, usageError } from './command.ts'
+import { table } from './tables.ts'
 
-/** What a command line needs of the commands that it offers. */
 export interface Usage {
   /** The help text of a command, of `settings`, or the overview. Fails with `usage`. */
   help(topic?: string): string
-  /** Find a command by its name. Fails with `usage`. */
   findCommand(name: string): Command
   /** The name of the command in a command line, which may have two words, and the words behind it. */
   splitName(words: readonly string[]): [name: string | undefined, rest: string[]]

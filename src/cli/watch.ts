@@ -1,13 +1,11 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { printable } from '../clients/grid-answer.ts'
-import type { GridClient, Peek } from '../clients/grid-client.ts'
+import { mayRepeat } from '../clients/grid-call.ts'
+import { GridClient, type Peek } from '../clients/grid-client.ts'
+import { reconnectMs } from '../clients/pause.ts'
 import type { ProcessCommand } from './command.ts'
-import { accessOptions, callGrid, mayRepeat } from './grid-access.ts'
+import { accessOptions, gridAccess } from './grid-access.ts'
 
-/** How long to wait before a lost stream is opened again: at first, and at most, in milliseconds. */
-const firstPauseMs = 1_000
-const longestPauseMs = 60_000
-/** How many senders a line names. */
 const maxNamed = 5
 
 export const watch: ProcessCommand = {
@@ -18,34 +16,29 @@ export const watch: ProcessCommand = {
     ...accessOptions,
   },
   async start(json, args) {
-    await callGrid(args, async (client) => {
-      for await (const peek of wakes(client)) {
-        console.log(json ? JSON.stringify(peek) : lineOf(peek))
-        if (args.once !== undefined) return
-      }
-    })
+    for await (const peek of wakes(new GridClient(gridAccess(args)))) {
+      console.log(json ? JSON.stringify(peek) : lineOf(peek))
+      if (args.once !== undefined) break
+    }
     return 0
   },
 }
 
 /** What waits, at each wake. A lost stream is opened again. Fails with the error of a call that may not be repeated. */
 async function* wakes(client: GridClient): AsyncGenerator<Peek> {
-  let pauseMs = firstPauseMs
-  for (;;) {
+  for (let failures = 1;; failures++) {
     try {
       for await (const event of client.wakeStream()) {
-        pauseMs = firstPauseMs
+        failures = 0
         if (event !== 'unread') continue
         const peek = await client.peek()
-        // Somebody else may have read them meanwhile.
+        // Another reader may have taken them.
         if (peek.messages.length > 0) yield peek
       }
     } catch (error) {
       if (!mayRepeat(error)) throw error
     }
-    // Random, so that not all come back to a restarted grid at one moment.
-    await pause(pauseMs * (0.5 + Math.random() / 2))
-    pauseMs = Math.min(2 * pauseMs, longestPauseMs)
+    await pause(reconnectMs(failures))
   }
 }
 

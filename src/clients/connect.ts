@@ -1,21 +1,14 @@
 /** What `connect` and `disconnect` do to the files of a client. */
 import { join, sep } from 'node:path'
-import { type Connection, isSamePlace, readConnections } from './connections.ts'
-import { applyChanges, type FileChange, isChange, planRemoval, planWanted } from './files/change.ts'
+import { type Connection, type ConnectionPlace, isSamePlace, readConnections } from './connections.ts'
+import { type FileChange, isChange, planRemoval, planWanted } from './files/change.ts'
 import { checkInside } from './files/disk.ts'
 import type { WrittenFile } from './files/written-file.ts'
 import { installedProgram } from './installed-program.ts'
-import type { ClientName } from './programs/names.ts'
-import { type ClientProgram, scopeOf, type Setup } from './programs/program.ts'
-import { programs } from './programs/programs.ts'
+import type { ClientName } from './programs.ts'
 import { configFolder } from './state/paths.ts'
+import { scopeOf, type Setup, wantedFiles } from './wanted-files.ts'
 
-/** Where a client is connected. */
-export interface ConnectionPlace extends Pick<Connection, 'scope' | 'folder'> {
-  client: ClientName
-}
-
-/** What is about to be done. */
 export interface Plan {
   /** What will be recorded in place of what was. */
   files: WrittenFile[]
@@ -25,12 +18,6 @@ export interface Plan {
   left: string[]
 }
 
-/** The client of that name. */
-export function programOf(name: ClientName): ClientProgram {
-  return programs.find((program) => program.name === name)!
-}
-
-/** What a client is connected with. */
 export function setupOf(connection: Pick<Connection, 'client' | 'url' | 'alias' | 'key' | 'wake' | 'folder'>): Setup {
   const { client, url, alias, key, wake, folder } = connection
   const place = folder === undefined ? client : `${client}${folder.replace(/[^\w-]+/g, '-')}`
@@ -41,8 +28,8 @@ export function setupOf(connection: Pick<Connection, 'client' | 'url' | 'alias' 
  * The changes that connect a client. `previous` is the connection that it has. Changes nothing. Fails with
  * `FileRefusedError` if a file cannot be edited.
  */
-export function planConnect(program: ClientProgram, setup: Setup, previous: Connection | undefined): Plan {
-  const wanted = program.files(setup)
+export function planConnect(client: ClientName, setup: Setup, previous: Connection | undefined): Plan {
+  const wanted = wantedFiles(client, setup)
   if (setup.folder !== undefined) { for (const { path } of wanted) checkInside(path, setup.folder) }
   const written = previous?.files ?? []
   const obsolete = written.filter(({ path }) => !wanted.some((file) => file.path === path))
@@ -61,20 +48,13 @@ export function planConnect(program: ClientProgram, setup: Setup, previous: Conn
 /** The changes that take out what was written for a client. Changes nothing. Fails with `FileRefusedError`. */
 export function planDisconnect(connection: Connection): Plan {
   const all = connection.files.filter((file) => !isSharedWithOthers(file, connection)).toReversed().map(planRemoval)
-  return { files: [], changes: all.filter((change) => isChange(change)), left: leftOf(all) }
+  return { files: [], changes: all.filter(isChange), left: leftOf(all) }
 }
 
-/** Make the changes of a plan, all or none. */
-export function applyPlan({ changes }: Plan): void {
-  applyChanges(changes)
-}
-
-/** The connection of a client at a place. */
 export function connectionAt(place: ConnectionPlace): Connection | undefined {
   return readConnections().find((connection) => isSamePlace(connection, place))
 }
 
-/** The place of a connection, for a client and perhaps a folder. */
 export function placeOf(client: ClientName, folder: string | undefined): ConnectionPlace {
   return { client, scope: scopeOf({ folder }), ...(folder !== undefined && { folder }) }
 }
@@ -89,9 +69,7 @@ function isSharedWithOthers({ path, format }: WrittenFile, connection: Connectio
 function withSharedFolders(file: WrittenFile): WrittenFile {
   const made = new Set(readConnections().flatMap(({ files }) => files.flatMap(({ folders }) => folders)))
   const shared = [...made].filter((folder) => file.path.startsWith(folder + sep) && !file.folders.includes(folder))
-  return shared.length === 0
-    ? file
-    : { ...file, folders: [...file.folders, ...shared].toSorted((a, b) => a.length - b.length) }
+  return { ...file, folders: [...file.folders, ...shared].toSorted((a, b) => a.length - b.length) }
 }
 
 function leftOf(changes: readonly FileChange[]): string[] {

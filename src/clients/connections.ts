@@ -5,14 +5,15 @@
 import { existsSync } from 'node:fs'
 import { join, resolve, sep } from 'node:path'
 import process from 'node:process'
+import { ClientError } from './client-error.ts'
 import type { WrittenFile } from './files/written-file.ts'
+import type { ClientName } from './programs.ts'
 import { readJson, writeJson } from './state/json-file.ts'
 import { withLock } from './state/lock.ts'
 import { configFolder } from './state/paths.ts'
 
 /** How a client is told of new messages: woken, told when a session begins, or not at all. */
 export type Wake = 'auto' | 'start' | 'off'
-/** For all projects of the user, or for one folder. */
 export type Scope = 'user' | 'project'
 
 /** A client that was connected. There is one for each client and scope, and for each folder of scope `project`. */
@@ -21,10 +22,8 @@ export interface Connection {
   url: string
   /** With `@`. */
   alias: string
-  /** An agent key. */
   key: string
-  /** Such as `claude`. */
-  client: string
+  client: ClientName
   scope: Scope
   /** Of the scope `project`: an absolute path. */
   folder?: string
@@ -33,13 +32,12 @@ export interface Connection {
   keyName: string
   /** Whether `connect` got the key itself. Only then `disconnect` revokes it. */
   isOwnKey: boolean
-  /** What was written for the client. */
   files: WrittenFile[]
-  /** When, as ISO 8601. */
   at: string
 }
 
-/** What is needed to call a grid. */
+export type ConnectionPlace = Pick<Connection, 'client' | 'scope' | 'folder'>
+
 export interface GridAccess {
   url: string
   key: string
@@ -59,47 +57,29 @@ export interface ConnectionQuery {
   cwd?: string
 }
 
-/** Several agents match. The message names them, and how to choose. */
-export class AmbiguousConnectionError extends Error {
-  constructor(agents: readonly string[]) {
-    super(`Several agents are connected: ${agents.join(', ')}. Choose one with --as, or with --url.`)
-    this.name = 'AmbiguousConnectionError'
-  }
-}
-
-/** The connections file cannot be read. Nothing is written over it. */
-export class ConnectionsFileError extends Error {
-  constructor(path: string) {
-    super(`${path} is not a list of connections. Mend it, or move it away and connect again.`)
-    this.name = 'ConnectionsFileError'
-  }
-}
-
 interface ConnectionsFile {
   connections: Connection[]
   /** The ids with which this machine is registered at the authorization servers, by their issuer. */
   oauthClients: Record<string, string>
 }
 
-/** The path of the file. */
 export function connectionsPath(): string {
   return join(configFolder(), 'connections.json')
 }
 
-/** All connections of this machine, the oldest first. Fails with `ConnectionsFileError`. */
+/** All connections of this machine, the oldest first. Fails with `ClientError`. */
 export function readConnections(): Connection[] {
   return readFile().connections
 }
 
-/** Keep a connection, in place of that of the same client and scope. */
+/** Keep a connection. It replaces the one of the same client and scope. */
 export async function saveConnection(connection: Connection): Promise<void> {
   await change((file) => {
     file.connections = [...file.connections.filter((other) => !isSamePlace(other, connection)), connection]
   })
 }
 
-/** Forget the connection of a client and scope. */
-export async function removeConnection(place: Pick<Connection, 'client' | 'scope' | 'folder'>): Promise<void> {
+export async function removeConnection(place: ConnectionPlace): Promise<void> {
   await change((file) => {
     file.connections = file.connections.filter((other) => !isSamePlace(other, place))
   })
@@ -110,7 +90,6 @@ export function readOAuthClient(issuer: string): string | undefined {
   return readFile().oauthClients[issuer]
 }
 
-/** Keep the id with which this machine is registered at an authorization server. */
 export async function saveOAuthClient(issuer: string, clientId: string): Promise<void> {
   await change((file) => {
     file.oauthClients[issuer] = clientId
@@ -119,8 +98,8 @@ export async function saveOAuthClient(issuer: string, clientId: string): Promise
 
 /**
  * How to call a grid as an agent. `AGENT_GRID_URL` with `AGENT_GRID_KEY` (and `AGENT_GRID_ALIAS`) come before the
- * connections. Undefined if nothing matches. Fails with `AmbiguousConnectionError` if several agents do, and with
- * `ConnectionsFileError`.
+ * connections. Undefined if nothing matches. Fails with `ClientError`: `ambiguous_agent` if several agents do, or
+ * `invalid_connections`.
  */
 export function findConnection(query: ConnectionQuery = {}): GridAccess | undefined {
   const { AGENT_GRID_URL: url, AGENT_GRID_KEY: key, AGENT_GRID_ALIAS: named } = process.env
@@ -131,16 +110,16 @@ export function findConnection(query: ConnectionQuery = {}): GridAccess | undefi
   const matching = readConnections().filter((connection) => matches(connection, query))
   const nearest = nearestOf(matching, query.cwd ?? process.cwd())
   const agents = new Map(nearest.map((found) => [`${found.alias} of ${found.url}`, found]))
-  if (agents.size > 1) throw new AmbiguousConnectionError([...agents.keys()])
+  if (agents.size > 1) {
+    const names = [...agents.keys()].join(', ')
+    const message = `Several agents are connected: ${names}. Choose one with --as, or with --url.`
+    throw new ClientError('ambiguous_agent', message)
+  }
   const connection = nearest.at(-1)
   return connection && { url: connection.url, key: connection.key, alias: connection.alias, connection }
 }
 
-/** Whether both are for the same client, scope and folder. */
-export function isSamePlace(
-  a: Pick<Connection, 'client' | 'scope' | 'folder'>,
-  b: Pick<Connection, 'client' | 'scope' | 'folder'>,
-): boolean {
+export function isSamePlace(a: ConnectionPlace, b: ConnectionPlace): boolean {
   return a.client === b.client && a.scope === b.scope && a.folder === b.folder
 }
 
@@ -160,7 +139,7 @@ function matches(connection: Connection, { alias, url, client }: ConnectionQuery
     (client === undefined || client === connection.client)
 }
 
-/** Those of the innermost project around a folder; those of the user if there is none. */
+/** The connections of the innermost project around a folder, or else those of the user. */
 function nearestOf(connections: Connection[], cwd: string): Connection[] {
   const depth = ({ folder }: Connection) => folder === undefined ? 0 : folder.length
   const around = connections.filter(({ scope, folder }) => scope === 'user' || isWithin(resolve(cwd), folder!))
@@ -174,14 +153,12 @@ function isWithin(path: string, folder: string): boolean {
 
 function readFile(): ConnectionsFile {
   const path = connectionsPath()
-  const text = readJson(path) as Partial<ConnectionsFile> | undefined
-  if (text === undefined) {
-    if (existsSync(path)) throw new ConnectionsFileError(path)
-    return { connections: [], oauthClients: {} }
-  }
-  const { connections, oauthClients = {} } = text
-  if (!Array.isArray(connections)) throw new ConnectionsFileError(path)
-  return { connections, oauthClients }
+  if (!existsSync(path)) return { connections: [], oauthClients: {} }
+  const { connections, oauthClients = {} } = (readJson(path) ?? {}) as Partial<ConnectionsFile>
+  if (Array.isArray(connections)) return { connections, oauthClients }
+  // Nothing is written over it.
+  const message = `${path} is not a list of connections. Mend it, or move it away and connect again.`
+  throw new ClientError('invalid_connections', message)
 }
 
 async function change(edit: (file: ConnectionsFile) => void): Promise<void> {

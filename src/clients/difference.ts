@@ -7,13 +7,11 @@ import type { Insertion, WrittenFile } from './files/written-file.ts'
 /** Of a file that is new or removed as a whole, no more is shown. */
 const shownLines = 12
 
-/** The changes as lines. Keys are not shown. */
 export function differenceOf(changes: readonly FileChange[], secrets: readonly string[]): string {
   const text = changes.map(fileDifference).join('\n\n')
   return secrets.filter(Boolean).reduce((shown, secret) => shown.replaceAll(secret, masked(secret)), text)
 }
 
-/** A path as people write it. */
 export function shortPath(path: string): string {
   const home = homedir()
   return path.startsWith(home + sep) ? `~${path.slice(home.length)}` : path

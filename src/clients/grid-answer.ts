@@ -15,7 +15,6 @@ export function aliasIn(value: unknown): string | undefined {
   return aliasPattern.test(alias) ? `@${alias}` : undefined
 }
 
-/** An agent key of an answer; undefined if it is none. */
 export function keyIn(value: unknown): string | undefined {
   return typeof value === 'string' && /^grid_agt_[0-9A-Za-z]{49}$/.test(value) ? value : undefined
 }

@@ -20,23 +20,15 @@ import process from 'node:process'
 import { fileURLToPath } from 'node:url'
 import { day } from '../lib/time.ts'
 import { isBinary } from '../lib/version.ts'
+import { ClientError } from './client-error.ts'
 import { dataFolder } from './state/paths.ts'
 
-/** The text of the plugin, in the single binary, which has no files beside it. The build replaces the name. */
+/** The text of the plugin, in the single binary, which has no other files. The build replaces the name. */
 declare const AGENT_GRID_OPENCODE_PLUGIN: string | undefined
 
-/** The plugin for opencode, built beside the program. */
+/** The plugin for opencode, built next to the program. */
 const pluginFile = 'opencode-plugin.js'
 
-/** The program cannot be copied, because it was not built. */
-export class ProgramMissingError extends Error {
-  constructor(path: string) {
-    super(`${path} is missing: build the program with "npm run build" first.`)
-    this.name = 'ProgramMissingError'
-  }
-}
-
-/** The installed program. */
 export interface InstalledProgram {
   /** What runs it, before its words: a runtime and a file, or the single binary. Always the same on one machine. */
   command: string[]
@@ -53,8 +45,8 @@ export function installedProgram(): InstalledProgram {
 }
 
 /**
- * Copy the program that runs now to its place, beside earlier versions, and make it the one that is used. Does nothing
- * if it is there. Fails with `ProgramMissingError`.
+ * Copy the program that runs now to its place, next to earlier versions, and make it the one that is used. Does nothing
+ * if it is there. Fails with `ClientError` if it was not built.
  */
 export function installProgram(): InstalledProgram {
   mkdirSync(folder(), { recursive: true, mode: 0o700 })
@@ -98,7 +90,7 @@ function copyAll(files: string[], target: string): void {
   const temporary = mkdtempSync(join(folder(), '.new-'))
   try {
     for (const file of files) copyFileSync(file, join(temporary, basename(file)))
-    // Beside the files of a package that says so, Node takes them for modules.
+    // With this file, Node takes them for modules.
     writeFileSync(join(temporary, 'package.json'), '{"type":"module"}\n')
     renameSync(temporary, target)
   } catch (error) {
@@ -125,17 +117,21 @@ function removeOlder(current: string): void {
   }
 }
 
-/** The files of the built program beside the one that runs, or in `dist/` for a source. */
+/** The files of the built program next to the one that runs, or in `dist/` for a source. */
 function programFiles(): string[] {
   const isSource = import.meta.url.endsWith('.ts')
   const built = dirname(
     fileURLToPath(isSource ? new URL('../../dist/src/client.js', import.meta.url) : import.meta.url),
   )
   const start = join(built, 'client.js')
-  if (!existsSync(start)) throw new ProgramMissingError(start)
+  requireFile(start)
   const { program } = JSON.parse(readFileSync(start, 'utf8').match(/\n\/\/ (\{.*\})\n?$/)![1]) as { program: string }
   const files = [start, join(built, program), join(built, pluginFile), join(built, 'client.third-party.txt')]
-  const missing = files.find((file) => !existsSync(file))
-  if (missing !== undefined) throw new ProgramMissingError(missing)
+  files.forEach(requireFile)
   return files
+}
+
+function requireFile(path: string): void {
+  if (existsSync(path)) return
+  throw new ClientError('program_missing', `${path} is missing: build the program with "npm run build" first.`)
 }

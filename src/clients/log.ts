@@ -1,4 +1,4 @@
-/** The log of the client programs: what a hook would otherwise say in the middle of somebody's session. */
+/** The log of the client programs: what a hook would otherwise say in the middle of a session. */
 import { appendFileSync, renameSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import process from 'node:process'

@@ -8,19 +8,18 @@ import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { hostname } from 'node:os'
 import { bareUrl, readOAuthClient, saveOAuthClient } from './connections.ts'
-import { addressIn, aliasIn, keyIn, lineOf, maxAnswerLength } from './grid-answer.ts'
-import { GridCallError } from './grid-client.ts'
+import { ClientError } from './client-error.ts'
+import { addressIn, aliasIn, keyIn, lineOf } from './grid-answer.ts'
+import { callJson, noGrid } from './grid-call.ts'
 
 /** As long as a person may need to sign in. */
 const waitMs = 10 * 60_000
-const callMs = 30_000
 const mcpPath = '/mcp/v1/grid'
 
 /** Signing in ended without a key. The message says why. */
-export class LoginError extends Error {
+class LoginError extends ClientError {
   constructor(message: string) {
-    super(lineOf(message))
-    this.name = 'LoginError'
+    super('not_signed_in', lineOf(message))
   }
 }
 
@@ -87,15 +86,11 @@ export async function login({ url, alias, keyName, open, signal }: LoginRequest)
       code_verifier: verifier,
       resource: grid.resource,
     }
-    const { access_token: token } = await call(grid.token_endpoint, { method: 'POST', body: new URLSearchParams(form) })
-    const keyAddress = new URL('/api/oauth/api-key', grid.issuer)
-    const fetched = await call(keyAddress.href, {
-      method: 'POST',
-      headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' },
-      body: JSON.stringify({ name: keyName }),
-    })
-    const [key, chosen] = [keyIn(fetched.apiKey), aliasIn(fetched.alias)]
-    if (key === undefined || chosen === undefined) throw noGrid(url)
+    const { access_token: token } = await post(grid.token_endpoint, new URLSearchParams(form))
+    const keyAddress = new URL('/api/oauth/api-key', grid.issuer).href
+    const fetched = await post(keyAddress, { name: keyName }, { Authorization: `Bearer ${token}` })
+    const [key, chosen] = [keyIn(fetched?.apiKey), aliasIn(fetched?.alias)]
+    if (key === undefined || chosen === undefined) throw noGrid(url, 200)
     return { key, alias: chosen }
   } finally {
     redirect.close()
@@ -109,21 +104,21 @@ export function machineName(): string {
 
 /** @see RFC 9728 §3 */
 async function protectedResource(url: string): Promise<{ resource: string; authorization_servers: string[] }> {
-  const found = await call(`${bareUrl(url)}/.well-known/oauth-protected-resource${mcpPath}`)
+  const found = await callJson(`${bareUrl(url)}/.well-known/oauth-protected-resource${mcpPath}`)
   const resource = addressIn(found.resource)?.href
   const issuer = found.authorization_servers?.[0]
-  if (!resource?.endsWith(mcpPath) || !addressIn(issuer)) throw noGrid(url)
+  if (!resource?.endsWith(mcpPath) || !addressIn(issuer)) throw noGrid(url, 200)
   return { resource, authorization_servers: [issuer] }
 }
 
 /** @see RFC 8414 §3 */
 async function metadataOf(url: string): Promise<GridMetadata> {
   const { resource, authorization_servers: [issuer] } = await protectedResource(url)
-  const metadata = await call(`${bareUrl(issuer)}/.well-known/oauth-authorization-server`)
+  const metadata = await callJson(`${bareUrl(issuer)}/.well-known/oauth-authorization-server`)
   const { authorization_endpoint: page, token_endpoint: tokens, registration_endpoint: clients } = metadata
   // A page is opened with a program of this machine, which would also open a file, or start another program.
   const endpoints = [page, tokens, ...(clients === undefined ? [] : [clients])]
-  if (metadata.issuer !== issuer || !endpoints.every(addressIn)) throw noGrid(url)
+  if (metadata.issuer !== issuer || !endpoints.every(addressIn)) throw noGrid(url, 200)
   return { ...metadata, resource }
 }
 
@@ -136,27 +131,22 @@ async function clientOf({ issuer, registration_endpoint: endpoint, token_endpoin
       'The grid registers no new programs. Make a key on the page of the agent, and give it with --key-file.',
     )
   }
-  const { client_id: id } = await call(endpoint, {
-    method: 'POST',
-    headers: { 'Content-Type': 'application/json' },
-    body: JSON.stringify({
-      client_name: `agent-grid connect on ${machineName()}`,
-      redirect_uris: ['http://127.0.0.1/callback'],
-      grant_types: ['authorization_code', 'refresh_token'],
-      response_types: ['code'],
-      token_endpoint_auth_method: 'none',
-    }),
+  const { client_id: id } = await post(endpoint, {
+    client_name: `agent-grid connect on ${machineName()}`,
+    redirect_uris: ['http://127.0.0.1/callback'],
+    grant_types: ['authorization_code', 'refresh_token'],
+    response_types: ['code'],
+    token_endpoint_auth_method: 'none',
   })
   await saveOAuthClient(issuer, id)
   return id
 }
 
-/** A grid forgets programs that nobody uses. It refuses this code in any case, but says first if it knows the program. */
+/** A grid forgets unused programs. It refuses this code in any case, but says first if it does not know the program. */
 async function isKnown(endpoint: string, clientId: string): Promise<boolean> {
   const form = { grant_type: 'authorization_code', code: 'none', client_id: clientId, code_verifier: randomText() }
   const body = new URLSearchParams({ ...form, redirect_uri: 'http://127.0.0.1/callback' })
-  const response = await send(endpoint, { method: 'POST', body })
-  return (await response.json().catch(() => ({}))).error !== 'invalid_client'
+  return await post(endpoint, body).then(() => true, ({ code }) => code !== 'invalid_client')
 }
 
 function codeOf(answer: URLSearchParams, { issuer }: GridMetadata): string {
@@ -181,11 +171,11 @@ async function listenForRedirect() {
 
   function answer(state: string, signal: AbortSignal | undefined): Promise<URLSearchParams> {
     return new Promise((resolve, reject) => {
-      const timer = setTimeout(() => reject(new LoginError('Nobody signed in within 10 minutes.')), waitMs)
+      const timer = setTimeout(() => reject(new LoginError('You did not sign in within 10 minutes.')), waitMs)
       signal?.addEventListener('abort', () => reject(new LoginError('Signing in was stopped.')), { once: true })
       server.on('close', () => clearTimeout(timer))
       server.on('request', (request, response) => {
-        // Any page in the browser can send anything, also what is no path.
+        // Any page in the browser can send anything, also what is not a path.
         const { pathname, searchParams } = new URL(`http://127.0.0.1/${request.url!.replace(/^\/+/, '')}`)
         const isAnswer = request.method === 'GET' && pathname === '/callback' && searchParams.get('state') === state
         response.writeHead(isAnswer ? 200 : 404, { 'Content-Type': 'text/plain; charset=utf-8', Connection: 'close' })
@@ -203,47 +193,11 @@ async function listenForRedirect() {
   return { port, answer, close }
 }
 
-// deno-lint-ignore no-explicit-any -- the shape is that of the grid's answer
-async function call(address: string, init: RequestInit = {}): Promise<any> {
-  const response = await send(address, init)
-  const text = await textOf(response, address)
-  let body
-  try {
-    body = JSON.parse(text)
-  } catch {
-    throw noGrid(new URL(address).origin)
-  }
-  if (typeof body !== 'object' || body === null) throw noGrid(new URL(address).origin)
-  if (response.ok) return body
-  const code = body.error?.code ?? body.error ?? 'refused'
-  const message = body.error?.message ?? body.error_description ?? `The grid answered ${response.status}.`
-  throw new GridCallError(String(code), String(message), response.status)
-}
-
-async function textOf({ body }: Response, address: string): Promise<string> {
-  let text = ''
-  for await (const chunk of body?.pipeThrough(new TextDecoderStream()) ?? []) {
-    text += chunk
-    if (text.length > maxAnswerLength) throw noGrid(new URL(address).origin)
-  }
-  return text
-}
-
-async function send(address: string, init: RequestInit): Promise<Response> {
-  try {
-    return await fetch(address, { ...init, redirect: 'error', signal: AbortSignal.timeout(callMs) })
-  } catch (error) {
-    const reason = (error as Error).cause instanceof Error ? (error as { cause: Error }).cause : error as Error
-    throw new GridCallError(
-      'unreachable',
-      `The grid at ${new URL(address).origin} could not be reached: ${reason.message || reason.name}`,
-      0,
-    )
-  }
-}
-
-function noGrid(url: string): GridCallError {
-  return new GridCallError('not_a_grid', `What answers at ${url} is no agent-grid.`, 0)
+function post(url: string, body: URLSearchParams | Record<string, unknown>, headers: Record<string, string> = {}) {
+  const isForm = body instanceof URLSearchParams
+  const type = isForm ? 'application/x-www-form-urlencoded' : 'application/json'
+  const text = isForm ? body.toString() : JSON.stringify(body)
+  return callJson(url, { method: 'POST', headers: { 'Content-Type': type, ...headers }, body: text })
 }
 
 function randomText(): string {

@@ -6,15 +6,13 @@
  */
 import process from 'node:process'
 import { findConnection } from './connections.ts'
-import { GridCallError, GridClient } from './grid-client.ts'
+import { GridClient } from './grid-client.ts'
+import { startLines } from './hook/fast-hook.ts'
 import { logLine } from './log.ts'
-import { sessionLines } from './primer.ts'
-import { takeNotice } from './hook/notice.ts'
-import { wakeBudget } from './hook/throttle.ts'
-import { claimWaiter, newMessages, refusalWords } from './hook/waiter.ts'
+import { newMessages } from './hook/waiter.ts'
 import { wakeWords } from './hook/words.ts'
 import type { GridAgent } from './state/paths.ts'
-import { ownMark } from './state/process-mark.ts'
+import { ownMark } from './state/processes.ts'
 import { endSession, saveSession } from './state/sessions.ts'
 import { claimUntold } from './state/told.ts'
 
@@ -60,7 +58,7 @@ interface Hooks {
   dispose?(): Promise<void>
 }
 
-/** What opencode runs when it starts. Without a connection, or where nobody attends it, it does nothing. */
+/** What opencode runs when it starts. Without a connection, or unattended, it does nothing. */
 export function AgentGrid({ directory, client: openCode }: PluginInput): Promise<Hooks> {
   const access = isAttended() ? connectionOf(directory) : undefined
   const { alias, connection } = access ?? {}
@@ -110,21 +108,13 @@ function connectionOf(cwd: string): ReturnType<typeof findConnection> {
 
 /** What a prompt is told: at the first one of a session who it is, and always what is unread and was not told. */
 async function context(agent: GridAgent, grid: GridClient, session: string, isFirst: boolean): Promise<string> {
-  // What a waiter left is said by the grid itself now.
-  if (isFirst) takeNotice(agent)
   try {
-    const { unread, messages } = await grid.peek()
-    const ids = messages.map(({ message_id }) => message_id)
-    const untold = await claimUntold(agent, ids, { session, isStart: isFirst })
-    const news = messages.filter(({ message_id }) => untold.includes(message_id))
-    return [
-      ...(isFirst ? [sessionLines(agent.alias, unread)] : []),
-      ...(news.length > 0 ? [wakeWords(client, agent.alias, news)] : []),
-    ].join('\n')
+    if (isFirst) return (await startLines(agent, grid, session)).join('\n')
+    const news = await claimUntold(agent, (await grid.peek()).messages, { session })
+    return news.length === 0 ? '' : wakeWords(client, agent.alias, news)
   } catch (error) {
-    logLine(agent, `${client}: ${error instanceof Error ? error.message : error}`)
-    const isRefused = error instanceof GridCallError && error.status === 401
-    return isFirst && isRefused ? refusalWords(agent, error) : ''
+    logLine(agent, `${client}: ${(error as Error).message}`)
+    return ''
   }
 }
 
@@ -136,39 +126,35 @@ async function wake(
   openCode: PluginInput['client'],
   signal: AbortSignal,
 ): Promise<void> {
-  const mark = ownMark()
-  const { since } = await saveSession(agent, { ...mark, client, wakes: true })
-  const budget = wakeBudget(process.env)
-  const options = { agent, grid, client, process: mark, since, budget, signal }
-  const waiter = { ...options, session: () => sessions.current ?? '', isReady: () => sessions.isReady() }
-  const lock = claimWaiter(waiter)
-  if (!lock) return
-  try {
-    for await (const messages of newMessages(waiter)) {
-      for (let attempt = 1; attempt <= 2; attempt++) {
-        const id = sessions.current!
-        const text = wakeWords(client, agent.alias, messages)
-        const taken = sessions.becomesBusy(id, takenMs)
-        await openCode.session.promptAsync({ path: { id }, body: { parts: [{ type: 'text', text }] } })
-          .catch((error) => logLine(agent, `${client}: ${error}`))
-        if (await taken) break
-        const { messages: unread } = await grid.peek({ limit: 50 }).catch(() => ({ messages }))
-        if (!messages.some((message) => unread.some(({ message_id }) => message_id === message.message_id))) break
-        logLine(agent, `${client}: prompt ${attempt} was not taken`)
-      }
+  const waiter = newMessages({
+    agent,
+    grid,
+    client,
+    process: ownMark(),
+    signal,
+    session: () => sessions.current ?? '',
+    isReady: () => sessions.isReady(),
+  })
+  for await (const messages of waiter) {
+    for (let attempt = 1; attempt <= 2; attempt++) {
+      const id = sessions.current!
+      const text = wakeWords(client, agent.alias, messages)
+      const taken = sessions.becomesBusy(id, takenMs)
+      await openCode.session.promptAsync({ path: { id }, body: { parts: [{ type: 'text', text }] } })
+        .catch((error) => logLine(agent, `${client}: ${error}`))
+      if (await taken) break
+      const { messages: unread } = await grid.peek({ limit: 50 }).catch(() => ({ messages }))
+      if (!messages.some((message) => unread.some(({ message_id }) => message_id === message.message_id))) break
+      logLine(agent, `${client}: prompt ${attempt} was not taken`)
     }
-  } finally {
-    lock.release()
   }
 }
 
-/** The sessions of this opencode. */
 class Sessions {
-  /** The session that the user used last. */
   current: string | undefined
   readonly #busy = new Set<string>()
   readonly #known = new Set<string>()
-  /** Sessions of subagents: nobody types there. */
+  /** Sessions of subagents, in which no person types. */
   readonly #children = new Set<string>()
   #waiting: { id: string; done(): void }[] = []
 
@@ -189,7 +175,6 @@ class Sessions {
     else if (status?.type !== undefined) this.#setBusy(id)
   }
 
-  /** Whether there is a session that can be prompted now. */
   isReady(): boolean {
     return this.current !== undefined && !this.#busy.has(this.current)
   }

@@ -3,13 +3,13 @@
  * docs/clients.md, "Plugins and extensions".
  */
 import { version } from '../lib/version.ts'
-import { claudeHook, claudeHooks } from './programs/claude.ts'
-import { codexHooks } from './programs/codex.ts'
-import { geminiHooks } from './programs/gemini.ts'
+import type { Json } from './files/written-file.ts'
 import { serverName, skill } from './primer.ts'
+import type { ClientName } from './programs.ts'
+import { hookValues, serverEntry } from './wanted-files.ts'
 
 /** The built programs that go into the packages. */
-export interface PackagePrograms {
+interface PackagePrograms {
   /** `agent-grid hook` alone, as one module. */
   hook: string
   /** The plugin for opencode, as one module. */
@@ -18,105 +18,88 @@ export interface PackagePrograms {
 
 const description =
   'Messages between AI agents and people on an agent-grid: its tools, announcements of new messages, a skill.'
+const about = { name: serverName, version, description }
 const license = 'MIT'
-/** In seconds. */
-const hookSeconds = 5
+const skillFile = { [`skills/${serverName}/SKILL.md`]: skill() }
 
-/** The files of all packages, by their paths below the folder `clients`. */
-export function clientPackages(programs: PackagePrograms): Record<string, string> {
+export function clientPackages({ hook, openCodePlugin }: PackagePrograms): Record<string, string> {
   return {
-    ...within('claude', claudePackage(programs)),
-    ...within('opencode', openCodePackage(programs)),
-    ...within('gemini', geminiPackage(programs)),
+    ...within('claude/', { '.claude-plugin/marketplace.json': marketplace }),
+    ...within('claude/plugin/', { ...claudePlugin(), 'hook.mjs': hook, ...skillFile }),
+    ...within('opencode/', { 'package.json': openCodeManifest, 'index.js': openCodePlugin, ...skillFile }),
+    ...within('gemini/', { ...geminiExtension(), 'hook.mjs': hook, ...skillFile }),
   }
 }
 
-/** A marketplace with one plugin, which Claude Code and Codex can add. They name the folder of a plugin differently. */
-function claudePackage({ hook }: PackagePrograms): Record<string, string> {
-  const about = { name: serverName, version, description, license, author: { name: serverName } }
-  const claude = claudeHooks.auto.map(([event, ...hooks]) => [event, [{
-    hooks: hooks.map((hook) => claudeHook(['node', '${CLAUDE_PLUGIN_ROOT}/hook.mjs', 'claude', hook], hook)),
-  }]])
-  const codex = codexHooks.auto.map(([event, hook]) => [event, [{
-    hooks: [{ type: 'command', command: `node "\${PLUGIN_ROOT}/hook.mjs" codex ${hook}`, timeout: hookSeconds }],
-  }]])
-  const server = { type: 'http', url: '${AGENT_GRID_URL}/mcp/v1/grid', headers: bearer('${AGENT_GRID_KEY}') }
+/** With one plugin, which Claude Code and Codex can add. */
+const marketplace = json({
+  name: serverName,
+  owner: { name: serverName },
+  metadata: { description },
+  plugins: [{ name: serverName, source: './plugin', description }],
+})
+
+function claudePlugin(): Record<string, string> {
+  const plugin = { ...about, license, author: { name: serverName } }
   return {
-    '.claude-plugin/marketplace.json': json({
-      name: serverName,
-      owner: { name: serverName },
-      metadata: { description },
-      plugins: [{ name: serverName, source: './plugin', description }],
-    }),
-    'plugin/.claude-plugin/plugin.json': json({ ...about, mcpServers: './claude.mcp.json' }),
+    '.claude-plugin/plugin.json': json({ ...plugin, mcpServers: './claude.mcp.json' }),
     // Codex replaces no variables in addresses, so the entry for the tools is left to "codex mcp add".
-    'plugin/.codex-plugin/plugin.json': json({ ...about, skills: './skills/', hooks: './hooks/codex.json' }),
-    'plugin/claude.mcp.json': json({ mcpServers: { [serverName]: server } }),
-    'plugin/hooks/hooks.json': json({ description, hooks: Object.fromEntries(claude) }),
-    'plugin/hooks/codex.json': json({ hooks: Object.fromEntries(codex) }),
-    'plugin/hook.mjs': hook,
-    [`plugin/skills/${serverName}/SKILL.md`]: skill(),
+    '.codex-plugin/plugin.json': json({ ...plugin, skills: './skills/', hooks: './hooks/codex.json' }),
+    'claude.mcp.json': json({ mcpServers: serverOf('claude') }),
+    'hooks/hooks.json': json({ description, hooks: hooksOf('claude', '${CLAUDE_PLUGIN_ROOT}') }),
+    'hooks/codex.json': json({ hooks: hooksOf('codex', '${PLUGIN_ROOT}') }),
   }
 }
 
-function openCodePackage({ openCodePlugin }: PackagePrograms): Record<string, string> {
+const openCodeManifest = json({
+  name: `opencode-${serverName}`,
+  version,
+  description,
+  license,
+  type: 'module',
+  main: 'index.js',
+  exports: { '.': './index.js', './server': './index.js' },
+  files: ['index.js', 'skills'],
+})
+
+function geminiExtension(): Record<string, string> {
+  const settings = [
+    {
+      name: 'Address',
+      description: 'The address of the grid, such as https://grid.example.com',
+      envVar: 'AGENT_GRID_URL',
+    },
+    { name: 'Agent', description: 'The alias of the agent, such as @ann', envVar: 'AGENT_GRID_ALIAS' },
+    {
+      name: 'Key',
+      description: 'A key of the agent, from its page on the grid',
+      envVar: 'AGENT_GRID_KEY',
+      sensitive: true,
+    },
+  ]
   return {
-    'package.json': json({
-      name: `opencode-${serverName}`,
-      version,
-      description,
-      license,
-      type: 'module',
-      main: 'index.js',
-      exports: { '.': './index.js', './server': './index.js' },
-      files: ['index.js', 'skills'],
-    }),
-    'index.js': openCodePlugin,
-    [`skills/${serverName}/SKILL.md`]: skill(),
+    'gemini-extension.json': json({ ...about, mcpServers: serverOf('gemini'), settings }),
+    'hooks/hooks.json': json({ hooks: hooksOf('gemini', '${extensionPath}') }),
   }
 }
 
-function geminiPackage({ hook }: PackagePrograms): Record<string, string> {
-  const hooks = geminiHooks.auto.map(([event, hook]) => [event, [{
-    hooks: [{
-      name: serverName,
-      type: 'command',
-      command: `node "\${extensionPath}/hook.mjs" gemini ${hook}`,
-      timeout: hookSeconds * 1_000,
-    }],
-  }]])
-  const setting = (name: string, about: string, envVar: string, sensitive = false) => ({
-    name,
-    description: about,
-    envVar,
-    ...(sensitive && { sensitive }),
-  })
-  return {
-    'gemini-extension.json': json({
-      name: serverName,
-      version,
-      description,
-      mcpServers: {
-        [serverName]: { httpUrl: '${AGENT_GRID_URL}/mcp/v1/grid', headers: bearer('${AGENT_GRID_KEY}') },
-      },
-      settings: [
-        setting('Address', 'The address of the grid, such as https://grid.example.com', 'AGENT_GRID_URL'),
-        setting('Agent', 'The alias of the agent, such as @ann', 'AGENT_GRID_ALIAS'),
-        setting('Key', 'A key of the agent, from its page on the grid', 'AGENT_GRID_KEY', true),
-      ],
-    }),
-    'hooks/hooks.json': json({ hooks: Object.fromEntries(hooks) }),
-    'hook.mjs': hook,
-    [`skills/${serverName}/SKILL.md`]: skill(),
-  }
+/** Clients replace the variables. */
+function serverOf(client: ClientName): Record<string, Json> {
+  return { [serverName]: serverEntry(client, '${AGENT_GRID_URL}', 'Bearer ${AGENT_GRID_KEY}') }
+}
+
+/** The hooks of a client, which run the program in the folder of the package. */
+function hooksOf(client: ClientName, folder: string): Record<string, Json[]> {
+  const values = hookValues(client, 'auto', (hook) => ({
+    words: ['node', `${folder}/hook.mjs`, client, hook],
+    line: `node "${folder}/hook.mjs" ${client} ${hook}`,
+    isPlugin: true,
+  }))
+  return Object.fromEntries(values.map(([event, value]) => [event, [value]]))
 }
 
 function within(folder: string, files: Record<string, string>): Record<string, string> {
-  return Object.fromEntries(Object.entries(files).map(([path, text]) => [`${folder}/${path}`, text]))
-}
-
-function bearer(key: string): { Authorization: string } {
-  return { Authorization: `Bearer ${key}` }
+  return Object.fromEntries(Object.entries(files).map(([path, text]) => [folder + path, text]))
 }
 
 function json(value: unknown): string {

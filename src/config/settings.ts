@@ -22,9 +22,7 @@ import {
   words,
 } from './values.ts'
 
-/** One setting. */
 export interface Setting<T> extends Value<T> {
-  /** The environment variable. */
   variable: string
   /** For people. Printed if the value is invalid. */
   description: string

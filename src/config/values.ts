@@ -1,23 +1,19 @@
 /** What the value of a setting can be: each kind with its format in words, and its parser. */
 import * as z from 'zod'
 import ipaddr from 'ipaddr.js'
-import { isPlainAddress } from '../lib/email-address.ts'
+import { isPlainAddress } from '../lib/names.ts'
 import { isKeyRing } from '../lib/key-ring.ts'
 
-/** A kind of value. */
 export interface Value<T> {
-  /** What a value must be, in words. */
   format: string
   /** Parses the text of the variable, or undefined if there is none. */
   schema: z.ZodType<T>
 }
 
-/** A value that only one setting has. */
 export function value<T>(format: string, schema: z.ZodType<T>): Value<T> {
   return { format, schema }
 }
 
-/** A number in decimal digits. */
 export function wholeNumber(min: number, max: number, fallback: number): Value<number> {
   const digits = z.string().regex(/^\d+$/)
   const schema = digits.transform(Number).pipe(z.number().min(min).max(max)).prefault(String(fallback))
@@ -34,7 +30,6 @@ export function duration(min: string, max: string, fallback: string): Value<numb
   return value(`a duration from ${min} to ${max}`, schema.pipe(bounds).prefault(fallback))
 }
 
-/** One of several words. */
 export function oneOf<const T extends string>(words: readonly T[], fallback: NoInfer<T>): Value<T> {
   const format = `${words.slice(0, -1).join(', ')} or ${words.at(-1)}`
   return value(format, z.enum(words).prefault(fallback as T))
@@ -50,7 +45,6 @@ export const flag: Value<boolean> = value(
 export const words = (fallback: string) =>
   z.string().transform((text) => text.split(',').map((word) => word.trim()).filter(Boolean)).prefault(fallback)
 
-/** IP addresses and ranges of them. */
 export const addressRanges: Value<string[]> = value(
   'comma-separated addresses or CIDR ranges',
   words('').refine((list) => list.every(isCidr)),
@@ -71,7 +65,6 @@ export const publicAddress: Value<string | undefined> = value(
   origin.optional(),
 )
 
-/** Origins, or `*` for every origin. */
 export const origins: Value<string[]> = value(
   '* or comma-separated origins',
   words('*').pipe(z.array(z.union([z.literal('*'), origin]))),
@@ -80,7 +73,6 @@ export const origins: Value<string[]> = value(
 // A file URL has only a path: no host, no query, no `:memory:`.
 const databaseUrlPattern = /^(file:(\/\/(?=\/))?(?!\/\/|:)(%[0-9a-fA-F]{2}|[^%?#])+|(libsql|https?|wss?):\/\/.+)$/
 
-/** The URL of a local or remote database. */
 export function databaseUrl(fallback: string): Value<string> {
   return value(
     'file:PATH, libsql://…, https://…, http://…, wss://… or ws://…',
@@ -106,7 +98,6 @@ export const emailServer: Value<string | undefined> = value(
   z.string().refine((text) => isServer(text, /^smtps?:$/)).optional(),
 )
 
-/** The URL of a proxy. */
 export const proxy: Value<string | undefined> = value(
   'http://HOST:PORT or https://HOST:PORT, optionally with USER:PASSWORD@',
   z.string().refine((text) => isServer(text, /^https?:$/)).optional(),

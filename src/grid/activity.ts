@@ -1,8 +1,4 @@
-/**
- * The activity log of an account. Every admin call and every change on a page writes one row.
- *
- * See docs/security.md, "Activity log".
- */
+/** The activity log: a row for each admin call and each change on a page. See docs/security.md, "Activity log". */
 import type { Actor, UserActor } from '../auth/actor.ts'
 import { type ErrorCode, GridError } from '../errors.ts'
 import { newId } from '../lib/id.ts'
@@ -11,10 +7,8 @@ import type { AccountStore } from '../store/account.ts'
 import type { NewActivity } from '../store/account/activity.ts'
 import type { Statement } from '../store/sql.ts'
 
-/** Longest stored arguments of one call, in characters of JSON. */
 const maxArgumentsLength = 4_000
 
-/** The call that a row describes. */
 export interface RecordedCall {
   tool: string
   arguments: unknown
@@ -25,12 +19,8 @@ export interface RecordedCall {
 export type ActivityActor = Exclude<Actor, UserActor> | Omit<UserActor, 'role'>
 
 /**
- * Run a verb and write one row for it: in the unit of its own change, or in a unit of its own if the verb changed
- * nothing or failed. A change is never stored without its row, nor a row without its change. Therefore a verb may call
- * `write` only once, and puts its preconditions into that unit.
- *
- * Fails with the error of `run`, or with the error of writing the row, for example `unavailable`.
- * See docs/protocol.md, "Recording of admin calls".
+ * Run a verb and write one row for it, in the unit of its own change, or alone if the verb changed nothing or failed.
+ * Therefore a verb may call `write` only once. Fails with the error of `run`, or of writing the row.
  */
 export async function recordActivity<T>(
   account: AccountStore,
@@ -109,7 +99,6 @@ function actorFields(
   }
 }
 
-/** Valid JSON, even if it is cut. */
 function shortened(json: string): string {
   return json.length <= maxArgumentsLength ? json : JSON.stringify({ cut: json.slice(0, maxArgumentsLength) })
 }

@@ -1,18 +1,18 @@
-/** Authorization by the current role of the caller, and the statement that checks it again within the write. */
+/**
+ * Authorization by the current role of the caller, and the statement that checks it again within the write. Verbs fail
+ * with `wrong_credential`, `not_allowed` or `write_conflict`; their comments name only other errors.
+ */
 import { allows, notAllowed, type Permission, permissions, requirePermission, type Role } from '../auth/actor.ts'
 import type { AccountStore } from '../store/account.ts'
 import type { Statement } from '../store/sql.ts'
 
-export interface Authorization {
+interface Authorization {
   role: Role
   /** Fails the unit if the caller has lost the permission. Empty for callers that are not users. */
   precondition: Statement[]
 }
 
-/**
- * Require a permission by the current role of the caller, which may have changed since the request began.
- * Fails with `wrong_credential` or `not_allowed`.
- */
+/** Require a permission by the current role of the caller, which may have changed since the request began. */
 export async function authorize(account: AccountStore, permission: Permission): Promise<Authorization> {
   const { actor } = account
   requirePermission(actor, permission)

@@ -3,10 +3,7 @@ import { GridError } from '../errors.ts'
 
 const maxAttempts = 3
 
-/**
- * Run `attempt` again if its write failed with `write_conflict`, because something changed after its read. The next
- * read usually finds the cause and throws a precise error. Fails with the error of the last attempt.
- */
+/** Run `attempt` again after a `write_conflict`. The next read usually finds the cause. */
 export async function retryOnConflict<T>(attempt: () => Promise<T>): Promise<T> {
   for (let n = 1;; n++) {
     try {

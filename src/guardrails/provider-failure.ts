@@ -1,18 +1,7 @@
-/** Why a remote provider gave no verdict. */
-
 /**
- * * `refused`: the address is not allowed; nothing was sent
- * * `not_connected`: no IP address, no connection or no TLS, twice
- * * `timeout`: no complete answer by the deadline
- * * `redirected`: the service answered with a redirect, which is not followed
- * * `too_large`: the answer is larger than allowed
- * * `incomplete`: the answer broke off, or is not HTTP, not UTF-8 or compressed
- * * `unauthorized`: the service does not accept the token (401, 403)
- * * `rate_limited`: the service answers 429, because it got too many requests
- * * `rejected`: the service does not accept the request (another status that is neither 2xx nor 5xx)
- * * `service_error`: the service failed (5xx)
- * * `unusable_answer`: the answer is not what the interface of the service says
- * * `wrong_token`: the token has not the form that the service needs; nothing was sent
+ * Why a remote provider gave no verdict. `refused`: the address is not allowed. `incomplete`: the answer broke off, or
+ * is not HTTP, not UTF-8 or compressed. `rejected`: another status that is neither 2xx nor 5xx. `wrong_token`: the
+ * token has not the form that the service needs. With `refused` and `wrong_token`, nothing was sent.
  */
 export type FailureReason =
   | 'refused'
@@ -28,10 +17,7 @@ export type FailureReason =
   | 'unusable_answer'
   | 'wrong_token'
 
-/**
- * A remote provider gave no verdict. The message is for the operator: it names the host and what went wrong, and never
- * has the token, the text, or anything that the service answered. See `failureForTenants`.
- */
+/** The message is for the operator. It never has the token, the text, or the answer. */
 export class ProviderFailure extends Error {
   readonly reason: FailureReason
 
@@ -42,7 +28,7 @@ export class ProviderFailure extends Error {
   }
 }
 
-/** Failures before a complete answer. Tenants are not told which, so that nobody can explore networks with a guardrail. */
+/** Tenants are not told which of these, so that nobody can explore networks with a guardrail. */
 const unreached: readonly FailureReason[] = [
   'refused',
   'not_connected',

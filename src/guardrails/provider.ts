@@ -1,16 +1,13 @@
 /** What a guardrail provider is: how it is configured, what it is asked, and what it answers. */
 import * as z from 'zod'
+import { atMost } from '../lib/input.ts'
 import type { SafeFetch } from '../lib/outbound/safe-fetch.ts'
 
-/** A text that a guardrail is asked about. */
 export interface GuardedText {
-  /** Exactly what will be stored and read: the text of the message, then each text of its parts, joined by line feeds. */
+  /** What will be stored and read: the text of the message, then each text of its parts, joined by line feeds. */
   readonly text: string
-  /** `outbound` asks for the sender, `inbound` for a recipient. */
   readonly direction: 'inbound' | 'outbound'
-  /** `@alias` of the sender. */
   readonly sender: string
-  /** As addressed: `@alias` or `#channel`. */
   readonly recipient: string
 }
 
@@ -20,9 +17,8 @@ export interface Span {
   readonly end: number
 }
 
-/** What a guardrail found in a text. */
 export interface Verdict {
-  /** What kinds of things it objects to, such as `email address`; empty if nothing. Shown to senders, so never a pattern. */
+  /** Kinds of things, such as `email address`; empty for none. Shown to senders, so never a pattern. */
   readonly kinds: readonly string[]
   /** Where, as far as it knows. A redaction without spans and replacement masks the whole text. */
   readonly spans?: readonly Span[]
@@ -32,13 +28,11 @@ export interface Verdict {
   readonly raw?: unknown
 }
 
-/** What a provider may use for a check. */
 export interface ProviderTools {
   /** The only way out. */
   readonly fetch: SafeFetch
   /** The decrypted token of the guardrail, if it has one. */
   readonly token?: string
-  /** Ends the check at its deadline. */
   readonly signal: AbortSignal
   /** The clock: milliseconds since the epoch. */
   readonly now: () => number
@@ -56,13 +50,9 @@ export interface Provider<Config = unknown> {
   readonly id: string
   readonly name: string
   readonly description: string
-  /**
-   * `local` runs in the grid: it answers from its configuration and the text alone, and at once when what it needs is
-   * loaded. `remote` calls a service.
-   */
+  /** `local` answers from its configuration and the text alone. `remote` calls a service. */
   readonly kind: 'local' | 'remote'
   readonly config: z.ZodType<Config>
-  /** Whether it needs the token of a service. */
   readonly needsToken: boolean
   /** Check the form of a new token. Throws a `RefusedConfig` for one that cannot work. */
   checkToken?(token: string): void
@@ -81,7 +71,6 @@ export class RefusedConfig extends Error {
   }
 }
 
-/** Declare a provider. */
 export function provider<Shape extends z.ZodRawShape>(
   { config, ...rest }:
     & Omit<Provider<z.output<z.ZodObject<Shape>>>, 'config' | 'needsToken'>
@@ -89,3 +78,11 @@ export function provider<Shape extends z.ZodRawShape>(
 ): Provider {
   return { needsToken: false, ...rest, config: z.strictObject(config) } as Provider
 }
+
+/** A URL is shown to every admin, so it may contain no credentials. Those belong into the token. */
+export const httpUrl = z.url({ protocol: /^https?$/, error: 'must be an http or https address' }).max(2_000)
+  .refine((text) => !/^[a-z]+:\/\/[^/]*@/i.test(text), 'must have no user or password; use the token')
+
+export const text = (max: number) => atMost(z.string().min(1), max)
+
+export const threshold = z.number().min(0).max(1)

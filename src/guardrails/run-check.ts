@@ -1,11 +1,8 @@
 /** Running one check until its deadline. */
-import type { GuardedText, GuardrailCheck, ProviderTools, Verdict } from './provider.ts'
 import { ProviderFailure } from './provider-failure.ts'
+import type { GuardedText, GuardrailCheck, ProviderTools, Verdict } from './provider.ts'
 
-/**
- * What a check says of a text, at the latest when `tools.signal` is aborted. A provider that ignores the signal is left
- * alone then: its answer is dropped. Fails with a `ProviderFailure` of the reason `timeout`, or as the check does.
- */
+/** What a check says of a text, at the latest when `tools.signal` is aborted: a late answer is dropped. */
 export async function runCheck(check: GuardrailCheck, guarded: GuardedText, tools: ProviderTools): Promise<Verdict> {
   const { signal } = tools
   if (signal.aborted) throw timeout()

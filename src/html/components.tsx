@@ -1,7 +1,7 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
 import { type Child, createContext, useContext } from 'hono/jsx'
-import { clockAt, utc } from '../lib/time-zone.ts'
+import { clockAt, utc } from '../lib/time.ts'
 import { Icon, type IconName } from './icons.tsx'
 
 export type BadgeKind = 'plain' | 'good' | 'warning' | 'bad' | 'info'

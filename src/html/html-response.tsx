@@ -2,7 +2,7 @@
 /** @jsxImportSource hono/jsx */
 import { html } from 'hono/html'
 import type { Child } from 'hono/jsx'
-import { utc } from '../lib/time-zone.ts'
+import { utc } from '../lib/time.ts'
 import { icon, pageScript, styleSheet } from './assets.ts'
 import { withVisibleControls } from './bidi.tsx'
 import { TimeZone } from './components.tsx'

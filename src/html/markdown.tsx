@@ -2,7 +2,7 @@
 /** @jsxImportSource hono/jsx */
 import type { Child } from 'hono/jsx'
 import MarkdownIt, { type Token } from 'markdown-it'
-import { once } from '../lib/once.ts'
+import { once } from '../lib/lazy.ts'
 import { Name } from './bidi.tsx'
 
 /**

@@ -1,10 +1,9 @@
 /** Aliases and channel names: their format, and their normalisation. See docs/protocol.md, "Names and formats". */
 import { GridError } from '../errors.ts'
 
-/** The format of aliases and channel names. */
 export const aliasPattern = /^[a-z0-9][a-z0-9-]{1,30}[a-z0-9]$/
 
-/** Aliases that nobody can take, because they look like a part of the grid or like everybody. */
+/** Reserved, because they look like a part of the grid or like everyone. */
 export const reservedAliases: readonly string[] = [
   ...['admin', 'administrator', 'channel', 'grid', 'system', 'support', 'security', 'root', 'owner', 'api', 'www'],
   ...['tasks', 'all', 'everyone', 'here'],
@@ -12,7 +11,7 @@ export const reservedAliases: readonly string[] = [
 
 const rule = '3 to 32 characters: lower-case letters, digits and hyphens, with a letter or digit at both ends'
 
-/** The alias of a new agent as people write it, without spaces around it and without `@`. Its case is not changed. */
+/** The alias of a new agent as typed, without spaces around it and without `@`. Its case is not changed. */
 export function bareAlias(text: string): string {
   return text.trim().replace(/^@/, '')
 }

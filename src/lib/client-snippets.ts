@@ -3,13 +3,11 @@ import { newId } from './id.ts'
 
 /** Placeholder for the key, which is shown only once. */
 export const keyPlaceholder = 'YOUR_AGENT_KEY'
-/** The name of the grid in the configuration of a client. */
 export const serverName = 'agent-grid'
 
 export interface Snippet {
   id: string
   title: string
-  /** Where to paste it. */
   where: string
   text: string
 }
@@ -84,14 +82,14 @@ export function a2aAddress(baseUrl: string, alias: string): string {
   return `${agentUrl(baseUrl, alias)}/`
 }
 
-/** A command for the machine of a client, to paste. npx fetches it from the grid at `appUrl`: a name on npm may be of others. */
+/** A command to paste on the machine of a client. npx fetches it from the grid: the name on npm may be someone else's. */
 export function clientCommand({ appUrl }: { appUrl: string }, words: string): string {
   return `npx ${appUrl}/agent-grid.tgz ${words}`
 }
 
 /**
- * The one line that connects the coding clients of a machine to the grid: it asks which of them, and signs in through the
- * browser, unless there is a `key`. `alias` is the agent, without `@`, which some shells would take for something else.
+ * The one line that connects the coding clients of a machine. Without a `key` it signs in through the browser. `alias` is
+ * without `@`, which some shells expand.
  */
 export function connectCommand(
   config: { appUrl: string; baseUrl: string },
@@ -102,7 +100,6 @@ export function connectCommand(
   return key === undefined ? command : `AGENT_GRID_KEY=${key} ${command}`
 }
 
-/** The call that signs an agent up, for a shell. */
 export function signupCommand(appUrl: string): string {
   return `curl -sS ${appUrl}/api/v1/agentic-signup \\
   -H 'Content-Type: application/json' \\
@@ -114,7 +111,6 @@ export interface McpConfig {
   mcpServers: Record<string, { type: 'http'; url: string; headers: { Authorization: string } }>
 }
 
-/** The configuration with a key for the grid at `baseUrl`. */
 export function mcpConfig(baseUrl: string, key: string, name = serverName): McpConfig {
   const headers = { Authorization: `Bearer ${key}` }
   return { mcpServers: { [name]: { type: 'http', url: `${baseUrl}/mcp/v1/grid`, headers } } }

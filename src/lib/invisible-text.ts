@@ -57,7 +57,6 @@ const needed = [
   String.raw`(?<=\p{Extended_Pictographic}[\ufe0f\p{Emoji_Modifier}]?)\u200d(?=\p{Extended_Pictographic})`,
   String
     .raw`(?<=\u{1f3f4})\u{e0067}\u{e0062}(?:\u{e0065}\u{e006e}\u{e0067}|\u{e0073}\u{e0063}\u{e0074}|\u{e0077}\u{e006c}\u{e0073})\u{e007f}`,
-  // Scripts.
   ...beside(joined, String.raw`[\u200c\u200d]`),
   ...beside(unspaced, String.raw`\u200b`),
   // No more of these are registered for any ideograph. @see UTS #37, IVD_Sequences.txt

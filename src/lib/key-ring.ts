@@ -1,6 +1,6 @@
 /** Encryption of stored tokens: AES-256-GCM with a ring of keys. See docs/security.md, "Sealed tokens". */
 import { GridError } from '../errors.ts'
-import { fromBase64, toBase64 } from './base64.ts'
+import { fromBase64, toBase64 } from './encoding.ts'
 
 /** An encrypted token, in base64. `tokenKeyId` is the id of its key in the ring. */
 export interface SealedToken {
@@ -11,7 +11,6 @@ export interface SealedToken {
 }
 
 export interface KeyRing {
-  /** The ids of its keys, the newest first. */
   readonly ids: readonly string[]
   /** Encrypt with the newest key. `context` is authenticated: the token can be decrypted only with the same one. */
   seal(text: string, context: string): Promise<SealedToken>
@@ -28,17 +27,14 @@ export function accountTokenContext(table: string, account: string, row: string)
   return `${table}:${account}:${row}:token`
 }
 
-/** The context of the secret of a user's authenticator app. */
 export function totpContext(user: string): string {
   return `totps:${user}:secret`
 }
 
-/** The context of the private key for push services. */
 export function pushKeyContext(id: string): string {
   return `push_keys:${id}:private`
 }
 
-/** The context of a private key that signs agent cards. */
 export function signingKeyContext(id: string): string {
   return `signing_keys:${id}:private`
 }

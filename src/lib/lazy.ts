@@ -28,3 +28,9 @@ export function lazyClass<T extends object>(names: readonly (keyof T)[]): new (m
 export function lazy<T extends object>(make: { readonly [Name in keyof T]: () => T[Name] }): Readonly<T> {
   return new (lazyClass<T>(Object.keys(make) as (keyof T)[]))((name) => make[name]())
 }
+
+/** Returns a function that calls `create` on its first call, and returns that result on every call. */
+export function once<T>(create: () => T): () => T {
+  let created: { value: T } | undefined
+  return () => (created ??= { value: create() }).value
+}

@@ -1,4 +1,4 @@
-import { RecentMap } from './recent-map.ts'
+import { RecentMap } from './bounded-maps.ts'
 
 /** Remembers that it was raised until `raised` resolves. Raising it several times counts once. For one listener. */
 export class Signal {
@@ -36,7 +36,6 @@ export class Notifier {
   readonly #expected = new RecentMap<string, number>(maxExpected)
   readonly #onFirst: () => void
 
-  /** `onFirst` is called when the first subscriber is added. */
   constructor(onFirst: () => void = () => {}) {
     this.#onFirst = onFirst
   }
@@ -45,17 +44,16 @@ export class Notifier {
     return this.#signals.size + this.#watchers.size > 0
   }
 
-  /** Whether somebody follows something else than the messages of an agent. */
+  /** Whether a caller follows anything other than the messages of an agent. */
   get hasWatchers(): boolean {
     return this.#watchers.size > 0
   }
 
-  /** Whether somebody in this process waits for messages of the agent. */
   isAwaited(agentId: string): boolean {
     return this.#signals.has(agentId)
   }
 
-  /** Whether somebody in this process waits for messages of the agent, or did so less than `ms` ago. */
+  /** Whether a caller in this process waits for messages of the agent, or did so less than `ms` ago. */
   wasAwaited(agentId: string, ms: number): boolean {
     return this.isAwaited(agentId) || performance.now() - (this.#left.get(agentId) ?? -Infinity) < ms
   }
@@ -89,7 +87,7 @@ export class Notifier {
     }
   }
 
-  /** Call `listener` at each notification of whatever agents. Returns the function that ends this. */
+  /** Call `listener` at each notification of any agent. Returns the function that ends this. */
   onEach(listener: () => void): () => void {
     this.#listeners.add(listener)
     return () => void this.#listeners.delete(listener)

@@ -1,4 +1,4 @@
-/** Who is at an agent now: somebody's session, a runner, or a read that waits. See docs/delivery.md, "Presence". */
+/** Who is at an agent now: a session, a runner, or a waiting read. See docs/delivery.md, "Presence". */
 import { day, hour, minute } from './time.ts'
 
 /** Who is at an agent. `client` is what the program calls itself, for example `claude`; empty if it does not say. */
@@ -6,15 +6,13 @@ export type Presence =
   | { state: 'attended' | 'runner'; client: string }
   | { state: 'waiting' }
 
-/** A lease that is neither extended nor ended says for this long that somebody works. */
+/** A lease that is neither extended nor ended counts as work for this long. */
 const maxLeasedMs = 10 * minute
 /** The last call of an agent is known to the minute, so one of this time ago may have been just now. */
 const justNowMs = 2 * minute
 
-/** The agents of one account. */
 export type AccountPresence = ReturnType<Presences['of']>
 
-/** The presence of all agents, in memory. */
 export class Presences {
   readonly #now: () => number
   /** By account and agent: the clients of this process that are at it, oldest first, and until when each counts. */
@@ -36,9 +34,9 @@ export class Presences {
         const key = keyOf(agentId)
         return foremost([...this.#elsewhere.get(key) ?? [], ...this.#at(key)])
       },
-      /** Somebody is at an agent, until the returned function is called. */
+      /** A client is at an agent, until the returned function is called. */
       enter: (agentId: string, presence: Presence) => this.#enter(keyOf(agentId), presence),
-      /** Somebody works on leased messages until then, but for at most 10 minutes unless this is said again. */
+      /** Leased messages are worked on until then, but for at most 10 minutes unless this is said again. */
       leased: (agentId: string, until: number) => {
         const key = keyOf(agentId)
         this.#leased.get(key)?.()
@@ -60,7 +58,6 @@ export class Presences {
     return JSON.stringify(present.filter(([, presence]) => presence))
   }
 
-  /** What `here` told of all other processes. */
   areElsewhere(told: string[]): void {
     this.#elsewhere = new Map()
     for (const [key, presence] of told.flatMap((text) => JSON.parse(text) as [string, Presence][])) {

@@ -24,13 +24,11 @@ export interface PageBudget {
 /** More rows at once would keep others waiting. Reads of more than a chunk give way to others between two chunks. */
 const maxChunk = 100
 
-/** A page, and where the next one begins if there is one. */
 export interface Page<Entry> {
   entries: Entry[]
   cursor?: string
 }
 
-/** Read the page after `cursor`, or the first one. */
 export async function readPage<Row, Entry>(
   { read, keyOf, entryOf }: PageSource<Row, Entry>,
   cursor: string | undefined,

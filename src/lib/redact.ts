@@ -1,8 +1,5 @@
 /** Removes secrets, and what controls a terminal or a reader, from everything that is logged, stored or shown. */
 
-/** The pattern of the grid's credentials, for secret scanners. */
-export const credentialPattern = /\bgrid_(agt|adm|oat|ort|cs)_[0-9A-Za-z]{49}\b/g
-
 // Wider than the published pattern: in a log, a key may touch other text or another key, or be truncated.
 const credentialInText =
   /grid_(agt|adm|oat|ort|cs)_[0-9A-Za-z]{4,}?([0-9A-Za-z]{4})(?=grid_(?:agt|adm|oat|ort|cs)_|[^0-9A-Za-z]|$)/g

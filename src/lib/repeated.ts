@@ -1,9 +1,6 @@
 import { clearTimeout, setTimeout } from 'node:timers'
 
-/**
- * Work that is done a while after somebody asked for it, however often they ask until then. One run ends before the
- * next one begins.
- */
+/** Work that runs a while after it was asked for, once for all who asked until then. Runs follow each other. */
 export class Repeated {
   readonly #work: () => Promise<boolean>
   readonly #afterMs: number

@@ -2,13 +2,11 @@
 import process from 'node:process'
 import { Worker } from 'node:worker_threads'
 
-/** The name of a job of `thread.ts`, and its input, which is copied. */
 export interface ThreadJob {
   name: string
   input: unknown
 }
 
-/** What a thread sends at its end. */
 export type ThreadAnswer = { result: unknown } | { error: { message: string; code?: string } }
 
 /** The program of a thread is in the folder of sources, or beside the program that was built from them. */

@@ -57,7 +57,6 @@ export function hashForLookup(secret: string): string {
   return hash('sha256', secret, 'hex')
 }
 
-/** Compare two secrets in constant time. */
 export function isSameSecret(a: string, b: string): boolean {
   const encoder = new TextEncoder()
   return constantTimeEqual(encoder.encode(a), encoder.encode(b))

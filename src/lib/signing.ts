@@ -3,7 +3,7 @@
  * @see RFC 7515 §7.2.2, RFC 7518 §3.4
  */
 import type { JWK } from 'jose'
-import { once } from './once.ts'
+import { once } from './lazy.ts'
 
 export type { JWK }
 
@@ -21,10 +21,8 @@ export interface DetachedSignature {
   signature: string
 }
 
-/** Signs a text. */
 export type Sign = (text: string) => Promise<DetachedSignature>
 
-/** A new key pair. */
 export async function newSigningKeyPair(kid: string): Promise<SigningKeyPair> {
   const { generateKeyPair, exportJWK } = await library()
   const pair = await generateKeyPair(algorithm, { extractable: true })

@@ -1,5 +1,3 @@
-/** Text of users. */
-
 /**
  * Replace lone surrogates with U+FFFD, so that databases, JSON parsers and models all read the same text. Undefined if
  * the text contains U+0000, at which databases truncate.

@@ -1,10 +1,11 @@
+import { RecentMap } from './bounded-maps.ts'
+
 /** Durations in milliseconds. */
 export const second = 1_000
 export const minute = 60 * second
 export const hour = 60 * minute
 export const day = 24 * hour
 
-/** The first millisecond of a day in UTC. */
 export function startOfDay(at: number): number {
   return Math.floor(at / day) * day
 }
@@ -17,4 +18,64 @@ export function hasPassed(since: number, ms: number, now: number): boolean {
 /** ISO 8601 in UTC with milliseconds and `Z`, from milliseconds since the epoch. */
 export function isoTime(atMs: number): string {
   return new Date(atMs).toISOString()
+}
+
+/** For people whose zone is not known. */
+export const utc = 'UTC'
+
+/** How many zones are kept. */
+const maxZones = 600
+/** Beyond, in milliseconds, times are no dates. So are those that are no numbers. */
+const maxKnown = 8.6e15
+
+const formats = new RecentMap<string, Intl.DateTimeFormat>(maxZones)
+
+/** The zone of this name, if the runtime knows it. */
+export function knownZone(name: string | undefined): string | undefined {
+  if (name === undefined || !/^[A-Za-z][A-Za-z0-9_+/-]{0,63}$/.test(name)) return undefined
+  try {
+    // As the runtime writes it, so that there are no more names than zones.
+    const zone = new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions().timeZone
+    return isUtc(zone) ? utc : zone
+  } catch {
+    return undefined
+  }
+}
+
+function isUtc(zone: string): boolean {
+  return ['UTC', 'Etc/UTC', 'GMT', 'Etc/GMT'].includes(zone)
+}
+
+/**
+ * The date and time that clocks in a zone show, as a `Date` whose UTC fields are to be read. `zone` is one that `knownZone`
+ * has resolved to.
+ */
+export function clockAt(zone: string, at: number): Date {
+  return new Date(at + offsetAt(zone, at))
+}
+
+/** When clocks in a zone show a date and time: `shown` is what `Date.UTC` makes of it. If they show it twice, one of both. */
+export function instantOf(zone: string, shown: number): number {
+  const near = shown - offsetAt(zone, shown)
+  return shown - offsetAt(zone, near)
+}
+
+/** When the day after `at` begins in a zone, and `afterMidnightMs` of it are shown to be over. */
+export function nextDayAt(zone: string, at: number, afterMidnightMs: number): number {
+  const shown = clockAt(zone, at).getTime()
+  return instantOf(zone, Math.floor(shown / day) * day + day + afterMidnightMs)
+}
+
+/** How far clocks in a zone are ahead of UTC, in milliseconds. */
+function offsetAt(zone: string, at: number): number {
+  if (zone === utc || !(Math.abs(at) < maxKnown)) return 0
+  let format = formats.get(zone)
+  if (!format) {
+    const number = 'numeric'
+    const fields = { year: number, month: number, day: number, hour: number, minute: number, second: number } as const
+    formats.set(zone, format = new Intl.DateTimeFormat('en', { ...fields, hourCycle: 'h23', timeZone: zone }))
+  }
+  const shown = Object.fromEntries(format.formatToParts(at).map(({ type, value }) => [type, Number(value)]))
+  const seconds = Date.UTC(shown.year, shown.month - 1, shown.day, shown.hour, shown.minute, shown.second)
+  return seconds - Math.floor(at / 1_000) * 1_000
 }

@@ -1,6 +1,6 @@
 /** What the servers of all runtimes do with a request: it is served when its caller is due. */
 import type { ConnectionReports } from '../lib/http/caller-connection.ts'
-import type { UncheckedRequest } from '../lib/http/caller-hints.ts'
+import type { UncheckedRequest } from '../lib/http/client-address.ts'
 import type { RequestScheduler } from '../lib/limits/request-scheduler.ts'
 
 /** What a handler knows about the connection of a request. */

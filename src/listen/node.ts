@@ -5,8 +5,7 @@ import type { AddressInfo, Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ErrorCode } from '../errors.ts'
 import { SentAnswers, untilSent } from '../lib/http/sent-answers.ts'
-import { RequestScheduler } from '../lib/limits/request-scheduler.ts'
-import { nextIteration } from '../lib/next-iteration.ts'
+import { nextIteration, RequestScheduler } from '../lib/limits/request-scheduler.ts'
 import {
   arrivingMs,
   createDispatcher,

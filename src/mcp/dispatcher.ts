@@ -17,7 +17,7 @@ import {
 } from '@modelcontextprotocol/server'
 import * as z from 'zod'
 import type { ErrorKind } from '../errors.ts'
-import type { Lease } from '../grid/messaging/leases.ts'
+import type { Lease } from '../grid/messaging/read-messages.ts'
 import { maxWaitSeconds } from '../grid/messaging/wait-for-messages.ts'
 import { formLimits } from '../lib/http/body.ts'
 import { parse } from '../lib/input.ts'

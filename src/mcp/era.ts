@@ -10,7 +10,7 @@ import {
   type JSONRPCRequest,
   UnsupportedProtocolVersionError,
 } from '@modelcontextprotocol/server'
-import { fromBase64, toBase64 } from '../lib/base64.ts'
+import { fromBase64, toBase64 } from '../lib/encoding.ts'
 import { headerMismatch, legacyRevisions, modernRevisions, namedBy, RefusedMessage, serverError } from './protocol.ts'
 
 export type Era = 'legacy' | 'modern'

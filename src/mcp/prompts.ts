@@ -5,7 +5,7 @@
 import * as z from 'zod'
 import { GridError } from '../errors.ts'
 import { atMost, parse } from '../lib/input.ts'
-import { plainName } from '../lib/plain-name.ts'
+import { plainName } from '../lib/names.ts'
 
 /** An entry of `prompts/list`. */
 export interface ListedPrompt {

@@ -1,6 +1,6 @@
 /** What the MCP endpoint says of itself: revisions, server info, cache lifetimes and error codes. */
 import { ProtocolError } from '@modelcontextprotocol/server'
-import type { Lease } from '../grid/messaging/leases.ts'
+import type { Lease } from '../grid/messaging/read-messages.ts'
 import { version } from '../lib/version.ts'
 
 /** Revisions that open with `initialize`, newest first. A request for an unknown one is answered with the first. */

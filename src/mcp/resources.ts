@@ -1,7 +1,6 @@
 /** The resources of an agent: the first page of `list_agents` and of `list_channels`, and the number of unread messages. MCP 2026-07-28, "Resources". */
 import { callingAgent } from '../auth/actor.ts'
-import { agentPage } from '../grid/agent-page.ts'
-import { inListSlot } from '../grid/list-slots.ts'
+import { agentPage, inListSlot } from '../grid/lists.ts'
 import type { CallerConnection } from '../lib/http/caller-connection.ts'
 import type { Log } from '../lib/log.ts'
 import { jsonLine } from '../lib/redact.ts'

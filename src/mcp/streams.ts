@@ -4,7 +4,7 @@
  */
 import { type RequestId, SERVER_INFO_META_KEY, SUBSCRIPTION_ID_META_KEY } from '@modelcontextprotocol/server'
 import { GridError } from '../errors.ts'
-import type { InboxEvent } from '../grid/messaging/watch-inbox.ts'
+import type { InboxEvent } from '../grid/messaging/wait-for-messages.ts'
 import type { CallerConnection } from '../lib/http/caller-connection.ts'
 import { event, eventStream, heartbeat, retryHint } from '../lib/http/event-stream.ts'
 import { type RpcAnswer, serverInfo } from './protocol.ts'

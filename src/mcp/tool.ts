@@ -1,10 +1,9 @@
 /** Tools as plain objects: what clients see of a tool, and what a call of it does. MCP 2026-07-28, "Tools". */
 import * as z from 'zod'
-import type { Lease } from '../grid/messaging/leases.ts'
+import type { Lease } from '../grid/messaging/read-messages.ts'
 import type { CallerConnection } from '../lib/http/caller-connection.ts'
 import { identifier, requiredIdentifier } from '../lib/input.ts'
-import { lazy } from '../lib/lazy.ts'
-import { once } from '../lib/once.ts'
+import { lazy, once } from '../lib/lazy.ts'
 import type { Hints } from '../wire.ts'
 
 /** What a tool does to the grid, as a hint for clients. */

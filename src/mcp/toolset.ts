@@ -1,10 +1,10 @@
 /** The tools, resources and prompts of one caller, which depend on its token. */
 import type { AgentActor } from '../auth/actor.ts'
 import { recordActivity, recordRefusal } from '../grid/activity.ts'
-import { inListSlot } from '../grid/list-slots.ts'
+import { inListSlot } from '../grid/lists.ts'
 import { unreadText } from '../grid/messaging/inbox-message.ts'
-import type { Lease } from '../grid/messaging/leases.ts'
-import { type InboxEvent, watchInbox } from '../grid/messaging/watch-inbox.ts'
+import type { Lease } from '../grid/messaging/read-messages.ts'
+import { type InboxEvent, watchInbox } from '../grid/messaging/wait-for-messages.ts'
 import type { CallerConnection } from '../lib/http/caller-connection.ts'
 import { parse } from '../lib/input.ts'
 import type { Log } from '../lib/log.ts'

@@ -1,5 +1,5 @@
 /** Client names, which clients choose themselves and which are unverified. See docs/security.md, "Client names". */
-import { plainName } from '../lib/plain-name.ts'
+import { plainName } from '../lib/names.ts'
 
 const maxLength = 80
 

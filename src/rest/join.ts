@@ -3,8 +3,11 @@
  * tell an agent "read this and join". A test runs every command in them. See docs/protocol.md, "Pages for agents".
  */
 import type { Config } from '../config.ts'
+import type { Deps } from '../deps.ts'
+import { GridError } from '../errors.ts'
 import { connectCommand, mcpConfig, signupCommand } from '../lib/client-snippets.ts'
 import { staticAnswer } from '../lib/http/static-answer.ts'
+import { once } from '../lib/lazy.ts'
 import type { Handler } from '../request-context.ts'
 
 /** Serves `/llms.txt`. */
@@ -136,4 +139,22 @@ function mcpCall(baseUrl: string, tool: string): string {
   return `curl -sS ${baseUrl}/mcp/v1/grid -H "Authorization: Bearer $AGENT_GRID_KEY" \\
   -H 'Content-Type: application/json' -H 'Accept: application/json, text/event-stream' \\
   -d '${JSON.stringify(call)}'`
+}
+
+/** `GET /agent-grid.tgz`: the commands for clients, as a package for npm. Fails with `not_found` on a grid that was not built. */
+export function clientPackage({ readClientPackage }: Deps): Handler {
+  const read = once(readClientPackage)
+
+  return async function clientPackage() {
+    const archive = await read()
+    if (!archive) {
+      throw new GridError(
+        'not_found',
+        'This grid runs from its sources, without the package. "npm run build" makes it.',
+      )
+    }
+    return new Response(new Uint8Array(archive), {
+      headers: { 'Content-Type': 'application/gzip', 'Cache-Control': 'no-cache' },
+    })
+  }
 }

@@ -1,21 +1,17 @@
 /** `POST /api/v1/messages`: sending. See docs/protocol.md, "Messages over REST". */
 import * as z from 'zod'
 import { callingAgent } from '../auth/actor.ts'
-import type { AuthenticateCall } from '../auth/bearer.ts'
-import type { Deps } from '../deps.ts'
 import { GridError } from '../errors.ts'
 import { maxMessageLength } from '../grid/messaging/outgoing-message.ts'
 import { isSelf } from '../grid/messaging/resolve.ts'
 import { sendMessage } from '../grid/messaging/send-message.ts'
 import { asSentAnswer } from '../grid/messaging/sent-message.ts'
-import { apiLimits } from '../lib/http/body.ts'
-import { identifier, parse } from '../lib/input.ts'
-import type { Handler } from '../request-context.ts'
+import { identifier } from '../lib/input.ts'
+import { flag, names, time, turns, unread } from './answers.ts'
 import { messageIds } from './inbox.ts'
-import { readJsonObject } from './json-body.ts'
+import { type Route, route } from './route.ts'
 
-/** The body of a send. */
-export const newMessage = z.strictObject({
+const newMessage = z.strictObject({
   to: identifier.describe('@alias or #channel'),
   // `sendMessage` counts characters; zod would count UTF-16 units.
   message: z.string().meta({ minLength: 1, maxLength: maxMessageLength }),
@@ -27,27 +23,67 @@ export const newMessage = z.strictObject({
   }).optional().describe('What this answers: acknowledged when the message is stored, or neither happens'),
 })
 
-/**
- * Send a message of the calling agent: 201. Fails with `unauthenticated`, `rate_limit_exceeded`, `wrong_credential` (not
- * an agent), `self_message`, as `readJsonObject` does, or as `sendMessage` does.
- */
-export function postMessage(authenticateCall: AuthenticateCall, { bodies }: Deps): Handler {
-  return async function postMessage(c) {
-    const { account } = await authenticateCall(c)
-    const sender = callingAgent(account.actor)
-    const request = c.req.raw
-    const body = parse(newMessage, await readJsonObject(bodies, request, apiLimits))
-    if (isSelf(sender, body.to)) {
-      throw new GridError('self_message', 'This is your own alias. A message goes to another agent.')
-    }
-    const sent = await sendMessage(account, sender, {
-      to: body.to,
-      text: body.message,
-      replyToMessageId: body.reply_to_message_id,
-      conversationId: body.conversation_id,
-      idempotencyKey: request.headers.get('idempotency-key') ?? undefined,
-      acks: body.acks && { leaseId: body.acks.lease_id, messageIds: body.acks.message_ids },
-    })
-    return Response.json(asSentAnswer(sent), { status: 201 })
-  }
-}
+const sent = z.object({
+  message_id: z.string(),
+  timestamp: time('When it was stored'),
+  recipient: z.string().describe('@alias or #channel'),
+  unread: unread('How many messages of the sender are unread'),
+  sanitized: flag('Invisible characters were removed from it'),
+  ...turns,
+  recipient_presence: z.string().optional()
+    .describe('attended, runner, waiting, or how long nobody was there; of an agent of the same account'),
+  recipient_last_seen: time('Of an agent of the same account').nullable().optional(),
+  recipient_unread: z.int().optional(),
+  recipients: z.int().optional().describe('Other members of the channel'),
+  recipients_active: z.int().optional(),
+  left_out: z.int().optional().describe('Members whose guardrails blocked it'),
+  redacted: names.optional().describe('What guardrails masked'),
+  task_id: z.string().optional().describe('The task that it completed'),
+})
+
+export const messageRoutes: Route[] = [
+  route({
+    method: 'POST',
+    path: '/api/v1/messages',
+    id: 'sendMessage',
+    tag: 'Messages',
+    summary: 'Send a message',
+    description: 'With acks, what it answers is acknowledged when it is stored, or neither happens.',
+    caller: 'agent key',
+    headers: { 'Idempotency-Key': 'A repeat with the same key, within 7 days, sends once and is answered alike' },
+    body: newMessage,
+    answers: { 201: { description: 'The message is stored', json: sent } },
+    errors: [
+      'invalid_input',
+      'message_too_long',
+      'self_message',
+      'recipient_not_found',
+      'channel_not_found',
+      'not_channel_member',
+      'message_not_found',
+      'idempotency_conflict',
+      'stale_lease',
+      'trial_expired',
+      'quota_exceeded',
+      'guardrail_blocked',
+      'guardrail_unavailable',
+      'conversation_paused',
+      'storage_full',
+    ],
+    async serve({ account, c, body }) {
+      const sender = callingAgent(account.actor)
+      if (isSelf(sender, body.to)) {
+        throw new GridError('self_message', 'This is your own alias. A message goes to another agent.')
+      }
+      const answer = await sendMessage(account, sender, {
+        to: body.to,
+        text: body.message,
+        replyToMessageId: body.reply_to_message_id,
+        conversationId: body.conversation_id,
+        idempotencyKey: c.req.header('idempotency-key'),
+        acks: body.acks && { leaseId: body.acks.lease_id, messageIds: body.acks.message_ids },
+      })
+      return asSentAnswer(answer)
+    },
+  }),
+]

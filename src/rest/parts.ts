@@ -1,23 +1,38 @@
 /** `GET /api/v1/parts/{id}`: the content of a large part of a message. See docs/protocol.md, "Large parts". */
-import type { AuthenticateCall } from '../auth/bearer.ts'
 import { GridError } from '../errors.ts'
 import { findPart } from '../grid/messaging/parts.ts'
-import type { Handler } from '../request-context.ts'
 import { restError } from '../wire.ts'
+import { route } from './route.ts'
 
 /** The first and the last byte. */
 type ByteRange = [first: number, last: number]
 
-/**
- * Answer with a part of a message that the calling agent received or sent, or with the range that `Range` names.
- * Fails with `unauthenticated`, `rate_limit_exceeded`, `wrong_credential` (not an agent), `part_not_found` or
- * `range_not_satisfiable`.
- */
-export function partContent(authenticateCall: AuthenticateCall): Handler {
-  return async function partContent(c) {
-    const { account } = await authenticateCall(c)
+export const partRoute = route({
+  method: 'GET',
+  path: '/api/v1/parts/{id}',
+  id: 'getPart',
+  tag: 'Messages',
+  summary: 'Fetch a large part of a message',
+  caller: 'agent key',
+  parameters: { id: 'part_id from the message' },
+  headers: {
+    Range: 'One range of bytes',
+    'If-Range': 'The ETag of the part',
+    'If-None-Match': 'The ETag of the part',
+  },
+  answers: {
+    200: {
+      description: 'The part, in the media type of its sender',
+      content: '*/*',
+      headers: { ETag: 'Its version' },
+    },
+    206: { description: 'The range', content: '*/*', headers: { 'Content-Range': 'Which bytes these are' } },
+    304: { description: 'The part is the one that the caller has' },
+  },
+  errors: ['part_not_found', 'range_not_satisfiable'],
+  async serve({ account, c, params }) {
     const request = c.req.raw
-    const { id, mediaType, text, bytes } = await findPart(account, c.req.param('id')!)
+    const { id, mediaType, text, bytes } = await findPart(account, params.id)
     // A part never changes.
     const etag = `"${id}"`
     const headers = {
@@ -44,8 +59,8 @@ export function partContent(authenticateCall: AuthenticateCall): Handler {
       status: 206,
       headers: { ...headers, 'Content-Range': `bytes ${first}-${last}/${bytes.length}` },
     })
-  }
-}
+  },
+})
 
 /**
  * The range that a request asks for. Undefined for the whole part: without `Range`, with one that is not understood or

@@ -3,15 +3,14 @@
  * the messages are read with `read_messages`.
  */
 import * as z from 'zod'
-import type { AuthenticateCall } from '../auth/bearer.ts'
 import { GridError, limitReached } from '../errors.ts'
-import { type InboxEvent, watchInbox } from '../grid/messaging/watch-inbox.ts'
+import { type InboxEvent, watchInbox } from '../grid/messaging/wait-for-messages.ts'
 import { CallerConnection } from '../lib/http/caller-connection.ts'
 import { event, eventStream, heartbeat, retryHint } from '../lib/http/event-stream.ts'
-import { clientName, parse } from '../lib/input.ts'
+import { clientName } from '../lib/input.ts'
 import type { Presence } from '../lib/presence.ts'
 import { second } from '../lib/time.ts'
-import type { Handler } from '../request-context.ts'
+import { route } from './route.ts'
 
 const heartbeatMs = 15 * second
 
@@ -19,26 +18,32 @@ const heartbeatMs = 15 * second
 const wake = event('wake')
 
 /** The query: who listens. Neither of them is a program that only waits. */
-export const wakeStreamQuery = z.object({
+const wakeStreamQuery = z.object({
   attended: clientName.optional().describe('The program in which a person attends the agent'),
   runner: clientName.optional().describe('The program that runs the agent while nobody attends it'),
 })
 
-/**
- * Open a stream for an agent. `?attended=CLIENT` or `?runner=CLIENT` says who listens. Fails with `unauthenticated`,
- * `wrong_credential` (not an agent), `method_not_allowed`, `invalid_input` or `rate_limit_exceeded` (the credential has made too many calls, or has three streams already).
- *
- * See docs/protocol.md, "Wake stream". See docs/security.md, "Streams and waits".
- */
-export function wakeStream(authenticateCall: AuthenticateCall): Handler {
-  return async function wakeStream(c) {
-    const { account, check } = await authenticateCall(c)
+/** See docs/protocol.md, "Wake stream", and docs/security.md, "Streams and waits". */
+export const wakeStreamRoute = route({
+  method: 'GET',
+  path: '/api/agents/wake-stream',
+  id: 'openWakeStream',
+  tag: 'Inbox',
+  summary: 'Be told when messages wait',
+  description:
+    'Server-sent events: "data: wake" while messages are unread, and comments that show that the stream is alive.',
+  caller: 'agent',
+  isOpenToPages: true,
+  query: wakeStreamQuery,
+  answers: { 200: { description: 'The stream', content: 'text/event-stream' } },
+  errors: ['invalid_input'],
+  serve({ account, c, check, query }) {
     const request = c.req.raw
     // Hono answers HEAD with this handler and drops the body, so the stream would never end.
     if (request.method !== 'GET') throw new GridError('method_not_allowed', 'Open the wake stream with GET.')
 
     const connection = new CallerConnection(request)
-    const presence = presenceIn(new URL(request.url).searchParams)
+    const presence = presenceIn(query)
     const events = watchInbox(account, { heartbeatMs, check, connection, presence })
     if (events) return eventStream(wakeFrames(events), connection)
     const { perKey } = account.waiting.streams
@@ -48,11 +53,10 @@ export function wakeStream(authenticateCall: AuthenticateCall): Handler {
       { name: 'streams', quota: perKey },
       15,
     )
-  }
-}
+  },
+})
 
-function presenceIn(query: URLSearchParams): Presence | undefined {
-  const { attended, runner } = parse(wakeStreamQuery, Object.fromEntries(query))
+function presenceIn({ attended, runner }: z.output<typeof wakeStreamQuery>): Presence | undefined {
   if (attended !== undefined && runner !== undefined) {
     throw new GridError('invalid_input', 'A stream has attended or runner, not both.', { field: 'runner' })
   }

@@ -1,36 +1,27 @@
 /** The tables of one account: their queries and statements, bound to the account. */
 import { lazyClass } from '../lib/lazy.ts'
 import { activity } from './account/activity.ts'
-import { agentSearch } from './account/agent-search.ts'
+import { agentSearch } from './account/agent-columns.ts'
 import { agentSettings } from './account/agent-settings.ts'
 import { agents } from './account/agents.ts'
-import { attention } from './account/attention.ts'
+import { attention, overview, snoozes } from './account/attention.ts'
 import { channels } from './account/channels.ts'
 import { directory } from './account/directory.ts'
-import { fanOut } from './account/fan-out.ts'
-import { grants } from './account/grants.ts'
+import { fanOut, messages, receipts } from './account/messages.ts'
+import { grants, keys } from './account/keys.ts'
 import { guarding } from './account/guarding.ts'
 import { guardrails } from './account/guardrails.ts'
 import { inbox } from './account/inbox.ts'
-import { keys } from './account/keys.ts'
-import { leases } from './account/leases.ts'
-import { live } from './account/live.ts'
-import { messageStatus } from './account/message-status.ts'
-import { messages } from './account/messages.ts'
-import { names } from './account/names.ts'
+import { leases, parked } from './account/leases.ts'
+import { messageStatus, threadMessages } from './account/thread-messages.ts'
+import { names, profile } from './account/profile.ts'
 import { notifications } from './account/notifications.ts'
-import { overview } from './account/overview.ts'
-import { parked } from './account/parked.ts'
-import { parts } from './account/parts.ts'
-import { profile } from './account/profile.ts'
-import { receipts } from './account/receipts.ts'
+import { parts } from './account/new-message.ts'
 import { retention } from './account/retention.ts'
 import { seats } from './account/seats.ts'
 import { skills } from './account/skills.ts'
-import { snoozes } from './account/snoozes.ts'
 import { tasks } from './account/tasks.ts'
 import { team } from './account/team.ts'
-import { threadMessages } from './account/thread-messages.ts'
 import { threads } from './account/threads.ts'
 import { timedLeases } from './account/timed-leases.ts'
 import { turns } from './account/turns.ts'
@@ -54,7 +45,6 @@ const tables = {
   inbox,
   keys,
   leases,
-  live,
   messageStatus,
   messages,
   names,
@@ -83,7 +73,6 @@ type Tables = typeof tables
 export type Reads = { readonly [Name in keyof Tables]: ReturnType<Tables[Name]['reads']> }
 export type Changes = { readonly [Name in keyof Tables]: ReturnType<Tables[Name]['changes']> }
 
-/** The queries and statements of one account. They do not depend on the caller. */
 export interface AccountTables {
   read: Reads
   change: Changes

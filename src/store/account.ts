@@ -2,24 +2,22 @@
 import type { Row } from '@libsql/client'
 import type { Actor } from '../auth/actor.ts'
 import type { Deps } from '../deps.ts'
+import { GridError } from '../errors.ts'
 import { accountTokenContext, type KeyRing, type SealedToken } from '../lib/key-ring.ts'
 import type { GroupLimit } from '../lib/limits/concurrency-limit.ts'
 import type { Notifier } from '../lib/notifier.ts'
 import type { AccountPresence, Presences } from '../lib/presence.ts'
-import { type NewActivity } from './account/activity.ts'
-import { maxListedUnread } from './account/agent-settings.ts'
-import { type JudgedMessage, type NewVerdict } from './account/verdicts.ts'
 import type { AccountTables, Changes, Reads } from './account-tables.ts'
+import type { activity, NewActivity } from './account/activity.ts'
 import { defaultTurnLimits, type TurnLimits } from './account/turns.ts'
-import type { Statement } from './sql.ts'
+import type { JudgedMessage, NewVerdict } from './account/verdicts.ts'
 import { AccountLive, type LiveFeed, type LiveNews, type LivePlace } from './live.ts'
 import type { UnitRows, WriteQueue } from './queue.ts'
-import { type RecordingContext, writeWithActivity } from './recording.ts'
-import { maxEventsRead, type ReadEvents, type TaskFeeds, type TaskFollower } from './task-feeds.ts'
+import type { Statement } from './sql.ts'
 import type { TaskAppend, Waiting } from './waiting.ts'
 
-export { defaultTurnLimits, maxEventsRead, maxListedUnread }
-export type { LiveNews, LivePlace, ReadEvents, TaskAppend, TaskFollower, TurnLimits, UnitRows }
+export { defaultTurnLimits }
+export type { LiveNews, LivePlace, TaskAppend, TurnLimits, UnitRows }
 
 /**
  * One account, for one caller. `read` runs queries, `change` makes statements, and `write` commits statements as one
@@ -31,9 +29,7 @@ export interface AccountStore<Caller extends Actor = Actor> {
   readonly deps: Deps
   /** The id of this database's history. It changes when a backup is restored. Cursors contain it. */
   readonly epoch: string
-  /** The id of this process, as the holder of leases. */
   readonly instanceId: string
-  /** Waiting reads and event streams of this process, and their limits. */
   readonly waiting: AccountWaiting
   readonly read: Reads
   readonly change: Changes
@@ -47,7 +43,6 @@ export interface AccountStore<Caller extends Actor = Actor> {
    * repeat, and a crash may lose it.
    */
   writeLater(statements: Statement[]): void
-  /** `write`, with a row of the activity log in the same unit. */
   record(entry: NewActivity, statements: Statement[]): Promise<UnitRows>
   /** Encrypt a token for one row of one table of this account. It cannot be decrypted for any other. */
   seal(table: string, rowId: string, token: string): Promise<SealedToken>
@@ -62,14 +57,12 @@ export interface AccountStore<Caller extends Actor = Actor> {
 
 /** The guardrails of one account, for the check of a message. */
 export interface Guarding {
-  /** Whether it is this account. */
   readonly isOwn: boolean
   readonly read: Reads['guarding']
   /** Count and store verdicts of its guardrails on a message of this account. */
   verdicts(judged: Omit<JudgedMessage, 'senderAccountId'>, found: NewVerdict[]): [Statement, Statement]
   /** Decrypt the token of a guardrail of the account. */
   openToken(guardrailId: string, token: SealedToken): Promise<string>
-  /** `write`, without a row of the activity log: the send fails, and its row says so. */
   write(statements: Statement[]): Promise<UnitRows>
 }
 
@@ -79,7 +72,6 @@ export interface Guarding {
  */
 export type UnitParts<Name extends string> = { readonly [N in Name]?: Statement | readonly Statement[] }
 
-/** The rows of each part; none for a part that was left out. */
 export type PartRows<Name extends string> = { readonly [N in Name]: Row[] }
 
 /** Commit named parts as one unit, in the order of their keys. */
@@ -88,7 +80,6 @@ export async function writeParts<Name extends string>(
   parts: UnitParts<Name>,
 ): Promise<PartRows<Name>> {
   const statements: Statement[] = []
-  /** The part of each statement. */
   const names: Name[] = []
   const found = {} as Record<Name, Row[]>
   for (const name of Object.keys(parts) as Name[]) {
@@ -125,12 +116,10 @@ export class AccountWaiting {
     this.#presences = presences
   }
 
-  /** Who is at the agents of the account. */
   get presence(): AccountPresence {
     return this.#presences.of(this.#accountId)
   }
 
-  /** What the open pages of the account are told. */
   get live(): AccountLive {
     return new AccountLive(this.#live, this.#accountId)
   }
@@ -147,7 +136,6 @@ export class AccountWaiting {
     return this.#waiting.streams.of(this.#accountId)
   }
 
-  /** Event streams of people, by user. */
   get pages(): GroupLimit {
     return this.#waiting.pages.of(this.#accountId)
   }
@@ -156,17 +144,10 @@ export class AccountWaiting {
     return this.#waiting.lists.of(this.#accountId)
   }
 
-  /** Those who follow tasks or wait for them. */
   get taskStreams(): GroupLimit {
     return this.#waiting.taskStreams.of(this.#accountId)
   }
 
-  /** The events of tasks that are followed. Ids of tasks are unique over all accounts. */
-  get taskFeeds(): TaskFeeds {
-    return this.#waiting.taskFeeds
-  }
-
-  /** What is appended to artifacts, by task. */
   get appends(): Waiting['appends'] {
     return this.#waiting.appends
   }
@@ -178,7 +159,6 @@ export class AccountWaiting {
   }
 }
 
-/** What all accounts of an open store share. */
 export interface StoreContext extends RecordingContext {
   readonly tablesOf: (accountId: string) => AccountTables
   readonly queue: WriteQueue
@@ -191,7 +171,6 @@ export interface StoreContext extends RecordingContext {
   readonly presences: Presences
 }
 
-/** Opens accounts for authorized callers. It checks nothing itself. */
 export function accountOpener(context: StoreContext): (accountId: string, actor: Actor) => AccountStore {
   const { tablesOf, queue, keyRing, deps, epoch, instanceId, waiting, live } = context
   const { presences } = context
@@ -226,5 +205,40 @@ export function accountOpener(context: StoreContext): (accountId: string, actor:
         }
       },
     }
+  }
+}
+
+type ActivityLog = typeof activity
+
+export interface RecordingContext {
+  readonly tablesOf: (accountId: string) => {
+    read: { activity: ReturnType<ActivityLog['reads']> }
+    change: { activity: ReturnType<ActivityLog['changes']> }
+  }
+  readonly queue: WriteQueue
+}
+
+export interface ActivityEntry {
+  accountId: string
+  entry: NewActivity
+}
+
+/** Commit statements as one unit, with these rows of activity logs. */
+export async function writeWithActivity(
+  { tablesOf, queue }: RecordingContext,
+  rows: ActivityEntry[],
+  statements: Statement[],
+): Promise<UnitRows> {
+  const lane = rows.length === 1 ? rows[0].accountId : ''
+  const added = rows.map(({ accountId, entry }) => tablesOf(accountId).change.activity.add(entry))
+  try {
+    const stored = await queue.write(lane, [...statements, ...added])
+    return stored.slice(0, statements.length)
+  } catch (error) {
+    if (!(error instanceof GridError) || error.code !== 'write_conflict' || rows.length === 0) throw error
+    // A unit that was committed but repeated, because its result was lost, conflicts with its own rows.
+    const [{ accountId, entry }] = rows
+    if (await tablesOf(accountId).read.activity.has(entry.id)) return statements.map(() => [])
+    throw error
   }
 }

@@ -1,9 +1,54 @@
 /** The facts of a database that `agent-grid doctor` judges. Nothing is changed. See docs/operations.md, "Doctor". */
 import type { Client } from '@libsql/client'
-import { countDangling, findDamage, pageBytes, type WriteMode, writeMode } from './driver/integrity.ts'
-import type { GlobalTables } from './global.ts'
+import type { Config } from '../config.ts'
+import { type FileLock, lockFile } from './driver/file-lock.ts'
+import { localPath, releaseLocalFile, setPragmas } from './driver/local-file.ts'
+import { connect } from './driver/remote-client.ts'
+import { type GlobalTables, globalTables } from './global.ts'
+import { type MigrationPlan, planMigration } from './migrate.ts'
+import { clientSettings, databaseName, requestTimeoutMs } from './open-database.ts'
+import { Db } from './sql.ts'
+import { explained } from './start-error.ts'
 
-/** What is looked at. */
+/** How a local file is written, as SQLite has it in force. */
+export interface WriteMode {
+  journal: string
+  /** 2: each commit is fsynced. */
+  synchronous: number
+}
+
+/** The pragmas that decide whether an acknowledged message is on disk. */
+export async function writeMode(client: Client): Promise<WriteMode> {
+  return {
+    journal: String(await pragma(client, 'journal_mode')),
+    synchronous: Number(await pragma(client, 'synchronous')),
+  }
+}
+
+export async function pageBytes(client: Client): Promise<number> {
+  return Number(await pragma(client, 'page_count')) * Number(await pragma(client, 'page_size'))
+}
+
+/**
+ * What is damaged, at most ten lines; none if nothing is. It reads the whole database, and the event loop stands still
+ * meanwhile. With `isFull` the indexes are compared with their tables too.
+ */
+export async function findDamage(client: Client, isFull: boolean): Promise<string[]> {
+  const name = isFull ? 'integrity_check' : 'quick_check'
+  const { rows } = await client.execute(`PRAGMA ${name}(10)`)
+  const lines = rows.map((row) => String(row[0]))
+  return lines.length === 1 && lines[0] === 'ok' ? [] : lines
+}
+
+/** How many rows point to rows that are missing. It reads the whole database too. */
+export async function countDangling(client: Client): Promise<number> {
+  return (await client.execute('PRAGMA foreign_key_check')).rows.length
+}
+
+async function pragma(client: Client, name: string): Promise<unknown> {
+  return (await client.execute(`PRAGMA ${name}`)).rows[0][0]
+}
+
 export interface HealthSource {
   client: Client
   global: Pick<GlobalTables, 'clock' | 'sealedTokens'>
@@ -14,16 +59,13 @@ export interface HealthSource {
 }
 
 export interface DatabaseHealth {
-  /** Null for a remote database. */
   writeMode: WriteMode | null
   /** What is damaged, and how many rows point nowhere; null if the database is too large to be read whole. */
   damage: string[] | null
   danglingRows: number | null
   /** The latest time that was stored, in milliseconds. */
   storedAt: number | null
-  /** The time of the process that answers. */
   now: number
-  /** How many stored tokens need each key. */
   keys: { key: string; tokens: number }[]
 }
 
@@ -51,4 +93,46 @@ async function keysOf({ sealedTokens }: HealthSource['global']): Promise<Databas
     for (const { key, tokens: count } of await table.byKey()) tokens.set(key, (tokens.get(key) ?? 0) + count)
   }
   return [...tokens].map(([key, tokens]) => ({ key, tokens }))
+}
+
+export interface InspectedDatabase {
+  client: Client
+  /** Tells what a start would migrate. Fails with the `StartError` of a start that would be refused. */
+  plan(): Promise<MigrationPlan>
+  /** Facts of a database with the newest schema. `isFull`: see `readHealth`. */
+  health(isFull: boolean): Promise<DatabaseHealth>
+}
+
+/**
+ * Open the database for `look`, and close it. A local file must exist. Fails with `database_in_use` if another process
+ * holds the local file, and with the `StartError` that a start would fail with.
+ */
+export async function inspectDatabase<Result>(
+  config: Config,
+  now: () => number,
+  look: (database: InspectedDatabase) => Promise<Result>,
+): Promise<Result> {
+  const path = localPath(config.databaseUrl)
+  const client = connect(clientSettings(config, { ms: requestTimeoutMs }))
+  let lock: FileLock | undefined
+  try {
+    if (path) {
+      lock = await lockFile(path)
+      await setPragmas(client, config.durability)
+    }
+    return await look({
+      client,
+      plan: () => planMigration(client, databaseName(config, path)),
+      health(isFull) {
+        const global = globalTables(new Db(client))
+        return readHealth({ client, global, isLocal: path !== undefined, isServer: false, now }, isFull)
+      },
+    })
+  } catch (error) {
+    throw explained(error, config.databaseUrl, path)
+  } finally {
+    if (lock) await releaseLocalFile(client)
+    else client.close()
+    await lock?.release()
+  }
 }

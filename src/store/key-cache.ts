@@ -5,7 +5,7 @@
  *
  * See docs/security.md, "Keys in memory".
  */
-import { RecentMap } from '../lib/recent-map.ts'
+import { RecentMap } from '../lib/bounded-maps.ts'
 import type { Statement } from './sql.ts'
 
 /** How many keys are kept: those used last, and up to as many others. */

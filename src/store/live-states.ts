@@ -1,15 +1,14 @@
 /** What becomes of the newest messages of a thread that somebody looks at. See docs/delivery.md, "Live pages". */
-import type { live } from './account/live.ts'
+import type { overview } from './account/attention.ts'
 import type { threadMessages } from './account/thread-messages.ts'
-import type { LivePlace } from './global/live-places.ts'
+import type { LivePlace } from './global/thread-projection.ts'
 
 /** How many messages of a thread are looked at: as many as a page has. */
 const maxMessages = 50
 
-/** The queries of the account. */
 export interface LiveReads {
-  live: ReturnType<(typeof live)['reads']>
-  threadMessages: Pick<ReturnType<(typeof threadMessages)['reads']>, 'direct' | 'posts'>
+  overview: Pick<ReturnType<(typeof overview)['reads']>, 'presence'>
+  threadMessages: Pick<ReturnType<(typeof threadMessages)['reads']>, 'newest' | 'direct' | 'posts'>
 }
 
 interface State {
@@ -17,7 +16,6 @@ interface State {
   mark: string
   /** Something may still happen to it. */
   isOpen: boolean
-  /** Nothing has happened to it. */
   isUntouched: boolean
   toAgentId: string | null
 }
@@ -65,7 +63,7 @@ export class ThreadStates {
   }
 
   async #newest(): Promise<number[]> {
-    const found = await this.#read.live.newest(this.#threadId, maxMessages)
+    const found = await this.#read.threadMessages.newest(this.#threadId, maxMessages)
     const of = { accountId: this.#accountId, threadId: this.#threadId, toAgentId: null }
     this.#places = new Map(found.map((place) => [place.seq, { ...of, ...place }]))
     this.#hasGrown = false

@@ -9,7 +9,7 @@ import type { Deps } from '../deps.ts'
 import { Signal } from '../lib/notifier.ts'
 import type { Presence, Presences } from '../lib/presence.ts'
 import { minute, second } from '../lib/time.ts'
-import type { LivePlace, LivePlaces } from './global/live-places.ts'
+import type { LivePlace, LivePlaces } from './global/thread-projection.ts'
 import { type LiveReads, ThreadStates } from './live-states.ts'
 
 export type { LivePlace }
@@ -24,7 +24,6 @@ const presenceShare = 0.05
 const retryMs = second
 /** More new messages between two looks are not told one by one. */
 const maxPlaces = 1_000
-/** How many agents of an account are looked at: those that were seen last. */
 const maxAgents = 200
 /** An agent is active for this long after it was seen. */
 const activeMs = 5 * minute
@@ -32,7 +31,6 @@ const activeMs = 5 * minute
 /** Who is at an agent, in any process. If nobody is, it is told by when the agent was seen last. */
 export type LivePresence = Presence['state'] | 'active' | 'away' | 'never seen'
 
-/** An agent, as pages show it. */
 export interface LiveAgent {
   agentId: string
   state: LivePresence
@@ -81,7 +79,6 @@ export class LiveFeed {
     this.#options = options
   }
 
-  /** The number of the newest message that was told; 0 before the first look. */
   get position(): number {
     return this.#position ?? 0
   }
@@ -209,7 +206,7 @@ export class LiveFeed {
     await Promise.all(accounts.map(async (accountId) => {
       const known = this.#presence.get(accountId)
       const told = new Map<string, string>()
-      const found = await this.#options.tablesOf(accountId).read.live.presence(maxAgents)
+      const found = await this.#options.tablesOf(accountId).read.overview.presence(maxAgents)
       const changed = found.flatMap(({ agentId, lastSeenAt, queue }): LiveAgent[] => {
         const presence = this.#options.presences.of(accountId).at(agentId)
         const state = presence?.state ?? this.#seen(lastSeenAt)
@@ -232,7 +229,6 @@ export class LiveFeed {
   }
 }
 
-/** The feed, as one account sees it. */
 export class AccountLive {
   readonly #feed: LiveFeed
   readonly #accountId: string
@@ -242,7 +238,6 @@ export class AccountLive {
     this.#accountId = accountId
   }
 
-  /** See `LiveFeed`. */
   get position(): number {
     return this.#feed.position
   }
@@ -252,7 +247,6 @@ export class AccountLive {
     return this.#feed.join({ accountId: this.#accountId, threads, tell })
   }
 
-  /** See `LiveFeed`. */
   places(after: number, upTo: number, limit: number): Promise<LivePlace[]> {
     return this.#feed.places(this.#accountId, after, upTo, limit)
   }

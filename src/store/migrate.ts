@@ -6,7 +6,6 @@ import { StartError } from './start-error.ts'
 
 type Migration = (typeof migrations)[number]
 
-/** What a migration tells while it runs. */
 export interface MigrationEvents {
   /** Called once before the first step, if the database has a schema already. If it fails, nothing is migrated. */
   before?(version: number): Promise<void>
@@ -51,13 +50,9 @@ export async function migrate(
   return applied
 }
 
-/** What a migration would do. */
 export interface MigrationPlan {
-  /** The number of applied steps. */
   version: number
-  /** The number of steps of this program. */
   newest: number
-  /** The names of the steps that are missing. */
   missing: string[]
 }
 

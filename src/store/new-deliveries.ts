@@ -3,7 +3,67 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Log } from '../lib/log.ts'
 import type { Notifier } from '../lib/notifier.ts'
 import { second } from '../lib/time.ts'
-import type { FeedPosition, NewDeliveries } from './global/new-deliveries.ts'
+import { crossAccountQuery, type Db } from './sql.ts'
+
+/** How many rows of each table one poll returns. */
+const maxRows = 1_000
+
+type Kind = keyof FeedPosition
+
+export type NewDeliveries = ReturnType<typeof newDeliveries>
+
+/** The `seq` of the newest known delivery, wake signal and event of a task; 0 before the first. */
+export interface FeedPosition {
+  delivery: number
+  signal: number
+  event: number
+}
+
+const newest = crossAccountQuery<FeedPosition>(
+  'newest delivery',
+  `
+  SELECT coalesce((SELECT max(seq) FROM deliveries), 0) AS delivery,
+    coalesce((SELECT max(seq) FROM wake_signals), 0) AS signal,
+    coalesce((SELECT max(seq) FROM task_events), 0) AS event`,
+)
+// One statement, because on a remote database each is a round trip.
+const after = crossAccountQuery<{ kind: Kind; seq: number; id: string }>(
+  'new deliveries',
+  `
+  SELECT * FROM (
+    SELECT 'delivery' AS kind, seq, agent_id AS id FROM deliveries
+    WHERE seq > :delivery ORDER BY seq LIMIT ${maxRows})
+  UNION ALL
+  SELECT * FROM (
+    SELECT 'signal' AS kind, seq, agent_id AS id FROM wake_signals WHERE seq > :signal ORDER BY seq LIMIT ${maxRows})
+  UNION ALL
+  SELECT * FROM (
+    SELECT 'event' AS kind, seq, task_id AS id FROM task_events WHERE seq > :event ORDER BY seq LIMIT ${maxRows})`,
+)
+
+/**
+ * Whom to wake: agents with a new delivery, agents with a wake signal, and those who follow a task with a new event. Only
+ * ids of agents and tasks leave these queries.
+ */
+export const newDeliveries = (db: Db) => ({
+  newest: async (): Promise<FeedPosition> => (await db.one(newest))!,
+  /** Agents and tasks to wake after a position, and the new position. There is more to fetch unless `isComplete`. */
+  async after(position: FeedPosition) {
+    const rows = await db.all(after, { ...position })
+    const [deliveries, signals, events] = (['delivery', 'signal', 'event'] as const)
+      .map((kind) => rows.filter((row) => row.kind === kind))
+    return {
+      position: {
+        delivery: deliveries.at(-1)?.seq ?? position.delivery,
+        signal: signals.at(-1)?.seq ?? position.signal,
+        event: events.at(-1)?.seq ?? position.event,
+      },
+      agentIds: new Set([...deliveries, ...signals].map(({ id }) => id)),
+      taskIds: new Set(events.map(({ id }) => id)),
+      isComplete: [deliveries, signals, events].every(({ length }) => length < maxRows),
+    }
+  },
+})
 
 /** How often the database is polled, and how often while it does not answer. */
 const pollMs = 200

@@ -7,7 +7,7 @@ import { createKeyRing, isKeyRing, type KeyRing } from '../lib/key-ring.ts'
 import { errorCode, isFull } from './driver/database-errors.ts'
 import { DiskSpace, type FileSystemSpace } from './driver/disk-space.ts'
 import { type FileLock, lockFile } from './driver/file-lock.ts'
-import { connect } from './driver/local-client.ts'
+import { connect } from './driver/remote-client.ts'
 import {
   createFile,
   type FileOwner,
@@ -21,9 +21,9 @@ import {
   writeOwner,
 } from './driver/local-file.ts'
 import { keepPreviousFile } from './driver/previous-file.ts'
-import { openPost, type Post } from './driver/post.ts'
+import { openPost, type Post } from './driver/remote-stream.ts'
 import { openSnapshot, type Snapshot } from './driver/snapshot.ts'
-import { requireNoCopy, requireNoRestore } from './backup/unfinished.ts'
+import { requireNoCopy, requireNoRestore } from './backup/tables.ts'
 import { migrate } from './migrate.ts'
 import { explained, explainedKeyRing, StartError } from './start-error.ts'
 
@@ -38,21 +38,15 @@ export interface DatabaseOptions {
   onStorageFault?: (error: unknown) => void
 }
 
-/** An open database with the newest schema. */
 export interface Database {
   client: Client
   storage: DiskSpace
-  /** Ends the process. */
   onStorageFault: (error: unknown) => void
-  /** The path of a local file. */
   path: string | undefined
   /** Held until the local file is released. */
   lock: FileLock | undefined
-  /** What the local file says of this process. */
   owner: FileOwner
-  /** Names of the migrations that were applied. */
   migrated: string[]
-  /** The id of this database's history. */
   epoch: string
   keyRing: KeyRing
   /** Read everything as of one commit. */
@@ -108,7 +102,6 @@ export async function openDatabase(deps: Deps, options: DatabaseOptions): Promis
     readSpace: options.readSpace,
     reusable: () => unusedBytes(client),
     async onSpace() {
-      // What a start on a full disk could not do.
       if (!await setPragmas(client, config.durability)) throw new Error('The disk is full')
       writeOwner(path!, owner)
     },
@@ -162,7 +155,6 @@ export function clientSettings(
     // One request at a time, like queries, so that concurrent sends are stored in the order of their calls.
     concurrency: 1,
     intMode: 'number' as const,
-    // Only used for a remote database.
     post,
     async fetch(request: Request) {
       const { status, text } = await post(request.url, Object.fromEntries(request.headers), await request.text())
@@ -171,7 +163,6 @@ export function clientSettings(
   }
 }
 
-/** How errors call the database. */
 export function databaseName({ databaseUrl }: Pick<Config, 'databaseUrl'>, path: string | undefined): string {
   return `The database ${path ?? new URL(databaseUrl).host}`
 }

@@ -14,7 +14,7 @@ import type { Client, InStatement, ResultSet } from '@libsql/client'
 import { setImmediate } from 'node:timers'
 import { GridError } from '../errors.ts'
 import type { Log } from '../lib/log.ts'
-import { nextIteration } from '../lib/next-iteration.ts'
+import { nextIteration } from '../lib/limits/request-scheduler.ts'
 import type { Statement } from './sql.ts'
 import {
   errorCode,
@@ -41,7 +41,6 @@ export interface QueueOptions {
   local: boolean
   /** Told when the disk is full, and when a remote database has written again. */
   storage: Pick<DiskSpace, 'isFull' | 'full' | 'recover'>
-  /** Called with every statement before it runs; may throw. */
   inspect?: (sql: string) => void
   /** Told of each commit before it is answered. */
   keys?: { committed(statements: readonly Statement[]): void }
@@ -55,7 +54,6 @@ const sweepMs = 250
 const maxDeferred = 10_000
 const maxDeferredInGroup = 256
 const deferMs = 200
-/** How long a deferred unit waits after a failed commit. */
 const deferredRetryMs = 1_000
 
 export class WriteQueue {
@@ -64,12 +62,10 @@ export class WriteQueue {
   #deferred: Unit[] = []
   #deferTimer: ReturnType<typeof setTimeout> | undefined
   #isDeferredDue = false
-  /** Deferred units are dropped, which was logged. */
   #isDropping = false
   #running = false
   #hasStorageFault = false
   #ended = false
-  /** Resolvers of `drained`. */
   #onIdle: (() => void)[] = []
 
   constructor(options: QueueOptions) {

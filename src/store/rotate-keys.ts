@@ -5,16 +5,12 @@ import type { Statement } from './sql.ts'
 import type { SealedTable, StoredToken } from './global/sealed-tokens.ts'
 import type { Store } from './store.ts'
 
-/** Tokens of one unit. */
 const batchSize = 200
 /** After this time a run ends: it may run in a server, behind a connection that is closed when it is idle for longer. */
 const maxRunMs = 20 * second
 
-/** What a run did. */
 export interface KeyRotation {
-  /** The id of the newest key. */
   key: string
-  /** How many tokens of each table were encrypted anew. */
   rotated: Record<string, number>
   /** False if the time of the run was over first. The next run goes on. */
   isFinished: boolean

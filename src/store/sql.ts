@@ -14,10 +14,8 @@ type Decoders<Result> = {
   >
 }
 
-/** Decodes 0 and 1. */
 export const boolean: Decoder<boolean> = (value) => value !== 0
 
-/** Decodes JSON of ours. */
 // deno-lint-ignore no-explicit-any -- the row type of the query says what it is
 export const json: Decoder<any> = (value) => JSON.parse(String(value))
 
@@ -45,7 +43,6 @@ export class Query<Result> {
     return (this.#parsed ??= parse(this.#text)).sql
   }
 
-  /** The names of the parameters, in their order. */
   get names(): readonly string[] {
     return (this.#parsed ??= parse(this.#text)).names
   }
@@ -87,7 +84,6 @@ export function crossAccountQuery<Result extends object>(
   return new Query<Result>(text, decoders, name)
 }
 
-/** A statement of a unit. The rows that it returns have the column names of the database, and are not decoded. */
 export function statement(text: string): Query<Row> {
   return new Query<Row>(text)
 }
@@ -151,7 +147,6 @@ export class Db {
     return query.rows(await this.client.execute(this.bind(query, values)))
   }
 
-  /** The first row. */
   async one<Result>(query: Query<Result>, values: Values = {}): Promise<Result | undefined> {
     return (await this.all(query, values))[0]
   }
@@ -179,7 +174,6 @@ export class AccountDb extends Db {
   }
 }
 
-/** Called with each query before it runs, and with its name if it is a cross-account one; may throw. */
 export type Inspect = (sql: string, crossAccountQuery?: string) => void
 
 /** Texts and names in quotes, which have no parameters; parameters; and white space. */
@@ -196,3 +190,26 @@ function parse(text: string): { sql: string; names: string[] } {
   })
   return { sql, names }
 }
+
+/** The condition that the column contains the search text. */
+export function contains(column: string): string {
+  return `instr(lower(${column}), lower(:search)) > 0`
+}
+
+export function matchesSearchText(columns: string[], ...conditions: string[]): string {
+  return `(${[`:search = ''`, ...columns.map(contains), ...conditions].join(' OR ')})`
+}
+
+/** Their names, for a select and for an insert. */
+export const sealedColumns = 'encrypted_token, token_iv, token_auth_tag, token_key_id'
+
+/** Their values in an insert. The parameters have the names of the fields of `SealedToken`. */
+export const insertedToken = ':encryptedToken, :tokenIv, :tokenAuthTag, :tokenKeyId'
+
+/** The same in an update. */
+export const updatedToken = `encrypted_token = :encryptedToken, token_iv = :tokenIv,
+    token_auth_tag = :tokenAuthTag, token_key_id = :tokenKeyId`
+
+/** What an insert that finds its row sets: the values that it would have inserted. */
+export const excludedToken = `encrypted_token = excluded.encrypted_token, token_iv = excluded.token_iv,
+    token_auth_tag = excluded.token_auth_tag, token_key_id = excluded.token_key_id`

@@ -35,7 +35,6 @@ export class StartError extends Error {
   }
 }
 
-/** For what needs a grid that is there already. */
 export function noDatabase(path: string): StartError {
   return new StartError(
     'no_database',
@@ -81,7 +80,6 @@ function explainedLocal(error: unknown, path: string): unknown {
       `The disk of ${path} is full, and this start has to write. Free some space, and start again.`,
     )
   }
-  // Another program writes to it.
   if (isBusy(error)) return databaseInUse(path)
   if (code.startsWith('SQLITE_NOTADB')) {
     return fail(

@@ -5,7 +5,13 @@ import type { Deps } from '../deps.ts'
 import { newId } from '../lib/id.ts'
 import type { KeyRing } from '../lib/key-ring.ts'
 import { Presences } from '../lib/presence.ts'
-import { accountOpener, type AccountStore, type StoreContext } from './account.ts'
+import {
+  accountOpener,
+  type AccountStore,
+  type ActivityEntry,
+  type StoreContext,
+  writeWithActivity,
+} from './account.ts'
 import { accountTables } from './account-tables.ts'
 import { createCopier } from './backup/copier.ts'
 import type { Storage } from './driver/disk-space.ts'
@@ -21,12 +27,10 @@ import { KeyCache } from './key-cache.ts'
 import { LiveFeed } from './live.ts'
 import { type UnitRows, WriteQueue } from './queue.ts'
 import { Db, type Inspect, type Statement } from './sql.ts'
-import { type ActivityEntry, writeWithActivity } from './recording.ts'
 import { openWaiting, type Waiting } from './waiting.ts'
 
 export interface Store {
   readonly deps: Deps
-  /** The tables of one account, for one caller. */
   account(accountId: string, actor: Actor): AccountStore
   /** Tables that belong to no account, and the cross-account queries. */
   readonly global: GlobalTables
@@ -38,30 +42,23 @@ export interface Store {
   readonly projection: { behind: number }
   /** What is known of the backups of the database, as this process last saw it. */
   backups: BackupHistory
-  /** Whether the disk has space for what is sent. */
   readonly storage: Storage
   /**
    * Commit statements as one unit; they may belong to several accounts. Resolves once the unit is on disk. Fails with
    * `write_conflict` if a constraint or a precondition failed, with `storage_full`, and with `unavailable`.
    */
   write(statements: Statement[]): Promise<UnitRows>
-  /** `write`, with a row in the activity log of each of these accounts in the same unit. */
   record(rows: ActivityEntry[], statements: Statement[]): Promise<UnitRows>
   /** `full` or `relaxed` for a local file. `remote`: the server decides. */
   readonly durability: 'full' | 'relaxed' | 'remote'
-  /** Names of the migrations that this start applied. */
   readonly migrated: string[]
   /** The version of the schema. Every start migrates to the newest. */
   readonly schemaVersion: number
-  /** The id of this process. Each start makes a new one. */
   readonly instanceId: string
-  /** Who is at agents. */
   readonly presences: Presences
   /** Resolves when no unit waits, deferred or not. */
   drained(): Promise<void>
-  /** Fails if the database does not answer. */
   ping(): Promise<void>
-  /** Facts of the database, for `agent-grid doctor`. */
   health(): Promise<DatabaseHealth>
   /** Remove what is kept of a local file from before a migration. Returns the files. */
   removePreviousFiles(): string[]

@@ -8,9 +8,7 @@ import { ConcurrencyLimit } from '../lib/limits/concurrency-limit.ts'
 import { Merged } from '../lib/limits/merged.ts'
 import { SharedBudget } from '../lib/limits/shared-budget.ts'
 import { Notifier } from '../lib/notifier.ts'
-import type { NewDeliveries } from './global/new-deliveries.ts'
-import { watchNewDeliveries } from './new-deliveries.ts'
-import { TaskFeeds } from './task-feeds.ts'
+import { type NewDeliveries, watchNewDeliveries } from './new-deliveries.ts'
 
 /** Waits per credential, and streams per credential. */
 const perCredential = 3
@@ -18,7 +16,6 @@ const perCredential = 3
 const perPerson = 4
 /** Waits in the process, and streams in the process. Each costs a socket and some 20 KiB. */
 const perProcess = 10_000
-/** Streams of tasks of one agent key. */
 const taskStreamsPerKey = 100
 /**
  * Lists that are being made or sent, per credential, per account and in the process. A client that asks for every list
@@ -30,7 +27,6 @@ const maxListBytes = 64_000_000
 /** An account alone has an eighth of them. */
 const listBytesDivisor = 7
 
-/** What is appended to the artifacts of one task within this time is one event. */
 const appendMs = 100
 
 export interface Waiting {
@@ -40,17 +36,12 @@ export interface Waiting {
   readonly reads: ConcurrencyLimit
   /** Event streams of any kind, by credential and account. */
   readonly streams: ConcurrencyLimit
-  /** Event streams of people, by user and account. */
   readonly pages: ConcurrencyLimit
   /** Answers that list, until they are sent, by credential and account. */
   readonly lists: ConcurrencyLimit
-  /** The bytes of these answers, by account. */
   readonly listBytes: SharedBudget
   /** Those who follow tasks or wait for them, by credential and account. */
   readonly taskStreams: ConcurrencyLimit
-  /** The events of the tasks that they follow. */
-  readonly taskFeeds: TaskFeeds
-  /** What is appended to artifacts, by task. */
   readonly appends: Merged<TaskAppend>
 }
 
@@ -95,7 +86,6 @@ export function openWaiting(
     lists: new ConcurrencyLimit(listLimits),
     listBytes: new SharedBudget(maxListBytes, listBytesDivisor),
     taskStreams: new ConcurrencyLimit({ ...limits, perKey: taskStreamsPerKey, perGroup: perProcess }),
-    taskFeeds: new TaskFeeds(notifier),
     appends: new Merged(appendMs),
     async close() {
       ended.abort()

@@ -1,8 +1,7 @@
 /** Makes the scheduled backups. See docs/operations.md, "Scheduled backups". */
 import { hour } from '../lib/time.ts'
 import { makeBackup } from '../store/backup/backup-file.ts'
-import { temporaryFolder } from '../store/backup/files.ts'
-import { backupsIn, pathInFolder, removeOldBackups, removeUnfinished } from '../store/backup/schedule.ts'
+import { backupsIn, pathInFolder, removeOldBackups, removeUnfinished, temporaryFolder } from '../store/backup/files.ts'
 import { localPath, workFolderOf } from '../store/driver/local-file.ts'
 import type { Store } from '../store/store.ts'
 

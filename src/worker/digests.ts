@@ -1,6 +1,9 @@
 /** Sends mail digests that are due. See docs/delivery.md, "Notifications". */
+import { recordPauses } from '../grid/messaging/turns.ts'
 import { nextDigestAt } from '../grid/notifications/digests.ts'
-import { trySendDigest } from '../grid/people/send-email.ts'
+import { conversationsPausedEmail } from '../grid/people/email-templates.ts'
+import { sendNotice, trySendDigest } from '../grid/people/send-email.ts'
+import { takePauseAttempt } from '../grid/people/throttle.ts'
 import type { Store } from '../store/store.ts'
 
 const perPage = 100
@@ -32,7 +35,6 @@ async function sendDigest(store: Store, accountId: string, userId: string, dueAt
   if (!digest) return
   const until = nextDigestAt(digest.period, dueAt, now())
   const [claimed] = await account.write([notifications.claimDigest(userId, dueAt, until)])
-  // Another process was faster.
   if (claimed.length === 0) return
 
   const waiting = await read.notifications.unread(userId)
@@ -50,4 +52,31 @@ async function sendDigest(store: Store, accountId: string, userId: string, dueAt
     },
   )
   if (isSent) await account.write([notifications.tellDigest(userId, waiting[0].seq)])
+}
+
+const accountsAtATime = 100
+
+/**
+ * Write rows of the activity log and send one email, for each account with pauses that its owners were not told of, at
+ * most once an hour. Several processes may do this at the same time: the one that takes the attempt does it.
+ */
+export async function tellOfPauses(store: Store): Promise<void> {
+  for (const accountId of await store.global.turns.withUntold(accountsAtATime)) {
+    try {
+      if (await takePauseAttempt(store, accountId)) await tellOwners(store, accountId)
+    } catch (error) {
+      store.deps.log.warn('The owners were not told that conversations are paused', { error, account: accountId })
+    }
+  }
+}
+
+async function tellOwners(store: Store, accountId: string): Promise<void> {
+  const account = store.account(accountId, { type: 'system', job: 'pause-conversation' })
+  const paused = await recordPauses(account)
+  if (paused.length === 0) return
+  const name = (await store.global.accounts.byId(accountId))?.name ?? ''
+  const notice = conversationsPausedEmail(store.deps.config, name, paused.map(({ agents }) => agents))
+  for (const { email, role } of await account.read.team.members()) {
+    if (role === 'owner') sendNotice(store, email, notice)
+  }
 }

@@ -2,7 +2,7 @@
  * Releases leases whose holders are dead, and leases that have expired. Tells other processes that this one lives, and who
  * is at its agents. See docs/delivery.md, "Leases" and "Presence".
  */
-import { releaseAbandoned } from '../grid/messaging/leases.ts'
+import { releaseAbandoned } from '../grid/messaging/read-messages.ts'
 import { minute } from '../lib/time.ts'
 import type { Store } from '../store/store.ts'
 

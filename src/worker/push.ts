@@ -17,7 +17,6 @@ export const batchMs = minute
 const claimMs = 2 * minute
 /** Delays before the retries, unless the push service says more. */
 const retryAfterMs = [10 * second, minute, 5 * minute, hour]
-/** Notifications that one process sends at a time. */
 const maxSending = 10
 
 /** Sends what is due, a few at a time, until `stop`. */
@@ -26,14 +25,12 @@ export class PushNotifier {
   readonly #stopping = new AbortController()
   /** Everything that is placed up to this message is noted. */
   #notedUpTo: number | undefined
-  /** Those that are being sent, by their browser and thread. */
   readonly #sending = new Map<string, Promise<void>>()
 
   constructor(store: Store) {
     this.#store = store
   }
 
-  /** Note what has come, and begin to send what is due. */
   async run(): Promise<void> {
     const { notifications, threadProjection } = this.#store.global
     const { seq } = await threadProjection.position()
@@ -44,7 +41,6 @@ export class PushNotifier {
     await this.#startDue()
   }
 
-  /** Resolves when nothing is being sent. */
   async settled(): Promise<void> {
     while (this.#sending.size > 0) await Promise.all(this.#sending.values())
   }
@@ -79,7 +75,6 @@ export class PushNotifier {
     const { read, change: { notifications } } = account
     const claimedUntil = now() + claimMs
     const [claimed] = await account.write([notifications.claim(subscriptionId, threadId, dueAt, claimedUntil)])
-    // Another process was faster.
     if (claimed.length === 0) return
     const settle = (toldSeq: number, pushedAt: number | null) =>
       account.write([notifications.settle(subscriptionId, threadId, {

@@ -1,17 +1,16 @@
 /** Removes expired rows, in small units between other writes. See docs/delivery.md, "Retention". */
 import { GridError, isStorageFull } from '../errors.ts'
-import { keyLifetimeMs } from '../grid/messaging/idempotency.ts'
+import { keyLifetimeMs } from '../grid/messaging/sent-message.ts'
 import { attemptsKeptMs } from '../grid/people/attempts.ts'
+import { newId } from '../lib/id.ts'
 import { day, hour } from '../lib/time.ts'
 import type { Statement } from '../store/sql.ts'
 import type { Store } from '../store/store.ts'
 
 /** About how many rows one unit removes at most. */
 const maxRows = 500
-/** Maximum number of messages that are read for one unit. */
 const maxMessages = 200
 const maxAccounts = 100
-/** A task has some ten rows, sometimes very many. */
 const maxTasks = 50
 /** How long an ended session still tells from where its user signs in. See docs/security.md, "Sign-in limits". */
 const sessionsKeptMs = 30 * day
@@ -23,7 +22,6 @@ const contentsKeptMs = 7 * day
 const usageKeptMs = 7 * day
 /** Only the last hour is needed. The rest is for who sent last. */
 const turnsKeptMs = day
-/** Until every process has read that nobody is at an agent any more. */
 /** How long it is known when a browser was told of a thread: longer than it is not told again. */
 const toldKeptMs = hour
 /** Longer than every trial. See docs/security.md, "Unclaimed accounts". */
@@ -32,7 +30,6 @@ const unclaimedMs = 7 * day
 /** Removes one unit of expired rows. Resolves to how many it removed, 0 if none are left. */
 type Sweep = (store: Store, now: number) => Promise<number>
 
-/** How long messages are kept, and what is known of them. */
 const retentionMs = (store: Store) => store.deps.config.retentionDays * day
 
 /** By the name in the log, in an order that the foreign keys allow. */
@@ -137,4 +134,26 @@ async function removeUnclaimed(store: Store, until: number, now: number): Promis
 
 function accountStore(store: Store, accountId: string) {
   return store.account(accountId, { type: 'system', job: 'retention' })
+}
+
+const tasksAtATime = 100
+
+const inTime = 'The time limit passed without an answer.'
+const deleted = 'The recipient was deleted.'
+
+/** Fail every task whose time is over. Several processes may do this at the same time. */
+export async function failTasks(store: Store, signal?: AbortSignal): Promise<void> {
+  const { deps: { now }, global: { retention }, waiting: { notifier } } = store
+  for (let count = tasksAtATime; count === tasksAtATime && !signal?.aborted;) {
+    const found = await retention.tasksToFail(now(), tasksAtATime)
+    count = found.length
+    const failing = found.map(({ accountId, id, expiresAt }) => {
+      const account = store.account(accountId, { type: 'system', job: 'tasks' })
+      const reason = expiresAt === 0 ? deleted : inTime
+      const change = { task: id, event: newId(), at: now(), state: 'failed' as const, reason }
+      return account.write(account.change.tasks.change({ end: 'grid' }, change))
+    })
+    await Promise.all(failing)
+    notifier.wake(found.map(({ id }) => id))
+  }
 }

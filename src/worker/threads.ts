@@ -54,7 +54,6 @@ export class LogFollower {
     return Promise.resolve()
   }
 
-  /** Start no more units, and wait for the one that runs. */
   async stop(): Promise<void> {
     this.#isStopped = true
     this.#unsubscribe()
@@ -73,7 +72,6 @@ export class LogFollower {
     return caught
   }
 
-  /** Tell of the progress while old messages are taken in. */
   #tell(): void {
     const { projection: { behind }, deps: { log } } = this.#store
     const now = performance.now()

@@ -1,16 +1,13 @@
 /** The periodic tasks of a server process. */
-import { keepSigningKeys } from '../grid/cards/signing-keys.ts'
+import { keepSigningKeys } from '../grid/cards.ts'
 import { hour, minute, second } from '../lib/time.ts'
 import type { Store } from '../store/store.ts'
 import { backUpIfDue } from './backups.ts'
-import { keepClock } from './clock.ts'
-import { sendDigests } from './digests.ts'
+import { keepClock, removePreviousFiles } from './clock.ts'
+import { sendDigests, tellOfPauses } from './digests.ts'
 import { LeaseRecovery } from './leases.ts'
-import { tellOfPauses } from './pauses.ts'
 import { PushNotifier } from './push.ts'
-import { removePreviousFiles } from './previous-files.ts'
-import { sweep } from './retention.ts'
-import { failTasks } from './tasks.ts'
+import { failTasks, sweep } from './retention.ts'
 import { LogFollower } from './threads.ts'
 
 const heartbeatMs = 15 * second
@@ -23,13 +20,11 @@ const pausesMs = 5 * second
 const pushMs = 2 * second
 const digestsMs = minute
 const tasksMs = 2 * second
-/** How often it is looked whether a backup is due. */
 const backupsMs = minute
 /** For messages of processes that were killed before they placed them in conversations. */
 const followMs = 5 * second
 
 export interface Worker {
-  /** Start no more tasks, and wait for those that run. May be called several times. */
   stop(): Promise<void>
 }
 

@@ -1,10 +1,8 @@
 /** Many streams: how many a key may have, what they cost, and what keeps one open. */
 import { afterEach, expect, test } from 'vitest'
 import { deleteAgent } from '../../src/grid/agents/agents.ts'
-import { updateTask } from '../../src/grid/tasks/update-task.ts'
-import { endpoint, endpointOf, inboxOf, openA2aStream, postA2a, request, send10, storeOf } from '../support/a2a.ts'
+import { endpoint, endpointOf, inboxOf, openA2aStream, postA2a, request, send10 } from '../support/a2a.ts'
 import { type TestGrid, testGrid } from '../support/grid.ts'
-import { tripwire } from '../support/tripwire.ts'
 
 let grid: TestGrid
 afterEach(() => grid.close())
@@ -45,38 +43,6 @@ test('a key has 100 streams; one more is 429 before anything is stored, and one 
   expect((await again.next())?.result.task.id).toBe(id)
   await Promise.all([...streams, again].map((one) => one.close()))
 })
-
-test('100 streams of one task cost at most two reads for each event', async () => {
-  let reads = 0
-  grid = await testGrid({
-    inspect(sql, crossAccountQuery) {
-      tripwire(sql, crossAccountQuery)
-      if (/\btask_events\.n > \?/.test(sql)) reads++
-    },
-  })
-  const id = await start()
-  await inboxOf(grid, grid.bob)
-  const streams = await Promise.all(Array.from({ length: 100 }, () => open(id)))
-  for (const one of streams) expect((await one.next())?.result.task.id).toBe(id)
-
-  // What the streams have read when they began is not counted.
-  await update({ artifact: { id: 'before' }, text: 'x' })
-  for (const one of streams) await one.next()
-  reads = 0
-  const events = 5
-  for (let n = 0; n < events; n++) {
-    await update({ artifact: { id: `a-${n}` }, text: 'x' })
-    for (const one of streams) expect((await one.next())?.result.artifactUpdate.artifact.artifactId).toBe(`a-${n}`)
-  }
-  // One when the update is committed, and one when the process looks for what others have stored.
-  expect(reads).toBeGreaterThanOrEqual(events)
-  expect(reads).toBeLessThanOrEqual(2 * events)
-  await Promise.all(streams.map((one) => one.close()))
-
-  async function update(change: Parameters<typeof updateTask>[1]) {
-    await updateTask(storeOf(grid, grid.bob), { taskId: id, ...change })
-  }
-}, 120_000)
 
 test('a stream without events says within 4 seconds that it is alive', async () => {
   grid = await testGrid({})

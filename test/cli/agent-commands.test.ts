@@ -3,9 +3,8 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { runOnServer, serveCommands } from '../../src/cli/command-server.ts'
-import { runCommandLine } from '../../src/cli/command-line.ts'
 import type { StoreCommand } from '../../src/cli/command.ts'
-import { findCommand, help, splitName } from '../../src/cli/help.ts'
+import { findCommand } from '../../src/cli/commands.ts'
 import { storeCommands } from '../../src/cli/store-commands.ts'
 import { day } from '../../src/lib/time.ts'
 import type { Listener } from '../../src/listen.ts'
@@ -82,15 +81,6 @@ test('commands on an agent refuse accounts that do not exist and agents of other
   ])
 })
 
-test('a long list comes in pages', async () => {
-  const { accounts } = await run('list-accounts', {}) as { accounts: { account_id: string }[] }
-
-  const after = await run('list-accounts', { cursor: accounts[0].account_id }) as { accounts: object[] }
-
-  expect(after.accounts).toEqual(accounts.slice(1))
-  expect(command('list-accounts').print({ accounts, next_cursor: 'c' })).toMatch(/There are more: --cursor c$/)
-})
-
 test('the sign-in link of create-account signs the owner in, once and within a day', async () => {
   const owner = { name: 'New', 'owner-email': 'new@new.example' }
   const { sign_in_url: url, works_once } = await run('create-account', owner)
@@ -131,23 +121,6 @@ test('create-link lets a user in, and each account of the user has a row', async
   ])
   expect(grid.logs.join('\n')).not.toContain(new URL(link.url as string).pathname)
   await expect(run('create-link', { email: 'nobody@acme.example' })).rejects.toMatchObject({ code: 'not_found' })
-})
-
-test.each([['--version'], ['version'], ['-v']])('%s prints the version', async (word) => {
-  const { version } = JSON.parse(readFileSync('package.json', 'utf8'))
-  const printed: unknown[] = []
-  const { log } = console
-  console.log = (line) => printed.push(line)
-  try {
-    expect([
-      await runCommandLine([word], { help, findCommand, splitName }),
-      await runCommandLine([word, '--json'], { help, findCommand, splitName }),
-    ]).toEqual([0, 0])
-  } finally {
-    console.log = log
-  }
-
-  expect(printed).toEqual([`agent-grid ${version}`, JSON.stringify({ version })])
 })
 
 function command(name: string): StoreCommand {

@@ -3,6 +3,7 @@ import { chmodSync, existsSync, mkdirSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import process from 'node:process'
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { newFileKey } from '../../src/cli/backup-files.ts'
 import { runCommand, type TemporaryDatabase, temporaryDatabase } from '../support/process.ts'
 
 let database: TemporaryDatabase
@@ -24,6 +25,15 @@ test('restore says that there is no file, or a folder', async () => {
     code: 'no_file',
     message: expect.stringContaining('is a folder'),
   })
+})
+
+test('a new backup needs a pass phrase of 12 characters, or --plain', () => {
+  const keyOf = (key?: string) => () => newFileKey({ key })
+
+  expect(keyOf()).toThrow('give a pass phrase in BACKUP_KEY')
+  expect(keyOf('eleven char')).toThrow('The pass phrase of a backup has at least 12 characters.')
+  expect(keyOf(' twelve chars ')()).toEqual({ passphrase: 'twelve chars' })
+  expect(newFileKey({ plain: 'yes' })).toBe('plain')
 })
 
 test('backup says what is wrong with its place before it looks for the database', async () => {

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { runOnServer, serveCommands } from '../../src/cli/command-server.ts'
 import type { StoreCommand } from '../../src/cli/command.ts'
-import { findCommand } from '../../src/cli/help.ts'
+import { findCommand } from '../../src/cli/commands.ts'
 import { httpRequest } from '../../src/cli/http-request.ts'
 import { storeCommands } from '../../src/cli/store-commands.ts'
 import type { Listener } from '../../src/listen.ts'
@@ -29,13 +29,6 @@ test('only the owner of the database can read the token', () => {
   expect(address.token).toMatch(/^[0-9A-Za-z]{43}$/)
   expect(address.url).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/commands$/)
   expect(grid.logs.join('\n')).not.toContain(address.token)
-})
-
-test('a command runs in the process that holds the database', async () => {
-  const agent = await runOnServer(address, createAgent, { account: grid.acme.id, alias: 'carol' })
-
-  expect(agent).toMatchObject({ alias: '@carol', api_key: expect.stringMatching(/^grid_agt_/) })
-  expect(await grid.acme.store.read.agents.byAlias('carol')).toMatchObject({ id: agent!.agent_id })
 })
 
 test('a command fails as it would in this process', async () => {

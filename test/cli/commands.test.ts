@@ -2,10 +2,10 @@ import { mkdirSync, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { callTool, mcp } from '../e2e/client.ts'
+import { someRuntimes } from '../support/long.ts'
 import {
   type ProcessResult,
   runCommand,
-  runtimes,
   startServe,
   type TemporaryDatabase,
   temporaryDatabase,
@@ -52,7 +52,7 @@ test('without a server the commands create an account, agents and keys, each pri
   expect(schema).toEqual({ applied: [], schema_version: expect.any(Number) })
 })
 
-describe.each(runtimes)('on %s', (runtime) => {
+describe.each(someRuntimes)('on %s', (runtime) => {
   test('commands run in a running server, and their keys work at once', async () => {
     const server = await startServe(runtime, { DATABASE_URL: database.url })
     try {

@@ -115,7 +115,7 @@ test('a key that is given is used without a browser, and disconnecting leaves it
   await run(['disconnect', 'gemini', '--yes'])
   expect(await isAlive(key)).toBe(true)
   const wrong = await run(['connect', 'gemini', '--url', grid.url, '--as', '@alice', '--yes'], { env })
-  expect(wrong).toMatchObject({ code: 1, stderr: 'The key is that of @bob, not of @alice.\n' })
+  expect(wrong).toMatchObject({ code: 1, stderr: 'The key is for @bob, not for @alice.\n' })
 })
 
 test('the difference is shown, and nothing is written or left behind without a yes', async () => {
@@ -142,7 +142,7 @@ test('who denies, and who has a file that cannot be edited, hears so', async () 
   expect(refused.code).toBe(1)
   expect(JSON.parse(refused.stdout).error).toMatchObject({
     code: 'file_refused',
-    message: expect.stringMatching(/settings\.json is no valid JSON at line 1/),
+    message: expect.stringMatching(/settings\.json is not valid JSON at line 1/),
   })
 
   decision = 'deny'

@@ -1,18 +1,17 @@
 /** `agent-grid doctor` of a grid that runs. See docs/operations.md, "Doctor". */
-import { createServer } from 'node:http'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { serveCommands } from '../../src/cli/command-server.ts'
 import { type DoctorReport, examine } from '../../src/cli/doctor.ts'
-import { checkDurability } from '../../src/cli/doctor/durability.ts'
-import { build } from '../../src/cli/doctor/inside.ts'
-import { checkKeyRing } from '../../src/cli/doctor/key-ring.ts'
+import { checkDurability } from '../../src/cli/doctor/files.ts'
+import { build, checkKeyRing } from '../../src/cli/doctor/database.ts'
 import { processDeps } from '../../src/cli/process.ts'
 import { storeCommands } from '../../src/cli/store-commands.ts'
 import { readConfig } from '../../src/config.ts'
 import { freePort } from '../../src/lib/free-port.ts'
 import { newKeyRing } from '../../src/lib/key-ring.ts'
 import { openStore } from '../../src/store/store.ts'
-import { runCommand, runtimes, startServe } from '../support/process.ts'
+import { someRuntimes } from '../support/long.ts'
+import { runCommand, startServe } from '../support/process.ts'
 import { startSqld } from '../support/sqld.ts'
 import { checksOfMachine, type WellGrid, wellGrid } from '../support/well-grid.ts'
 
@@ -25,7 +24,7 @@ beforeEach(async () => {
 })
 afterEach(() => grid.remove())
 
-test.each(runtimes)('a grid that runs on %s is asked, is well, and is not disturbed', async (runtime) => {
+test.each(someRuntimes)('a grid that runs on %s is asked, is well, and is not disturbed', async (runtime) => {
   const server = await startServe(runtime, env)
 
   const { stdout } = await runCommand(runtime, ['doctor', '--json'], env)
@@ -53,17 +52,6 @@ test('settings of the doctor that are not those of the running grid are found', 
     'server broken: Run the doctor with the settings of the grid.',
   )
   await server.stop()
-})
-
-test('another program on the port of the grid is found', async () => {
-  const other = createServer((_, response) => response.end('<html>')).listen(Number(env.PORT), '127.0.0.1')
-
-  const { checks } = await examine(env, false)
-
-  expect(checks).toContainEqual(expect.objectContaining({
-    ...{ check: 'server', status: 'broken', action: expect.stringContaining('Stop that program') },
-  }))
-  other.close()
 })
 
 test('a server with another key ring, or other pragmas, than the settings name is to be restarted', async () => {

@@ -1,17 +1,15 @@
 /** `agent-grid doctor` finds planted faults, and names the mend. See docs/operations.md, "Doctor". */
 import { createClient } from '@libsql/client'
 import { chmodSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { examine } from '../../src/cli/doctor.ts'
-import { judgeDisk } from '../../src/cli/doctor/disk.ts'
-import { judgeFsync } from '../../src/cli/doctor/durability.ts'
+import { judgeDisk, judgeFsync } from '../../src/cli/doctor/files.ts'
 import { readConfig } from '../../src/config.ts'
 import { freePort } from '../../src/lib/free-port.ts'
 import { newKeyRing } from '../../src/lib/key-ring.ts'
 import { day, hour } from '../../src/lib/time.ts'
-import { pathInFolder } from '../../src/store/backup/schedule.ts'
+import { pathInFolder } from '../../src/store/backup/files.ts'
 import { addStep } from '../support/later-step.ts'
 import { checksOfMachine, runSql, type WellGrid, wellGrid } from '../support/well-grid.ts'
 
@@ -119,15 +117,6 @@ describe('a grid that is stopped', () => {
     expect(checks).toContainEqual(expect.objectContaining({
       ...{ check: 'database', status: 'broken', action: expect.stringContaining('DATABASE_URL') },
     }))
-  })
-
-  test('a program that answers nothing on the port is not taken for the grid', async () => {
-    const silent = createServer((socket) => socket.end('hello\r\n\r\n')).listen(Number(env.PORT), '127.0.0.1')
-
-    const { checks } = await examine(env, false)
-
-    expect(checks).toContainEqual(expect.objectContaining({ check: 'server', found: 'The grid is stopped.' }))
-    silent.close()
   })
 })
 

@@ -1,8 +1,6 @@
 /** `agent-grid rotate-keys`: beside a running server, killed, and resumed. */
 import { writeFileSync } from 'node:fs'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import type { StoreCommand } from '../../src/cli/command.ts'
-import { findCommand } from '../../src/cli/help.ts'
 import { createKeyRing, newKeyRing } from '../../src/lib/key-ring.ts'
 import { emptyGrid, testGrid } from '../support/grid.ts'
 import { runCommand, startServe, type TemporaryDatabase, temporaryDatabase } from '../support/process.ts'
@@ -54,37 +52,6 @@ test('on a local file, the ring beside it is changed by putting a key in front',
   expect(stdout).toContain(`Newest key             ${recentId}\n`)
   expect(stdout).toContain(`Key ${recentId}: 0 tokens. New tokens get it.\n`)
   expect(stdout).toContain(`Key ${oldId}: 0 tokens. It can be removed from the ring`)
-})
-
-test('the output says which keys are needed, and what did not open', () => {
-  const { print } = findCommand('rotate-keys') as StoreCommand
-
-  expect(print({
-    key: 'k3',
-    rotated: { guardrails: 2, agents: 1, totps: 0, push_keys: 0, signing_keys: 0 },
-    finished: false,
-    unreadable: 4,
-    keys: [
-      { key_id: 'k3', tokens: 3, in_ring: true },
-      { key_id: 'k2', tokens: 1, in_ring: true },
-      { key_id: 'k1', tokens: 0, in_ring: true },
-      { key_id: 'k0', tokens: 4, in_ring: false },
-    ],
-  })).toBe([
-    'Newest key             k3',
-    'Guardrails             2 encrypted anew',
-    'Remote agents          1 encrypted anew',
-    'Authenticator apps     0 encrypted anew',
-    'Key for push services  0 encrypted anew',
-    'Keys for signatures    0 encrypted anew',
-    '',
-    'Key k3: 3 tokens. New tokens get it.',
-    'Key k2: 1 token. It is still needed.',
-    'Key k1: 0 tokens. It can be removed from the ring, unless a process still starts its ring with it or a backup needs it.',
-    'Key k0: 4 tokens. It is not in the ring, so they do not open.',
-    '4 tokens do not open, and were left as they are. The log names them; enter them again.',
-    'The time of this run is over. Run the command again, and it goes on.',
-  ].join('\n'))
 })
 
 /** Make a database with many tokens under the old key. */

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { rotateSigningKeyCommand } from '../../src/cli/rotate-signing-key.ts'
-import { readSigningKeys } from '../../src/grid/cards/signing-keys.ts'
+import { rotateSigningKeyCommand } from '../../src/cli/keys.ts'
+import { readSigningKeys } from '../../src/grid/cards.ts'
 import { testGrid } from '../support/grid.ts'
 
 test('the command says when the new key signs, and whether old signatures verify', async () => {

@@ -4,6 +4,7 @@ import { type AddressInfo, connect, type Socket } from 'node:net'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { version } from '../../src/lib/version.ts'
 import { freePort } from '../../src/lib/free-port.ts'
+import { someRuntimes } from '../support/long.ts'
 import {
   runCommand,
   runScript,
@@ -64,15 +65,6 @@ test.each([
   expect(stdout).not.toContain('sign in')
 })
 
-test('a start on a grid with accounts prints no set-up link', async () => {
-  await seedAgents(database.url, [])
-  const server = await startServe('bun', { DATABASE_URL: database.url })
-  const { stdout } = await server.stop()
-
-  expect(stdout).not.toContain('set-up')
-  expect(stdout).not.toContain('Durability')
-})
-
 test('a start warns if only one of the two addresses is HTTPS', async () => {
   const server = await startServe('node', { DATABASE_URL: database.url, APP_URL: 'https://grid.example' })
   const { stderr } = await server.stop()
@@ -102,7 +94,8 @@ test('health says that another program answers', async () => {
 
   expect({ code, stderr }).toEqual({
     code: 1,
-    stderr: `What responds on port ${port} is no agent-grid. Stop that program, or ask the grid at its own address.\n`,
+    stderr:
+      `What responds on port ${port} is not an agent-grid. Stop that program, or ask the grid at its own address.\n`,
   })
 })
 
@@ -127,8 +120,9 @@ test('health sends the public host name, whatever address it connects to', async
   expect(wrongHost).toMatchObject({ code: 1, stderr: expect.stringContaining('The server is not ready: ') })
 })
 
-describe.each(runtimes)('on %s', (runtime) => {
-  test('health finds a running server or none, and a port in use is refused', async () => {
+test.each(someRuntimes)(
+  'on %s health finds a running server or none, and a port in use is refused',
+  async (runtime) => {
     const server = await startServe(runtime, { DATABASE_URL: database.url })
     const env = { PORT: `${server.port}`, DATABASE_URL: `${database.url}-2` }
 
@@ -144,8 +138,10 @@ describe.each(runtimes)('on %s', (runtime) => {
     )
     expect(code).toBe(0)
     expect(gone).toMatchObject({ code: 1, stderr: `No server responds on port ${server.port}.\n` })
-  })
+  },
+)
 
+describe.each(runtimes)('on %s', (runtime) => {
   test('a running request is answered although the server was asked to stop', async () => {
     const server = await startServe(runtime, { DATABASE_URL: database.url, LOG_LEVEL: 'info' })
     const body = JSON.stringify({ owner_email: 'you@example.com', alias: 'late-agent' })

@@ -22,6 +22,7 @@ import process from 'node:process'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { startRoundRobin } from '../../scripts/cluster/round-robin.ts'
 import { freePort } from '../../src/lib/free-port.ts'
+import { isLong } from '../support/long.ts'
 import { runCommand, runtimes, type TemporaryDatabase, temporaryDatabase } from '../support/process.ts'
 import { runJson } from '../support/seed-agents.ts'
 
@@ -31,7 +32,7 @@ beforeEach(() => {
 })
 afterEach(() => database.remove())
 
-test.each(runtimes)(
+test.each(isLong ? runtimes : ['node'] as const)(
   'a start on %s that is refused names the file or address, the reason and the next step',
   async (runtime) => {
     await runJson(database.url, 'migrate')

@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { readArguments, type StoreCommand } from '../../src/cli/command.ts'
-import { findCommand, help } from '../../src/cli/help.ts'
+import { findCommand } from '../../src/cli/commands.ts'
 import { createGuardrail } from '../../src/grid/guardrails/guardrails.ts'
 import { type TestGrid, testGrid } from '../support/grid.ts'
 import { answering, type Service } from '../support/guardrail-services.ts'
@@ -68,12 +68,6 @@ test('a provider with a configuration and a token, which fails', async () => {
   expect(JSON.stringify([row, result, grid.logs])).not.toMatch(/canary/i)
 })
 
-test('a trial that is refused is recorded', async () => {
-  await expect(run({ guardrail: 'nobody', text })).rejects.toMatchObject({ code: 'guardrail_not_found' })
-
-  expect(await grid.acme.store.read.activity.list()).toMatchObject([{ outcome: 'guardrail_not_found' }])
-})
-
 test.each<[string, Record<string, string>]>([
   ['neither a guardrail nor a provider', {}],
   ['both', { guardrail: 'pd', provider: 'presidio' }],
@@ -102,11 +96,5 @@ describe('the text', () => {
     ['in a file that is not there', ['--file', '/nowhere/text.txt'], '--file: there is no file /nowhere/text.txt'],
   ])('that is %s is a usage error', (_, more, message) => {
     expect(() => readArguments(command, [...words, ...more], {})).toThrow(message)
-  })
-
-  test('the help has both options', () => {
-    expect(help('try-guardrail')).toMatch(
-      /--text TEXT .*\(required\)\n +--file PATH +a file with --text; - is standard/,
-    )
   })
 })

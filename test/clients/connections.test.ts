@@ -10,6 +10,7 @@ import {
   removeConnection,
   saveConnection,
 } from '../../src/clients/connections.ts'
+import { clientNames } from '../../src/clients/programs.ts'
 import { type Home, testHome } from '../support/home.ts'
 
 let home: Home
@@ -49,10 +50,9 @@ test('a client has one connection for the user and one for each project, which o
 })
 
 test('connections that are saved at the same time are all kept', async () => {
-  const clients = ['claude', 'codex', 'opencode', 'gemini', 'copilot', 'cursor', 'vscode']
-  await Promise.all(clients.map((client) => saveConnection(connection({ client }))))
+  await Promise.all(clientNames.map((client) => saveConnection(connection({ client }))))
 
-  expect(readConnections().map(({ client }) => client).toSorted()).toEqual(clients.toSorted())
+  expect(readConnections().map(({ client }) => client).toSorted()).toEqual(clientNames.toSorted())
 })
 
 test.each([

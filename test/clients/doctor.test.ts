@@ -3,14 +3,13 @@ import { delimiter, dirname, join } from 'node:path'
 import process from 'node:process'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { type Connection, saveConnection } from '../../src/clients/connections.ts'
-import type { ClientCheck, ClientFinding } from '../../src/clients/doctor/finding.ts'
-import { examineClients } from '../../src/clients/doctor/examine.ts'
+import { type ClientFinding, examineClients } from '../../src/cli/client-doctor/examine.ts'
 import { hashOfText, type WrittenFile } from '../../src/clients/files/written-file.ts'
 import { installedProgram } from '../../src/clients/installed-program.ts'
-import { RunState } from '../../src/clients/run/run-state.ts'
+import { runnerLock } from '../../src/clients/run/run-state.ts'
 import { takeLock } from '../../src/clients/state/lock.ts'
 import { stateFolder } from '../../src/clients/state/paths.ts'
-import { markOf } from '../../src/clients/state/process-mark.ts'
+import { markOf } from '../../src/clients/state/processes.ts'
 import { saveSession } from '../../src/clients/state/sessions.ts'
 import { type InboxServer, startInboxServer } from '../support/inbox-server.ts'
 import { runCommand } from '../support/process.ts'
@@ -51,7 +50,7 @@ async function connect(other: Partial<Connection> = {}): Promise<Connection> {
 }
 
 /** What one check found, of the only connection. */
-async function found(check: ClientCheck): Promise<Pick<ClientFinding, 'status' | 'found'>> {
+async function found(check: ClientFinding['check']): Promise<Pick<ClientFinding, 'status' | 'found'>> {
   const [{ checks }] = await examineClients(Date.now)
   const { status, found } = checks.find((finding) => finding.check === check)!
   return { status, found }
@@ -153,7 +152,7 @@ test('a key of another agent, a clock that is wrong, and another version are war
   grid.pretend({ clock: () => Date.now() + 600_000, version: '0.9.0' })
 
   expect(await found('key')).toEqual({ status: 'warning', found: 'The key is of @worker, not of @other.' })
-  expect(await found('clock')).toEqual({ status: 'warning', found: like('600 s behind that of the grid') })
+  expect(await found('clock')).toEqual({ status: 'warning', found: like('600 s behind the clock of the grid') })
   expect(await found('version')).toEqual({ status: 'warning', found: like('the grid is 0.9.0') })
 })
 
@@ -166,7 +165,7 @@ test('who waits for messages is told: a runner, a session of another client, or 
   expect(await found('waiter')).toEqual({ status: 'warning', found: like('New messages wake a session of opencode') })
   waiter!.release()
 
-  takeLock(new RunState(connection, Date.now).lockPath)
+  takeLock(runnerLock(connection))
   expect(await found('waiter')).toEqual({ status: 'ok', found: like('A runner works for @worker') })
 })
 

@@ -2,11 +2,10 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { applyPlan, placeOf, planConnect, planDisconnect, programOf, setupOf } from '../../src/clients/connect.ts'
-import type { Connection } from '../../src/clients/connections.ts'
-import type { ClientName } from '../../src/clients/programs/names.ts'
+import { clientNames } from '../../src/clients/programs.ts'
+import { connectFiles, disconnectFiles } from '../support/connected.ts'
 import { type Home, testHome } from '../support/home.ts'
-import { startingStates } from './starting-states.ts'
+import { type StartingState, startingStates } from './starting-states.ts'
 
 const key = `grid_agt_${'k'.repeat(49)}`
 let home: Home
@@ -15,79 +14,53 @@ beforeEach(() => {
 })
 afterEach(() => home.remove())
 
-/** Connect a client, without a grid. */
-function connect(client: ClientName, folder?: string, changes: Partial<Connection> = {}, previous?: Connection) {
-  const place = placeOf(client, folder)
-  const connection = { ...place, url: 'https://grid.example', alias: '@ann', key, wake: 'auto' as const, ...changes }
-  const plan = planConnect(programOf(client), setupOf(connection), previous)
-  applyPlan(plan)
-  return { ...connection, keyName: 'x', isOwnKey: true, at: '', files: plan.files }
+/** Write the files of a state. Returns the folder of its project. */
+function begin({ files, project }: StartingState): string | undefined {
+  for (const [path, file] of Object.entries(files)) home.write(path, file)
+  return project === undefined ? undefined : join(home.folder, project)
 }
 
 test.each(startingStates)('$title: connected and disconnected, every byte is as before', (state) => {
-  const { client, files, project, meanwhile, after } = state
-  for (const [path, file] of Object.entries(files)) home.write(path, file)
-  const folder = project === undefined ? undefined : join(home.folder, project)
+  const { client, meanwhile, after } = state
+  const folder = begin(state)
   const before = home.tree()
 
-  const connection = connect(client, folder)
-  expect(home.tree()).not.toEqual(before)
+  const connection = connectFiles(client, { folder })
+  const connected = home.tree()
   meanwhile?.(home)
-  const plan = planDisconnect(connection)
-  applyPlan(plan)
+  const changed = home.tree()
+  const again = connectFiles(client, { folder }, connection)
 
-  expect(plan.left).toEqual([])
+  expect(connected).not.toEqual(before)
+  expect(home.tree(), 'connected twice').toEqual(changed)
+  expect(disconnectFiles(again)).toEqual([])
   expect(home.tree()).toEqual({ ...before, ...after })
 })
 
-test('there are at least 40 of them', () => {
-  expect(startingStates.length).toBeGreaterThanOrEqual(40)
-})
-
-test.each(startingStates)(
-  '$title: connected twice, nothing changes the second time',
-  ({ client, files, project, meanwhile }) => {
-    for (const [path, file] of Object.entries(files)) home.write(path, file)
-    const folder = project === undefined ? undefined : join(home.folder, project)
-    const connection = connect(client, folder)
-    meanwhile?.(home)
-    const between = home.tree()
-
-    const again = connect(client, folder, {}, connection)
-    expect(home.tree()).toEqual(between)
-    expect(again.files).toEqual(connection.files)
-  },
-)
-
 test.each(startingStates)('$title: connected as another agent and disconnected, every byte is as before', (state) => {
-  const { client, files, project } = state
-  for (const [path, file] of Object.entries(files)) home.write(path, file)
-  const folder = project === undefined ? undefined : join(home.folder, project)
+  const folder = begin(state)
   const before = home.tree()
 
-  const first = connect(client, folder)
-  const other = { alias: '@bob', key: `grid_agt_${'b'.repeat(49)}`, wake: 'start' as const }
-  const second = connect(client, folder, other, first)
+  const first = connectFiles(state.client, { folder })
+  const other = { folder, alias: '@bob', key: `grid_agt_${'b'.repeat(49)}`, wake: 'start' as const }
+  const second = connectFiles(state.client, other, first)
   const texts = Object.values(home.tree()).join('\n')
   expect(texts).not.toContain('@ann')
   expect(texts).not.toContain(key)
-  applyPlan(planDisconnect(second))
+  disconnectFiles(second)
 
   expect(home.tree()).toEqual(before)
 })
 
-test.each(['claude', 'codex', 'opencode', 'gemini', 'copilot', 'cursor', 'vscode'] as const)(
-  '%s: a file with a key is for the user only, and the files of a project have none',
-  (client) => {
-    const folder = join(home.folder, 'work')
-    mkdirSync(folder)
-    connect(client)
-    const ofUser = Object.values(home.tree())
-    for (const file of ofUser.filter((file) => file.includes(key))) expect(file).toMatch(/^600 /)
+test.each(clientNames)('%s: a file with a key is for the user only, and the files of a project have none', (client) => {
+  const folder = join(home.folder, 'work')
+  mkdirSync(folder)
+  connectFiles(client)
+  const withKey = Object.values(home.tree()).filter((file) => file.includes(key))
+  for (const file of withKey) expect(file).toMatch(/^600 /)
 
-    connect(client, folder)
-    const ofProject = Object.entries(home.tree()).filter(([path]) => path.startsWith('work'))
-    expect(ofProject.length).toBeGreaterThan(1)
-    for (const [path, file] of ofProject) expect(file, path).not.toContain('grid_agt_')
-  },
-)
+  connectFiles(client, { folder })
+  const ofProject = Object.entries(home.tree()).filter(([path]) => path.startsWith('work'))
+  expect(ofProject.length).toBeGreaterThan(1)
+  for (const [path, file] of ofProject) expect(file, path).not.toContain('grid_agt_')
+})

@@ -6,8 +6,8 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { fastHook, type HookCall } from '../../src/clients/hook/fast-hook.ts'
 import { parseHookInput, parseHookWords } from '../../src/clients/hook/call.ts'
-import { hookClients } from '../../src/clients/hook/call.ts'
 import { GridClient } from '../../src/clients/grid-client.ts'
+import { clientNames, programs } from '../../src/clients/programs.ts'
 import { stateFolder } from '../../src/clients/state/paths.ts'
 import { callTool } from '../support/mcp.ts'
 import { type FakeMachine, fakeMachine } from '../support/fake-client.ts'
@@ -30,6 +30,8 @@ afterEach(async () => {
   machine.remove()
   await grid.close()
 })
+
+const hookClients = clientNames.filter((name) => programs[name].hooks)
 
 /** A hook in this process. */
 function callOf(words: string, session = 's1'): HookCall {
@@ -120,16 +122,17 @@ test.each(hookClients)('%s is told at a prompt in its own format', async (client
   expect(text).toContain('You are @bob on the agent-grid. 1 unread message from @alice.')
 })
 
-test.each(hookClients)('%s is kept from stopping once for a new message', async (client) => {
+test('Codex is kept from stopping once for a new message', async () => {
   await send()
 
-  const { stdout, exitCode } = await fastHook(callOf(`${client} stop`))
+  const { stdout, exitCode } = await fastHook(callOf('codex stop'))
   forgetPeeks()
-  const again = await fastHook(callOf(`${client} stop`))
+  const again = await fastHook(callOf('codex stop'))
 
   expect(exitCode).toBe(0)
   const answer = JSON.parse(stdout!)
-  expect(answer.followup_message ?? answer.reason).toContain('1 unread message from @alice')
+  expect(answer).toMatchObject({ decision: 'block' })
+  expect(answer.reason).toContain('1 unread message from @alice')
   expect(again.stdout).toBeUndefined()
 })
 

@@ -3,7 +3,8 @@ import { Buffer } from 'node:buffer'
 import { createServer, type Server } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 import { afterEach, expect, test } from 'vitest'
-import { GridCallError, GridClient } from '../../src/clients/grid-client.ts'
+import { GridCallError } from '../../src/clients/grid-call.ts'
+import { GridClient } from '../../src/clients/grid-client.ts'
 import { maxAnswerLength, printable } from '../../src/clients/grid-answer.ts'
 import { findGrid, login } from '../../src/clients/login.ts'
 import { systemdUserUnit } from '../../src/clients/run/service.ts'
@@ -78,7 +79,7 @@ test('an answer without end is not read to its end', async () => {
   })
   await new Promise<void>((resolve) => server!.listen(0, '127.0.0.1', resolve))
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-  await expect(new GridClient({ url, key }).me()).rejects.toThrow('longer than those of a grid')
+  await expect(new GridClient({ url, key }).me()).rejects.toThrow('too long for one of a grid')
   await expect(findGrid(url)).rejects.toMatchObject({ code: 'not_a_grid' })
 })
 

@@ -6,9 +6,7 @@ import { join } from 'node:path'
 import process from 'node:process'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { writeClientPackages } from '../../scripts/client-packages.ts'
-import { claudeHooks } from '../../src/clients/programs/claude.ts'
-import { codexHooks } from '../../src/clients/programs/codex.ts'
-import { geminiHooks } from '../../src/clients/programs/gemini.ts'
+import { programs } from '../../src/clients/programs.ts'
 import { skill } from '../../src/clients/primer.ts'
 
 let folder: string
@@ -20,12 +18,14 @@ afterAll(() => rmSync(folder, { recursive: true }))
 
 const json = (path: string) => JSON.parse(readFileSync(join(folder, path), 'utf8'))
 
-test.each([
-  ['claude/plugin/hooks/hooks.json', claudeHooks],
-  ['claude/plugin/hooks/codex.json', codexHooks],
-  ['gemini/hooks/hooks.json', geminiHooks],
-])('%s has the events that connect writes', (path, hooks) => {
-  expect(Object.keys(json(path).hooks)).toEqual(hooks.auto.map(([event]) => event))
+test.each(
+  [
+    ['claude/plugin/hooks/hooks.json', 'claude'],
+    ['claude/plugin/hooks/codex.json', 'codex'],
+    ['gemini/hooks/hooks.json', 'gemini'],
+  ] as const,
+)('%s has the events that connect writes', (path, client) => {
+  expect(Object.keys(json(path).hooks)).toEqual(Object.keys(programs[client].hooks!.events))
 })
 
 test('every file that a manifest or a hook names is there', () => {

@@ -9,7 +9,7 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { logLine } from '../../src/clients/log.ts'
 import { lockHolder, takeLock, withLock } from '../../src/clients/state/lock.ts'
 import { configFolder, dataFolder, stateFolder } from '../../src/clients/state/paths.ts'
-import { isAlive, markOf, ownMark } from '../../src/clients/state/process-mark.ts'
+import { isAlive, markOf, ownMark } from '../../src/clients/state/processes.ts'
 import { endSession, liveSessions, saveSession } from '../../src/clients/state/sessions.ts'
 import { claimUntold } from '../../src/clients/state/told.ts'
 import { waitFor } from '../support/wait-for.ts'
@@ -18,6 +18,9 @@ let home: string
 const agent = { url: 'https://grid.example.com', alias: '@bob' }
 /** A mark of a process that has ended: this one has another start. */
 const ended = { pid: process.pid, start: 'before' }
+
+const messages = (ids: string[]) => ids.map((message_id) => ({ message_id }))
+const idsOf = (claimed: { message_id: string }[]) => claimed.map(({ message_id }) => message_id)
 
 beforeEach(() => {
   home = mkdtempSync(join(tmpdir(), 'agent-grid-state-'))
@@ -116,14 +119,15 @@ test('sessions of processes that have ended are forgotten, and the newest is the
 
 test('of many that ask at the same time, one is given an id', async () => {
   const claims = await Promise.all(
-    Array.from({ length: 30 }, () => claimUntold(agent, ['m1', 'm2'], { session: 's' })),
+    Array.from({ length: 30 }, () => claimUntold(agent, messages(['m1', 'm2']), { session: 's' })),
   )
 
-  expect(claims.flat().toSorted()).toEqual(['m1', 'm2'])
+  expect(claims.flatMap(idsOf).toSorted()).toEqual(['m1', 'm2'])
 })
 
 test('an id is given again after a time, once, and 200 of them are kept', async () => {
-  const claim = (ids: string[], againAfterMs?: number) => claimUntold(agent, ids, { session: 's', againAfterMs })
+  const claim = async (ids: string[], againAfterMs?: number) =>
+    idsOf(await claimUntold(agent, messages(ids), { session: 's', againAfterMs }))
   await claim(['m'])
 
   expect([await claim(['m'], 1_000_000), await claim(['m'], 0), await claim(['m'], 0)]).toEqual([[], ['m'], []])

@@ -4,6 +4,7 @@ import { copyFileSync, readdirSync, readFileSync, rmSync, writeFileSync } from '
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { buildBinary, removeBinary } from '../support/binary.ts'
+import { isLong } from '../support/long.ts'
 import {
   runCommand,
   type Runner,
@@ -19,11 +20,14 @@ import { Ledger, readAll, sendUntilGone } from './load.ts'
 
 const rounds = Number(process.env.BACKUP_ROUNDS ?? 1)
 const key = { BACKUP_KEY: 'correct horse battery' }
-const runners: readonly Runner[] = [...runtimes, 'binary']
+/** Copies are made on threads, which each has in its own way. */
+const runners: readonly Runner[] = isLong ? [...runtimes, 'binary'] : ['node']
 
 let database: TemporaryDatabase
 let other: TemporaryDatabase
-beforeAll(() => buildBinary())
+beforeAll(async () => {
+  if (isLong) await buildBinary()
+})
 afterAll(removeBinary)
 beforeEach(() => {
   database = temporaryDatabase()

@@ -1,8 +1,9 @@
-/** Requests that a runtime cannot read to their end. */
+/** Requests that a runtime cannot read to their end. See docs/operations.md, "Timeouts of the runtimes". */
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
-import { afterEach, expect, test } from 'vitest'
-import { runtimes, type ServerProcess, startServe, temporaryDatabase } from '../support/process.ts'
+import { afterEach, describe, expect, test } from 'vitest'
+import { isLong } from '../support/long.ts'
+import { type Runtime, runtimes, type ServerProcess, startServe, temporaryDatabase } from '../support/process.ts'
 import { waitFor } from '../support/wait-for.ts'
 
 let server: ServerProcess
@@ -83,4 +84,55 @@ async function answerTo(socket: Socket): Promise<[string, unknown]> {
   await once(socket, 'close')
   const [head, body] = answer.split('\r\n\r\n')
   return [head.split('\r\n')[0], JSON.parse(body)]
+}
+
+const head = 'POST /api/v1/agentic-signup HTTP/1.1\r\nContent-Type: application/json\r\n'
+
+/** What clients send first, and then every second. */
+const requests: Record<string, { first: string; then?: string }> = {
+  'nothing': { first: '' },
+  'half a header': { first: head },
+  'half a body': { first: `${head}Host: localhost\r\nContent-Length: 1000\r\n\r\n{` },
+  'a header in drips': { first: head, then: 'X-Drip: 1\r\n' },
+  'a body in drips': { first: `${head}Host: localhost\r\nContent-Length: 1000\r\n\r\n{`, then: ' ' },
+}
+
+/** Every byte begins the time of Bun anew, so what drips is not closed there. */
+const closed: Record<Runtime, string[]> = {
+  node: Object.keys(requests),
+  deno: Object.keys(requests),
+  bun: ['nothing', 'half a header', 'half a body'],
+}
+
+describe.runIf(isLong)('in the long form', { concurrent: true }, () => {
+  test.each(runtimes)('on %s, what comes in halves or in drips is closed within 40 s', async (runtime) => {
+    const database = temporaryDatabase()
+    const server = await startServe(runtime, { DATABASE_URL: database.url })
+    const names = closed[runtime]
+    const seconds = await Promise.all(names.map((name) => secondsUntilClosed(server.port, requests[name])))
+    await server.stop()
+    database.remove()
+
+    expect(names.filter((_, n) => seconds[n] > 40)).toEqual([])
+  })
+})
+
+/** The seconds until the server has closed the connection, at most a minute. */
+async function secondsUntilClosed(port: number, { first, then }: { first: string; then?: string }): Promise<number> {
+  const startedAt = performance.now()
+  const seconds = () => (performance.now() - startedAt) / 1_000
+  const socket = connect(port, '127.0.0.1')
+  socket.resume()
+  socket.on('error', () => {})
+  socket.write(first)
+  let drips = 0
+  await waitFor('the end of the connection', () => {
+    if (then !== undefined && seconds() > drips + 1) {
+      socket.write(then)
+      drips++
+    }
+    return socket.closed || seconds() > 55
+  })
+  socket.destroy()
+  return seconds()
 }

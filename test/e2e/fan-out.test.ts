@@ -2,11 +2,12 @@ import { expect, test } from 'vitest'
 import { processDeps } from '../../src/cli/process.ts'
 import { readConfig } from '../../src/config.ts'
 import { openStore } from '../../src/store/store.ts'
+import { isLong } from '../support/long.ts'
 import { startServe, temporaryDatabase } from '../support/process.ts'
 import { seedAgents } from '../support/seed-agents.ts'
 import { Ledger, pause, sendUntilGone } from './load.ts'
 
-const rounds = 6
+const rounds = isLong ? 6 : 3
 /** With the sender, a channel of 500 members, the maximum. */
 const recipients = 499
 

@@ -2,7 +2,8 @@
 import { join } from 'node:path'
 import process from 'node:process'
 import { afterAll, describe, expect, test } from 'vitest'
-import { runtimes, type ServerProcess, startServe } from '../support/process.ts'
+import { someRuntimes } from '../support/long.ts'
+import { type ServerProcess, startServe } from '../support/process.ts'
 import { seedAgents } from '../support/seed-agents.ts'
 import { smallDisk } from '../support/small-disk.ts'
 import { waitFor } from '../support/wait-for.ts'
@@ -12,7 +13,7 @@ const disk = smallDisk(48)
 afterAll(() => disk?.remove())
 
 // Skipped where mounting is not allowed, and failing there under CI.
-describe.skipIf(!disk && !process.env.CI).each(runtimes)('on %s', (runtime) => {
+describe.skipIf(!disk && !process.env.CI).each(someRuntimes)('on %s', (runtime) => {
   test('an almost full disk refuses sends and goes on with the rest; a full one is looked at, a start works, and it recovers', async () => {
     const folder = join(disk!.folder, runtime)
     const env = { DATABASE_URL: `file:${folder}/grid.db` }

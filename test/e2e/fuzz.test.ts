@@ -8,7 +8,7 @@ import { unchanged } from './fuzz/mutate.ts'
 
 // `npm run fuzz` sets these for a longer run.
 const { FUZZ_REQUESTS, FUZZ_SEED } = process.env
-const requests = Number(FUZZ_REQUESTS ?? 3_000)
+const requests = Number(FUZZ_REQUESTS ?? 1_000)
 const seed = Number(FUZZ_SEED ?? Math.floor(Math.random() * 2 ** 31))
 const testTimeoutMs = 120_000 + requests * 20
 
@@ -38,7 +38,7 @@ test('changed requests over all doors: no 500, no -32603, no crash', async () =>
   const served = Object.entries(answers).filter(([, byStatus]) =>
     Object.keys(byStatus).some((status) => status >= '200' && status < '400')
   )
-  const busy = Object.entries(answers).filter(([, byStatus]) => sum(Object.values(byStatus)) >= 50)
+  const busy = Object.entries(answers).filter(([, byStatus]) => sum(Object.values(byStatus)) >= 30)
   expect(busy.length).toBeGreaterThan(5)
   expect(served.map(([door]) => door)).toEqual(expect.arrayContaining(busy.map(([door]) => door)))
 

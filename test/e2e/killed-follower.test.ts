@@ -8,16 +8,16 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import process from 'node:process'
 import { expect, test } from 'vitest'
-import { rebuildConversationsCommand } from '../../src/cli/rebuild-conversations.ts'
+import { rebuildConversationsCommand } from '../../src/cli/maintenance.ts'
 import { createChannel } from '../../src/grid/channels/channels.ts'
-import { setAutomated } from '../../src/grid/messaging/pauses.ts'
+import { setAutomated } from '../../src/grid/messaging/turns.ts'
 import { followLog } from '../../src/worker/threads.ts'
 import { projected } from '../support/conversations.ts'
 import { rows } from '../support/database.ts'
 import { type TestGrid, testGrid } from '../support/grid.ts'
 import { type Sqld, startSqld } from '../support/sqld.ts'
 
-const kills = Number(process.env.KILLS ?? 6)
+const kills = Number(process.env.KILLS ?? 2)
 /** Nobody reads, so that the processes only send and place. */
 const quotas = { MESSAGES_PER_DAY: '10000000', STRANGER_MESSAGES_PER_DAY: '10000000', UNREAD_PER_INBOX: '10000000' }
 

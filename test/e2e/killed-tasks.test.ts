@@ -16,7 +16,7 @@ import { type Sqld, startSqld } from '../support/sqld.ts'
 import { storeOf } from '../support/tasks.ts'
 import { shownEvents } from '../../src/grid/tasks/shown-task.ts'
 
-const kills = Number(process.env.KILLS ?? 4)
+const kills = Number(process.env.KILLS ?? 2)
 const quotas = { MESSAGES_PER_DAY: '10000000', UNREAD_PER_INBOX: '10000000' }
 
 test.each([['a local file', 1], ['libsql-server', 2]])(

@@ -2,6 +2,7 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { isLong } from '../support/long.ts'
 import { wireRequest } from '../support/mcp.ts'
 import {
   type Runtime,
@@ -15,7 +16,7 @@ import { seedAgents } from '../support/seed-agents.ts'
 import { waitFor } from '../support/wait-for.ts'
 import { callTool } from './client.ts'
 
-const rounds = 60
+const rounds = isLong ? 60 : 10
 
 /** Whether the runtime reports that a client resets its connection after the answer. */
 const reportsResets: Record<Runtime, boolean> = { node: true, deno: true, bun: false }

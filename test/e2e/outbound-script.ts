@@ -1,8 +1,16 @@
-/** Outgoing requests, on the runtime that runs it: to private addresses, hostile servers and a friendly one. */
+/**
+ * What the grid sends to others, on the runtime that runs it: requests to private addresses, to hostile servers and to a
+ * friendly one; a notification; emails; and password hashes of both implementations. Prints the facts as JSON.
+ * Arguments: the browser of the notification as JSON, an SMTP server, an email address.
+ */
 import process from 'node:process'
+import { argon2, nativeArgon2, wasmArgon2 } from '../../src/auth/argon2.ts'
 import { readConfig } from '../../src/config.ts'
+import { createEmailSender } from '../../src/email.ts'
+import { claimEmail } from '../../src/grid/people/email-templates.ts'
 import { RemoteError } from '../../src/lib/outbound/remote-error.ts'
 import { createSafeFetch, type SafeFetchOptions } from '../../src/lib/outbound/safe-fetch.ts'
+import { newPushKey, pushRequest } from '../../src/lib/outbound/web-push.ts'
 import { createLog } from '../../src/log.ts'
 import { hostileServers, jsonResponse, listenWith } from '../support/hostile.ts'
 import { ssrfUrls } from '../support/ssrf-urls.ts'
@@ -15,7 +23,7 @@ function faultOf(answer: Promise<unknown>): Promise<string> {
   return answer.then(() => 'answered', (error) => error instanceof RemoteError ? error.reason : String(error))
 }
 
-async function main(): Promise<void> {
+async function requests() {
   const canary = await listenWith((socket) => socket.end())
   const closed = safeFetch({}, (host) => Promise.resolve(/public/.test(host) ? [] : ['127.0.0.1']))
   const reached: string[] = []
@@ -27,19 +35,66 @@ async function main(): Promise<void> {
   const open = safeFetch({ ALLOW_PRIVATE_TARGETS: '1' })
   const metadata = await faultOf(open('http://169.254.169.254/', { timeoutMs: 500 }))
   const answered: string[] = []
-  for (const { name, answer } of hostileServers) {
+  await Promise.all(hostileServers.map(async ({ name, answer }) => {
     const server = await listenWith(answer)
     const fault = await faultOf(open(`http://127.0.0.1:${server.port}/`, { timeoutMs: 500 }))
     if (fault === 'answered' || !/^[a-z_]+$/.test(fault)) answered.push(`${name}: ${fault}`)
     await server.close()
-  }
+  }))
 
   const friendly = await listenWith(jsonResponse('{"hello":"world"}'))
   const there = await open(`http://127.0.0.1:${friendly.port}/`, { timeoutMs: 5_000, body: '{}' })
+  return { connections: canary.connections(), reached, metadata, answered, friendly: there.json() }
+}
 
-  const facts = { connections: canary.connections(), reached, metadata, answered, friendly: there.json() }
+async function notification(browser: string) {
+  const key = await newPushKey()
+  const target = JSON.parse(browser)
+  const text = JSON.stringify({ title: 'Grüße', body: '', tag: '', path: '/' })
+  const request = await pushRequest(target, text, { key, contact: 'mailto:grid@grid.example', ttlSeconds: 60 })
+  const { status } = await safeFetch({ ALLOW_PRIVATE_TARGETS: '1' })(target.endpoint, { ...request!, timeoutMs: 5_000 })
+  return { status, publicKey: key.publicKey }
+}
+
+/** The log of an email to the address, and one to it and another. */
+async function emails(smtpUrl: string, to: string) {
+  const config = readConfig({ SMTP_URL: smtpUrl, MAIL_FROM: 'grid@grid.example' })
+  const lines: string[] = []
+  const sender = createEmailSender({ config, log: createLog('info', (line) => lines.push(line)), printLink: () => {} })
+  const email = claimEmail(config, `${config.appUrl}/claim/token`, 'zoe')
+  sender.send({ to, ...email })
+  sender.send({ to: `${to}, bob@evil.example`, ...email })
+  await sender.close(20_000)
+  return lines.map((line) => JSON.parse(line).message)
+}
+
+/** Whether each implementation verifies the hashes of each, and whether the one that the grid chooses works. */
+async function passwords() {
+  const wasm = await wasmArgon2()
+  const native = await nativeArgon2().catch(() => undefined)
+  const all = [wasm, ...(native ? [native] : [])]
+  const verified: boolean[] = []
+  for (const { hash } of all) {
+    const phc = await hash('correct hörse')
+    for (const { verify } of all) {
+      verified.push(await verify(phc, 'correct hörse') && !(await verify(phc, 'correct horse')))
+    }
+  }
+  const chosen = await argon2()
+  const works = await chosen.verify(await chosen.hash('correct hörse'), 'correct hörse')
+  return { native: native !== undefined, verified, works }
+}
+
+async function main([browser, smtpUrl, to]: string[]): Promise<void> {
+  // Without arguments only what needs no permissions.
+  const facts = browser === undefined ? { passwords: await passwords() } : {
+    requests: await requests(),
+    notification: await notification(browser),
+    emails: await emails(smtpUrl, to),
+    passwords: await passwords(),
+  }
   console.log(JSON.stringify(facts))
   process.exit(0)
 }
 
-main()
+void main(process.argv.slice(2))

@@ -2,11 +2,12 @@ import { execFileSync } from 'node:child_process'
 import { existsSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import process from 'node:process'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { executableKind } from '../../scripts/binary/executable-kind.ts'
 import { ownTarget, targets } from '../../scripts/binary/targets.ts'
 import { newKeyRing } from '../../src/lib/key-ring.ts'
 import { binaryFile, buildBinary, removeBinary } from '../support/binary.ts'
+import { isLong } from '../support/long.ts'
 import {
   type ProcessResult,
   runCommand,
@@ -45,46 +46,44 @@ afterEach(async () => {
 
 const runners: readonly Runner[] = [...runtimes, 'binary']
 
-describe.each(runners)('on %s', (runtime) => {
-  // OAUTH_CIMD=off: tests do not probe the internet.
-  test(
-    'the whole grid works on a local file, and a second process is refused',
-    async () => {
-      server = await startServe(runtime, {
-        DATABASE_URL: database.url,
-        OAUTH_CIMD: 'off',
-        SIGNUP_PER_HOUR: '1000',
-      })
-      await scenario(server.url)
-      await peopleScenario(server.url, server.stdout().match(/\/set-up\/[\w-]+/)?.[0])
-
-      const second = await runCommand(runtime, ['serve'], { DATABASE_URL: database.url, PORT: '0' })
-      const stopped = await server.stop()
-
-      expect(second).toMatchObject({ code: 1, stdout: '' })
-      expect(second.stderr).toContain('is in use by another process (process ')
-      expect(second.stderr).toContain('for several use libsql-server or Turso')
-      expect(stopped.code).toBe(0)
-      expect(logged(stopped)).toEqual([])
-    },
-  )
-
-  test('the whole grid works on libsql-server', async () => {
+// OAUTH_CIMD=off: tests do not probe the internet.
+test.each(runners)(
+  'on %s the whole grid works on a local file, and a second process is refused',
+  async (runtime) => {
     server = await startServe(runtime, {
-      DATABASE_URL: sqld.url,
+      DATABASE_URL: database.url,
       OAUTH_CIMD: 'off',
       SIGNUP_PER_HOUR: '1000',
-      GRID_KEYS: keys,
     })
     await scenario(server.url)
     await peopleScenario(server.url, server.stdout().match(/\/set-up\/[\w-]+/)?.[0])
 
+    const second = await runCommand(runtime, ['serve'], { DATABASE_URL: database.url, PORT: '0' })
     const stopped = await server.stop()
 
-    expect(stopped.stdout).toContain(`Database  ${new URL(sqld.url).host}`)
+    expect(second).toMatchObject({ code: 1, stdout: '' })
+    expect(second.stderr).toContain('is in use by another process (process ')
+    expect(second.stderr).toContain('for several use libsql-server or Turso')
     expect(stopped.code).toBe(0)
     expect(logged(stopped)).toEqual([])
+  },
+)
+
+test.each(isLong ? runners : ['node'] as const)('on %s the whole grid works on libsql-server', async (runtime) => {
+  server = await startServe(runtime, {
+    DATABASE_URL: sqld.url,
+    OAUTH_CIMD: 'off',
+    SIGNUP_PER_HOUR: '1000',
+    GRID_KEYS: keys,
   })
+  await scenario(server.url)
+  await peopleScenario(server.url, server.stdout().match(/\/set-up\/[\w-]+/)?.[0])
+
+  const stopped = await server.stop()
+
+  expect(stopped.stdout).toContain(`Database  ${new URL(sqld.url).host}`)
+  expect(stopped.code).toBe(0)
+  expect(logged(stopped)).toEqual([])
 })
 
 test('the binary is one file for this platform, reads no settings from its folder, and hands out the package for clients', async () => {

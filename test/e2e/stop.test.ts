@@ -1,13 +1,14 @@
 import { expect, test } from 'vitest'
+import { isLong, someRuntimes } from '../support/long.ts'
 import { runtimes, startServe, temporaryDatabase } from '../support/process.ts'
 import { seedAgents } from '../support/seed-agents.ts'
 import { waitFor } from '../support/wait-for.ts'
 import { callTool } from './client.ts'
 import { faults, Ledger, noFaults, readAll, sendUntilGone } from './load.ts'
 
-const stops = 4
+const stops = isLong ? 4 : 1
 
-test.each(runtimes)(
+test.each(someRuntimes)(
   'SIGTERM under load on %s: every acknowledged message is there, exit code 0',
   async (runtime) => {
     const database = temporaryDatabase()

@@ -10,7 +10,7 @@ import { artifactsOf, follow, startTask, subscribe, workOn } from './task-stream
 const tasks = Number(process.env.STREAM_TASKS ?? 20)
 const kills = Number(process.env.STREAM_KILLS ?? 3)
 /** How many events pass from one process to another. */
-const passed = Number(process.env.STREAM_EVENTS ?? 20)
+const passed = Number(process.env.STREAM_EVENTS ?? 5)
 /** Submitted, read, and what the agent does. */
 const events = 20
 const steps = events - 2

@@ -66,29 +66,6 @@ test('a new agent with the alias of a deleted one of the same account leaves the
   expect(await listOf('desk')).toEqual(['later'])
 })
 
-test('an address that older versions took does not keep an agent from being changed', async () => {
-  const desk = await grid.acme.agent('desk', { type: 'a2a', remoteUrl: 'https://partner.example/' })
-  await rows(grid, "UPDATE agents SET remote_url = 'http://partner.example/' WHERE account_id = ? AND id = ?", [
-    grid.acme.id,
-    desk.id,
-  ])
-  const update = (change: object) => updateAgent(grid.acme.store, { agent: 'desk', ...change })
-
-  expect((await update({ description: 'x' })).agent.description).toBe('x')
-  expect((await update({ remoteUrl: 'http://partner.example/' })).agent.remoteUrl).toBe('http://partner.example/')
-  await expect(update({ remoteUrl: 'http://other.example/' })).rejects.toMatchObject({ code: 'invalid_input' })
-})
-
-test('with ALLOW_PRIVATE_TARGETS a remote agent may be on this machine, but not a metadata service', async () => {
-  await grid.close()
-  grid = await testGrid({ env: { ALLOW_PRIVATE_TARGETS: '1' } })
-
-  await grid.acme.agent('near', { type: 'a2a', remoteUrl: 'http://localhost:9000/a2a' })
-  await expect(grid.acme.agent('cloud', { type: 'a2a', remoteUrl: 'http://169.254.169.254/' })).rejects.toMatchObject({
-    message: 'remoteUrl must be an http or https address without user and password, on an allowed port.',
-  })
-})
-
 async function listOf(alias: string): Promise<string[]> {
   const agent = await grid.acme.store.read.agents.byAlias(alias)
   return await grid.acme.store.read.agentSettings.accessList(agent!.id)

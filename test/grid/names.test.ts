@@ -1,7 +1,7 @@
 /** Names of accounts and users: invisible characters are refused. See docs/security.md, "Names and aliases". */
 import { describe, expect, test } from 'vitest'
 import { checkName } from '../../src/grid/accounts/accounts.ts'
-import { isPlainName } from '../../src/lib/plain-name.ts'
+import { isPlainName } from '../../src/lib/names.ts'
 import { cleanName } from '../../src/oauth/client-name.ts'
 
 const invisible = {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { canonicalJson } from '../../src/lib/canonical-json.ts'
+import { canonicalJson } from '../../src/lib/encoding.ts'
 
 test.each([
   [{ b: 1, a: { d: [1, 'x', null], c: true } }, '{"a":{"c":true,"d":[1,"x",null]},"b":1}'],

@@ -23,18 +23,6 @@ test('a notification raises every signal of its agent and no other', async () =>
   expect(await isSettled(other.raised())).toBe(false)
 })
 
-test('the notifier knows whether it has subscribers, and reports each first one', () => {
-  let firsts = 0
-  const notifier = new Notifier(() => firsts++)
-  const unsubscribes = [notifier.subscribe('bob', new Signal()), notifier.subscribe('eve', new Signal())]
-  expect([notifier.hasSubscribers, firsts]).toEqual([true, 1])
-  for (const unsubscribe of [...unsubscribes, ...unsubscribes]) unsubscribe()
-  expect(notifier.hasSubscribers).toBe(false)
-  notifier.subscribe('bob', new Signal())
-
-  expect(firsts).toBe(2)
-})
-
 test('each notification is one more message to read, until a read tells how many remain', () => {
   const notifier = new Notifier()
   notifier.notify(['bob', 'eve'])

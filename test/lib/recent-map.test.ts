@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { RecentMap } from '../../src/lib/recent-map.ts'
+import { RecentMap } from '../../src/lib/bounded-maps.ts'
 
 test('as many entries as promised are kept, at most twice as many, and those in use always', () => {
   const map = new RecentMap<string, number>(10)

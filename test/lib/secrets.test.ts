@@ -2,20 +2,13 @@
 import { sha256 } from 'oslo/crypto'
 import { encodeHex } from 'oslo/encoding'
 import { expect, test } from 'vitest'
-import { credentialPattern } from '../../src/lib/redact.ts'
-import {
-  hashForLookup,
-  hashSecret,
-  isSameSecret,
-  type KeyKind,
-  keyKind,
-  keyPrefixes,
-  mintKey,
-  mintLinkToken,
-} from '../../src/lib/secrets.ts'
+import { hashForLookup, type KeyKind, keyKind, keyPrefixes, mintKey, mintLinkToken } from '../../src/lib/secrets.ts'
 
 const base62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 const kinds = Object.keys(keyPrefixes) as KeyKind[]
+
+/** As docs/security.md publishes it for secret scanners. */
+const credentialPattern = /\bgrid_(agt|adm|oat|ort|cs)_[0-9A-Za-z]{49}\b/g
 
 test('10,000 keys are distinct, match the published pattern and have a valid checksum', async () => {
   const keys = await Promise.all(Array.from({ length: 10_000 }, (_, n) => mintKey(kinds[n % kinds.length])))
@@ -25,27 +18,12 @@ test('10,000 keys are distinct, match the published pattern and have a valid che
   expect(keys.filter(({ key }, n) => keyKind(key) !== kinds[n % kinds.length])).toEqual([])
 })
 
-test('all 62 characters appear in keys about equally often', async () => {
-  const keys = await Promise.all(Array.from({ length: 2_000 }, () => mintKey('agent_key')))
-  const counts = new Map<string, number>()
-  for (const { key } of keys) for (const char of key.slice(9, 52)) counts.set(char, (counts.get(char) ?? 0) + 1)
-
-  const mean = 2_000 * 43 / 62
-  expect([...counts.keys()].sort().join('')).toBe([...base62].sort().join(''))
-  expect(Math.min(...counts.values())).toBeGreaterThan(mean * 0.85)
-  expect(Math.max(...counts.values())).toBeLessThan(mean * 1.15)
-})
-
 test('a key is stored as its SHA-256 and its last four characters', async () => {
   const { key, hash, last4 } = await mintKey('admin_key')
 
   expect(hash).toBe(encodeHex(await sha256(new TextEncoder().encode(key))))
   expect(hash).toMatch(/^[0-9a-f]{64}$/)
   expect(last4).toBe(key.slice(-4))
-})
-
-test.each(['', 'abc', 'grid_agt_', 'ü🙂\u0000', 'x'.repeat(10_000)])('both hashes of %j are equal', async (text) => {
-  expect(hashForLookup(text)).toBe(await hashSecret(text))
 })
 
 test('every change of one character is refused, at every position', async () => {
@@ -87,10 +65,3 @@ test('a link token has 256 random bits and is stored as its hash', async () => {
     expect(hash).toBe(hashForLookup(token))
   }
 })
-
-test.each([['a', 'a', true], ['a', 'b', false], ['a', 'aa', false], ['', '', true], ['', 'a', false]])(
-  'secrets %j and %j are the same: %s',
-  (a, b, same) => {
-    expect(isSameSecret(a, b)).toBe(same)
-  },
-)

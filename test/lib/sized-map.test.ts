@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { SizedMap } from '../../src/lib/sized-map.ts'
+import { SizedMap } from '../../src/lib/bounded-maps.ts'
 
 test('forgets what was not used for longest, until the rest is small enough', () => {
   const map = new SizedMap<string, number>(100)

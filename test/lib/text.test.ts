@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { newId } from '../../src/lib/id.ts'
 import { characterCount, wellFormed } from '../../src/lib/text.ts'
-import { isoTime } from '../../src/lib/time.ts'
+import { hasPassed, isoTime } from '../../src/lib/time.ts'
 import { version } from '../../src/lib/version.ts'
 
 test.each([
@@ -35,3 +35,10 @@ test('times are ISO 8601 in UTC with milliseconds', () => {
 test('the version is the version in package.json', () => {
   expect(version).toBe(JSON.parse(readFileSync('package.json', 'utf8')).version)
 })
+
+test.each([[1_000, true], [999, false], [0, false], [-1, true]])(
+  'after %i of 1,000 ms: %s. A clock that was set back counts as passed',
+  (ms, expected) => {
+    expect(hasPassed(5_000, 1_000, 5_000 + ms)).toBe(expected)
+  },
+)

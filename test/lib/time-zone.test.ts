@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
-import { clockAt, instantOf, knownZone, nextDayAt } from '../../src/lib/time-zone.ts'
-import { hour } from '../../src/lib/time.ts'
+import { clockAt, hour, instantOf, knownZone, nextDayAt } from '../../src/lib/time.ts'
 
 const at = (text: string) => Date.parse(text)
 const shown = (zone: string, text: string) => clockAt(zone, at(text)).toISOString().slice(0, 19)

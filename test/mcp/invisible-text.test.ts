@@ -2,8 +2,6 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { createChannel } from '../../src/grid/channels/channels.ts'
 import { createGuardrail } from '../../src/grid/guardrails/guardrails.ts'
-import { reviewChecks } from '../../src/grid/messaging/review.ts'
-import { sendMessage } from '../../src/grid/messaging/send-message.ts'
 import { type TestGrid, testGrid } from '../support/grid.ts'
 import { tagged } from '../support/international-text.ts'
 import { callTool } from '../support/mcp.ts'
@@ -62,22 +60,6 @@ test('a repeat is recognised by the text that is stored, and gets the same answe
   expect([same.text, clean.text]).toEqual([first.text, first.text])
   expect(other.code).toBe('idempotency_conflict')
   expect(await inbox()).toHaveLength(1)
-})
-
-test('a check of messages gets the text that is delivered', async () => {
-  const seen: string[] = []
-  await sendMessage(grid.acme.store, { agentId: grid.alice.id, alias: 'alice' }, {
-    to: 'bob',
-    text: `ig\u200bnore${hidden}`,
-  }, [
-    ...reviewChecks,
-    ({ message }) => {
-      seen.push(message.body)
-      return Promise.resolve(message)
-    },
-  ])
-
-  expect(seen).toEqual(['ignore'])
 })
 
 test('descriptions of agents, channels and skills lose it, and the answer says so', async () => {

@@ -1,6 +1,6 @@
 /** Password resets in the activity log of each account where a program loses its access. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { maxAccountsAtOnce } from '../../src/grid/oauth/revoke-all-grants.ts'
+import { maxAccountsAtOnce } from '../../src/grid/oauth/grants.ts'
 import { requestEmailLink, resetPassword } from '../../src/grid/people/email-links.ts'
 import { newId } from '../../src/lib/id.ts'
 import { rows } from '../support/database.ts'

@@ -1,6 +1,6 @@
 /** The static key that a client fetches with the access token of an agent. See docs/security.md, "Fetched keys". */
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { maxKeys, reissueKey } from '../../src/grid/agents/agent-keys.ts'
+import { maxKeys, reissueKey } from '../../src/grid/agents/agent-settings.ts'
 import { listGrants, listOwnGrants, revokeGrant, revokeOwnGrant } from '../../src/grid/oauth/grants.ts'
 import { setMemberRole } from '../../src/grid/people/team.ts'
 import { day, hour } from '../../src/lib/time.ts'

@@ -2,40 +2,10 @@
  * A client with access to one of the user's two accounts has no access to the other. The cases are those of the
  * isolation matrix, with the objects of the other account. See docs/security.md, "Isolation matrix".
  */
-import { afterAll, afterEach, describe, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { dump } from '../support/database.ts'
-import { isolatedAccounts } from '../support/isolated-accounts.ts'
-import { expectIsolated } from '../support/isolation-matrix.ts'
 import { mcp } from '../support/mcp.ts'
-import { accessTokenFor } from '../support/oauth-token.ts'
 import { oauthGrid, obtainTokens, refresh } from '../support/oauth.ts'
-import { person } from '../support/people.ts'
-import { adminRows, casesOf, type Form, type NamingParameter, type State } from '../support/tool-parameters.ts'
-
-/** A sample: the accepted forms and one that is not accepted. The matrix itself covers all. */
-const isSampled = ({ takes }: NamingParameter) => ({ state, form }: { state: State; form: Form }) =>
-  state.endsWith('foreign') && [...takes, 'account id'].includes(form)
-
-describe.each([{ isSwapped: false }, { isSwapped: true }])('an admin token (swapped: $isSwapped)', async (options) => {
-  const world = await isolatedAccounts(options)
-  const { grid, owner, caller } = world
-  const olga = await person(grid, { role: 'owner', account: owner })
-  await grid.store.write([grid.store.global.users.addMembership(caller.id, olga.id, 'owner', grid.clock.now)])
-  const { token } = await accessTokenFor(grid, olga.id, caller.id)
-  // The first use writes `last_used_at`.
-  await world.callMcp(token, 'none', {})
-  const call = (tool: string, args: Record<string, unknown>) => world.callMcp(token, tool, args)
-  afterAll(() => grid.close())
-  afterEach(() => world.reset())
-
-  const cases = Object.entries(adminRows).flatMap(([tool, row]) =>
-    Object.entries(row.parameters).flatMap(([path, parameter]) =>
-      parameter === 'text' ? [] : casesOf(parameter).filter(isSampled(parameter))
-        .map((of) => [`${tool} ${path}: ${of.state}, ${of.form}`, { tool, row, path, parameter, call, ...of }] as const)
-    )
-  )
-  test.each(cases)('%s', (_, at) => expectIsolated(world, at))
-})
 
 test('choosing another entry creates another token and leaves the first unchanged', async () => {
   const grid = await oauthGrid()

@@ -1,6 +1,6 @@
 /** What an agent key can ask of itself. See docs/protocol.md, "Own key". */
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { addKey } from '../../src/grid/agents/agent-keys.ts'
+import { addKey } from '../../src/grid/agents/agent-settings.ts'
 import { version } from '../../src/lib/version.ts'
 import { mcp } from '../support/mcp.ts'
 import { accessTokenFor } from '../support/oauth-token.ts'

@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { createAuthenticator } from '../../src/auth/bearer.ts'
 import { createAgent } from '../../src/grid/agents/agents.ts'
-import { listAgents } from '../../src/grid/agents/list-agents.ts'
+import { listAgents } from '../../src/grid/agents/find-agent.ts'
 import { messageStatus } from '../../src/grid/messaging/message-status.ts'
 import { readMessages } from '../../src/grid/messaging/read-messages.ts'
 import { dump, rows } from '../support/database.ts'

@@ -51,12 +51,6 @@ test('a program is built into one file, and gets its arguments', async () => {
   expect(readdirSync(join(folder, 'dist/src')).filter((name) => name.endsWith('.cjs'))).toHaveLength(1)
 })
 
-test('a program may export what others import', async () => {
-  write(main, "export const word = 'hello'\nconsole.log(word)\n")
-
-  expect(await run()).toEqual({ code: 0, stdout: 'hello\n', stderr: '' })
-})
-
 test('it is rebuilt only if one of its sources has changed', async () => {
   write('src/word.ts', "export const word = 'before'\n")
   write(main, "import { word } from './word.ts'\nconsole.log(word)\n")
@@ -90,17 +84,6 @@ test.each([/^main\.js$/, /\.cjs$/])('a truncated file is rebuilt: %s', async (na
   truncateSync(onlyFile(name), 10)
 
   expect(await run()).toEqual({ code: 0, stdout: 'whole\n', stderr: '' })
-})
-
-test('an error in a source is printed, and the old build is not run', async () => {
-  write(main, "console.log('before')\n")
-  await run()
-  write(main, "import './missing.ts'\n")
-
-  const { code, stdout, stderr } = await run()
-
-  expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
-  expect(stderr).toContain('src/main.ts:1:7: ERROR: Could not resolve "./missing.ts"')
 })
 
 test('two concurrent "npm start" both build, serve their own database, and stop on SIGTERM', async () => {

@@ -76,26 +76,6 @@ test.each([
   ])
 })
 
-test('a program of the same length does not get the cache of the one before', () => {
-  build("console.log('one')\n")
-  start([], { CODE_CACHE: 'write' })
-  build("console.log('two')\n")
-
-  expect(start([]).stdout).toBe('two\n')
-  expect(readdirSync(dist).filter((name) => /\.cjs/.test(name))).toHaveLength(2)
-})
-
-test('in a folder that nobody can write, the program runs without a word', () => {
-  build("console.log('hello')\n")
-  // The superuser can write everywhere, but not where a folder is.
-  mkdirSync(join(dist, cacheName()))
-  chmodSync(dist, 0o500)
-  const { status, stdout, stderr } = start([], { CODE_CACHE: 'write' })
-
-  expect({ status, stdout, stderr }).toEqual({ status: 0, stdout: 'hello\n', stderr: '' })
-  expect(readdirSync(dist).filter((name) => name.includes('.cache'))).toEqual([cacheName()])
-})
-
 test('stack traces name files and lines of the sources', () => {
   writeFileSync(
     join(folder, 'src/fail.ts'),
@@ -115,13 +95,6 @@ test('stack traces name files and lines of the sources', () => {
     ['TypeError: uncaught', at(`fail (${folder}/src/fail.ts:8:9)`), at(`${folder}/src/main.ts:10:3`)].join('\n'),
   )
   expect(status).toBe(1)
-})
-
-test('without its source map, a program still prints stack traces', () => {
-  build("console.log(new Error('no map').stack)\n")
-  rmSync(join(dist, readdirSync(dist).find((name) => name.endsWith('.map'))!))
-
-  expect(start([]).stdout).toMatch(/^Error: no map\n {4}at .*main-[0-9a-f]{16}\.cjs:\d+:\d+/)
 })
 
 function build(text: string): void {

@@ -1,7 +1,6 @@
 /** The activity log. See docs/security.md, "Activity log". */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { createApp } from '../../src/app.ts'
-import { createAdminKey, deleteAdminKey } from '../../src/grid/accounts/accounts.ts'
 import { activityRow, recordActivity } from '../../src/grid/activity.ts'
 import type { AccountStore } from '../../src/store/account.ts'
 import { openStore } from '../../src/store/store.ts'
@@ -72,12 +71,6 @@ describe('the list', () => {
     await call(grid.evil.store, 'fives')
   })
   afterAll(() => grid.close())
-
-  test('is newest first, and at most 200 rows', async () => {
-    const positions = (await acme.read.activity.list({ limit: 1_000 })).map(({ n }) => n)
-
-    expect(positions).toEqual(Array.from({ length: 200 }, (_, i) => 250 - i))
-  })
 
   test('pages over every row once', async () => {
     const seen: number[] = []
@@ -153,25 +146,10 @@ describe('two processes on one libsql-server', () => {
     await other.close()
   }, 300_000)
 
-  test('both refuse a key on the next request after one of them deleted it', async () => {
-    const other = await openStore(grid.deps, { inspect: tripwire })
-    const { id, adminKey } = await createAdminKey(grid.acme.store, 'CI')
-    const statuses = () => Promise.all([grid.app, createApp(other)].map((app) => listTools(app, adminKey)))
-
-    expect(await statuses()).toEqual([200, 200])
-    await deleteAdminKey(grid.acme.store, id)
-    expect(await statuses()).toEqual([401, 401])
-    await other.close()
-  })
-
   async function createChannel(app: TestGrid['app'], name: string) {
     const params = { name: 'admin_create_channel', arguments: { name } }
     const response = await send(app, grid.acme.adminKey, 'tools/call', params)
     return (await response.json()).result
-  }
-
-  async function listTools(app: TestGrid['app'], key: string): Promise<number> {
-    return (await send(app, key, 'tools/list')).status
   }
 
   async function send(app: TestGrid['app'], key: string, method: string, params?: Record<string, unknown>) {

@@ -1,7 +1,6 @@
 /** Who is at an agent, over several processes. See docs/delivery.md, "Presence". */
 import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest'
 import { LeaseRecovery } from '../../src/worker/leases.ts'
-import { rows } from '../support/database.ts'
 import { type TestGrid, testGrid } from '../support/grid.ts'
 import { startSqld } from '../support/sqld.ts'
 
@@ -61,17 +60,6 @@ test('what a killed process told ends with it, and a process that was taken for 
   await theirs.heartbeat()
   await mine.heartbeat()
   expect(at(grid)).toEqual({ state: 'attended', client: 'claude' })
-})
-
-test('a process alone stores nothing', async () => {
-  const alone = await testGrid()
-  onTestFinished(() => alone.close())
-  const recovery = new LeaseRecovery(alone.store)
-  await recovery.start()
-  here(alone).enter(alone.bob.id, { state: 'attended', client: 'claude' })
-  await recovery.releaseExpired()
-  expect(here(alone).at(alone.bob.id)).toEqual({ state: 'attended', client: 'claude' })
-  expect(await rows(alone, 'SELECT * FROM instances')).toEqual([])
 })
 
 async function heartbeats(): Promise<void> {

@@ -32,15 +32,6 @@ test('a deferred unit is committed alone if there are no other writes', async ()
   expect(commits).toEqual([['late']])
 })
 
-test('drained() commits deferred units', async () => {
-  const { queue, commits } = testQueue()
-
-  queue.writeLater([unit('late')])
-  await queue.drained()
-
-  expect(commits).toEqual([['late']])
-})
-
 test('a deferred unit that fails is logged and affects no other, and the other deferred units run together', async () => {
   const { queue, commits, logs } = testQueue({ batch: (sqls) => failOn('bad late', constraint, sqls) })
 

@@ -1,6 +1,6 @@
 /** The write queue: which units share a commit, and how long they wait. See docs/delivery.md, "Group commit". */
 import { expect, test } from 'vitest'
-import { isSettled, turn } from '../support/wait-for.ts'
+import { turn } from '../support/wait-for.ts'
 import { hold, settle, testQueue, unit } from '../support/write-queue.ts'
 
 test('concurrent units share a commit, in order, and each gets its own rows', async () => {
@@ -160,19 +160,6 @@ test('a group closes at about 2,000 rows; a unit larger than that runs alone', a
   expect(commits).toEqual([['a', 'b'], ['c'], ['d']])
 })
 
-test('drained() resolves when nothing waits and nothing runs', async () => {
-  const held = hold()
-  const { queue } = testQueue({ batch: () => held.opened })
-  await queue.drained()
-
-  const writes = [queue.write('a', [unit('one')]), queue.write('a', [unit('two')])]
-  const drained = queue.drained()
-  expect(await isSettled(drained)).toBe(false)
-  held.open()
-
-  await Promise.all([...writes, drained])
-})
-
 test('an ended queue takes no further units, and reports no storage fault', async () => {
   const { queue, commits } = testQueue()
 
@@ -182,19 +169,6 @@ test('an ended queue takes no further units, and reports no storage fault', asyn
 
   await expect(queue.write('a', [unit('late')])).rejects.toMatchObject({ code: 'unavailable' })
   expect(commits).toEqual([['last']])
-})
-
-test('a statement that the inspector refuses is not queued', () => {
-  const { queue, commits } = testQueue({
-    options: {
-      inspect: (sql) => {
-        if (sql === 'bad') throw new Error('refused')
-      },
-    },
-  })
-
-  expect(() => queue.write('a', [unit('good'), unit('bad')])).toThrow('refused')
-  expect(commits).toEqual([])
 })
 
 test('others are served between two groups, also if a commit takes no turn of the event loop', async () => {

@@ -194,10 +194,3 @@ describe('a token', () => {
     await grid.close()
   })
 })
-
-test('without a key ring there is nothing to do', async () => {
-  const grid = await testGrid()
-
-  await expect(rotateKeys(under(grid, undefined))).rejects.toMatchObject({ code: 'invalid_input' })
-  await grid.close()
-})

@@ -7,7 +7,7 @@ import type { InStatement } from '@libsql/client'
 import process from 'node:process'
 import { processDeps, readServerConfig } from '../../src/cli/process.ts'
 import { startServer } from '../../src/cli/server.ts'
-import { connect } from '../../src/store/driver/local-client.ts'
+import { connect } from '../../src/store/driver/remote-client.ts'
 
 const fatal = new RegExp(process.argv[2])
 const signal = process.argv[3] === 'stop' ? 'SIGSTOP' : 'SIGKILL'

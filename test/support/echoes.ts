@@ -1,6 +1,5 @@
 /** Agents that answer each message they read, as they do when a conversation runs away. They call the MCP endpoint. */
 import { writeMessage } from '../../src/grid/conversations/write.ts'
-import { pausedConversations } from '../../src/grid/messaging/pauses.ts'
 import { newId } from '../../src/lib/id.ts'
 import type { AccountStore } from '../../src/store/account.ts'
 import type { TestAgent, TestGrid } from './grid.ts'
@@ -67,14 +66,9 @@ export async function echo(grid: TestGrid, ring: TestAgent[], options: EchoOptio
   return { turns: most, refused: undefined }
 }
 
-/** Let processes store who is at their agents, and read what the others stored. */
-export async function exchangeMessages(...grids: TestGrid[]): Promise<void> {
-  for (const { store } of [...grids, ...grids.slice(0, 1)]) await store.drained()
-}
-
 /** The paused conversations of Acme. */
 export function pausesOf(grid: TestGrid) {
-  return pausedConversations(grid.acme.store)
+  return grid.acme.store.read.turns.paused()
 }
 
 /** Pause the conversation of these agents, as their last turn does. Resolves to its key. */

@@ -13,7 +13,7 @@ import { build } from '../../scripts/build.js'
 import { waitFor } from './wait-for.ts'
 
 /** What a hook did. */
-export interface HookResult {
+interface HookResult {
   code: number | null
   signal: string | null
   stdout: string
@@ -21,13 +21,13 @@ export interface HookResult {
 }
 
 /** A hook that runs. */
-export interface RunningHook {
+interface RunningHook {
   pid: number
   ended(): Promise<HookResult>
 }
 
 /** A process of a client. */
-export interface FakeClient {
+interface FakeClient {
   pid: number
   /** Run a hook in the background. */
   start(words: string[], input: Record<string, unknown>): Promise<RunningHook>

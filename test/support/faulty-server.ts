@@ -7,7 +7,7 @@ import { readFileSync } from 'node:fs'
 import process from 'node:process'
 import { aborted, exitOnUncaughtError, processDeps, readServerConfig, shutdownSignal } from '../../src/cli/process.ts'
 import { startServer, stopServer } from '../../src/cli/server.ts'
-import { connect } from '../../src/store/driver/local-client.ts'
+import { connect } from '../../src/store/driver/remote-client.ts'
 
 export interface FaultySettings {
   /** Added to the clock, in milliseconds. */

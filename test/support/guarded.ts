@@ -1,8 +1,8 @@
 /** Guardrails that check messages in tests: one finds words, the other answers what the test says. */
 import { createGuardrail, type NewGuardrail, setAgentGuardrails } from '../../src/grid/guardrails/guardrails.ts'
-import { PreparedChecks } from '../../src/guardrails/checks.ts'
 import { phrases } from '../../src/guardrails/local/phrases.ts'
 import type { GuardedText, GuardrailCheck, Span } from '../../src/guardrails/provider.ts'
+import { PreparedChecks } from '../../src/guardrails/providers.ts'
 import { webhook } from '../../src/guardrails/remote/webhook.ts'
 import type { GuardrailDirection } from '../../src/store/account/guardrails.ts'
 import type { TestAccount } from './grid.ts'

@@ -20,7 +20,7 @@ interface Failure {
 }
 
 /** A message that was sent, and the key it was sent with. */
-export interface SentMessage extends SendRequest {
+interface SentMessage extends SendRequest {
   key: string
 }
 

@@ -1,6 +1,6 @@
 /**
  * Two unrelated accounts for the isolation matrix: the owner (Acme) has one of everything, and the caller (Evil) names
- * it in its calls. See `isolation-matrix.ts`.
+ * it in its calls. See `test/isolation.test.ts`.
  */
 import { callingAgent } from '../../src/auth/actor.ts'
 import { deleteAgent } from '../../src/grid/agents/agents.ts'
@@ -8,6 +8,7 @@ import { setSkills } from '../../src/grid/agents/skills.ts'
 import { createChannel, deleteChannel } from '../../src/grid/channels/channels.ts'
 import { listThreads } from '../../src/grid/conversations/threads.ts'
 import { createGuardrail } from '../../src/grid/guardrails/guardrails.ts'
+import { leaseMessages } from '../../src/grid/messaging/timed-leases.ts'
 import { startTask } from '../../src/grid/tasks/start-task.ts'
 import { updateTask } from '../../src/grid/tasks/update-task.ts'
 import { newId } from '../../src/lib/id.ts'
@@ -19,10 +20,14 @@ import { type TestAccount, type TestAgent, type TestGrid, testGrid } from './gri
 import { gridPath, wireRequest } from './mcp.ts'
 import { sendMessage } from './messaging.ts'
 import { callRest } from './rest.ts'
-import { fillers, type Form } from './tool-parameters.ts'
 
-/** For every form, a value that names something of an account. */
-export type NamesByForm = Record<Form, string>
+/** A value of each kind that names something of an account. */
+export type NamesByForm = Awaited<ReturnType<typeof createEntities>>
+/** A way to name something of an account. */
+export type Form = keyof NamesByForm
+
+/** Agents and guardrails that the caller has. */
+const fillers = ['own-0', 'own-1']
 
 /** The response to a tool call. */
 export interface ToolResponse {
@@ -131,7 +136,7 @@ async function createEntities(
   prefix: string,
   sender: TestAgent,
   mate: string,
-): Promise<NamesByForm> {
+) {
   const agent = await account.agent(`${prefix}-agent`, { description: `an agent of ${prefix}` })
   const as = ({ id, alias }: TestAgent) =>
     grid.store.account(account.id, { type: 'agent', agentId: id, alias, credentialId: 'test' })
@@ -152,6 +157,7 @@ async function createEntities(
     a2a: { messageId: prefix, parts: [{ raw: btoa(`a file of ${prefix} `.repeat(1_000)) }] },
   })
   await sendMessage(as(sender), { to: `#${channel.name}`, text: `a post of ${prefix}` })
+  await sendMessage(as(agent), { to: `@${sender.alias}`, text: `a note of ${prefix}` })
   const question = [{ text: `a question of ${prefix}` }, { raw: btoa(`a file of ${prefix} `.repeat(1_000)) }]
   const asked = await startTask(as(agent), callingAgent(as(agent).actor), {
     ...{ to: `@${sender.alias}`, mode: 'task', contextId: prefix },
@@ -160,7 +166,16 @@ async function createEntities(
   await updateTask(as(sender), {
     ...{ taskId: asked.task.id, text: `a result of ${prefix}`, artifact: { id: prefix }, state: 'input-required' },
   })
-  await pausedConversation(account.store, [sender.alias, `${prefix}-runaway`])
+  const asking = await startTask(as(sender), callingAgent(as(sender).actor), {
+    ...{ to: `@${mate}`, mode: 'task', contextId: `${prefix}-asked` },
+    message: { messageId: `${prefix}-asked`, parts: [{ text: `another question of ${prefix}` }] },
+  })
+  const paused = await pausedConversation(account.store, [sender.alias, `${prefix}-runaway`])
+  const lease = await leaseMessages(as(sender), { limit: 1 })
+  const [unread] = await rows(grid, 'SELECT message_id FROM tasks WHERE account_id = ? AND id = ?', [
+    account.id,
+    asked.task.id,
+  ])
   const [credential] = await account.store.read.keys.adminKeys()
   const [member] = await rows(grid, 'SELECT user_id FROM memberships WHERE account_id = ?', [account.id])
 
@@ -173,7 +188,13 @@ async function createEntities(
     'skill name': skill.name,
     'idempotency key': `${prefix}-key`,
     'part id': `${file.id}.0`,
+    'part message id': file.id,
+    'paused conversation': paused,
     'task id': asked.task.id,
+    'asked task id': asking.task.id,
+    'lease id': lease.leaseId!,
+    'leased message id': lease.messages[0].message_id,
+    'unread message id': String(unread.message_id),
     'credential id': credential.id,
     'account id': account.id,
     'user id': String(member.user_id),
@@ -230,6 +251,8 @@ async function reset(grid: TestGrid, evil: TestAccount, kept: KeptIds): Promise<
       args: [evil.id, kept!],
     }
   await grid.store.write([
+    remove('leases'),
+    remove('lease_releases'),
     { sql: 'DELETE FROM deliveries WHERE account_id = ? AND stranger_id IS NULL', args: [evil.id] },
     remove('conversation_turns'),
     remove('idempotency_keys'),
@@ -289,6 +312,10 @@ async function callA2a(grid: TestGrid, method: string, args: Record<string, unkn
 // deno-lint-ignore no-explicit-any -- a JSON-RPC response
 async function readResponse(response: Response, outcomeOf: (body: any) => string): Promise<ToolResponse> {
   const headers = [...response.headers].filter(([name]) => name !== 'x-request-id')
+  if (response.headers.get('content-type')?.startsWith('text/event-stream')) {
+    await response.body!.cancel()
+    return { outcome: 'ok', text: 'a stream' }
+  }
   const body = await response.text()
   return { outcome: outcomeOf(JSON.parse(body)), text: JSON.stringify([response.status, headers]) + body }
 }

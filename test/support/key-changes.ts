@@ -2,8 +2,7 @@
 import type { Role } from '../../src/auth/actor.ts'
 import { createAuthenticator } from '../../src/auth/bearer.ts'
 import { createAdminKey, deleteAdminKey } from '../../src/grid/accounts/accounts.ts'
-import { claimAccount, mergeClaim, openClaim } from '../../src/grid/accounts/claim.ts'
-import { fetchAgentKey, reissueKey, revokeKey } from '../../src/grid/agents/agent-keys.ts'
+import { fetchAgentKey, reissueKey, revokeKey } from '../../src/grid/agents/agent-settings.ts'
 import { deleteAgent } from '../../src/grid/agents/agents.ts'
 import { revokeGrant } from '../../src/grid/oauth/grants.ts'
 import { leaveAccount, removeMember, setMemberRole, transferOwnership } from '../../src/grid/people/team.ts'
@@ -16,6 +15,7 @@ import type { TestGrid } from './grid.ts'
 import { mcp, toolResult } from './mcp.ts'
 import { accessTokenFor } from './oauth-token.ts'
 import { type Person, person } from './people.ts'
+import { claimAgents, signUpAs } from './signup.ts'
 
 /** A key, and a change that it depends on. */
 export interface KeyCase {
@@ -51,21 +51,17 @@ const keyChanges: Record<string, Prepare> = {
       change: () => setMemberRole(grid.acme.store, { userId: user.id, role: 'viewer' }),
     }
   },
-  async 'its agent is claimed as a new account'(grid) {
-    const { key, token, claimant, keep } = await signedUp(grid)
-    const change = () => claimAccount(grid.store, token, claimant, { keep, discard: [], name: 'Zoe' }, null)
-    return { key, change, stays: true }
+  async 'its agent is claimed'(grid) {
+    const { key, link } = await signedUp(grid)
+    return { key, change: () => claimAgents(grid, link), stays: true }
   },
   async 'its agent is discarded by a claim'(grid) {
-    const { key, token, claimant, keep: [zoe, max] } = await signedUp(grid)
-    const decision = { keep: [max], discard: [zoe], name: 'Zoe' }
-    return { key, change: () => claimAccount(grid.store, token, claimant, decision, null) }
+    const { key, link } = await signedUp(grid)
+    return { key, change: () => claimAgents(grid, link, { discard: ['zoe'] }) }
   },
   async 'a claim moves both agents into another account'(grid) {
-    const { key, token, claimant, keep, user } = await signedUp(grid)
-    const into = { id: grid.evil.id, account: grid.store.account(grid.evil.id, user.actor('owner')) }
-    const change = () => mergeClaim(grid.store, token, claimant, into, { keep, discard: [] }, null)
-    return { key, change, stays: true }
+    const { key, link } = await signedUp(grid)
+    return { key, change: () => claimAgents(grid, link, { into: grid.evil }), stays: true }
   },
   async 'the account is not claimed in time'(grid) {
     const { key } = await signedUp(grid)
@@ -171,15 +167,7 @@ async function fetchedKey(grid: TestGrid) {
 
 /** The agents zoe and max of an owner who can claim them, and owns the account Evil too. */
 async function signedUp(grid: TestGrid) {
-  const email = 'zed@new.example'
-  const answers = []
-  for (const alias of ['zoe', 'max']) {
-    answers.push(await (await grid.post('/api/v1/agentic-signup', { owner_email: email, alias })).json())
-  }
-  const user = await person(grid, { email, role: 'owner', account: grid.evil })
-  const claimant = { user: { id: user.id, email, emailVerifiedAt: grid.clock.now }, sessionId: 'test' }
-  const token = answers[0].trial.claim_url.split('/').at(-1) as string
-  const { agents } = await openClaim(grid.store, token)
-  const keep = ['zoe', 'max'].map((alias) => agents.find((agent) => agent.alias === alias)!.id)
-  return { key: answers[0].api_key as string, token, claimant, keep, user }
+  const zoe = await signUpAs(grid, 'zed@new.example', 'zoe')
+  await signUpAs(grid, 'zed@new.example', 'max')
+  return zoe
 }

@@ -5,7 +5,7 @@ import type { Browser } from './browse.ts'
 import { readEvents } from './events.ts'
 
 /** An event of a stream. */
-export interface LiveEvent {
+interface LiveEvent {
   name: string
   id: number | undefined
   // deno-lint-ignore no-explicit-any

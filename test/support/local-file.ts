@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { processDeps } from '../../src/cli/process.ts'
 import { readConfig } from '../../src/config.ts'
 import { createLog } from '../../src/log.ts'
-import { connect } from '../../src/store/driver/local-client.ts'
+import { connect } from '../../src/store/driver/remote-client.ts'
 import { openStore, type Store } from '../../src/store/store.ts'
 
 export type LocalFile = ReturnType<typeof localFile>

@@ -227,7 +227,7 @@ export async function obtainTokens(
 export async function fetchApiKey(grid: OAuthGrid, token: string, body?: unknown) {
   const response = await grid.request(`${issuer}/api/oauth/api-key`, {
     method: 'POST',
-    headers: { Authorization: `Bearer ${token}` },
+    headers: { Authorization: `Bearer ${token}`, ...(body !== undefined && { 'Content-Type': 'application/json' }) },
     ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
   })
   return { status: response.status, body: await response.json() }

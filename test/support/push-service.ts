@@ -5,7 +5,7 @@ import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'nod
 import type { AddressInfo } from 'node:net'
 
 /** A notification as it arrived. */
-export interface TakenPush {
+interface TakenPush {
   path: string
   headers: IncomingHttpHeaders
   /** What the browser shows. */

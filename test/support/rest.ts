@@ -1,4 +1,8 @@
-/** Calls of the REST endpoints of admins and agents, as the matrices make them. */
+/** Calls of the REST side. Each answer must be as the OpenAPI document says. */
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
+import { expect } from 'vitest'
+import { openApiDocument } from '../../src/rest/openapi.ts'
+import { restRoutes } from '../../src/rest/routes.ts'
 import type { TestGrid } from './grid.ts'
 
 /** A response, with its body as it is on the wire. */
@@ -11,7 +15,7 @@ export interface RestResponse {
 }
 
 /**
- * Call a route such as `PATCH /api/v1/guardrails/:guardrail`. Arguments that the path names go into it, the others into
+ * Call a route such as `PATCH /api/v1/guardrails/{guardrail}`. Arguments that the path names go into it, the others into
  * the query or the body.
  */
 export async function callRest(
@@ -19,10 +23,11 @@ export async function callRest(
   key: string | undefined,
   route: string,
   args: Record<string, unknown> = {},
+  headers: Record<string, string> = {},
 ): Promise<RestResponse> {
   const [method, pattern] = route.split(' ')
   const rest = { ...args }
-  const path = pattern.replace(/:(\w+)/g, (_, name: string) => {
+  const path = pattern.replace(/[:{](\w+)}?/g, (_, name: string) => {
     delete rest[name]
     return encodeURIComponent(String(args[name]))
   })
@@ -33,9 +38,38 @@ export async function callRest(
     headers: {
       ...(key === undefined ? {} : { Authorization: `Bearer ${key}` }),
       ...(hasBody && { 'Content-Type': 'application/json' }),
+      ...headers,
     },
     ...(hasBody && { body: JSON.stringify(rest) }),
   })
-  const text = await response.text()
-  return { status: response.status, headers: response.headers, text, body: JSON.parse(text) }
+  const isStream = response.headers.get('content-type')?.startsWith('text/event-stream')
+  if (isStream) await response.body!.cancel()
+  const text = isStream ? '' : await response.text()
+  const isJson = response.headers.get('content-type')?.startsWith('application/json')
+  const body = isJson ? JSON.parse(text) : {}
+  if (isJson) expectAsDocumented(method, pattern.replace(/:(\w+)/g, '{$1}'), response.status, body)
+  return { status: response.status, headers: response.headers, text, body }
+}
+
+// deno-lint-ignore no-explicit-any -- a document of JSON
+const document = openApiDocument(restRoutes, ['http://localhost'], 'closed') as any
+const ajv = new Ajv2020({ strict: false, validateFormats: false })
+const validators = new Map<string, ValidateFunction | undefined>()
+
+/** The status is one of the route, a success has no other fields than the document says, and an error has one of its codes. */
+export function expectAsDocumented(method: string, path: string, status: number, body: unknown): void {
+  const where = `${method} ${path}: ${status} ${JSON.stringify(body)}`
+  const operation = document.paths[path]?.[method.toLowerCase()]
+  // What is at no route is no answer of one.
+  if (!operation || status === 404 && (body as { error?: { code: string } }).error?.code === 'not_found') return
+  const key = `${method} ${path} ${status}`
+  if (!validators.has(key)) {
+    const response = operation.responses[status]
+    expect(response, where).toBeDefined()
+    const schema = response.content?.['application/json']?.schema
+    // References of the schema lead to the components of the document.
+    validators.set(key, schema && ajv.compile({ ...schema, components: document.components }))
+  }
+  const validate = validators.get(key)
+  if (validate) expect(validate(body) ? [] : validate.errors, where).toEqual([])
 }

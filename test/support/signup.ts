@@ -2,9 +2,11 @@
 import type { Row } from '@libsql/client'
 import { expect } from 'vitest'
 import { createAuthenticator } from '../../src/auth/bearer.ts'
+import { claimAccount, openClaim } from '../../src/grid/accounts/claim.ts'
 import type { AccountStore } from '../../src/store/account.ts'
 import { rows } from './database.ts'
-import type { TestGrid } from './grid.ts'
+import type { TestAccount, TestAgent, TestGrid } from './grid.ts'
+import { person } from './people.ts'
 
 export const signupPath = '/api/v1/agentic-signup'
 
@@ -38,6 +40,48 @@ export async function codeOf(response: Response): Promise<string> {
     error: { code: expect.any(String), message: expect.stringMatching(/^[A-Z\w].+/) },
   })
   return body.error.code
+}
+
+/** An agent that signed up. `link` is the token of its claim link. */
+export interface SignedUp extends TestAgent {
+  home: string
+  link: string
+}
+
+export async function signUpAs(grid: TestGrid, email: string, alias: string, more: object = {}): Promise<SignedUp> {
+  const { api_key, trial } = await (await signUp(grid, { owner_email: email, alias, ...more })).json()
+  const link = trial.claim_url.split('/').at(-1)
+  const { provisionalId: home, agents } = await openClaim(grid.store, link)
+  return { id: agents.find((agent) => agent.alias === alias)!.id, alias, key: api_key, home, link }
+}
+
+/**
+ * Claim the agents of a link: they move to `into`, if it is given, but for those to keep or discard, by their aliases.
+ * The owner of their address owns that account.
+ */
+export async function claimAgents(
+  grid: TestGrid,
+  link: string,
+  { into, keep = [], discard = [] }: { into?: TestAccount; keep?: string[]; discard?: string[] } = {},
+): Promise<void> {
+  const { agents, ownerEmail: email } = await openClaim(grid.store, link)
+  const known = await grid.store.global.users.byEmail(email)
+  const { id } = known ?? await person(grid, { email, hasPassword: false })
+  if (into && !known) {
+    await grid.store.write([grid.store.global.users.addMembership(into.id, id, 'owner', grid.clock.now)])
+  }
+  const claimant = { user: { id, email, emailVerifiedAt: grid.clock.now }, sessionId: 'test' }
+  const owner = { type: 'user' as const, userId: id, role: 'owner' as const, sessionId: 'test' }
+  const idsOf = (isChosen: (alias: string) => boolean) =>
+    agents.filter(({ alias }) => isChosen(alias)).map(({ id }) => id)
+  const stays = (alias: string) => !into || keep.includes(alias)
+  const decision = {
+    keep: idsOf((alias) => stays(alias) && !discard.includes(alias)),
+    move: idsOf((alias) => !stays(alias) && !discard.includes(alias)),
+    discard: idsOf((alias) => discard.includes(alias)),
+    into: into && { id: into.id, account: grid.store.account(into.id, owner) },
+  }
+  await claimAccount(grid.store, link, claimant, { ...decision, name: 'Zoe' }, null)
 }
 
 /** Set the account of an agent to claimed, as a claim does: it takes no more signups. */

@@ -220,7 +220,7 @@ export async function seedSite(grid: TestGrid) {
     claims.push(await (await grid.post('/api/v1/agentic-signup', input)).json())
   }
   links.claim = new URL(claims[0].trial.claim_url).pathname
-  links.claimOffer = `/claims/${(await store.global.claims.offer(olga.email))!.id}`
+  links.claimOffer = `/claims/${(await store.global.claims.offer(olga.email))!.provisionalId}`
   const foreignSignup = { owner_email: 'zoe@new.example', alias: 'harbour' }
   const other =
     new URL((await (await grid.post('/api/v1/agentic-signup', foreignSignup)).json()).trial.claim_url).pathname

@@ -2,7 +2,7 @@
 import type { AddressInfo } from 'node:net'
 import { SMTPServer } from 'smtp-server'
 
-export interface ReceivedEmail {
+interface ReceivedEmail {
   /** Sender of the envelope. */
   from: string
   /** Recipients of the envelope. */

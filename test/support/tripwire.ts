@@ -105,7 +105,7 @@ export const allowedCrossAccountQueries = [
  */
 const allowedCrossAccountBranches = [
   // Aliases are unique in the whole grid.
-  'SELECT 1 FROM agents AS taken WHERE taken.alias = ? AND taken.account_id <> ?',
+  'SELECT 1 FROM agents AS taken WHERE taken.alias = ? AND taken.account_id <> ? AND taken.moved_to IS NULL',
   // Limits on signups count all from an address.
   "FROM signups AS seen WHERE seen.address BETWEEN allowed.value ->> 'from' AND allowed.value ->> 'to'",
 ]

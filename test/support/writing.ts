@@ -1,5 +1,5 @@
 /** A grid whose messages are placed in conversations as they come, with a person who writes. */
-import { placeOfSent } from '../../src/grid/conversations/answer.ts'
+import { placeOfSent } from '../../src/grid/conversations/write.ts'
 import { LogFollower } from '../../src/worker/threads.ts'
 import type { Browser } from './browse.ts'
 import type { Visitor } from './browser.ts'

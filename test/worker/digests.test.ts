@@ -1,6 +1,6 @@
 /** Mail digests: when one is sent, what it says, and how it ends. */
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { markRead } from '../../src/grid/conversations/my-inbox.ts'
+import { markRead } from '../../src/grid/conversations/marks.ts'
 import { type DigestPeriod, findDigest, setDigest } from '../../src/grid/notifications/digests.ts'
 import { giveUpAlias } from '../../src/grid/people/seats.ts'
 import { day, hour } from '../../src/lib/time.ts'

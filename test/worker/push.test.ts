@@ -1,7 +1,7 @@
 /** Notifications in browsers: when one is sent, what it says, and what becomes of one that cannot be sent. */
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { createChannel } from '../../src/grid/channels/channels.ts'
-import { markRead } from '../../src/grid/conversations/my-inbox.ts'
+import { markRead } from '../../src/grid/conversations/marks.ts'
 import { listThreads } from '../../src/grid/conversations/threads.ts'
 import { subscribe } from '../../src/grid/notifications/subscriptions.ts'
 import type { AccountStore } from '../../src/store/account.ts'

@@ -1,8 +1,7 @@
 /** The projection of conversations: made behind the sends, made again, and removed with the messages. */
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { createAuthenticator } from '../../src/auth/bearer.ts'
-import { rebuildConversationsCommand } from '../../src/cli/rebuild-conversations.ts'
-import { mergeClaim, openClaim } from '../../src/grid/accounts/claim.ts'
+import { rebuildConversationsCommand } from '../../src/cli/maintenance.ts'
 import { createChannel } from '../../src/grid/channels/channels.ts'
 import { listThreads } from '../../src/grid/conversations/threads.ts'
 import { day } from '../../src/lib/time.ts'
@@ -14,10 +13,8 @@ import { rows } from '../support/database.ts'
 import { onEachDatabase } from '../support/databases.ts'
 import type { TestGrid } from '../support/grid.ts'
 import { sendMessage } from '../support/messaging.ts'
-import { person } from '../support/people.ts'
+import { claimAgents, signUpAs } from '../support/signup.ts'
 import { waitFor } from '../support/wait-for.ts'
-
-const email = 'zoe@new.example'
 
 onEachDatabase((open) => {
   let grid: TestGrid
@@ -138,7 +135,7 @@ onEachDatabase((open) => {
     expect(await projected(grid, zoe.home)).toEqual(nothing)
   })
 
-  test('a claim that merges accounts moves the conversations of the agents, in the order of their messages', async () => {
+  test('a claim places what moves in both accounts, as making the conversations again does', async () => {
     const [zoe, mate, left] = [await signUp('zoe'), await signUp('mate'), await signUp('left')]
     await sendMessage(alice, { to: 'bob', text: 'before' })
     const asked = await sendMessage(zoe.store, { to: 'mate', text: 'one' })
@@ -146,19 +143,15 @@ onEachDatabase((open) => {
     await followLog(grid.store)
     // Not placed before the claim.
     await sendMessage(mate.store, { to: 'zoe', text: 'two', replyToMessageId: asked.id })
-    const { id, actor } = await person(grid, { email, role: 'owner', hasPassword: false })
-    const claimant = { user: { id, email, emailVerifiedAt: grid.clock.now }, sessionId: 'test' }
-    const into = { id: grid.acme.id, account: grid.store.account(grid.acme.id, actor('owner')) }
-    const decision = { keep: [zoe.id, mate.id], discard: [left.id] }
-    await mergeClaim(grid.store, zoe.link, claimant, into, decision, null)
-    const [merged] = await all(zoe.home)
+    await claimAgents(grid, zoe.link, { into: grid.acme, discard: ['left'] })
     await followLog(grid.store)
     const kept = await all(zoe.home)
     await rebuildConversationsCommand.run(grid.store, {})
 
-    expect(merged.messages).toHaveLength(3)
     expect(await all(zoe.home)).toEqual(kept)
     expect(await texts()).toEqual(['two 2', 'left behind 1', 'before 1'])
+    const old = grid.store.account(zoe.home, { type: 'system', job: 'test' })
+    expect(await texts(old)).toEqual(['two 2', 'left behind 1'])
   })
 
   const nothing = { threads: [], messages: [], agents: [] }
@@ -176,11 +169,7 @@ onEachDatabase((open) => {
   }
 
   async function signUp(alias: string) {
-    const response = await grid.post('/api/v1/agentic-signup', { owner_email: email, alias })
-    const { api_key, trial } = await response.json()
-    const link = trial.claim_url.split('/').at(-1)
-    const { provisionalId: home, agents } = await openClaim(grid.store, link)
-    const { id } = agents.find((agent) => agent.alias === alias)!
-    return { id, home, link, store: await createAuthenticator(grid.store)(`Bearer ${api_key}`) }
+    const signed = await signUpAs(grid, 'zoe@new.example', alias)
+    return { ...signed, store: await createAuthenticator(grid.store)(`Bearer ${signed.key}`) }
   }
 })

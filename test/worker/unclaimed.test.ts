@@ -4,8 +4,7 @@ import { GridError } from '../../src/errors.ts'
 import { claimAccount, openClaim } from '../../src/grid/accounts/claim.ts'
 import { recordActivity } from '../../src/grid/activity.ts'
 import { allowText } from '../../src/grid/guardrails/cases.ts'
-import { leaseOf } from '../../src/grid/messaging/leases.ts'
-import { readMessages } from '../../src/grid/messaging/read-messages.ts'
+import { leaseOf, readMessages } from '../../src/grid/messaging/read-messages.ts'
 import { day, hour } from '../../src/lib/time.ts'
 import { sweep } from '../../src/worker/retention.ts'
 import { dump, rows } from '../support/database.ts'
@@ -187,7 +186,7 @@ async function claim(signed: Signed): Promise<void> {
   const { id } = await person(grid, { email: zoe })
   const claimant = { user: { id, email: zoe, emailVerifiedAt: grid.clock.now }, sessionId: 'test' }
   const keep = agents.map((agent) => agent.id)
-  await claimAccount(grid.store, signed.token, claimant, { name: 'Zoe & Co', keep, discard: [] }, null)
+  await claimAccount(grid.store, signed.token, claimant, { name: 'Zoe & Co', keep, move: [], discard: [] }, null)
 }
 
 function as({ id, home, alias }: Pick<Signed, 'id' | 'home' | 'alias'>) {

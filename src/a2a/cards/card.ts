@@ -1,6 +1,6 @@
 /** What the agent cards say, for both versions of A2A. See docs/protocol.md, "Agent card". */
 import type { Config } from '../../config.ts'
-import type { CardAgent } from '../../grid/cards/card-agent.ts'
+import type { CardAgent } from '../../grid/cards.ts'
 import { agentUrl } from '../../lib/client-snippets.ts'
 import { version } from '../../lib/version.ts'
 import { agentExtensions, gridExtensions } from '../extensions.ts'

@@ -1,19 +1,17 @@
 /** Serves the agent cards: of the shared endpoint, of each agent, and the extended ones. See docs/protocol.md, "Agent card". */
 import { createHash } from 'node:crypto'
+import { agentCard, type Card10, type CardSkill, extendedCard, gridCard, hybridCard } from './card.ts'
+import { signCard, Signer } from './signing.ts'
+import type { A2aVersion } from '../codec.ts'
+import { authenticateAgent, challenge, requestsVersion10 } from '../request.ts'
 import type { AuthenticateCall } from '../../auth/bearer.ts'
-import { findCardAgent } from '../../grid/cards/card-agent.ts'
-import { listAgents, type ListedAgent } from '../../grid/agents/list-agents.ts'
-import { SizedMap } from '../../lib/sized-map.ts'
+import { findCardAgent } from '../../grid/cards.ts'
+import { listAgents, type ListedAgent } from '../../grid/agents/find-agent.ts'
+import { SizedMap } from '../../lib/bounded-maps.ts'
 import type { AppContext, Handler } from '../../request-context.ts'
 import type { AccountStore } from '../../store/account.ts'
 import type { Store } from '../../store/store.ts'
 import { asGridError, restError } from '../../wire.ts'
-import { authenticateAgent, challenge } from '../caller.ts'
-import type { A2aVersion } from '../codec.ts'
-import { requestsVersion10 } from '../version.ts'
-import { agentCard, type Card10, type CardSkill, extendedCard, gridCard, hybridCard } from './card.ts'
-import { signCard } from './sign-card.ts'
-import { Signer } from './signer.ts'
 
 /** The paths of the root card: those that clients of each version look at, and the shared endpoint itself. */
 export const rootCardPaths = [

@@ -1,22 +1,39 @@
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import type { Config } from '../../config.ts'
-import type { DatabaseHealth } from '../../store/health.ts'
-import { inspectDatabase } from '../../store/inspect.ts'
+import { createKeyRing, isKeyRing } from '../../lib/key-ring.ts'
+import { day, hour, second } from '../../lib/time.ts'
+import { commit, version } from '../../lib/version.ts'
+import { backupsIn } from '../../store/backup/files.ts'
+import { type DatabaseHealth, inspectDatabase } from '../../store/health.ts'
 import { StartError } from '../../store/start-error.ts'
-import { CommandError } from '../command.ts'
+import { CommandError, storeCommand } from '../command.ts'
 import { askHolder, isInUse } from '../run-store-command.ts'
+import { isPublic } from './settings.ts'
 import { broken, type Finding, ok, skipped, warning } from './finding.ts'
-import { build, type InsideFacts, lookInside } from './inside.ts'
 
-/** What was found of the database, and of the server that has it. */
+export interface InsideFacts {
+  build: string
+  keyIds: string[]
+  database: DatabaseHealth
+}
+
+export const build = commit === undefined ? version : `${version} (${commit})`
+
+/** `agent-grid doctor` asks it of a running server. */
+export const lookInside = storeCommand({
+  name: 'doctor',
+  summary: 'Tell what only the process that has the database can tell.',
+  options: {},
+  run: async (store) => ({ build, keyIds: [...store.keyRing.ids], database: await store.health() }),
+  print: JSON.stringify,
+})
+
 export interface LookedAt {
   findings: Finding[]
-  /** Undefined if it could not be read. */
   health?: DatabaseHealth
   server?: Pick<InsideFacts, 'build' | 'keyIds'>
 }
 
-/** Whether the database can be opened, has the schema of this program, and is whole. */
 export async function checkDatabase(config: Config, path: string | undefined, isFull: boolean): Promise<LookedAt> {
   if (path !== undefined && !existsSync(path)) {
     const action = 'Start the grid, which makes it; or restore a backup; or set DATABASE_URL to the one that you mean.'
@@ -77,4 +94,56 @@ function judgeIntegrity({ damage, danglingRows, writeMode }: DatabaseHealth): Fi
   if (damage.length > 0) return broken('database', `The database is damaged: ${damage[0]}`, restore)
   if (danglingRows! > 0) return broken('database', `References to missing rows: ${danglingRows}.`, restore)
   return ok('database', 'The database has the schema of this program, and is whole.')
+}
+
+/** Whether the key ring, of the settings or beside the local file, has the keys of the stored tokens. */
+export function checkKeyRing(
+  { gridKeys }: Config,
+  path: string | undefined,
+  { keys }: Pick<DatabaseHealth, 'keys'>,
+  server: LookedAt['server'],
+): Finding {
+  const keep =
+    'Restore the key ring from where it is kept apart from the data; without it the tokens must be entered again.'
+  const ring = gridKeys ?? (path && readRing(`${path}.keys`))
+  if (ring !== undefined && !isKeyRing(ring)) {
+    return broken('key_ring', 'The file beside the database is not a key ring.', keep)
+  }
+  const { ids } = createKeyRing(ring)
+  const missing = keys.filter(({ key }) => !ids.includes(key))
+  if (missing.length > 0) {
+    const names = missing.map(({ key, tokens }) => `${key} (stored tokens: ${tokens})`).join(', ')
+    return broken('key_ring', `The ring lacks keys: ${names}.`, keep)
+  }
+  if (server && server.keyIds.join() !== ids.join()) {
+    return warning('key_ring', 'The server runs with another key ring than the settings name.', 'Restart the grid.')
+  }
+  return ok('key_ring', 'The key ring has the keys of all stored tokens.')
+}
+
+/** A file that this user cannot read is a fault of the files. */
+function readRing(path: string): string | undefined {
+  try {
+    return readFileSync(path, 'utf8').trim()
+  } catch {
+    return undefined
+  }
+}
+
+export async function checkBackups(config: Config): Promise<Finding> {
+  if (config.backupDir === undefined) {
+    const found = 'No backups are made here.'
+    const action = 'Set BACKUP_DIR to a folder on another disk; see "Backup and restore" in docs/operations.md.'
+    return isPublic(config) ? warning('backups', found, action) : ok('backups', found)
+  }
+  const [newest] = await backupsIn(config.backupDir)
+  if (!newest) {
+    const action = 'Check that the folder is right, and the log for a failed backup.'
+    return warning('backups', 'BACKUP_DIR has no backup.', action)
+  }
+  const age = Date.now() - newest.at
+  const found = `The newest backup is ${newest.path}, ${Math.floor(age / hour)} hours old.`
+  return age > Math.max(2 * config.backupEverySeconds * second, day)
+    ? warning('backups', found, 'See the log for failed backups.')
+    : ok('backups', found)
 }

@@ -1,6 +1,9 @@
-import { closeSync, openSync, readdirSync, statSync } from 'node:fs'
+import { closeSync, fsyncSync, openSync, readdirSync, rmSync, statfsSync, statSync, writeSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
-import { broken, type Finding, ok, warning } from './finding.ts'
+import process from 'node:process'
+import type { Config } from '../../config.ts'
+import type { DatabaseHealth } from '../../store/health.ts'
+import { broken, type Finding, ok, skipped, warning } from './finding.ts'
 
 /** Whether only this user can use an existing database file and the files beside it. */
 export function checkFiles(path: string): Finding[] {
@@ -33,5 +36,136 @@ function canOpen(path: string): boolean {
     return true
   } catch {
     return false
+  }
+}
+
+/** `f_type` of statfs(2). */
+const networks = new Set([0x6969, 0x517b, 0xff534d42, 0xfe534d42, 0x01021997, 0x00c36400, 0x0bd00bd0, 0x65735546])
+const memories = new Set([0x01021994, 0x858458f6])
+const containerLayer = 0x794c7630
+
+/** Whether the disk of a database file is one for a database, and has space. */
+export function checkDisk(path: string, config: Config): Finding[] {
+  const folder = dirname(path)
+  try {
+    return judgeDisk(folder, statfsSync(folder), config)
+  } catch {
+    return [
+      warning('disk', 'The system does not tell how much space is free.', 'Watch the space of the disk yourself.'),
+    ]
+  }
+}
+
+export function judgeDisk(
+  folder: string,
+  { type, bavail, blocks, bsize }: { type: number; bavail: number; blocks: number; bsize: number },
+  { minFreeMegabytes }: Config,
+): Finding[] {
+  const findings: Finding[] = []
+  if (networks.has(type >>> 0)) {
+    findings.push(broken(
+      'disk',
+      `${folder} is on a network file system. Its locks cannot be relied on, and messages may be lost.`,
+      'Move the folder to a local disk; several processes share a libsql-server.',
+    ))
+  }
+  if (memories.has(type >>> 0)) {
+    findings.push(broken('disk', `${folder} is in memory, and goes with it.`, 'Move the folder to a local disk.'))
+  }
+  if (type >>> 0 === containerLayer) {
+    findings.push(
+      warning('disk', `${folder} is in the layer of a container, and goes with it.`, 'Mount a volume there.'),
+    )
+  }
+  const [free, total] = [bavail * bsize, blocks * bsize]
+  const mark = Math.min(minFreeMegabytes * 2 ** 20, total / 10)
+  const found = `${megabytes(free)} MB of ${megabytes(total)} MB are free.`
+  const space = `${found} Below ${megabytes(mark)} MB nothing new is stored.`
+  if (free < mark) findings.push(broken('disk', space, 'Free some space on the disk of the database.'))
+  else if (free < 2 * mark) findings.push(warning('disk', space, 'Free some space on the disk of the database.'))
+  return findings.length > 0 ? findings : [ok('disk', found)]
+}
+
+/** Whole megabytes, at least 1 unless there is nothing. */
+function megabytes(bytes: number): number {
+  return Math.ceil(bytes / 2 ** 20)
+}
+
+const fsyncs = 15
+/** No disk is this fast: then a program or a layer below answers without writing. */
+const tooFastMs = 0.01
+const slowMs = 50
+
+/** Whether acknowledged messages are on disk. `writeMode` is null for a remote database. */
+export function checkDurability(
+  { durability }: Config,
+  path: string | undefined,
+  { writeMode }: Pick<DatabaseHealth, 'writeMode'>,
+): Finding {
+  if (path === undefined || writeMode === null) {
+    return skipped(
+      'durability',
+      'The database server decides what is on disk.',
+      'A libsql-server must be set to durability_mode "strong".',
+    )
+  }
+  const { journal, synchronous } = writeMode
+  if (journal !== 'wal' || synchronous !== (durability === 'full' ? 2 : 1)) {
+    return broken(
+      'durability',
+      `The database runs with journal_mode ${journal} and synchronous ${synchronous}.`,
+      'Restart the grid; it sets them again.',
+    )
+  }
+  if (durability === 'relaxed') {
+    return warning(
+      'durability',
+      'DURABILITY is relaxed: a power failure may lose the last acknowledged messages.',
+      'Set DURABILITY=full, unless you mean it.',
+    )
+  }
+  const ms = measureFsync(dirname(path))
+  return ms === undefined ? skipped('durability', 'Nothing can be written beside the database.') : judgeFsync(ms)
+}
+
+export function judgeFsync(ms: number): Finding {
+  const found = `An fsync takes ${ms.toFixed(ms < 1 ? 2 : 0)} ms.`
+  if (ms < tooFastMs) {
+    return warning(
+      'durability',
+      `${found} No disk is that fast: something answers without writing.`,
+      'Look for eatmydata, a disk in memory, or a virtual disk that ignores flushes.',
+    )
+  }
+  if (ms > slowMs) {
+    return warning(
+      'durability',
+      `${found} Every send waits for one.`,
+      'Use a faster disk, or find what else writes to this one.',
+    )
+  }
+  return ok('durability', `Each commit is on disk before it is acknowledged. ${found}`)
+}
+
+/** The median, because other programs use the disk too. Writes and removes one small file. */
+function measureFsync(folder: string): number | undefined {
+  const path = join(folder, `.doctor-${process.pid}`)
+  let file: number | undefined
+  try {
+    file = openSync(path, 'wx', 0o600)
+    const page = new Uint8Array(4_096).fill(1)
+    const times = Array.from({ length: fsyncs }, () => {
+      writeSync(file!, page)
+      const startedAt = performance.now()
+      fsyncSync(file!)
+      return performance.now() - startedAt
+    })
+    return times.sort((a, b) => a - b)[Math.floor(fsyncs / 2)]
+  } catch {
+    // The disk is full, or the folder belongs to another user: other checks say so.
+    return undefined
+  } finally {
+    if (file !== undefined) closeSync(file)
+    rmSync(path, { force: true })
   }
 }

@@ -1,9 +1,10 @@
-/** What a check of the doctor says. */
-export interface Finding {
-  check: CheckName
-  /** `skipped`: it could not be looked at. */
+import { attentionExitCode } from '../command.ts'
+
+/** What a check of a doctor says. Both doctors have these: that of a grid, and that of the clients of a machine. */
+export interface Finding<Check extends string = CheckName> {
+  check: Check
+  /** `skipped`: it could not be looked at, or does not apply. */
   status: 'ok' | 'warning' | 'broken' | 'skipped'
-  /** A sentence for people. */
   found: string
   /** What to do; null if there is nothing to do. */
   action: string | null
@@ -23,19 +24,44 @@ export type CheckName =
   | 'email'
   | 'backups'
 
-export function ok(check: CheckName, found: string): Finding {
+export function ok<Check extends string>(check: Check, found: string): Finding<Check> {
   return { check, status: 'ok', found, action: null }
 }
 
-export function warning(check: CheckName, found: string, action: string): Finding {
+export function warning<Check extends string>(check: Check, found: string, action: string): Finding<Check> {
   return { check, status: 'warning', found, action }
 }
 
-export function broken(check: CheckName, found: string, action: string): Finding {
+export function broken<Check extends string>(check: Check, found: string, action: string): Finding<Check> {
   return { check, status: 'broken', found, action }
 }
 
 /** It could not be looked at. `action` says how it can be. */
-export function skipped(check: CheckName, found: string, action: string | null = null): Finding {
+export function skipped<Check extends string>(
+  check: Check,
+  found: string,
+  action: string | null = null,
+): Finding<Check> {
   return { check, status: 'skipped', found, action }
 }
+
+/** The worst of the findings. */
+export function statusOf(findings: readonly Finding<string>[]): 'well' | 'warning' | 'broken' {
+  const has = (status: Finding['status']) => findings.some((found) => found.status === status)
+  return has('broken') ? 'broken' : has('warning') ? 'warning' : 'well'
+}
+
+/** 0 if all is well, 3 if there are warnings, 1 if something is broken. */
+export const exitCodes = { well: 0, warning: attentionExitCode, broken: 1 }
+
+/** The findings for people, with what to do below each. */
+export function findingLines(findings: readonly Finding<string>[]): string[] {
+  const width = Math.max(...findings.map(({ check }) => check.length))
+  return findings.flatMap(({ check, status, found, action }) => {
+    const line = `${status.padEnd(8)} ${check.replace('_', ' ').padEnd(width)} ${found}`
+    return action === null ? [line] : [line, `${' '.repeat(width + 10)}→ ${action}`]
+  })
+}
+
+/** The last line of a report. */
+export const conclusions = { warning: 'Nothing is broken, but see the warnings.', broken: 'Something is broken.' }

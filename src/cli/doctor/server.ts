@@ -1,8 +1,9 @@
 import type { Config } from '../../config.ts'
+import { day, isoTime, minute } from '../../lib/time.ts'
+import type { DatabaseHealth } from '../../store/health.ts'
 import { askReady, isOfGrid, ownServer } from '../health.ts'
-import type { LookedAt } from './database.ts'
+import { build, type LookedAt } from './database.ts'
 import { broken, type Finding, ok, warning } from './finding.ts'
-import { build } from './inside.ts'
 
 /** Whether a server is ready where the settings say, and is this program. `holder` has the local file. */
 export async function checkServer(config: Config, holder: LookedAt['server']): Promise<Finding> {
@@ -39,4 +40,21 @@ export async function checkServer(config: Config, holder: LookedAt['server']): P
     `The grid on port ${port} is not ready: ${answer.text}`,
     'See "Troubleshooting" in docs/operations.md, and the log.',
   )
+}
+
+/** As `worker/clock.ts` judges them. */
+const maxAheadMs = 30 * day
+const maxBehindMs = 5 * minute
+
+export function checkClock({ storedAt, now }: Pick<DatabaseHealth, 'storedAt' | 'now'>): Finding {
+  if (storedAt === null) return ok('clock', `The clock says ${isoTime(now)}.`)
+  const found = `The clock says ${isoTime(now)}, and the time that was stored last is ${isoTime(storedAt)}.`
+  if (now - storedAt > maxAheadMs) {
+    const action = 'Correct the clock; if it is right, run "agent-grid confirm-clock".'
+    return broken('clock', `${found} Nothing old is removed.`, action)
+  }
+  if (storedAt - now > maxBehindMs) {
+    return warning('clock', `${found} The clock is behind.`, 'Correct the clock, for example with NTP.')
+  }
+  return ok('clock', `The clock says ${isoTime(now)}, which goes with the stored time.`)
 }

@@ -1,5 +1,7 @@
 import { closestMatch } from 'leven'
-import { type Config, ConfigError, describeSettings, readConfig } from '../../config.ts'
+import { type Config, ConfigError, describeMixedAddresses, describeSettings, readConfig } from '../../config.ts'
+import { checkEmailServer } from '../../email.ts'
+import { second } from '../../lib/time.ts'
 import { broken, type Finding, ok, warning } from './finding.ts'
 
 const list = '"agent-grid help settings" lists all settings.'
@@ -23,4 +25,48 @@ function findNearMisses(env: Record<string, string | undefined>): Finding[] {
     const meant = closestMatch(name.toUpperCase(), settings, { maxDistance: Math.floor(name.length / 4) })
     return meant === undefined ? [] : [warning('settings', `${name} is no setting. Is ${meant} meant?`, list)]
   })
+}
+
+/** Whether other machines can reach the grid. */
+export function isPublic({ baseUrl }: Config): boolean {
+  return !/^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(new URL(baseUrl).hostname)
+}
+
+export function checkAddresses(config: Config): Finding {
+  const { baseUrl, appUrl, trustedProxies } = config
+  const mixed = describeMixedAddresses(config)
+  if (mixed) return warning('addresses', mixed, 'Set BASE_URL and APP_URL to https addresses.')
+  if (isPublic(config) && baseUrl.startsWith('http:')) {
+    return warning(
+      'addresses',
+      `The grid is served at ${baseUrl}: keys and passwords cross the network unencrypted.`,
+      'Put a TLS proxy in front, and set BASE_URL to its https address.',
+    )
+  }
+  if (baseUrl.startsWith('https:') && trustedProxies.length === 0) {
+    return warning(
+      'addresses',
+      'A proxy adds the encryption, but none is trusted: all clients share the limits of its address.',
+      'Set TRUSTED_PROXIES to the address of the proxy.',
+    )
+  }
+  return ok('addresses', appUrl === baseUrl ? `The grid is at ${baseUrl}.` : `The grid is at ${baseUrl} and ${appUrl}.`)
+}
+
+export async function checkEmail(config: Config): Promise<Finding> {
+  if (config.smtpUrl === undefined) {
+    const found = 'No email server is set: links for people are only in the log.'
+    return isPublic(config) ? warning('email', found, 'Set SMTP_URL and MAIL_FROM.') : ok('email', found)
+  }
+  const { host } = new URL(config.smtpUrl)
+  try {
+    await checkEmailServer(config.smtpUrl, 2 * second)
+    return ok('email', `The email server ${host} answers.`)
+  } catch (error) {
+    return broken(
+      'email',
+      `The email server ${host} cannot be used: ${(error as Error).message}`,
+      'Check that it runs, and that SMTP_URL has its address, user and password.',
+    )
+  }
 }

@@ -5,10 +5,9 @@
  *
  * @see https://modelcontextprotocol.io/specification/2025-11-25/basic/transports
  */
-import { second } from '../../lib/time.ts'
-import { pause } from '../pause.ts'
+import { minute } from '../../lib/time.ts'
+import { pause, reconnectMs } from '../pause.ts'
 
-/** A JSON-RPC message. */
 export interface RpcMessage {
   jsonrpc: '2.0'
   id?: string | number | null
@@ -19,20 +18,17 @@ export interface RpcMessage {
 }
 
 export interface BridgeOptions {
-  /** The MCP endpoint of the grid. */
   endpoint: string
   key: string
-  /** Send a message to the client. */
   write(message: RpcMessage): void
-  /** Ends all calls. */
   signal: AbortSignal
 }
 
 /** The key of a revision that has no `initialize`. */
 const revisionKey = 'io.modelcontextprotocol/protocolVersion'
-const reconnect = { firstMs: second, longestMs: 60 * second }
+/** A stream that lived so long was not refused. */
+const goodStreamMs = minute
 
-/** What a client sends, and what the grid answers. */
 export class Bridge {
   readonly #options: BridgeOptions
   /** Of a client that opened with `initialize`. */
@@ -90,7 +86,6 @@ export class Bridge {
     return isAnswered
   }
 
-  /** The notifications of the grid, for clients that subscribe to a resource and have no stream of their own. */
   async #listen(): Promise<void> {
     if (this.#isListening) return
     this.#isListening = true
@@ -105,8 +100,8 @@ export class Bridge {
       } catch {
         // The grid restarts, or the network is gone.
       }
-      if (performance.now() - openedAt > reconnect.longestMs) failures = 0
-      await pause(Math.min(reconnect.firstMs * 2 ** failures, reconnect.longestMs) * (0.5 + Math.random() / 2), signal)
+      if (performance.now() - openedAt > goodStreamMs) failures = 0
+      await pause(reconnectMs(failures), signal)
     }
   }
 

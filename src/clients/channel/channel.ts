@@ -2,7 +2,7 @@
 import { createInterface } from 'node:readline'
 import type { Readable, Writable } from 'node:stream'
 import { wakeWords } from '../hook/words.ts'
-import { claimWaiter, newMessages, type WaiterOptions } from '../hook/waiter.ts'
+import { newMessages, type WaiterOptions } from '../hook/waiter.ts'
 import { logLine } from '../log.ts'
 import type { GridAgent } from '../state/paths.ts'
 import { Bridge, type RpcMessage } from './bridge.ts'
@@ -22,7 +22,6 @@ export interface ChannelOptions {
 const capability = 'claude/channel'
 const instructions = 'Events of this server tell of unread messages. Read them with read_messages, once for each event.'
 
-/** Serve one client until its input ends. */
 export async function serveChannel({ agent, key, input, output, wake, signal }: ChannelOptions): Promise<void> {
   const ending = new AbortController()
   const ended = AbortSignal.any([signal, ending.signal])
@@ -36,7 +35,7 @@ export async function serveChannel({ agent, key, input, output, wake, signal }: 
     if (line.trim() === '') continue
     const message = messageIn(line)
     if (!message) {
-      write({ jsonrpc: '2.0', id: null, error: { code: -32_700, message: 'This line is no JSON-RPC message.' } })
+      write({ jsonrpc: '2.0', id: null, error: { code: -32_700, message: 'This line is not a JSON-RPC message.' } })
       continue
     }
     if (message.method === 'notifications/initialized' && wake) {
@@ -53,8 +52,6 @@ export async function serveChannel({ agent, key, input, output, wake, signal }: 
 
 /** Tell the session of new messages, unless its hooks do. */
 async function wakeSession(options: WaiterOptions, write: (message: RpcMessage) => void): Promise<void> {
-  const lock = claimWaiter(options)
-  if (!lock) return logLine(options.agent, 'channel: the hooks of this session wake it')
   try {
     for await (const messages of newMessages(options)) {
       const content = wakeWords('claude', options.agent.alias, messages)
@@ -65,9 +62,7 @@ async function wakeSession(options: WaiterOptions, write: (message: RpcMessage) 
       })
     }
   } catch (error) {
-    logLine(options.agent, `channel: ${error instanceof Error ? error.message : error}`)
-  } finally {
-    lock.release()
+    logLine(options.agent, `channel: ${(error as Error).message}`)
   }
 }
 

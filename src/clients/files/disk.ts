@@ -21,11 +21,11 @@ import { basename, dirname, join, sep } from 'node:path'
 import process from 'node:process'
 import { FileRefusedError } from './written-file.ts'
 
-/** Nobody else may read what has a key. */
+/** Only the user may read what has a key. */
 export const privateMode = 0o600
 const commonMode = 0o644
 
-/** The text of a file; undefined if there is none. Fails with `FileRefusedError` if it is no text, or a dead link. */
+/** The text of a file; undefined if there is none. Fails with `FileRefusedError` if it is not text, or a dead link. */
 export function readText(path: string): string | undefined {
   if (!existsSync(path)) {
     if (lstatSync(path, { throwIfNoEntry: false })) {
@@ -37,19 +37,18 @@ export function readText(path: string): string | undefined {
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(readFileSync(path))
   } catch (error) {
-    if (error instanceof TypeError) throw new FileRefusedError(path, 'is no UTF-8 text. Nothing was changed.')
+    if (error instanceof TypeError) throw new FileRefusedError(path, 'is not UTF-8 text. Nothing was changed.')
     throw new FileRefusedError(path, `cannot be read: ${(error as Error).message}`)
   }
 }
 
-/** The permissions of a file that others may read; undefined if nobody else may, and on Windows. */
+/** The permissions of a file that others may read; undefined if others may not, and on Windows. */
 export function openMode(path: string): number | undefined {
   if (process.platform === 'win32' || !existsSync(path)) return undefined
   const mode = statSync(path).mode & 0o777
   return (mode & 0o077) === 0 ? undefined : mode
 }
 
-/** Whether the permissions of a file are others than these. */
 export function hasOtherMode(path: string, mode: number): boolean {
   return process.platform !== 'win32' && existsSync(path) && (statSync(path).mode & 0o777) !== mode
 }
@@ -73,8 +72,8 @@ export function checkWritable(path: string): void {
 }
 
 /**
- * Fails with `FileRefusedError` if a file below a project is in truth elsewhere. The links of a project are those of
- * whoever made it: they could lead to any file of the user.
+ * Fails with `FileRefusedError` if a link leads out of the project. A project may be someone else's, and its links could
+ * lead to any file of the user.
  */
 export function checkInside(path: string, project: string): void {
   if (!path.startsWith(join(project, sep)) || !existsSync(project)) return
@@ -86,14 +85,12 @@ export function checkInside(path: string, project: string): void {
   }
 }
 
-/** The folders above a file that are missing, the outermost first. */
 export function missingFolders(path: string): string[] {
   const missing: string[] = []
   for (let folder = dirname(path); !existsSync(folder); folder = dirname(folder)) missing.unshift(folder)
   return missing
 }
 
-/** Remove folders that are empty. Others stay. */
 export function removeFolders(folders: readonly string[]): void {
   for (const folder of folders.toReversed()) {
     try {
@@ -130,7 +127,6 @@ export function writeText(path: string, text: string, mode?: number): void {
   }
 }
 
-/** Remove a file that connect made. */
 export function removeFile(path: string): void {
   rmSync(path, { force: true })
 }

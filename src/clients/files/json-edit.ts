@@ -1,178 +1,159 @@
 /** Values in a JSON file of others: put in and taken out without touching anything else. Comments and order stay. */
-import { getNodeValue, type Node, parse, type ParseError } from 'jsonc-parser'
-import {
-  childIndent,
-  closing,
-  commaAfter,
-  endOfComments,
-  endOfLine,
-  isOpen,
-  layoutOf,
-  ownIndent,
-  parseFile,
-  printed,
-  withoutMark,
-} from './json-layout.ts'
+import { readFileSync } from 'node:fs'
+import { createScanner, getNodeValue, type Node, parse, type ParseError, parseTree } from 'jsonc-parser'
 import {
   type Entry,
+  type EntryState,
   FileRefusedError,
   hashOfValue,
   insertAll,
   type Insertion,
   type Json,
   placeName,
+  type Put,
   type WrittenEntry,
 } from './written-file.ts'
 
-/** What putting in a value did. */
-interface Put {
-  insertions: Insertion[]
-  entry: WrittenEntry
-}
-
-/** Where a value is, or would be. */
-interface Place {
-  /** The innermost container that is there. */
-  container: Node
-  /** How many of the names lead to it. */
-  depth: number
-}
+/** The kinds of tokens that matter here, as `SyntaxKind` of jsonc-parser numbers them. */
+const kinds = { comma: 5, lineComment: 12, blockComment: 13, lineBreak: 14, space: 15, endOfFile: 17 }
 
 /** Put a value into the text of a file. Fails with `FileRefusedError` if another one is there, or no place for it. */
 export function putEntry(path: string, text: string, entry: Entry): Put {
   const written = { container: entry.container, name: entry.name, hash: hashOfValue(entry.value) }
+  const { length } = entry.container
   if (text.trim() === '') {
-    const whole = nested(entry, 0)
-    const made = entry.container.length + 1
-    const insertions = [{ at: text.startsWith('\ufeff') ? 1 : 0, text: `${JSON.stringify(whole, null, 2)}\n` }]
-    return { insertions, entry: { ...written, made, comma: false, inside: text } }
+    const insertion = { at: text.startsWith('\ufeff') ? 1 : 0, text: `${JSON.stringify(nested(entry, 0), null, 2)}\n` }
+    return { insertions: [insertion], entry: { ...written, made: length + 1 } }
   }
   const { container, depth } = placeOf(path, parseFile(path, text), entry)
-  if (depth === entry.container.length && valueAt(container, entry.name) !== undefined) {
+  if (depth === length && entry.name !== undefined && valueAt(container, entry.name) !== undefined) {
     throw new FileRefusedError(
       path,
       `already has ${placeName(entry)}, which was not written by "agent-grid connect". Remove or rename it first.`,
     )
   }
   // It is taken over if it is there already, such as after the list of connections was lost.
-  const isWhole = depth === entry.container.length && entry.name === undefined
-  if (isWhole && find(container, { ...written, container: [] }) !== undefined) {
-    return { insertions: [], entry: { ...written, made: 0, comma: true } }
+  if (depth === length && entry.name === undefined && find(container, { ...written, container: [] })) {
+    return { insertions: [], entry: { ...written, made: 0 } }
   }
-  const { insertions, ...how } = insert(text, container, entry, depth)
+  const [name, value] = depth === length
+    ? [entry.name, entry.value]
+    : [entry.container[depth], nested(entry, depth + 1)]
+  const insertions = insert(text, container, name, value)
   check(path, text, insertions, entry)
-  return { insertions, entry: { ...written, ...how, made: entry.container.length - depth } }
+  return { insertions, entry: { ...written, made: length - depth } }
 }
 
 /** Whether a value is in a file as it was written, was changed, or is not there. */
-export function stateOf(path: string, text: string, entry: Omit<WrittenEntry, 'made' | 'comma'>): EntryState {
+export function entryState(path: string, text: string, entry: WrittenEntry): EntryState {
   if (text.trim() === '') return 'gone'
   const root = parseFile(path, text)
-  const found = find(root, entry)
-  if (found) return 'there'
+  if (find(root, entry)) return 'there'
   return entry.name !== undefined && nodeAt(root, [...entry.container, entry.name]) ? 'changed' : 'gone'
 }
 
-/** The hash of all that a file says, without its comments; undefined if it is no JSON. */
+/** The hash of all that a file says; undefined if it is not JSON, or has comments, which would be lost. */
 export function hashOfFile(text: string): string | undefined {
   const errors: ParseError[] = []
   const value = parse(withoutMark(text), errors, { allowTrailingComma: true })
-  // A comment is something that is left.
   return errors.length > 0 || /\/[/*]/.test(text) ? undefined : hashOfValue(value)
 }
 
-/** What became of a value that was written. */
-export type EntryState = 'there' | 'changed' | 'gone'
+/** What is in a file, with comments or without; nothing if it cannot be read. */
+export function readJsonc(path: string): Record<string, unknown> {
+  try {
+    const value = parse(readFileSync(path, 'utf8'), [], { allowTrailingComma: true })
+    return typeof value === 'object' && value !== null ? value : {}
+  } catch {
+    return {}
+  }
+}
 
 /** Take a value out of the text of a file that others have changed since. The value has to be there. */
 export function takeEntry(path: string, text: string, entry: WrittenEntry): string {
   const root = parseFile(path, text)
-  const isStrict = isStrictJson(text)
-  let names = entry.container
   let node = find(root, entry)!
-  let made = entry.made
+  let container = nodeAt(root, entry.container)!
   // Containers that were made for it go with it, if nothing else is in them now.
-  while (made > 0 && names.length > 0) {
-    const container = nodeAt(root, names)!
-    if (container.children!.length > 1 || hasComment(text, container)) break
+  for (let made = entry.made; made > 0 && container.children!.length === 1 && !hasComment(text, container); made--) {
+    if (container === root) return ''
     node = container.parent!
-    names = names.slice(0, -1)
-    made--
+    container = node.parent!
   }
-  const container = nodeAt(root, names)!
-  if (made > 0 && names.length === 0 && container.children!.length === 1 && !hasComment(text, root)) {
-    return entry.inside ?? ''
-  }
-  return without(text, container, node, isStrict || entry.comma, made === 0 ? entry.inside : undefined)
+  return without(text, container, node)
 }
 
-function insert(text: string, container: Node, entry: Entry, depth: number) {
-  const layout = layoutOf(text, container.parent ? rootOf(container) : container)
-  const name = depth === entry.container.length ? entry.name : entry.container[depth]
-  const value = depth === entry.container.length ? entry.value : nested(entry, depth + 1)
-  const open = isOpen(text, container, layout)
-  const indent = open ? childIndent(text, container, layout.unit!) : ''
-  const space = layout.unit === undefined && !/":\s/.test(text) ? '' : ' '
-  const label = name === undefined ? '' : `${JSON.stringify(name)}:${space}`
-  const body = label + printed(value, open ? layout : { ...layout, unit: undefined }, indent)
+/** Insert a value behind the last one of a container, in the layout of the file. */
+function insert(text: string, container: Node, name: string | undefined, value: Json): Insertion[] {
+  const eol = text.includes('\r\n') ? '\r\n' : '\n'
+  const unit = indentUnit(text, rootOf(container))
   const last = container.children?.at(-1)
+  // An empty container is opened if the file has lines.
+  const isOpen = unit !== undefined && (last === undefined || spanOf(text, container).includes('\n'))
+  const indent = isOpen ? indentIn(text, container, unit) : ''
+  const space = unit === undefined && !/":\s/.test(text) ? '' : ' '
+  const label = name === undefined ? '' : `${JSON.stringify(name)}:${space}`
+  const printed = isOpen ? JSON.stringify(value, null, unit).replaceAll('\n', eol + indent) : JSON.stringify(value)
   if (last === undefined) {
     const at = endOfComments(text, container)
-    const rest = text.slice(at, closing(container))
-    const end = !open || rest.includes('\n') ? '' : layout.eol + ownIndent(text, container)
-    const hasOnlySpace = /^\s*$/.test(text.slice(container.offset + 1, closing(container)))
-    const inside = hasOnlySpace ? rest : undefined
-    return { insertions: [{ at, text: (open ? layout.eol + indent : '') + body + end }], comma: false, inside }
+    const isClosedBelow = !isOpen || text.slice(at, closing(container)).includes('\n')
+    const end = isClosedBelow ? '' : eol + lineIndent(text, container)
+    return [{ at, text: (isOpen ? eol + indent : '') + label + printed + end }]
   }
-  const line = (open ? layout.eol + indent : space) + body
-  const comma = commaAfter(text, last, container)
-  if (comma !== undefined) {
-    return { insertions: [{ at: endOfLine(text, comma + 1, container), text: line }], comma: false }
-  }
+  const line = (isOpen ? eol + indent : space) + label + printed
   const after = last.offset + last.length
-  const at = endOfLine(text, after, container)
-  if (at === after) return { insertions: [{ at, text: `,${line}` }], comma: true }
-  return { insertions: [{ at: after, text: ',' }, { at: at + 1, text: line }], comma: true }
+  const comma = commaAfter(text, last, container)
+  if (comma !== undefined) return [{ at: endOfLine(text, comma + 1, container), text: `${line},` }]
+  return [{ at: after, text: ',' }, { at: endOfLine(text, after, container) + 1, text: line }]
 }
 
 /** Remove one value of a container with the white space before it, and a comma. */
-function without(text: string, container: Node, node: Node, takesComma: boolean, inside: string | undefined): string {
+function without(text: string, container: Node, node: Node): string {
   const siblings = container.children!
-  const index = siblings.indexOf(node)
   let start = node.offset
   while (/\s/.test(text[start - 1])) start--
   const end = node.offset + node.length
-  const own = commaAfter(text, node, container)
   const cut = (from: number, to: number, rest: string) => rest.slice(0, from) + rest.slice(to)
-  if (siblings.length === 1) {
-    const rest = cut(start, end, own === undefined ? text : cut(own, own + 1, text))
-    const [from, to] = [container.offset + 1, closing(container) - (text.length - rest.length)]
-    return /^\s*$/.test(rest.slice(from, to)) ? rest.slice(0, from) + (inside ?? '') + rest.slice(to) : rest
-  }
-  if (index < siblings.length - 1) return cut(start, end, cut(own!, own! + 1, text))
+  const own = commaAfter(text, node, container)
+  if (own !== undefined) return cut(start, end, cut(own, own + 1, text))
   const rest = cut(start, end, text)
-  // A trailing comma behind it becomes that of the value before it.
-  if (own === undefined && !takesComma) return rest
-  const before = commaAfter(text, siblings[index - 1], container)!
-  return cut(before, before + 1, rest)
+  if (siblings.length > 1) {
+    const before = commaAfter(text, siblings.at(-2)!, container)!
+    return cut(before, before + 1, rest)
+  }
+  const [from, to] = [container.offset + 1, closing(container) - (text.length - rest.length)]
+  return /^\s*$/.test(rest.slice(from, to)) ? cut(from, to, rest) : rest
+}
+
+/** Parse a file with comments and trailing commas. Fails with `FileRefusedError`, which names the line. */
+function parseFile(path: string, text: string): Node {
+  const errors: ParseError[] = []
+  const root = parseTree(withoutMark(text), errors, { allowTrailingComma: true })
+  if (errors.length === 0 && root !== undefined) return root
+  const before = text.slice(0, errors[0]?.offset ?? 0).split('\n')
+  const where = `line ${before.length}, column ${before.at(-1)!.length + 1}`
+  throw new FileRefusedError(path, `is not valid JSON at ${where}. Nothing was changed; mend it first.`)
+}
+
+/** A text with a space for the byte order mark, which JSON does not have. */
+function withoutMark(text: string): string {
+  return text.replace(/^\ufeff/, ' ')
 }
 
 /** The innermost container on the way that is there. Fails if something else is in its place, or it is there twice. */
-function placeOf(path: string, root: Node, { container: names, name }: Entry): Place {
+function placeOf(path: string, root: Node, { container: names, name }: Entry): { container: Node; depth: number } {
   let node = root
   for (let depth = 0;; depth++) {
-    const wantsArray = depth === names.length && name === undefined
-    const expected = wantsArray ? 'array' : 'object'
+    const expected = depth === names.length && name === undefined ? 'array' : 'object'
     const here = depth === 0 ? 'its whole text' : names.slice(0, depth).join('.')
     if (node.type !== expected) {
       throw new FileRefusedError(path, `has no ${expected} in ${here}. Nothing was changed; mend it first.`)
     }
-    const next = depth < names.length ? names[depth] : name
+    const next = names[depth] ?? name
     if (next !== undefined && membersNamed(node, next).length > 1) {
       throw new FileRefusedError(path, `has "${next}" twice in ${here}. Nothing was changed; mend it first.`)
     }
-    if (depth === names.length) return { container: node, depth }
-    const child = valueAt(node, next)
+    const child = depth === names.length ? undefined : valueAt(node, names[depth])
     if (child === undefined) return { container: node, depth }
     node = child
   }
@@ -182,8 +163,8 @@ function membersNamed(node: Node, name: string): Node[] {
   return (node.children ?? []).filter((member) => member.type === 'property' && member.children![0].value === name)
 }
 
-function valueAt(node: Node, name: string | undefined): Node | undefined {
-  return name === undefined ? undefined : membersNamed(node, name)[0]?.children?.[1]
+function valueAt(node: Node, name: string): Node | undefined {
+  return membersNamed(node, name)[0]?.children?.[1]
 }
 
 function nodeAt(root: Node, names: readonly string[]): Node | undefined {
@@ -191,13 +172,11 @@ function nodeAt(root: Node, names: readonly string[]): Node | undefined {
 }
 
 /** The member or element with exactly the value that was written. */
-function find(root: Node, { container: names, name, hash }: Pick<WrittenEntry, 'container' | 'name' | 'hash'>) {
+function find(root: Node, { container: names, name, hash }: Omit<WrittenEntry, 'made'>): Node | undefined {
+  const isOurs = (value: Node | undefined) => value !== undefined && hashOfValue(getNodeValue(value)) === hash
   const container = nodeAt(root, names)
-  if (name === undefined) {
-    return container?.children?.findLast((element) => hashOfValue(getNodeValue(element)) === hash)
-  }
-  const member = container && membersNamed(container, name)[0]
-  return member?.children?.[1] && hashOfValue(getNodeValue(member.children[1])) === hash ? member : undefined
+  if (name === undefined) return container?.children?.findLast(isOurs)
+  return container && membersNamed(container, name).slice(0, 1).find(({ children }) => isOurs(children![1]))
 }
 
 /** The value inside the containers that are missing from `depth` on. */
@@ -210,44 +189,96 @@ function nested({ container, name, value }: Entry, depth: number): Json {
 function check(path: string, text: string, insertions: Insertion[], entry: Entry): void {
   const expected = withEntry(getNodeValue(parseFile(path, text)), entry, 0)
   const after = getNodeValue(parseFile(path, insertAll(text, insertions)))
-  if (hashOfValue(after) !== hashOfValue(expected)) {
-    throw new FileRefusedError(
-      path,
-      `is laid out in a way that cannot be edited safely. Add ${placeName(entry)} by hand.`,
-    )
-  }
+  if (hashOfValue(after) === hashOfValue(expected)) return
+  throw new FileRefusedError(
+    path,
+    `is laid out in a way that cannot be edited safely. Add ${placeName(entry)} by hand.`,
+  )
 }
 
 function withEntry(value: Json, entry: Entry, depth: number): Json {
-  if (depth === entry.container.length) {
-    return entry.name === undefined
-      ? [...(value as Json[]), entry.value]
-      : { ...(value as object), [entry.name]: entry.value }
-  }
-  const name = entry.container[depth]
+  if (Array.isArray(value)) return [...value, entry.value]
   const members = value as { [name: string]: Json }
+  const name = entry.container[depth] ?? entry.name
+  if (depth === entry.container.length) return { ...members, [name]: entry.value }
   const inner = Object.hasOwn(members, name) ? withEntry(members[name], entry, depth + 1) : nested(entry, depth + 1)
   return { ...members, [name]: inner }
 }
 
 function rootOf(node: Node): Node {
-  let root = node
-  while (root.parent) root = root.parent
-  return root
+  return node.parent ? rootOf(node.parent) : node
 }
 
 function hasComment(text: string, container: Node): boolean {
-  const [only] = container.children!
-  const outside = text.slice(container.offset + 1, only.offset) +
-    text.slice(only.offset + only.length, closing(container))
-  return /\/[/*]/.test(outside)
+  const [{ offset, length }] = container.children!
+  return /\/[/*]/.test(text.slice(container.offset + 1, offset) + text.slice(offset + length, closing(container)))
 }
 
-function isStrictJson(text: string): boolean {
-  try {
-    JSON.parse(withoutMark(text))
-    return true
-  } catch {
-    return false
+/** One level of indentation; undefined if the file is on one line. */
+function indentUnit(text: string, root: Node): string | undefined {
+  const children = root.children ?? []
+  if (children.length > 0 && !spanOf(text, root).includes('\n')) return undefined
+  const first = children.find(({ offset }) => /^[ \t]+$/.test(lineStart(text, offset)))
+  return first ? lineStart(text, first.offset) : '  '
+}
+
+/** The indentation of the values of a container. */
+function indentIn(text: string, container: Node, unit: string): string {
+  const last = container.children?.at(-1)
+  const ofLast = last && lineStart(text, last.offset)
+  return ofLast !== undefined && /^[ \t]*$/.test(ofLast) ? ofLast : lineIndent(text, container) + unit
+}
+
+/** The indentation of the line in which a node begins. */
+function lineIndent(text: string, node: Node): string {
+  return lineStart(text, node.offset).match(/^[ \t]*/)![0]
+}
+
+/** What stands before an offset in its line. */
+function lineStart(text: string, offset: number): string {
+  return text.slice(text.lastIndexOf('\n', offset - 1) + 1, offset)
+}
+
+/** The end of the comments that stand behind an offset in its line. */
+function endOfLine(text: string, from: number, container: Node): number {
+  let end = from
+  for (const { kind, start, stop } of tokens(text, from, container)) {
+    if (kind === kinds.lineBreak || text.slice(start, stop).includes('\n')) break
+    if (kind !== kinds.space) end = stop
   }
+  return end
+}
+
+/** The offset of the first comma behind a value of a container; undefined if there is none. */
+function commaAfter(text: string, value: Node, container: Node): number | undefined {
+  return tokens(text, value.offset + value.length, container).find(({ kind }) => kind === kinds.comma)?.start
+}
+
+/** The end of the last comment in an empty container, or its beginning. */
+function endOfComments(text: string, container: Node): number {
+  const start = container.offset + 1
+  const isComment = (kind: number) => kind === kinds.lineComment || kind === kinds.blockComment
+  return tokens(text, start, container).findLast(({ kind }) => isComment(kind))?.stop ?? start
+}
+
+/** The end of a container without its bracket. */
+function closing(container: Node): number {
+  return container.offset + container.length - 1
+}
+
+/** What stands between an offset in a container and its end. */
+function tokens(text: string, from: number, container: Node): { kind: number; start: number; stop: number }[] {
+  const found = []
+  const scanner = createScanner(text, false)
+  scanner.setPosition(from)
+  for (let kind: number = scanner.scan(); kind !== kinds.endOfFile; kind = scanner.scan()) {
+    const start = scanner.getTokenOffset()
+    if (start >= closing(container)) break
+    found.push({ kind, start, stop: start + scanner.getTokenLength() })
+  }
+  return found
+}
+
+function spanOf(text: string, { offset, length }: Node): string {
+  return text.slice(offset, offset + length)
 }

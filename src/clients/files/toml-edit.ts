@@ -2,29 +2,25 @@
 import { parse } from 'smol-toml'
 import {
   type Entry,
+  type EntryState,
   FileRefusedError,
   hashOfValue,
   insertAll,
-  type Insertion,
   type Json,
   placeName,
+  type Put,
   type WrittenEntry,
 } from './written-file.ts'
+
+type Place = Pick<Entry, 'container' | 'name'>
 
 const begin = '# >>> agent-grid: "agent-grid disconnect" removes this block'
 const end = '# <<< agent-grid'
 
-/** The table to put in. */
-export interface Table extends Pick<Entry, 'container'> {
-  name: string
-  /** With its headers. */
-  table: string
-}
-
 /** Put a table at the end of a file. Fails with `FileRefusedError`. */
-export function putTable(path: string, text: string, { table, container, name }: Table) {
-  const before = parseToml(path, text)
+export function putTable(path: string, text: string, { container, name, value }: Entry): Put {
   const place = { container, name }
+  const before = parseFile(path, text)
   if (valueAt(before, place) !== undefined) {
     throw new FileRefusedError(
       path,
@@ -32,93 +28,71 @@ export function putTable(path: string, text: string, { table, container, name }:
     )
   }
   const eol = text.includes('\r\n') ? '\r\n' : '\n'
-  const block = `${begin}\n${table}${end}\n`.replaceAll('\n', eol)
+  const lines = Object.entries(value as object).map(([key, member]) => `${key} = ${inline(member)}`)
+  const block = [begin, `[${placeName(place)}]`, ...lines, end, ''].join(eol)
   const gap = text === '' || text === '\ufeff' ? '' : text.endsWith('\n') ? eol : eol + eol
-  const insertions: Insertion[] = [{ at: text.length, text: gap + block }]
+  const insertions = [{ at: text.length, text: gap + block }]
   const after = parsed(insertAll(text, insertions))
-  const value = after && valueAt(after, place)
-  if (
-    after === undefined || value === undefined ||
-    hashOfValue(withoutPlace(after, place)) !== hashOfValue(withoutPlace(before, place))
-  ) {
-    throw cannotAppend(path, place)
-  }
-  const entry: WrittenEntry = { ...place, hash: hashOfValue(value), made: 0, comma: false }
-  return { insertions, entry }
+  const isSafe = after !== undefined && hashOfValue(valueAt(after, place) ?? null) === hashOfValue(value) &&
+    restOf(after, place) === restOf(before, place)
+  if (isSafe) return { insertions, entry: { ...place, hash: hashOfValue(value), made: 0 } }
+  throw new FileRefusedError(
+    path,
+    `is laid out so that [${placeName(place)}] cannot be added at its end: ${container[0]} is one value. ` +
+      'Make it a table, or add the entry by hand.',
+  )
 }
 
 /** Whether the table is in a file as it was written, was changed, or is not there. */
-export function tableState(path: string, text: string, entry: WrittenEntry): 'there' | 'changed' | 'gone' {
-  const value = valueAt(parseToml(path, text), entry)
+export function tableState(path: string, text: string, entry: WrittenEntry): EntryState {
+  const value = valueAt(parseFile(path, text), entry)
   if (value === undefined) return 'gone'
   return hashOfValue(value) === entry.hash ? 'there' : 'changed'
 }
 
 /**
- * Take the table out of a file that others have changed since; undefined if that cannot be done safely. Codex puts tables
- * before the line that ends the block, and when it writes its tables again it drops the line that begins it.
+ * Take the table, the tables in it and the marks out of a file that others have changed since; undefined if that cannot be
+ * done safely. Codex puts tables before the line that ends the block, and when it writes its tables again it drops the
+ * line that begins it.
  */
-export function takeTable(path: string, text: string, entry: WrittenEntry, written: string): string | undefined {
-  const eol = text.includes('\r\n') ? '\r\n' : '\n'
-  const expected = hashOfValue(withoutPlace(parseToml(path, text), entry))
-  const isSafe = (rest: string) => {
-    const value = parsed(rest)
-    return value !== undefined && valueAt(value, entry) === undefined &&
-      hashOfValue(withoutPlace(value, entry)) === expected
-  }
-  const block = withoutBlock(text, written, eol)
-  if (block !== undefined && isSafe(block)) return block
-  const sections = withoutSections(text, entry, eol)
-  return isSafe(sections) ? sections : undefined
-}
-
-/** Without the lines of the block as they were written, and the white space that was put before it. */
-function withoutBlock(text: string, written: string, eol: string): string | undefined {
-  const lines = written.trimStart().replaceAll('\r\n', '\n').split('\n').slice(0, -2)
-  const body = lines.join(eol) + eol
-  const at = text.indexOf(body)
-  if (at < 0) return undefined
-  let from = at
-  if (text.slice(0, from).endsWith(eol + eol)) from -= eol.length
-  const rest = text.slice(at + body.length)
-  const isAtEnd = rest.replace(end, '').trim() === ''
-  // The file had no line break at its end.
-  const hadBreak = !/^(\r?\n){2}/.test(written)
-  if (isAtEnd && !hadBreak && text.slice(0, from).endsWith(eol)) from -= eol.length
-  return text.slice(0, from) + withoutEnd(rest, eol)
-}
-
-/** Without the sections of the table and of the tables in it, wherever they are. */
-function withoutSections(text: string, { container, name }: WrittenEntry, eol: string): string {
-  const names = [...container, name!].map((key) => `\\s*"?${key.replace(/[^\w-]/g, '\\$&')}"?\\s*`).join('\\.')
-  const own = new RegExp(`^\\s*\\[${names}[.\\]]`)
+export function takeTable(path: string, text: string, entry: WrittenEntry): string | undefined {
+  const names = [...entry.container, entry.name!].map((key) => `\\s*"?${key.replace(/[^\w-]/g, '\\$&')}"?\\s*`)
+  const own = new RegExp(`^\\s*\\[${names.join('\\.')}[.\\]]`)
+  const kept: string[] = []
   let isOwn = false
-  const kept = text.split(/(?<=\n)/).filter((line) => {
+  for (const line of text.split(/(?<=\n)/)) {
+    const mark = [begin, end].find((mark) => mark === line.trim())
     if (/^\s*\[/.test(line)) isOwn = own.test(line)
-    return !isOwn && ![begin, end].includes(line.trim())
-  }).join('')
-  // It was the last, and an empty line had been put before it.
-  return isOwn && kept.endsWith(eol + eol) ? kept.slice(0, -eol.length) : kept
+    else if (mark === end) isOwn = false
+    // An empty line had been put before it.
+    if (mark === begin && kept.at(-1)?.trim() === '') kept.pop()
+    if (!isOwn && mark === undefined) kept.push(line)
+  }
+  if (isOwn && kept.at(-1)?.trim() === '') kept.pop()
+  const rest = kept.join('')
+  const value = parsed(rest)
+  const isSafe = value !== undefined && valueAt(value, entry) === undefined &&
+    restOf(value, entry) === restOf(parseFile(path, text), entry)
+  return isSafe ? rest : undefined
 }
 
-function withoutEnd(text: string, eol: string): string {
-  const at = text.indexOf(end)
-  if (at < 0) return text
-  const rest = text.slice(at + end.length)
-  return text.slice(0, at) + (rest.startsWith(eol) ? rest.slice(eol.length) : rest)
+/** A text, or a table of texts. */
+function inline(value: Json): string {
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value)
+  return `{ ${Object.entries(value).map(([key, member]) => `${key} = ${inline(member)}`).join(', ')} }`
 }
 
-function parseToml(path: string, text: string): Json {
+function parseFile(path: string, text: string): Json {
   try {
     return parseAll(text)
   } catch (error) {
     const { line, column } = error as { line?: number; column?: number }
     const where = line === undefined ? '' : ` at line ${line}, column ${column}`
-    throw new FileRefusedError(path, `is no valid TOML${where}. Nothing was changed; mend it first.`)
+    throw new FileRefusedError(path, `is not valid TOML${where}. Nothing was changed; mend it first.`)
   }
 }
 
-/** Undefined if the text is no TOML. */
+/** Undefined if the text is not TOML. */
 function parsed(text: string): Json | undefined {
   try {
     return parseAll(text)
@@ -127,51 +101,32 @@ function parsed(text: string): Json | undefined {
   }
 }
 
+/** Numbers that JSON has not, and dates, become text. */
 function parseAll(text: string): Json {
-  return plain(parse(text.replace(/^\ufeff/, ''), { integersAsBigInt: true }))
-}
-
-function cannotAppend(path: string, place: Pick<Entry, 'container' | 'name'>): FileRefusedError {
-  return new FileRefusedError(
-    path,
-    `is laid out so that [${placeName(place)}] cannot be added at its end: ${place.container[0]} is one value. ` +
-      'Make it a table, or add the entry by hand.',
-  )
-}
-
-/** Numbers that JSON has not, and dates, as text. */
-function plain(value: unknown): Json {
+  const value = parse(text.replace(/^\ufeff/, ''), { integersAsBigInt: true })
   return JSON.parse(
-    JSON.stringify(
-      value,
-      (_, member) =>
-        typeof member === 'bigint' || typeof member === 'number' && !Number.isFinite(member) ? String(member) : member,
-    ),
+    JSON.stringify(value, (_, member) => {
+      const isText = typeof member === 'bigint' || typeof member === 'number' && !Number.isFinite(member)
+      return isText ? String(member) : member
+    }),
   )
 }
 
-function valueAt(value: Json, { container, name }: Pick<Entry, 'container' | 'name'>): Json | undefined {
-  return [...container, name!].reduce<Json | undefined>(
-    (inner, key) =>
-      typeof inner === 'object' && inner !== null && Object.hasOwn(inner, key)
-        ? (inner as { [name: string]: Json })[key]
-        : undefined,
-    value,
-  )
+function valueAt(value: Json, { container, name }: Place): Json | undefined {
+  return [...container, name!].reduce<Json | undefined>((inner, key) => {
+    const isTable = typeof inner === 'object' && inner !== null && Object.hasOwn(inner, key)
+    return isTable ? (inner as { [name: string]: Json })[key] : undefined
+  }, value)
 }
 
-/** A copy without one value. Containers that are empty then go too, because the block may have made them. */
-function withoutPlace(value: Json, { container, name }: Pick<Entry, 'container' | 'name'>): Json {
-  const copy = structuredClone(value)
-  const names = [...container, name!]
-  for (let depth = names.length; depth > 0; depth--) {
-    const parent = names.slice(0, depth - 1).reduce<Json | undefined>(
-      (inner, key) => (inner as { [name: string]: Json } | undefined)?.[key],
-      copy,
-    ) as { [name: string]: Json } | undefined
-    if (parent === undefined) continue
-    const own = parent[names[depth - 1]]
-    if (depth === names.length || (own && Object.keys(own).length === 0)) delete parent[names[depth - 1]]
+/** The hash of all but one value. Containers that are empty then are left out too, because the block may make them. */
+function restOf(value: Json, { container, name }: Place): string {
+  const without = (inner: Json, [key, ...names]: string[]): Json => {
+    if (typeof inner !== 'object' || inner === null || !Object.hasOwn(inner, key)) return inner
+    const { [key]: own, ...others } = inner as { [name: string]: Json }
+    const rest = names.length === 0 ? {} : without(own, names)
+    const isEmpty = typeof rest === 'object' && rest !== null && Object.keys(rest).length === 0
+    return isEmpty ? others : { ...others, [key]: rest }
   }
-  return copy
+  return hashOfValue(without(value, [...container, name!]))
 }

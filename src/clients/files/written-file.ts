@@ -1,11 +1,10 @@
 /** What `connect` wants in a file, and what it wrote there, so that `disconnect` can take exactly that out again. */
 import { createHash } from 'node:crypto'
-import { canonicalJson } from '../../lib/canonical-json.ts'
+import { canonicalJson } from '../../lib/encoding.ts'
+import { ClientError } from '../client-error.ts'
 
-/** A value that may stand in JSON. */
 export type Json = string | number | boolean | null | Json[] | { [name: string]: Json }
 
-/** A value for a JSON file. */
 export interface Entry {
   /** The names that lead to the object or array that it is put into. Objects that are missing are made. */
   container: string[]
@@ -14,19 +13,16 @@ export interface Entry {
   value: Json
 }
 
-/** What a client is to have in one file. */
 export type WantedFile =
   & {
     path: string
-    /** It has a key, so nobody but the user may read the file. */
+    /** It has a key, so only the user may read the file. */
     hasKey?: true
   }
   & (
-    /** `base` is what a new file begins with, such as its version. */
-    | { format: 'json'; entries: Entry[]; base?: { [name: string]: Json } }
-    /** `table` has its own headers, such as `[mcp_servers.name]`, and ends in a line break. */
-    | { format: 'toml'; table: string; container: string[]; name: string }
-    /** Nobody else writes it. */
+    /** `base` is what a new file begins with, such as its version. A TOML file gets tables of texts. */
+    | { format: 'json' | 'toml'; entries: Entry[]; base?: { [name: string]: Json } }
+    /** Only we write it. */
     | { format: 'own'; text: string }
   )
 
@@ -38,20 +34,20 @@ export interface Insertion {
 }
 
 /** A value in a JSON or TOML file, as it was written. */
-export interface WrittenEntry {
-  container: string[]
-  name?: string
+export interface WrittenEntry extends Pick<Entry, 'container' | 'name'> {
   /** SHA-256 of its canonical JSON. */
   hash: string
   /** How many of the containers, counted from the innermost, were made for it. One more: the file had no text. */
   made: number
-  /** Whether a comma was put before it. */
-  comma: boolean
-  /** The white space in the innermost container that was there before, if it had nothing else. */
-  inside?: string
 }
 
-/** One file. */
+export interface Put {
+  insertions: Insertion[]
+  entry: WrittenEntry
+}
+
+export type EntryState = 'there' | 'changed' | 'gone'
+
 export interface WrittenFile {
   /** As the client names it. If it is a symbolic link, it stays one. */
   path: string
@@ -64,7 +60,6 @@ export interface WrittenFile {
   folders: string[]
   /** Its permissions before, if they were narrowed because it has a key now. */
   mode?: number
-  /** In the order in which they were made. */
   insertions: Insertion[]
   /** The hash of what a new file began with, so that it is removed if nothing else is left. */
   base?: string
@@ -73,13 +68,9 @@ export interface WrittenFile {
 }
 
 /** A file cannot be edited. The message says why, and what the person can do. */
-export class FileRefusedError extends Error {
-  readonly path: string
-
+export class FileRefusedError extends ClientError {
   constructor(path: string, reason: string) {
-    super(`${path} ${reason}`)
-    this.name = 'FileRefusedError'
-    this.path = path
+    super('file_refused', `${path} ${reason}`)
   }
 }
 
@@ -88,12 +79,10 @@ export function hashOfValue(value: unknown): string {
   return hashOfText(canonicalJson(value))
 }
 
-/** The hash of the bytes of a text. */
 export function hashOfText(text: string): string {
   return createHash('sha256').update(text).digest('hex')
 }
 
-/** Put pieces of text in, one after the other. */
 export function insertAll(text: string, insertions: readonly Insertion[]): string {
   return insertions.reduce((before, { at, text }) => before.slice(0, at) + text + before.slice(at), text)
 }

@@ -1,17 +1,20 @@
-/** What a client tells a hook: the words of its command line, and JSON on standard input. */
+/** What a client tells a hook, by its command line and as JSON on standard input, and how it reads the answer. */
 import process from 'node:process'
+import type { Wake } from '../connections.ts'
+import { type ClientName, clientNames, programs } from '../programs.ts'
+import type { GridAgent } from '../state/paths.ts'
 
-export const hookClients = ['claude', 'codex', 'gemini', 'copilot', 'cursor', 'vscode'] as const
-export type HookClient = typeof hookClients[number]
+const hookEvents = ['start', 'prompt', 'tool', 'stop', 'end', 'wait'] as const
+type HookEvent = typeof hookEvents[number]
 
-export const hookEvents = ['start', 'prompt', 'tool', 'stop', 'end', 'wait'] as const
-export type HookEvent = typeof hookEvents[number]
+export interface HookConnection extends GridAgent {
+  key: string
+  wake: Wake
+}
 
-/** The words behind `agent-grid hook`. */
 export interface HookWords {
-  client: HookClient
+  client: ClientName
   event: HookEvent
-  /** The alias, if the entry names one. */
   as?: string
   url?: string
 }
@@ -20,7 +23,6 @@ export interface HookWords {
 export interface HookInput {
   /** The id of the session or thread; empty if the client gives none. */
   session: string
-  /** The client's own name of the event. */
   eventName?: string
   /** Where the client keeps the session. */
   transcript?: string
@@ -31,7 +33,7 @@ export interface HookInput {
   isStopActive: boolean
 }
 
-/** Undefined if the words are none of a hook. */
+/** Undefined if the words do not call a hook. */
 export function parseHookWords(words: readonly string[]): HookWords | undefined {
   const options: Record<string, string> = {}
   const names: string[] = []
@@ -40,12 +42,35 @@ export function parseHookWords(words: readonly string[]): HookWords | undefined 
     if (name !== undefined) options[name] = value ?? words[++i]
     else names.push(words[i])
   }
-  const client = hookClients.find((client) => client === names[0])
+  const client = clientNames.find((client) => client === names[0] && programs[client].hooks)
   const event = hookEvents.find((event) => event === names[1])
   return client && event && names.length === 2 ? { client, event, ...options } : undefined
 }
 
-/** Parse what a client wrote. Anything that is no JSON object counts as an empty one. */
+export interface HookAnswer {
+  stdout?: string
+  stderr?: string
+  /** 2 wakes a client, or blocks it; every other end is 0. */
+  exitCode: 0 | 2
+}
+
+export const silence: HookAnswer = { exitCode: 0 }
+
+/** Give the model `text` together with what it is asked now. */
+export function contextAnswer(client: ClientName, event: HookEvent, input: HookInput, text: string): HookAnswer {
+  const { events, context = (_, usual) => usual } = programs[client].hooks!
+  // Most clients say in their JSON how they call the event.
+  const hookEventName = input.eventName ?? Object.keys(events).find((name) => events[name].includes(event))
+  const usual = { hookSpecificOutput: { ...(hookEventName && { hookEventName }), additionalContext: text } }
+  return { stdout: JSON.stringify(context(text, usual)), exitCode: 0 }
+}
+
+/** Let the client go on for one more turn, with `text` as the reason. */
+export function stopAnswer(text: string): HookAnswer {
+  return { stdout: JSON.stringify({ decision: 'block', reason: text }), exitCode: 0 }
+}
+
+/** Parse what a client wrote. Anything but a JSON object counts as an empty one. */
 export function parseHookInput(text: string): HookInput {
   const given = objectOf(text)
   const word = (...names: string[]) => {

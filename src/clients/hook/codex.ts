@@ -2,18 +2,17 @@
  * Codex in a terminal. Its hooks run as children of a daemon that several terminals share and that outlives them, so the
  * process of a terminal has to be found. See docs/clients.md, "Codex".
  */
-import { spawn, spawnSync } from 'node:child_process'
-import { closeSync, openSync, readdirSync, readlinkSync, readSync } from 'node:fs'
+import { execFile, spawn } from 'node:child_process'
+import { closeSync, openSync, readlinkSync, readSync } from 'node:fs'
 import { basename } from 'node:path'
 import process from 'node:process'
 import type { MessageSummary } from '../grid-client.ts'
 import { isBinary } from '../../lib/version.ts'
 import { logLine } from '../log.ts'
 import type { GridAgent } from '../state/paths.ts'
-import { linuxStat, markOf, type ProcessMark } from '../state/process-mark.ts'
+import { markOf, type ProcessMark, terminalProcesses } from '../state/processes.ts'
 import { findSession, liveSessions } from '../state/sessions.ts'
 import type { HookInput, HookWords } from './call.ts'
-import { commandLineOf } from './client-process.ts'
 
 const programName = /^codex(?:-[\w-]+)?(?:\.exe)?$/
 /** The commands of Codex that show no session, or not to a person. */
@@ -35,16 +34,19 @@ interface WaiterSession {
  */
 export function codexTerminal(agent: GridAgent, { transcript, session, cwd }: HookInput): ProcessMark | undefined {
   if (originatorOf(transcript) !== 'codex-tui') return undefined
-  const terminals = process.platform === 'linux' ? linuxTerminals(cwd) : psTerminals()
+  // Other systems do not tell the folder of a process quickly.
+  const isHere = (pid: number) => process.platform !== 'linux' || folderOf(pid) === cwd
+  const terminals = terminalProcesses().filter(({ pid, words }) => showsSession(words) && isHere(pid))
   const claimed = liveSessions(agent).filter(({ client }) => client === 'codex')
   const own = claimed.find(({ id }) => id === session)
   if (own) return markOf(own.pid)
   const free = terminals.filter(({ pid }) => !claimed.some((other) => other.pid === pid))
   // A terminal shows another session after /new.
-  return free.at(-1) ?? (terminals.length === 1 ? terminals[0] : undefined)
+  const shown = free.at(-1) ?? (terminals.length === 1 ? terminals[0] : undefined)
+  return shown && { pid: shown.pid, start: shown.start }
 }
 
-/** Whether `codex exec` made the session, which ends by itself and has nobody beside it. */
+/** Whether `codex exec` made the session, which ends by itself and has no terminal. */
 export function isOneShot({ transcript }: HookInput): boolean {
   return originatorOf(transcript) === 'codex_exec'
 }
@@ -66,26 +68,6 @@ function originatorOf(transcript: string | undefined): string | undefined {
   }
 }
 
-/** The processes of Codex with a terminal that run in a folder, the newest last. */
-function linuxTerminals(cwd: string | undefined): ProcessMark[] {
-  const marks = readdirSync('/proc').filter((name) => /^\d+$/.test(name)).flatMap((name) => {
-    const pid = Number(name)
-    const stat = showsSession(commandLineOf(pid)) ? linuxStat(pid) : undefined
-    return stat?.hasTerminal && folderOf(pid) === cwd ? [{ pid, start: stat.start }] : []
-  })
-  return marks.sort((a, b) => Number(a.start) - Number(b.start))
-}
-
-/** The same in all folders: other systems do not tell them quickly. Windows has no `ps`, so there is none. */
-function psTerminals(): ProcessMark[] {
-  const { stdout } = spawnSync('ps', ['-axo', 'pid=,tty=,args='], { encoding: 'utf8' })
-  return (stdout ?? '').split('\n').flatMap((line) => {
-    const [, pid, terminal, words] = line.match(/^\s*(\d+)\s+(\S+)\s+(.*)$/) ?? []
-    const mark = pid && !/^\?+$/.test(terminal) && showsSession(words.split(/\s+/)) ? markOf(Number(pid)) : undefined
-    return mark ? [mark] : []
-  })
-}
-
 function showsSession([program = '', ...words]: string[]): boolean {
   return programName.test(basename(program)) && !words.some((word) => otherCommands.test(word))
 }
@@ -98,7 +80,7 @@ function folderOf(pid: number): string | undefined {
   }
 }
 
-/** Start a process that waits beside the terminal, and ends with it. */
+/** Start a process that waits for messages until the terminal ends. */
 export function startCodexWaiter({ as, url }: HookWords, { session, cwd }: HookInput, terminal: ProcessMark): void {
   const [program, ...first] = isBinary ? [process.execPath] : [process.execPath, process.argv[1]]
   const options = [...(as === undefined ? [] : ['--as', as]), ...(url === undefined ? [] : ['--url', url])]
@@ -112,7 +94,7 @@ export function startCodexWaiter({ as, url }: HookWords, { session, cwd }: HookI
   child.unref()
 }
 
-/** The session that this process waits for; undefined if it is no waiter. */
+/** The session that this process waits for; undefined if it is not a waiter. */
 export function codexWaiterSession(): WaiterSession | undefined {
   const text = process.env[waiterVariable]
   return text === undefined ? undefined : JSON.parse(text)
@@ -155,12 +137,10 @@ function programOf({ pid }: ProcessMark): string {
   }
 }
 
-function run(program: string, words: string[]): Promise<{ code: number | null; output: string }> {
+function run(program: string, words: string[]): Promise<{ code: number | string | null; output: string }> {
   return new Promise((resolve) => {
-    const child = spawn(program, words, { stdio: ['ignore', 'pipe', 'pipe'], timeout: 10_000 })
-    let output = ''
-    for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (text) => output += text)
-    child.on('error', (error) => resolve({ code: null, output: error.message }))
-    child.on('close', (code) => resolve({ code, output }))
+    execFile(program, words, { timeout: 10_000 }, (error, stdout, stderr) => {
+      resolve({ code: error ? error.code ?? null : 0, output: stdout + stderr || (error?.message ?? '') })
+    })
   })
 }

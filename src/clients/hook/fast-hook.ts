@@ -1,19 +1,24 @@
 /** The hooks that a client waits for: at the start of a session, at a prompt, after a tool, at the end of a turn. */
-import { GridCallError, type GridClient, type MessageSummary } from '../grid-client.ts'
+import { isCredentialGone } from '../grid-call.ts'
+import type { GridClient } from '../grid-client.ts'
 import { sessionLines } from '../primer.ts'
-import { endSession, liveSessions, saveSession, type Session } from '../state/sessions.ts'
-import type { ProcessMark } from '../state/process-mark.ts'
+import { mayPeek } from '../state/budgets.ts'
+import type { GridAgent } from '../state/paths.ts'
+import type { ProcessMark } from '../state/processes.ts'
+import { endSession, liveSessions, saveSession } from '../state/sessions.ts'
 import { claimUntold } from '../state/told.ts'
-import { contextAnswer, goOnAnswer, type HookAnswer, silence } from './answer.ts'
-import type { HookInput, HookWords } from './call.ts'
+import {
+  contextAnswer,
+  type HookAnswer,
+  type HookConnection,
+  type HookInput,
+  type HookWords,
+  silence,
+  stopAnswer,
+} from './call.ts'
 import { startCodexWaiter } from './codex.ts'
-import type { HookConnection } from './connection.ts'
-import { takeNotice } from './notice.ts'
-import { mayPeek } from './throttle.ts'
-import { refusalWords } from './waiter.ts'
-import { unreadWords, wakeWords } from './words.ts'
+import { refusalWords, unreadWords, wakeWords } from './words.ts'
 
-/** A hook that was called. */
 export interface HookCall {
   hook: HookWords
   connection: HookConnection
@@ -25,59 +30,51 @@ export interface HookCall {
 
 /** Answer a hook. Fails if the grid cannot be asked, which the client must not hear. */
 export async function fastHook(call: HookCall): Promise<HookAnswer> {
-  const { hook: { client, event }, connection, input } = call
+  const { hook: { client, event }, connection: agent, input, grid } = call
   if (event === 'end') {
     // After /clear the process goes on with a new session.
-    if (call.client && input.reason !== 'clear') endSession(connection, { client, pid: call.client.pid })
+    if (call.client && input.reason !== 'clear') endSession(agent, { client, pid: call.client.pid })
     return silence
   }
   if (event === 'start') return await startAnswer(call)
-  await keepSession(call, { busy: event !== 'stop' })
+  await keepSession(call, event !== 'stop')
   // A client that was kept from stopping once may stop now.
   if (event === 'stop' && input.isStopActive) return silence
-  if (!await mayPeek(connection)) return silence
-  const { messages } = await call.grid.peek()
-  const untold = await untoldOf(call, messages)
+  if (!await mayPeek(agent, false)) return silence
+  const untold = await claimUntold(agent, (await grid.peek()).messages, { session: input.session })
   if (untold.length === 0) return silence
-  const text = wakeWords(client, connection.alias, untold)
-  return event === 'stop' ? goOnAnswer(client, text) : contextAnswer(client, event, input, text)
+  const text = wakeWords(client, agent.alias, untold)
+  return event === 'stop' ? stopAnswer(text) : contextAnswer(client, event, input, text)
 }
 
 /** Who the session is, and what is unread. It says so at every start, also to a session of which others were told. */
 async function startAnswer(call: HookCall): Promise<HookAnswer> {
-  const { hook: { client, event }, input } = call
+  const { hook: { client, event }, input, connection: agent, grid } = call
   try {
-    const lines = [...await stateLines(call), ...otherSessions(call)]
+    const lines = [...await startLines(agent, grid, input.session), ...otherSessions(call)]
     return lines.length === 0 ? silence : contextAnswer(client, event, input, lines.join('\n'))
   } finally {
     // The waiter of the session begins when it is kept.
-    await keepSession(call, { busy: false })
-    if (client === 'codex' && call.client && call.connection.wake === 'auto') {
-      startCodexWaiter(call.hook, input, call.client)
-    }
+    await keepSession(call, false)
+    if (client === 'codex' && call.client && agent.wake === 'auto') startCodexWaiter(call.hook, input, call.client)
   }
 }
 
-async function stateLines({ connection, grid, input, hook }: HookCall): Promise<string[]> {
-  const notice = takeNotice(connection)
-  const notices = notice === undefined ? [] : [notice]
-  if (!await mayPeek(connection, input.session)) return notices
+/** What a session is told when it begins: who it is, what is unread, and that the key does not work. */
+export async function startLines(agent: GridAgent, grid: GridClient, session: string): Promise<string[]> {
+  await mayPeek(agent, true)
   try {
     const { unread, messages } = await grid.peek()
-    const untold = await untoldOf({ connection, hook, input }, messages)
-    const lines = [sessionLines(connection.alias, unread), ...notices]
-    return untold.length === 0 ? lines : [...lines, `${unreadWords(untold)}.`]
+    const untold = await claimUntold(agent, messages, { session, isStart: true })
+    const news = untold.length === 0 ? [] : [`${unreadWords(untold)}.`]
+    return [sessionLines(agent.alias, unread), ...news]
   } catch (error) {
-    if (!(error instanceof GridCallError) || error.status !== 401) throw error
-    return notice === undefined ? [refusalWords(connection, error)] : notices
+    if (!isCredentialGone(error)) throw error
+    return [refusalWords(agent, error)]
   }
 }
 
-/** The client shows this session now. */
-async function keepSession(
-  { client: process, hook: { client }, connection, input }: HookCall,
-  { busy }: Pick<Session, 'busy'>,
-): Promise<void> {
+async function keepSession({ client: process, hook: { client }, connection, input }: HookCall, busy: boolean) {
   if (process) await saveSession(connection, { ...process, client, id: input.session, busy })
 }
 
@@ -88,13 +85,4 @@ function otherSessions({ connection: agent, client }: HookCall): string[] {
   return [
     `${agent.alias} is also open in another session on this machine (${clients}). New messages wake the newest session.`,
   ]
-}
-
-async function untoldOf(
-  { connection, hook, input }: Pick<HookCall, 'connection' | 'hook' | 'input'>,
-  messages: MessageSummary[],
-): Promise<MessageSummary[]> {
-  const ids = messages.map(({ message_id }) => message_id)
-  const untold = await claimUntold(connection, ids, { session: input.session, isStart: hook.event === 'start' })
-  return messages.filter(({ message_id }) => untold.includes(message_id))
 }

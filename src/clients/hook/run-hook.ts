@@ -3,19 +3,26 @@
  * whatever goes wrong, it ends with 0, without a word, in time. See docs/clients.md, "Hooks".
  */
 import process from 'node:process'
+import { findConnection } from '../connections.ts'
 import { GridClient } from '../grid-client.ts'
 import { logLine } from '../log.ts'
-import { type HookAnswer, silence } from './answer.ts'
-import { type HookInput, type HookWords, parseHookInput, parseHookWords, readStandardInput } from './call.ts'
+import {
+  type HookAnswer,
+  type HookConnection,
+  type HookInput,
+  type HookWords,
+  parseHookInput,
+  parseHookWords,
+  readStandardInput,
+  silence,
+} from './call.ts'
 import type { GridAgent } from '../state/paths.ts'
-import type { ProcessMark } from '../state/process-mark.ts'
-import { clientProcess } from './client-process.ts'
+import { clientProcess, type ProcessMark } from '../state/processes.ts'
 import { codexTerminal, codexWaiterSession, isOneShot } from './codex.ts'
-import { hookConnection } from './connection.ts'
 
 /** Clients wait for most hooks. Counted from the start of the process. */
 const limitMs = 1_500
-/** A call that takes longer is no help any more. */
+/** An answer that comes later does not help. */
 const callMs = 1_000
 const stdinMs = 300
 
@@ -32,7 +39,7 @@ export async function runHook(words: readonly string[]): Promise<number> {
 }
 
 /**
- * Nobody reads what is told to a child of `agent-grid run`, to `claude -p`, and to the editors that run the hooks of
+ * Nothing reads what is told to a child of `agent-grid run`, to `claude -p`, and to the editors that run the hooks of
  * Claude Code too.
  */
 function isSilenced({ client }: HookWords): boolean {
@@ -62,6 +69,13 @@ async function answerOf(hook: HookWords): Promise<HookAnswer> {
     logLine(connection, `${hook.client} ${hook.event}: ${error instanceof Error ? error.message : error}`)
     return silence
   }
+}
+
+/** Undefined if there is none. Fails if several match. */
+function hookConnection({ client, as, url }: HookWords, { cwd }: HookInput): HookConnection | undefined {
+  const access = findConnection({ client, alias: as, url, cwd })
+  if (access?.alias === undefined) return undefined
+  return { url: access.url, key: access.key, alias: access.alias, wake: access.connection?.wake ?? 'auto' }
 }
 
 function findClient({ client }: HookWords, agent: GridAgent, input: HookInput): ProcessMark | undefined {

@@ -1,6 +1,7 @@
 /** Leases that a runner holds while it works: they are extended, and written down for the runner after it. */
 import { second } from '../../lib/time.ts'
-import { GridCallError, type GridClient, type InboxMessage } from '../grid-client.ts'
+import { GridCallError } from '../grid-call.ts'
+import type { GridClient, InboxMessage } from '../grid-client.ts'
 import type { RunState } from './run-state.ts'
 
 /** A lease that is kept from expiring. */
@@ -27,7 +28,7 @@ export class HeldLeases {
     this.#log = log
   }
 
-  /** Release what a runner that was killed held, so that nobody waits until it expires. */
+  /** Release what a runner that was killed held, so that its messages do not wait until it expires. */
   async releaseLeft(): Promise<void> {
     for (const id of this.#state.leases()) {
       await this.#grid.release(id).catch(ignoreStale)
@@ -35,7 +36,7 @@ export class HeldLeases {
     this.#state.saveLeases([])
   }
 
-  /** Lease messages; undefined if somebody else has them by now. */
+  /** Lease messages; undefined if another reader has them by now. */
   async take(messageIds: string[]): Promise<HeldLease | undefined> {
     const { lease_id: id, messages } = await this.#grid.lease({
       message_ids: messageIds,

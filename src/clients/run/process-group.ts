@@ -3,9 +3,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import process from 'node:process'
 
 export interface GroupOptions {
-  /** The program and its arguments. */
   words: readonly string[]
-  /** Written to its standard input. */
   input: string
   folder: string
   env: Record<string, string | undefined>

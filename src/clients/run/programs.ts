@@ -5,16 +5,13 @@ import { randomUUID } from 'node:crypto'
 export interface TurnOutput {
   /** What the model wrote last. */
   text: string
-  /** The session that the turn belongs to. */
   sessionId?: string
   /** What the turn cost, if the client says so. */
   usd?: number
-  /** Why the turn failed. */
   failure?: string
 }
 
 export interface Program {
-  /** The name of the client, as presence shows it. */
   name: string
   /** The command line of one turn. It gets its prompt on standard input. */
   words(turn: { sessionId?: string; maxUsd?: number; extra: readonly string[] }): string[]
@@ -30,7 +27,10 @@ export interface Program {
 const claude: Program = {
   name: 'claude',
   words: ({ sessionId, maxUsd, extra }) => [
-    ...['claude', '-p', '--output-format', 'json'],
+    'claude',
+    '-p',
+    '--output-format',
+    'json',
     ...(sessionId === undefined ? ['--session-id', randomUUID()] : ['--resume', sessionId]),
     ...(maxUsd === undefined ? [] : ['--max-budget-usd', String(maxUsd)]),
     ...extra,
@@ -53,8 +53,12 @@ const claude: Program = {
 const codex: Program = {
   name: 'codex',
   words: ({ sessionId, extra }) => [
-    ...['codex', 'exec', ...(sessionId === undefined ? [] : ['resume'])],
-    ...['--json', '--skip-git-repo-check', ...extra],
+    'codex',
+    'exec',
+    ...(sessionId === undefined ? [] : ['resume']),
+    '--json',
+    '--skip-git-repo-check',
+    ...extra,
     ...(sessionId === undefined ? ['-'] : [sessionId, '-']),
   ],
   read(stdout) {
@@ -77,7 +81,10 @@ const codex: Program = {
 const opencode: Program = {
   name: 'opencode',
   words: ({ sessionId, extra }) => [
-    ...['opencode', 'run', '--format', 'json'],
+    'opencode',
+    'run',
+    '--format',
+    'json',
     ...(sessionId === undefined ? [] : ['-s', sessionId]),
     ...extra,
   ],
@@ -99,10 +106,9 @@ const opencode: Program = {
   tellsCost: true,
 }
 
-/** The clients that `agent-grid run` knows. */
 export const programs = { claude, codex, opencode } as const
 
-/** A command of one's own: it has no session, and its whole output is the answer. */
+/** A command that is not a client: it has no session, and its whole output is the answer. */
 export function commandProgram(words: readonly string[]): Program {
   return {
     name: 'command',

@@ -1,19 +1,17 @@
 /** What a runner keeps on disk, so that the next one goes on where it was killed. */
 import { join } from 'node:path'
 import { day, hasPassed, hour } from '../../lib/time.ts'
+import { budgetPause } from '../state/budgets.ts'
 import { readJson, writeJson } from '../state/json-file.ts'
 import { type GridAgent, stateFolder } from '../state/paths.ts'
 
-/** The session of a client about one thread. */
 interface KeptSession {
   thread: string
   program: string
   id: string
-  /** When it was used last. */
   at: number
 }
 
-/** A turn that was begun. */
 interface KeptTurn {
   at: number
   usd: number
@@ -22,19 +20,18 @@ interface KeptTurn {
 const keptSessions = 1_000
 const sessionAgeMs = 30 * day
 
+export function runnerLock(agent: GridAgent): string {
+  return join(folderOf(agent), 'runner.lock')
+}
+
 /** The files of one agent's runner. One process at a time has them: it holds the lock of the runner. */
 export class RunState {
   readonly #folder: string
   readonly #now: () => number
 
   constructor(agent: GridAgent, now: () => number) {
-    this.#folder = join(stateFolder(agent), 'run')
+    this.#folder = folderOf(agent)
     this.#now = now
-  }
-
-  /** The file of the lock. */
-  get lockPath(): string {
-    return join(this.#folder, 'runner.lock')
   }
 
   /** The leases that the runner before did not end. */
@@ -51,7 +48,6 @@ export class RunState {
     return this.#sessions().find((kept) => kept.thread === thread && kept.program === program)?.id
   }
 
-  /** Keep a session, or forget it. */
   saveSession(thread: string, program: string, id: string | undefined): void {
     const others = this.#sessions().filter((kept) => kept.thread !== thread || kept.program !== program)
     const own = id === undefined ? [] : [{ thread, program, id, at: this.#now() }]
@@ -96,16 +92,18 @@ export function waitForTurn(turns: readonly KeptTurn[], { perHour, perDayUsd }: 
   ms: number
   why?: string
 } {
-  const lastHour = turns.filter(({ at }) => !hasPassed(at, hour, now))
-  if (lastHour.length >= perHour) {
-    return { ms: lastHour[lastHour.length - perHour].at + hour - now, why: `${perHour} turns within an hour` }
-  }
+  const ms = budgetPause(turns.map(({ at }) => at), perHour, hour, now)
+  if (ms > 0) return { ms, why: `${perHour} turns within an hour` }
   if (perDayUsd === undefined) return { ms: 0 }
   let usd = turns.reduce((sum, turn) => sum + turn.usd, 0)
   if (usd < perDayUsd) return { ms: 0 }
   // The first turns are forgotten until there is money again.
   const until = turns.find((turn) => (usd -= turn.usd) < perDayUsd)!
   return { ms: until.at + day - now, why: `$${perDayUsd} within a day` }
+}
+
+function folderOf(agent: GridAgent): string {
+  return join(stateFolder(agent), 'run')
 }
 
 function listIn<T>(path: string): T[] {

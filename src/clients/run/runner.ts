@@ -1,12 +1,13 @@
-/** Runs a program for an agent that nobody attends: for each message that comes, one child. */
+/** Runs a program for an unattended agent: one child for each message. */
 import { minute, second } from '../../lib/time.ts'
-import { GridCallError, type GridClient } from '../grid-client.ts'
+import { GridCallError, isCredentialGone, mayRepeat, retryAfterMs } from '../grid-call.ts'
+import type { GridClient } from '../grid-client.ts'
 import { pause } from '../pause.ts'
 import type { GridAgent } from '../state/paths.ts'
 import { liveSessions } from '../state/sessions.ts'
-import type { Answer } from './answers.ts'
+import { WakeSignals } from '../wake-signals.ts'
+import type { Answer } from './dialogue.ts'
 import { type HeldLease, HeldLeases, isStale } from './held-lease.ts'
-import { isCredentialGone, MailSignal } from './mail-signal.ts'
 import { type RunState, type TurnBudget, waitForTurn } from './run-state.ts'
 import { nextThread } from './threads.ts'
 import { runTurn, type TurnOptions, type TurnResult, type Work } from './turn.ts'
@@ -51,9 +52,9 @@ export async function runAgent(
 ): Promise<void> {
   const ending = new AbortController()
   const signal = AbortSignal.any([stopping, ending.signal])
-  const mail = new MailSignal(grid, { runner: options.program.name, signal, log: options.log })
-  const runner = new Runner(grid, agent, state, options, mail, signal)
-  const followed = mail.follow()
+  const signals = new WakeSignals(grid, { runner: options.program.name, signal, log: options.log })
+  const runner = new Runner(grid, agent, state, options, signals, signal)
+  const followed = signals.follow()
   followed.catch(() => ending.abort())
   try {
     await runner.work()
@@ -70,7 +71,7 @@ class Runner {
   readonly #agent: GridAgent
   readonly #state: RunState
   readonly #options: RunnerOptions
-  readonly #mail: MailSignal
+  readonly #signals: WakeSignals
   readonly #signal: AbortSignal
   readonly #retries = new Map<string, Retry>()
   #lastSaid = ''
@@ -80,14 +81,14 @@ class Runner {
     agent: GridAgent,
     state: RunState,
     options: RunnerOptions,
-    mail: MailSignal,
+    signals: WakeSignals,
     signal: AbortSignal,
   ) {
     this.#grid = grid
     this.#agent = agent
     this.#state = state
     this.#options = options
-    this.#mail = mail
+    this.#signals = signals
     this.#signal = signal
     this.leases = new HeldLeases(grid, state, options.leaseSeconds, options.log)
   }
@@ -101,14 +102,15 @@ class Runner {
         isLeftReleased = true
         const waitMs = await this.#step()
         failures = 0
-        if (waitMs > 0) await this.#mail.wait(waitMs)
+        if (waitMs <= 0) continue
+        this.#signals.raiseIn(waitMs)
+        await this.#signals.next()
       } catch (error) {
-        if (!(error instanceof GridCallError) || isCredentialGone(error)) throw error
-        this.#say(error.message)
-        await pause(
-          error.retryAfterSeconds ? error.retryAfterSeconds * second : this.#backoffMs(failures++),
-          this.#signal,
-        )
+        if (!(error instanceof GridCallError)) throw error
+        const { message } = error
+        if (isCredentialGone(error)) throw error
+        this.#say(message)
+        await pause(retryAfterMs(error) ?? this.#backoffMs(failures++), this.#signal)
       }
     }
   }
@@ -220,11 +222,9 @@ class Runner {
       try {
         return await call()
       } catch (error) {
-        const isPassing = error instanceof GridCallError &&
-          (error.status === 0 || error.status === 429 || error.status >= 500)
-        if (!isPassing || ended.aborted) throw error
+        if (!mayRepeat(error) || ended.aborted) throw error
         this.#say(error.message)
-        await pause(error.retryAfterSeconds ? error.retryAfterSeconds * second : this.#backoffMs(failures), ended)
+        await pause(retryAfterMs(error) ?? this.#backoffMs(failures), ended)
       }
     }
   }
@@ -243,8 +243,8 @@ class Runner {
 
 /** The grid understood a message and does not take it, such as for a guardrail, or because its recipient is gone. */
 function isRefusal(error: unknown): error is GridCallError {
-  return error instanceof GridCallError && error.status >= 400 && error.status < 500 && !isStale(error) &&
-    !isCredentialGone(error) && error.status !== 429
+  if (!(error instanceof GridCallError) || error.status < 400) return false
+  return !isStale(error) && !isCredentialGone(error) && !mayRepeat(error)
 }
 
 function refusedNote({ code }: GridCallError): string {
@@ -258,7 +258,7 @@ function notes({ messages }: HeldLease, agent: string): Answer[] {
     to: user,
     replyTo: message_id,
     text: `${agent} runs unattended, and its program failed ${maxFailures} times on this message. ` +
-      'It was not answered. Send it again later, or write to somebody else.',
+      'It was not answered. Send it again later, or write to another agent.',
     messageIds: messages.filter((message) => message.user === user).map(({ message_id }) => message_id),
   }))
 }

@@ -3,7 +3,6 @@
 export interface ServiceOptions {
   /** With `@`. */
   agent: string
-  /** The whole command line of the runner. */
   words: readonly string[]
   folder: string
   /** Where the runner finds the program of the agent. */
@@ -28,7 +27,7 @@ export function systemdUserUnit({ agent, words, folder, path }: ServiceOptions):
 # systemctl --user daemon-reload && systemctl --user enable --now ${name}
 # So that it also runs while you are not logged in: loginctl enable-linger
 [Unit]
-Description=Runs ${agent} of a messaging grid while nobody attends it
+Description=Runs ${agent} of a messaging grid while no person attends it
 StartLimitIntervalSec=0
 
 [Service]

@@ -1,11 +1,10 @@
 /** One turn: a child works on the messages of a lease. */
 import process from 'node:process'
 import type { InboxMessage } from '../grid-client.ts'
-import { type Answer, answersIn, UnclearOutput } from './answers.ts'
+import { type Answer, answersIn, type InputFormat, inputOf, promptOf, UnclearOutput } from './dialogue.ts'
 import type { HeldLease } from './held-lease.ts'
 import { runGroup } from './process-group.ts'
 import type { Program, TurnOutput } from './programs.ts'
-import { type InputFormat, inputOf, promptOf } from './prompt.ts'
 import type { RunState } from './run-state.ts'
 import type { Per } from './threads.ts'
 
@@ -15,7 +14,7 @@ export interface TurnOptions {
   program: Program
   /** Words that are added to the command line of the client. */
   extra: readonly string[]
-  /** Commands of one's own get this; clients get a prompt. */
+  /** What a command gets; clients get a prompt. */
   format: InputFormat
   per: Per
   folder: string
@@ -25,9 +24,7 @@ export interface TurnOptions {
   maxUsdPerTurn?: number
 }
 
-/** The messages of a turn. */
 export interface Work {
-  /** Names their thread. */
   thread: string
   lease: HeldLease
   /** How many turns about them failed. */

@@ -12,7 +12,7 @@ export function readJson(path: string): unknown {
   }
 }
 
-/** Replace a file at once: who reads it meanwhile gets the old or the new text. Only the user of the machine reads it. */
+/** Replace a file at once: a reader gets the old or the new text. Only the user of the machine reads it. */
 export function writeJson(path: string, value: unknown): void {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
   const temporary = `${path}.${process.pid}.${Math.random().toString(36).slice(2)}`

@@ -1,27 +1,25 @@
 /** Locks among the client programs of one machine: files that name the process that holds them. */
 import { closeSync, mkdirSync, openSync, readFileSync, statSync, unlinkSync, writeSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { isAlive, ownMark, type ProcessMark } from './process-mark.ts'
+import { isAlive, ownMark, type ProcessMark } from './processes.ts'
 
-/** Who holds a lock, and what they wrote into it. */
 export interface LockHolder extends ProcessMark {
   [about: string]: unknown
 }
 
-/** A lock that this process holds. */
 export interface Lock {
-  /** Whether it still does: somebody may have removed the file. */
+  /** Whether it still does: the file may have been removed. */
   isHeld(): boolean
   /** Give it up. Does nothing if this process no longer holds it. */
   release(): void
 }
 
-/** Nobody needs longer to write a lock after making its file, or to take over that of a dead process. */
+/** No process needs longer to write a lock after making its file, or to take over the lock of a dead one. */
 const writingMs = 5_000
 
 /**
- * Take the lock in the file at `path`; undefined if a living process holds it. That of a dead process is taken over by
- * one process only. `about` is written into it for others.
+ * Take the lock in the file at `path`; undefined if a living process holds it. The lock of a dead process is taken over
+ * by one process only. `about` is written into it for others.
  */
 export function takeLock(path: string, about: Record<string, unknown> = {}): Lock | undefined {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
@@ -56,7 +54,6 @@ export async function withLock<T>(path: string, waitMs: number, act: () => T): P
   }
 }
 
-/** Make a file that must not exist yet. */
 function create(path: string, text: string): boolean {
   let file: number
   try {
@@ -102,7 +99,6 @@ function isStale(path: string): boolean {
   return holder ? !isAlive(holder) : ageOf(path) > writingMs
 }
 
-/** In ms; 0 if there is no such file. */
 function ageOf(path: string): number {
   try {
     return Date.now() - statSync(path).mtimeMs
@@ -132,6 +128,6 @@ function remove(path: string): void {
   try {
     unlinkSync(path)
   } catch {
-    // Somebody else has removed it.
+    // Another process has removed it.
   }
 }

@@ -4,11 +4,10 @@ import { join } from 'node:path'
 import { readJson, writeJson } from './json-file.ts'
 import { withLock } from './lock.ts'
 import { type GridAgent, stateFolder } from './paths.ts'
-import { isAlive, type ProcessMark } from './process-mark.ts'
+import { isAlive, type ProcessMark } from './processes.ts'
 
 /** A process of a client. It keeps its file when its session id changes, as after `/clear`. */
 export interface Session extends ProcessMark {
-  /** Such as `claude`. */
   client: string
   /** The id of the session or thread that the client shows now. */
   id: string
@@ -44,13 +43,11 @@ export async function saveSession(
   return await withLock(join(stateFolder(agent), 'sessions.lock'), waitMs, save) ?? save()
 }
 
-/** The session of a process, if it is kept. */
 export function findSession(agent: GridAgent, session: Pick<Session, 'client' | 'pid' | 'start'>): Session | undefined {
   const found = readSession(fileOf(agent, session))
   return found?.start === session.start ? found : undefined
 }
 
-/** Forget the session of a process, which ended it. */
 export function endSession(agent: GridAgent, session: Pick<Session, 'client' | 'pid'>): void {
   forget(fileOf(agent, session))
 }

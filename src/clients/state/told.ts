@@ -1,4 +1,4 @@
-/** Which unread messages a model has been told of, so that none is told of again and again. */
+/** What a model has been told, so that nothing is told again and again. */
 import { join } from 'node:path'
 import { readJson, writeJson } from './json-file.ts'
 import { withLock } from './lock.ts'
@@ -13,9 +13,8 @@ interface Told {
   session: string
 }
 
-/** Who is told. */
+/** The session that is told. */
 export interface TellOptions {
-  /** The id of the session. */
   session: string
   /** It begins, so it hears of messages that only earlier sessions were told of. */
   isStart?: boolean
@@ -23,23 +22,27 @@ export interface TellOptions {
   againAfterMs?: number
 }
 
-/** As many ids are kept; an inbox of more tells of old messages again. */
+/** An inbox of more tells of old messages again. */
 const keptIds = 200
 /** Hooks that run at the same time wait so long for each other. */
 const waitMs = 500
 
 /**
  * Of these unread messages, those that a session has to be told of. They count as told from now on: of several processes
- * that ask at the same time, one gets an id.
+ * that ask at the same time, one gets a message.
  */
-export async function claimUntold(agent: GridAgent, ids: readonly string[], options: TellOptions): Promise<string[]> {
-  if (ids.length === 0) return []
+export async function claimUntold<M extends { message_id: string }>(
+  agent: GridAgent,
+  messages: readonly M[],
+  options: TellOptions,
+): Promise<M[]> {
+  if (messages.length === 0) return []
   const path = join(stateFolder(agent), 'told.json')
   const claimed = await withLock(`${path}.lock`, waitMs, () => {
     const now = Date.now()
     const known = new Map(readTold(path).map((told) => [told.id, told]))
-    const untold = ids.filter((id) => isUntold(known.get(id), options, now))
-    for (const id of untold) {
+    const untold = messages.filter(({ message_id }) => isUntold(known.get(message_id), options, now))
+    for (const { message_id: id } of untold) {
       const times = (known.get(id)?.times ?? 0) + 1
       // The last in the list are kept longest.
       known.delete(id)
@@ -52,8 +55,7 @@ export async function claimUntold(agent: GridAgent, ids: readonly string[], opti
 }
 
 function isUntold(told: Told | undefined, { session, isStart, againAfterMs }: TellOptions, now: number): boolean {
-  if (!told) return true
-  if (isStart && told.session !== session) return true
+  if (!told || isStart && told.session !== session) return true
   return againAfterMs !== undefined && told.times < 2 && now - told.at >= againAfterMs
 }
 

@@ -1,15 +1,14 @@
 /** Accounts, created on the command line or by users, and their admin keys. */
 import { type Actor, callingUser, requireAdmin, requireConfirmed, type SignedInUser } from '../../auth/actor.ts'
 import { GridError } from '../../errors.ts'
+import { isPlainName, normaliseEmail } from '../../lib/names.ts'
 import { newId } from '../../lib/id.ts'
-import { isPlainName } from '../../lib/plain-name.ts'
 import { mintKey } from '../../lib/secrets.ts'
 import { hasAtMost, wellFormed } from '../../lib/text.ts'
 import type { AccountStore } from '../../store/account.ts'
 import type { Store } from '../../store/store.ts'
 import { recordActivity, type RecordedCall } from '../activity.ts'
 import { authorize } from '../authorize.ts'
-import { normaliseEmail } from '../people/email-address.ts'
 import { mayBeSomebodyElse, takeOver } from '../people/prove-address.ts'
 import { retryOnConflict } from '../retry-on-conflict.ts'
 

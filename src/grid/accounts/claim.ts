@@ -1,18 +1,28 @@
 /**
- * Claims: the owner of an email address takes over the agents that signed up with it, or some of them.
- * See docs/security.md, "Claims".
+ * Claims: the owner of an email address takes over the agents that signed up with it, or some of them. The claim link of
+ * a signup does not prove the address, because the agent has it too. The claim email has the same link with a second,
+ * secret token. See docs/security.md, "Claims".
  */
 import { requirePermission, type SignedInUser } from '../../auth/actor.ts'
+import { hashPassword } from '../../auth/passwords.ts'
 import { GridError } from '../../errors.ts'
-import { hashForLookup } from '../../lib/secrets.ts'
+import { newId } from '../../lib/id.ts'
+import { hashForLookup, mintLinkToken } from '../../lib/secrets.ts'
+import { day } from '../../lib/time.ts'
 import type { AccountStore } from '../../store/account.ts'
 import type { Statement } from '../../store/sql.ts'
-import type { ClaimableAgent } from '../../store/global/claims.ts'
+import type { Claim, ClaimableAgent, ClaimOffer } from '../../store/global/claims.ts'
 import type { Store } from '../../store/store.ts'
-import { recordActivity } from '../activity.ts'
+import { activityRow, recordActivity, type RecordedCall } from '../activity.ts'
 import { refuseTooManySkills, requireSkillLimit } from '../agents/skills.ts'
+import { claimEmail } from '../people/email-templates.ts'
+import { linkLifetimeMs } from '../people/people.ts'
+import { proveAddress } from '../people/prove-address.ts'
+import { takeEmailAttempt } from '../people/throttle.ts'
 import { retryOnConflict } from '../retry-on-conflict.ts'
 import { checkName } from './accounts.ts'
+
+export type { ClaimOffer }
 
 /** An account that can be claimed. */
 export interface OpenClaim {
@@ -24,32 +34,22 @@ export interface OpenClaim {
 }
 
 /** The claim of a claim link. Fails with `link_expired`, which says whether the link is unknown or was used. */
-export async function openClaim(store: Store, token: string): Promise<OpenClaim> {
-  const found = await store.global.claims.byToken(hashForLookup(token))
+export async function openClaim({ global }: Store, token: string): Promise<OpenClaim> {
+  const found = await global.claims.byToken(hashForLookup(token))
   if (!found) {
     throw new GridError(
       'link_expired',
-      'This claim link is unknown. Agents that nobody claims are removed after a week, and their links with them.',
+      'This claim link is unknown. Agents that are not claimed are removed after a week, and their links with them.',
     )
   }
-  if (found.state !== 'provisional') {
+  const { state, ...claim } = found
+  if (state !== 'provisional') {
     throw new GridError(
       'link_expired',
       'This claim link was used: its agents were claimed already, together with all others of the same email address. Sign in with that address to see them.',
     )
   }
-  const { home, ownerEmail } = found
-  return { provisionalId: home, ownerEmail, agents: await store.global.claims.agents(home) }
-}
-
-/** Agents that signed up for a user, without the link of their signup. */
-export interface ClaimOffer {
-  /** Id of the oldest provisional account that has some of them. */
-  provisionalId: string
-  /** How many there are, in all provisional accounts. */
-  agents: number
-  /** When the first of their trials ends, in milliseconds since the epoch; null if all have ended. */
-  trialEndsAt: number | null
+  return { ...claim, agents: await global.claims.agents(claim.provisionalId) }
 }
 
 /** The agents that signed up with the email address of a user. Undefined if there are none, and while it is not verified. */
@@ -57,9 +57,7 @@ export async function findClaimOffer(
   { global }: Store,
   { email, emailVerifiedAt }: SignedInUser['user'],
 ): Promise<ClaimOffer | undefined> {
-  if (emailVerifiedAt === null) return undefined
-  const found = await global.claims.offer(email)
-  return found && { provisionalId: found.id, agents: found.agents, trialEndsAt: found.trialEndsAt }
+  return emailVerifiedAt === null ? undefined : await global.claims.offer(email)
 }
 
 /**
@@ -69,8 +67,64 @@ export async function findClaimOffer(
 export async function openOfferedClaim({ global }: Store, { user }: SignedInUser, id: string): Promise<OpenClaim> {
   const found = user.emailVerifiedAt === null ? undefined : await global.claims.offered(id, user.email)
   if (!found) throw new GridError('not_found', 'There are no agents to claim here. They may have been claimed already.')
-  const { home, ownerEmail } = found
-  return { provisionalId: home, ownerEmail, agents: await global.claims.agents(home) }
+  return { ...found, agents: await global.claims.agents(id) }
+}
+
+/**
+ * Send the owner named by a claim a one-time link that verifies their email address and signs them in. `alias` is the
+ * agent that just signed up. `address` is the client's, as the limits count it; over a limit nothing is sent.
+ * Fails with `link_expired`.
+ */
+export async function sendClaimEmail(store: Store, token: string, address: string, alias?: string): Promise<void> {
+  const { ownerEmail } = await openClaim(store, token)
+  const { global, deps: { config, log, email: emailSender, now } } = store
+  if (!(await takeEmailAttempt(store, { purpose: 'claim', email: ownerEmail, address }))) {
+    log.info('An email link was not sent: limit reached', { kind: 'claim' })
+    return
+  }
+  const emailToken = await mintLinkToken()
+  const at = now()
+  const link = { id: newId(), kind: 'claim' as const, tokenHash: emailToken.hash, userId: null, email: ownerEmail }
+  await store.write([global.links.add({ ...link, expiresAt: at + linkLifetimeMs.claim }, at)])
+  const url = `${config.appUrl}/claim/${token}/${emailToken.token}`
+  emailSender.send({ to: ownerEmail, ...claimEmail(config, url, alias) })
+}
+
+/** The email address of a claim email's link, and whether it has a user. Does not use it. Fails with `link_expired`. */
+export async function findClaimEmailLink(store: Store, token: string): Promise<{ email: string; isKnown: boolean }> {
+  const link = await store.global.links.byToken('claim', hashForLookup(token), store.deps.now())
+  if (!link?.email) throw new GridError('link_expired', 'This link was used already or has expired. Ask for a new one.')
+  return { email: link.email, isKnown: (await store.global.users.byEmail(link.email)) !== undefined }
+}
+
+/**
+ * Use the link of a claim email, which verifies its address. If the address has no user yet, one is created with
+ * `name` and `password` (empty for none). Resolves to the user's id.
+ * Fails with `link_expired`, `invalid_input` or `write_conflict`.
+ */
+export async function redeemClaimEmailLink(
+  store: Store,
+  token: string,
+  input: { name: string; password: string },
+  requestId: string | null,
+): Promise<string> {
+  const { global, deps: { now } } = store
+  return await retryOnConflict(async () => {
+    const { email } = await findClaimEmailLink(store, token)
+    const at = now()
+    const hash = hashForLookup(token)
+    const use = global.links.use('claim', hash, at)
+    const known = await global.users.byEmail(email)
+    if (known) {
+      await proveAddress(store, known, { requireOpen: global.links.requireOpen('claim', hash, at), use, requestId })
+      return known.id
+    }
+    const name = checkName(input.name, 'name')
+    const passwordHash = input.password === '' ? null : await hashPassword(input.password)
+    const id = newId()
+    await store.write([...use, global.users.add({ id, email, name, passwordHash, verifiedAt: at }, at)])
+    return id
+  })
 }
 
 /** What a user claims: the token of a claim link, or the provisional account that was offered. */
@@ -79,13 +133,13 @@ export type ClaimSource = string | { offered: string }
 /** What happens to the agents, by id. Every live agent of the account is in exactly one of the lists. */
 export interface ClaimDecision {
   keep: string[]
+  move: string[]
   discard: string[]
+  /** The account that agents move to, which the user owns. */
+  into?: { id: string; account: AccountStore }
 }
 
-/**
- * Require that the user has verified the email address that the signups named. The claim link proves nothing, because
- * the agent has it too. Fails with `not_allowed`.
- */
+/** Require that the user has verified the email address that the signups named. Fails with `not_allowed`. */
 export function checkClaimant({ user }: SignedInUser, { ownerEmail }: OpenClaim): void {
   if (user.email === ownerEmail && user.emailVerifiedAt !== null) return
   throw new GridError(
@@ -95,10 +149,14 @@ export function checkClaimant({ user }: SignedInUser, { ownerEmail }: OpenClaim)
 }
 
 /**
- * Make the user the owner of the provisional account and name it. The trial of kept agents ends; discarded agents lose
- * their keys and are deleted. Resolves to the account's id.
- * Fails with `link_expired` or `not_found`, as the source of the claim says, with `not_allowed`, `invalid_input`,
- * `write_conflict`, or `claim_changed` if agents were added or deleted since.
+ * Make the user the owner of the provisional account and name it. Its trials end. Discarded agents lose their keys and
+ * are deleted. Agents that move get a row in the other account, in the same unit: alias, keys, skills, settings, what
+ * they have not read, the idempotency keys of the last day, and the open tasks that they work on. Resolves to the id of
+ * the provisional account.
+ *
+ * Fails with `link_expired` or `not_found`, as the source of the claim says, with `not_allowed`, `invalid_input` (also
+ * if the other account would have too many skills), `write_conflict`, or `claim_changed` if agents were added or deleted
+ * since.
  */
 export async function claimAccount(
   store: Store,
@@ -108,86 +166,68 @@ export async function claimAccount(
   requestId: string | null,
 ): Promise<string> {
   const name = checkName(input.name, 'name')
+  const { keep, move, discard, into } = input
+  if (move.length > 0 && !into) throw new GridError('invalid_input', 'Choose the account to move agents to.')
+  if (into) requirePermission(into.account.actor, 'own')
   const { user, sessionId } = claimant
-  return await withOpenClaim(store, source, claimant, input, async ({ provisionalId, ownerEmail, agents }) => {
+  const decided = [...keep, ...move, ...discard]
+  return await retryOnConflict(async () => {
+    const { provisionalId: from, ownerEmail, agents } = await openDecided(store, source, claimant, decided)
     const at = store.deps.now()
-    const { keep, discard } = input
-    const account = store.account(provisionalId, { type: 'user', userId: user.id, role: 'owner', sessionId })
-    const call = { tool: 'claim_account', arguments: { name, ...decisionArguments(agents, input) }, requestId }
+    const account = store.account(from, { type: 'user', userId: user.id, role: 'owner', sessionId })
+    const claim = { from, name, user: user.id, email: ownerEmail, decided, at }
+    const aliasesOf = (ids: string[]) => agents.filter(({ id }) => ids.includes(id)).map(({ alias }) => `@${alias}`)
+    const decision = { kept: aliasesOf(keep), moved: aliasesOf(move), discarded: aliasesOf(discard) }
+    const moved = { tool: 'move_agents', arguments: { agents: decision.moved }, requestId }
+    const moves = into ? await moveStatements(store, claim, move, into, moved) : []
+    const call = { tool: 'claim_account', arguments: { name, ...decision }, requestId }
     await recordActivity(account, call, (account) =>
       account.write([
-        ...store.global.claims.claim(
-          { from: provisionalId, user: user.id, email: ownerEmail, keep, discard, at },
-          name,
-        ),
-        store.global.users.addMembership(provisionalId, user.id, 'owner', at),
+        ...store.global.claims.claim(claim),
+        store.global.users.addMembership(from, user.id, 'owner', at),
         ...discardStatements(account, discard, at),
+        ...moves,
       ]))
-    return provisionalId
+    return from
   })
 }
 
-/**
- * Move the kept agents with their keys and inboxes into an account that the user owns. Their trial ends; discarded
- * agents lose their keys and are deleted. Resolves to the id of that account.
- * Fails as `claimAccount` does, with `not_allowed` if the user does not own the account, and with `invalid_input` if it
- * would have too many skills.
- */
-export async function mergeClaim(
+async function moveStatements(
   store: Store,
-  source: ClaimSource,
-  claimant: SignedInUser,
-  into: { id: string; account: AccountStore },
-  decision: ClaimDecision,
-  requestId: string | null,
-): Promise<string> {
-  requirePermission(into.account.actor, 'own')
-  const { user } = claimant
-  return await withOpenClaim(store, source, claimant, decision, async ({ provisionalId, ownerEmail, agents }) => {
-    const at = store.deps.now()
-    const { keep, discard } = decision
-    const from = store.account(provisionalId, { type: 'system', job: 'claim' })
-    const skills = (await Promise.all(keep.map((id) => from.read.skills.ofAgent(id)))).flat()
-    const added = await refuseTooManySkills(into.account, skills, {
-      advice: 'Delete some of them first, or claim the agents as a new account.',
-    })
-    const call = { tool: 'merge_account', arguments: decisionArguments(agents, decision), requestId }
-    await recordActivity(into.account, call, (account) =>
-      account.write([
-        ...store.global.claims.merge(
-          { from: provisionalId, user: user.id, email: ownerEmail, keep, discard, at },
-          into.id,
-        ),
-        ...(added > 0 ? [requireSkillLimit(account)] : []),
-        ...discardStatements(from, discard, at),
-      ]))
-    return into.id
+  claim: Claim,
+  moved: string[],
+  { id: to, account: into }: { id: string; account: AccountStore },
+  call: RecordedCall,
+): Promise<Statement[]> {
+  const from = store.account(claim.from, { type: 'system', job: 'claim' })
+  const skills = (await Promise.all(moved.map((id) => from.read.skills.ofAgent(id)))).flat()
+  const added = await refuseTooManySkills(into, skills, {
+    advice: 'Delete some of them first, or keep the agents in an account of their own.',
   })
+  return [
+    ...await store.global.claims.move(claim, { to, moved, keysSince: claim.at - day }),
+    ...(added > 0 ? [requireSkillLimit(into)] : []),
+    into.change.activity.add(activityRow(into.actor, call, 'ok', claim.at)),
+  ]
 }
 
-/** Read the claim, check it and run `act`; repeat if something changed before the write. */
-async function withOpenClaim(
+/** The claim, if its agents are those that the user has decided about. */
+async function openDecided(
   store: Store,
   source: ClaimSource,
   claimant: SignedInUser,
-  { keep, discard }: ClaimDecision,
-  act: (claim: OpenClaim) => Promise<string>,
-): Promise<string> {
-  return await retryOnConflict(async () => {
-    const claim = typeof source === 'string'
-      ? await openClaim(store, source)
-      : await openOfferedClaim(store, claimant, source.offered)
-    checkClaimant(claimant, claim)
-    const decided = [...keep, ...discard].sort()
-    const live = claim.agents.map(({ id }) => id).sort()
-    if (decided.length !== live.length || decided.some((id, n) => id !== live[n])) {
-      throw new GridError('claim_changed', 'Agents were added or deleted since the page was loaded. Choose again.')
-    }
-    const id = await act(claim)
-    // Waiting readers authenticate again, and find that their agent was deleted or moved.
-    store.waiting.notifier.notify(decided)
-    return id
-  })
+  decided: string[],
+): Promise<OpenClaim> {
+  const claim = typeof source === 'string'
+    ? await openClaim(store, source)
+    : await openOfferedClaim(store, claimant, source.offered)
+  checkClaimant(claimant, claim)
+  const live = new Set(claim.agents.map(({ id }) => id))
+  // Each of them once.
+  if (!decided.every((id) => live.delete(id)) || live.size > 0) {
+    throw new GridError('claim_changed', 'Agents were added or deleted since the page was loaded. Choose again.')
+  }
+  return claim
 }
 
 /** Statements that delete the discarded agents, as `deleteAgent` does. */
@@ -197,9 +237,4 @@ function discardStatements({ change }: AccountStore, ids: string[], at: number):
     change.leases.parkUnread(id, at),
     change.agents.softDelete(id, at),
   ])
-}
-
-function decisionArguments(agents: ClaimableAgent[], { keep, discard }: ClaimDecision) {
-  const aliases = (ids: string[]) => agents.filter(({ id }) => ids.includes(id)).map(({ alias }) => `@${alias}`)
-  return { kept: aliases(keep), discarded: aliases(discard) }
 }

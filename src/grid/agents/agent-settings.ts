@@ -1,15 +1,26 @@
-/** Changes to an existing agent. For its key see `agent-keys.ts`. */
-import { requireAdmin } from '../../auth/actor.ts'
+/** Changes to an existing agent: its settings and its keys. */
+import { type AgentActor, callingAgent, requireAdmin } from '../../auth/actor.ts'
+import { GridError } from '../../errors.ts'
+import { newId } from '../../lib/id.ts'
+import { mintKey } from '../../lib/secrets.ts'
 import type { AccountStore } from '../../store/account.ts'
 import { type AccessPolicy, type Agent, noToken, type Visibility } from '../../store/account/agents.ts'
+import type { Statement } from '../../store/sql.ts'
+import { checkName } from '../accounts/accounts.ts'
 import { retryOnConflict } from '../retry-on-conflict.ts'
 import { tokenOfOtherServer } from '../token-of-other-server.ts'
-import { checkAccessList, checkDescription, checkRemoteUrl, refuseUnknownAliases, sealRemoteToken } from './agents.ts'
+import {
+  checkAccessList,
+  checkDescription,
+  checkRemoteUrl,
+  keyRow,
+  refuseUnknownAliases,
+  sealRemoteToken,
+} from './agents.ts'
 import { findProgram } from './find-agent.ts'
 
 /** Omitted fields stay unchanged. Alias and type cannot be changed. */
 export interface AgentUpdate {
-  /** Id or alias. */
   agent: string
   visibility?: Visibility
   /** `auto_approve` clears the access list. */
@@ -23,11 +34,7 @@ export interface AgentUpdate {
   messageReplies?: boolean
 }
 
-/**
- * Change the settings of an agent of the account. A stored token stays with its server: a `remoteUrl` of another origin
- * requires a new token, or none.
- * Fails with `wrong_credential`, `not_allowed`, `agent_not_found`, `invalid_input` or `write_conflict`.
- */
+/** Change the settings of an agent. A `remoteUrl` of another origin requires a new token, or none. */
 export async function updateAgent(account: AccountStore, input: AgentUpdate): Promise<{ agent: Agent }> {
   requireAdmin(account.actor)
   const { remoteToken, messageReplies } = input
@@ -80,4 +87,143 @@ export async function updateAgent(account: AccountStore, input: AgentUpdate): Pr
 
 function originOf({ remoteUrl }: Agent): string | undefined {
   return remoteUrl === null ? undefined : new URL(remoteUrl).origin
+}
+
+/** Live keys of one agent: one for each client and machine. */
+export const maxKeys = 50
+
+interface NamedKey {
+  name: string
+  last4: string
+}
+
+/** Replace all keys of an agent (id or alias) by a new one, which is returned only here. */
+export async function reissueKey(account: AccountStore, ref: string): Promise<{ agent: Agent; apiKey: string }> {
+  requireAdmin(account.actor)
+  const key = await mintKey('agent_key')
+  const keyId = newId()
+  return await retryOnConflict(async () => {
+    const agent = await findProgram(account, ref)
+    const { agents, keys } = account.change
+    const at = account.deps.now()
+    await account.write([
+      agents.requireLive([agent.id]),
+      keys.add({ ...keyRow(agent.id, key, account.actor), id: keyId }, at),
+      // All but this one, so that a repeated unit after a lost response does not revoke its own key.
+      keys.revokeOthersOfAgent(agent.id, keyId, at),
+    ])
+    account.waiting.notifier.notify([agent.id])
+    return { agent, apiKey: key.key }
+  })
+}
+
+/** Add a key with a name to those of an agent (id or alias). It is returned only here. */
+export async function addKey(
+  account: AccountStore,
+  input: { agent: string; name: string },
+): Promise<{ agent: Agent; apiKey: string }> {
+  requireAdmin(account.actor)
+  const name = checkName(input.name, 'name')
+  const key = await mintKey('agent_key')
+  const keyId = newId()
+  return await retryOnConflict(async () => {
+    const agent = await findProgram(account, input.agent)
+    const { agents, keys } = account.change
+    const at = account.deps.now()
+    await writeKey(account, agent.id, [
+      agents.requireLive([agent.id]),
+      keys.add({ ...keyRow(agent.id, key, account.actor), id: keyId, name }, at),
+      keys.requireAtMostOfAgent(agent.id, maxKeys, at),
+    ])
+    return { agent, apiKey: key.key }
+  })
+}
+
+/** Revoke one key of an agent (id or alias). Its other keys stay. */
+export async function revokeKey(account: AccountStore, input: { agent: string; key: string }): Promise<NamedKey> {
+  requireAdmin(account.actor)
+  return await retryOnConflict(async () => endKey(account, (await findProgram(account, input.agent)).id, input.key))
+}
+
+/** Revoke the very key that the calling agent uses. */
+export async function revokeOwnKey(account: AccountStore): Promise<NamedKey> {
+  const { agentId, credentialId } = callerWithKey(account)
+  return await retryOnConflict(() => endKey(account, agentId, credentialId))
+}
+
+/** Who the calling agent is, and with which key it calls. Fails with `wrong_credential`, also with an OAuth token. */
+export async function describeCaller(account: AccountStore): Promise<{
+  alias: string
+  account: string
+  key: NamedKey
+}> {
+  const { agentId, alias, credentialId } = callerWithKey(account)
+  const [key, name] = await Promise.all([
+    account.read.keys.oneOfAgent(agentId, credentialId),
+    account.read.profile.accountName(),
+  ])
+  if (!key) throw keyNotFound()
+  return { alias, account: name, key: { name: key.name, last4: key.last4 } }
+}
+
+/**
+ * Make a key for the calling agent, which has an OAuth token; the key ends with the grant. It replaces the earlier key
+ * of this name that the same client fetched for the same user. Fails with `wrong_credential`, `invalid_input` or
+ * `key_limit_reached`. See docs/security.md, "Fetched keys".
+ */
+export async function fetchAgentKey(
+  account: AccountStore,
+  input: { name?: string } = {},
+): Promise<{ agentId: string; alias: string; apiKey: string; name: string }> {
+  const { agentId, alias, credentialId: grantId, userId } = callingAgent(account.actor)
+  if (userId === undefined) {
+    throw new GridError('wrong_credential', 'Only a caller with an OAuth access token can fetch a key.')
+  }
+  const given = input.name === undefined ? undefined : checkName(input.name, 'name')
+  const key = await mintKey('agent_key')
+  const name = given ?? (await account.read.grants.live(grantId))?.clientName ?? ''
+  const row = { ...keyRow(agentId, key, account.actor), userId, grantId, name }
+  const { agents, grants, keys } = account.change
+  const at = account.deps.now()
+  await writeKey(account, agentId, [
+    grants.requireLive(grantId),
+    agents.requireLive([agentId]),
+    keys.add(row, at),
+    keys.revokeOfClient(agentId, grantId, name, row.id, at),
+    keys.requireAtMostOfAgent(agentId, maxKeys, at),
+  ])
+  account.waiting.notifier.notify([agentId])
+  return { agentId, alias, apiKey: key.key, name }
+}
+
+async function writeKey(account: AccountStore, agentId: string, statements: Statement[]): Promise<void> {
+  try {
+    await account.write(statements)
+  } catch (error) {
+    const isConflict = error instanceof GridError && error.code === 'write_conflict'
+    if (!isConflict || (await account.read.keys.ofAgent(agentId, account.deps.now())).length < maxKeys) throw error
+    throw new GridError('key_limit_reached', `The agent has ${maxKeys} keys. Revoke one that is not used any more.`)
+  }
+}
+
+async function endKey(account: AccountStore, agentId: string, id: string): Promise<NamedKey> {
+  const { keys } = account.change
+  const key = await account.read.keys.oneOfAgent(agentId, id)
+  if (!key) throw keyNotFound()
+  await account.write([
+    keys.requireLiveOfAgent(agentId, id),
+    keys.revokeOneOfAgent(agentId, id, account.deps.now()),
+  ])
+  account.waiting.notifier.notify([agentId])
+  return { name: key.name, last4: key.last4 }
+}
+
+function callerWithKey({ actor }: AccountStore): AgentActor {
+  const caller = callingAgent(actor)
+  if (caller.userId === undefined) return caller
+  throw new GridError('wrong_credential', 'This is for agent keys. An OAuth token is revoked at /oauth/revoke.')
+}
+
+function keyNotFound(): GridError {
+  return new GridError('credential_not_found', 'The agent has no such key, or it was revoked.')
 }

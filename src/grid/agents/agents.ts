@@ -1,7 +1,7 @@
 /** Agents: create and delete them, and check what is stored of them. */
 import { type Actor, requireAdmin } from '../../auth/actor.ts'
 import type { Config } from '../../config.ts'
-import { GridError } from '../../errors.ts'
+import { GridError, invalidInput } from '../../errors.ts'
 import { aliasPattern, bareAlias, checkNewAlias, normaliseAlias } from '../../lib/alias.ts'
 import { parseAllowedTarget } from '../../lib/outbound/egress-policy.ts'
 import { newId } from '../../lib/id.ts'
@@ -32,9 +32,7 @@ import {
   type SkillInput,
 } from './skills.ts'
 
-/** Longest description of an agent. See docs/protocol.md, "Limits". */
 export const maxDescriptionLength = 500
-/** Most aliases on the access list of one agent. */
 export const maxAccessList = 200
 
 export interface NewAgent {
@@ -49,18 +47,11 @@ export interface NewAgent {
   description?: string
   /** URL of a remote agent; required for type `a2a`. */
   remoteUrl?: string
-  /** Bearer token for the remote agent; stored sealed. */
   remoteToken?: string
   skills?: SkillInput[]
 }
 
-/**
- * Create an agent in the account. The key is returned only here.
- * Fails with `wrong_credential`, `not_allowed`, `invalid_alias`, `alias_reserved`, `alias_taken`, `invalid_input`,
- * `agent_limit_reached` or `write_conflict`.
- *
- * See docs/protocol.md, "Agent".
- */
+/** Create an agent in the account. The key is returned only here. See docs/protocol.md, "Agent". */
 export async function createAgent(
   account: AccountStore,
   input: NewAgent,
@@ -103,11 +94,7 @@ export async function createAgent(
   })
 }
 
-/**
- * Soft-delete an agent (id or alias). Its keys and channel memberships end and its unread messages are parked. Its
- * alias stays reserved for the account, and messages that it sent stay readable.
- * Fails with `wrong_credential`, `not_allowed`, `agent_not_found` or `write_conflict`.
- */
+/** Soft-delete an agent (id or alias). Its unread messages are parked, and its alias stays reserved. */
 export async function deleteAgent(account: AccountStore, ref: string): Promise<{ id: string; alias: string }> {
   requireAdmin(account.actor)
   return await retryOnConflict(async () => {
@@ -127,7 +114,7 @@ export async function deleteAgent(account: AccountStore, ref: string): Promise<{
   })
 }
 
-/** Statements that add an agent and its first key. The unit fails if the alias has been taken meanwhile. */
+/** Statements that add an agent and its first key. The unit fails if the alias has been taken since. */
 export function newAgentStatements(account: AccountStore, agent: NewAgentRow, key: MintedKey): Statement[] {
   const { agents, directory, keys } = account.change
   return [
@@ -137,16 +124,12 @@ export function newAgentStatements(account: AccountStore, agent: NewAgentRow, ke
   ]
 }
 
-/** The row of a new agent key that the caller is shown. It names the person behind the caller, if there is one. */
 export function keyRow(agentId: string, { hash, last4 }: MintedKey, actor: Actor): NewKey {
   const issuedBy = actor.type === 'user' || actor.type === 'admin' ? actor.userId : null
   return { id: newId(), kind: 'agent_key', agentId, userId: null, issuedBy, name: '', hash, last4 }
 }
 
-/**
- * Fails with `alias_taken` if a live agent has the alias, a deleted agent of another account had it, or a person had it
- * and it is not for a person.
- */
+/** Fails with `alias_taken`. A person may take the alias that another person gave up. */
 export async function refuseTakenAlias(
   account: AccountStore,
   alias: string,
@@ -156,7 +139,6 @@ export async function refuseTakenAlias(
   throw new GridError('alias_taken', `The alias @${alias} is taken. Choose another.`, { field: 'alias' })
 }
 
-/** Fails with `agent_limit_reached` if the account has as many agents as it may have. People do not count. */
 async function refuseTooManyAgents(account: AccountStore): Promise<void> {
   const { agentsPerAccount } = account.deps.config
   if (agentsPerAccount === 0 || await account.read.agents.programs() < agentsPerAccount) return
@@ -176,9 +158,7 @@ function requireAgentLimit({ change, deps }: AccountStore): Statement[] {
 export function checkDescription(text: string | undefined): string {
   const description = cleanDescription(text ?? '')
   if (description === undefined || !hasAtMost(description, maxDescriptionLength)) {
-    throw new GridError('invalid_input', `A description has at most ${maxDescriptionLength} characters.`, {
-      field: 'description',
-    })
+    throw invalidInput(`A description has at most ${maxDescriptionLength} characters.`, 'description')
   }
   return description
 }
@@ -187,22 +167,15 @@ export function checkDescription(text: string | undefined): string {
 export function checkAccessList(policy: AccessPolicy, aliases: string[]): string[] {
   const list = [...new Set(aliases.map(normaliseAlias))]
   if (list.length > maxAccessList || !list.every((alias) => aliasPattern.test(alias))) {
-    throw new GridError('invalid_input', `accessList takes at most ${maxAccessList} valid aliases.`, {
-      field: 'accessList',
-    })
+    throw invalidInput(`accessList takes at most ${maxAccessList} valid aliases.`, 'accessList')
   }
   if (list.length > 0 && policy === 'auto_approve') {
-    throw new GridError('invalid_input', 'accessList requires the accessPolicy allow_list or block_list.', {
-      field: 'accessList',
-    })
+    throw invalidInput('accessList requires the accessPolicy allow_list or block_list.', 'accessList')
   }
   return list
 }
 
-/**
- * Fails with `invalid_input` if nobody has one of the aliases: whoever registered it later would inherit the trust.
- * Aliases of `known`, the list so far, may stay.
- */
+/** Aliases of `known`, the list so far, may stay. */
 export async function refuseUnknownAliases(
   account: AccountStore,
   list: string[],
@@ -213,39 +186,31 @@ export async function refuseUnknownAliases(
   const held = await account.read.directory.heldAliases(added)
   const unknown = added.find((alias) => !held.has(alias))
   if (unknown === undefined) return
-  throw new GridError('invalid_input', `accessList names @${unknown}, which no agent has.`, { field: 'accessList' })
+  throw invalidInput(`accessList names @${unknown}, which no agent has.`, 'accessList')
 }
 
-/**
- * The URL of a remote agent as stored; null for other agents. It must be one that requests may go to.
- * Fails with `invalid_input`.
- */
+/** The URL of a remote agent as stored; null for other agents. It must be one that requests may go to. */
 export function checkRemoteUrl(config: Config, type: AgentType, remoteUrl: string | undefined): string | null {
   if (type !== 'a2a') {
     if (remoteUrl !== undefined) {
-      throw new GridError('invalid_input', 'Only an agent of type a2a has a remoteUrl.', { field: 'remoteUrl' })
+      throw invalidInput('Only an agent of type a2a has a remoteUrl.', 'remoteUrl')
     }
     return null
   }
   if (!remoteUrl) {
-    throw new GridError('invalid_input', 'An agent of type a2a needs a remoteUrl: the address of its A2A server.', {
-      field: 'remoteUrl',
-    })
+    throw invalidInput('An agent of type a2a needs a remoteUrl: the address of its A2A server.', 'remoteUrl')
   }
   const url = parseAllowedTarget(remoteUrl, config)
   if (!url) {
     const rule = config.allowPrivateTargets
       ? 'an http or https address without user and password, on an allowed port'
       : 'an https address without user and password, on an allowed port and not in a private network'
-    throw new GridError('invalid_input', `remoteUrl must be ${rule}.`, { field: 'remoteUrl' })
+    throw invalidInput(`remoteUrl must be ${rule}.`, 'remoteUrl')
   }
   return url.href
 }
 
-/**
- * Seal a token for the row of its agent, so that no other row can use it. Fails with `invalid_input` if the agent is
- * not remote.
- */
+/** Seal a token for the row of its agent, so that no other row can use it. */
 export async function sealRemoteToken(
   account: AccountStore,
   agent: Agent,
@@ -253,7 +218,7 @@ export async function sealRemoteToken(
 ): Promise<TokenColumns> {
   if (token === undefined) return noToken
   if (agent.type !== 'a2a') {
-    throw new GridError('invalid_input', 'Only an agent of type a2a has a remoteToken.', { field: 'remoteToken' })
+    throw invalidInput('Only an agent of type a2a has a remoteToken.', 'remoteToken')
   }
   return await account.seal('agents', agent.id, token)
 }

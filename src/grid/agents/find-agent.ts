@@ -1,12 +1,23 @@
+/** Finding agents: one of the account, and those that an agent can send to. */
+import { callingAgent } from '../../auth/actor.ts'
 import { GridError } from '../../errors.ts'
 import { normaliseAlias } from '../../lib/alias.ts'
+import { withoutInvisible, withoutInvisibleIn } from '../../lib/invisible-text.ts'
+import { presenceWords } from '../../lib/presence.ts'
+import { readPage } from '../../lib/read-page.ts'
+import { wellFormed } from '../../lib/text.ts'
 import type { AccountStore } from '../../store/account.ts'
-import type { Agent, ProgramType } from '../../store/account/agents.ts'
+import type {
+  Agent,
+  AgentType,
+  FoundAgent,
+  ProgramType,
+  SearchedAgent,
+  Visibility,
+} from '../../store/account/agents.ts'
+import { agentPage } from '../lists.ts'
 
-/**
- * A live agent of the account by id or alias. Fails with the same `agent_not_found` whether it is missing, deleted or
- * in another account.
- */
+/** A live agent of the account by id or alias. One that is deleted or of another account looks missing. */
 export async function findAgent(account: AccountStore, ref: string, field?: string): Promise<Agent> {
   const { agents } = account.read
   const agent = await agents.byId(ref.trim()) ?? await agents.byAlias(normaliseAlias(ref))
@@ -14,10 +25,7 @@ export async function findAgent(account: AccountStore, ref: string, field?: stri
   return agent
 }
 
-/**
- * A live agent of the account that programs act as, by id or alias. Fails with `agent_not_found` as `findAgent` does, and
- * with `not_allowed` if it is a person: only they decide about their alias, and it has no key.
- */
+/** As `findAgent`, and fails with `not_allowed` for a person: only they decide about their alias. */
 export async function findProgram(account: AccountStore, ref: string): Promise<Agent & { type: ProgramType }> {
   const { type, ...agent } = await findAgent(account, ref)
   if (type !== 'human') return { ...agent, type }
@@ -25,4 +33,96 @@ export async function findProgram(account: AccountStore, ref: string): Promise<A
     'not_allowed',
     `@${agent.alias} is a person. Only they can change or give up their alias, and no program can act as them.`,
   )
+}
+
+export interface ListedAgent {
+  alias: string
+  description: string
+  type: AgentType
+  visibility: Visibility
+  /** At most 10, with shortened descriptions; those first whose names match the search. */
+  skills: { name: string; description: string }[]
+  skills_left_out?: number
+  /** Who is at the agent, if it belongs to the account of the caller: `attended (claude)`, `nobody since 25 min`. */
+  presence?: string
+  /** ISO 8601, or null if the agent has never made a call. */
+  last_seen: string | null
+}
+
+/** A page of the agents that the caller can send to, by alias. One of a search may be empty although more follow. */
+export async function listAgents(
+  account: AccountStore,
+  input: { search?: string; public?: boolean; cursor?: string },
+): Promise<{ agents: ListedAgent[]; cursor?: string }> {
+  const caller = callingAgent(account.actor)
+  const search = (wellFormed(input.search ?? '') ?? '').trim()
+  const { agents, agentSearch, directory } = account.read
+  const among = input.public ? undefined : await agentSearch.candidates(search)
+  const source = {
+    async read(cursor: string, limit: number) {
+      const from = placeOf(cursor)
+      const read = input.public
+        ? directory.search(search, caller.alias, from, limit)
+        : agents.search(search, caller.agentId, from.after, limit, among)
+      return withCursors(await read, from)
+    },
+    keyOf: ({ cursor }: Searched) => cursor,
+    entryOf: ({ agent }: Searched) => isFound(agent) ? asListed(agent, presenceIn(account, agent, input)) : undefined,
+  }
+  const { entries, cursor } = await readPage(source, input.cursor, agentPage)
+  return { agents: entries, cursor }
+}
+
+/** Where a search goes on: after an alias that the caller may know, and after `skip` hidden agents that follow. */
+interface Place {
+  after: string
+  skip: number
+}
+
+/** A cursor is an alias, or an alias and a number. So it names no agent that is hidden from the caller. */
+function placeOf(cursor: string): Place {
+  const [, after, skip] = cursor.match(/^(\S*) (\d{1,9})$/) ?? []
+  return after === undefined ? { after: cursor, skip: 0 } : { after, skip: Number(skip) }
+}
+
+interface Searched {
+  agent: SearchedAgent
+  cursor: string
+}
+
+function withCursors(agents: SearchedAgent[], { after, skip }: Place): Searched[] {
+  return agents.map((agent) => {
+    if (agent.isHidden) return { agent, cursor: `${after} ${++skip}` }
+    after = agent.searchedAlias
+    skip = 0
+    return { agent, cursor: after }
+  })
+}
+
+function isFound(agent: SearchedAgent): agent is SearchedAgent & FoundAgent {
+  return agent.id !== null
+}
+
+/** Only its own account may know who is at an agent. */
+function presenceIn(
+  { waiting, deps: { now } }: AccountStore,
+  { id, lastSeenAt }: FoundAgent,
+  input: { public?: boolean },
+): string | undefined {
+  return input.public ? undefined : presenceWords(waiting.presence.at(id), lastSeenAt, now())
+}
+
+function asListed(agent: FoundAgent, presence: string | undefined): ListedAgent {
+  const skills: ListedAgent['skills'] = withoutInvisibleIn(JSON.parse(agent.skills))
+  const leftOut = agent.skillCount - skills.length
+  return {
+    alias: `@${agent.alias}`,
+    description: withoutInvisible(agent.description),
+    type: agent.type,
+    visibility: agent.visibility,
+    skills,
+    ...(leftOut > 0 && { skills_left_out: leftOut }),
+    ...(presence !== undefined && { presence }),
+    last_seen: agent.lastSeenAt === null ? null : new Date(agent.lastSeenAt).toISOString(),
+  }
 }

@@ -1,19 +1,18 @@
 /** Skills: what an agent claims to be able to do. Agents of an account share them by name. */
 import { callingAgent, requireAdmin } from '../../auth/actor.ts'
-import { GridError } from '../../errors.ts'
+import { GridError, invalidInput } from '../../errors.ts'
 import { newId } from '../../lib/id.ts'
 import { withoutInvisible } from '../../lib/invisible-text.ts'
-import { isPlainName } from '../../lib/plain-name.ts'
+import { isPlainName } from '../../lib/names.ts'
 import { readPage } from '../../lib/read-page.ts'
 import { hasAtMost, wellFormed } from '../../lib/text.ts'
 import type { AccountStore } from '../../store/account.ts'
 import type { Agent } from '../../store/account/agents.ts'
 import type { Statement } from '../../store/sql.ts'
-import { agentPage } from '../agent-page.ts'
+import { agentPage } from '../lists.ts'
 import { retryOnConflict } from '../retry-on-conflict.ts'
 import { findAgent } from './find-agent.ts'
 
-/** Most skills of one agent. */
 export const maxSkills = 200
 const maxNameLength = 64
 const maxDescriptionLength = 500
@@ -25,10 +24,7 @@ export interface SkillInput {
   description?: string
 }
 
-/**
- * A page of the skills of the account or of one of its agents, by name. `cursor` is where the page begins.
- * Fails with `agent_not_found`.
- */
+/** A page of the skills of the account or of one of its agents, by name. `cursor` is where the page begins. */
 export async function listSkills(
   account: AccountStore,
   input: { agent?: string; cursor?: string },
@@ -45,10 +41,7 @@ export async function listSkills(
   return { skills: entries, cursor }
 }
 
-/**
- * Replace all skills of the calling agent. Skills that the account does not have are created; existing ones keep their
- * description. Fails with `wrong_credential`, `invalid_input` or `write_conflict`.
- */
+/** Replace all skills of the calling agent. Missing skills are created; existing ones keep their description. */
 export async function setSkills(
   account: AccountStore,
   input: { skills: SkillInput[] },
@@ -66,10 +59,7 @@ export async function setSkills(
   return { assigned: skills.map((skill) => skill.name), created, ...(areCleaned(input.skills) && sanitized) }
 }
 
-/**
- * Replace all skills of an agent (id or alias), as an admin.
- * Fails with `wrong_credential`, `not_allowed`, `agent_not_found`, `invalid_input` or `write_conflict`.
- */
+/** Replace all skills of an agent (id or alias), as an admin. Fails with `agent_not_found` or `invalid_input`. */
 export async function setAgentSkills(
   account: AccountStore,
   input: { agent: string; skills: SkillInput[] },
@@ -88,17 +78,13 @@ export async function setAgentSkills(
   })
 }
 
-/** A skill of the account. */
-export interface Skill {
+interface Skill {
   id: string
   name: string
   description: string
 }
 
-/**
- * Create a skill, without attaching it to an agent.
- * Fails with `wrong_credential`, `not_allowed`, `invalid_input`, `skill_taken` or `write_conflict`.
- */
+/** Create a skill, without attaching it to an agent. Fails with `invalid_input` or `skill_taken`. */
 export async function createSkill(account: AccountStore, input: SkillInput): Promise<Skill> {
   requireAdmin(account.actor)
   const skill = { id: newId(), ...checkSkill(input, 'name', 'description') }
@@ -113,10 +99,7 @@ export async function createSkill(account: AccountStore, input: SkillInput): Pro
   })
 }
 
-/**
- * Change the name and description of a skill, for every agent that has it.
- * Fails with `wrong_credential`, `not_allowed`, `skill_not_found`, `invalid_input`, `skill_taken` or `write_conflict`.
- */
+/** Change the name and description of a skill, for every agent that has it. */
 export async function updateSkill(account: AccountStore, id: string, input: SkillInput): Promise<Skill> {
   requireAdmin(account.actor)
   const skill = { id, ...checkSkill(input, 'name', 'description') }
@@ -130,10 +113,7 @@ export async function updateSkill(account: AccountStore, id: string, input: Skil
   })
 }
 
-/**
- * Delete a skill and detach it from every agent.
- * Fails with `wrong_credential`, `not_allowed`, `skill_not_found` or `write_conflict`.
- */
+/** Delete a skill and detach it from every agent. Fails with `skill_not_found`. */
 export async function deleteSkill(account: AccountStore, id: string): Promise<{ id: string }> {
   requireAdmin(account.actor)
   return await retryOnConflict(async () => {
@@ -154,10 +134,7 @@ function skillTaken(name: string): GridError {
   return new GridError('skill_taken', `The account has a skill ${name}. Choose another name.`, { field: 'name' })
 }
 
-/**
- * Statements that create missing skills and attach all of them. They do nothing if the agent is not live when the unit
- * runs, and fail the unit if the account would have too many skills.
- */
+/** Statements that create missing skills and attach all, if the agent is live and the account has room for them. */
 export function attachSkills(account: AccountStore, agentId: string, skills: Required<SkillInput>[]): Statement[] {
   if (skills.length === 0) return []
   const at = account.deps.now()
@@ -171,10 +148,7 @@ export function attachSkills(account: AccountStore, agentId: string, skills: Req
   ]
 }
 
-/**
- * Resolves to how many of these skills the account does not have.
- * Fails with `invalid_input` and the advice if it would have too many with them.
- */
+/** Resolves to how many of these skills the account does not have. */
 export async function refuseTooManySkills(
   account: AccountStore,
   skills: Pick<SkillInput, 'name'>[],
@@ -184,16 +158,14 @@ export async function refuseTooManySkills(
   const known = new Set((await account.read.skills.list()).map((skill) => skill.name))
   const added = new Set(skills.map((skill) => skill.name).filter((name) => !known.has(name))).size
   if (added > 0 && known.size + added > maxAccountSkills) {
-    throw new GridError(
-      'invalid_input',
+    throw invalidInput(
       `The account has ${known.size} skills, at most ${maxAccountSkills} are allowed. ${advice}`,
-      { field },
+      field,
     )
   }
   return added
 }
 
-/** Fails the unit if the account has too many skills when it runs. */
 export function requireSkillLimit(account: AccountStore): Statement {
   return account.change.skills.requireAtMost(maxAccountSkills)
 }
@@ -201,7 +173,7 @@ export function requireSkillLimit(account: AccountStore): Statement {
 /** Skills as stored: trimmed, each name once. Fails with `invalid_input`. */
 export function checkSkills(skills: SkillInput[]): Required<SkillInput>[] {
   if (skills.length > maxSkills) {
-    throw new GridError('invalid_input', `At most ${maxSkills} skills are allowed.`, { field: 'skills' })
+    throw invalidInput(`At most ${maxSkills} skills are allowed.`, 'skills')
   }
   const byName = new Map<string, Required<SkillInput>>()
   for (const skill of skills) {
@@ -219,32 +191,22 @@ export function areCleaned(skills: SkillInput[]): boolean {
   return skills.some(({ description = '' }) => cleanDescription(description) !== description)
 }
 
-/** A description without invisible characters; undefined if it has U+0000. */
 export function cleanDescription(text: string): string | undefined {
   const description = wellFormed(text)
   return description === undefined ? undefined : withoutInvisible(description)
 }
 
-/** One skill as stored. Fails with `invalid_input`, which names `nameField` or `descriptionField`. */
 function checkSkill(skill: SkillInput, nameField: string, descriptionField: string): Required<SkillInput> {
   const name = wellFormed(skill.name)?.trim()
   const description = cleanDescription(skill.description ?? '')
   if (!name || !hasAtMost(name, maxNameLength)) {
-    throw new GridError('invalid_input', `The name of a skill has 1 to ${maxNameLength} characters.`, {
-      field: nameField,
-    })
+    throw invalidInput(`The name of a skill has 1 to ${maxNameLength} characters.`, nameField)
   }
   if (!isPlainName(name)) {
-    throw new GridError('invalid_input', 'The name of a skill has no control characters or invisible characters.', {
-      field: nameField,
-    })
+    throw invalidInput('The name of a skill has no control characters or invisible characters.', nameField)
   }
   if (description === undefined || !hasAtMost(description, maxDescriptionLength)) {
-    throw new GridError(
-      'invalid_input',
-      `The description of a skill has at most ${maxDescriptionLength} characters.`,
-      { field: descriptionField },
-    )
+    throw invalidInput(`The description of a skill has at most ${maxDescriptionLength} characters.`, descriptionField)
   }
   return { name, description }
 }

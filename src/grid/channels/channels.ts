@@ -1,32 +1,27 @@
 /** Channels: groups of agents in one account. See docs/protocol.md, "Channel". */
 import { callingAgent, requireAdmin } from '../../auth/actor.ts'
-import { GridError } from '../../errors.ts'
+import { GridError, invalidInput } from '../../errors.ts'
 import { checkNewChannelName, normaliseAlias, normaliseChannelName } from '../../lib/alias.ts'
 import { newId } from '../../lib/id.ts'
 import { readPage } from '../../lib/read-page.ts'
 import type { AccountStore } from '../../store/account.ts'
 import type { Agent } from '../../store/account/agents.ts'
-import { agentPage } from '../agent-page.ts'
 import { checkDescription } from '../agents/agents.ts'
 import { sanitized } from '../agents/skills.ts'
+import { agentPage } from '../lists.ts'
 import { retryOnConflict } from '../retry-on-conflict.ts'
 
 /** Most members of a channel. One write stores a message for all of them. */
 export const maxMembers = 500
 
-/** A channel that the caller is a member of. */
-export interface ListedChannel {
-  /** With `#`. */
+interface ListedChannel {
   name: string
   description: string
   /** Aliases with `@`, including the caller's. */
   members: string[]
 }
 
-/**
- * A page of the channels of the calling agent, by name. `cursor` is where the page begins. Fails with
- * `wrong_credential`.
- */
+/** A page of the channels of the calling agent, by name. `cursor` is where the page begins. */
 export async function listChannels(
   account: AccountStore,
   input: { cursor?: string } = {},
@@ -53,7 +48,6 @@ function asListed(channel: { name: string; description: string; members: string 
 /** A channel in the results of admin tools. Times are milliseconds since the epoch. */
 export interface Channel {
   id: string
-  /** Without `#`. */
   name: string
   description: string
   memberCount: number
@@ -62,11 +56,7 @@ export interface Channel {
   createdAt: number
 }
 
-/**
- * Create a channel and add its members (ids or aliases), all or nothing.
- * Fails with `wrong_credential`, `not_allowed`, `invalid_input`, `channel_taken`, `agent_not_found` or
- * `write_conflict`.
- */
+/** Create a channel and add its members (ids or aliases), all or nothing. */
 export async function createChannel(
   account: AccountStore,
   input: { name: string; description?: string; members?: string[] },
@@ -108,10 +98,7 @@ export async function createChannel(
   })
 }
 
-/**
- * Soft-delete a channel (id or name). It is not listed and accepts no messages; messages sent before stay readable.
- * Fails with `wrong_credential`, `not_allowed`, `channel_not_found` or `write_conflict`.
- */
+/** Soft-delete a channel (id or name). It is not listed and accepts no messages; messages sent before stay readable. */
 export async function deleteChannel(account: AccountStore, ref: string): Promise<{ id: string }> {
   requireAdmin(account.actor)
   return await retryOnConflict(async () => {
@@ -126,11 +113,7 @@ export async function deleteChannel(account: AccountStore, ref: string): Promise
   })
 }
 
-/**
- * Replace the members of a channel (id or name) by these agents (ids or aliases), all or nothing.
- * Fails with `wrong_credential`, `not_allowed`, `channel_not_found`, `agent_not_found`, `invalid_input` or
- * `write_conflict`.
- */
+/** Replace the members of a channel (id or name) by these agents (ids or aliases), all or nothing. */
 export async function setChannelMembers(
   account: AccountStore,
   input: { channel: string; members: string[] },
@@ -151,18 +134,14 @@ export async function setChannelMembers(
   })
 }
 
-/**
- * Add agents (ids or aliases) to a channel and remove others, all or nothing. Other members stay.
- * Fails with `wrong_credential`, `not_allowed`, `channel_not_found`, `agent_not_found`, `invalid_input` or
- * `write_conflict`.
- */
+/** Add agents (ids or aliases) to a channel and remove others, all or nothing. Other members stay. */
 export async function changeChannelMembers(
   account: AccountStore,
   input: { channel: string; add?: string[]; remove?: string[] },
 ): Promise<Channel> {
   requireAdmin(account.actor)
   if (!input.add?.length && !input.remove?.length) {
-    throw new GridError('invalid_input', 'Choose an agent or enter its alias.', { field: 'members' })
+    throw invalidInput('Choose an agent or enter its alias.', 'members')
   }
   return await retryOnConflict(async () => {
     const channel = await findChannel(account, input.channel)
@@ -184,10 +163,7 @@ export async function changeChannelMembers(
   })
 }
 
-/**
- * Change the description of a channel (id or name). Its name cannot be changed, because messages contain it.
- * Fails with `wrong_credential`, `not_allowed`, `channel_not_found`, `invalid_input` or `write_conflict`.
- */
+/** Change the description of a channel (id or name). Its name cannot be changed, because messages contain it. */
 export async function updateChannel(
   account: AccountStore,
   input: { channel: string; description: string },
@@ -208,7 +184,6 @@ async function findChannel(account: AccountStore, ref: string): Promise<Channel>
   return channel
 }
 
-/** The agents, each once even if it is named several times. Fails with `agent_not_found` or `invalid_input`. */
 async function findMembers(account: AccountStore, refs: string[]): Promise<Agent[]> {
   if (refs.length > maxMembers) throw tooManyMembers()
   const found = await account.read.agents.byRefs(refs.map((ref) => ref.trim()), refs.map(normaliseAlias))
@@ -222,7 +197,7 @@ async function findMembers(account: AccountStore, refs: string[]): Promise<Agent
 }
 
 function tooManyMembers(): GridError {
-  return new GridError('invalid_input', `A channel has at most ${maxMembers} members.`, { field: 'members' })
+  return invalidInput(`A channel can have at most ${maxMembers} members.`, 'members')
 }
 
 function aliasesOf(agents: Agent[]): string[] {

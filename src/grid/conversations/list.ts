@@ -1,15 +1,22 @@
 /** The list of conversations, as the calling user may see it. See docs/security.md, "Who reads messages". */
 import type { AccountStore } from '../../store/account.ts'
-import { isReadBySwitch, mayRead, type Reader, readerOf } from './may-read.ts'
+import {
+  isReadBySwitch,
+  mayRead,
+  placeOfMessage,
+  placeOfThread,
+  type Reader,
+  readerOf,
+  recordReading,
+} from './may-read.ts'
 import { findMessages, receiptsOf } from './messages.ts'
-import { placeOfMessage, placeOfThread } from './places.ts'
-import { recordReading } from './readings.ts'
+import { type OpenMessage, readable } from './open.ts'
 import { listThreads, type Thread } from './threads.ts'
 
 /** Which conversations a list has: those of the reader, all, channels, or those whose newest message is unread. */
 export type Show = (typeof shows)[number]
 
-export const shows = ['you', 'all', 'channels', 'waiting'] as const
+const shows = ['you', 'all', 'channels', 'waiting'] as const
 
 export interface ConversationList {
   reader: Reader
@@ -31,7 +38,8 @@ export async function listConversations(
   const unread = seat ? await account.read.inbox.unread(seat.agentId) : 0
   if (show === 'you' && !seat) return { reader, threads: [], unread }
   const page = await listThreads(account, {
-    ...{ userId, before },
+    userId,
+    before,
     ...(show === 'you' && { agentId: seat!.agentId }),
     channels: show === 'channels',
     waiting: show === 'waiting',
@@ -47,10 +55,7 @@ export async function listConversations(
   return { reader, threads, unread, next: page.next }
 }
 
-/**
- * The place of the newest message of each thread. A conversation with an id may have several agents: then the message
- * itself says whether it is to or from the reader.
- */
+/** The place of the newest message of each thread. With a conversation id, the message itself tells. */
 async function placesOfNewest(account: AccountStore, reader: Reader, threads: Thread[]) {
   const places = new Map(threads.map((thread) => [thread.id, placeOfThread(reader, thread)]))
   const unclear = threads.filter(({ kind }) => kind === 'conversation' && reader.seat)
@@ -61,4 +66,47 @@ async function placesOfNewest(account: AccountStore, reader: Reader, threads: Th
     places.set(message.threadId, placeOfMessage(reader, message, { channel: null }, receipts.get(message.seq)))
   }
   return places
+}
+
+const maxMessages = 10
+const maxTalks = 12
+
+interface AgentMessage extends OpenMessage {
+  thread: Thread
+}
+
+export interface AgentTalk {
+  reader: Reader
+  /** Those of its 10 newest messages that the reader may read, oldest first. */
+  messages: AgentMessage[]
+  hidden: number
+  talks: Thread[]
+}
+
+/** The newest messages from or to an agent, and with whom it talks. It does not count as a look at them. */
+export async function talkOfAgent(
+  account: AccountStore,
+  agent: { id: string; alias: string },
+  { requestId }: { requestId: string | null },
+): Promise<AgentTalk> {
+  const reader = await readerOf(account)
+  const { threads } = await listThreads(account, { agentId: agent.id, userId: reader.userId })
+  // The newest messages are in the newest threads.
+  const newest = new Map(threads.slice(0, maxMessages).map((thread) => [thread.id, thread]))
+  const seqs = await Promise.all([...newest.keys()].map((id) => {
+    return account.read.threadMessages.around(id, Number.MAX_SAFE_INTEGER, 0, maxMessages, 0)
+  }))
+  const found = await findMessages(account, seqs.flat().sort((a, b) => b - a).slice(0, maxMessages))
+  const opened = await Promise.all([...newest.values()].map(async (thread) => {
+    const messages = found.filter(({ threadId }) => threadId === thread.id)
+    return (await readable(account, reader, thread, messages, null)).map((message) => ({ ...message, thread }))
+  }))
+  const messages = opened.flat().sort((a, b) => a.seq - b.seq)
+  if (messages.some(({ isMine }) => !isMine)) await recordReading(account, { agent: agent.alias }, requestId)
+  return {
+    reader,
+    messages,
+    hidden: found.length - messages.length,
+    talks: threads.slice(0, maxTalks).map((thread) => ({ ...thread, preview: null })),
+  }
 }

@@ -1,22 +1,14 @@
-/**
- * What a person has read in a conversation, by their own word or because it was in their view. It changes nothing for
- * messages to others. See docs/security.md, "People and their aliases".
- */
+/** What a person has read in a conversation. See docs/security.md, "People and their aliases". */
 import { callingUser, requirePermission } from '../../auth/actor.ts'
+import { GridError } from '../../errors.ts'
 import type { AccountStore } from '../../store/account.ts'
-import { findSeat } from '../people/seats.ts'
+import { callingSeat, findSeat } from '../people/seats.ts'
 import { readThread } from './messages.ts'
-import { markRead, markUnread, maxInboxPage } from './my-inbox.ts'
 import { findThread, setSeen, type Thread, unknownConversation } from './threads.ts'
 
-/** Which messages of a conversation were read: those with these `seq`, or all up to one. */
-export type ReadMessages = { seqs: readonly number[] } | { upTo: number }
+type ReadMessages = { seqs: readonly number[] } | { upTo: number }
 
-/**
- * Mark messages of a conversation to the calling user as read, at most 50 at a time, and the conversation as seen up to
- * the newest of them. Resolves to how many were unread. Messages to others stay as they are.
- * Fails with `wrong_credential`, `not_allowed` for a viewer, or `conversation_not_found`.
- */
+/** Mark messages to the calling user as read, and the conversation as seen up to the newest of them. */
 export async function markConversationRead(
   account: AccountStore,
   threadId: number,
@@ -37,10 +29,7 @@ export async function markConversationRead(
   return { read }
 }
 
-/**
- * Mark messages of a conversation to the calling user as unread again, from a `seq` on, at most 50, and the conversation
- * as not seen from there on. Resolves to how many were read. Fails as `markConversationRead` does.
- */
+/** Mark at most 50 messages to the calling user as unread again, from a `seq` on. */
 export async function markConversationUnread(
   account: AccountStore,
   threadId: number,
@@ -54,11 +43,7 @@ export async function markConversationUnread(
   return { unread }
 }
 
-/**
- * Where the next message to the calling user is that they have not read: the oldest one in another conversation than
- * `except`, else in that one. Undefined if they have read everything. Fails with `wrong_credential`,
- * or with `not_allowed` for a viewer.
- */
+/** The next unread message to the calling user: the oldest in another conversation than `except`, else in it. */
 export async function nextUnread(
   account: AccountStore,
   except?: number,
@@ -81,9 +66,31 @@ async function threadOfReader(account: AccountStore, threadId: number): Promise<
   return { userId, thread }
 }
 
-/** The id of the calling user. */
 function callingReader(account: AccountStore): string {
   const { userId } = callingUser(account.actor)
   requirePermission(account.actor, 'use')
   return userId
+}
+
+/** Most messages of one page, and of one call of `markRead`. */
+const maxInboxPage = 50
+/** Mark messages to the calling user as read; their senders see it. Resolves to those that were unread. */
+export async function markRead(account: AccountStore, messageIds: readonly string[]): Promise<{ read: string[] }> {
+  const { agentId } = await callingSeat(account)
+  requireFew(messageIds)
+  const [rows] = await account.write([account.change.inbox.markRead(agentId, messageIds, account.deps.now())])
+  return { read: rows.map((row) => String(row.message_id)) }
+}
+
+/** Mark messages to the calling user as unread again. Resolves to those that were read. */
+export async function markUnread(account: AccountStore, messageIds: readonly string[]): Promise<{ unread: string[] }> {
+  const { agentId } = await callingSeat(account)
+  requireFew(messageIds)
+  const [rows] = await account.write([account.change.inbox.markUnread(agentId, messageIds)])
+  return { unread: rows.map((row) => String(row.message_id)) }
+}
+
+function requireFew(messageIds: readonly string[]): void {
+  if (messageIds.length <= maxInboxPage) return
+  throw new GridError('invalid_input', `At most ${maxInboxPage} messages can be marked at a time.`)
 }

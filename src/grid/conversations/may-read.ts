@@ -12,7 +12,11 @@
  */
 import { allows, callingUser, type Role } from '../../auth/actor.ts'
 import { GridError } from '../../errors.ts'
+import { hour } from '../../lib/time.ts'
 import type { AccountStore } from '../../store/account.ts'
+import { activityRow } from '../activity.ts'
+import type { Receipts, ThreadMessage } from './messages.ts'
+import type { Thread } from './threads.ts'
 
 /** A member of the account, with what decides about what they may read. */
 export interface Reader {
@@ -29,10 +33,7 @@ export interface Reader {
 /** Where messages are: to or from the reader, in a channel, or between others. */
 export type Place = { kind: 'mine' } | { kind: 'channel'; channelId: string } | { kind: 'others' }
 
-/**
- * The calling user as a reader, by the role and the switch of this moment. A stream asks again from time to time.
- * Fails with `wrong_credential`, or with `not_allowed` for a user who is no member any more.
- */
+/** The calling user as a reader, by the role and the switch of this moment. */
 export async function readerOf(account: AccountStore): Promise<Reader> {
   const { userId } = callingUser(account.actor)
   const row = await account.read.seats.reader(userId)
@@ -48,19 +49,13 @@ export async function readerOf(account: AccountStore): Promise<Reader> {
   }
 }
 
-/**
- * The place of a message or thread. `agents` are the ids of the agents at its ends; those of a channel post do not
- * matter, unless the post is in the reader's own inbox or was sent by them.
- */
+/** The place of a message or thread. `agents` are the ids of the agents at its ends. */
 export function placeOf(reader: Reader, of: { channelId: string | null; agents: readonly (string | null)[] }): Place {
   if (reader.seat && of.agents.includes(reader.seat.agentId)) return { kind: 'mine' }
   return of.channelId === null ? { kind: 'others' } : { kind: 'channel', channelId: of.channelId }
 }
 
-/**
- * The time from which on the reader may read texts of a place, in milliseconds since the epoch: 0 for all of them.
- * Undefined: none of them; then only numbers are shown.
- */
+/** The time from which on the reader may read texts of a place; undefined: only numbers are shown. */
 export function readableFrom(reader: Reader, place: Place): number | undefined {
   if (place.kind === 'mine') return reader.seat && 0
   const bySwitch = allows(reader.role, 'manage') ? reader.peopleReadSince ?? undefined : undefined
@@ -69,18 +64,76 @@ export function readableFrom(reader: Reader, place: Place): number | undefined {
   return Math.min(joined, bySwitch)
 }
 
-/** Whether the reader may read the text of a message of this place that was stored at `at`. */
 export function mayRead(reader: Reader, place: Place, at: number): boolean {
   const from = readableFrom(reader, place)
   return from !== undefined && at >= from
 }
 
-/**
- * Whether the reading of a message that was stored at `at` is recorded in the activity log: the reader can see it only
- * because the account lets its owners and admins read it.
- */
+/** Whether the reader can see the message only because the account lets its owners and admins. */
 export function isReadBySwitch(reader: Reader, place: Place, at: number): boolean {
   if (place.kind !== 'channel') return place.kind === 'others'
   const joined = reader.channels.get(place.channelId)
   return joined === undefined || at < joined
+}
+
+/** The place of what is said in a thread. In a conversation with an id, single messages may be the reader's own. */
+export function placeOfThread(
+  reader: Reader,
+  { kind, channel, agents }: Pick<Thread, 'kind' | 'channel' | 'agents'>,
+): Place {
+  const ends = kind === 'pair' ? agents.map(({ id }) => id) : []
+  return placeOf(reader, { channelId: channel?.id ?? null, agents: ends })
+}
+
+/** The place of one message. Its recipient is known by its receipt, because an alias can change. */
+export function placeOfMessage(
+  reader: Reader,
+  { fromAgentId }: ThreadMessage,
+  { channel }: Pick<Thread, 'channel'>,
+  receipts: Receipts | undefined,
+): Place {
+  return placeOf(reader, {
+    channelId: channel?.id ?? null,
+    agents: [fromAgentId, receipts?.recipient?.agentId ?? null],
+  })
+}
+
+/** What is read: a thread, a list by its name, or the newest messages of an agent. Never a text. */
+type Reading =
+  | { thread: string; agents: readonly string[] }
+  | { thread: string; channel: string }
+  | { list: string }
+  | { agent: string }
+
+const maxNamed = 8
+
+/** Record the reading before it is shown, once for each session, thread and hour. If it fails, show nothing. */
+export async function recordReading(account: AccountStore, reading: Reading, requestId: string | null): Promise<void> {
+  const { sessionId } = callingUser(account.actor)
+  const at = account.deps.now()
+  const { tool, ...named } = describe(reading)
+  const row = { session: sessionId, tool, subject: named.subject, since: at - at % hour }
+  if (await account.read.activity.hasReading(row)) return
+  try {
+    await account.record(
+      activityRow(account.actor, { tool, arguments: named, requestId }, 'ok', at),
+      [account.change.activity.requireNoReading(row)],
+    )
+  } catch (error) {
+    // Another request of the session was faster.
+    const isThere = error instanceof GridError && error.code === 'write_conflict' &&
+      await account.read.activity.hasReading(row)
+    if (!isThere) throw error
+  }
+}
+
+function describe(reading: Reading) {
+  if ('list' in reading) return { tool: 'read_conversations', subject: reading.list }
+  if ('agent' in reading) {
+    return { tool: 'read_agent', subject: reading.agent, agent: reading.agent }
+  }
+  const subject = reading.thread
+  return 'channel' in reading
+    ? { tool: 'read_channel', subject, channel: reading.channel }
+    : { tool: 'read_conversation', subject, agents: reading.agents.slice(0, maxNamed) }
 }

@@ -1,40 +1,15 @@
-/**
- * Messages of conversations, as the people of an account see them: pages of a thread, what became of each message, and
- * chains of replies. Nothing here decides who may read. See docs/architecture.md, "Projections".
- */
+/** Pages of a thread, what became of each message, and chains of replies. Nothing here decides who may read. */
 import type { AccountStore } from '../../store/account.ts'
-import type { PlacedMessage } from '../../store/account/thread-messages.ts'
+import type { PlacedMessage, Receipt } from '../../store/account/thread-messages.ts'
 
-/** A message in a thread. */
-export interface ThreadMessage {
-  seq: number
-  id: string
-  threadId: number
-  /** The first message of its chain; its own `seq` if it replies to nothing that is left. */
-  rootSeq: number
-  fromAgentId: string
-  fromAlias: string
-  /** Its sender belongs to another account. */
+/** A message in a thread. A message of another account is shown as it was delivered. */
+export interface ThreadMessage extends Omit<PlacedMessage, 'isForeign' | 'flagged' | 'sanitized'> {
   isForeign: boolean
-  type: 'agent' | 'human' | 'system'
-  /** As addressed: `@alias` or `#name`. */
-  recipient: string
-  /** A message of another account is shown as it was delivered. */
-  body: string
-  /** JSON text of its A2A fields, which may be damaged; null for most messages. */
-  a2a: string | null
-  conversationId: string | null
-  replyToMessageId: string | null
   flagged: boolean
   sanitized: boolean
-  hops: number
-  createdAt: number
 }
 
-/**
- * Where a page begins: the newest messages; those before or after a message, without it; those from a time on; or those
- * around a message, with it. Messages are named by their `seq`.
- */
+/** Where a page begins. `at` is a time; the others are the `seq` of a message. `before` and `after` leave it out. */
 export type ThreadPosition =
   | { newest: true }
   | { before: number }
@@ -49,29 +24,6 @@ export interface ThreadPage {
   hasNewer: boolean
 }
 
-/** What became of a message at one recipient. */
-export interface Receipt {
-  seq: number
-  agentId: string
-  /** Null for an agent of another account: it is the `recipient` of the message. */
-  alias: string | null
-  /**
-   * `leased`: a reader has it, and it is not known yet whether the answer arrived. At an agent of another account only
-   * `unread` and `read`.
-   */
-  state: 'unread' | 'leased' | 'read' | 'parked' | 'withdrawn'
-  storedAt: number
-  /** Null for an agent of another account. */
-  wokenAt: number | null
-  /** When it was leased last, or parked. */
-  readAt: number | null
-  /** How many leases of it were released. */
-  releaseCount: number
-  /** When this recipient first replied to it in the account; null if it has not. */
-  repliedAt: number | null
-}
-
-/** What became of a message. */
 export interface Receipts {
   /** The recipient of a direct message; null for a post. */
   recipient: Receipt | null
@@ -87,14 +39,10 @@ export interface ChainMessage extends ThreadMessage {
   replies: ChainMessage[]
 }
 
-/** How many messages a page has, and a chain. */
 const pageSize = 50
 const maxChain = 1_000
 
-/**
- * A page of a thread. `since`: no messages from before this time; 0 for all. A thread that the account does not have is
- * empty.
- */
+/** A page of a thread. `since`: no messages from before this time. A thread that the account does not have is empty. */
 export async function readThread(
   account: AccountStore,
   id: number,
@@ -138,7 +86,6 @@ export async function findMessage(
   return found && shown(found)
 }
 
-/** Messages that have a place in this account, by their `seq`, oldest first. */
 export async function findMessages(account: AccountStore, seqs: number[]): Promise<ThreadMessage[]> {
   return (await account.read.threadMessages.bySeqs(seqs)).map(shown)
 }
@@ -164,15 +111,7 @@ export async function receiptsOf(account: AccountStore, seqs: number[]): Promise
   return found
 }
 
-/** What became of a post at each of its recipients, 50 at a time, by their ids. `after`: the last id of a page before. */
-export async function receiptsOfPost(account: AccountStore, seq: number, after = ''): Promise<Receipt[]> {
-  return await account.read.threadMessages.ofPost(seq, after, pageSize)
-}
-
-/**
- * All messages that have this root, over all threads, as a tree; at most 1,001 messages. A reply to a message that was
- * removed is a reply to the root. Undefined if nothing of it is left. With `since`, messages from before are left out.
- */
+/** All messages with this root, as a tree; at most 1,001. Replies to removed messages are replies to the root. */
 export async function readChain(account: AccountStore, rootSeq: number, since = 0): Promise<ChainMessage | undefined> {
   const { threadMessages } = account.read
   const seqs = await threadMessages.chain(rootSeq, maxChain)

@@ -1,38 +1,26 @@
-/**
- * Single messages as the calling user may see them: one with all that became of it, its parts, and the chain that it
- * belongs to. See docs/security.md, "Who reads messages".
- */
+/** Single messages with their parts and chains. See docs/security.md, "Who reads messages". */
 import { GridError } from '../../errors.ts'
 import { isId } from '../../lib/id.ts'
 import type { AccountStore } from '../../store/account.ts'
-import type { PartContent } from '../messaging/parts.ts'
-import { isReadBySwitch, mayRead, type Reader, readerOf } from './may-read.ts'
-import {
-  type ChainMessage,
-  findMessage,
-  readChain,
-  type Receipt,
-  receiptsOf,
-  receiptsOfPost,
-  type ThreadMessage,
-} from './messages.ts'
-import { findListedPart } from './message-parts.ts'
+import type { PartOfMessage, StoredPart } from '../../store/account/new-message.ts'
+import type { Receipt } from '../../store/account/thread-messages.ts'
+import { contentOf, type PartContent, type PartHandle, partIn, shownDetails, storedPart } from '../messaging/parts.ts'
+import { isReadBySwitch, mayRead, placeOfMessage, type Reader, readerOf } from './may-read.ts'
+import { type ChainMessage, findMessage, readChain, receiptsOf, type ThreadMessage } from './messages.ts'
 import { type OpenMessage, readable, recordIfOthers, recordReadingOf, whoMayRead } from './open.ts'
-import { placeOfMessage } from './places.ts'
 import { findThread, type Thread } from './threads.ts'
 
 export interface OpenedMessage {
   reader: Reader
   thread: Thread
   message: OpenMessage
-  /** What became of it at each recipient, 50 at a time. */
   receipts: Receipt[]
 }
 
-/**
- * One message, named by its `seq` or its id. `after`: where the page of recipients of a post begins.
- * Fails with `message_not_found`, with `not_allowed` if the reader may not read it, or as `openConversation` does.
- */
+/** How many recipients of a post are shown at a time. */
+const receiptsPage = 50
+
+/** One message, named by its `seq` or its id. `after`: where the page of recipients of a post begins. */
 export async function openMessage(
   account: AccountStore,
   ref: string,
@@ -47,12 +35,15 @@ export async function openMessage(
   await recordIfOthers(account, thread, [message], requestId)
   const { recipient } = message.receipts ?? { recipient: undefined }
   if (recipient) return { reader, thread, message, receipts: [recipient] }
-  return { reader, thread, message, receipts: await receiptsOfPost(account, message.seq, after) }
+  return {
+    reader,
+    thread,
+    message,
+    receipts: await account.read.threadMessages.ofPost(message.seq, after ?? '', receiptsPage),
+  }
 }
 
-/**
- * A part of a message, by the key of `listParts`. Fails with `part_not_found`, or as `openMessage` does.
- */
+/** A part of a message, by the key of `listParts`. Fails with `part_not_found`, or as `openMessage` does. */
 export async function openPart(
   account: AccountStore,
   ref: string,
@@ -65,7 +56,6 @@ export async function openPart(
   return await findListedPart(account, { id, agentId, isSent: !isForeign }, key)
 }
 
-/** A message by its `seq`, which is short, or by its id. */
 async function messageNamed(account: AccountStore, ref: string): Promise<ThreadMessage | undefined> {
   if (isId(ref)) return await findMessage(account, { id: ref })
   return /^[1-9]\d{0,14}$/.test(ref) ? await findMessage(account, { seq: Number(ref) }) : undefined
@@ -75,7 +65,6 @@ function unknownMessage(): GridError {
   return new GridError('message_not_found', 'This message does not exist, or it is gone.')
 }
 
-/** A message of a chain in the order of the tree. */
 export interface OpenChainMessage extends ThreadMessage {
   /** How many answers led to it within the chain. */
   depth: number
@@ -83,22 +72,17 @@ export interface OpenChainMessage extends ThreadMessage {
   isReadable: boolean
 }
 
-export interface OpenedChain {
+interface OpenedChain {
   reader: Reader
   root: number
   /** At most 100. */
   messages: OpenChainMessage[]
-  /** In the whole chain. */
   total: number
 }
 
-/** How many messages of a chain one page has. */
 export const chainPageSize = 100
 
-/**
- * All messages that began with the same one, over all conversations, each before its answers. `offset`: how many are on
- * the pages before. Fails as `openMessage` does.
- */
+/** All messages that began with the same one, each before its answers. `offset`: how many are before the page. */
 export async function openChain(
   account: AccountStore,
   ref: string,
@@ -139,4 +123,61 @@ async function threadsOf(account: AccountStore, messages: ThreadMessage[]): Prom
   const ids = [...new Set(messages.map(({ threadId }) => threadId))]
   const found = await Promise.all(ids.map((id) => findThread(account, id)))
   return new Map(found.flatMap((thread) => thread ? [[thread.id, thread]] : []))
+}
+
+interface ListedPart {
+  key: string
+  kind: string
+  name?: string
+  mediaType: string
+  bytes: number
+}
+
+/** What belongs to a message besides its text, by its A2A details. None if they are damaged. */
+export function listParts(messageId: string, a2a: string | null): ListedPart[] {
+  if (a2a === null) return []
+  try {
+    const { shown } = shownDetails(messageId, a2a, Infinity)
+    const { parts = [], more = [] } = shown as { parts?: unknown[]; more?: PartHandle[] }
+    const all = [...parts.map((part, n) => handleAt(messageId, part, n)), ...more]
+    return all.flatMap((handle) => {
+      if (!handle) return []
+      const { kind, name, mediaType = 'application/json', bytes, part_id } = handle
+      return [{ key: part_id.slice(messageId.length + 1), kind, ...(name !== undefined && { name }), mediaType, bytes }]
+    })
+  } catch {
+    return []
+  }
+}
+
+/** The handle of a part that is inline or apart. Undefined for a text that the message shows itself. */
+function handleAt(messageId: string, part: unknown, n: number): PartHandle | undefined {
+  const { part_id, text, filename } = part as Record<string, unknown>
+  if (part_id !== undefined) return part as PartHandle
+  if (text !== undefined && filename === undefined) return undefined
+  return storedPart(`${messageId}.${n}`, part).handle
+}
+
+/** A part that `listParts` listed, of a message that `agentId` sent or received. Fails with `part_not_found`. */
+export async function findListedPart(
+  account: AccountStore,
+  { id, agentId, isSent }: { id: string; agentId: string; isSent: boolean },
+  key: string,
+): Promise<PartContent> {
+  const partId = `${id}.${key}`
+  const { parts } = account.read
+  const found = isSent ? await parts.sent(agentId, id, partId) : await parts.received(agentId, id, partId)
+  const part = found && (partIn(found, id, partId) ?? inlinePart(found, partId, key))
+  if (!part) throw new GridError('part_not_found', 'This part does not exist, or it is gone.')
+  return contentOf(found, part)
+}
+
+function inlinePart({ a2a }: PartOfMessage, partId: string, key: string): StoredPart | undefined {
+  try {
+    const { parts = [] } = JSON.parse(a2a ?? '{}') as { parts?: unknown[] }
+    const part = /^\d+$/.test(key) ? parts[Number(key)] : undefined
+    return part === undefined ? undefined : storedPart(partId, part).part
+  } catch {
+    return undefined
+  }
 }

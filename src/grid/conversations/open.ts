@@ -1,10 +1,15 @@
-/**
- * Conversations as the calling user may see them: what they may not read is left out before it reaches a page, and what
- * the account lets them read of others is recorded first. Reading changes nothing for an agent. See docs/security.md,
- * "Who reads messages".
- */
+/** Conversations without what the caller may not read. See docs/security.md, "Who reads messages". */
 import type { AccountStore } from '../../store/account.ts'
-import { isReadBySwitch, mayRead, readableFrom, type Reader, readerOf } from './may-read.ts'
+import {
+  isReadBySwitch,
+  mayRead,
+  placeOfMessage,
+  placeOfThread,
+  readableFrom,
+  type Reader,
+  readerOf,
+  recordReading,
+} from './may-read.ts'
 import {
   findMessages,
   readThread,
@@ -14,25 +19,13 @@ import {
   type ThreadPage,
   type ThreadPosition,
 } from './messages.ts'
-import { placeOfMessage, placeOfThread } from './places.ts'
-import { recordReading } from './readings.ts'
-import {
-  findThread,
-  isInThread,
-  setSeen,
-  type Thread,
-  type ThreadKind,
-  unknownConversation,
-  unreadIn,
-} from './threads.ts'
+import { findThread, setSeen, type Thread, type ThreadKind, unknownConversation } from './threads.ts'
 
-/** A message that the reader may read. */
 export interface OpenMessage extends ThreadMessage {
-  /** Undefined for a message that reached nobody. */
+  /** Undefined for a message that reached no one. */
   receipts: Receipts | undefined
   /** It is to or from the reader, or was posted to a channel since they joined it. */
   isMine: boolean
-  /** It is to the reader, who has not read it. */
   isUnread: boolean
 }
 
@@ -41,7 +34,6 @@ export interface OpenConversation {
   thread: Thread
   /** Since when the reader may read it, in milliseconds since the epoch: 0 for all of it. Undefined: numbers only. */
   since: number | undefined
-  /** Oldest first, at most 50. */
   messages: OpenMessage[]
   /** By its `id`, what a message answers: if it is in the same conversation, not directly before it, and readable. */
   quoted: Map<string, OpenMessage>
@@ -54,11 +46,7 @@ export interface OpenConversation {
   firstNew: number | null
 }
 
-/**
- * A page of a conversation. With the newest messages in it, the user has seen it. A conversation that the reader may not
- * read has no messages, and its numbers. `isGlance`: it is shown beside a list, and does not count as seen.
- * Fails with `conversation_not_found`, or as `readerOf` and `recordReading` do.
- */
+/** A page of a conversation. With the newest messages in it, the user has seen it, unless it `isGlance`. */
 export async function openConversation(
   account: AccountStore,
   id: number,
@@ -70,19 +58,25 @@ export async function openConversation(
   if (!thread) throw unknownConversation()
   const [hasSeat, unread] = await Promise.all([
     takesPart(account, reader, thread),
-    reader.seat ? unreadIn(account, id, reader.seat.agentId) : { unread: 0, firstSeq: null },
+    reader.seat ? account.read.threads.unreadOfAgent(reader.seat.agentId) : [],
   ])
   const since = hasSeat ? 0 : readableFrom(reader, placeOfThread(reader, thread))
-  const firstNew = unread.firstSeq ??
+  const firstUnread = unread.find(({ threadId }) => threadId === id)?.firstSeq ?? null
+  const firstNew = firstUnread ??
     (thread.seenSeq > 0 && thread.seenSeq < thread.lastSeq ? thread.seenSeq + 1 : null)
   const nothing = { messages: [], hasOlder: false, hasNewer: false }
   const page = since === undefined ? nothing : await readThread(account, id, position, since)
-  const messages = await readable(account, reader, thread, page.messages, unread.firstSeq)
+  const messages = await readable(account, reader, thread, page.messages, firstUnread)
   const quoted = await quotedBy(account, reader, thread, messages)
   await recordIfOthers(account, thread, [...messages, ...quoted.values()], requestId)
   if (!isGlance && since !== undefined) await markSeen(account, reader, thread, page)
   return {
-    ...{ reader, thread, since, messages, quoted, firstNew },
+    reader,
+    thread,
+    since,
+    messages,
+    quoted,
+    firstNew,
     ...(page.hasOlder && { older: page.messages[0].seq }),
     ...(page.hasNewer && { newer: page.messages.at(-1)!.seq }),
     hidden: page.messages.length - messages.length,
@@ -93,10 +87,9 @@ export async function openConversation(
 async function takesPart(account: AccountStore, reader: Reader, thread: Thread): Promise<boolean> {
   if (!reader.seat || thread.kind === 'channel') return false
   if (thread.kind === 'pair') return placeOfThread(reader, thread).kind === 'mine'
-  return await isInThread(account, thread.id, reader.seat.agentId)
+  return await account.read.threads.hasAgent(thread.id, reader.seat.agentId)
 }
 
-/** Those messages of one thread that the reader may read, each with what became of it. */
 export async function readable(
   account: AccountStore,
   reader: Reader,
@@ -129,7 +122,6 @@ export async function recordIfOthers(
   await recordReadingOf(account, thread, requestId)
 }
 
-/** Record that the calling user reads messages of others in a thread. Fails as `recordReading` does. */
 export async function recordReadingOf(
   account: AccountStore,
   { id, channel, agents }: Thread,
@@ -147,7 +139,6 @@ async function markSeen(account: AccountStore, { userId }: Reader, thread: Threa
   await setSeen(account, userId, thread.id, last)
 }
 
-/** What the messages of a page answer, as far as the reader may read it. */
 async function quotedBy(
   account: AccountStore,
   reader: Reader,
@@ -167,7 +158,6 @@ async function quotedBy(
   return new Map(quoted.map((message) => [message.id, message]))
 }
 
-/** One sentence for those who may not read a place. */
 export function whoMayRead(
   { role, peopleReadSince }: Pick<Reader, 'role' | 'peopleReadSince'>,
   kind: ThreadKind,
@@ -179,7 +169,7 @@ export function whoMayRead(
     ? 'Members of the account read a channel that their alias is in.'
     : undefined
   if (peopleReadSince === null) {
-    return `Nobody can read what agents of this account write to each other. ${
+    return `No one can read what agents of this account write to each other. ${
       others ?? 'An owner can change that in the settings of the account.'
     }`
   }

@@ -1,51 +1,40 @@
-/**
- * The conversations of an account, as its people see them: threads and who takes part in them. Reading here changes
- * nothing for an agent. Nothing here decides who may read; callers pass `since`. See docs/architecture.md, "Projections".
- */
+/** The conversations of an account: threads and who takes part in them. Nothing here decides who may read. */
 import { GridError } from '../../errors.ts'
 import type { AccountStore } from '../../store/account.ts'
 import type { StoredThread } from '../../store/account/threads.ts'
 
 export type ThreadKind = 'channel' | 'conversation' | 'pair'
 
-/** Which threads a list shows. */
-export interface ThreadFilter {
+interface ThreadFilter {
   /** Threads of this agent: those it wrote or was written to in, and the channels it is a member of. */
   agentId?: string
-  /** Only channels. */
   channels?: boolean
   /** Only threads in which the newest message to one of the agents is unread; with `agentId`, to that agent. */
   waiting?: boolean
 }
 
-/** An agent of a thread. */
 export interface ThreadAgent {
   id: string
-  /** Without `@`. */
   alias: string
-  /** It belongs to another account. */
   isForeign: boolean
-  /** It belongs to this account and is deleted: its alias may be somebody else's by now. */
+  /** It belongs to this account and is deleted: its alias may belong to someone else by now. */
   isDeleted: boolean
 }
 
 /** The beginning of a message. Null for the newest message of a thread that was removed a moment ago. */
-export type ThreadPreview = { fromAlias: string; type: 'agent' | 'human' | 'system'; text: string } | null
+type ThreadPreview = { fromAlias: string; type: 'agent' | 'human' | 'system'; text: string } | null
 
 /** A thread in a list. Times are milliseconds since the epoch. */
 export interface Thread {
   id: number
   kind: ThreadKind
-  /** The channel; null for the other kinds. */
   channel: { id: string; name: string; isDeleted: boolean } | null
-  /** The conversation id; null for the other kinds. */
   conversationId: string | null
   /** Its first agents, at most three; none for a channel. Three if an id of a conversation has more than two. */
   agents: ThreadAgent[]
   lastSeq: number
   lastAt: number
   messages: number
-  /** Its newest message. */
   preview: ThreadPreview
   /** The user has looked at it up to this message; 0 for never. */
   seenSeq: number
@@ -53,25 +42,20 @@ export interface Thread {
   unread: number
 }
 
-/** How a list is read. `userId` fills `seenSeq` and `unread`. */
-export interface ThreadList extends ThreadFilter {
+interface ThreadList extends ThreadFilter {
   userId?: string
-  /** Threads with a message since this time; 0 for all. */
   since?: number
-  /** Continue after a page: its `next`. */
   before?: number
 }
 
-export interface ThreadListPage {
+interface ThreadListPage {
   threads: Thread[]
   /** Pass it as `before`; undefined at the end. */
   next?: number
 }
 
-/** How many threads a page of a list has. */
 const pageSize = 20
 
-/** Threads, the newest first, 20 at a time. */
 export async function listThreads(account: AccountStore, list: ThreadList): Promise<ThreadListPage> {
   const { agentId, waiting, channels, userId, since = 0, before = Number.MAX_SAFE_INTEGER } = list
   const [found, unread] = await Promise.all([
@@ -85,7 +69,6 @@ export async function listThreads(account: AccountStore, list: ThreadList): Prom
   return { threads, ...(found.length > pageSize && { next: threads[pageSize - 1].lastSeq }) }
 }
 
-/** One thread; undefined if the account has none of this id. */
 export async function findThread(account: AccountStore, id: number, userId?: string): Promise<Thread | undefined> {
   const [found, unread] = await Promise.all([
     account.read.threads.byId(id, userId ?? ''),
@@ -94,35 +77,13 @@ export async function findThread(account: AccountStore, id: number, userId?: str
   return found && shown(found, unread)
 }
 
-/** The error for a conversation that the account does not have. */
 export function unknownConversation(): GridError {
   return new GridError('conversation_not_found', 'This conversation does not exist, or its messages are gone.')
 }
 
-/** Whether an agent takes part in a thread: it wrote or was written to, or it is a member of the channel. */
-export async function isInThread(account: AccountStore, id: number, agentId: string): Promise<boolean> {
-  return await account.read.threads.hasAgent(id, agentId)
-}
-
-/**
- * Record that the user has looked at a thread up to a message. With a smaller `seq` it is unseen from there on again.
- * Does nothing if the account has no such thread.
- */
+/** Record that the user has looked at a thread up to a message. A smaller `seq` makes it unseen from there on. */
 export async function setSeen(account: AccountStore, userId: string, threadId: number, seq: number): Promise<void> {
   await account.write([account.change.threads.setSeen(userId, threadId, seq)])
-}
-
-/**
- * How many of the 1,000 oldest unread messages of an agent are in a thread, and the `seq` of the oldest of them; null
- * for none.
- */
-export async function unreadIn(
-  account: AccountStore,
-  threadId: number,
-  agentId: string,
-): Promise<{ unread: number; firstSeq: number | null }> {
-  const found = (await account.read.threads.unreadOfAgent(agentId)).find((thread) => thread.threadId === threadId)
-  return { unread: found?.unread ?? 0, firstSeq: found?.firstSeq ?? null }
 }
 
 async function unreadOf(account: AccountStore, userId: string | undefined): Promise<Map<number, number>> {

@@ -1,4 +1,5 @@
 /** Writing as a person. See docs/security.md, "People and their aliases". */
+import { setTimeout as sleep } from 'node:timers/promises'
 import { GridError } from '../../errors.ts'
 import { isId } from '../../lib/id.ts'
 import type { AccountStore } from '../../store/account.ts'
@@ -7,9 +8,12 @@ import type { SendInput, SentMessage } from '../messaging/outgoing-message.ts'
 import { isSelf } from '../messaging/resolve.ts'
 import { sendMessage } from '../messaging/send-message.ts'
 import { callingSeat } from '../people/seats.ts'
+import { type Reader, readerOf } from './may-read.ts'
+import { findMessage, type ThreadMessage } from './messages.ts'
+import type { OpenMessage } from './open.ts'
+import { findThread, type Thread, type ThreadAgent, unknownConversation } from './threads.ts'
 
-export interface NewPersonMessage {
-  /** `@alias`, with or without `@`, or `#channel`. */
+interface NewPersonMessage {
   to: string
   text: string
   conversationId?: string
@@ -17,30 +21,22 @@ export interface NewPersonMessage {
   idempotencyKey?: string
 }
 
-export interface PersonReply {
-  /** The message that is answered: one to or from the person. */
+interface PersonReply {
   messageId: string
   text: string
   idempotencyKey?: string
 }
 
-/**
- * Write to an agent, a person or a channel, as the calling user. The message is of type `human`, takes the same way as
- * every other, and is input from outside for the conversations of agents.
- * Fails with `wrong_credential`, `not_allowed`, `alias_required`, `self_message`, or as `sendMessage` does.
- */
+/** Write to an agent, a person or a channel, as the calling user. */
 export async function writeMessage(account: AccountStore, input: NewPersonMessage): Promise<SentMessage> {
   const seat = await callingSeat(account)
   if (isSelf(seat, input.to)) {
-    throw new GridError('self_message', 'This is your own alias. Write to somebody else.', { field: 'to' })
+    throw new GridError('self_message', 'This is your own alias. Write to someone else.', { field: 'to' })
   }
   return await sendAs(account, seat, input)
 }
 
-/**
- * Answer a message, as the calling user: where the message came from, or once more where they sent it.
- * Fails with `message_not_found` if it is neither to nor from them, and as `writeMessage` does.
- */
+/** Answer a message, as the calling user: where it came from, or once more where they sent it. */
 export async function replyToMessage(
   account: AccountStore,
   { messageId, text, idempotencyKey }: PersonReply,
@@ -50,24 +46,126 @@ export async function replyToMessage(
   return await sendAs(account, seat, { to, text, replyToMessageId: messageId, idempotencyKey })
 }
 
-/**
- * To whom an answer to a message goes: `@alias` or `#channel`. An agent of the account is meant by itself: its alias may
- * be another one by now, and the former one somebody else's.
- * Fails with `message_not_found` if the message is neither to nor from the seat, or with `recipient_not_found`.
- */
-export async function addressOfAnswer(account: AccountStore, { agentId }: Seat, messageId: string): Promise<string> {
+/** To whom an answer goes. An agent of the account is meant by itself: its alias may have changed since. */
+async function addressOfAnswer(account: AccountStore, { agentId }: Seat, messageId: string): Promise<string> {
   const { seats } = account.read
   const end = isId(messageId)
     ? await seats.writer(agentId, messageId) ?? await seats.recipient(agentId, messageId)
     : undefined
-  if (!end) throw new GridError('message_not_found', 'You can answer messages to you and from you. This is neither.')
+  if (!end) throw new GridError('message_not_found', 'You can only answer messages that you sent or received.')
   const { name, aliasNow, isElsewhere } = end
   if (isElsewhere) return name
-  if (aliasNow === null) throw new GridError('recipient_not_found', `${name} of this conversation is deleted.`)
+  if (aliasNow === null) throw new GridError('recipient_not_found', `${name} has been deleted and cannot be answered.`)
   return `@${aliasNow}`
 }
 
 /** A seat has no trial: its person is a member of the account. */
 async function sendAs(account: AccountStore, { agentId, alias }: Seat, input: SendInput): Promise<SentMessage> {
   return await sendMessage(account, { agentId, alias, isUnlimited: true }, input)
+}
+
+/** To whom a message goes that is written in a conversation and answers none of its messages. */
+interface Addressee {
+  to: string
+  conversationId?: string
+}
+
+/** The channel of a conversation, or its other end. Undefined if the reader takes no part, or there is no one end. */
+export function addresseeIn(reader: Reader, thread: Thread): Addressee | undefined {
+  const { seat, channels } = reader
+  const { channel, conversationId } = thread
+  if (seat && channel) return channels.has(channel.id) && !channel.isDeleted ? { to: `#${channel.name}` } : undefined
+  const other = otherEndOf(reader, thread)
+  if (!other || other.isDeleted) return undefined
+  return { to: `@${other.alias}`, ...(conversationId !== null && { conversationId }) }
+}
+
+export function otherEndOf({ seat }: Reader, { agents }: Pick<Thread, 'agents'>): ThreadAgent | undefined {
+  const others = agents.filter(({ id }) => id !== seat?.agentId)
+  return agents.length === 2 && others.length === 1 ? others[0] : undefined
+}
+
+/** Whether the reader can answer a message that they can read and that `isMine`, as `OpenMessage` says. */
+export function canAnswer(
+  reader: Reader,
+  thread: Pick<Thread, 'channel' | 'agents'>,
+  { fromAgentId, isMine }: Pick<OpenMessage, 'fromAgentId' | 'isMine'>,
+): boolean {
+  if (!reader.seat || !isMine || fromAgentId === reader.seat.agentId) return false
+  return !(thread.channel ?? otherEndOf(reader, thread))?.isDeleted
+}
+
+export interface AnsweredMessage {
+  message: ThreadMessage
+  to: string
+}
+
+/** The message of a conversation that the calling user can answer; undefined if it is neither to nor from them. */
+export async function findAnswered(
+  account: AccountStore,
+  threadId: number,
+  seq: number,
+): Promise<AnsweredMessage | undefined> {
+  const message = await messageIn(account, threadId, seq)
+  if (!message) return undefined
+  try {
+    return { message, to: await addressOfAnswer(account, await callingSeat(account), message.id) }
+  } catch (error) {
+    const cannot = error instanceof GridError && ['message_not_found', 'recipient_not_found'].includes(error.code)
+    if (cannot) return undefined
+    throw error
+  }
+}
+
+async function messageIn(account: AccountStore, threadId: number, seq: number): Promise<ThreadMessage | undefined> {
+  const message = await findMessage(account, { seq })
+  return message?.threadId === threadId ? message : undefined
+}
+
+interface NewAnswer {
+  text: string
+  /** The `seq` of the message of the conversation that is answered. Without it the text is for its addressee. */
+  answers?: number
+  idempotencyKey?: string
+}
+
+/** Write in a conversation, as the calling user. */
+export async function writeInConversation(
+  account: AccountStore,
+  threadId: number,
+  { text, answers, idempotencyKey }: NewAnswer,
+): Promise<SentMessage> {
+  const reader = await readerOf(account)
+  const thread = await findThread(account, threadId)
+  if (!thread) throw unknownConversation()
+  await callingSeat(account)
+  if (answers !== undefined) {
+    const answered = await messageIn(account, threadId, answers)
+    if (!answered) {
+      throw new GridError('message_not_found', 'The message that you are answering is no longer in this conversation.')
+    }
+    return await replyToMessage(account, { messageId: answered.id, text, idempotencyKey })
+  }
+  const addressee = addresseeIn(reader, thread)
+  if (!addressee) {
+    throw new GridError(
+      'not_allowed',
+      'Your alias is not part of this conversation. Write to one of its agents instead.',
+    )
+  }
+  return await writeMessage(account, { ...addressee, text, idempotencyKey })
+}
+
+/** For how long a message is looked for, and how often. It is usually placed 40 ms after the send. */
+const placingMs = 2_000
+const stepMs = 20
+
+/** Where a message is that the caller has just sent; undefined if it is not placed within two seconds. */
+export async function placeOfSent(account: AccountStore, id: string): Promise<ThreadMessage | undefined> {
+  for (let waited = 0; waited < placingMs; waited += stepMs) {
+    const found = await findMessage(account, { id })
+    if (found) return found
+    await sleep(stepMs)
+  }
+  return await findMessage(account, { id })
 }

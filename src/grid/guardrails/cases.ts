@@ -1,6 +1,6 @@
 /** What a guardrail did, for the people of its account, and the texts that they allow nevertheless. */
 import { requireAdmin, requirePermission } from '../../auth/actor.ts'
-import { GridError } from '../../errors.ts'
+import { GridError, invalidInput } from '../../errors.ts'
 import { hour } from '../../lib/time.ts'
 import type { AccountStore } from '../../store/account.ts'
 import type { CheckedDirection } from '../../store/account/guarding.ts'
@@ -8,9 +8,7 @@ import type { VerdictAction } from '../../store/account/verdicts.ts'
 import { authorize } from '../authorize.ts'
 import { retryOnConflict } from '../retry-on-conflict.ts'
 
-/** Most cases of one page. */
-export const maxCases = 100
-/** Most exceptions of one guardrail. */
+const maxCases = 100
 export const maxExceptions = 1_000
 /** The longest time that counts are read for, in hours. */
 const maxHours = 24 * 92
@@ -24,25 +22,17 @@ export interface GuardrailCase {
   action: VerdictAction
   kinds: string[]
   sender: string
-  /** As addressed: `@alias` or `#name`. */
   recipient: string
   /** The agents of the account whose guardrail it was. */
   agents: string[]
-  /** SHA-256 of the text that was checked. */
   textHash: string
-  /** This text is an exception now. */
   isAllowed: boolean
   /** The text, if it was blocked less than 7 days ago and the caller is a person who may see it. */
   content?: string
   createdAt: number
 }
 
-/**
- * The cases of a guardrail (by id), newest first, before the case `before` if given. At most 100 at a time. People see
- * the texts of blocked messages if the account shows contents; programs do not.
- *
- * Fails with `wrong_credential`, `not_allowed` or `guardrail_not_found`. See docs/delivery.md, "Verdicts".
- */
+/** The cases of a guardrail, newest first. Only people see texts of blocked messages, if the account shows them. */
 export async function listCases(
   account: AccountStore,
   guardrailId: string,
@@ -65,20 +55,13 @@ export async function listCases(
   }))
 }
 
-/** What a guardrail did in one hour. */
 export interface HourlyCount {
-  /** The first millisecond of the hour. */
   hour: number
   action: VerdictAction
   n: number
 }
 
-/**
- * How often a guardrail (by id) did what in each hour from `from` to before `until`, at most 92 days. Hours in which it
- * did nothing have no entry.
- *
- * Fails with `wrong_credential`, `not_allowed` or `guardrail_not_found`.
- */
+/** How often a guardrail did what in each hour of at most 92 days, without empty hours. */
 export async function countCases(
   account: AccountStore,
   guardrailId: string,
@@ -89,10 +72,7 @@ export async function countCases(
   return await account.read.verdicts.counts(guardrailId, Math.max(from, until - maxHours * hour), until)
 }
 
-/**
- * Let exactly one text pass a guardrail from now on. `textHash` is that of a case.
- * Fails with `wrong_credential`, `not_allowed`, `guardrail_not_found`, `invalid_input` or `write_conflict`.
- */
+/** Let exactly one text pass a guardrail from now on. `textHash` is that of a case. */
 export async function allowText(
   account: AccountStore,
   guardrailId: string,
@@ -103,13 +83,11 @@ export async function allowText(
     const { precondition } = await authorize(account, 'manage')
     await requireGuardrail(account, guardrailId)
     if (!hashPattern.test(textHash)) {
-      throw new GridError('invalid_input', 'This is not the SHA-256 of a text.', { field: 'textHash' })
+      throw invalidInput('This is not the SHA-256 of a text.', 'textHash')
     }
     const known = await account.read.verdicts.exceptions(guardrailId, maxExceptions)
     if (known.length >= maxExceptions && !known.some((exception) => exception.textHash === textHash)) {
-      throw new GridError('invalid_input', `A guardrail has at most ${maxExceptions} exceptions.`, {
-        field: 'textHash',
-      })
+      throw invalidInput(`A guardrail can have at most ${maxExceptions} exceptions.`, 'textHash')
     }
     const { verdicts, guardrails } = account.change
     await account.write([
@@ -122,10 +100,7 @@ export async function allowText(
   })
 }
 
-/**
- * Let a guardrail check a text again that was an exception. Does nothing if it was none.
- * Fails with `wrong_credential`, `not_allowed`, `guardrail_not_found` or `write_conflict`.
- */
+/** Let a guardrail check a text again that was an exception. Does nothing if it was none. */
 export async function disallowText(
   account: AccountStore,
   guardrailId: string,
@@ -140,10 +115,7 @@ export async function disallowText(
   })
 }
 
-/**
- * The texts that a guardrail (by id) lets pass, newest first.
- * Fails with `wrong_credential`, `not_allowed` or `guardrail_not_found`.
- */
+/** The texts that a guardrail (by id) lets pass, newest first. Fails with `guardrail_not_found`. */
 export async function listExceptions(
   account: AccountStore,
   guardrailId: string,

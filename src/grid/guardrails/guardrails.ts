@@ -1,10 +1,10 @@
 /** Guardrails: configured providers of an account, and the agents that they are attached to. */
 import { requireAdmin } from '../../auth/actor.ts'
-import { GridError } from '../../errors.ts'
+import { GridError, invalidInput } from '../../errors.ts'
 import { type Provider, RefusedConfig } from '../../guardrails/provider.ts'
 import { providers } from '../../guardrails/providers.ts'
 import { newId } from '../../lib/id.ts'
-import { isPlainName } from '../../lib/plain-name.ts'
+import { isPlainName } from '../../lib/names.ts'
 import { hasAtMost, wellFormed } from '../../lib/text.ts'
 import type { AccountStore } from '../../store/account.ts'
 import { noToken } from '../../store/account/agents.ts'
@@ -22,7 +22,6 @@ import { retryOnConflict } from '../retry-on-conflict.ts'
 import { tokenOfOtherServer } from '../token-of-other-server.ts'
 import { guardrailNotFound } from './list-guardrails.ts'
 
-/** Most guardrails of one agent. */
 export const maxAttached = 200
 const maxNameLength = 64
 
@@ -32,20 +31,13 @@ export interface NewGuardrail {
   config?: unknown
   /** Bearer token or signing secret for the provider; stored sealed, never returned. */
   token?: string
-  /** Default: `block`. */
   action?: GuardrailAction
   /** What happens when the provider fails. Default: `closed` for `block`, otherwise `open`. */
   onFailure?: OnFailure
-  /** Default: true. */
   enabled?: boolean
 }
 
-/**
- * Create a guardrail in the account. An enabled guardrail must have a token if its provider needs one.
- * Fails with `wrong_credential`, `not_allowed`, `invalid_input`, `guardrail_taken` or `write_conflict`.
- *
- * See docs/protocol.md, "Guardrail".
- */
+/** Create a guardrail in the account. Fails with `invalid_input` or `guardrail_taken`. */
 export async function createGuardrail(account: AccountStore, input: NewGuardrail): Promise<Guardrail> {
   requireAdmin(account.actor)
   const name = checkName(input.name)
@@ -80,7 +72,6 @@ export async function createGuardrail(account: AccountStore, input: NewGuardrail
 /** Changes to a guardrail. What is undefined stays as it is. Its provider cannot be changed. */
 export interface GuardrailUpdate {
   name?: string
-  /** The whole new configuration. */
   config?: unknown
   enabled?: boolean
   action?: GuardrailAction
@@ -89,11 +80,7 @@ export interface GuardrailUpdate {
   token?: string | null
 }
 
-/**
- * Change a guardrail (by id or name), for every agent it is attached to. A new server address requires a new token.
- * Fails with `wrong_credential`, `not_allowed`, `guardrail_not_found`, `invalid_input`, `guardrail_taken` or
- * `write_conflict`.
- */
+/** Change a guardrail (by id or name), for every agent it is attached to. A new server address requires a new token. */
 export async function updateGuardrail(
   account: AccountStore,
   ref: string,
@@ -134,11 +121,7 @@ export async function updateGuardrail(
   })
 }
 
-/**
- * Delete a guardrail (by id or name) with its token and its exceptions, and detach it from every agent. Its cases and
- * counts stay.
- * Fails with `wrong_credential`, `not_allowed`, `guardrail_not_found` or `write_conflict`.
- */
+/** Delete a guardrail with its token and its exceptions. Its cases and counts stay. */
 export async function deleteGuardrail(account: AccountStore, ref: string): Promise<{ id: string }> {
   requireAdmin(account.actor)
   return await retryOnConflict(async () => {
@@ -161,50 +144,42 @@ async function findGuardrail(account: AccountStore, ref: string): Promise<FoundG
   return guardrail
 }
 
-/** A provider by its id. Fails with `invalid_input`. */
 export function findProvider(id: string): Provider {
   const provider = providers.find((provider) => provider.id === id)
   if (provider) return provider
   const known = providers.map(({ id }) => id).join(', ')
-  throw new GridError('invalid_input', `There is no such provider. Known providers: ${known}.`, { field: 'provider' })
+  throw invalidInput(`There is no such provider. Known providers: ${known}.`, 'provider')
 }
 
 function checkName(text: string): string {
   const name = wellFormed(text)?.trim()
   if (!name || !hasAtMost(name, maxNameLength)) {
-    throw new GridError('invalid_input', `A guardrail name has 1 to ${maxNameLength} characters.`, { field: 'name' })
+    throw invalidInput(`A guardrail name has 1 to ${maxNameLength} characters.`, 'name')
   }
   if (!isPlainName(name)) {
-    throw new GridError('invalid_input', 'A guardrail name has no control characters or invisible characters.', {
-      field: 'name',
-    })
+    throw invalidInput('A guardrail name has no control characters or invisible characters.', 'name')
   }
   return name
 }
 
-/** Check that the token fits the provider. `token` is the new token, or whether one is stored. Fails with `invalid_input`. */
+/** Check that the token fits the provider. `token` is the new token, or whether one is stored. */
 export function checkToken(provider: Provider, token: string | boolean | null | undefined, enabled: boolean): void {
   if (token && !provider.needsToken) {
-    throw new GridError('invalid_input', `The provider ${provider.id} takes no token.`, { field: 'token' })
+    throw invalidInput(`The provider ${provider.id} takes no token.`, 'token')
   }
   if (!token && provider.needsToken && enabled) {
-    throw new GridError('invalid_input', `The provider ${provider.id} needs a token while the guardrail is on.`, {
-      field: 'token',
-    })
+    throw invalidInput(`The provider ${provider.id} needs a token while the guardrail is on.`, 'token')
   }
   if (typeof token !== 'string') return
   try {
     provider.checkToken?.(token)
   } catch (error) {
-    if (error instanceof RefusedConfig) throw new GridError('invalid_input', error.message, { field: error.field })
+    if (error instanceof RefusedConfig) throw invalidInput(error.message, error.field)
     throw error
   }
 }
 
-/**
- * A configuration as stored, with its defaults. Fails with `invalid_input`, which names the field by its path, such as
- * `config.url`; also when the provider cannot work with it.
- */
+/** A configuration as stored, with its defaults. */
 export function checkConfig(provider: Provider, config: unknown): unknown {
   const checked = provider.config.safeParse(config, {
     error: ({ input }) => input === undefined ? 'is required' : undefined,
@@ -224,10 +199,9 @@ export function checkConfig(provider: Provider, config: unknown): unknown {
 
 function refusedField(path: string, message: string): GridError {
   const field = path === '' ? 'config' : `config.${path}`
-  return new GridError('invalid_input', `${field}: ${message}`, { field })
+  return invalidInput(`${field}: ${message}`, field)
 }
 
-/** The origins of all URLs in a configuration, joined. */
 function originsOf(config: unknown): string {
   const texts = Object.values(config as Record<string, unknown>).filter((value) => typeof value === 'string')
   return texts.filter((text) => /^https?:/i.test(text) && URL.canParse(text)).map((text) => new URL(text).origin).join()
@@ -239,18 +213,14 @@ function guardrailTaken(name: string): GridError {
   })
 }
 
-/** A guardrail to attach to an agent. */
 export interface AgentGuardrailInput {
-  /** Id or name. */
   ref: string
-  /** Default: `both`. */
   direction?: GuardrailDirection
   /** Overrides the guardrail's own action for this agent. */
   action?: GuardrailAction
 }
 
-/** A guardrail of an agent, with its effective direction and action. */
-export interface AgentGuardrail {
+interface AgentGuardrail {
   id: string
   name: string
   provider: string
@@ -258,18 +228,14 @@ export interface AgentGuardrail {
   action: GuardrailAction
 }
 
-/**
- * Replace the guardrails of an agent (id or alias), all or nothing.
- * Fails with `wrong_credential`, `not_allowed`, `agent_not_found`, `guardrail_not_found`, `invalid_input` or
- * `write_conflict`.
- */
+/** Replace the guardrails of an agent (id or alias), all or nothing. */
 export async function setAgentGuardrails(
   account: AccountStore,
   input: { agent: string; guardrails: AgentGuardrailInput[] },
 ): Promise<{ agent: Agent; guardrails: AgentGuardrail[] }> {
   requireAdmin(account.actor)
   if (input.guardrails.length > maxAttached) {
-    throw new GridError('invalid_input', `At most ${maxAttached} guardrails are allowed.`, { field: 'guardrails' })
+    throw invalidInput(`At most ${maxAttached} guardrails are allowed.`, 'guardrails')
   }
   return await retryOnConflict(async () => {
     const agent = await findAgent(account, input.agent)
@@ -280,10 +246,9 @@ export async function setAgentGuardrails(
         throw new GridError('guardrail_not_found', `Guardrail '${ref}' not found`, { field: 'guardrails' })
       }
       if (chosen.has(guardrail.id)) {
-        throw new GridError(
-          'invalid_input',
+        throw invalidInput(
           `Guardrail '${ref}' is listed twice. It can be attached once per agent, with one direction and one action.`,
-          { field: 'guardrails' },
+          'guardrails',
         )
       }
       chosen.set(guardrail.id, { guardrail, attachment: { guardrailId: guardrail.id, direction, action } })

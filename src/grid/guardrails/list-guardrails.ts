@@ -9,23 +9,16 @@ import type { Guardrail } from '../../store/account/guardrails.ts'
 
 /** How many guardrails one page has: the default, and the maximum. */
 export const maxListed = 10_000
-/** The longest list, in bytes of JSON. */
 export const listBytes = 1_000_000
 /** How many are read at once. Their configurations can be long. */
 const chunk = 20
 
-/** A guardrail without any word about its token. */
-export interface ShownGuardrail extends Omit<Guardrail, 'createdAt'> {
-  /** How many live agents it is attached to. */
+interface ShownGuardrail extends Omit<Guardrail, 'createdAt'> {
   agentCount: number
   createdAt: string
 }
 
-/**
- * A page of the guardrails of the account, by name. Fails with `wrong_credential` or `not_allowed`.
- *
- * See docs/protocol.md, "Pages".
- */
+/** A page of the guardrails of the account, by name. See docs/protocol.md, "Pages". */
 export async function listGuardrails(
   account: AccountStore,
   { limit = maxListed, cursor }: { limit?: number; cursor?: string },
@@ -45,9 +38,7 @@ export async function listGuardrails(
   return { guardrails: entries, total, ...(next !== undefined && { next_cursor: next }) }
 }
 
-/**
- * One guardrail of the account, by id or name. Fails with `wrong_credential`, `not_allowed` or `guardrail_not_found`.
- */
+/** One guardrail of the account, by id or name. Fails with `guardrail_not_found`. */
 export async function showGuardrail(account: AccountStore, ref: string): Promise<ShownGuardrail> {
   requireAdmin(account.actor)
   const { guardrails } = account.read
@@ -74,7 +65,6 @@ export function shown(
   }
 }
 
-/** The error of an id or name that the account does not have. */
 export function guardrailNotFound(): GridError {
   return new GridError('guardrail_not_found', 'There is no such guardrail, or it was deleted.')
 }

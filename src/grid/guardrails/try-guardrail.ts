@@ -1,6 +1,7 @@
 /** Trying a guardrail on a text, without sending anything. */
 import { requireAdmin } from '../../auth/actor.ts'
-import { GridError } from '../../errors.ts'
+import { GridError, invalidInput } from '../../errors.ts'
+import { failureForTenants, ProviderFailure } from '../../guardrails/provider-failure.ts'
 import {
   type GuardedText,
   type GuardrailCheck,
@@ -8,7 +9,6 @@ import {
   RefusedConfig,
   type Verdict,
 } from '../../guardrails/provider.ts'
-import { failureForTenants, ProviderFailure } from '../../guardrails/provider-failure.ts'
 import { runCheck } from '../../guardrails/run-check.ts'
 import { withoutInvisible } from '../../lib/invisible-text.ts'
 import type { SealedToken } from '../../lib/key-ring.ts'
@@ -20,17 +20,13 @@ import { checkConfig, checkToken, findProvider } from './guardrails.ts'
 /** The longest text in characters: what a message with its parts may have. */
 const maxTextLength = 250_000
 
-/** A guardrail of the account, by id or name; or one that is not stored. */
 export type TriedGuardrail =
   | { guardrail: string }
   | { provider: string; config?: unknown; token?: string }
 
-/** What a guardrail says of a text. */
 export interface GuardrailTrial {
-  /** The id of the provider. */
   provider: string
   milliseconds: number
-  /** Undefined if the provider failed. */
   verdict?: Omit<Verdict, 'raw'>
   /** Why there is no verdict. Tenants learn less than the operator of where it was not reached. */
   failure?: { reason: string; message: string }
@@ -38,13 +34,7 @@ export interface GuardrailTrial {
   raw?: unknown
 }
 
-/**
- * Run a guardrail, also one that is switched off, on a text. Nothing is stored. Whoever calls this records it without
- * the text and the token.
- *
- * Fails with `wrong_credential`, `not_allowed`, `guardrail_not_found` or `invalid_input`. A provider that fails is a
- * result.
- */
+/** Run a guardrail on a text, also one that is off. A provider that fails is a result. Nothing is stored. */
 export async function tryGuardrail(
   account: AccountStore,
   tried: TriedGuardrail,
@@ -68,9 +58,8 @@ async function run(
   guarded: GuardedText,
   token: string | undefined,
 ): Promise<GuardrailTrial> {
-  const deadline = new AbortController()
-  const timer = setTimeout(() => deadline.abort(), deps.guardrailChecks.timeoutMs)
-  const tools: ProviderTools = { fetch: deps.safeFetch, token, signal: deadline.signal, now: deps.now }
+  const signal = AbortSignal.timeout(deps.guardrailChecks.timeoutMs)
+  const tools: ProviderTools = { fetch: deps.safeFetch, token, signal, now: deps.now }
   const startedAt = performance.now()
   const result = () => ({ provider, milliseconds: Math.round(performance.now() - startedAt) })
   try {
@@ -80,8 +69,6 @@ async function run(
     if (!(error instanceof ProviderFailure)) throw error
     const { reason, message } = error
     return { ...result(), failure: actor.type === 'system' ? { reason, message } : failureForTenants(error) }
-  } finally {
-    clearTimeout(timer)
   }
 }
 
@@ -111,7 +98,7 @@ function prepare({ deps }: AccountStore, provider: string, config: unknown): Gua
   } catch (error) {
     if (!(error instanceof RefusedConfig)) throw error
     const field = `config.${error.field}`
-    throw new GridError('invalid_input', `${field}: ${error.message}`, { field })
+    throw invalidInput(`${field}: ${error.message}`, field)
   }
 }
 
@@ -128,9 +115,7 @@ export function redactedText(text: string, { spans = [], replacement }: Omit<Ver
 export function triedText(text: string): string {
   const checked = withoutInvisible(wellFormed(text) ?? '')
   if (checked === '' || !hasAtMost(checked, maxTextLength)) {
-    throw new GridError('invalid_input', `The text must have 1 to ${maxTextLength} characters, and no U+0000.`, {
-      field: 'text',
-    })
+    throw invalidInput(`The text must have 1 to ${maxTextLength} characters, and no U+0000.`, 'text')
   }
   return checked
 }

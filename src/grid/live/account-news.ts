@@ -3,7 +3,6 @@ import { GridError } from '../../errors.ts'
 import { second } from '../../lib/time.ts'
 import type { AccountStore, LiveNews, LivePlace } from '../../store/account.ts'
 import { mayRead, placeOf, type Reader, readerOf } from '../conversations/may-read.ts'
-import { type LiveEnd, type LiveEvent, resync } from './events.ts'
 
 /** More missed messages than this are not told one by one: the page reads everything again. */
 export const maxMissed = 200
@@ -29,12 +28,8 @@ export interface WatchedAccount {
   needs(): Promise<NeedsNow | undefined>
 }
 
-/** The news of one account, as far as the calling user may have them. */
 export class AccountNews {
-  readonly #account: AccountStore
-  readonly #threads: readonly number[]
-  readonly #needs: WatchedAccount['needs']
-  readonly #id: string
+  readonly #watched: WatchedAccount
   #pending: LiveNews[] = []
   #leave: (() => void) | undefined
   #reader: Reader | undefined
@@ -43,21 +38,18 @@ export class AccountNews {
   #countedAt = -Infinity
   #mayCount = true
 
-  constructor({ id, account, threads, needs }: WatchedAccount) {
-    this.#account = account
-    this.#needs = needs
-    this.#threads = threads
-    this.#id = id
+  constructor(watched: WatchedAccount) {
+    this.#watched = watched
   }
 
   get position(): number {
-    return this.#account.waiting.live.position
+    return this.#watched.account.waiting.live.position
   }
 
   /** `after`: see `LiveWatch`. `onNews` is called when there is something to take. */
   async begin(after: number | undefined, onNews: () => void) {
-    const { live } = this.#account.waiting
-    const { position, leave } = await live.join(this.#threads, (news) => {
+    const { live } = this.#watched.account.waiting
+    const { position, leave } = await live.join(this.#watched.threads, (news) => {
       if (this.#pending.length >= maxPending) this.#pending = [{ kind: 'lost' }]
       else this.#pending.push(news)
       onNews()
@@ -76,7 +68,6 @@ export class AccountNews {
     this.#leave?.()
   }
 
-  /** The rights of the user may have changed. */
   distrust(): void {
     this.#readAt = -Infinity
   }
@@ -104,9 +95,9 @@ export class AccountNews {
     const now = performance.now()
     if (!this.#reader || now - this.#readAt > readerAgeMs) {
       try {
-        this.#reader = await readerOf(this.#account)
+        this.#reader = await readerOf(this.#watched.account)
       } catch (error) {
-        throw error instanceof GridError && error.code === 'not_allowed' ? new AccountLost(this.#id) : error
+        throw error instanceof GridError && error.code === 'not_allowed' ? new AccountLost(this.#watched.id) : error
       }
       this.#readAt = now
     }
@@ -121,29 +112,28 @@ export class AccountNews {
     this.#countedAt = performance.now()
     const { seat } = await this.#freshReader()
     const [unread, needs] = await Promise.all([
-      seat ? this.#account.read.inbox.unread(seat.agentId) : 0,
-      this.#needs(),
+      seat ? this.#watched.account.read.inbox.unread(seat.agentId) : 0,
+      this.#watched.needs(),
     ])
     const counted = `${unread} ${needs?.mark}`
     if (counted === this.#counted) return []
     this.#counted = counted
-    return [{ name: 'count', data: { a: this.#id, unread, attention: needs?.open } }]
+    return [{ name: 'count', data: { a: this.#watched.id, unread, attention: needs?.open } }]
   }
 
   #threadEvent({ threadId, seq, at }: LivePlace): LiveEvent {
-    return { name: 'thread', data: { a: this.#id, t: threadId, seq, at }, id: seq }
+    return { name: 'thread', data: { a: this.#watched.id, t: threadId, seq, at }, id: seq }
   }
 
   #stateEvent(places: LivePlace[]): LiveEvent {
-    return { name: 'state', data: { a: this.#id, t: places[0].threadId, ids: places.map(({ seq }) => seq) } }
+    return { name: 'state', data: { a: this.#watched.id, t: places[0].threadId, ids: places.map(({ seq }) => seq) } }
   }
 
   #presenceEvent({ agentId, state, queue }: { agentId: string; state: string; queue: number }): LiveEvent {
-    return { name: 'presence', data: { a: this.#id, agent: agentId, state, queue } }
+    return { name: 'presence', data: { a: this.#watched.id, agent: agentId, state, queue } }
   }
 }
 
-/** The user may not see an account any more. */
 class AccountLost extends Error {
   readonly account: string
 
@@ -153,7 +143,6 @@ class AccountLost extends Error {
   }
 }
 
-/** Why a stream ends that could not go on. */
 export function endOf(error: unknown): LiveEnd {
   return error instanceof AccountLost ? { why: 'account', a: error.account } : { why: 'unavailable' }
 }
@@ -164,4 +153,36 @@ function isFor(reader: Reader, { channelId, fromAgentId, toAgentId, at }: LivePl
 
 function isTo({ seat, channels }: Reader, { channelId, toAgentId }: LivePlace): boolean {
   return channelId === null ? toAgentId === seat?.agentId : channels.has(channelId)
+}
+
+/** Why a stream ends: `account` means that the user may not see it any more. */
+export type LiveEnd =
+  | { why: 'session' | 'replaced' | 'full' | 'stopping' | 'unavailable' }
+  | { why: 'account'; a: string }
+
+/** An event. `a` is the id of an account, `t` of a thread. `id`: everything up to this message was told. */
+export interface LiveEvent {
+  name: 'hello' | 'thread' | 'state' | 'presence' | 'count' | 'resync' | 'beat' | 'bye'
+  data: Record<string, unknown>
+  id?: number
+}
+
+/** The newest event of each thread, agent and count, in the order of the log. `atMost` limits their ids. */
+export function inOrder(events: LiveEvent[], atMost = Infinity): LiveEvent[] {
+  const newest = new Map<string, LiveEvent>()
+  for (const event of [...events].sort((a, b) => (a.id ?? 0) - (b.id ?? 0))) {
+    const { name, data: { a, t, agent } } = event
+    const key = name === 'state' ? `state ${newest.size}` : `${name} ${a} ${t ?? agent}`
+    newest.delete(key)
+    newest.set(key, event.id !== undefined && event.id > atMost ? { ...event, id: atMost } : event)
+  }
+  return [...newest.values()]
+}
+
+export function resync(position: number): LiveEvent {
+  return { name: 'resync', data: {}, id: position }
+}
+
+export function bye(end: LiveEnd): LiveEvent {
+  return { name: 'bye', data: { ...end } }
 }

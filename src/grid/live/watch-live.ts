@@ -3,138 +3,119 @@ import { callingUser } from '../../auth/actor.ts'
 import { Signal } from '../../lib/notifier.ts'
 import { hasPassed, minute } from '../../lib/time.ts'
 import type { AccountStore } from '../../store/account.ts'
-import { AccountNews, countMs, endOf, maxMissed, type WatchedAccount } from './account-news.ts'
-import { bye, inOrder, type LiveEnd, type LiveEvent, resync } from './events.ts'
+import {
+  AccountNews,
+  bye,
+  countMs,
+  endOf,
+  inOrder,
+  type LiveEnd,
+  type LiveEvent,
+  maxMissed,
+  resync,
+  type WatchedAccount,
+} from './account-news.ts'
 
-/** The longest life of a stream. Its browser then opens a new one. */
 const maxAgeMs = 30 * minute
 
-export interface LiveWatch {
+interface LiveWatch {
   /** Tell what was said after this message; undefined for nothing before now. */
   after?: number
   /** How long the stream may be silent, in milliseconds. The session is checked as often. */
   heartbeatMs: number
   /** Why the stream has to end; undefined if the session and the accounts are as they were. */
   check(): Promise<LiveEnd | undefined>
-  /** Its signal is aborted when the browser disconnects. */
   connection: { readonly signal: AbortSignal }
 }
 
 /**
  * Tell the calling user, for up to 30 minutes, what changes in accounts, as far as they may read it. Ends with `bye`,
- * unless the browser leaves. A person has four streams: a fifth ends the oldest. All accounts have the same caller.
- *
- * Fails with `wrong_credential`. See docs/delivery.md, "Live pages".
+ * unless the browser leaves. A person has four streams: a fifth ends the oldest.
  */
 export function watchLive(watched: readonly WatchedAccount[], watch: LiveWatch): AsyncGenerator<LiveEvent[]> {
   const { userId } = callingUser(watched[0].account.actor)
-  return new LiveStream(watched.map((one) => new AccountNews(one)), watch).events(watched[0].account, userId)
+  return events(watched.map((one) => new AccountNews(one)), watched[0].account, userId, watch)
 }
 
-class LiveStream {
-  readonly #accounts: readonly AccountNews[]
-  readonly #watch: LiveWatch
-  readonly #signal = new Signal()
-
-  constructor(accounts: readonly AccountNews[], watch: LiveWatch) {
-    this.#accounts = accounts
-    this.#watch = watch
-  }
-
-  async *events({ deps, waiting }: AccountStore, userId: string): AsyncGenerator<LiveEvent[]> {
-    const { connection: { signal: disconnected }, heartbeatMs, check } = this.#watch
-    const { now, log, stopping } = deps
-    const raise = () => this.#signal.raise()
-    let isReplaced = false
-    const release = waiting.pages.acquireOrEvictOldest(userId, () => {
-      isReplaced = true
+async function* events(
+  accounts: readonly AccountNews[],
+  { deps: { now, log, stopping }, waiting }: AccountStore,
+  userId: string,
+  { after, connection: { signal: disconnected }, heartbeatMs, check }: LiveWatch,
+): AsyncGenerator<LiveEvent[]> {
+  const signal = new Signal()
+  const raise = () => signal.raise()
+  let isReplaced = false
+  const release = waiting.pages.acquireOrEvictOldest(userId, () => {
+    isReplaced = true
+    raise()
+  })
+  if (!release) return yield [bye({ why: 'full' })]
+  let isWoken = false
+  const wake = Object.assign(new Signal(), {
+    raise() {
+      isWoken = true
       raise()
-    })
-    if (!release) return yield [bye({ why: 'full' })]
-    const wake = new WakeSignal(raise)
-    const unsubscribe = waiting.notifier.subscribe(userId, wake)
-    disconnected.addEventListener('abort', raise, { once: true })
-    const openedAt = now()
-    let checkedAt = now()
-    let timer: ReturnType<typeof setTimeout> | undefined
-    try {
-      yield await this.#begin()
-      let spokeAt = now()
-      while (!disconnected.aborted && !hasPassed(openedAt, maxAgeMs, now())) {
-        if (isReplaced) return yield [bye({ why: 'replaced' })]
-        if (stopping?.aborted) return yield [bye({ why: 'stopping' })]
-        if (wake.take() || hasPassed(checkedAt, heartbeatMs, now())) {
-          const end = await check()
-          if (end) return yield [bye(end)]
-          for (const account of this.#accounts) account.distrust()
-          checkedAt = now()
-        }
-        const found = (await Promise.all(this.#accounts.map((account) => account.take()))).flat()
-        const isBeat = hasPassed(spokeAt, heartbeatMs, now())
-        if (found.length > 0 || isBeat) {
-          spokeAt = now()
-          yield this.#told(found, isBeat)
-          // The browser may take any time to read this, so look again before waiting.
-          continue
-        }
-        timer = setTimeout(raise, countMs)
-        await this.#signal.raised()
-        clearTimeout(timer)
+    },
+  })
+  const unsubscribe = waiting.notifier.subscribe(userId, wake)
+  disconnected.addEventListener('abort', raise, { once: true })
+  const openedAt = now()
+  let checkedAt = now()
+  let timer: ReturnType<typeof setTimeout> | undefined
+  try {
+    yield await beginning(accounts, after, raise)
+    let spokeAt = now()
+    while (!disconnected.aborted && !hasPassed(openedAt, maxAgeMs, now())) {
+      if (isReplaced) return yield [bye({ why: 'replaced' })]
+      if (stopping?.aborted) return yield [bye({ why: 'stopping' })]
+      if (isWoken || hasPassed(checkedAt, heartbeatMs, now())) {
+        isWoken = false
+        const end = await check()
+        if (end) return yield [bye(end)]
+        for (const account of accounts) account.distrust()
+        checkedAt = now()
       }
-    } catch (error) {
-      const end = endOf(error)
-      if (end.why === 'unavailable') log.warn('A stream of a page ended because its news could not be read', { error })
-      yield [bye(end)]
-    } finally {
+      const found = (await Promise.all(accounts.map((account) => account.take()))).flat()
+      const isBeat = hasPassed(spokeAt, heartbeatMs, now())
+      if (found.length > 0 || isBeat) {
+        spokeAt = now()
+        yield told(found, isBeat, accounts[0].position)
+        // The browser may take any time to read this, so look again before waiting.
+        continue
+      }
+      timer = setTimeout(raise, countMs)
+      await signal.raised()
       clearTimeout(timer)
-      disconnected.removeEventListener('abort', raise)
-      unsubscribe()
-      for (const account of this.#accounts) account.leave()
-      release()
     }
-  }
-
-  /** What comes first: where the stream begins, the counts, and what was missed. */
-  async #begin(): Promise<LiveEvent[]> {
-    const raise = () => this.#signal.raise()
-    const begun = await Promise.all(this.#accounts.map((account) => account.begin(this.#watch.after, raise)))
-    const seq = Math.min(...begun.map(({ position }) => position))
-    const missed = begun.flatMap(({ missed }) => missed)
-    const counts = await Promise.all(this.#accounts.map((account) => account.take()))
-    const isTooMuch = begun.some(({ isTooMuch }) => isTooMuch) || missed.length > maxMissed
-    return [
-      { name: 'hello', data: { seq } },
-      ...isTooMuch ? [resync(seq)] : inOrder(missed, seq),
-      ...counts.flat(),
-    ]
-  }
-
-  #told(found: LiveEvent[], isBeat: boolean): LiveEvent[] {
-    const position = this.#accounts[0].position
-    if (found.some(({ name }) => name === 'resync') || found.length > maxMissed) return [resync(position)]
-    return [...inOrder(found), ...isBeat ? [{ name: 'beat' as const, data: {}, id: position }] : []]
+  } catch (error) {
+    const end = endOf(error)
+    if (end.why === 'unavailable') log.warn('A stream of a page ended because its news could not be read', { error })
+    yield [bye(end)]
+  } finally {
+    clearTimeout(timer)
+    disconnected.removeEventListener('abort', raise)
+    unsubscribe()
+    for (const account of accounts) account.leave()
+    release()
   }
 }
 
-/** Remembers being raised by a wake signal, beside the signal of the stream. */
-class WakeSignal extends Signal {
-  readonly #onRaise: () => void
-  #isRaised = false
+/** What comes first: where the stream begins, the counts, and what was missed. */
+async function beginning(accounts: readonly AccountNews[], after: number | undefined, raise: () => void) {
+  const begun = await Promise.all(accounts.map((account) => account.begin(after, raise)))
+  const seq = Math.min(...begun.map(({ position }) => position))
+  const missed = begun.flatMap(({ missed }) => missed)
+  const counts = await Promise.all(accounts.map((account) => account.take()))
+  const isTooMuch = begun.some(({ isTooMuch }) => isTooMuch) || missed.length > maxMissed
+  return [
+    { name: 'hello' as const, data: { seq } },
+    ...isTooMuch ? [resync(seq)] : inOrder(missed, seq),
+    ...counts.flat(),
+  ]
+}
 
-  constructor(onRaise: () => void) {
-    super()
-    this.#onRaise = onRaise
-  }
-
-  override raise(): void {
-    this.#isRaised = true
-    this.#onRaise()
-  }
-
-  /** Whether it was raised since the last time. */
-  take(): boolean {
-    const wasRaised = this.#isRaised
-    this.#isRaised = false
-    return wasRaised
-  }
+function told(found: LiveEvent[], isBeat: boolean, position: number): LiveEvent[] {
+  if (found.some(({ name }) => name === 'resync') || found.length > maxMissed) return [resync(position)]
+  return [...inOrder(found), ...isBeat ? [{ name: 'beat' as const, data: {}, id: position }] : []]
 }

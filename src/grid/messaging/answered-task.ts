@@ -2,14 +2,9 @@
 import type { AccountStore } from '../../store/account.ts'
 import type { NewMessage, ReviewedMessage } from '../../store/account/new-message.ts'
 import type { TaskMode } from '../../store/account/task-ends.ts'
-import type { Sender, TaskStep } from './outgoing-message.ts'
-import type { SendPart } from './send-part.ts'
-import type { Recipient } from './resolve.ts'
+import type { Recipient, Sender, SendPart, TaskStep } from './outgoing-message.ts'
 
-/**
- * The step that completes the task which a message answers: that of the message it replies to, otherwise the newest one
- * that its recipient waits for the sender with, in the conversation of the message. Undefined if there is none.
- */
+/** The step that completes the answered task: that of `repliedTo`, otherwise the newest of the conversation. */
 export async function answeredTask(
   account: AccountStore,
   sender: Sender,
@@ -30,7 +25,6 @@ export async function answeredTask(
   return task && answerOf(account, sender, task)
 }
 
-/** The step of a message that is the result of a task. */
 export function answerOf(
   account: AccountStore,
   sender: Sender,
@@ -48,14 +42,19 @@ export function answerOf(
       tasks.addMessage(changer, task.id, id, 'result'),
       ...tasks.change(changer, { task: task.id, event: id, at, state: null, message: id }),
       tasks.addChunk(changer, {
-        ...{ task: task.id, event: id, artifactId: id, append: false, lastChunk: true, name: null, parts: null },
+        task: task.id,
+        event: id,
+        artifactId: id,
+        append: false,
+        lastChunk: true,
+        name: null,
+        parts: null,
       }),
       ...tasks.change(changer, { task: task.id, event: completed(id), at, state: 'completed' }),
     ],
   }
 }
 
-/** A step of a task, in the unit of the message that causes it. */
 export function taskPart({ waiting }: AccountStore, step: TaskStep, message: ReviewedMessage): SendPart {
   const { taskId } = step
   const open = step.open?.(message.id)

@@ -1,21 +1,18 @@
 /** Asking guardrails about one text: all at the same time, until one deadline. Their answers are hostile input. */
-import type { Deadline } from '../../guardrails/deadline.ts'
-import type { GuardedText, ProviderTools, Span, Verdict } from '../../guardrails/provider.ts'
+import type { Deps } from '../../deps.ts'
+import { GridError } from '../../errors.ts'
 import { ProviderFailure } from '../../guardrails/provider-failure.ts'
+import type { GuardedText, ProviderTools, Span, Verdict } from '../../guardrails/provider.ts'
 import { runCheck } from '../../guardrails/run-check.ts'
 import { withoutInvisible } from '../../lib/invisible-text.ts'
 import type { Guarding } from '../../store/account.ts'
-import type { Deps } from '../../deps.ts'
 import type { ActiveGuardrail } from '../../store/account/guarding.ts'
-import type { VerdictAction } from '../../store/account/verdicts.ts'
+import type { BlockedError, VerdictAction } from '../../store/account/verdicts.ts'
 import type { GuardedContent } from './guarded-text.ts'
-import type { LocalAnswers } from './local-answers.ts'
 
-/** Most kinds of one answer, and their longest names. */
 const maxKinds = 10
 const maxKindLength = 60
 
-/** What a guardrail of an agent makes of a message. */
 export interface Finding {
   guardrail: ActiveGuardrail
   action: VerdictAction
@@ -24,24 +21,20 @@ export interface Finding {
   replacement?: string
 }
 
-/** What a guardrail makes of a text. */
-export type Answer = Omit<Finding, 'guardrail' | 'action'>
+type Answer = Omit<Finding, 'guardrail' | 'action'>
 
-/** The verdict of a local guardrail; undefined if it failed. It is a promise while the guardrail loads what it needs. */
+/** Of a local guardrail; undefined if it failed. It is a promise while the guardrail loads what it needs. */
 export type LocalAnswer = Answer | undefined | Promise<Answer | undefined>
 
-/** What asking takes. `deadline` and `answers` are those of the send. */
+/** What asking takes. `answers` are those of the send, and `deadline` its time, which begins with the first call. */
 export interface Asking {
   deps: Pick<Deps, 'log' | 'now' | 'safeFetch' | 'guardrailChecks'>
   guarding: Guarding
-  deadline: Deadline
+  deadline: () => AbortSignal
   answers: LocalAnswers<LocalAnswer>
 }
 
-/**
- * Ask the guardrails of one or more agents about a message. Resolves to what they object to, for each agent apart. A
- * guardrail that several agents have is asked once.
- */
+/** Ask guardrails, each once. Resolves to what they object to, for each agent apart. */
 export async function askGuardrails(
   guardrails: readonly ActiveGuardrail[],
   content: GuardedContent,
@@ -106,7 +99,6 @@ function localAnswer(guardrail: ActiveGuardrail, guarded: GuardedText, asking: A
   })
 }
 
-/** The same of a guardrail that may have to wait. */
 async function remoteAnswer(
   guardrail: ActiveGuardrail,
   guarded: GuardedText,
@@ -116,7 +108,7 @@ async function remoteAnswer(
   try {
     const check = deps.guardrailChecks.of(guardrail)
     const token = guardrail.token && await guarding.openToken(guardrail.id, guardrail.token)
-    const tools = { ...localTools(asking), signal: deadline.signal, ...(token !== undefined && { token }) }
+    const tools = { ...localTools(asking), signal: deadline(), ...(token !== undefined && { token }) }
     return checked(await runCheck(check, guarded, tools))
   } catch (error) {
     logFailure(guardrail, error, asking)
@@ -136,14 +128,13 @@ function logFailure({ id, provider }: ActiveGuardrail, error: unknown, { deps, d
   deps.log.warn('A guardrail could not check a message', {
     guardrail: id,
     provider,
-    fault: deadline.hasPassed ? 'timeout' : fault,
+    fault: deadline().aborted ? 'timeout' : fault,
   })
 }
 
 /** Senders and agents read the kinds, so each is a short line of plain text. Throws for an answer of another shape. */
 function checked({ kinds, spans = [], replacement }: Verdict): Answer {
   if (!Array.isArray(kinds) || !Array.isArray(spans)) throw new TypeError('The answer has another shape')
-  // Nearly always.
   if (kinds.length === 0) return nothing
   const lines = kinds.map((kind) =>
     withoutInvisible(String(kind).toWellFormed()).replace(/\s+/g, ' ').trim().slice(0, maxKindLength).toWellFormed()
@@ -155,4 +146,53 @@ function checked({ kinds, spans = [], replacement }: Verdict): Answer {
     spans: spans.filter(({ start, end }) => Number.isFinite(start) && Number.isFinite(end)),
     ...(typeof replacement === 'string' && { replacement }),
   }
+}
+
+/** Local guardrails with the same configuration are asked once about a text, also in two accounts. */
+export class LocalAnswers<Answer> {
+  #text = ''
+  readonly #answers = new Map<string, Map<string, Answer>>()
+
+  of(text: string, { provider, config }: { provider: string; config: string }, ask: () => Answer): Answer {
+    if (text !== this.#text) this.#answers.clear()
+    this.#text = text
+    let byProvider = this.#answers.get(config)
+    if (!byProvider) this.#answers.set(config, byProvider = new Map())
+    if (!byProvider.has(provider)) byProvider.set(provider, ask())
+    return byProvider.get(provider) as Answer
+  }
+}
+
+/** When to try a send again whose guardrail could not answer. */
+const retryAfterSeconds = 5
+
+/** `The guardrail 'secrets'`, or of another account only that there is one. */
+function named(found: Finding[], isOwn: boolean, recipient: string): string {
+  if (!isOwn) return `A guardrail of ${recipient}`
+  const names = [...new Set(found.map(({ guardrail }) => `'${guardrail.name}'`))]
+  const of = found[0].guardrail.direction === 'inbound' ? ` of ${recipient}` : ''
+  return `The guardrail${names.length > 1 ? 's' : ''} ${names.join(' and ')}${of}`
+}
+
+/** What the sender of a blocked message is told; it is stored with the idempotency key of the send. */
+export function blocked(found: Finding[], isOwn: boolean, recipient: string): BlockedError {
+  const kinds = kindsOf(found).join(', ')
+  const guardrail = [...new Set(found.map(({ guardrail }) => guardrail.name))].join(', ')
+  return {
+    message: `${named(found, isOwn, recipient)} blocked this message: ${kinds}. It was not sent.`,
+    info: { kinds, ...(isOwn && { guardrail }) },
+  }
+}
+
+/** The error of a message that guardrails could not check and may not let pass. */
+export function unavailable(found: Finding[], isOwn: boolean, recipient: string): GridError {
+  return new GridError(
+    'guardrail_unavailable',
+    `${named(found, isOwn, recipient)} could not check this message, so it was not sent. Send it again later.`,
+    { retryAfterSeconds, notExecuted: true },
+  )
+}
+
+export function kindsOf(found: Finding[]): string[] {
+  return [...new Set(found.flatMap(({ kinds }) => kinds))]
 }

@@ -1,10 +1,7 @@
-/**
- * The guardrails of a message: those of its sender, then those of its recipients, who see what the first left of it.
- * See docs/delivery.md, "Guardrails".
- */
+/** The guardrails of a message: those of its sender, then those of its recipients. */
 import { GridError } from '../../errors.ts'
-import { Deadline } from '../../guardrails/deadline.ts'
 import { newId } from '../../lib/id.ts'
+import { once } from '../../lib/lazy.ts'
 import type { Guarding } from '../../store/account.ts'
 import { type ActiveGuardrail, recipientIsGuarded, senderIsGuarded } from '../../store/account/guarding.ts'
 import {
@@ -14,7 +11,16 @@ import {
   type ReviewedMessage,
 } from '../../store/account/new-message.ts'
 import type { NewVerdict, VerdictAction } from '../../store/account/verdicts.ts'
-import { askGuardrails, type Asking, type Finding, type LocalAnswer } from './ask-guardrails.ts'
+import {
+  askGuardrails,
+  type Asking,
+  blocked,
+  type Finding,
+  kindsOf,
+  type LocalAnswer,
+  LocalAnswers,
+  unavailable,
+} from './ask-guardrails.ts'
 import {
   type GuardedContent,
   guardedContent,
@@ -23,15 +29,10 @@ import {
   withMasked,
   withReplacement,
 } from './guarded-text.ts'
-import { LocalAnswers } from './local-answers.ts'
-import { type A2aDetails, maxMessageLength } from './outgoing-message.ts'
-import { blocked, kindsOf, unavailable } from './guardrail-refusals.ts'
+import { type A2aDetails, maxMessageLength, type OutgoingMessage } from './outgoing-message.ts'
 import { splitDetails } from './parts.ts'
 import { countMessage } from './quota.ts'
-import type { SendPart } from './send-part.ts'
-import type { OutgoingMessage } from './review-check.ts'
 
-/** The findings of one side, and whose they are. */
 interface Findings {
   guarding: Guarding
   content: GuardedContent
@@ -42,28 +43,14 @@ interface Findings {
   keepsContents: boolean
 }
 
-/**
- * Let the guardrails of the sender and of the recipients check a message. Returns the message to store.
- *
- * Fails with `guardrail_blocked`, or with `guardrail_unavailable` if a guardrail that may not be passed without an
- * answer gave none; that send may be repeated.
- */
+/** Let guardrails check a message. Returns the message to store. */
 export async function checkGuardrails(outgoing: OutgoingMessage): Promise<ReviewedMessage> {
   const { deps } = outgoing.account
-  const asking = {
-    deps,
-    deadline: new Deadline(deps.guardrailChecks.timeoutMs),
-    answers: new LocalAnswers<LocalAnswer>(),
-  }
-  try {
-    const sent = await checkSender(outgoing, asking)
-    return await checkRecipients(outgoing, sent, asking)
-  } finally {
-    asking.deadline.cancel()
-  }
+  const deadline = once(() => AbortSignal.timeout(deps.guardrailChecks.timeoutMs))
+  const asking = { deps, deadline, answers: new LocalAnswers<LocalAnswer>() }
+  return await checkRecipients(outgoing, await checkSender(outgoing, asking), asking)
 }
 
-/** A message on its way through the checks. */
 interface Checked {
   message: ReviewedMessage
   content: MessageContent
@@ -135,7 +122,6 @@ function byName({ guardrail: a }: Finding, { guardrail: b }: Finding): number {
   return a.name === b.name ? (a.agentId < b.agentId ? -1 : 1) : a.name < b.name ? -1 : 1
 }
 
-/** The message as the findings leave it: flagged, or with texts masked. */
 function applied(
   message: ReviewedMessage,
   content: MessageContent,
@@ -168,7 +154,7 @@ function redactedContent(content: MessageContent, text: string, redactions: Find
   if (distinct.length === 1 && replacement !== undefined) {
     return withReplacement(content, text, replacement, maxMessageLength)
   }
-  // Without stretches nobody knows what to leave, so everything is masked.
+  // Without stretches it is unknown what to leave, so everything is masked.
   const isWhole = distinct.some(({ spans, replacement }) => replacement !== undefined || spans.length === 0)
   return withMasked(content, text, isWhole ? [] : distinct.flatMap(({ spans }) => spans), maxMessageLength)
 }
@@ -199,7 +185,6 @@ function isRefused(findings: Finding[]): boolean {
   return findings.some(({ action }) => action === 'blocked' || action === 'failed')
 }
 
-/** The message with what the commit has to store of the findings. */
 function withVerdicts(
   { sender, recipient }: OutgoingMessage,
   message: ReviewedMessage,
@@ -209,8 +194,11 @@ function withVerdicts(
   const found = sides.filter((side) => side !== undefined && side.found.length > 0) as Findings[]
   if (found.length === 0) return message
   const judged = {
-    ...{ id: message.id, recipient: recipient.label, at: message.at },
-    ...{ senderAlias: sender.alias, isStored: true },
+    id: message.id,
+    recipient: recipient.label,
+    at: message.at,
+    senderAlias: sender.alias,
+    isStored: true,
   }
   const verdictsOf = (isOwn: boolean) => found.filter(({ guarding }) => guarding.isOwn === isOwn)
   const statements = (sides: Findings[]) =>
@@ -227,10 +215,7 @@ function withVerdicts(
   return { ...message, guarded }
 }
 
-/**
- * Fail if the findings of one side refuse the message. A block is stored, with the idempotency key of the send; that a
- * guardrail failed is only counted, so a repeat asks it again.
- */
+/** Fail if one side refuses. A block is stored with the idempotency key; after a failure, a repeat asks again. */
 async function refuse(outgoing: OutgoingMessage, side: Findings): Promise<void> {
   const { guarding, found } = side
   if (!isRefused(found)) return
@@ -238,8 +223,11 @@ async function refuse(outgoing: OutgoingMessage, side: Findings): Promise<void> 
   const action: VerdictAction = found.some(({ action }) => action === 'blocked') ? 'blocked' : 'failed'
   const decisive = found.filter((finding) => finding.action === action)
   const judged = {
-    ...{ id: message.id, recipient: recipient.label, at: message.at },
-    ...{ senderAlias: sender.alias, isStored: false },
+    id: message.id,
+    recipient: recipient.label,
+    at: message.at,
+    senderAlias: sender.alias,
+    isStored: false,
   }
   const { isOwn } = guarding
   const cases = guarding.verdicts(judged, newVerdicts(side, decisive))
@@ -285,12 +273,6 @@ function keptText({ content: { text }, found, keepsContents }: Findings): string
   return redactions.length === 0 ? text : redactedContent({ body: text }, text, redactions).body
 }
 
-/** Without what is undefined, as it will be stored. */
 function present(details: A2aDetails): Record<string, unknown> {
   return Object.fromEntries(Object.entries(details).filter(([, value]) => value !== undefined))
-}
-
-/** Counts and stores what guardrails did to a message. */
-export function verdictPart({ guarded }: ReviewedMessage): SendPart {
-  return guarded ? { statements: guarded.statements } : {}
 }

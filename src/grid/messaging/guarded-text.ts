@@ -1,17 +1,16 @@
 /**
- * What guardrails see of a message: one text, made of the text of the message and of every text in its A2A details. And
- * the message with stretches of that text masked, wherever they are. See docs/delivery.md, "What guardrails see".
+ * What guardrails see of a message: one text, made of its text and of every text in its A2A details; and the message
+ * with stretches of it masked. See docs/delivery.md, "What guardrails see".
  */
 import { Buffer } from 'node:buffer'
 import type { Span } from '../../guardrails/provider.ts'
-import { isBase64 } from '../../lib/base64.ts'
+import { isBase64 } from '../../lib/encoding.ts'
 import { withoutInvisible } from '../../lib/invisible-text.ts'
-import { once } from '../../lib/once.ts'
+import { once } from '../../lib/lazy.ts'
 import { hashForLookup } from '../../lib/secrets.ts'
 import { hasAtMost, wellFormed } from '../../lib/text.ts'
 
-/** What stands for what was masked. */
-export const mask = '[redacted]'
+const mask = '[redacted]'
 /** The longest text that guardrails are asked about, in UTF-16 units. */
 export const maxGuardedLength = 100_000
 /** With more stretches than this, everything is masked. */
@@ -20,7 +19,6 @@ const maxSpans = 1_000
 const maxDecoded = 4 * maxGuardedLength
 const uuidPattern = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
-/** The text of a message, and its A2A details as a whole. */
 export interface MessageContent {
   body: string
   details?: Record<string, unknown>
@@ -28,12 +26,9 @@ export interface MessageContent {
   conversationId?: string
 }
 
-/** The one text of a message. */
 export interface GuardedContent {
   text: string
-  /** The files that are no text, in base64. */
   unreadable: string[]
-  /** The text is not longer than guardrails take. */
   fits: boolean
 }
 
@@ -84,10 +79,7 @@ function cleanedIfMasked(text: string, masked: string): string {
   return masked === text ? text : withoutInvisible(masked)
 }
 
-/**
- * The message with the text that a guardrail wrote instead of the one text. It may rewrite the text of the message; if
- * it changes the other texts, nobody can tell which is which, and everything is masked.
- */
+/** The message with the text that a guardrail wrote. If it changes other texts than the body, all is masked. */
 export function withReplacement(
   content: MessageContent,
   text: string,
@@ -108,10 +100,8 @@ export function withReplacement(
   return { body: written, details: { ...content.details, parts } }
 }
 
-/** What becomes of each text of a message. */
 interface TextVisitor {
   text(text: string): string
-  /** The text of a file. */
   file(text: string): string
   /** A text part that is in the text of the message already, from `start` on. */
   partOfBody(text: string, start: number): string
@@ -186,7 +176,6 @@ function deep(value: unknown, visitor: TextVisitor): unknown {
   return Object.fromEntries(members)
 }
 
-/** A file: its text, if it is UTF-8. */
 function fileOf(raw: string, visitor: TextVisitor): string {
   const text = raw.length > maxDecoded ? undefined : textOfFile(raw)
   if (text === undefined) {
@@ -208,10 +197,7 @@ function textOfFile(raw: string): string | undefined {
   }
 }
 
-/**
- * Sorted, within the text, without overlaps, not through the middle of a character, and with the marks that go with
- * what they end with.
- */
+/** Sorted, without overlaps, and without cutting a character off from its marks. */
 function mergedSpans(text: string, spans: readonly Span[]): Span[] {
   const inside = spans.filter(({ start, end }) => start < end).map(({ start, end }) => ({
     start: boundary(text, Math.max(0, Math.floor(start)), -1),

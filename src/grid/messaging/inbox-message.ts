@@ -1,11 +1,8 @@
 /** Inbox messages as their recipient sees them, and how many of them fit into one response. */
 import { withoutInvisible, withoutInvisibleIn } from '../../lib/invisible-text.ts'
-import type { InboxMessage } from '../../store/account/inbox-message.ts'
-import { maxCountedUnread } from '../../store/account/unread.ts'
-import type { DamagedMessage } from './leases.ts'
+import { type InboxMessage, maxCountedUnread } from '../../store/account/inbox-message.ts'
 import { endOfPiece, shownDetails } from './parts.ts'
 
-/** Most messages of one response. */
 export const maxBatch = 50
 /** Longest text and A2A details of one response, in UTF-16 units: at most 240 kB as UTF-8. */
 const maxBatchChars = 80_000
@@ -13,9 +10,7 @@ const maxBatchChars = 80_000
 /** One message as its recipient sees it; optional fields where they apply. See docs/protocol.md, "Grid message". */
 export interface GridMessage {
   message_id: string
-  /** `direct`, or `#name`. */
   channel: string
-  /** The sender's alias with `@`. */
   user: string
   type: 'agent' | 'human' | 'system'
   /** It was sent over A2A. Absent for every other way. */
@@ -34,7 +29,6 @@ export interface GridMessage {
   conversation_id?: string
   /** The task that it belongs to: `update_task` takes it, and a reply completes it. */
   task_id?: string
-  /** How many answers led to it. */
   hops?: number
   senderDescription?: string
   senderSkills?: string[]
@@ -50,7 +44,11 @@ export interface GridMessage {
   a2a?: unknown
 }
 
-/** How much one response may hold. */
+export interface DamagedMessage {
+  message: InboxMessage
+  error: unknown
+}
+
 export interface PageSize {
   /** Messages; at most 50, which is the default. */
   limit?: number
@@ -58,7 +56,6 @@ export interface PageSize {
   maxChars?: number
 }
 
-/** A page size within the limits of the grid. */
 export type Budget = Required<PageSize>
 
 /** The number of unread messages in a sentence. They are not all counted. */
@@ -66,7 +63,6 @@ export function unreadText(unread: number): string {
   return unread < maxCountedUnread ? String(unread) : `${unread} or more`
 }
 
-/** Apply the limits of the grid to a page size. */
 export function budgetOf({ limit = maxBatch, maxChars }: PageSize): Budget {
   return {
     limit: Math.max(1, Math.min(limit, maxBatch)),
@@ -84,10 +80,7 @@ export function fitting<Sized extends { chars: number }>(messages: Sized[], { li
   return end === -1 ? messages : messages.slice(0, end)
 }
 
-/**
- * Render each message by itself: a damaged one does not keep the others back. What a sender says about itself is on its
- * first message, which the second argument of `render` marks.
- */
+/** Render each message by itself: a damaged one does not keep the others back. */
 export function rendered(
   stored: InboxMessage[],
   render: (message: InboxMessage, isFirstOfSender: boolean) => GridMessage,
@@ -106,13 +99,10 @@ export function rendered(
   return { messages, damaged }
 }
 
-/** How a message is shown. */
 export interface MessageView {
   /** The longest text and A2A details together, in UTF-16 units. The text is shortened to it. */
   maxChars: number
-  /** Where the shown text begins; default 0. */
   offset?: number
-  /** Whether to show what the sender says about itself. */
   introducesSender: boolean
 }
 

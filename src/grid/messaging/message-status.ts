@@ -2,28 +2,25 @@
 import { callingAgent } from '../../auth/actor.ts'
 import { GridError } from '../../errors.ts'
 import type { AccountStore } from '../../store/account.ts'
-import type { RecipientStatus } from '../../store/account/message-status.ts'
+import type { RecipientStatus } from '../../store/account/thread-messages.ts'
 
-/** Most entries of a timeline. */
-export const maxTimeline = 200
+const maxTimeline = 200
 
 /** What happened to a message at one recipient. */
-export interface TimelineEntry {
+interface TimelineEntry {
   alias: string
   /**
-   * `stored` in the inbox; `woken`: a waiting read or stream was notified; `leased` by a read or a
-   * program; `released`: it came back; `parked`: it cannot be shown, came back five times, or the agent was deleted; `replied` to the sender.
+   * `stored` in the inbox; `woken`: a waiting read or stream was notified; `leased` by a read or a program; `released`:
+   * it came back; `parked`: it cannot be shown, came back five times, or the agent was deleted; `replied` to the
+   * sender.
    */
   event: 'stored' | 'woken' | 'leased' | 'released' | 'parked' | 'replied'
-  /** Milliseconds since the epoch. */
   at: number
 }
 
-/** The status of a message that the calling agent sent. */
-export interface MessageStatus {
+interface MessageStatus {
   id: string
   recipient: string
-  /** Milliseconds since the epoch. */
   sentAt: number
   readBy: { alias: string; readAt: number }[]
   /**
@@ -34,14 +31,12 @@ export interface MessageStatus {
   delivery: 'queued' | 'leased' | 'read' | 'pending' | 'failed'
   /** The newest 200 entries, oldest first. */
   timeline: TimelineEntry[]
-  /** How many earlier entries the timeline leaves out. */
   leftOut: number
-  /** What guardrails did to it. */
   guardrails: GuardrailEntry[]
 }
 
 /** What a guardrail did to a message. Of a guardrail of another account, only what kinds of things it masked. */
-export interface GuardrailEntry {
+interface GuardrailEntry {
   action: 'blocked' | 'redacted' | 'flagged' | 'failed'
   kinds: string[]
   name?: string
@@ -49,18 +44,13 @@ export interface GuardrailEntry {
   agents?: string[]
 }
 
-/** Most guardrails that the status of one message names. */
 const maxGuardrails = 100
 
-/**
- * Which recipients read a message, and what happened to it. For recipients in other accounts it says only when they
- * read it and when they replied.
- * Fails with `message_not_found`: unknown, not sent by the caller, or past its retention.
- */
+/** Who read a message of the caller, and what happened to it. Of other accounts only reads and replies. */
 export async function messageStatus(account: AccountStore, messageId: string): Promise<MessageStatus> {
   const sender = callingAgent(account.actor)
   const message = await account.read.messages.sent(messageId, sender.agentId)
-  if (!message) throw new GridError('message_not_found', 'No message of yours has this id.')
+  if (!message) throw new GridError('message_not_found', 'You have sent no message with this id.')
 
   const recipients = await account.read.messageStatus.of(messageId)
   const events = [...recipients.flatMap(eventsOf), ...await furtherEvents(account, sender.agentId, messageId)]

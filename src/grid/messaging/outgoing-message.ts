@@ -1,15 +1,15 @@
-/** The input and the result of a send. */
-import type { ReviewedMessage } from '../../store/account/new-message.ts'
-import type { SendReceipt } from '../../store/account/receipts.ts'
+/** What a send is made of: its input, its recipient, its parts and its result. */
+import type { AccountStore, UnitRows } from '../../store/account.ts'
+import type { InboxAddress, ReviewedMessage } from '../../store/account/new-message.ts'
+import type { SendReceipt } from '../../store/account/messages.ts'
+import type { Quotas } from '../../store/account/usage.ts'
 import type { Statement } from '../../store/sql.ts'
 
-/** Longest text of a message, in characters. */
 export const maxMessageLength = 10_000
 
 /** The agent of the account that a message comes from. */
 export interface Sender {
   agentId: string
-  /** Without `@`. */
   alias: string
   /** The sender is known to have no trial. Without this, its trial is looked up. */
   isUnlimited?: boolean
@@ -29,14 +29,12 @@ export interface A2aDetails {
   waitingTaskIds?: string[]
 }
 
-/** A lease of the sender, or some of its messages. */
 export interface LeasePart {
   leaseId: string
   messageIds?: readonly string[]
 }
 
 export interface SendInput {
-  /** `@alias`, with or without `@`, or `#channel`. */
   to: string
   text: string
   replyToMessageId?: string
@@ -54,17 +52,13 @@ export interface SendInput {
 
 /** A send whose text and details are checked. */
 export interface Draft {
-  /** Without invisible characters. */
   input: SendInput
-  /** Its idempotency key, or null. */
   key: string | null
   /** What a repeat with the same key must match; empty without one. */
   requestHash: string
-  /** Invisible characters were removed. */
   sanitized: boolean
 }
 
-/** A step of a task, in the unit of the message that causes it. */
 export interface TaskStep {
   taskId: string
   /** The message is in the task alone: it does not wait in the inbox of its recipient. */
@@ -81,21 +75,61 @@ export interface TaskStep {
 
 /** A message that is on disk, and the receipt for its sender. A repeat with the same key gets the same receipt. */
 export interface SentMessage extends SendReceipt {
-  /** What callers see as `message_id`. */
   id: string
-  /** As addressed: `@alias` or `#name`. */
   recipient: string
-  /** Who is at the recipient now, in a word, if it is an agent of the same account. See docs/delivery.md, "Presence". */
+  /** Who is at the recipient now, in a word, if it is an agent of the same account. */
   recipientPresence?: string
   conversationId: string | null
-  /** Milliseconds since the epoch. */
   createdAt: number
-  /** How many answers led to it. */
   hops: number
   /** The turns of its conversation without input from outside, if the sender is to be told. */
   turns?: number
-  /** Invisible characters were removed from the message before it was stored. */
   sanitized?: true
-  /** The task that it belongs to. */
   taskId?: string
+}
+
+/** A place that a message can go to, as it was found by reading the store. */
+export interface Recipient {
+  readonly label: string
+  readonly inbox?: InboxAddress
+  readonly id: string
+  /** Whether guardrails check the message: the sum of `senderIsGuarded` and `recipientIsGuarded`, or 0. */
+  readonly guards: number
+  /** The newest task that the recipient waits for the sender with. */
+  readonly openTask?: string
+  /** Whether its plain reply over A2A is a message, and not a task. */
+  readonly messageReplies?: boolean
+  /** About how many inboxes a message to it reaches. */
+  readonly inboxes: number
+  /** Stores a message, if every condition that was read still holds at the commit. */
+  store(message: ReviewedMessage, quotas: Quotas): Statement
+  /** Puts the stored message into the inboxes. */
+  deliver(message: ReviewedMessage): Statement
+  /** Returns the column `receipt`, the JSON of a `SendReceipt`; no row if the message is not stored. */
+  receipt(message: ReviewedMessage): Statement
+  /** The ids of the agents that have the committed message in their inbox, by the rows of `deliver`. */
+  reached(delivered: UnitRows[number]): string[]
+}
+
+export interface OutgoingMessage {
+  readonly account: AccountStore
+  readonly sender: Sender
+  readonly recipient: Recipient
+  readonly message: ReviewedMessage
+  /** What was asked to be sent. It has the A2A details as a whole. */
+  readonly draft: Draft
+}
+
+/** One concern of a send: what it adds to the unit of the message, and why it refuses the message. */
+export interface SendPart {
+  /** They fail the whole unit unless they hold. */
+  readonly preconditions?: readonly Statement[]
+  /** They run behind the statement that stores the message. Each can be repeated. */
+  readonly statements?: readonly Statement[]
+  /** The statements do something also without the message, so the unit must fail if the message is not stored. */
+  readonly needsMessage?: boolean
+  /** Called if nothing was stored. Fails if it was because of a condition of this part. */
+  refuse?(): Promise<unknown>
+  /** Called after the commit, with the rows of `statements`. Returns what the sender is told. */
+  stored?(rows: UnitRows): Partial<SentMessage> | undefined | void | Promise<void>
 }

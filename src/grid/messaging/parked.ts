@@ -6,36 +6,18 @@ import { findAgent } from '../agents/find-agent.ts'
 import { authorize } from '../authorize.ts'
 import { retryOnConflict } from '../retry-on-conflict.ts'
 
-/** Most messages of the list. */
 const maxListed = 100
 
-/** A parked message. Aliases are without `@`; times are milliseconds since the epoch. */
-export interface ParkedMessage {
-  id: string
-  /** Its recipient. */
-  alias: string
-  /** Its sender; null if it is of another account. */
-  fromAlias: string | null
-  storedAt: number
-  parkedAt: number
-  /** How often it came back; 0 if it could not be shown. */
-  returns: number
-}
-
-/**
- * The parked messages of agents of the account that are not deleted, those parked last first, at most 100. Fails with
- * `wrong_credential` or `not_allowed`.
- */
-export async function parkedMessages(account: AccountStore): Promise<ParkedMessage[]> {
+/** The parked messages of agents of the account that are not deleted, those parked last first, at most 100. */
+export async function parkedMessages(account: AccountStore) {
   requireAdmin(account.actor)
   return await account.read.parked.list(maxListed)
 }
 
 /**
- * Make the parked messages of an agent unread again, or one of them: at most 500, the oldest. They can come back five
- * times more. Resolves to how many these are, and how many are left. `agent` is an id or alias.
- *
- * Fails with `wrong_credential`, `not_allowed`, `agent_not_found`, `message_not_found` or `write_conflict`.
+ * Make parked messages of an agent (id or alias) unread again, at most 500, the oldest first. They can come back five
+ * times more. Resolves to how many these are, and how many are left. Fails with `agent_not_found` or
+ * `message_not_found`.
  */
 export async function requeueMessages(
   account: AccountStore,

@@ -1,20 +1,15 @@
-/**
- * The A2A details of a message within their inline limit, and what is stored apart from them: large parts, which a
- * reader sees as a handle and fetches one by one. See docs/protocol.md, "Large parts".
- */
+/** What does not fit inline is a handle, and fetched. See docs/protocol.md, "Large parts". */
 import { Buffer } from 'node:buffer'
 import { callingAgent } from '../../auth/actor.ts'
-import { GridError } from '../../errors.ts'
-import { isBase64 } from '../../lib/base64.ts'
+import { GridError, invalidInput } from '../../errors.ts'
+import { isBase64 } from '../../lib/encoding.ts'
 import { withoutInvisible, withoutInvisibleIn } from '../../lib/invisible-text.ts'
 import type { AccountStore } from '../../store/account.ts'
-import type { NewMessage } from '../../store/account/new-message.ts'
-import type { PartOfMessage, StoredPart } from '../../store/account/parts.ts'
-import type { SendPart } from './send-part.ts'
+import type { PartOfMessage, StoredPart } from '../../store/account/new-message.ts'
 
 /** Most bytes of A2A details that a read shows of one message, as JSON in UTF-8. */
-export const maxInlineBytes = 8 * 1024
-/** Details other than parts stay inline up to this size each, so that parts have room beside them. */
+const maxInlineBytes = 8 * 1024
+/** Details other than parts stay inline up to this size each, so that parts have room. */
 const maxFieldBytes = 1024
 /** A handle that would be longer, because of its name or metadata, leaves them to the stored part. */
 const maxHandleBytes = 512
@@ -26,9 +21,8 @@ const maxMediaTypeLength = 100
 /** What a reader sees in place of something large. */
 export interface PartHandle {
   /**
-   * What the part holds: `text`, `raw` (bytes), `url` or `data`. Or `part`, a part as a whole; `parts`, all parts from
-   * this place on; `metadata`, `extensions`, `referenceTaskIds` or `details`, that member of the A2A details or all of
-   * them. Whatever is whole is JSON.
+   * What the part holds: `text`, `raw` (bytes), `url` or `data`; `part`, a whole part; `parts`, all parts from this
+   * place on; or the name of a member of the A2A details, or `details`. Whatever is whole is JSON.
    */
   kind: string
   name?: string
@@ -38,13 +32,11 @@ export interface PartHandle {
   metadata?: unknown
 }
 
-/** The details of a message as a reader sees them, and the parts to be stored apart. */
-export interface SplitDetails {
+interface SplitDetails {
   inline: Record<string, unknown>
   apart: StoredPart[]
 }
 
-/** The content of a part. */
 export interface PartContent {
   id: string
   mediaType: string
@@ -53,11 +45,7 @@ export interface PartContent {
   bytes: Buffer<ArrayBuffer>
 }
 
-/**
- * Move what is large out of the details of a message. Details within the limit stay as they are, so that splitting
- * twice changes nothing. The ids of parts follow from the message, so that messages which were stored whole by an older
- * version have the same ones.
- */
+/** Move large parts out of the details. Splitting twice changes nothing; the ids of parts follow from the message. */
 export function splitDetails(messageId: string, details: Record<string, unknown>): SplitDetails {
   if (sizeOf(details) <= maxInlineBytes) return { inline: details, apart: [] }
   const apart: StoredPart[] = []
@@ -96,10 +84,7 @@ export function splitDetails(messageId: string, details: Record<string, unknown>
   return { inline, apart }
 }
 
-/**
- * The details of a stored message as its reader sees them, at most `maxChars` long if that has room for a handle.
- * `sanitized`: they were stored by an older version, with invisible characters.
- */
+/** The details as their reader sees them. `sanitized`: an older version stored them with invisible characters. */
 export function shownDetails(
   messageId: string,
   json: string,
@@ -114,10 +99,7 @@ export function shownDetails(
   return { shown: { more: [handleOf('details', wholePart(`${messageId}.details`, inline))] }, sanitized }
 }
 
-/**
- * A part of a message that the calling agent received or sent.
- * Fails with `wrong_credential` or `part_not_found`: unknown, of a message of others, or past its retention.
- */
+/** A part of a message that the calling agent received or sent. Fails with `part_not_found`. */
 export async function findPart(account: AccountStore, partId: string): Promise<PartContent> {
   const { agentId } = callingAgent(account.actor)
   const messageId = partId.slice(0, Math.max(0, partId.lastIndexOf('.')))
@@ -125,12 +107,11 @@ export async function findPart(account: AccountStore, partId: string): Promise<P
   const found = await parts.received(agentId, messageId, partId) ?? await parts.sent(agentId, messageId, partId)
   const part = found && partIn(found, messageId, partId)
   if (!part || !found) {
-    throw new GridError('part_not_found', 'No part of a message that you received or sent has this id.')
+    throw new GridError('part_not_found', 'No message that you sent or received has a part with this id.')
   }
   return contentOf(found, part)
 }
 
-/** A part as its reader gets it. */
 export function contentOf(found: PartOfMessage, { id, mediaType, encoding, content }: StoredPart): PartContent {
   if (encoding === 'base64') return { id, mediaType, bytes: Buffer.from(content, 'base64') }
   // Parts that an older version stored apart are not clean.
@@ -138,13 +119,12 @@ export function contentOf(found: PartOfMessage, { id, mediaType, encoding, conte
   return { id, mediaType, text, bytes: Buffer.from(text) }
 }
 
-/** Whether a part holds a text of the sender, as its handle says. All other parts are JSON that the grid has written. */
+/** Whether a part holds a text of the sender. All other parts are JSON that the grid has written. */
 function isText(a2a: string | null, partId: string): boolean {
   try {
     const { parts = [] } = JSON.parse(a2a ?? '{}') as { parts?: Partial<PartHandle>[] }
     return ['text', 'url'].includes(parts.find((part) => part.part_id === partId)?.kind ?? '')
   } catch {
-    // The row is damaged.
     return true
   }
 }
@@ -156,7 +136,6 @@ function cleanedJson(json: string): string {
     const cleaned = withoutInvisibleIn(value)
     return cleaned === value ? json : JSON.stringify(cleaned)
   } catch {
-    // The row is damaged.
     return withoutInvisible(json)
   }
 }
@@ -176,8 +155,7 @@ export function partIn({ part, a2a }: PartOfMessage, messageId: string, partId: 
   return split.apart.find(({ id }) => id === partId)
 }
 
-/** A page of a part, for a model. */
-export interface PartPage {
+interface PartPage {
   part_id: string
   mediaType: string
   bytes: number
@@ -188,12 +166,10 @@ export interface PartPage {
   next_offset?: number
 }
 
-/** Most UTF-16 units of one page. */
 const pageChars = 16_000
-/** As many bytes as base64 writes with a page of characters. */
 const pageBytes = pageChars / 4 * 3
 
-/** A page of a part from `offset` on. Fails as `findPart` does, or with `invalid_input`: the offset is not in the part. */
+/** A page of a part from `offset` on. */
 export async function readPart(account: AccountStore, partId: string, offset = 0): Promise<PartPage> {
   const { mediaType, text, bytes } = await findPart(account, partId)
   const length = text === undefined ? bytes.length : text.length
@@ -211,10 +187,9 @@ export async function readPart(account: AccountStore, partId: string, offset = 0
   }
 }
 
-/** Fails with `invalid_input` unless the offset is within a length. */
 export function requireOffset(offset: number, length: number): void {
   if (offset === 0 || offset < length) return
-  throw new GridError('invalid_input', `The offset is beyond the end: the length is ${length}.`, { field: 'offset' })
+  throw invalidInput(`The offset is beyond the end: the length is ${length}.`, 'offset')
 }
 
 /** Where a piece of at most `maxChars` ends. No character is cut, and a piece has at least one. */
@@ -295,9 +270,4 @@ function bytesOf(base64: string): Buffer | undefined {
 
 function sizeOf(value: unknown): number {
   return Buffer.byteLength(JSON.stringify(value))
-}
-
-/** Stores what is too large for an inbox. */
-export function largeParts({ change }: AccountStore, message: NewMessage): SendPart {
-  return message.largeParts === null ? {} : { statements: [change.parts.add(message)] }
 }

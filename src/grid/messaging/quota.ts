@@ -1,12 +1,12 @@
 /** What an account may send on a day, and how full an inbox may be. See docs/operations.md, "Quotas". */
 import { Buffer } from 'node:buffer'
-import { type GridError, limitReached } from '../../errors.ts'
+import { GridError, limitReached } from '../../errors.ts'
 import { day, minute, second, startOfDay } from '../../lib/time.ts'
 import type { AccountStore } from '../../store/account.ts'
 import type { InboxAddress, NewMessage } from '../../store/account/new-message.ts'
 import type { Quotas } from '../../store/account/usage.ts'
 import type { Statement } from '../../store/sql.ts'
-import type { SendPart } from './send-part.ts'
+import type { Recipient, Sender, SendPart } from './outgoing-message.ts'
 
 /** About what a row of a message or a delivery takes besides its text, with its entries in indexes. */
 const rowBytes = 500
@@ -14,11 +14,7 @@ export const megabyte = 1_000_000
 /** When to try a full inbox again. Only its agent can change it. */
 const fullInboxRetrySeconds = minute / second
 
-/** Where a message goes to. Without an inbox it is a channel. */
-interface Target {
-  readonly label: string
-  readonly inbox?: InboxAddress
-}
+type Target = Pick<Recipient, 'label' | 'inbox'>
 
 /** The quotas of a send, which its unit checks. */
 export function quotasOf({ deps: { config, now } }: AccountStore, inbox?: InboxAddress): Quotas {
@@ -33,37 +29,35 @@ export function quotasOf({ deps: { config, now } }: AccountStore, inbox?: InboxA
   }
 }
 
-/** Refuse a message that a quota does not allow. Fails with `quota_exceeded`. */
 export async function refuseBeyondQuotas(account: AccountStore, { inbox, label }: Target): Promise<void> {
   const { deps: { config, now }, read } = account
   const quotas = quotasOf(account, inbox)
   const { account: { messages, bytes }, toStranger } = await read.usage.of(quotas.day, quotas.receiver)
   if (isReached(messages, quotas.messagesPerDay)) {
     const { messagesPerDay } = quotas
-    const what = `This account has sent ${count(messagesPerDay, 'message')} today, which is all that it may send a day.`
+    const what = `This account has sent ${count(messagesPerDay, 'message')} today, its daily limit.`
     throw exceeded('messages_per_day', messagesPerDay, secondsToTomorrow(now()), what)
   }
   if (isReached(bytes, quotas.bytesPerDay)) {
     const { megabytesPerDay } = config
-    const what = `The messages of this account took ${megabytesPerDay} MB today, which is all that they may take a day.`
+    const what = `The messages of this account took ${megabytesPerDay} MB today, the daily limit.`
     throw exceeded('megabytes_per_day', megabytesPerDay, secondsToTomorrow(now()), what)
   }
   if (isReached(toStranger, quotas.strangerMessagesPerDay)) {
     const { strangerMessagesPerDay } = quotas
     const sent = count(strangerMessagesPerDay, 'message')
-    const what =
-      `This account has sent ${sent} to ${label} today, which is all that an agent of another account takes a day.`
+    const what = `This account has sent ${sent} to ${label} today, the daily limit for an agent of another account.`
     throw exceeded('stranger_messages_per_day', strangerMessagesPerDay, secondsToTomorrow(now()), what)
   }
   const { maxUnread } = quotas
-  if (inbox && maxUnread > 0 && isReached(await read.usage.unread(inbox, maxUnread), maxUnread)) {
+  if (inbox && maxUnread > 0 && isReached(await read.usage.unread(inbox), maxUnread)) {
     const full = inbox.home === undefined ? 'full' : 'full for other accounts'
     const what = `The inbox of ${label} is ${full}: it has ${count(maxUnread, 'unread message')}.`
     throw exceeded('unread_per_inbox', maxUnread, fullInboxRetrySeconds, what)
   }
 }
 
-/** Counts a message for the quotas. It comes first of the parts, because it looks at what the statement before it did. */
+/** Counts a message. It is the first part, because it looks at what the statement before it did. */
 export function quotaPart(
   account: AccountStore,
   recipient: Target & { inboxes: number },
@@ -75,7 +69,7 @@ export function quotaPart(
   }
 }
 
-/** Counts a message, right after the statement that stores something of it. `deliveries`: to how many inboxes it goes. */
+/** Counts a message, right after the statement that stores it. `deliveries`: to how many inboxes it goes. */
 export function countMessage(
   account: AccountStore,
   { inbox }: Target,
@@ -91,7 +85,6 @@ export function countChunk(account: AccountStore, { inbox }: Target, parts: stri
   return account.change.usage.count(quotasOf(account, inbox), Buffer.byteLength(parts) + rowBytes)
 }
 
-/** Whether a quota is used up; 0 stands for none. */
 function isReached(used: number, quota: number): boolean {
   return quota > 0 && used >= quota
 }
@@ -114,4 +107,26 @@ function count(n: number, noun: string): string {
 /** The day of a quota ends at midnight in UTC. */
 function secondsToTomorrow(now: number): number {
   return Math.ceil((day - now % day) / second)
+}
+
+/** Counts a message on the trial of its sender. The statement that stores the message checks it. */
+export function trialPart(account: AccountStore, sender: Sender, message: NewMessage): SendPart {
+  if (sender.isUnlimited) return {}
+  return {
+    statements: [account.change.messages.countTrial(message)],
+    refuse: () => refuseEndedTrial(account, sender),
+  }
+}
+
+async function refuseEndedTrial(account: AccountStore, sender: Sender): Promise<void> {
+  const trial = await account.read.agents.trial(sender.agentId)
+  if (!trial) return
+  const at = account.deps.now()
+  const hasExpired = trial.expiresAt <= at
+  if (trial.used < trial.max && !hasExpired && trial.endedAt === null) return
+  if (hasExpired && trial.endedAt === null) account.writeLater([account.change.agents.endTrials(at, at)])
+  throw new GridError(
+    'trial_expired',
+    `The trial of this agent has ended (${trial.used} of ${trial.max} messages sent). Its owner can claim the agent with the link from the signup.`,
+  )
 }

@@ -1,12 +1,12 @@
 /** Reading again, without changing anything: messages that were read before, and messages that are still unread. */
+import { crc32 } from 'node:zlib'
 import { callingAgent } from '../../auth/actor.ts'
-import { GridError } from '../../errors.ts'
+import { GridError, invalidInput } from '../../errors.ts'
 import { isId } from '../../lib/id.ts'
 import { withoutInvisible } from '../../lib/invisible-text.ts'
 import { day, hour, minute, second } from '../../lib/time.ts'
 import type { AccountStore } from '../../store/account.ts'
 import type { InboxMessage } from '../../store/account/inbox-message.ts'
-import { cursorAt, positionOf } from './cursor.ts'
 import {
   asGridMessage,
   budgetOf,
@@ -18,7 +18,6 @@ import {
 } from './inbox-message.ts'
 import { requireOffset } from './parts.ts'
 
-/** How far the clocks of two processes may differ, or one clock before and after a correction. */
 const maxClockSkewMs = 5 * minute
 const unitMs: Record<string, number> = { s: second, m: minute, h: hour, d: day }
 const durationPattern = /^(\d{1,6}) ?(s|secs?|seconds?|m|mins?|minutes?|h|hrs?|hours?|d|days?)( ago)?$/i
@@ -29,18 +28,14 @@ export interface Page {
   messages: GridMessage[]
   /** Whether more follow; `since` with the cursor reads on. */
   hasMore: boolean
-  /** The position of the last message of the page. Opaque. */
   cursor: string
 }
 
 /**
- * A page of the calling agent's inbox, oldest first. It changes nothing: no lease, no read state, no timeline.
- *
- * `since` is `last_batch` (the newest lease), a duration such as `1h` or an ISO 8601 time (by the time of storing), or
- * the id of a message or a cursor (what was stored after that position). Without it, the page shows the unread messages
- * that the next read would lease.
- *
- * Fails with `wrong_credential`, `invalid_input`, `message_not_found` or `cursor_expired`. See docs/delivery.md, "Reading again".
+ * A page of the calling agent's inbox, oldest first. `since` is `last_batch` (the newest lease), a duration such as
+ * `1h`, an ISO 8601 time (of storing), the id of a message, or a cursor. Without it, the page shows what the next read
+ * would lease. Fails with `invalid_input`, `message_not_found` or `cursor_expired`. See docs/delivery.md, "Reading
+ * again".
  */
 export async function readAgain(account: AccountStore, input: PageSize & { since?: string }): Promise<Page> {
   const { agentId } = callingAgent(account.actor)
@@ -59,12 +54,7 @@ export async function readAgain(account: AccountStore, input: PageSize & { since
   }
 }
 
-/**
- * A message that the calling agent received, from `offset` of its text on: the rest of a message that was shown
- * shortened. It changes nothing.
- *
- * Fails with `wrong_credential`, `message_not_found`, or `invalid_input`: the offset is beyond the end.
- */
+/** A message that the calling agent received, from `offset` of its text on. */
 export async function readMessage(
   account: AccountStore,
   messageId: string,
@@ -77,8 +67,7 @@ export async function readMessage(
   // A caller that reads on knows the sender.
   const view = { maxChars: budget.maxChars, offset, introducesSender: offset === 0 }
   const [message] = stored ? rendered([stored], (found) => asShownAgain(found, view)).messages : []
-  // A damaged message is left out here, too.
-  if (!stored || !message) throw new GridError('message_not_found', 'You received no message with this id.')
+  if (!stored || !message) throw new GridError('message_not_found', 'You have received no message with this id.')
   return {
     messages: [message],
     hasMore: message.shortened !== undefined,
@@ -123,10 +112,124 @@ function timeOf(text: string, now: number): number | undefined {
 
 async function positionOfMessage(account: AccountStore, agentId: string, messageId: string): Promise<number> {
   const message = await account.read.inbox.message(agentId, messageId.toLowerCase())
-  if (!message) throw new GridError('message_not_found', 'You received no message with this id.', { field: 'since' })
+  if (!message) {
+    throw new GridError('message_not_found', 'You have received no message with this id.', { field: 'since' })
+  }
   return message.seq
 }
 
 function asShownAgain(message: InboxMessage, view: MessageView): GridMessage {
   return { ...asGridMessage(message, view), ...(message.state === 'read' && { replayed: true as const }) }
+}
+
+type MessageSummary = Pick<
+  GridMessage,
+  | 'message_id'
+  | 'user'
+  | 'channel'
+  | 'type'
+  | 'conversation_id'
+  | 'reply_to_message_id'
+  | 'timestamp'
+  | 'redelivered'
+>
+
+interface InboxPeek<Message> {
+  agent: string
+  /** How many are unread; 100 stands for 100 or more. */
+  unread: number
+  /** Oldest first. What cannot be shown is left out. */
+  messages: Message[]
+  has_more: boolean
+  /** Whether a person attends the agent, through any stream of it. */
+  presence: { attended: boolean }
+}
+
+/** The unread messages that the next read would lease. */
+export async function peekInbox(account: AccountStore, input: PageSize): Promise<InboxPeek<GridMessage>> {
+  const budget = budgetOf(input)
+  return await peek(account, budget.limit, (found) => {
+    const page = fitting(found.slice(0, budget.limit), budget)
+    const { messages } = rendered(page, (message, introducesSender) => {
+      return asGridMessage(message, { maxChars: budget.maxChars, introducesSender })
+    })
+    return { messages, seen: page.length }
+  })
+}
+
+/** The same, without what the messages say, so that a page is short. */
+export async function summarizeInbox(
+  account: AccountStore,
+  input: Pick<PageSize, 'limit'>,
+): Promise<InboxPeek<MessageSummary>> {
+  const { limit } = budgetOf(input)
+  return await peek(account, limit, (found) => {
+    const page = found.slice(0, limit)
+    const { messages } = rendered(page, (message) => asGridMessage(message, { maxChars: 1, introducesSender: false }))
+    return { messages: messages.map(summaryOf), seen: page.length }
+  })
+}
+
+async function peek<Message>(
+  account: AccountStore,
+  limit: number,
+  show: (found: Awaited<ReturnType<AccountStore['read']['inbox']['nextUnread']>>) => {
+    messages: Message[]
+    seen: number
+  },
+): Promise<InboxPeek<Message>> {
+  const { agentId, alias } = callingAgent(account.actor)
+  const { read: { inbox }, waiting: { presence } } = account
+  const [unread, found] = await Promise.all([inbox.unread(agentId), inbox.nextUnread(agentId, limit + 1)])
+  const { messages, seen } = show(found)
+  return {
+    agent: `@${alias}`,
+    unread,
+    messages,
+    has_more: found.length > seen,
+    presence: { attended: presence.at(agentId)?.state === 'attended' },
+  }
+}
+
+function summaryOf(message: GridMessage): MessageSummary {
+  const { message_id, user, channel, type, conversation_id, reply_to_message_id, timestamp, redelivered } = message
+  return {
+    message_id,
+    user,
+    channel,
+    type,
+    ...(conversation_id !== undefined && { conversation_id }),
+    ...(reply_to_message_id !== undefined && { reply_to_message_id }),
+    timestamp,
+    ...(redelivered && { redelivered }),
+  }
+}
+
+/** The cursor of the position `seq`, bound to the agent and to this history of the store. */
+export function cursorAt(account: AccountStore, agentId: string, seq: number): string {
+  const position = `${account.epoch}.${seq.toString(36)}`
+  return `${position}.${checksum(agentId, position)}`
+}
+
+/** The `seq` of a cursor. Fails with `invalid_input`, or with `cursor_expired` if it is from before a restore. */
+function positionOf(account: AccountStore, agentId: string, cursor: string): number {
+  const [, epoch, seq, sum] = cursor.match(/^([0-9a-f]{8})\.([0-9a-z]{1,10})\.([0-9a-z]{1,7})$/) ?? []
+  if (sum === undefined || sum !== checksum(agentId, `${epoch}.${seq}`)) {
+    throw invalidInput(
+      'since takes last_batch, a duration such as 1h (s, m, h or d), an ISO time, a message_id, or a cursor that you were given, unchanged.',
+      'since',
+    )
+  }
+  if (epoch !== account.epoch) {
+    throw new GridError(
+      'cursor_expired',
+      'This cursor is from before the grid was restored from a backup. Call with since: "24h" instead.',
+      { field: 'since' },
+    )
+  }
+  return parseInt(seq, 36)
+}
+
+function checksum(agentId: string, position: string): string {
+  return crc32(`${agentId}.${position}`).toString(36)
 }

@@ -1,12 +1,90 @@
-/** Reading: the unread messages of the calling agent are leased to the caller and count as read. */
-import { callingAgent } from '../../auth/actor.ts'
+/** Reading: unread messages are leased to the caller, until they arrived or did not. See docs/delivery.md, "Leases". */
+import { callingAgent, requireAdmin } from '../../auth/actor.ts'
+import { GridError, isStorageFull } from '../../errors.ts'
 import { newId } from '../../lib/id.ts'
+import { minute } from '../../lib/time.ts'
 import { type AccountStore, writeParts } from '../../store/account.ts'
 import type { LeaseSelection, NewLease } from '../../store/account/leases.ts'
-import { cursorAt } from './cursor.ts'
-import { asGridMessage, type Budget, budgetOf, type GridMessage, type PageSize, rendered } from './inbox-message.ts'
-import { ackLease, type Lease, leaseOf, parkDamaged, releaseUnknown } from './leases.ts'
+import {
+  asGridMessage,
+  type Budget,
+  budgetOf,
+  type DamagedMessage,
+  type GridMessage,
+  type PageSize,
+  rendered,
+} from './inbox-message.ts'
+import { cursorAt } from './read-again.ts'
 import { turnsOfRead } from './turns.ts'
+
+/** How late a database may carry out a claim whose answer was lost. */
+const lateClaimMs = 5 * minute
+
+/** A lease of the calling agent, for the code that sends the response. Call `ack` or `release`. Neither fails. */
+export interface Lease {
+  readonly id: string
+  /** The messages arrived: they are not redelivered. Costs no commit. */
+  ack(): void
+  /** The messages did not arrive: they are unread again, and are redelivered. */
+  release(): Promise<void>
+}
+
+export function leaseOf(account: AccountStore, leaseId: string): Lease {
+  return {
+    id: leaseId,
+    ack: () => ackLease(account, leaseId),
+    release: () => release(account, callingAgent(account.actor).agentId, leaseId),
+  }
+}
+
+function ackLease(account: AccountStore, leaseId: string): void {
+  account.writeLater([account.change.leases.ack(leaseId)])
+}
+
+/** Throw the error of a failed leasing. A lease that may exist is released once the database answers. */
+function releaseUnknown(account: AccountStore, lease: NewLease, error: unknown): never {
+  if (!(error instanceof GridError) || !error.details.notExecuted) {
+    const at = account.deps.now()
+    account.writeLater(account.change.leases.giveUp({ ...lease, at, expiresAt: at + lateClaimMs }))
+  }
+  throw error
+}
+
+/** Release a lease that has expired or whose holder is gone. */
+export async function releaseAbandoned(account: AccountStore, agentId: string, leaseId: string): Promise<void> {
+  requireAdmin(account.actor)
+  await release(account, agentId, leaseId)
+}
+
+/** Park leased messages that cannot be shown. If they were released, they would be redelivered forever. Never fails. */
+async function parkDamaged(account: AccountStore, leaseId: string, damaged: DamagedMessage[]): Promise<void> {
+  const { actor, deps: { log, now }, change } = account
+  for (const { message, error } of damaged) {
+    // The text of the error may quote the message.
+    const fault = error instanceof Error ? error.name : typeof error
+    log.error('A message that cannot be shown is parked', { messageId: message.id, fault })
+  }
+  const seqs = damaged.map(({ message }) => message.seq)
+  try {
+    await account.write([change.leases.parkLeased(callingAgent(actor).agentId, leaseId, seqs, now())])
+  } catch (error) {
+    // The message counts as read. Reading again leaves it out, too.
+    log.warn('A message that cannot be shown was not parked', { error })
+  }
+}
+
+/** Release a lease. If the database does not accept that, it is written later, or by the next process. */
+export async function release(account: AccountStore, agentId: string, leaseId: string): Promise<void> {
+  const { change, deps: { log, now }, waiting } = account
+  const statements = change.leases.release(agentId, leaseId, now())
+  try {
+    await account.write(statements)
+    waiting.notifier.notify([agentId])
+  } catch (error) {
+    if (!isStorageFull(error)) log.warn('A lease will be released later', { error, leaseId })
+    account.writeLater(statements)
+  }
+}
 
 export interface Batch {
   messages: GridMessage[]
@@ -16,28 +94,20 @@ export interface Batch {
   cursor: string
   /** The most turns that one of their conversations had within an hour, if the agent is to be told. */
   turns?: number
-  /** The lease on the messages; undefined without messages. */
   lease?: Lease
 }
 
-/** Unread messages that were leased, as they are shown. */
 export interface Claim extends Pick<Batch, 'messages' | 'remaining' | 'turns'> {
-  /** The id of the lease; undefined without messages. */
   leaseId?: string
   /** The `seq` of the last leased message; undefined without one. */
   lastSeq?: number
 }
 
 /**
- * Lease the oldest unread messages of the calling agent, in the order of storing: at most `limit`, and not more than
- * fit into one response or into `maxChars`. A first message that is longer is leased alone and shown shortened. If the
- * inbox is empty, nothing is written. The caller acks the lease once
- * the response is sent, or releases it. If the process dies before that, the lease is released. `wokenAt` is when a
- * wait ended.
- *
- * A message that cannot be shown is parked, and the others are leased.
- *
- * Fails with `wrong_credential`. See docs/protocol.md, "Grid message", and docs/delivery.md, "Leases".
+ * Lease the oldest unread messages of the calling agent: at most `limit`, and not more than fit into `maxChars`. A
+ * first message that is longer is leased alone and shown shortened. The caller acks the lease once the response is
+ * sent, or releases it; if the process dies first, it is released. `wokenAt` is when a wait ended. See
+ * docs/delivery.md, "Leases".
  */
 export async function readMessages(account: AccountStore, input: PageSize, wokenAt?: number): Promise<Batch> {
   const { agentId } = callingAgent(account.actor)
@@ -54,18 +124,13 @@ export async function readMessages(account: AccountStore, input: PageSize, woken
   }
 }
 
-/** How messages are leased. */
-export interface ClaimOptions extends Pick<NewLease, 'holder' | 'expiresAt'> {
-  /** When a wait ended. */
+interface ClaimOptions extends Pick<NewLease, 'holder' | 'expiresAt'> {
   wokenAt?: number
   /** Which messages; without it, the oldest that are unread. */
   selection?: LeaseSelection
 }
 
-/**
- * Lease the oldest unread messages of the calling agent that fit. What cannot be shown is parked. Without messages there
- * is no lease. Fails with `wrong_credential`.
- */
+/** Lease the oldest unread messages of the calling agent that fit. What cannot be shown is parked. */
 export async function claimMessages(account: AccountStore, budget: Budget, options: ClaimOptions): Promise<Claim> {
   const { agentId, alias } = callingAgent(account.actor)
   const { change, deps, read: { inbox, leases }, waiting: { notifier } } = account

@@ -3,40 +3,11 @@ import { GridError } from '../../errors.ts'
 import { aliasPattern, normaliseAlias, normaliseChannelName } from '../../lib/alias.ts'
 import { minute } from '../../lib/time.ts'
 import type { AccountStore, UnitRows } from '../../store/account.ts'
-import type { InboxAddress, ReviewedMessage } from '../../store/account/new-message.ts'
-import type { Quotas } from '../../store/account/usage.ts'
-import type { Statement } from '../../store/sql.ts'
-import type { Sender } from './outgoing-message.ts'
-import type { SendPart } from './send-part.ts'
+import type { ReviewedMessage } from '../../store/account/new-message.ts'
+import type { Recipient, Sender, SendPart } from './outgoing-message.ts'
 
 /** Members of a channel that were seen within this time count as active. */
 const activeMs = 10 * minute
-
-/** A place that a message can go to, as it was found by reading the store. */
-export interface Recipient {
-  /** As addressed: `@alias` or `#name`. */
-  readonly label: string
-  /** The inbox of a direct message; undefined for a channel. */
-  readonly inbox?: InboxAddress
-  /** The id of the agent or channel. */
-  readonly id: string
-  /** Whether guardrails check the message: the sum of `senderIsGuarded` and `recipientIsGuarded`, or 0. */
-  readonly guards: number
-  /** The newest task that the recipient waits for the sender with; undefined without one. */
-  readonly openTask?: string
-  /** Whether its plain reply over A2A is a message, and not a task. */
-  readonly messageReplies?: boolean
-  /** Stores a message, if every condition that was read still holds at the commit. */
-  store(message: ReviewedMessage, quotas: Quotas): Statement
-  /** Puts the stored message into the inboxes. */
-  deliver(message: ReviewedMessage): Statement
-  /** Returns the column `receipt`, the JSON of a `SendReceipt`; no row if the message is not stored. */
-  receipt(message: ReviewedMessage): Statement
-  /** About how many inboxes a message to it reaches. */
-  readonly inboxes: number
-  /** The ids of the agents that have the committed message in their inbox, by the rows of `deliver`. */
-  reached(delivered: UnitRows[number]): string[]
-}
 
 /** Delivers the message, and wakes who waits for it. What is in a task alone waits in no inbox. */
 export function recipientPart(
@@ -52,12 +23,7 @@ export function recipientPart(
   }
 }
 
-/**
- * The recipient of an address: `@alias` with or without `@`, or `#channel`. An agent may be its own recipient;
- * callers that do not want that check `isSelf`.
- *
- * Fails with `recipient_not_found`, `channel_not_found` or `not_channel_member`.
- */
+/** The recipient of an address; it may be the sender. */
 export async function resolve(account: AccountStore, sender: Sender, to: string): Promise<Recipient> {
   return to.trim().startsWith('#')
     ? await channel(account, sender, normaliseChannelName(to))
@@ -73,61 +39,38 @@ async function agent(account: AccountStore, sender: Sender, alias: string): Prom
   const label = `@${alias}`
   if (!aliasPattern.test(alias)) throw new GridError('recipient_not_found', `Agent '${label}' not found`)
   const found = await account.read.agents.recipient(alias, sender.agentId)
-  if (found) return inboxOfAccount(account, label, found)
+  if (found) return inboxOf(account, label, found)
 
   const other = await account.read.directory.recipient(alias, sender)
   // Agents of other accounts that do not accept the caller and those that do not exist look alike.
   if (!other) throw new GridError('recipient_not_found', `Agent '${label}' not found`)
-  return inboxOfOtherAccount(account, label, other)
+  return inboxOf(account, label, other)
 }
 
-function inboxOfAccount(
-  { change: { messages, receipts } }: AccountStore,
-  label: string,
-  { id: agentId, guards, openTask, messageReplies }: {
-    id: string
-    guards: number
-    openTask: string | null
-    messageReplies: boolean
-  },
-): Recipient {
-  return {
-    label,
-    inbox: { agentId },
-    inboxes: 1,
-    id: agentId,
-    guards,
-    openTask: openTask ?? undefined,
-    messageReplies,
-    store: (message, quotas) => messages.addDirect(message, { agentId }, quotas),
-    deliver: (message) => messages.deliver(message, { agentId }),
-    receipt: (message) => receipts.toAgent(message, agentId),
-    reached: () => [agentId],
-  }
-}
-
-function inboxOfOtherAccount(
+function inboxOf(
   { change: { messages, receipts } }: AccountStore,
   label: string,
   { id: agentId, home, guards, openTask, messageReplies }: {
     id: string
-    home: string
+    /** The account of the agent, if it is another one. */
+    home?: string
     guards: number
     openTask: string | null
     messageReplies: boolean
   },
 ): Recipient {
+  const inbox = home === undefined ? { agentId } : { agentId, home }
   return {
     label,
-    inbox: { agentId, home },
+    inbox,
     inboxes: 1,
     id: agentId,
     guards,
     openTask: openTask ?? undefined,
     messageReplies,
-    store: (message, quotas) => messages.addDirect(message, { agentId, home }, quotas),
-    deliver: (message) => messages.deliver(message, { agentId, home }),
-    receipt: (message) => receipts.toOtherAccount(message),
+    store: (message, quotas) => messages.addDirect(message, inbox, quotas),
+    deliver: (message) => messages.deliver(message, inbox),
+    receipt: (message) => home === undefined ? receipts.toAgent(message, agentId) : receipts.toOtherAccount(message),
     reached: () => [agentId],
   }
 }

@@ -6,34 +6,29 @@ import { withoutInvisible, withoutInvisibleIn } from '../../lib/invisible-text.t
 import { characterCount, hasAtMost, wellFormed } from '../../lib/text.ts'
 import type { AccountStore } from '../../store/account.ts'
 import type { MessageType, NewMessage, ReviewedMessage } from '../../store/account/new-message.ts'
-import type { SendReceipt } from '../../store/account/receipts.ts'
+import type { SendReceipt } from '../../store/account/messages.ts'
 import { answeredTask, taskPart } from './answered-task.ts'
-import { checkKey, findRepeat, keyLifetimeMs, keyPart, requestHashOf } from './idempotency.ts'
+import { checkGuardrails } from './check-guardrails.ts'
 import {
   type Draft,
   type LeasePart,
   maxMessageLength,
+  type OutgoingMessage,
+  type Recipient,
   type Sender,
   type SendInput,
+  type SendPart,
   type SentMessage,
   type TaskStep,
 } from './outgoing-message.ts'
-import { largeParts, splitDetails } from './parts.ts'
-import { quotaPart, quotasOf, refuseBeyondQuotas } from './quota.ts'
-import { type Recipient, recipientPart, resolve } from './resolve.ts'
-import { reviewChecks } from './review.ts'
-import type { OutgoingMessage, ReviewCheck } from './review-check.ts'
-import type { SendPart } from './send-part.ts'
-import { presenceAt, withPresence } from './sent-message.ts'
+import { splitDetails } from './parts.ts'
+import { quotaPart, quotasOf, refuseBeyondQuotas, trialPart } from './quota.ts'
+import { recipientPart, resolve } from './resolve.ts'
+import { checkKey, findRepeat, keyLifetimeMs, presenceAt, requestHashOf, withPresence } from './sent-message.ts'
 import { ackAgain, acksPart, requireHeld } from './timed-leases.ts'
-import { trialPart } from './trial.ts'
 import { hopsOf, turnPart } from './turns.ts'
-import { verdictPart } from './check-guardrails.ts'
 
-/**
- * What a message says about who wrote it. It follows from the caller and not from the sending agent: a key or an OAuth
- * client is a program, also that of an agent of type `human`.
- */
+/** What a message says about who wrote it: the caller, not the sending agent. A key or an OAuth client is a program. */
 const messageTypes: Record<Actor['type'], MessageType> = {
   agent: 'agent',
   admin: 'agent',
@@ -45,24 +40,19 @@ const messageTypes: Record<Actor['type'], MessageType> = {
 const maxAttempts = 3
 
 /**
- * Put a message from `sender`, an agent of the account, into the inbox of another agent, or of every other member of
- * a channel. When this returns, the message is on disk. A repeat under the same idempotency key stores nothing and
- * returns the result of the first send.
+ * Put a message from `sender`, an agent of the account, into the inbox of another agent, or of every other member of a
+ * channel. When this returns, the message is on disk, and what it `acks` is acked in the same unit. A repeat under the
+ * same idempotency key stores nothing and returns the first result. See docs/delivery.md, "Sending".
  *
- * With `acks` the messages that it answers are acked in the same unit: both is done, or nothing.
- *
- * Fails with `stale_lease` (of `acks`), `invalid_input`, `message_too_long`, `recipient_not_found`, `channel_not_found`, `not_channel_member`,
- * `message_not_found` (the message that this one replies to), `idempotency_conflict`, `trial_expired`, `unavailable`,
- * `storage_full`, `quota_exceeded`, `guardrail_blocked`, `guardrail_unavailable`, `conversation_paused`, or as one of
- * `checks` does. They replace those of the grid.
- *
- * See docs/protocol.md, "Grid message", and docs/delivery.md, "Sending".
+ * Fails with `stale_lease`, `invalid_input`, `message_too_long`, `recipient_not_found`, `channel_not_found`,
+ * `not_channel_member`, `message_not_found` (the one it replies to), `idempotency_conflict`, `trial_expired`,
+ * `unavailable`, `storage_full`, `quota_exceeded`, `guardrail_blocked`, `guardrail_unavailable` or
+ * `conversation_paused`.
  */
 export async function sendMessage(
   account: AccountStore,
   sender: Sender,
   input: SendInput,
-  checks?: readonly ReviewCheck[],
 ): Promise<SentMessage> {
   const draft = draftOf(input)
   const repeat = await findRepeat(account, sender, draft)
@@ -72,7 +62,7 @@ export async function sendMessage(
 
   let recipient = await resolve(account, sender, input.to)
   const { composed, repliedTo } = await compose(account, sender, draft, recipient.label)
-  let reviewed = await review({ account, sender, recipient, message: composed, draft }, checks)
+  let reviewed = await review({ account, sender, recipient, message: composed, draft })
   for (let attempt = 1; attempt <= maxAttempts; attempt++) {
     const step = input.task ?? await answeredTask(account, sender, recipient, composed, repliedTo)
     const message = inTask(reviewed, step)
@@ -81,11 +71,11 @@ export async function sendMessage(
       recipientPart(account, recipient, message),
       await turnPart(account, sender, recipient, message),
       trialPart(account, sender, message),
-      largeParts(account, message),
-      verdictPart(message),
+      ...message.largeParts === null ? [] : [{ statements: [account.change.parts.add(message)] }],
+      ...message.guarded ? [{ statements: message.guarded.statements }] : [],
       ...input.acks ? [acksPart(account, message, input.acks)] : [],
       ...step ? [taskPart(account, step, message)] : [],
-      keyPart(account, message, draft.requestHash),
+      ...message.key === null ? [] : [{ statements: [account.change.messages.addKey(message, draft.requestHash)] }],
     ]
     const sent = await commit(account, recipient, message, parts)
     if (sent) return sent
@@ -98,7 +88,7 @@ export async function sendMessage(
     for (const part of parts) await part.refuse?.()
     // The checks were for another recipient, or for other guardrails.
     if (recipient.id !== before.id || recipient.guards !== before.guards) {
-      reviewed = await review({ account, sender, recipient, message: composed, draft }, checks)
+      reviewed = await review({ account, sender, recipient, message: composed, draft })
     }
   }
   throw new GridError('unavailable', 'The grid changed while this message was sent. Send it again.', {
@@ -112,10 +102,7 @@ async function repeated(account: AccountStore, sent: SentMessage, acks?: LeasePa
   return await withPresence(account, sent)
 }
 
-/**
- * What is sent, as it is checked, hashed and stored: without invisible characters.
- * Fails with `invalid_input` or `message_too_long`.
- */
+/** What is sent, as it is checked, hashed and stored: without invisible characters. */
 function draftOf(input: SendInput): Draft {
   const { text, isCleaned } = checkText(input.text)
   const a2a = input.a2a && withoutInvisibleIn(input.a2a)
@@ -129,10 +116,7 @@ function draftOf(input: SendInput): Draft {
   }
 }
 
-/**
- * The message of a send, ready to be reviewed and committed; its text is checked already.
- * Fails with `invalid_input` or `message_not_found`.
- */
+/** The message of a send, ready to be reviewed and committed. Fails with `invalid_input` or `message_not_found`. */
 async function compose(
   account: AccountStore,
   sender: Sender,
@@ -169,7 +153,6 @@ async function compose(
   return { composed, repliedTo }
 }
 
-/** A message with what a step of a task makes of it. */
 function inTask<Message extends NewMessage>(message: Message, step: TaskStep | undefined): Message {
   if (!step) return message
   const { taskId, isInTaskAlone, answers } = step
@@ -182,18 +165,11 @@ function inTask<Message extends NewMessage>(message: Message, step: TaskStep | u
   }
 }
 
-/**
- * The message as the checks leave it; without any, as it is. Those of the grid are its guardrails, which may ask other
- * services: so nothing is asked of them that a quota refuses. Fails as the checks do.
- */
-async function review(
-  outgoing: OutgoingMessage,
-  checks: readonly ReviewCheck[] = outgoing.recipient.guards > 0 ? reviewChecks : [],
-): Promise<ReviewedMessage> {
-  let { message } = outgoing
-  if (checks.length > 0) await refuseBeyondQuotas(outgoing.account, outgoing.recipient)
-  for (const check of checks) message = await check({ ...outgoing, message })
-  return message
+/** The message as its guardrails leave it. They may ask other services, so quotas are checked first. */
+async function review(outgoing: OutgoingMessage): Promise<ReviewedMessage> {
+  if (outgoing.recipient.guards === 0) return outgoing.message
+  await refuseBeyondQuotas(outgoing.account, outgoing.recipient)
+  return await checkGuardrails(outgoing)
 }
 
 /** Well-formed text of 1 to 10,000 characters, without invisible ones. `isCleaned`: it had some. */
@@ -214,7 +190,7 @@ function checkText(text: string): { text: string; isCleaned: boolean } {
 
 function checkConversation(id: string | undefined): string | undefined {
   if (id !== undefined && wellFormed(id) !== id) {
-    throw new GridError('invalid_input', 'The id of the conversation is not well-formed text.')
+    throw new GridError('invalid_input', 'The conversation id is not well-formed text.')
   }
   return id
 }
@@ -237,7 +213,7 @@ async function messageRepliedTo(
   const message = await account.read.inbox.received(sender.agentId, repliedTo) ??
     await account.read.messages.sent(repliedTo, sender.agentId)
   if (!message) {
-    throw new GridError('message_not_found', 'reply_to_message_id names no message that you received or sent.')
+    throw new GridError('message_not_found', 'reply_to_message_id: you have neither sent nor received that message.')
   }
   return message
 }

@@ -1,9 +1,13 @@
-/** What the sender of a message is told. */
+/** What senders are told, also when they repeat a send. See docs/delivery.md, "Idempotency keys". */
+import { GridError } from '../../errors.ts'
 import { presenceWord } from '../../lib/presence.ts'
-import { isoTime } from '../../lib/time.ts'
+import { hashForLookup } from '../../lib/secrets.ts'
+import { hasAtMost, wellFormed } from '../../lib/text.ts'
+import { day, isoTime } from '../../lib/time.ts'
 import type { AccountStore } from '../../store/account.ts'
-import type { SendReceipt } from '../../store/account/receipts.ts'
-import type { SentMessage } from './outgoing-message.ts'
+import type { SendReceipt } from '../../store/account/messages.ts'
+import type { Draft, Sender, SendInput, SentMessage } from './outgoing-message.ts'
+import type { BlockedError } from '../../store/account/verdicts.ts'
 import { turnsNote } from './turns.ts'
 
 /** Who is at the recipient, from memory. The receipt has nothing about agents of other accounts, nor of a channel. */
@@ -46,4 +50,57 @@ export function asSentAnswer(sent: SentMessage) {
     // It was the answer to this task, which is completed.
     ...(sent.taskId !== undefined && { task_id: sent.taskId }),
   }
+}
+
+export const keyLifetimeMs = 7 * day
+const maxKeyLength = 200
+
+export function checkKey(key: string): string {
+  if (key === '' || !hasAtMost(key, maxKeyLength) || wellFormed(key) !== key) {
+    throw new GridError('invalid_input', `An idempotency key must have 1 to ${maxKeyLength} characters.`)
+  }
+  return key
+}
+
+/** The send that was already made under its idempotency key. */
+export async function findRepeat(
+  account: AccountStore,
+  sender: Sender,
+  { key, requestHash }: Pick<Draft, 'key' | 'requestHash'>,
+): Promise<SentMessage | undefined> {
+  if (key === null) return undefined
+  const earlier = await account.read.messages.byKey(sender.agentId, key, account.deps.now() - keyLifetimeMs)
+  if (!earlier) return undefined
+  if (earlier.requestHash !== requestHash) {
+    throw new GridError(
+      'idempotency_conflict',
+      'This idempotency key was used for another message. Use a new key for new content.',
+    )
+  }
+  if (earlier.error !== null) {
+    const { message, info } = JSON.parse(earlier.error) as BlockedError
+    throw new GridError('guardrail_blocked', message, { info })
+  }
+  const { id, recipient, conversationId, createdAt, hops, sanitized, receipt } = earlier
+  return {
+    id,
+    recipient,
+    conversationId,
+    createdAt,
+    hops,
+    ...(sanitized && { sanitized }),
+    ...await receiptOf(account, sender, receipt),
+  }
+}
+
+/** A send that was stored by an older version has no receipt. */
+async function receiptOf(account: AccountStore, sender: Sender, receipt: string | null): Promise<SendReceipt> {
+  return receipt === null ? { unread: await account.read.inbox.unread(sender.agentId) } : JSON.parse(receipt)
+}
+
+/** The hash that a repeat must match: of `request` if the caller gave one, otherwise of the content of the send. */
+export function requestHashOf({ to, text, replyToMessageId, conversationId, a2a, request }: SendInput): string {
+  if (request !== undefined) return hashForLookup(request)
+  const address = to.trim().toLowerCase().replace(/^@/, '')
+  return hashForLookup(JSON.stringify([address, text, replyToMessageId, conversationId, a2a]))
 }

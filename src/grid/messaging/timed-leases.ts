@@ -1,9 +1,6 @@
-/**
- * Leases for a program that works on messages for a while, and says itself what became of them. See docs/delivery.md,
- * "Leases of runners".
- */
+/** Leases of a program that works on messages for a while. See docs/delivery.md, "Leases of runners". */
 import { type Actor, callingAgent } from '../../auth/actor.ts'
-import { GridError } from '../../errors.ts'
+import { GridError, invalidInput } from '../../errors.ts'
 import { newId } from '../../lib/id.ts'
 import { second } from '../../lib/time.ts'
 import { type AccountStore, writeParts } from '../../store/account.ts'
@@ -11,33 +8,25 @@ import type { LeaseSelection } from '../../store/account/leases.ts'
 import type { NewMessage } from '../../store/account/new-message.ts'
 import { maxOpenLeases } from '../../store/account/timed-leases.ts'
 import { budgetOf, type PageSize } from './inbox-message.ts'
-import { release } from './leases.ts'
-import type { LeasePart } from './outgoing-message.ts'
-import { type Claim, claimMessages } from './read-messages.ts'
-import type { SendPart } from './send-part.ts'
+import type { LeasePart, SendPart } from './outgoing-message.ts'
+import { type Claim, claimMessages, release } from './read-messages.ts'
 
 /** How long a lease lasts, in seconds. */
 export const leaseSeconds = { min: 30, default: 600, max: 43_200 }
 
-export interface LeaseInput extends PageSize {
+interface LeaseInput extends PageSize {
   seconds?: number
   /** Only these messages, as far as they are unread; or only those of a conversation. Not both. */
   messageIds?: readonly string[]
   conversationId?: string
 }
 
-/** Messages that the caller has until `expiresAt`, in milliseconds since the epoch. Without messages there is no lease. */
-export interface TimedLease extends Omit<Claim, 'lastSeq'> {
+/** Messages that the caller has until `expiresAt`. Without messages there is no lease. */
+interface TimedLease extends Omit<Claim, 'lastSeq'> {
   expiresAt?: number
 }
 
-/**
- * Lease unread messages of the calling agent for some time: nobody else gets them before the lease expires or is
- * released. Leases of the agent that have expired are released first.
- *
- * Fails with `wrong_credential` or `invalid_input`, and with `lease_limit_reached` if the agent has 100 open leases.
- * Leases that are made at the same time pass together.
- */
+/** Lease unread messages of the calling agent for some time. Its expired leases are released first. */
 export async function leaseMessages(account: AccountStore, input: LeaseInput): Promise<TimedLease> {
   const { agentId, credentialId } = callingAgent(account.actor)
   const selection = selectionOf(input)
@@ -66,16 +55,13 @@ export async function leaseMessages(account: AccountStore, input: LeaseInput): P
 
 function selectionOf({ messageIds, conversationId }: LeaseInput): LeaseSelection | undefined {
   if (messageIds && conversationId !== undefined) {
-    throw new GridError('invalid_input', 'Give message_ids or conversation_id, not both.', { field: 'message_ids' })
+    throw invalidInput('Give message_ids or conversation_id, not both.', 'message_ids')
   }
   if (messageIds) return { messages: messageIds.map((id) => id.toLowerCase()) }
   return conversationId === undefined ? undefined : { conversation: conversationId }
 }
 
-/**
- * Let a lease expire `seconds` from now. Resolves to that time, in milliseconds since the epoch. Fails with
- * `wrong_credential` or `stale_lease`.
- */
+/** Let a lease expire `seconds` from now. Resolves to that time. Fails with `stale_lease`. */
 export async function extendLease(account: AccountStore, leaseId: string, seconds: number): Promise<number> {
   const { agentId } = callingAgent(account.actor)
   const at = account.deps.now()
@@ -86,11 +72,7 @@ export async function extendLease(account: AccountStore, leaseId: string, second
   return expiresAt
 }
 
-/**
- * The work on a lease is done, or on some of its messages: they do not come again. Resolves to how many these are.
- * Messages that the lease does not have, or not any more, count as nothing. Fails with `wrong_credential` or
- * `stale_lease`.
- */
+/** The work on a lease, or on some of its messages, is done. Resolves to how many these are. */
 export async function ackMessages(account: AccountStore, part: LeasePart): Promise<number> {
   const at = account.deps.now()
   const rows = await writeParts(account, account.change.timedLeases.ack(leasedBy(account.actor, part), newId(), at))
@@ -99,10 +81,7 @@ export async function ackMessages(account: AccountStore, part: LeasePart): Promi
   return found
 }
 
-/**
- * The work on a lease was given up, or on some of its messages: they are unread again, and redelivered. Resolves to how
- * many these are. Fails as `ackMessages` does.
- */
+/** The work was given up: the messages are unread again, and redelivered. Resolves to how many these are. */
 export async function releaseMessages(account: AccountStore, part: LeasePart): Promise<number> {
   const { agentId } = callingAgent(account.actor)
   const at = account.deps.now()
@@ -115,8 +94,8 @@ export async function releaseMessages(account: AccountStore, part: LeasePart): P
   return found
 }
 
-/** Some of the leases of the calling agent has ended: whether somebody works is told by those that are left. */
-export async function leaseChanged(account: AccountStore): Promise<void> {
+/** A lease of the calling agent has ended: the ones that are left tell whether a runner works. */
+async function leaseChanged(account: AccountStore): Promise<void> {
   const { agentId } = callingAgent(account.actor)
   const { deps, read: { timedLeases }, waiting: { presence } } = account
   const until = await timedLeases.lastExpiry(agentId, deps.now())
@@ -124,7 +103,6 @@ export async function leaseChanged(account: AccountStore): Promise<void> {
   else presence.leased(agentId, until)
 }
 
-/** Acks what a message answers, in its unit. */
 export function acksPart(account: AccountStore, { id, at }: NewMessage, acks: LeasePart): SendPart {
   const { timedLeases } = account.change
   const leased = leasedBy(account.actor, acks)

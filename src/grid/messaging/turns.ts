@@ -1,29 +1,23 @@
-/** Counting the turns of conversations, and what agents are told. See docs/delivery.md, "Conversations that run away". */
-import { GridError } from '../../errors.ts'
-import type { AccountStore } from '../../store/account.ts'
+/** Turns of conversations, and their limits. See docs/delivery.md, "Conversations that run away". */
+import { requireAdmin } from '../../auth/actor.ts'
+import { GridError, invalidInput } from '../../errors.ts'
+import { type AccountStore, defaultTurnLimits, type TurnLimits } from '../../store/account.ts'
 import type { InboxAddress, NewMessage } from '../../store/account/new-message.ts'
-import type { Conversation } from '../../store/account/turns.ts'
+import type { Conversation, CountedConversation } from '../../store/account/turns.ts'
 import type { Statement } from '../../store/sql.ts'
-import type { A2aDetails, Sender } from './outgoing-message.ts'
-import type { SendPart } from './send-part.ts'
+import { activityRow } from '../activity.ts'
+import { findProgram } from '../agents/find-agent.ts'
+import { authorize } from '../authorize.ts'
+import { retryOnConflict } from '../retry-on-conflict.ts'
+import type { A2aDetails, Recipient, Sender, SendPart } from './outgoing-message.ts'
 
-/** How many agents of a conversation an error names. */
 const maxNamed = 8
 
-/** Where a message goes to. Without an inbox it is a channel. */
-interface Target {
-  readonly label: string
-  readonly inbox?: InboxAddress
-}
-
-/**
- * Counts a message, if it is a turn of its conversation. A message of a person begins its conversations again. What the
- * same agent sends again counts nothing, and changes nothing. Fails with `conversation_paused`.
- */
+/** Counts a message, if it is a turn of its conversation. A message of a person begins its conversations again. */
 export async function turnPart(
   account: AccountStore,
   sender: Sender,
-  recipient: Target,
+  recipient: Pick<Recipient, 'label' | 'inbox'>,
   message: NewMessage,
 ): Promise<SendPart> {
   const { id, from, type, isInTaskAlone, conversationId, contextId, replyFrom, replyToMessageId, at } = message
@@ -34,7 +28,7 @@ export async function turnPart(
   if (type === 'human') {
     return { statements: [turns.begin(conversationId === null ? [key] : [key, keyOfId(conversationId)])] }
   }
-  // What is in a task alone is in no inbox, so nobody answers it without being asked to.
+  // What is in a task alone is in no inbox, so it is not answered without being asked for.
   if (type !== 'agent' || isInTaskAlone) return {}
   await refuseBeyondHops(account, sender, recipient, message)
 
@@ -93,10 +87,7 @@ async function pausedError(account: AccountStore, label: string, { agents }: Con
   )
 }
 
-/**
- * How many answers led to a message: one more than the message of somebody else that it replies to. What the client
- * says in `metadata.hops` counts at most as one answer.
- */
+/** How many answers led to a message: one more than to that which it replies to. `metadata.hops` counts as one. */
 export function hopsOf(
   sender: Sender,
   repliedTo: { fromAlias: string; hops: number } | undefined,
@@ -135,7 +126,76 @@ function keyOf(sender: string, label: string): string {
   return label.startsWith('#') ? label : [`@${sender}`, label].sort().join(' ')
 }
 
-/** The key of a conversation id. */
 function keyOfId(id: string): string {
   return `id ${id}`
+}
+
+/** The largest limit that an account can set. */
+export const maxTurnLimit = 1_000_000
+const maxTold = 500
+
+export interface PausedConversation extends CountedConversation {
+  pausedAt: number
+}
+
+/** Let a paused conversation begin again. `key` is its key. Fails with `conversation_not_found`. */
+export async function resumeConversation(account: AccountStore, key: string): Promise<CountedConversation> {
+  return await retryOnConflict(async () => {
+    const { precondition } = await authorize(account, 'manage')
+    const { change: { turns }, read } = account
+    const found = await read.turns.pausedByKey(key)
+    if (!found) throw new GridError('conversation_not_found', 'The account has no paused conversation with this id.')
+    await account.write([...precondition, turns.requirePaused(key), turns.resume(key)])
+    return found
+  })
+}
+
+/** Change the limits of the account's conversations. 0 switches one off; omitted ones stay as they are. */
+export async function setTurnLimits(account: AccountStore, input: Partial<TurnLimits>): Promise<TurnLimits> {
+  for (const [field, limit] of Object.entries(input)) {
+    if (limit !== undefined && (!Number.isInteger(limit) || limit < 0 || limit > maxTurnLimit)) {
+      const text = `A limit is a whole number from 0 (no limit) to ${maxTurnLimit.toLocaleString('en')}.`
+      throw invalidInput(text, field)
+    }
+  }
+  return await retryOnConflict(async () => {
+    const { precondition } = await authorize(account, 'manage')
+    const before = await account.read.turns.limits()
+    const limits = { ...before, ...Object.fromEntries(Object.entries(input).filter(([, n]) => n !== undefined)) }
+    const changed = Object.entries(limits).filter(([name, n]) => n !== defaultTurnLimits[name as keyof TurnLimits])
+    const stored = changed.length === 0 ? null : JSON.stringify(Object.fromEntries(changed))
+    await account.write([...precondition, account.change.turns.setLimits(stored)])
+    return limits
+  })
+}
+
+/** Mark an agent as automated, or not: its messages are no turns, and its paused conversations begin again. */
+export async function setAutomated(
+  account: AccountStore,
+  input: { agent: string; isAutomated: boolean },
+): Promise<{ alias: string; isAutomated: boolean }> {
+  requireAdmin(account.actor)
+  const { id, alias } = await findProgram(account, input.agent)
+  await retryOnConflict(async () => {
+    const { precondition } = await authorize(account, 'manage')
+    const { agents, turns } = account.change
+    await account.write([
+      ...precondition,
+      agents.requireLive([id]),
+      ...turns.setAutomated(id, alias, input.isAutomated),
+    ])
+  })
+  return { alias, isAutomated: input.isAutomated }
+}
+
+/** Record which conversations were paused. Resolves to those that the owners are now to be told of. */
+export async function recordPauses(account: AccountStore): Promise<CountedConversation[]> {
+  requireAdmin(account.actor)
+  const { actor, change: { turns }, deps, read } = account
+  const untold = await read.turns.untold(maxTold)
+  for (const { key, agents, turns: n } of untold) {
+    const call = { tool: 'pause_conversation', arguments: { agents, turns: n }, requestId: null }
+    await account.record(activityRow(actor, call, 'ok', deps.now()), [turns.markTold(key, deps.now())])
+  }
+  return untold
 }

@@ -1,13 +1,13 @@
-/** Reads that wait until there is something to read. */
-import { callingAgent } from '../../auth/actor.ts'
+/** Reads and streams that wait until there is something to read. See docs/delivery.md, "Waiting". */
+import { type AgentActor, callingAgent } from '../../auth/actor.ts'
 import { GridError } from '../../errors.ts'
 import { Signal } from '../../lib/notifier.ts'
-import { second } from '../../lib/time.ts'
+import type { Presence } from '../../lib/presence.ts'
+import { hasPassed, minute, second } from '../../lib/time.ts'
 import type { AccountStore } from '../../store/account.ts'
 import type { PageSize } from './inbox-message.ts'
 import { type Batch, readMessages } from './read-messages.ts'
 
-/** Longest wait of a read. */
 export const maxWaitSeconds = 50
 
 /** How often a wait reads the inbox without being woken, in case a notification was lost. */
@@ -21,18 +21,14 @@ export interface WaitOptions {
   connection?: { readonly signal: AbortSignal }
   /** Fails when the credential has ended. Called before each read but the first. */
   check?(): Promise<unknown>
-  /** How often the wait reads without being woken, in milliseconds. */
   lookEveryMs?: number
 }
 
 /**
- * Like `readMessages`, but waits while the inbox is empty. It reads before it waits, and again when a message is
- * committed. It returns an empty batch when its time is over, when the process stops, when it or the account has too many waits, or when the
- * credential begins its fourth wait and this is its oldest. While the grid is too busy, it goes on waiting.
- *
- * Fails as `readMessages` does. If the credential ends during the wait, in any process, it fails with
- * `unauthenticated`, or with `unavailable` if the agent has moved to another account: at once, or within 15 seconds
- * if the database does not answer. See docs/delivery.md, "Waiting".
+ * Like `readMessages`, but waits while the inbox is empty or the grid is too busy. The batch is empty when its time is
+ * over, when the process stops, when there are too many waits, or when the credential begins its fourth wait and this
+ * is its oldest. If the credential ends, it fails with `unauthenticated`, or with `unavailable` if the agent has moved
+ * to another account.
  */
 export async function waitForMessages(
   account: AccountStore,
@@ -87,4 +83,90 @@ export async function waitForMessages(
     leave?.()
     unsubscribe()
   }
+}
+
+/** Messages that are still unread after this long are announced again. */
+const remindAfterMs = minute
+/** The longest life of a stream. Its client then opens a new one. */
+const maxAgeMs = 30 * minute
+
+export type InboxEvent = 'unread' | 'heartbeat'
+
+interface InboxWatch {
+  heartbeatMs: number
+  /** Fails when the credential has ended. Called before each event. */
+  check(): Promise<unknown>
+  /** Its signal is aborted when the listener disconnects. */
+  connection: { readonly signal: AbortSignal }
+  /** Who listens; a program that only waits, if it does not say. */
+  presence?: Presence
+}
+
+/**
+ * Tell the calling agent, for up to 30 minutes, that it has unread messages: at once, when more arrive, and again while
+ * they stay unread. It only signals. Undefined when the credential has three streams already, or a limit of streams is
+ * reached. See docs/protocol.md, "Wake stream".
+ */
+export function watchInbox(account: AccountStore, watch: InboxWatch): AsyncGenerator<InboxEvent> | undefined {
+  const agent = callingAgent(account.actor)
+  return account.waiting.streams.hasCapacity(agent.credentialId) ? events(account, agent, watch) : undefined
+}
+
+async function* events(
+  account: AccountStore,
+  { agentId, credentialId }: AgentActor,
+  { heartbeatMs, check, connection, presence = { state: 'waiting' } }: InboxWatch,
+): AsyncGenerator<InboxEvent> {
+  const { change, deps: { now, log, stopping }, read: { inbox }, waiting } = account
+  const { notifier, streams } = waiting
+  // Acquired at the start: a generator that never starts would never release it.
+  const releaseSlot = streams.acquire(credentialId)
+  if (!releaseSlot) return
+  const disconnected = connection.signal
+  const openedAt = now()
+  const signal = new Signal()
+  const unsubscribe = notifier.subscribe(agentId, signal)
+  const leave = waiting.presence.enter(agentId, presence)
+  const raise = () => signal.raise()
+  disconnected.addEventListener('abort', raise, { once: true })
+  let timer: ReturnType<typeof setTimeout> | undefined
+  let spokeAt = -Infinity
+  let announced = { seq: 0, at: -Infinity }
+  let wasWoken = false
+  try {
+    while (!disconnected.aborted && !stopping?.aborted && now() - openedAt < maxAgeMs) {
+      const newest = await inbox.newestUnread(agentId)
+      const isNews = newest > announced.seq || (newest > 0 && hasPassed(announced.at, remindAfterMs, now()))
+      if (isNews || hasPassed(spokeAt, heartbeatMs, now())) {
+        if (!await isStillValid(check)) return
+        if (isNews) {
+          if (newest > announced.seq) account.writeLater([change.leases.woken(agentId, announced.seq, newest, now())])
+          announced = { seq: newest, at: now() }
+        }
+        spokeAt = now()
+        yield isNews ? 'unread' : 'heartbeat'
+        wasWoken = false
+        // The listener may take any time to read this event, so look again before waiting.
+        continue
+      }
+      // Woken without news: the agent may have been deleted or moved.
+      if (wasWoken && !await isStillValid(check)) return
+      timer = setTimeout(raise, heartbeatMs - (now() - spokeAt))
+      await signal.raised()
+      clearTimeout(timer)
+      wasWoken = true
+    }
+  } catch (error) {
+    log.warn('A stream ended because its inbox could not be read', { error })
+  } finally {
+    clearTimeout(timer)
+    disconnected.removeEventListener('abort', raise)
+    leave()
+    unsubscribe()
+    releaseSlot()
+  }
+}
+
+async function isStillValid(check: InboxWatch['check']): Promise<boolean> {
+  return await check().then(() => true, () => false)
 }

@@ -12,21 +12,16 @@ import { retryOnConflict } from '../retry-on-conflict.ts'
 
 export type { DigestPeriod }
 
-/** The length of each period, in milliseconds. */
 const periodMs: Record<DigestPeriod, number> = { hourly: hour, daily: day }
 
-/** How often the calling user gets an email, and when next; undefined if never. Fails with `wrong_credential`. */
+/** How often the calling user gets an email, and when next; undefined if never. */
 export async function findDigest(
   account: AccountStore,
 ): Promise<{ period: DigestPeriod; nextAt: number } | undefined> {
   return await account.read.notifications.digest(callingUser(account.actor).userId)
 }
 
-/**
- * Send the calling user an email once in a period in which messages to their alias have come that are not read; never if
- * `period` is undefined. The first one comes a period from now.
- * Fails with `wrong_credential`, `not_allowed`, `alias_required`, `invalid_input` or `write_conflict`.
- */
+/** Send the calling user an email once in a period with unread messages; never if `period` is undefined. */
 export async function setDigest(
   account: AccountStore,
   { emailVerifiedAt }: { emailVerifiedAt: number | null },

@@ -1,32 +1,48 @@
 /**
- * Sends one notification to the push service of a browser, through `safeFetch`, because users name its address.
- * See docs/security.md, "Notifications".
+ * Notifications to the push services of browsers, and the key pair that signs them. See docs/security.md,
+ * "Notifications".
  */
+import { pushKeyContext } from '../../lib/key-ring.ts'
 import { RemoteError } from '../../lib/outbound/remote-error.ts'
 import type { SafeResponse } from '../../lib/outbound/safe-fetch.ts'
-import { pushRequest, type PushTarget } from '../../lib/outbound/web-push.ts'
+import { newPushKey, type PushKey, pushRequest, type PushTarget } from '../../lib/outbound/web-push.ts'
 import { day, hour, second } from '../../lib/time.ts'
 import type { Store } from '../../store/store.ts'
-import { readPushKey } from './push-key.ts'
+
+const id = 'vapid'
+
+/**
+ * The public key with which browsers subscribe, in base64url. The pair is made when it is needed, and again if the key
+ * that encrypts it was lost; of several processes, one wins. Fails with `invalid_input` without encryption keys.
+ */
+export async function publicPushKey(store: Store): Promise<string> {
+  const known = await store.global.notifications.pushKey(id)
+  if (known && store.keyRing.ids.includes(known.tokenKeyId)) return known.publicKey
+  const { publicKey, privateKey } = await newPushKey()
+  const sealed = await store.keyRing.seal(privateKey, pushKeyContext(id))
+  await store.write([
+    store.global.notifications.addPushKey(id, publicKey, sealed, known?.tokenKeyId ?? null, store.deps.now()),
+  ])
+  return (await store.global.notifications.pushKey(id))!.publicKey
+}
+
+/** The key pair; undefined before a browser has subscribed. Fails with `internal` if its encryption key is gone. */
+async function readPushKey({ global, keyRing }: Store): Promise<PushKey | undefined> {
+  const stored = await global.notifications.pushKey(id)
+  if (!stored) return undefined
+  return { publicKey: stored.publicKey, privateKey: await keyRing.open(stored, pushKeyContext(id)) }
+}
 
 /** What the service worker of the browser shows. It has no text of a message. */
-export interface Notification {
+interface Notification {
   title: string
   body: string
-  /** One with the same tag takes its place. */
   tag: string
   /** What a click opens: a path of this grid. */
   path: string
 }
 
-/**
- * What became of it.
- *
- * * `sent`: the push service has accepted it
- * * `gone`: the push service does not know the browser any more
- * * `later`: it can be tried again, after `afterMs` if the push service says so
- * * `failed`: it would fail again
- */
+/** `gone`: the push service does not know the browser any more. `later`: it can be tried again. */
 export type PushResult = { outcome: 'sent' | 'gone' | 'failed' } | { outcome: 'later'; afterMs?: number }
 
 const timeoutMs = 10 * second
@@ -73,7 +89,7 @@ function retryAfterMs(value: string | undefined, at: number): number | undefined
   return Number.isFinite(ms) ? Math.max(0, Math.min(ms, maxRetryAfterMs)) : undefined
 }
 
-/** Push services want an HTTPS address or an email address, to ask about the sender. A grid for one machine has neither. */
+/** Push services want an HTTPS or email address of the sender. A grid for one machine has neither. */
 function contactUrl(appUrl: string): string {
   return appUrl.startsWith('https:') ? appUrl : 'https://agent-grid.invalid'
 }

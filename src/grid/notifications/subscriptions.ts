@@ -10,34 +10,27 @@ import { authorize } from '../authorize.ts'
 import { callingSeat } from '../people/seats.ts'
 import { takePushTest } from '../people/throttle.ts'
 import { retryOnConflict } from '../retry-on-conflict.ts'
-import { publicPushKey } from './push-key.ts'
-import { type PushResult, sendPush } from './send-push.ts'
+import { publicPushKey, type PushResult, sendPush } from './send-push.ts'
 
-/** Most browsers of one person in one account. */
 const maxBrowsers = 10
 const maxUserAgentLength = 200
 /** After so many notifications that were given up in a row, a browser is not notified any more. */
-export const maxFailures = 5
+const maxFailures = 5
 
 /** What a browser says of its subscription: `PushSubscription.toJSON()`. */
-export interface NewSubscription {
+interface NewSubscription {
   endpoint: string
-  /** In base64url. */
   p256dh: string
   auth: string
-  /** The `User-Agent` header. */
   userAgent: string
 }
 
-/** The browsers of the calling user, the oldest first. Fails with `wrong_credential`. */
+/** The browsers of the calling user, the oldest first. */
 export async function listBrowsers(account: AccountStore): Promise<PushSubscription[]> {
   return await account.read.notifications.subscriptions(callingUser(account.actor).userId)
 }
 
-/**
- * Notify the browser of the calling user from now on. What another user of the same browser subscribed to ends.
- * Fails with `wrong_credential`, `not_allowed`, `alias_required`, `invalid_input` or `write_conflict`.
- */
+/** Notify the browser of the calling user from now on. What another user of the same browser subscribed to ends. */
 export async function subscribe(store: Store, account: AccountStore, input: NewSubscription): Promise<void> {
   const { userId, sessionId } = callingUser(account.actor)
   const { endpoint, p256dh, auth } = checked(account, input)
@@ -70,30 +63,24 @@ function checked({ deps }: AccountStore, { endpoint, p256dh, auth }: NewSubscrip
   throw new GridError('invalid_input', 'This browser gave no address for notifications that this grid can use.')
 }
 
-/** Stop to notify a browser of the calling user. Fails with `wrong_credential` or `not_found`. */
+/** Stop to notify a browser of the calling user. Fails with `not_found`. */
 export async function unsubscribe(account: AccountStore, id: string): Promise<void> {
   const { userId } = callingUser(account.actor)
   const [removed] = await account.write([account.change.notifications.unsubscribe(userId, id)])
-  if (removed.length === 0) throw new GridError('not_found', 'This browser is not notified any more.')
+  if (removed.length === 0) throw new GridError('not_found', 'Notifications are already off in this browser.')
 }
 
-/**
- * The browser with this address belongs to a session of its user: when that session ends, its subscriptions end.
- * Fails with `not_found` if the user has none in it.
- */
+/** From now on the browser belongs to this session: when it ends, the subscriptions of the browser end. */
 export async function renewBrowser(
   store: Store,
   { user, sessionId }: { user: { id: string }; sessionId: string },
   endpoint: string,
 ): Promise<void> {
   const [renewed] = await store.write([store.global.notifications.renew(endpoint, user.id, sessionId)])
-  if (renewed.length === 0) throw new GridError('not_found', 'This browser is not notified.')
+  if (renewed.length === 0) throw new GridError('not_found', 'Notifications are off in this browser.')
 }
 
-/**
- * Send a notification to each browser of the calling user. Resolves to how many push services accepted it.
- * Fails with `wrong_credential`, `not_allowed`, `alias_required`, `invalid_input` or `rate_limit_exceeded`.
- */
+/** Send a notification to each browser of the calling user. Resolves to how many were accepted. */
 export async function testNotifications(
   store: Store,
   account: AccountStore,
@@ -101,7 +88,9 @@ export async function testNotifications(
 ): Promise<{ sent: number; browsers: number }> {
   await callingSeat(account)
   const browsers = await listBrowsers(account)
-  if (browsers.length === 0) throw new GridError('invalid_input', 'You are notified in no browser yet.')
+  if (browsers.length === 0) {
+    throw new GridError('invalid_input', 'You have not turned on notifications in any browser yet.')
+  }
   await takePushTest(store, id, callingUser(account.actor).userId)
   const path = `/accounts/${id}/settings/notifications`
   const test = { title: 'It works', body: `You are notified of messages to you in ${name}.`, tag: 'test', path }

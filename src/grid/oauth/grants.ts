@@ -2,8 +2,10 @@
 import { type Actor, allows, requireAdmin, requirePermission, type SignedInUser } from '../../auth/actor.ts'
 import { GridError } from '../../errors.ts'
 import type { AccountStore } from '../../store/account.ts'
+import type { RevocableAccess } from '../../store/global/oauth-grants.ts'
+import type { Statement } from '../../store/sql.ts'
 import type { Store } from '../../store/store.ts'
-import { recordActivity } from '../activity.ts'
+import { type ActivityActor, activityRow, recordActivity } from '../activity.ts'
 import { retryOnConflict } from '../retry-on-conflict.ts'
 
 /** A grant as pages show it. Times are milliseconds since the epoch. */
@@ -20,14 +22,11 @@ export interface ListedGrant {
   key: { last4: string; lastUsedAt: number | null } | null
 }
 
-/** A grant in the list of its user, across accounts. */
 export interface OwnGrant extends ListedGrant {
   accountName: string
 }
 
-/** A grant in the list of its account, across users. */
 export interface AccountGrant extends ListedGrant {
-  /** The email address of the user. */
   email: string
 }
 
@@ -37,10 +36,7 @@ export async function listOwnGrants({ global, deps }: Store, userId: string): Pr
   return found.map((grant) => ({ ...asListed(grant), accountName: grant.accountName }))
 }
 
-/**
- * Revoke a grant of the signed-in user. Its tokens, and an agent key that was fetched with one, are refused from their
- * next use. The activity log of the account records it. Fails with `credential_not_found`.
- */
+/** Revoke a grant of the signed-in user, with the agent key that was fetched with it. */
 export async function revokeOwnGrant(
   store: Store,
   { user, sessionId }: SignedInUser,
@@ -58,17 +54,14 @@ export async function revokeOwnGrant(
   )
 }
 
-/** The live grants of all users in an account, newest first. Fails with `wrong_credential` or `not_allowed`. */
+/** The live grants of all users in an account, newest first. */
 export async function listGrants(account: AccountStore): Promise<AccountGrant[]> {
   requireAdmin(account.actor)
   const found = await account.read.grants.list(account.deps.now())
   return found.map((grant) => ({ ...asListed(grant), email: grant.email }))
 }
 
-/**
- * The live grants to act as an agent, newest first: members see their own, owners and admins those of all users.
- * Fails with `wrong_credential`.
- */
+/** The live grants to act as an agent, newest first: members see their own, owners and admins all. */
 export async function listGrantsOfAgent(account: AccountStore, agentId: string): Promise<AccountGrant[]> {
   const { actor, deps } = account
   requirePermission(actor, 'view')
@@ -79,10 +72,7 @@ export async function listGrantsOfAgent(account: AccountStore, agentId: string):
   return seen.map((grant) => ({ ...asListed(grant), email: grant.email }))
 }
 
-/**
- * Revoke a grant of any user in the account.
- * Fails with `wrong_credential`, `not_allowed` or `credential_not_found`.
- */
+/** Revoke a grant of any user in the account. Fails with `credential_not_found`. */
 export async function revokeGrant(account: AccountStore, id: string): Promise<{ id: string }> {
   requireAdmin(account.actor)
   await endLiveGrant(account, id)
@@ -90,7 +80,7 @@ export async function revokeGrant(account: AccountStore, id: string): Promise<{ 
 }
 
 /** The grant of a token. `agentId` and `alias` are null for the account's admin. */
-export interface TokenGrant {
+interface TokenGrant {
   accountId: string
   grantId: string
   clientId: string
@@ -100,10 +90,7 @@ export interface TokenGrant {
   alias: string | null
 }
 
-/**
- * Revoke a grant because its client revoked the refresh token. An agent key that was fetched with it ends too. The
- * activity log names the grant as the actor. Fails with `credential_not_found` if it has ended. @see RFC 7009 §2.1
- */
+/** Revoke a grant because its client revoked the refresh token. The grant is the actor. @see RFC 7009 §2.1 */
 export async function revokeGrantByClient(store: Store, grant: TokenGrant, requestId: string | null): Promise<void> {
   const { accountId, grantId } = grant
   const account = store.account(accountId, actorOfGrant(grant))
@@ -167,5 +154,65 @@ function actsAsOf(alias: string | null): string {
 }
 
 function notFound(id: string): GridError {
-  return new GridError('credential_not_found', `No live grant has the id ${id}.`)
+  return new GridError('credential_not_found', `There is no active grant with the id ${id}.`)
+}
+
+/** Most accounts whose grants one unit revokes. The unit has to append to the activity log of each. */
+export const maxAccountsAtOnce = 20
+
+interface RevokeAllInput {
+  userId: string
+  /** The name of the change in the activity log of each account. */
+  tool: string
+  requestId: string | null
+  /** Fails a unit if the change may not be made now. */
+  precondition: Statement[]
+  /** Statements of the change itself. They include the precondition. */
+  statements: Statement[]
+}
+
+/**
+ * Run `statements`, and in the same unit revoke all grants of a user, with activity rows in each account concerned.
+ * With more than `maxAccountsAtOnce` accounts, earlier units revoke the first of them, which stay revoked if the last
+ * unit fails.
+ */
+export async function revokeAllGrants(
+  store: Store,
+  { userId, tool, requestId, precondition, statements }: RevokeAllInput,
+): Promise<void> {
+  const { global: { oauth: { revocations } }, deps, record } = store
+  // No session: the user of an email link need not be signed in.
+  const actor: ActivityActor = { type: 'user', userId, sessionId: '' }
+  for (;;) {
+    const at = deps.now()
+    const found = await revocations.find(userId, at)
+    const accounts = groupByAccount(found)
+    const first = accounts.slice(0, maxAccountsAtOnce)
+    const rows = first.map(([accountId, revoked]) => {
+      const call = { tool, arguments: { programs: revoked.map(describeRevoked) }, requestId }
+      return { accountId, entry: activityRow(actor, call, 'ok', at) }
+    })
+    if (first.length === accounts.length && found.length < revocations.maxFound) {
+      const ids = found.map(({ id }) => id)
+      await record(rows, [
+        revocations.requireUnchanged(userId, ids, at),
+        ...statements,
+        revocations.revokeAll(userId, at),
+      ])
+      return
+    }
+    const revoke = first.map(([accountId]) => revocations.revokeInAccount(accountId, userId, at))
+    await record(rows, [...precondition, ...revoke])
+  }
+}
+
+function groupByAccount(found: RevocableAccess[]): [accountId: string, access: RevocableAccess[]][] {
+  const accounts = new Map<string, RevocableAccess[]>()
+  for (const access of found) accounts.set(access.accountId, [...accounts.get(access.accountId) ?? [], access])
+  return [...accounts]
+}
+
+function describeRevoked(grant: RevocableAccess) {
+  const { program, ...fields } = describeGrant(grant)
+  return { name: program, ...fields }
 }

@@ -1,9 +1,6 @@
 /**
- * Counted attempts and their rate limits, shared by all processes. Each attempt is a row, and one statement both counts
- * and adds. Email and client addresses are stored only as SHA-256: users sometimes type their password into the
- * address field, and most tried addresses belong to no user. Rows are kept for a day.
- *
- * See docs/security.md, "Networks".
+ * Counted attempts and their rate limits, shared by all processes. Email and client addresses are stored only as
+ * SHA-256: users sometimes type their password into the address field. See docs/security.md, "Networks".
  */
 import { type GridError, limitReached } from '../../errors.ts'
 import { ipv6Prefix48, networkFactor48 } from '../../lib/http/client-address.ts'
@@ -17,7 +14,6 @@ export type Rate = readonly [max: number, windowMs: number]
 
 /** Retention of attempts, in milliseconds: the longest window. */
 export const attemptsKeptMs = day
-/** Most old attempts that each new one removes. */
 const removedAtOnce = 100
 
 /** What one attempt counts towards, and the rates of that. */
@@ -29,10 +25,7 @@ export interface Count {
   storedAs?: string
 }
 
-/**
- * Counts for a client address, and for the /48 of an IPv6 address with a multiple of the rates.
- * See docs/security.md, "Networks". `prefix` is what else the subject consists of.
- */
+/** Counts for a client address, and for the /48 of an IPv6 address. `prefix` also belongs to the subject. */
 export async function ofNetworks(
   kind: string,
   address: string,

@@ -1,24 +1,28 @@
 /** Email links that sign a user in, reset the password or verify the address. See docs/security.md, "Email links". */
 import { hashPassword } from '../../auth/passwords.ts'
 import { GridError } from '../../errors.ts'
+import { normaliseEmail } from '../../lib/names.ts'
 import { hashForLookup } from '../../lib/secrets.ts'
 import type { Store } from '../../store/store.ts'
-import { revokeAllGrants } from '../oauth/revoke-all-grants.ts'
+import { revokeAllGrants } from '../oauth/grants.ts'
 import { retryOnConflict } from '../retry-on-conflict.ts'
-import { normaliseEmail } from './email-address.ts'
-import { type EmailLinkKind, findEmailLink, redeemEmailLink } from './email-link-tokens.ts'
+import { passwordChangedEmail } from './email-templates.ts'
 import { linkExpired } from './people.ts'
 import { mayBeSomebodyElse, proveAddress, takeOver } from './prove-address.ts'
-import { sendPasswordChangedEmail, sendVerificationLink, trySendEmailLink } from './send-email.ts'
+import {
+  type EmailLinkKind,
+  findEmailLink,
+  redeemEmailLink,
+  sendNotice,
+  sendVerificationLink,
+  trySendEmailLink,
+} from './send-email.ts'
 
 /** Paths that an email may contain. With any other text, the caller that requests an email could write into it. */
 const allowedPath =
   /^\/(accounts\/[0-9a-f-]{36}(\/[a-z-]{1,20}){0,3}|(invitations|claim|verify|new-address)\/[0-9A-Za-z]{43})$/
 
-/**
- * Send a sign-in or password reset link to the user of an email address. Does not tell whether there is one. `next` is
- * the path of the grid to continue at; `address` is the client's. Fails with `invalid_email`.
- */
+/** Send a link to the user of an email address. Does not tell whether there is one. `next` is a path to go on at. */
 export async function requestEmailLink(
   store: Store,
   kind: 'sign_in' | 'reset',
@@ -31,7 +35,6 @@ export async function requestEmailLink(
   await trySendEmailLink(store, kind, { userId: user?.id ?? null, email, query }, address)
 }
 
-/** Send a link that verifies the address of the signed-in user. Fails with `rate_limit_exceeded`. */
 export async function requestVerification(
   store: Store,
   user: { id: string; email: string },
@@ -40,10 +43,7 @@ export async function requestVerification(
   await sendVerificationLink(store, { userId: user.id, email: user.email }, address)
 }
 
-/**
- * The user of an email link, unless their address has changed since. Does not use the link.
- * Fails with `link_expired`.
- */
+/** The user of an email link, unless their address has changed since. Does not use the link. */
 export async function findEmailLinkUser(
   store: Store,
   kind: Exclude<EmailLinkKind, 'change_email'>,
@@ -55,10 +55,7 @@ export async function findEmailLinkUser(
   return link
 }
 
-/**
- * Use a sign-in link, which also verifies the address. Resolves to the user's id.
- * Fails with `link_expired` or `write_conflict`.
- */
+/** Use a sign-in link, which also verifies the address. Resolves to the user's id. Fails with `link_expired`. */
 export async function signInByLink(store: Store, token: string, requestId: string | null): Promise<string> {
   const { global: { links, users }, deps: { now } } = store
   const hash = hashForLookup(token)
@@ -77,10 +74,9 @@ export async function signInByLink(store: Store, token: string, requestId: strin
 }
 
 /**
- * Set a new password by a reset link. An attacker may have known the old password and have authorized OAuth clients
- * with it. So this ends all sessions, email links, OAuth grants and open consent pages of the user. An email tells
- * the user, and the activity log of each account with an ended grant has a row.
- * Resolves to the user's id. Fails with `link_expired`, `invalid_input` or `write_conflict`.
+ * Set a new password by a reset link. An attacker may have known the old one, so this ends all sessions, email links,
+ * OAuth grants and open consent pages of the user. An email tells them. Resolves to the user's id. Fails with
+ * `link_expired` or `invalid_input`.
  */
 export async function resetPassword(
   store: Store,
@@ -114,21 +110,18 @@ export async function resetPassword(
     })
     return { userId, email }
   })
-  sendPasswordChangedEmail(store, email)
+  sendNotice(store, email, passwordChangedEmail(store.deps.config))
   return userId
 }
 
-/**
- * Verify the address of the signed-in user. The link of another user is refused: a click on a link that another user
- * requested must not verify the address of that user. Fails with `link_expired` or `not_allowed`.
- */
+/** Verify the address of the signed-in user, who must have requested the link. */
 export async function verifyEmail(store: Store, token: string, userId: string): Promise<void> {
   const link = await findEmailLinkUser(store, 'verify', token)
   checkLinkOwner(link, userId)
   await redeemEmailLink(store, 'verify', token, [store.global.users.verifyEmail(userId, link.email, store.deps.now())])
 }
 
-/** Require that a link belongs to the signed-in user. Fails with `not_allowed`. */
+/** Require that a link belongs to the signed-in user. */
 export function checkLinkOwner(link: { userId: string }, userId: string): void {
   if (link.userId === userId) return
   throw new GridError('not_allowed', 'This link is for another user. Sign in as that user to use it.')

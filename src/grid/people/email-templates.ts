@@ -1,17 +1,14 @@
 /**
- * The texts of all emails: short, plain text, at most one link, and in a digest a second one that ends it. The only text from unverified callers is an alias.
- *
- * See docs/security.md, "Email messages".
+ * The texts of all emails: short, plain, with at most one link (a digest has a second one that ends it). The only text
+ * from unverified callers is an alias. See docs/security.md, "Email messages".
  */
 import type { Config } from '../../config.ts'
 import type { OutgoingEmail } from '../../deps.ts'
 
-/** An email without its address. */
 export type EmailContent = Omit<OutgoingEmail, 'to'>
 
 type AppUrl = Pick<Config, 'appUrl'>
 
-/** Asks the user to verify an email address. */
 export function verifyAddressEmail(config: AppUrl, link: string): EmailContent {
   return emailContent(config, 'verify_address', link, [
     `Please confirm that this is your email address on ${hostOf(config)}:`,
@@ -20,7 +17,6 @@ export function verifyAddressEmail(config: AppUrl, link: string): EmailContent {
   ])
 }
 
-/** Carries a link that signs in without a password. */
 export function signInEmail(config: AppUrl, link: string): EmailContent {
   return emailContent(config, 'sign_in', link, [
     `Open this link to sign in to ${hostOf(config)}:`,
@@ -29,7 +25,6 @@ export function signInEmail(config: AppUrl, link: string): EmailContent {
   ])
 }
 
-/** Carries a password reset link. */
 export function passwordResetEmail(config: AppUrl, link: string): EmailContent {
   return emailContent(config, 'password_reset', link, [
     `Open this link to choose a new password for ${hostOf(config)}:`,
@@ -67,7 +62,7 @@ export function claimEmail(config: AppUrl, link: string, alias?: string): EmailC
   ])
 }
 
-/** Tells the user that the password was changed. No link, so that users do not learn to click links in such warnings. */
+/** No link in a security notice, so that users do not learn to click links in such warnings. */
 export function passwordChangedEmail(config: AppUrl): EmailContent {
   return emailContent(config, 'password_changed', undefined, [
     `Your password for ${hostOf(config)} was changed.`,
@@ -83,7 +78,6 @@ export function addressChangedEmail(config: AppUrl): EmailContent {
   ])
 }
 
-/** Tells the user about a change of the second factor. No link, for the same reason. */
 export function secondFactorChangedEmail(config: AppUrl, change: SecondFactorChange): EmailContent {
   return emailContent(config, 'second_factor_changed', undefined, [
     `${secondFactorChanges[change]} your user on ${hostOf(config)}.`,
@@ -91,7 +85,7 @@ export function secondFactorChangedEmail(config: AppUrl, change: SecondFactorCha
   ])
 }
 
-/** Tells an owner that a conversation was paused. `agents` are aliases, which are plain words. No link, for the same reason. */
+/** Tells an owner that a conversation was paused. `agents` are aliases, which are plain words. */
 export function conversationsPausedEmail(
   config: AppUrl,
   accountName: string,
@@ -129,7 +123,6 @@ function named(aliases: string[]): string {
   return aliases.slice(0, maxNamedAgents).map((alias) => `@${alias}`).join(', ') + more
 }
 
-/** How many agents an email names. */
 const maxNamedAgents = 8
 
 const secondFactorChanges = {
@@ -142,7 +135,6 @@ const secondFactorChanges = {
   reset: 'The second factor was reset for',
 }
 
-/** A change of the second factor that its user is told about. */
 export type SecondFactorChange = keyof typeof secondFactorChanges
 
 /** Constants, because a subject must contain no text from users. */

@@ -1,25 +1,24 @@
 /** Invitations of people into an account, and their acceptance. See docs/security.md, "Invitations". */
 import { callingUser, requireConfirmed, type Role, type SignedInUser } from '../../auth/actor.ts'
 import { hashPassword } from '../../auth/passwords.ts'
-import { GridError } from '../../errors.ts'
+import { GridError, invalidInput } from '../../errors.ts'
+import { normaliseEmail } from '../../lib/names.ts'
 import { newId } from '../../lib/id.ts'
 import { hashForLookup, mintLinkToken } from '../../lib/secrets.ts'
 import { day } from '../../lib/time.ts'
 import type { AccountStore } from '../../store/account.ts'
 import type { Invitation } from '../../store/account/team.ts'
 import type { Statement } from '../../store/sql.ts'
-import type { OpenInvitation } from '../../store/global/invitations.ts'
+import type { OpenInvitation } from '../../store/global/links.ts'
 import type { Store } from '../../store/store.ts'
 import { checkName } from '../accounts/accounts.ts'
 import { recordActivity } from '../activity.ts'
 import { authorize } from '../authorize.ts'
 import { retryOnConflict } from '../retry-on-conflict.ts'
-import { normaliseEmail } from './email-address.ts'
 import { checkRole, requireAssignable } from './team.ts'
 
 export const invitationLifetimeMs = day
-/** Most pending invitations of one account. */
-export const maxPending = 100
+const maxPending = 100
 
 /** An invitation whose link has yet to be sent or shown. The link is not stored anywhere. */
 export interface SentInvitation {
@@ -27,24 +26,14 @@ export interface SentInvitation {
   email: string
   role: Role
   url: string
-  /**
-   * Whether the inviter gets the link, to pass it on: the grid does not send email, and the address has no user yet. It
-   * then proves nothing about the address. See docs/security.md, "Invitations without email".
-   */
+  /** The grid does not send email, and the address has no user yet. The link then proves nothing about it. */
   isLinkShown: boolean
 }
 
-/**
- * Checks that an email may be sent to an address. It is called once, after all other checks and before any change, so
- * that an earlier link ends only if the new one can be sent.
- */
-export type CheckEmailLimit = (email: string) => Promise<void>
+/** Checks that an email may be sent, before any change: an earlier link ends only if the new one can be sent. */
+type CheckEmailLimit = (email: string) => Promise<void>
 
-/**
- * Invite the user of an email address into the account. An earlier invitation of the same address ends.
- * Fails with `not_allowed`, `confirmation_required` (a new owner), `invalid_email`, `invalid_input`, `member_exists` or
- * `write_conflict`, and as `checkEmailLimit` does.
- */
+/** Invite the user of an email address into the account. An earlier invitation of the same address ends. */
 export async function inviteMember(
   account: AccountStore,
   input: { email: string; role: string },
@@ -62,9 +51,7 @@ export async function inviteMember(
     const pending = await account.read.team.invitations()
     requireAssignable(caller.role, pending.filter((other) => other.email === email).map((other) => other.role))
     if (pending.length >= maxPending) {
-      throw new GridError('invalid_input', `At most ${maxPending} invitations can be open. Withdraw some.`, {
-        field: 'email',
-      })
+      throw invalidInput(`At most ${maxPending} invitations can be open. Withdraw some.`, 'email')
     }
     return caller
   }
@@ -79,10 +66,7 @@ export async function inviteMember(
   })
 }
 
-/**
- * Replace an invitation by a new one with a new link and a new lifetime. The old link ends.
- * Fails with `not_allowed`, `invitation_not_found` or `write_conflict`, and as `checkEmailLimit` does.
- */
+/** Replace an invitation by a new one with a new link and a new lifetime. The old link ends. */
 export async function resendInvitation(
   account: AccountStore,
   id: string,
@@ -96,7 +80,7 @@ export async function resendInvitation(
   })
 }
 
-/** End an invitation and its link. Fails with `not_allowed`, `invitation_not_found` or `write_conflict`. */
+/** End an invitation and its link. Fails with `invitation_not_found`. */
 export async function withdrawInvitation(account: AccountStore, id: string): Promise<{ id: string }> {
   return await retryOnConflict(async () => {
     const { precondition } = await findInvitation(account, id)
@@ -105,10 +89,7 @@ export async function withdrawInvitation(account: AccountStore, id: string): Pro
   })
 }
 
-/**
- * The invitation of a link, and whether its address has a user. Fails with `link_expired` if it is unknown, used,
- * withdrawn, replaced or expired.
- */
+/** The invitation of a link, and whether its address has a user. */
 export async function openInvitation(store: Store, token: string): Promise<OpenInvitation & { hasUser: boolean }> {
   const { global, deps: { now } } = store
   const invitation = await global.invitations.byToken(hashForLookup(token), now())
@@ -121,10 +102,7 @@ export async function openInvitation(store: Store, token: string): Promise<OpenI
   return { ...invitation, hasUser: (await global.users.byEmail(invitation.email)) !== undefined }
 }
 
-/**
- * Join the account as the user of the invited address. A link that was sent to that address also verifies it.
- * Resolves to the account's id. Fails with `link_expired` or `not_allowed`.
- */
+/** Join the account as the user of the invited address, which a link that was sent there also verifies. */
 export async function acceptInvitation(
   store: Store,
   token: string,
@@ -142,11 +120,7 @@ export async function acceptInvitation(
   return invitation.account.id
 }
 
-/**
- * Create a user with the invited address and join the account. The address is not verified if the inviter was shown the
- * link.
- * Fails with `link_expired`, `invalid_input`, or `member_exists` if the address has a user already.
- */
+/** Create the invited user and join the account. The address is not verified if the inviter was shown the link. */
 export async function registerInvitedUser(
   store: Store,
   token: string,

@@ -1,22 +1,20 @@
 /** What the operator of the grid does for a user on the command line. */
 import { GridError } from '../../errors.ts'
+import { normaliseEmail } from '../../lib/names.ts'
 import { day } from '../../lib/time.ts'
-import type { Statement } from '../../store/sql.ts'
 import type { User } from '../../store/global/users.ts'
+import type { Statement } from '../../store/sql.ts'
 import type { Store } from '../../store/store.ts'
 import { activityRow } from '../activity.ts'
-import { normaliseEmail } from './email-address.ts'
-import { createEmailLink } from './email-link-tokens.ts'
+import { createEmailLink } from './send-email.ts'
 
-/** Most activity logs that one unit appends to. */
 const maxAccountsAtOnce = 20
 /** As long as a set-up link: the operator, who reads it, may pass it on. */
-export const printedLinkLifetimeMs = day
+const printedLinkLifetimeMs = day
 
-/** The user of an email address. Fails with `not_found` or `invalid_email`. */
 export async function findUser(store: Store, email: string): Promise<User> {
   const user = await store.global.users.byEmail(normaliseEmail(email))
-  if (!user) throw new GridError('not_found', 'No user has this email address.')
+  if (!user) throw new GridError('not_found', 'There is no user with this email address.')
   return user
 }
 
@@ -34,11 +32,7 @@ export async function changeUser(store: Store, user: User, command: string, stat
   await store.record(rows.slice(0, maxAccountsAtOnce), statements)
 }
 
-/**
- * Make a link that signs a user in, or lets them choose a new password, for the operator to pass on. Like such an email,
- * it verifies the address: the operator vouches for it. The activity log of each of the user's accounts has a row.
- * Fails with `not_found` or `invalid_email`. See docs/security.md, "Email links".
- */
+/** A link for the operator to pass on. It verifies the address: the operator vouches for it. */
 export async function createLinkFor(
   store: Store,
   email: string,
@@ -56,10 +50,7 @@ export async function createLinkFor(
   return { userId: user.id, url }
 }
 
-/**
- * How the owner of a new account signs in: by a link that works once, if they are a new user without a password;
- * otherwise on the sign-in page.
- */
+/** How the owner of a new account signs in: by a link that works once, if they are a new user without a password. */
 export async function signInUrlOfOwner(
   store: Store,
   owner: { userId: string; isNewUser: boolean },
@@ -74,10 +65,7 @@ export async function signInUrlOfOwner(
   return { url, worksOnce: true }
 }
 
-/**
- * The email address of the first user, if nobody can sign in: no user has a password or a passkey, and the grid sends no
- * email. Undefined on a grid without users.
- */
+/** The first user, if nobody can sign in: there is no password, no passkey and no email. */
 export async function findLockedOutUser(store: Store): Promise<string | undefined> {
   if (store.deps.email.isConfigured) return undefined
   return (await store.global.users.firstLockedOut())?.email

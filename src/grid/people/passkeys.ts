@@ -12,7 +12,7 @@ import {
   verifyAuthentication,
   verifyRegistration,
 } from '../../auth/passkeys.ts'
-import { GridError } from '../../errors.ts'
+import { GridError, invalidInput } from '../../errors.ts'
 import { newId } from '../../lib/id.ts'
 import { hashSecret } from '../../lib/secrets.ts'
 import type { ChallengePurpose, Passkey } from '../../store/global/second-factors.ts'
@@ -23,7 +23,6 @@ import { addFactor } from './second-factor.ts'
 import { sendSecondFactorEmail } from './send-email.ts'
 import { takePasskeyAttempt } from './throttle.ts'
 
-/** Most passkeys of one user. */
 const maxPasskeys = 20
 
 /** Whether browsers offer passkeys at the address of this grid. */
@@ -31,10 +30,7 @@ export function hasPasskeys({ deps }: Store): boolean {
   return passkeySite(deps.config.appUrl) !== undefined
 }
 
-/**
- * Options for signing in with any passkey, as JSON for the browser. `holder` is the CSRF token of the page: only it can
- * answer, once, within five minutes. Fails with `rate_limit_exceeded`.
- */
+/** Options for signing in. `holder` is the CSRF token of the page: only it can answer, once, in five minutes. */
 export async function passkeySignInOptions(store: Store, holder: string, address: string): Promise<string> {
   await takePasskeyAttempt(store, address)
   return await challenge(store, 'sign_in', holder, await authenticationOptions(siteOf(store), []))
@@ -63,15 +59,11 @@ export async function signInByPasskey(store: Store, holder: string, answer: stri
   return (await usePasskey(store, 'sign_in', holder, answer)).userId
 }
 
-/** Prove the second factor of a user with a passkey. Fails with `invalid_input`. */
 export async function proveByPasskey(store: Store, holder: string, userId: string, answer: string): Promise<void> {
   await usePasskey(store, 'confirm', holder, answer, userId)
 }
 
-/**
- * Register the passkey that answered `passkeyOptions`. If it is the user's first second factor, resolves to new recovery
- * codes, and all other sessions end. Fails with `confirmation_required`, `invalid_input` or `write_conflict`.
- */
+/** Register the passkey that answered `passkeyOptions`. Resolves to recovery codes if it is the first factor. */
 export async function addPasskey(
   store: Store,
   holder: string,
@@ -88,7 +80,7 @@ export async function addPasskey(
   const row = { ...passkey, id: newId(), userId: actor.user.id, name }
   const codes = await retryOnConflict(async () => {
     if (await secondFactors.passkeyByCredential(passkey.credentialId)) {
-      throw new GridError('invalid_input', 'This passkey is registered already.', { field: 'passkey' })
+      throw invalidInput('This passkey is registered already.', 'passkey')
     }
     return await addFactor(store, actor, row.id, [secondFactors.addPasskey(row, now())])
   })
@@ -123,7 +115,6 @@ async function usePasskey(
   return passkey
 }
 
-/** Store the challenge of these options. Resolves to the options as JSON. */
 async function challenge(
   { global, write, deps }: Store,
   purpose: ChallengePurpose,
@@ -151,5 +142,5 @@ function isExpected({ global, write, deps }: Store, purpose: ChallengePurpose, h
 function siteOf({ deps }: Store): PasskeySite {
   const site = passkeySite(deps.config.appUrl)
   if (site) return site
-  throw new GridError('invalid_input', 'Passkeys need this grid to have a host name and HTTPS.', { field: 'passkey' })
+  throw invalidInput('Passkeys need this grid to have a host name and HTTPS.', 'passkey')
 }

@@ -1,13 +1,13 @@
 /** Users: set-up of the first one, and sign-in with a password. */
 import { hashPassword, signInFailed, verifyPassword } from '../../auth/passwords.ts'
 import { GridError } from '../../errors.ts'
+import { normaliseEmail } from '../../lib/names.ts'
 import { newId } from '../../lib/id.ts'
 import { hashForLookup, mintLinkToken } from '../../lib/secrets.ts'
 import { day, minute } from '../../lib/time.ts'
 import type { LinkKind } from '../../store/global/links.ts'
 import type { Store } from '../../store/store.ts'
 import { checkName } from '../accounts/accounts.ts'
-import { normaliseEmail } from './email-address.ts'
 import { takeSignInAttempt } from './throttle.ts'
 
 /** Lifetime of each kind of one-time link, in milliseconds. See docs/security.md, "Email links". */
@@ -20,10 +20,7 @@ export const linkLifetimeMs: Record<LinkKind, number> = {
   claim: day,
 }
 
-/**
- * Create the one-time link that sets up the first account of an empty grid. Earlier set-up links end.
- * Undefined if the grid has users. See docs/operations.md, "People and the set-up link".
- */
+/** Create the link that sets up the first account, and end earlier ones. Undefined if the grid has users. */
 export async function createSetUpLink(store: Store): Promise<string | undefined> {
   const { global, deps: { config, now } } = store
   if (await global.users.any()) return undefined
@@ -37,28 +34,21 @@ export async function createSetUpLink(store: Store): Promise<string | undefined>
   return `${config.appUrl}/set-up/${token}`
 }
 
-/**
- * Whether a set-up link can still be used: `done` if the grid has a user, whoever made it; `ended` if the link has
- * expired, was replaced by a later start, or is unknown.
- */
+/** `done` if the grid has a user; `ended` if the link has expired, was replaced by a later start, or is unknown. */
 export async function setUpState(store: Store, token: string): Promise<'open' | 'done' | 'ended'> {
   const { global, deps: { now } } = store
   if (await global.users.any()) return 'done'
   return await global.links.byToken('set_up', hashForLookup(token), now()) ? 'open' : 'ended'
 }
 
-export interface SetUpInput {
+interface SetUpInput {
   accountName: string
   name: string
   email: string
   password: string
 }
 
-/**
- * Create the first account and its owner. The email address counts as verified: the holder of the link can read the
- * server's log, which also prints the email links of a grid without an email server.
- * Fails with `link_expired`, `invalid_input` or `invalid_email`.
- */
+/** Create the first account and its owner. The address counts as verified: the link was in the server's log. */
 export async function setUp(store: Store, token: string, input: SetUpInput): Promise<{ userId: string; id: string }> {
   const { global, deps: { now } } = store
   if (await setUpState(store, token) !== 'open') throw linkExpired()
@@ -84,9 +74,9 @@ export async function setUp(store: Store, token: string, input: SetUpInput): Pro
 }
 
 /**
- * The user of an email address and password, and the hash that the password was verified against. Takes as long for
- * an unknown address. `address` is the client's, as the limits count it. Fails with `sign_in_failed` or
- * `rate_limit_exceeded`. See docs/security.md, "Sign-in limits" and "Enumeration and timing".
+ * The user of an email address and password, and the hash that the password was verified against. Takes as long for an
+ * unknown address. Fails with `sign_in_failed` or `rate_limit_exceeded`. See docs/security.md, "Sign-in limits" and
+ * "Enumeration and timing".
  */
 export async function signIn(
   store: Store,

@@ -1,33 +1,25 @@
 /** Changes of users to their own profile: name, keyboard, password and email address. */
 import { hashPassword, verifyPassword } from '../../auth/passwords.ts'
-import { GridError } from '../../errors.ts'
+import { normaliseEmail } from '../../lib/names.ts'
+import { invalidInput } from '../../errors.ts'
 import type { User } from '../../store/global/users.ts'
 import type { Store } from '../../store/store.ts'
 import { checkName } from '../accounts/accounts.ts'
-import { normaliseEmail } from './email-address.ts'
-import { findEmailLink, redeemEmailLink } from './email-link-tokens.ts'
 import { checkLinkOwner } from './email-links.ts'
+import { addressChangedEmail, passwordChangedEmail } from './email-templates.ts'
 import { linkExpired } from './people.ts'
-import { sendAddressChangedEmail, sendPasswordChangedEmail, trySendEmailLink } from './send-email.ts'
+import { findEmailLink, redeemEmailLink, sendNotice, trySendEmailLink } from './send-email.ts'
 import { takeSignInAttempt } from './throttle.ts'
 
-/** Set the display name of a user. Fails with `invalid_input`. */
 export async function setUserName(store: Store, userId: string, name: string): Promise<void> {
   await store.write([store.global.users.setName(userId, checkName(name, 'name'))])
 }
 
-/** Whether single keys do something on the pages of a user, until they change it. */
 export async function setShortcuts(store: Store, userId: string, on: boolean): Promise<void> {
   await store.write([store.global.users.setShortcuts(userId, on)])
 }
 
-/**
- * Change the password. Every session of the user ends, including the calling one, and every open link; an email tells
- * the user. OAuth grants stay: users can end them on their own page, and a routine change of the password should not
- * disconnect their clients. Only `resetPassword` ends them.
- * Fails with `invalid_input`, which names `current` or `password`, `rate_limit_exceeded`, or `write_conflict` if the
- * password has been changed meanwhile.
- */
+/** Change the password. Sessions and links end; OAuth grants stay, because this should not disconnect clients. */
 export async function changePassword(
   store: Store,
   userId: string,
@@ -43,13 +35,10 @@ export async function changePassword(
     global.sessions.endOthers(userId, '', now()),
     global.links.endAll(userId, now()),
   ])
-  sendPasswordChangedEmail(store, user.email)
+  sendNotice(store, user.email, passwordChangedEmail(store.deps.config))
 }
 
-/**
- * Send a link to a new email address; its use confirms the change. Does not tell whether another user has the address.
- * Fails with `invalid_email`, `invalid_input`, which names `current`, or `rate_limit_exceeded`.
- */
+/** Send a link to a new email address. Does not tell whether another user has the address. */
 export async function requestEmailChange(
   store: Store,
   userId: string,
@@ -59,17 +48,14 @@ export async function requestEmailChange(
   const email = normaliseEmail(input.email, 'email')
   const user = await checkCurrentPassword(store, userId, input.current, address)
   if (user.email === email) {
-    throw new GridError('invalid_input', 'This is your email address already.', { field: 'email' })
+    throw invalidInput('This is your email address already.', 'email')
   }
   const isFree = (await store.global.users.byEmail(email)) === undefined
   const precedingStatements = [store.global.links.endOpen(userId, 'change_email', store.deps.now())]
   await trySendEmailLink(store, 'change_email', { userId: isFree ? userId : null, email, precedingStatements }, address)
 }
 
-/**
- * Change the email address to the one that a link was sent to. All other links end, and an email tells the old address.
- * Resolves to the new address. Fails with `link_expired` or `not_allowed`.
- */
+/** Change the email address to that of a link. All other links end, and an email tells the old address. */
 export async function confirmEmailChange(store: Store, token: string, userId: string): Promise<string> {
   const link = await findEmailLink(store, 'change_email', token)
   checkLinkOwner(link, userId)
@@ -80,14 +66,11 @@ export async function confirmEmailChange(store: Store, token: string, userId: st
     global.links.endAll(userId, now()),
     global.users.setEmail(userId, link.email, now()),
   ])
-  sendAddressChangedEmail(store, user.email)
+  sendNotice(store, user.email, addressChangedEmail(store.deps.config))
   return link.email
 }
 
-/**
- * The user, if `current` is their password. This protects a user whose browser was left signed in. Guesses count as
- * sign-in attempts. A user without a password sets one by an email link.
- */
+/** The user, if `current` is their password. Guesses count as sign-in attempts. */
 async function checkCurrentPassword(
   store: Store,
   userId: string,
@@ -96,13 +79,11 @@ async function checkCurrentPassword(
 ): Promise<User & { passwordHash: string }> {
   const user = await findUser(store, userId)
   if (user.passwordHash === null) {
-    throw new GridError('invalid_input', 'You have no password yet. Request an email link to set one.', {
-      field: 'current',
-    })
+    throw invalidInput('You have no password yet. Request an email link to set one.', 'current')
   }
   const attempt = await takeSignInAttempt(store, user.email, address)
   if (!(await verifyPassword(user.passwordHash, current, { hasPriority: true }))) {
-    throw new GridError('invalid_input', 'This is not your current password.', { field: 'current' })
+    throw invalidInput('This is not your current password.', 'current')
   }
   await attempt.succeeded()
   return { ...user, passwordHash: user.passwordHash }

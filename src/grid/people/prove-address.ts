@@ -1,21 +1,15 @@
-/**
- * Proof of an email address by a link that was sent to it. It takes a user over who may have been registered by somebody
- * else. See docs/security.md, "Invitations without email".
- */
-import type { Statement } from '../../store/sql.ts'
+/** Proof of an email address by a link that was sent to it. See docs/security.md, "Invitations without email". */
 import type { User } from '../../store/global/users.ts'
+import type { Statement } from '../../store/sql.ts'
 import type { Store } from '../../store/store.ts'
-import { revokeAllGrants } from '../oauth/revoke-all-grants.ts'
+import { revokeAllGrants } from '../oauth/grants.ts'
 
-/**
- * Whether the user registered with a link that the inviter was shown, and nobody has proved the address since. So it may
- * be the inviter.
- */
+/** The inviter was shown the link, and the address is not proved since: the user may be the inviter. */
 export function mayBeSomebodyElse({ registeredByShownLink, emailVerifiedAt }: User): boolean {
   return registeredByShownLink && emailVerifiedAt === null
 }
 
-/** Statements that remove everything with which somebody else could get back in: password, factors, sessions, links. */
+/** Statements that remove everything with which someone else could get back in: password, factors, sessions, links. */
 export function takeOver({ global }: Store, userId: string, at: number): Statement[] {
   return [
     global.users.removePassword(userId),
@@ -27,15 +21,11 @@ export function takeOver({ global }: Store, userId: string, at: number): Stateme
   ]
 }
 
-/**
- * Use an email link, which verifies the address of its user. If the user may be somebody else, it also takes the user
- * over and revokes all OAuth grants. Fails with `write_conflict` if the link was used meanwhile.
- */
+/** Use an email link, which verifies the address. A user who may be someone else is taken over. */
 export async function proveAddress(
   store: Store,
   user: User,
   link: {
-    /** Fails the unit unless the link can still be used. */
     requireOpen: Statement
     use: Statement[]
     requestId: string | null

@@ -1,6 +1,6 @@
 /**
- * The alias of a person in an account. It is an agent of type `human`, so that agents find it and write to it, but it has
- * no key: only its person acts as it, in the browser. See docs/security.md, "People and their aliases".
+ * The alias of a person in an account: an agent of type `human` without a key, as which only its person acts, in the
+ * browser. See docs/security.md, "People and their aliases".
  */
 import { callingUser, requirePermission, type UserActor } from '../../auth/actor.ts'
 import { GridError, limitReached } from '../../errors.ts'
@@ -21,18 +21,14 @@ export type { Seat }
 const lastSeenPrecisionMs = minute
 /** How many aliases the people of an account can change or give up within a day. */
 const maxFormerPerDay = 20
-/** How many numbers are tried for a suggestion. */
 const maxSuggestions = 9
 
-/** The seat of the calling user; undefined before they have chosen an alias. Fails with `wrong_credential`. */
+/** The seat of the calling user; undefined before they have chosen an alias. */
 export async function findSeat(account: AccountStore): Promise<Seat | undefined> {
   return await account.read.seats.ofMember(callingUser(account.actor).userId)
 }
 
-/**
- * The seat of the calling user, who is about to write or to read as it.
- * Fails with `wrong_credential`, with `not_allowed` for a viewer, or with `alias_required`.
- */
+/** The seat of the calling user, who is about to write or to read as it. Fails with `alias_required`. */
 export async function callingSeat(account: AccountStore): Promise<Seat> {
   callingUser(account.actor)
   requirePermission(account.actor, 'use')
@@ -49,10 +45,7 @@ function markSeen(account: AccountStore, { agentId, lastSeenAt }: Seat): void {
   account.writeLater([account.change.agents.markSeen(agentId, at)])
 }
 
-/**
- * A free alias for the calling user, made of their name, or of their email address without one. An empty text if none of
- * a few is free. Fails with `wrong_credential`.
- */
+/** A free alias for the calling user, made of their name or email address. An empty text if none of a few is free. */
 export async function suggestAlias(account: AccountStore): Promise<string> {
   const member = await account.read.team.member(callingUser(account.actor).userId)
   const [first, ...others] = wordsOf(member?.name || member?.email.split('@')[0] || '')
@@ -79,18 +72,16 @@ async function isFree({ deps, read }: AccountStore, alias: string): Promise<bool
   return await read.directory.isAliasFree(alias, { forPerson: true })
 }
 
-export interface SeatInput {
-  /** `@` and spaces around it do not count. */
+interface SeatInput {
   alias: string
   /** What agents read about the person. Default: as it was, at first empty. */
   description?: string
 }
 
 /**
- * Choose the alias of the calling user in the account, or change it. Its inbox and its channels stay when it changes, and
- * the former alias stays reserved for the account. Owners, admins and members can have one, viewers not.
- * Fails with `wrong_credential`, `not_allowed`, `invalid_alias`, `alias_reserved`, `alias_taken`, `invalid_input`,
- * `rate_limit_exceeded` or `write_conflict`.
+ * Choose the alias of the calling user in the account, or change it. Its inbox and channels stay, and the former alias
+ * stays reserved. Viewers cannot have one. Fails with `invalid_alias`, `alias_reserved`, `alias_taken`, `invalid_input`
+ * or `rate_limit_exceeded`.
  */
 export async function chooseAlias(account: AccountStore, input: SeatInput): Promise<Seat> {
   const { userId } = callingUser(account.actor)
@@ -151,11 +142,7 @@ async function refuseManyChanges({ read }: AccountStore, at: number): Promise<vo
   )
 }
 
-/**
- * Give up the alias of the calling user: it leaves its channels, and its unread messages are parked, which their senders
- * see. The alias stays reserved for the account, and what was sent stays readable.
- * Fails with `wrong_credential`, `alias_required` or `write_conflict`.
- */
+/** Give up the alias of the calling user. Its unread messages are parked, and it stays reserved. */
 export async function giveUpAlias(account: AccountStore): Promise<{ alias: string }> {
   const { userId } = callingUser(account.actor)
   return await retryOnConflict(async () => {
@@ -166,10 +153,7 @@ export async function giveUpAlias(account: AccountStore): Promise<{ alias: strin
   })
 }
 
-/**
- * Statements that end the seat of a user, as that of a deleted agent: for the unit in which the user gives it up, leaves
- * the account or becomes a viewer. They fail the unit if the user has chosen or given up an alias meanwhile.
- */
+/** Statements that end the seat of a user. They fail the unit if it has changed since. */
 export async function endSeat(account: AccountStore, userId: UserActor['userId']): Promise<Statement[]> {
   const seat = await account.read.seats.ofMember(userId)
   const { agents, channels, leases, notifications, seats } = account.change

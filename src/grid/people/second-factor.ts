@@ -1,22 +1,23 @@
 /** The second factor of users: authenticator apps and recovery codes. See docs/security.md, "Second factor". */
-import { requireConfirmed, type SignedInUser } from '../../auth/actor.ts'
+import { callingUser, requireConfirmed, type SignedInUser } from '../../auth/actor.ts'
 import { verifyPassword } from '../../auth/passwords.ts'
 import { newTotpSecret, totpStep, totpUri } from '../../auth/totp.ts'
-import { GridError } from '../../errors.ts'
-import { totpContext } from '../../lib/key-ring.ts'
+import { GridError, invalidInput } from '../../errors.ts'
 import { newId } from '../../lib/id.ts'
+import { totpContext } from '../../lib/key-ring.ts'
 import { hashSecret, mintRecoveryCode } from '../../lib/secrets.ts'
-import type { Statement } from '../../store/sql.ts'
+import type { AccountStore } from '../../store/account.ts'
 import type { StoredTotp } from '../../store/global/second-factors.ts'
+import type { Statement } from '../../store/sql.ts'
 import type { Store } from '../../store/store.ts'
+import { authorize } from '../authorize.ts'
 import { retryOnConflict } from '../retry-on-conflict.ts'
+import { changeUser, findUser } from './operator.ts'
 import { sendSecondFactorEmail } from './send-email.ts'
 import { takeSecondFactorAttempt, takeSignInAttempt } from './throttle.ts'
 
-/** How many recovery codes a user gets. */
 const recoveryCodeCount = 10
 
-/** What a user has as second factor. */
 export interface SecondFactors {
   passkeys: { id: string; name: string; createdAt: number; lastUsedAt: number | null }[]
   hasTotp: boolean
@@ -24,7 +25,6 @@ export interface SecondFactors {
   codesLeft: number
 }
 
-/** What a user has as second factor. */
 export async function listSecondFactors({ global }: Store, userId: string): Promise<SecondFactors> {
   const [passkeys, totp, codesLeft] = await Promise.all([
     global.secondFactors.passkeysOf(userId),
@@ -34,10 +34,7 @@ export async function listSecondFactors({ global }: Store, userId: string): Prom
   return { passkeys, hasTotp: totp !== undefined && totp.confirmedAt !== null, codesLeft }
 }
 
-/**
- * Prove the second factor with a code of the authenticator app or with a recovery code. Each code works once; `address`
- * is the client's. Fails with `invalid_input`, which names `code`, or `rate_limit_exceeded`.
- */
+/** Prove the second factor with a code of the app or a recovery code. Each code works once. */
 export async function useSecondFactorCode(
   store: Store,
   user: { id: string; email: string },
@@ -53,10 +50,7 @@ export async function useSecondFactorCode(
   if (isRecoveryCode) sendSecondFactorEmail(store, user.email, 'code_used')
 }
 
-/**
- * Prove who a signed-in user without a second factor is, with their password. Resolves to the hash that it was verified
- * against. Fails with `invalid_input`, which names `password`, or `rate_limit_exceeded`.
- */
+/** Prove who a user without a second factor is. Resolves to the hash of the password. */
 export async function confirmByPassword(
   store: Store,
   user: { id: string; email: string },
@@ -66,16 +60,13 @@ export async function confirmByPassword(
   const attempt = await takeSignInAttempt(store, user.email, address)
   const passwordHash = (await store.global.users.byId(user.id))?.passwordHash
   if (!(await verifyPassword(passwordHash, password, { hasPriority: true }))) {
-    throw new GridError('invalid_input', 'This is not your password.', { field: 'password' })
+    throw invalidInput('This is not your password.', 'password')
   }
   await attempt.succeeded()
   return passwordHash!
 }
 
-/**
- * Begin the set-up of an authenticator app with a new secret. An unfinished set-up ends. Fails with
- * `confirmation_required`, or `invalid_input` if the user has an app already or the grid has no encryption keys.
- */
+/** Begin the set-up of an authenticator app with a new secret. An unfinished set-up ends. */
 export async function beginTotp(store: Store, actor: SignedInUser): Promise<void> {
   const at = store.deps.now()
   requireConfirmed(actor, at)
@@ -85,10 +76,7 @@ export async function beginTotp(store: Store, actor: SignedInUser): Promise<void
   if (begun.length === 0) throw hasTotpAlready()
 }
 
-/**
- * The secret of an unfinished set-up, and the URI that apps read. Fails with `confirmation_required` or
- * `invalid_input`.
- */
+/** The secret of an unfinished set-up, and the URI that apps read. */
 export async function pendingTotp(store: Store, actor: SignedInUser): Promise<{ secret: string; uri: string }> {
   requireConfirmed(actor, store.deps.now())
   const { secret } = await readPendingTotp(store, actor.user.id)
@@ -96,10 +84,7 @@ export async function pendingTotp(store: Store, actor: SignedInUser): Promise<{ 
   return { secret, uri: await totpUri(secret, { issuer, label: actor.user.email }) }
 }
 
-/**
- * Finish the set-up with a first code. If it is the user's first second factor, resolves to new recovery codes, and all
- * other sessions end. Fails with `confirmation_required`, `invalid_input`, `write_conflict` or `rate_limit_exceeded`.
- */
+/** Finish the set-up with a first code. Resolves to recovery codes if it is the first factor. */
 export async function finishTotp(
   store: Store,
   actor: SignedInUser,
@@ -150,8 +135,7 @@ export async function replaceRecoveryCodes(store: Store, actor: SignedInUser): P
 
 /**
  * Store a new factor of the user. If it is the first one, resolves to new recovery codes, and all other sessions end:
- * they began without it. The caller has checked that the change was confirmed. `own` is the id of the new passkey, or of
- * the attempt that confirms the app. Fails with `write_conflict` if another factor came or went meanwhile.
+ * they began without it. `own` is the id of the new passkey, or of the attempt that confirms the app.
  */
 export async function addFactor(
   store: Store,
@@ -217,5 +201,62 @@ function hasTotpAlready(): GridError {
 }
 
 function wrongCode(): GridError {
-  return new GridError('invalid_input', 'This code is wrong, was used already, or is too old.', { field: 'code' })
+  return invalidInput('This code is wrong, was used already, or is too old.', 'code')
+}
+
+/**
+ * Remove the second factor of another member, and end their sessions. The caller must own every account of the member:
+ * the factor protects all of them. Fails with `confirmation_required`, `member_not_found` or `invalid_input`.
+ */
+export async function resetMemberSecondFactor(
+  store: Store,
+  account: AccountStore,
+  userId: string,
+): Promise<{ userId: string }> {
+  const caller = callingUser(account.actor)
+  const email = await retryOnConflict(async () => {
+    const { precondition } = await authorize(account, 'own')
+    requireConfirmed(caller, store.deps.now())
+    const member = await account.read.team.member(userId)
+    if (!member) throw new GridError('member_not_found', 'This account has no member with that id.')
+    if (userId === caller.userId) {
+      throw new GridError('invalid_input', 'Change your own second factor under Settings, Security.')
+    }
+    if (!member.hasSecondFactor) throw hasNone()
+    const { secondFactors } = store.global
+    if (await secondFactors.isBeyond(caller.userId, userId)) {
+      throw new GridError(
+        'not_allowed',
+        'This user also belongs to an account that you do not own. Ask the operator of the grid to reset the second factor.',
+      )
+    }
+    await account.write([
+      ...precondition,
+      account.change.team.requireRole(userId, [member.role]),
+      secondFactors.requireOwned(caller.userId, userId),
+      ...resetStatements(store, userId),
+    ])
+    return member.email
+  })
+  sendSecondFactorEmail(store, email, 'reset')
+  return { userId }
+}
+
+/** Remove the second factor of a user as the operator, and end their sessions. */
+export async function resetSecondFactor(store: Store, email: string, command: string): Promise<{ userId: string }> {
+  const user = await findUser(store, email)
+  const { secondFactors } = store.global
+  const [passkeys, totp] = await Promise.all([secondFactors.passkeysOf(user.id), secondFactors.totpOf(user.id)])
+  if (passkeys.length === 0 && (totp?.confirmedAt ?? null) === null) throw hasNone()
+  await changeUser(store, user, command, resetStatements(store, user.id))
+  sendSecondFactorEmail(store, user.email, 'reset')
+  return { userId: user.id }
+}
+
+function resetStatements({ global, deps }: Store, userId: string): Statement[] {
+  return [...global.secondFactors.removeAll(userId), global.sessions.endOthers(userId, '', deps.now())]
+}
+
+function hasNone(): GridError {
+  return new GridError('invalid_input', 'This user has no second factor.')
 }

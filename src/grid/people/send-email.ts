@@ -1,14 +1,14 @@
 /** Sending of emails, within the limits. See docs/security.md, "Email limits" and "Enumeration and timing". */
+import { GridError } from '../../errors.ts'
+import { newId } from '../../lib/id.ts'
+import { hashForLookup, mintLinkToken } from '../../lib/secrets.ts'
+import type { LinkKind } from '../../store/global/links.ts'
 import type { Statement } from '../../store/sql.ts'
 import type { Store } from '../../store/store.ts'
-import { createEmailLink, type EmailLinkKind } from './email-link-tokens.ts'
 import {
-  addressChangedEmail,
-  conversationsPausedEmail,
   digestEmail,
   type EmailContent,
   invitationEmail,
-  passwordChangedEmail,
   passwordResetEmail,
   type SecondFactorChange,
   secondFactorChangedEmail,
@@ -16,6 +16,7 @@ import {
   verifyAddressEmail,
 } from './email-templates.ts'
 import type { SentInvitation } from './invitations.ts'
+import { linkExpired, linkLifetimeMs } from './people.ts'
 import { requireEmailAttempt, type SilentPurpose, takeDigestAttempt, takeEmailAttempt } from './throttle.ts'
 
 const templates = {
@@ -25,21 +26,15 @@ const templates = {
   change_email: verifyAddressEmail,
 } satisfies Record<EmailLinkKind, unknown>
 
-/** The recipient of an email link. */
 interface LinkRecipient {
-  /** Null if no user has the address. */
   userId: string | null
   email: string
-  /** Query string of the link, with `?`. */
   query?: string
   /** Statements that run first in the unit that stores the link. */
   precedingStatements?: Statement[]
 }
 
-/**
- * Send an email link, without telling the caller whether it was sent. An unknown address takes the same work and gets no
- * email. Over a limit nothing is created. `address` is the client's.
- */
+/** Send an email link, without telling whether it was sent. An unknown address takes the same work. */
 export async function trySendEmailLink(
   store: Store,
   kind: SilentPurpose,
@@ -51,10 +46,7 @@ export async function trySendEmailLink(
   else store.deps.log.info('An email link was not sent: limit reached', { kind })
 }
 
-/**
- * Send a signed-in user the link that verifies the address. Fails with `rate_limit_exceeded` over a limit. `address` is
- * the client's.
- */
+/** Send a signed-in user the link that verifies the address. `address` is the client's. */
 export async function sendVerificationLink(
   store: Store,
   to: { userId: string; email: string },
@@ -84,37 +76,13 @@ export function sendInvitationEmail(
   store.deps.email.send({ to: email, ...invitationEmail(store.deps.config, url, { ...from, role }) })
 }
 
-/**
- * Send a notice. It has no limit: a security notice follows only an authenticated change, and an attacker could use up
- * the limit before making the change. The others have limits of their own.
- */
-function sendNotice(store: Store, to: string, content: EmailContent): void {
+/** Notices have no limit: they follow an authenticated change, and an attacker could use up a limit before. */
+export function sendNotice(store: Store, to: string, content: EmailContent): void {
   store.deps.email.send({ to, ...content })
 }
 
-/** Tell a user that the password was changed. */
-export function sendPasswordChangedEmail(store: Store, to: string): void {
-  sendNotice(store, to, passwordChangedEmail(store.deps.config))
-}
-
-/** Tell a user that the email address was changed. `to` is the old address. */
-export function sendAddressChangedEmail(store: Store, to: string): void {
-  sendNotice(store, to, addressChangedEmail(store.deps.config))
-}
-
-/** Tell a user that the second factor was changed. */
 export function sendSecondFactorEmail(store: Store, to: string, change: SecondFactorChange): void {
   sendNotice(store, to, secondFactorChangedEmail(store.deps.config, change))
-}
-
-/** Tell an owner which conversations of the account were paused, by their agents. */
-export function sendConversationsPausedEmail(
-  store: Store,
-  to: string,
-  accountName: string,
-  conversations: string[][],
-): void {
-  sendNotice(store, to, conversationsPausedEmail(store.deps.config, accountName, conversations))
 }
 
 /** Tell a person about messages that wait. False over a limit: then nothing is sent. */
@@ -128,4 +96,53 @@ export async function trySendDigest(
   if (isSent) store.deps.email.send({ to, ...digestEmail(store.deps.config, link, digest) })
   else store.deps.log.warn('A mail digest was not sent: limit reached')
   return isSent
+}
+
+/** The kinds that are sent to users. A claim email may go to an address that has no user yet (`claim-email.ts`). */
+export type EmailLinkKind = Exclude<LinkKind, 'set_up' | 'claim'>
+
+const paths: Record<EmailLinkKind, string> = {
+  verify: '/verify',
+  sign_in: '/sign-in-link',
+  reset: '/reset',
+  change_email: '/new-address',
+}
+
+/** A new link. With `userId` null it can never be used: unknown addresses take the same work. */
+export async function createEmailLink(
+  { global, deps: { config, now } }: Store,
+  kind: EmailLinkKind,
+  to: { userId: string | null; email: string },
+  lifetimeMs = linkLifetimeMs[kind],
+): Promise<{ url: string; statement: Statement }> {
+  const { token, hash } = await mintLinkToken()
+  const at = now()
+  const link = { id: newId(), kind, tokenHash: hash, ...to, expiresAt: at + lifetimeMs }
+  return { url: `${config.appUrl}${paths[kind]}/${token}`, statement: global.links.add(link, at) }
+}
+
+/** The user and address of a link that can still be used. Does not use it. Fails with `link_expired`. */
+export async function findEmailLink(
+  { global, deps: { now } }: Store,
+  kind: EmailLinkKind,
+  token: string,
+): Promise<{ userId: string; email: string }> {
+  const link = await global.links.byToken(kind, hashForLookup(token), now())
+  if (!link?.userId || !link.email) throw linkExpired()
+  return { userId: link.userId, email: link.email }
+}
+
+/** Use a link and run `statements` in the same unit. Fails with `link_expired` if another request used it first. */
+export async function redeemEmailLink(
+  store: Store,
+  kind: EmailLinkKind,
+  token: string,
+  statements: Statement[],
+): Promise<void> {
+  try {
+    await store.write([...store.global.links.use(kind, hashForLookup(token), store.deps.now()), ...statements])
+  } catch (error) {
+    if (error instanceof GridError && error.code === 'write_conflict') throw linkExpired()
+    throw error
+  }
 }

@@ -1,6 +1,6 @@
-/** Members of an account: their roles and their removal. An account always has an owner. See docs/security.md, "Roles". */
+/** Members of an account, which always has an owner. See docs/security.md, "Roles". */
 import { allows, callingUser, type Permission, requireConfirmed, type Role, roles } from '../../auth/actor.ts'
-import { GridError } from '../../errors.ts'
+import { GridError, invalidInput } from '../../errors.ts'
 import type { AccountStore } from '../../store/account.ts'
 import type { AccountMember } from '../../store/account/team.ts'
 import type { Statement } from '../../store/sql.ts'
@@ -15,11 +15,9 @@ export function assignableRoles(role: Role): readonly Role[] {
 }
 
 /**
- * Change the role of a member. What the new role no longer permits ends: without `manage` the admin keys that the
- * member created, without `use` their alias, their OAuth grants and the agent keys that clients fetched by them, and all
- * their invitations to roles that they may not assign now.
- * Fails with `not_allowed`, `confirmation_required` (a new owner), `member_not_found`, `invalid_input`, `last_owner` or
- * `write_conflict`.
+ * Change the role of a member. What the new role does not permit ends: admin keys that the member created, their alias,
+ * OAuth grants and fetched agent keys, and invitations to roles that they may not assign now. Fails with
+ * `confirmation_required` (a new owner), `member_not_found`, `invalid_input` or `last_owner`.
  */
 export async function setMemberRole(
   account: AccountStore,
@@ -41,10 +39,7 @@ export async function setMemberRole(
   })
 }
 
-/**
- * Remove a member from the account. Their alias, admin keys, invitations and OAuth grants end.
- * Fails with `not_allowed`, `member_not_found`, `last_owner` or `write_conflict`.
- */
+/** Remove a member from the account. Their alias, admin keys, invitations and OAuth grants end. */
 export async function removeMember(account: AccountStore, userId: string): Promise<{ userId: string }> {
   return await retryOnConflict(async () => {
     const caller = await authorize(account, 'manage')
@@ -56,8 +51,8 @@ export async function removeMember(account: AccountStore, userId: string): Promi
 }
 
 /**
- * Leave the account. The caller's alias, admin keys, invitations and OAuth grants end.
- * Fails with `last_owner` or `write_conflict`.
+ * Leave the account. The caller's alias, admin keys, invitations and OAuth grants end. The only member may leave an
+ * account without agents. Fails with `last_owner`.
  */
 export async function leaveAccount(account: AccountStore): Promise<void> {
   const { userId } = callingUser(account.actor)
@@ -67,10 +62,7 @@ export async function leaveAccount(account: AccountStore): Promise<void> {
   })
 }
 
-/**
- * Make another member an owner, and the caller an admin. Fails with `not_allowed`, `confirmation_required`,
- * `member_not_found`, `write_conflict`, or `invalid_input` if the member is an owner already.
- */
+/** Make another member an owner, and the caller an admin. */
 export async function transferOwnership(account: AccountStore, userId: string): Promise<{ userId: string }> {
   const caller = callingUser(account.actor)
   const { team } = account.change
@@ -79,7 +71,7 @@ export async function transferOwnership(account: AccountStore, userId: string): 
     requireConfirmed(caller, account.deps.now())
     const member = await findMember(account, userId)
     if (member.role === 'owner') {
-      throw new GridError('invalid_input', 'This member is an owner already.', { field: 'member' })
+      throw invalidInput('This member is an owner already.', 'member')
     }
     await account.write([
       ...precondition,
@@ -92,14 +84,13 @@ export async function transferOwnership(account: AccountStore, userId: string): 
   })
 }
 
-/** Parse the name of a role. Fails with `invalid_input`. */
 export function checkRole(text: string): Role {
   const role = roles.find((known) => known === text)
-  if (!role) throw new GridError('invalid_input', `A role is one of ${roles.join(', ')}.`, { field: 'role' })
+  if (!role) throw invalidInput(`A role is one of ${roles.join(', ')}.`, 'role')
   return role
 }
 
-/** Require that a member with `role` may assign and remove `others`. Fails with `not_allowed`. */
+/** Require that a member with `role` may assign and remove `others`. */
 export function requireAssignable(role: Role, others: Role[]): void {
   if (others.every((other) => assignableRoles(role).includes(other))) return
   throw new GridError('not_allowed', 'Only owners of the account can appoint owners or change their roles.', {
@@ -109,7 +100,7 @@ export function requireAssignable(role: Role, others: Role[]): void {
 
 async function findMember(account: AccountStore, userId: string): Promise<AccountMember> {
   const member = await account.read.team.member(userId)
-  if (!member) throw new GridError('member_not_found', 'No member of this account has that id.', { field: 'member' })
+  if (!member) throw new GridError('member_not_found', 'This account has no member with that id.', { field: 'member' })
   return member
 }
 
@@ -122,10 +113,7 @@ async function removalStatements(account: AccountStore, member: AccountMember): 
   ]
 }
 
-/**
- * Statements that fail the unit if the member's role has changed since it was read, or if no owner would be left.
- * `to` is the new role, undefined for a removal. Fails with `last_owner`.
- */
+/** Fails if no owner would be left; the statements check it again. `to` is undefined for a removal. */
 async function roleChangePreconditions(
   account: AccountStore,
   { userId, role }: AccountMember,
@@ -135,6 +123,8 @@ async function roleChangePreconditions(
   if (role !== 'owner' || to === 'owner') return [team.requireRole(userId, [role])]
 
   const members = await account.read.team.members()
+  const isEmpty = members.length === 1 && !(await account.read.agents.hasPrograms())
+  if (to === undefined && isEmpty) return [team.requireEmpty(userId)]
   if (!members.some((other) => other.role === 'owner' && other.userId !== userId)) {
     throw new GridError('last_owner', 'An account must have an owner. Make another member an owner first.', {
       field: 'role',

@@ -1,8 +1,4 @@
-/**
- * Which attempts to sign in and which emails count, towards which limits.
- *
- * See docs/security.md, "Sign-in limits" and "Email limits".
- */
+/** Which attempts and emails count. See docs/security.md, "Sign-in limits" and "Email limits". */
 import { unknownAddress } from '../../lib/http/client-address.ts'
 import { newId } from '../../lib/id.ts'
 import { hashSecret } from '../../lib/secrets.ts'
@@ -31,18 +27,14 @@ const rates = {
   /** One email address from all clients. Beyond it, or beyond the total, `signInInCrowd` applies. */
   signInCrowd: [[100, hour]],
   signInInCrowd: [[1, 15 * minute]],
-  /** One client address for all users, against credential stuffing. Generous, because an office may share an address. */
+  /** One client address for all users. Generous, because an office may share an address. */
   signInFrom: [[30, minute], [300, hour]],
   /** Second factors of one user from one client address, and from all that are not familiar. */
   secondFactor: [[5, 5 * minute], [10, hour], [20, day]],
   secondFactorFromAll: [[30, day]],
-  /** Emails of one purpose to one recipient. */
   emailTo: [[1, 5 * minute], [3, day]],
-  /** Emails of one purpose that one client address causes. */
   emailFrom: [[5, hour]],
-  /** Digests to one recipient, over all accounts. */
   digestTo: [[12, hour]],
-  /** Emails to the owners of an account about conversations that were paused. */
   pauses: [[1, hour]],
   /** Notifications to all browsers of one user in one account, and how many of them may be tests. */
   push: [[120, hour]],
@@ -53,16 +45,13 @@ const rates = {
 
 /** The part of the hourly emails of the grid that claims may have, and invitations. The rest is for email links. */
 const shareOfGrid = 0.4
-/** The part that digests may have. */
 const shareOfDigests = 0.1
 /** Failed sign-ins of the whole grid; beyond, client addresses that the user has not signed in from wait. */
 const signInsPerHour = 6_000
 /** Invitations of one user; in a day three times as many. */
 const invitationsPerHour = 100
 
-/** A counted sign-in attempt that is within the limits. */
-export interface SignInAttempt {
-  /** Whether the user has signed in from this client address before. */
+interface SignInAttempt {
   isFamiliar: boolean
   /** Call it after the right password: removes the attempts of this user and client from the limits. */
   succeeded(): Promise<void>
@@ -70,13 +59,11 @@ export interface SignInAttempt {
 
 /**
  * Count one attempt to sign in as `email` from the client at `address`, before the password is verified and also for
- * unknown users. Fails with `rate_limit_exceeded`, which tells when to try again.
- *
- * From a familiar address only the limit of this user and address applies: what others guess does not lock a user out.
+ * unknown users. Fails with `rate_limit_exceeded`, which tells when to try again. From a familiar address only the
+ * limit of this user and address applies: what others guess does not lock a user out.
  */
 export async function takeSignInAttempt(store: Store, email: string, address: string): Promise<SignInAttempt> {
   const at = store.deps.now()
-  const id = newId()
   const isFamiliar = await isFamiliarAddress(store, email, address)
   const crowd: Count = { kind: 'sign_in_crowd', subject: await hashSecret(email), rates: rates.signInCrowd }
   const total: Count = { kind: 'sign_in_all', subject: 'all', rates: [[signInsPerHour, hour]] }
@@ -90,43 +77,47 @@ export async function takeSignInAttempt(store: Store, email: string, address: st
   }
   const inCrowd = (isCrowded || isBusy) && !isFamiliar ? rates.signInInCrowd : []
   const [pair, ...pairWide] = await ofNetworks('sign_in', address, [...rates.signIn, ...inCrowd], `${email}\n`)
-  const others = [
-    ...pairWide,
-    ...await ofNetworks('sign_in_from', address, rates.signInFrom),
-  ]
-  const attempts = attemptsOf(id, [pair, crowd, ...others, total])
-  const limits = limitsOf([pair, ...(isFamiliar ? [] : others)], at)
-  if (!(await takeAttempts(store, attempts, limits, at))) {
-    throw await tooMany(store, limits, at, 'sign-ins', 'Too many sign-in attempts.')
-  }
-  return { isFamiliar, succeeded: () => forgetAttempts(store, pair, attempts) }
+  const others = [...pairWide, ...await ofNetworks('sign_in_from', address, rates.signInFrom)]
+  const limited = isFamiliar ? [pair] : [pair, ...others]
+  const succeeded = await take(store, [pair, crowd, ...others, total], signIns, limited)
+  return { isFamiliar, succeeded }
 }
 
-/**
- * Count one code of a second factor, before it is verified. `succeeded` removes the attempts of this user and client.
- * Fails with `rate_limit_exceeded`. See docs/security.md, "Second factor".
- */
+/** Count one code of a second factor, before it is verified. Fails with `rate_limit_exceeded`. */
 export async function takeSecondFactorAttempt(store: Store, email: string, address: string): Promise<SignInAttempt> {
-  const at = store.deps.now()
-  const id = newId()
   const isFamiliar = await isFamiliarAddress(store, email, address)
   const [pair, ...wide] = await ofNetworks('factor', address, rates.secondFactor, `${email}\n`)
   const all: Count = { kind: 'factor_all', subject: await hashSecret(email), rates: rates.secondFactorFromAll }
-  const attempts = attemptsOf(id, [pair, ...wide, all])
-  const limits = limitsOf(isFamiliar ? [pair] : [pair, ...wide, all], at)
-  if (!(await takeAttempts(store, attempts, limits, at))) {
-    throw await tooMany(store, limits, at, 'second-factors', 'Too many codes.')
-  }
-  return { isFamiliar, succeeded: () => forgetAttempts(store, pair, attempts) }
+  const counts = [pair, ...wide, all]
+  const refusal = { name: 'second-factors', what: 'Too many codes.' }
+  return { isFamiliar, succeeded: await take(store, counts, refusal, isFamiliar ? [pair] : counts) }
 }
 
 /** Count one sign-in that a client begins with a passkey. Fails with `rate_limit_exceeded`. */
 export async function takePasskeyAttempt(store: Store, address: string): Promise<void> {
+  await take(store, await ofNetworks('passkey_from', address, rates.signInFrom), signIns)
+}
+
+const signIns = { name: 'sign-ins', what: 'Too many sign-in attempts.' }
+
+/** Count an attempt, which `limited` can refuse. Resolves to a function that removes what the first one counts. */
+async function take(
+  store: Store,
+  counts: Count[],
+  { name, what }: { name: string; what: string },
+  limited = counts,
+): Promise<() => Promise<void>> {
   const at = store.deps.now()
-  const counts = await ofNetworks('passkey_from', address, rates.signInFrom)
+  const attempts = attemptsOf(newId(), counts)
+  const limits = limitsOf(limited, at)
+  if (!(await takeAttempts(store, attempts, limits, at))) throw await tooMany(store, limits, at, name, what)
+  return () => forgetAttempts(store, counts[0], attempts)
+}
+
+/** Count an attempt, and resolve to undefined; or count nothing and resolve to the limits, one of which is reached. */
+async function tryTake(store: Store, counts: Count[], at = store.deps.now()): Promise<AttemptLimit[] | undefined> {
   const limits = limitsOf(counts, at)
-  if (await takeAttempts(store, attemptsOf(newId(), counts), limits, at)) return
-  throw await tooMany(store, limits, at, 'sign-ins', 'Too many sign-in attempts.')
+  return await takeAttempts(store, attemptsOf(newId(), counts), limits, at) ? undefined : limits
 }
 
 /** Emails that are requested without a sign-in, or that must not tell whether an address has a user. */
@@ -135,59 +126,43 @@ export type SilentPurpose = keyof typeof rates.linkRequests
 /** An email that is about to be sent. The limits of different purposes are separate. */
 export interface EmailAttempt {
   purpose: SilentPurpose | 'verify' | 'claim' | 'invitation'
-  /** The recipient. */
   email: string
-  /** The client that causes it. */
   address: string
-  /** The id of the user who invites. */
   sender?: string
   /** False if nothing will be sent, because the address has no user. It then counts apart from all emails. */
   isSent?: boolean
 }
 
 /**
- * Count one email. False if a limit is reached; at that of the whole grid it logs an error. Do not tell an
- * unauthenticated caller: it would reveal what others have requested.
- *
- * Of a silent purpose every request counts for the client address, also one that sends nothing. Otherwise callers could
- * find out which addresses have users, by what is left of their own limit.
+ * Count one email. False if a limit is reached: do not tell an unauthenticated caller, it would reveal what others have
+ * requested. Of a silent purpose every request counts, also one that sends nothing, or callers could find out which
+ * addresses have users.
  */
 export async function takeEmailAttempt(store: Store, attempt: EmailAttempt): Promise<boolean> {
-  const { deps: { now } } = store
   const { purpose, address } = attempt
   if (isSilent(purpose)) {
-    const at = now()
     const requests = await ofNetworks(`ask_${purpose}`, address, rates.linkRequests[purpose])
-    if (!(await takeAttempts(store, attemptsOf(newId(), requests), limitsOf(requests, at), at))) return false
+    if (await tryTake(store, requests)) return false
   }
-  return (await takeOrReachedLimits(store, attempt, store.deps.now())) === undefined
+  return !await tryTakeEmail(store, await countsOfEmail(store, attempt))
 }
 
-/**
- * The same for a caller that may learn about other emails to this recipient. Fails with `rate_limit_exceeded`, which
- * tells when to try again.
- */
+/** As `takeEmailAttempt`, for a caller that may learn about other emails to this recipient. */
 export async function requireEmailAttempt(
   store: Store,
   attempt: EmailAttempt & { purpose: 'verify' | 'invitation' },
 ): Promise<void> {
   const at = store.deps.now()
-  const limits = await takeOrReachedLimits(store, attempt, at)
+  const limits = await tryTakeEmail(store, await countsOfEmail(store, attempt), at)
   if (!limits) return
   const isSent = store.deps.email.isConfigured || attempt.purpose !== 'invitation'
   throw await tooMany(store, limits, at, 'emails', isSent ? 'Too many emails were sent.' : 'Too many invitations.')
 }
 
-/** Count one email and resolve to undefined, or count nothing and resolve to the limits, some of which are reached. */
-async function takeOrReachedLimits(
-  store: Store,
-  attempt: EmailAttempt,
-  at: number,
-): Promise<AttemptLimit[] | undefined> {
-  const counts = await countsOfEmail(store, attempt)
-  const limits = limitsOf(counts, at)
-  if (await takeAttempts(store, attemptsOf(newId(), counts), limits, at)) return undefined
-  await logReached(store, limits, 'The hourly email limit of the grid is reached')
+/** As `tryTake`. If the limit of the whole grid is reached, it logs an error. */
+async function tryTakeEmail(store: Store, counts: Count[], at?: number): Promise<AttemptLimit[] | undefined> {
+  const limits = await tryTake(store, counts, at)
+  if (limits) await logReached(store, limits, 'The hourly email limit of the grid is reached')
   return limits
 }
 
@@ -206,7 +181,7 @@ async function countsOfEmail(
 
   const perHour: Rate = [invitationsPerHour, hour]
   const isInvitation = purpose === 'invitation'
-  // Without email nobody is bothered by invitations to one address, and an inviter may need another link at once.
+  // Without email no one is bothered by invitations to one address, and an inviter may need another link at once.
   const isBothered = !isInvitation || store.deps.email.isConfigured
   const from = isInvitation ? [perHour] : rates.emailFrom
   const ofShare = Math.ceil(config.mailsPerHour * shareOfGrid)
@@ -234,46 +209,34 @@ async function isFamiliarAddress(store: Store, email: string, address: string): 
 
 /** Count one digest to a recipient. False if a limit is reached; at that of the whole grid it logs an error. */
 export async function takeDigestAttempt(store: Store, email: string): Promise<boolean> {
-  const { config, now } = store.deps
-  const at = now()
-  const counts: Count[] = [
+  const { mailsPerHour } = store.deps.config
+  return !await tryTakeEmail(store, [
     { kind: 'mail_to', subject: await hashSecret(`digest\n${email}`), rates: rates.digestTo },
-    { kind: 'mail_share', subject: 'digest', rates: [[Math.ceil(config.mailsPerHour * shareOfDigests), hour]] },
-    { kind: 'mail', subject: 'all', rates: [[config.mailsPerHour, hour]] },
-  ]
-  const limits = limitsOf(counts, at)
-  if (await takeAttempts(store, attemptsOf(newId(), counts), limits, at)) return true
-  await logReached(store, limits, 'The hourly email limit of the grid is reached')
-  return false
+    { kind: 'mail_share', subject: 'digest', rates: [[Math.ceil(mailsPerHour * shareOfDigests), hour]] },
+    { kind: 'mail', subject: 'all', rates: [[mailsPerHour, hour]] },
+  ])
 }
 
 /** Count one notice of paused conversations to the owners of an account. False if they were told in the last hour. */
 export async function takePauseAttempt(store: Store, account: string): Promise<boolean> {
-  const at = store.deps.now()
   const counts: Count[] = [{ kind: 'pauses', subject: account, rates: rates.pauses }]
-  const [limit] = limitsOf(counts, at)
   // Asked first, because every look at pauses that wait would be a commit.
-  if (await store.global.attempts.blockedSince(limit) !== undefined) return false
-  return await takeAttempts(store, attemptsOf(newId(), counts), [limit], at)
+  const [limit] = limitsOf(counts, store.deps.now())
+  return await store.global.attempts.blockedSince(limit) === undefined && !await tryTake(store, counts)
 }
 
 /** Count one notification to a browser of a user in an account. False if their limit is reached. */
 export async function takePushAttempt(store: Store, account: string, userId: string): Promise<boolean> {
-  const at = store.deps.now()
-  const counts = [await pushCount(account, userId)]
-  return await takeAttempts(store, attemptsOf(newId(), counts), limitsOf(counts, at), at)
+  return !await tryTake(store, [{ kind: 'push', subject: await pushSubject(account, userId), rates: rates.push }])
 }
 
 /** Count one test of the notifications of a user in an account. Fails with `rate_limit_exceeded`. */
 export async function takePushTest(store: Store, account: string, userId: string): Promise<void> {
-  const at = store.deps.now()
-  const { subject } = await pushCount(account, userId)
-  const counts: Count[] = [{ kind: 'push_test', subject, rates: rates.testPush }]
-  const limits = limitsOf(counts, at)
-  if (await takeAttempts(store, attemptsOf(newId(), counts), limits, at)) return
-  throw await tooMany(store, limits, at, 'notifications', 'Too many tests.')
+  const subject = await pushSubject(account, userId)
+  const refusal = { name: 'notifications', what: 'Too many tests.' }
+  await take(store, [{ kind: 'push_test', subject, rates: rates.testPush }], refusal)
 }
 
-async function pushCount(account: string, userId: string): Promise<Count> {
-  return { kind: 'push', subject: await hashSecret(`${account}\n${userId}`), rates: rates.push }
+function pushSubject(account: string, userId: string): Promise<string> {
+  return hashSecret(`${account}\n${userId}`)
 }

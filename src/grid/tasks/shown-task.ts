@@ -12,9 +12,7 @@ export interface Viewer {
   agentId: string
 }
 
-/** What is shown of a task besides its state. */
-export interface TaskDetail {
-  /** How many of its newest messages; all by default. */
+interface TaskDetail {
   historyLength?: number
   withArtifacts: boolean
 }
@@ -22,7 +20,6 @@ export interface TaskDetail {
 /** What stands in a history for a message whose masked places the client must not learn. */
 const hiddenText = 'A guardrail of the recipient masked this message.'
 
-/** Tasks in the order of their rows. */
 export async function shownTasks(viewer: Viewer, rows: readonly TaskRow[], detail: TaskDetail): Promise<Task[]> {
   if (rows.length === 0) return []
   const { account: { read: { tasks } }, end, agentId } = viewer
@@ -154,7 +151,6 @@ function isHandle(part: Part | Handle): part is Handle {
   return 'part_id' in part && 'kind' in part
 }
 
-/** Whether something of these messages may be stored apart. */
 function hasHandles(rows: readonly { a2a: string | null }[]): boolean {
   return rows.some(({ a2a }) => a2a?.includes('"part_id"'))
 }

@@ -1,22 +1,19 @@
 /** Messages of a client that make a task, or continue one. See docs/protocol.md, "Tasks". */
-import { GridError } from '../../errors.ts'
-import { canonicalJson } from '../../lib/canonical-json.ts'
+import { canonicalJson } from '../../lib/encoding.ts'
+import { invalidInput } from '../../errors.ts'
 import { newId } from '../../lib/id.ts'
 import { day } from '../../lib/time.ts'
 import type { AccountStore } from '../../store/account.ts'
-import { checkKey, findRepeat, requestHashOf } from '../messaging/idempotency.ts'
 import type { A2aDetails, Sender, SendInput, SentMessage, TaskStep } from '../messaging/outgoing-message.ts'
 import { resolve } from '../messaging/resolve.ts'
 import { sendMessage } from '../messaging/send-message.ts'
-import { withPresence } from '../messaging/sent-message.ts'
+import { checkKey, findRepeat, requestHashOf, withPresence } from '../messaging/sent-message.ts'
 import type { Part, Task, TaskMessage, TaskMode } from './task.ts'
 import { findTask, getTask, taskHasEnded, taskNotFound } from './tasks.ts'
 
-/** A message of a client, as it was received. */
-export type ClientMessage = Omit<TaskMessage, 'role'>
+type ClientMessage = Omit<TaskMessage, 'role'>
 
-export interface NewTask {
-  /** `@alias`. */
+interface NewTask {
   to: string
   message: ClientMessage
   /** What the client calls the context; without it the context has an id of the server. */
@@ -29,9 +26,8 @@ export interface NewTask {
   acceptedOutputModes?: string[]
 }
 
-export interface TaskContinuation {
+interface TaskContinuation {
   taskId: string
-  /** Must be that of the task. */
   contextId?: string
   /** The alias that the endpoint is for: tasks with another recipient look missing. */
   recipient?: string
@@ -40,7 +36,6 @@ export interface TaskContinuation {
   request?: string
 }
 
-/** A message that is on disk, and its task. */
 export interface SentTask {
   sent: SentMessage
   task: Task
@@ -51,12 +46,7 @@ const maxTaskMs = 7 * day
 /** What a recipient reads of a message that has files or data alone. */
 const noText = 'This message has no text. What it brings is in a2a.parts.'
 
-/**
- * Send a message that makes a task. The message, the task and its first event are stored in one unit. A repeat under the
- * same idempotency key returns the task of the first send, as it is now.
- *
- * Fails as `sendMessage` does.
- */
+/** Send a message that makes a task, in one unit. A repeat returns that task as it is now. */
 export async function startTask(account: AccountStore, sender: Sender, input: NewTask): Promise<SentTask> {
   const request = input.request ?? canonicalJson([input.to, input.message, input.contextId ?? null])
   const repeat = await repeatOf(account, sender, input.idempotencyKey, request)
@@ -64,7 +54,7 @@ export async function startTask(account: AccountStore, sender: Sender, input: Ne
   const { message, acceptedOutputModes } = input
   const { deps: { now }, read, change } = account
   const recipient = await resolve(account, sender, input.to)
-  if (!recipient.inbox) throw new GridError('invalid_input', 'A task has an agent as its recipient.', { field: 'to' })
+  if (!recipient.inbox) throw invalidInput('A task needs an agent as its recipient.', 'to')
   const mode = input.mode === 'message' && !recipient.messageReplies ? 'task' : input.mode
   const { agentId: recipientAgentId, home } = recipient.inbox
   const known = input.contextId === undefined
@@ -80,14 +70,15 @@ export async function startTask(account: AccountStore, sender: Sender, input: Ne
     isInTaskAlone: false,
     statements(stored) {
       const task = {
-        ...{
-          id,
-          message: stored,
-          home,
-          recipientAgentId,
-          recipientAlias: recipient.label.slice(1),
-        },
-        ...{ conversationId, contextId, mode, expiresAt: now() + maxTaskMs },
+        id,
+        message: stored,
+        home,
+        recipientAgentId,
+        recipientAlias: recipient.label.slice(1),
+        conversationId,
+        contextId,
+        mode,
+        expiresAt: now() + maxTaskMs,
       }
       return [
         change.tasks.keepContext(task),
@@ -97,26 +88,32 @@ export async function startTask(account: AccountStore, sender: Sender, input: Ne
     },
   }
   const sent = await sendInTask(account, sender, message, {
-    ...{ to: input.to, conversationId, idempotencyKey: input.idempotencyKey, request, task: step },
-    ...{ contextId, acceptedOutputModes, waiting },
+    to: input.to,
+    conversationId,
+    idempotencyKey: input.idempotencyKey,
+    request,
+    task: step,
+    contextId,
+    acceptedOutputModes,
+    waiting,
   })
   // Another send with the key was stored at the same time.
   if (sent.taskId !== id) return { sent, task: await taskOfRepeat(account, sender, sent) }
   const isAsSent = !sent.redacted && !sent.sanitized
   const task: Task = {
-    ...{ id, contextId, recipient: recipient.label.slice(1), artifacts: [], generation: 1, mode },
+    id,
+    contextId,
+    recipient: recipient.label.slice(1),
+    artifacts: [],
+    generation: 1,
+    mode,
     status: { state: 'submitted', at: sent.createdAt },
     history: [{ ...message, role: 'user' }],
   }
   return { sent, task: isAsSent ? task : await getTask(account, id) }
 }
 
-/**
- * Send a further message of a task to its recipient. A task that waits for its client goes on.
- *
- * Fails with `task_not_found`; with `invalid_input` for another context; with `unsupported_operation` if the task is in
- * a terminal state; or as `sendMessage` does.
- */
+/** Send a further message of a task to its recipient. A task that waits for its client goes on. */
 export async function continueTask(account: AccountStore, sender: Sender, input: TaskContinuation): Promise<SentTask> {
   const { taskId, message, recipient } = input
   const request = input.request ?? canonicalJson([taskId, message])
@@ -129,7 +126,7 @@ export async function continueTask(account: AccountStore, sender: Sender, input:
   }
   const task = await findTask(account, taskId, recipient)
   if (input.contextId !== undefined && input.contextId !== task.contextId) {
-    throw new GridError('invalid_input', 'message.contextId is not that of the task.', { field: 'message.contextId' })
+    throw invalidInput('message.contextId differs from the contextId of the task.', 'message.contextId')
   }
   if (task.expiresAt === null) throw taskHasEnded(task)
   const { tasks } = account.change
@@ -142,20 +139,22 @@ export async function continueTask(account: AccountStore, sender: Sender, input:
     statements: ({ id, at }) => [
       tasks.addMessage(changer, taskId, id, 'user'),
       ...tasks.change(changer, {
-        ...{ task: taskId, event: id, at, state: 'working', from: ['input-required', 'auth-required'] },
+        task: taskId,
+        event: id,
+        at,
+        state: 'working',
+        from: ['input-required', 'auth-required'],
       }),
     ],
   }
   const { contextId, conversationId, recipientAlias } = task
   const sent = await sendInTask(account, sender, message, {
-    ...{
-      to: `@${recipientAlias}`,
-      conversationId,
-      idempotencyKey: input.idempotencyKey,
-      request,
-      task: step,
-      contextId,
-    },
+    to: `@${recipientAlias}`,
+    conversationId,
+    idempotencyKey: input.idempotencyKey,
+    request,
+    task: step,
+    contextId,
   })
   return { sent, task: await getTask(account, taskId) }
 }
@@ -217,7 +216,6 @@ export function textOf(parts: readonly Part[]): string {
   return parts.flatMap((part) => 'text' in part && part.text !== '' ? [part.text] : []).join('\n')
 }
 
-/** Whether a part is nothing but text. */
 export function isBareText(part: Part): boolean {
   return 'text' in part && !part.mediaType && !part.filename && !part.metadata
 }

@@ -1,9 +1,5 @@
-/**
- * Tasks: what became of a message that expects an answer. A task has a client, which sent the message, and a recipient,
- * whose reply it is. The model does not depend on the version of A2A. See docs/protocol.md, "Tasks".
- */
+/** Tasks, independent of the version of A2A. See docs/protocol.md, "Tasks". */
 
-/** One part of a message or an artifact, in the form of A2A 1.0. */
 export type Part = ({ text: string } | { raw: string } | { url: string } | { data: unknown }) & {
   mediaType?: string
   filename?: string
@@ -36,7 +32,6 @@ export function isInterrupted(state: TaskState): boolean {
   return interruptedStates.includes(state)
 }
 
-/** A message of a task: what the client sent, or what the recipient said about the state. */
 export interface TaskMessage {
   messageId: string
   role: 'user' | 'agent'
@@ -46,7 +41,6 @@ export interface TaskMessage {
   referenceTaskIds?: string[]
 }
 
-/** A result of a task. */
 export interface Artifact {
   artifactId: string
   name?: string
@@ -56,25 +50,21 @@ export interface Artifact {
   extensions?: string[]
 }
 
-/** `at` is milliseconds since the epoch. */
 export interface TaskStatus {
   state: TaskState
   message?: TaskMessage
   at: number
 }
 
-/** A task as its client sees it. */
 export interface Task {
   id: string
   /** What the client called the context; the server's own value if it did not say. */
   contextId: string
-  /** The alias of the recipient, without `@`. */
   recipient: string
   status: TaskStatus
   /** The messages of the client and of the recipient, oldest first. */
   history: TaskMessage[]
   artifacts: Artifact[]
-  /** The number of the newest event of the task. */
   generation: number
   mode: TaskMode
 }
@@ -90,8 +80,8 @@ export type TaskEvent =
 
 /**
  * How a task is answered. `receipt`: its client was told that the message was delivered, and replies also go into its
- * inbox. `task`: its client follows the task, and replies are in the task alone. `message`: as `task`, but its client has
- * not been shown the task, and gets a plain reply itself. See docs/protocol.md, "Message replies".
+ * inbox. `task`: its client follows the task, and replies are in the task alone. `message`: as `task`, but its client
+ * has not been shown the task, and gets a plain reply itself. See docs/protocol.md, "Message replies".
  */
 export type TaskMode = 'receipt' | 'task' | 'message'
 

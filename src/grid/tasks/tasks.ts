@@ -1,7 +1,7 @@
 /** What the client of a task can do with it: look at it, list its tasks, cancel it. See docs/protocol.md, "Tasks". */
 import { Buffer } from 'node:buffer'
 import { callingAgent } from '../../auth/actor.ts'
-import { GridError } from '../../errors.ts'
+import { GridError, invalidInput } from '../../errors.ts'
 import { newId } from '../../lib/id.ts'
 import { hashForLookup } from '../../lib/secrets.ts'
 import type { AccountStore } from '../../store/account.ts'
@@ -15,10 +15,9 @@ export interface TaskScope {
   recipient?: string
 }
 
-export interface TaskListInput extends TaskScope {
+interface TaskListInput extends TaskScope {
   contextId?: string
   state?: TaskState
-  /** 1 to 100. */
   pageSize: number
   pageToken?: string
   historyLength?: number
@@ -29,18 +28,13 @@ export interface TaskListInput extends TaskScope {
 
 export interface TaskPage {
   tasks: Task[]
-  /** Empty on the last page. */
   nextPageToken: string
   pageSize: number
-  /** How many tasks the list has on all pages. */
   totalSize: number
 }
 
 const maxPageSize = 100
-/**
- * A page of tasks with more content ends early, so that no list takes the memory of the process. libsql-server returns
- * at most 10 MB from one statement.
- */
+/** A page with more content ends early: libsql-server returns at most 10 MB from one statement. */
 const maxPageBytes = 8 * 2 ** 20
 
 /** A task of the calling agent. `historyLength`: only so many of its newest messages. Fails with `task_not_found`. */
@@ -53,14 +47,11 @@ export async function getTask(
   return (await shownTasks(clientOf(account), [row], { historyLength, withArtifacts: true }))[0]
 }
 
-/**
- * The tasks of the calling agent, by the time of their status, newest first. Artifacts are left out unless asked for.
- * Fails with `invalid_input` (page size, page token).
- */
+/** The tasks of the calling agent, by the time of their status, newest first. */
 export async function listTasks(account: AccountStore, input: TaskListInput): Promise<TaskPage> {
   const { pageSize, pageToken, historyLength, includeArtifacts = false } = input
   if (!Number.isInteger(pageSize) || pageSize < 1 || pageSize > maxPageSize) {
-    throw new GridError('invalid_input', `pageSize must be 1 to ${maxPageSize}.`, { field: 'pageSize' })
+    throw invalidInput(`pageSize must be 1 to ${maxPageSize}.`, 'pageSize')
   }
   const filter: TaskFilter = {
     contextId: input.contextId ?? null,
@@ -82,10 +73,7 @@ export async function listTasks(account: AccountStore, input: TaskListInput): Pr
   return { tasks: shown, nextPageToken: last ? tokenOf(last, ofList) : '', pageSize, totalSize }
 }
 
-/**
- * Cancel a task of the calling agent. A message that nobody has read is withdrawn; a recipient that has read it finds a
- * notice in its inbox. Fails with `task_not_found`, and with `task_not_cancelable` if the task has ended.
- */
+/** Cancel a task of the calling agent. An unread message is withdrawn; a recipient that has read it is told. */
 export async function cancelTask(
   account: AccountStore,
   id: string,
@@ -111,7 +99,6 @@ export async function cancelTask(
   return await getTask(account, id, { recipient })
 }
 
-/** The first tasks that fit into a page, and at least one. */
 async function firstThatFit({ account, end, agentId }: Viewer, rows: TaskRow[]): Promise<TaskRow[]> {
   if (rows.length < 2) return rows
   const sizes = await account.read.tasks.bytes(end, agentId, rows.map(({ id }) => id))
@@ -120,19 +107,13 @@ async function firstThatFit({ account, end, agentId }: Viewer, rows: TaskRow[]):
   return over < 0 ? rows : rows.slice(0, Math.max(over, 1))
 }
 
-/**
- * From now on the client gets the task, and not the plain reply of its recipient: the calling agent, at this end of the
- * task, shows it. Nothing happens to a task that has ended.
- */
+/** From now on the client gets the task, and not the plain reply of its recipient. */
 export async function showTask(account: AccountStore, id: string, end: TaskEnd): Promise<void> {
   const { agentId: agent } = callingAgent(account.actor)
   await account.write([account.change.tasks.show({ end, agent }, id)])
 }
 
-/**
- * What the client of a task gets after a wait: the task, which it has then been shown, or the plain reply that ended it
- * (`bareReply`).
- */
+/** What the client of a task gets after a wait: the task, or the plain reply that ended it (`bareReply`). */
 export async function answerFor(account: AccountStore, task: Task): Promise<Task> {
   if (task.mode !== 'message') return task
   if (!isTerminal(task.status.state)) await showTask(account, task.id, 'client')
@@ -140,7 +121,6 @@ export async function answerFor(account: AccountStore, task: Task): Promise<Task
   return await getTask(account, task.id)
 }
 
-/** The row of a task of the calling agent. Fails with `task_not_found`. */
 export async function findTask(account: AccountStore, id: string, recipient?: string): Promise<TaskRow> {
   const { agentId } = callingAgent(account.actor)
   const row = await account.read.tasks.of('client', agentId, id)
@@ -148,17 +128,14 @@ export async function findTask(account: AccountStore, id: string, recipient?: st
   return row
 }
 
-/** The calling agent, as the client of its tasks. */
 export function clientOf(account: AccountStore): Viewer {
   return { account, end: 'client', agentId: callingAgent(account.actor).agentId }
 }
 
-/** The error of a task that does not exist, and of one of others. */
 export function taskNotFound(taskId: string): GridError {
-  return new GridError('task_not_found', 'No task of yours has this id.', { info: { taskId } })
+  return new GridError('task_not_found', 'You have no task with this id.', { info: { taskId } })
 }
 
-/** The error of a change of a task that has ended. */
 export function taskHasEnded({ id, state }: Pick<TaskRow, 'id' | 'state'>): GridError {
   const message = `The task has ended: it is ${state}. Begin a new one.`
   return new GridError('unsupported_operation', message, { info: { taskId: id } })
@@ -179,5 +156,5 @@ function positionIn(token: string, ofList: string): { at: number; id: string } {
   } catch {
     // Not one of ours.
   }
-  throw new GridError('invalid_input', 'pageToken is not one of this list.', { field: 'pageToken' })
+  throw invalidInput('This pageToken is not valid for this list.', 'pageToken')
 }

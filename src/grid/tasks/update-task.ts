@@ -1,82 +1,73 @@
 /** What the recipient of a task says about it. See docs/protocol.md, "update_task". */
 import { callingAgent } from '../../auth/actor.ts'
-import { GridError } from '../../errors.ts'
-import { isBase64 } from '../../lib/base64.ts'
+import { GridError, invalidInput } from '../../errors.ts'
+import { isBase64 } from '../../lib/encoding.ts'
 import { newId } from '../../lib/id.ts'
 import { withoutInvisibleIn } from '../../lib/invisible-text.ts'
 import type { AccountStore, TaskAppend } from '../../store/account.ts'
 import type { NewChunk, TaskChange } from '../../store/account/task-changes.ts'
 import type { TaskRow } from '../../store/account/tasks.ts'
 import { answerOf } from '../messaging/answered-task.ts'
-import { maxMessageLength, type TaskStep } from '../messaging/outgoing-message.ts'
+import { maxMessageLength, type Recipient, type TaskStep } from '../messaging/outgoing-message.ts'
 import { countChunk, refuseBeyondQuotas } from '../messaging/quota.ts'
-import { type Recipient, resolve } from '../messaging/resolve.ts'
+import { resolve } from '../messaging/resolve.ts'
 import { sendMessage } from '../messaging/send-message.ts'
 import { shownTasks } from './shown-task.ts'
 import { isBareText, textOf } from './start-task.ts'
 import { isTerminal, type Part, type Task, type TaskState } from './task.ts'
 import { showTask, taskHasEnded, taskNotFound } from './tasks.ts'
 
-export interface TaskUpdate {
+interface TaskUpdate {
   /** One of both: the id of the task, or of a message of it that the caller received. */
   taskId?: string
   messageId?: string
-  /** Any but `submitted` and `canceled`. */
   state?: TaskState
   text?: string
   parts?: Part[]
   artifact?: { id: string; name?: string; append?: boolean; lastChunk?: boolean }
 }
 
-/** The states that a recipient can give a task. */
 export const givenStates = ['working', 'input-required', 'auth-required', 'completed', 'failed', 'rejected'] as const
 
-/** The fields that say what a part is. */
 const contents = ['text', 'raw', 'url', 'data'] as const
 
 /** A part in 1.0 form, without members that A2A does not know. Fails with `invalid_input`. */
 export function asPart(given: Record<string, unknown>): Part {
   const present = contents.filter((name) => given[name] !== undefined)
   if (present.length !== 1) {
-    throw new GridError('invalid_input', 'A part has exactly one of text, raw, url and data.', { field: 'parts' })
+    throw invalidInput('A part must have exactly one of text, raw, url and data.', 'parts')
   }
   if (typeof given.raw === 'string' && !isBase64(given.raw)) {
-    throw new GridError('invalid_input', 'The raw of a part is base64.', { field: 'parts' })
+    throw invalidInput('`raw` must be base64.', 'parts')
   }
   const known = [...present, 'mediaType', 'filename', 'metadata'].filter((name) => given[name] !== undefined)
   return Object.fromEntries(known.map((name) => [name, given[name]])) as Part
 }
 
-/**
- * The artifacts of one task together, in bytes as they are stored. A client reads a task in one piece, and libsql-server
- * returns at most 10 MB from one statement.
- */
+/** A client reads a task in one piece, and libsql-server returns at most 10 MB from one statement. */
 const maxArtifactBytes = 8 * 2 ** 20
 /** Then a task can only be ended. */
 const maxEvents = 10_000
 
-/** What stands in the conversation for content without text. */
 const noText = 'This message has no text.'
 
 /**
- * Change a task whose recipient is the calling agent. Content without a state or an artifact is the answer: it becomes
- * an artifact, and the task is completed.
+ * Change a task whose recipient is the calling agent. Content without a state or an artifact is the answer, and
+ * completes the task. What is appended within a tenth of a second is one event; the call returns when it is on disk.
  *
- * What is appended to artifacts of one task within a tenth of a second is one event; the call returns when it is on disk.
- *
- * Fails with `task_not_found`; with `unsupported_operation` if the task has ended; with `payload_too_large` if its
- * artifacts or events are too many; with `invalid_input`; and as `sendMessage` does.
+ * Fails with `task_not_found`, `unsupported_operation` (the task has ended), `payload_too_large`, `invalid_input`, or
+ * as `sendMessage` does.
  */
 export async function updateTask(account: AccountStore, update: TaskUpdate): Promise<Task> {
   const task = await findReceived(account, update)
   const { state, text, artifact } = update
   if (state === 'submitted' || state === 'canceled') {
-    throw new GridError('invalid_input', 'A recipient cannot give a task this state.', { field: 'state' })
+    throw invalidInput('A recipient cannot give a task this state.', 'state')
   }
   const parts = [...(text ? [{ text }] : []), ...update.parts ?? []]
   const updating = { account, task, parts: withoutInvisibleIn(parts) }
   if (!artifact && parts.length === 0 && state === undefined) {
-    throw new GridError('invalid_input', 'An update has a state, text, parts or an artifact.')
+    throw new GridError('invalid_input', 'An update needs a state, text, parts or an artifact.')
   }
   await checkSize(account, task, update)
   const isAppended = artifact?.append === true && state === undefined
@@ -94,17 +85,16 @@ export async function updateTask(account: AccountStore, update: TaskUpdate): Pro
 async function checkSize(account: AccountStore, task: TaskRow, { state, artifact }: TaskUpdate): Promise<void> {
   const ends = !artifact && (state === undefined || isTerminal(state))
   if (!ends && task.generation >= maxEvents) {
-    throw new GridError('payload_too_large', `The task has ${maxEvents} events, which is all that it may have. End it.`)
+    throw new GridError('payload_too_large', `The task has reached its limit of ${maxEvents} events. End it.`)
   }
   if (!artifact) return
   const { agentId } = callingAgent(account.actor)
   const sizes = await account.read.tasks.artifactBytes('recipient', agentId, [task.id])
   if ((sizes.get(task.id) ?? 0) < maxArtifactBytes) return
   const most = `${maxArtifactBytes / 2 ** 20} MiB`
-  throw new GridError('payload_too_large', `The artifacts of the task have ${most}, which is all that they may have.`)
+  throw new GridError('payload_too_large', `The artifacts of the task have reached their limit of ${most}.`)
 }
 
-/** One update of a task. */
 interface Updating {
   account: AccountStore
   task: TaskRow
@@ -114,7 +104,7 @@ interface Updating {
 async function findReceived(account: AccountStore, { taskId, messageId }: TaskUpdate): Promise<TaskRow> {
   const { agentId } = callingAgent(account.actor)
   if ((taskId === undefined) === (messageId === undefined)) {
-    throw new GridError('invalid_input', 'Name either the task or a message of it.', { field: 'task_id' })
+    throw invalidInput('Give either the task or a message of it.', 'task_id')
   }
   const id = taskId ?? (await account.read.inbox.received(agentId, messageId!))?.taskId ?? undefined
   const task = id === undefined ? undefined : await account.read.tasks.of('recipient', agentId, id)
@@ -211,13 +201,12 @@ function joined(parts: Part[], more: readonly Part[]): Part[] {
 }
 
 interface Changing {
-  /** Null: it stays as it is. */
   state: TaskState | null
   recipient?: Recipient
   chunks?: readonly (Chunk & { parts: readonly Part[] })[]
 }
 
-/** Chunks of artifacts, and then a state. Fails with `unsupported_operation` if the task has ended meanwhile. */
+/** Chunks of artifacts, and then a state. Fails with `unsupported_operation` if the task has ended. */
 async function change({ account, task }: Pick<Updating, 'account' | 'task'>, changing: Changing): Promise<void> {
   const { agentId } = callingAgent(account.actor)
   const { state, recipient, chunks = [] } = changing

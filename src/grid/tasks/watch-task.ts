@@ -3,32 +3,29 @@ import { callingAgent } from '../../auth/actor.ts'
 import { type GridError, limitReached } from '../../errors.ts'
 import { Signal } from '../../lib/notifier.ts'
 import { minute, second } from '../../lib/time.ts'
-import { type AccountStore, maxEventsRead, type ReadEvents, type TaskFollower } from '../../store/account.ts'
+import type { AccountStore } from '../../store/account.ts'
 import type { TaskEventRow, TaskRow } from '../../store/account/tasks.ts'
 import { shownEvents, shownTasks } from './shown-task.ts'
 import { isInterrupted, isTerminal, type Task, type TaskEvent } from './task.ts'
 import { clientOf, findTask, getTask, taskHasEnded, type TaskScope } from './tasks.ts'
 
 interface TaskListener {
-  /** Its signal is aborted when the listener disconnects. Its slot is released by a wait. */
   connection?: { readonly signal: AbortSignal }
   /** Fails when the credential has ended. Called before what is told after a wait. */
   check?(): Promise<unknown>
 }
 
-export interface TaskWait extends TaskListener, TaskScope {
-  /** How long at most, in milliseconds. */
+interface TaskWait extends TaskListener, TaskScope {
   ms: number
   /** Also wait if the recipient is not connected. */
   strict: boolean
 }
 
-export interface TaskWatch extends TaskListener, TaskScope {
+interface TaskWatch extends TaskListener, TaskScope {
   /** Only the events after this number, without the task first. */
   after?: number
   /** Whether the stream also ends when the task waits for its client. */
   endsWhenInterrupted: boolean
-  /** How long the stream may be silent, in milliseconds. */
   heartbeatMs: number
 }
 
@@ -37,14 +34,15 @@ export type TaskNews = { first: Task } | TaskEvent | 'heartbeat'
 
 /** A recipient that waited for messages so lately is connected. */
 const connectedMs = 10 * second
-/** The longest life of a stream. Its client then opens a new one. */
 const maxAgeMs = 15 * minute
 /** How often a stream or a wait looks whether its credential has ended, if nothing said so. */
 const checkMs = 15 * second
+/** How many events are read at a time. */
+const maxEventsRead = 200
 
 /**
- * The task once it has ended or waits for its client, or as it is when the time is over. At once if the recipient is not
- * connected, unless `strict`, and if the credential has too many streams of tasks. Fails with `task_not_found`.
+ * The task once it has ended or waits for its client, or as it is when the time is over. At once if the recipient is
+ * not connected, unless `strict`, or if the credential has too many streams. Fails with `task_not_found`.
  */
 export async function waitForTask(
   account: AccountStore,
@@ -77,18 +75,11 @@ export async function waitForTask(
 }
 
 /**
- * The task and then its events, until it has ended, at most 15 minutes. Ends when the process stops, the credential ends
- * or the listener disconnects, without touching the task. A listener that is far behind is dropped; it goes on with
- * `after`.
- *
- * Fails with `task_not_found`; with `unsupported_operation` if the task has ended, unless `after` is given; with
- * `rate_limit_exceeded` if the credential has too many streams of tasks. These come before the first value.
+ * The task and then its events, until it has ended, at most 15 minutes. A listener that is far behind is dropped; it
+ * goes on with `after`. Before the first value it fails with `task_not_found`, `unsupported_operation` (the task has
+ * ended, and no `after` is given) or `rate_limit_exceeded`.
  */
-export function watchTask(account: AccountStore, id: string, watch: TaskWatch): AsyncGenerator<TaskNews> {
-  return newsOf(account, id, watch)
-}
-
-async function* newsOf(account: AccountStore, id: string, watch: TaskWatch): AsyncGenerator<TaskNews> {
+export async function* watchTask(account: AccountStore, id: string, watch: TaskWatch): AsyncGenerator<TaskNews> {
   const { agentId, credentialId } = callingAgent(account.actor)
   const { taskStreams } = account.waiting
   const row = await findTask(account, id, watch.recipient)
@@ -110,25 +101,19 @@ async function* newsOf(account: AccountStore, id: string, watch: TaskWatch): Asy
   }
 }
 
-/**
- * Heartbeats until the recipient of a task of mode `message` has replied or has said something about the task, at most
- * for `ms`. Ends at once if the credential has too many streams of tasks, and early if the process stops or the
- * listener disconnects.
- */
+/** Heartbeats until the recipient of a task of mode `message` has said something, at most for `ms`. */
 export async function* holdTask(
   account: AccountStore,
   id: string,
   { ms, heartbeatMs, connection, check }: TaskListener & { ms: number; heartbeatMs: number },
 ): AsyncGenerator<'heartbeat'> {
   const { agentId, credentialId } = callingAgent(account.actor)
-  const { notifier, taskStreams } = account.waiting
+  const { taskStreams } = account.waiting
   const isHeld = ({ mode, expiresAt }: TaskRow) => mode === 'message' && expiresAt !== null
   const row = await findTask(account, id)
   const releaseSeat = isHeld(row) && ms > 0 ? taskStreams.acquire(credentialId) : undefined
   if (!releaseSeat) return
   const following = new Following(account, agentId, id, row.generation, connection?.signal)
-  // An update may be no event: that of a recipient that says it works, while it does.
-  const unwatch = notifier.watch(id, { raise: () => following.raise() })
   const timer = setTimeout(() => following.end(), ms)
   try {
     while (!following.isOver && isHeld(await findTask(account, id))) {
@@ -137,7 +122,6 @@ export async function* holdTask(
     await check?.()
   } finally {
     clearTimeout(timer)
-    unwatch()
     following.leave()
     releaseSeat()
   }
@@ -166,13 +150,12 @@ async function* eventsOf(
   try {
     for (;;) {
       const rows = await following.next()
-      if (!rows) return
       if (following.mayHaveEnded || performance.now() - checkedAt > checkMs) {
         if (check && !await check().then(() => true, () => false)) return
         following.mayHaveEnded = false
         checkedAt = performance.now()
       }
-      const events = await shown(account, agentId, id, rows)
+      const events = rows.length > 0 ? await shownEvents({ account, end: 'client', agentId }, id, rows) : []
       for (const event of events) {
         yield event
         if (event.type !== 'status') continue
@@ -180,8 +163,7 @@ async function* eventsOf(
         if (isTerminal(state) || (endsWhenInterrupted && isInterrupted(state))) return
       }
       if (following.isOver) return
-      // There may be more at once.
-      if (rows.length > 0) continue
+      if (rows.length === maxEventsRead) continue
       if (!await following.raised(heartbeatMs)) yield 'heartbeat'
     }
   } catch (error) {
@@ -192,50 +174,33 @@ async function* eventsOf(
   }
 }
 
-/** Rows that several streams share are made into events once. */
-const shownRows = new WeakMap<TaskEventRow, Promise<TaskEvent>>()
-
-async function shown(account: AccountStore, agentId: string, id: string, rows: TaskEventRow[]): Promise<TaskEvent[]> {
-  const fresh = rows.filter((row) => !shownRows.has(row))
-  if (fresh.length > 0) {
-    const events = shownEvents({ account, end: 'client', agentId }, id, fresh)
-    for (const [i, row] of fresh.entries()) {
-      const event = events.then((all) => all[i])
-      // A failure is told to those who wait for it below.
-      event.catch(() => {})
-      shownRows.set(row, event)
-    }
-  }
-  return await Promise.all(rows.map((row) => shownRows.get(row)!))
-}
-
 /** One listener of a task, from an event on. */
 class Following {
   /** The credential may have ended since this was last set to false. */
   mayHaveEnded = false
   isOver = false
-  readonly #read: ReadEvents
+  readonly #read: (after: number) => Promise<TaskEventRow[]>
   readonly #signal = new Signal()
-  readonly #follower: TaskFollower
-  readonly #unwatch: () => void
+  readonly #unwatch: (() => void)[]
   readonly #disconnected?: AbortSignal
   readonly #stopping?: AbortSignal
   readonly #end = () => this.end()
   #position: number
-  #isLive = false
 
   constructor(account: AccountStore, agentId: string, task: string, after: number, disconnected?: AbortSignal) {
-    const { notifier, taskFeeds } = account.waiting
+    const { notifier } = account.waiting
     this.#position = after
-    this.#read = (n, limit) => account.read.tasks.eventsAfter(agentId, task, n, limit)
-    this.#follower = taskFeeds.follow(task, after, this.#signal, this.#read)
-    // What wakes an agent may be the end of its credential.
-    this.#unwatch = notifier.watch(agentId, {
-      raise: () => {
-        this.mayHaveEnded = true
-        this.#signal.raise()
-      },
-    })
+    this.#read = (n) => account.read.tasks.eventsAfter(agentId, task, n, maxEventsRead)
+    this.#unwatch = [
+      notifier.watch(task, this.#signal),
+      // What wakes an agent may be the end of its credential.
+      notifier.watch(agentId, {
+        raise: () => {
+          this.mayHaveEnded = true
+          this.#signal.raise()
+        },
+      }),
+    ]
     this.#disconnected = disconnected
     this.#stopping = account.deps.stopping
     for (const ending of [disconnected, this.#stopping]) {
@@ -256,21 +221,11 @@ class Following {
     return !isLate
   }
 
-  /** The next events; undefined when they are no longer kept, because the listener is too slow. */
-  async next(): Promise<TaskEventRow[] | undefined> {
-    let events = this.#follower.after(this.#position)
-    if (!events) {
-      if (this.#isLive) return undefined
-      // What happened before it came, up to where the others are.
-      events = await this.#read(this.#position, maxEventsRead)
-    } else if (events.length > 0) this.#isLive = true
+  /** The next events, at most `maxEventsRead`. */
+  async next(): Promise<TaskEventRow[]> {
+    const events = await this.#read(this.#position)
     this.#position = events.at(-1)?.n ?? this.#position
     return events
-  }
-
-  /** There may be news. */
-  raise(): void {
-    this.#signal.raise()
   }
 
   end(): void {
@@ -280,7 +235,6 @@ class Following {
 
   leave(): void {
     for (const ending of [this.#disconnected, this.#stopping]) ending?.removeEventListener('abort', this.#end)
-    this.#follower.leave()
-    this.#unwatch()
+    for (const unwatch of this.#unwatch) unwatch()
   }
 }

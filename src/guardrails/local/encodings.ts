@@ -1,4 +1,4 @@
-/** What a text says in escapes and encodings: HTML entities, percent-encoding, JavaScript escapes, base64, hexadecimal. */
+/** What a text says in escapes and encodings. */
 import { Buffer } from 'node:buffer'
 import { replaceIn, spanOf, type View } from './view.ts'
 
@@ -24,7 +24,6 @@ export function unescaped(view: View): View {
   return current
 }
 
-/** What one match of `escapes` stands for, by its groups. */
 function unescape(_?: string, hex?: string, decimal?: string, entity?: string, percents?: string, ...js: unknown[]) {
   if (entity) return entities[entity.toLowerCase()]
   if (percents) return fromPercents(percents)

@@ -4,7 +4,7 @@ import { mask, replaceIn, type View } from './view.ts'
 /** Beyond printable ASCII, except what stands for something that was found. */
 const special = new RegExp(`[^ -~${mask}]`, 'gu')
 
-/** The view with the plain forms of characters: ASCII digits, spaces and hyphens, no width and style, nothing hidden. */
+/** The view with ASCII digits, spaces and hyphens, without widths and styles, and nothing hidden. */
 export function plain(view: View): View {
   return replaceIn(view, special, (char) => plainForm(char!))
 }
@@ -26,7 +26,6 @@ function digitOf(char: string): string {
   return String(value)
 }
 
-/** A text folded in both ways. */
 export interface Folded {
   /** Words with one space between them, and with their punctuation. */
   readonly words: View
@@ -105,10 +104,8 @@ function remembered(form: (char: string) => string): (char: string) => string {
 }
 
 /**
- * Each Latin letter, and the small letters of other scripts that look like it or whose capitals do, as far as NFKD does
- * not resolve them.
- *
- * @see UTS #39, confusables.txt
+ * Each Latin letter, and the letters of other scripts that look like it, as far as NFKD does not resolve them. @see UTS
+ * #39, confusables.txt
  */
 const rows = 'aᴀɑαаꭺᗅꓮ𖽀𐊠 bʙƅьꮟᑲᖯꞵβвᏼᗷꓐ𐊂𐊡𐌁 cᴄσⲥсꮯ𐐽ꓚ𐊢𐌂𐔜 dᴅđԁꮷᑯꓒꭰᗞᗪꓓ eᴇꬲеҽεⴹꭼꓰ𑣆𑣎𐊆 fꜰғꬵꞙẝքϝᖴꓝ𑣂𐊇𐊥𐔥 gɢɡᶃƍցԍꮐᏻꓖ ' +
   'hʜħһհꮒηⲏнꮋᕼꓧ𐋏 iɪɩιіꙇӏꭵ𑣃ǀⲓⵏᛁꓲ𖼨𐊊𐌉 jᴊϳјʝꭻᒍꓙ kᴋκⲕкꮶᛕꓗ𐔘 lʟłⳑꮮᒪꓡ𖼖𑣒𐑃𐔦 mᴍμϻⲙмꮇᗰᛖꓟ𐊰𐌑 nɴոռνⲛꓠ𐔓 ' +

@@ -19,7 +19,6 @@ export const invisibleText = provider({
     'Finds Unicode tags, bidirectional controls and zero-width characters. The grid removes them before any check, except where a script or an emoji needs them; of those it finds so many that they hide a text.',
   config: {},
   prepare: () => ({ text }) => {
-    // Nearly all texts.
     if (!invisible.test(text)) return { kinds: [] }
     const spans = joined([...removed(text), ...hidden(text)])
     return spans.length > 0 ? { kinds: ['invisible text'], spans } : { kinds: [] }

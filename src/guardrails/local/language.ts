@@ -37,7 +37,7 @@ const fewestOfScript = 12
 /** Fewest letters that tell a language, and how many code units are looked at together: franc reads the first 2,048. */
 const fewestLetters = 60
 const stretchLength = 3_400
-/** A language that is as likely as this beside the likeliest one may be the right one. */
+/** A language that is this likely, compared with the likeliest one, may be the right one. */
 const nearlyAsLikely = 0.85
 
 /** Loaded for the first message that needs it: its tables take some megabytes. */
@@ -73,9 +73,7 @@ function check(guarded: GuardedText, allowed: readonly string[], otherScripts: r
 }
 
 interface Stretch extends Span {
-  /** Whether it has a text in Latin letters. */
   readonly isLatin: boolean
-  /** The codes of the languages that may be the right ones, or `und`. */
   readonly likely: readonly string[]
 }
 

@@ -18,7 +18,6 @@ export const length = provider({
     },
 })
 
-/** How many code units the first characters (code points) have. */
 function unitsOf(text: string, characters: number): number {
   let units = 0
   for (let left = characters; left > 0; left--) units += text.codePointAt(units)! > 0xffff ? 2 : 1

@@ -1,8 +1,7 @@
 /** Finds what matches regular expressions. */
 import { RE2JS, RE2JSException, RE2Set } from 're2js'
 import * as z from 'zod'
-import { text } from '../config-fields.ts'
-import { type GuardedText, provider, RefusedConfig, type Span } from '../provider.ts'
+import { type GuardedText, provider, RefusedConfig, type Span, text } from '../provider.ts'
 import { joined } from './view.ts'
 
 /** Most instructions of one compiled expression, and of all of a guardrail. They bound what a character costs. */
@@ -80,10 +79,7 @@ function spansOf(pattern: RE2JS, text: string, effort: Effort): Span[] {
   return spans
 }
 
-/**
- * One search is linear, and reads at most the rest of the text. A text with many matches could be read once for each of
- * them, as with `x*y|x`.
- */
+/** A text with many matches could be read once for each of them, as with `x*y|x`. */
 class Effort {
   #characters = 0
   #startedAt = performance.now()

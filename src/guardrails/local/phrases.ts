@@ -1,15 +1,12 @@
 /** Finds listed words and phrases, and the usual wording of prompt injections. */
 import * as z from 'zod'
-import { once } from '../../lib/once.ts'
-import { text } from '../config-fields.ts'
-import { type GuardedText, provider } from '../provider.ts'
+import { once } from '../../lib/lazy.ts'
+import { type GuardedText, provider, text } from '../provider.ts'
 import { embedded, unescaped, withoutTags } from './encodings.ts'
 import { fold, type Folded } from './fold.ts'
 import { injectionRules, secretRules, templateMarks } from './injection-phrases.ts'
-import { PhraseAutomaton } from './phrase-automaton.ts'
-import { PhraseRules } from './phrase-rules.ts'
-import { type Found, searchOf, spanOf, type View } from './view.ts'
-import { isWordEdge } from './word-edges.ts'
+import { PhraseAutomaton, PhraseRules } from './phrase-search.ts'
+import { type Found, isWordEdge, searchOf, spanOf, type View } from './view.ts'
 
 export const phrases = provider({
   id: 'phrases',
@@ -34,12 +31,10 @@ export const phrases = provider({
   },
 })
 
-/** A reading of a text, and the same folded. */
 interface Reading extends Folded {
   readonly view: View
 }
 
-/** What finds phrases in a reading. */
 type Finder = (reading: Reading) => Found[]
 
 const search = searchOf((text): Reading[] => viewsOf(text).map((view) => ({ view, ...fold(view.text) })))

@@ -3,12 +3,11 @@ import * as z from 'zod'
 import { provider, type Span } from '../provider.ts'
 import { embedded, unescaped } from './encodings.ts'
 import { plain } from './fold.ts'
+import { email, phone } from './pii/contact.ts'
 import type { Detector } from './pii/detector.ts'
-import { email } from './pii/email.ts'
 import { apiKey } from './pii/keys.ts'
 import { nationalIds } from './pii/national-ids.ts'
 import { card, iban } from './pii/payment.ts'
-import { phone } from './pii/phone.ts'
 import { type Found, searchOf, spanOf, type View } from './view.ts'
 
 /** Those that come first claim a stretch: a card number is no phone number. */

@@ -1,10 +1,9 @@
 /**
  * Ways to read a text: as it is written, with its escapes resolved, or what is encoded in it. Each knows where its
- * characters stand in the text, so that what is found can be masked there. See docs/protocol.md, "Local guardrails".
+ * characters stand, so that what is found can be masked there. See docs/protocol.md, "Local guardrails".
  */
 import type { GuardedText, Span, Verdict } from '../provider.ts'
 
-/** A reading of a text. */
 export interface View {
   readonly text: string
   /** Where each UTF-16 code unit begins and ends in the text that was read. Without it they are at the same place. */
@@ -111,4 +110,25 @@ function maskedIn(text: string, spans: readonly Span[]): string {
     copied = end
   }
   return masked + text.slice(copied)
+}
+
+const inWord = String.raw`[\p{L}\p{N}\p{M}]`
+/** Scripts without spaces between words, and Hangul, where particles follow a word. */
+const unspaced = `[${
+  'Han Hiragana Katakana Bopomofo Hangul Thai Lao Khmer Myanmar Tibetan'.split(' ')
+    .map((script) => String.raw`\p{scx=${script}}`).join('')
+}]`
+const edge = new RegExp(`(?<!${inWord})|(?!${inWord})|(?<=${unspaced})|(?=${unspaced})`, 'uy')
+
+/** Whether a word may begin or end here. */
+export function isWordEdge(text: string, at: number): boolean {
+  edge.lastIndex = at
+  return edge.test(text)
+}
+
+/** Where the word ends that goes on here, within 40 code units. */
+export function wordEnd(text: string, at: number): number {
+  let end = at
+  while (end < at + 40 && !isWordEdge(text, end)) end++
+  return end
 }

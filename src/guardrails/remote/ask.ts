@@ -6,8 +6,7 @@ import { second } from '../../lib/time.ts'
 import type { ProviderTools } from '../provider.ts'
 import { type FailureReason, ProviderFailure } from '../provider-failure.ts'
 
-/** A POST of JSON. */
-export interface Question<Answer> {
+interface Question<Answer> {
   url: URL
   body: unknown
   /** Headers besides those of JSON. Called for each attempt, with the text of the body. */
@@ -19,19 +18,15 @@ export interface Question<Answer> {
   maxTokens?: number
 }
 
-/** What a service answered: checked, and as it came. */
-export interface Answered<Answer> {
+interface Answered<Answer> {
   readonly answer: Answer
   readonly raw: unknown
 }
 
-/** `signal` of the tools is the deadline of the check; this ends a request for which nobody waits. */
+/** `signal` of the tools is the deadline of the check; this ends an abandoned request. */
 const timeoutMs = 15 * second
 
-/**
- * Ask a service. A failed connection is tried a second time, because nothing was sent; nothing else is. Fails with a
- * `ProviderFailure`.
- */
+/** Ask a service. A failed connection is tried a second time, because nothing was sent. */
 export async function ask<Answer>(tools: ProviderTools, question: Question<Answer>): Promise<Answered<Answer>> {
   const response = await post(tools, question)
   const { host } = question.url
@@ -61,7 +56,6 @@ export function headerValue(token: string | undefined): string {
   )
 }
 
-/** The URL of a path below a base URL, with the query of the base. */
 export function below(base: string, path: string): URL {
   const url = new URL(base)
   url.pathname = url.pathname.replace(/\/+$/, '') + path

@@ -1,24 +1,23 @@
 /** Azure Prompt Shields. */
 import * as z from 'zod'
-import { httpUrl } from '../config-fields.ts'
-import { provider, type ProviderTools } from '../provider.ts'
+import { httpUrl, provider, type ProviderTools } from '../provider.ts'
 import { ask, below, headerValue, unusableAnswer } from './ask.ts'
 import { piecesOf } from './spans.ts'
 
 /**
- * All texts of a request together. A longer text is sent in pieces, each with the end of the one before.
- * @see https://learn.microsoft.com/azure/ai-services/content-safety/overview#input-requirements
+ * All texts of a request together. A longer text is sent in pieces, each with the end of the one before. @see
+ * https://learn.microsoft.com/azure/ai-services/content-safety/overview#input-requirements
  */
 const maxCharacters = 10_000
 const overlap = 1_000
-/** Requests of one check at a time. */
 const maxConcurrent = 4
 
 const shielded = z.object({ documentsAnalysis: z.array(z.object({ attackDetected: z.boolean() })) })
 
 /**
  * `POST /contentsafety/text:shieldPrompt`. A message is a document: what its recipient reads, not what a user asks.
- * @see https://learn.microsoft.com/rest/api/contentsafety/text-operations/shield-prompt?view=rest-contentsafety-2024-09-01
+ * @see
+ * https://learn.microsoft.com/rest/api/contentsafety/text-operations/shield-prompt?view=rest-contentsafety-2024-09-01
  */
 export const azurePromptShields = provider({
   id: 'azure-prompt-shields',

@@ -1,10 +1,9 @@
 /** Lakera Guard. */
 import * as z from 'zod'
-import { httpUrl, text } from '../config-fields.ts'
-import { provider, type Span } from '../provider.ts'
+import { joined } from '../local/view.ts'
+import { httpUrl, provider, type Span, text } from '../provider.ts'
 import { ask, bearer, below } from './ask.ts'
-import { kindsOf } from './kinds.ts'
-import { joined, spansOfCodePoints } from './spans.ts'
+import { kindsOf, spansOfCodePoints } from './spans.ts'
 
 const match = z.object({
   start: z.number().int(),
@@ -58,10 +57,7 @@ export const lakeraGuard = provider({
   },
 })
 
-/**
- * Where everything is that was detected. Undefined if that is not known of all of it: a detector of attacks judges the
- * whole text and names no place, so masking the places of the others would leave the attack.
- */
+/** Undefined if a place is not known: masking the others would leave an attack, which has none. */
 function spansOf(text: string, matches: Match[], detected: string[]): Span[] | undefined {
   const located = new Set(matches.map(({ detector_type }) => detector_type))
   if (detected.length === 0 || !detected.every((type) => located.has(type))) return undefined
@@ -69,7 +65,7 @@ function spansOf(text: string, matches: Match[], detected: string[]): Span[] | u
   return spans.every((span) => span !== undefined) ? joined(spans) : undefined
 }
 
-/** The documentation does not say whether offsets count code points or UTF-16 code units, so the matched text decides. */
+/** Whether offsets count code points or UTF-16 code units is not documented, so the text decides. */
 function spanOf(text: string, { start, end, text: matched }: Match): Span | undefined {
   const asCodePoints = spansOfCodePoints(text, [{ start, end }])?.[0]
   const asUnits = start >= 0 && start < end && end <= text.length ? { start, end } : undefined

@@ -1,19 +1,14 @@
 /** OpenAI moderation, and services with the same interface. */
 import * as z from 'zod'
-import { httpUrl, text, threshold } from '../config-fields.ts'
-import { provider } from '../provider.ts'
+import { httpUrl, provider, text, threshold } from '../provider.ts'
 import { ask, bearer, below, unusableAnswer } from './ask.ts'
-import { kindsOf } from './kinds.ts'
-import { piecesOf } from './spans.ts'
+import { kindsOf, piecesOf } from './spans.ts'
 
 /** A model reads 32,768 tokens of each input, and a character of a rare script is up to three of them. */
 const maxInput = 10_000
 const overlap = 500
 
-/**
- * `flagged` is missing in the answers of some services with this interface, and a category that a model does not know
- * is null.
- */
+/** Some services with this interface leave out `flagged`, and a category that a model does not know is null. */
 const moderated = z.object({
   results: z.array(z.object({
     flagged: z.boolean().optional(),

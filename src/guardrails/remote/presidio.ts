@@ -1,10 +1,8 @@
 /** Presidio. */
 import * as z from 'zod'
-import { httpUrl, threshold } from '../config-fields.ts'
-import { provider } from '../provider.ts'
+import { httpUrl, provider, threshold } from '../provider.ts'
 import { ask, below, unusableAnswer } from './ask.ts'
-import { kindsOf } from './kinds.ts'
-import { spansOfCodePoints } from './spans.ts'
+import { kindsOf, spansOfCodePoints } from './spans.ts'
 
 const analyzed = z.array(z.object({
   entity_type: z.string(),

@@ -1,10 +1,9 @@
-/** Positions in a text, as services count them and as we do. */
+/** What services answer: positions in a text as they count them, and kinds of things. */
+import { plainName } from '../../lib/names.ts'
+import { joined } from '../local/view.ts'
 import type { Span } from '../provider.ts'
 
-/**
- * Convert spans that count code points, as Python does, to UTF-16 code units. They are sorted, and those that overlap
- * or touch are joined. Undefined if one of them is not a stretch of the text.
- */
+/** Spans of code points, as Python counts them, in UTF-16 code units. Undefined if one is not in the text. */
 export function spansOfCodePoints(text: string, spans: readonly Span[]): Span[] | undefined {
   const unitOf = [0]
   for (const char of text) unitOf.push(unitOf[unitOf.length - 1] + char.length)
@@ -14,21 +13,9 @@ export function spansOfCodePoints(text: string, spans: readonly Span[]): Span[] 
   return joined(spans.map(({ start, end }) => ({ start: unitOf[start], end: unitOf[end] })))
 }
 
-/** Sort spans, and join those that overlap or touch. */
-export function joined(spans: readonly Span[]): Span[] {
-  const result: Span[] = []
-  for (const span of spans.toSorted((a, b) => a.start - b.start)) {
-    const last = result[result.length - 1]
-    if (last && span.start <= last.end) {
-      result[result.length - 1] = { start: last.start, end: Math.max(last.end, span.end) }
-    } else result.push(span)
-  }
-  return result
-}
-
 /**
  * Cut a text into pieces of at most `max` UTF-16 code units, for services that take no more at a time. Each begins with
- * the last `overlap` units of the one before, so that nothing shorter than that is cut in two. No character is cut.
+ * the last `overlap` units of the one before, so that nothing shorter is cut in two. No character is cut.
  */
 export function piecesOf(text: string, max: number, overlap: number): string[] {
   const pieces: string[] = []
@@ -40,7 +27,23 @@ export function piecesOf(text: string, max: number, overlap: number): string[] {
   }
 }
 
-/** The position, or the one before it if it is inside of a surrogate pair. */
 function characterStart(text: string, position: number): number {
   return text.codePointAt(position - 1)! > 0xffff ? position - 1 : position
+}
+
+/** At most so many kinds of one verdict are kept. */
+const maxKinds = 20
+const maxLength = 64
+
+/**
+ * The kinds of a verdict from the labels of a service: `EMAIL_ADDRESS` is `email address`. Services are not trusted, so
+ * kinds are few, short and plain. `fallback` stands for labels of which nothing is left.
+ */
+export function kindsOf(labels: readonly string[], fallback: string): string[] {
+  return [...new Set(labels.map((label) => kindOf(label) || fallback))].slice(0, maxKinds)
+}
+
+function kindOf(label: string): string {
+  return plainName(label.slice(0, 2 * maxLength).replace(/[^\p{L}\p{M}\p{N}\s,.'()&+/-]/gu, ' '), maxLength)
+    .toLowerCase()
 }

@@ -4,11 +4,10 @@ import { createHmac } from 'node:crypto'
 import * as z from 'zod'
 import { newId } from '../../lib/id.ts'
 import { second } from '../../lib/time.ts'
-import { httpUrl } from '../config-fields.ts'
-import { provider, RefusedConfig } from '../provider.ts'
 import { ProviderFailure } from '../provider-failure.ts'
+import { httpUrl, provider, RefusedConfig } from '../provider.ts'
 import { ask } from './ask.ts'
-import { kindsOf } from './kinds.ts'
+import { kindsOf } from './spans.ts'
 
 const reviewed = z.object({
   decision: z.enum(['allow', 'flag', 'redact', 'block']),
@@ -17,11 +16,7 @@ const reviewed = z.object({
   redacted: z.string().min(1).refine((text) => !text.includes('\0')).optional(),
 })
 
-/**
- * A signed `POST` of `{type, timestamp, data: {text, direction, sender, recipient}}`. The answer is `{decision, reasons,
- * redacted?}`. Every decision but `allow` is an objection; what happens then is the action of the guardrail. See
- * docs/protocol.md, "Guardrail webhook".
- */
+/** A signed `POST`. Every decision but `allow` is an objection. See docs/protocol.md, "Guardrail webhook". */
 export const webhook = provider({
   id: 'webhook',
   name: 'Webhook',
@@ -68,7 +63,6 @@ export const webhook = provider({
 
 const wrongSecret = 'The signing secret of a webhook is whsec_ and the base64 of 24 to 64 random bytes.'
 
-/** The key of a secret; undefined if it is none. */
 function keyOf(secret: string): Buffer | undefined {
   const [, base64] = secret.match(/^whsec_([A-Za-z0-9+/]+={0,2})$/) ?? []
   if (base64 === undefined) return undefined

@@ -1,7 +1,7 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
 import type { Child } from 'hono/jsx'
-import { clockAt } from '../../lib/time-zone.ts'
+import { clockAt } from '../../lib/time.ts'
 import { AgentIcon } from '../agent-icon.tsx'
 import { Name } from '../bidi.tsx'
 import { Badge, LocalTime, useClock, useZone } from '../components.tsx'

@@ -73,9 +73,7 @@ fieldset { display: grid; align-content: start; gap: var(--s2); min-width: 0; ma
 legend { margin-bottom: var(--s2) }
 /* Fields that depend on a choice in the same form. */
 form:has([name='type'][value='a2a']:not(:checked)) .when-remote,
-form:has([name='accessPolicy'][value='auto_approve']:checked) .when-listed,
-form:has([name='into']) .when-new { display: none }
-form:has([name='into'] [value='new']:checked) .when-new { display: block }
+form:has([name='accessPolicy'][value='auto_approve']:checked) .when-listed { display: none }
 .choice { display: grid; grid-template-columns: auto 1fr; gap: 0 .625rem; align-items: start; min-height: 1.5rem; cursor: pointer }
 .choice input { width: 1.125rem; height: 1.125rem; margin: .15rem 0 0; accent-color: var(--accent) }
 .choice .hint { grid-column: 2 }

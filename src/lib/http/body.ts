@@ -24,7 +24,6 @@ const smallBytes = 16 * 1024
 /** A caller alone holds at most an eighth of the budget. */
 const shareDivisor = 7
 
-/** What the process holds of a request. */
 interface Held {
   readonly caller: string
   bytes: number
@@ -38,25 +37,21 @@ export class Bodies {
   readonly #budget: SharedBudget
   readonly #byRequest = new WeakMap<Request, Held>()
 
-  /** `maxBytes`: the most that are held. */
   constructor(maxBytes = 64 * 1024 * 1024) {
     this.#budget = new SharedBudget(maxBytes, shareDivisor)
   }
 
-  /** How many are held now. */
   get bytes(): number {
     return this.#budget.held
   }
 
-  /** A request of this caller has arrived. */
   begin(request: Request, caller: string): void {
     this.#byRequest.set(request, { caller, bytes: 0 })
   }
 
   /**
-   * Read a body as text. Fails with `payload_too_large`, with `invalid_request` if it is not UTF-8 or ends early, or
-   * with `unavailable` if the bodies of the caller, or of all callers, in flight are too many. A `Content-Length`
-   * within the limit is not trusted.
+   * Read a body as text. Fails with `payload_too_large`, with `invalid_request` if it is not UTF-8 or ends early, or with
+   * `unavailable` if too many bodies are in flight. A `Content-Length` within the limit is not trusted.
    */
   async readText(request: Request, limits: BodyLimits): Promise<string> {
     checkDeclaredLength(request, limits)

@@ -39,12 +39,11 @@ export class CallerConnection {
     return this.#request.signal.aborted
   }
 
-  /** See `ConnectionReports`. Undefined if the server does not report it. */
+  /** Undefined if the server does not report it, like the next. See `ConnectionReports`. */
   answerTaken(): Promise<boolean> | undefined {
     return this.#reports.answerTaken?.()
   }
 
-  /** See `ConnectionReports`. Undefined if the server does not report it. */
   answerSent(withinMs: number): Promise<void> | undefined {
     return this.#reports.answerSent?.(withinMs)
   }

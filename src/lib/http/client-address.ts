@@ -1,6 +1,8 @@
-/** The addresses of clients, by which rate limits count. */
+/** Who sends a request: the address of the client, by which rate limits count, and a hint of its account. */
 import ipaddr from 'ipaddr.js'
+import { crc32 } from 'node:zlib'
 import type { Config } from '../../config.ts'
+import { RecentMap } from '../bounded-maps.ts'
 
 type IpAddress = ipaddr.IPv4 | ipaddr.IPv6
 
@@ -29,7 +31,6 @@ export function clientAddress(
   return rateLimitUnit(client)
 }
 
-/** The address of the client of a request. */
 export function addressOf(
   { req, env }: { req: { raw: Request }; env: { remoteAddress: string } },
   { trustedProxies }: Pick<Config, 'trustedProxies'>,
@@ -37,7 +38,6 @@ export function addressOf(
   return clientAddress(env.remoteAddress, req.raw.headers.get('x-forwarded-for'), trustedProxies)
 }
 
-/** The unit of a limit: an IPv4 address, or the /64 of an IPv6 address. */
 function rateLimitUnit(address: IpAddress): string {
   if (address.kind() === 'ipv4') return address.toString()
   const parts = (address as ipaddr.IPv6).parts.slice(0, 4)
@@ -59,7 +59,6 @@ export interface AddressRange {
   to: string
 }
 
-/** One client address. */
 export function addressRange(address: string): AddressRange {
   return { from: address, to: address }
 }
@@ -82,4 +81,56 @@ function contains(range: string, address: IpAddress): boolean {
   if (!range.includes('/')) return parse(range)?.toString() === address.toString()
   const [base, bits] = ipaddr.parseCIDR(range)
   return base.kind() === address.kind() && address.match(base, bits)
+}
+
+/** How many keys are remembered at least. */
+const maxKept = 20_000
+
+/** What a request says about its caller, unchecked. */
+export interface UncheckedRequest {
+  readonly remoteAddress: string
+  header(name: string): string | null
+}
+
+/**
+ * The accounts of the keys that were used lately, to know the caller before its key is looked up. A hint for sharing the
+ * process, never a permission. See docs/security.md, "Scheduling of requests".
+ */
+export class CallerHints {
+  /** By the checksum of the token: a key is not kept in memory. */
+  readonly #accounts = new RecentMap<number, string>(maxKept)
+  readonly #trustedProxies: readonly string[]
+
+  constructor({ trustedProxies }: Pick<Config, 'trustedProxies'>) {
+    this.#trustedProxies = trustedProxies
+  }
+
+  /** A request with this `Authorization` was authenticated for this account. */
+  learn(authorization: string, account: string): void {
+    const token = bearerToken(authorization)
+    if (token !== undefined) this.#accounts.set(crc32(token), account)
+  }
+
+  /** A request with this `Authorization` was refused: its key no longer stands for its account. */
+  forget(authorization: string | null): void {
+    const token = bearerToken(authorization)
+    if (token !== undefined) this.#accounts.delete(crc32(token))
+  }
+
+  /**
+   * The account of the key of a request. Without a known key the client address, or the /48 of an IPv6 address.
+   */
+  callerOf(request: UncheckedRequest): string {
+    const token = bearerToken(request.header('authorization'))
+    const account = token === undefined ? undefined : this.#accounts.get(crc32(token))
+    if (account !== undefined) return account
+    const { remoteAddress } = request
+    const address = clientAddress(remoteAddress, request.header('x-forwarded-for'), this.#trustedProxies)
+    return ipv6Prefix48(address) ?? address
+  }
+}
+
+/** The token after the scheme `Bearer`, or undefined if the header is missing or malformed. @see RFC 6750 §2.1 */
+export function bearerToken(authorization: string | null): string | undefined {
+  return authorization?.match(/^Bearer +([^\s]+)$/i)?.[1]
 }

@@ -22,7 +22,6 @@ export function cookieOf(request: Request, name: string): string | undefined {
   return parse(request.headers.get('cookie') ?? '', name)[name]
 }
 
-/** The names of the cookies of the request. */
 export function cookieNames(request: Request): string[] {
   return Object.keys(parse(request.headers.get('cookie') ?? ''))
 }

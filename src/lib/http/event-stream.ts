@@ -11,12 +11,10 @@ const streamHeaders = {
 /** Tells clients to wait 15 s before they reopen a lost stream. Otherwise some try every second. */
 export const retryHint = retryAfter(15_000)
 
-/** Tells a client to wait this long before it reopens a lost stream. */
 export function retryAfter(ms: number): string {
   return `retry: ${ms}\n\n`
 }
 
-/** Keeps an idle stream open. */
 export const heartbeat = ': heartbeat\n\n'
 
 /** Formats one event. `data` must not contain line breaks. The client sends the last `id` when it reopens the stream. */

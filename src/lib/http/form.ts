@@ -1,8 +1,7 @@
-/** HTML forms. */
 import { GridError } from '../../errors.ts'
 import { type Bodies, mediaType } from './body.ts'
 
-/** A message of 10,000 characters of 4 bytes, each byte as `%XX`, and what is beside it. */
+/** A message of 10,000 characters of 4 bytes, each byte as `%XX`, and the other fields. */
 const maxBytes = 160 * 1024
 
 /**

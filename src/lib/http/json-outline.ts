@@ -1,6 +1,5 @@
 /** Valid JSON that is too deep or too wide to be parsed, without making its values. */
 
-/** What may come next. */
 type Expected = 'value' | 'first value' | 'name' | 'first name' | 'colon' | 'comma' | 'nothing'
 
 const scalar = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null/y

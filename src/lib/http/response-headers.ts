@@ -37,7 +37,6 @@ export class ResponseHeaders {
     return response
   }
 
-  /** Add the headers that a response does not have yet. */
   finish(response: MarkedResponse, requestId: string): Response {
     return response[complete] ? response : withHeaders(response, requestId, this.#headers)
   }

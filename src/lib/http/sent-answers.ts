@@ -3,10 +3,10 @@ import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { clearTimeout, setTimeout } from 'node:timers'
 
-/** For how long after its end a reset of the connection means that nobody took the answer. */
+/** A reset within this time after an answer means that the client did not take it. */
 const resetMs = 1_000
 
-/** How a connection fails that its client reset. */
+/** The errors of a connection that its client reset. */
 const resetCodes = ['ECONNRESET', 'EPIPE']
 
 interface Answer {
@@ -29,11 +29,10 @@ export function untilSent(answer: ServerResponse, socket: Socket, withinMs: numb
 }
 
 /**
- * The answers of one connection whose fate somebody wants to know. A client that dies before it has read an answer
- * resets the connection; one that has read it sends its next request or closes. @see RFC 9293 §3.10.4, RFC 2525 §2.17
+ * The answers of one connection that callers wait for. A client that dies before it has read an answer resets the
+ * connection; one that has read it sends its next request or closes. @see RFC 9293 §3.10.4, RFC 2525 §2.17
  */
 export class SentAnswers {
-  /** Of all connections that had such an answer. */
   static readonly #bySocket = new WeakMap<Socket, SentAnswers>()
 
   readonly #socket: Socket
@@ -81,7 +80,6 @@ export class SentAnswers {
     })
   }
 
-  /** End the answers that were sent. */
   #settleSent(isTaken: boolean): void {
     if (this.#answers.length === 0) return
     const sent = this.#answers.filter(({ isSent }) => isSent)
@@ -92,7 +90,7 @@ export class SentAnswers {
     this.#end?.()
   }
 
-  /** End all of them, with the connection. Nobody took those that were not sent. */
+  /** End all of them, with the connection. Those that were not sent were not taken. */
   #settle(isTaken: boolean): void {
     this.#settleSent(isTaken)
     for (const { settle } of this.#answers.splice(0)) settle(false)

@@ -2,7 +2,7 @@
 import { parseAccept } from 'hono/utils/accept'
 import { promisify } from 'node:util'
 import { brotliCompress, gzip } from 'node:zlib'
-import { once } from '../once.ts'
+import { once } from '../lazy.ts'
 
 /** By the name of the content coding, the one that saves most first. @see RFC 9110 §8.4.1, RFC 7932 */
 const compressors = { br: promisify(brotliCompress), gzip: promisify(gzip) }

@@ -15,12 +15,10 @@ export class ConcurrencyLimit {
     this.#total = limits.total
   }
 
-  /** How many slots are held. */
   get count(): number {
     return this.#count
   }
 
-  /** How many slots a key may hold. */
   get perKey(): number {
     return this.#perKey
   }
@@ -90,7 +88,6 @@ export class GroupLimit {
     this.#group = group
   }
 
-  /** How many slots a key may hold. */
   get perKey(): number {
     return this.#limit.perKey
   }

@@ -56,7 +56,6 @@ export class Overload {
     return () => clearInterval(timer)
   }
 
-  /** The event loop was late. */
   report(ms: number): void {
     if (ms > this.#longestMs) this.#longestMs = ms
   }

@@ -8,7 +8,7 @@
  * and docs/operations.md, "New connections under load".
  */
 import process from 'node:process'
-import { nextIteration } from '../next-iteration.ts'
+import { setImmediate, setTimeout } from 'node:timers'
 
 /** For how long an iteration serves requests. Requests that write in one of them share a commit, so it is not shorter. */
 const iterationMs = 8
@@ -28,17 +28,14 @@ export class RequestScheduler {
   #until: number | undefined
   #hasAccepted = false
 
-  /** `now`: the clock, in milliseconds. */
   constructor(now = () => performance.now()) {
     this.#now = now
   }
 
-  /** How many callers have requests that wait. */
   get callers(): number {
     return this.#waiting.size
   }
 
-  /** A connection was accepted. */
   accepted(): void {
     this.#hasAccepted = true
   }
@@ -79,3 +76,8 @@ export class RequestScheduler {
     else this.#until = undefined
   }
 }
+
+/** Calls `run` once the event loop has looked at the connections. On Deno it does so for timers only. */
+export const nextIteration: (run: () => void) => void = 'Deno' in globalThis
+  ? (run) => setTimeout(run, 0)
+  : (run) => setImmediate(run)

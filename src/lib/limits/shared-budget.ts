@@ -1,8 +1,6 @@
-/** A budget that callers share without using it up. */
-
 /**
- * The less of the budget is left, the less each caller may hold of it. So callers that take at the same time come to equal
- * shares, and leave some for the next one.
+ * A budget that callers share. The less of it is left, the less each caller may hold: callers that take at the same time
+ * come to equal shares, and leave some for the next one.
  */
 export class SharedBudget {
   readonly #total: number
@@ -16,7 +14,6 @@ export class SharedBudget {
     this.#divisor = divisor
   }
 
-  /** What all callers hold. */
   get held(): number {
     return this.#held
   }
@@ -30,7 +27,6 @@ export class SharedBudget {
     return true
   }
 
-  /** Give back what was taken for a caller. */
   release(caller: string, amount: number): void {
     const own = this.#holders.get(caller)! - amount
     if (own === 0) this.#holders.delete(caller)

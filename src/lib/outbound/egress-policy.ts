@@ -52,7 +52,6 @@ export function parseAllowedTarget(text: string, policy: EgressPolicy): URL | un
   return !isIpAddress(address) || isAllowedAddress(address, policy) ? url : undefined
 }
 
-/** The port of a URL, or the default port of its scheme. */
 export function portOf(url: URL): number {
   if (url.port !== '') return Number(url.port)
   return url.protocol === 'https:' ? 443 : 80

@@ -27,7 +27,6 @@ export interface SafeRequest {
   timeoutMs: number
   /** The largest response; 64 KiB by default. */
   maxBytes?: number
-  /** Aborts the request. */
   signal?: AbortSignal
   /** The request only checks whether the server can be reached, so a failure is not logged as a warning. */
   isProbe?: boolean
@@ -37,7 +36,6 @@ export interface SafeResponse {
   /** Never 3xx. */
   readonly status: number
   readonly text: string
-  /** The value of a header, by its name in lower case. */
   header(name: string): string | undefined
   /**
    * The parsed body. Fails with `remote_unreachable` if it is not JSON or exceeds the JSON limits. `maxTokens` replaces
@@ -53,7 +51,6 @@ export interface SafeResponse {
  */
 export type SafeFetch = (url: string, request: SafeRequest) => Promise<SafeResponse>
 
-/** Returns all IP addresses of a host name. */
 export type Resolver = (host: string) => Promise<string[]>
 
 export interface SafeFetchOptions {

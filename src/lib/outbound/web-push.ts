@@ -2,7 +2,7 @@
  * The cryptography of Web Push: keys of a sender (RFC 8292), and messages that only one browser can read (RFC 8291). The
  * library sends nothing; requests go through `safeFetch`. See docs/security.md, "Notifications".
  */
-import { once } from '../once.ts'
+import { once } from '../lazy.ts'
 
 /** A VAPID key pair, each key in base64url. */
 export interface PushKey {
@@ -17,7 +17,6 @@ export interface PushTarget {
   auth: string
 }
 
-/** A new key pair. */
 export async function newPushKey(): Promise<PushKey> {
   return (await library()).generateVAPIDKeys()
 }

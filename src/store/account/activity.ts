@@ -1,15 +1,14 @@
 /** The account activity log: append-only rows. See docs/security.md, "Activity log". */
+import type { activity as table } from '../../../db/schema.ts'
+import { minute } from '../../lib/time.ts'
 import { type AccountDb, precondition, query, statement } from '../sql.ts'
-import { type Activity, activityList } from './activity-list.ts'
 
-/** A row that has no position yet. */
 export type NewActivity = Omit<Activity, 'n'>
 
 /** A reading of messages, as the log has it once for each session, subject and hour. */
 export interface LoggedReading {
   session: string
   tool: string
-  /** The `subject` of the arguments. */
   subject: string
   /** The first millisecond of the hour. */
   since: number
@@ -35,16 +34,161 @@ const add = statement(`
 
 export const activity = {
   reads: (account: AccountDb) => ({
-    /** Whether there is a row with this id. */
     has: async (id: string) => (await account.one(has, { id })) !== undefined,
     ...activityList(account),
-    /** Whether the log has the reading. */
     hasReading: async (reading: LoggedReading) => (await account.one(oneReading, { ...reading })) !== undefined,
   }),
   changes: (account: AccountDb) => ({
-    /** Fails the unit if the log has the reading when it runs. */
     requireNoReading: (reading: LoggedReading) => account.bind(requireNoReading, { ...reading }),
     /** A constraint error if there is a row with this id. */
     add: (row: NewActivity) => account.bind(add, { ...row }),
   }),
 }
+
+/** One row. `arguments` is JSON without secrets, `createdAt` milliseconds since the epoch. */
+export type Activity = Omit<typeof table.$inferSelect, 'accountId'>
+
+/** A row with the names of the user, key, agent and client behind it, as far as they still exist. */
+export interface ListedActivity extends Activity {
+  userName: string | null
+  userEmail: string | null
+  keyName: string | null
+  keyLast4: string | null
+  agentAlias: string | null
+  clientName: string | null
+}
+
+/** An OAuth grant that is in the log: a program, and whom it acted as. */
+export interface LoggedProgram {
+  id: string
+  clientName: string
+  /** Null for a program that administers the account. */
+  agentAlias: string | null
+  createdAt: number
+}
+
+/** What to list. `before` is the `n` of the last row of the previous page. */
+export interface ActivityFilter {
+  tool?: string
+  outcome?: string
+  isRefused?: boolean
+  /** Without the calls that only list what there is, and without what people read. */
+  isChange?: boolean
+  credentialId?: string
+  userId?: string
+  since?: number
+  until?: number
+  before?: number
+  limit?: number
+}
+
+const maxPage = 200
+const maxPrograms = 200
+/**
+ * How far the clocks of two processes may differ, or one clock before and after a correction. Rows are ordered by `n`,
+ * not by time.
+ */
+const maxClockSkewMs = 5 * minute
+
+const columns = `activity.n, activity.id, activity.created_at, activity.actor_type, activity.user_id,
+  activity.credential_id, activity.credential_kind, activity.tool, activity.arguments, activity.outcome,
+  activity.request_id`
+const conditions = {
+  credentialId: 'activity.credential_id = :credentialId',
+  userId: 'activity.user_id = :userId',
+  // Written out, not bound: only then may the planner use the partial index.
+  isRefused: `activity.outcome <> 'ok'`,
+  tool: 'activity.tool = :tool',
+  // Written out, for the same reason. All tools that change nothing have one of these prefixes.
+  isChange: `substr(activity.tool, 1, 11) <> 'admin_list_' AND substr(activity.tool, 1, 5) <> 'read_'`,
+}
+const ifGiven = ([name, condition]: [name: string, condition: string]) => `(:${name} IS NULL OR ${condition})`
+const filters = Object.entries({
+  ...conditions,
+  outcome: 'activity.outcome = :outcome',
+  since: 'activity.created_at >= :since',
+  until: 'activity.created_at < :until',
+}).map(ifGiven).join(' AND ')
+// An index serves only a condition that is not optional, so there is one query for each filter that can lead.
+const listed = (leading = '1') =>
+  query<ListedActivity>(`
+    SELECT ${columns}, users.name AS user_name, users.email AS user_email, credentials.name AS key_name,
+      credentials.last4 AS key_last4, agents.alias AS agent_alias, oauth_grants.client_name
+    FROM activity
+    LEFT JOIN users ON users.id = activity.user_id
+    LEFT JOIN credentials ON credentials.account_id = activity.account_id AND credentials.id = activity.credential_id
+    LEFT JOIN oauth_grants ON oauth_grants.account_id = activity.account_id AND oauth_grants.id = activity.credential_id
+    LEFT JOIN agents ON agents.account_id = activity.account_id
+      AND agents.id = coalesce(credentials.agent_id, oauth_grants.agent_id)
+    WHERE activity.account_id = :account AND (${leading}) AND ${filters}
+      AND activity.n > :after AND activity.n < :before
+    ORDER BY activity.n DESC LIMIT :limit`)
+const lists = {
+  credentialId: listed(conditions.credentialId),
+  userId: listed(conditions.userId),
+  isRefused: listed(conditions.isRefused),
+  tool: listed(conditions.tool),
+  isChange: listed(conditions.isChange),
+  all: listed(),
+}
+const beforeTime = query<{ n: number }>(`
+  SELECT n FROM activity WHERE account_id = :account AND created_at < :at ORDER BY created_at DESC, n DESC LIMIT 1`)
+const fromTime = query<{ n: number }>(`
+  SELECT n FROM activity WHERE account_id = :account AND created_at >= :at ORDER BY created_at, n LIMIT 1`)
+
+// Steps through the index from one value to the next, however many rows each has.
+const distinctValues = (column: string) => {
+  const least = (bound: string) =>
+    `(SELECT min(activity.${column}) FROM activity WHERE activity.account_id = :account AND activity.${column} ${bound})`
+  return `(WITH RECURSIVE steps(value) AS (
+      SELECT ${least('IS NOT NULL')}
+      UNION ALL SELECT ${least('> steps.value')} FROM steps WHERE steps.value IS NOT NULL
+    ) SELECT value FROM steps WHERE value IS NOT NULL) AS found`
+}
+const tools = query<{ tool: string }>(`SELECT found.value AS tool FROM ${distinctValues('tool')}`)
+const usersInLog = query<{ id: string; name: string; email: string }>(`
+  SELECT users.id, users.name, users.email FROM ${distinctValues('user_id')}
+  JOIN users ON users.id = found.value
+  ORDER BY users.name, users.email`)
+
+// From the grants, of which there are few, instead of the log, in which each session is a credential too.
+const programs = query<LoggedProgram>(`
+  SELECT oauth_grants.id, oauth_grants.client_name, agents.alias AS agent_alias, oauth_grants.created_at
+  FROM oauth_grants
+  LEFT JOIN agents ON agents.account_id = oauth_grants.account_id AND agents.id = oauth_grants.agent_id
+  WHERE oauth_grants.account_id = :account AND EXISTS (SELECT 1 FROM activity
+    WHERE activity.account_id = :account AND activity.credential_id = oauth_grants.id)
+  ORDER BY oauth_grants.created_at DESC LIMIT ${maxPrograms}`)
+
+export const activityList = (account: AccountDb) => ({
+  async list(filter: ActivityFilter = {}): Promise<ListedActivity[]> {
+    const { since, until, isRefused, isChange } = filter
+    const position = async (query: typeof beforeTime, at: number | undefined) =>
+      at === undefined ? undefined : (await account.one(query, { at }))?.n
+    const after = await position(beforeTime, since && since - maxClockSkewMs)
+    const end = await position(fromTime, until && until + maxClockSkewMs)
+    const values = {
+      tool: filter.tool ?? null,
+      outcome: filter.outcome ?? null,
+      // Every other outcome than `ok` is an error, and errors have an index.
+      isRefused: isRefused || (filter.outcome ?? 'ok') !== 'ok' ? 1 : null,
+      credentialId: filter.credentialId ?? null,
+      userId: filter.userId ?? null,
+      isChange: isChange ? 1 : null,
+    }
+    const leading = (['credentialId', 'userId', 'isRefused', 'tool', 'isChange'] as const)
+      .find((name) => values[name] !== null)
+    return await account.all(lists[leading ?? 'all'], {
+      ...values,
+      since: since ?? null,
+      until: until ?? null,
+      after: after ?? Number.MIN_SAFE_INTEGER,
+      before: Math.min(filter.before ?? Number.MAX_SAFE_INTEGER, end ?? Number.MAX_SAFE_INTEGER),
+      limit: Math.min(filter.limit ?? maxPage, maxPage),
+    })
+  },
+  tools: async () => (await account.all(tools)).map(({ tool }) => tool),
+  users: () => account.all(usersInLog),
+  /** The programs in the log that signed in with OAuth, newest first. */
+  programs: (): Promise<LoggedProgram[]> => account.all(programs),
+})

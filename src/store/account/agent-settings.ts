@@ -1,24 +1,25 @@
 /** Agents as the pages of the account list and configure them, with more fields than `Agent` has. */
-import { updatedToken } from '../driver/sealed-columns.ts'
-import { inboxOf } from './inbox-number.ts'
-import { type AccountDb, boolean, precondition, query, statement } from '../sql.ts'
+import {
+  type AccountDb,
+  boolean,
+  contains,
+  matchesSearchText,
+  precondition,
+  query,
+  statement,
+  updatedToken,
+} from '../sql.ts'
+import { inboxOf, unreadOf } from './inbox-message.ts'
 import { agentColumns, skillsAsJson } from './agent-columns.ts'
 import type { Agent, TokenColumns } from './agents.ts'
-import { contains, matchesSearchText } from './search.ts'
 
-/** The settings of an agent that can be changed after its creation. */
 export type AgentChange = Pick<Agent, 'visibility' | 'accessPolicy' | 'description' | 'remoteUrl'> & {
-  /** Undefined: as it was. */
   messageReplies?: boolean
 }
-
-/** Lists count unread messages of an agent up to here: the number stands for itself or more. */
-export const maxListedUnread = 1_000
 
 /** By alias; by the oldest unread message, with those that have none last; by how many are unread; by the last call. */
 export type AgentOrder = 'alias' | 'oldest' | 'unread' | 'seen'
 
-/** Where an agent stands in an order. */
 export interface AgentPlace {
   place: number
   alias: string
@@ -37,7 +38,7 @@ interface ListedAgent extends Agent {
 
 // The state is written out, not bound: only then may the planner use the partial index.
 const fromUnread = `FROM deliveries WHERE deliveries.inbox = ${inboxOf('agents.id')} AND deliveries.state = 'unread'`
-const unread = `(SELECT count(*) FROM (SELECT 1 ${fromUnread} LIMIT ${maxListedUnread}))`
+const unread = unreadOf('agents.id')
 // Like `matchesSearch`, but the skills are searched once and not for each agent, because the page lists all agents.
 const matches = matchesSearchText(
   ['agents.alias', 'agents.description'],
@@ -64,7 +65,6 @@ const list = (place: string, condition = '1') =>
       FROM ${liveOnes} AND ${condition})
     WHERE (place, alias) > (:place, :after)
     ORDER BY place, alias LIMIT :limit`)
-// The order of a list is that of these numbers, and then of the aliases.
 const places: Record<AgentOrder, string> = {
   alias: '0',
   oldest: `coalesce((SELECT min(deliveries.seq) ${fromUnread}), ${Number.MAX_SAFE_INTEGER})`,
@@ -134,7 +134,6 @@ export const agentSettings = {
       const row = (await account.one(byId, { id }))!
       return { ...row, hasRemoteToken: row.hasRemoteToken === 1 }
     },
-    /** The aliases on its allow or block list. */
     accessList: async (id: string) => (await account.all(accessList, { id })).map(({ alias }) => alias),
   }),
   changes: (account: AccountDb) => ({
@@ -148,7 +147,6 @@ export const agentSettings = {
         messageReplies: messageReplies ?? null,
       }),
     setToken: (id: string, token: TokenColumns) => account.bind(setToken, { id, ...token }),
-    /** Fails the unit if the agent has a token for its remote agent when it runs. */
     requireNoToken: (id: string) => account.bind(requireNoToken, { id }),
     clearAccess: (id: string) => account.bind(clearAccess, { id }),
   }),

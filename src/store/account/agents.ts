@@ -1,10 +1,8 @@
 import type { agents as table } from '../../../db/schema.ts'
-import { type AccountDb, boolean, precondition, query, statement } from '../sql.ts'
-import { insertedToken, sealedColumns } from '../driver/sealed-columns.ts'
-import { agentColumns, foundAgentColumns, matchesSearch } from './agent-columns.ts'
-import { isNotTakenElsewhere } from './agent-conditions.ts'
+import { type AccountDb, boolean, insertedToken, precondition, query, sealedColumns, statement } from '../sql.ts'
+import { agentColumns, foundAgentColumns, isNotTakenElsewhere, matchesSearch } from './agent-columns.ts'
 import { guardsOfDirect } from './guarding.ts'
-import { openTaskFor } from './open-task.ts'
+import { openTaskFor } from './task-ends.ts'
 
 export type AgentType = typeof table.$inferSelect.type
 /** The types of agents that programs act as. The others are people. See docs/security.md, "People and their aliases". */
@@ -15,7 +13,6 @@ export type AccessPolicy = typeof table.$inferSelect.accessPolicy
 /** An agent as the account sees it. Times are milliseconds since the epoch. */
 export interface Agent {
   id: string
-  /** Without `@`. */
   alias: string
   type: AgentType
   visibility: Visibility
@@ -26,7 +23,6 @@ export interface Agent {
   lastSeenAt: number | null
 }
 
-/** An agent about to be stored, with the fields that no response contains. */
 export interface NewAgentRow extends Omit<Agent, 'lastSeenAt'>, TokenColumns {
   signupId: string | null
 }
@@ -41,7 +37,6 @@ export interface TokenColumns {
 
 export const noToken: TokenColumns = { encryptedToken: null, tokenIv: null, tokenAuthTag: null, tokenKeyId: null }
 
-/** A row with `foundAgentColumns`. */
 export type FoundAgent = Agent & { skills: string; skillCount: number }
 
 /**
@@ -50,7 +45,6 @@ export type FoundAgent = Agent & { skills: string; skillCount: number }
  */
 export type SearchedAgent = { [field in keyof FoundAgent]: FoundAgent[field] | null } & {
   searchedAlias: string
-  /** 1 if the caller must not learn the alias, otherwise 0. */
   isHidden: number
 }
 
@@ -126,21 +120,15 @@ const markSeen = statement(`UPDATE agents SET last_seen_at = :at WHERE account_i
 
 export const agents = {
   reads: (account: AccountDb) => ({
-    /** A live agent of the account. */
     byAlias: (alias: string): Promise<Agent | undefined> => account.one(byAlias, { alias }),
     /** A live agent as the recipient of a send by the agent `from`, and whether guardrails check the message. */
     recipient: (alias: string, from: string) => account.one(recipient, { alias, from }),
     byId: (id: string): Promise<Agent | undefined> => account.one(byId, { id }),
-    /** Whether the account has a live agent that is no person. */
     hasPrograms: async (): Promise<boolean> => (await account.one(anyProgram, {})) !== undefined,
-    /** Live agents with one of these ids or aliases. */
     byRefs: (ids: string[], aliases: string[]): Promise<Agent[]> =>
       account.all(byRefs, { ids: JSON.stringify(ids), aliases: JSON.stringify(aliases) }),
-    /** Live agents by alias, after the alias `after`. */
     page: (after: string, limit: number): Promise<Agent[]> => account.all(page, { after, limit }),
-    /** How many live agents there are. */
     total: async () => (await account.one(total))!.n,
-    /** How many of them are not people. */
     programs: async () => (await account.one(programs))!.n,
     /** Look at `limit` live agents except one, by alias, after the alias `after`; only at those `among`, if given. */
     search: (
@@ -167,9 +155,7 @@ export const agents = {
       rows: aliases.length,
     }),
     softDelete: (id: string, at: number) => account.bind(softDelete, { id, at }),
-    /** Fails the unit unless all these agents (distinct ids) are live when it runs. */
     requireLive: (ids: string[]) => account.bind(requireLive, { ids: JSON.stringify(ids) }),
-    /** Fails the unit if the account has more than `max` live agents that are not people when it runs. */
     requireAtMost: (max: number) => account.bind(requireAtMost, { max }),
     /** End the trials that expired by `until`. They stay ended, whatever the clock says later. */
     endTrials: (until: number, at: number) => account.bind(endTrials, { until, at }),

@@ -1,13 +1,13 @@
 /** What may need a person, found by a few index searches. See docs/operations.md, "Attention". */
 import type { activity, credentials } from '../../../db/schema.ts'
+import { hour } from '../../lib/time.ts'
 import { whileGrantLives } from '../global/oauth-access.ts'
-import { inboxOf } from './inbox-number.ts'
-import { type AccountDb, boolean, query } from '../sql.ts'
+import { type AccountDb, boolean, query, statement } from '../sql.ts'
+import { countedUnread } from './inbox-message.ts'
 
 /** Numbers are counted up to here: this one stands for itself or more. */
 export const maxCounted = 1_000
 
-/** How many rows of one kind there are at most. */
 export const maxOfKind = 50
 
 /** Conditions of partial indexes are written out, not bound: only then may the planner use the index. */
@@ -25,13 +25,12 @@ interface WaitingAgent {
 // One search for each inbox. GROUP BY over all unread messages takes a hundred times as long.
 const waiting = query<WaitingAgent>(`
   SELECT late.agent_id, late.alias, late.last_seen_at, late.since, messages.from_alias AS sender,
-    (SELECT count(*) FROM (SELECT 1 FROM deliveries WHERE deliveries.inbox = ${inboxOf('late.agent_id')} AND ${isUnread}
-      LIMIT ${maxCounted})) AS unread
+    min(late.unread, ${maxCounted}) AS unread
   FROM (
     SELECT inboxes.agent_id, agents.alias, agents.last_seen_at, oldest.created_at AS since, oldest.sender_account_id,
-      oldest.message_id
+      oldest.message_id, inboxes.unread
     FROM (
-      SELECT agent_numbers.agent_id, (SELECT deliveries.seq FROM deliveries
+      SELECT agent_numbers.agent_id, agent_numbers.unread, (SELECT deliveries.seq FROM deliveries
         WHERE deliveries.inbox = agent_numbers.n AND ${isUnread} ORDER BY deliveries.seq LIMIT 1) AS first_seq
       FROM agent_numbers WHERE agent_numbers.account_id = :account) AS inboxes
     JOIN deliveries AS oldest ON oldest.account_id = :account AND oldest.seq = inboxes.first_seq
@@ -70,7 +69,6 @@ const parked = query<
   { isDeleted: boolean },
 )
 
-/** Refused calls of one caller. */
 interface RefusedCaller {
   calls: number
   since: number
@@ -124,7 +122,6 @@ const failing = query<{ guardrailId: string; name: string; messages: number; sin
     AND guardrail_counts.action = 'failed'
   GROUP BY guardrails.id ORDER BY since LIMIT ${maxOfKind}`)
 
-/** A key that was not used for long, or is old. */
 interface StaleKey {
   id: string
   kind: typeof credentials.$inferSelect.kind
@@ -169,4 +166,63 @@ export const attention = {
       account.all(keys, times),
   }),
   changes: () => ({}),
+}
+
+// One range of the index for each hour. GROUP BY takes ten times as long.
+const sentPerHour = query<{ at: number; count: number }>(`
+  SELECT hours.value AS at, (
+    SELECT count(*) FROM messages
+    WHERE messages.account_id = :account
+      AND messages.created_at >= hours.value AND messages.created_at < hours.value + ${hour}) AS count
+  FROM json_each(:hours) AS hours`)
+const unread = query<{ unread: number }>(`
+  SELECT coalesce(sum(unread), 0) AS unread FROM agent_numbers WHERE account_id = :account`)
+// Counted together in one pass over the agents.
+const agentCounts = query<{ total: number; seen: number }>(`
+  SELECT count(*) AS total, count(CASE WHEN last_seen_at >= :since THEN 1 END) AS seen
+  FROM agents WHERE account_id = :account AND deleted_at IS NULL`)
+const presence = query<{ agentId: string; lastSeenAt: number | null; queue: number }>(`
+  SELECT id AS agent_id, last_seen_at, ${countedUnread('agents.id')} AS queue
+  FROM agents WHERE account_id = :account AND deleted_at IS NULL
+  ORDER BY last_seen_at DESC LIMIT :limit`)
+
+export const overview = {
+  reads: (account: AccountDb) => ({
+    /** The agents that were seen last: when, and how many messages are unread, up to 100. */
+    presence: (limit: number) => account.all(presence, { limit }),
+    /** How many messages the account sent in each of these hours, given by their first millisecond. */
+    sentPerHour: (hours: number[]): Promise<{ at: number; count: number }[]> =>
+      account.all(sentPerHour, { hours: JSON.stringify(hours) }),
+    unread: async () => (await account.one(unread))!.unread,
+    /** How many live agents there are, and how many of them were seen since a time. */
+    agents: async (since: number) => (await account.one(agentCounts, { since }))!,
+  }),
+  changes: () => ({}),
+}
+
+export interface Snooze {
+  kind: string
+  subject: string
+  until: number
+  level: number
+}
+
+const ofUser = query<Snooze>(`
+  SELECT kind, subject, until, level FROM snoozes WHERE account_id = :account AND user_id = :user AND until > :at`)
+const put = statement(`
+  INSERT INTO snoozes (account_id, user_id, kind, subject, until, level)
+  VALUES (:account, :user, :kind, :subject, :until, :level)
+  ON CONFLICT (account_id, user_id, kind, subject) DO UPDATE SET until = excluded.until, level = excluded.level`)
+const remove = statement(`
+  DELETE FROM snoozes WHERE account_id = :account AND user_id = :user AND kind = :kind AND subject = :subject`)
+
+export const snoozes = {
+  reads: (account: AccountDb) => ({
+    ofUser: (user: string, at: number): Promise<Snooze[]> => account.all(ofUser, { user, at }),
+  }),
+  changes: (account: AccountDb) => ({
+    /** Snooze something, in place of an earlier snooze of the same. */
+    put: (user: string, snooze: Snooze) => account.bind(put, { user, ...snooze }),
+    remove: (user: string, kind: string, subject: string) => account.bind(remove, { user, kind, subject }),
+  }),
 }

@@ -1,8 +1,7 @@
 import type { channels as table } from '../../../db/schema.ts'
-import { type AccountDb, precondition, query, statement } from '../sql.ts'
+import { type AccountDb, matchesSearchText, precondition, query, statement } from '../sql.ts'
 import type { AgentType } from './agents.ts'
 import { guardsOfPost } from './guarding.ts'
-import { matchesSearchText } from './search.ts'
 
 interface Channel {
   id: string
@@ -10,7 +9,6 @@ interface Channel {
   description: string
 }
 
-/** A channel as it is listed. */
 interface ListedChannel extends Channel {
   externalIntegrationType: typeof table.$inferSelect.externalIntegrationType
   externalChannelName: string | null
@@ -96,20 +94,15 @@ export const channels = {
   reads: (account: AccountDb) => ({
     /** A live channel of the account, whether `agent` is a member, and whether guardrails check what it posts. */
     byName: (name: string, agent: string) => account.one(byName, { name, agent }),
-    /** Live channels by name, after the name `after`. */
     page: (after: string, limit: number) => account.all(page, { after, limit }),
     total: async () => (await account.one(total))!.n,
-    /** By id or by name. */
     byRef: (ref: string, name: string) => account.one(byRef, { ref, name }),
     /** The channels of an agent by name, after the name `after`; `members` is JSON of the aliases, in no order. */
     ofAgent: (agent: string, after: string, limit: number) => account.all(ofAgent, { agent, after, limit }),
-    /** The channels of an agent by name, without their members. */
     joined: (agent: string, limit: number) => account.all(joined, { agent, limit }),
-    /** The members of a channel, by alias. */
     members: (channel: string, limit: number, offset = 0) => account.all(members, { channel, limit, offset }),
     /** Live agents that are not members and have `search` in alias or description, by alias. */
     nonMembers: (channel: string, search: string, limit: number) => account.all(nonMembers, { channel, search, limit }),
-    /** Live channels that have `search` in name or description, by name. */
     search: (search: string, limit: number, offset: number) => account.all(searchQuery, { search, limit, offset }),
     searchTotal: async (search: string) => (await account.one(searchTotal, { search }))!.n,
   }),
@@ -124,13 +117,10 @@ export const channels = {
     removeAllMembers: (channel: string) => account.bind(removeAllMembers, { channel }),
     removeMembers: (channel: string, ids: string[]) =>
       account.bind(removeMembers, { channel, ids: JSON.stringify(ids) }),
-    /** Fails the unit if the channel has more than `max` members when it runs. */
     requireAtMost: (channel: string, max: number) => account.bind(requireAtMost, { channel, max }),
     update: (channel: string, description: string) => account.bind(update, { channel, description }),
-    /** Remove an agent from every channel. */
     removeAgent: (agent: string) => account.bind(removeAgent, { agent }),
     softDelete: (channel: string, at: number) => account.bind(softDelete, { channel, at }),
-    /** Fails the unit unless the channel is live when it runs. */
     requireLive: (channel: string) => account.bind(requireLive, { channel }),
   }),
 }

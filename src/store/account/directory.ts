@@ -1,12 +1,53 @@
 /** Agents of other accounts, as the calling agent may find them and write to them. */
 import { type AccountDb, boolean, crossAccountQuery, crossAccountStatement } from '../sql.ts'
-import { acceptsMessagesOf, acceptsOtherAccounts } from './access.ts'
 import { foundAgentColumns, matchesSearch } from './agent-columns.ts'
 import type { SearchedAgent } from './agents.ts'
 import { guardsOfDirect } from './guarding.ts'
-import { openTaskFor } from './open-task.ts'
+import { openTaskFor } from './task-ends.ts'
 
-/** The recipient of a message in another account, its account `home`. */
+/**
+ * The condition that the public agent of the row `agent` accepts a caller from another account, and so is found by it.
+ * `callerAlias` is SQL of the caller's alias; the caller's account is bound as `account`. Provisional accounts neither
+ * reach others nor are reached.
+ *
+ * See docs/protocol.md, "Agent".
+ */
+export function acceptsOtherAccounts(agent: string, callerAlias: string): string {
+  return `(${isReachable(agent)} AND ${letsIn(agent, callerAlias)})`
+}
+
+/**
+ * The condition that a caller from another account may write to the agent of the row: it accepts the caller, or it wrote
+ * to the caller, the message is kept, and it does not block the caller.
+ *
+ * See docs/protocol.md, "Right to answer".
+ */
+export function acceptsMessagesOf(agent: string, caller: { alias: string; id: string }): string {
+  return `(${isReachable(agent)} AND (${letsIn(agent, caller.alias)}
+    OR (NOT (${agent}.access_policy = 'block_list' AND ${isOnList(agent, caller.alias)})
+      AND EXISTS (SELECT 1 FROM deliveries AS written WHERE written.account_id = :account
+        AND written.agent_id = ${caller.id} AND written.stranger_id = ${agent}.id))))`
+}
+
+function isReachable(agent: string): string {
+  return `${agent}.deleted_at IS NULL AND ${isClaimed(`${agent}.account_id`)} AND ${isClaimed(':account')}`
+}
+
+function isClaimed(accountId: string): string {
+  return `EXISTS (SELECT 1 FROM accounts WHERE accounts.id = ${accountId} AND accounts.state = 'claimed')`
+}
+
+function letsIn(agent: string, callerAlias: string): string {
+  const isListed = isOnList(agent, callerAlias)
+  return `(${agent}.visibility = 'public' AND CASE ${agent}.access_policy
+    WHEN 'auto_approve' THEN 1 WHEN 'allow_list' THEN ${isListed} ELSE NOT ${isListed} END)`
+}
+
+function isOnList(agent: string, callerAlias: string): string {
+  return `EXISTS (SELECT 1 FROM agent_access AS listed WHERE listed.account_id = ${agent}.account_id
+    AND listed.agent_id = ${agent}.id AND listed.alias = ${callerAlias})`
+}
+
 interface OtherRecipient {
   id: string
   home: string
@@ -44,7 +85,7 @@ const aliasOwner = crossAccountQuery<{ isOurs: number; wasOfPerson: number }>(
   'owner of an alias',
   `
   SELECT max(agents.account_id = :account) AS is_ours, max(agents.type = 'human') AS was_of_person
-  FROM agents WHERE agents.alias = :alias GROUP BY agents.alias`,
+  FROM agents WHERE agents.alias = :alias AND agents.moved_to IS NULL GROUP BY agents.alias`,
 )
 const aliasLive = crossAccountQuery<{ id: string }>(
   'live alias',
@@ -81,7 +122,6 @@ export const directory = {
       { after, skip }: { after: string; skip: number },
       limit: number,
     ): Promise<SearchedAgent[]> => account.all(bySearch, { search, caller, after, skip, limit }),
-    /** Those of the aliases that a live agent of any account has. */
     heldAliases: async (aliases: string[]): Promise<Set<string>> =>
       new Set((await account.all(held, { aliases: JSON.stringify(aliases) })).map(({ alias }) => alias)),
     /**

@@ -6,19 +6,16 @@ import { type AccountDb, boolean, query } from '../sql.ts'
 type GuardrailAction = typeof guardrails.$inferSelect.action
 export type CheckedDirection = 'inbound' | 'outbound'
 
-/** A guardrail that checks messages of an agent. */
 export interface ActiveGuardrail {
   agentId: string
   id: string
   name: string
   provider: string
-  /** JSON text. */
   config: string
   /** The one for this agent. */
   action: GuardrailAction
   direction: CheckedDirection
   onFailure: typeof guardrails.$inferSelect.onFailure
-  /** Undefined if it has none. */
   token?: SealedToken
 }
 
@@ -60,13 +57,11 @@ function ifAny(account: string, sum: string): string {
     THEN ${sum} ELSE 0 END`
 }
 
-/** Whether an enabled guardrail checks what an agent sends or receives. */
 function isGuarded(account: string, agent: string, direction: CheckedDirection): string {
   return `EXISTS (SELECT 1 FROM agent_guardrails ${joinEnabled}
     WHERE agent_guardrails.account_id = ${account} AND agent_guardrails.agent_id = ${agent} AND ${isOf(direction)})`
 }
 
-/** An active guardrail as it is stored. */
 type ActiveRow = Omit<ActiveGuardrail, 'direction' | 'token'> & { [Column in keyof SealedToken]: string | null }
 
 const activeColumns =
@@ -107,7 +102,6 @@ const asActive = (direction: CheckedDirection) =>
 
 export const guarding = {
   reads: (account: AccountDb) => ({
-    /** The enabled guardrails of an agent in a direction. */
     ofAgent: async (agent: string, direction: CheckedDirection): Promise<ActiveGuardrail[]> =>
       (await account.all(byDirection[direction], { agent })).map(asActive(direction)),
     /** The inbound ones of the live members of a channel, except the sender: a row for each member and guardrail. */

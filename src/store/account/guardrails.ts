@@ -1,14 +1,22 @@
 import type { agentGuardrails, guardrails as table } from '../../../db/schema.ts'
-import { insertedToken, sealedColumns, updatedToken } from '../driver/sealed-columns.ts'
-import { type AccountDb, boolean, json, precondition, query, statement } from '../sql.ts'
+import {
+  type AccountDb,
+  boolean,
+  insertedToken,
+  json,
+  matchesSearchText,
+  precondition,
+  query,
+  sealedColumns,
+  statement,
+  updatedToken,
+} from '../sql.ts'
 import type { TokenColumns } from './agents.ts'
-import { matchesSearchText } from './search.ts'
 
 export type GuardrailAction = typeof table.$inferSelect.action
 export type GuardrailDirection = typeof agentGuardrails.$inferSelect.direction
 export type OnFailure = typeof table.$inferSelect.onFailure
 
-/** A guardrail, without its token. */
 export interface Guardrail {
   id: string
   name: string
@@ -17,14 +25,11 @@ export interface Guardrail {
   action: GuardrailAction
   onFailure: OnFailure
   enabled: boolean
-  /** Milliseconds since the epoch. */
   createdAt: number
 }
 
-/** A guardrail, and whether a token is stored. */
 export type FoundGuardrail = Guardrail & { hasToken: boolean }
 
-/** Changes to a guardrail, as they are stored. */
 export type GuardrailChanges = Partial<Pick<Guardrail, 'name' | 'action' | 'onFailure' | 'enabled'>> & {
   config?: string
 }
@@ -112,7 +117,6 @@ export const guardrails = {
     list: () => account.all(list),
     /** The same by name, after the name `after`. */
     page: (after: string, limit: number) => account.all(page, { after, limit }),
-    /** By id or by name. */
     byRef: (ref: string) => account.one(byRef, { ref }),
     byId: (id: string) => account.one(byId, { id }),
     /** Its token as stored, for `AccountStore.open`; null in each column if it has none. */
@@ -120,10 +124,8 @@ export const guardrails = {
     /** With `search` in name or provider id, by name; with the number of live agents that each is attached to. */
     search: (search: string, limit: number, offset: number) => account.all(searchQuery, { search, limit, offset }),
     searchTotal: async (search: string) => (await account.one(searchTotal, { search }))!.n,
-    /** The live agents it is attached to, by alias. */
     agentsOf: (id: string, limit: number, offset: number) => account.all(agentsOf, { id, limit, offset }),
     agentsOfTotal: async (id: string) => (await account.one(agentsOfTotal, { id }))!.n,
-    /** The attachments of an agent. */
     ofAgent: (agent: string): Promise<GuardrailAttachment[]> => account.all(ofAgent, { agent }),
   }),
   changes: (account: AccountDb) => ({
@@ -143,19 +145,13 @@ export const guardrails = {
         onFailure: onFailure ?? null,
         enabled: enabled ?? null,
       }),
-    /** Replace the token, or remove it. */
     setToken: (id: string, token: TokenColumns) => account.bind(setToken, { id, ...token }),
-    /** Detach it from every agent. */
     detach: (id: string) => account.bind(detach, { id }),
     /** A constraint error while it is attached to an agent. */
     remove: (id: string) => account.bind(remove, { id }),
-    /** Fails the unit unless the account has the guardrail when it runs. */
     requireExists: (id: string) => account.bind(requireExists, { id }),
-    /** Fails the unit unless the guardrail has a token or is off when it runs. */
     requireTokenIfOn: (id: string) => account.bind(requireTokenIfOn, { id }),
-    /** Fails the unit if the guardrail has a token when it runs. */
     requireNoToken: (id: string) => account.bind(requireNoToken, { id }),
-    /** Detach all guardrails from an agent. */
     detachAll: (agent: string) => account.bind(detachAll, { agent }),
     /** A constraint error if the account does not have the agent or the guardrail. */
     attach: (agent: string, attachment: GuardrailAttachment) => account.bind(attach, { agent, ...attachment }),

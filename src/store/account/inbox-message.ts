@@ -1,6 +1,30 @@
-/** A message in an inbox, as every read selects it. */
+/** What statements about inboxes share: the number of an inbox, its unread messages, and a message as every read selects it. */
 import type { Row } from '@libsql/client'
 import { skillNamesAsJson } from './agent-columns.ts'
+
+/**
+ * The number of the inbox of an agent, as a sub-select; no row if the agent does not belong to the account. `agent` and
+ * `account` are SQL. The number stands for the account and the agent, so that the indexes of the inbox answer by
+ * themselves: a foreign key makes it the number of both.
+ */
+export function inboxOf(agent = ':agent', account = ':account'): string {
+  return `(SELECT agent_numbers.n FROM agent_numbers
+    WHERE agent_numbers.account_id = ${account} AND agent_numbers.agent_id = ${agent})`
+}
+
+/** Sends and reads tell the number of unread messages up to here: the number stands for itself or more. */
+export const maxCountedUnread = 100
+
+/** The number of unread messages of an agent, as a sub-select. Triggers count them. `agent` and `account` are SQL. */
+export function unreadOf(agent = ':agent', account = ':account'): string {
+  return `(SELECT agent_numbers.unread FROM agent_numbers
+    WHERE agent_numbers.account_id = ${account} AND agent_numbers.agent_id = ${agent})`
+}
+
+/** The same, up to `maxCountedUnread`. */
+export function countedUnread(agent = ':agent'): string {
+  return `min(${unreadOf(agent)}, ${maxCountedUnread})`
+}
 
 /** How many skills of a sender a message names, so that a sender fills neither the reader's context nor memory. */
 const maxSenderSkills = 10
@@ -10,7 +34,6 @@ export interface InboxMessage {
   seq: number
   state: 'unread' | 'read' | 'parked' | 'task' | 'withdrawn'
   chars: number
-  /** How many leases of it were released. */
   releaseCount: number
   id: string
   recipient: string
@@ -20,18 +43,14 @@ export interface InboxMessage {
   replyToMessageId: string | null
   conversationId: string | null
   a2a: string | null
-  /** The task that it belongs to. */
   taskId: string | null
-  /** 0 or 1. */
   flagged: number
-  /** 0 or 1. */
   sanitized: number
-  /** How many answers led to it. */
   hops: number
   createdAt: number
   senderDescription: string
   senderSkills: string
-  senderState: 'provisional' | 'claimed' | 'merged' | 'removed'
+  senderState: 'provisional' | 'claimed' | 'removed'
   /** 0 or 1: the sender belongs to another account than the recipient. */
   isExternal: number
 }

@@ -1,11 +1,8 @@
 /** An agent's inbox: unread messages, and reading again. Leasing messages is in `leases.ts`. */
-import { inboxOf } from './inbox-number.ts'
+import { countedUnread, type InboxMessage, inboxOf, selectInboxMessages } from './inbox-message.ts'
 import { type AccountDb, query, type Statement, statement } from '../sql.ts'
-import { type InboxMessage, selectInboxMessages } from './inbox-message.ts'
 import type { MessageType } from './new-message.ts'
-import { countOfUnread } from './unread.ts'
 
-/** How many of the newest read messages `lastLease` searches. */
 const lastLeaseDepth = 1_000
 
 // The states are written out, not bound: only then may the planner use the partial indexes.
@@ -15,7 +12,7 @@ const readOnes = `${inInbox} AND deliveries.state = 'read'`
 const joinMessages = `JOIN messages ON messages.account_id = deliveries.sender_account_id
   AND messages.id = deliveries.message_id`
 
-const unread = query<{ unread: number }>(`${countOfUnread()} LIMIT 1`)
+const unread = query<{ unread: number | null }>(`SELECT ${countedUnread()} AS unread`)
 const oldestUnread = query<{ fromAlias: string; at: number }>(`
   SELECT messages.from_alias, deliveries.created_at AS at FROM deliveries ${joinMessages}
   WHERE ${unreadOnes} ORDER BY deliveries.seq LIMIT 1`)
@@ -63,19 +60,10 @@ const lastLease = query<{ id: string | null }>(`
         ORDER BY deliveries.seq DESC LIMIT 1 OFFSET ${lastLeaseDepth - 1}), 0)
       ORDER BY deliveries.seq DESC LIMIT ${lastLeaseDepth}))`)
 
-const newest = (ones: string) => `
-  SELECT deliveries.seq FROM deliveries WHERE ${ones} AND deliveries.seq < :before
-  ORDER BY deliveries.seq DESC LIMIT :limit`
-const pageBefore = query<InboxMessage>(selectInboxMessages(`deliveries.seq IN (${bothHalves(newest)})`))
-const unreadBeforeSeq = query<InboxMessage>(selectInboxMessages(`deliveries.seq IN (${newest(unreadOnes)})`))
-
 const markRead = statement(`
   UPDATE deliveries SET state = 'read', read_at = :at
   WHERE account_id = :account AND agent_id = :agent AND state = 'unread'
     AND message_id IN (SELECT value FROM json_each(:messages))
-  RETURNING message_id`)
-const markReadUpTo = statement(`
-  UPDATE deliveries SET state = 'read', read_at = :at WHERE ${unreadOnes} AND deliveries.seq <= :upTo
   RETURNING message_id`)
 const markUnread = statement(`
   UPDATE deliveries SET state = 'unread', read_at = NULL
@@ -83,7 +71,6 @@ const markUnread = statement(`
     AND message_id IN (SELECT value FROM json_each(:messages))
   RETURNING message_id`)
 
-/** A message that was sent to an agent. */
 interface ReceivedMessage {
   id: string
   recipient: string
@@ -106,30 +93,19 @@ const received = query<ReceivedMessage>(`
 
 export const inbox = {
   reads: (account: AccountDb) => ({
-    /** A message that was sent to the agent, whether read or not. */
     received: (agent: string, id: string) => account.one(received, { agent, id }),
     /** A message that was sent to the agent, as a read shows it; undefined if it is parked. */
     message: (agent: string, message: string) => account.one(byMessage, { agent, message }),
     /** How many messages of an agent are unread; 100 stands for 100 or more. */
-    unread: async (agent: string) => (await account.one(unread, { agent }))!.unread,
+    unread: async (agent: string) => (await account.one(unread, { agent }))!.unread ?? 0,
     /** Who sent the oldest unread message, and when it was stored; undefined without one. */
     oldestUnread: (agent: string): Promise<{ fromAlias: string; at: number } | undefined> =>
       account.one(oldestUnread, { agent }),
-    /** The `seq` of the newest unread message; 0 without one. */
     newestUnread: async (agent: string) => (await account.one(newestUnread, { agent }))?.seq ?? 0,
-    /** The `seq` of the newest message that was read; 0 before the first. */
     lastRead: async (agent: string) => (await account.one(lastRead, { agent }))?.seq ?? 0,
-    /** The messages of one lease, oldest first. */
     ofLease: (agent: string, lease: string) => account.all(ofLease, { agent, lease }),
-    /** The id of the newest lease; null before the first. */
     lastLease: async (agent: string) => (await account.one(lastLease, { agent }))?.id ?? null,
-    /** Unread messages, oldest first. */
     nextUnread: (agent: string, limit: number) => account.all(nextUnread, { agent, limit }),
-    /** Messages before a position, newest first: unread and read ones, or only unread ones. */
-    async before(agent: string, before: number, limit: number, isUnread: boolean) {
-      const found = await account.all(isUnread ? unreadBeforeSeq : pageBefore, { agent, before, limit })
-      return found.reverse().slice(0, limit)
-    },
     /** Unread and read messages after a position, oldest first. */
     after: (agent: string, after: number, limit: number) =>
       account.all(page, { agent, afterUnread: after, afterRead: after, from: 0, limit }),
@@ -150,9 +126,6 @@ export const inbox = {
       ...account.bind(markRead, { agent, messages: JSON.stringify(messages), at }),
       rows: messages.length,
     }),
-    /** The same for all unread messages up to a position. */
-    markReadUpTo: (agent: string, upTo: number, at: number): Statement =>
-      account.bind(markReadUpTo, { agent, upTo, at }),
     /** Make read messages unread. Returns the column `message_id` of each. */
     markUnread: (agent: string, messages: readonly string[]): Statement => ({
       ...account.bind(markUnread, { agent, messages: JSON.stringify(messages) }),

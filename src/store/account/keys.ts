@@ -1,7 +1,14 @@
-import { fetchingGrant, roleHas, whileGrantLives } from '../global/oauth-access.ts'
+import {
+  fetchingGrant,
+  givesAccess,
+  joinFetchedKey,
+  joinGrantedAgent,
+  roleHas,
+  whileGrantLives,
+} from '../global/oauth-access.ts'
+import type { OAuthScope } from '../global/oauth-grants.ts'
 import { type AccountDb, precondition, query, statement } from '../sql.ts'
 
-/** How many keys of people who left one list shows. */
 const maxListed = 200
 
 /** A new agent key or admin key. `hash` is the SHA-256 of the secret. */
@@ -9,11 +16,9 @@ export interface NewKey {
   id: string
   kind: 'agent_key' | 'admin_key'
   agentId: string | null
-  /** The user whose role the key depends on. */
   userId: string | null
   /** The grant with which a client fetched the agent key. */
   grantId?: string
-  /** The user who was shown the agent key. */
   issuedBy?: string | null
   name: string
   hash: string
@@ -117,9 +122,7 @@ const markUsed = statement(`UPDATE credentials SET last_used_at = :at WHERE acco
 
 export const keys = {
   reads: (account: AccountDb) => ({
-    /** Live admin keys without their secret, newest first. */
     adminKeys: () => account.all(adminKeys),
-    /** The newest 200 admin keys, also revoked ones. */
     allAdminKeys: () => account.all(allAdminKeys),
     /**
      * Keys of an agent that are live at `at`, without their secret, newest first. `name` may be empty; `client` is the
@@ -127,9 +130,7 @@ export const keys = {
      * key. Both may be null.
      */
     ofAgent: (agent: string, at: number) => account.all(ofAgent, { agent, at }),
-    /** A key of the agent that is not revoked. */
     oneOfAgent: (agent: string, id: string) => account.one(oneOfAgent, { agent, id }),
-    /** How many live agent keys each user was shown. */
     issuers: () => account.all(issuers),
     /** Live agent keys that were shown to users who may no longer act as agents, by alias. At most 200. */
     ofFormerMembers: () => account.all(ofFormerMembers),
@@ -139,20 +140,14 @@ export const keys = {
     /** Does nothing when it is repeated. A constraint error if its agent is missing. */
     add: ({ grantId, issuedBy, ...key }: NewKey, at: number) =>
       account.bind(add, { ...key, grantId: grantId ?? null, issuedBy: issuedBy ?? null, at }),
-    /** Fails the unit unless the admin key is live when it runs. */
     requireLiveAdminKey: (id: string) => account.bind(requireLiveAdminKey, { id }),
     revokeAdminKey: (id: string, at: number) => account.bind(revokeAdminKey, { id, at }),
-    /** Revoke every key of an agent. */
     revokeOfAgent: (agent: string, at: number) => account.bind(revokeOfAgent, { agent, at }),
-    /** Revoke every key of an agent except one. */
     revokeOthersOfAgent: (agent: string, id: string, at: number) =>
       account.bind(revokeOthersOfAgent, { agent, id, at }),
-    /** Fails the unit unless this key of the agent is not revoked when it runs. */
     requireLiveOfAgent: (agent: string, id: string) => account.bind(requireLiveOfAgent, { agent, id }),
-    /** Fails the unit if the agent has more than `max` live keys at `at` when it runs. */
     requireAtMostOfAgent: (agent: string, max: number, at: number) =>
       account.bind(requireAtMostOfAgent, { agent, max, at }),
-    /** Revoke one key of an agent. */
     revokeOneOfAgent: (agent: string, id: string, at: number) => account.bind(revokeOneOfAgent, { agent, id, at }),
     /**
      * Revoke the keys of this name, except one, that the client of a grant fetched for an agent by leave of the same
@@ -163,5 +158,65 @@ export const keys = {
     /** Revoke every admin key that a user created. Fetched agent keys end with their grants. */
     revokeAdminKeysOfUser: (user: string, at: number) => account.bind(revokeAdminKeysOfUser, { user, at }),
     markUsed: (id: string, at: number) => ({ ...account.bind(markUsed, { id, at }), isTraffic: true }),
+  }),
+}
+
+const maxListedGrants = 200
+
+interface ListedGrant {
+  id: string
+  clientId: string
+  clientName: string
+  scope: OAuthScope
+  alias: string | null
+  userId: string
+  email: string
+  createdAt: number
+  lastUsedAt: number | null
+  keyLast4: string | null
+  keyLastUsedAt: number | null
+}
+
+const listOf = (condition = '') =>
+  query<ListedGrant>(`
+  SELECT oauth_grants.id, oauth_grants.client_id, oauth_grants.client_name, oauth_grants.scope, agents.alias,
+    oauth_grants.user_id, users.email, oauth_grants.created_at, oauth_grants.last_used_at,
+    credentials.last4 AS key_last4, credentials.last_used_at AS key_last_used_at
+  FROM oauth_grants
+  JOIN users ON users.id = oauth_grants.user_id
+  ${joinGrantedAgent()}
+  ${joinFetchedKey}
+  WHERE oauth_grants.account_id = :account AND ${givesAccess} ${condition}
+  ORDER BY oauth_grants.created_at DESC LIMIT ${maxListedGrants}`)
+const list = listOf()
+const listOfAgent = listOf(`AND oauth_grants.agent_id = :agent`)
+const isLive = `account_id = :account AND id = :id AND revoked_at IS NULL`
+const oneLive = query<{ clientName: string }>(`SELECT client_name FROM oauth_grants WHERE ${isLive}`)
+const requireLive = precondition(`EXISTS (SELECT 1 FROM oauth_grants WHERE ${isLive})`)
+const revoke = statement(`UPDATE oauth_grants SET revoked_at = :at WHERE ${isLive}`)
+const revokeOfUser = statement(`
+  UPDATE oauth_grants SET revoked_at = :at
+  WHERE account_id = :account AND user_id = :user AND revoked_at IS NULL
+    AND scope NOT IN (SELECT value FROM json_each(:kept))`)
+const markUsedGrant = statement(`UPDATE oauth_grants SET last_used_at = :at WHERE account_id = :account AND id = :id`)
+
+export const grants = {
+  reads: (account: AccountDb) => ({
+    /**
+     * Grants of the account that give access at `at`, by a token or by a fetched key, newest first. `alias` is null for
+     * a grant to administer it, `keyLast4` if no key was fetched.
+     */
+    list: (at: number) => account.all(list, { at }),
+    /** Those among them that let their client act as the agent. */
+    ofAgent: (agent: string, at: number) => account.all(listOfAgent, { agent, at }),
+    live: (id: string) => account.one(oneLive, { id }),
+  }),
+  changes: (account: AccountDb) => ({
+    requireLive: (id: string) => account.bind(requireLive, { id }),
+    /** Revoke a grant. Its tokens and the key that was fetched with it end with it. */
+    revoke: (id: string, at: number) => account.bind(revoke, { id, at }),
+    revokeOfUser: (user: string, kept: readonly OAuthScope[], at: number) =>
+      account.bind(revokeOfUser, { user, kept: JSON.stringify(kept), at }),
+    markUsed: (id: string, at: number) => ({ ...account.bind(markUsedGrant, { id, at }), isTraffic: true }),
   }),
 }

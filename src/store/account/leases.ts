@@ -1,13 +1,10 @@
 /** Leases: messages that a reader has, until they are acked or released. See docs/delivery.md, "Leases". */
 import type { Row } from '@libsql/client'
 import { hour } from '../../lib/time.ts'
-import { inboxOf } from './inbox-number.ts'
-import { type AccountDb, type Statement, statement, type Values } from '../sql.ts'
-import { type InboxMessage, inboxMessageOf, selectInboxMessages } from './inbox-message.ts'
+import { type AccountDb, query, type Statement, statement, type Values } from '../sql.ts'
+import { countedUnread, type InboxMessage, inboxMessageOf, inboxOf, selectInboxMessages } from './inbox-message.ts'
 import { longTurns } from './turns.ts'
-import { countOfUnread } from './unread.ts'
 
-/** A lease about to be made. */
 export interface NewLease {
   id: string
   agent: string
@@ -18,9 +15,7 @@ export interface NewLease {
   expiresAt: number | null
 }
 
-/** How much one lease may hold. */
 export interface LeaseSize {
-  /** Messages. */
   limit: number
   /** UTF-16 units of all messages together. A first message that is longer is leased alone. */
   maxChars: number
@@ -41,9 +36,7 @@ export interface LeaseParts {
 
 /** At every fifth return a message is parked, if it returns from a lease that expires. See docs/delivery.md, "Parked messages". */
 export const parkedAtReturns = 5
-/** How many releases of one delivery its timeline keeps. */
 const maxReleases = 20
-/** How many messages one wake-up marks as woken: the newest. */
 const maxWoken = 50
 
 // The states are written out, not bound: only then may the planner use the partial indexes.
@@ -78,7 +71,7 @@ const add = statement(`
   WHERE EXISTS (SELECT 1 FROM deliveries WHERE deliveries.account_id = :account AND ${ofLease})
   ON CONFLICT DO NOTHING`)
 const leased = statement(
-  `${selectInboxMessages(ofLease, [`(${countOfUnread()}) AS remaining`, `${longTurns} AS long_turns`])} LIMIT :limit`,
+  `${selectInboxMessages(ofLease, [`${countedUnread()} AS remaining`, `${longTurns} AS long_turns`])} LIMIT :limit`,
 )
 
 const logRelease = statement(`
@@ -185,14 +178,65 @@ export const leases = {
         ...released(agent, id, at),
         account.bind(giveUp, { agent, lease: id, holder, at, expiresAt }),
       ],
-      /** Park leased messages that cannot be shown. */
       parkLeased: (agent: string, lease: string, seqs: number[], at: number) =>
         account.bind(parkLeased, { agent, lease, seqs: JSON.stringify(seqs), at }),
-      /** Park every unread message of an agent that is being deleted. */
       parkUnread: (agent: string, at: number) => account.bind(parkUnread, { agent, at }),
       /** Record that the agent was notified of its unread messages after the position `after`, up to `upTo`. */
       woken: (agent: string, after: number, upTo: number, at: number) =>
         account.bind(woken, { agent, after, upTo, at }),
     }
   },
+}
+
+export const maxRequeued = 500
+
+// The state is written out, not bound: only then may the planner use the partial index.
+const isParked = `deliveries.account_id = :account AND deliveries.state = 'parked'`
+const isOne = `deliveries.agent_id = :agent AND (:message IS NULL OR deliveries.message_id = :message)`
+
+interface ParkedMessage {
+  id: string
+  alias: string
+  fromAlias: string | null
+  storedAt: number
+  parkedAt: number
+  returns: number
+}
+
+// Who wrote from another account is told to its recipient alone.
+const list = query<ParkedMessage>(`
+  SELECT deliveries.message_id AS id, agents.alias, messages.from_alias, deliveries.created_at AS stored_at,
+    deliveries.read_at AS parked_at, deliveries.release_count AS returns
+  FROM deliveries
+  JOIN agents ON agents.account_id = deliveries.account_id AND agents.id = deliveries.agent_id
+    AND agents.deleted_at IS NULL
+  LEFT JOIN messages ON messages.account_id = :account AND messages.id = deliveries.message_id
+    AND messages.account_id = deliveries.sender_account_id
+  WHERE ${isParked}
+  ORDER BY deliveries.read_at DESC LIMIT :limit`)
+const ofAgent = query<{ n: number }>(`SELECT count(*) AS n FROM deliveries WHERE ${isParked} AND ${isOne}`)
+// Setting the count of releases wakes the readers of other processes.
+const requeue = statement(`
+  UPDATE deliveries SET state = 'unread', lease_id = NULL, read_at = NULL, release_count = release_count
+  WHERE account_id = :account AND seq IN (
+    SELECT seq FROM deliveries WHERE ${isParked} AND ${isOne} ORDER BY seq LIMIT ${maxRequeued})
+  RETURNING message_id`)
+
+export const parked = {
+  reads: (account: AccountDb) => ({
+    /**
+     * Parked messages of agents that are not deleted, those parked last first. `fromAlias` is null for a sender of
+     * another account.
+     */
+    list: (limit: number) => account.all(list, { limit }),
+    /** How many messages of an agent are parked, or whether the one of this id is. */
+    count: async (agent: string, message: string | null = null) => (await account.one(ofAgent, { agent, message }))!.n,
+  }),
+  changes: (account: AccountDb) => ({
+    /** Make parked messages of an agent unread, or the one of this id; at most 500. Returns the column `message_id`. */
+    requeue: (agent: string, message: string | null): Statement => ({
+      ...account.bind(requeue, { agent, message }),
+      rows: maxRequeued,
+    }),
+  }),
 }

@@ -1,8 +1,14 @@
 /** Messages that agents of the account send: the statements of a send, and looking up what was sent. */
-import { inboxOf } from './inbox-number.ts'
-import { type AccountDb, boolean, precondition, query, statement } from '../sql.ts'
-import { acceptsMessagesOf } from './access.ts'
-import { type InboxAddress, lengthOf, type NewMessage } from './new-message.ts'
+import { type AccountDb, boolean, precondition, query, type Statement, statement, type Values } from '../sql.ts'
+import { acceptsMessagesOf } from './directory.ts'
+import { countedUnread, inboxOf } from './inbox-message.ts'
+import {
+  type GuardedReceipt,
+  type InboxAddress,
+  lengthOf,
+  type NewMessage,
+  type ReviewedMessage,
+} from './new-message.ts'
 import { hasRoom, isWithinDay, type Quotas } from './usage.ts'
 
 const recipientAccepts = `EXISTS (
@@ -58,13 +64,12 @@ const deliver = statement(`
   FROM messages WHERE ${isStored}
   ON CONFLICT DO NOTHING`)
 const addKey = statement(`
-  INSERT INTO idempotency_keys (account_id, agent_id, key, request_hash, message_id, created_at)
-  SELECT account_id, :from, :key, :requestHash, id, :at FROM messages WHERE ${isStored}
+  INSERT INTO idempotency_keys (account_id, agent_id, key, request_hash, sender_account_id, message_id, created_at)
+  SELECT account_id, :from, :key, :requestHash, account_id, id, :at FROM messages WHERE ${isStored}
   ON CONFLICT (account_id, agent_id, key) DO UPDATE SET request_hash = excluded.request_hash,
-    message_id = excluded.message_id, created_at = excluded.created_at, receipt = NULL
+    sender_account_id = excluded.sender_account_id, message_id = excluded.message_id, created_at = excluded.created_at, receipt = NULL
     WHERE created_at <= :keysSince`)
 
-/** A message that was sent. */
 interface SentRow {
   id: string
   recipient: string
@@ -84,7 +89,8 @@ const byKey = query<SentRow & { requestHash: string; receipt: string | null; err
   `
   SELECT ${sentColumns}, idempotency_keys.request_hash, idempotency_keys.receipt, NULL AS error
   FROM idempotency_keys
-  JOIN messages ON messages.account_id = idempotency_keys.account_id AND messages.id = idempotency_keys.message_id
+  JOIN messages ON messages.account_id = idempotency_keys.sender_account_id
+    AND messages.id = idempotency_keys.message_id
   WHERE idempotency_keys.account_id = :account AND idempotency_keys.agent_id = :from AND idempotency_keys.key = :key
     AND idempotency_keys.created_at > :since
   UNION ALL
@@ -95,7 +101,6 @@ const byKey = query<SentRow & { requestHash: string; receipt: string | null; err
 
 export const messages = {
   reads: (account: AccountDb) => ({
-    /** A message that the agent itself sent. */
     sent: (id: string, from: string) => account.one(sent, { id, from }),
     /**
      * The send that an agent already made with this idempotency key after `since`. `error` is JSON of the error of one
@@ -104,7 +109,6 @@ export const messages = {
     byKey: (from: string, key: string, since: number) => account.one(byKey, { from, key, since }),
   }),
   changes: (account: AccountDb) => ({
-    /** Store a direct message. */
     addDirect: (message: NewMessage, to: InboxAddress, quotas: Quotas) =>
       account.bind(addDirect, {
         ...message,
@@ -112,12 +116,10 @@ export const messages = {
         toAccount: to.home ?? account.accountId,
         to: to.agentId,
       }),
-    /** Store a post to a channel that the sender is a member of. */
     addPost: (message: NewMessage, channel: string, quotas: Quotas) =>
       account.bind(addPost, { ...message, ...quotas, channel, toAccount: account.accountId, to: null }),
     requireStored: ({ id }: NewMessage) => account.bind(requireStored, { id }),
     countTrial: ({ id, from }: NewMessage) => account.bind(countTrial, { id, from }),
-    /** One delivery, to the inbox of a direct message. */
     deliver: (message: NewMessage, { agentId, home }: InboxAddress) => {
       const { id, at, from, taskId, isInTaskAlone } = message
       return account.bind(deliver, {
@@ -134,4 +136,111 @@ export const messages = {
     addKey: ({ id, from, key, keysSince, at }: NewMessage, requestHash: string) =>
       account.bind(addKey, { id, from, key, keysSince, requestHash, at }),
   }),
+}
+
+const inbox = inboxOf('channel_members.agent_id', 'channel_members.account_id')
+const joinAgents = `JOIN agents ON agents.account_id = channel_members.account_id
+  AND agents.id = channel_members.agent_id`
+const isRecipient = `channel_members.account_id = :account AND channel_members.channel_id = :channel
+  AND channel_members.agent_id <> :from AND agents.deleted_at IS NULL
+  AND EXISTS (SELECT 1 FROM messages WHERE messages.account_id = :account AND messages.id = :id)`
+const toMembers = statement(`
+  INSERT INTO deliveries (account_id, agent_id, sender_account_id, message_id, state, chars, created_at, inbox)
+  SELECT channel_members.account_id, channel_members.agent_id, :account, :id, 'unread', :chars, :at, ${inbox}
+  FROM channel_members ${joinAgents}
+  WHERE ${isRecipient}
+  ON CONFLICT DO NOTHING
+  RETURNING agent_id`)
+const toMembersChanged = statement(`
+  INSERT INTO deliveries (account_id, agent_id, sender_account_id, message_id, state, chars, created_at, inbox,
+    body, a2a, flagged)
+  SELECT channel_members.account_id, channel_members.agent_id, :account, :id, 'unread',
+    coalesce(change.value ->> '$.chars', :chars), :at, ${inbox},
+    change.value ->> '$.body', change.value ->> '$.a2a', coalesce(change.value ->> '$.flagged', 0)
+  FROM channel_members ${joinAgents}
+  LEFT JOIN json_each(:changes) AS change ON change.key = channel_members.agent_id
+  WHERE ${isRecipient} AND coalesce(change.value ->> '$.isLeftOut', 0) = 0
+  ON CONFLICT DO NOTHING
+  RETURNING agent_id`)
+
+export const fanOut = {
+  reads: () => ({}),
+  changes: (account: AccountDb) => ({
+    /**
+     * One delivery for each live member except the sender and those whose guardrails blocked the post. Returns a row
+     * with `agent_id` for each. `members` is about how many there are, for the write queue.
+     */
+    toMembers: (message: ReviewedMessage, channel: string, members: number) => {
+      const { id, at, from, guarded } = message
+      const values = { id, at, from, channel, chars: lengthOf(message) }
+      if (!guarded?.deliveries.length) return { ...account.bind(toMembers, values), rows: members }
+      const changes = JSON.stringify(Object.fromEntries(guarded.deliveries.map((change) => [change.agentId, change])))
+      return { ...account.bind(toMembersChanged, { ...values, changes }), rows: members }
+    },
+  }),
+}
+
+/** Times are milliseconds since the epoch. A field is missing where it does not apply. */
+export interface SendReceipt extends GuardedReceipt {
+  unread: number
+  /** Unread messages of a recipient in the same account, this one included; 100 stands for 100 or more. */
+  recipientUnread?: number
+  recipientSeenAt?: number | null
+  /** Other members of the channel, and how many of them were seen lately. */
+  recipients?: number
+  recipientsActive?: number
+}
+
+const unread = countedUnread(':from')
+const recipients = (condition = '') =>
+  `(
+  SELECT count(*) FROM deliveries
+  JOIN agents ON agents.account_id = deliveries.account_id AND agents.id = deliveries.agent_id ${condition}
+  WHERE deliveries.account_id = :account AND deliveries.message_id = :id AND deliveries.sender_account_id = :account)`
+const seenAt = '(SELECT agents.last_seen_at FROM agents WHERE agents.account_id = :account AND agents.id = :to)'
+
+const toOtherAccount = prepared(`json_object('unread', ${unread})`)
+const toAgent = prepared(
+  `json_object('unread', ${unread}, 'recipientUnread', ${countedUnread(':to')}, 'recipientSeenAt', ${seenAt})`,
+)
+const toChannel = prepared(`json_object('unread', ${unread}, 'recipients', ${recipients()},
+  'recipientsActive', ${recipients('AND agents.last_seen_at > :activeSince')})`)
+
+function prepared(receipt: string) {
+  return { ...variant(receipt), guarded: variant(`json_patch(${receipt}, :guarded)`) }
+}
+
+function variant(receipt: string) {
+  return {
+    read: statement(`SELECT ${receipt} AS receipt FROM messages WHERE account_id = :account AND id = :id LIMIT 1`),
+    // Stored once: a repeat of the send gets the first receipt.
+    store: statement(`
+      UPDATE idempotency_keys SET receipt = coalesce(receipt, ${receipt})
+      WHERE account_id = :account AND agent_id = :from AND key = :key AND message_id = :id
+      RETURNING receipt`),
+  }
+}
+
+export const receipts = {
+  reads: () => ({}),
+  changes: (account: AccountDb) => {
+    /** A receipt is stored with the idempotency key of the send, if it has one. */
+    const bound = (
+      receipt: typeof toAgent,
+      message: ReviewedMessage,
+      more: Values,
+    ): Statement => {
+      const { id, from, key, guarded } = message
+      const { read, store } = guarded ? receipt.guarded : receipt
+      const values = { id, from, ...more, ...(guarded && { guarded: JSON.stringify(guarded.receipt) }) }
+      return key === null ? { ...account.bind(read, values), rows: 0 } : account.bind(store, { ...values, key })
+    }
+    return {
+      toAgent: (message: ReviewedMessage, to: string) => bound(toAgent, message, { to }),
+      /** Contains nothing about the recipient. */
+      toOtherAccount: (message: ReviewedMessage) => bound(toOtherAccount, message, {}),
+      /** `activeSince` is the time since when a seen recipient counts as active. */
+      toChannel: (message: ReviewedMessage, activeSince: number) => bound(toChannel, message, { activeSince }),
+    }
+  },
 }

@@ -1,13 +1,12 @@
 /** A message about to be stored, and the parts of the unit that stores it. */
 import type { messages } from '../../../db/schema.ts'
-import type { Statement } from '../sql.ts'
+import { type AccountDb, query, type Statement, statement } from '../sql.ts'
 
 export type MessageType = typeof messages.$inferSelect.type
 
 /** A message about to be stored. `a2a` and `largeParts` are JSON text or null; `at` is milliseconds since the epoch. */
 export interface NewMessage {
   id: string
-  /** The id of the sending agent. */
   from: string
   type: MessageType
   /** As addressed: `@alias` or `#name`. */
@@ -17,28 +16,23 @@ export interface NewMessage {
   conversationId: string | null
   a2a: string | null
   flagged: boolean
-  /** Invisible characters were removed from it. */
   sanitized: boolean
-  /** The idempotency key of the send, or null. */
   key: string | null
   /** Keys that were used at this time or before are free again. */
   keysSince: number
   /** The list of `StoredPart` that is stored apart from `a2a`. */
   largeParts: string | null
-  /** How many answers led to it. */
   hops: number
   /** The alias of the agent that sent the message that it replies to; null if there is none, or if a person sent it. */
   replyFrom: string | null
   /** What the client of an A2A message calls its conversation, or null. */
   contextId: string | null
-  /** The task that it belongs to, or null. */
   taskId: string | null
   /** It is in its task alone: it does not wait in the inbox. */
   isInTaskAlone: boolean
   at: number
 }
 
-/** A message that was reviewed. */
 export interface ReviewedMessage extends NewMessage {
   /** Undefined if no guardrail objected to anything. */
   guarded?: GuardedSend
@@ -48,7 +42,6 @@ export interface ReviewedMessage extends NewMessage {
 export interface GuardedSend {
   /** The deliveries of a post that differ from it. */
   deliveries: ChangedDelivery[]
-  /** What its sender is told in the receipt. */
   receipt: GuardedReceipt
   /** Count and store the verdicts: those of guardrails of this account, and those of the account of the recipient. */
   statements: Statement[]
@@ -57,19 +50,15 @@ export interface GuardedSend {
 /** A delivery of a post that a guardrail of its recipient changed. */
 export interface ChangedDelivery {
   agentId: string
-  /** There is none: the guardrail blocked the post. */
   isLeftOut: boolean
   /** The redacted text, and the A2A details as JSON; null for those of the message. */
   body: string | null
   a2a: string | null
   flagged: boolean
-  /** The length of the text and inline A2A details, in UTF-16 units. */
   chars: number
 }
 
-/** A field is missing where it does not apply. */
 export interface GuardedReceipt {
-  /** How many members a post does not reach. */
   leftOut?: number
   /** What kinds of things were masked for all recipients. */
   redacted?: readonly string[]
@@ -78,11 +67,86 @@ export interface GuardedReceipt {
 /** The inbox of an agent of this account, or of the account `home`. */
 export interface InboxAddress {
   agentId: string
-  /** The account of the agent; undefined for this account. */
   home?: string
 }
 
 /** The length of the text and inline A2A details of a message, in UTF-16 units. */
 export function lengthOf({ body, a2a }: Pick<NewMessage, 'body' | 'a2a'>): number {
   return body.length + (a2a?.length ?? 0)
+}
+
+/** A part of a message. `content` is its text, or base64 of its bytes; `bytes` is the length of what it stands for. */
+export interface StoredPart {
+  id: string
+  mediaType: string
+  encoding: 'utf8' | 'base64'
+  content: string
+  bytes: number
+}
+
+export interface PartOfMessage {
+  part?: StoredPart
+  a2a: string | null
+}
+
+/** About how many rows a message with large parts has here, for the write queue. */
+const usualParts = 5
+
+/**
+ * The condition that a guardrail of another account than that of the sender masked something in the row `messages`. Where
+ * is not for the sender to see.
+ */
+export const isRedactedByOthers = `EXISTS (
+  SELECT 1 FROM verdicts WHERE verdicts.sender_account_id = messages.account_id AND verdicts.message_id = messages.id
+    AND verdicts.account_id <> messages.account_id AND verdicts.action = 'redacted')`
+
+type PartRow = { a2a: string | null } & { [Field in keyof StoredPart]: StoredPart[Field] | null }
+
+const partColumns = 'parts.id, parts.media_type, parts.encoding, parts.content, parts.bytes'
+const joinPart = `LEFT JOIN parts ON parts.account_id = messages.account_id AND parts.message_id = messages.id
+  AND parts.id = :id`
+// A redacted delivery has its own details as a whole. The parts of the message hold what was redacted.
+const received = query<PartRow>(`
+  SELECT coalesce(deliveries.a2a, messages.a2a) AS a2a, ${partColumns} FROM deliveries
+  JOIN messages ON messages.account_id = deliveries.sender_account_id AND messages.id = deliveries.message_id
+  ${joinPart} AND deliveries.a2a IS NULL
+  WHERE deliveries.account_id = :account AND deliveries.agent_id = :agent AND deliveries.message_id = :message
+    AND deliveries.state <> 'parked'
+  LIMIT 1`)
+const sent = query<PartRow>(`
+  SELECT messages.a2a, ${partColumns} FROM messages
+  ${joinPart}
+  WHERE messages.account_id = :account AND messages.id = :message AND messages.from_agent_id = :agent
+    AND NOT ${isRedactedByOthers}
+  LIMIT 1`)
+
+const add = statement(`
+  INSERT INTO parts (account_id, id, message_id, media_type, encoding, content, bytes)
+  SELECT :account, value ->> '$.id', :id, value ->> '$.mediaType', value ->> '$.encoding', value ->> '$.content',
+    value ->> '$.bytes'
+  FROM json_each(:parts)
+  WHERE EXISTS (SELECT 1 FROM messages WHERE messages.account_id = :account AND messages.id = :id)
+  ON CONFLICT DO NOTHING`)
+
+function asPart(row: PartRow | undefined): PartOfMessage | undefined {
+  if (!row) return undefined
+  const { a2a, id, mediaType, encoding, content, bytes } = row
+  return id === null
+    ? { a2a }
+    : { a2a, part: { id, mediaType: mediaType!, encoding: encoding!, content: content!, bytes: bytes! } }
+}
+
+export const parts = {
+  reads: (account: AccountDb) => ({
+    /** A part of a message that was sent to an agent of the account, also from another account. */
+    received: async (agent: string, message: string, id: string) =>
+      asPart(await account.one(received, { agent, message, id })),
+    sent: async (agent: string, message: string, id: string) => asPart(await account.one(sent, { agent, message, id })),
+  }),
+  changes: (account: AccountDb) => ({
+    add: ({ id, largeParts }: NewMessage) => ({
+      ...account.bind(add, { id, parts: largeParts ?? '[]' }),
+      rows: usualParts,
+    }),
+  }),
 }

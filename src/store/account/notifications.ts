@@ -1,26 +1,21 @@
 /** How the people of an account are notified of messages to their aliases. See docs/delivery.md, "Notifications". */
-import { inboxOf } from './inbox-number.ts'
+import { inboxOf } from './inbox-message.ts'
 import { type AccountDb, query, type Statement, statement } from '../sql.ts'
 
-/** How often a person gets an email about messages that wait. */
 export type DigestPeriod = 'hourly' | 'daily'
 
 /** A browser that is notified. Times are milliseconds since the epoch. */
 export interface PushSubscription {
   id: string
   endpoint: string
-  /** The session in which it was last seen. */
   sessionId: string
-  /** In base64url. */
   p256dh: string
   auth: string
-  /** The `User-Agent` header with which it subscribed. */
   userAgent: string
   createdAt: number
   lastSuccessAt: number | null
 }
 
-/** Most unread messages that are looked at for one notification or email. */
 const maxUnread = 1_000
 
 interface Digest {
@@ -109,9 +104,7 @@ const endSubscriptions = statement(`DELETE FROM push_subscriptions WHERE account
 
 export const notifications = {
   reads: (account: AccountDb) => ({
-    /** The browsers of a user, the oldest first. */
     subscriptions: (user: string): Promise<PushSubscription[]> => account.all(list, { user }),
-    /** A browser, with the name of the account. */
     subscription: (subscription: string) => account.one(byId, { subscription }),
     /** The unread messages to the alias of a user that a notification is about, the newest first. */
     inThread: (user: string, subscription: string, thread: number) =>
@@ -133,11 +126,9 @@ export const notifications = {
       const { id, ...values } = subscription
       return account.bind(add, { ...values, subscription: id, at })
     },
-    /** No row if the user has no such browser. */
     unsubscribe: (user: string, subscription: string): Statement => account.bind(remove, { user, subscription }),
     /** The push service does not know the browser any more. */
     removeGone: (subscription: string): Statement => account.bind(removeGone, { subscription }),
-    /** The push service has accepted a notification. */
     succeed: (subscription: string, at: number): Statement => account.bind(succeed, { subscription, at }),
     /** A notification was given up. After `maxFailures` in a row the browser is not notified any more. */
     fail: (subscription: string, maxFailures: number): Statement[] => [
@@ -168,10 +159,8 @@ export const notifications = {
     /** Move a digest that is due at `dueAt` on. No row if somebody has. */
     claimDigest: (user: string, dueAt: number, until: number): Statement =>
       account.bind(claimDigest, { user, dueAt, until }),
-    /** An email was about the messages up to a delivery. */
     tellDigest: (user: string, toldSeq: number): Statement => account.bind(tellDigest, { user, toldSeq }),
 
-    /** Notify a user of nothing more. */
     endAll: (user: string): Statement[] => [endSubscriptions, endDigest].map((query) => account.bind(query, { user })),
   }),
 }

@@ -1,6 +1,42 @@
 /** Removing old messages and idempotency keys. See docs/operations.md, "Retention". */
-import { type AccountDb, query, type Statement, statement } from '../sql.ts'
-import { threadErasure } from './thread-erasure.ts'
+import type { Row } from '@libsql/client'
+import { type AccountDb, crossAccountStatement, type Query, query, type Statement, statement } from '../sql.ts'
+
+/** A thread without messages, until it is removed a statement later. */
+const nothingLeft = -1
+
+/**
+ * Statements that remove the places of messages of the account that meet `chosen`, a condition on `messages AS m`: in
+ * this account, and in those that they were delivered to. They go before the statements that remove the messages.
+ */
+export function threadErasure(chosen: string): Query<Row>[] {
+  const lost = `
+    SELECT m.account_id, m.seq FROM messages AS m WHERE m.account_id = :account AND ${chosen}
+    UNION
+    SELECT d.account_id, m.seq FROM messages AS m
+    JOIN deliveries AS d ON d.sender_account_id = m.account_id AND d.message_id = m.id AND m.channel_id IS NULL
+    WHERE m.account_id = :account AND ${chosen} AND d.account_id <> m.account_id`
+  const lostPlaces = `
+    SELECT place.account_id, place.thread_id, place.seq FROM (${lost}) AS lost
+    CROSS JOIN thread_messages AS place ON place.account_id = lost.account_id AND place.seq = lost.seq`
+  const newest = `(SELECT max(place.seq) FROM thread_messages AS place
+    WHERE place.account_id = threads.account_id AND place.thread_id = threads.id)`
+  const emptied = `
+    SELECT emptied.account_id, emptied.id FROM (SELECT DISTINCT account_id FROM (${lost})) AS lost
+    CROSS JOIN threads AS emptied ON emptied.account_id = lost.account_id AND emptied.last_seq = ${nothingLeft}`
+  return [
+    `UPDATE threads SET messages = threads.messages - lost.n
+    FROM (SELECT account_id, thread_id, count(*) AS n FROM (${lostPlaces}) GROUP BY account_id, thread_id) AS lost
+    WHERE threads.account_id = lost.account_id AND threads.id = lost.thread_id`,
+    `DELETE FROM thread_messages WHERE (account_id, seq) IN (SELECT account_id, seq FROM (${lostPlaces}))`,
+    `UPDATE threads SET last_seq = coalesce(${newest}, ${nothingLeft}),
+      last_at = coalesce((SELECT m.created_at FROM messages AS m WHERE m.seq = ${newest}), 0)
+    FROM (${lost}) AS lost WHERE threads.account_id = lost.account_id AND threads.last_seq = lost.seq`,
+    `DELETE FROM thread_seen WHERE (account_id, thread_id) IN (${emptied})`,
+    `DELETE FROM thread_agents WHERE (account_id, thread_id) IN (${emptied})`,
+    `DELETE FROM threads WHERE (account_id, id) IN (${emptied})`,
+  ].map((text) => crossAccountStatement('places of messages to remove', text))
+}
 
 // Ids of messages sort by time, so the first are the oldest, apart from clock differences.
 const oldMessages = query<{ id: string; recipients: number }>(`
@@ -12,13 +48,13 @@ const oldMessages = query<{ id: string; recipients: number }>(`
 
 const ids = `(SELECT value FROM json_each(:ids))`
 const removeKeys = statement(`
-  DELETE FROM idempotency_keys WHERE account_id = :account AND message_id IN ${ids} AND created_at <= :until`)
+  DELETE FROM idempotency_keys WHERE sender_account_id = :account AND message_id IN ${ids} AND created_at <= :until`)
 // Referencing rows first, because of the foreign keys.
 const removeMessages = [
   ...threadErasure(`m.id IN ${ids}`),
   statement(`DELETE FROM lease_releases WHERE sender_account_id = :account AND message_id IN ${ids}`),
   statement(`DELETE FROM deliveries WHERE sender_account_id = :account AND message_id IN ${ids}`),
-  statement(`DELETE FROM idempotency_keys WHERE account_id = :account AND message_id IN ${ids}`),
+  statement(`DELETE FROM idempotency_keys WHERE sender_account_id = :account AND message_id IN ${ids}`),
   statement(`DELETE FROM parts WHERE account_id = :account AND message_id IN ${ids}`),
   statement(`DELETE FROM task_messages WHERE sender_account_id = :account AND message_id IN ${ids}`),
   statement(`DELETE FROM messages WHERE account_id = :account AND id IN ${ids}`),
@@ -30,7 +66,6 @@ export const retention = {
     messages: (until: number, limit: number) => account.all(oldMessages, { until, limit }),
   }),
   changes: (account: AccountDb) => ({
-    /** Remove the idempotency keys of these messages that were stored by `until`. */
     removeKeys: (messageIds: string[], until: number): Statement => ({
       ...account.bind(removeKeys, { ids: JSON.stringify(messageIds), until }),
       rows: messageIds.length,

@@ -1,15 +1,12 @@
 /** The aliases of people: each is an agent of type `human`. See docs/security.md, "People and their aliases". */
 import type { Role } from '../../auth/actor.ts'
 import { type AccountDb, precondition, query, type Statement, statement } from '../sql.ts'
-import { isNotTakenElsewhere } from './agent-conditions.ts'
+import { isNotTakenElsewhere } from './agent-columns.ts'
 
 /** The alias of a person in the account. Times are milliseconds since the epoch. */
 export interface Seat {
-  /** The id of its agent. */
   agentId: string
-  /** Without `@`. */
   alias: string
-  /** What agents read about the person. */
   description: string
   createdAt: number
   lastSeenAt: number | null
@@ -20,7 +17,6 @@ export interface ReaderRow {
   role: Role
   /** Since when owners and admins can read what agents write to each other; null if they cannot. */
   peopleReadSince: number | null
-  /** The id and alias of the member's seat; null without one. */
   agentId: string | null
   alias: string | null
   /** JSON: an array of the id of each channel that the seat is in, and when it joined. */
@@ -98,15 +94,12 @@ const requireAlias = precondition(`EXISTS (SELECT 1 FROM agents WHERE ${isLiveAg
 
 export const seats = {
   reads: (account: AccountDb) => ({
-    /** The seat of a member; undefined without one. */
     ofMember: (user: string): Promise<Seat | undefined> => account.one(ofMember, { user }),
     /** How many aliases people of the account gave up or changed after this time. */
     givenUpSince: async (since: number) => (await account.one(given, { since }))!.n,
-    /** The user whose seat an agent is. */
     holder: (agent: string) => account.one(holder, { agent }),
     /** Who wrote a message that was sent to an agent. An alias may belong to somebody else by now. */
     writer: (agent: string, message: string): Promise<OtherEnd | undefined> => account.one(writer, { agent, message }),
-    /** To whom an agent sent a message. */
     recipient: (agent: string, message: string): Promise<OtherEnd | undefined> =>
       account.one(recipient, { agent, message }),
     /** What decides about what a member may read; undefined for a user who is not a member. */
@@ -116,9 +109,7 @@ export const seats = {
     /** The agent must be there. Does nothing if the user has a seat. */
     add: (user: string, agent: string): Statement => account.bind(add, { user, agent }),
     remove: (user: string): Statement => account.bind(remove, { user }),
-    /** Fails the unit unless the agent is the seat of the user when it runs. */
     requireSeat: (user: string, agent: string): Statement => account.bind(requireSeat, { user, agent }),
-    /** Fails the unit if the user has another seat than this agent, or any if it is undefined, when it runs. */
     requireNoOther: (user: string, agent: string | undefined): Statement =>
       account.bind(requireNoOther, { user, agent: agent ?? '' }),
     /**

@@ -1,6 +1,4 @@
-import type { AccountDb } from '../sql.ts'
-import { precondition, query, statement } from '../sql.ts'
-import { matchesSearchText } from './search.ts'
+import { type AccountDb, matchesSearchText, precondition, query, statement } from '../sql.ts'
 
 interface Skill {
   id: string
@@ -76,19 +74,16 @@ const attach = statement(`
 export const skills = {
   reads: (account: AccountDb) => ({
     list: () => account.all(list),
-    /** By name, after the name `after`. */
     page: (after: string, limit: number) => account.all(page, { after, limit }),
     /** By name, after the name `after`; with the number of live agents that have each. */
     withCounts: (after: string, limit: number) => account.all(withCounts, { after, limit }),
     ofAgent: (agent: string) => account.all(ofAgent, { agent }),
-    /** The skills of an agent by name, after the name `after`. */
     pageOfAgent: (agent: string, after: string, limit: number) => account.all(pageOfAgent, { agent, after, limit }),
     byId: (id: string) => account.one(byId, { id }),
     byName: (name: string) => account.one(byName, { name }),
     /** With `search` in name or description, by name; with the number of live agents that have each. */
     search: (search: string, limit: number, offset: number) => account.all(searchQuery, { search, limit, offset }),
     searchTotal: async (search: string) => (await account.one(searchTotal, { search }))!.n,
-    /** The live agents that have a skill, by alias. */
     agentsWith: (skill: string, limit: number, offset: number) => account.all(agentsWith, { skill, limit, offset }),
     agentsWithTotal: async (skill: string) => (await account.one(agentsWithTotal, { skill }))!.n,
   }),
@@ -97,19 +92,14 @@ export const skills = {
     add: (skill: Skill, at: number) => account.bind(add, { ...skill, at }),
     /** A constraint error if the name is taken. */
     update: (skill: Skill) => account.bind(update, { ...skill }),
-    /** Remove a skill from every agent. */
     detach: (id: string) => account.bind(detach, { id }),
     /** A constraint error if an agent has it. */
     remove: (id: string) => account.bind(remove, { id }),
-    /** Fails the unit unless the account has the skill when it runs. */
     requireExists: (id: string) => account.bind(requireExists, { id }),
     /** Add a skill if the account has none of that name and `agent` is live. Returns a row if it was added. */
     addMissing: (agent: string, skill: Skill, at: number) => account.bind(addMissing, { agent, ...skill, at }),
-    /** Fails the unit if the account has more than `max` skills when it runs. */
     requireAtMost: (max: number) => account.bind(requireAtMost, { max }),
-    /** Remove all skills from an agent. */
     clear: (agent: string) => account.bind(clear, { agent }),
-    /** Add a skill of the account to an agent, by name. */
     attach: (agent: string, name: string) => account.bind(attach, { agent, name }),
   }),
 }

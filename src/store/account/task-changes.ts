@@ -2,7 +2,7 @@
  * Changing tasks. Each change is one event, which is stored only while the task has not ended; what follows from it
  * happens only if the event is there. Ids of events are made before the unit, so a unit can be sent again.
  */
-import { inboxOf } from './inbox-number.ts'
+import { inboxOf } from './inbox-message.ts'
 import { type AccountDb, precondition, type Statement, statement, type Values } from '../sql.ts'
 import type { NewMessage } from './new-message.ts'
 import { type TaskEnd, taskEnds, type TaskMode, type TaskState } from './task-ends.ts'
@@ -14,7 +14,6 @@ export interface NewTask {
   /** The account of the recipient; undefined for this one. */
   home?: string
   recipientAgentId: string
-  /** Without `@`. */
   recipientAlias: string
   conversationId: string
   contextId: string
@@ -25,17 +24,14 @@ export interface NewTask {
 /** Who changes a task: an agent at one of its ends, or the grid itself in the account of the client. */
 export type TaskChanger = { end: TaskEnd; agent: string } | { end: 'grid' }
 
-/** A change of a task. */
 export interface TaskChange {
   task: string
-  /** The id of its event. */
   event: string
   at: number
   /** The new state; null for an artifact. */
   state: TaskState | null
   /** The states that it begins in; by default all that are not terminal. */
   from?: readonly TaskState[]
-  /** The message of this account that says it, or null. */
   message?: string | null
   reason?: string | null
 }
@@ -146,11 +142,9 @@ const deliverNotice = statement(`
   FROM tasks WHERE ${taskEnds.client} AND tasks.id = :task AND ${isSent}
   ON CONFLICT DO NOTHING`)
 
-/** Changes of tasks, for an account. */
 export function taskChanges(account: AccountDb) {
   const bound = (changer: TaskChanger): Values => changer.end === 'grid' ? {} : { agent: changer.agent }
   return {
-    /** Remember what a client calls a conversation. */
     keepContext: ({ message, recipientAgentId, contextId, conversationId }: NewTask): Statement =>
       account.bind(keepContext, {
         ...{ from: message.from, context: contextId, to: recipientAgentId, conversationId, at: message.at },
@@ -167,10 +161,8 @@ export function taskChanges(account: AccountDb) {
         account.bind(addFirstEvent, { task: id, id: message.id, at: message.at }),
       ]
     },
-    /** Fails the unit if the task has ended, unless the unit itself did that. */
     requireOpen: (changer: TaskChanger, task: string, event: string): Statement =>
       account.bind(at[changer.end].requireOpen, { ...bound(changer), task, event }),
-    /** Count a stored message of this account as one of the task. */
     addMessage: (changer: TaskChanger, task: string, message: string, role: 'user' | 'agent' | 'result'): Statement =>
       account.bind(at[changer.end].addMessage, { ...bound(changer), task, id: message, role }),
     /** Store an event and what it changes, if the task has not ended and is in one of its first states. */
@@ -187,7 +179,6 @@ export function taskChanges(account: AccountDb) {
     /** The task is no longer one whose plain reply is the answer itself, if it has not ended. */
     show: (changer: TaskChanger, task: string): Statement =>
       account.bind(at[changer.end].show, { ...bound(changer), task }),
-    /** Store what an event brought, if the event is there. */
     addChunk: (changer: TaskChanger, chunk: NewChunk): Statement => {
       const { task, event, artifactId, append, lastChunk, name, parts } = chunk
       return account.bind(at[changer.end].addChunk, {

@@ -3,7 +3,7 @@
  * docs/protocol.md, "Tasks".
  */
 import { type AccountDb, query } from '../sql.ts'
-import { isRedactedByOthers } from './parts.ts'
+import { isRedactedByOthers } from './new-message.ts'
 import { taskChanges } from './task-changes.ts'
 import { type TaskEnd, taskEnds, type TaskMode, type TaskState } from './task-ends.ts'
 
@@ -13,7 +13,6 @@ export interface TaskRow {
   accountId: string
   clientAgentId: string
   clientAlias: string
-  /** The message that made it. */
   messageId: string
   recipientAccountId: string
   recipientAgentId: string
@@ -24,7 +23,6 @@ export interface TaskRow {
   state: TaskState
   statusAt: number
   generation: number
-  /** Null once the task has ended. */
   expiresAt: number | null
 }
 
@@ -32,7 +30,6 @@ export interface TaskRow {
 export interface TaskMessageRow {
   taskId: string
   messageId: string
-  /** `result`: the content of an artifact. */
   role: 'user' | 'agent' | 'result'
   body: string
   a2a: string | null
@@ -57,18 +54,15 @@ export interface TaskEventRow {
   parts: string | null
 }
 
-/** A part of a message of a task that is stored apart. */
 export interface TaskPartRow {
   id: string
   encoding: 'utf8' | 'base64'
   content: string
 }
 
-/** What a list of tasks is limited to; null for no limit. */
 export interface TaskFilter {
   contextId: string | null
   state: TaskState | null
-  /** The alias of the recipient. */
   recipient: string | null
   since: number | null
 }
@@ -92,7 +86,6 @@ interface Size {
   bytes: number | null
 }
 
-/** The queries of one end. */
 function queriesOf(end: string) {
   const events = (condition: string) => `
     SELECT task_events.task_id, task_events.n, task_events.at, task_events.state, task_events.reason,
@@ -161,7 +154,6 @@ const waiting = query<{ id: string }>(`
 
 export const tasks = {
   reads: (account: AccountDb) => ({
-    /** A task that the agent is this end of. */
     of: (end: TaskEnd, agent: string, task: string): Promise<TaskRow | undefined> =>
       account.one(ends[end].byId, { agent, task }),
     /** The messages of these tasks, in the order in which they were sent. */
@@ -173,10 +165,8 @@ export const tasks = {
         agent,
         tasks: JSON.stringify(ids),
       }),
-    /** The events of a task behind the number `after`. */
     eventsAfter: (agent: string, task: string, after: number, limit: number): Promise<TaskEventRow[]> =>
       account.all(ends.client.after, { agent, task, after, limit }),
-    /** What is stored apart of the messages of these tasks. */
     parts: (end: TaskEnd, agent: string, ids: readonly string[]): Promise<TaskPartRow[]> =>
       account.all(ends[end].parts, { agent, tasks: JSON.stringify(ids) }),
     /** About how many bytes the artifacts of these tasks take, by their ids. Tasks without any may be missing. */
@@ -194,7 +184,6 @@ export const tasks = {
         ]),
       )
     },
-    /** The id of the task of a message that the agent sent as its client. */
     byMessage: async (agent: string, message: string): Promise<string | undefined> =>
       (await account.one(byMessage, { agent, message }))?.id,
     /**
@@ -226,13 +215,11 @@ export const tasks = {
         ...{ agent, context: contextId, state, alias: recipient, since: since ?? 0, limit },
         ...{ beforeAt: before.at, beforeTask: before.id },
       }),
-    /** How many tasks of a client there are in all. */
     count: async (agent: string, { contextId, state, recipient, since }: TaskFilter): Promise<number> =>
       (await account.one(listed, { agent, context: contextId, state, alias: recipient, since: since ?? 0 }))!.n,
     /** The id of the conversation that an agent calls `context`. */
     conversation: async (agent: string, context: string, recipient: string): Promise<string | undefined> =>
       (await account.one(conversation, { agent, context, to: recipient }))?.conversationId,
-    /** The first tasks of a client in a conversation that wait for the client. */
     waitingForClient: async (agent: string, conversationId: string): Promise<string[]> =>
       (await account.all(waiting, { agent, conversationId })).map(({ id }) => id),
   }),

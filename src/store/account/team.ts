@@ -3,7 +3,6 @@ import type { Role } from '../../auth/actor.ts'
 import { hasSecondFactor } from '../global/second-factors.ts'
 import { type AccountDb, boolean, precondition, query, type Statement, statement } from '../sql.ts'
 
-/** A user who belongs to the account. `since` is in milliseconds since the epoch. */
 export interface AccountMember {
   userId: string
   name: string
@@ -18,21 +17,17 @@ export interface Invitation {
   id: string
   email: string
   role: Role
-  /** The name of the inviting user, or the email address without a name. */
   invitedBy: string
   createdAt: number
   expiresAt: number
-  /** Whether the inviter was shown the link. */
   isLinkShown: boolean
 }
 
-/** An invitation about to be stored. */
 export interface NewInvitation {
   id: string
   email: string
   role: Role
   tokenHash: string
-  /** The id of the inviting user. */
   invitedBy: string
   expiresAt: number
   /** Whether the inviter may be shown the link. Default: no. It happens only if the address has no user yet. */
@@ -56,6 +51,9 @@ const requireRole = precondition(`EXISTS (
   WHERE account_id = :account AND user_id = :user AND role IN (SELECT value FROM json_each(:roles)))`)
 const requireOtherOwner = precondition(`EXISTS (
   SELECT 1 FROM memberships WHERE account_id = :account AND role = 'owner' AND user_id <> :user)`)
+const requireEmpty = precondition(`
+  NOT EXISTS (SELECT 1 FROM memberships WHERE account_id = :account AND user_id <> :user)
+  AND NOT EXISTS (SELECT 1 FROM agents WHERE account_id = :account AND deleted_at IS NULL AND type <> 'human')`)
 const addMember = statement(`
   INSERT INTO memberships (account_id, user_id, role, created_at) VALUES (:account, :user, :role, :at)
   ON CONFLICT DO NOTHING`)
@@ -90,7 +88,6 @@ const accept = statement(`UPDATE invitations SET accepted_at = :at WHERE ${isPen
 
 export const team = {
   reads: (account: AccountDb) => ({
-    /** All members, in the order of joining. */
     members: (): Promise<AccountMember[]> => account.all(members),
     member: (user: string): Promise<AccountMember | undefined> => account.one(member, { user }),
     memberByEmail: (email: string): Promise<AccountMember | undefined> => account.one(memberByEmail, { email }),
@@ -99,21 +96,19 @@ export const team = {
     invitation: (id: string): Promise<Invitation | undefined> => account.one(invitation, { id }),
   }),
   changes: (account: AccountDb) => ({
-    /** Fails the unit unless the user has one of these roles when it runs. */
     requireRole: (user: string, roles: readonly Role[]): Statement =>
       account.bind(requireRole, { user, roles: JSON.stringify(roles) }),
-    /** Fails the unit unless another user is owner when it runs. */
     requireOtherOwner: (user: string): Statement => account.bind(requireOtherOwner, { user }),
+    /** Fails the unit if another user is a member when it runs, or a live agent is not a person. */
+    requireEmpty: (user: string): Statement => account.bind(requireEmpty, { user }),
     /** A user who is a member already keeps the role. */
     addMember: (user: string, role: Role, at: number): Statement => account.bind(addMember, { user, role, at }),
     setRole: (user: string, role: Role): Statement => account.bind(setRole, { user, role }),
     remove: (user: string): Statement => account.bind(remove, { user }),
     addInvitation: ({ mayShowLink = false, ...invitation }: NewInvitation, at: number): Statement =>
       account.bind(addInvitation, { ...invitation, mayShowLink, at }),
-    /** Fails the unit unless the invitation was neither accepted nor ended when it runs. */
     requirePending: (id: string): Statement => account.bind(requirePending, { id }),
     endInvitation: (id: string, at: number): Statement => account.bind(end, { id, at }),
-    /** End the invitations for an email address. */
     endInvitationsFor: (email: string, at: number): Statement => account.bind(endFor, { email, at }),
     /** End the invitations by a user, except those for the roles `kept`. */
     endInvitationsBy: (user: string, kept: readonly Role[], at: number): Statement =>

@@ -1,19 +1,22 @@
 /** Messages in the threads of the account, what became of them, and chains. See docs/architecture.md, "Projections". */
-import type { messages } from '../../../db/schema.ts'
+import type { agents, deliveries, messages } from '../../../db/schema.ts'
 import { type AccountDb, query } from '../sql.ts'
 
-/** A message of a thread as it is stored; flags are 0 or 1. `a2a` is JSON text, which may be damaged. */
+/** A message of a thread as it is stored; flags are 0 or 1. */
 export interface PlacedMessage {
   seq: number
   threadId: number
+  /** The first message of its chain; its own `seq` if it replies to nothing that is left. */
   rootSeq: number
   id: string
   fromAgentId: string
   fromAlias: string
   isForeign: number
   type: typeof messages.$inferSelect.type
+  /** As addressed: `@alias` or `#name`. */
   recipient: string
   body: string
+  /** JSON text of its A2A fields, which may be damaged. */
   a2a: string | null
   conversationId: string | null
   replyToMessageId: string | null
@@ -24,15 +27,20 @@ export interface PlacedMessage {
 }
 
 /** What became of a message at one recipient. In an inbox of another account most is null: that is not shown. */
-interface Receipt {
+export interface Receipt {
   seq: number
   agentId: string
+  /** Null for an agent of another account: it is the `recipient` of the message. */
   alias: string | null
+  /** `leased`: a reader has it, and it is not known yet whether the answer arrived. */
   state: 'unread' | 'leased' | 'read' | 'parked' | 'withdrawn'
   storedAt: number
   wokenAt: number | null
+  /** When it was leased last, or parked. */
   readAt: number | null
+  /** How many leases of it were released. */
   releaseCount: number
+  /** When this recipient first replied to it in the account. */
   repliedAt: number | null
 }
 
@@ -155,8 +163,23 @@ const posts = query<{ seq: number; recipients: number; unread: number; parked: n
   WHERE messages.account_id = :account AND messages.seq = listed.value AND messages.channel_id IS NOT NULL AND ${isAt}
   GROUP BY messages.seq`)
 
+const selectNewest = `SELECT messages.seq, messages.created_at AS at, messages.channel_id, messages.from_agent_id
+  FROM (
+    SELECT account_id, seq FROM thread_messages WHERE account_id = :account AND thread_id = :thread
+    ORDER BY seq DESC LIMIT :limit) AS place
+  JOIN messages ON messages.seq = place.seq`
+// A message of another account has one recipient in this one.
+const newest = query<{ seq: number; at: number; channelId: string | null; fromAgentId: string }>(`
+  ${selectNewest} AND messages.account_id = place.account_id
+  UNION ALL
+  ${selectNewest}
+  JOIN deliveries ON deliveries.message_id = messages.id AND deliveries.sender_account_id = messages.account_id
+    AND deliveries.account_id = place.account_id
+  WHERE messages.account_id <> place.account_id`)
+
 export const threadMessages = {
   reads: (account: AccountDb) => ({
+    newest: (thread: number, limit: number) => account.all(newest, { thread, limit }),
     /** Messages that have a place in the account, in the order of the log. */
     bySeqs: (seqs: number[]) => account.all(bySeqs, { seqs: JSON.stringify(seqs) }),
     /**
@@ -168,18 +191,65 @@ export const threadMessages = {
     /** The number of the first message of a thread since a time, or one behind the last; null for an empty thread. */
     firstSince: async (thread: number, at: number): Promise<number | null> =>
       (await account.one(firstSince, { thread, at }))?.seq ?? null,
-    /** The numbers of the messages of a chain, without its root. */
     chain: async (root: number, limit: number): Promise<number[]> =>
       (await account.all(chain, { root, limit })).map(({ seq }) => seq),
     /** The numbers of messages by their ids, placed or not, in no order. */
     seqsOf: async (messages: string[]): Promise<number[]> =>
       (await account.all(seqsOf, { messages: JSON.stringify(messages) })).map(({ seq }) => seq),
-    /** What became of direct messages that the account sent or received. */
     direct: (seqs: number[]) => account.all(direct, { seqs: JSON.stringify(seqs) }),
-    /** How many recipients have read posts. */
     posts: (seqs: number[]) => account.all(posts, { seqs: JSON.stringify(seqs) }),
     /** What became of one post, by the ids of its recipients. */
     ofPost: (seq: number, after: string, limit: number) => account.all(ofPost, { seq, after, limit }),
+  }),
+  changes: () => ({}),
+}
+
+/** One recipient of a message. `isOwn` and `isLeased` are 0 or 1. */
+export interface RecipientStatus {
+  alias: string
+  type: typeof agents.$inferSelect.type
+  state: typeof deliveries.$inferSelect.state
+  createdAt: number
+  wokenAt: number | null
+  readAt: number | null
+  isOwn: number
+  isLeased: number
+}
+
+// Only leases that expire: all others end with the answer of a read. Those of other accounts are not shown.
+const statusOf = query<RecipientStatus>(`
+  SELECT agents.alias, agents.type, deliveries.state, deliveries.created_at, deliveries.woken_at, deliveries.read_at,
+    deliveries.account_id = deliveries.sender_account_id AS is_own,
+    EXISTS (SELECT 1 FROM leases WHERE leases.account_id = :account AND leases.id = deliveries.lease_id
+      AND leases.expires_at IS NOT NULL) AS is_leased
+  FROM deliveries
+  JOIN agents ON agents.account_id = deliveries.account_id AND agents.id = deliveries.agent_id
+  WHERE deliveries.sender_account_id = :account AND deliveries.message_id = :id
+  ORDER BY deliveries.read_at, agents.alias`)
+
+// Only of recipients in the same account. Other accounts do not show how their agents read.
+const released = query<{ alias: string; leasedAt: number; releasedAt: number }>(`
+  SELECT agents.alias, lease_releases.leased_at, lease_releases.released_at FROM lease_releases
+  JOIN agents ON agents.account_id = lease_releases.account_id AND agents.id = lease_releases.agent_id
+  WHERE lease_releases.account_id = :account AND lease_releases.sender_account_id = :account
+    AND lease_releases.message_id = :id
+  ORDER BY lease_releases.released_at DESC LIMIT :limit`)
+
+// Only replies to the agent itself: a reply to another agent is not shown.
+const replies = query<{ alias: string; createdAt: number }>(`
+  SELECT messages.from_alias AS alias, messages.created_at FROM messages
+  JOIN deliveries ON deliveries.message_id = messages.id AND deliveries.sender_account_id = messages.account_id
+    AND deliveries.account_id = :account AND deliveries.agent_id = :agent
+  WHERE messages.reply_to_message_id = :id
+  ORDER BY deliveries.seq DESC LIMIT :limit`)
+
+export const messageStatus = {
+  reads: (account: AccountDb) => ({
+    /** The recipients of a message of this account, and when each of them read it. */
+    of: (id: string) => account.all(statusOf, { id }),
+    released: (id: string, limit: number) => account.all(released, { id, limit }),
+    /** Replies to it that were sent to an agent, newest first. */
+    replies: (id: string, agent: string, limit: number) => account.all(replies, { id, agent, limit }),
   }),
   changes: () => ({}),
 }

@@ -2,11 +2,10 @@
  * The threads of the account and the messages in them, for its people. A message of another account is reached through
  * its delivery, and shown as it was delivered. See docs/architecture.md, "Projections".
  */
-import { inboxOf } from './inbox-number.ts'
+import { inboxOf } from './inbox-message.ts'
 import { type AccountDb, query, type Statement, statement } from '../sql.ts'
 import { ofMessage } from './thread-messages.ts'
 
-/** How many characters of a message a list shows. */
 const previewLength = 200
 /** How many unread messages of a seat are looked at. */
 const maxUnread = 1_000
@@ -20,7 +19,6 @@ export interface StoredThread {
   lastAt: number
   messages: number
   channel: string | null
-  /** Of the channel. */
   deletedAt: number | null
   agents: string
   preview: string | null
@@ -136,7 +134,6 @@ const ofUser = [
 
 export const threads = {
   reads: (account: AccountDb) => ({
-    /** Threads with a message before `before` and since a time, the newest first. */
     list: (
       { agentId, isWaiting }: ThreadSelection,
       { user, before, since, isChannel, limit }: {
@@ -154,7 +151,6 @@ export const threads = {
     byId: (thread: number, user: string): Promise<StoredThread | undefined> => account.one(byId, { thread, user }),
     /** The id of the thread of a channel, by the id of the channel; undefined before its first message. */
     ofChannel: async (channel: string): Promise<number | undefined> => (await account.one(ofChannel, { channel }))?.id,
-    /** Whether an agent takes part in a thread. */
     hasAgent: async (thread: number, agent: string) => (await account.one(agentIn, { thread, agent })) !== undefined,
     /** The threads with unread messages of the seat of a user, or of an agent: how many, and the first. At most 1,000. */
     unreadOfSeat: (user: string) => account.all(unreadOfSeat, { user }),

@@ -6,7 +6,6 @@ const maxExpired = 100
 /** How many open leases that expire an agent has at most. Each is a row that the worker looks at. */
 export const maxOpenLeases = 100
 
-/** Messages of one lease of an agent: all, or those with these ids. */
 export interface LeasedMessages {
   agent: string
   lease: string
@@ -63,14 +62,11 @@ const listOf = (messages: readonly string[] | undefined) => messages ? JSON.stri
 
 export const timedLeases = {
   reads: (account: AccountDb) => ({
-    /** Whether a lease of the agent is open at `at`. */
     isOpen: async (agent: string, lease: string, at: number) =>
       (await account.one(open, { agent, lease, at })) !== undefined,
     /** When the last lease of the agent that is open at `at` expires; null without one. */
     lastExpiry: async (agent: string, at: number) => (await account.one(lastExpiry, { agent, at }))?.at ?? null,
-    /** How many leases of the agent are open at `at`, counted up to 100. */
     openCount: async (agent: string, at: number) => (await account.all(openOnes, { agent, at })).length,
-    /** The ids of the messages of a lease; none if it has ended. */
     messageIds: async (agent: string, lease: string, at: number) =>
       (await account.all(held, { agent, lease, at })).map(({ messageId }) => messageId),
     /** The ids of leases of the agent that have expired at `at` and are not released yet, at most 100. */

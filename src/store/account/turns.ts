@@ -21,28 +21,22 @@ export interface TurnLimits {
   hops: number
 }
 
-/** The limits of an account that changed none. */
 export const defaultTurnLimits: TurnLimits = { warn: 30, perHour: 200, hops: 64 }
 
-/** A message that is counted. */
 export interface Turn {
-  /** The message, and the agent that sends it. */
   id: string
   from: string
   alias: string
   /** The message of another agent that it replies to, or null. */
   answered: string | null
   at: number
-  /** The aliases of a pair, or that of the sender. */
   agents: string[]
 }
 
 /** What is known of a conversation before a message. */
 export interface Conversation {
   key: string
-  /** The alias of the agent that sent last. */
   sender: string
-  /** The message that was last replied to. */
   answered: string | null
   agents: string[]
   pausedAt: number | null
@@ -58,7 +52,6 @@ export interface CountedConversation {
   since: number
 }
 
-/** How many conversations a page shows. */
 const maxShown = 50
 
 /** A limit in the row of an account, or that of `defaultTurnLimits`. */
@@ -159,12 +152,10 @@ export const turns = {
   reads: (account: AccountDb) => ({
     /** What is known of the pair or channel `key` of a message, and of the conversation id `named`, if it has one. */
     of: (key: string, named: string | null) => account.all(of, { key, named }),
-    /** Whether the sender or the recipient is marked as automated. */
     isExempt: async (from: string, { agentId, home }: Partial<InboxAddress>) => {
       const values = { from, toAccount: home ?? account.accountId, to: agentId ?? null }
       return await account.one(exempt, values) !== undefined
     },
-    /** The paused conversations, the newest first. */
     paused: () => account.all(paused),
     pausedByKey: (conversation: string): Promise<CountedConversation | undefined> =>
       account.one(pausedByKey, { conversation }),
@@ -172,12 +163,10 @@ export const turns = {
     untold: (limit: number): Promise<CountedConversation[]> => account.all(untold, { limit }),
     /** Conversations whose agents are told to stop, but that go on, with the most turns first. */
     long: (since: number, limit: number): Promise<CountedConversation[]> => account.all(long, { since, limit }),
-    /** The limits of the account. */
     limits: async (): Promise<TurnLimits> => ({
       ...defaultTurnLimits,
       ...(await account.one(limits))?.limits,
     }),
-    /** Whether an agent is marked as automated. */
     isAutomated: async (id: string) => (await account.one(automated, { id }))?.automated ?? false,
   }),
   changes: (account: AccountDb) => ({
@@ -206,9 +195,7 @@ export const turns = {
       }),
     /** Begin conversations again, because a person wrote in them. Paused ones stay as they are. */
     begin: (keys: string[]) => account.bind(begin, { keys: JSON.stringify(keys) }),
-    /** Fails the unit unless the conversation is paused when it runs. */
     requirePaused: (conversation: string) => account.bind(requirePaused, { conversation }),
-    /** Begin a paused conversation again. */
     resume: (conversation: string) => account.bind(resume, { conversation }),
     markTold: (conversation: string, at: number) => account.bind(markTold, { conversation, at }),
     /** Store the limits that differ from the defaults; null for none. */

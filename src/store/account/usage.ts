@@ -1,5 +1,5 @@
 /** What the agents of the account have sent on a day, and how full inboxes are. See docs/operations.md, "Quotas". */
-import { inboxOf } from './inbox-number.ts'
+import { unreadOf } from './inbox-message.ts'
 import { type AccountDb, crossAccountQuery, query, type Statement, statement } from '../sql.ts'
 import type { InboxAddress } from './new-message.ts'
 
@@ -11,7 +11,6 @@ export interface Used {
 
 /** What a send may use up, as its conditions are bound. 0: no limit. */
 export interface Quotas {
-  /** The first millisecond of the day. */
   day: number
   /** The agent of another account that it goes to, or null. */
   receiver: string | null
@@ -25,11 +24,6 @@ export interface Quotas {
 /** The counts of the day that a message adds to: of the account, and of what it sent to a stranger. */
 const ofDay = `usage.account_id = :account AND usage.day = :day AND usage.subject IN ('', :receiver)`
 
-/** The unread messages of the inbox of a direct message, counted up to its limit. */
-const unreadOf = `(SELECT count(*) FROM (
-  SELECT 1 FROM deliveries WHERE deliveries.inbox = ${inboxOf(':to', ':toAccount')} AND deliveries.state = 'unread'
-  LIMIT :maxUnread))`
-
 /** The condition that the quotas of a day allow one more message. */
 export const isWithinDay = `NOT EXISTS (
   SELECT 1 FROM usage WHERE ${ofDay} AND iif(usage.subject = '',
@@ -37,10 +31,13 @@ export const isWithinDay = `NOT EXISTS (
     :strangerMessagesPerDay BETWEEN 1 AND usage.messages))`
 
 /** The condition that the inbox of a direct message takes one more. */
-export const hasRoom = `NOT :maxUnread BETWEEN 1 AND ${unreadOf}`
+export const hasRoom = `NOT :maxUnread BETWEEN 1 AND ${unreadOf(':to', ':toAccount')}`
 
 const used = query<Used & { subject: string }>(`SELECT subject, messages, bytes FROM usage WHERE ${ofDay}`)
-const unread = crossAccountQuery<{ unread: number }>('unread messages of a recipient', `SELECT ${unreadOf} AS unread`)
+const unread = crossAccountQuery<{ unread: number }>(
+  'unread messages of a recipient',
+  `SELECT ${unreadOf(':to', ':toAccount')} AS unread`,
+)
 const count = statement(`
   INSERT INTO usage (account_id, day, subject, messages, bytes)
   SELECT :account, :day, :subject, 1, :bytes WHERE changes() > 0
@@ -58,10 +55,9 @@ export const usage = {
     return {
       /** What the account has sent on the day that begins then, and of that to a stranger. */
       of,
-      /** The unread messages of the inbox of any account, counted up to `limit`. */
-      unread: async ({ agentId, home }: InboxAddress, limit: number): Promise<number> => {
+      unread: async ({ agentId, home }: InboxAddress): Promise<number> => {
         const toAccount = home ?? account.accountId
-        return (await account.one(unread, { toAccount, to: agentId, maxUnread: limit }))!.unread
+        return (await account.one(unread, { toAccount, to: agentId }))!.unread
       },
     }
   },

@@ -7,7 +7,6 @@ import type { NewMessage } from './new-message.ts'
 
 export type VerdictAction = typeof table.$inferSelect.action
 
-/** A verdict about to be stored. */
 export interface NewVerdict {
   id: string
   guardrailId: string
@@ -15,15 +14,12 @@ export interface NewVerdict {
   direction: CheckedDirection
   action: VerdictAction
   kinds: readonly string[]
-  /** The agents that it was asked for. */
   agentIds: readonly string[]
-  /** SHA-256 of the text. */
   textHash: string
   /** The text, if it was blocked and people may see it; otherwise null. */
   content: string | null
 }
 
-/** The message that verdicts are about. */
 export type JudgedMessage = Pick<NewMessage, 'id' | 'recipient' | 'at'> & {
   senderAlias: string
   senderAccountId: string
@@ -31,7 +27,6 @@ export type JudgedMessage = Pick<NewMessage, 'id' | 'recipient' | 'at'> & {
   isStored: boolean
 }
 
-/** The error of a blocked send. */
 export interface BlockedError {
   message: string
   info: Record<string, string>
@@ -160,7 +155,6 @@ export const verdicts = {
      * How often each guardrail of the account did what, in hours that began from `from` on. Deleted ones have no name.
      */
     countsByGuardrail: (from: number) => account.all(countsByGuardrail, { from }),
-    /** The texts that a guardrail lets pass, newest first. */
     exceptions: (guardrail: string, limit: number) => account.all(exceptions, { guardrail, limit }),
   }),
   changes: (account: AccountDb) => ({
@@ -180,12 +174,9 @@ export const verdicts = {
       account.bind(addBlockedSend, { from, key, keysSince, at, requestHash, error: JSON.stringify(error) }),
     /** Let exactly this text pass. Does nothing if the account has no such guardrail. */
     allow: (guardrail: string, hash: string, at: number) => account.bind(allow, { guardrail, hash, at }),
-    /** Fails the unit if the guardrail has more than `max` exceptions when it runs. */
     requireAtMost: (guardrail: string, max: number) => account.bind(requireAtMost, { guardrail, max }),
     disallow: (guardrail: string, hash: string) => account.bind(disallow, { guardrail, hash }),
-    /** Remove every exception of a guardrail. */
     disallowAll: (guardrail: string) => account.bind(disallowAll, { guardrail }),
-    /** Remove the texts of blocked messages. */
     forgetContents: () => account.bind(forgetContents),
   }),
 }

@@ -6,14 +6,12 @@ import { runOnThread } from '../../lib/run-on-thread.ts'
 import { type FileKey, readSealedFile, SealedFileError, writeSealedFile } from './sealed-file.ts'
 import { version } from '../../lib/version.ts'
 import { readAt, requireSpace, writeAt } from './files.ts'
-import { difference, type Manifest } from './inspect.ts'
-import { checkCopy } from './local-copy.ts'
+import { checkCopy, difference, type Manifest } from './local-copy.ts'
 
 export interface NewBackup {
   /** Where it is written. There must be no file of that name. */
   path: string
   key: FileKey
-  /** Milliseconds since the epoch. */
   madeAt: number
   /** Writes the state of one commit into a new SQLite file. */
   copyTo(path: string): Promise<void>
@@ -23,13 +21,10 @@ export interface NewBackup {
   thread: boolean
   /** How many bytes must stay free on the disk of the copy, if the backup is written to the same one. */
   minFreeBytes: number
-  /** Replaces the look at the file system (tests). */
   readSpace?: (folder: string) => Promise<FileSystemSpace>
 }
 
 const pieceBytes = 2 ** 20
-/** About 500,000 accounts. Only a forged file has a longer one. */
-const maxManifestBytes = 2 ** 26
 
 /** Make a backup: copy, check, count, seal. Resolves to its manifest and its length when it is on disk. */
 export async function makeBackup(backup: NewBackup): Promise<{ manifest: Manifest; bytes: number }> {
@@ -117,41 +112,36 @@ async function* contentOf(manifest: Manifest, path: string): AsyncIterable<Uint8
 async function unpack(path: string, key: FileKey | undefined, target: string): Promise<Manifest> {
   const file = await open(target, 'wx', 0o600)
   try {
-    // A manifest may take several chunks: it lists all accounts.
-    let start = new Uint8Array(0)
-    let length: number | undefined
+    let manifest: Manifest | undefined
     let written = 0
     for await (const part of readSealedFile(path, key)) {
       let rest = part
-      if (length === undefined || start.length < length + 4) {
-        start = joined(start, part)
-        if (start.length >= 4) length = new DataView(start.buffer, start.byteOffset).getUint32(0)
-        if (length !== undefined && length > maxManifestBytes) throw noManifest(path)
-        if (length === undefined || start.length < length + 4) continue
-        rest = start.subarray(length + 4)
+      if (!manifest) {
+        const end = 4 + (part.length < 4 ? Infinity : new DataView(part.buffer, part.byteOffset).getUint32(0))
+        // It fits into the first chunk of every backup.
+        if (part.length < end) throw noManifest(path)
+        manifest = parsed(part.subarray(4, end), path)
+        rest = part.subarray(end)
       }
       await writeAt(file, written, rest)
       written += rest.length
     }
-    if (length === undefined || start.length < length + 4) throw noManifest(path)
+    if (!manifest) throw noManifest(path)
     await file.sync()
-    try {
-      return JSON.parse(new TextDecoder().decode(start.subarray(4, length + 4))) as Manifest
-    } catch {
-      throw noManifest(path)
-    }
+    return manifest
   } finally {
     await file.close()
   }
 }
 
-function noManifest(path: string): SealedFileError {
-  return new SealedFileError('backup_damaged', `${path} has no manifest.`)
+function parsed(text: Uint8Array, path: string): Manifest {
+  try {
+    return JSON.parse(new TextDecoder().decode(text)) as Manifest
+  } catch {
+    throw noManifest(path)
+  }
 }
 
-function joined(first: Uint8Array<ArrayBuffer>, second: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {
-  const whole = new Uint8Array(first.length + second.length)
-  whole.set(first)
-  whole.set(second, first.length)
-  return whole
+function noManifest(path: string): SealedFileError {
+  return new SealedFileError('backup_damaged', `${path} has no manifest.`)
 }

@@ -14,7 +14,6 @@ import { requireSpace } from './files.ts'
 import { copyFile } from './local-copy.ts'
 import { copyTables, finishCopy } from './tables.ts'
 
-/** Makes copies of one database, one at a time. */
 export interface Copier {
   /**
    * Write the state of one commit into a new SQLite file, with everything that was acknowledged before the call. Fails
@@ -27,9 +26,7 @@ export interface Copier {
 
 interface CopierOptions {
   database: Pick<Database, 'path' | 'openSnapshot'> & { storage: Pick<DiskSpace, 'copying'> }
-  /** How many bytes must stay free on the disk. */
   minFreeBytes: number
-  /** Replaces the look at the file system (tests). */
   readSpace?: (folder: string) => Promise<FileSystemSpace>
 }
 

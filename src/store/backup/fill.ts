@@ -2,17 +2,15 @@
 import type { Client } from '@libsql/client'
 import { existsSync, rmSync } from 'node:fs'
 import { lockFile } from '../driver/file-lock.ts'
-import { connect } from '../driver/local-client.ts'
+import { connect } from '../driver/remote-client.ts'
 import { copyingFile, localPath } from '../driver/local-file.ts'
 import { type Snapshot, snapshotOf } from '../driver/snapshot.ts'
 import { StartError } from '../start-error.ts'
-import { withDatabase } from './copied-database.ts'
+import { type Content, contentOf, difference, withDatabase } from './local-copy.ts'
 import { copySnapshot } from './copier.ts'
 import { putNew, requireNoLog, sync } from './files.ts'
-import { type Content, contentOf, difference } from './inspect.ts'
 import { copyTables, finishCopy } from './tables.ts'
 
-/** A database, as the settings name it. */
 export interface DatabaseAddress {
   url: string
   authToken?: string

@@ -1,8 +1,76 @@
-/** Copying a local file, and checking copies: each a job that a server runs on a thread. */
+/** Copying a local file, checking copies, and what they contain. Copying and checking are jobs that a server runs on a thread. */
+import type { Client } from '@libsql/client'
 import { open } from 'node:fs/promises'
 import { FileClient } from '../driver/file-client.ts'
+import { lockFile } from '../driver/file-lock.ts'
+import { releaseLocalFile, setPragmas } from '../driver/local-file.ts'
+import { type Snapshot, snapshotOf } from '../driver/snapshot.ts'
 import { sync } from './files.ts'
-import { type Content, inspect } from './inspect.ts'
+import { copyFacts, quoted, tableNames } from './tables.ts'
+
+/** Written in front of the database in a backup, and compared when it is restored. */
+export interface Manifest extends Content {
+  program: string
+  madeAt: string
+}
+
+export interface Content {
+  schema: number
+  rows: Record<string, number>
+  /** The ids of the keys with which stored tokens are encrypted. The keys themselves are not in a backup. */
+  keys: string[]
+}
+
+const keyColumn = 'token_key_id'
+
+/**
+ * Check a database (`integrity_check`, foreign keys) and count what is in it. It reads all of it, so not on a client whose
+ * statements hold up others. Fails with an error that says what is wrong.
+ */
+export async function inspect(client: Pick<Client, 'execute'>): Promise<Content> {
+  const { query } = snapshotOf(client)
+  const [[found]] = await query('PRAGMA integrity_check(1)')
+  if (found !== 'ok') throw new Error(`The copy of the database is damaged: ${found}`)
+  const lost = await query('PRAGMA foreign_key_check')
+  if (lost.length > 0) throw new Error(`The copy of the database has ${lost.length} rows that point nowhere`)
+
+  return await contentOf({ query })
+}
+
+/** Count what is in a database. */
+export async function contentOf({ query }: Pick<Snapshot, 'query'>): Promise<Content> {
+  const tables = await tableNames({ query })
+  const rows: Record<string, number> = {}
+  for (const table of tables) rows[table] = Number((await query(`SELECT count(*) FROM ${quoted(table)}`))[0][0])
+  const [[ofCopies]] = await query(
+    `SELECT count(*) FROM store_facts WHERE key IN (${copyFacts.map(() => '?')})`,
+    copyFacts,
+  )
+  rows.store_facts -= Number(ofCopies)
+  const keys = new Set<string>()
+  for (const table of tables) {
+    const columns = await query(`PRAGMA table_info(${quoted(table)})`)
+    if (!columns.some(([, name]) => name === keyColumn)) continue
+    const ids = await query(`SELECT DISTINCT ${keyColumn} FROM ${quoted(table)} WHERE ${keyColumn} IS NOT NULL`)
+    for (const [id] of ids) keys.add(String(id))
+  }
+  return {
+    schema: rows.__drizzle_migrations,
+    rows,
+    keys: [...keys].sort(),
+  }
+}
+
+/** What differs, in words; undefined if nothing does. */
+export function difference(expected: Content, found: Content): string | undefined {
+  const tables = new Set([...Object.keys(expected.rows), ...Object.keys(found.rows)])
+  for (const table of tables) {
+    if (expected.rows[table] !== found.rows[table]) {
+      return `the table ${table} has ${found.rows[table] ?? 'no'} rows and not ${expected.rows[table] ?? 'none'}`
+    }
+  }
+  return expected.schema === found.schema ? undefined : 'the schema is another one'
+}
 
 /**
  * Write the state of one commit into a new SQLite file. Others write to the database meanwhile, and its log grows.
@@ -30,4 +98,34 @@ export async function checkCopy({ path }: { path: string }): Promise<Content> {
   } finally {
     client.close()
   }
+}
+
+/** Open a file that belongs to nobody else, and leave it as one file without a log. */
+export async function withDatabase<Result>(path: string, work: (client: Client) => Promise<Result>): Promise<Result> {
+  const client = new FileClient(path)
+  try {
+    return await work(client)
+  } finally {
+    await releaseLocalFile(client)
+  }
+}
+
+/**
+ * Lock and open the local file of a grid that is stopped. Nothing is migrated. Fails with `database_in_use` if another
+ * process holds the file.
+ */
+export async function lockDatabase(path: string): Promise<{ client: Client; release(): Promise<void> }> {
+  const lock = await lockFile(path)
+  const client = new FileClient(path)
+  const release = async () => {
+    await releaseLocalFile(client)
+    await lock.release()
+  }
+  try {
+    await setPragmas(client, 'full')
+  } catch (error) {
+    await release()
+    throw error
+  }
+  return { client, release }
 }

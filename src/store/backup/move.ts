@@ -4,14 +4,13 @@ import { existsSync } from 'node:fs'
 import { clearInterval, setInterval } from 'node:timers'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { GridError } from '../../errors.ts'
-import { connect } from '../driver/local-client.ts'
+import { connect } from '../driver/remote-client.ts'
 import { localPath } from '../driver/local-file.ts'
 import { openSnapshot, type Snapshot, snapshotOf } from '../driver/snapshot.ts'
 import { StartError } from '../start-error.ts'
-import { lockDatabase } from './copied-database.ts'
+import { type Content, lockDatabase } from './local-copy.ts'
 import { type DatabaseAddress, fill } from './fill.ts'
-import type { Content } from './inspect.ts'
-import { copyingFact } from './unfinished.ts'
+import { copyingFact } from './tables.ts'
 
 /** A process tells of itself every 15 s. */
 const heartbeatMs = 20_000
@@ -39,7 +38,6 @@ export async function copyGrid(
 
 interface Source {
   snapshot: Snapshot
-  /** Fails with `database_in_use` if a process of the grid ran on it meanwhile, so that the copy may lack messages. */
   requireUnserved(): Promise<void>
   close(): Promise<void>
 }

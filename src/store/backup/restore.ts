@@ -12,8 +12,7 @@ import { fileBehind, giveTo, readStoredKeyRing, restoringFile } from '../driver/
 import { snapshotOf } from '../driver/snapshot.ts'
 import { StartError } from '../start-error.ts'
 import { openBackup } from './backup-file.ts'
-import { withDatabase } from './copied-database.ts'
-import type { Manifest } from './inspect.ts'
+import { type Manifest, withDatabase } from './local-copy.ts'
 import { type DatabaseAddress, fill } from './fill.ts'
 import { logEndings, putNew, sync, temporaryFolder } from './files.ts'
 
@@ -25,15 +24,12 @@ const skippedNumbers = 1_000_000
 
 export interface Restored {
   manifest: Manifest
-  /** Where the files are that were there before. */
   kept: string[]
 }
 
 interface RestoreOptions {
-  /** The path of the backup. */
   backup: string
   key: FileKey | undefined
-  /** Milliseconds since the epoch. */
   now: number
   /** The key ring of the settings, in the format of `GRID_KEYS`. */
   gridKeys: string | undefined
@@ -54,9 +50,7 @@ export async function restoreFile(options: RestoreOptions & { path: string }): P
   const restored = restoringFile(path)
   try {
     const isNew = !existsSync(path)
-    // The log of a damaged file stays.
     const isWhole = !isNew && await withDatabase(path, foldAll).then(() => true, orFull)
-    // A restore that was killed left it.
     for (const file of [restored, `${restored}-wal`, `${restored}-journal`]) rmSync(file, { force: true })
     const manifest = await openBackup(backup, key, restored)
     requireKnownSchema(backup, manifest)
@@ -99,7 +93,6 @@ export async function restoreRemote(
   }
 }
 
-/** The file is whole without its log then. */
 async function foldAll(client: Client): Promise<void> {
   await client.execute('PRAGMA journal_mode = DELETE')
 }
@@ -147,7 +140,6 @@ function requireKeys(
   )
 }
 
-/** A name that nothing has yet, for what was there before. */
 function keptName(path: string, now: number): string {
   return unusedName(`${path}.before-${new Date(now).toISOString().replace(/\.\d+/, '').replaceAll(':', '-')}`)
 }

@@ -10,7 +10,7 @@
 import { scrypt } from 'node:crypto'
 import { type FileHandle, link, open, rename, rm, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { fromBase64, toBase64 } from '../../lib/base64.ts'
+import { fromBase64, toBase64 } from '../../lib/encoding.ts'
 import { readAt, writeAt } from './files.ts'
 
 /**
@@ -19,7 +19,6 @@ import { readAt, writeAt } from './files.ts'
  */
 export type FileKey = { passphrase: string } | 'plain'
 
-/** A sealed file cannot be read. */
 export class SealedFileError extends Error {
   readonly code: 'not_a_backup' | 'wrong_key' | 'backup_damaged'
 
@@ -158,7 +157,6 @@ async function readHeader(file: FileHandle, path: string): Promise<{ header: Hea
   throw notOurs()
 }
 
-/** The same bytes in pieces of `chunkBytes`, the last one perhaps shorter. */
 async function* inChunks(parts: AsyncIterable<Bytes>): AsyncIterable<Bytes> {
   let chunk = new Uint8Array(chunkBytes)
   let filled = 0
@@ -185,14 +183,12 @@ function nonceOf(n: number, isLast: boolean): Bytes {
   return nonce
 }
 
-/** No chunk has it. */
 const checkNonce: Bytes = new Uint8Array(12).fill(255)
 
 async function encrypt(key: CryptoKey, bytes: Bytes, iv: Bytes, additionalData: Bytes): Promise<Bytes> {
   return new Uint8Array(await crypto.subtle.encrypt({ name: 'AES-GCM', iv, additionalData }, key, bytes))
 }
 
-/** Undefined if the bytes were not encrypted so. */
 async function decrypt(key: CryptoKey, bytes: Bytes, iv: Bytes, additionalData: Bytes): Promise<Bytes | undefined> {
   try {
     return new Uint8Array(await crypto.subtle.decrypt({ name: 'AES-GCM', iv, additionalData }, key, bytes))

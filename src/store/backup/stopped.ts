@@ -1,18 +1,18 @@
 /** Backups of databases that this process opens itself: a local file without a server, and a remote database. */
+import type { Client } from '@libsql/client'
 import { existsSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { connect } from '../driver/local-client.ts'
+import { connect } from '../driver/remote-client.ts'
 import { localPath, workFolderOf } from '../driver/local-file.ts'
 import { openSnapshot } from '../driver/snapshot.ts'
 import { noDatabase } from '../start-error.ts'
 import { makeBackup, type NewBackup } from './backup-file.ts'
-import { lockDatabase } from './copied-database.ts'
+import { copyFile, lockDatabase, type Manifest } from './local-copy.ts'
 import { bytesOf, copySnapshot } from './copier.ts'
-import type { Manifest } from './inspect.ts'
 import { requireSpace, temporaryFolder } from './files.ts'
-import { copyFile } from './local-copy.ts'
 import type { DatabaseAddress } from './fill.ts'
-import { recordBackup } from './record.ts'
+import { backups } from '../global/backups.ts'
+import { Db } from '../sql.ts'
 
 /**
  * Back a database up without migrating it, so that a newer program can back up what an older one left. Fails with
@@ -23,7 +23,11 @@ export async function backUpStopped(
   backup: Pick<NewBackup, 'path' | 'key' | 'madeAt' | 'minFreeBytes'>,
 ): Promise<{ manifest: Manifest; bytes: number }> {
   const path = localPath(database.url)
-  const note = ({ bytes }: { bytes: number }) => ({ at: backup.madeAt, file: backup.path, bytes })
+  // A database whose schema is too old for it says nothing of its backups.
+  const note = async (client: Client, { bytes }: { bytes: number }) => {
+    const made = backups(new Db(client)).noteMade({ at: backup.madeAt, file: backup.path, bytes })
+    for (const statement of made) await client.execute(statement).catch(() => {})
+  }
   if (path !== undefined) {
     if (!existsSync(path)) throw noDatabase(path)
     const { client, release } = await lockDatabase(path)
@@ -37,7 +41,7 @@ export async function backUpStopped(
         workFolder: workFolderOf(path),
         thread: false,
       })
-      await recordBackup(client, note(made))
+      await note(client, made)
       return made
     } finally {
       await release()
@@ -50,6 +54,6 @@ export async function backUpStopped(
     thread: false,
   })
   const client = connect({ ...database, intMode: 'number' })
-  await recordBackup(client, note(made)).finally(() => client.close())
+  await note(client, made).finally(() => client.close())
   return made
 }

@@ -6,7 +6,6 @@ export function errorCode(error: unknown): string {
   return error instanceof LibsqlError ? error.code : ''
 }
 
-/** A constraint was violated: nothing of the unit is stored. */
 export function isConstraint(error: unknown): boolean {
   return errorCode(error).startsWith('SQLITE_CONSTRAINT')
 }
@@ -24,7 +23,6 @@ export function isStorageFault(error: unknown): boolean {
   return /^(SQLITE_(BUSY|IOERR|CORRUPT|NOTADB)|CONNECTION_LOST)/.test(errorCode(error)) && !isFull(error)
 }
 
-/** The disk is full: nothing of the unit is stored. */
 export function isFull(error: unknown): boolean {
   if (errorCode(error).startsWith('SQLITE_FULL')) return true
   // The index of the log could not grow.

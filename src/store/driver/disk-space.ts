@@ -6,9 +6,7 @@ import { rm, statfs, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import type { Log } from '../../lib/log.ts'
 
-/** A file system, in bytes. */
 export interface FileSystemSpace {
-  /** What this user may still write. */
   free: number
   total: number
 }
@@ -45,7 +43,6 @@ const probeBytes = 65_536
 
 export class DiskSpace implements Storage {
   readonly #options: DiskSpaceOptions
-  /** Nothing new is stored. */
   isFull = false
   /** While the file is copied beside itself: how many bytes the copy will still take. */
   copying: (() => number) | undefined
@@ -72,7 +69,6 @@ export class DiskSpace implements Storage {
       `Messages are accepted again at ${inMegabytes(needed)} MB.`
   }
 
-  /** The database could not write. */
   full(): void {
     const { path, log } = this.#options
     if (!this.isFull) {
@@ -160,7 +156,6 @@ export class DiskSpace implements Storage {
   }
 }
 
-/** The space of the file system of a folder. */
 export async function spaceOf(folder: string): Promise<FileSystemSpace> {
   const { bavail, blocks, bsize } = await statfs(folder)
   return { free: bavail * bsize, total: blocks * bsize }

@@ -17,7 +17,6 @@ export interface FileLock {
   release(): Promise<void>
 }
 
-/** How long to wait for the process that holds the file. */
 interface LockWait {
   waitSeconds: number
   now: () => number
@@ -40,7 +39,6 @@ export async function lockFile(path: string, { waitSeconds, now }: LockWait = no
     const client = new FileClient(lock)
     try {
       await client.execute('PRAGMA locking_mode = EXCLUSIVE')
-      // Nothing of it is worth a journal.
       await client.execute('PRAGMA journal_mode = OFF')
       // In this locking mode, the write lock is kept once it was taken.
       await client.batch(['SELECT 1'], 'write')

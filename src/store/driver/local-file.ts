@@ -99,7 +99,6 @@ export function isNoSpace(error: unknown): boolean {
   return code === 'ENOSPC' || code === 'EDQUOT' || /os error (28|122)\b/.test(String(message))
 }
 
-/** Read the owner file; undefined if there is none or it is damaged. */
 export function readOwner(path: string): FileOwner | undefined {
   try {
     return JSON.parse(readFileSync(`${path}.owner`, 'utf8')) as FileOwner
@@ -166,7 +165,6 @@ export function removeLeftCopies(path: string): void {
   }
 }
 
-/** This process as the owner of a file. */
 export function thisProcess(now: number): FileOwner {
   return { pid: process.pid, host: hostname(), since: new Date(now).toISOString() }
 }
@@ -199,7 +197,6 @@ export async function setPragmas(client: Client, durability: 'full' | 'relaxed')
     ['journal_mode', 'WAL', 'wal'],
     ['synchronous', String(synchronous), synchronous],
     ['foreign_keys', 'ON', 1],
-    // Negative: in KiB, not in pages.
     ['cache_size', String(-cacheKb), -cacheKb],
     ['wal_autocheckpoint', String(checkpointPages), checkpointPages],
     ['journal_size_limit', String(maxLogBytes), maxLogBytes],
@@ -221,7 +218,6 @@ export async function setPragmas(client: Client, durability: 'full' | 'relaxed')
   return hasLog
 }
 
-/** The bytes of unused pages inside the file. */
 export async function unusedBytes(client: Client): Promise<number> {
   const [{ rows: [free] }, { rows: [page] }] = [
     await client.execute('PRAGMA freelist_count'),
@@ -236,7 +232,6 @@ export function giveTo(file: string, like: string): void {
   if (uid !== statSync(file).uid) chownSync(file, uid, gid)
 }
 
-/** Says which process holds the file. */
 export function databaseInUse(path: string): GridError {
   const owner = readOwner(path)
   const holder = owner ? ` (process ${owner.pid} on ${owner.host} since ${owner.since})` : ''

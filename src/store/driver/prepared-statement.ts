@@ -2,9 +2,7 @@
 import type { InValue, ResultSet, Row, Value } from '@libsql/client'
 import type Database from 'libsql'
 import { Buffer } from 'node:buffer'
-import { rowClassOf } from './row-class.ts'
 
-/** A connection of the native driver. */
 export type Connection = InstanceType<typeof Database>
 
 /** Such a statement returns at most one row. */
@@ -66,11 +64,41 @@ function toArgument(value: InValue): InValue {
   throw new TypeError(`${typeof value} cannot be passed as argument to the database`)
 }
 
-/** Converts a value as the driver does. */
 function toValue(value: unknown): Value {
   if (value instanceof Uint8Array) return value.buffer as ArrayBuffer
   if (typeof value !== 'bigint') return value as Value
   const number = Number(value)
   if (Number.isSafeInteger(number)) return number
   throw new RangeError('Received integer which cannot be safely represented as a JavaScript number')
+}
+
+export type RowClass = new (values: Value[]) => Row
+
+/** The class of the rows of a result: values by name are own properties, values by index are getters of the class. */
+export function rowClassOf(names: string[]): RowClass {
+  // The first of two columns with the same name wins, and an index wins over a column with a number as its name.
+  const named = names.map((name, i) => ({ name, i }))
+    .filter(({ name, i }) => names.indexOf(name) === i && !(Number(name) < names.length))
+
+  class NamedRow {
+    [name: string]: Value
+    readonly #values: Value[]
+
+    static {
+      for (const i of names.keys()) {
+        Object.defineProperty(this.prototype, i, {
+          get(this: NamedRow) {
+            return this.#values[i]
+          },
+        })
+      }
+      Object.defineProperty(this.prototype, 'length', { value: names.length })
+    }
+
+    constructor(values: Value[]) {
+      this.#values = values
+      for (const { name, i } of named) this[name] = values[i]
+    }
+  }
+  return NamedRow as unknown as RowClass
 }

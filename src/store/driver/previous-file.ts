@@ -9,12 +9,10 @@ import { StartError } from '../start-error.ts'
 import { isFull } from './database-errors.ts'
 import { createFile } from './local-file.ts'
 
-/** The copy of a file whose schema had this version. */
 function previousFile(path: string, version: number): string {
   return `${path}.schema-${version}`
 }
 
-/** The copies beside a file, the oldest schema first. */
 export function previousFiles(path: string): string[] {
   const prefix = `${basename(path)}.schema-`
   const versionOf = (name: string) => Number(name.slice(prefix.length))

@@ -3,9 +3,10 @@ import { type Client, type Config, createClient, type InStatement } from '@libsq
 import { parseLibsqlUrl } from '@libsql/hrana-client'
 import { GridError } from '../../errors.ts'
 import { isConnectionLoss } from './database-errors.ts'
-import { openPost, type Post } from './post.ts'
+import { FileClient } from './file-client.ts'
+import { localPath } from './local-file.ts'
+import { openPost, plain, type Post, RemoteStream } from './remote-stream.ts'
 import { RemoteQueries } from './remote-queries.ts'
-import { plain, RemoteStream } from './remote-stream.ts'
 
 /** `post` sends requests. Its default is for commands that move a whole database. */
 export type RemoteSettings = Config & { post?: Post }
@@ -42,4 +43,13 @@ export function queriesOf(client: Client): Pick<Client, 'execute'> {
         })
       }),
   }
+}
+
+/** The settings of the store. A local file uses only `url`, and returns integers as numbers. */
+type ClientSettings = Pick<RemoteSettings, 'url' | 'authToken' | 'concurrency' | 'intMode' | 'fetch' | 'post'>
+
+/** Like `createClient`, but a local file always has one connection, which is opened by the first statement. */
+export function connect(settings: ClientSettings): Client {
+  const path = localPath(settings.url)
+  return path === undefined ? connectRemote(settings) : new FileClient(path)
 }

@@ -6,8 +6,8 @@
  */
 import type { InValue, ResultSet, Row, Value } from '@libsql/client'
 import { setImmediate } from 'node:timers'
-import { RecentMap } from '../../lib/recent-map.ts'
-import { rowClassOf } from './row-class.ts'
+import { RecentMap } from '../../lib/bounded-maps.ts'
+import { rowClassOf } from './prepared-statement.ts'
 import type { PlainStatement } from './remote-stream.ts'
 
 interface WaitingQuery extends PlainStatement {
@@ -15,17 +15,14 @@ interface WaitingQuery extends PlainStatement {
   reject(error: unknown): void
 }
 
-/** A statement for the server. */
 interface Step extends PlainStatement {
   /** The places of the queries that it runs: several if it is a set. */
   places: number[]
-  /** The columns of each of the queries of a set. */
   columns?: string[]
 }
 
 type Send = (statements: PlainStatement[]) => Promise<(ResultSet | Error)[]>
 
-/** How many queries go together. */
 const maxTogether = 64
 /** The grid has some hundred statements; more would be texts made at run time. */
 const maxKnown = 500
@@ -37,7 +34,6 @@ export class RemoteQueries {
   #waiting: WaitingQuery[] = []
   #isRunning = false
 
-  /** `send` runs statements as one request. */
   constructor(send: Send) {
     this.#send = send
   }
@@ -90,7 +86,6 @@ export class RemoteQueries {
   }
 }
 
-/** The places of the queries of each text. */
 function withSameText(queries: PlainStatement[]): number[][] {
   const places = new Map<string, number[]>()
   for (const [i, { sql }] of queries.entries()) {
@@ -152,7 +147,6 @@ function isJsonValue(value: InValue): boolean {
   return value === null || typeof value === 'boolean'
 }
 
-/** SQLite has no booleans. */
 function toJsonValue(value: InValue): InValue {
   return typeof value === 'boolean' ? Number(value) : value
 }

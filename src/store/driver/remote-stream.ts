@@ -13,10 +13,37 @@ import {
   type Value,
 } from '@libsql/client'
 import { Buffer } from 'node:buffer'
-import { rowClassOf } from './row-class.ts'
-import type { Post } from './post.ts'
+import * as http from 'node:http'
+import * as https from 'node:https'
+import { rowClassOf } from './prepared-statement.ts'
 
-/** A statement with its arguments. */
+export type Post = (
+  url: string,
+  headers: Record<string, string>,
+  body: string,
+) => Promise<{ status: number; text: string }>
+
+/** A silent server would keep callers waiting for minutes, so a request may take as long as `timeout` says. */
+export function openPost(timeout: { ms: number }): Post {
+  const agents = { 'http:': new http.Agent({ keepAlive: true }), 'https:': new https.Agent({ keepAlive: true }) }
+
+  return (url, headers, body) =>
+    new Promise((resolve, reject) => {
+      const { protocol } = new URL(url)
+      const { request } = protocol === 'https:' ? https : http
+      const agent = agents[protocol as keyof typeof agents]
+      const signal = AbortSignal.timeout(timeout.ms)
+      request(url, { method: 'POST', headers, agent, signal }, (response) => {
+        let text = ''
+        response.setEncoding('utf8')
+          .on('data', (part) => text += part)
+          .on('end', () => resolve({ status: response.statusCode!, text }))
+          .on('error', reject)
+          .on('close', () => reject(new Error('The answer of the database was cut off')))
+      }).on('error', reject).end(body)
+    })
+}
+
 export interface PlainStatement {
   sql: string
   args: InValue[]
@@ -101,7 +128,6 @@ export class RemoteStream {
     return results.slice(1, end).map((result) => toResultSet(result!))
   }
 
-  /** Later requests fail. The server ends the stream. */
   close(): void {
     this.#isClosed = true
   }
@@ -141,7 +167,6 @@ export class RemoteStream {
   }
 }
 
-/** A statement in the form of the driver. */
 export function plain(statement: InStatement): PlainStatement {
   if (typeof statement === 'string') return { sql: statement, args: [] }
   const { sql, args = [] } = statement
@@ -175,7 +200,6 @@ function encodedValue(value: InValue): unknown {
   throw new TypeError(`${typeof value} cannot be passed as argument to the database`)
 }
 
-/** A result set as the client of the driver returns it. */
 function toResultSet({ cols, rows, affected_row_count, last_insert_rowid }: HranaResult): ResultSet {
   const columns = cols.map(({ name }) => name ?? '')
   const ServerRow = rowClassOf(columns)
@@ -198,7 +222,6 @@ function decodedValue(encoded: HranaResult['rows'][number][number]): Value {
   return number
 }
 
-/** An error with the codes of the client of the driver. */
 function libsqlError({ message, code }: HranaError): LibsqlError {
   return new LibsqlError(message, code ?? 'SERVER_ERROR')
 }

@@ -1,5 +1,6 @@
 import type { accounts as table } from '../../../db/schema.ts'
-import { type Db, query, type Statement, statement } from '../sql.ts'
+import { skillsAsJson } from '../account/agent-columns.ts'
+import { crossAccountQuery, type Db, query, type Statement, statement } from '../sql.ts'
 
 type Account = Pick<typeof table.$inferSelect, 'id' | 'name' | 'state' | 'createdAt'>
 
@@ -17,7 +18,6 @@ const closeToJoins = statement(`
 
 export const accounts = (db: Db) => ({
   byId: (id: string) => db.one(byId, { id }),
-  /** Whether there is any account at all. */
   any: async () => (await db.one(first)) !== undefined,
   /** Accounts by id, which is the order of their creation, after the id `after`. */
   page: (after: string, limit: number) => db.all(page, { after, limit }),
@@ -38,4 +38,18 @@ export const accounts = (db: Db) => ({
   },
   /** Close the account to further signups if it has `max` agents. */
   closeToJoins: (id: string, max: number): Statement => db.bind(closeToJoins, { id, max }),
+})
+
+const publicByAlias = crossAccountQuery<{ alias: string; description: string; skills: string }>(
+  'public agent by alias',
+  `
+  SELECT agents.alias, agents.description, ${skillsAsJson} AS skills FROM agents
+  WHERE agents.alias = :alias AND agents.visibility = 'public' AND agents.deleted_at IS NULL
+    AND EXISTS (SELECT 1 FROM accounts WHERE accounts.id = agents.account_id AND accounts.state = 'claimed')
+  LIMIT 1`,
+)
+
+export const publicAgents = (db: Db) => ({
+  /** A live public agent of a claimed account; `skills` is JSON. Provisional accounts are reached by nobody. */
+  byAlias: (alias: string) => db.one(publicByAlias, { alias }),
 })

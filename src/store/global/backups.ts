@@ -1,27 +1,22 @@
 import { minute } from '../../lib/time.ts'
-import { type Db, query, type Statement, statement } from '../sql.ts'
+import { crossAccountQuery, type Db, query, type Statement, statement } from '../sql.ts'
 
 /** Keys of the facts: the newest backup, and the newest one that failed. Their values are JSON. */
 const [madeKey, failedKey] = ['backup', 'backup_failed']
 /** When the last scheduled backup began, in milliseconds since the epoch; see `claim`. */
 const claimedKey = 'backup_claimed'
 
-/** A backup that was made. */
 export interface MadeBackup {
-  /** When it was begun, in milliseconds since the epoch. */
   at: number
-  /** Its path on the machine that made it. */
   file: string
   bytes: number
 }
 
-/** A scheduled backup that failed. */
 export interface FailedBackup {
   at: number
   reason: string
 }
 
-/** What is known of the backups of this database. */
 export interface BackupHistory {
   made?: MadeBackup
   /** Absent if a newer one was made. */
@@ -42,7 +37,6 @@ const claim = statement(`
 
 /** When the last backup of the database was made, and why the last one failed. */
 export const backups = (db: Db) => ({
-  /** The newest backup, made by the schedule or by a command. */
   async history(): Promise<BackupHistory> {
     const facts = new Map((await db.all(stored)).map(({ key, value }) => [key, value]))
     const read = (key: string) => facts.has(key) ? JSON.parse(facts.get(key)!) : undefined
@@ -64,4 +58,70 @@ export const backups = (db: Db) => ({
     db.bind(claim, { at: String(now - everyMs + retryMs), now, waitMs: everyMs - minute }),
   /** The claimed backup, which began at `at`, was made. */
   keepClaim: (at: number): Statement => db.bind(note, { key: claimedKey, value: String(at) }),
+})
+
+/** Key of the fact: the latest time at which a process of this database knew its clock to be right. */
+const clockKey = 'clock'
+
+const storedTime = query<{ value: string }>(`SELECT value FROM store_facts WHERE key = '${clockKey}'`)
+const advance = statement(`
+  INSERT INTO store_facts (key, value) VALUES ('${clockKey}', :at)
+  ON CONFLICT (key) DO UPDATE SET value = excluded.value
+  WHERE CAST(excluded.value AS integer) > CAST(store_facts.value AS integer)`)
+const withTrials = crossAccountQuery<{ id: string }>(
+  'accounts with trials to end',
+  `
+  SELECT account_id AS id FROM trials WHERE ended_at IS NULL AND expires_at <= :until
+  ORDER BY expires_at LIMIT :limit`,
+)
+
+/** The latest time that was stored, to notice a clock that jumped. See docs/delivery.md, "Clocks". */
+export const clock = (db: Db) => ({
+  async storedAt(): Promise<number | undefined> {
+    const row = await db.one(storedTime)
+    return row && Number(row.value)
+  },
+  /** Store a time, if it is later than the stored one. */
+  advance: (at: number): Statement => db.bind(advance, { at: String(at) }),
+  /** The accounts of the `limit` first trials that expired by `until` and have not ended. */
+  async accountsWithTrials(until: number, limit: number) {
+    return new Set((await db.all(withTrials, { until, limit })).map(({ id }) => id))
+  },
+})
+
+const maxLeases = 1_000
+
+const all = query<{ id: string; heartbeats: number; present: string }>(`SELECT id, heartbeats, present FROM instances`)
+const heartbeat = statement(`
+  INSERT INTO instances (id, heartbeats, present, created_at) VALUES (:id, :heartbeats, :present, :at)
+  ON CONFLICT (id) DO UPDATE SET heartbeats = excluded.heartbeats, present = excluded.present`)
+const remove = statement(`DELETE FROM instances WHERE id = :id`)
+const inFlight = crossAccountQuery<{
+  accountId: string
+  agentId: string
+  id: string
+  holder: string
+  createdAt: number
+  expiresAt: number | null
+}>(
+  'leases in flight',
+  `
+  SELECT account_id, agent_id, id, holder, created_at, expires_at FROM leases
+  WHERE expires_at IS NULL OR expires_at <= :now
+  ORDER BY created_at LIMIT ${maxLeases}`,
+)
+
+export const instances = (db: Db) => ({
+  all: () => db.all(all),
+  /**
+   * Record the heartbeat of a process: a number that rises each time. `present` is JSON of who is at agents through it.
+   */
+  heartbeat: (id: string, heartbeats: number, present: string, at: number): Statement =>
+    db.bind(heartbeat, { id, heartbeats, present, at }),
+  remove: (id: string): Statement => db.bind(remove, { id }),
+  /**
+   * Leases of every account that have no expiry, because they end with their holder, or have expired at `now`. Oldest
+   * first, at most 1,000. Only ids and times leave this query.
+   */
+  leases: (now: number) => db.all(inFlight, { now }),
 })

@@ -12,7 +12,6 @@ export interface Credential {
   lastUsedAt: number | null
   agentId: string | null
   alias: string | null
-  /** 1 if the agent is on trial, otherwise 0. */
   onTrial: number
 }
 

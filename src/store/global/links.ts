@@ -1,9 +1,18 @@
 import type { links as table } from '../../../db/schema.ts'
-import { type Db, precondition, query, type Statement, statement } from '../sql.ts'
+import type { Role } from '../../auth/actor.ts'
+import {
+  boolean,
+  crossAccountQuery,
+  crossAccountStatement,
+  type Db,
+  precondition,
+  query,
+  type Statement,
+  statement,
+} from '../sql.ts'
 
 export type LinkKind = typeof table.$inferSelect.kind
 
-/** A one-time link as stored. Times are milliseconds since the epoch. */
 export interface NewLink {
   id: string
   kind: LinkKind
@@ -32,10 +41,8 @@ const removeExpired = statement(`
   DELETE FROM links WHERE id IN (SELECT id FROM links WHERE expires_at <= :at LIMIT :limit) RETURNING id`)
 
 export const links = (db: Db) => ({
-  /** The link with this SHA-256, if it can still be used. */
   byToken: (kind: LinkKind, hash: string, now: number) => db.one(byToken, { kind, hash, now }),
   add: (link: NewLink, at: number): Statement => db.bind(add, { ...link, at }),
-  /** Fails the unit unless the link can still be used when it runs. */
   requireOpen: (kind: LinkKind, hash: string, now: number): Statement => db.bind(requireOpen, { kind, hash, now }),
   /** Use a link: two statements, of which the first fails the unit if it can no longer be used. */
   use: (kind: LinkKind, hash: string, now: number): Statement[] => [
@@ -48,4 +55,54 @@ export const links = (db: Db) => ({
   endAll: (user: string, at: number): Statement => db.bind(endAll, { user, at }),
   /** Deletes at most `limit` expired links, used or not. Returns a row for each one deleted. */
   removeExpired: (at: number, limit: number): Statement => ({ ...db.bind(removeExpired, { at, limit }), rows: limit }),
+})
+
+/** An invitation that can be accepted, as shown to the holder of its link. */
+export interface OpenInvitation {
+  id: string
+  account: { id: string; name: string }
+  email: string
+  role: Role
+  invitedBy: string
+  expiresAt: number
+  isLinkShown: boolean
+}
+
+const invitationByToken = crossAccountQuery<
+  Omit<OpenInvitation, 'account'> & { accountId: string; accountName: string }
+>(
+  'invitation by token',
+  `
+  SELECT invitations.id, accounts.id AS account_id, accounts.name AS account_name, invitations.email, invitations.role,
+    coalesce(nullif(users.name, ''), users.email) AS invited_by, invitations.expires_at, invitations.is_link_shown
+  FROM invitations
+  JOIN accounts ON accounts.id = invitations.account_id
+  JOIN users ON users.id = invitations.invited_by
+  WHERE invitations.token_hash = :hash AND invitations.accepted_at IS NULL AND invitations.ended_at IS NULL
+    AND invitations.expires_at > :now`,
+  { isLinkShown: boolean },
+)
+const removeExpiredInvitations = crossAccountStatement(
+  'expired invitations',
+  `
+  DELETE FROM invitations
+  WHERE rowid IN (SELECT rowid FROM invitations WHERE expires_at <= :until LIMIT :limit)
+  RETURNING id`,
+)
+
+export const invitations = (db: Db) => ({
+  /** The invitation with this SHA-256, if it can still be accepted. The caller does not belong to its account yet. */
+  byToken: async (hash: string, now: number): Promise<OpenInvitation | undefined> => {
+    const row = await db.one(invitationByToken, { hash, now })
+    if (!row) return undefined
+    const { accountId, accountName, ...invitation } = row
+    return { ...invitation, account: { id: accountId, name: accountName } }
+  },
+  /**
+   * Deletes at most `limit` invitations that expired by `until`, accepted or not. Returns a row for each one deleted.
+   */
+  removeExpired: (until: number, limit: number): Statement => ({
+    ...db.bind(removeExpiredInvitations, { until, limit }),
+    rows: limit,
+  }),
 })

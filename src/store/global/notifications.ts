@@ -1,15 +1,22 @@
 /** What people are to be notified of, over all accounts: the cross-account queries of the worker, and the push key. */
 import type { SealedToken } from '../../lib/key-ring.ts'
-import { excludedToken, insertedToken, sealedColumns } from '../driver/sealed-columns.ts'
-import { crossAccountQuery, crossAccountStatement, type Db, query, type Statement, statement } from '../sql.ts'
+import {
+  crossAccountQuery,
+  crossAccountStatement,
+  type Db,
+  excludedToken,
+  insertedToken,
+  query,
+  sealedColumns,
+  type Statement,
+  statement,
+} from '../sql.ts'
 
-/** A notification that is due. */
 export interface DueNotice {
   accountId: string
   subscriptionId: string
   threadId: number
   userId: string
-  /** When it became due, in milliseconds since the epoch. */
   dueAt: number
 }
 
@@ -115,18 +122,27 @@ export const notifications = (db: Db) => ({
     { ...db.bind(note, { quietMs, batchMs }), rows: 100 },
     { ...db.bind(advance), rows: 100 },
   ],
-  /** Notifications that are due at a time, the oldest first: a few of each person. */
   due: (at: number, limit: number): Promise<DueNotice[]> => db.all(due, { at, limit }),
   /** Delete at most `limit` notes of threads whose browser was told by `until`, and returns a row for each. */
   removeTold: (until: number, limit: number): Statement => ({ ...db.bind(removeTold, { until, limit }), rows: limit }),
 
   /** The browser is signed in with another session now. Returns a row for each account that it is subscribed in. */
   renew: (endpoint: string, user: string, session: string): Statement => db.bind(renew, { endpoint, user, session }),
-  /** End what other users of the same browser subscribed to. */
   removeOthers: (endpoint: string, user: string): Statement => db.bind(removeOthers, { endpoint, user }),
 
-  /** Mail digests that are due at a time, the oldest first. */
   digestsDue: (at: number, limit: number) => db.all(digestsDue, { at, limit }),
   /** End the emails with this token. No row if there are none. */
   endDigest: (token: string): Statement => db.bind(endDigest, { token }),
+})
+
+const untold = crossAccountQuery<{ accountId: string }>(
+  'accounts with pauses that the owners were not told of',
+  `
+  SELECT DISTINCT account_id FROM conversation_turns
+  WHERE paused_at IS NOT NULL AND told_at IS NULL LIMIT :limit`,
+)
+
+export const turns = (db: Db) => ({
+  /** The accounts whose owners were not told of a pause. */
+  withUntold: async (limit: number) => (await db.all(untold, { limit })).map(({ accountId }) => accountId),
 })

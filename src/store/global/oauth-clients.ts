@@ -16,7 +16,6 @@ export type StoredClient = Pick<
 export interface NewClient {
   id: string
   name: string
-  /** JSON array. */
   redirectUris: string
   authMethod: AuthMethod
   secretHash: string | null
@@ -26,10 +25,8 @@ export interface NewClient {
 
 /** A stored copy of a client ID metadata document. */
 export interface ClientDocument {
-  /** The URL of the document. */
   id: string
   name: string
-  /** JSON array. */
   redirectUris: string
   freshUntil: number
   expiresAt: number
@@ -114,7 +111,6 @@ const removeExpired = statement(`
   RETURNING id`)
 
 export const clients = (db: Db) => ({
-  /** A client that has not expired. */
   byId: (id: string, at: number) => db.one(byId, { id, at }),
   /** How many clients some addresses registered since a time, and when they registered the oldest of them. */
   fromAddress: async ({ from, to }: AddressRange, since: number) => (await db.one(fromAddress, { from, to, since }))!,
@@ -154,7 +150,6 @@ export const clients = (db: Db) => ({
     db.bind(saveDocument, { ...document, at }),
     db.bind(evictUnused, { kind: 'document', total, except: document.id, youngSince: at }),
   ],
-  /** Record that the client got a token, which extends its life. */
   markUsed: (id: string, expiresAt: number, at: number): Statement => db.bind(markUsed, { id, expiresAt, at }),
   removeExpired: (at: number, limit: number): Statement => ({ ...db.bind(removeExpired, { at, limit }), rows: limit }),
 })

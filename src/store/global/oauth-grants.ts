@@ -1,6 +1,13 @@
 import type { oauthGrants } from '../../../db/schema.ts'
 import type { Role } from '../../auth/actor.ts'
-import { crossAccountQuery, crossAccountStatement, type Db, type Statement, statement } from '../sql.ts'
+import {
+  crossAccountQuery,
+  crossAccountStatement,
+  type Db,
+  preconditionText,
+  type Statement,
+  statement,
+} from '../sql.ts'
 import {
   belongsToLiveGrant,
   givesAccess,
@@ -11,7 +18,6 @@ import {
   roleAllowsGrant,
 } from './oauth-access.ts'
 
-/** How many grants one list shows. */
 const maxListed = 200
 
 export type OAuthScope = typeof oauthGrants.$inferSelect.scope
@@ -20,7 +26,6 @@ export type OAuthScope = typeof oauthGrants.$inferSelect.scope
 export interface NewGrant {
   id: string
   accountId: string
-  /** Null: the account's admin. */
   agentId: string | null
   scope: OAuthScope
   codeHash: string
@@ -38,7 +43,6 @@ export interface CodeExchange {
   refreshId: string
 }
 
-/** A grant as its code finds it. Times are milliseconds since the epoch. */
 interface GrantOfCode {
   accountId: string
   id: string
@@ -53,7 +57,6 @@ interface GrantOfCode {
   expiresAt: number
 }
 
-/** A grant as its user sees it. */
 interface GrantOfUser {
   accountId: string
   id: string
@@ -161,7 +164,6 @@ export const grants = (db: Db) => ({
   /** No row if the request was not completed with this grant, or the user may no longer choose this. */
   add: ({ accountId, ...grant }: NewGrant, handleHash: string, at: number): Statement =>
     db.bind(add, { ...grant, account: accountId, handleHash, at }),
-  /** The grant of a code, also if it is revoked or expired. */
   byCode: (hash: string) => db.one(byCode, { hash }),
   /** Use the code, once. Returns a row only if everything matches and the grant is live. */
   exchangeCode: ({ accountId, ...code }: CodeExchange, at: number): Statement =>
@@ -178,4 +180,52 @@ export const grants = (db: Db) => ({
   /** Tokens first: a grant is deleted when it has none left. */
   removeEnded: (at: number, limit: number): Statement[] =>
     [removeTokensOfEnded, removeEnded].map((query) => ({ ...db.bind(query, { at, limit }), rows: limit })),
+})
+
+/** How many rows `find` returns. A unit that revokes more counts as this many rows. */
+const maxFound = 200
+
+/** A grant that gives its client access, or that can still be exchanged. */
+export interface RevocableAccess {
+  accountId: string
+  id: string
+  clientId: string
+  clientName: string
+  alias: string | null
+}
+
+const isLiveOfUser = `oauth_grants.user_id = :user AND oauth_grants.revoked_at IS NULL`
+const revocable = `SELECT oauth_grants.account_id, oauth_grants.id, oauth_grants.client_id, oauth_grants.client_name,
+    agents.alias
+  FROM oauth_grants
+  ${joinGrantedAgent()}
+  ${joinFetchedKey}
+  WHERE ${isLiveOfUser}
+    AND (${givesAccess} OR (oauth_grants.code_used_at IS NULL AND oauth_grants.code_expires_at > :at))
+  ORDER BY oauth_grants.account_id, oauth_grants.id LIMIT ${maxFound}`
+const find = crossAccountQuery<RevocableAccess>('revocable access of a user', revocable)
+const requireUnchanged = crossAccountStatement(
+  'revocable access of a user, unchanged',
+  preconditionText(`(SELECT json_group_array(id) FROM (${revocable})) = :ids`),
+)
+const revokeGrants = crossAccountStatement(
+  'revocation of the grants of a user',
+  `UPDATE oauth_grants SET revoked_at = :at WHERE ${isLiveOfUser}`,
+)
+const revokeGrantsIn = statement(`
+  UPDATE oauth_grants SET revoked_at = :at WHERE account_id = :account AND ${isLiveOfUser}`)
+
+export const revocations = (db: Db) => ({
+  /** What gives clients access for a user now, ordered by account; at most `maxFound`. */
+  find: (user: string, at: number) => db.all(find, { user, at }),
+  maxFound,
+  requireUnchanged: (user: string, ids: string[], at: number): Statement =>
+    db.bind(requireUnchanged, { user, ids: JSON.stringify(ids), at }),
+  /** Revoke every grant of a user in all accounts, also those whose code is not used yet. */
+  revokeAll: (user: string, at: number): Statement => ({ ...db.bind(revokeGrants, { user, at }), rows: maxFound }),
+  /** The same in one account. */
+  revokeInAccount: (accountId: string, user: string, at: number): Statement => ({
+    ...db.bind(revokeGrantsIn, { account: accountId, user, at }),
+    rows: maxFound,
+  }),
 })

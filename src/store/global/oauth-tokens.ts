@@ -1,5 +1,5 @@
 import type { Row } from '@libsql/client'
-import { isOnTrial } from '../account/agent-conditions.ts'
+import { isOnTrial } from '../account/agent-columns.ts'
 import { crossAccountQuery, crossAccountStatement, type Db, type Query, type Statement, statement } from '../sql.ts'
 import {
   belongsToLiveGrant,
@@ -18,12 +18,10 @@ export interface AccessToken {
   grantedAgentId: string | null
   agentId: string | null
   alias: string | null
-  /** 1 for an agent on trial, otherwise 0. */
   onTrial: number
   lastUsedAt: number | null
 }
 
-/** A token of either kind and its grant. */
 interface TokenOfGrant {
   accountId: string
   id: string
@@ -42,7 +40,6 @@ interface TokenOfGrant {
   usedAt: number | null
 }
 
-/** A new token as stored. */
 export interface NewOAuthToken {
   id: string
   kind: 'access' | 'refresh'
@@ -118,7 +115,6 @@ const removeExpired = crossAccountStatement(
 export const tokens = (db: Db) => ({
   /** The access token with this SHA-256, if it and its grant are live. */
   byAccessHash: (hash: string, at: number) => db.one(byAccessHash, { hash, at }),
-  /** A token of either kind with its grant, also if they are revoked or expired. */
   byHash: (hash: string) => db.one(byHash, { hash }),
   /**
    * Use a refresh token. Returns a row if its grant is live and this is its first use, or a repeat: the first use

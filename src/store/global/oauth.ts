@@ -1,10 +1,8 @@
 /** OAuth clients, consent requests, grants and tokens. See docs/protocol.md, "OAuth". */
 import type { Db, Statement } from '../sql.ts'
 import { clients } from './oauth-clients.ts'
-import { grants } from './oauth-grants.ts'
-import { picker } from './oauth-picker.ts'
-import { requests } from './oauth-requests.ts'
-import { revocations } from './oauth-revocations.ts'
+import { grants, revocations } from './oauth-grants.ts'
+import { picker, requests } from './oauth-requests.ts'
 import { tokens } from './oauth-tokens.ts'
 
 export function oauth(db: Db) {

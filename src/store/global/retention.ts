@@ -5,7 +5,7 @@ import { crossAccountQuery, crossAccountStatement, type Db, type Query, type Sta
 const keys = crossAccountQuery<{ accountId: string; messageId: string }>(
   'old idempotency keys',
   `
-  SELECT account_id, message_id FROM idempotency_keys WHERE created_at <= :until
+  SELECT sender_account_id AS account_id, message_id FROM idempotency_keys WHERE created_at <= :until
   ORDER BY created_at LIMIT :limit`,
 )
 // Ids of messages sort by time, so the first of an account is its oldest.
@@ -76,17 +76,12 @@ export function retention(db: Db) {
     removeVerdicts: remove(removeVerdicts),
     removeBlockedSends: remove(removeBlockedSends),
     removeGuardrailCounts: remove(removeCounts),
-    /** Those that ended by `until`. */
     removeSnoozes: remove(removeSnoozes),
-    /** Of days that began by `until`. */
     removeUsage: remove(removeUsage),
-    /** Those whose last hour began by `until`, unless they are paused. */
     removeTurns: remove(removeTurns),
-    /** The texts alone. */
     removeContents: remove(removeContents),
     /** The accounts and messages of idempotency keys stored by `until`, oldest first. */
     keys: (until: number, limit: number) => db.all(keys, { until, limit }),
-    /** Accounts whose oldest message was stored by `until`. */
     accountsWithMessages: (until: number, limit: number) => db.all(withMessages, { until, limit }),
     /** Provisional accounts opened by `until` whose trials have all ended at `at`, oldest first. */
     unclaimed: (until: number, at: number, limit: number) => db.all(unclaimed, { until, at, limit }),

@@ -5,10 +5,8 @@ import {
   signingKeyContext,
   totpContext,
 } from '../../lib/key-ring.ts'
-import { sealedColumns, updatedToken } from '../driver/sealed-columns.ts'
-import { crossAccountQuery, type Db, type Statement, statement } from '../sql.ts'
+import { crossAccountQuery, type Db, sealedColumns, type Statement, statement, updatedToken } from '../sql.ts'
 
-/** A stored token, and where it is. */
 export interface StoredToken extends SealedToken {
   /** The account or the user that it belongs to. */
   owner: string
@@ -22,7 +20,6 @@ export interface SealedTable {
   context(token: Pick<StoredToken, 'owner' | 'id'>): string
   /** At most `limit` tokens under other keys than this one, after a position, in the order of their owners and ids. */
   underOtherKeys(key: string, after: Pick<StoredToken, 'owner' | 'id'>, limit: number): Promise<StoredToken[]>
-  /** How many tokens each key has. */
   byKey(): Promise<{ key: string; tokens: number }[]>
   /** Replace a token by the same one under another key. No row if it has been changed meanwhile, or is gone. */
   replace(token: StoredToken, sealed: SealedToken): Statement

@@ -1,20 +1,21 @@
 /** Passkeys, authenticator apps and recovery codes of users. */
 import type { passkeyChallenges } from '../../../db/schema.ts'
 import type { SealedToken } from '../../lib/key-ring.ts'
-import { excludedToken, insertedToken, sealedColumns } from '../driver/sealed-columns.ts'
 import {
   crossAccountQuery,
   crossAccountStatement,
   type Db,
+  excludedToken,
+  insertedToken,
   json,
   precondition,
   preconditionText,
   query,
+  sealedColumns,
   type Statement,
   statement,
 } from '../sql.ts'
 
-/** What the answer to a challenge may be used for. */
 export type ChallengePurpose = typeof passkeyChallenges.$inferSelect.purpose
 
 export interface NewPasskey {
@@ -29,7 +30,6 @@ export interface NewPasskey {
   name: string
 }
 
-/** A stored passkey. Times are milliseconds since the epoch. */
 export interface Passkey extends NewPasskey {
   createdAt: number
   lastUsedAt: number | null
@@ -134,17 +134,13 @@ const removeExpiredChallenges = statement(`
   RETURNING hash`)
 
 export const secondFactors = (db: Db) => ({
-  /** The passkeys of a user, oldest first. */
   passkeysOf: (user: string) => db.all(passkeysOf, { user }),
-  /** The passkey with this id of its authenticator. */
   passkeyByCredential: (credential: string) => db.one(passkeyByCredential, { credential }),
   /** The authenticator app of a user, also one whose set-up is not finished. */
   totpOf: (user: string) => db.one(totpOf, { user }),
-  /** How many recovery codes a user has left. */
   codesOf: async (user: string) => (await db.one(codesOf, { user }))!.n,
   /** Whether a user belongs to an account that `owner` does not own. */
   isBeyond: async (owner: string, user: string) => (await db.one(findNotOwned, { owner, user })) !== undefined,
-  /** Fails the unit unless `owner` owns every account of the user when it runs. */
   requireOwned: (owner: string, user: string): Statement => db.bind(requireOwned, { owner, user }),
 
   /** A constraint error if the passkey is registered already, under another id. */
@@ -153,7 +149,6 @@ export const secondFactors = (db: Db) => ({
   /** No row if the passkey is gone, or its counter has moved on meanwhile. */
   usePasskey: (id: string, counter: number, attempt: string, at: number): Statement =>
     db.bind(usePasskey, { id, counter, attempt, at }),
-  /** No row if the user has no such passkey. */
   removePasskey: (user: string, id: string): Statement => db.bind(removePasskey, { user, id }),
 
   /** Begin a set-up. No row if the user has a confirmed authenticator app. */
@@ -172,19 +167,15 @@ export const secondFactors = (db: Db) => ({
    */
   requireFirst: (user: string, own: string, isFirst: boolean): Statement =>
     db.bind(isFirst ? requireNoOther : requireOther, { user, attempt: own }),
-  /** No row if the user has none. */
   removeTotp: (user: string): Statement => db.bind(removeTotp, { user }),
 
-  /** Replace all recovery codes. */
   setCodes: (user: string, hashes: string[]): Statement[] => [
     db.bind(removeCodes, { user }),
     { ...db.bind(addCodes, { user, hashes: JSON.stringify(hashes) }), rows: hashes.length },
   ],
-  /** No row if the user has no such code, or has used it. */
   useCode: (user: string, hash: string, attempt: string): Statement => db.bind(useCode, { user, hash, attempt }),
   /** Remove the recovery codes of a user who has no second factor left. */
   removeCodesWithoutFactor: (user: string): Statement => db.bind(removeCodesWithoutFactor, { user }),
-  /** Remove everything. */
   removeAll: (user: string): Statement[] =>
     [removeAllPasskeys, removeTotp, removeCodes].map((query) => db.bind(query, { user })),
 

@@ -6,9 +6,7 @@ export interface NewSession {
   id: string
   userId: string
   tokenHash: string
-  /** The absolute expiry. */
   expiresAt: number
-  /** The expiry of a half session. */
   halfExpiresAt: number
   /** Whether the second factor was given. Otherwise the session of a user who has one is a half session. */
   hasSecondFactor: boolean
@@ -87,7 +85,6 @@ export const sessions = (db: Db) => ({
     const { id, lastSeenAt, awaitsSecondFactor, confirmedAt, userId, ...user } = row
     return { id, lastSeenAt, awaitsSecondFactor, confirmedAt, user: { id: userId, ...user } }
   },
-  /** Live sessions of a user, last used first. */
   ofUser: (user: string, now: number, idleSince: number) => db.all(ofUser, { user, now, idleSince }),
   /** Whether the user of an email address has signed in, wholly, from a client address. Ended sessions count too. */
   beganAt: async (email: string, address: string) => (await db.one(fromAddress, { email, address })) !== undefined,

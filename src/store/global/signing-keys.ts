@@ -1,16 +1,13 @@
 import type { SealedToken } from '../../lib/key-ring.ts'
-import { insertedToken, sealedColumns } from '../driver/sealed-columns.ts'
-import { type Db, query, type Statement, statement } from '../sql.ts'
+import { type Db, insertedToken, query, sealedColumns, type Statement, statement } from '../sql.ts'
 
 /** A key pair that signs agent cards, or has signed them. */
 export interface StoredSigningKey {
   /** The `kid` of its signatures. */
   id: string
-  /** JSON of a JWK. */
   publicKey: string
   /** The sealed private key; undefined once a newer key signs. */
   privateKey?: SealedToken
-  /** Milliseconds since the epoch. */
   createdAt: number
 }
 
@@ -36,7 +33,6 @@ const removeOthers = statement(`
 
 /** See docs/security.md, "Signing keys". */
 export const signingKeys = (db: Db) => ({
-  /** All keys, the newest first. */
   async list(): Promise<StoredSigningKey[]> {
     return (await db.all(all)).map((
       { id, publicKey, createdAt, encryptedToken, tokenIv, tokenAuthTag, tokenKeyId },
@@ -56,6 +52,5 @@ export const signingKeys = (db: Db) => ({
   forgetPrivate: (until: number): Statement => db.bind(forgetPrivate, { until }),
   /** Remove the keys that have a newer one from `until` or before. Returns a row for each. */
   removeReplaced: (until: number): Statement => db.bind(removeReplaced, { until }),
-  /** Remove all keys but this one, if it is there. */
   removeOthers: (id: string): Statement => db.bind(removeOthers, { id }),
 })

@@ -13,7 +13,6 @@ import {
 
 type Role = typeof memberships.$inferSelect.role
 
-/** A user. Times are milliseconds since the epoch. */
 export interface User {
   id: string
   email: string
@@ -76,11 +75,9 @@ const requirePassword = precondition(`EXISTS (SELECT 1 FROM users WHERE id = :id
 export const users = (db: Db) => ({
   byEmail: (email: string) => db.one(byEmail, { email }),
   byId: (id: string) => db.one(byId, { id }),
-  /** Whether there is any user at all. */
   any: async () => (await db.one(first)) !== undefined,
   /** The first user of the grid, if no user has a password or a passkey. */
   firstLockedOut: () => db.one(firstLockedOut),
-  /** The accounts of a user, in the order of joining. */
   memberships: (user: string) => db.all(ofUser, { user }),
   /**
    * A constraint error if another user has the email address. `verifiedAt` if the address is verified already;
@@ -104,7 +101,6 @@ export const users = (db: Db) => ({
     at: number,
   ): Statement => db.bind(addMembership, { account, user, role, at }),
   setName: (id: string, name: string): Statement => db.bind(setName, { id, name }),
-  /** Whether single keys do something on the user's pages. */
   setShortcuts: (id: string, on: boolean): Statement => db.bind(setShortcuts, { id, on }),
   setPassword: (id: string, hash: string): Statement => db.bind(setPassword, { id, hash }),
   removePassword: (id: string): Statement => db.bind(removePassword, { id }),
@@ -112,12 +108,8 @@ export const users = (db: Db) => ({
   verifyEmail: (id: string, email: string, at: number): Statement => db.bind(verifyEmail, { id, email, at }),
   /** Set another, verified email address. A constraint error if another user has it. */
   setEmail: (id: string, email: string, at: number): Statement => db.bind(setEmail, { id, email, at }),
-  /** Fails the unit unless this is the user's email address when it runs. */
   requireEmail: (id: string, email: string): Statement => db.bind(requireEmail, { id, email }),
-  /** Fails the unit unless this is the user's email address, and verified, when it runs. */
   requireVerifiedEmail: (id: string, email: string): Statement => db.bind(requireVerifiedEmail, { id, email }),
-  /** Fails the unit unless the user owns fewer accounts than `max` when it runs. */
   requireOwnsFewerThan: (id: string, max: number): Statement => db.bind(requireOwnsFewerThan, { id, max }),
-  /** Fails the unit unless this is still the user's password hash when it runs. */
   requirePassword: (id: string, hash: string): Statement => db.bind(requirePassword, { id, hash }),
 })

@@ -15,7 +15,6 @@ export interface Unit {
   since: number
   resolve(rows: UnitRows): void
   reject(error: unknown): void
-  /** No caller waits for it. */
   isDeferred?: true
 }
 
@@ -36,7 +35,6 @@ export class Lanes {
   readonly #lanes = new Map<string, Unit[]>()
   #size = 0
 
-  /** How many units wait. */
   get size(): number {
     return this.#size
   }

@@ -1,5 +1,5 @@
 /** Sentences that describe the calls of the activity log. */
-import type { NamedEntity } from '../../store/account/names.ts'
+import type { NamedEntity } from '../../store/account/profile.ts'
 
 /** A placeholder of a sentence: the arguments that fill it, and the text for when they cannot. */
 export interface SentencePlaceholder {
@@ -23,6 +23,7 @@ export const placeholders: Record<string, SentencePlaceholder> = {
   added: { argumentNames: ['add'], kind: 'agent', isList: true },
   removed: { argumentNames: ['remove'], kind: 'agent', isList: true },
   kept: { argumentNames: ['kept'], kind: 'agent', isList: true, fallback: 'agents that signed up' },
+  moved: { argumentNames: ['moved'], kind: 'agent', isList: true },
   discarded: { argumentNames: ['discarded'], kind: 'agent', isList: true },
   channel: { argumentNames: ['name', 'channel', 'id', 'channel_id'], kind: 'channel', fallback: 'a channel' },
   skill: { argumentNames: ['id', 'name'], kind: 'skill', noun: 'skill', fallback: 'a skill' },
@@ -48,20 +49,10 @@ export const placeholders: Record<string, SentencePlaceholder> = {
 /** Infinitive, past tense and object. A part in brackets is omitted when its placeholder cannot be filled. */
 type Phrase = readonly [verb: string, past: string, object: string]
 
-const createAgent: Phrase = ['Create', 'Created', '{agent}']
-const createChannel: Phrase = ['Create', 'Created', '{channel}']
-const createGuardrail: Phrase = ['Create', 'Created', '{guardrail}']
-const tryGuardrail: Phrase = ['Try', 'Tried', '{guardrail}']
-const createAdminKey: Phrase = ['Create', 'Created', '{key}']
-const deleteAdminKey: Phrase = ['Delete', 'Deleted', '{key}']
-const resetSecondFactor: Phrase = ['Reset', 'Reset', 'the second factor of {member}']
-const resumeConversation: Phrase = ['Resume', 'Resumed', 'the conversation of {participants}']
-const requeueMessages: Phrase = ['Put back', 'Put back', 'the parked messages of {agent}']
-const setTurnLimits: Phrase = ['Change', 'Changed', 'the limits of conversations']
-const setAutomated: Phrase = ['Change', 'Changed', 'whether {agent} is automated']
-const createAccount: Phrase = ['Create', 'Created', 'the account[ {name}]']
-
-/** Phrases by the name in the log: an admin tool, an action of a page, or a command. */
+/**
+ * Phrases by the name in the log: an admin tool, an action of a page, or a command. The command `create-agent` has the
+ * phrase of `create_agent` or `admin_create_agent`, if it has none of its own.
+ */
 const phrases: Record<string, Phrase> = {
   // Refused before its tool, or there is no such tool.
   'tools/call': ['Call', 'Called', 'a tool[ {name}]'],
@@ -71,8 +62,7 @@ const phrases: Record<string, Phrase> = {
   admin_list_guardrails: ['List', 'Listed', 'the guardrails'],
   admin_list_guardrail_providers: ['List', 'Listed', 'the guardrail providers'],
 
-  admin_create_agent: createAgent,
-  'create-agent': createAgent,
+  admin_create_agent: ['Create', 'Created', '{agent}'],
   update_agent: ['Change', 'Changed', 'the settings of {agent}'],
   reissue_agent_key: ['Replace', 'Replaced', 'the key of {agent}'],
   add_agent_key: ['Add', 'Added', 'a key of {agent}[ named {name}]'],
@@ -82,24 +72,20 @@ const phrases: Record<string, Phrase> = {
   admin_delete_agent: ['Delete', 'Deleted', '{agent}'],
   admin_set_agent_skills: ['Set', 'Set', 'the skills of {agent}[ to {skills}]'],
   admin_set_agent_guardrails: ['Set', 'Set', 'the guardrails of {agent}[ to {guardrails}]'],
-  claim_account: ['Claim', 'Claimed', '{kept}[, without {discarded}]'],
-  merge_account: ['Take over', 'Took over', '{kept}[, without {discarded}]'],
+  claim_account: ['Claim', 'Claimed', '{kept}[, moved {moved}][, without {discarded}]'],
+  move_agents: ['Move', 'Moved', '{participants} here'],
 
-  admin_create_channel: createChannel,
+  admin_create_channel: ['Create', 'Created', '{channel}'],
   update_channel: ['Change', 'Changed', 'the description of {channel}'],
   admin_delete_channel: ['Delete', 'Deleted', '{channel}'],
   admin_set_channel_members: ['Set', 'Set', 'the members of {channel}[ to {members}]'],
   change_channel_members: ['Change', 'Changed', 'the members of {channel}[, added {added}][, removed {removed}]'],
 
   pause_conversation: ['Pause', 'Paused', 'the conversation of {participants}, who kept answering each other'],
-  resume_conversation: resumeConversation,
-  'resume-conversation': resumeConversation,
-  requeue_messages: requeueMessages,
-  'requeue-messages': requeueMessages,
-  set_turn_limits: setTurnLimits,
-  'set-turn-limits': setTurnLimits,
-  set_automated: setAutomated,
-  'set-automated': setAutomated,
+  resume_conversation: ['Resume', 'Resumed', 'the conversation of {participants}'],
+  requeue_messages: ['Put back', 'Put back', 'the parked messages of {agent}'],
+  set_turn_limits: ['Change', 'Changed', 'the limits of conversations'],
+  set_automated: ['Change', 'Changed', 'whether {agent} is automated'],
 
   read_conversation: ['Read', 'Read', 'the conversation of {participants}'],
   read_channel: ['Read', 'Read', '{channel}'],
@@ -114,27 +100,22 @@ const phrases: Record<string, Phrase> = {
   create_skill: ['Create', 'Created', '{skill}'],
   update_skill: ['Change', 'Changed', '{skill}'],
   delete_skill: ['Delete', 'Deleted', '{skill}'],
-  create_guardrail: createGuardrail,
+  create_guardrail: ['Create', 'Created', '{guardrail}'],
   update_guardrail: ['Change', 'Changed', '{guardrail}'],
   delete_guardrail: ['Delete', 'Deleted', '{guardrail}'],
-  try_guardrail: tryGuardrail,
-  'try-guardrail': tryGuardrail,
+  try_guardrail: ['Try', 'Tried', '{guardrail}'],
   allow_text: ['Allow', 'Allowed', 'a text that {guardrail} had objected to'],
   disallow_text: ['Stop allowing', 'Stopped allowing', 'a text that {guardrail} had objected to'],
 
-  create_account: createAccount,
-  'create-account': createAccount,
+  create_account: ['Create', 'Created', 'the account[ {name}]'],
   rename_account: ['Rename', 'Renamed', 'the account[ to {name}]'],
-  create_admin_key: createAdminKey,
-  'create-admin-key': createAdminKey,
+  create_admin_key: ['Create', 'Created', '{key}'],
   require_second_factor: ['Change', 'Changed', 'whether owners and admins need a second factor'],
   show_contents: ['Let', 'Let', 'people see the texts that guardrails block'],
   hide_contents: ['Stop showing', 'Stopped showing', 'people the texts that guardrails block, and removed them'],
-  reset_second_factor: resetSecondFactor,
-  'reset-second-factor': resetSecondFactor,
+  reset_second_factor: ['Reset', 'Reset', 'the second factor of {member}'],
   'create-link': ['Create', 'Created', 'a sign-in link for {member}'],
-  delete_admin_key: deleteAdminKey,
-  'delete-admin-key': deleteAdminKey,
+  delete_admin_key: ['Delete', 'Deleted', '{key}'],
   give_grant: ['Authorize', 'Authorized', '{program} as {as}'],
   revoke_grant: ['Disconnect', 'Disconnected', '{program}'],
   revoke_own_grant: ['Disconnect', 'Disconnected', '{program}, which they had authorized[ as {as}]'],
@@ -154,7 +135,7 @@ const phrases: Record<string, Phrase> = {
 
 /** Whether there is a phrase for this call. Other calls are shown by their names. */
 export function hasPhrase(tool: string): boolean {
-  return Object.hasOwn(phrases, tool)
+  return findPhrase(tool) !== undefined
 }
 
 /** A sentence with placeholders: `Created {agent}`, `Could not create {agent}`. */
@@ -175,7 +156,13 @@ export function titleOf(tool: string): string {
 
 /** The phrase of a call; a call without one is described by its name. */
 function phraseOf(tool: string): Phrase {
-  return hasPhrase(tool) ? phrases[tool] : ['Call', 'Called', tool.replaceAll(/[^a-z0-9]+/gi, ' ')]
+  return findPhrase(tool) ?? ['Call', 'Called', tool.replaceAll(/[^a-z0-9]+/gi, ' ')]
+}
+
+function findPhrase(tool: string): Phrase | undefined {
+  const action = tool.replaceAll('-', '_')
+  const name = [tool, action, `admin_${action}`].find((name) => Object.hasOwn(phrases, name))
+  return name === undefined ? undefined : phrases[name]
 }
 
 const reasons: Record<string, string> = {

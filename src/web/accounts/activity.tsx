@@ -6,7 +6,7 @@ import { ButtonLink, Checkbox, type FieldOption, QueryForm, Select, SubmitButton
 import { appPage } from '../../html/layout.tsx'
 import { Pagination, Table } from '../../html/table.tsx'
 import { day } from '../../lib/time.ts'
-import type { ActivityFilter, LoggedProgram } from '../../store/account/activity-list.ts'
+import type { ActivityFilter, LoggedProgram } from '../../store/account/activity.ts'
 import type { Pages, Visit } from '../visit.ts'
 import { ActivitySentence, actorOf, CallDetails, loadNames } from './activity-rows.tsx'
 import { reasonOf, titleOf } from './activity-sentences.ts'

@@ -1,8 +1,7 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
 import { GridError } from '../../errors.ts'
-import { findClaimEmailLink, redeemClaimEmailLink, sendClaimEmail } from '../../grid/accounts/claim-email.ts'
-import { openClaim } from '../../grid/accounts/claim.ts'
+import { findClaimEmailLink, openClaim, redeemClaimEmailLink, sendClaimEmail } from '../../grid/accounts/claim.ts'
 import { Notice } from '../../html/components.tsx'
 import { Form, SubmitButton } from '../../html/form.tsx'
 import { barePage } from '../../html/layout.tsx'

@@ -4,10 +4,9 @@ import { GridError } from '../../errors.ts'
 import {
   checkClaimant,
   claimAccount,
-  type ClaimDecision,
+  type ClaimOffer,
   type ClaimSource,
   findClaimOffer,
-  mergeClaim,
   type OpenClaim,
   openClaim,
   openOfferedClaim,
@@ -22,11 +21,11 @@ import { pluralize } from '../listing.tsx'
 import { type PageDeps, type Pages, type PublicVisit, signedIn } from '../visit.ts'
 import { EmailNote, linkButton } from '../people/person-fields.tsx'
 
-/** The value of `into` for a new account; otherwise it is the id of an account that the user owns. */
-const newAccount = 'new'
+const choices = { keep: 'Keep', move: 'Move', discard: 'Discard' } as const
+type Choice = keyof typeof choices
 
 /**
- * Claiming agents: the owner of their address keeps or discards each. The pages are opened by the claim link of a signup,
+ * Claiming agents: the owner of their address keeps, moves or discards each. The pages are opened by the claim link of a signup,
  * or by the offer that the owner sees after sign-in.
  */
 export function claimPages({ get, post }: Pages<PublicVisit>, deps: PageDeps): void {
@@ -58,19 +57,11 @@ export function claimPages({ get, post }: Pages<PublicVisit>, deps: PageDeps): v
   async function claim(visit: PublicVisit, source: ClaimSource) {
     const { form, requestId } = visit
     const visitor = signedIn(visit)
-    const decision = decisionOf(form)
-    const into = form.get('into') ?? newAccount
-    const id = into === newAccount
-      ? await claimAccount(store, source, visitor, { ...decision, name: form.get('name') ?? '' }, requestId)
-      : await mergeClaim(
-        store,
-        source,
-        visitor,
-        { id: into, account: sessions.openAccount(visitor, into) },
-        decision,
-        requestId,
-      )
-    return { redirectTo: `/accounts/${id}/agents?done=claimed` }
+    const [to, name] = [form.get('into'), form.get('name') ?? '']
+    const [keep, move, discard] = (['keep', 'move', 'discard'] as const).map((choice) => chosen(form, choice))
+    const into = to === null || move.length === 0 ? undefined : { id: to, account: sessions.openAccount(visitor, to) }
+    const claimed = await claimAccount(store, source, visitor, { keep, move, discard, into, name }, requestId)
+    return { redirectTo: `/accounts/${into?.id ?? claimed}/agents?done=claimed` }
   }
 
   get('/claim/:token', show)
@@ -79,11 +70,11 @@ export function claimPages({ get, post }: Pages<PublicVisit>, deps: PageDeps): v
   post('/claims/:id', (visit) => claim(visit, { offered: visit.param('id') }), showOffer)
 }
 
-/** The form has one field per agent: `agent-ID=keep` or `agent-ID=discard`. */
-function decisionOf(form: URLSearchParams): ClaimDecision {
-  const chosen = [...form].filter(([name]) => name.startsWith('agent-'))
-  const idsOf = (choice: string) => chosen.filter(([, value]) => value === choice).map(([name]) => name.slice(6))
-  return { keep: idsOf('keep'), discard: idsOf('discard') }
+/** The ids of the agents with this choice. The form has one field per agent: `agent-ID=keep`. */
+function chosen(form: URLSearchParams, choice: Choice): string[] {
+  return [...form].filter(([name, value]) => name.startsWith('agent-') && value === choice).map(([name]) =>
+    name.slice(6)
+  )
 }
 
 /** Shown before sign-in, and to the user of the address while it is not verified. */
@@ -144,6 +135,8 @@ function decisionPage(
   left = 0,
 ) {
   const owned = visitor!.accounts.filter(({ role }) => role === 'owner')
+  const offered: Choice[] = owned.length > 0 ? ['keep', 'move', 'discard'] : ['keep', 'discard']
+  const proposed = owned.length > 0 ? 'move' : 'keep'
   const errorOf = (field: string) => inputError?.details.field === field ? inputError.message : undefined
   if (agents.length === 0) {
     return barePage(
@@ -197,15 +190,15 @@ function decisionPage(
                 cell: ({ id, alias }) => (
                   <fieldset class='choices line'>
                     <legend class='unseen'>Decision about @{alias}</legend>
-                    {(['keep', 'discard'] as const).map((choice) => (
+                    {offered.map((choice) => (
                       <label class='choice'>
                         <input
                           type='radio'
                           name={`agent-${id}`}
                           value={choice}
-                          checked={(form.get(`agent-${id}`) ?? 'keep') === choice}
+                          checked={(form.get(`agent-${id}`) ?? proposed) === choice}
                         />
-                        <span>{choice === 'keep' ? 'Keep' : 'Discard'}</span>
+                        <span>{choices[choice]}</span>
                       </label>
                     ))}
                   </fieldset>
@@ -215,32 +208,47 @@ function decisionPage(
           />
         </Card>
         {owned.length > 0 && (
-          <Select
-            name='into'
-            label='Account for the agents'
-            value={form.get('into') ?? owned[0].id}
-            options={[
-              ...owned.map(({ id, name }) => ({ value: id, title: isolated(name) })),
-              { value: newAccount, title: 'A new account' },
-            ]}
-          />
+          <>
+            <Select
+              name='into'
+              label='Move agents to'
+              value={form.get('into') ?? owned[0].id}
+              options={owned.map(({ id, name }) => ({ value: id, title: isolated(name) }))}
+            />
+            <p class='soft'>
+              An agent moves with its alias, key, skills, settings and unread messages. Its channels, access lists and
+              guardrails do not move. What it has sent and read stays in the account that it signed up in. Tasks that it
+              gave to others are canceled.
+            </p>
+          </>
         )}
-        <div class={owned.length > 0 ? 'when-new' : undefined}>
-          <TextInput
-            name='name'
-            label='Name of the new account'
-            hint='A company, a team or a project. It can be changed later.'
-            isRequired={owned.length === 0}
-            maxLength={80}
-            value={form.get('name') ?? ''}
-            error={errorOf('name')}
-          />
-        </div>
+        <TextInput
+          name='name'
+          label={owned.length > 0 ? 'Name of the account that they signed up in' : 'Name of the new account'}
+          hint={owned.length > 0
+            ? 'You will own this account, too. It has the agents that you keep, and the earlier messages of those that you move.'
+            : 'A company, a team or a project. It can be changed later.'}
+          isRequired
+          maxLength={80}
+          value={form.get('name') ?? (owned.length > 0 ? ownerEmail : '')}
+          error={errorOf('name')}
+        />
         <div class='row'>
           <SubmitButton>Claim {agents.length === 1 ? 'this agent' : 'these agents'}</SubmitButton>
           <ButtonLink href='/' kind='quiet'>Not now</ButtonLink>
         </div>
       </Form>
     </>,
+  )
+}
+
+/** Tells users about agents that signed up with their email address. Renders nothing if there are none. */
+export function ClaimOfferNotice({ offer }: { offer: ClaimOffer | undefined }) {
+  if (!offer) return null
+  return (
+    <Notice>
+      {pluralize(offer.agents, 'agent')} signed up for you:{' '}
+      <a href={`/claims/${offer.provisionalId}`}>claim {offer.agents === 1 ? 'it' : 'them'}</a>
+    </Notice>
   )
 }

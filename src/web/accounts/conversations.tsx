@@ -1,7 +1,7 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
 /** Resuming conversations that ran away, and their limits. See docs/delivery.md, "Conversations that run away". */
-import { maxTurnLimit, resumeConversation, setTurnLimits } from '../../grid/messaging/pauses.ts'
+import { maxTurnLimit, resumeConversation, setTurnLimits } from '../../grid/messaging/turns.ts'
 import { Card, Facts, Notice } from '../../html/components.tsx'
 import { Form, SubmitButton, TextInput } from '../../html/form.tsx'
 import { defaultTurnLimits, type TurnLimits } from '../../store/account.ts'

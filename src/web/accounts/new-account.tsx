@@ -9,7 +9,7 @@ import { homePath } from '../../html/paths.ts'
 import { formErrors } from '../forms.tsx'
 import { withNotice } from '../notices.ts'
 import { type PageDeps, type Pages, type PublicVisit, signedIn } from '../visit.ts'
-import { ClaimOfferNotice } from './claim-offer.tsx'
+import { ClaimOfferNotice } from './claim.tsx'
 
 /** Creating an account. Users without an account start here. */
 export function newAccountPages({ get, post }: Pages<PublicVisit>, { store }: PageDeps): void {

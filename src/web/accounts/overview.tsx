@@ -13,12 +13,12 @@ import { appPage } from '../../html/layout.tsx'
 import { day, hour, startOfDay } from '../../lib/time.ts'
 import type { AccountStore } from '../../store/account.ts'
 import type { Used } from '../../store/account/usage.ts'
-import type { ListedActivity } from '../../store/account/activity-list.ts'
+import type { ListedActivity } from '../../store/account/activity.ts'
 import { FirstAgent } from '../conversations/home.tsx'
 import type { PageDeps, Pages, Visit } from '../visit.ts'
 import { ActivitySentence, actorOf, loadNames, type NameLookup } from './activity-rows.tsx'
 import { type CountOfGuardrail, sumsOf, verdictActions } from '../guardrails/guardrail-history.tsx'
-import { ClaimOfferNotice } from './claim-offer.tsx'
+import { ClaimOfferNotice } from './claim.tsx'
 
 const recentActivityRows = 8
 const shownGuardrails = 5
@@ -70,7 +70,7 @@ async function overview(visit: Visit, offer: ClaimOffer | undefined, backupFaile
         />
         <Stat
           label='Unread'
-          value={`${figures.unread.toLocaleString('en')}${figures.isMore ? '+' : ''}`}
+          value={figures.unread.toLocaleString('en')}
           hint={soft('in all inboxes')}
         />
       </div>
@@ -199,7 +199,7 @@ async function loadFigures(account: AccountStore) {
   // The current hour and the 23 before it.
   const first = Math.floor(now / hour) * hour - 23 * hour
   const hours = Array.from({ length: 24 }, (_, index) => first + index * hour)
-  const [{ total, seen }, { unread, isMore }, bars, recent, used, guarded] = await Promise.all([
+  const [{ total, seen }, unread, bars, recent, used, guarded] = await Promise.all([
     overview.agents(now - day),
     overview.unread(),
     overview.sentPerHour(hours),
@@ -208,5 +208,5 @@ async function loadFigures(account: AccountStore) {
     account.read.usage.of(startOfDay(now), null),
     verdicts.countsByGuardrail(first),
   ])
-  return { agents: total, seen, unread, isMore, bars, recent, used, guarded }
+  return { agents: total, seen, unread, bars, recent, used, guarded }
 }

@@ -1,13 +1,12 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
 /** Actions on an existing agent. Each form of its page posts to its own path. */
-import { addKey, reissueKey, revokeKey } from '../../grid/agents/agent-keys.ts'
-import { type AgentUpdate, updateAgent } from '../../grid/agents/agent-settings.ts'
+import { addKey, type AgentUpdate, reissueKey, revokeKey, updateAgent } from '../../grid/agents/agent-settings.ts'
 import { deleteAgent } from '../../grid/agents/agents.ts'
 import { setAgentSkills } from '../../grid/agents/skills.ts'
 import { type AgentGuardrailInput, setAgentGuardrails } from '../../grid/guardrails/guardrails.ts'
 import { requeueMessages } from '../../grid/messaging/parked.ts'
-import { setAutomated } from '../../grid/messaging/pauses.ts'
+import { setAutomated } from '../../grid/messaging/turns.ts'
 import { revokeGrant } from '../../grid/oauth/grants.ts'
 import { readChoice } from '../forms.tsx'
 import type { Pages, Visit } from '../visit.ts'

@@ -2,7 +2,7 @@
 /** @jsxImportSource hono/jsx */
 /** What an agent does now: whether it is here, what waits for it, and what it said and heard last. */
 import type { Child } from 'hono/jsx'
-import { type AgentTalk, talkOfAgent } from '../../grid/conversations/of-agent.ts'
+import { type AgentTalk, talkOfAgent } from '../../grid/conversations/list.ts'
 import { whoMayRead } from '../../grid/conversations/open.ts'
 import { unreadText } from '../../grid/messaging/inbox-message.ts'
 import { listGrantsOfAgent } from '../../grid/oauth/grants.ts'

@@ -5,7 +5,6 @@ import { ButtonLink } from '../../html/form.tsx'
 import { Icon } from '../../html/icons.tsx'
 import { appPage } from '../../html/layout.tsx'
 import { Pagination, Table } from '../../html/table.tsx'
-import { maxListedUnread } from '../../store/account.ts'
 import type { AgentOrder, AgentPlace } from '../../store/account/agent-settings.ts'
 import { AgentName } from '../accounts/agent-name.tsx'
 import { listPosition, NoResults, pageSize, pluralize, SearchBar } from '../listing.tsx'
@@ -142,7 +141,7 @@ async function list({ account, frame, path, query, may }: Visit) {
                 </span>
               ),
             },
-            { title: 'Unread', align: 'number', width: 'narrow', cell: ({ unread }) => countOf(unread) },
+            { title: 'Unread', align: 'number', width: 'narrow', cell: ({ unread }) => unread.toLocaleString('en') },
             {
               title: 'Oldest unread',
               width: 'short',
@@ -170,10 +169,6 @@ async function list({ account, frame, path, query, may }: Visit) {
       )}
     </Card>,
   )
-}
-
-function countOf(unread: number): string {
-  return `${unread.toLocaleString('en')}${unread < maxListedUnread ? '' : '+'}`
 }
 
 function SkillBadges({ names }: { names: string[] }) {

@@ -2,12 +2,20 @@
 /** @jsxImportSource hono/jsx */
 /** What needs a person. See docs/operations.md, "Attention". */
 import { type ClaimOffer, findClaimOffer } from '../../grid/accounts/claim.ts'
-import { type Attention, attentionOf, endSnooze, snooze, snoozeTimes } from '../../grid/attention/attention.ts'
-import { type Condition, type ConditionKind, maxOfKind } from '../../grid/attention/conditions.ts'
+import {
+  type Attention,
+  attentionOf,
+  type Condition,
+  type ConditionKind,
+  endSnooze,
+  maxOfKind,
+  snooze,
+  snoozeTimes,
+} from '../../grid/attention.ts'
 import { Ago, EndSnooze, NeedList, SnoozeMenu } from '../../html/attention.tsx'
 import { Card, Disclosure, EmptyState, LocalTime } from '../../html/components.tsx'
 import { appPage } from '../../html/layout.tsx'
-import { utc } from '../../lib/time-zone.ts'
+import { utc } from '../../lib/time.ts'
 import type { PageDeps, Pages, Visit } from '../visit.ts'
 import { actionOf, inWords } from './condition-words.tsx'
 

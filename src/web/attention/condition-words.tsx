@@ -2,7 +2,7 @@
 /** @jsxImportSource hono/jsx */
 /** What needs a person, in words, and what can be done about it. */
 import type { Child } from 'hono/jsx'
-import { type Condition, keyOldMs, maxCounted } from '../../grid/attention/conditions.ts'
+import { type Condition, keyOldMs, maxCounted } from '../../grid/attention.ts'
 import type { NeedRow } from '../../html/attention.tsx'
 import { Name } from '../../html/bidi.tsx'
 import { Time } from '../../html/components.tsx'

@@ -2,10 +2,9 @@
 import { callingUser } from '../../auth/actor.ts'
 import type { Deps } from '../../deps.ts'
 import type { ClaimOffer } from '../../grid/accounts/claim.ts'
-import { withoutSnoozed } from '../../grid/attention/attention.ts'
-import { type Condition, findConditions } from '../../grid/attention/conditions.ts'
+import { type Condition, findConditions, withoutSnoozed } from '../../grid/attention.ts'
 import type { NeedsNow } from '../../grid/live/account-news.ts'
-import { RecentMap } from '../../lib/recent-map.ts'
+import { RecentMap } from '../../lib/bounded-maps.ts'
 import { second } from '../../lib/time.ts'
 import type { AccountStore } from '../../store/account.ts'
 

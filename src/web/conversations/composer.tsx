@@ -2,15 +2,15 @@
 /** @jsxImportSource hono/jsx */
 /** Where a person writes in a conversation, and says what they have read of it. */
 import type { Child } from 'hono/jsx'
+import { nextUnread } from '../../grid/conversations/marks.ts'
+import type { OpenConversation, OpenMessage } from '../../grid/conversations/open.ts'
 import {
   addresseeIn,
   type AnsweredMessage,
   canAnswer,
   findAnswered,
   otherEndOf,
-} from '../../grid/conversations/answer.ts'
-import { nextUnread } from '../../grid/conversations/marks.ts'
-import type { OpenConversation, OpenMessage } from '../../grid/conversations/open.ts'
+} from '../../grid/conversations/write.ts'
 import { maxMessageLength } from '../../grid/messaging/outgoing-message.ts'
 import { Name } from '../../html/bidi.tsx'
 import { SubmitButton, TextArea } from '../../html/form.tsx'

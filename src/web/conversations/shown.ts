@@ -1,6 +1,5 @@
 /** Messages and conversations as the components of `html/conversation/` show them. */
-import { listParts } from '../../grid/conversations/message-parts.ts'
-import type { Receipt } from '../../grid/conversations/messages.ts'
+import { listParts } from '../../grid/conversations/open-message.ts'
 import type { OpenConversation, OpenMessage } from '../../grid/conversations/open.ts'
 import type { Thread } from '../../grid/conversations/threads.ts'
 import { endOfPiece } from '../../grid/messaging/parts.ts'
@@ -8,6 +7,7 @@ import type { ShownMessage } from '../../html/conversation/message.tsx'
 import type { DeliveryState, ShownReceipt } from '../../html/conversation/state-line.tsx'
 import type { ShownThread } from '../../html/conversation/thread-row.tsx'
 import { minute } from '../../lib/time.ts'
+import type { Receipt } from '../../store/account/thread-messages.ts'
 
 /** Longer texts are cut here in a conversation, in UTF-16 units. */
 const maxShown = 1_200

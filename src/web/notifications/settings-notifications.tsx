@@ -1,7 +1,7 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
 import { type DigestPeriod, endDigest, findDigest, setDigest } from '../../grid/notifications/digests.ts'
-import { publicPushKey } from '../../grid/notifications/push-key.ts'
+import { publicPushKey } from '../../grid/notifications/send-push.ts'
 import {
   listBrowsers,
   renewBrowser,

@@ -5,7 +5,7 @@ import { changePassword, requestEmailChange, setShortcuts, setUserName } from '.
 import { findSeat, type Seat, suggestAlias } from '../../grid/people/seats.ts'
 import { Badge, Card, Facts } from '../../html/components.tsx'
 import { PasswordInput, SubmitRow, TextInput } from '../../html/form.tsx'
-import { utc } from '../../lib/time-zone.ts'
+import { utc } from '../../lib/time.ts'
 import { PageForm, readChoice } from '../forms.tsx'
 import { type NoticeCode, withNotice } from '../notices.ts'
 import { settingsPage, settingsPath } from '../settings.tsx'

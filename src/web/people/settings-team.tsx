@@ -6,7 +6,7 @@ import {
   type SentInvitation,
   withdrawInvitation,
 } from '../../grid/people/invitations.ts'
-import { resetMemberSecondFactor } from '../../grid/people/lost-factor.ts'
+import { resetMemberSecondFactor } from '../../grid/people/second-factor.ts'
 import { sendInvitationEmail } from '../../grid/people/send-email.ts'
 import { assignableRoles, leaveAccount, removeMember, setMemberRole } from '../../grid/people/team.ts'
 import { requireEmailAttempt } from '../../grid/people/throttle.ts'
@@ -48,7 +48,7 @@ export function teamPages({ get, post, may }: AccountPages, deps: PageDeps): voi
           assignableRoles={assignableRoles(visit.actor.role)}
           now={now}
         />
-        <LeaveCard visit={visit} members={members} />
+        <LeaveCard visit={visit} members={members} hasAgents={await visit.account.read.agents.hasPrograms()} />
       </>,
     )
   }

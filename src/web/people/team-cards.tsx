@@ -241,10 +241,13 @@ function InvitationTable(
   )
 }
 
-export function LeaveCard({ visit, members }: { visit: Visit; members: AccountMember[] }) {
+export function LeaveCard(
+  { visit, members, hasAgents }: { visit: Visit; members: AccountMember[]; hasAgents: boolean },
+) {
   const { actor, csrf } = visit
   const others = members.filter(({ userId, role }) => userId !== actor.userId && role !== 'owner')
-  const isOnlyOwner = actor.role === 'owner' &&
+  const isEmpty = members.length === 1 && !hasAgents
+  const isOnlyOwner = !isEmpty && actor.role === 'owner' &&
     !members.some(({ userId, role }) => userId !== actor.userId && role === 'owner')
   return (
     <Card title='Leave' isDanger>
@@ -261,7 +264,9 @@ export function LeaveCard({ visit, members }: { visit: Visit; members: AccountMe
             csrf={csrf}
             label='Leave account'
             icon='leave'
-            question='The admin keys that you created stop working at once. To come back, you need a new invitation.'
+            question={isEmpty
+              ? 'You are the only member, and the account has no agents. After you leave, no one can open it.'
+              : 'The admin keys that you created stop working at once. To come back, you need a new invitation.'}
           />
         )}
     </Card>

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { answersIn, maxAnswer } from '../../../src/clients/run/answers.ts'
-import { promptOf } from '../../../src/clients/run/prompt.ts'
+import { answersIn, maxAnswer } from '../../../src/clients/run/dialogue.ts'
+import { promptOf } from '../../../src/clients/run/dialogue.ts'
 import { nextThread } from '../../../src/clients/run/threads.ts'
 import { waitForTurn } from '../../../src/clients/run/run-state.ts'
 

@@ -1,13 +1,13 @@
 /** Valid requests for every door, which the fuzz test changes. */
 import { postA2a, send03, send10 } from '../../support/a2a.ts'
 import { browser } from '../../support/browse.ts'
+import { allArguments, type Args, type Call, calls, validArguments } from '../../support/calls.ts'
 import { rows } from '../../support/database.ts'
-import { envelope, eras, gridPath, signupPath, wireRequest } from '../../support/mcp.ts'
+import { eras, gridPath, signupPath, wireRequest } from '../../support/mcp.ts'
 import { accessTokenFor } from '../../support/oauth-token.ts'
 import { routesOf } from '../../support/routes.ts'
 import type { LiveGrid } from '../../support/server.ts'
 import { pagesOf, type SeededSite, seedSite } from '../../support/site.ts'
-import { adminRows, agentRestRows, agentRows, restRows } from '../../support/tool-parameters.ts'
 
 /** A request before it is written to a socket. */
 export interface FuzzRequest {
@@ -42,8 +42,10 @@ export async function corpusOf(grid: LiveGrid): Promise<{ request: FuzzRequest; 
 }
 
 function mcpRequests(keys: Record<'agent' | 'admin' | 'oauth', string>): FuzzRequest[] {
-  const calls = (rows: typeof agentRows) =>
-    Object.entries(rows).map(([name, { args }]) => ['tools/call', { name, arguments: args }] as const)
+  const callsOf = (caller: string) =>
+    calls.filter((call) => call.door === 'mcp' && call.caller === caller).flatMap((call) =>
+      argumentsOf(call).map((args) => ['tools/call', { name: call.name, arguments: args }] as const)
+    )
   const initialize = {
     protocolVersion: '2025-11-25',
     capabilities: { roots: { listChanged: true }, sampling: {}, elicitation: {} },
@@ -69,8 +71,8 @@ function mcpRequests(keys: Record<'agent' | 'admin' | 'oauth', string>): FuzzReq
     ['completion/complete', { ref: { type: 'ref/prompt', name: 'x' }, argument: { name: 'a', value: 'b' } }],
     ['logging/setLevel', { level: 'debug' }],
   ]
-  const agent = [...calls(agentRows), ...richCalls, ...methods]
-  const admin = [...calls(adminRows), ...methods]
+  const agent = [...callsOf('agent'), ...methods]
+  const admin = [...callsOf('admin'), ...methods]
   const signup = [['tools/call', { name: 'signup', arguments: signupFields }] as const, ...methods]
   const requests = ([['agent', agent], ['admin', admin], ['oauth', admin], ['signup', signup]] as const).flatMap(
     ([caller, messages]) =>
@@ -88,20 +90,11 @@ function mcpRequests(keys: Record<'agent' | 'admin' | 'oauth', string>): FuzzReq
   return [...requests, plain('mcp stream', 'GET', gridPath, [bearer(keys.agent), accept])]
 }
 
-/** Calls with every parameter. */
-const richCalls = [
-  ['tools/call', {
-    name: 'read_messages',
-    arguments: { limit: 5, max_chars: 100, since: '1h', peek: true, wait_seconds: 0 },
-    _meta: { progressToken: 1, traceparent: 'x' },
-  }],
-  ['tools/call', { name: 'read_messages', arguments: { since: 'last_batch' } }],
-  ['tools/call', { name: 'read_messages', arguments: { message_id: 'x', offset: 3 } }],
-  ['tools/call', { name: 'list_agents', arguments: { search: 'a', public: true, cursor: 'b' } }],
-  ['tools/call', { name: 'send_message', arguments: { to: '#release-train', message: 'x', idempotency_key: 'k' } }],
-  ['tools/call', { name: 'set_skills', arguments: { skills: [{ name: 'a', description: 'b' }] } }],
-  ['tools/call', { name: 'admin_list_agents', arguments: { limit: 1, cursor: 'a' }, _meta: envelope() }],
-] as const satisfies (readonly [string, Record<string, unknown>])[]
+/** Arguments of a call: few, and all. */
+function argumentsOf(call: Call): Args[] {
+  const names = { to: '#release-train', message: 'x', alias: 'fuzzed', name: 'fuzzed', provider: 'pii', since: '1h' }
+  return [validArguments(call, names), { ...allArguments(call, names), wait_seconds: undefined }]
+}
 
 const signupFields = { owner_email: 'new@x.example', alias: 'new-one', description: 'd', skills: ['a', 'b'] }
 
@@ -164,10 +157,30 @@ async function largePart(grid: LiveGrid): Promise<string> {
 }
 
 function restRequests(
-  { agent: key, admin }: Record<'agent' | 'admin', string>,
+  { agent, admin }: Record<'agent' | 'admin', string>,
   guardrail: string,
   part: string,
 ): FuzzRequest[] {
+  const things: Record<string, string> = { guardrail, id: part, lease: 'x' }
+  const restRequest = ({ name, caller }: Call, { ...fields }: Args): FuzzRequest => {
+    const [method, pattern] = name.split(' ')
+    const target = pattern.replace(/{(\w+)}/, (_, name: string) => {
+      delete fields[name]
+      return things[name]
+    })
+    const hasBody = method === 'POST' || method === 'PATCH'
+    const query = new URLSearchParams(fields as Record<string, string>)
+    const key = caller === 'admin' ? admin : agent
+    return {
+      ...plain('rest', method, hasBody ? target : `${target}?${query}`, [
+        bearer(key),
+        ['Content-Type', json],
+        ['Idempotency-Key', 'key'],
+      ]),
+      ...(hasBody && { body: { json: fields } }),
+      isLast: method === 'DELETE',
+    }
+  }
   return [
     // An alias can be taken once.
     ...['rest-one', 'rest-two', 'rest-three', 'rest-four'].map((alias): FuzzRequest => ({
@@ -177,33 +190,14 @@ function restRequests(
       headers: [['Content-Type', json]],
       body: { json: { ...signupFields, alias } },
     })),
-    ...Object.entries(restRows).map(([route, { args }]): FuzzRequest => {
-      const [method, pattern] = route.split(' ')
-      const headers: [string, string][] = [bearer(admin), ['Content-Type', json]]
-      const { guardrail: _, ...fields } = args
-      return {
-        ...plain('rest guardrails', method, pattern.replace(':guardrail', guardrail), headers),
-        ...((method === 'POST' || method === 'PATCH') && { body: { json: { name: 'fuzzed', ...fields } } }),
-        isLast: method === 'DELETE',
-      }
-    }),
-    ...Object.entries(agentRestRows).map(([route, { args }]): FuzzRequest => {
-      const [method, pattern] = route.split(' ')
-      const { lease = '', ...fields } = args
-      const target = pattern.replace(':lease', String(lease))
-      const rich = target.endsWith('/messages')
-        ? { reply_to_message_id: 'x', conversation_id: 'c', acks: { lease_id: 'x', message_ids: ['x'] } }
-        : { limit: 2, max_chars: 100, seconds: 30, message_ids: ['x'], conversation_id: 'c' }
-      return {
-        ...plain('rest inbox', method, method === 'GET' ? `${target}?limit=2&summary=true` : target, [
-          ...[bearer(key), ['Content-Type', json], ['Idempotency-Key', 'key']] as [string, string][],
-        ]),
-        ...(method === 'POST' && { body: { json: pattern.includes(':lease') ? fields : { ...rich, ...fields } } }),
-      }
-    }),
+    ...calls.filter(({ door }) => door === 'rest').flatMap((call) =>
+      argumentsOf(call).map((args) => restRequest(call, args))
+    ),
     plain('rest openapi', 'GET', '/api/v1/openapi.json', [['Accept-Encoding', 'br;q=x']]),
-    plain('rest parts', 'GET', `/api/v1/parts/${part}?x=1`, [bearer(key), ['Range', 'bytes=0-1'], ['If-Range', '"x"']]),
-    plain('rest wake', 'GET', '/api/agents/wake-stream', [bearer(key), ['Last-Event-ID', '1']]),
+    plain('rest parts', 'GET', `/api/v1/parts/${part}?x=1`, [bearer(agent), ['Range', 'bytes=0-1'], [
+      'If-Range',
+      '"x"',
+    ]]),
     plain('cards', 'GET', '/.well-known/agent-card.json', [['If-None-Match', '"x"']]),
     plain('health', 'GET', '/readyz', []),
   ]

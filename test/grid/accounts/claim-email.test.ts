@@ -1,6 +1,6 @@
 /** The link of a claim email signs its user in, so it ends with their other links. See docs/security.md, "Email links". */
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { redeemClaimEmailLink, sendClaimEmail } from '../../../src/grid/accounts/claim-email.ts'
+import { redeemClaimEmailLink, sendClaimEmail } from '../../../src/grid/accounts/claim.ts'
 import { signUp } from '../../../src/grid/accounts/signup.ts'
 import { requestEmailLink, resetPassword } from '../../../src/grid/people/email-links.ts'
 import { changePassword, confirmEmailChange, requestEmailChange } from '../../../src/grid/people/profile.ts'

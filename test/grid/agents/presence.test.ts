@@ -31,30 +31,6 @@ test('a wake stream tells the presence of its agent, and a session takes precede
   expect(await told()).toEqual(['seen just now', 'seen just now'])
 })
 
-test('a receipt of A2A and a repeated send tell who is at the recipient, too', async () => {
-  const stream = await listen('?attended=claude')
-  const { body } = await postA2a(grid, grid.alice.key, send10({ metadata: { to: '@bob' } }))
-  expect(body.result.message.metadata).toEqual({ recipientPresence: 'attended' })
-
-  const send = { to: '@bob', message: 'once', idempotency_key: 'k' }
-  const first = await callTool(grid, grid.alice.key, 'send_message', send)
-  expect((await callTool(grid, grid.alice.key, 'send_message', send)).text).toEqual(first.text)
-  await stream.close()
-})
-
-test('a waiting read and a stream without a name wait', async () => {
-  const stream = await listen('')
-  expect(at()).toEqual({ state: 'waiting' })
-  await stream.close()
-  await waitFor('the end of the stream', () => at() === undefined)
-
-  const read = callTool(grid, grid.bob.key, 'read_messages', { wait_seconds: 20 })
-  await waitFor('the wait', () => at()?.state === 'waiting')
-  await callTool(grid, grid.alice.key, 'send_message', { to: '@bob', message: 'hi' })
-  await read
-  expect(at()).toBeUndefined()
-})
-
 test.each([
   ['?attended=', 'attended'],
   ['?attended=a%20b', 'attended'],

@@ -1,18 +1,16 @@
 /** Searches of `list_agents` find the same with the index as without it. See docs/security.md, "Search index". */
 import fc from 'fast-check'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { callingAgent, type SignedInUser } from '../../../src/auth/actor.ts'
 import { createAuthenticator } from '../../../src/auth/bearer.ts'
-import { mergeClaim } from '../../../src/grid/accounts/claim.ts'
 import { updateAgent } from '../../../src/grid/agents/agent-settings.ts'
 import { deleteAgent } from '../../../src/grid/agents/agents.ts'
-import { listAgents } from '../../../src/grid/agents/list-agents.ts'
+import { listAgents } from '../../../src/grid/agents/find-agent.ts'
 import { setSkills } from '../../../src/grid/agents/skills.ts'
-import { trigramQuery } from '../../../src/store/account/agent-search.ts'
+import { trigramQuery } from '../../../src/store/account/agent-columns.ts'
 import { rows } from '../../support/database.ts'
 import { onEachDatabase } from '../../support/databases.ts'
 import type { TestGrid } from '../../support/grid.ts'
-import { person } from '../../support/people.ts'
+import { claimAgents, signUpAs } from '../../support/signup.ts'
 
 /** Pieces of texts and of searches, so that many searches find something. */
 const pieces = [
@@ -93,20 +91,9 @@ onEachDatabase((open) => {
   })
 
   test('an agent that a claim moves is found in its new account and no longer in the old one', async () => {
-    const email = 'zoe@new.example'
-    const response = await grid.post('/api/v1/agentic-signup', {
-      owner_email: email,
-      alias: 'zoe',
-      description: 'a needle',
-    })
-    const { api_key, trial } = await response.json()
-    const before = await createAuthenticator(grid.store)(`Bearer ${api_key}`)
-    const zoe = callingAgent(before.actor)
-    const { id, actor: owner } = await person(grid, { email, role: 'owner', account: grid.acme, hasPassword: false })
-    const claimant: SignedInUser = { user: { id, email, emailVerifiedAt: grid.clock.now }, sessionId: 'test' }
-    const into = { id: grid.acme.id, account: grid.store.account(grid.acme.id, owner('owner')) }
-    const decision = { keep: [zoe.agentId], discard: [] }
-    await mergeClaim(grid.store, trial.claim_url.split('/').at(-1), claimant, into, decision, null)
+    const { key, link } = await signUpAs(grid, 'zoe@new.example', 'zoe', { description: 'a needle' })
+    const before = await createAuthenticator(grid.store)(`Bearer ${key}`)
+    await claimAgents(grid, link, { into: grid.acme })
 
     expect(await expectSame('needle')).toEqual(['@zoe'])
     expect((await listAgents({ ...before, actor: actor() }, { search: 'needle' })).agents).toEqual([])
@@ -127,23 +114,6 @@ onEachDatabase((open) => {
       (await rows(grid, `SELECT count(*) AS n FROM ${table} WHERE account_id = ?`, [grid.evil.id]))[0].n
     expect(await count('agent_numbers')).toBe(await count('agents'))
     expect(await found(grid.evil.id)).toHaveLength(1)
-  })
-
-  test('where many agents match, or the text has two letters, they are read in their order', async () => {
-    const many = Array.from({ length: 501 }, (_, n) => ({ id: `id-${n}`, alias: `crowd-${1_000 + n}` }))
-    await grid.store.write([{
-      sql: `INSERT INTO agents (account_id, id, alias, type, visibility, access_policy, created_at)
-        SELECT ?, value->>'id', value->>'alias', 'mcp', 'private', 'auto_approve', 0 FROM json_each(?)`,
-      args: [grid.acme.id, JSON.stringify(many)],
-    }])
-    const { agentSearch } = grid.acme.store.read
-
-    expect(await agentSearch.candidates('crowd')).toBeUndefined()
-    expect(await agentSearch.candidates('cr')).toBeUndefined()
-    expect(await agentSearch.candidates('crowd-15')).toHaveLength(1)
-    expect(await expectSame('crowd')).toHaveLength(501)
-    expect(await expectSame('D-149')).toHaveLength(10)
-    expect(await expectSame('ob')).toEqual(['@bob'])
   })
 })
 

@@ -1,15 +1,11 @@
 /** What needs a person, and what does not. docs/operations.md, "Attention". */
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { setPeopleRead } from '../../../src/grid/accounts/people-read.ts'
-import { deleteAgent } from '../../../src/grid/agents/agents.ts'
-import { attentionOf } from '../../../src/grid/attention/attention.ts'
-import { type Condition, findConditions } from '../../../src/grid/attention/conditions.ts'
-import { setTurnLimits } from '../../../src/grid/messaging/pauses.ts'
+import { attentionOf, type Condition, findConditions } from '../../../src/grid/attention.ts'
+import { setTurnLimits } from '../../../src/grid/messaging/turns.ts'
 import { readMessages } from '../../../src/grid/messaging/read-messages.ts'
-import { leaseOf } from '../../../src/grid/messaging/leases.ts'
 import { createGuardrail } from '../../../src/grid/guardrails/guardrails.ts'
 import { day, hour } from '../../../src/lib/time.ts'
-import { rows } from '../../support/database.ts'
 import { echo, pausedConversation } from '../../support/echoes.ts'
 import { type TestAgent, type TestGrid, testGrid } from '../../support/grid.ts'
 import { callTool } from '../../support/mcp.ts'
@@ -30,13 +26,6 @@ const found = async (): Promise<Condition[]> => await findConditions(grid.acme.s
 const kinds = async () => (await found()).map(({ kind }) => kind)
 const send = (text: string) => sendMessage(as(grid.alice), { to: 'bob', text })
 
-test('an account where all is well needs nobody', async () => {
-  await send('hi')
-  await readMessages(as(grid.bob), {})
-
-  expect(await found()).toEqual([])
-})
-
 test('an agent that has not read for an hour is told, with how much waits since when', async () => {
   const at = grid.clock.now
   await send('one')
@@ -51,31 +40,6 @@ test('an agent that has not read for an hour is told, with how much waits since 
   }])
   await readMessages(as(grid.bob), {})
   expect(await kinds()).toEqual([])
-})
-
-test('unread messages are counted up to a limit', async () => {
-  await send('first')
-  const [{ n }] = await rows(
-    grid,
-    'SELECT n FROM agent_numbers WHERE account_id = ? AND agent_id = ?',
-    [grid.acme.id, grid.bob.id],
-  )
-  await rows(
-    grid,
-    `WITH RECURSIVE k(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM k WHERE i < 1500)
-     INSERT INTO messages (account_id, id, from_agent_id, from_alias, type, recipient, body, created_at)
-     SELECT ?, 'm' || i, ?, 'alice', 'agent', '@bob', 'x', 1 FROM k`,
-    [grid.acme.id, grid.alice.id],
-  )
-  await rows(
-    grid,
-    `INSERT INTO deliveries (account_id, agent_id, sender_account_id, message_id, state, chars, created_at, inbox)
-     SELECT account_id, ?, account_id, id, 'unread', 1, 1, ? FROM messages WHERE account_id = ? AND id LIKE 'm%'`,
-    [grid.bob.id, n, grid.acme.id],
-  )
-  grid.clock.now += hour
-
-  expect(await found()).toMatchObject([{ kind: 'unread', level: 1_000 }])
 })
 
 test('who wrote an unread message is told to those who may read it', async () => {
@@ -96,30 +60,6 @@ test('who wrote an unread message is told to those who may read it', async () =>
   expect(await sender(ann, 'owner')).toEqual([undefined])
   await set('older')
   expect([await sender(ann, 'owner'), await sender(max, 'member')]).toEqual([['alice'], [undefined]])
-})
-
-test('messages that are released three times need a person, until they are read', async () => {
-  await send('poison')
-  for (const expected of [[], [], ['released']]) {
-    const { lease } = await readMessages(as(grid.bob), {})
-    await leaseOf(as(grid.bob), lease!.id).release()
-    expect(await kinds()).toEqual(expected)
-  }
-
-  expect(await found()).toMatchObject([{ subject: grid.bob.id, of: { alias: 'bob', messages: 1, releases: 3 } }])
-  const { lease } = await readMessages(as(grid.bob), {})
-  await leaseOf(as(grid.bob), lease!.id).ack()
-  expect(await kinds()).toEqual([])
-})
-
-test('parked messages are told for a week', async () => {
-  await send('one')
-  await send('two')
-  await deleteAgent(grid.acme.store, 'bob')
-
-  expect(await found()).toMatchObject([{ kind: 'parked', level: 2, of: { alias: 'bob', isDeleted: true } }])
-  grid.clock.now += 7 * day + 1
-  expect(await kinds()).toEqual([])
 })
 
 test('a paused conversation needs a person, and so does one that is told to stop', async () => {

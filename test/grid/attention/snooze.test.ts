@@ -1,11 +1,9 @@
 /** Snoozing what needs a person. docs/operations.md, "Attention". */
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { attentionOf, endSnooze, snooze } from '../../../src/grid/attention/attention.ts'
-import { resumeConversation } from '../../../src/grid/messaging/pauses.ts'
+import { attentionOf, endSnooze, snooze } from '../../../src/grid/attention.ts'
 import { day, hour } from '../../../src/lib/time.ts'
 import { sweep } from '../../../src/worker/retention.ts'
 import { rows } from '../../support/database.ts'
-import { pausedConversation } from '../../support/echoes.ts'
 import { type TestGrid, testGrid } from '../../support/grid.ts'
 import { sendMessage } from '../../support/messaging.ts'
 import { type Person, person } from '../../support/people.ts'
@@ -63,18 +61,6 @@ test('a snooze ends early when twice as much waits', async () => {
   expect(await open()).toEqual([])
 })
 
-test('a conversation that is paused again is shown again', async () => {
-  const id = await pausedConversation(grid.acme.store, ['alice', 'bob'])
-  await snooze(as(ann), undefined, { kind: 'paused', subject: id, time: 'week' })
-  grid.clock.now += hour
-  expect(await open()).toEqual(['unread'])
-
-  await resumeConversation(grid.acme.store, id)
-  await pausedConversation(grid.acme.store, ['alice', 'bob'])
-
-  expect(await open()).toEqual(['paused', 'unread'])
-})
-
 test('a snooze can be ended by its user alone, and an ended one is removed', async () => {
   await snooze(as(ann), undefined, { ...bob(), time: 'hour' })
   await endSnooze(as(await person(grid, { role: 'viewer' })), bob())
@@ -88,17 +74,5 @@ test('a snooze can be ended by its user alone, and an ended one is removed', asy
   expect(await stored()).toHaveLength(1)
   grid.clock.now += 1
   await sweep(grid.store)
-  expect(await stored()).toEqual([])
-})
-
-test('what needs nobody cannot be snoozed, and neither can it for any other time', async () => {
-  for (const fields of [{ kind: 'unread', subject: grid.alice.id }, { kind: 'unread', subject: grid.eve.id }]) {
-    expect(await snooze(as(ann), undefined, { ...fields, time: 'hour' })).toBe(false)
-  }
-  await expect(snooze(as(ann), undefined, { ...bob(), time: 'ever' })).rejects.toMatchObject({ code: 'invalid_input' })
-  const removed = await person(grid)
-  await expect(snooze(as(removed), undefined, { ...bob(), time: 'hour' })).rejects.toMatchObject({
-    code: 'not_allowed',
-  })
   expect(await stored()).toEqual([])
 })

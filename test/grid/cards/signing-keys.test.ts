@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { keepSigningKeys, readSigningKeys, rotateSigningKey } from '../../../src/grid/cards/signing-keys.ts'
+import { keepSigningKeys, readSigningKeys } from '../../../src/grid/cards.ts'
 import { createKeyRing, newKeyRing } from '../../../src/lib/key-ring.ts'
 import { day, minute } from '../../../src/lib/time.ts'
 import type { Store } from '../../../src/store/store.ts'
@@ -52,20 +52,6 @@ onEachDatabase((open) => {
     await grid.close()
   })
 
-  test('of two commands that replace the key at once, one is told to repeat', async () => {
-    const grid = await open({ env: { GRID_KEYS: newKeyRing() } })
-    await readSigningKeys(grid.store)
-    const rotate = () => rotateSigningKey(grid.store, { removeOthers: true })
-
-    const results = await Promise.allSettled([rotate(), rotate()])
-
-    expect(results.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected'])
-    const [done] = results.filter((result) => result.status === 'fulfilled')
-    expect(await ids(grid)).toEqual([done.value.id])
-    expect((await readSigningKeys(grid.store)).current!.id).toBe(done.value.id)
-    await grid.close()
-  })
-
   test('a key that was encrypted with a lost key is published, and another one signs', async () => {
     const grid = await open({ env: { GRID_KEYS: newKeyRing() } })
     const { current: lost } = await readSigningKeys(grid.store)
@@ -75,24 +61,6 @@ onEachDatabase((open) => {
 
     expect(current!.id).not.toBe(lost!.id)
     expect(published.map(({ kid }) => kid)).toEqual([current!.id, lost!.id])
-    await grid.close()
-  })
-
-  test('keys are in the order in which they were made, also when the clock goes back', async () => {
-    const grid = await open({ env: { GRID_KEYS: newKeyRing() } })
-    await readSigningKeys(grid.store)
-    grid.clock.now -= day
-
-    const { id } = await rotateSigningKey(grid.store, { removeOthers: false })
-
-    expect((await ids(grid))[0]).toBe(id)
-    await grid.close()
-  })
-
-  test('nothing is done before a card was asked for', async () => {
-    const grid = await open({ env: { GRID_KEYS: newKeyRing() } })
-    await keepSigningKeys(grid.store)
-    expect(await ids(grid)).toEqual([])
     await grid.close()
   })
 })

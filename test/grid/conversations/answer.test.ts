@@ -1,8 +1,14 @@
 /** To whom an answer goes that a person writes in a conversation. */
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { addresseeIn, canAnswer, findAnswered, writeInConversation } from '../../../src/grid/conversations/answer.ts'
+import {
+  addresseeIn,
+  canAnswer,
+  findAnswered,
+  replyToMessage,
+  writeInConversation,
+  writeMessage,
+} from '../../../src/grid/conversations/write.ts'
 import { openConversation } from '../../../src/grid/conversations/open.ts'
-import { replyToMessage, writeMessage } from '../../../src/grid/conversations/write.ts'
 import { chooseAlias, giveUpAlias } from '../../../src/grid/people/seats.ts'
 import type { AccountStore } from '../../../src/store/account.ts'
 import { followLog } from '../../../src/worker/threads.ts'
@@ -79,21 +85,6 @@ test('where several write under one id, an answer names its message', async () =
   const { reader, thread } = await opened(ann.account, threadId)
   expect(thread.agents).toHaveLength(3)
   expect(addresseeIn(reader, thread)).toBeUndefined()
-})
-
-test('a message to oneself is answered in its own conversation alone', async () => {
-  const [fromAlice, fromBob] = [
-    await say(grid, as(grid, grid.acme, grid.alice), '@ann', 'one'),
-    await say(grid, as(grid, grid.acme, grid.bob), '@ann', 'another'),
-  ]
-  const { threadId } = await placeOf(fromAlice.id)
-
-  await expect(writeInConversation(ann.account, threadId, { text: 'Hi', answers: fromBob.seq })).rejects.toMatchObject({
-    code: 'message_not_found',
-  })
-  expect(await writeInConversation(ann.account, threadId, { text: 'Hi', answers: fromAlice.seq })).toMatchObject({
-    recipient: '@alice',
-  })
 })
 
 test('a message between others is neither answered nor quoted above an answer', async () => {

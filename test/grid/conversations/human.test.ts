@@ -5,8 +5,6 @@ import { replyToMessage, writeMessage } from '../../../src/grid/conversations/wr
 import { createChannel } from '../../../src/grid/channels/channels.ts'
 import type { Sender } from '../../../src/grid/messaging/outgoing-message.ts'
 import { sendMessage } from '../../../src/grid/messaging/send-message.ts'
-import { keyRow } from '../../../src/grid/agents/agents.ts'
-import { mintKey } from '../../../src/lib/secrets.ts'
 import { postA2a, send03, send10 } from '../../support/a2a.ts'
 import { rows } from '../../support/database.ts'
 import { type TestGrid, testGrid } from '../../support/grid.ts'
@@ -53,16 +51,6 @@ test('a person writes to an agent, to a channel and in reply: each is of type hu
     { type: 'human', user: '@ann', message: 'because', reply_to_message_id: sent.message_id },
     { type: 'human', user: '@ann', message: 'now', reply_to_message_id: direct.id },
   ])
-})
-
-test('a form that is sent twice stores one message, and another text under its key is refused', async () => {
-  const input = { to: '@alice', text: 'once', idempotencyKey: 'form 2' }
-  const first = await writeMessage(ann.account, input)
-
-  expect((await writeMessage(ann.account, input)).id).toBe(first.id)
-  await expect(writeMessage(ann.account, { ...input, text: 'other' })).rejects.toMatchObject({
-    code: 'idempotency_conflict',
-  })
 })
 
 test('who may not write as a person is told why', async () => {
@@ -138,24 +126,4 @@ test.each(Object.entries(actors))('the store keeps no message from a person by %
   const account = grid.store.account(grid.acme.id, actor())
   await expect(sendMessage(account, sender, { to: '@bob', text: 'hi' })).rejects.toMatchObject({ code: 'unavailable' })
   await expect(writeMessage(account, { to: '@bob', text: 'hi' })).rejects.toMatchObject({ code: 'wrong_credential' })
-})
-
-test('the store keeps no message from an agent by a person', async () => {
-  const sender: Sender = { agentId: grid.alice.id, alias: 'alice' }
-  await expect(sendMessage(ann.account, sender, { to: '@bob', text: 'hi' })).rejects.toMatchObject({
-    code: 'unavailable',
-  })
-})
-
-test('a key of a person opens nothing, however it came to be', async () => {
-  const { store } = grid.acme
-  const key = await mintKey('agent_key')
-  await store.write([store.change.keys.add(keyRow(ann.seat.agentId, key, store.actor), grid.clock.now)])
-  const { token } = await accessTokenFor(grid, ann.person.id, grid.acme.id, ann.seat.agentId)
-
-  for (const credential of [key.key, token]) {
-    const { status } = await mcp(grid, credential, 'tools/list')
-    expect(status).toBe(401)
-    expect((await postA2a(grid, credential, send10())).status).toBe(401)
-  }
 })

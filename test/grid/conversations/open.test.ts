@@ -72,17 +72,6 @@ test('an owner reads by the switch what was posted before they joined, and that 
   expect(await readings()).toEqual([`read_channel ${thread}`])
 })
 
-test('what a message quotes is recorded, too', async () => {
-  const { owner, before } = await ownerWhoJoined()
-  const answer = await say(grid, bob, '#ops', 'answer', { replyToMessageId: before.id })
-  const thread = await threadOf(answer)
-
-  const { quoted } = await openConversation(owner, thread, { after: before.seq }, { requestId })
-
-  expect(quoted.get(before.id)?.body).toBe('before')
-  expect(await readings()).toEqual([`read_channel ${thread}`])
-})
-
 test('what was said in another conversation is not quoted: it has readings of its own', async () => {
   const { account: owner } = await member(grid, { role: 'owner' })
   await grid.acme.agent('carol')
@@ -93,19 +82,6 @@ test('what was said in another conversation is not quoted: it has readings of it
 
   expect(messages.map(({ replyToMessageId }) => replyToMessageId)).toEqual([first.id])
   expect([...quoted]).toEqual([])
-})
-
-test('a chain is recorded for each conversation that it shows', async () => {
-  const { account: owner } = await member(grid, { role: 'owner' })
-  const carol = as(grid, grid.acme, await grid.acme.agent('carol'))
-  const first = await say(grid, alice, '@bob', 'first')
-  const second = await say(grid, bob, '@carol', 'second', { replyToMessageId: first.id })
-  const third = await say(grid, carol, '@alice', 'third', { replyToMessageId: second.id })
-
-  await openChain(owner, String(first.seq), { requestId })
-
-  const threads = await Promise.all([first, second, third].map(threadOf))
-  expect((await readings()).sort()).toEqual(threads.map((id) => `read_conversation ${id}`).sort())
 })
 
 test('of a chain a member gets the texts of their own messages alone', async () => {

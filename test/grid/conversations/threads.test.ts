@@ -1,9 +1,8 @@
 /** Which threads messages are in, and lists of threads. See docs/architecture.md, "Projections". */
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { createChannel } from '../../../src/grid/channels/channels.ts'
-import { findThread, isInThread, listThreads, setSeen, unreadIn } from '../../../src/grid/conversations/threads.ts'
+import { findThread, listThreads, setSeen } from '../../../src/grid/conversations/threads.ts'
 import { readMessages } from '../../../src/grid/messaging/read-messages.ts'
-import { removeMember } from '../../../src/grid/people/team.ts'
 import type { AccountStore } from '../../../src/store/account.ts'
 import { as, say } from '../../support/conversations.ts'
 import { rows } from '../../support/database.ts'
@@ -63,19 +62,6 @@ onEachDatabase((open) => {
     ])
   })
 
-  test('a conversation has all its agents', async () => {
-    const carol = await grid.acme.agent('carol')
-    await say(grid, alice, 'bob', 'one', { conversationId: 'talk' })
-    await say(grid, alice, 'carol', 'two', { conversationId: 'talk' })
-
-    const { threads: [{ id, messages }] } = await listThreads(grid.acme.store, { agentId: carol.id })
-    expect(messages).toBe(2)
-    for (const agent of [grid.alice, grid.bob, carol]) {
-      expect(await isInThread(grid.acme.store, id, agent.id)).toBe(true)
-    }
-    expect(await isInThread(grid.acme.store, id, grid.eve.id)).toBe(false)
-  })
-
   test('lists can be of one agent, with the channels it is a member of, and of channels', async () => {
     await grid.acme.agent('carol')
     await createChannel(grid.acme.store, { name: 'general', members: ['alice', 'bob'] })
@@ -109,21 +95,6 @@ onEachDatabase((open) => {
     expect(await waiting()).toEqual(['alice: direct again'])
   })
 
-  test('a list continues where its page ended, and begins at a time', async () => {
-    const names = Array.from({ length: 22 }, (_, i) => `agent-${i}`)
-    for (const name of names) {
-      await grid.acme.agent(name)
-      grid.clock.now++
-      await say(grid, alice, name, name)
-    }
-    const first = await listThreads(grid.acme.store, {})
-    const second = await listThreads(grid.acme.store, { before: first.next })
-
-    expect([...first.threads, ...second.threads].map(({ preview }) => preview!.text)).toEqual(names.toReversed())
-    expect([first.threads.length, second.next]).toEqual([20, undefined])
-    expect((await listThreads(grid.acme.store, { since: grid.clock.now - 1 })).threads).toHaveLength(2)
-  })
-
   test('a list says what a user has seen, and what their seat has not read', async () => {
     const user = await person(grid, { role: 'owner' })
     const seat = await grid.acme.agent('ann-seat')
@@ -137,23 +108,12 @@ onEachDatabase((open) => {
     const { id } = await thread()
 
     expect(await thread()).toMatchObject({ seenSeq: 0, unread: 2 })
-    expect(await unreadIn(grid.acme.store, id, seat.id)).toEqual({ unread: 2, firstSeq: seq })
+    expect(await grid.acme.store.read.threads.unreadOfAgent(seat.id)).toMatchObject([{ unread: 2, firstSeq: seq }])
     await setSeen(grid.acme.store, user.id, id, seq + 1)
     await readMessages(as(grid, grid.acme, seat), { limit: 1 })
     expect(await thread()).toMatchObject({ seenSeq: seq + 1, unread: 1 })
     await setSeen(grid.acme.store, user.id, id, seq)
     expect((await findThread(grid.acme.store, id, user.id))!.seenSeq).toBe(seq)
-  })
-
-  test('what a user has seen is forgotten when they leave the account', async () => {
-    const user = await person(grid, { role: 'member' })
-    await say(grid, alice, 'bob', 'hi')
-    const { threads: [{ id, lastSeq }] } = await listThreads(grid.acme.store, {})
-    await setSeen(grid.acme.store, user.id, id, lastSeq)
-    const owner = await person(grid, { role: 'owner' })
-    await removeMember(grid.store.account(grid.acme.id, owner.actor('owner')), user.id)
-
-    expect((await findThread(grid.acme.store, id, user.id))!.seenSeq).toBe(0)
   })
 
   test('nothing of a thread is shown to another account', async () => {
@@ -163,7 +123,7 @@ onEachDatabase((open) => {
 
     expect(await listThreads(grid.evil.store, {})).toEqual({ threads: [] })
     expect(await findThread(grid.evil.store, id)).toBeUndefined()
-    expect(await isInThread(grid.evil.store, id, grid.alice.id)).toBe(false)
+    expect(await grid.evil.store.read.threads.hasAgent(id, grid.alice.id)).toBe(false)
     await setSeen(grid.evil.store, user.id, id, 1)
     expect(await rows(grid, 'SELECT 1 FROM thread_seen WHERE account_id = ?', [grid.evil.id])).toEqual([])
   })

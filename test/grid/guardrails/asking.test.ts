@@ -1,7 +1,7 @@
 /** How often guardrails are asked about a text. See docs/delivery.md, "Order of checks". */
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { createGuardrail, setAgentGuardrails } from '../../../src/grid/guardrails/guardrails.ts'
-import { rows } from '../../support/database.ts'
+import { sendMessage } from '../../../src/grid/messaging/send-message.ts'
+import type { Statement } from '../../../src/store/sql.ts'
 import { type TestGrid, testGrid } from '../../support/grid.ts'
 import { guard, secret, testProviders } from '../../support/guarded.ts'
 import { callTool } from '../../support/mcp.ts'
@@ -13,26 +13,6 @@ beforeEach(async () => {
   grid = await testGrid(providers)
 })
 afterEach(() => grid.close())
-
-test('a local guardrail that checks both directions is asked once about one text', async () => {
-  const { id } = await createGuardrail(grid.acme.store, {
-    name: 'both',
-    provider: 'phrases',
-    config: { phrases: [secret] },
-    action: 'flag',
-  })
-  for (const agent of ['alice', 'bob']) {
-    await setAgentGuardrails(grid.acme.store, { agent, guardrails: [{ ref: id, direction: 'both' }] })
-  }
-
-  await send('bob', `the word is ${secret}`)
-
-  expect(asked()).toEqual([`outbound the word is ${secret}`])
-  const verdicts = await rows(grid, 'SELECT direction FROM verdicts WHERE account_id = ? ORDER BY direction', [
-    grid.acme.id,
-  ])
-  expect(verdicts).toEqual([{ direction: 'inbound' }, { direction: 'outbound' }])
-})
 
 test('local guardrails with the same configuration are asked once, also those of two accounts', async () => {
   await grid.evil.agent('desk', { visibility: 'public' })
@@ -57,20 +37,25 @@ test('a local guardrail is asked again about what another one left of a text', a
   expect(sent.code).toBeUndefined()
 })
 
-test('a local guardrail that loads what it needs is waited for, from the first message on', async () => {
-  grid.close()
-  grid = await testGrid()
-  const { id } = await createGuardrail(grid.acme.store, {
-    name: 'english',
-    provider: 'language',
-    config: { languages: ['en'] },
+test('a guardrail is asked once, however often the commit is tried, and about the text that is delivered', async () => {
+  await guard(grid.acme, 'alice', { direction: 'outbound' })
+  const account = grid.store.account(grid.acme.id, {
+    type: 'agent',
+    agentId: grid.alice.id,
+    alias: 'alice',
+    credentialId: 'test',
   })
-  await setAgentGuardrails(grid.acme.store, { agent: 'alice', guardrails: [{ ref: id, direction: 'outbound' }] })
-
-  for (let time = 0; time < 2; time++) {
-    const { code } = await send('bob', 'Все тесты снова проходят, спасибо за терпение и помощь')
-    expect(code).toBe('guardrail_blocked')
+  let failures = 2
+  const failing = {
+    ...account,
+    write: (statements: Statement[]) =>
+      failures-- > 0 ? Promise.resolve(statements.map(() => [])) : account.write(statements),
   }
+
+  await sendMessage(failing, { agentId: grid.alice.id, alias: 'alice' }, { to: 'bob', text: 'he\u200bllo' })
+
+  expect(asked()).toEqual(['outbound hello'])
+  expect(failures).toBe(-1)
 })
 
 test('a service is asked in each direction, and local guardrails do not wait for it', async () => {

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { callingAgent } from '../../../src/auth/actor.ts'
 import { updateAgent } from '../../../src/grid/agents/agent-settings.ts'
 import { deleteAgent } from '../../../src/grid/agents/agents.ts'
-import { listAgents } from '../../../src/grid/agents/list-agents.ts'
+import { listAgents } from '../../../src/grid/agents/find-agent.ts'
 import { changeChannelMembers, createChannel } from '../../../src/grid/channels/channels.ts'
 import { readMessages } from '../../../src/grid/messaging/read-messages.ts'
 import { sendMessage } from '../../../src/grid/messaging/send-message.ts'
@@ -88,10 +88,13 @@ function closeChannel() {
 function sendWhile(meanwhile: () => Promise<unknown>, to: string) {
   const { id: agentId, alias } = grid.eve
   const eve = grid.store.account(grid.evil.id, { type: 'agent', agentId, alias, credentialId: 'test' })
-  return sendMessage(eve, callingAgent(eve.actor), { to, text: 'hi' }, [async ({ message }) => {
-    await meanwhile()
-    return message
-  }])
+  let isFirst = true
+  const write: typeof eve.write = async (statements) => {
+    if (isFirst) await meanwhile()
+    isFirst = false
+    return await eve.write(statements)
+  }
+  return sendMessage({ ...eve, write }, callingAgent(eve.actor), { to, text: 'hi' })
 }
 
 async function expectNothingStored(): Promise<void> {

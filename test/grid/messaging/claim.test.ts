@@ -1,7 +1,7 @@
 /** What a read costs the database. See docs/delivery.md, "Leases". */
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { readMessages } from '../../../src/grid/messaging/read-messages.ts'
-import { connect } from '../../../src/store/driver/local-client.ts'
+import { connect } from '../../../src/store/driver/remote-client.ts'
 import { type TestGrid, testGrid } from '../../support/grid.ts'
 import { sendMessage } from '../../support/messaging.ts'
 
@@ -38,15 +38,6 @@ test('a read after a delivery is one unit without a query, and so is each one wh
   expect([reads.queries, reads.units]).toEqual([0, 3])
 })
 
-test('what another process delivered is found by a look, and then leased', async () => {
-  await send('hi')
-  bob().waiting.notifier.expect(grid.bob.id, 0)
-  const { result, units } = await counted(() => readMessages(bob(), {}))
-
-  expect(result.messages).toMatchObject([{ message: 'hi' }])
-  expect(units).toBe(1)
-})
-
 test('an empty inbox is looked at and nothing is written, also after a needless notification', async () => {
   const first = await counted(() => readMessages(bob(), {}))
   bob().waiting.notifier.notify([grid.bob.id])
@@ -66,17 +57,6 @@ test('parallel reads do not get in the way of each other: each takes a message a
 
   expect(result.map(({ messages }) => messages[0].message)).toEqual(Array.from({ length: 32 }, (_, n) => `${n}`))
   expect(units).toBe(32)
-})
-
-test('messages are taken up to the limit of characters, and the first in any case', async () => {
-  for (const length of [30, 30, 41, 101, 5]) await send('x'.repeat(length))
-  const lengths = []
-  for (let n = 0; n < 4; n++) {
-    const { messages } = await readMessages(bob(), { maxChars: 100 })
-    lengths.push(messages.map(({ message }) => message.length))
-  }
-
-  expect(lengths).toEqual([[30, 30], [41], [100], [5]])
 })
 
 async function counted<T>(work: () => Promise<T>) {

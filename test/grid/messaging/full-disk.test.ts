@@ -1,18 +1,12 @@
 /** What a grid refuses while its disk is almost full, and what goes on (docs/delivery.md, "Full disk"). */
-import { LibsqlError } from '@libsql/client'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { deleteAgent } from '../../../src/grid/agents/agents.ts'
-import { leaseOf } from '../../../src/grid/messaging/leases.ts'
-import { readMessages } from '../../../src/grid/messaging/read-messages.ts'
-import { day, minute } from '../../../src/lib/time.ts'
-import { connect } from '../../../src/store/driver/local-client.ts'
+import { day } from '../../../src/lib/time.ts'
 import { startWorker } from '../../../src/worker/worker.ts'
 import { postA2a, send03 } from '../../support/a2a.ts'
 import { rows } from '../../support/database.ts'
 import { type TestAgent, type TestGrid, testGrid } from '../../support/grid.ts'
 import { callTool } from '../../support/mcp.ts'
 import { sendMessage } from '../../support/messaging.ts'
-import { person, signedIn } from '../../support/people.ts'
 import { codeOf, signUp } from '../../support/signup.ts'
 import { waitFor } from '../../support/wait-for.ts'
 
@@ -47,19 +41,6 @@ test('each door refuses what is sent with storage_full, and /readyz says why', a
   expect(await count('messages')).toBe(0)
 })
 
-test('a repeat of a stored send is answered, and reads, releases and deletions go on', async () => {
-  const send = () => sendMessage(as(grid.alice), { to: 'bob', text: 'hi', idempotencyKey: 'k' })
-  const { id } = await send()
-  await almostFull()
-
-  expect((await send()).id).toBe(id)
-  const { messages, lease } = await readMessages(as(grid.bob), {})
-  expect(messages.map(({ message }) => message)).toEqual(['hi'])
-  await leaseOf(as(grid.bob), lease!.id).release()
-  expect((await readMessages(as(grid.bob), {})).messages).toMatchObject([{ message: 'hi', redelivered: true }])
-  await deleteAgent(grid.acme.store, 'bob')
-})
-
 test('old messages are removed as soon as the disk is almost full, and sends go on when there is space', async () => {
   await sendMessage(as(grid.alice), { to: 'bob', text: 'old' })
   const worker = await startWorker(grid.store)
@@ -74,34 +55,6 @@ test('old messages are removed as soon as the disk is almost full, and sends go 
   await worker.stop()
 
   expect(grid.logs.filter((line) => line.includes('disk of the database'))).toHaveLength(2)
-})
-
-test('a disk that takes no writes is logged once, not with each use of a credential or a session', async () => {
-  await grid.close()
-  let isFull = false
-  grid = await testGrid({
-    connect(settings) {
-      const client = connect(settings)
-      const batch = client.batch.bind(client)
-      client.batch = (statements, mode) =>
-        isFull ? Promise.reject(new LibsqlError('full', 'SQLITE_FULL')) : batch(statements, mode)
-      return client
-    },
-  })
-  const one = await signedIn(grid, await person(grid, { role: 'owner' }))
-  await sendMessage(as(grid.alice), { to: 'bob', text: 'hi' })
-  const { lease } = await readMessages(as(grid.bob), {})
-  isFull = true
-  grid.clock.now += 2 * minute
-  const before = grid.logs.length
-
-  for (const key of [grid.alice.key, grid.bob.key]) await callTool(grid, key, 'list_agents')
-  await one.open(`/accounts/${grid.acme.id}`)
-  await leaseOf(as(grid.bob), lease!.id).release()
-
-  const said = grid.logs.slice(before).map((line) => JSON.parse(line)).filter(({ level }) => /warn|error/.test(level))
-  expect(said.map(({ message }) => message)).toEqual(['The disk of the database is full; nothing new is stored'])
-  isFull = false
 })
 
 async function almostFull(): Promise<void> {

@@ -1,14 +1,11 @@
 /** Messages that cannot be shown are parked, and all others are delivered. See docs/delivery.md, "Parked messages". */
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { leaseOf } from '../../../src/grid/messaging/leases.ts'
-import { messageStatus } from '../../../src/grid/messaging/message-status.ts'
-import { readAgain, readMessage } from '../../../src/grid/messaging/read-again.ts'
 import { readMessages } from '../../../src/grid/messaging/read-messages.ts'
-import { waitForMessages } from '../../../src/grid/messaging/wait-for-messages.ts'
+import { messageStatus } from '../../../src/grid/messaging/message-status.ts'
+import { readAgain } from '../../../src/grid/messaging/read-again.ts'
 import { dump } from '../../support/database.ts'
 import { onEachDatabase } from '../../support/databases.ts'
 import type { TestAgent, TestGrid } from '../../support/grid.ts'
-import { followIdle } from '../../support/idle.ts'
 import { sendMessage } from '../../support/messaging.ts'
 
 let grid: TestGrid
@@ -58,48 +55,12 @@ onEachDatabase((open) => {
     })
   })
 
-  test('a parked message is not shown by its id either, even if its row is whole again', async () => {
-    const id = await sendDamaged()
-    await readMessages(as(grid.bob), {})
-    await grid.store.write([{
-      sql: 'UPDATE messages SET a2a = NULL WHERE "account_id" = ? AND id = ?',
-      args: [grid.acme.id, id],
-    }])
-
-    await expect(readMessage(as(grid.bob), id)).rejects.toMatchObject({ code: 'message_not_found' })
-  })
-
   test('when a whole batch is parked, what waits behind it is read at once', async () => {
     await sendDamaged()
     await sendDamaged()
     await send('good')
 
     expect((await readMessages(as(grid.bob), { limit: 1 })).messages).toMatchObject([{ message: 'good' }])
-  })
-
-  test('of a lease that is released, what was parked stays parked and the rest comes again', async () => {
-    await send('one')
-    await sendDamaged()
-    await send('three')
-    const { lease } = await readMessages(as(grid.bob), {})
-    await leaseOf(as(grid.bob), lease!.id).release()
-    const again = await readMessages(as(grid.bob), {})
-
-    expect(again.messages.map(({ message, redelivered }) => [message, redelivered])).toEqual([
-      ['one', true],
-      ['three', true],
-    ])
-    expect(again.remaining).toBe(0)
-  })
-
-  test('a message that cannot be shown does not end a wait', async () => {
-    await sendDamaged()
-    const idle = followIdle(grid.store)
-    const reading = waitForMessages(as(grid.bob), {}, { seconds: 10 })
-    await idle(1)
-    await send('good')
-
-    expect((await reading).messages).toMatchObject([{ message: 'good' }])
   })
 })
 

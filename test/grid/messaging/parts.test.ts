@@ -35,51 +35,6 @@ onEachDatabase((open) => {
     expect(String(a2a).length).toBeLessThan(1_000)
   })
 
-  test('with max_chars a large message is read at once and does not keep back what is behind it', async () => {
-    await deliver([{ text: 'x' }, { data: 'd'.repeat(200_000) }])
-    await callTool(grid, grid.alice.key, 'send_message', { to: 'bob', message: 'next' })
-
-    const first = await callTool(grid, grid.bob.key, 'read_messages', { max_chars: 10 })
-    const second = await callTool(grid, grid.bob.key, 'read_messages', { max_chars: 10 })
-
-    const [{ message_id, message, a2a }] = first.text
-    expect(message).toBe('x')
-    expect(a2a).toEqual({
-      more: [{
-        kind: 'details',
-        mediaType: 'application/json',
-        bytes: expect.any(Number),
-        part_id: `${message_id}.details`,
-      }],
-    })
-    expect(second.text).toMatchObject([{ message: 'next' }])
-    const details = JSON.parse(await wholePart(a2a.more[0].part_id))
-    expect(details.parts[1]).toMatchObject({ kind: 'data', part_id: `${message_id}.1` })
-    expect(await wholePart(`${message_id}.1`)).toBe(JSON.stringify('d'.repeat(200_000)))
-  })
-
-  test('a row of an older version, which holds everything, is shown and fetched alike', async () => {
-    const parts = [{ text: 'x' }, { raw: bytes(90_000).toString('base64'), mediaType: 'image/png' }]
-    await deliver(parts)
-    const fresh = (await callTool(grid, grid.bob.key, 'read_messages')).text[0]
-    const { a2a: { contextId, messageId, taskId } } = fresh
-    const whole = JSON.stringify({ messageId, contextId, taskId, parts })
-    await rows(grid, 'DELETE FROM parts WHERE account_id = ?', [grid.acme.id])
-    await rows(grid, 'UPDATE messages SET a2a = ? WHERE account_id = ?', [whole, grid.acme.id])
-    await rows(grid, `UPDATE deliveries SET chars = ?, state = 'unread' WHERE account_id = ?`, [
-      whole.length + 1,
-      grid.acme.id,
-    ])
-    await callTool(grid, grid.alice.key, 'send_message', { to: 'bob', message: 'next' })
-
-    const old = await callTool(grid, grid.bob.key, 'read_messages', { max_chars: 5_000 })
-    const next = await callTool(grid, grid.bob.key, 'read_messages', { max_chars: 5_000 })
-
-    expect(old.text).toEqual([fresh])
-    expect(next.text).toMatchObject([{ message: 'next' }])
-    expect(Buffer.from(await wholePart(fresh.a2a.parts[1].part_id), 'base64')).toEqual(bytes(90_000))
-  })
-
   test('many parts, long names and large metadata stay within 8 kB, and nothing is lost', async () => {
     const parts = [
       { text: 'x' },
@@ -145,14 +100,6 @@ onEachDatabase((open) => {
       }
     }
     expect(await codes(grid.bob.key, `${message_id}.0`)).toEqual(['part_not_found', 404])
-  })
-
-  test('a repeat with the same key stores the part once', async () => {
-    const body = send10({ parts: [{ text: 'x' }, { data: 'd'.repeat(20_000) }] })
-    for (let n = 0; n < 2; n++) await postA2a(grid, grid.alice.key, body, { 'Idempotency-Key': 'k' })
-
-    expect(await rows(grid, 'SELECT 1 FROM parts WHERE account_id = ?', [grid.acme.id])).toHaveLength(1)
-    expect((await callTool(grid, grid.bob.key, 'read_messages')).text).toHaveLength(1)
   })
 })
 

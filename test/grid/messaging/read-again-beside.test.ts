@@ -1,11 +1,10 @@
 /** Reading again while messages are leased or released: none is left out. */
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { createAuthenticator } from '../../../src/auth/bearer.ts'
-import { leaseOf } from '../../../src/grid/messaging/leases.ts'
+import { type Batch, leaseOf, readMessages } from '../../../src/grid/messaging/read-messages.ts'
 import { readAgain } from '../../../src/grid/messaging/read-again.ts'
-import { type Batch, readMessages } from '../../../src/grid/messaging/read-messages.ts'
 import type { AccountStore } from '../../../src/store/account.ts'
-import { connect } from '../../../src/store/driver/local-client.ts'
+import { connect } from '../../../src/store/driver/remote-client.ts'
 import { type TestGrid, testGrid } from '../../support/grid.ts'
 import { sendMessage } from '../../support/messaging.ts'
 

@@ -1,15 +1,12 @@
 /** Messages that come back from programs again and again. See docs/delivery.md, "Parked messages". */
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { deleteAgent } from '../../../src/grid/agents/agents.ts'
-import { parkedMessages, requeueMessages } from '../../../src/grid/messaging/parked.ts'
+import { parkedMessages } from '../../../src/grid/messaging/parked.ts'
 import { readMessages } from '../../../src/grid/messaging/read-messages.ts'
-import { minute, second } from '../../../src/lib/time.ts'
-import { listParkedMessagesCommand } from '../../../src/cli/list-parked-messages.ts'
-import { requeueMessagesCommand } from '../../../src/cli/requeue-messages.ts'
-import { LeaseRecovery } from '../../../src/worker/leases.ts'
+import { second } from '../../../src/lib/time.ts'
+import { listParkedMessagesCommand, requeueMessagesCommand } from '../../../src/cli/parked-messages.ts'
 import { onEachDatabase, type OpenGrid } from '../../support/databases.ts'
 import type { TestGrid } from '../../support/grid.ts'
-import { ack, lease, post, release } from '../../support/inbox.ts'
+import { lease, post, release } from '../../support/inbox.ts'
 import { callTool } from '../../support/mcp.ts'
 
 let grid: TestGrid
@@ -81,33 +78,5 @@ onEachDatabase((openGrid: OpenGrid) => {
     expect((await lease(grid, grid.bob.key)).body.lease_id).toBeNull()
     const log = await grid.acme.store.read.activity.list()
     expect(log.map(({ tool, outcome }) => `${tool} ${outcome}`)).toContain('requeue-messages ok')
-  })
-
-  test('putting back wakes who waits, and an acked message is not parked', async () => {
-    await send('poison')
-    for (let n = 0; n < 5; n++) await comesBack('is released')
-    const waiting = callTool(grid, grid.bob.key, 'read_messages', { wait_seconds: 20 })
-    await requeueMessages(grid.acme.store, { agent: 'bob' })
-
-    expect((await waiting).text).toMatchObject([{ message: 'poison', redelivered: true }])
-    await send('fine')
-    const { body } = await lease(grid, grid.bob.key)
-    await ack(grid, grid.bob.key, body.lease_id)
-    grid.clock.now += 20 * minute
-    expect((await lease(grid, grid.bob.key)).body.lease_id).toBeNull()
-    expect(await parkedMessages(grid.acme.store)).toEqual([])
-  })
-
-  test('of an agent that was deleted while its lease was open, the messages are parked and not listed', async () => {
-    const id = await send('hi')
-    await lease(grid, grid.bob.key, { seconds: 30 })
-    await deleteAgent(grid.acme.store, 'bob')
-    grid.clock.now += 30 * second
-    const worker = new LeaseRecovery(grid.store)
-    await (grid.store.durability === 'remote' ? worker.heartbeat() : worker.releaseExpired())
-
-    expect((await status(id)).delivery).toBe('failed')
-    expect(await parkedMessages(grid.acme.store)).toEqual([])
-    await expect(requeueMessages(grid.acme.store, { agent: 'bob' })).rejects.toMatchObject({ code: 'agent_not_found' })
   })
 })

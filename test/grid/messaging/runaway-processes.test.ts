@@ -1,22 +1,11 @@
 /** Conversations that run away over processes, restarts and accounts. docs/delivery.md, "Conversations that run away". */
-import { rmSync } from 'node:fs'
 import { afterEach, expect, onTestFinished, test } from 'vitest'
-import { mergeClaim, openClaim } from '../../../src/grid/accounts/claim.ts'
-import {
-  longConversations,
-  pausedConversations,
-  resumeConversation,
-  setAutomated,
-  setTurnLimits,
-} from '../../../src/grid/messaging/pauses.ts'
-import { day } from '../../../src/lib/time.ts'
-import { sweep } from '../../../src/worker/retention.ts'
-import { tellOfPauses } from '../../../src/worker/pauses.ts'
+import { resumeConversation, setAutomated, setTurnLimits } from '../../../src/grid/messaging/turns.ts'
+import { tellOfPauses } from '../../../src/worker/digests.ts'
 import { postA2a, send10 } from '../../support/a2a.ts'
 import { rows } from '../../support/database.ts'
 import { echo, pausesOf, send } from '../../support/echoes.ts'
 import { type TestGrid, testGrid } from '../../support/grid.ts'
-import { person } from '../../support/people.ts'
 import { startSqld } from '../../support/sqld.ts'
 
 let grid: TestGrid
@@ -54,27 +43,6 @@ test('two processes share turns, pauses and settings', async () => {
   expect(exempt.refused).toBeUndefined()
 }, 300_000)
 
-test('a restart forgets neither turns nor pauses, and what is old is removed', async () => {
-  grid = await testGrid()
-  const carol = await grid.acme.agent('carol')
-  await send(grid, grid.alice, '@bob')
-  await echo(grid, [grid.bob, grid.alice], {})
-  await send(grid, grid.alice, '@carol')
-  await echo(grid, [carol, grid.alice], { most: 40 })
-  await restart()
-
-  expect(await pausesOf(grid)).toMatchObject([{ agents: ['alice', 'bob'], turns: 200 }])
-  expect(await longConversations(grid.acme.store)).toMatchObject([{ agents: ['alice', 'carol'], turns: 40 }])
-  expect(await send(grid, grid.bob, '@alice')).toMatchObject({ code: 'conversation_paused' })
-  expect(await send(grid, carol, '@alice')).toMatchObject({ turns: 41 })
-
-  const [pause] = await pausesOf(grid)
-  await resumeConversation(grid.acme.store, pause.key)
-  grid.clock.now += day
-  await sweep(grid.store)
-  expect(await rows(grid, 'SELECT 1 FROM conversation_turns WHERE account_id = ?', [grid.acme.id])).toEqual([])
-})
-
 test('each account counts and pauses for its own agents, and sees nothing of the other', async () => {
   grid = await testGrid()
   const desk = await grid.acme.agent('desk', { visibility: 'public' })
@@ -86,9 +54,9 @@ test('each account counts and pauses for its own agents, and sees nothing of the
   // The next one is of the account that allows more.
   expect(turns).toBe(51)
   expect(refused).toMatchObject({ code: 'conversation_paused', message: expect.stringContaining('@desk, @eve') })
-  expect(await pausedConversations(grid.evil.store)).toMatchObject([{ agents: ['desk', 'eve'], turns: 51 }])
+  expect(await grid.evil.store.read.turns.paused()).toMatchObject([{ agents: ['desk', 'eve'], turns: 51 }])
   expect(await pausesOf(grid)).toEqual([])
-  const [pause] = await pausedConversations(grid.evil.store)
+  const [pause] = await grid.evil.store.read.turns.paused()
   await expect(resumeConversation(grid.acme.store, pause.key)).rejects.toMatchObject({ code: 'conversation_not_found' })
   // A stranger counts no turns of a conversation of the account by naming its id.
   const keys = await rows(grid, 'SELECT key FROM conversation_turns WHERE account_id = ?', [grid.acme.id])
@@ -97,31 +65,6 @@ test('each account counts and pauses for its own agents, and sees nothing of the
   expect(await send(grid, desk, '@eve')).toMatchObject({ recipient: '@eve' })
   await tellOfPauses(grid.store)
   expect(grid.emails.map(({ to }) => to)).toEqual(['ed@evil.example'])
-})
-
-test('claiming an agent into another account removes what was counted', async () => {
-  grid = await testGrid()
-  const email = 'zoe@new.example'
-  const signUp = async (alias: string) =>
-    (await grid.post('/api/v1/agentic-signup', { owner_email: email, alias })).json()
-  const { api_key: key, trial } = await signUp('zoe')
-  const { api_key: other } = await signUp('yan')
-  const [zoe, yan] = [{ id: '', alias: 'zoe', key }, { id: '', alias: 'yan', key: other }]
-  await send(grid, zoe, '@yan')
-  await echo(grid, [yan, zoe], { most: 4 })
-  const owner = await person(grid, { email, role: 'owner' })
-  const token = trial.claim_url.split('/').at(-1)
-  const { provisionalId, agents } = await openClaim(grid.store, token)
-  const counted = 'SELECT key, turns FROM conversation_turns WHERE account_id = ?'
-  expect(await rows(grid, counted, [provisionalId])).toEqual([{ key: '@yan @zoe', turns: 4 }])
-
-  const into = { id: grid.acme.id, account: grid.store.account(grid.acme.id, owner.actor('owner')) }
-  const claimant = { user: owner, sessionId: 'test' }
-  await mergeClaim(grid.store, token, claimant, into, { keep: agents.map(({ id }) => id), discard: [] }, null)
-
-  expect(await rows(grid, counted, [provisionalId])).toEqual([])
-  await echo(grid, [yan, zoe], { most: 3 })
-  expect(await rows(grid, counted, [grid.acme.id])).toEqual([{ key: '@yan @zoe', turns: 2 }])
 })
 
 test('limits are whole numbers, defaults are not stored, and 0 is no limit', async () => {
@@ -148,13 +91,3 @@ test('limits are whole numbers, defaults are not stored, and 0 is no limit', asy
   })
   expect(refused).toBeUndefined()
 })
-
-/** Close the grid and open its database again. */
-async function restart(): Promise<void> {
-  const { acme, evil, alice, bob, eve, folder, clock, deps } = grid
-  // The folder of a local file would go with the grid, so only the store is closed.
-  await grid.store.close()
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
-  grid = await testGrid({ url: deps.config.databaseUrl, cast: { acme, evil, alice, bob, eve } })
-  grid.clock.now = clock.now
-}

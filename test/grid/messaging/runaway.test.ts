@@ -1,17 +1,15 @@
 /** Conversations that run away (docs/delivery.md, "Conversations that run away"), through MCP and A2A from outside. */
 import { afterEach, expect, test } from 'vitest'
-import { resumeConversation, setAutomated, setTurnLimits } from '../../../src/grid/messaging/pauses.ts'
+import { resumeConversation, setAutomated, setTurnLimits } from '../../../src/grid/messaging/turns.ts'
 import { createChannel } from '../../../src/grid/channels/channels.ts'
 import { writeMessage } from '../../../src/grid/conversations/write.ts'
-import { hour } from '../../../src/lib/time.ts'
-import { tellOfPauses } from '../../../src/worker/pauses.ts'
+import { tellOfPauses } from '../../../src/worker/digests.ts'
 import { postA2a, send10 } from '../../support/a2a.ts'
 import { rows } from '../../support/database.ts'
 import { type TestAgent, type TestGrid, testGrid } from '../../support/grid.ts'
-import { callTool } from '../../support/mcp.ts'
 import { person } from '../../support/people.ts'
 import { seated } from '../../support/seats.ts'
-import { echo, pausedConversation, pausesOf, read, send } from '../../support/echoes.ts'
+import { echo, pausesOf, read, send } from '../../support/echoes.ts'
 
 let grid: TestGrid
 
@@ -47,18 +45,6 @@ test.each([{ withReplyIds: false }, { withReplyIds: true }])(
   },
 )
 
-test('a reader is told from 30 turns on, in the second part of the answer', async () => {
-  grid = await testGrid()
-  await send(grid, grid.alice, '@bob')
-  await echo(grid, [grid.bob, grid.alice], { most: 29 })
-  const { more: before } = await read(grid, grid.alice)
-  await send(grid, grid.alice, '@bob')
-  const { more: after } = await read(grid, grid.bob)
-
-  expect([before.turns, before.note]).toEqual([undefined, undefined])
-  expect(after).toMatchObject({ turns: 30, note: expect.stringContaining('stop unless there is new work') })
-})
-
 test('a cycle of three is told and stopped by its conversation id', async () => {
   grid = await testGrid()
   const carol = await grid.acme.agent('carol')
@@ -82,18 +68,6 @@ test('a cycle of three is told and stopped by its conversation id', async () => 
   expect(told[0]).toBe(30)
   expect(refused).toMatchObject({ message: expect.stringContaining('is paused') })
   expect((await pausesOf(grid))[0].agents.sort()).toEqual(['alice', 'bob', 'carol'])
-})
-
-test('a cycle of three is stopped by its reply ids', async () => {
-  grid = await testGrid()
-  await setTurnLimits(grid.acme.store, { hops: 0, perHour: 20 })
-  const carol = await grid.acme.agent('carol')
-  await send(grid, grid.alice, '@bob')
-
-  const { turns, refused } = await echo(grid, [grid.bob, carol, grid.alice], { withReplyIds: true })
-
-  expect(turns).toBeLessThan(3 * 22)
-  expect(refused).toMatchObject({ code: 'conversation_paused' })
 })
 
 test('a message that more than 64 answers led to is refused alone, and nothing is paused', async () => {
@@ -142,29 +116,6 @@ test('a paused conversation goes on when it is resumed, and what goes one way is
   expect((await echo(grid, [grid.bob, grid.alice], {})).turns).toBe(20)
 })
 
-test('turns at the same time are all counted', async () => {
-  grid = await testGrid()
-  await setTurnLimits(grid.acme.store, { warn: 1 })
-  await createChannel(grid.acme.store, { name: 'team', members: ['alice', 'bob'] })
-  const by = (n: number) => n % 2 === 0 ? grid.alice : grid.bob
-
-  const answers = await Promise.all(Array.from({ length: 20 }, (_, n) => send(grid, by(n), '#team')))
-
-  const sent = await rows(grid, 'SELECT from_alias FROM messages WHERE account_id = ? ORDER BY seq', [grid.acme.id])
-  const turns = sent.filter(({ from_alias }, n) => n > 0 && from_alias !== sent[n - 1].from_alias)
-  expect(answers.map(({ turns }) => turns).filter((n) => n).sort((a, b) => a - b)).toEqual(turns.map((_, n) => n + 1))
-})
-
-test('turns of more than an hour ago are not counted', async () => {
-  grid = await testGrid()
-  await send(grid, grid.alice, '@bob')
-  for (let n = 0; n < 3; n++) {
-    const { refused } = await echo(grid, [grid.bob, grid.alice], { most: 180 })
-    expect(refused).toBeUndefined()
-    grid.clock.now += hour
-  }
-})
-
 test('the owners get one row and one email for a pause, and that is all', async () => {
   grid = await testGrid()
   // They can resume it too, but are not written to.
@@ -183,27 +134,6 @@ test('the owners get one row and one email for a pause, and that is all', async 
   const sql = "SELECT actor_type, outcome FROM activity WHERE account_id = ? AND tool = 'pause_conversation'"
   const recorded = await rows(grid, sql, [grid.acme.id])
   expect(recorded).toEqual([{ actor_type: 'system', outcome: 'ok' }])
-})
-
-test('60 pauses are told in one email, and those of the next hour in the next one', async () => {
-  grid = await testGrid()
-  const paused = (n: number) => pausedConversation(grid.acme.store, ['alice', `worker-${n}`])
-  for (let n = 0; n < 60; n++) await paused(n)
-  await tellOfPauses(grid.store)
-  await paused(60)
-  await paused(61)
-  await tellOfPauses(grid.store)
-  expect(grid.emails.map(({ text }) => text)).toEqual([
-    expect.stringContaining('60 conversations are paused: that of @alice, @worker-0, and 59 more.'),
-  ])
-
-  grid.clock.now += hour
-  await tellOfPauses(grid.store)
-  await tellOfPauses(grid.store)
-
-  expect(grid.emails).toHaveLength(2)
-  const sql = "SELECT 1 FROM activity WHERE account_id = ? AND tool = 'pause_conversation'"
-  expect(await rows(grid, sql, [grid.acme.id])).toHaveLength(62)
 })
 
 test('what a stranger says of hops counts as one answer, and pauses nothing', async () => {
@@ -231,34 +161,6 @@ test('what a stranger says of hops counts as one answer, and pauses nothing', as
   expect(await pausesOf(grid)).toEqual([])
 })
 
-test('an echo over A2A without reply ids is stopped', async () => {
-  grid = await testGrid()
-  const contextId = 'a-conversation'
-  let refused: unknown
-  let turns = 0
-  await send(grid, grid.bob, '@alice')
-  while (!refused) {
-    await read(grid, grid.alice)
-    const { body } = await postA2a(
-      grid,
-      grid.alice.key,
-      send10({ messageId: crypto.randomUUID(), contextId, metadata: { to: '@bob' } }),
-    )
-    refused = body.error
-    if (refused) break
-    turns++
-    const { messages } = await read(grid, grid.bob)
-    const answered = await callTool(grid, grid.bob.key, 'send_message', {
-      to: messages[0].reply_to,
-      message: 'ok',
-    })
-    refused = answered.text.error
-    if (!refused) turns++
-  }
-  expect(refused).toBeDefined()
-  expect(turns).toBe(200)
-})
-
 test.each([{ withReplyIds: false }, { withReplyIds: true }])(
   'an agent that is marked as automated is exempt, reply ids: $withReplyIds',
   async ({ withReplyIds }) => {
@@ -273,19 +175,3 @@ test.each([{ withReplyIds: false }, { withReplyIds: true }])(
     expect(await rows(grid, sql, [grid.acme.id])).toEqual([{ turns: 0 }])
   },
 )
-
-test('a repeat under the same key is one turn, and so are several answers to one message', async () => {
-  grid = await testGrid()
-  const answers = async (by: TestAgent, to: string, more: object[]) => {
-    const { messages } = await read(grid, by)
-    for (const one of more) {
-      await send(grid, by, to, { reply_to_message_id: messages[0].message_id, ...one })
-    }
-  }
-  await send(grid, grid.alice, '@bob')
-  await answers(grid.bob, '@alice', [{ idempotency_key: 'a' }, { idempotency_key: 'a' }, {}, {}])
-  await answers(grid.alice, '@bob', [{}])
-
-  const stored = await rows(grid, 'SELECT key, turns FROM conversation_turns WHERE account_id = ?', [grid.acme.id])
-  expect(stored).toEqual([{ key: '@alice @bob', turns: 2 }])
-})

@@ -1,12 +1,9 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { deleteAgent } from '../../../src/grid/agents/agents.ts'
-import { listAgents } from '../../../src/grid/agents/list-agents.ts'
-import { setSkills } from '../../../src/grid/agents/skills.ts'
+import { listAgents } from '../../../src/grid/agents/find-agent.ts'
 import { createChannel } from '../../../src/grid/channels/channels.ts'
 import { messageStatus } from '../../../src/grid/messaging/message-status.ts'
 import type { SendInput } from '../../../src/grid/messaging/outgoing-message.ts'
 import { readMessages } from '../../../src/grid/messaging/read-messages.ts'
-import { day } from '../../../src/lib/time.ts'
 import { updateTrial } from '../../support/database.ts'
 import { onEachDatabase } from '../../support/databases.ts'
 import type { TestAgent, TestGrid } from '../../support/grid.ts'
@@ -51,15 +48,6 @@ onEachDatabase((open) => {
     expect(rest.remaining).toBe(0)
   })
 
-  test("a message names ten of its sender's skills", async () => {
-    await setSkills(as(grid.alice), { skills: Array.from({ length: 30 }, (_, n) => ({ name: `skill ${n}` })) })
-    await send(grid.alice, { to: 'bob', text: 'hi' })
-
-    expect((await read(grid.bob)).messages[0].senderSkills).toEqual(
-      Array(10).fill(expect.stringMatching(/^skill \d+$/)),
-    )
-  })
-
   test('a batch is cut by size, but one message always fits', async () => {
     const long = 'x'.repeat(9_000)
     for (let n = 0; n < 12; n++) await send(grid.alice, { to: 'bob', text: long })
@@ -94,13 +82,6 @@ onEachDatabase((open) => {
     expect((await read(dave)).messages).toHaveLength(0)
   })
 
-  test('only members can post', async () => {
-    await createChannel(grid.acme.store, { name: 'general', members: ['bob'] })
-
-    await expect(send(grid.alice, { to: '#general', text: 'hi' })).rejects.toMatchObject({ code: 'not_channel_member' })
-    await expect(send(grid.eve, { to: '#general', text: 'hi' })).rejects.toMatchObject({ code: 'channel_not_found' })
-  })
-
   test('agents of another account are found only if they are public and their policy allows it', async () => {
     const missing = await failure(send(grid.eve, { to: 'nobody-here', text: 'hi' }))
     const hidden = await failure(send(grid.eve, { to: 'alice', text: 'hi' }))
@@ -131,63 +112,6 @@ onEachDatabase((open) => {
 
     expect(listed.agents.map((agent) => agent.alias)).toEqual(isAllowed ? ['@front-desk'] : [])
     expect(sent).toBe(isAllowed ? true : 'recipient_not_found')
-  })
-
-  test('an access list without a policy that uses it is refused', async () => {
-    await expect(grid.acme.agent('front-desk', { accessList: ['eve'] })).rejects.toMatchObject({
-      code: 'invalid_input',
-    })
-  })
-
-  test('the search of agents finds the names of their skills, and none of another account', async () => {
-    await setSkills(as(grid.bob), { skills: [{ name: 'Counting beans' }, { name: 'peas' }] })
-    await setSkills(as(grid.eve), { skills: [{ name: 'counting peas' }] })
-
-    const found = async (search: string) => (await listAgents(as(grid.alice), { search })).agents
-    expect(await found('counting')).toMatchObject([{ alias: '@bob', skills: [{}, {}] }])
-    expect(await found('counting peas')).toEqual([])
-  })
-
-  test('the search of agents works in every script, with exact case outside of A to Z', async () => {
-    await grid.acme.agent('scribe', { description: 'Übersetzer und Schreiber' })
-
-    expect((await listAgents(as(grid.alice), { search: 'Übersetzer' })).agents).toHaveLength(1)
-    expect((await listAgents(as(grid.alice), { search: 'SCHREIBER' })).agents).toHaveLength(1)
-  })
-
-  test('a post to a channel without other members is queued, and a message to a deleted agent has failed', async () => {
-    await createChannel(grid.acme.store, { name: 'alone', members: ['alice'] })
-    const post = await send(grid.alice, { to: '#alone', text: 'hello?' })
-    const direct = await send(grid.alice, { to: 'bob', text: 'hi' })
-    await deleteAgent(grid.acme.store, 'bob')
-
-    expect(await messageStatus(as(grid.alice), post.id)).toMatchObject({ delivery: 'queued', readBy: [] })
-    expect(await messageStatus(as(grid.alice), direct.id)).toMatchObject({ delivery: 'failed', readBy: [] })
-  })
-
-  test('the same key is one message, also in parallel; other content under it is a conflict', async () => {
-    const repeats = await Promise.all(
-      Array.from({ length: 100 }, () => send(grid.alice, { to: 'bob', text: 'once', idempotencyKey: 'k1' })),
-    )
-
-    expect(new Set(repeats.map((sent) => sent.id)).size).toBe(1)
-    expect((await read(grid.bob)).messages).toHaveLength(1)
-    await expect(send(grid.alice, { to: 'bob', text: 'other', idempotencyKey: 'k1' })).rejects.toMatchObject({
-      code: 'idempotency_conflict',
-    })
-  })
-
-  test('a key is forgotten after 7 days', async () => {
-    await send(grid.alice, { to: 'bob', text: 'once', idempotencyKey: 'k1' })
-    grid.clock.now += 7 * day - 1
-    await expect(send(grid.alice, { to: 'bob', text: 'other', idempotencyKey: 'k1' })).rejects.toMatchObject({
-      code: 'idempotency_conflict',
-    })
-    grid.clock.now += 1
-    const later = await send(grid.alice, { to: 'bob', text: 'other', idempotencyKey: 'k1' })
-    const repeat = await send(grid.alice, { to: 'bob', text: 'other', idempotencyKey: 'k1' })
-
-    expect(repeat.id).toBe(later.id)
   })
 
   test('a trial allows 10 messages: 200 parallel sends store exactly 10', async () => {

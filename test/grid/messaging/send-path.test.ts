@@ -1,12 +1,9 @@
 /** The steps of a send: what each of them promises to the others. */
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { callingAgent } from '../../../src/auth/actor.ts'
-import { GridError } from '../../../src/errors.ts'
 import { recordActivity } from '../../../src/grid/activity.ts'
 import { deleteAgent } from '../../../src/grid/agents/agents.ts'
 import { readMessages } from '../../../src/grid/messaging/read-messages.ts'
-import { isSelf, resolve } from '../../../src/grid/messaging/resolve.ts'
-import type { ReviewCheck } from '../../../src/grid/messaging/review-check.ts'
 import { sendMessage } from '../../../src/grid/messaging/send-message.ts'
 import type { AccountStore } from '../../../src/store/account.ts'
 import type { Statement } from '../../../src/store/sql.ts'
@@ -32,32 +29,6 @@ onEachDatabase((open) => {
     expect(await logged()).toEqual(['send_message ok'])
   })
 
-  test('a recorded send to a channel wakes the members that it reached', async () => {
-    const woken: string[] = []
-    const account = as(grid.alice)
-    const { notifier } = account.waiting
-    const watched: AccountStore = {
-      ...account,
-      waiting: Object.create(account.waiting, {
-        notifier: {
-          value: Object.assign(Object.create(notifier), { notify: (ids: Iterable<string>) => woken.push(...ids) }),
-        },
-      }),
-    }
-    await grid.acme.store.write([
-      grid.acme.store.change.channels.add({ id: 'c', name: 'general', description: '' }, 0),
-      grid.acme.store.change.channels.addMembers('c', [grid.alice.id, grid.bob.id], 0),
-    ])
-
-    await recordActivity(
-      watched,
-      call,
-      (recording) => sendMessage(recording, agent(recording), { to: '#general', text: 'hi' }),
-    )
-
-    expect(woken).toEqual([grid.bob.id])
-  })
-
   test('a recorded send whose recipient was deleted meanwhile stores nothing, and its one row says why', async () => {
     const deleting = before(as(grid.alice), async () => {
       await deleteAgent(grid.acme.store, 'bob')
@@ -69,38 +40,6 @@ onEachDatabase((open) => {
 
     expect(await rows(grid, 'SELECT id FROM messages WHERE account_id = ?', [grid.acme.id])).toEqual([])
     expect(await logged()).toEqual(['send_message recipient_not_found'])
-  })
-
-  test('a statement between the message and the trial changes nothing for the count', async () => {
-    await updateTrial(grid, grid.alice, { used: 3, max: 10, expiresAt: grid.clock.now + 1 })
-    const between = {
-      ...as(grid.alice),
-      write: async (statements: Statement[]) => {
-        const noise = grid.acme.store.change.agents.markSeen(grid.bob.id, grid.clock.now)
-        const found = await grid.acme.store.write(statements.flatMap((statement) => [statement, noise]))
-        return found.filter((_, i) => i % 2 === 0)
-      },
-    }
-
-    await send(between, 'hi')
-
-    expect(await rows(grid, 'SELECT used FROM trials WHERE account_id = ?', [grid.acme.id])).toEqual([{ used: 4 }])
-  })
-
-  test('a statement between the claim and the lease changes nothing for the lease', async () => {
-    await send(as(grid.alice), 'hi')
-    const between = {
-      ...as(grid.bob),
-      write: async (statements: Statement[]) => {
-        const noise = grid.acme.store.change.agents.markSeen(grid.alice.id, grid.clock.now)
-        const found = await grid.acme.store.write(statements.flatMap((statement) => [statement, noise]))
-        return found.filter((_, i) => i % 2 === 0)
-      },
-    }
-
-    const { lease } = await readMessages(between, {})
-
-    expect(await rows(grid, 'SELECT id FROM leases WHERE account_id = ?', [grid.acme.id])).toEqual([{ id: lease!.id }])
   })
 
   test('a unit that is carried out twice counts once on the trial, and a refused one counts nothing', async () => {
@@ -119,53 +58,6 @@ onEachDatabase((open) => {
     expect(await rows(grid, 'SELECT used FROM trials WHERE account_id = ?', [grid.acme.id])).toEqual([{ used: 1 }])
   })
 
-  test('a unit that is carried out twice keeps the receipt of the first time', async () => {
-    const twice = {
-      ...as(grid.alice),
-      write: async (statements: Statement[]) => {
-        await grid.acme.store.write(statements)
-        await send(as(grid.alice), 'in between')
-        return await grid.acme.store.write(statements)
-      },
-    }
-
-    const input = { to: 'bob', text: 'hi', idempotencyKey: 'k' }
-    expect(await sendMessage(twice, agent(twice), input)).toMatchObject({ recipientUnread: 1 })
-  })
-
-  test('a check is asked once, however often the commit is tried', async () => {
-    let asked = 0
-    const counting: ReviewCheck = ({ message }) => {
-      asked++
-      return Promise.resolve(message)
-    }
-    let fails = 2
-    const failing = {
-      ...as(grid.alice),
-      write: (statements: Statement[]) => {
-        const missing = statements.map(() => [])
-        return fails-- > 0 ? Promise.resolve(missing) : grid.acme.store.write(statements)
-      },
-    }
-
-    await sendMessage(failing, agent(failing), { to: 'bob', text: 'hi' }, [counting])
-
-    expect({ asked, fails }).toEqual({ asked: 1, fails: -1 })
-  })
-
-  test('what the checks leave is stored, and a check that refuses stores nothing', async () => {
-    const shouting: ReviewCheck = ({ message }) => Promise.resolve({ ...message, body: message.body.toUpperCase() })
-    const refusing: ReviewCheck = ({ message }) =>
-      Promise.reject(new GridError('guardrail_blocked', `Refused: ${message.body}`))
-    const account = as(grid.alice)
-
-    await sendMessage(account, agent(account), { to: 'bob', text: 'hi' }, [shouting])
-    const refused = sendMessage(account, agent(account), { to: 'bob', text: 'no' }, [shouting, refusing])
-
-    await expect(refused).rejects.toThrow('Refused: NO')
-    expect((await readMessages(as(grid.bob), {})).messages.map(({ message }) => message)).toEqual(['HI'])
-  })
-
   test('the sender is an argument, and the type follows from who calls', async () => {
     const alice = { agentId: grid.alice.id, alias: 'alice' }
     const oauth = { type: 'agent' as const, ...alice, credentialId: 'grant', userId: 'ann' }
@@ -180,16 +72,6 @@ onEachDatabase((open) => {
       '@alice agent',
       '@alice system',
     ])
-  })
-
-  test('resolve finds every kind of recipient, and lets doors decide about the sender itself', async () => {
-    const account = as(grid.alice)
-
-    expect((await resolve(account, agent(account), ' @Alice ')).label).toBe('@alice')
-    expect(isSelf(agent(account), ' @Alice ')).toBe(true)
-    expect(isSelf(agent(account), '#alice')).toBe(false)
-    await expect(resolve(account, agent(account), 'eve')).rejects.toMatchObject({ code: 'recipient_not_found' })
-    await expect(resolve(account, agent(account), '#nowhere')).rejects.toMatchObject({ code: 'channel_not_found' })
   })
 })
 

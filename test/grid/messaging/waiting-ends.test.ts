@@ -1,18 +1,15 @@
 /** What ends a wait or a stream besides messages and time, and that a busy grid does not. */
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { type Authenticate, createAuthenticator } from '../../../src/auth/bearer.ts'
-import { mergeClaim, openClaim } from '../../../src/grid/accounts/claim.ts'
-import { reissueKey } from '../../../src/grid/agents/agent-keys.ts'
+import { reissueKey } from '../../../src/grid/agents/agent-settings.ts'
 import { deleteAgent } from '../../../src/grid/agents/agents.ts'
-import { readMessages } from '../../../src/grid/messaging/read-messages.ts'
-import { waitForMessages } from '../../../src/grid/messaging/wait-for-messages.ts'
-import { watchInbox } from '../../../src/grid/messaging/watch-inbox.ts'
+import { waitForMessages, watchInbox } from '../../../src/grid/messaging/wait-for-messages.ts'
 import type { AccountStore } from '../../../src/store/account.ts'
-import { connect } from '../../../src/store/driver/local-client.ts'
+import { connect } from '../../../src/store/driver/remote-client.ts'
 import { type TestGrid, testGrid } from '../../support/grid.ts'
 import { followIdle } from '../../support/idle.ts'
 import { sendMessage } from '../../support/messaging.ts'
-import { person } from '../../support/people.ts'
+import { claimAgents, signUpAs } from '../../support/signup.ts'
 import { tripwire } from '../../support/tripwire.ts'
 import { waitFor } from '../../support/wait-for.ts'
 
@@ -60,16 +57,6 @@ test('a wait ends at once when its agent is deleted, and when its key is replace
   await Promise.all(ends)
 })
 
-test('a stream ends at once when its agent is deleted', async () => {
-  const { stream } = await listening(grid.bob.key)
-  const next = stream.next()
-  await idle(1)
-
-  await deleteAgent(grid.acme.store, 'bob')
-
-  expect(await next).toEqual({ done: true, value: undefined })
-})
-
 test('a wait notices that its key was revoked at another process', async () => {
   const { account, check } = await entered(grid.bob.key)
   const wait = waitForMessages(account, {}, { seconds: 50, check, lookEveryMs: 20 })
@@ -82,24 +69,8 @@ test('a wait notices that its key was revoked at another process', async () => {
   await end
 })
 
-test('a wait gets what another process released', async () => {
-  const { account, check } = await entered(grid.bob.key)
-  await sendMessage((await entered(grid.alice.key)).account, { to: 'bob', text: 'released' })
-  const { lease } = await readMessages(account, {})
-  const wait = waitForMessages(account, {}, { seconds: 50, check, lookEveryMs: 20 })
-  await idle(1)
-
-  await account.write(account.change.leases.release(grid.bob.id, lease!.id, grid.clock.now))
-
-  expect((await wait).messages).toMatchObject([{ message: 'released', redelivered: true }])
-})
-
 test('waits and streams of an agent end when a claim moves it, and work in its new account', async () => {
-  const zoe = 'zoe@new.example'
-  const response = await grid.post('/api/v1/agentic-signup', { owner_email: zoe, alias: 'zoe' })
-  const { api_key, trial } = await response.json()
-  const token = trial.claim_url.split('/').at(-1)
-  const { id, actor } = await person(grid, { email: zoe, role: 'owner', account: grid.evil })
+  const { key: api_key, link } = await signUpAs(grid, 'zoe@new.example', 'zoe')
   const { account, check } = await entered(api_key)
   const { stream } = await listening(api_key)
   const wait = waitForMessages(account, {}, { seconds: 50, check })
@@ -107,10 +78,7 @@ test('waits and streams of an agent end when a claim moves it, and work in its n
   const next = stream.next()
   await idle(2)
 
-  const { agents } = await openClaim(grid.store, token)
-  const claimant = { user: { id, email: zoe, emailVerifiedAt: grid.clock.now }, sessionId: 'test' }
-  const into = { id: grid.evil.id, account: grid.store.account(grid.evil.id, actor('owner')) }
-  await mergeClaim(grid.store, token, claimant, into, { keep: agents.map((agent) => agent.id), discard: [] }, null)
+  await claimAgents(grid, link, { into: grid.evil })
 
   await end
   expect(await next).toEqual({ done: true, value: undefined })
@@ -128,19 +96,6 @@ test('a wait that meets a busy grid goes on waiting, and gets its messages', asy
   release()
 
   expect((await wait).messages).toMatchObject([{ message: 'hello' }])
-})
-
-test('a wait that meets a busy grid until its end fails with unavailable', async () => {
-  const { account } = await entered(grid.bob.key)
-  await sendMessage((await entered(grid.alice.key)).account, { to: 'bob', text: 'hello' })
-  const release = await holdCommits()
-  const wait = expect(waitForMessages(account, {}, { seconds: 0.05 })).rejects.toMatchObject({ code: 'unavailable' })
-  // At its beginning, and again at its end.
-  await refuseLease(account)
-  await refuseLease(account, 2)
-  release()
-
-  await wait
 })
 
 async function entered(key: string) {

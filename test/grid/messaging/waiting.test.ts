@@ -1,13 +1,10 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { readMessages } from '../../../src/grid/messaging/read-messages.ts'
-import { waitForMessages } from '../../../src/grid/messaging/wait-for-messages.ts'
-import { watchInbox } from '../../../src/grid/messaging/watch-inbox.ts'
+import { waitForMessages, watchInbox } from '../../../src/grid/messaging/wait-for-messages.ts'
 import type { AccountStore } from '../../../src/store/account.ts'
-import { dump } from '../../support/database.ts'
 import { type TestAccount, type TestAgent, type TestGrid, testGrid } from '../../support/grid.ts'
 import { followIdle } from '../../support/idle.ts'
 import { sendMessage } from '../../support/messaging.ts'
-import { isSettled } from '../../support/wait-for.ts'
 
 let grid: TestGrid
 let idle: ReturnType<typeof followIdle>
@@ -22,20 +19,6 @@ beforeEach(async () => {
   bob = as(grid.acme, grid.bob)
 })
 afterEach(() => grid.close())
-
-test('a wait looks back first: what is already there is leased at once', async () => {
-  await write('hello')
-
-  expect(await textsOf(waitForMessages(bob, {}, { seconds: 50 }))).toEqual(['hello'])
-})
-
-test('no other agent is woken', async () => {
-  const eve = as(grid.evil, grid.eve)
-  const readings = [alice, eve].map((reader) => textsOf(waitForMessages(reader, {}, { seconds: 0.2 })))
-  await write('hello')
-
-  expect(await Promise.all(readings)).toEqual([[], []])
-})
 
 test('a wait ends with an empty batch when its time is over', async () => {
   const from = performance.now()
@@ -75,31 +58,6 @@ test('when the credential ends meanwhile nothing is leased', async () => {
   expect(await textsOf(readMessages(bob, {}))).toEqual(['hello'])
 })
 
-test('of two waits one gets a message, and the other goes on', async () => {
-  const waits = [1, 2].map(() => textsOf(waitForMessages(bob, {}, { seconds: 50 })))
-  await idle(2)
-  await write('first')
-  await Promise.race(waits)
-  await write('second')
-
-  expect((await Promise.all(waits)).toSorted()).toEqual([['first'], ['second']])
-})
-
-test('waits end when the process stops', async () => {
-  const reading = textsOf(waitForMessages(bob, {}, { seconds: 50 }))
-  await idle(1)
-  stop.abort()
-
-  expect(await reading).toEqual([])
-})
-
-test('a wait writes nothing', async () => {
-  const before = await dump(grid, grid.acme)
-  await waitForMessages(bob, {}, { seconds: 0.05 })
-
-  expect(await dump(grid, grid.acme)).toEqual(before)
-})
-
 test('a stream says at once that messages wait, and otherwise that it is alive', async () => {
   const empty = listen(bob)
   expect(await empty.next()).toBe('heartbeat')
@@ -107,18 +65,6 @@ test('a stream says at once that messages wait, and otherwise that it is alive',
 
   expect(await empty.next()).toBe('unread')
   expect(await listen(bob).next()).toBe('unread')
-})
-
-test('a silent stream sends heartbeats', async () => {
-  const stream = listen(bob)
-  await stream.next()
-  const next = stream.next()
-  pass(14_999)
-  await idle(1)
-  expect(await isSettled(next)).toBe(false)
-  pass(1)
-
-  expect(await next).toBe('heartbeat')
 })
 
 test('a clock that is set back by a day silences no stream: heartbeats and reminders go on', async () => {
@@ -156,32 +102,6 @@ test('what stays unread is announced again after a minute', async () => {
   ])
 })
 
-test('messages that were read are never spoken of', async () => {
-  await write('hello')
-  const stream = listen(bob)
-  await stream.next()
-  await readMessages(bob, {})
-
-  const told: unknown[] = []
-  for (let i = 0; i < 8; i++) {
-    const next = stream.next()
-    pass(15_000)
-    told.push(await next)
-  }
-  expect(new Set(told)).toEqual(new Set(['heartbeat']))
-})
-
-test('a stream ends after 30 minutes', async () => {
-  const stream = listen(bob)
-  await stream.next()
-  const next = stream.next()
-  await idle(1)
-  pass(30 * 60_000)
-
-  expect(await next).toBeUndefined()
-  expect(grid.store.waiting.streams.count).toBe(0)
-})
-
 test('a stream ends with its credential, without another event', async () => {
   let isGood = true
   const check = () => isGood ? Promise.resolve() : Promise.reject(new Error('revoked'))
@@ -203,17 +123,6 @@ test('a stream ends when the caller leaves, and when the process stops', async (
 
   expect(await stopped).toBeUndefined()
   expect(grid.store.waiting.notifier.hasSubscribers).toBe(false)
-})
-
-test('a credential has three streams', async () => {
-  const streams = [listen(bob), listen(bob), listen(bob)]
-  await Promise.all(streams.map((stream) => stream.next()))
-  expect(open(bob)).toBeUndefined()
-  expect(open(alice)).toBeDefined()
-  streams[0].connection.abort()
-  await streams[0].next()
-
-  expect(open(bob)).toBeDefined()
 })
 
 test('an account has WAITS_PER_ACCOUNT streams and as many waits, whatever credentials they have', async () => {

@@ -4,7 +4,7 @@
  */
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { createChannel } from '../../../src/grid/channels/channels.ts'
-import { leaseOf } from '../../../src/grid/messaging/leases.ts'
+import { leaseOf } from '../../../src/grid/messaging/read-messages.ts'
 import { waitForMessages } from '../../../src/grid/messaging/wait-for-messages.ts'
 import type { AccountStore } from '../../../src/store/account.ts'
 import { type TestAccount, type TestAgent, type TestGrid, testGrid } from '../../support/grid.ts'
@@ -44,15 +44,6 @@ test('every member of a channel is woken by a post', async () => {
   await sendMessage(alice, { to: '#general', text: 'all' })
 
   expect(await inTime(Promise.all(readings))).toEqual(readings.map(() => ['all']))
-})
-
-test('a public agent of another account is woken', async () => {
-  const shop = as(grid.evil, await grid.evil.agent('shop', { visibility: 'public' }))
-  const reading = textsOf(wait(shop))
-  await idle(1)
-  await sendMessage(alice, { to: '@shop', text: 'order' })
-
-  expect(await inTime(reading)).toEqual(['order'])
 })
 
 test('a second reader is woken by the release of what the first one took, and not only by the next poll', async () => {

@@ -36,16 +36,6 @@ test('each kind has its own subject', () => {
   expect(new Set(templates.map(({ subject }) => subject))).toHaveLength(templates.length)
 })
 
-test('an invitation tells the inviter, the account and the role', () => {
-  expect(invitationEmail(config, link, invitation).text).toContain(
-    'ann@acme.example invites you to the account "Acme" on app.grid.example:8443, as member.',
-  )
-})
-
-test('a claim email names the agent', () => {
-  expect(claimEmail(config, link, 'zoe').text).toContain('The agent @zoe signed up')
-})
-
 test.each([
   ['an address', 'Win at https://evil.example/now', 'Win at https evil example now'],
   ['line breaks', 'Acme\r\n\r\nDear friend', 'Acme Dear friend'],

@@ -47,14 +47,6 @@ test('an artifact comes in chunks, before the state that is given with the last'
   ])
 })
 
-test('an artifact that is put again replaces what was there', async () => {
-  const { id } = await askFor(client, 'a list')
-  await updateTask(bob, { taskId: id, text: 'draft', artifact: { id: 'a' } })
-  await updateTask(bob, { taskId: id, text: 'final', artifact: { id: 'a' } })
-
-  expect((await getTask(client, id)).artifacts).toEqual([{ artifactId: 'a', parts: [{ text: 'final' }] }])
-})
-
 test('what is appended at once is one event, in its order and before what follows', async () => {
   const { id } = await askFor(client, 'a story')
   await updateTask(bob, { taskId: id, text: 'Once', artifact: { id: 'story' } })

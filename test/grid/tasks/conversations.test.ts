@@ -9,7 +9,6 @@ import type { AccountStore } from '../../../src/store/account.ts'
 import { followLog } from '../../../src/worker/threads.ts'
 import { rows } from '../../support/database.ts'
 import { type TestGrid, testGrid } from '../../support/grid.ts'
-import { callTool } from '../../support/mcp.ts'
 import { sendMessage } from '../../support/messaging.ts'
 import { askFor, storeOf } from '../../support/tasks.ts'
 
@@ -47,36 +46,4 @@ test('answers, questions and notes of a task stand in its conversation, and canc
   const receipts = await receiptsOf(grid.acme.store, seqs)
   expect(seqs.map((seq) => receipts.get(seq)!.recipient!.state)).toEqual(['unread', 'read', 'read', 'withdrawn'])
   expect((await messageStatus(bob, answer.id)).delivery).toBe('read')
-})
-
-test('a send and a read of agents without an open task run the same statements, whatever others do', async () => {
-  const carol = await grid.acme.agent('carol')
-  const calls = async () => {
-    const counts = []
-    for (
-      const [key, tool, args] of [
-        [carol.key, 'send_message', { to: '@eve-less', message: 'nobody' }],
-        [carol.key, 'send_message', { to: '@alice', message: 'hi' }],
-        [grid.alice.key, 'read_messages', {}],
-        [grid.alice.key, 'send_message', { to: '@carol', message: 'hello' }],
-        [carol.key, 'read_messages', {}],
-      ] as const
-    ) {
-      const before = statements.length
-      await callTool(grid, key, tool, args)
-      counts.push(statements.slice(before))
-    }
-    return counts
-  }
-  await calls()
-  const before = await calls()
-
-  const { id } = await askFor(client, 'a question')
-  expect(await calls()).toEqual(before)
-
-  await updateTask(bob, { taskId: id, text: 'an answer' })
-  expect(await calls()).toEqual(before)
-  // Whether a recipient waits for an answer is read with it, in one statement. No other names a task.
-  const named = before.flat().filter((sql) => /\b(tasks|task_events|task_messages|artifacts)\b/.test(sql))
-  expect(named.filter((sql) => !sql.includes('AS open_task'))).toEqual([])
 })

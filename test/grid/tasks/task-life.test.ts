@@ -1,15 +1,12 @@
 /** What else happens to tasks: time, deletion, claims, other accounts, guardrails. On every database. */
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { callingAgent } from '../../../src/auth/actor.ts'
 import { deleteAgent } from '../../../src/grid/agents/agents.ts'
 import { readMessages } from '../../../src/grid/messaging/read-messages.ts'
-import { startTask } from '../../../src/grid/tasks/start-task.ts'
 import { cancelTask, getTask } from '../../../src/grid/tasks/tasks.ts'
 import { updateTask } from '../../../src/grid/tasks/update-task.ts'
 import { day, hour } from '../../../src/lib/time.ts'
 import type { AccountStore } from '../../../src/store/account.ts'
-import { sweep } from '../../../src/worker/retention.ts'
-import { failTasks } from '../../../src/worker/tasks.ts'
+import { failTasks, sweep } from '../../../src/worker/retention.ts'
 import { rows } from '../../support/database.ts'
 import { onEachDatabase } from '../../support/databases.ts'
 import type { TestGrid } from '../../support/grid.ts'
@@ -47,15 +44,6 @@ onEachDatabase((open) => {
     expect(inShort(await eventsOf(client, late.id))).toEqual(['submitted', 'failed'])
   })
 
-  test('a lease that was released does not make a task working again', async () => {
-    const { id } = await askFor(client, 'a question')
-    const { lease } = await readMessages(bob, {})
-    await lease!.release()
-    await readMessages(bob, {})
-
-    expect((await getTask(client, id)).generation).toBe(2)
-  })
-
   test('a task across accounts is seen by both ends, and by nobody else', async () => {
     const desk = await grid.evil.agent('desk', { visibility: 'public' })
     const other = storeOf(grid, desk, grid.evil)
@@ -70,47 +58,6 @@ onEachDatabase((open) => {
       await expect(cancelTask(stranger, id)).rejects.toMatchObject({ code: 'task_not_found' })
     }
     await expect(updateTask(bob, { taskId: id, text: 'x' })).rejects.toMatchObject({ code: 'task_not_found' })
-  })
-
-  test('a context is that of its client and recipient, and has an id of the server', async () => {
-    const carol = await grid.acme.agent('carol')
-    const context = { contextId: 'trip' }
-    const ids = []
-    const senders = [client, client, storeOf(grid, carol)]
-    for (const sender of senders) ids.push((await askFor(sender, 'where to?', context)).id)
-    ids.push((await askFor(client, 'where to?', { ...context, to: '@carol' })).id)
-
-    const found = await rows(grid, 'SELECT id, conversation_id, context_id FROM tasks WHERE account_id = ?', [
-      grid.acme.id,
-    ])
-    const [first, second, ofCarol, toCarol] = ids.map((id) => found.find((row) => row.id === id)!.conversation_id)
-    expect(second).toBe(first)
-    expect(new Set([first, ofCarol, toCarol, 'trip']).size).toBe(4)
-    expect(new Set(found.map(({ context_id }) => context_id))).toEqual(new Set(['trip']))
-  })
-
-  test('a repeat with the same key is the same task, in its present state', async () => {
-    const message = { messageId: 'm', parts: [{ text: 'a question' }] }
-    const send = () =>
-      startTask(client, callingAgent(client.actor), { to: '@bob', message, mode: 'task', idempotencyKey: 'once' })
-    const [one, two] = await Promise.all([send(), send()])
-    await updateTask(bob, { taskId: one.task.id, text: 'an answer' })
-    const { task } = await send()
-
-    expect([two.task.id, task.id]).toEqual([one.task.id, one.task.id])
-    expect(task.status.state).toBe('completed')
-    expect(await rows(grid, 'SELECT id FROM tasks WHERE account_id = ?', [grid.acme.id])).toHaveLength(1)
-  })
-
-  test('large parts of a message and of an answer are in the task as they were sent', async () => {
-    const file = { raw: btoa('a large file '.repeat(2_000)), filename: 'a.txt', mediaType: 'text/plain' }
-    const message = { messageId: 'm', parts: [{ text: 'read this' }, file], metadata: { note: 'x'.repeat(3_000) } }
-    const { task: { id } } = await startTask(client, callingAgent(client.actor), { to: '@bob', message, mode: 'task' })
-    await updateTask(bob, { taskId: id, parts: [{ data: { list: 'y'.repeat(20_000) } }, file] })
-
-    const { history, artifacts } = await getTask(client, id)
-    expect(history).toEqual([{ ...message, role: 'user' }])
-    expect(artifacts[0].parts).toEqual([{ data: { list: 'y'.repeat(20_000) } }, file])
   })
 
   test.each(['block', 'redact'] as const)('guardrails check what a recipient says: %s', async (action) => {

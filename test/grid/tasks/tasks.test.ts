@@ -55,15 +55,6 @@ test('an answer without a reference completes the newest task of its recipient',
   expect(messages.map(({ message }) => message)).toEqual(['something else'])
 })
 
-test('in receipt mode an answer is in the inbox too, with the task', async () => {
-  const { id } = await askFor(client, 'a question', { mode: 'receipt' })
-
-  await sendMessage(bob, { to: '@alice', text: 'an answer' })
-
-  expect((await readMessages(client, {})).messages).toMatchObject([{ message: 'an answer', task_id: id }])
-  expect((await getTask(client, id)).artifacts).toMatchObject([{ parts: [{ text: 'an answer' }] }])
-})
-
 test('a recipient asks back, and the client goes on with the same task', async () => {
   const { id, contextId } = await askFor(client, 'a question')
   await updateTask(bob, { taskId: id, state: 'working', text: 'looking' })

@@ -1,12 +1,9 @@
 /** What all local guardrails have in common, and the small ones. */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import type { ProviderTools, Verdict } from '../../../src/guardrails/provider.ts'
 import { joined } from '../../../src/guardrails/local/view.ts'
 import { maxGuardedLength } from '../../../src/grid/messaging/guarded-text.ts'
 import { corpus, foundIn, localGuardrails, prepared, verdictOn } from './corpus.ts'
-
-const noTools = {} as ProviderTools
 
 /** Any text: of all of Unicode with lone surrogates, of what matters to the guardrails, of pieces of the corpus. */
 const pieces = corpus().map(({ text }) => text).filter((text) => text.length < 200)
@@ -79,22 +76,6 @@ test.each([
     }
   },
 )
-
-test('guardrails of one provider find their own in the same message', () => {
-  const guarded = {
-    text: 'alice@example.com, the blue heron',
-    direction: 'inbound',
-    sender: '@a',
-    recipient: '@b',
-  } as const
-  const found = (id: string, config: unknown) =>
-    foundIn(guarded.text, prepared(id, config)(guarded, noTools) as Verdict)
-
-  expect(found('phrases', { phrases: ['blue'] })).toEqual(['blue'])
-  expect(found('phrases', { phrases: ['heron'] })).toEqual(['heron'])
-  expect(found('pii', { kinds: ['card'] })).toEqual([])
-  expect(found('pii', { kinds: ['email'] })).toEqual(['alice@example.com'])
-})
 
 test('length counts characters, and masks what is too much', () => {
   const check = prepared('length', { maxCharacters: 3 })

@@ -51,25 +51,6 @@ describe('the request', () => {
 
     expect(() => new Webhook(secret).verify(...change(text, headers as Record<string, string>))).toThrow('signature')
   })
-
-  test('the library signs the same', async () => {
-    const at = 1_700_000_000_000
-    await checkWith('webhook', await serve({ decision: 'allow', reasons: [] }), { now: () => at })('text')
-    const { text, headers } = onlyRequest(service)
-
-    expect(headers['webhook-timestamp']).toBe(String(at / 1_000))
-    expect(headers['webhook-signature']).toBe(
-      new Webhook(secret).sign(String(headers['webhook-id']), new Date(at), text),
-    )
-  })
-
-  test('an old request is refused by the library', async () => {
-    const now = () => Date.now() - 6 * 60_000
-    await checkWith('webhook', await serve({ decision: 'allow', reasons: [] }), { now })('text')
-    const { text, headers } = onlyRequest(service)
-
-    expect(() => new Webhook(secret).verify(text, headers as Record<string, string>)).toThrow('too old')
-  })
 })
 
 describe('the answer', () => {
@@ -113,10 +94,6 @@ describe('the answer', () => {
 
 describe('the secret', () => {
   const base64 = (bytes: number) => Buffer.alloc(bytes, 7).toString('base64')
-
-  test.each([24, 32, 64])('of %i bytes is accepted', (bytes) => {
-    expect(() => provider.checkToken!(`whsec_${base64(bytes)}`)).not.toThrow()
-  })
 
   test.each([
     base64(32),

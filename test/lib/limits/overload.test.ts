@@ -35,9 +35,3 @@ test('a request that waited too long is refused, and no other', () => {
   expect(() => overload.check(1_001)).toThrow('Too many of your calls wait. Repeat the call in 2 seconds.')
   overload.check(1_000)
 })
-
-test('one slow call is no overload', () => {
-  const log = createLog('error', () => {})
-
-  expect(after(new Overload(log, 1_000), [9_000, 10, 9_000, 10, 9_000, 10])).toBe(false)
-})

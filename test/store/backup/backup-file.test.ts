@@ -66,11 +66,6 @@ test('a manifest that is missing, cut off, endless or no JSON is refused', async
   }
 })
 
-test('a backup that is not encrypted is refused where an encrypted one is expected', async () => {
-  await expect(openBackup(backup, { passphrase: 'correct horse battery' }, target))
-    .rejects.toMatchObject({ code: 'wrong_key', message: expect.stringContaining('not encrypted') })
-})
-
 test('a header that asks for much memory is refused before its key is made', async () => {
   const salt = 'A'.repeat(43)
   for (

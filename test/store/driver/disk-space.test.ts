@@ -56,15 +56,6 @@ test('nothing new is accepted below the mark, and again a tenth above it; each i
   )
 })
 
-test('the mark is at most a tenth of the disk', async () => {
-  const { disk, space } = open({ free: 100, total: 1_000 })
-  await space.check()
-  expect(space.isFull).toBe(false)
-  disk.free = 99
-  await space.check()
-  expect(space.isFull).toBe(true)
-})
-
 test('unused pages of the file count as space, if there is room for the log', async () => {
   const { disk, space } = open({ free: 60, reusable: 150 })
   await space.check()

@@ -5,7 +5,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { connect } from '../../../src/store/driver/local-client.ts'
+import { connect } from '../../../src/store/driver/remote-client.ts'
 
 const schema = [
   'CREATE TABLE parents (id INTEGER PRIMARY KEY)',
@@ -17,7 +17,6 @@ const schema = [
 const insert = 'INSERT INTO facts (key, n) VALUES (?, ?)'
 const insertReturning = `${insert} RETURNING key`
 const numbers = 'WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers)'
-const upTo = `${numbers} SELECT n FROM numbers LIMIT ?`
 /** Fails in the middle of its second hundred rows. */
 const breaksOff = `${numbers} SELECT abs(CASE n WHEN 150 THEN -9223372036854775807 - 1 ELSE n END) FROM numbers LIMIT ?`
 
@@ -83,20 +82,6 @@ test.each(failures)('after %s (%s) nothing is lost', async (_, code, fail) => {
   expect(await witnessed()).toEqual(rest)
 })
 
-test('a statement that ran to its end, or broke a constraint, is not active', async () => {
-  for (const round of ['a', 'b']) {
-    await execute(insert, round, 1)
-    await execute(insertReturning, `${round}a`, 1)
-    for (const rows of [0, 1, 100, 250]) await execute(upTo, rows)
-    await batch([insertReturning, `${round}b`, 1], [upTo, 100], ['SELECT * FROM facts'], ['SELECT changes()'])
-    await expect(batch([insert, 'c', 1], [insertReturning, round, 1])).rejects.toMatchObject({ statementIndex: 1 })
-    await expect(execute(insertReturning, 'evil', 1)).rejects.toMatchObject({ code: 'SQLITE_CONSTRAINT' })
-  }
-
-  // SQLite refuses this while a statement is active.
-  await client.execute('DROP TABLE children')
-})
-
 // The integer fails in the driver, after its statement has ended.
 const statementFailures = failures.filter(([name]) => name !== 'an integer that is no number')
 
@@ -127,18 +112,6 @@ test('a database that is busy, then a new connection: what is acknowledged is st
   expect(await witnessed()).toEqual(['alone', 'before', 'together'])
 })
 
-test('result sets of every size are complete, repeatedly, from a query and from RETURNING', async () => {
-  const sizes = [0, 1, 99, 100, 101, 0, 200, 1, 250, 100]
-  for (const size of sizes) expect((await execute(upTo, size)).rows).toHaveLength(size)
-
-  const many = `INSERT INTO facts (key, n) ${numbers} SELECT ? || n, n FROM numbers LIMIT ? RETURNING n`
-  for (const [round, size] of sizes.entries()) {
-    const [{ rows }] = await batch([many, `${round}.`, size])
-    expect(rows.map(({ n }) => n)).toEqual(Array.from({ length: size }, (_, n) => n + 1))
-  }
-  expect(await witnessed()).toHaveLength(sizes.reduce((sum, size) => sum + size))
-})
-
 test('a query for one row returns the same as a query for all, and leaves no statement open', async () => {
   const some = 'SELECT n, key, NULL AS gap FROM facts ORDER BY n LIMIT ?'
   const rows = [{ n: 1, key: 'a', gap: null }, { n: 2, key: 'b', gap: null }]
@@ -150,26 +123,6 @@ test('a query for one row returns the same as a query for all, and leaves no sta
 
   await client.execute('DROP TABLE children')
   expect(await witnessed()).toEqual(['a', 'b', 'c'])
-})
-
-test('a query for one row fails like a query for all', async () => {
-  await expect(execute('SELECT abs(-9223372036854775807 - CAST(? AS INTEGER)) AS n LIMIT ?', 1, 1)).rejects.toThrow(
-    'integer overflow',
-  )
-  await expect(execute('SELECT 9007199254740993 AS n LIMIT ?', 1)).rejects.toThrow(RangeError)
-
-  await execute(insert, 'after', 1)
-  expect(await witnessed()).toEqual(['after'])
-})
-
-test('a cached statement returns the current rows, with the names of their columns', async () => {
-  const all = 'SELECT * FROM facts ORDER BY key'
-  await execute(insert, 'a', 1)
-  expect((await execute(all)).rows).toEqual([{ key: 'a', n: 1 }])
-
-  await execute('UPDATE facts SET n = ?', 2)
-
-  expect((await execute(all)).rows).toEqual([{ key: 'a', n: 2 }])
 })
 
 test.each<[string, () => Promise<unknown>, string[]]>([

@@ -4,7 +4,7 @@ import { existsSync, linkSync, rmSync, symlinkSync, writeFileSync } from 'node:f
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { runtimeCommand } from '../../../scripts/runtime.ts'
-import { lockDatabase } from '../../../src/store/backup/copied-database.ts'
+import { lockDatabase } from '../../../src/store/backup/local-copy.ts'
 import { type LocalFile, localFile, pragmas, putFact } from '../../support/local-file.ts'
 import { waitFor } from '../../support/wait-for.ts'
 
@@ -101,15 +101,6 @@ test('LOCK_WAIT waits for a process that is stopping', async () => {
 
   expect(await pragmas(client)).toMatchObject({ journal_mode: 'wal', synchronous: 2 })
   expect((await hold()).answer).toMatchObject({ code: 'database_in_use' })
-})
-
-test('LOCK_WAIT times out', async () => {
-  await hold()
-  const startedAt = Date.now()
-
-  await expect(file.open({ LOCK_WAIT: '1' })).rejects.toMatchObject({ code: 'database_in_use' })
-
-  expect(Date.now() - startedAt).toBeGreaterThanOrEqual(1_000)
 })
 
 test.each([

@@ -1,5 +1,5 @@
 /** The local database file: pragmas, modes, path, and closing it. See docs/delivery.md, "Local file lock". */
-import { chmodSync, readdirSync, readlinkSync, statSync } from 'node:fs'
+import { readdirSync, readlinkSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { localPath } from '../../../src/store/driver/local-file.ts'
@@ -52,16 +52,6 @@ test('the folder, the file, its log and the owner file are readable by their own
   expect(modes.map(([, mode]) => mode)).toEqual(['700', '600', '600', '600', '600', '600'])
 })
 
-test('a file that other users may read is made private', async () => {
-  const { store } = await file.open()
-  await store.close()
-  chmodSync(file.path, 0o644)
-
-  await file.open()
-
-  expect([modeOf(file.path), modeOf(`${file.path}-wal`)]).toEqual(['600', '600'])
-})
-
 test('closing checkpoints the log into the file', async () => {
   const { store } = await file.open()
   await putFact(store, 'kept')
@@ -105,14 +95,6 @@ test.each([
   ['libsql://grid.example', undefined],
 ])('%s is the path %s', (url, expected) => {
   expect(localPath(url)).toBe(expected)
-})
-
-test('a path with spaces is the path the driver opens', async () => {
-  file.path = join(file.folder, 'my data', 'grid 1.db')
-
-  await file.open({ DATABASE_URL: `file://${encodeURI(file.path)}` })
-
-  expect(openFiles()).toEqual(['', '-shm', '-wal', '.lock'].map((ending) => file.path + ending))
 })
 
 /** The files in the folder that this process has open. */

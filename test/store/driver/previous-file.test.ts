@@ -77,18 +77,6 @@ test('a copy of the same schema is replaced, and what a killed start left of one
   expect(await facts(join(database.folder, 'grid.db.schema-1'))).toEqual(before)
 })
 
-test('copies of several schemas are removed together, and nothing else is', async () => {
-  const store = await open()
-  for (const name of ['grid.db.schema-9', 'grid.db.schema-x', 'other.db.schema-1']) {
-    writeFileSync(join(database.folder, name), '')
-  }
-
-  expect(store.removePreviousFiles()).toEqual([1, 9].map((version) => `${path}.schema-${version}`))
-
-  expect(copies()).toEqual(['grid.db.schema-x', 'other.db.schema-1'])
-  await store.close()
-})
-
 async function open(env: Record<string, string> = {}) {
   return await openStore(processDeps(readConfig({ DATABASE_URL: database.url, LOG_LEVEL: 'error', ...env })))
 }

@@ -1,7 +1,7 @@
 /** Commits on a libsql-server: units that wait share a request and nothing else, on a stream that stays open. */
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { readMessages } from '../../../src/grid/messaging/read-messages.ts'
-import { openPost } from '../../../src/store/driver/post.ts'
+import { openPost } from '../../../src/store/driver/remote-stream.ts'
 import type { AccountStore } from '../../../src/store/account.ts'
 import { rows } from '../../support/database.ts'
 import { type TestAccount, type TestAgent, type TestGrid, testGrid } from '../../support/grid.ts'
@@ -66,36 +66,6 @@ test('sends at the same time are one commit, and so are reads', async () => {
   for (const { id } of [grid.acme, grid.evil]) {
     expect(await rows(grid, 'SELECT id FROM leases WHERE account_id = ?', [id])).toEqual([])
   }
-})
-
-test('they are stored in the order of their calls', async () => {
-  const texts = Array.from({ length: 12 }, (_, i) => String(i))
-  await Promise.all(texts.map((text) => sendMessage(as(grid.acme, grid.alice), { to: 'bob', text })))
-
-  expect((await read(as(grid.acme, grid.bob))).map(({ message }) => message)).toEqual(texts)
-})
-
-test('sends at the same time under one key are one', async () => {
-  const sender = as(grid.acme, grid.alice)
-  const sent = await Promise.all(
-    ['k', 'l', 'k', 'k'].map((idempotencyKey) => sendMessage(sender, { to: 'bob', text: 'hi', idempotencyKey })),
-  )
-
-  expect(new Set(sent.map(({ id }) => id)).size).toBe(2)
-  expect(await read(as(grid.acme, grid.bob))).toHaveLength(2)
-})
-
-test('reads of one inbox at the same time share no message', async () => {
-  for (const text of ['1', '2', '3', '4']) await sendMessage(as(grid.acme, grid.alice), { to: 'bob', text })
-
-  const received = await Promise.all([1, 2, 3].map(() => readMessages(as(grid.acme, grid.bob), { limit: 2 })))
-
-  expect(received.flatMap(({ messages }) => messages.map(({ message }) => message)).sort()).toEqual([
-    '1',
-    '2',
-    '3',
-    '4',
-  ])
 })
 
 test('a unit that breaks a constraint fails alone, and the others are stored', async () => {

@@ -1,7 +1,7 @@
 /** Queries to a libsql-server share requests and nothing else: each has its own result and error, in order. */
 import { type Client, createClient, type InValue, type ResultSet } from '@libsql/client'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { openPost } from '../../../src/store/driver/post.ts'
+import { openPost } from '../../../src/store/driver/remote-stream.ts'
 import { connectRemote, queriesOf } from '../../../src/store/driver/remote-client.ts'
 import { type Sqld, startSqld } from '../../support/sqld.ts'
 import { turn } from '../../support/wait-for.ts'
@@ -47,13 +47,6 @@ test('concurrent queries are one request, and those that arrive meanwhile are th
 
   expect(await Promise.all([...first, ...second])).toEqual([1, 2, 3, 4, 5, 6])
   expect(requests).toHaveLength(2)
-})
-
-test('a request has at most 64 queries', async () => {
-  const numbers = Array.from({ length: 150 }, (_, n) => n)
-
-  expect(await Promise.all(numbers.map(echo))).toEqual(numbers)
-  expect(requests).toHaveLength(3)
 })
 
 test('results arrive in the order of the calls, also those of the next queries', async () => {
@@ -188,14 +181,6 @@ test('while the server is silent, all waiting queries fail after one timeout, an
   opened = Promise.resolve()
   timeoutMs = 60_000
   expect(await echo(1)).toBe(1)
-})
-
-test('after close no query is sent', async () => {
-  const ended = open()
-  ended.close()
-
-  await expect(ended.execute('SELECT 1')).rejects.toMatchObject({ code: 'unavailable' })
-  expect(requests).toEqual([])
 })
 
 function open(): Client {

@@ -1,16 +1,13 @@
-/** Claiming agents that signed up. See docs/security.md, "Claims". */
+/** Claiming agents that signed up, by their link or as offered. See docs/security.md, "Claims". */
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { createAuthenticator } from '../../../src/auth/bearer.ts'
 import { createAgent } from '../../../src/grid/agents/agents.ts'
 import { setAgentSkills } from '../../../src/grid/agents/skills.ts'
-import { leaseOf } from '../../../src/grid/messaging/leases.ts'
-import { readMessages } from '../../../src/grid/messaging/read-messages.ts'
 import { type Browser, browser } from '../../support/browse.ts'
 import { rows } from '../../support/database.ts'
 import { type TestGrid, testGrid } from '../../support/grid.ts'
 import { callTool, mcp } from '../../support/mcp.ts'
 import { waitFor } from '../../support/wait-for.ts'
-import { arrivalOf } from '../../support/people.ts'
+import { arrivalOf, csrfTokenOf, person, signedIn } from '../../support/people.ts'
 
 const ann = 'ann@acme.example'
 const zoe = 'zoe@new.example'
@@ -47,16 +44,34 @@ async function emailLinkPath(path: string): Promise<string> {
   return new URL((await waitFor('the claim email', newest)).link!).pathname
 }
 
-/** Decide on the claim page: agents by alias; those not named are kept, as the page proposes. */
-async function claim(person: Browser, path: string, fields: Record<string, string>, discard: string[] = []) {
-  const page = await person.open(path)
-  const decisions = [...page.html.matchAll(/name="(agent-[^"]+)" value="keep"/g)].map(([, name]): [string, string] => {
-    const alias = page.html.slice(0, page.html.indexOf(name)).match(/Decision about @([a-z0-9-]+)<\/legend>/g)!.at(-1)!
-    return [name, discard.some((unwanted) => alias.includes(`@${unwanted}<`)) ? 'discard' : 'keep']
+/** Decide on the page as it proposes, but for the agents that are named by their aliases. */
+async function claim(
+  person: Browser,
+  path: string,
+  fields: Record<string, string> = {},
+  choices: Record<string, string> = {},
+) {
+  const { html } = await person.open(path)
+  const agents = html.split('<fieldset').slice(1).map((field): [string, string] => {
+    const alias = field.match(/Decision about @([a-z0-9-]+)</)![1]
+    return [field.match(/name="(agent-[^"]+)"/)![1], choices[alias] ?? field.match(/value="(\w+)" checked/)![1]]
   })
-  return await person.submit(path, [...decisions, ...Object.entries(fields)])
+  const given = {
+    into: html.match(/<option value="([^"]+)" selected/)?.[1],
+    name: html.match(/name="name"[^>]* value="([^"]*)"/)?.[1],
+    ...fields,
+  }
+  return await person.submit(path, [
+    ...agents,
+    ...Object.entries(given).filter((field): field is [string, string] => field[1] !== undefined),
+  ])
 }
 
+async function provisionalId(email: string): Promise<string> {
+  return (await grid.store.global.accounts.byJoinEmail(email))!.id
+}
+
+const offerPath = (html: string) => html.match(/href="(\/claims\/[^"]+)"/)?.[1]
 const status = async (key: string) => (await mcp(grid, key, 'tools/list')).status
 
 test('after verifying the address, the user sees each agent with time and IP address, and claims them as an account', async () => {
@@ -85,7 +100,7 @@ test('a discarded agent loses its key at once, and its claim link is dead for th
   const [good, bad] = [await signUp('zoe-one', zoe), await signUp('zoe-bad', zoe)]
   const person = await verified(good.path)
 
-  await claim(person, good.path, { name: 'Zoe' }, ['zoe-bad'])
+  await claim(person, good.path, { name: 'Zoe' }, { 'zoe-bad': 'discard' })
 
   expect(await status(good.key)).toBe(200)
   expect(await status(bad.key)).toBe(401)
@@ -94,7 +109,7 @@ test('a discarded agent loses its key at once, and its claim link is dead for th
   expect((await person.open('/claim/unknown')).text).toContain('This claim link is unknown')
 })
 
-test('a merge never makes the account exceed its skills, and says what to do', async () => {
+test('a move never makes the account exceed its skills, and says what to do', async () => {
   await grid.setPassword(ann, password)
   const { id: agentId } = grid.alice
   const of = (from: number, to: number) => Array.from({ length: to - from }, (_, n) => ({ name: `skill ${from + n}` }))
@@ -108,76 +123,14 @@ test('a merge never makes the account exceed its skills, and says what to do', a
   const count = async () =>
     (await rows(grid, 'SELECT count(*) AS n FROM skills WHERE account_id = ?', [grid.acme.id]))[0].n
 
-  const refused = await claim(person, one.path, { into: grid.acme.id })
+  const refused = await claim(person, one.path)
   expect(refused.status).toBe(400)
-  expect(refused.text).toContain('Delete some of them first, or claim the agents as a new account.')
+  expect(refused.text).toContain('Delete some of them first, or keep the agents in an account of their own.')
   expect(await count()).toBe(999)
 
-  const done = await claim(person, one.path, { into: grid.acme.id }, ['bean-one'])
+  const done = await claim(person, one.path, {}, { 'bean-one': 'discard' })
   expect(done.at).toContain(`/accounts/${grid.acme.id}`)
   expect(await count()).toBe(1_000)
-})
-
-test('a merge keeps keys, unread messages, sent messages and skills', async () => {
-  await createAgent(grid.acme.store, { alias: 'carol', skills: [{ name: 'counting' }] })
-  await grid.setPassword(ann, password)
-  const one = await signUp('bean-one', ann, { skills: ['counting', 'beans'] })
-  const two = await signUp('bean-two', ann)
-  const bad = await signUp('bean-bad', ann)
-  const send = async (from: Signed, to: string, message: string) =>
-    (await callTool(grid, from.key, 'send_message', { to, message })).text.message_id
-  const id = await send(one, 'bean-two', 'to two')
-  await send(one, 'bean-bad', 'to bad')
-  await send(bad, 'bean-two', 'from bad')
-  const proof = browser(grid)
-  await proof.submit(await emailLinkPath(one.path), {})
-
-  const done = await claim(proof, one.path, { into: grid.acme.id }, ['bean-bad'])
-
-  expect(done.at).toContain(`/accounts/${grid.acme.id}`)
-  expect(await status(bad.key)).toBe(401)
-  const messages = (await callTool(grid, two.key, 'read_messages')).text
-  expect(messages.map(({ message }: { message: string }) => message)).toEqual(['to two', 'from bad'])
-  const told = (await callTool(grid, one.key, 'message_status', { message_id: id })).text
-  expect(told).toMatchObject({ delivery: 'read', read_by: [{ alias: '@bean-two' }] })
-  const listed = await callTool(grid, grid.alice.key, 'list_agents', { search: 'bean-one' })
-  const skills = listed.text[0].skills.map(({ name }: { name: string }) => name)
-  expect(skills.sort()).toEqual(['beans', 'counting'])
-  const names = await rows(grid, 'SELECT name FROM skills WHERE account_id = ?', [grid.acme.id])
-  expect(names.map(({ name }) => name).sort()).toEqual(['beans', 'counting'])
-  // They are agents of Acme now, and no trial counts.
-  for (let n = 0; n < 12; n++) await send(one, 'alice', `${n}`)
-  expect(await rows(grid, 'PRAGMA foreign_key_check')).toEqual([])
-  expect(await rows(grid, 'SELECT tool, arguments FROM activity WHERE account_id = ?', [grid.acme.id])).toMatchObject([
-    {
-      tool: 'merge_account',
-      arguments: JSON.stringify({ kept: ['@bean-one', '@bean-two'], discarded: ['@bean-bad'] }),
-    },
-  ])
-})
-
-test('messages that are leased during a merge are redelivered, whatever happens to the lease', async () => {
-  await grid.setPassword(ann, password)
-  const [one, two] = [await signUp('bean-one', ann), await signUp('bean-two', ann)]
-  const send = (message: string) => callTool(grid, one.key, 'send_message', { to: 'bean-two', message })
-  await send('answered before')
-  await callTool(grid, two.key, 'read_messages')
-  await send('under way')
-  const reader = await createAuthenticator(grid.store)(`Bearer ${two.key}`)
-  const { lease } = await readMessages(reader, {})
-  const proof = browser(grid)
-  await proof.submit(await emailLinkPath(one.path), {})
-
-  await claim(proof, one.path, { into: grid.acme.id })
-  // The lease holder releases in the old account, which no longer has any deliveries.
-  await leaseOf(reader, lease!.id).release()
-  await send('sent after')
-
-  const { text: messages } = await callTool(grid, two.key, 'read_messages')
-  expect(messages).toMatchObject([{ message: 'under way', redelivered: true }, { message: 'sent after' }])
-  expect(messages[1].redelivered).toBeUndefined()
-  expect((await callTool(grid, two.key, 'read_messages')).text).toEqual([])
-  expect(await rows(grid, 'PRAGMA foreign_key_check')).toEqual([])
 })
 
 test('the claim link alone is not enough, because the agent has it too', async () => {
@@ -244,52 +197,185 @@ test('agents that sign up between the page and the claim are not claimed unseen'
   expect(refused.text).toContain('@zoe-late')
 })
 
-test('of fifty signups that race a claim, none joins the claimed account', async () => {
-  const signed = await signUp('zoe-one', zoe)
-  const person = await verified(signed.path)
-  const page = await person.open(signed.path)
-  const csrf = page.html.match(/name="csrf" value="([^"]+)"/)![1]
-  const [agent] = page.html.match(/agent-[0-9a-f-]{36}/)!
-
-  const race = Array.from({ length: 50 }, (_, n) => signUp(`racer-${n}`, zoe))
-  const claimed = await person.post(signed.path, { csrf, name: 'Zoe', [agent]: 'keep' })
-  await Promise.all(race)
-
-  const inClaimed = await rows(
-    grid,
-    `SELECT alias FROM agents JOIN accounts ON accounts.id = account_id
-      WHERE account_id = ? AND state = 'claimed'`,
-    [claimed.at.split('/')[2] ?? ''],
-  )
-  expect(inClaimed.length).toBe(claimed.status === 409 ? 0 : 1)
-})
-
-test.each(['admin', 'member', 'viewer'])('a %s of an account cannot merge agents into it', async (role) => {
+test.each(['admin', 'member', 'viewer'])('a %s of an account cannot move agents into it', async (role) => {
   const signed = await signUp('zoe-one', zoe)
   const person = await verified(signed.path)
   const { id } = (await grid.store.global.users.byEmail(zoe))!
   await grid.store.write([grid.store.global.users.addMembership(grid.acme.id, id, role as 'admin', grid.clock.now)])
 
-  const refused = await claim(person, signed.path, { into: grid.acme.id })
+  expect((await person.open(signed.path)).html).not.toContain('value="move"')
+  const refused = await claim(person, signed.path, { into: grid.acme.id, name: 'Zoe' }, { 'zoe-one': 'move' })
 
   expect(refused.status).toBe(403)
   expect(await status(signed.key)).toBe(200)
 })
 
-test('agents cannot be merged into a foreign account', async () => {
+test('agents cannot be moved into a foreign account, or nowhere', async () => {
   const signed = await signUp('zoe-one', zoe)
   const person = await verified(signed.path)
+  const choices = { 'zoe-one': 'move' }
 
-  expect((await claim(person, signed.path, { into: grid.acme.id })).status).toBe(404)
-  expect((await claim(person, signed.path, { into: 'nowhere' })).status).toBe(404)
+  expect((await claim(person, signed.path, { name: 'Zoe', into: grid.acme.id }, choices)).status).toBe(404)
+  expect((await claim(person, signed.path, { name: 'Zoe', into: 'nowhere' }, choices)).status).toBe(404)
+  expect((await claim(person, signed.path, { name: 'Zoe' }, choices)).text).toContain('Choose the account')
+  expect(await status(signed.key)).toBe(200)
 })
 
-test('after a claim a signup with the address opens a provisional account of its own', async () => {
-  const signed = await signUp('zoe-one', zoe)
-  await claim(await verified(signed.path), signed.path, { name: 'Zoe' })
+test('who owns an account moves agents there: the page says what does not move, and both accounts have their part', async () => {
+  await createAgent(grid.acme.store, { alias: 'carol', skills: [{ name: 'counting' }] })
+  await grid.setPassword(ann, password)
+  const one = await signUp('bean-one', ann, { skills: ['counting', 'beans'] })
+  const two = await signUp('bean-two', ann)
+  const bad = await signUp('bean-bad', ann)
+  const left = await signUp('bean-left', ann)
+  const send = async (from: Signed, to: string, message: string) =>
+    (await callTool(grid, from.key, 'send_message', { to, message })).text.message_id
+  await send(one, 'bean-two', 'to two')
+  await send(one, 'bean-bad', 'to bad')
+  await send(bad, 'bean-two', 'from bad')
+  const owner = browser(grid)
+  await owner.submit(await emailLinkPath(one.path), {})
 
-  const later = await signUp('zoe-later', zoe)
+  const page = await owner.open(one.path)
+  const done = await claim(owner, one.path, { name: 'Beans' }, { 'bean-bad': 'discard', 'bean-left': 'keep' })
 
-  expect((await callTool(grid, later.key, 'list_agents')).text).toEqual([])
-  expect((await callTool(grid, signed.key, 'list_agents')).text).toEqual([])
+  expect(page.text).toContain('Its channels, access lists and guardrails do not move.')
+  expect(page.text).toContain('Tasks that it gave to others are canceled.')
+  expect(done.at).toContain(`/accounts/${grid.acme.id}`)
+  expect(await Promise.all([one, two, left, bad].map(({ key }) => status(key)))).toEqual([200, 200, 200, 401])
+  const { text: messages } = await callTool(grid, two.key, 'read_messages')
+  expect(messages.map(({ message }: { message: string }) => message)).toEqual(['to two', 'from bad'])
+  const listed = await callTool(grid, grid.alice.key, 'list_agents', { search: 'bean-' })
+  expect(listed.text.map(({ alias, skills }: { alias: string; skills: { name: string }[] }) => [
+    alias,
+    skills.map(({ name }) => name).sort().join(', '),
+  ])).toEqual([['@bean-one', 'beans, counting'], ['@bean-two', '']])
+  const names = await rows(grid, 'SELECT name FROM skills WHERE account_id = ?', [grid.acme.id])
+  expect(names.map(({ name }) => name).sort()).toEqual(['beans', 'counting'])
+  // They are agents of Acme now, and no trial counts.
+  for (let n = 0; n < 12; n++) await send(one, 'alice', `${n}`)
+  // The owner finds both accounts, and what was said in the old one.
+  const old = (await owner.open('/')).html.match(/href="\/accounts\/([\w-]+)[^>]*>(?:(?!<\/a>)[\s\S])*Beans/)![1]
+  expect((await owner.open(`/accounts/${old}/agents`)).text).toContain('@bean-left')
+  expect(await rows(grid, 'SELECT tool, arguments FROM activity WHERE account_id = ?', [old])).toMatchObject([{
+    tool: 'claim_account',
+    arguments: JSON.stringify({
+      name: 'Beans',
+      kept: ['@bean-left'],
+      moved: ['@bean-one', '@bean-two'],
+      discarded: ['@bean-bad'],
+    }),
+  }])
+  expect(await rows(grid, 'SELECT tool, arguments FROM activity WHERE account_id = ?', [grid.acme.id])).toMatchObject([{
+    tool: 'move_agents',
+    arguments: JSON.stringify({ agents: ['@bean-one', '@bean-two'] }),
+  }])
+})
+
+test('the page of what needs a person offers the agents, and a click leads to the claim without the link of the signup', async () => {
+  const owner = await person(grid, { role: 'owner', email: 'olga@acme.example' })
+  const olga = await signedIn(grid, owner)
+  const home = `/accounts/${grid.acme.id}/attention`
+  expect(offerPath((await olga.open(home)).html)).toBeUndefined()
+  const { key } = await signUp('weather', owner.email)
+
+  const page = await olga.open(home)
+  expect(page.text).toContain('1 agent signed up for you the trial ends in 1 d')
+  const path = offerPath(page.html)!
+  expect((await olga.open(path)).text).toContain('@weather')
+  const done = await claim(olga, path)
+
+  expect(done.text).toContain('The agents now belong to this account')
+  expect(await grid.acme.store.read.agents.byAlias('weather')).toBeDefined()
+  expect(await status(key)).toBe(200)
+  expect(offerPath((await olga.open(home)).html)).toBeUndefined()
+  const again = await olga.open(path)
+  expect(again.status).toBe(404)
+  expect(again.text).toContain('There are no agents to claim here')
+  // The account that it signed up in has nothing left to do, and can be left.
+  const old = `/accounts/${path.split('/').at(-1)}/settings/team`
+  expect((await olga.open(old)).text).toContain('After you leave, no one can open it.')
+  await olga.submit(old, {}, `${old}/leave`)
+  expect((await olga.open(old)).status).toBe(404)
+})
+
+test('a user without an account is offered them where an account is made', async () => {
+  await signUp('zoe-one', zoe)
+  await signUp('zoe-two', zoe)
+  const one = await signedIn(grid, await person(grid, { email: zoe }))
+
+  const page = await one.open('/')
+
+  expect(page.at).toBe('/new-account')
+  expect(page.text).toContain('2 agents signed up for you: claim them')
+  const done = await claim(one, offerPath(page.html)!, { name: 'Zoe & Co' })
+  expect(done.text).toContain('@zoe-one')
+  expect(done.text).toContain('@zoe-two')
+})
+
+test('agents in accounts of their own are offered one account after the other', async () => {
+  await grid.close()
+  grid = await testGrid({ env: { SIGNUP_PER_HOUR: '1000', SIGNUP_JOIN: 'never' } })
+  for (const alias of ['zoe-one', 'zoe-two', 'zoe-three']) {
+    await signUp(alias, zoe)
+    grid.clock.now += 1_000
+  }
+  const owner = await person(grid, { role: 'owner', email: zoe })
+  const one = await signedIn(grid, owner)
+  const home = `/accounts/${grid.acme.id}/attention`
+  const texts: string[] = []
+
+  for (let path = offerPath((await one.open(home)).html); path; path = offerPath((await one.open(home)).html)) {
+    texts.push((await one.open(path)).text.match(/@zoe-\w+|\d+ more agents?/g)!.slice(0, 2).reverse().join(', '))
+    await claim(one, path)
+  }
+
+  expect(texts).toEqual(['@zoe-one, 2 more agents', '@zoe-two, 1 more agent', expect.stringContaining('@zoe-three')])
+})
+
+test('while the address is not verified, nothing is offered and the page does not open', async () => {
+  await signUp('zoe-one', zoe)
+  const user = await person(grid, { role: 'owner', email: zoe, isVerified: false })
+  const one = await signedIn(grid, user)
+  const path = `/claims/${await provisionalId(zoe)}`
+
+  const texts = [(await one.open(`/accounts/${grid.acme.id}/attention`)).text, (await one.open('/new-account')).text]
+  const csrf = await csrfTokenOf(one, '/new-account')
+
+  expect(texts.join(' ')).not.toContain('signed up for you')
+  expect((await one.open(path)).status).toBe(404)
+  expect((await one.post(path, { csrf, name: 'Mine' })).status).toBe(404)
+  await grid.store.write([grid.store.global.users.verifyEmail(user.id, zoe, grid.clock.now)])
+  expect((await one.open('/new-account')).text).toContain('1 agent signed up for you')
+})
+
+test('an offer to another user is answered like one that does not exist', async () => {
+  await signUp('zoe-one', zoe)
+  const id = await provisionalId(zoe)
+  const mallory = await signedIn(grid, await person(grid, { role: 'owner', account: grid.evil }))
+  const csrf = await csrfTokenOf(mallory, '/new-account')
+  const random = '019aa000-0000-7000-8000-000000000000'
+  const before = await rows(grid, 'SELECT * FROM accounts WHERE id = ?', [id])
+
+  for (
+    const act of [
+      (id: string) => mallory.open(`/claims/${id}`),
+      (id: string) => mallory.post(`/claims/${id}`, { csrf, name: 'Mine' }),
+      (id: string) => mallory.post(`/claims/${id}`, { csrf, name: 'Mine', into: grid.evil.id }),
+    ]
+  ) {
+    const [foreign, unknown] = [await act(id), await act(random)]
+    expect(foreign.status).toBe(404)
+    expect(foreign.html).toBe(unknown.html)
+  }
+  expect((await mallory.open('/new-account')).text).not.toContain('signed up for you')
+  expect(await rows(grid, 'SELECT * FROM accounts WHERE id = ?', [id])).toEqual(before)
+  // Claimed and other accounts of the user are no offers either.
+  expect((await mallory.open(`/claims/${grid.evil.id}`)).status).toBe(404)
+})
+
+test('without a session, the page of an offer asks to sign in', async () => {
+  const page = await browser(grid).open(`/claims/${grid.acme.id}`)
+
+  expect(page.at).toBe(`/sign-in?next=${encodeURIComponent(`/claims/${grid.acme.id}`)}`)
 })

@@ -1,7 +1,7 @@
 /** Conversations that run away, on the pages and the command line. docs/delivery.md, "Conversations that run away". */
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { StoreCommand } from '../../../src/cli/command.ts'
-import { findCommand } from '../../../src/cli/help.ts'
+import { findCommand } from '../../../src/cli/commands.ts'
 import { rows } from '../../support/database.ts'
 import { echo, pausesOf, send } from '../../support/echoes.ts'
 import { type TestGrid, testGrid } from '../../support/grid.ts'

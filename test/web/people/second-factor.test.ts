@@ -1,6 +1,6 @@
 /** The second factor of users without passkeys: authenticator apps, recovery codes, half sessions, resets. */
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { resetSecondFactor } from '../../../src/grid/people/lost-factor.ts'
+import { resetSecondFactor } from '../../../src/grid/people/second-factor.ts'
 import { minute, second } from '../../../src/lib/time.ts'
 import { browser } from '../../support/browse.ts'
 import { rows } from '../../support/database.ts'

@@ -2,18 +2,12 @@
 import type { Span } from '../../provider.ts'
 
 export interface Detector {
-  /** As the configuration names it. */
   readonly id: string
-  /** In plain words, as senders read it. */
   readonly kind: string
-  /**
-   * Find it in a text, in linear time. The text is one of a sender: expressions in here repeat at most so often, and a
-   * match that fails is tried again from few places.
-   */
+  /** Find it in linear time. A sender wrote the text: expressions repeat at most so often, and begin at few places. */
   find(text: string): Span[]
 }
 
-/** A stretch that an expression found. */
 export interface Candidate extends Span {
   readonly text: string
 }

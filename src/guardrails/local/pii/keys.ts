@@ -3,9 +3,9 @@ import { keyKind, keyPrefixes } from '../../../lib/secrets.ts'
 import { type Candidate, type Detector, matching } from './detector.ts'
 
 /**
- * How keys begin and go on. What follows a prefix is bounded, so that a text full of prefixes takes linear time. Keys
- * that are made to be public, such as those of Stripe with `pk_`, are left out. In the lines are those of clouds, of
- * forges, of models, and of services for chat, payment, email and hosting.
+ * How keys begin and go on: of clouds, forges, models, and services. What follows a prefix is bounded, so that a text
+ * full of prefixes takes linear time. Keys that are made to be public, such as those of Stripe with `pk_`, are left
+ * out.
  */
 const shapes = String.raw`
   (?:AKIA|ASIA|ABIA|ACCA)[A-Z2-7]{16} AIza[\w-]{35} GOCSPX-[\w-]{28} ya29\.[\w-]{20,500}
@@ -27,7 +27,6 @@ const shapes = String.raw`
 
 const key = new RegExp(`(?<![\\p{L}\\p{N}])(?:${shapes.trim().split(/\s+/).join('|')})(?![A-Za-z0-9])`, 'gu')
 
-/** JSON Web Token. @see RFC 7519 */
 const jsonWebToken = /(?<![\w-])eyJ[\w-]{10,4000}\.eyJ[\w-]{10,6000}\.[\w-]{10,1500}/g
 
 /** A password in an address. */

@@ -1,0 +1,99 @@
+/** Signatures of agent cards, and the keys that make them. See docs/protocol.md, "Signed cards". @see A2A 1.0 §8.4, RFC 8785 */
+import { canonicalJson } from '../../lib/encoding.ts'
+import { createSigner, type DetachedSignature, type JWK, type Sign } from '../../lib/signing.ts'
+import type { Card10 } from './card.ts'
+import { readSigningKeys } from '../../grid/cards.ts'
+import { minute } from '../../lib/time.ts'
+import type { Store } from '../../store/store.ts'
+
+/** How long keys are not read again. The command that replaces one may run in another process. */
+const knownMs = minute
+
+interface Keys {
+  /** The `kid` of the key that signs; undefined if cards are not signed. */
+  kid?: string
+  sign?: Sign
+  /** @see RFC 7517 §5 */
+  set: { keys: JWK[] }
+}
+
+/** The address of the key set, on the public host. */
+export const keySetPath = '/.well-known/jwks.json'
+
+export class Signer {
+  readonly #store: Store
+  #known: { keys: Promise<Keys>; until: number } | undefined
+
+  constructor(store: Store) {
+    this.#store = store
+  }
+
+  /** The keys, as they were a minute ago at most. Fails with `unavailable` if they cannot be read. */
+  keys(): Promise<Keys> {
+    const now = this.#store.deps.now()
+    if (this.#known && now < this.#known.until && this.#known.until - now <= knownMs) return this.#known.keys
+    const keys = this.#read()
+    this.#known = { keys, until: now + knownMs }
+    keys.catch(() => this.#known = undefined)
+    return keys
+  }
+
+  async #read(): Promise<Keys> {
+    const { current, published } = await readSigningKeys(this.#store)
+    const set = { keys: published }
+    if (!current) return { set }
+    const jku = `${this.#store.deps.config.baseUrl}${keySetPath}`
+    return { kid: current.id, sign: await createSigner(current.privateKey, { kid: current.id, jku }), set }
+  }
+}
+
+/**
+ * Sign a card as it is served, `served`. Verifiers make different texts of one card, and need one signature that fits,
+ * so there is a signature for each: the served members; the members of 1.0 without those that have their default value;
+ * the same without anything that is empty, as the official libraries make it; that in ASCII, as the one for Python makes
+ * it; and that without the security schemes, which the one for JavaScript loses of a card that it fetched itself.
+ * `card10` has the members of 1.0.
+ */
+export async function signCard(
+  served: Record<string, unknown>,
+  card10: Card10,
+  sign: Sign,
+): Promise<DetachedSignature[]> {
+  const withoutDefaults = omitDefaults(card10)
+  const cleaned = canonicalJson(omitEmpty(withoutDefaults))
+  const texts = new Set([
+    canonicalJson(served),
+    canonicalJson(withoutDefaults),
+    cleaned,
+    escapeNonAscii(cleaned),
+    canonicalJson(omitEmpty(omitDefaults({ ...card10, securitySchemes: undefined }))),
+  ])
+  return await Promise.all([...texts].map(sign))
+}
+
+/** What ProtoJSON leaves out: empty lists and texts, and `required: false`. The other switches of a card are kept. */
+function omitDefaults(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(omitDefaults)
+  if (typeof value !== 'object' || value === null) return value
+  const kept = Object.entries(value).filter(([name, member]) =>
+    !(Array.isArray(member) && member.length === 0) && member !== '' && !(name === 'required' && member === false)
+  )
+  return Object.fromEntries(kept.map(([name, member]) => [name, omitDefaults(member)]))
+}
+
+/** Without what is empty, and what is empty then. Undefined if nothing is left. */
+function omitEmpty(value: unknown): unknown {
+  if (Array.isArray(value)) {
+    const items = value.map(omitEmpty).filter((item) => item !== undefined)
+    return items.length > 0 ? items : undefined
+  }
+  if (typeof value !== 'object' || value === null) return value
+  const members = Object.entries(value).map(([name, member]) => [name, omitEmpty(member)] as const)
+    .filter(([, member]) => member !== undefined)
+  return members.length > 0 ? Object.fromEntries(members) : undefined
+}
+
+/** As Python writes JSON. Canonical JSON has no control characters. */
+function escapeNonAscii(json: string): string {
+  return json.replace(/[^ -~]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
+}

@@ -1,0 +1,84 @@
+/** Says when to look into an inbox. */
+import { second } from '../lib/time.ts'
+import { isCredentialGone, retryAfterMs } from './grid-call.ts'
+import type { GridClient, WakeStreamOptions } from './grid-client.ts'
+import { pause, reconnectMs } from './pause.ts'
+
+interface WakeSignalOptions extends WakeStreamOptions {
+  signal: AbortSignal
+  log(message: string): void
+}
+
+/** A stream that lived so long was not refused. */
+const goodStreamMs = 10 * second
+
+/** A wake stream that is kept open, and signals that its user raises. Several before the next look count as one. */
+export class WakeSignals {
+  readonly #grid: GridClient
+  readonly #options: WakeSignalOptions
+  #isRaised = false
+  #isOver = false
+  #notify = () => {}
+  #timer: NodeJS.Timeout | undefined
+
+  constructor(grid: GridClient, options: WakeSignalOptions) {
+    this.#grid = grid
+    this.#options = options
+    options.signal.addEventListener('abort', () => this.#end(), { once: true })
+    if (options.signal.aborted) this.#end()
+  }
+
+  /** Keep the stream open until the signal aborts. Rejects if the credential is gone. Then there are no more signals. */
+  async follow(): Promise<void> {
+    const { signal, log } = this.#options
+    try {
+      for (let failures = 0; !signal.aborted;) {
+        let openedAt = Infinity
+        let retryMs = 0
+        try {
+          // What came while no stream was open is not signalled again.
+          const onOpen = () => {
+            openedAt = performance.now()
+            this.raise()
+          }
+          for await (const event of this.#grid.wakeStream(this.#options, onOpen)) {
+            if (event === 'unread') this.raise()
+          }
+        } catch (error) {
+          if (signal.aborted) return
+          if (isCredentialGone(error)) throw error
+          if (failures === 0) log(`The wake stream ended: ${(error as Error).message}`)
+          retryMs = retryAfterMs(error) ?? 0
+        }
+        failures = performance.now() - openedAt > goodStreamMs ? 0 : failures + 1
+        await pause(Math.max(retryMs, reconnectMs(failures)), signal)
+      }
+    } finally {
+      this.#end()
+    }
+  }
+
+  raise(): void {
+    this.#isRaised = true
+    this.#notify()
+  }
+
+  /** Raise one later. A later call replaces an earlier one. */
+  raiseIn(ms: number): void {
+    clearTimeout(this.#timer)
+    this.#timer = setTimeout(() => this.raise(), ms)
+  }
+
+  /** Resolves to true at a signal; to false at the end. */
+  async next(): Promise<boolean> {
+    while (!this.#isRaised && !this.#isOver) await new Promise<void>((resolve) => this.#notify = resolve)
+    this.#isRaised = false
+    return !this.#isOver
+  }
+
+  #end(): void {
+    clearTimeout(this.#timer)
+    this.#isOver = true
+    this.#notify()
+  }
+}

@@ -1,0 +1,222 @@
+/** What needs a person, as one user sees it, without what they have snoozed. See docs/operations.md, "Attention". */
+import { allows, callingUser } from '../auth/actor.ts'
+import { invalidInput } from '../errors.ts'
+import type { Presence } from '../lib/presence.ts'
+import { day, hour, nextDayAt, startOfDay, utc } from '../lib/time.ts'
+import type { AccountStore } from '../store/account.ts'
+import { maxCounted, maxOfKind, type Snooze } from '../store/account/attention.ts'
+import type { CountedConversation } from '../store/account/turns.ts'
+import type { ClaimOffer } from './accounts/claim.ts'
+import { authorize } from './authorize.ts'
+import { mayRead, readerOf } from './conversations/may-read.ts'
+import { megabyte } from './messaging/quota.ts'
+import type { PausedConversation } from './messaging/turns.ts'
+import { retryOnConflict } from './retry-on-conflict.ts'
+
+export const snoozeTimes = ['hour', 'tomorrow', 'week'] as const
+type SnoozeTime = (typeof snoozeTimes)[number]
+
+/** When it is shown again on the next day, in the time zone of the user. */
+const morningMs = 8 * hour
+
+/** The most urgent first; `until` is in milliseconds since the epoch. */
+export interface Attention {
+  open: Condition[]
+  snoozed: { condition: Condition; until: number }[]
+}
+
+/** What needs the calling user. Only owners and admins see keys, and only readers who wrote an unread message. */
+export async function attentionOf(account: AccountStore, offer: ClaimOffer | undefined): Promise<Attention> {
+  const [conditions, reader] = await Promise.all([findConditions(account), readerOf(account)])
+  const shown = conditions.map((condition): Condition => {
+    if (condition.kind !== 'unread' || mayRead(reader, { kind: 'others' }, condition.of.since)) return condition
+    const { sender: _, ...of } = condition.of
+    return { ...condition, of }
+  })
+  return await withoutSnoozed(account, shown, offer)
+}
+
+export async function withoutSnoozed(
+  account: AccountStore,
+  conditions: readonly Condition[],
+  offer: ClaimOffer | undefined,
+): Promise<Attention> {
+  const { userId, role } = callingUser(account.actor)
+  const seen = conditions.filter(({ kind }) => kind !== 'key' || allows(role, 'manage'))
+  const all = offer ? [...seen, conditionOfOffer(offer)] : seen
+  const snoozes = new Map<string, Snooze>()
+  for (const snooze of await account.read.snoozes.ofUser(userId, account.deps.now())) snoozes.set(keyOf(snooze), snooze)
+  const found: Attention = { open: [], snoozed: [] }
+  for (const condition of all) {
+    const snooze = snoozes.get(keyOf(condition))
+    if (!snooze || isWorse(condition, snooze.level)) found.open.push(condition)
+    else found.snoozed.push({ condition, until: snooze.until })
+  }
+  return found
+}
+
+function keyOf({ kind, subject }: Pick<Condition | Snooze, 'kind' | 'subject'>): string {
+  return `${kind} ${subject}`
+}
+
+/** Hide something from the calling user, unless it gets worse. Resolves to whether it still needed attention. */
+export async function snooze(
+  account: AccountStore,
+  offer: ClaimOffer | undefined,
+  { timeZone = utc, ...input }: { kind: string; subject: string; time: string; timeZone?: string },
+): Promise<boolean> {
+  const { userId } = callingUser(account.actor)
+  const time = snoozeTimes.find((time) => time === input.time)
+  if (!time) throw invalidInput('Choose for how long.', 'time')
+  return await retryOnConflict(async () => {
+    const { precondition } = await authorize(account, 'view')
+    const { open, snoozed } = await attentionOf(account, offer)
+    const all = [...open, ...snoozed.map(({ condition }) => condition)]
+    const found = all.find(({ kind, subject }) => kind === input.kind && subject === input.subject)
+    if (!found) return false
+    const { kind, subject, level } = found
+    const until = endOf(time, account.deps.now(), timeZone)
+    await account.write([...precondition, account.change.snoozes.put(userId, { kind, subject, level, until })])
+    return true
+  })
+}
+
+/** Show again what the calling user has snoozed. */
+export async function endSnooze(
+  account: AccountStore,
+  { kind, subject }: { kind: string; subject: string },
+): Promise<void> {
+  const { userId } = callingUser(account.actor)
+  await retryOnConflict(async () => {
+    const { precondition } = await authorize(account, 'view')
+    await account.write([...precondition, account.change.snoozes.remove(userId, kind, subject)])
+  })
+}
+
+function endOf(time: SnoozeTime, at: number, timeZone: string): number {
+  switch (time) {
+    case 'hour':
+      return at + hour
+    case 'tomorrow':
+      return nextDayAt(timeZone, at, morningMs)
+    case 'week':
+      return at + 7 * day
+  }
+}
+
+export { maxCounted, maxOfKind }
+
+/** An agent is waited for when its oldest unread message is older than this. */
+const unreadForLongMs = hour
+/** For how long parked messages, refused calls and failures of guardrails are told. */
+const parkedForMs = 7 * day
+const failedForMs = day
+/** From how many refused calls of one caller on. One may be a slip. */
+const manyRefused = 3
+const maxLong = 10
+/** A key that was not used for this time, or made and not used for the second one, or made so long ago. */
+const keyUnusedMs = 90 * day
+const keyNeverUsedMs = 30 * day
+export const keyOldMs = 365 * day
+const nearlyUsed = 0.8
+
+type Row<Name extends 'waiting' | 'returned' | 'parked' | 'refused' | 'failing' | 'keys'> = Awaited<
+  ReturnType<AccountStore['read']['attention'][Name]>
+>[number]
+
+interface UsedQuota {
+  quota: 'messages' | 'megabytes'
+  used: number
+  max: number
+}
+
+interface Common {
+  /** What it is about, unique among those of its kind. */
+  subject: string
+  since: number | null
+  level: number
+}
+
+export type Condition =
+  & Common
+  & (
+    | { kind: 'paused'; of: PausedConversation }
+    | { kind: 'guardrail'; of: Row<'failing'> }
+    | { kind: 'released'; of: Row<'returned'> }
+    | { kind: 'parked'; of: Row<'parked'> }
+    | { kind: 'unread'; of: Omit<Row<'waiting'>, 'sender'> & { sender?: string | null; presence?: Presence } }
+    | { kind: 'refused'; of: Row<'refused'> }
+    | { kind: 'turns'; of: CountedConversation }
+    | { kind: 'quota'; of: UsedQuota }
+    | { kind: 'claim'; of: ClaimOffer }
+    | { kind: 'key'; of: Row<'keys'> }
+  )
+
+export type ConditionKind = Condition['kind']
+type Of<Kind extends ConditionKind> = Extract<Condition, { kind: Kind }>['of']
+
+/** Whether something is so much worse than it was that a snooze ends: twice as much, or paused once more. */
+function isWorse({ kind, level }: Condition, before: number): boolean {
+  return kind === 'paused' ? level > before : level >= 2 * before
+}
+
+/** Everything that is wrong in an account now, the most urgent kinds first, and at most `maxOfKind` of each. */
+export async function findConditions(account: AccountStore): Promise<Condition[]> {
+  const { attention, turns } = account.read
+  const at = account.deps.now()
+  const keyTimes = { at, unusedSince: at - keyUnusedMs, neverUsedSince: at - keyNeverUsedMs, oldSince: at - keyOldMs }
+  const failedSince = Math.floor((at - failedForMs) / hour) * hour
+  const [paused, failing, returned, parked, waiting, refused, long, quotas, keys] = await Promise.all([
+    turns.paused(),
+    attention.failing(failedSince),
+    attention.returned(),
+    attention.parked(at - parkedForMs),
+    attention.waiting(at - unreadForLongMs),
+    attention.refused(at - failedForMs, manyRefused),
+    turns.long(at - hour, maxLong),
+    nearlyUsedQuotas(account),
+    attention.keys(keyTimes),
+  ])
+  return [
+    ...all('paused', paused, ({ key, pausedAt }) => ({ subject: key, since: pausedAt, level: pausedAt })),
+    ...all('guardrail', failing, (of) => ({ subject: of.guardrailId, since: of.since, level: of.messages })),
+    ...all('released', returned, (of) => ({ subject: of.agentId, since: of.since, level: of.messages })),
+    ...all('parked', parked, (of) => ({ subject: of.agentId, since: of.since, level: of.messages })),
+    ...all('unread', withPresence(account, waiting), (of) => {
+      return { subject: of.agentId, since: of.since, level: of.unread }
+    }),
+    ...all('refused', refused, ({ credentialId, userId, actorType, since, calls }) => {
+      return { subject: credentialId ?? userId ?? actorType, since, level: calls }
+    }),
+    ...all('turns', long, (of) => ({ subject: of.key, since: of.since, level: of.turns })),
+    // Used up is twice as bad as nearly used.
+    ...all('quota', quotas, ({ quota, used, max }) => ({ subject: quota, since: null, level: used >= max ? 2 : 1 })),
+    ...all('key', keys, (of) => ({ subject: of.id, since: of.lastUsedAt ?? of.createdAt, level: 1 })),
+  ]
+}
+
+function all<Kind extends ConditionKind>(
+  kind: Kind,
+  found: readonly Of<Kind>[],
+  commonOf: (of: Of<Kind>) => Common,
+): Condition[] {
+  return found.map((of) => ({ kind, of, ...commonOf(of) }) as Condition)
+}
+
+function withPresence({ waiting: { presence } }: AccountStore, found: Row<'waiting'>[]): Of<'unread'>[] {
+  return found.map((of) => ({ ...of, presence: presence.at(of.agentId) }))
+}
+
+function conditionOfOffer(offer: ClaimOffer): Condition {
+  return { kind: 'claim', subject: offer.provisionalId, since: null, level: offer.agents, of: offer }
+}
+
+async function nearlyUsedQuotas({ read, deps: { config, now } }: AccountStore): Promise<UsedQuota[]> {
+  const { account: { messages, bytes } } = await read.usage.of(startOfDay(now()), null)
+  const quotas: UsedQuota[] = [
+    { quota: 'messages', used: messages, max: config.messagesPerDay },
+    { quota: 'megabytes', used: Math.ceil(bytes / megabyte), max: config.megabytesPerDay },
+  ]
+  // 0 stands for no quota.
+  return quotas.filter(({ used, max }) => max > 0 && used >= nearlyUsed * max)
+}

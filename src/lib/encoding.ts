@@ -1,0 +1,24 @@
+/** Base64 (RFC 4648 §4): writing, reading, and telling it from other text. */
+
+/** Whether a text is base64 of either alphabet, with or without padding. @see RFC 4648 §4, §5 */
+export function isBase64(text: string): boolean {
+  return /^[\w+/-]*={0,2}$/.test(text)
+}
+
+/** Bytes as base64 with padding. For short ones: all of them are arguments of one call. */
+export function toBase64(bytes: Uint8Array): string {
+  return btoa(String.fromCharCode(...bytes))
+}
+
+/** Fails with a `DOMException` if the text is not base64. */
+export function fromBase64(text: string): Uint8Array<ArrayBuffer> {
+  return Uint8Array.from(atob(text), (char) => char.charCodeAt(0))
+}
+
+/** Canonical JSON: no white space, members sorted by the UTF-16 code units of their names. @see RFC 8785 §3.2 */
+export function canonicalJson(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value)
+  const members = Object.entries(value).sort(([a], [b]) => a < b ? -1 : 1)
+  return `{${members.map(([name, member]) => `${JSON.stringify(name)}:${canonicalJson(member)}`).join(',')}}`
+}

@@ -1,0 +1,159 @@
+/** A route of the REST side: what it does, and what the OpenAPI document says of it. `routes.ts` lists them all. */
+import type * as z from 'zod'
+import { callingAgent, requireAdmin } from '../auth/actor.ts'
+import type { AuthenticateCall } from '../auth/bearer.ts'
+import { type ErrorCode, GridError } from '../errors.ts'
+import { recordActivity } from '../grid/activity.ts'
+import { apiLimits, type Bodies, type BodyLimits, mediaType, parseBody } from '../lib/http/body.ts'
+import { bearerToken } from '../lib/http/client-address.ts'
+import { parse } from '../lib/input.ts'
+import { keyPrefixes } from '../lib/secrets.ts'
+import type { AppContext, Handler } from '../request-context.ts'
+import type { AccountStore } from '../store/account.ts'
+import type { Store } from '../store/store.ts'
+
+/** Whose key a call needs. */
+export type Caller = 'agent key' | 'agent' | 'admin' | 'agent access token'
+
+/** An answer that is no error. */
+export interface Answer {
+  description: string
+  /** The JSON of the answer. */
+  json?: z.ZodType
+  /** The media type of any other content. */
+  content?: string
+  headers?: Record<string, string>
+}
+
+/** What the document says of a route. */
+export interface Operation {
+  method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
+  /** As OpenAPI writes it, with `{name}` for a parameter. */
+  path: string
+  id: string
+  tag: string
+  summary: string
+  description?: string
+  /** Absent for a call without a credential. */
+  caller?: Caller
+  /** The parameters of the path, with what they are. */
+  parameters?: Record<string, string>
+  query?: z.ZodType
+  /** Request headers, with what they do. */
+  headers?: Record<string, string>
+  body?: z.ZodType
+  /** The body may be absent. */
+  isBodyOptional?: boolean
+  /** By status. The first one is that of an answer in JSON. */
+  answers: Record<number, Answer>
+  /** The codes of its own errors, besides those of every call, of its credential and of a body. */
+  errors?: readonly ErrorCode[]
+  /** Pages of any origin may call it, with a credential of their own. */
+  isOpenToPages?: true
+}
+
+/** A call whose credential and input were checked. */
+interface Call<Query, Body> {
+  account: AccountStore
+  c: AppContext
+  params: Record<string, string>
+  query: Query
+  body: Body
+  /** Authenticate again, for a call that runs long. */
+  check(): Promise<AccountStore>
+}
+
+type Serve<Query, Body> = (call: Call<Query, Body>) => unknown
+
+export interface Route extends Operation {
+  /** The activity log has each call, under this name. `named` gives its arguments in place of the parameters of the path. */
+  recordedAs?: string
+  named?(account: AccountStore, params: Record<string, string>): object | Promise<object>
+  /** Answers a checked call: a `Response`, or the JSON of the first answer. */
+  serve?: Serve<never, never>
+  /** A route without a credential has a handler of its own. */
+  open?(store: Store): Handler
+}
+
+/** A route whose `serve` has the types of its schemas. */
+export function route<Query, Body>(
+  route: Omit<Route, 'serve' | 'query' | 'body'> & {
+    query?: z.ZodType<Query>
+    body?: z.ZodType<Body>
+    serve: Serve<Query, Body>
+  },
+): Route {
+  return route as Route
+}
+
+/**
+ * The handler of a route. Fails with `unauthenticated`, `rate_limit_exceeded`, `wrong_credential`,
+ * `agent_token_required`, `invalid_input`, as `readJsonObject` does, or as the route does.
+ */
+export function handlerOf(
+  route: Route,
+  store: Store,
+  authenticate: { call: AuthenticateCall; key: AuthenticateCall },
+): Handler {
+  const { caller, query, body, recordedAs, named, serve } = route
+  if (!serve) return route.open!(store)
+  const [status] = Object.keys(route.answers).map(Number)
+
+  return async function rest(c) {
+    const { account, check } = await (caller === 'agent key' ? authenticate.key(c) : authenticate.call(c))
+    requireCaller(caller!, account, c.req.raw)
+    const params = c.req.param() as Record<string, string>
+    const givenQuery = query && Object.fromEntries(new URL(c.req.url).searchParams)
+    const givenBody = body && await readBody(store.deps.bodies, c.req.raw)
+
+    const answer = async (account: AccountStore) => {
+      const input = { query: query && parse(query, givenQuery), body: body && parse(body, givenBody) }
+      return await serve({ account, c, params, check, ...input as { query: never; body: never } })
+    }
+    const recorded = recordedAs !== undefined && {
+      tool: recordedAs,
+      arguments: { ...await (named ?? asGiven)(account, params), ...givenQuery, ...givenBody },
+      requestId: c.get('requestId'),
+    }
+    const answered = recorded ? await recordActivity(account, recorded, answer) : await answer(account)
+    return answered instanceof Response ? answered : Response.json(answered, { status })
+  }
+}
+
+const asGiven = (_account: AccountStore, params: Record<string, string>) => params
+
+function requireCaller(caller: Caller, { actor }: AccountStore, { headers }: Request): void {
+  if (caller === 'admin') return requireAdmin(actor)
+  if (caller !== 'agent access token') return void callingAgent(actor)
+  const isAccessToken = bearerToken(headers.get('authorization'))?.startsWith(keyPrefixes.access_token)
+  if (actor.type !== 'agent' || !isAccessToken) {
+    throw new GridError('agent_token_required', 'This endpoint requires the OAuth access token of an agent.')
+  }
+}
+
+/** A request without a body has none of the fields. */
+async function readBody(bodies: Bodies, request: Request): Promise<Record<string, unknown>> {
+  const { headers } = request
+  const isEmpty = (headers.get('content-length') ?? '0') === '0' && !headers.has('transfer-encoding')
+  if (isEmpty && (request.body === null || !headers.has('content-type'))) return {}
+  return await readJsonObject(bodies, request, apiLimits)
+}
+
+/**
+ * Read the JSON object in a body. Fails with `unsupported_media_type`, `payload_too_large`, `malformed_json`,
+ * `invalid_request` or `unavailable`.
+ */
+export async function readJsonObject(
+  bodies: Bodies,
+  request: Request,
+  limits: BodyLimits,
+): Promise<Record<string, unknown>> {
+  if (mediaType(request) !== 'application/json') {
+    throw new GridError('unsupported_media_type', 'Send JSON, with Content-Type: application/json.')
+  }
+  const body = parseBody(await bodies.readText(request, limits), limits)
+  if (typeof body !== 'object' || body === null || Array.isArray(body)) {
+    throw new GridError('invalid_request', 'The body is not a JSON object.')
+  }
+  return body as Record<string, unknown>
+}
