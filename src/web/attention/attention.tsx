@@ -1,6 +1,7 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
 /** What needs a person. See docs/operations.md, "Attention". */
+import { type ClaimOffer, findClaimOffer } from '../../grid/accounts/claim.ts'
 import {
   type Attention,
   attentionOf,
@@ -11,7 +12,6 @@ import {
   snooze,
   snoozeTimes,
 } from '../../grid/attention.ts'
-import { type ClaimOffer, findClaimOffer } from '../../grid/accounts/claim.ts'
 import { Ago, EndSnooze, NeedList, SnoozeMenu } from '../../html/attention.tsx'
 import { Card, Disclosure, EmptyState, LocalTime } from '../../html/components.tsx'
 import { appPage } from '../../html/layout.tsx'

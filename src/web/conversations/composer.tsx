@@ -2,6 +2,8 @@
 /** @jsxImportSource hono/jsx */
 /** Where a person writes in a conversation, and says what they have read of it. */
 import type { Child } from 'hono/jsx'
+import { nextUnread } from '../../grid/conversations/marks.ts'
+import type { OpenConversation, OpenMessage } from '../../grid/conversations/open.ts'
 import {
   addresseeIn,
   type AnsweredMessage,
@@ -9,8 +11,6 @@ import {
   findAnswered,
   otherEndOf,
 } from '../../grid/conversations/write.ts'
-import { nextUnread } from '../../grid/conversations/marks.ts'
-import type { OpenConversation, OpenMessage } from '../../grid/conversations/open.ts'
 import { maxMessageLength } from '../../grid/messaging/outgoing-message.ts'
 import { Name } from '../../html/bidi.tsx'
 import { SubmitButton, TextArea } from '../../html/form.tsx'

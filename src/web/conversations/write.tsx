@@ -2,9 +2,8 @@
 /** @jsxImportSource hono/jsx */
 /** Writing as a person: a page to begin, and the forms of a conversation. */
 import { type ErrorCode, GridError } from '../../errors.ts'
-import { placeOfSent, writeInConversation } from '../../grid/conversations/write.ts'
 import { markConversationRead, markConversationUnread, nextUnread } from '../../grid/conversations/marks.ts'
-import { writeMessage } from '../../grid/conversations/write.ts'
+import { placeOfSent, writeInConversation, writeMessage } from '../../grid/conversations/write.ts'
 import { maxMessageLength, type SentMessage } from '../../grid/messaging/outgoing-message.ts'
 import { chooseAlias, findSeat, type Seat, suggestAlias } from '../../grid/people/seats.ts'
 import { Card } from '../../html/components.tsx'

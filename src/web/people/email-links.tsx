@@ -4,7 +4,6 @@
  * Pages of email links: asking for one, and what each kind does. Email scanners open links, so only the button of a page
  * redeems one. See docs/security.md, "Email links".
  */
-import { findEmailLink } from '../../grid/people/send-email.ts'
 import {
   checkLinkOwner,
   findEmailLinkUser,
@@ -14,6 +13,7 @@ import {
   verifyEmail,
 } from '../../grid/people/email-links.ts'
 import { confirmEmailChange } from '../../grid/people/profile.ts'
+import { findEmailLink } from '../../grid/people/send-email.ts'
 import { Notice } from '../../html/components.tsx'
 import { Form, SubmitButton } from '../../html/form.tsx'
 import { barePage } from '../../html/layout.tsx'
