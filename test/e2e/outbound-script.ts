@@ -4,7 +4,7 @@
  * Arguments: the browser of the notification as JSON, an SMTP server, an email address.
  */
 import process from 'node:process'
-import { argon2, nativeArgon2, wasmArgon2 } from '../../src/auth/argon2.ts'
+import { argon2, nativeArgon2, wasmArgon2 } from '../../src/auth/passwords.ts'
 import { readConfig } from '../../src/config.ts'
 import { createEmailSender } from '../../src/email.ts'
 import { claimEmail } from '../../src/grid/people/email-templates.ts'
