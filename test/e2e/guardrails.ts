@@ -117,7 +117,7 @@ async function pausesRunawayConversations(
   const attention = `${home}/attention`
   await waitFor('the pause on the page', async () => /are paused 6 turns/.test((await owner.open(attention)).text))
   const resume = (await owner.open(attention)).html.match(/action="([^"]*\/conversations\/[^"]*\/resume)"/)![1]
-  expect((await owner.submit(attention, {}, resume)).text).toContain('The conversation goes on.')
+  expect((await owner.submit(attention, {}, resume)).text).toContain('The conversation continues.')
   expect(await send(lee, kim)).toMatchObject({ recipient: kim.alias })
 
   // A script that writes one way is in nobody's way, and neither is an agent that is marked as automated.
