@@ -68,24 +68,6 @@ describe.skipIf(!hasBrowser)('the picker', { timeout: 120_000 }, () => {
     await close()
   })
 
-  test('is searched without script, and shows all again', async () => {
-    await grid.acme.agent('night-watch', { description: 'Reads logs, and wakes someone only when it matters' })
-    const { page, faults, close } = await visit({ withScript: false })
-    await openAccountPicker(page, await authorizeUrl(remoteCallback), { ...many, password })
-    const titles = () => page.locator('label.choice .title').allInnerTexts()
-    expect(await titles()).toHaveLength(52)
-
-    await page.getByRole('searchbox').fill('wakes someone')
-    await page.getByRole('button', { name: 'Search' }).click()
-    expect(await titles()).toEqual(['@night-watch'])
-    expect(await page.getByRole('radio').isChecked()).toBe(true)
-    await page.getByRole('link', { name: 'Show all' }).click()
-
-    expect(await titles()).toHaveLength(52)
-    expect(faults).toEqual([])
-    await close()
-  })
-
   test('cannot be framed, not even by a page of the same site', async () => {
     const { page, close } = await visit()
     await openAccountPicker(page, await authorizeUrl(remoteCallback), { ...many, password })
@@ -137,7 +119,7 @@ describe.skipIf(!hasBrowser)('the picker', { timeout: 120_000 }, () => {
     await close()
   })
 
-  test.each(['127.0.0.1', 'localhost', '[::1]'])('redirects to a callback on %s', async (host) => {
+  test.each(['127.0.0.1', '[::1]'])('redirects to a callback on %s', async (host) => {
     const callback = await callbackServer(host)
     const visitor = await visit()
 
@@ -151,11 +133,8 @@ describe.skipIf(!hasBrowser)('the picker', { timeout: 120_000 }, () => {
     await callback.close()
   })
 
-  test.each([
-    'cursor://anysphere.cursor-mcp/oauth/callback',
-    'claude://claude.ai/mcp-auth-callback/sdk',
-    'com.example.app:/callback',
-  ])('redirects to an application by its scheme: %s', async (redirect) => {
+  test('redirects to an application by its scheme', async () => {
+    const redirect = 'cursor://anysphere.cursor-mcp/oauth/callback'
     const visitor = await visit()
 
     const { status, location } = await allowed(visitor, redirect)

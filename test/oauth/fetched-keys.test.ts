@@ -2,7 +2,6 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { maxKeys, reissueKey } from '../../src/grid/agents/agent-settings.ts'
 import { listGrants, listOwnGrants, revokeGrant, revokeOwnGrant } from '../../src/grid/oauth/grants.ts'
-import { setMemberRole } from '../../src/grid/people/team.ts'
 import { day, hour } from '../../src/lib/time.ts'
 import { rows } from '../support/database.ts'
 import {
@@ -19,7 +18,6 @@ import {
   postForm,
   redirectParameters,
   refresh,
-  setRole,
   signedInPerson,
   submitConsent,
 } from '../support/oauth.ts'
@@ -185,18 +183,6 @@ test('a fetched key is listed with its program, also when the tokens have expire
   expect(await listed()).toEqual([])
   expect(await mcpAccess(grid, key)).toBe('401')
   await grid.store.write(grid.store.global.oauth.removeExpired(grid.clock.now, 100))
-  expect(await mcpAccess(grid, key)).toBe('401')
-})
-
-test('a fetched key does not come back with the role of its person', async () => {
-  const member = await signedInPerson(grid, 'member')
-  const key = await keyOf(await obtainTokens(grid, agent(), { browser: member }))
-  const userId = member.visitor.user.id
-
-  await setMemberRole(grid.acme.store, { userId, role: 'viewer' })
-  expect(await mcpAccess(grid, key)).toBe('401')
-  await setRole(grid, member, 'member')
-
   expect(await mcpAccess(grid, key)).toBe('401')
 })
 

@@ -4,7 +4,6 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest
 import { createApp } from '../../src/app.ts'
 import { second } from '../../src/lib/time.ts'
 import { openStore, type Store } from '../../src/store/store.ts'
-import { rows } from '../support/database.ts'
 import {
   codeFor,
   exchange,
@@ -84,15 +83,6 @@ test('a refresh token shared by two processes gives each a pair, and its later r
   grid.clock.now += 121 * second
   expect((await refresh(other, tokens.refresh_token)).status).toBe(400)
   for (const { body } of answers.slice(0, 3)) expect(await mcpAccess(grid, body.access_token)).toBe('401')
-})
-
-test('a grant revoked by one process is rejected by the other', async () => {
-  const tokens = await obtainTokens(grid)
-  expect(await mcpAccess(other, tokens.access_token)).toBe('admin tools')
-
-  await rows(grid, 'UPDATE oauth_grants SET revoked_at = 1 WHERE account_id = ?', [grid.acme.id])
-
-  expect(await mcpAccess(other, tokens.access_token)).toBe('401')
 })
 
 test('a commit whose response was lost is repeated with the same effect', async () => {

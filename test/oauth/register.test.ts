@@ -67,28 +67,9 @@ test('a client gets an id and the stored metadata', async () => {
   expect((await grid.request(body.registration_client_uri)).status).toBe(404)
 })
 
-test("Cursor's three addresses register, and each works", async () => {
-  const uris = [
-    'cursor://anysphere.cursor-mcp/oauth/callback',
-    'https://www.cursor.com/agents/mcp/oauth/callback',
-    'http://localhost:8787/callback',
-  ]
-  const { body } = await register({ redirect_uris: uris })
-  expect(body.redirect_uris).toEqual(uris)
-
-  for (const redirect_uri of uris) {
-    const { handle } = await openConsentPage(grid, grid.ann, { client_id: body.client_id, redirect_uri })
-    const allowed = await submitConsent(grid, grid.ann, { handle, pick: `admin:${grid.acme.id}`, decision: 'allow' })
-    const { code } = redirectParameters(allowed)
-    expect((await exchange(grid, code, { client_id: body.client_id, redirect_uri })).status).toBe(200)
-  }
-})
-
 test.each<[string, unknown]>([
   ['no redirect URI', {}],
-  ['an empty list', { redirect_uris: [] }],
   ['only bad ones', { redirect_uris: ['ftp://x/y', 'javascript:alert(1)', 'http://evil.example/cb'] }],
-  ['a string', { redirect_uris: callback }],
   ['items that are not strings', { redirect_uris: [1, null, {}] }],
 ])('%s is refused', async (_, metadata) => {
   expect(await register(metadata)).toMatchObject({ status: 400, body: { error: 'invalid_redirect_uri' } })
@@ -156,18 +137,6 @@ test('when 20,000 clients are in use, registration fails until one was not used 
   expect(await clientCount()).toBe(19_001)
 })
 
-test('unused clients do not displace used ones, however long these are idle', async () => {
-  await fill(9_999, { createdAt: 0, lastUsedAt: 0 })
-  grid.clock.now += 16 * minute
-
-  for (let n = 0; n < 5; n++) await register({ redirect_uris: [callback] })
-  grid.clock.now += 16 * minute
-  await register({ redirect_uris: [callback] })
-
-  expect((await rows(grid, 'SELECT count(last_used_at) AS n FROM oauth_clients'))[0].n).toBe(9_999)
-  expect(await clientCount()).toBe(10_000)
-})
-
 test('a flood of 10,000 registrations neither stops a new client nor removes one that is 14 minutes old', async () => {
   const { body } = await register({ redirect_uris: [callback] }, '192.0.2.1')
   await fill(9_500, { createdAt: grid.clock.now, lastUsedAt: null })
@@ -187,18 +156,6 @@ test('a flood of 10,000 registrations neither stops a new client nor removes one
   grid.clock.now += 2 * minute
   expect((await register({ redirect_uris: [callback] }, '192.0.2.2')).status).toBe(201)
   expect(await clientCount()).toBe(10_000)
-})
-
-test('beyond 20,000 clients young ones are removed too, the oldest first', async () => {
-  await fill(20_000, { createdAt: grid.clock.now - 20_000, lastUsedAt: null })
-  await rows(grid, 'UPDATE oauth_clients SET created_at = created_at + substr(id, 5) WHERE id LIKE ?', ['old %'])
-
-  expect((await register({ redirect_uris: [callback] })).status).toBe(201)
-
-  expect(await clientCount()).toBe(20_000)
-  expect(await rows(grid, "SELECT id FROM oauth_clients WHERE id IN ('old 1', 'old 2', 'old 3')")).toEqual([
-    { id: 'old 3' },
-  ])
 })
 
 test('one /48 registers ten times as many clients as a /64', async () => {

@@ -1,11 +1,9 @@
 /** Revocation (RFC 7009), lists of grants, and the removal of expired rows. See docs/security.md, "Revocation". */
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { createAuthenticator } from '../../src/auth/bearer.ts'
 import { listGrants, listOwnGrants, revokeGrant, revokeOwnGrant } from '../../src/grid/oauth/grants.ts'
 import { day, minute } from '../../src/lib/time.ts'
 import { postA2a, send03 } from '../support/a2a.ts'
 import { rows } from '../support/database.ts'
-import { callTool } from '../support/mcp.ts'
 import {
   callback,
   codeFor,
@@ -106,39 +104,6 @@ test.each(['refresh token', 'client secret', 'code'])('a %s is not a bearer toke
   }
 
   expect(await mcpAccess(grid, secrets[kind])).toBe('401')
-})
-
-test('the activity log contains the grant, its kind and the user', async () => {
-  const { access_token } = await obtainTokens(grid)
-
-  await callTool(grid, access_token, 'admin_list_agents')
-
-  const [{ id }] = await rows(grid, 'SELECT id FROM oauth_grants WHERE account_id = ?', [grid.acme.id])
-  const [row] = await grid.acme.store.read.activity.list()
-  expect(row).toMatchObject({
-    tool: 'admin_list_agents',
-    credentialId: id,
-    credentialKind: 'oauth',
-    userId: grid.ann.visitor.user.id,
-  })
-})
-
-test('the use of a grant is recorded at most once a minute', async () => {
-  const { access_token } = await obtainTokens(grid, agent())
-  const authenticate = createAuthenticator(grid.store)
-  const lastUsed = async () => {
-    await authenticate(`Bearer ${access_token}`)
-    await grid.store.write([])
-    const [row] = await rows(grid, 'SELECT last_used_at FROM oauth_grants WHERE account_id = ?', [grid.acme.id])
-    return row.last_used_at
-  }
-  const start = grid.clock.now
-
-  expect(await lastUsed()).toBe(start)
-  grid.clock.now += minute - 1
-  expect(await lastUsed()).toBe(start)
-  grid.clock.now += 1
-  expect(await lastUsed()).toBe(start + minute)
 })
 
 test('a user sees the grants of all own accounts and can revoke only own grants', async () => {
