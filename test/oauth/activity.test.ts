@@ -92,19 +92,6 @@ describe('consent', () => {
     expect(again.status).toBe(400)
     expect(await log()).toEqual([])
   })
-
-  test('is not logged as granted when its request disappears meanwhile', async () => {
-    const { handle } = await openConsentPage(grid, grid.ann)
-    await rows(
-      grid,
-      'CREATE TRIGGER lost AFTER UPDATE ON oauth_requests BEGIN UPDATE oauth_requests SET grant_id = NULL; END',
-    )
-
-    expect((await submitConsent(grid, grid.ann, { handle, pick: admin(), decision: 'allow' })).status).toBe(409)
-
-    expect((await log()).map(({ outcome }) => outcome)).toEqual(['write_conflict'])
-    expect(await rows(grid, 'SELECT id FROM oauth_grants WHERE account_id = ?', [grid.acme.id])).toEqual([])
-  })
 })
 
 test('revoking an own grant is logged in the account of the grant, whichever account the user is viewing', async () => {

@@ -6,6 +6,7 @@ import { StreamableHTTPClientTransport as TransportV1 } from '@modelcontextproto
 import * as oauth from 'oauth4webapi'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { hour } from '../../src/lib/time.ts'
+import { rows } from '../support/database.ts'
 import { browse, callback, gridUrl, issuer, type OAuthGrid, oauthGrid, submitConsent } from '../support/oauth.ts'
 
 let grid: OAuthGrid
@@ -137,6 +138,10 @@ test.each(['admin', 'agent'] as const)('SDK 1 signs in as %s and refreshes by it
 
   expect(tools.every(({ name }) => name.startsWith('admin_'))).toBe(kind === 'admin')
   expect(authProvider.kept.tokens.access_token).not.toBe(before)
+  await rows(grid, 'UPDATE oauth_grants SET revoked_at = 1 WHERE account_id = ?', [grid.acme.id])
+  delete authProvider.kept.url
+  await expect(second.client.listTools()).rejects.toThrow('Unauthorized')
+  expect(authProvider.kept.url.pathname).toBe('/oauth/authorize')
   await second.client.close()
 })
 

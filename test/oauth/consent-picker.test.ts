@@ -223,7 +223,7 @@ test("an unknown alias is offered as a new agent, and another account's agent lo
   // A member makes no agents, so the page only says that there is none.
   const member = await signedInPerson(grid, 'member')
   const { html } = await openConsentPage(grid, member, { login_hint: '@eve' })
-  expect(html).toContain('is no agent that you can act as')
+  expect(html).toContain('but you cannot act as an agent with this alias')
   expect(html).not.toContain('name="alias"')
 })
 

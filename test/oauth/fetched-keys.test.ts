@@ -17,7 +17,6 @@ import {
   otherClient,
   postForm,
   redirectParameters,
-  refresh,
   signedInPerson,
   submitConsent,
 } from '../support/oauth.ts'
@@ -155,17 +154,6 @@ test.each(endings)(
     expect(await mcpAccess(grid, grid.acme.adminKey)).toBe('admin tools')
   },
 )
-
-test('a replayed refresh token ends the fetched key with its grant', async () => {
-  const tokens = await obtainTokens(grid, agent())
-  const key = await keyOf(tokens)
-  const next = (await refresh(grid, tokens.refresh_token)).body
-  await refresh(grid, next.refresh_token)
-
-  expect((await refresh(grid, tokens.refresh_token)).body.error).toBe('invalid_grant')
-
-  expect(await mcpAccess(grid, key)).toBe('401')
-})
 
 test('a fetched key is listed with its program, also when the tokens have expired, and ends after 90 days', async () => {
   const key = await keyOf(await obtainTokens(grid, agent()))

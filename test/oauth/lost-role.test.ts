@@ -58,20 +58,6 @@ test.each(ends)('after %s and the old role again: admin %s, agent %s', async (ho
   expect((await exchange(grid, code)).status).toBe(statusFor(admin))
 })
 
-test('a static key that a client fetched depends on the membership, not only on the grant', async () => {
-  const bea = await signedInPerson(grid, 'member')
-  const { body } = await fetchApiKey(
-    grid,
-    (await obtainTokens(grid, `agent:${grid.alice.id}`, { browser: bea })).access_token,
-  )
-  expect(await mcpAccess(grid, body.apiKey)).toBe('agent tools')
-
-  for (const [role, answer] of [['viewer', '401'], ['member', 'agent tools']]) {
-    await setRole(grid, bea, role)
-    expect(await mcpAccess(grid, body.apiKey)).toBe(answer)
-  }
-})
-
 test('the grants of other users, and of the same user in other accounts, are kept', async () => {
   const bea = await signedInPerson(grid, 'admin')
   const { id } = bea.visitor.user

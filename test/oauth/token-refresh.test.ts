@@ -12,7 +12,6 @@ import {
   otherClient,
   refresh,
   setRole,
-  signedInPerson,
 } from '../support/oauth.ts'
 
 let grid: OAuthGrid
@@ -98,24 +97,6 @@ test('another client cannot use a refresh token, and revokes nothing by trying',
 
   expect(refused.body.error).toBe('invalid_grant')
   expect((await refresh(grid, tokens.refresh_token)).status).toBe(200)
-})
-
-test.each(
-  [['member', 'agent tools'], ['admin', 'agent tools'], ['viewer', '401'], [undefined, '401']] as const,
-)('a token for an agent whose user is now %s: %s', async (role, outcome) => {
-  const browser = await signedInPerson(grid, 'owner')
-  const tokens = await obtainTokens(grid, agent(), { browser })
-
-  if (role) await setRole(grid, browser, role)
-  else {
-    await rows(grid, 'DELETE FROM memberships WHERE account_id = ? AND user_id = ?', [
-      grid.acme.id,
-      browser.visitor.user.id,
-    ])
-  }
-
-  expect(await mcpAccess(grid, tokens.access_token)).toBe(outcome)
-  expect((await refresh(grid, tokens.refresh_token)).status).toBe(outcome === '401' ? 400 : 200)
 })
 
 test('a role in another account does not keep a token alive', async () => {
