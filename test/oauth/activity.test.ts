@@ -4,14 +4,15 @@ import { deleteAgent } from '../../src/grid/agents/agents.ts'
 import { revokeOwnGrant } from '../../src/grid/oauth/grants.ts'
 import { requestEmailLink, resetPassword } from '../../src/grid/people/email-links.ts'
 import { dump, rows } from '../support/database.ts'
-import { activityPage, joinEvil, sentences } from '../support/oauth-activity.ts'
 import { accessTokenFor } from '../support/oauth-token.ts'
 import {
+  activityPage,
   browse,
   callback,
   exchange,
   fetchApiKey,
   issuer,
+  joinEvil,
   mcpAccess,
   type OAuthGrid,
   oauthGrid,
@@ -20,6 +21,7 @@ import {
   postForm,
   redirectParameters,
   refresh,
+  sentences,
   setRole,
   signedInPerson,
   submitConsent,

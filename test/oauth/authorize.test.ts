@@ -95,16 +95,6 @@ test.each<[string, Record<string, string | undefined>]>([
   expect(picks).toContain(admin())
 })
 
-test('without a live session the user signs in first and returns to the same request', async () => {
-  const anonymous = { visitor: grid.ann.visitor, cookies: new Map([['session', 'half']]) }
-  const query = await authorizeQuery(grid)
-
-  const response = await browse(grid, anonymous, `/oauth/authorize?${query}`)
-
-  expect(response.status).toBe(303)
-  expect(response.headers.get('location')).toBe(`/sign-in?next=${encodeURIComponent(`/oauth/authorize?${query}`)}`)
-})
-
 test('a user has at most 20 pending requests, and a browser at most 10 consent cookies', async () => {
   for (let n = 0; n < 25; n++) await openConsentPage(grid, grid.ann)
 

@@ -5,13 +5,13 @@ import { requestEmailLink, resetPassword } from '../../src/grid/people/email-lin
 import { changePassword } from '../../src/grid/people/profile.ts'
 import { newId } from '../../src/lib/id.ts'
 import { rows } from '../support/database.ts'
-import { joinEvil, sentences } from '../support/oauth-activity.ts'
 import { accessTokenFor } from '../support/oauth-token.ts'
 import {
   codeFor,
   exchange,
   fetchApiKey,
   issuer,
+  joinEvil,
   mcpAccess,
   type OAuthGrid,
   oauthGrid,
@@ -19,6 +19,7 @@ import {
   openConsentPage,
   postForm,
   refresh,
+  sentences,
   signedIn,
   submitConsent,
 } from '../support/oauth.ts'
