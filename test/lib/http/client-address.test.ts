@@ -104,14 +104,6 @@ test.each(['bearer one', 'BEARER one', 'Bearer     one'])('"%s" is the same key 
   expect(nameOf(hints, 'Bearer one')).toBe('203.0.113.7')
 })
 
-test('a key that was refused no longer stands for its account', () => {
-  const hints = new CallerHints({ trustedProxies: [] })
-  hints.learn('Bearer one', 'account')
-  hints.forget('Bearer one')
-
-  expect(nameOf(hints, 'Bearer one')).toBe('203.0.113.7')
-})
-
 test('behind a trusted proxy the address is the one that it names', () => {
   const hints = new CallerHints({ trustedProxies: ['203.0.113.7'] })
 
