@@ -52,7 +52,7 @@ export interface Visitor {
 }
 
 /** CSRF protection of a form before sign-in: the value of the field `csrf`, and the cookie that it is derived from. */
-export interface AnonymousVisitor {
+interface AnonymousVisitor {
   csrf: string
   /** `Set-Cookie`; undefined when the browser already has the cookie. */
   cookie: string | undefined
@@ -90,7 +90,7 @@ export interface Sessions {
   /** The user of a half session: they have given the first factor and not yet the second. */
   halfVisitor(request: Request): Promise<SessionUser | undefined>
   /** CSRF protection for a form before sign-in. */
-  anonymousVisitor(request: Request): Promise<AnonymousVisitor>
+  anonymousVisitor(request: Request): AnonymousVisitor
   /**
    * Check that a page of this grid sent the form: the `Origin` is ours, and `csrf` belongs to the session or, before
    * sign-in, to the browser. Fails with `forbidden_form`, or with `form_expired` if the form is ours but of another
@@ -177,9 +177,9 @@ export function createSessions(store: Store, origins: string[]): Sessions {
       return session?.awaitsSecondFactor ? session.user : undefined
     },
 
-    async anonymousVisitor(request) {
+    anonymousVisitor(request) {
       const known = secretCookieOf(request, anonymousCookie)
-      const token = known ?? (await mintLinkToken()).token
+      const token = known ?? mintLinkToken().token
       return {
         csrf: formToken(token),
         cookie: known === undefined ? serializeCookie(anonymousCookie, token, { isSecure }) : undefined,
@@ -216,7 +216,7 @@ export function createSessions(store: Store, origins: string[]): Sessions {
     },
 
     async begin(request, userId, address, { passwordHash, hasSecondFactor = false, ...proof } = {}) {
-      const { token, hash } = await mintLinkToken()
+      const { token, hash } = mintLinkToken()
       const at = now()
       const { confirmedAt = at } = proof
       const session = {

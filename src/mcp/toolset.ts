@@ -215,7 +215,7 @@ function runAccountTool<Account extends AccountStore>(
 }
 
 /** Check the arguments and run the tool. Fails with `invalid_input`, or as the tool does. */
-export async function runTool<Caller>(
+async function runTool<Caller>(
   entry: CatalogTool<Caller>,
   caller: Caller,
   args: unknown,
@@ -228,7 +228,7 @@ export async function runTool<Caller>(
  * Render a run for its client. A `GridError`, also for bad arguments, becomes a result with `isError` that a model can
  * act on. An unexpected error is logged, and the result has no details of it.
  */
-export async function toolOutcome(
+async function toolOutcome(
   run: Promise<ToolOutput>,
   hints: Hints,
   log: Log,

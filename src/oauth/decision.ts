@@ -75,7 +75,7 @@ async function allow(
   const { store: { global, write, deps }, issuer } = parts
   const { proof, redirectUri, state } = pending
   const entry = findEntry(pending.choices, parameter(form, 'pick'))
-  const code = await mintLinkToken()
+  const code = mintLinkToken()
   try {
     await createGrant(parts, pending, entry, code.hash, requestId)
   } catch (error) {
@@ -173,7 +173,7 @@ function accessLost(): GridError {
  * Create an agent in an account that the page offered and that the user still administers, then show the consent page
  * again with this agent selected. Fails like `createAgent`, and with `invalid_request` or `access_denied`.
  */
-export async function createAgentDuringConsent(
+async function createAgentDuringConsent(
   { store: { global }, sessions }: AuthorizeParts,
   { visitor, choices }: PendingRequest,
   form: URLSearchParams,

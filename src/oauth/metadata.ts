@@ -52,10 +52,10 @@ function hostOf(request: Request): string {
 }
 
 /** The paths of the MCP endpoint. Each of them is a resource on each served origin. */
-export const resourcePaths = ['/mcp/v1/grid', '/api/v1/grid']
+const resourcePaths = ['/mcp/v1/grid', '/api/v1/grid']
 
 /** All URLs of the endpoint on the served origins. */
-export function resourceUrls(servedOrigins: readonly string[]): string[] {
+function resourceUrls(servedOrigins: readonly string[]): string[] {
   return servedOrigins.flatMap((origin) => resourcePaths.map((path) => `${origin}${path}`))
 }
 

@@ -102,7 +102,7 @@ test.each<[string, (key: string) => string | null, 'ok' | 'missing' | 'refused']
 )
 
 test('a well-formed unknown key is refused like a revoked one', async () => {
-  const { key } = await mintKey('agent_key')
+  const { key } = mintKey('agent_key')
   const unknown = await refusal(key)
   await revoke(grid.alice.id)
 
@@ -236,7 +236,7 @@ async function ownerOf(accountId: string): Promise<string> {
 
 /** An admin key as a user creates it on the web pages. */
 async function adminKeyOf(userId: string): Promise<string> {
-  const { key, hash, last4 } = await mintKey('admin_key')
+  const { key, hash, last4 } = mintKey('admin_key')
   const row = { id: 'personal', kind: 'admin_key' as const, agentId: null, userId, name: 'mine', hash, last4 }
   await grid.acme.store.write([grid.acme.store.change.keys.add(row, 1)])
   return key

@@ -12,7 +12,7 @@ import { openTaskFor } from './task-ends.ts'
  *
  * See docs/protocol.md, "Agent".
  */
-export function acceptsOtherAccounts(agent: string, callerAlias: string): string {
+function acceptsOtherAccounts(agent: string, callerAlias: string): string {
   return `(${isReachable(agent)} AND ${letsIn(agent, callerAlias)})`
 }
 
