@@ -38,7 +38,7 @@ test('the ClientFactory of SDK 0.3 sends and gets errors of its own classes', as
     .rejects.toThrow(sdk03.ContentTypeNotSupportedError)
 })
 
-test('SDK 1.3 sends in 1.0, with an extension activated, and gets the error of a missing recipient', async () => {
+test('checklist 18: SDK 1.3 sends in 1.0, with an extension activated, and gets the error of a missing recipient', async () => {
   const client = await newFactory(grid.alice.key).createFromUrl(grid.url)
 
   const answer = await client.sendMessage(message10('bob'), {

@@ -29,7 +29,7 @@ const task: Task = {
   generation: 7,
 }
 
-test('a task in 0.3 has kinds, and data that is no object is wrapped', () => {
+test('checklist 9: a task in 0.3 has kinds, and data that is no object is wrapped', () => {
   expect(json(codec03.writeTask(task))).toEqual({
     kind: 'task',
     id: 't-1',
@@ -52,7 +52,7 @@ test('a task in 0.3 has kinds, and data that is no object is wrapped', () => {
   })
 })
 
-test('a task in 1.0 has neither kinds nor empty members, and never its generation', () => {
+test('checklist 9: a task in 1.0 has neither kinds nor empty members, and never its generation', () => {
   const written = json(codec10.writeTask(task))
 
   expect(written).toEqual({

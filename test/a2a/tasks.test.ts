@@ -17,7 +17,7 @@ beforeEach(async () => {
 })
 afterEach(() => grid.close())
 
-test('a send to the endpoint of an agent is a task in 0.3, which 1.0 reads', async () => {
+test('checklist 16: a send to the endpoint of an agent is a task in 0.3, which 1.0 reads', async () => {
   const { body } = await post(send03({ metadata: undefined, contextId: 'c-1' }), bobs)
   const [message] = await inboxOf(grid, grid.bob)
 
@@ -54,7 +54,7 @@ test('a send to the endpoint of an agent is a task in 0.3, which 1.0 reads', asy
   })
 })
 
-test('a send to the endpoint of an agent is a task in 1.0, which 0.3 reads with the reply', async () => {
+test('checklist 16: a send to the endpoint of an agent is a task in 1.0, which 0.3 reads with the reply', async () => {
   const { body } = await post(send10({ metadata: undefined }), bobs)
   const { id, contextId } = body.result.task
   expect(body.result.task).toMatchObject({ id: uuid, contextId: uuid, status: { state: 'TASK_STATE_SUBMITTED' } })
@@ -131,7 +131,7 @@ test('a confirmation names its task, in which the reply is kept', async () => {
   expect(task.artifacts).toMatchObject([{ parts: [{ text: 'done' }] }])
 })
 
-test('a task that waits for its client goes on with a message that names it', async () => {
+test('checklist 12: a task that waits for its client goes on with a message that names it', async () => {
   const { id, contextId } = (await post(send10({ metadata: undefined }, atOnce10), bobs)).body.result.task
   await inboxOf(grid, grid.bob)
   await updateTask(storeOf(grid, grid.bob), { taskId: id, state: 'input-required', text: 'Which?' })
@@ -150,7 +150,7 @@ test('a task that waits for its client goes on with a message that names it', as
   expect(await inboxOf(grid, grid.bob)).toMatchObject([{ message: 'that', task_id: id }])
 })
 
-test('a canceled task is ended: a second cancel and a further message are refused', async () => {
+test('checklist 12: a canceled task is ended: a second cancel and a further message are refused', async () => {
   const { id } = (await post(send10({}, atOnce10))).body.result.task
 
   const canceled = await post(request('CancelTask', { id }))
@@ -163,7 +163,7 @@ test('a canceled task is ended: a second cancel and a further message are refuse
   expect(await inboxOf(grid, grid.bob)).toEqual([])
 })
 
-test('a foreign and a missing task get the same answer, byte for byte', async () => {
+test('checklist 12: a foreign and a missing task get the same answer, byte for byte', async () => {
   const { id } = (await post(send10({}, atOnce10))).body.result.task
   const missing = '00000000-0000-7000-8000-000000000000'
   const requests = (id: string): unknown[] => [

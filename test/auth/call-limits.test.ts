@@ -75,6 +75,8 @@ test('A2A: a burst is served, then calls are 429 with -32050', async () => {
 })
 
 test.each([
+  ['wake stream', 'GET', wakePath, 200],
+  ['static key', 'POST', keyPath, 400],
   ['parts', 'GET', partPath, 404],
   ['the inbox', 'GET', '/api/v1/inbox', 200],
   ['leases', 'POST', '/api/v1/inbox/leases', 200],
@@ -82,7 +84,11 @@ test.each([
   ['messages', 'POST', '/api/v1/messages', 400],
 ])('%s: a burst is served, then calls are 429', async (_, method, path, status) => {
   await open()
-  const ask = () => grid.request(path, { method, headers: bearer(grid.alice.key) })
+  const ask = async () => {
+    const response = await grid.request(path, { method, headers: bearer(grid.alice.key) })
+    if (response.ok) await response.body?.cancel()
+    return response
+  }
 
   await spend(grid.alice.key, 3)
   expect(await statuses(3, ask)).toEqual([status, status, status])

@@ -92,6 +92,12 @@ test('a tool of agents at the signup endpoint is unknown, and the message says w
   })
 })
 
+test.each(eras)('%s: a call that asks to be a task is a plain call: the grid declares no tasks', async (era) => {
+  const params = { name: 'list_agents', arguments: {}, task: { ttl: 60_000 } }
+
+  expect((await mcp(grid, grid.alice.key, 'tools/call', params, era)).body.result.content).toHaveLength(1)
+})
+
 test.each(eras)('%s: a call whose name is not a string is -32602', async (era) => {
   const answer = await mcp(grid, grid.alice.key, 'tools/call', { name: 5, arguments: {} }, era)
 
