@@ -73,7 +73,7 @@ export const messageRoutes: Route[] = [
     async serve({ account, c, body }) {
       const sender = callingAgent(account.actor)
       if (isSelf(sender, body.to)) {
-        throw new GridError('self_message', 'This is your own alias. A message goes to another agent.')
+        throw new GridError('self_message', 'This is your own alias. Write to another agent.')
       }
       const answer = await sendMessage(account, sender, {
         to: body.to,
