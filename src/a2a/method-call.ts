@@ -1,5 +1,4 @@
-import type { Cards } from './cards/cards.ts'
-import type { Codec } from './codec.ts'
+import type { A2aVersion, Codec } from './codec.ts'
 import type { CallerConnection } from '../lib/http/caller-connection.ts'
 import { event, eventStream } from '../lib/http/event-stream.ts'
 import { minute } from '../lib/time.ts'
@@ -18,7 +17,7 @@ export interface MethodCall {
   extensions: readonly string[]
   /** The `Idempotency-Key` header. */
   idempotencyKey: string | undefined
-  cards: Cards
+  cards: { extendedCard(account: AccountStore, version: A2aVersion, alias?: string): Promise<unknown> }
   /** The longest wait the client wants, from the `Prefer` header (RFC 7240 §4.3). */
   waitSeconds: number | undefined
   /** The last event that the client has seen, from the `Last-Event-ID` header. */

@@ -57,15 +57,6 @@ test('checklist 18: SDK 1.3 sends in 1.0, with an extension activated, and gets 
   expect((await inboxOf(grid, grid.bob)).map(({ message }) => message)).toEqual(['hi'])
 })
 
-test('SDK 1.3 with legacyCompat and the served card sends in 1.0', async () => {
-  const client = await newFactory(grid.alice.key, true).createFromUrl(grid.url)
-
-  await client.sendMessage(message10('bob'))
-
-  expect(client.protocolVersion).toBe('1.0')
-  expect(await inboxOf(grid, grid.bob)).toHaveLength(1)
-})
-
 test('both clients report a refused key', async () => {
   const fetchImpl = fetchAs('nonsense')
   const in03 = await new sdk03.ClientFactory({ transports: [new sdk03.JsonRpcTransportFactory({ fetchImpl })] })

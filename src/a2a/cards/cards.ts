@@ -8,6 +8,7 @@ import type { AuthenticateCall } from '../../auth/bearer.ts'
 import { findCardAgent } from '../../grid/cards.ts'
 import { listAgents, type ListedAgent } from '../../grid/agents/find-agent.ts'
 import { SizedMap } from '../../lib/bounded-maps.ts'
+import { matchesEtag } from '../../lib/http/etag.ts'
 import type { AppContext, Handler } from '../../request-context.ts'
 import type { AccountStore } from '../../store/account.ts'
 import type { Store } from '../../store/store.ts'
@@ -111,7 +112,7 @@ export class Cards {
       'Last-Modified': new Date(since).toUTCString(),
       ...(is10 && { 'A2A-Version': '1.0' }),
     }
-    const isUnchanged = matchesETag(request.headers.get('if-none-match'), etag)
+    const isUnchanged = matchesEtag(request.headers.get('if-none-match'), etag)
     return isUnchanged ? new Response(null, { status: 304, headers }) : new Response(text, { headers })
   }
 
@@ -156,11 +157,4 @@ async function reachableAgents(account: AccountStore): Promise<CardSkill[]> {
     description: description || `Messages to ${alias}.`,
     tags: skills.length > 0 ? skills.map(({ name }) => name) : ['agent'],
   }))
-}
-
-/** Weak comparison with each of the listed tags. @see RFC 9110 §13.1.2 */
-function matchesETag(ifNoneMatch: string | null, etag: string): boolean {
-  if (ifNoneMatch === null) return false
-  const opaque = (tag: string) => tag.trim().replace(/^W\//, '')
-  return ifNoneMatch.trim() === '*' || ifNoneMatch.split(',').map(opaque).includes(opaque(etag))
 }
