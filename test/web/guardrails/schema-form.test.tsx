@@ -112,10 +112,3 @@ test('a new form shows the defaults', () => {
   expect(shown).toMatch(/name="config.isStrict"[^>]*checked/)
   expect(shown).toMatch(/value="soft" selected/)
 })
-
-test('an error is shown at its field', () => {
-  const shown = posted(new URLSearchParams(filled), 'config.lines')
-
-  expect(shown.match(/aria-invalid/g)).toHaveLength(1)
-  expect(shown).toMatch(/name="config.lines"[^>]*aria-invalid="true"/)
-})
