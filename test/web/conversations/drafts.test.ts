@@ -128,7 +128,7 @@ describe.skipIf(!hasBrowser)('in Chromium', { timeout: 300_000 }, () => {
     expect(await typed(other)).toBe('mine')
   })
 
-  test('drafts end with the session, and nobody else sees them', async () => {
+  test('drafts end with the session, and other people do not see them', async () => {
     const { page } = visitor
     await field(page).fill('a secret')
     const kept = () => page.evaluate('Object.keys(localStorage).length')

@@ -152,7 +152,7 @@ test('the same person keeps everything: verifying in the own session takes nothi
   expect((await browser(grid).signIn(victim, password)).at).toMatch(/^\/accounts\//)
 })
 
-test('an account that the operator makes for the address does not go to whoever registered it', async () => {
+test('an account that the operator makes for the address does not go to the user who registered it', async () => {
   const squatter = await squat()
 
   await createAccount(grid.store, { name: 'Harbour', ownerEmail: victim }, { type: 'system', job: 'test' })
