@@ -53,6 +53,7 @@ test.each([
   ['length', { 'config.maxCharacters': 'many' }, 'config.maxCharacters', 'expected number'],
   ['patterns', { 'config.patterns': `ok\n${'x'.repeat(501)}` }, 'config.patterns', 'must have at most 500 characters'],
   ['webhook', { 'config.url': 'ftp://x.example', token }, 'config.url', 'must be an http or https address'],
+  ['webhook', { 'config.url': 'https://me:pw@x.example', token }, 'config.url', 'must have no user or password'],
   ['webhook', { 'config.url': 'https://x.example' }, 'token', 'needs a token'],
   ['webhook', { 'config.url': 'https://x.example', token }, 'token', 'whsec_ and the base64'],
   ['phrases', { 'config.preset': 'forged' }, 'config.preset', 'Invalid option'],
