@@ -45,6 +45,8 @@ export interface AccountStore<Caller extends Actor = Actor> {
   open(table: string, rowId: string, sealed: SealedToken): Promise<string>
   /** The guardrails of this account or of `home`, for the check of a message. Callers of other accounts see nothing of it. */
   guarding(home?: string): Guarding
+  /** The tasks that began in `home`: an earlier account of the calling agent, as the idempotency key of a send says. */
+  tasksOf(home: string): Reads['tasks']
 }
 
 /** The guardrails of one account, for the check of a message. */
@@ -189,6 +191,7 @@ export function accountOpener(context: StoreContext): (accountId: string, actor:
           write,
         }
       },
+      tasksOf: (home) => tablesOf(home).read.tasks,
     }
   }
 }

@@ -7,7 +7,7 @@ import type { Artifact, Part, Task, TaskEvent, TaskMessage, TaskStatus } from '.
 
 /** Whose tasks are shown: the calling agent, at one of their ends. */
 export interface Viewer {
-  account: AccountStore
+  account: { read: Pick<AccountStore['read'], 'tasks'> }
   end: TaskEnd
   agentId: string
 }

@@ -115,8 +115,8 @@ export async function showTask(account: AccountStore, id: string, end: TaskEnd):
 
 /** What the client of a task gets after a wait: the task, or the plain reply that ended it (`bareReply`). */
 export async function answerFor(account: AccountStore, task: Task): Promise<Task> {
-  if (task.mode !== 'message') return task
-  if (!isTerminal(task.status.state)) await showTask(account, task.id, 'client')
+  if (task.mode !== 'message' || isTerminal(task.status.state)) return task
+  await showTask(account, task.id, 'client')
   // It may have been answered, or updated, at the same time.
   return await getTask(account, task.id)
 }
