@@ -55,7 +55,6 @@ export interface Guarding {
   readonly read: Reads['guarding']
   /** Count and store verdicts of its guardrails on a message of this account. */
   verdicts(judged: Omit<JudgedMessage, 'senderAccountId'>, found: NewVerdict[]): [Statement, Statement]
-  /** Decrypt the token of a guardrail of the account. */
   openToken(guardrailId: string, token: SealedToken): Promise<string>
   write(statements: Statement[]): Promise<UnitRows>
 }
@@ -65,7 +64,6 @@ export type UnitParts<Name extends string> = { readonly [N in Name]?: Statement 
 
 export type PartRows<Name extends string> = { readonly [N in Name]: Row[] }
 
-/** Commit named parts as one unit, in the order of their keys. */
 export async function writeParts<Name extends string>(
   { write }: Pick<AccountStore, 'write'>,
   parts: UnitParts<Name>,
@@ -211,7 +209,6 @@ export interface ActivityEntry {
   entry: NewActivity
 }
 
-/** Commit statements as one unit, with these rows of activity logs. */
 export async function writeWithActivity(
   { tablesOf, queue }: RecordingContext,
   rows: ActivityEntry[],

@@ -13,7 +13,6 @@ import { mayBeSomebodyElse, takeOver } from '../people/prove-address.ts'
 import { retryOnConflict } from '../retry-on-conflict.ts'
 
 const maxNameLength = 80
-/** Users who own this many accounts cannot create another one. */
 export const maxOwned = 20
 
 export interface NewAccount {

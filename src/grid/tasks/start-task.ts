@@ -22,7 +22,6 @@ interface NewTask {
   /** `message`: if the recipient replies with messages, and otherwise `task`. */
   mode: TaskMode
   idempotencyKey?: string
-  /** The request that a repeat with the same key must equal. */
   request?: string
   acceptedOutputModes?: string[]
 }
@@ -42,7 +41,6 @@ export interface SentTask {
   task: Task
 }
 
-/** A task without an end fails after this time. */
 const maxTaskMs = 7 * day
 /** What a recipient reads of a message that has files or data alone. */
 const noText = 'This message has no text. What it brings is in a2a.parts.'
@@ -196,7 +194,6 @@ type SendInTask = Pick<SendInput, 'to' | 'conversationId' | 'idempotencyKey' | '
   task: TaskStep
   contextId: string
   acceptedOutputModes?: string[]
-  /** The tasks of the conversation that wait for the client. */
   waiting?: string[]
 }
 
@@ -221,7 +218,6 @@ async function sendInTask(
   return await sendMessage(account, sender, { ...input, text: textOf(parts) || noText, a2a })
 }
 
-/** All text parts in their order, joined by line breaks. */
 export function textOf(parts: readonly Part[]): string {
   return parts.flatMap((part) => 'text' in part && part.text !== '' ? [part.text] : []).join('\n')
 }

@@ -47,7 +47,6 @@ export async function getTask(
   return (await shownTasks(clientOf(account), [row], { historyLength, withArtifacts: true }))[0]
 }
 
-/** The tasks of the calling agent, by the time of their status, newest first. */
 export async function listTasks(account: AccountStore, input: TaskListInput): Promise<TaskPage> {
   const { pageSize, pageToken, historyLength, includeArtifacts = false } = input
   if (!Number.isInteger(pageSize) || pageSize < 1 || pageSize > maxPageSize) {

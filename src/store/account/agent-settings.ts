@@ -123,7 +123,6 @@ export const agentSettings = {
       const from = { place: after.place, after: after.alias, limit }
       return search === '' ? account.all(lists[order], from) : account.all(searches[order], { ...from, search })
     },
-    /** What else a page shows of the agent. The address and email are null without a signup. */
     async byId(id: string) {
       const row = (await account.one(byId, { id }))!
       return { ...row, hasRemoteToken: row.hasRemoteToken === 1 }

@@ -11,7 +11,6 @@ export interface NewLease {
   /** The id of the process that sends the messages to the reader; of a lease that expires, that of the credential. */
   holder: string
   at: number
-  /** When the lease expires. Null: it ends only with its holder. */
   expiresAt: number | null
 }
 
@@ -160,7 +159,6 @@ export const leases = {
           messages: { ...account.bind(leased, { agent, lease: id, limit, since: at - hour }), rows: 0 },
         }
       },
-      /** The messages arrived: they are not redelivered. */
       ack: (lease: string) => account.bind(remove, { lease }),
       /** Make the messages unread again, or park them. Does nothing once the lease was acked or released. */
       release: released,

@@ -23,7 +23,6 @@ const senderIsMember = `EXISTS (
   WHERE channel_members.account_id = :account AND channel_members.channel_id = :channel
     AND channel_members.agent_id = :from AND channels.deleted_at IS NULL)`
 
-/** The row of the message, if every condition holds at the moment of the commit. */
 const add = (channel: string, condition: string) =>
   // People write only as themselves, and programs never as people.
   statement(`
@@ -236,7 +235,6 @@ export const receipts = {
     }
     return {
       toAgent: (message: ReviewedMessage, to: string) => bound(toAgent, message, { to }),
-      /** Contains nothing about the recipient. */
       toOtherAccount: (message: ReviewedMessage) => bound(toOtherAccount, message, {}),
       /** `activeSince` is the time since when a seen recipient counts as active. */
       toChannel: (message: ReviewedMessage, activeSince: number) => bound(toChannel, message, { activeSince }),

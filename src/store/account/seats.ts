@@ -3,7 +3,6 @@ import type { Role } from '../../auth/actor.ts'
 import { type AccountDb, precondition, query, type Statement, statement } from '../sql.ts'
 import { isNotTakenElsewhere } from './agent-columns.ts'
 
-/** The alias of a person in the account. Times are milliseconds since the epoch. */
 export interface Seat {
   agentId: string
   alias: string
@@ -95,14 +94,12 @@ const requireAlias = precondition(`EXISTS (SELECT 1 FROM agents WHERE ${isLiveAg
 export const seats = {
   reads: (account: AccountDb) => ({
     ofMember: (user: string): Promise<Seat | undefined> => account.one(ofMember, { user }),
-    /** How many aliases people of the account gave up or changed after this time. */
     givenUpSince: async (since: number) => (await account.one(given, { since }))!.n,
     holder: (agent: string) => account.one(holder, { agent }),
     /** Who wrote a message that was sent to an agent. The alias may belong to another agent by now. */
     writer: (agent: string, message: string): Promise<OtherEnd | undefined> => account.one(writer, { agent, message }),
     recipient: (agent: string, message: string): Promise<OtherEnd | undefined> =>
       account.one(recipient, { agent, message }),
-    /** What decides about what a member may read; undefined for a user who is not a member. */
     reader: (user: string): Promise<ReaderRow | undefined> => account.one(reader, { user }),
   }),
   changes: (account: AccountDb) => ({

@@ -73,7 +73,6 @@ export const timedLeases = {
     /** Returns the column `id`; no row if the lease has ended. */
     extend: (agent: string, lease: string, at: number, expiresAt: number) =>
       account.bind(extend, { agent, lease, at, expiresAt }),
-    /** Take messages out of a lease that is open at `at`: they are acked. */
     ack: ({ agent, lease, messages }: LeasedMessages, into: string, at: number): EndParts => ({
       move: {
         ...account.bind(move, { agent, lease, into, messages: listOf(messages), at }),

@@ -79,7 +79,6 @@ function sizeOf(file: string): number {
   return statSync(file, { throwIfNoEntry: false })?.size ?? 0
 }
 
-/** Write what a snapshot shows into a new SQLite file. */
 export async function copySnapshot(
   openSnapshot: () => Promise<Snapshot>,
   target: string,
