@@ -60,9 +60,9 @@ export interface Guarding {
 }
 
 /** The named parts of a unit. A part is a statement, or several with the rows of all; an undefined part is left out. */
-export type UnitParts<Name extends string> = { readonly [N in Name]?: Statement | readonly Statement[] }
+type UnitParts<Name extends string> = { readonly [N in Name]?: Statement | readonly Statement[] }
 
-export type PartRows<Name extends string> = { readonly [N in Name]: Row[] }
+type PartRows<Name extends string> = { readonly [N in Name]: Row[] }
 
 export async function writeParts<Name extends string>(
   { write }: Pick<AccountStore, 'write'>,
@@ -196,7 +196,7 @@ export function accountOpener(context: StoreContext): (accountId: string, actor:
 
 type ActivityLog = typeof activity
 
-export interface RecordingContext {
+interface RecordingContext {
   readonly tablesOf: (accountId: string) => {
     read: { activity: ReturnType<ActivityLog['reads']> }
     change: { activity: ReturnType<ActivityLog['changes']> }

@@ -11,7 +11,7 @@ import { Db } from './sql.ts'
 import { explained } from './start-error.ts'
 
 /** How a local file is written, as SQLite has it in force. */
-export interface WriteMode {
+interface WriteMode {
   journal: string
   /** 2: each commit is fsynced. */
   synchronous: number
@@ -30,7 +30,7 @@ export async function pageBytes(client: Client): Promise<number> {
 }
 
 /** At most ten lines. It reads the whole database. With `isFull` indexes are compared with their tables too. */
-export async function findDamage(client: Client, isFull: boolean): Promise<string[]> {
+async function findDamage(client: Client, isFull: boolean): Promise<string[]> {
   const name = isFull ? 'integrity_check' : 'quick_check'
   const { rows } = await client.execute(`PRAGMA ${name}(10)`)
   const lines = rows.map((row) => String(row[0]))
@@ -38,7 +38,7 @@ export async function findDamage(client: Client, isFull: boolean): Promise<strin
 }
 
 /** How many rows point to rows that are missing. It reads the whole database too. */
-export async function countDangling(client: Client): Promise<number> {
+async function countDangling(client: Client): Promise<number> {
   return (await client.execute('PRAGMA foreign_key_check')).rows.length
 }
 
@@ -46,7 +46,7 @@ async function pragma(client: Client, name: string): Promise<unknown> {
   return (await client.execute(`PRAGMA ${name}`)).rows[0][0]
 }
 
-export interface HealthSource {
+interface HealthSource {
   client: Client
   global: Pick<GlobalTables, 'clock' | 'sealedTokens'>
   isLocal: boolean
@@ -92,7 +92,7 @@ async function keysOf({ sealedTokens }: HealthSource['global']): Promise<Databas
   return [...tokens].map(([key, tokens]) => ({ key, tokens }))
 }
 
-export interface InspectedDatabase {
+interface InspectedDatabase {
   client: Client
   /** Tells what a start would migrate. Fails with the `StartError` of a start that would be refused. */
   plan(): Promise<MigrationPlan>

@@ -129,7 +129,7 @@ export async function redeemClaimEmailLink(
 export type ClaimSource = string | { offered: string }
 
 /** What happens to the agents, by id. Every live agent of the account is in exactly one of the lists. */
-export interface ClaimDecision {
+interface ClaimDecision {
   keep: string[]
   move: string[]
   discard: string[]

@@ -17,7 +17,7 @@ import { attachSkills, checkSkills, refuseTooManySkills, sanitized } from '../ag
 import { sendClaimEmail } from './claim.ts'
 
 export const trial = { maxMessages: 10, lifetimeMs: 24 * hour, lifetimeText: '24 hours' } as const
-export const maxSignupSkills = 20
+const maxSignupSkills = 20
 /** The grid takes as many signups in total as this many client addresses. */
 const busyAddresses = 100
 /** Most agents of an unclaimed account. Later signups open another one. */
@@ -25,7 +25,7 @@ const maxProvisionalAgents = 20
 /** Concurrent signups for one email address need two attempts per account they fill: one to open it, one to join it. */
 const maxAttempts = 10
 
-export interface SignupInput {
+interface SignupInput {
   ownerEmail: string
   alias: string
   description?: string
@@ -33,7 +33,7 @@ export interface SignupInput {
 }
 
 /** The result of a signup, which is returned once. See docs/protocol.md, "Signup". */
-export interface SignupResult {
+interface SignupResult {
   /** The line to paste into a terminal that connects the coding clients of the machine. It contains the key. */
   connect: string
   api_key: string

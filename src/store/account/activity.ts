@@ -6,7 +6,7 @@ import { type AccountDb, precondition, query, statement } from '../sql.ts'
 export type NewActivity = Omit<Activity, 'n'>
 
 /** A reading of messages, as the log has it once for each session, subject and hour. */
-export interface LoggedReading {
+interface LoggedReading {
   session: string
   tool: string
   subject: string
@@ -155,7 +155,7 @@ const programs = query<LoggedProgram>(`
     WHERE activity.account_id = :account AND activity.credential_id = oauth_grants.id)
   ORDER BY oauth_grants.created_at DESC LIMIT ${maxPrograms}`)
 
-export const activityList = (account: AccountDb) => ({
+const activityList = (account: AccountDb) => ({
   async list(filter: ActivityFilter = {}): Promise<ListedActivity[]> {
     const { since, until, isRefused, isChange } = filter
     const position = async (query: typeof beforeTime, at: number | undefined) =>

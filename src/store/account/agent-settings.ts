@@ -13,7 +13,7 @@ import { inboxOf, unreadOf } from './inbox-message.ts'
 import { agentColumns, skillsAsJson } from './agent-columns.ts'
 import type { Agent, TokenColumns } from './agents.ts'
 
-export type AgentChange = Pick<Agent, 'visibility' | 'accessPolicy' | 'description' | 'remoteUrl'> & {
+type AgentChange = Pick<Agent, 'visibility' | 'accessPolicy' | 'description' | 'remoteUrl'> & {
   messageReplies?: boolean
 }
 

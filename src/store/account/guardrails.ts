@@ -30,7 +30,7 @@ export interface Guardrail {
 
 export type FoundGuardrail = Guardrail & { hasToken: boolean }
 
-export type GuardrailChanges = Partial<Pick<Guardrail, 'name' | 'action' | 'onFailure' | 'enabled'>> & {
+type GuardrailChanges = Partial<Pick<Guardrail, 'name' | 'action' | 'onFailure' | 'enabled'>> & {
   config?: string
 }
 

@@ -14,7 +14,7 @@ export interface NewLease {
   expiresAt: number | null
 }
 
-export interface LeaseSize {
+interface LeaseSize {
   limit: number
   /** UTF-16 units of all messages together. A first message that is longer is leased alone. */
   maxChars: number
@@ -26,7 +26,7 @@ export interface LeaseSize {
 export type LeaseSelection = { messages: readonly string[] } | { conversation: string }
 
 /** The parts of leasing messages. `lease` and `messages` depend on the rows that `claim` has changed. */
-export interface LeaseParts {
+interface LeaseParts {
   claim: Statement
   lease: Statement
   /** Returns the leased messages as raw rows, which `read.leases.messages` decodes. */
@@ -34,7 +34,7 @@ export interface LeaseParts {
 }
 
 /** At every fifth return a message is parked, if it returns from a lease that expires. See docs/delivery.md, "Parked messages". */
-export const parkedAtReturns = 5
+const parkedAtReturns = 5
 const maxReleases = 20
 const maxWoken = 50
 
@@ -177,7 +177,7 @@ export const leases = {
   },
 }
 
-export const maxRequeued = 500
+const maxRequeued = 500
 
 // The state is written out, not bound: only then may the planner use the partial index.
 const isParked = `deliveries.account_id = :account AND deliveries.state = 'parked'`

@@ -12,7 +12,7 @@ export interface Seat {
 }
 
 /** What decides about what a member of the account may read. */
-export interface ReaderRow {
+interface ReaderRow {
   role: Role
   /** Since when owners and admins can read what agents write to each other; null if they cannot. */
   peopleReadSince: number | null
@@ -23,7 +23,7 @@ export interface ReaderRow {
 }
 
 /** Who is at the other end of a message to or from an agent: a channel, or another agent. */
-export interface OtherEnd {
+interface OtherEnd {
   /** The name of the channel with `#`, or the alias that the agent had then, with `@`. */
   name: string
   /** Of an agent of this account, the alias that it has now; null once it is deleted. */

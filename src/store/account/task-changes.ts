@@ -21,7 +21,7 @@ export interface NewTask {
 }
 
 /** Who changes a task: an agent at one of its ends, or the grid itself in the account of the client. */
-export type TaskChanger = { end: TaskEnd; agent: string } | { end: 'grid' }
+type TaskChanger = { end: TaskEnd; agent: string } | { end: 'grid' }
 
 export interface TaskChange {
   task: string

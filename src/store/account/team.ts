@@ -23,7 +23,7 @@ export interface Invitation {
   isLinkShown: boolean
 }
 
-export interface NewInvitation {
+interface NewInvitation {
   id: string
   email: string
   role: Role

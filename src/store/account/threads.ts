@@ -21,7 +21,7 @@ export interface StoredThread {
   seenSeq: number
 }
 
-export interface ThreadSelection {
+interface ThreadSelection {
   agentId?: string
   isWaiting?: boolean
 }

@@ -6,14 +6,14 @@ const maxExpired = 100
 /** How many open leases that expire an agent has at most. Each is a row that the worker looks at. */
 export const maxOpenLeases = 100
 
-export interface LeasedMessages {
+interface LeasedMessages {
   agent: string
   lease: string
   messages?: readonly string[]
 }
 
 /** The parts of ending a lease for some of its messages, which go to the lease `into`. */
-export interface EndParts {
+interface EndParts {
   move: Statement
   close: Statement
   /** Returns the column `n`: how many messages were ended. */

@@ -17,7 +17,7 @@ export interface AttemptLimit {
 }
 
 /** Selects a row if one of the limits in the parameter `limits`, which is JSON, is reached. */
-export const reachedLimit = `SELECT 1 FROM json_each(:limits) AS allowed WHERE (
+const reachedLimit = `SELECT 1 FROM json_each(:limits) AS allowed WHERE (
     SELECT count(*) FROM attempts AS seen WHERE seen.kind = allowed.value ->> 'kind'
       AND seen.subject = allowed.value ->> 'subject' AND seen.created_at > allowed.value ->> 'since'
   ) >= allowed.value ->> 'max'`
@@ -55,7 +55,7 @@ export const attempts = (db: Db) => ({
 })
 
 /** One self-registration. `address` is the client address that limits count. */
-export interface NewSignup {
+interface NewSignup {
   id: string
   home: string
   /** The email address that the account must still be open for; null for an account of its own. */
