@@ -43,7 +43,6 @@ export const accounts = sqliteTable('accounts', {
   requiresSecondFactor: flag('requires_second_factor').notNull().default(false),
   /** Whether the texts of blocked messages are kept for its people to see. */
   peopleSeeContents: flag('people_see_contents').notNull().default(false),
-  /** The limits that it changed. */
   turnLimits: text('turn_limits', { mode: 'json' }).$type<{ warn?: number; perHour?: number; hops?: number }>(),
   /** Since when owners and admins may read what agents write to each other: 0 for all of it, null for nothing. */
   peopleReadSince: integer('people_read_since'),
@@ -389,7 +388,6 @@ export const verdicts = sqliteTable('verdicts', {
   direction: text('direction', { enum: ['inbound', 'outbound'] }).notNull(),
   /** What happened to the message. `failed`: it was not delivered, because the guardrail could not answer. */
   action: text('action', { enum: ['blocked', 'redacted', 'flagged', 'failed'] }).notNull(),
-  /** JSON arrays. */
   kinds: text('kinds').notNull(),
   agentIds: text('agent_ids').notNull(),
   senderAlias: text('sender_alias').notNull(),
@@ -410,7 +408,6 @@ export const verdicts = sqliteTable('verdicts', {
   index('verdicts_content').on(t.createdAt).where(sql`content IS NOT NULL`),
 ])
 
-/** How often each guardrail did what, by the hour. */
 export const guardrailCounts = sqliteTable('guardrail_counts', {
   accountId: text('account_id').notNull().references(() => accounts.id),
   guardrailId: text('guardrail_id').notNull(),
@@ -460,7 +457,6 @@ export const messages = sqliteTable('messages', {
   type: text('type', { enum: ['agent', 'human', 'system'] }).notNull(),
   /** As addressed: `@alias`, or `#name` of a channel. */
   recipient: text('recipient').notNull(),
-  /** The channel of a post; null for a direct message. */
   channelId: text('channel_id'),
   replyToMessageId: text('reply_to_message_id'),
   conversationId: text('conversation_id'),
@@ -563,7 +559,6 @@ export const leases = sqliteTable('leases', {
   /** The process that sends the response; of a lease that expires, the credential that made it. */
   holder: text('holder').notNull(),
   createdAt: integer('created_at').notNull(),
-  /** When the lease expires; null if it ends only with its holder. */
   expiresAt: integer('expires_at'),
 }, (t) => [
   primaryKey({ columns: [t.accountId, t.id] }),
@@ -585,7 +580,6 @@ export const instances = sqliteTable('instances', {
  */
 export const wakeSignals = sqliteTable('wake_signals', {
   seq: integer('seq').primaryKey({ autoIncrement: true }),
-  /** The id of an agent or a user. */
   agentId: text('agent_id').notNull(),
 })
 
@@ -654,7 +648,6 @@ export const tasks = sqliteTable('tasks', {
   mode: text('mode', { enum: ['receipt', 'task', 'message'] }).notNull(),
   state: text('state', { enum: taskStates }).notNull(),
   statusAt: integer('status_at').notNull(),
-  /** The number of its newest event. */
   generation: integer('generation').notNull(),
   createdAt: integer('created_at').notNull(),
   /** When it fails for want of an answer; null once it has ended. 0 when its recipient was deleted. */
@@ -797,7 +790,6 @@ export const activity = sqliteTable('activity', {
   tool: text('tool').notNull(),
   /** JSON, without secrets. */
   arguments: text('arguments').notNull(),
-  /** `ok`, or the error code. */
   outcome: text('outcome').notNull(),
   requestId: text('request_id'),
 }, (t) => [
@@ -1044,7 +1036,6 @@ export const pushNotices = sqliteTable('push_notices', {
   accountId: text('account_id').notNull(),
   subscriptionId: text('subscription_id').notNull(),
   threadId: integer('thread_id').notNull(),
-  /** The deliveries that it is about, if `dueAt` is set. */
   firstSeq: integer('first_seq').notNull(),
   lastSeq: integer('last_seq').notNull(),
   /** When to tell it, or to try again; null if nothing waits. */

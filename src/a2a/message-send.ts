@@ -8,7 +8,7 @@ import type { SentMessage } from '../grid/messaging/outgoing-message.ts'
 import { resolve } from '../grid/messaging/resolve.ts'
 import { turnsNote } from '../grid/messaging/turns.ts'
 import { continueTask, type SentTask, startTask } from '../grid/tasks/start-task.ts'
-import { bareReply, type Task, type TaskMode } from '../grid/tasks/task.ts'
+import { bareReply, isTerminal, type Task, type TaskMode } from '../grid/tasks/task.ts'
 import { answerFor, getTask } from '../grid/tasks/tasks.ts'
 import { requireTaskStream, waitForTask } from '../grid/tasks/watch-task.ts'
 import { canonicalJson } from '../lib/encoding.ts'
@@ -121,6 +121,8 @@ function messageOf(message: ClientMessage, routingUri: string) {
 
 /** The task once its recipient has answered, or when the time is over. See docs/protocol.md, "Receipt or task". */
 async function answerOf(call: MethodCall, task: Task): Promise<Task> {
+  // Also that of a repeat whose client was moved by a claim since: it stays in the earlier account.
+  if (isTerminal(task.status.state)) return task
   const { account, connection, check } = call
   const ms = waitMsOf(call)
   const strict = account.deps.config.a2aBlockingStrict

@@ -22,7 +22,9 @@ export async function* followTask(call: MethodCall, task: Task, holdMs: number):
 async function* sentItems(call: MethodCall, task: Task, holdMs: number): AsyncGenerator<StreamItem> {
   if (task.mode === 'message') {
     const { account, connection, check } = call
-    yield* holdTask(account, task.id, { ms: holdMs, heartbeatMs, connection, check })
+    if (!isTerminal(task.status.state)) {
+      yield* holdTask(account, task.id, { ms: holdMs, heartbeatMs, connection, check })
+    }
     if (connection.signal.aborted) return
     const answer = await answerFor(account, task)
     const reply = bareReply(answer)

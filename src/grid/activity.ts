@@ -53,7 +53,6 @@ export async function recordActivity<T>(
   }
 }
 
-/** Write the row of a call that was refused before a verb ran. Fails if the row cannot be written. */
 export async function recordRefusal(account: AccountStore, call: RecordedCall, outcome: ErrorCode): Promise<void> {
   await account.record(activityRow(account.actor, call, outcome, account.deps.now()), [])
 }

@@ -45,6 +45,8 @@ export interface AccountStore<Caller extends Actor = Actor> {
   open(table: string, rowId: string, sealed: SealedToken): Promise<string>
   /** The guardrails of this account or of `home`, for the check of a message. Callers of other accounts see nothing of it. */
   guarding(home?: string): Guarding
+  /** The tasks that began in `home`: an earlier account of the calling agent, as the idempotency key of a send says. */
+  tasksOf(home: string): Reads['tasks']
 }
 
 /** The guardrails of one account, for the check of a message. */
@@ -53,17 +55,15 @@ export interface Guarding {
   readonly read: Reads['guarding']
   /** Count and store verdicts of its guardrails on a message of this account. */
   verdicts(judged: Omit<JudgedMessage, 'senderAccountId'>, found: NewVerdict[]): [Statement, Statement]
-  /** Decrypt the token of a guardrail of the account. */
   openToken(guardrailId: string, token: SealedToken): Promise<string>
   write(statements: Statement[]): Promise<UnitRows>
 }
 
 /** The named parts of a unit. A part is a statement, or several with the rows of all; an undefined part is left out. */
-export type UnitParts<Name extends string> = { readonly [N in Name]?: Statement | readonly Statement[] }
+type UnitParts<Name extends string> = { readonly [N in Name]?: Statement | readonly Statement[] }
 
-export type PartRows<Name extends string> = { readonly [N in Name]: Row[] }
+type PartRows<Name extends string> = { readonly [N in Name]: Row[] }
 
-/** Commit named parts as one unit, in the order of their keys. */
 export async function writeParts<Name extends string>(
   { write }: Pick<AccountStore, 'write'>,
   parts: UnitParts<Name>,
@@ -189,13 +189,14 @@ export function accountOpener(context: StoreContext): (accountId: string, actor:
           write,
         }
       },
+      tasksOf: (home) => tablesOf(home).read.tasks,
     }
   }
 }
 
 type ActivityLog = typeof activity
 
-export interface RecordingContext {
+interface RecordingContext {
   readonly tablesOf: (accountId: string) => {
     read: { activity: ReturnType<ActivityLog['reads']> }
     change: { activity: ReturnType<ActivityLog['changes']> }
@@ -208,7 +209,6 @@ export interface ActivityEntry {
   entry: NewActivity
 }
 
-/** Commit statements as one unit, with these rows of activity logs. */
 export async function writeWithActivity(
   { tablesOf, queue }: RecordingContext,
   rows: ActivityEntry[],

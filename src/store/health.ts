@@ -46,7 +46,7 @@ async function pragma(client: Client, name: string): Promise<unknown> {
   return (await client.execute(`PRAGMA ${name}`)).rows[0][0]
 }
 
-export interface HealthSource {
+interface HealthSource {
   client: Client
   global: Pick<GlobalTables, 'clock' | 'sealedTokens'>
   isLocal: boolean
@@ -92,7 +92,7 @@ async function keysOf({ sealedTokens }: HealthSource['global']): Promise<Databas
   return [...tokens].map(([key, tokens]) => ({ key, tokens }))
 }
 
-export interface InspectedDatabase {
+interface InspectedDatabase {
   client: Client
   /** Tells what a start would migrate. Fails with the `StartError` of a start that would be refused. */
   plan(): Promise<MigrationPlan>

@@ -27,7 +27,7 @@ const maxAgents = 200
 const activeMs = 5 * minute
 
 /** Who is at an agent, in any process. Without a client, it follows from when the agent was seen last. */
-export type LivePresence = Presence['state'] | 'active' | 'away' | 'never seen'
+type LivePresence = Presence['state'] | 'active' | 'away' | 'never seen'
 
 interface LiveAgent {
   agentId: string

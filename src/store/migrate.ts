@@ -6,7 +6,7 @@ import { StartError } from './start-error.ts'
 
 type Migration = (typeof migrations)[number]
 
-export interface MigrationEvents {
+interface MigrationEvents {
   /** Called once before the first step, if the database has a schema already. If it fails, nothing is migrated. */
   before?(version: number): Promise<void>
   /** Then called before each step, the number `n` of all `steps` of this program. */

@@ -13,7 +13,7 @@ type Kind = keyof FeedPosition
 export type NewDeliveries = ReturnType<typeof newDeliveries>
 
 /** The `seq` of the newest known delivery, wake signal and event of a task; 0 before the first. */
-export interface FeedPosition {
+interface FeedPosition {
   delivery: number
   signal: number
   event: number

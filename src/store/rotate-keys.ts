@@ -9,7 +9,7 @@ const batchSize = 200
 /** After this time a run ends: it may run in a server, behind a connection that is closed when it is idle for longer. */
 const maxRunMs = 20 * second
 
-export interface KeyRotation {
+interface KeyRotation {
   key: string
   rotated: Record<string, number>
   /** False if the time of the run was over first. The next run goes on. */

@@ -5,7 +5,7 @@ import { errorCode, isBusy, isConnectionLoss, isFull } from './driver/database-e
 import { databaseInUse, isNoSpace } from './driver/local-file.ts'
 
 /** Codes for scripts that start a grid. */
-export type StartErrorCode =
+type StartErrorCode =
   | 'copy_running'
   | 'copy_unfinished'
   | 'database_damaged'

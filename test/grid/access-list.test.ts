@@ -57,15 +57,6 @@ test('a new alias is taken off the allow lists that already named it, and stays 
   expect([await listOf('allows'), await listOf('blocks')]).toEqual([[], ['later']])
 })
 
-test('a new agent with the alias of a deleted one of the same account leaves the lists of others as they are', async () => {
-  const later = await grid.evil.agent('later')
-  await grid.acme.agent('desk', { visibility: 'public', accessPolicy: 'allow_list', accessList: ['later'] })
-  await deleteAgent(grid.evil.store, later.id)
-  await grid.evil.agent('later')
-
-  expect(await listOf('desk')).toEqual(['later'])
-})
-
 async function listOf(alias: string): Promise<string[]> {
   const agent = await grid.acme.store.read.agents.byAlias(alias)
   return await grid.acme.store.read.agentSettings.accessList(agent!.id)

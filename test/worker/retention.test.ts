@@ -11,6 +11,7 @@ import { rows } from '../support/database.ts'
 import { onEachDatabase } from '../support/databases.ts'
 import type { TestAgent, TestGrid } from '../support/grid.ts'
 import { sendMessage } from '../support/messaging.ts'
+import { storeOf } from '../support/tasks.ts'
 
 let grid: TestGrid
 
@@ -28,15 +29,15 @@ onEachDatabase((open) => {
       idempotencyKey: 'k',
       a2a: { messageId: 'm', parts: [{ text: 'x'.repeat(10_000) }] },
     })
-    const { lease } = await readMessages(as(grid.bob), {})
-    await leaseOf(as(grid.bob), lease!.id).release()
+    const { lease } = await readMessages(storeOf(grid, grid.bob), {})
+    await leaseOf(storeOf(grid, grid.bob), lease!.id).release()
     await send({ to: 'bob', text: 'read' })
-    await readMessages(as(grid.bob), {})
+    await readMessages(storeOf(grid, grid.bob), {})
     await send({ to: '#general', text: 'unread' })
 
     grid.clock.now += 30 * day - 1
     await sweep(grid.store)
-    expect((await readAgain(as(grid.bob), { since: '60d' })).messages).toHaveLength(3)
+    expect((await readAgain(storeOf(grid, grid.bob), { since: '60d' })).messages).toHaveLength(3)
     expect(await partCount()).toBe(1)
     grid.clock.now += 1
     await send({ to: 'bob', text: 'new' })
@@ -45,7 +46,7 @@ onEachDatabase((open) => {
     expect(await texts(grid.bob)).toEqual(['new'])
     expect(await rowCounts()).toEqual([1, 1, 0, 0])
     expect(await partCount()).toBe(0)
-    await expect(messageStatus(as(grid.alice), id)).rejects.toMatchObject({ code: 'message_not_found' })
+    await expect(messageStatus(storeOf(grid, grid.alice), id)).rejects.toMatchObject({ code: 'message_not_found' })
   })
 
   test('an idempotency key is removed after 7 days, and its message is kept', async () => {
@@ -65,7 +66,7 @@ onEachDatabase((open) => {
       await Promise.all(Array.from({ length: 10 }, (_, i) => send({ to: 'bob', text: `${n + i}` })))
     }
     await grid.evil.agent('mallory')
-    await sendMessage(as(grid.eve, grid.evil), { to: 'mallory', text: 'hi' })
+    await sendMessage(storeOf(grid, grid.eve, grid.evil), { to: 'mallory', text: 'hi' })
     grid.clock.now += 31 * day
     await send({ to: 'bob', text: 'new' })
 
@@ -91,14 +92,10 @@ async function partCount(): Promise<number> {
 }
 
 async function texts(agent: TestAgent): Promise<string[]> {
-  const { messages } = await readAgain(as(agent), { since: '60d' })
+  const { messages } = await readAgain(storeOf(grid, agent), { since: '60d' })
   return messages.map(({ message }) => message)
 }
 
-function as({ id, alias }: TestAgent, account = grid.acme) {
-  return grid.store.account(account.id, { type: 'agent', agentId: id, alias, credentialId: 'test' })
-}
-
 function send(input: SendInput) {
-  return sendMessage(as(grid.alice), input)
+  return sendMessage(storeOf(grid, grid.alice), input)
 }

@@ -13,10 +13,9 @@ import { mayBeSomebodyElse, takeOver } from '../people/prove-address.ts'
 import { retryOnConflict } from '../retry-on-conflict.ts'
 
 const maxNameLength = 80
-/** Users who own this many accounts cannot create another one. */
 const maxOwned = 20
 
-export interface NewAccount {
+interface NewAccount {
   name: string
   ownerEmail: string
   /** PHC string of the owner's password, if one was given. */

@@ -24,9 +24,7 @@ import { checkName } from './accounts.ts'
 
 export type { ClaimOffer }
 
-/** An account that can be claimed. */
 export interface OpenClaim {
-  /** Id of the provisional account. */
   provisionalId: string
   /** The email address that the signups named, normalised. */
   ownerEmail: string
@@ -131,15 +129,13 @@ export async function redeemClaimEmailLink(
 export type ClaimSource = string | { offered: string }
 
 /** What happens to the agents, by id. Every live agent of the account is in exactly one of the lists. */
-export interface ClaimDecision {
+interface ClaimDecision {
   keep: string[]
   move: string[]
   discard: string[]
-  /** The account that agents move to, which the user owns. */
   into?: { id: string; account: AccountStore }
 }
 
-/** Require that the user has verified the email address that the signups named. Fails with `not_allowed`. */
 export function checkClaimant({ user }: SignedInUser, { ownerEmail }: OpenClaim): void {
   if (user.email === ownerEmail && user.emailVerifiedAt !== null) return
   throw new GridError(

@@ -16,9 +16,7 @@ import { checkDescription, newAgentStatements, refuseTakenAlias } from '../agent
 import { attachSkills, checkSkills, refuseTooManySkills, sanitized } from '../agents/skills.ts'
 import { sendClaimEmail } from './claim.ts'
 
-/** See docs/protocol.md, "Trial". */
 const trial = { maxMessages: 10, lifetimeMs: 24 * hour, lifetimeText: '24 hours' } as const
-/** See docs/protocol.md, "Limits". */
 const maxSignupSkills = 20
 /** The grid takes as many signups in total as this many client addresses. */
 const busyAddresses = 100
@@ -27,23 +25,21 @@ const maxProvisionalAgents = 20
 /** Concurrent signups for one email address need two attempts per account they fill: one to open it, one to join it. */
 const maxAttempts = 10
 
-export interface SignupInput {
+interface SignupInput {
   ownerEmail: string
   alias: string
   description?: string
-  /** Names. */
   skills?: string[]
 }
 
 /** The result of a signup, which is returned once. See docs/protocol.md, "Signup". */
-export interface SignupResult {
+interface SignupResult {
   /** The line to paste into a terminal that connects the coding clients of the machine. It contains the key. */
   connect: string
   api_key: string
   /** With `@`. */
   alias: string
   trial: { max_messages: number; expires_in: string; claim_url: string }
-  /** Ready to paste into an MCP client. */
   mcp_config: McpConfig
   /** The description had invisible characters, and is stored without them. */
   sanitized?: true
@@ -140,7 +136,6 @@ function signupResult(config: Config, alias: string, apiKey: string, claimToken:
   }
 }
 
-/** The limit of a client address, and that of its IPv6 /48. See docs/security.md, "Networks". */
 function limitsOfAddress(config: Config, address: string, at: number): SignupLimit[] {
   const since = at - hour
   return [

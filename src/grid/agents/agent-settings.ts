@@ -139,7 +139,6 @@ export async function addKey(
   })
 }
 
-/** Revoke one key of an agent (id or alias). Its other keys stay. */
 export async function revokeKey(account: AccountStore, input: { agent: string; key: string }): Promise<NamedKey> {
   requireAdmin(account.actor)
   return await retryOnConflict(async () => endKey(account, (await findProgram(account, input.agent)).id, input.key))

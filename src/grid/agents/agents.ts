@@ -38,14 +38,12 @@ export const maxAccessList = 200
 export interface NewAgent {
   /** `@` and spaces around it do not count. */
   alias: string
-  /** Default: `mcp`. */
   type?: ProgramType
   visibility?: Visibility
   accessPolicy?: AccessPolicy
   /** Aliases of other accounts' agents that an `allow_list` lets in, or a `block_list` keeps out. */
   accessList?: string[]
   description?: string
-  /** URL of a remote agent; required for type `a2a`. */
   remoteUrl?: string
   remoteToken?: string
   skills?: SkillInput[]

@@ -103,7 +103,6 @@ function isFound(agent: SearchedAgent): agent is SearchedAgent & FoundAgent {
   return agent.id !== null
 }
 
-/** Only its own account may know who is at an agent. */
 function presenceIn(
   { waiting, deps: { now } }: AccountStore,
   { id, lastSeenAt }: FoundAgent,

@@ -84,7 +84,6 @@ interface Skill {
   description: string
 }
 
-/** Create a skill, without attaching it to an agent. Fails with `invalid_input` or `skill_taken`. */
 export async function createSkill(account: AccountStore, input: SkillInput): Promise<Skill> {
   requireAdmin(account.actor)
   const skill = { id: newId(), ...checkSkill(input, 'name', 'description') }
@@ -99,7 +98,6 @@ export async function createSkill(account: AccountStore, input: SkillInput): Pro
   })
 }
 
-/** Change the name and description of a skill, for every agent that has it. */
 export async function updateSkill(account: AccountStore, id: string, input: SkillInput): Promise<Skill> {
   requireAdmin(account.actor)
   const skill = { id, ...checkSkill(input, 'name', 'description') }
@@ -113,7 +111,6 @@ export async function updateSkill(account: AccountStore, id: string, input: Skil
   })
 }
 
-/** Delete a skill and detach it from every agent. Fails with `skill_not_found`. */
 export async function deleteSkill(account: AccountStore, id: string): Promise<{ id: string }> {
   requireAdmin(account.actor)
   return await retryOnConflict(async () => {
@@ -186,7 +183,6 @@ export function checkSkills(skills: SkillInput[]): Required<SkillInput>[] {
 /** In a result: a text of the input had invisible characters, and is stored without them. */
 export const sanitized = { sanitized: true } as const
 
-/** Whether the description of one of these skills differs from what is stored of it. */
 export function areCleaned(skills: SkillInput[]): boolean {
   return skills.some(({ description = '' }) => cleanDescription(description) !== description)
 }

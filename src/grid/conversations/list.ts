@@ -24,11 +24,9 @@ export interface ConversationList {
   threads: Thread[]
   /** Where the next page begins: pass it as `before`. Undefined on the last one. */
   next?: number
-  /** Unread messages to the reader; 100 stands for 100 or more. */
   unread: number
 }
 
-/** A page of the list. Fails as `readerOf` and `recordReading` do. */
 export async function listConversations(
   account: AccountStore,
   { show, before, requestId }: { show: Show; before?: number; requestId: string | null },

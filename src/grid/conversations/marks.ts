@@ -82,7 +82,6 @@ export async function markRead(account: AccountStore, messageIds: readonly strin
   return { read: rows.map((row) => String(row.message_id)) }
 }
 
-/** Mark messages to the calling user as unread again. Resolves to those that were read. */
 export async function markUnread(account: AccountStore, messageIds: readonly string[]): Promise<{ unread: string[] }> {
   const { agentId } = await callingSeat(account)
   requireFew(messageIds)

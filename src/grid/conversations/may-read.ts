@@ -24,7 +24,6 @@ export interface Reader {
   role: Role
   /** The id and alias (without `@`) of their seat; undefined without one, as for every viewer. */
   seat?: { agentId: string; alias: string }
-  /** The ids of the channels that their seat is in, and when it joined each, in milliseconds since the epoch. */
   channels: ReadonlyMap<string, number>
   /** Since when owners and admins can read what agents write to each other; null if they cannot. */
   peopleReadSince: number | null

@@ -34,7 +34,6 @@ export interface Receipts {
   parked: number
 }
 
-/** A message of a chain with its replies, oldest first. */
 export interface ChainMessage extends ThreadMessage {
   replies: ChainMessage[]
 }

@@ -17,7 +17,6 @@ export interface OpenedMessage {
   receipts: Receipt[]
 }
 
-/** How many recipients of a post are shown at a time. */
 const receiptsPage = 50
 
 /** One message, named by its `seq` or its id. `after`: where the page of recipients of a post begins. */
@@ -75,7 +74,6 @@ export interface OpenChainMessage extends ThreadMessage {
 interface OpenedChain {
   reader: Reader
   root: number
-  /** At most 100. */
   messages: OpenChainMessage[]
   total: number
 }
@@ -107,7 +105,6 @@ export async function openChain(
   return { reader, root: root.seq, messages, total: all.length }
 }
 
-/** A tree as a list: each message before its replies. */
 function inOrder(root: ChainMessage): (ThreadMessage & { depth: number })[] {
   const list: (ThreadMessage & { depth: number })[] = []
   const open = [{ message: root, depth: 0 }]

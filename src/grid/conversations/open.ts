@@ -22,7 +22,6 @@ import {
 import { findThread, setSeen, type Thread, type ThreadKind, unknownConversation } from './threads.ts'
 
 export interface OpenMessage extends ThreadMessage {
-  /** Undefined for a message that reached no one. */
   receipts: Receipts | undefined
   /** It is to or from the reader, or was posted to a channel since they joined it. */
   isMine: boolean
@@ -83,7 +82,6 @@ export async function openConversation(
   }
 }
 
-/** Whether some messages of a thread may be to or from the reader. */
 async function takesPart(account: AccountStore, reader: Reader, thread: Thread): Promise<boolean> {
   if (!reader.seat || thread.kind === 'channel') return false
   if (thread.kind === 'pair') return placeOfThread(reader, thread).kind === 'mine'

@@ -24,7 +24,6 @@ export interface ThreadAgent {
 /** The beginning of a message. Null for the newest message of a thread that was removed a moment ago. */
 type ThreadPreview = { fromAlias: string; type: 'agent' | 'human' | 'system'; text: string } | null
 
-/** A thread in a list. Times are milliseconds since the epoch. */
 export interface Thread {
   id: number
   kind: ThreadKind
@@ -50,7 +49,6 @@ interface ThreadList extends ThreadFilter {
 
 interface ThreadListPage {
   threads: Thread[]
-  /** Pass it as `before`; undefined at the end. */
   next?: number
 }
 

@@ -27,7 +27,6 @@ interface PersonReply {
   idempotencyKey?: string
 }
 
-/** Write to an agent, a person or a channel, as the calling user. */
 export async function writeMessage(account: AccountStore, input: NewPersonMessage): Promise<SentMessage> {
   const seat = await callingSeat(account)
   if (isSelf(seat, input.to)) {
@@ -59,7 +58,6 @@ async function addressOfAnswer(account: AccountStore, { agentId }: Seat, message
   return `@${aliasNow}`
 }
 
-/** A seat has no trial: its person is a member of the account. */
 async function sendAs(account: AccountStore, { agentId, alias }: Seat, input: SendInput): Promise<SentMessage> {
   return await sendMessage(account, { agentId, alias, isUnlimited: true }, input)
 }
@@ -129,7 +127,6 @@ interface NewAnswer {
   idempotencyKey?: string
 }
 
-/** Write in a conversation, as the calling user. */
 export async function writeInConversation(
   account: AccountStore,
   threadId: number,
@@ -156,7 +153,6 @@ export async function writeInConversation(
   return await writeMessage(account, { ...addressee, text, idempotencyKey })
 }
 
-/** For how long a message is looked for, and how often. It is usually placed 40 ms after the send. */
 const placingMs = 2_000
 const stepMs = 20
 

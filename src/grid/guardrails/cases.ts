@@ -10,7 +10,6 @@ import { retryOnConflict } from '../retry-on-conflict.ts'
 
 const maxCases = 100
 export const maxExceptions = 1_000
-/** The longest time that counts are read for, in hours. */
 const maxHours = 24 * 92
 const hashPattern = /^[0-9a-f]{64}$/
 

@@ -36,7 +36,6 @@ export interface NewGuardrail {
   enabled?: boolean
 }
 
-/** Create a guardrail in the account. Fails with `invalid_input` or `guardrail_taken`. */
 export async function createGuardrail(account: AccountStore, input: NewGuardrail): Promise<Guardrail> {
   requireAdmin(account.actor)
   const name = checkName(input.name)
@@ -75,7 +74,6 @@ export interface GuardrailUpdate {
   enabled?: boolean
   action?: GuardrailAction
   onFailure?: OnFailure
-  /** A new token, or null to remove the stored one. */
   token?: string | null
 }
 
@@ -178,7 +176,6 @@ export function checkToken(provider: Provider, token: string | boolean | null | 
   }
 }
 
-/** A configuration as stored, with its defaults. */
 export function checkConfig(provider: Provider, config: unknown): unknown {
   const checked = provider.config.safeParse(config, {
     error: ({ input }) => input === undefined ? 'is required' : undefined,
@@ -215,7 +212,6 @@ function guardrailTaken(name: string): GridError {
 export interface AgentGuardrailInput {
   ref: string
   direction?: GuardrailDirection
-  /** Overrides the guardrail's own action for this agent. */
   action?: GuardrailAction
 }
 

@@ -10,7 +10,6 @@ import type { Guardrail } from '../../store/account/guardrails.ts'
 /** How many guardrails one page has: the default, and the maximum. */
 export const maxListed = 10_000
 export const listBytes = 1_000_000
-/** How many are read at once. Their configurations can be long. */
 const chunk = 20
 
 interface ShownGuardrail extends Omit<Guardrail, 'createdAt'> {
@@ -38,7 +37,6 @@ export async function listGuardrails(
   return { guardrails: entries, total, ...(next !== undefined && { next_cursor: next }) }
 }
 
-/** One guardrail of the account, by id or name. Fails with `guardrail_not_found`. */
 export async function showGuardrail(account: AccountStore, ref: string): Promise<ShownGuardrail> {
   requireAdmin(account.actor)
   const { guardrails } = account.read

@@ -30,7 +30,6 @@ export interface GuardrailTrial {
   verdict?: Omit<Verdict, 'raw'>
   /** Why there is no verdict. Tenants learn less than the operator of where it was not reached. */
   failure?: { reason: string; message: string }
-  /** What a remote service answered, as it came. */
   raw?: unknown
 }
 

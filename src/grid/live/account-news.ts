@@ -13,7 +13,6 @@ const readerAgeMs = second
 /** How often is counted what is unread and what needs the user, without any news of it. */
 export const countMs = 5 * second
 
-/** How much needs a user: the number of rows, and a text that changes with them. */
 export interface NeedsNow {
   open: number
   mark: string

@@ -101,7 +101,6 @@ async function* events(
   }
 }
 
-/** What comes first: where the stream begins, the counts, and what was missed. */
 async function beginning(accounts: readonly AccountNews[], after: number | undefined, raise: () => void) {
   const begun = await Promise.all(accounts.map((account) => account.begin(after, raise)))
   const seq = Math.min(...begun.map(({ position }) => position))

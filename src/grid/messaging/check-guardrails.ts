@@ -37,13 +37,11 @@ interface Findings {
   guarding: Guarding
   content: GuardedContent
   found: Finding[]
-  /** SHA-256 of the content, if anything was found. */
   hash: string
   /** The people of the account may see the texts that its guardrails block. */
   keepsContents: boolean
 }
 
-/** Let guardrails check a message. Returns the message to store. */
 export async function checkGuardrails(outgoing: OutgoingMessage): Promise<ReviewedMessage> {
   const { deps } = outgoing.account
   const deadline = once(() => AbortSignal.timeout(deps.guardrailChecks.timeoutMs))
@@ -54,7 +52,6 @@ export async function checkGuardrails(outgoing: OutgoingMessage): Promise<Review
 interface Checked {
   message: ReviewedMessage
   content: MessageContent
-  /** What guardrails see of `content`, if that is known. */
   guarded?: GuardedContent
   outbound?: Findings
 }

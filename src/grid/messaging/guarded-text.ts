@@ -13,7 +13,6 @@ import { hasAtMost, wellFormed } from '../../lib/text.ts'
 const mask = '[redacted]'
 /** The longest text that guardrails are asked about, in UTF-16 units. */
 export const maxGuardedLength = 100_000
-/** With more stretches than this, everything is masked. */
 const maxSpans = 1_000
 /** Base64 that could not fit into the longest text is not decoded. */
 const maxDecoded = 4 * maxGuardedLength
@@ -32,7 +31,6 @@ export interface GuardedContent {
   fits: boolean
 }
 
-/** SHA-256 of the text, and of what cannot be read. */
 export function hashOf({ text, unreadable }: GuardedContent): string {
   return hashForLookup([text, ...unreadable].join('\0'))
 }
@@ -105,7 +103,6 @@ interface TextVisitor {
   file(text: string): string
   /** A text part that is in the text of the message already, from `start` on. */
   partOfBody(text: string, start: number): string
-  /** The base64 of a file that is no text. */
   unreadable(raw: string): void
 }
 

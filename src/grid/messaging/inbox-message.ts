@@ -50,7 +50,6 @@ export interface DamagedMessage {
 }
 
 export interface PageSize {
-  /** Messages; at most 50, which is the default. */
   limit?: number
   /** Length of all messages together, in UTF-16 units. A message that is longer is shown alone, shortened. */
   maxChars?: number

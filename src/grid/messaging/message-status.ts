@@ -6,7 +6,6 @@ import type { RecipientStatus } from '../../store/account/thread-messages.ts'
 
 const maxTimeline = 200
 
-/** What happened to a message at one recipient. */
 interface TimelineEntry {
   alias: string
   /**
@@ -29,7 +28,6 @@ interface MessageStatus {
    * it: each was deleted before, its task was canceled, or it cannot be shown.
    */
   delivery: 'queued' | 'leased' | 'read' | 'pending' | 'failed'
-  /** The newest 200 entries, oldest first. */
   timeline: TimelineEntry[]
   leftOut: number
   guardrails: GuardrailEntry[]

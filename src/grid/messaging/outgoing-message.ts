@@ -7,7 +7,6 @@ import type { Statement } from '../../store/sql.ts'
 
 export const maxMessageLength = 10_000
 
-/** The agent of the account that a message comes from. */
 export interface Sender {
   agentId: string
   alias: string
@@ -25,7 +24,6 @@ export interface A2aDetails {
   extensions?: string[]
   referenceTaskIds?: string[]
   acceptedOutputModes?: string[]
-  /** Other tasks of the conversation that wait for the sender. */
   waitingTaskIds?: string[]
 }
 
@@ -50,7 +48,6 @@ export interface SendInput {
   task?: TaskStep
 }
 
-/** A send whose text and details are checked. */
 export interface Draft {
   input: SendInput
   key: string | null
@@ -65,9 +62,7 @@ export interface TaskStep {
   isInTaskAlone: boolean
   /** The message that it answers, and its conversation: those of a message that names none. */
   answers?: { messageId: string; conversationId: string }
-  /** Fails the unit if the task has ended. */
   open?(messageId: string): Statement
-  /** What the stored message changes. */
   statements(message: ReviewedMessage): readonly Statement[]
   /** Called when the unit failed: fails if the step is no longer possible. */
   check?(): Promise<unknown>
@@ -103,7 +98,6 @@ export interface Recipient {
   readonly inboxes: number
   /** Stores a message, if every condition that was read still holds at the commit. */
   store(message: ReviewedMessage, quotas: Quotas): Statement
-  /** Puts the stored message into the inboxes. */
   deliver(message: ReviewedMessage): Statement
   /** Returns the column `receipt`, the JSON of a `SendReceipt`; no row if the message is not stored. */
   receipt(message: ReviewedMessage): Statement

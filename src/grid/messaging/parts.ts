@@ -13,12 +13,10 @@ const maxInlineBytes = 8 * 1024
 const maxFieldBytes = 1024
 /** A handle that would be longer, because of its name or metadata, leaves them to the stored part. */
 const maxHandleBytes = 512
-/** Room for the handle of the parts that no longer fit. */
 const restBytes = 256
 const mediaTypePattern = /^[\w!#$&^.+-]+\/[\w!#$&^.+-]+(; ?[\w-]+=[\w.+-]+)*$/
 const maxMediaTypeLength = 100
 
-/** What a reader sees in place of something large. */
 export interface PartHandle {
   /**
    * What the part holds: `text`, `raw` (bytes), `url` or `data`; `part`, a whole part; `parts`, all parts from this
@@ -40,7 +38,6 @@ interface SplitDetails {
 export interface PartContent {
   id: string
   mediaType: string
-  /** Of text; undefined for bytes. */
   text?: string
   bytes: Buffer<ArrayBuffer>
 }
@@ -169,7 +166,6 @@ interface PartPage {
 const pageChars = 16_000
 const pageBytes = pageChars / 4 * 3
 
-/** A page of a part from `offset` on. */
 export async function readPart(account: AccountStore, partId: string, offset = 0): Promise<PartPage> {
   const { mediaType, text, bytes } = await findPart(account, partId)
   const length = text === undefined ? bytes.length : text.length

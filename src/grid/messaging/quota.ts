@@ -104,7 +104,6 @@ function count(n: number, noun: string): string {
   return `${n.toLocaleString('en')} ${noun}${n === 1 ? '' : 's'}`
 }
 
-/** The day of a quota ends at midnight in UTC. */
 function secondsToTomorrow(now: number): number {
   return Math.ceil((day - now % day) / second)
 }

@@ -24,7 +24,6 @@ const durationPattern = /^(\d{1,6}) ?(s|secs?|seconds?|m|mins?|minutes?|h|hrs?|h
 const isoPattern = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?)(Z|[+-]\d\d:?\d\d)?)?$/i
 
 export interface Page {
-  /** Messages that were read before are marked `replayed`. */
   messages: GridMessage[]
   /** Whether more follow; `since` with the cursor reads on. */
   hasMore: boolean
@@ -145,7 +144,6 @@ interface InboxPeek<Message> {
   presence: { attended: boolean }
 }
 
-/** The unread messages that the next read would lease. */
 export async function peekInbox(account: AccountStore, input: PageSize): Promise<InboxPeek<GridMessage>> {
   const budget = budgetOf(input)
   return await peek(account, budget.limit, (found) => {

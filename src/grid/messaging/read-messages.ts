@@ -99,7 +99,6 @@ export interface Batch {
 
 export interface Claim extends Pick<Batch, 'messages' | 'remaining' | 'turns'> {
   leaseId?: string
-  /** The `seq` of the last leased message; undefined without one. */
   lastSeq?: number
 }
 
@@ -126,7 +125,6 @@ export async function readMessages(account: AccountStore, input: PageSize, woken
 
 interface ClaimOptions extends Pick<NewLease, 'holder' | 'expiresAt'> {
   wokenAt?: number
-  /** Which messages; without it, the oldest that are unread. */
   selection?: LeaseSelection
 }
 

@@ -23,14 +23,12 @@ export function recipientPart(
   }
 }
 
-/** The recipient of an address; it may be the sender. */
 export async function resolve(account: AccountStore, sender: Sender, to: string): Promise<Recipient> {
   return to.trim().startsWith('#')
     ? await channel(account, sender, normaliseChannelName(to))
     : await agent(account, sender, normaliseAlias(to))
 }
 
-/** Whether an address names the sender. */
 export function isSelf(sender: Sender, to: string): boolean {
   return !to.trim().startsWith('#') && normaliseAlias(to) === sender.alias
 }
@@ -52,7 +50,6 @@ function inboxOf(
   label: string,
   { id: agentId, home, guards, openTask, messageReplies }: {
     id: string
-    /** The account of the agent, if it is another one. */
     home?: string
     guards: number
     openTask: string | null

@@ -56,7 +56,7 @@ export async function sendMessage(
 ): Promise<SentMessage> {
   const draft = draftOf(input)
   const repeat = await findRepeat(account, sender, draft)
-  if (repeat) return await repeated(account, repeat, input.acks)
+  if (repeat) return await repeated(account, repeat.sent, input.acks)
   account.requireSpace()
   if (input.acks) await requireHeld(account, input.acks)
 
@@ -82,7 +82,7 @@ export async function sendMessage(
 
     // A condition of the unit did not hold. Reading again finds which one. If all of them hold now, it is tried again.
     const stored = await findRepeat(account, sender, draft)
-    if (stored) return await repeated(account, stored)
+    if (stored) return await repeated(account, stored.sent)
     const before = recipient
     recipient = await resolve(account, sender, input.to)
     for (const part of parts) await part.refuse?.()

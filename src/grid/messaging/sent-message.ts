@@ -62,12 +62,12 @@ export function checkKey(key: string): string {
   return key
 }
 
-/** The send that was already made under its idempotency key. */
+/** The send that was already made under its idempotency key. `home`: the account that the agent was in then, if another. */
 export async function findRepeat(
   account: AccountStore,
   sender: Sender,
   { key, requestHash }: Pick<Draft, 'key' | 'requestHash'>,
-): Promise<SentMessage | undefined> {
+): Promise<{ sent: SentMessage; home?: string } | undefined> {
   if (key === null) return undefined
   const earlier = await account.read.messages.byKey(sender.agentId, key, account.deps.now() - keyLifetimeMs)
   if (!earlier) return undefined
@@ -82,7 +82,7 @@ export async function findRepeat(
     throw new GridError('guardrail_blocked', message, { info })
   }
   const { id, recipient, conversationId, createdAt, hops, sanitized, receipt } = earlier
-  return {
+  const sent = {
     id,
     recipient,
     conversationId,
@@ -91,6 +91,7 @@ export async function findRepeat(
     ...(sanitized && { sanitized }),
     ...await receiptOf(account, sender, receipt),
   }
+  return { sent, home: earlier.home ?? undefined }
 }
 
 /** A send that was stored by an older version has no receipt. */

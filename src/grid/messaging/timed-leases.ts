@@ -11,7 +11,6 @@ import { budgetOf, type PageSize } from './inbox-message.ts'
 import type { LeasePart, SendPart } from './outgoing-message.ts'
 import { type Claim, claimMessages, release } from './read-messages.ts'
 
-/** How long a lease lasts, in seconds. */
 export const leaseSeconds = { min: 30, default: 600, max: 43_200 }
 
 interface LeaseInput extends PageSize {

@@ -58,7 +58,6 @@ export async function turnPart(
   }
 }
 
-/** Refuse a message that too many answers led to. */
 async function refuseBeyondHops(
   account: AccountStore,
   sender: Sender,
@@ -99,7 +98,6 @@ export function hopsOf(
   return isAnswer || (Number.isInteger(given) && given > before) ? before + 1 : before
 }
 
-/** What agents are told about a conversation without a message of a person. */
 export function turnsNote(turns: number): string {
   return `This conversation has had ${turns} turns within an hour without a message of a person: stop unless there is new work.`
 }
@@ -130,7 +128,6 @@ function keyOfId(id: string): string {
   return `id ${id}`
 }
 
-/** The largest limit that an account can set. */
 export const maxTurnLimit = 1_000_000
 const maxTold = 500
 

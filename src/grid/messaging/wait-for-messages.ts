@@ -85,7 +85,6 @@ export async function waitForMessages(
   }
 }
 
-/** Messages that are still unread after this long are announced again. */
 const remindAfterMs = minute
 /** The longest life of a stream. Its client then opens a new one. */
 const maxAgeMs = 30 * minute
@@ -96,7 +95,6 @@ interface InboxWatch {
   heartbeatMs: number
   /** Fails when the credential has ended. Called before each event. */
   check(): Promise<unknown>
-  /** Its signal is aborted when the listener disconnects. */
   connection: { readonly signal: AbortSignal }
   /** Who listens; a program that only waits, if it does not say. */
   presence?: Presence

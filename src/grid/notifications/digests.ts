@@ -14,7 +14,6 @@ export type { DigestPeriod }
 
 const periodMs: Record<DigestPeriod, number> = { hourly: hour, daily: day }
 
-/** How often the calling user gets an email, and when next; undefined if never. */
 export async function findDigest(
   account: AccountStore,
 ): Promise<{ period: DigestPeriod; nextAt: number } | undefined> {

@@ -38,7 +38,6 @@ interface Notification {
   title: string
   body: string
   tag: string
-  /** What a click opens: a path of this grid. */
   path: string
 }
 
@@ -48,7 +47,6 @@ export type PushResult = { outcome: 'sent' | 'gone' | 'failed' } | { outcome: 'l
 const timeoutMs = 10 * second
 /** How long a push service keeps it for a browser that is not connected. */
 const keptSeconds = day / second
-/** A push service that asks for more is tried again after this time. */
 const maxRetryAfterMs = hour
 const maxAnswerBytes = 16 * 1024
 

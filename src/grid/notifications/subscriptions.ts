@@ -25,7 +25,6 @@ interface NewSubscription {
   userAgent: string
 }
 
-/** The browsers of the calling user, the oldest first. */
 export async function listBrowsers(account: AccountStore): Promise<PushSubscription[]> {
   return await account.read.notifications.subscriptions(callingUser(account.actor).userId)
 }
@@ -63,7 +62,6 @@ function checked({ deps }: AccountStore, { endpoint, p256dh, auth }: NewSubscrip
   throw new GridError('invalid_input', 'This browser gave no address for notifications that this grid can use.')
 }
 
-/** Stop to notify a browser of the calling user. Fails with `not_found`. */
 export async function unsubscribe(account: AccountStore, id: string): Promise<void> {
   const { userId } = callingUser(account.actor)
   const [removed] = await account.write([account.change.notifications.unsubscribe(userId, id)])

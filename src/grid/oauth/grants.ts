@@ -30,7 +30,6 @@ export interface AccountGrant extends ListedGrant {
   email: string
 }
 
-/** The live grants of a user in all accounts, newest first. */
 export async function listOwnGrants({ global, deps }: Store, userId: string): Promise<OwnGrant[]> {
   const found = await global.oauth.grants.ofUser(userId, deps.now())
   return found.map((grant) => ({ ...asListed(grant), accountName: grant.accountName }))
@@ -54,7 +53,6 @@ export async function revokeOwnGrant(
   )
 }
 
-/** The live grants of all users in an account, newest first. */
 export async function listGrants(account: AccountStore): Promise<AccountGrant[]> {
   requireAdmin(account.actor)
   const found = await account.read.grants.list(account.deps.now())
@@ -72,7 +70,6 @@ export async function listGrantsOfAgent(account: AccountStore, agentId: string):
   return seen.map((grant) => ({ ...asListed(grant), email: grant.email }))
 }
 
-/** Revoke a grant of any user in the account. Fails with `credential_not_found`. */
 export async function revokeGrant(account: AccountStore, id: string): Promise<{ id: string }> {
   requireAdmin(account.actor)
   await endLiveGrant(account, id)
@@ -162,10 +159,8 @@ export const maxAccountsAtOnce = 20
 
 interface RevokeAllInput {
   userId: string
-  /** The name of the change in the activity log of each account. */
   tool: string
   requestId: string | null
-  /** Fails a unit if the change may not be made now. */
   precondition: Statement[]
   /** Statements of the change itself. They include the precondition. */
   statements: Statement[]

@@ -9,7 +9,6 @@ import { day, second } from '../../lib/time.ts'
 import type { Attempt, AttemptLimit } from '../../store/global/attempts.ts'
 import type { Store } from '../../store/store.ts'
 
-/** At most `max` attempts within a sliding window. */
 export type Rate = readonly [max: number, windowMs: number]
 
 /** Retention of attempts, in milliseconds: the longest window. */
@@ -57,7 +56,6 @@ export function attemptsOf(id: string, counts: Count[]): Attempt[] {
   return counts.map(({ kind, subject, storedAs = kind }, n) => ({ id: `${id}.${n}`, kind: storedAs, subject }))
 }
 
-/** The limits of these counts at a time. */
 export function limitsOf(counts: readonly Count[], at: number): AttemptLimit[] {
   return counts.flatMap(({ kind, subject, rates }) =>
     rates.map(([max, windowMs]) => ({ kind, subject, max, since: at - windowMs }))

@@ -114,14 +114,12 @@ export async function resetPassword(
   return userId
 }
 
-/** Verify the address of the signed-in user, who must have requested the link. */
 export async function verifyEmail(store: Store, token: string, userId: string): Promise<void> {
   const link = await findEmailLinkUser(store, 'verify', token)
   checkLinkOwner(link, userId)
   await redeemEmailLink(store, 'verify', token, [store.global.users.verifyEmail(userId, link.email, store.deps.now())])
 }
 
-/** Require that a link belongs to the signed-in user. */
 export function checkLinkOwner(link: { userId: string }, userId: string): void {
   if (link.userId === userId) return
   throw new GridError('not_allowed', 'This link is for another user. Sign in as that user to use it.')

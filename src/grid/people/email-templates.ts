@@ -85,7 +85,6 @@ export function secondFactorChangedEmail(config: AppUrl, change: SecondFactorCha
   ])
 }
 
-/** Tells an owner that a conversation was paused. `agents` are aliases, which are plain words. */
 export function conversationsPausedEmail(
   config: AppUrl,
   accountName: string,
@@ -101,7 +100,6 @@ export function conversationsPausedEmail(
   ])
 }
 
-/** Tells a person how many messages wait for them, and from whom. The aliases are plain words. */
 export function digestEmail(
   config: AppUrl,
   link: string,

@@ -80,7 +80,6 @@ export async function resendInvitation(
   })
 }
 
-/** End an invitation and its link. Fails with `invitation_not_found`. */
 export async function withdrawInvitation(account: AccountStore, id: string): Promise<{ id: string }> {
   return await retryOnConflict(async () => {
     const { precondition } = await findInvitation(account, id)
@@ -89,7 +88,6 @@ export async function withdrawInvitation(account: AccountStore, id: string): Pro
   })
 }
 
-/** The invitation of a link, and whether its address has a user. */
 export async function openInvitation(store: Store, token: string): Promise<OpenInvitation & { hasUser: boolean }> {
   const { global, deps: { now } } = store
   const invitation = await global.invitations.byToken(hashForLookup(token), now())
@@ -191,7 +189,6 @@ async function issueInvitation(
   return { id, email, role, url: `${config.appUrl}/invitations/${token}`, isLinkShown }
 }
 
-/** A pending invitation that the caller may change, and the preconditions of the change. */
 async function findInvitation(
   account: AccountStore,
   id: string,

@@ -65,7 +65,6 @@ export async function signInUrlOfOwner(
   return { url, worksOnce: true }
 }
 
-/** The first user, if nobody can sign in: there is no password, no passkey and no email. */
 export async function findLockedOutUser(store: Store): Promise<string | undefined> {
   if (store.deps.email.isConfigured) return undefined
   return (await store.global.users.firstLockedOut())?.email

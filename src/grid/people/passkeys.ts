@@ -25,7 +25,6 @@ import { takePasskeyAttempt } from './throttle.ts'
 
 const maxPasskeys = 20
 
-/** Whether browsers offer passkeys at the address of this grid. */
 export function hasPasskeys({ deps }: Store): boolean {
   return passkeySite(deps.config.appUrl) !== undefined
 }
@@ -43,7 +42,6 @@ export async function passkeyProofOptions(store: Store, holder: string, userId: 
   return await challenge(store, 'confirm', holder, await authenticationOptions(siteOf(store), known))
 }
 
-/** Options for registering a passkey. Fails with `confirmation_required`. */
 export async function passkeyOptions(
   store: Store,
   holder: string,
@@ -88,7 +86,6 @@ export async function addPasskey(
   return codes
 }
 
-/** Remove a passkey of the user. Fails with `confirmation_required` or `not_found`. */
 export async function removePasskey(store: Store, actor: SignedInUser, id: string): Promise<void> {
   requireConfirmed(actor, store.deps.now())
   const { id: userId, email } = actor.user

@@ -101,7 +101,6 @@ function signInEmail(text: string): string {
   }
 }
 
-/** The one error for every link that cannot be used. */
 export function linkExpired(): GridError {
   return new GridError('link_expired', 'This link was used already or has expired. Ask for a new one.')
 }

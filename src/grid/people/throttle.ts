@@ -225,12 +225,10 @@ export async function takePauseAttempt(store: Store, account: string): Promise<b
   return await store.global.attempts.blockedSince(limit) === undefined && !await tryTake(store, counts)
 }
 
-/** Count one notification to a browser of a user in an account. False if their limit is reached. */
 export async function takePushAttempt(store: Store, account: string, userId: string): Promise<boolean> {
   return !await tryTake(store, [{ kind: 'push', subject: pushSubject(account, userId), rates: rates.push }])
 }
 
-/** Count one test of the notifications of a user in an account. Fails with `rate_limit_exceeded`. */
 export async function takePushTest(store: Store, account: string, userId: string): Promise<void> {
   const subject = pushSubject(account, userId)
   const refusal = { name: 'notifications', what: 'Too many tests.' }

@@ -5,9 +5,8 @@ import type { TaskEnd } from '../../store/account/task-ends.ts'
 import type { TaskEventRow, TaskMessageRow, TaskPartRow, TaskRow } from '../../store/account/tasks.ts'
 import type { Artifact, Part, Task, TaskEvent, TaskMessage, TaskStatus } from './task.ts'
 
-/** Whose tasks are shown: the calling agent, at one of their ends. */
 export interface Viewer {
-  account: AccountStore
+  account: { read: Pick<AccountStore['read'], 'tasks'> }
   end: TaskEnd
   agentId: string
 }
@@ -51,7 +50,6 @@ export async function shownTasks(viewer: Viewer, rows: readonly TaskRow[], detai
   })
 }
 
-/** Events as they are told. `viewer` is asked for what is stored apart. */
 export async function shownEvents(viewer: Viewer, task: string, rows: readonly TaskEventRow[]): Promise<TaskEvent[]> {
   const { account: { read: { tasks } }, end, agentId } = viewer
   const apart = hasHandles(rows) ? await tasks.parts(end, agentId, [task]) : []

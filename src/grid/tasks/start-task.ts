@@ -8,6 +8,7 @@ import type { A2aDetails, Sender, SendInput, SentMessage, TaskStep } from '../me
 import { resolve } from '../messaging/resolve.ts'
 import { sendMessage } from '../messaging/send-message.ts'
 import { checkKey, findRepeat, requestHashOf, withPresence } from '../messaging/sent-message.ts'
+import { shownTasks } from './shown-task.ts'
 import type { Part, Task, TaskMessage, TaskMode } from './task.ts'
 import { findTask, getTask, taskHasEnded, taskNotFound } from './tasks.ts'
 
@@ -21,7 +22,6 @@ interface NewTask {
   /** `message`: if the recipient replies with messages, and otherwise `task`. */
   mode: TaskMode
   idempotencyKey?: string
-  /** The request that a repeat with the same key must equal. */
   request?: string
   acceptedOutputModes?: string[]
 }
@@ -41,7 +41,6 @@ export interface SentTask {
   task: Task
 }
 
-/** A task without an end fails after this time. */
 const maxTaskMs = 7 * day
 /** What a recipient reads of a message that has files or data alone. */
 const noText = 'This message has no text. What it brings is in a2a.parts.'
@@ -167,18 +166,27 @@ async function repeatOf(
   request: string,
 ): Promise<SentTask | undefined> {
   if (key === undefined) return undefined
-  const sent = await findRepeat(account, sender, {
+  const repeat = await findRepeat(account, sender, {
     key: checkKey(key),
     requestHash: requestHashOf({ to: '', text: '', request }),
   })
-  return sent && { sent: await withPresence(account, sent), task: await taskOfRepeat(account, sender, sent) }
+  if (!repeat) return undefined
+  const { sent, home } = repeat
+  return { sent: await withPresence(account, sent), task: await taskOfRepeat(account, sender, sent, home) }
 }
 
-async function taskOfRepeat(account: AccountStore, sender: Sender, sent: SentMessage): Promise<Task> {
-  const id = await account.read.tasks.byMessage(sender.agentId, sent.id)
+async function taskOfRepeat(
+  account: AccountStore,
+  { agentId }: Sender,
+  { id: messageId }: SentMessage,
+  home?: string,
+): Promise<Task> {
+  const tasks = home === undefined ? account.read.tasks : account.tasksOf(home)
+  const id = await tasks.byMessage(agentId, messageId)
+  const row = id === undefined ? undefined : await tasks.of('client', agentId, id)
   // Its retention may have ended.
-  if (id === undefined) throw taskNotFound(sent.id)
-  return await getTask(account, id)
+  if (!row) throw taskNotFound(messageId)
+  return (await shownTasks({ account: { read: { tasks } }, end: 'client', agentId }, [row], { withArtifacts: true }))[0]
 }
 
 /** How a message of a client is sent, and what its recipient is told of the task. */
@@ -186,7 +194,6 @@ type SendInTask = Pick<SendInput, 'to' | 'conversationId' | 'idempotencyKey' | '
   task: TaskStep
   contextId: string
   acceptedOutputModes?: string[]
-  /** The tasks of the conversation that wait for the client. */
   waiting?: string[]
 }
 
@@ -211,7 +218,6 @@ async function sendInTask(
   return await sendMessage(account, sender, { ...input, text: textOf(parts) || noText, a2a })
 }
 
-/** All text parts in their order, joined by line breaks. */
 export function textOf(parts: readonly Part[]): string {
   return parts.flatMap((part) => 'text' in part && part.text !== '' ? [part.text] : []).join('\n')
 }

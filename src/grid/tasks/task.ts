@@ -22,12 +22,10 @@ export type TaskState = (typeof taskStates)[number]
 const terminalStates: readonly TaskState[] = ['completed', 'canceled', 'failed', 'rejected']
 const interruptedStates: readonly TaskState[] = ['input-required', 'auth-required']
 
-/** Whether nothing happens to a task any more. A task never leaves such a state. */
 export function isTerminal(state: TaskState): boolean {
   return terminalStates.includes(state)
 }
 
-/** Whether a task waits for its client. */
 export function isInterrupted(state: TaskState): boolean {
   return interruptedStates.includes(state)
 }
@@ -62,7 +60,6 @@ export interface Task {
   contextId: string
   recipient: string
   status: TaskStatus
-  /** The messages of the client and of the recipient, oldest first. */
   history: TaskMessage[]
   artifacts: Artifact[]
   generation: number

@@ -47,7 +47,6 @@ export async function getTask(
   return (await shownTasks(clientOf(account), [row], { historyLength, withArtifacts: true }))[0]
 }
 
-/** The tasks of the calling agent, by the time of their status, newest first. */
 export async function listTasks(account: AccountStore, input: TaskListInput): Promise<TaskPage> {
   const { pageSize, pageToken, historyLength, includeArtifacts = false } = input
   if (!Number.isInteger(pageSize) || pageSize < 1 || pageSize > maxPageSize) {
@@ -115,8 +114,8 @@ export async function showTask(account: AccountStore, id: string, end: TaskEnd):
 
 /** What the client of a task gets after a wait: the task, or the plain reply that ended it (`bareReply`). */
 export async function answerFor(account: AccountStore, task: Task): Promise<Task> {
-  if (task.mode !== 'message') return task
-  if (!isTerminal(task.status.state)) await showTask(account, task.id, 'client')
+  if (task.mode !== 'message' || isTerminal(task.status.state)) return task
+  await showTask(account, task.id, 'client')
   // It may have been answered, or updated, at the same time.
   return await getTask(account, task.id)
 }

@@ -46,7 +46,6 @@ export function asPart(given: Record<string, unknown>): Part {
 
 /** A client reads a task in one piece, and libsql-server returns at most 10 MB from one statement. */
 const maxArtifactBytes = 8 * 2 ** 20
-/** Then a task can only be ended. */
 const maxEvents = 10_000
 
 const noText = 'This message has no text.'
@@ -206,7 +205,6 @@ interface Changing {
   chunks?: readonly (Chunk & { parts: readonly Part[] })[]
 }
 
-/** Chunks of artifacts, and then a state. Fails with `unsupported_operation` if the task has ended. */
 async function change({ account, task }: Pick<Updating, 'account' | 'task'>, changing: Changing): Promise<void> {
   const { agentId } = callingAgent(account.actor)
   const { state, recipient, chunks = [] } = changing

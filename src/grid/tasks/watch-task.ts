@@ -24,7 +24,6 @@ interface TaskWait extends TaskListener, TaskScope {
 interface TaskWatch extends TaskListener, TaskScope {
   /** Only the events after this number, without the task first. */
   after?: number
-  /** Whether the stream also ends when the task waits for its client. */
   endsWhenInterrupted: boolean
   heartbeatMs: number
 }
@@ -37,7 +36,6 @@ const connectedMs = 10 * second
 const maxAgeMs = 15 * minute
 /** How often a stream or a wait looks whether its credential has ended, if nothing said so. */
 const checkMs = 15 * second
-/** How many events are read at a time. */
 const maxEventsRead = 200
 
 /**
@@ -174,7 +172,6 @@ async function* eventsOf(
   }
 }
 
-/** One listener of a task, from an event on. */
 class Following {
   /** The credential may have ended since this was last set to false. */
   mayHaveEnded = false
@@ -221,7 +218,6 @@ class Following {
     return !isLate
   }
 
-  /** The next events, at most `maxEventsRead`. */
   async next(): Promise<TaskEventRow[]> {
     const events = await this.#read(this.#position)
     this.#position = events.at(-1)?.n ?? this.#position

@@ -6,11 +6,10 @@ import { type AccountDb, precondition, query, statement } from '../sql.ts'
 export type NewActivity = Omit<Activity, 'n'>
 
 /** A reading of messages, as the log has it once for each session, subject and hour. */
-export interface LoggedReading {
+interface LoggedReading {
   session: string
   tool: string
   subject: string
-  /** The first millisecond of the hour. */
   since: number
 }
 
@@ -62,7 +61,6 @@ export interface ListedActivity extends Activity {
 export interface LoggedProgram {
   id: string
   clientName: string
-  /** Null for a program that administers the account. */
   agentAlias: string | null
   createdAt: number
 }
@@ -186,6 +184,5 @@ const activityList = (account: AccountDb) => ({
   },
   tools: async () => (await account.all(tools)).map(({ tool }) => tool),
   users: () => account.all(usersInLog),
-  /** The programs in the log that signed in with OAuth, newest first. */
   programs: (): Promise<LoggedProgram[]> => account.all(programs),
 })

@@ -46,7 +46,6 @@ export const isNotTakenElsewhere = `NOT EXISTS (
       AND taken.moved_to IS NULL)`
 
 const maxFound = 500
-/** So many trigrams are looked up: more would not leave out many more agents. */
 const maxTrigrams = 24
 
 /** The query of the index for a text; undefined if the text is too short to have a trigram. */

@@ -13,7 +13,7 @@ import { inboxOf, unreadOf } from './inbox-message.ts'
 import { agentColumns, skillsAsJson } from './agent-columns.ts'
 import type { Agent, TokenColumns } from './agents.ts'
 
-export type AgentChange = Pick<Agent, 'visibility' | 'accessPolicy' | 'description' | 'remoteUrl'> & {
+type AgentChange = Pick<Agent, 'visibility' | 'accessPolicy' | 'description' | 'remoteUrl'> & {
   messageReplies?: boolean
 }
 
@@ -123,7 +123,6 @@ export const agentSettings = {
       const from = { place: after.place, after: after.alias, limit }
       return search === '' ? account.all(lists[order], from) : account.all(searches[order], { ...from, search })
     },
-    /** What else a page shows of the agent. The address and email are null without a signup. */
     async byId(id: string) {
       const row = (await account.one(byId, { id }))!
       return { ...row, hasRemoteToken: row.hasRemoteToken === 1 }

@@ -5,12 +5,10 @@ import { guardsOfDirect } from './guarding.ts'
 import { openTaskFor } from './task-ends.ts'
 
 export type AgentType = typeof table.$inferSelect.type
-/** The types of agents that programs act as. The others are people. */
 export type ProgramType = Exclude<AgentType, 'human'>
 export type Visibility = typeof table.$inferSelect.visibility
 export type AccessPolicy = typeof table.$inferSelect.accessPolicy
 
-/** An agent as the account sees it. Times are milliseconds since the epoch. */
 export interface Agent {
   id: string
   alias: string
@@ -143,7 +141,6 @@ export const agents = {
   changes: (account: AccountDb) => ({
     /** No row if the alias is reserved for another account or a person. A constraint error if a live agent has it. */
     add: (agent: NewAgentRow) => account.bind(add, { ...agent }),
-    /** Add aliases to the allow or block list of an agent. */
     addAccess: (id: string, aliases: string[]) => ({
       ...account.bind(addAccess, { id, aliases: JSON.stringify(aliases) }),
       rows: aliases.length,

@@ -149,11 +149,9 @@ export const attention = {
     waiting: (until: number) => account.all(waiting, { until }),
     /** Agents with unread messages that were released three times or more; `releases` is the most of one message. */
     returned: () => account.all(returned),
-    /** Agents, deleted ones too, with messages that were parked since then. */
     parked: (since: number) => account.all(parked, { since }),
     /** Callers with at least `least` refused calls since then; `outcome` is that of the last one. */
     refused: (since: number, least: number) => account.all(refused, { since, least }),
-    /** Guardrails that could not answer, in hours that began from `since` on. */
     failing: (since: number) => account.all(failing, { since }),
     /** Keys that were last used by `unusedSince`, never used since `neverUsedSince`, or made by `oldSince`. */
     keys: (times: { at: number; unusedSince: number; neverUsedSince: number; oldSince: number }) =>
@@ -188,7 +186,6 @@ export const overview = {
     sentPerHour: (hours: number[]): Promise<{ at: number; count: number }[]> =>
       account.all(sentPerHour, { hours: JSON.stringify(hours) }),
     unread: async () => (await account.one(unread))!.unread,
-    /** How many live agents there are, and how many of them were seen since a time. */
     agents: async (since: number) => (await account.one(agentCounts, { since }))!,
   }),
   changes: () => ({}),
@@ -215,7 +212,6 @@ export const snoozes = {
     ofUser: (user: string, at: number): Promise<Snooze[]> => account.all(ofUser, { user, at }),
   }),
   changes: (account: AccountDb) => ({
-    /** Snooze something, in place of an earlier snooze of the same. */
     put: (user: string, snooze: Snooze) => account.bind(put, { user, ...snooze }),
     remove: (user: string, kind: string, subject: string) => account.bind(remove, { user, kind, subject }),
   }),

@@ -107,7 +107,6 @@ export const channels = {
     searchTotal: async (search: string) => (await account.one(searchTotal, { search }))!.n,
   }),
   changes: (account: AccountDb) => ({
-    /** A constraint error if a live channel has the name. */
     add: (channel: Channel, at: number) => account.bind(add, { ...channel, at }),
     /** Skips members, and agents that are not live: require them with `agents.requireLive`. */
     addMembers: (channel: string, ids: string[], at: number) => ({

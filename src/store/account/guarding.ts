@@ -12,7 +12,6 @@ export interface ActiveGuardrail {
   name: string
   provider: string
   config: string
-  /** The one for this agent. */
   action: GuardrailAction
   direction: CheckedDirection
   onFailure: typeof guardrails.$inferSelect.onFailure

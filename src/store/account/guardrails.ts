@@ -30,7 +30,7 @@ export interface Guardrail {
 
 export type FoundGuardrail = Guardrail & { hasToken: boolean }
 
-export type GuardrailChanges = Partial<Pick<Guardrail, 'name' | 'action' | 'onFailure' | 'enabled'>> & {
+type GuardrailChanges = Partial<Pick<Guardrail, 'name' | 'action' | 'onFailure' | 'enabled'>> & {
   config?: string
 }
 
@@ -113,9 +113,7 @@ const attach = statement(`
 
 export const guardrails = {
   reads: (account: AccountDb) => ({
-    /** With the number of live agents that each is attached to. */
     list: () => account.all(list),
-    /** The same by name, after the name `after`. */
     page: (after: string, limit: number) => account.all(page, { after, limit }),
     byRef: (ref: string) => account.one(byRef, { ref }),
     byId: (id: string) => account.one(byId, { id }),
@@ -144,7 +142,6 @@ export const guardrails = {
       }),
     setToken: (id: string, token: TokenColumns) => account.bind(setToken, { id, ...token }),
     detach: (id: string) => account.bind(detach, { id }),
-    /** A constraint error while it is attached to an agent. */
     remove: (id: string) => account.bind(remove, { id }),
     requireExists: (id: string) => account.bind(requireExists, { id }),
     requireTokenIfOn: (id: string) => account.bind(requireTokenIfOn, { id }),

@@ -21,7 +21,6 @@ export function unreadOf(agent = ':agent', account = ':account'): string {
     WHERE agent_numbers.account_id = ${account} AND agent_numbers.agent_id = ${agent})`
 }
 
-/** The same, up to `maxCountedUnread`. */
 export function countedUnread(agent = ':agent'): string {
   return `min(${unreadOf(agent)}, ${maxCountedUnread})`
 }
@@ -94,7 +93,6 @@ export function selectInboxMessages(condition: string, extra: string[] = []): st
     ORDER BY deliveries.seq`
 }
 
-/** Reads a raw row of `selectInboxMessages`. */
 export function inboxMessageOf(row: Row): InboxMessage {
   const message: Record<string, unknown> = {}
   for (let i = 0; i < names.length; i++) message[names[i]] = row[i]

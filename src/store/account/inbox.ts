@@ -96,7 +96,6 @@ export const inbox = {
     received: (agent: string, id: string) => account.one(received, { agent, id }),
     /** A message that was sent to the agent, as a read shows it; undefined if it is parked. */
     message: (agent: string, message: string) => account.one(byMessage, { agent, message }),
-    /** How many messages of an agent are unread; 100 stands for 100 or more. */
     unread: async (agent: string) => (await account.one(unread, { agent }))!.unread ?? 0,
     /** Who sent the oldest unread message, and when it was stored; undefined without one. */
     oldestUnread: (agent: string): Promise<{ fromAlias: string; at: number } | undefined> =>
@@ -106,7 +105,6 @@ export const inbox = {
     ofLease: (agent: string, lease: string) => account.all(ofLease, { agent, lease }),
     lastLease: async (agent: string) => (await account.one(lastLease, { agent }))?.id ?? null,
     nextUnread: (agent: string, limit: number) => account.all(nextUnread, { agent, limit }),
-    /** Unread and read messages after a position, oldest first. */
     after: (agent: string, after: number, limit: number) =>
       account.all(page, { agent, afterUnread: after, afterRead: after, from: 0, limit }),
     /**

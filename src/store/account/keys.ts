@@ -17,7 +17,6 @@ export interface NewKey {
   kind: 'agent_key' | 'admin_key'
   agentId: string | null
   userId: string | null
-  /** The grant with which a client fetched the agent key. */
   grantId?: string
   issuedBy?: string | null
   name: string
@@ -197,7 +196,6 @@ export const grants = {
   reads: (account: AccountDb) => ({
     /** Grants that give access at `at`, newest first. `alias` is null for a grant to administer the account. */
     list: (at: number) => account.all(list, { at }),
-    /** Those among them that let their client act as the agent. */
     ofAgent: (agent: string, at: number) => account.all(listOfAgent, { agent, at }),
     live: (id: string) => account.one(oneLive, { id }),
   }),

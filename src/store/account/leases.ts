@@ -11,11 +11,10 @@ export interface NewLease {
   /** The id of the process that sends the messages to the reader; of a lease that expires, that of the credential. */
   holder: string
   at: number
-  /** When the lease expires. Null: it ends only with its holder. */
   expiresAt: number | null
 }
 
-export interface LeaseSize {
+interface LeaseSize {
   limit: number
   /** UTF-16 units of all messages together. A first message that is longer is leased alone. */
   maxChars: number
@@ -27,7 +26,7 @@ export interface LeaseSize {
 export type LeaseSelection = { messages: readonly string[] } | { conversation: string }
 
 /** The parts of leasing messages. `lease` and `messages` depend on the rows that `claim` has changed. */
-export interface LeaseParts {
+interface LeaseParts {
   claim: Statement
   lease: Statement
   /** Returns the leased messages as raw rows, which `read.leases.messages` decodes. */
@@ -160,7 +159,6 @@ export const leases = {
           messages: { ...account.bind(leased, { agent, lease: id, limit, since: at - hour }), rows: 0 },
         }
       },
-      /** The messages arrived: they are not redelivered. */
       ack: (lease: string) => account.bind(remove, { lease }),
       /** Make the messages unread again, or park them. Does nothing once the lease was acked or released. */
       release: released,

@@ -23,7 +23,6 @@ const senderIsMember = `EXISTS (
   WHERE channel_members.account_id = :account AND channel_members.channel_id = :channel
     AND channel_members.agent_id = :from AND channels.deleted_at IS NULL)`
 
-/** The row of the message, if every condition holds at the moment of the commit. */
 const add = (channel: string, condition: string) =>
   // People write only as themselves, and programs never as people.
   statement(`
@@ -85,16 +84,18 @@ const sent = query<SentRow & { fromAlias: string }>(
   `SELECT ${sentColumns}, messages.from_alias FROM messages WHERE ${isStored} AND messages.from_agent_id = :from`,
   { sanitized: boolean },
 )
-const byKey = query<SentRow & { requestHash: string; receipt: string | null; error: string | null }>(
+const byKey = query<
+  SentRow & { home: string | null; requestHash: string; receipt: string | null; error: string | null }
+>(
   `
-  SELECT ${sentColumns}, idempotency_keys.request_hash, idempotency_keys.receipt, NULL AS error
+  SELECT ${sentColumns}, nullif(idempotency_keys.sender_account_id, :account) AS home, idempotency_keys.request_hash, idempotency_keys.receipt, NULL AS error
   FROM idempotency_keys
   JOIN messages ON messages.account_id = idempotency_keys.sender_account_id
     AND messages.id = idempotency_keys.message_id
   WHERE idempotency_keys.account_id = :account AND idempotency_keys.agent_id = :from AND idempotency_keys.key = :key
     AND idempotency_keys.created_at > :since
   UNION ALL
-  SELECT NULL, NULL, NULL, created_at, 0, 0, request_hash, NULL, error FROM blocked_sends
+  SELECT NULL, NULL, NULL, created_at, 0, 0, NULL, request_hash, NULL, error FROM blocked_sends
   WHERE account_id = :account AND agent_id = :from AND key = :key AND created_at > :since`,
   { sanitized: boolean },
 )
@@ -102,7 +103,10 @@ const byKey = query<SentRow & { requestHash: string; receipt: string | null; err
 export const messages = {
   reads: (account: AccountDb) => ({
     sent: (id: string, from: string) => account.one(sent, { id, from }),
-    /** The send that an agent made with this key after `since`. `error` is JSON of the error of one that was blocked. */
+    /**
+     * The send that an agent made with this key after `since`. `error` is JSON of the error of one that was
+     * blocked, `home` the account that it was sent in, if a claim has moved the agent since.
+     */
     byKey: (from: string, key: string, since: number) => account.one(byKey, { from, key, since }),
   }),
   changes: (account: AccountDb) => ({
@@ -231,7 +235,6 @@ export const receipts = {
     }
     return {
       toAgent: (message: ReviewedMessage, to: string) => bound(toAgent, message, { to }),
-      /** Contains nothing about the recipient. */
       toOtherAccount: (message: ReviewedMessage) => bound(toOtherAccount, message, {}),
       /** `activeSince` is the time since when a seen recipient counts as active. */
       toChannel: (message: ReviewedMessage, activeSince: number) => bound(toChannel, message, { activeSince }),

@@ -28,26 +28,22 @@ export interface NewMessage {
   /** What the client of an A2A message calls its conversation, or null. */
   contextId: string | null
   taskId: string | null
-  /** It is in its task alone: it does not wait in the inbox. */
   isInTaskAlone: boolean
   at: number
 }
 
 export interface ReviewedMessage extends NewMessage {
-  /** Undefined if no guardrail objected to anything. */
   guarded?: GuardedSend
 }
 
 /** What guardrails decided about a message, beside what they changed in the message itself. */
 export interface GuardedSend {
-  /** The deliveries of a post that differ from it. */
   deliveries: ChangedDelivery[]
   receipt: GuardedReceipt
   /** Count and store the verdicts: those of guardrails of this account, and those of the account of the recipient. */
   statements: Statement[]
 }
 
-/** A delivery of a post that a guardrail of its recipient changed. */
 export interface ChangedDelivery {
   agentId: string
   isLeftOut: boolean

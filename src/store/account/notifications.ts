@@ -4,7 +4,6 @@ import { type AccountDb, query, type Statement, statement } from '../sql.ts'
 
 export type DigestPeriod = 'hourly' | 'daily'
 
-/** A browser that is notified. Times are milliseconds since the epoch. */
 export interface PushSubscription {
   id: string
   endpoint: string
@@ -127,7 +126,6 @@ export const notifications = {
       return account.bind(add, { ...values, subscription: id, at })
     },
     unsubscribe: (user: string, subscription: string): Statement => account.bind(remove, { user, subscription }),
-    /** The push service does not know the browser any more. */
     removeGone: (subscription: string): Statement => account.bind(removeGone, { subscription }),
     succeed: (subscription: string, at: number): Statement => account.bind(succeed, { subscription, at }),
     /** A notification was given up. After `maxFailures` in a row the browser is not notified any more. */
@@ -139,7 +137,6 @@ export const notifications = {
     /** Take a notification that became due at `dueAt`: no other process does until `until`. No row if one has. */
     claim: (subscription: string, thread: number, dueAt: number, until: number): Statement =>
       account.bind(claim, { subscription, thread, dueAt, until }),
-    /** Try a notification that was claimed until `dueAt` again at another time. */
     postpone: (subscription: string, thread: number, dueAt: number, until: number): Statement =>
       account.bind(postpone, { subscription, thread, dueAt, until }),
     /** A notification is done, up to the delivery `toldSeq`. `pushedAt` is null if the browser was told nothing. */

@@ -2,7 +2,6 @@
 import type { Row } from '@libsql/client'
 import { type AccountDb, crossAccountStatement, type Query, query, type Statement, statement } from '../sql.ts'
 
-/** A thread without messages, until it is removed a statement later. */
 const nothingLeft = -1
 
 /** Statements that remove the places of messages that meet `chosen`, a condition on `messages AS m`. They go first. */

@@ -3,7 +3,6 @@ import type { Role } from '../../auth/actor.ts'
 import { type AccountDb, precondition, query, type Statement, statement } from '../sql.ts'
 import { isNotTakenElsewhere } from './agent-columns.ts'
 
-/** The alias of a person in the account. Times are milliseconds since the epoch. */
 export interface Seat {
   agentId: string
   alias: string
@@ -13,7 +12,7 @@ export interface Seat {
 }
 
 /** What decides about what a member of the account may read. */
-export interface ReaderRow {
+interface ReaderRow {
   role: Role
   /** Since when owners and admins can read what agents write to each other; null if they cannot. */
   peopleReadSince: number | null
@@ -24,7 +23,7 @@ export interface ReaderRow {
 }
 
 /** Who is at the other end of a message to or from an agent: a channel, or another agent. */
-export interface OtherEnd {
+interface OtherEnd {
   /** The name of the channel with `#`, or the alias that the agent had then, with `@`. */
   name: string
   /** Of an agent of this account, the alias that it has now; null once it is deleted. */
@@ -95,14 +94,12 @@ const requireAlias = precondition(`EXISTS (SELECT 1 FROM agents WHERE ${isLiveAg
 export const seats = {
   reads: (account: AccountDb) => ({
     ofMember: (user: string): Promise<Seat | undefined> => account.one(ofMember, { user }),
-    /** How many aliases people of the account gave up or changed after this time. */
     givenUpSince: async (since: number) => (await account.one(given, { since }))!.n,
     holder: (agent: string) => account.one(holder, { agent }),
     /** Who wrote a message that was sent to an agent. The alias may belong to another agent by now. */
     writer: (agent: string, message: string): Promise<OtherEnd | undefined> => account.one(writer, { agent, message }),
     recipient: (agent: string, message: string): Promise<OtherEnd | undefined> =>
       account.one(recipient, { agent, message }),
-    /** What decides about what a member may read; undefined for a user who is not a member. */
     reader: (user: string): Promise<ReaderRow | undefined> => account.one(reader, { user }),
   }),
   changes: (account: AccountDb) => ({

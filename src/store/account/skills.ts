@@ -88,12 +88,9 @@ export const skills = {
     agentsWithTotal: async (skill: string) => (await account.one(agentsWithTotal, { skill }))!.n,
   }),
   changes: (account: AccountDb) => ({
-    /** A constraint error if the account has a skill of that name. */
     add: (skill: Skill, at: number) => account.bind(add, { ...skill, at }),
-    /** A constraint error if the name is taken. */
     update: (skill: Skill) => account.bind(update, { ...skill }),
     detach: (id: string) => account.bind(detach, { id }),
-    /** A constraint error if an agent has it. */
     remove: (id: string) => account.bind(remove, { id }),
     requireExists: (id: string) => account.bind(requireExists, { id }),
     /** Add a skill if the account has none of that name and `agent` is live. Returns a row if it was added. */

@@ -11,7 +11,6 @@ import { type TaskEnd, taskEnds, type TaskMode, type TaskState } from './task-en
 export interface NewTask {
   id: string
   message: NewMessage
-  /** The account of the recipient; undefined for this one. */
   home?: string
   recipientAgentId: string
   recipientAlias: string
@@ -22,15 +21,13 @@ export interface NewTask {
 }
 
 /** Who changes a task: an agent at one of its ends, or the grid itself in the account of the client. */
-export type TaskChanger = { end: TaskEnd; agent: string } | { end: 'grid' }
+type TaskChanger = { end: TaskEnd; agent: string } | { end: 'grid' }
 
 export interface TaskChange {
   task: string
   event: string
   at: number
-  /** The new state; null for an artifact. */
   state: TaskState | null
-  /** The states that it begins in; by default all that are not terminal. */
   from?: readonly TaskState[]
   message?: string | null
   reason?: string | null
@@ -43,7 +40,6 @@ export interface NewChunk {
   append: boolean
   lastChunk: boolean
   name: string | null
-  /** JSON; null if it is the content of the message of the event. */
   parts: string | null
 }
 
@@ -70,7 +66,6 @@ const addFirstEvent = statement(`
   SELECT account_id, id, 1, :id, :at, 'submitted' FROM tasks WHERE account_id = :account AND id = :task
   ON CONFLICT DO NOTHING`)
 
-/** The statements of one end; `end` is the condition on `tasks`. */
 const statementsAt = (end: string) => ({
   // A unit that is sent again finds its own event, although the task may have ended with it.
   requireOpen: precondition(`
@@ -149,7 +144,6 @@ export function taskChanges(account: AccountDb) {
       account.bind(keepContext, {
         ...{ from: message.from, context: contextId, to: recipientAgentId, conversationId, at: message.at },
       }),
-    /** Store a task and its first event, if its message is stored. */
     add: (task: NewTask): [Statement, Statement] => {
       const { id, message, home, recipientAgentId, recipientAlias, mode, expiresAt } = task
       return [

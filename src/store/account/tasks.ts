@@ -34,7 +34,6 @@ export interface TaskMessageRow {
   isHidden: number
 }
 
-/** An event of a task. `state` is null for an artifact. */
 export interface TaskEventRow {
   taskId: string
   n: number
@@ -153,10 +152,8 @@ export const tasks = {
   reads: (account: AccountDb) => ({
     of: (end: TaskEnd, agent: string, task: string): Promise<TaskRow | undefined> =>
       account.one(ends[end].byId, { agent, task }),
-    /** The messages of these tasks, in the order in which they were sent. */
     history: (end: TaskEnd, agent: string, ids: readonly string[]): Promise<TaskMessageRow[]> =>
       account.all(ends[end].history, { agent, tasks: JSON.stringify(ids) }),
-    /** All events of these tasks, or those about their states. */
     events: (end: TaskEnd, agent: string, ids: readonly string[], { withArtifacts }: { withArtifacts: boolean }) =>
       account.all(withArtifacts ? ends[end].all : ends[end].states, {
         agent,
@@ -169,7 +166,6 @@ export const tasks = {
     /** About how many bytes the artifacts of these tasks take, by their ids. Tasks without any may be missing. */
     artifactBytes: async (end: TaskEnd, agent: string, ids: readonly string[]): Promise<Map<string, number>> =>
       summed([await account.all(ends[end].sizesOfArtifacts, { agent, tasks: JSON.stringify(ids) })]),
-    /** The same of all that these tasks have. */
     bytes: async (end: TaskEnd, agent: string, ids: readonly string[]): Promise<Map<string, number>> => {
       const { sizesOfArtifacts, sizesOfMessages, sizesOfParts } = ends[end]
       const values = { agent, tasks: JSON.stringify(ids) }
@@ -198,7 +194,6 @@ export const tasks = {
         : await account.one(newestOpenIn, { ...values, conversationId })
       return found?.id
     },
-    /** Tasks of a client by the time of their status, newest first, behind a position. */
     list: (
       agent: string,
       { contextId, state, recipient, since }: TaskFilter,
@@ -211,7 +206,6 @@ export const tasks = {
       }),
     count: async (agent: string, { contextId, state, recipient, since }: TaskFilter): Promise<number> =>
       (await account.one(listed, { agent, context: contextId, state, alias: recipient, since: since ?? 0 }))!.n,
-    /** The id of the conversation that an agent calls `context`. */
     conversation: async (agent: string, context: string, recipient: string): Promise<string | undefined> =>
       (await account.one(conversation, { agent, context, to: recipient }))?.conversationId,
     waitingForClient: async (agent: string, conversationId: string): Promise<string[]> =>

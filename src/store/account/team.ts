@@ -23,7 +23,7 @@ export interface Invitation {
   isLinkShown: boolean
 }
 
-export interface NewInvitation {
+interface NewInvitation {
   id: string
   email: string
   role: Role
@@ -101,7 +101,6 @@ export const team = {
     requireOtherOwner: (user: string): Statement => account.bind(requireOtherOwner, { user }),
     /** Fails the unit if another user is a member when it runs, or a live agent is not a person. */
     requireEmpty: (user: string): Statement => account.bind(requireEmpty, { user }),
-    /** A user who is a member already keeps the role. */
     addMember: (user: string, role: Role, at: number): Statement => account.bind(addMember, { user, role, at }),
     setRole: (user: string, role: Role): Statement => account.bind(setRole, { user, role }),
     remove: (user: string): Statement => account.bind(remove, { user }),

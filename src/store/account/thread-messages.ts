@@ -13,7 +13,6 @@ export interface PlacedMessage {
   fromAlias: string
   isForeign: number
   type: typeof messages.$inferSelect.type
-  /** As addressed: `@alias` or `#name`. */
   recipient: string
   body: string
   /** JSON text of its A2A fields, which may be damaged. */
@@ -36,11 +35,8 @@ export interface Receipt {
   state: 'unread' | 'leased' | 'read' | 'parked' | 'withdrawn'
   storedAt: number
   wokenAt: number | null
-  /** When it was leased last, or parked. */
   readAt: number | null
-  /** How many leases of it were released. */
   releaseCount: number
-  /** When this recipient first replied to it in the account. */
   repliedAt: number | null
 }
 
@@ -192,7 +188,6 @@ export const threadMessages = {
       (await account.all(seqsOf, { messages: JSON.stringify(messages) })).map(({ seq }) => seq),
     direct: (seqs: number[]) => account.all(direct, { seqs: JSON.stringify(seqs) }),
     posts: (seqs: number[]) => account.all(posts, { seqs: JSON.stringify(seqs) }),
-    /** What became of one post, by the ids of its recipients. */
     ofPost: (seq: number, after: string, limit: number) => account.all(ofPost, { seq, after, limit }),
   }),
   changes: () => ({}),
@@ -239,10 +234,8 @@ const replies = query<{ alias: string; createdAt: number }>(`
 
 export const messageStatus = {
   reads: (account: AccountDb) => ({
-    /** The recipients of a message of this account, and when each of them read it. */
     of: (id: string) => account.all(statusOf, { id }),
     released: (id: string, limit: number) => account.all(released, { id, limit }),
-    /** Replies to it that were sent to an agent, newest first. */
     replies: (id: string, agent: string, limit: number) => account.all(replies, { id, agent, limit }),
   }),
   changes: () => ({}),

@@ -4,7 +4,6 @@ import { type AccountDb, query, type Statement, statement } from '../sql.ts'
 import { ofMessage } from './thread-messages.ts'
 
 const previewLength = 200
-/** How many unread messages of a seat are looked at. */
 const maxUnread = 1_000
 
 /** A thread as it is stored. `agents` is JSON of its first agents of this account, `preview` of its newest message. */
@@ -22,8 +21,7 @@ export interface StoredThread {
   seenSeq: number
 }
 
-/** Which threads a list has. Undefined for no such condition. */
-export interface ThreadSelection {
+interface ThreadSelection {
   agentId?: string
   isWaiting?: boolean
 }
@@ -146,7 +144,6 @@ export const threads = {
       return account.all(isWaiting ? lists.waitingForAgent : lists.ofAgent, { ...values, agent: agentId })
     },
     byId: (thread: number, user: string): Promise<StoredThread | undefined> => account.one(byId, { thread, user }),
-    /** The id of the thread of a channel, by the id of the channel; undefined before its first message. */
     ofChannel: async (channel: string): Promise<number | undefined> => (await account.one(ofChannel, { channel }))?.id,
     hasAgent: async (thread: number, agent: string) => (await account.one(agentIn, { thread, agent })) !== undefined,
     /** The threads with unread messages of the seat of a user, or of an agent: how many, and the first. At most 1,000. */
@@ -158,7 +155,6 @@ export const threads = {
   changes: (account: AccountDb) => ({
     /** Record up to which message a user has looked at a thread. Does nothing if the account has no such thread. */
     setSeen: (user: string, thread: number, seq: number): Statement => account.bind(add, { user, thread, seq }),
-    /** Forget what a user who leaves the account has looked at, and put off. */
     forgetUser: (user: string): Statement[] => ofUser.map((statement) => account.bind(statement, { user })),
   }),
 }

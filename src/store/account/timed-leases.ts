@@ -6,14 +6,14 @@ const maxExpired = 100
 /** How many open leases that expire an agent has at most. Each is a row that the worker looks at. */
 export const maxOpenLeases = 100
 
-export interface LeasedMessages {
+interface LeasedMessages {
   agent: string
   lease: string
   messages?: readonly string[]
 }
 
 /** The parts of ending a lease for some of its messages, which go to the lease `into`. */
-export interface EndParts {
+interface EndParts {
   move: Statement
   close: Statement
   /** Returns the column `n`: how many messages were ended. */
@@ -73,7 +73,6 @@ export const timedLeases = {
     /** Returns the column `id`; no row if the lease has ended. */
     extend: (agent: string, lease: string, at: number, expiresAt: number) =>
       account.bind(extend, { agent, lease, at, expiresAt }),
-    /** Take messages out of a lease that is open at `at`: they are acked. */
     ack: ({ agent, lease, messages }: LeasedMessages, into: string, at: number): EndParts => ({
       move: {
         ...account.bind(move, { agent, lease, into, messages: listOf(messages), at }),

@@ -13,9 +13,7 @@ import type { InboxAddress } from './new-message.ts'
 
 /** The limits of the conversations of an account. 0: no limit. */
 export interface TurnLimits {
-  /** Agents are told after this many turns within an hour. */
   warn: number
-  /** The conversation is paused after this many within an hour. */
   perHour: number
   /** A message that more answers than this led to is refused. */
   hops: number
@@ -33,7 +31,6 @@ export interface Turn {
   agents: string[]
 }
 
-/** What is known of a conversation before a message. */
 export interface Conversation {
   key: string
   sender: string
@@ -47,20 +44,17 @@ export interface CountedConversation {
   /** What it is counted under: it stays the same while the conversation goes on. */
   key: string
   agents: string[]
-  /** Of the hour that began at `since`. */
   turns: number
   since: number
 }
 
 const maxShown = 50
 
-/** A limit in the row of an account, or that of `defaultTurnLimits`. */
 const limitIn = (limit: keyof TurnLimits) =>
   `coalesce(accounts.turn_limits ->> '$.${limit}', ${defaultTurnLimits[limit]})`
 
 const isAutomatedAgent = (account: string, agent: string) =>
   `EXISTS (SELECT 1 FROM agents WHERE agents.account_id = ${account} AND agents.id = ${agent} AND agents.automated = 1)`
-/** Whether one of the two agents is marked as automated. */
 const isAutomated = `(${isAutomatedAgent(':account', ':from')} OR ${isAutomatedAgent(':toAccount', ':to')})`
 
 /** Conversations whose agents are told, in an hour that is not over. */
@@ -76,7 +70,6 @@ const isOver = 'conversation_turns.since <= excluded.since - 3600000'
 const turnsNow = `CASE WHEN ${isOver} THEN 1 ELSE conversation_turns.turns + 1 END`
 const reaches = (limit: keyof TurnLimits) =>
   `(SELECT ${limitIn(limit)} BETWEEN 1 AND ${turnsNow} FROM accounts WHERE accounts.id = excluded.account_id)`
-/** Counts a message under a key, in its account or in that of its recipient. */
 const count = statement(`
   INSERT INTO conversation_turns (account_id, key, sender, answered, turns, since, agents, is_long)
   SELECT :countedIn, :key, :alias, :answered, 0, :at, :agents, 0
@@ -200,7 +193,6 @@ export const turns = {
     markTold: (conversation: string, at: number) => account.bind(markTold, { conversation, at }),
     /** Store the limits that differ from the defaults; null for none. */
     setLimits: (limits: string | null) => account.bind(setLimits, { limits }),
-    /** Mark an agent as automated, or not. Then its paused conversations begin again. */
     setAutomated: (id: string, alias: string, isAutomated: boolean): Statement[] => [
       account.bind(setAutomated, { id, automated: isAutomated }),
       account.bind(resumeOf, { alias }),

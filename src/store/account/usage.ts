@@ -3,7 +3,6 @@ import { unreadOf } from './inbox-message.ts'
 import { type AccountDb, crossAccountQuery, query, type Statement, statement } from '../sql.ts'
 import type { InboxAddress } from './new-message.ts'
 
-/** Messages that were sent, and about how many bytes they added to the database. */
 export interface Used {
   messages: number
   bytes: number
@@ -12,7 +11,6 @@ export interface Used {
 /** What a send may use up, as its conditions are bound. 0: no limit. */
 export interface Quotas {
   day: number
-  /** The agent of another account that it goes to, or null. */
   receiver: string | null
   messagesPerDay: number
   bytesPerDay: number
@@ -24,13 +22,11 @@ export interface Quotas {
 /** The counts of the day that a message adds to: of the account, and of what it sent to a stranger. */
 const ofDay = `usage.account_id = :account AND usage.day = :day AND usage.subject IN ('', :receiver)`
 
-/** The condition that the quotas of a day allow one more message. */
 export const isWithinDay = `NOT EXISTS (
   SELECT 1 FROM usage WHERE ${ofDay} AND iif(usage.subject = '',
     :messagesPerDay BETWEEN 1 AND usage.messages OR :bytesPerDay BETWEEN 1 AND usage.bytes,
     :strangerMessagesPerDay BETWEEN 1 AND usage.messages))`
 
-/** The condition that the inbox of a direct message takes one more. */
 export const hasRoom = `NOT :maxUnread BETWEEN 1 AND ${unreadOf(':to', ':toAccount')}`
 
 const used = query<Used & { subject: string }>(`SELECT subject, messages, bytes FROM usage WHERE ${ofDay}`)
@@ -53,7 +49,6 @@ export const usage = {
       return { account: ofSubject(''), toStranger: ofSubject(receiver).messages }
     }
     return {
-      /** What the account has sent on the day that begins then, and of that to a stranger. */
       of,
       unread: async ({ agentId, home }: InboxAddress): Promise<number> => {
         const toAccount = home ?? account.accountId

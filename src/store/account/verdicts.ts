@@ -23,7 +23,6 @@ export interface NewVerdict {
 export type JudgedMessage = Pick<NewMessage, 'id' | 'recipient' | 'at'> & {
   senderAlias: string
   senderAccountId: string
-  /** Whether it is delivered, and so stored in the same unit. */
   isStored: boolean
 }
 
@@ -143,17 +142,14 @@ export const verdicts = {
   reads: (account: AccountDb) => ({
     /** What guardrails did to a message of this account. Of other accounts only the kinds that were redacted may be shown. */
     ofMessage: (message: string, limit: number) => account.all(ofMessage, { message, limit }),
-    /** The cases of a guardrail before the case `before`, newest first; `kinds` and `agents` (aliases) are JSON. */
     cases: (guardrail: string, before: string, limit: number) =>
       account.all(cases, { guardrail, beforeCase: before, limit }),
     /** How often the guardrail did what, in hours that began from `from` on and before `until`. */
     counts: (guardrail: string, from: number, until: number) => account.all(counts, { guardrail, from, until }),
-    /** How often each guardrail did what, in hours from `from` on. Deleted ones have no name. */
     countsByGuardrail: (from: number) => account.all(countsByGuardrail, { from }),
     exceptions: (guardrail: string, limit: number) => account.all(exceptions, { guardrail, limit }),
   }),
   changes: (account: AccountDb) => ({
-    /** Count and store verdicts of guardrails of this account, in this order. */
     add: (judged: JudgedMessage, found: NewVerdict[]): [Statement, Statement] => {
       const { id: message, recipient, at, senderAlias: alias, senderAccountId: senderAccount } = judged
       const values = {

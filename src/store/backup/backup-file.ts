@@ -13,11 +13,9 @@ export interface NewBackup {
   path: string
   key: FileKey
   madeAt: number
-  /** Writes the state of one commit into a new SQLite file. */
   copyTo(path: string): Promise<void>
   /** A folder for the unencrypted copy, which is as long as the database. */
   workFolder: string
-  /** Check the copy on another thread. For a server. */
   thread: boolean
   /** How many bytes must stay free on the disk of the copy, if the backup is written to the same one. */
   minFreeBytes: number
@@ -59,7 +57,6 @@ export async function sealCopy(
   return { manifest, bytes: (await stat(path)).size }
 }
 
-/** There is a file of the name of the new backup. */
 export class BackupExistsError extends Error {
   readonly code = 'backup_exists'
 
@@ -90,7 +87,6 @@ export async function openBackup(
   }
 }
 
-/** The length of the manifest, the manifest, and the database. */
 async function* contentOf(manifest: Manifest, path: string): AsyncIterable<Uint8Array<ArrayBuffer>> {
   const text = new TextEncoder().encode(JSON.stringify(manifest))
   const length = new Uint8Array(4)

@@ -14,7 +14,7 @@ import { requireSpace } from './files.ts'
 import { copyFile } from './local-copy.ts'
 import { copyTables, finishCopy } from './tables.ts'
 
-export interface Copier {
+interface Copier {
   /** Write the state of one commit into a new SQLite file. Fails with `storage_full`, and once it is closed. */
   copyTo(target: string): Promise<void>
   /** End the copies of a remote database and those that wait, and wait for that of a local file. */
@@ -79,7 +79,6 @@ function sizeOf(file: string): number {
   return statSync(file, { throwIfNoEntry: false })?.size ?? 0
 }
 
-/** Write what a snapshot shows into a new SQLite file. */
 export async function copySnapshot(
   openSnapshot: () => Promise<Snapshot>,
   target: string,

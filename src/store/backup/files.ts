@@ -95,7 +95,7 @@ export async function writeAt(file: FileHandle, position: number, bytes: Uint8Ar
 /** The name says when the backup was begun, in UTC. */
 const namePattern = /^grid-(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z\.backup$/
 
-export interface BackupInFolder {
+interface BackupInFolder {
   path: string
   at: number
 }

@@ -37,7 +37,6 @@ async function inspect(client: Pick<Client, 'execute'>): Promise<Content> {
   return await contentOf({ query })
 }
 
-/** Count what is in a database. */
 export async function contentOf({ query }: Pick<Snapshot, 'query'>): Promise<Content> {
   const tables = await tableNames({ query })
   const rows: Record<string, number> = {}
@@ -100,7 +99,6 @@ export async function checkCopy({ path }: { path: string }): Promise<Content> {
   }
 }
 
-/** Open a file without other users, and leave it as one file without a log. */
 export async function withDatabase<Result>(path: string, work: (client: Client) => Promise<Result>): Promise<Result> {
   const client = new FileClient(path)
   try {

@@ -30,7 +30,6 @@ interface RestoreOptions {
   now: number
   /** The key ring of the settings, in the format of `GRID_KEYS`. */
   gridKeys: string | undefined
-  /** Restore although keys of stored tokens are missing. */
   withoutKeys: boolean
 }
 
@@ -106,7 +105,6 @@ async function beginNewHistory(client: Client): Promise<void> {
   await client.execute({ sql: 'UPDATE sqlite_sequence SET seq = seq + ?', args: [skippedNumbers] })
 }
 
-/** Fails with a `StartError` if this program is older than the backup. */
 function requireKnownSchema(backup: string, { schema, program }: Manifest): void {
   if (schema <= migrations.length) return
   throw new StartError(

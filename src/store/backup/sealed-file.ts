@@ -27,7 +27,6 @@ export class SealedFileError extends Error {
 }
 
 interface Header {
-  /** Of scrypt. Absent in a plain file. */
   scrypt?: { n: number; r: number; p: number }
   /** The salt of the pass phrase; in a plain file the key itself. */
   salt: string

@@ -116,7 +116,6 @@ async function copyRows(
   }
 }
 
-/** The statements that insert the rows, in lists that are small enough for one request. */
 function* inRequests(prefix: string, columns: number, rows: Value[][]): Iterable<InStatement[]> {
   const perStatement = Math.max(1, Math.floor(maxVariables / columns))
   const values = `(${Array(columns).fill('?').join(', ')})`
@@ -153,7 +152,6 @@ export function quoted(name: string): string {
 const unfinishedFact = 'copy_unfinished'
 /** What is in a remote database while it is copied: until when no start may write to it, in milliseconds. */
 export const copyingFact = 'copying_until'
-/** Facts that no copy has. */
 export const copyFacts = [unfinishedFact, copyingFact]
 
 /** Fails with a `StartError` if the database is the target of a copy that did not end, or the source of one that runs. */

@@ -13,14 +13,12 @@ export interface FileSystemSpace {
 
 /** Whether there is space for what is sent. A remote database only tells by refusing a write. */
 export interface Storage {
-  /** Why nothing new is stored at the moment; undefined if it is. */
   readonly problem: string | undefined
   /** Look at the disk. Resolves to whether it has become full since the last look. */
   check(): Promise<boolean>
 }
 
 interface DiskSpaceOptions {
-  /** The local file; undefined for a remote database. */
   path: string | undefined
   /** The low-water mark, at most a tenth of the file system. 0: none. */
   minFreeBytes: number
@@ -46,7 +44,6 @@ export class DiskSpace implements Storage {
   isFull = false
   /** While the file is copied beside itself: how many bytes the copy will still take. */
   copying: (() => number) | undefined
-  /** A write has failed since it became full. */
   #hasFailed = false
   #space: FileSystemSpace | undefined
   #isUnreadable = false

@@ -7,7 +7,6 @@ import { type Connection, prepared } from './prepared-statement.ts'
 type GivenStatement = InStatement | [sql: string, args?: InArgs]
 
 const begin = { write: 'BEGIN IMMEDIATE', read: 'BEGIN TRANSACTION READONLY', deferred: 'BEGIN DEFERRED' }
-/** Some more than the grid has. */
 const maxKept = 1_000
 /** Any other statement may change the columns of those that are kept, so it drops them. */
 const isKept = (sql: string) => /^(select|insert|update|delete|with|begin|commit)\b/i.test(sql)
@@ -138,7 +137,6 @@ function notOffered(): Promise<never> {
   return Promise.reject(new TypeError('The client of a local file does not offer this'))
 }
 
-/** The errors of the native driver have the extended code, which begins with the primary code. */
 function toLibsqlError(error: unknown): unknown {
   const { code, rawCode, message } = error as { code?: unknown; rawCode?: number; message: string }
   if (error instanceof LibsqlError || typeof code !== 'string' || !code.startsWith('SQLITE_')) return error

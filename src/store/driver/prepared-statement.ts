@@ -72,7 +72,7 @@ function toValue(value: unknown): Value {
   throw new RangeError('Received integer which cannot be safely represented as a JavaScript number')
 }
 
-export type RowClass = new (values: Value[]) => Row
+type RowClass = new (values: Value[]) => Row
 
 /** The class of the rows of a result: values by name are own properties, values by index are getters of the class. */
 export function rowClassOf(names: string[]): RowClass {

@@ -9,7 +9,7 @@ import { openPost, plain, type Post, RemoteStream } from './remote-stream.ts'
 import { RemoteQueries } from './remote-queries.ts'
 
 /** `post` sends requests. Its default is for commands that move a whole database. */
-export type RemoteSettings = Config & { post?: Post }
+type RemoteSettings = Config & { post?: Post }
 
 /** Over a WebSocket (`ws://`) it is the client of the driver. */
 export function connectRemote({ post = openPost({ ms: 120_000 }), ...settings }: RemoteSettings): Client {

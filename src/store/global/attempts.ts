@@ -55,7 +55,7 @@ export const attempts = (db: Db) => ({
 })
 
 /** One self-registration. `address` is the client address that limits count. */
-export interface NewSignup {
+interface NewSignup {
   id: string
   home: string
   /** The email address that the account must still be open for; null for an account of its own. */

@@ -6,13 +6,13 @@ const [madeKey, failedKey] = ['backup', 'backup_failed']
 /** When the last scheduled backup began, in milliseconds since the epoch; see `claim`. */
 const claimedKey = 'backup_claimed'
 
-export interface MadeBackup {
+interface MadeBackup {
   at: number
   file: string
   bytes: number
 }
 
-export interface FailedBackup {
+interface FailedBackup {
   at: number
   reason: string
 }

@@ -4,7 +4,7 @@ import { boolean, crossAccountQuery, type Db, precondition, query, type Statemen
 
 export type LinkKind = typeof table.$inferSelect.kind
 
-export interface NewLink {
+interface NewLink {
   id: string
   kind: LinkKind
   tokenHash: string

@@ -13,7 +13,7 @@ export type StoredClient = Pick<
 >
 
 /** A client that registers itself. `address` is the client address that the limit counts. */
-export interface NewClient {
+interface NewClient {
   id: string
   name: string
   redirectUris: string
@@ -24,7 +24,7 @@ export interface NewClient {
 }
 
 /** A stored copy of a client ID metadata document. */
-export interface ClientDocument {
+interface ClientDocument {
   id: string
   name: string
   redirectUris: string

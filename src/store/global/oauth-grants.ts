@@ -23,7 +23,7 @@ const maxListed = 200
 export type OAuthScope = typeof oauthGrants.$inferSelect.scope
 
 /** What a user chose on a consent page. The rest of the grant is taken from the consent request. */
-export interface NewGrant {
+interface NewGrant {
   id: string
   accountId: string
   agentId: string | null
@@ -34,7 +34,7 @@ export interface NewGrant {
 }
 
 /** An authorization code and what its client must repeat. `refreshId` is the refresh token that it is exchanged for. */
-export interface CodeExchange {
+interface CodeExchange {
   accountId: string
   codeHash: string
   clientId: string

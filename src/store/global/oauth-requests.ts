@@ -4,7 +4,7 @@ import { roleHas } from './oauth-access.ts'
 const maxOpen = 20
 
 /** The request behind a consent page. Hashes are SHA-256; `choices` is JSON. */
-export interface NewConsentRequest {
+interface NewConsentRequest {
   handleHash: string
   cookieHash: string
   sessionId: string

@@ -48,7 +48,7 @@ export interface NewOAuthToken {
 }
 
 /** A refresh token, or a code, as its client presents it. `refreshId` is the refresh token that it is exchanged for. */
-export interface RefreshExchange {
+interface RefreshExchange {
   accountId: string
   hash: string
   refreshId: string

@@ -18,7 +18,7 @@ import {
 
 export type ChallengePurpose = typeof passkeyChallenges.$inferSelect.purpose
 
-export interface NewPasskey {
+interface NewPasskey {
   id: string
   userId: string
   /** Base64url, as the browser says it. */

@@ -2,7 +2,7 @@ import { boolean, type Db, query, type Statement, statement } from '../sql.ts'
 import { hasSecondFactor } from './second-factors.ts'
 
 /** A new browser session. Times are milliseconds since the epoch. */
-export interface NewSession {
+interface NewSession {
   id: string
   userId: string
   tokenHash: string

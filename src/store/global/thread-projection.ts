@@ -15,7 +15,7 @@ export const followed = `(SELECT projections.seq FROM projections
     WHERE projections.name = 'threads' AND projections.seq >= 0)`
 
 /** What one unit did. */
-export interface Progress {
+interface Progress {
   /** Everything up to this message is taken in. */
   seq: number
   newest: number

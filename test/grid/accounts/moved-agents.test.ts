@@ -11,6 +11,7 @@ import { continueTask } from '../../../src/grid/tasks/start-task.ts'
 import { getTask } from '../../../src/grid/tasks/tasks.ts'
 import { updateTask } from '../../../src/grid/tasks/update-task.ts'
 import { hour } from '../../../src/lib/time.ts'
+import { postA2a, send10 } from '../../support/a2a.ts'
 import { dump, rows } from '../../support/database.ts'
 import { onEachDatabase } from '../../support/databases.ts'
 import type { TestGrid } from '../../support/grid.ts'
@@ -215,6 +216,28 @@ onEachDatabase((open) => {
     await sendMessage(await enter(mate), { to: 'zoe', text: 'here it is' })
     expect((await readMessages(await enter(zoe), {})).messages).toMatchObject([{ message: 'here it is' }])
   })
+
+  test.each(['/a2a/v1/grid', '/a2a/v1/agents/mate'])(
+    'a repeat of an A2A send gets its answer also after the claim, at %s',
+    async (path) => {
+      const configuration = { returnImmediately: true }
+      const send = async (text: string, isNow = true) => {
+        const body = send10({ parts: [{ text }], metadata: { to: '@mate' } }, isNow ? { configuration } : {})
+        return (await postA2a(grid, zoe.key, body, { 'Idempotency-Key': `${isNow}` }, path)).body
+      }
+      const { task } = (await send('a question')).result
+      const receipt = path.endsWith('grid') ? (await send('another', false)).result : undefined
+      await claimAgents(grid, zoe.link, { into: grid.acme, keep: ['mate'] })
+
+      const again = (await send('a question')).result.task
+      expect(again).toMatchObject({ id: task.id, contextId: task.contextId, history: task.history })
+      expect(again.status.state).toBe('TASK_STATE_CANCELED')
+      // Who is at the recipient is told as it is now.
+      delete receipt?.message.metadata
+      if (receipt) expect((await send('another', false)).result).toEqual(receipt)
+      expect((await send('other words')).error.data[0].reason).toBe('IDEMPOTENCY_CONFLICT')
+    },
+  )
 
   test('channels and access lists stay, and the alias belongs to the new account alone', async () => {
     await createChannel(oldAccount(), { name: 'beans', members: ['zoe', 'mate'] })

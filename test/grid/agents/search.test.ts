@@ -1,7 +1,6 @@
 /** Searches of `list_agents` find the same with the index as without it. See docs/security.md, "Search index". */
 import fc from 'fast-check'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { createAuthenticator } from '../../../src/auth/bearer.ts'
 import { updateAgent } from '../../../src/grid/agents/agent-settings.ts'
 import { deleteAgent } from '../../../src/grid/agents/agents.ts'
 import { listAgents } from '../../../src/grid/agents/find-agent.ts'
@@ -10,7 +9,6 @@ import { trigramQuery } from '../../../src/store/account/agent-columns.ts'
 import { rows } from '../../support/database.ts'
 import { onEachDatabase } from '../../support/databases.ts'
 import type { TestGrid } from '../../support/grid.ts'
-import { claimAgents, signUpAs } from '../../support/signup.ts'
 
 /** Pieces of texts and of searches, so that many searches find something. */
 const pieces = [
@@ -88,15 +86,6 @@ onEachDatabase((open) => {
       await change()
       expect(await expectSame(search)).toEqual(found)
     }
-  })
-
-  test('an agent that a claim moves is found in its new account and no longer in the old one', async () => {
-    const { key, link } = await signUpAs(grid, 'zoe@new.example', 'zoe', { description: 'a needle' })
-    const before = await createAuthenticator(grid.store)(`Bearer ${key}`)
-    await claimAgents(grid, link, { into: grid.acme })
-
-    expect(await expectSame('needle')).toEqual(['@zoe'])
-    expect((await listAgents({ ...before, actor: actor() }, { search: 'needle' })).agents).toEqual([])
   })
 
   test('the index tells an account nothing of another, and grows by one row for each agent', async () => {

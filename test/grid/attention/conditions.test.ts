@@ -7,10 +7,11 @@ import { readMessages } from '../../../src/grid/messaging/read-messages.ts'
 import { createGuardrail } from '../../../src/grid/guardrails/guardrails.ts'
 import { day, hour } from '../../../src/lib/time.ts'
 import { echo, pausedConversation } from '../../support/echoes.ts'
-import { type TestAgent, type TestGrid, testGrid } from '../../support/grid.ts'
+import { type TestGrid, testGrid } from '../../support/grid.ts'
 import { callTool } from '../../support/mcp.ts'
 import { sendMessage } from '../../support/messaging.ts'
 import { person } from '../../support/people.ts'
+import { storeOf } from '../../support/tasks.ts'
 
 let grid: TestGrid
 beforeEach(async () => {
@@ -20,11 +21,9 @@ beforeEach(async () => {
 })
 afterEach(() => grid.close())
 
-const as = ({ id, alias }: TestAgent) =>
-  grid.store.account(grid.acme.id, { type: 'agent', agentId: id, alias, credentialId: 'test' })
 const found = async (): Promise<Condition[]> => await findConditions(grid.acme.store)
 const kinds = async () => (await found()).map(({ kind }) => kind)
-const send = (text: string) => sendMessage(as(grid.alice), { to: 'bob', text })
+const send = (text: string) => sendMessage(storeOf(grid, grid.alice), { to: 'bob', text })
 
 test('an agent that has not read for an hour is told, with how much waits since when', async () => {
   const at = grid.clock.now
@@ -38,7 +37,7 @@ test('an agent that has not read for an hour is told, with how much waits since 
     ...{ kind: 'unread', subject: grid.bob.id, since: at, level: 2 },
     of: { agentId: grid.bob.id, alias: 'bob', lastSeenAt: null, since: at, unread: 2, sender: 'alice' },
   }])
-  await readMessages(as(grid.bob), {})
+  await readMessages(storeOf(grid, grid.bob), {})
   expect(await kinds()).toEqual([])
 })
 
@@ -66,10 +65,10 @@ test('a paused conversation needs a person, and so does one that is told to stop
   const id = await pausedConversation(grid.acme.store, ['alice', 'bob'])
   await setTurnLimits(grid.acme.store, { warn: 3 })
   const carol = await grid.acme.agent('carol')
-  await sendMessage(as(carol), { to: 'bob', text: 'hi' })
+  await sendMessage(storeOf(grid, carol), { to: 'bob', text: 'hi' })
   await echo(grid, [grid.bob, carol], { most: 3 })
-  await readMessages(as(grid.bob), {})
-  await readMessages(as(carol), {})
+  await readMessages(storeOf(grid, grid.bob), {})
+  await readMessages(storeOf(grid, carol), {})
 
   expect(await found()).toMatchObject([
     { kind: 'paused', subject: id, since: grid.clock.now, of: { agents: ['alice', 'bob'] } },
@@ -120,7 +119,7 @@ test('keys that are unused or old are told to those who can change them', async 
   await callTool(grid, grid.alice.key, 'list_channels', {})
   // The use of a key is stored with the next commit.
   await send('hi')
-  await readMessages(as(grid.bob), {})
+  await readMessages(storeOf(grid, grid.bob), {})
   grid.clock.now += 31 * day
   const unused = (await found()).filter(({ kind }) => kind === 'key')
 
@@ -139,7 +138,7 @@ test('keys that are unused or old are told to those who can change them', async 
 
 test('a quota that is nearly used is told, and that it is used up', async () => {
   for (let n = 0; n < 8; n++) await send('hi')
-  await readMessages(as(grid.bob), { limit: 10 })
+  await readMessages(storeOf(grid, grid.bob), { limit: 10 })
   expect(await found()).toEqual([
     { kind: 'quota', subject: 'messages', since: null, level: 1, of: { quota: 'messages', used: 8, max: 10 } },
   ])

@@ -5,9 +5,10 @@ import { messageStatus } from '../../../src/grid/messaging/message-status.ts'
 import { readMessages } from '../../../src/grid/messaging/read-messages.ts'
 import { minute } from '../../../src/lib/time.ts'
 import { dump } from '../../support/database.ts'
-import { type TestAgent, type TestGrid, testGrid } from '../../support/grid.ts'
+import { type TestGrid, testGrid } from '../../support/grid.ts'
 import { sendMessage } from '../../support/messaging.ts'
 import { member, seated, type SeatedPerson } from '../../support/seats.ts'
+import { storeOf } from '../../support/tasks.ts'
 
 let grid: TestGrid
 let ann: SeatedPerson
@@ -17,37 +18,35 @@ beforeEach(async () => {
 })
 afterEach(() => grid.close())
 
-const as = ({ id, alias }: TestAgent) =>
-  grid.store.account(grid.acme.id, { type: 'agent', agentId: id, alias, credentialId: 'test' })
 const texts = (messages: { message: string }[]) => messages.map(({ message }) => message)
 
 test('marking as read tells the sender, as a read of an agent does, and unread takes it back', async () => {
-  const { id } = await sendMessage(as(grid.alice), { to: '@ann', text: 'one' })
-  const { id: other } = await sendMessage(as(grid.alice), { to: '@ann', text: 'two' })
+  const { id } = await sendMessage(storeOf(grid, grid.alice), { to: '@ann', text: 'one' })
+  const { id: other } = await sendMessage(storeOf(grid, grid.alice), { to: '@ann', text: 'two' })
   grid.clock.now += minute
 
   expect(await markRead(ann.account, [id])).toEqual({ read: [id] })
   expect(await markRead(ann.account, [id])).toEqual({ read: [] })
 
-  const status = await messageStatus(as(grid.alice), id)
+  const status = await messageStatus(storeOf(grid, grid.alice), id)
   expect(status).toMatchObject({ delivery: 'read', readBy: [{ alias: 'ann', readAt: grid.clock.now }] })
-  expect((await messageStatus(as(grid.alice), other)).delivery).toBe('queued')
+  expect((await messageStatus(storeOf(grid, grid.alice), other)).delivery).toBe('queued')
   expect((await ann.account.read.inbox.nextUnread(ann.seat.agentId, 9)).map(({ body }) => body)).toEqual(['two'])
 
   expect(await markUnread(ann.account, [id, other])).toEqual({ unread: [id] })
-  expect(await messageStatus(as(grid.alice), id)).toMatchObject({ delivery: 'queued', readBy: [] })
+  expect(await messageStatus(storeOf(grid, grid.alice), id)).toMatchObject({ delivery: 'queued', readBy: [] })
 })
 
 test('messages of others are neither shown nor marked, whoever asks', async () => {
-  const { id } = await sendMessage(as(grid.alice), { to: '@bob', text: 'for bob' })
+  const { id } = await sendMessage(storeOf(grid, grid.alice), { to: '@bob', text: 'for bob' })
   const ben = await seated(grid, 'ben', { role: 'owner' })
-  const { id: forAnn } = await sendMessage(as(grid.alice), { to: '@ann', text: 'for ann' })
+  const { id: forAnn } = await sendMessage(storeOf(grid, grid.alice), { to: '@ann', text: 'for ann' })
   const before = await dump(grid, grid.acme, ['agents'])
 
   expect(await markRead(ben.account, [id, forAnn])).toEqual({ read: [] })
   expect(await markUnread(ben.account, [id, forAnn])).toEqual({ unread: [] })
   expect(await dump(grid, grid.acme, ['agents'])).toBe(before)
-  expect(texts((await readMessages(as(grid.bob), {})).messages)).toEqual(['for bob'])
+  expect(texts((await readMessages(storeOf(grid, grid.bob), {})).messages)).toEqual(['for bob'])
 })
 
 test('who has no alias has no inbox', async () => {

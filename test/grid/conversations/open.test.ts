@@ -4,25 +4,32 @@ import { createChannel, setChannelMembers } from '../../../src/grid/channels/cha
 import { listConversations } from '../../../src/grid/conversations/list.ts'
 import { openChain, openMessage } from '../../../src/grid/conversations/open-message.ts'
 import { openConversation } from '../../../src/grid/conversations/open.ts'
-import { hour } from '../../../src/lib/time.ts'
+import { hour, minute } from '../../../src/lib/time.ts'
 import type { AccountStore } from '../../../src/store/account.ts'
 import { as, say } from '../../support/conversations.ts'
 import { rows } from '../../support/database.ts'
 import { type TestGrid, testGrid } from '../../support/grid.ts'
 import { member, seated } from '../../support/seats.ts'
+import { recordReading } from '../../../src/grid/conversations/may-read.ts'
 
 const requestId = 'request'
+
 let grid: TestGrid
+
 let alice: AccountStore
+
 let bob: AccountStore
+
 beforeEach(async () => {
   grid = await testGrid()
   ;[alice, bob] = [as(grid, grid.acme, grid.alice), as(grid, grid.acme, grid.bob)]
 })
+
 afterEach(() => grid.close())
 
 const threadOf = async ({ seq }: { seq: number }) =>
   (await grid.acme.store.read.threadMessages.bySeqs([seq]))[0].threadId
+
 const readings = async () => {
   const found = await rows(
     grid,
@@ -93,4 +100,46 @@ test('of a chain a member gets the texts of their own messages alone', async () 
 
   expect(messages.map(({ body, isReadable }) => [body, isReadable])).toEqual([['', false], ['second', true]])
   expect(await readings()).toEqual([])
+})
+
+const logged = async () => {
+  const found = await rows(
+    grid,
+    "SELECT tool, arguments, credential_id FROM activity WHERE account_id = ? AND tool LIKE 'read_%' ORDER BY n",
+    [grid.acme.id],
+  )
+  return found.map((row) => `${row.credential_id} ${row.tool} ${row.arguments}`)
+}
+
+const pair = { thread: 'thread 1', agents: ['alice', 'bob'] }
+
+test('a reading is one row for each session, thread and hour', async () => {
+  const { account: owner } = await member(grid, { role: 'owner' })
+  const otherSession = grid.store.account(grid.acme.id, { ...owner.actor, sessionId: 'another' } as typeof owner.actor)
+
+  for (const account of [owner, owner, otherSession]) {
+    await recordReading(account, pair, 'request')
+    await recordReading(account, { thread: 'thread 2', channel: 'incidents' }, 'request')
+    await recordReading(account, { list: 'all' }, 'request')
+  }
+  const first = ['test', 'another'].flatMap((session) => [
+    `${session} read_conversation {"subject":"thread 1","agents":["alice","bob"]}`,
+    `${session} read_channel {"subject":"thread 2","channel":"incidents"}`,
+    `${session} read_conversations {"subject":"all"}`,
+  ])
+  expect(await logged()).toEqual(first)
+
+  grid.clock.now += hour - minute
+  await recordReading(owner, pair, 'request')
+  expect(await logged()).toHaveLength(6)
+  grid.clock.now += minute
+  await recordReading(owner, pair, 'request')
+  expect((await logged()).slice(6)).toEqual([first[0]])
+})
+
+test('readings at the same time leave one row', async () => {
+  const { account: owner } = await member(grid, { role: 'owner' })
+  await Promise.all(Array.from({ length: 8 }, () => recordReading(owner, pair, 'request')))
+
+  expect(await logged()).toHaveLength(1)
 })

@@ -4,12 +4,12 @@ import { createChannel } from '../../../src/grid/channels/channels.ts'
 import { readMessages } from '../../../src/grid/messaging/read-messages.ts'
 import { findPart } from '../../../src/grid/messaging/parts.ts'
 import { newKeyRing } from '../../../src/lib/key-ring.ts'
-import type { AccountStore } from '../../../src/store/account.ts'
 import { onEachDatabase, type OpenGrid } from '../../support/databases.ts'
 import type { TestAgent, TestGrid } from '../../support/grid.ts'
 import { guard, kind, secret, testProviders } from '../../support/guarded.ts'
 import { callTool } from '../../support/mcp.ts'
 import { sendMessage } from '../../support/messaging.ts'
+import { storeOf } from '../../support/tasks.ts'
 
 let grid: TestGrid
 let providers: ReturnType<typeof testProviders>
@@ -79,28 +79,24 @@ onEachDatabase((open) => {
     const file = `${'x'.repeat(20_000)} ${secret}`
     const a2a = { messageId: 'm', parts: [{ raw: btoa(file), mediaType: 'text/plain' }, { data: { [secret]: 1 } }] }
 
-    const { id } = await sendMessage(as(grid.alice), { to: '#general', text: 'hi', a2a })
+    const { id } = await sendMessage(storeOf(grid, grid.alice), { to: '#general', text: 'hi', a2a })
 
     const [message] = await received(grid.bob)
     expect(JSON.stringify(message)).not.toContain(secret)
-    const part = await findPart(as(grid.bob), `${id}.0`)
+    const part = await findPart(storeOf(grid, grid.bob), `${id}.0`)
     expect(part.bytes.toString()).not.toContain(secret)
     expect(part.bytes.toString()).toContain('[redacted]')
-    expect((await findPart(as(carol), `${id}.0`)).bytes.toString()).toBe(file)
+    expect((await findPart(storeOf(grid, carol), `${id}.0`)).bytes.toString()).toBe(file)
     expect(JSON.stringify(await received(carol))).toContain(secret)
   })
 })
-
-function as({ id, alias }: TestAgent): AccountStore {
-  return grid.store.account(grid.acme.id, { type: 'agent', agentId: id, alias, credentialId: 'test' })
-}
 
 function post(message: string, more: object = {}) {
   return callTool(grid, grid.alice.key, 'send_message', { to: '#general', message, ...more })
 }
 
 async function received(agent: TestAgent) {
-  return (await readMessages(as(agent), {})).messages
+  return (await readMessages(storeOf(grid, agent), {})).messages
 }
 
 async function texts(agent: TestAgent) {

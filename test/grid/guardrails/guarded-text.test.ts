@@ -9,11 +9,11 @@ import {
 import type { A2aDetails } from '../../../src/grid/messaging/outgoing-message.ts'
 import { readMessages } from '../../../src/grid/messaging/read-messages.ts'
 import { newId } from '../../../src/lib/id.ts'
-import type { AccountStore } from '../../../src/store/account.ts'
 import { dump } from '../../support/database.ts'
-import { type TestAgent, type TestGrid, testGrid } from '../../support/grid.ts'
+import { type TestGrid, testGrid } from '../../support/grid.ts'
 import { guard, secret, testProviders } from '../../support/guarded.ts'
 import { sendMessage } from '../../support/messaging.ts'
+import { storeOf } from '../../support/tasks.ts'
 
 let grid: TestGrid
 let providers: ReturnType<typeof testProviders>
@@ -43,13 +43,14 @@ const places: Record<string, Omit<A2aDetails, 'messageId'>> = {
 test.each(Object.keys(places))('a guardrail sees %s', async (place) => {
   await guard(grid.acme, 'bob', { name: 'words', direction: 'inbound' })
   const a2a = { messageId: id, ...places[place] }
-  const send = () => sendMessage(as(grid.alice), { to: 'bob', text: 'hi', conversationId: a2a.contextId, a2a })
+  const send = () =>
+    sendMessage(storeOf(grid, grid.alice), { to: 'bob', text: 'hi', conversationId: a2a.contextId, a2a })
 
   await expect(send()).rejects.toMatchObject({ code: 'guardrail_blocked' })
   await guard(grid.acme, 'alice', { direction: 'outbound', action: 'redact' })
   await send()
 
-  const [message] = (await readMessages(as(grid.bob), {})).messages
+  const [message] = (await readMessages(storeOf(grid, grid.bob), {})).messages
   expect(message).toMatchObject({ message: 'hi', flagged: true })
   expect(JSON.stringify(message)).not.toContain(secret)
   // Nowhere but in the configuration of the guardrails.
@@ -60,10 +61,14 @@ test('a text part is in the text of the message already, and is masked in both',
   await guard(grid.acme, 'alice', { direction: 'outbound', action: 'redact' })
   const parts = [{ text: 'one' }, { data: 4 }, { text: `two ${secret}` }, { text: 'three', mediaType: 'text/plain' }]
 
-  await sendMessage(as(grid.alice), { to: 'bob', text: `one\ntwo ${secret}\nthree`, a2a: { messageId: id, parts } })
+  await sendMessage(storeOf(grid, grid.alice), {
+    to: 'bob',
+    text: `one\ntwo ${secret}\nthree`,
+    a2a: { messageId: id, parts },
+  })
 
   expect(providers.asked.map(({ text }) => text)).toEqual([`one\ntwo ${secret}\nthree\n4\ntext/plain`])
-  const [message] = (await readMessages(as(grid.bob), {})).messages
+  const [message] = (await readMessages(storeOf(grid, grid.bob), {})).messages
   expect(message.message).toBe('one\ntwo [redacted]\nthree')
   expect(message.a2a).toMatchObject({
     parts: [{ text: 'one' }, { data: 4 }, { text: 'two [redacted]' }, { text: 'three', mediaType: 'text/plain' }],
@@ -83,7 +88,7 @@ test.each(
 )('what cannot be read is blocked if closed, and flagged if open: $what, $onFailure', async ({ what, onFailure }) => {
   await guard(grid.acme, 'bob', { name: 'words', direction: 'inbound', onFailure })
   const send = () =>
-    sendMessage(as(grid.alice), { to: 'bob', text: 'hi', a2a: { messageId: id, parts: [unreadable[what]] } })
+    sendMessage(storeOf(grid, grid.alice), { to: 'bob', text: 'hi', a2a: { messageId: id, parts: [unreadable[what]] } })
 
   if (onFailure === 'closed') {
     await expect(send()).rejects.toThrow(
@@ -91,7 +96,7 @@ test.each(
     )
   } else {
     await send()
-    expect((await readMessages(as(grid.bob), {})).messages).toMatchObject([{ message: 'hi', flagged: true }])
+    expect((await readMessages(storeOf(grid, grid.bob), {})).messages).toMatchObject([{ message: 'hi', flagged: true }])
   }
 })
 
@@ -139,15 +144,20 @@ test('no member is lost when several names are masked', () => {
 test('an answer brings the id of a conversation that others chose, and guardrails see it', async () => {
   const contextId = `about ${secret}`
   const a2a = { messageId: id, contextId }
-  const asked = await sendMessage(as(grid.bob), { to: 'alice', text: 'a question', conversationId: contextId, a2a })
-  const answer = () => sendMessage(as(grid.alice), { to: 'bob', text: 'hi', replyToMessageId: asked.id })
+  const asked = await sendMessage(storeOf(grid, grid.bob), {
+    to: 'alice',
+    text: 'a question',
+    conversationId: contextId,
+    a2a,
+  })
+  const answer = () => sendMessage(storeOf(grid, grid.alice), { to: 'bob', text: 'hi', replyToMessageId: asked.id })
   await guard(grid.acme, 'bob', { name: 'words', direction: 'inbound' })
 
   await expect(answer()).rejects.toMatchObject({ code: 'guardrail_blocked' })
   await guard(grid.acme, 'alice', { direction: 'outbound', action: 'redact' })
   await answer()
 
-  const [message] = (await readMessages(as(grid.bob), {})).messages
+  const [message] = (await readMessages(storeOf(grid, grid.bob), {})).messages
   expect(message).toMatchObject({ message: 'hi', conversation_id: 'about [redacted]', flagged: true })
 })
 
@@ -168,7 +178,3 @@ test('a text that a guardrail wrote replaces the text of the message, and nothin
   expect(replaced('bad', undefined, () => 'x'.repeat(11))).toEqual({ body: '[redacted]' })
   expect(replaced('bad', undefined, () => 'a\u202eb')).toEqual({ body: 'ab' })
 })
-
-function as({ id, alias }: TestAgent): AccountStore {
-  return grid.store.account(grid.acme.id, { type: 'agent', agentId: id, alias, credentialId: 'test' })
-}

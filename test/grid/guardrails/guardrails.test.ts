@@ -4,17 +4,21 @@ import type { GuardrailCheck } from '../../../src/guardrails/provider.ts'
 import { createGuardrail, setAgentGuardrails, updateGuardrail } from '../../../src/grid/guardrails/guardrails.ts'
 import { deleteAgent } from '../../../src/grid/agents/agents.ts'
 import { readMessages } from '../../../src/grid/messaging/read-messages.ts'
-import { sendMessage as send } from '../../../src/grid/messaging/send-message.ts'
+import { sendMessage } from '../../../src/grid/messaging/send-message.ts'
 import type { AccountStore } from '../../../src/store/account.ts'
-import { type TestAgent, type TestGrid, testGrid, type TestGridOptions } from '../../support/grid.ts'
+import { type TestGrid, testGrid, type TestGridOptions } from '../../support/grid.ts'
 import { guard, kind, secret, testProviders } from '../../support/guarded.ts'
 import { callTool } from '../../support/mcp.ts'
+import type { Statement } from '../../../src/store/sql.ts'
+import { storeOf } from '../../support/tasks.ts'
 
 let grid: TestGrid
+let providers: ReturnType<typeof testProviders>
+
 afterEach(() => grid.close())
 
 async function open(options: TestGridOptions & { timeoutMs?: number } = {}) {
-  const providers = testProviders(options)
+  providers = testProviders(options)
   grid = await testGrid({ ...providers, ...options })
   return providers
 }
@@ -151,7 +155,7 @@ test('a block is repeated for the same key, a failure is not', async () => {
 
 test('a recipient that became another one while the send was under way is checked', async () => {
   await open()
-  const account = as(grid.alice)
+  const account = storeOf(grid, grid.alice)
   let isFirst = true
   const changing = {
     ...account,
@@ -166,18 +170,86 @@ test('a recipient that became another one while the send was under way is checke
     },
   }
 
-  await expect(send(changing, { agentId: grid.alice.id, alias: 'alice' }, { to: 'bob', text: secret }))
+  await expect(sendMessage(changing, { agentId: grid.alice.id, alias: 'alice' }, { to: 'bob', text: secret }))
     .rejects.toMatchObject({ code: 'guardrail_blocked' })
 })
-
-function as({ id, alias }: TestAgent): AccountStore {
-  return grid.store.account(grid.acme.id, { type: 'agent', agentId: id, alias, credentialId: 'test' })
-}
 
 function sendText(message: string, more: object = {}) {
   return callTool(grid, grid.alice.key, 'send_message', { to: '@bob', message, ...more })
 }
 
 async function inbox() {
-  return (await readMessages(as(grid.bob), {})).messages
+  return (await readMessages(storeOf(grid, grid.bob), {})).messages
+}
+
+test('local guardrails with the same configuration are asked once, also those of two accounts', async () => {
+  await open()
+  await grid.evil.agent('desk', { visibility: 'public' })
+  await guard(grid.acme, 'alice', { name: 'one', direction: 'outbound' })
+  await guard(grid.acme, 'alice', { name: 'two', direction: 'outbound' })
+  await guard(grid.acme, 'alice', { name: 'other', direction: 'outbound', config: { phrases: ['other'] } })
+  await guard(grid.evil, 'desk', { direction: 'inbound' })
+
+  await sendTo('@desk', 'hello')
+  await sendTo('@desk', 'again')
+
+  expect(asked()).toEqual(['outbound hello', 'outbound hello', 'outbound again', 'outbound again'])
+})
+
+test('a local guardrail is asked again about what another one left of a text', async () => {
+  await open()
+  await guard(grid.acme, 'alice', { direction: 'outbound', action: 'redact' })
+  await guard(grid.acme, 'bob', { direction: 'inbound' })
+
+  const sent = await sendTo('bob', `the word is ${secret}`)
+
+  expect(asked()).toEqual([`outbound the word is ${secret}`, 'inbound the word is [redacted]'])
+  expect(sent.code).toBeUndefined()
+})
+
+test('a guardrail is asked once, however often the commit is tried, and about the text that is delivered', async () => {
+  await open()
+  await guard(grid.acme, 'alice', { direction: 'outbound' })
+  const account = storeOf(grid, grid.alice)
+  let failures = 2
+  const failing = {
+    ...account,
+    write: (statements: Statement[]) =>
+      failures-- > 0 ? Promise.resolve(statements.map(() => [])) : account.write(statements),
+  }
+
+  await sendMessage(failing, { agentId: grid.alice.id, alias: 'alice' }, { to: 'bob', text: 'he\u200bllo' })
+
+  expect(asked()).toEqual(['outbound hello'])
+  expect(failures).toBe(-1)
+})
+
+test('a service is asked in each direction, and local guardrails do not wait for it', async () => {
+  await open()
+  const directions: string[] = []
+  let answer = () => {}
+  const answered = new Promise<void>((resolve) => (answer = resolve))
+  providers.remote.check = async ({ direction }) => {
+    directions.push(direction)
+    // It answers when the local guardrail was asked.
+    if (providers.asked.length === 0) await answered
+    return { kinds: [] }
+  }
+  providers.asked.push = (...texts) => (answer(), Array.prototype.push.apply(providers.asked, texts))
+  await guard(grid.acme, 'alice', { direction: 'both', provider: 'webhook' })
+  await guard(grid.acme, 'alice', { direction: 'outbound' })
+  await guard(grid.acme, 'bob', { direction: 'inbound', provider: 'webhook' })
+
+  expect((await sendTo('bob', 'hello')).code).toBeUndefined()
+
+  expect(directions).toEqual(['outbound', 'inbound'])
+  expect(asked()).toEqual(['outbound hello'])
+})
+
+function sendTo(to: string, message: string) {
+  return callTool(grid, grid.alice.key, 'send_message', { to, message })
+}
+
+function asked(): string[] {
+  return providers.asked.map(({ direction, text }) => `${direction} ${text}`)
 }

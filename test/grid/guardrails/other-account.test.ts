@@ -1,11 +1,11 @@
 /** Guardrails of the account of the recipient: it decides, and the sender learns only the kind of thing. */
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import type { AccountStore } from '../../../src/store/account.ts'
 import { rows } from '../../support/database.ts'
-import { type TestAgent, type TestGrid, testGrid } from '../../support/grid.ts'
+import { type TestGrid, testGrid } from '../../support/grid.ts'
 import { guard, kind, secret, testProviders } from '../../support/guarded.ts'
 import { callTool } from '../../support/mcp.ts'
 import { sendMessage } from '../../support/messaging.ts'
+import { storeOf } from '../../support/tasks.ts'
 
 let grid: TestGrid
 let providers: ReturnType<typeof testProviders>
@@ -35,8 +35,8 @@ test('a sender cannot fetch the parts of a message that another account masked',
   const file = btoa(`${'x'.repeat(20_000)} ${secret}`)
   const a2a = { messageId: 'm', parts: [{ text: 'hi' }, { raw: file, mediaType: 'text/plain' }] }
 
-  const own = await sendMessage(as(grid.alice), { to: '@bob', text: 'hi', a2a })
-  const theirs = await sendMessage(as(grid.alice), { to: '@desk', text: 'hi', a2a })
+  const own = await sendMessage(storeOf(grid, grid.alice), { to: '@bob', text: 'hi', a2a })
+  const theirs = await sendMessage(storeOf(grid, grid.alice), { to: '@desk', text: 'hi', a2a })
 
   expect((await callTool(grid, grid.alice.key, 'read_part', { part_id: `${own.id}.1` })).code).toBeUndefined()
   expect((await callTool(grid, grid.alice.key, 'read_part', { part_id: `${theirs.id}.1` })).code).toBe('part_not_found')
@@ -56,10 +56,6 @@ test('a blocked message counts for the quota of what a stranger may send', async
 
   expect(codes).toEqual([...Array(3).fill('guardrail_blocked'), 'quota_exceeded'])
 })
-
-function as({ id, alias }: TestAgent): AccountStore {
-  return grid.store.account(grid.acme.id, { type: 'agent', agentId: id, alias, credentialId: 'test' })
-}
 
 function sendText(message: string, more: object = {}) {
   return callTool(grid, grid.alice.key, 'send_message', { to: '@desk', message, ...more })

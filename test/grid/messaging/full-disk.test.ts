@@ -4,11 +4,12 @@ import { day } from '../../../src/lib/time.ts'
 import { startWorker } from '../../../src/worker/worker.ts'
 import { postA2a, send03 } from '../../support/a2a.ts'
 import { rows } from '../../support/database.ts'
-import { type TestAgent, type TestGrid, testGrid } from '../../support/grid.ts'
+import { type TestGrid, testGrid } from '../../support/grid.ts'
 import { callTool } from '../../support/mcp.ts'
 import { sendMessage } from '../../support/messaging.ts'
 import { codeOf, signUp } from '../../support/signup.ts'
 import { waitFor } from '../../support/wait-for.ts'
+import { storeOf } from '../../support/tasks.ts'
 
 const mb = 2 ** 20
 let grid: TestGrid
@@ -42,16 +43,18 @@ test('each door refuses what is sent with storage_full, and /readyz says why', a
 })
 
 test('old messages are removed as soon as the disk is almost full, and sends go on when there is space', async () => {
-  await sendMessage(as(grid.alice), { to: 'bob', text: 'old' })
+  await sendMessage(storeOf(grid, grid.alice), { to: 'bob', text: 'old' })
   const worker = await startWorker(grid.store)
   grid.clock.now += 8 * day
 
   free = 100 * mb
   await waitFor('the removal of old messages', async () => await count('messages') === 0)
-  await expect(sendMessage(as(grid.alice), { to: 'bob', text: 'hi' })).rejects.toMatchObject({ code: 'storage_full' })
+  await expect(sendMessage(storeOf(grid, grid.alice), { to: 'bob', text: 'hi' })).rejects.toMatchObject({
+    code: 'storage_full',
+  })
   free = 1_000 * mb
   await waitFor('readiness', async () => (await grid.request('/readyz')).status === 200)
-  await sendMessage(as(grid.alice), { to: 'bob', text: 'hi' })
+  await sendMessage(storeOf(grid, grid.alice), { to: 'bob', text: 'hi' })
   await worker.stop()
 
   expect(grid.logs.filter((line) => line.includes('disk of the database'))).toHaveLength(2)
@@ -64,8 +67,4 @@ async function almostFull(): Promise<void> {
 
 async function count(table: string): Promise<number> {
   return (await rows(grid, `SELECT 1 FROM "${table}" WHERE account_id = ?`, [grid.acme.id])).length
-}
-
-function as({ id, alias }: TestAgent) {
-  return grid.store.account(grid.acme.id, { type: 'agent', agentId: id, alias, credentialId: 'test' })
 }

@@ -9,6 +9,7 @@ import { onEachDatabase } from '../../support/databases.ts'
 import type { TestAgent, TestGrid } from '../../support/grid.ts'
 import { followIdle } from '../../support/idle.ts'
 import { sendMessage } from '../../support/messaging.ts'
+import { storeOf } from '../../support/tasks.ts'
 
 let grid: TestGrid
 let startedAt: number
@@ -25,11 +26,11 @@ onEachDatabase((open) => {
     // Read and released with it, and no part of its timeline.
     await send(grid.alice, { to: 'bob', text: 'another' })
     grid.clock.now += second
-    const { lease } = await readMessages(as(grid.bob), {})
+    const { lease } = await readMessages(storeOf(grid, grid.bob), {})
     grid.clock.now += second
-    await leaseOf(as(grid.bob), lease!.id).release()
+    await leaseOf(storeOf(grid, grid.bob), lease!.id).release()
     grid.clock.now += second
-    await readMessages(as(grid.bob), {})
+    await readMessages(storeOf(grid, grid.bob), {})
     grid.clock.now += second
     await send(grid.bob, { to: 'alice', text: 'answer', replyToMessageId: id })
 
@@ -44,9 +45,13 @@ onEachDatabase((open) => {
 
   test('a recipient that waited with a read or a stream was woken', async () => {
     const idle = followIdle(grid.store)
-    const reading = waitForMessages(as(grid.bob), {}, { seconds: 10 })
+    const reading = waitForMessages(storeOf(grid, grid.bob), {}, { seconds: 10 })
     const connection = { signal: new AbortController().signal }
-    const stream = watchInbox(as(grid.alice), { heartbeatMs: minute, check: () => Promise.resolve(), connection })!
+    const stream = watchInbox(storeOf(grid, grid.alice), {
+      heartbeatMs: minute,
+      check: () => Promise.resolve(),
+      connection,
+    })!
     await stream.next()
     await idle(1)
 
@@ -62,12 +67,16 @@ onEachDatabase((open) => {
 
     // Another stream announces it again, and then it is read. It was woken by the first.
     grid.clock.now += second
-    const later = watchInbox(as(grid.alice), { heartbeatMs: minute, check: () => Promise.resolve(), connection })!
+    const later = watchInbox(storeOf(grid, grid.alice), {
+      heartbeatMs: minute,
+      check: () => Promise.resolve(),
+      connection,
+    })!
     expect((await later.next()).value).toBe('unread')
     await later.return(undefined)
     await send(grid.alice, { to: 'bob', text: 'another commit' })
     expect(await timeline(toAlice.id, grid.bob)).toEqual(['alice stored 0', 'alice woken 0'])
-    await readMessages(as(grid.alice), {})
+    await readMessages(storeOf(grid, grid.alice), {})
     expect(await timeline(toAlice.id, grid.bob)).toEqual(['alice stored 0', 'alice woken 0', 'alice leased 1'])
   })
 
@@ -75,14 +84,14 @@ onEachDatabase((open) => {
     const desk = await grid.evil.agent('desk', { visibility: 'public' })
     await grid.acme.agent('open-alice', { visibility: 'public' })
     const idle = followIdle(grid.store)
-    const reading = waitForMessages(as(desk, grid.evil), {}, { seconds: 10 })
+    const reading = waitForMessages(storeOf(grid, desk, grid.evil), {}, { seconds: 10 })
     await idle(1)
     const { id } = await send(grid.alice, { to: 'desk', text: 'hi' })
     const { lease } = await reading
-    await leaseOf(as(desk, grid.evil), lease!.id).release()
-    await readMessages(as(desk, grid.evil), {})
+    await leaseOf(storeOf(grid, desk, grid.evil), lease!.id).release()
+    await readMessages(storeOf(grid, desk, grid.evil), {})
     // A reply to another agent is not shown to the sender.
-    await sendMessage(as(desk, grid.evil), { to: 'eve', text: 'what is this?', replyToMessageId: id })
+    await sendMessage(storeOf(grid, desk, grid.evil), { to: 'eve', text: 'what is this?', replyToMessageId: id })
 
     expect(await timeline(id)).toEqual(['desk stored 0', 'desk leased 0'])
     await deleteAgent(grid.evil.store, 'desk')
@@ -99,14 +108,10 @@ onEachDatabase((open) => {
 })
 
 async function timeline(id: string, sender = grid.alice): Promise<string[]> {
-  const status = await messageStatus(as(sender), id)
+  const status = await messageStatus(storeOf(grid, sender), id)
   return status.timeline.map(({ alias, event, at }) => `${alias} ${event} ${(at - startedAt) / second}`)
 }
 
-function as({ id, alias }: TestAgent, account = grid.acme) {
-  return grid.store.account(account.id, { type: 'agent', agentId: id, alias, credentialId: 'test' })
-}
-
 function send(from: TestAgent, input: SendInput) {
-  return sendMessage(as(from), input)
+  return sendMessage(storeOf(grid, from), input)
 }

@@ -10,6 +10,9 @@ import { type TestAgent, type TestGrid, testGrid } from '../../support/grid.ts'
 import { person } from '../../support/people.ts'
 import { seated } from '../../support/seats.ts'
 import { echo, pausesOf, read, send } from '../../support/echoes.ts'
+import { readMessages } from '../../../src/grid/messaging/read-messages.ts'
+import { sendMessage } from '../../support/messaging.ts'
+import { storeOf } from '../../support/tasks.ts'
 
 let grid: TestGrid
 
@@ -175,3 +178,44 @@ test.each([{ withReplyIds: false }, { withReplyIds: true }])(
     expect(await rows(grid, sql, [grid.acme.id])).toEqual([{ turns: 0 }])
   },
 )
+
+test('hops travel with replies over accounts', async () => {
+  grid = await testGrid()
+  const desk = await grid.acme.agent('desk', { visibility: 'public' })
+  await send(grid, grid.eve, '@desk')
+
+  const { turns, refused } = await echo(grid, [desk, grid.eve], { withReplyIds: true })
+
+  expect(turns).toBe(64)
+  expect(refused.message).toContain('more than 64 answers led to this message')
+})
+
+test(
+  'a script that posts 600 messages one way takes no turn, however it is read and whatever it names',
+  async () => {
+    grid = await testGrid()
+    const [bob, alice] = [storeOf(grid, grid.bob), storeOf(grid, grid.alice)]
+    const task = await sendMessage(bob, { to: '@alice', text: 'report', conversationId: 'job' })
+    await readMessages(alice, {})
+
+    for (let n = 0; n < 600; n++) {
+      const { turns } = await sendMessage(alice, {
+        to: '@bob',
+        text: `line ${n}`,
+        // One in three answers the task, one follows in the conversation, and one is bare.
+        ...[{ replyToMessageId: task.id }, { conversationId: 'job' }, {}][n % 3],
+      })
+      expect(turns).toBeUndefined()
+      if (n % 50 === 49) await readMessages(bob, {})
+    }
+
+    // The answer to the task is one.
+    expect(await countedTurns()).toEqual([{ key: '@alice @bob', turns: 1 }, { key: 'id job', turns: 1 }])
+    expect(await pausesOf(grid)).toEqual([])
+  },
+)
+
+async function countedTurns() {
+  const sql = 'SELECT key, turns FROM conversation_turns WHERE account_id = ? AND turns > 0 ORDER BY key'
+  return await rows(grid, sql, [grid.acme.id])
+}

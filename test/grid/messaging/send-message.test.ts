@@ -1,7 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { listAgents } from '../../../src/grid/agents/find-agent.ts'
 import { createChannel } from '../../../src/grid/channels/channels.ts'
-import { messageStatus } from '../../../src/grid/messaging/message-status.ts'
 import type { SendInput } from '../../../src/grid/messaging/outgoing-message.ts'
 import { readMessages } from '../../../src/grid/messaging/read-messages.ts'
 import { updateTrial } from '../../support/database.ts'
@@ -138,18 +137,6 @@ onEachDatabase((open) => {
       expect(result).toBe(outcome)
     },
   )
-
-  test('only its sender sees the status of a message', async () => {
-    const sent = await send(grid.alice, { to: 'bob', text: 'hi' })
-    const before = await messageStatus(as(grid.alice), sent.id)
-    await read(grid.bob)
-    const after = await messageStatus(as(grid.alice), sent.id)
-
-    expect(before).toMatchObject({ delivery: 'queued', readBy: [] })
-    expect(after).toMatchObject({ delivery: 'read', readBy: [{ alias: 'bob', readAt: grid.clock.now }] })
-    await expect(messageStatus(as(grid.bob), sent.id)).rejects.toMatchObject({ code: 'message_not_found' })
-    await expect(messageStatus(as(grid.eve), sent.id)).rejects.toMatchObject({ code: 'message_not_found' })
-  })
 
   test('a reply names a message the agent received, and keeps its conversation', async () => {
     const sent = await send(grid.alice, { to: 'bob', text: 'question', conversationId: 'c-1' })

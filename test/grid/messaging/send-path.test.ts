@@ -7,7 +7,8 @@ import type { AccountStore } from '../../../src/store/account.ts'
 import type { Statement } from '../../../src/store/sql.ts'
 import { rows, updateTrial } from '../../support/database.ts'
 import { onEachDatabase } from '../../support/databases.ts'
-import type { TestAgent, TestGrid } from '../../support/grid.ts'
+import type { TestGrid } from '../../support/grid.ts'
+import { storeOf } from '../../support/tasks.ts'
 
 let grid: TestGrid
 
@@ -20,7 +21,7 @@ onEachDatabase((open) => {
   test('a unit that is carried out twice counts once on the trial, and a refused one counts nothing', async () => {
     await updateTrial(grid, grid.alice, { used: 0, max: 10, expiresAt: grid.clock.now + 1 })
     const twice = {
-      ...as(grid.alice),
+      ...storeOf(grid, grid.alice),
       write: async (statements: Statement[]) => {
         await grid.acme.store.write(statements)
         return await grid.acme.store.write(statements)
@@ -28,7 +29,7 @@ onEachDatabase((open) => {
     }
 
     await send(twice, 'hi')
-    await send(as(grid.alice), 'to nobody', 'nobody').catch(() => {})
+    await send(storeOf(grid, grid.alice), 'to nobody', 'nobody').catch(() => {})
 
     expect(await rows(grid, 'SELECT used FROM trials WHERE account_id = ?', [grid.acme.id])).toEqual([{ used: 1 }])
   })
@@ -37,11 +38,11 @@ onEachDatabase((open) => {
     const alice = { agentId: grid.alice.id, alias: 'alice' }
     const oauth = { type: 'agent' as const, ...alice, credentialId: 'grant', userId: 'ann' }
 
-    for (const actor of [oauth, callingAgent(as(grid.alice).actor), grid.acme.store.actor]) {
+    for (const actor of [oauth, callingAgent(storeOf(grid, grid.alice).actor), grid.acme.store.actor]) {
       await sendMessage(grid.store.account(grid.acme.id, actor), alice, { to: 'bob', text: 'hi' })
     }
 
-    const { messages } = await readMessages(as(grid.bob), {})
+    const { messages } = await readMessages(storeOf(grid, grid.bob), {})
     expect(messages.map(({ user, type }) => `${user} ${type}`)).toEqual([
       '@alice agent',
       '@alice agent',
@@ -49,10 +50,6 @@ onEachDatabase((open) => {
     ])
   })
 })
-
-function as({ id, alias }: TestAgent): AccountStore {
-  return grid.store.account(grid.acme.id, { type: 'agent', agentId: id, alias, credentialId: 'test' })
-}
 
 function agent(account: AccountStore) {
   return callingAgent(account.actor)

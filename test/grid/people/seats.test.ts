@@ -11,18 +11,16 @@ import { chooseAlias, findSeat, giveUpAlias, suggestAlias } from '../../../src/g
 import { leaveAccount, removeMember, setMemberRole } from '../../../src/grid/people/team.ts'
 import { day } from '../../../src/lib/time.ts'
 import { rows } from '../../support/database.ts'
-import { type TestAgent, type TestGrid, testGrid } from '../../support/grid.ts'
+import { type TestGrid, testGrid } from '../../support/grid.ts'
 import { sendMessage } from '../../support/messaging.ts'
 import { member, seated } from '../../support/seats.ts'
+import { storeOf } from '../../support/tasks.ts'
 
 let grid: TestGrid
 beforeEach(async () => {
   grid = await testGrid()
 })
 afterEach(() => grid.close())
-
-const as = ({ id, alias }: TestAgent, account = grid.acme) =>
-  grid.store.account(account.id, { type: 'agent', agentId: id, alias, credentialId: 'test' })
 
 test.each(roles)('a %s chooses an alias, unless they are a viewer', async (role) => {
   const { account } = await member(grid, { role })
@@ -42,16 +40,16 @@ test('one alias per person and account: choosing again changes it, and the old o
   const ann = await seated(grid, 'ann')
   const elsewhere = await seated(grid, 'ann-of-evil', { account: grid.evil })
   await createChannel(grid.acme.store, { name: 'team', members: ['ann', 'alice'] })
-  const { id } = await sendMessage(as(grid.alice), { to: '@ann', text: 'before' })
+  const { id } = await sendMessage(storeOf(grid, grid.alice), { to: '@ann', text: 'before' })
 
   const changed = await chooseAlias(ann.account, { alias: 'annie' })
-  await sendMessage(as(grid.alice), { to: '@annie', text: 'after' })
+  await sendMessage(storeOf(grid, grid.alice), { to: '@annie', text: 'after' })
 
   expect(changed.agentId).toBe(ann.seat.agentId)
-  expect((await listChannels(as(grid.alice))).channels[0].members).toEqual(['@alice', '@annie'])
+  expect((await listChannels(storeOf(grid, grid.alice))).channels[0].members).toEqual(['@alice', '@annie'])
   expect(await ann.account.read.inbox.unread(ann.seat.agentId)).toBe(2)
-  expect((await messageStatus(as(grid.alice), id)).delivery).toBe('queued')
-  await expect(sendMessage(as(grid.alice), { to: '@ann', text: 'hi' })).rejects.toMatchObject({
+  expect((await messageStatus(storeOf(grid, grid.alice), id)).delivery).toBe('queued')
+  await expect(sendMessage(storeOf(grid, grid.alice), { to: '@ann', text: 'hi' })).rejects.toMatchObject({
     code: 'recipient_not_found',
   })
   await expect(chooseAlias(elsewhere.account, { alias: 'ann' })).rejects.toMatchObject({ code: 'alias_taken' })
@@ -100,17 +98,17 @@ const ends: Record<string, (ann: Awaited<ReturnType<typeof seated>>) => Promise<
 test.each(Object.entries(ends))('an alias ends when %s: senders of unread messages see it', async (_, end) => {
   const ann = await seated(grid, 'ann')
   await createChannel(grid.acme.store, { name: 'team', members: ['ann', 'alice', 'bob'] })
-  const { id } = await sendMessage(as(grid.alice), { to: '@ann', text: 'for ann' })
+  const { id } = await sendMessage(storeOf(grid, grid.alice), { to: '@ann', text: 'for ann' })
 
   await end(ann)
 
-  const status = await messageStatus(as(grid.alice), id)
+  const status = await messageStatus(storeOf(grid, grid.alice), id)
   expect(status.delivery).toBe('failed')
   expect(status.timeline.map(({ event }) => event)).toEqual(['stored', 'parked'])
-  await expect(sendMessage(as(grid.alice), { to: '@ann', text: 'hi' })).rejects.toMatchObject({
+  await expect(sendMessage(storeOf(grid, grid.alice), { to: '@ann', text: 'hi' })).rejects.toMatchObject({
     code: 'recipient_not_found',
   })
-  expect((await listChannels(as(grid.alice))).channels[0].members).toEqual(['@alice', '@bob'])
+  expect((await listChannels(storeOf(grid, grid.alice))).channels[0].members).toEqual(['@alice', '@bob'])
   for (const [table, column] of [['seats', 'user_id'], ['channel_members', 'joined_at']]) {
     const left = `SELECT ${column} FROM ${table} WHERE account_id = ? AND agent_id = ?`
     expect(await rows(grid, left, [grid.acme.id, ann.seat.agentId]), table).toEqual([])

@@ -9,15 +9,26 @@ import type { AccountStore } from '../../../src/store/account.ts'
 import { type TestGrid, testGrid } from '../../support/grid.ts'
 import { sendMessage } from '../../support/messaging.ts'
 import { askFor, eventsOf, inShort, storeOf } from '../../support/tasks.ts'
+import { messageStatus } from '../../../src/grid/messaging/message-status.ts'
+import { findMessages, receiptsOf } from '../../../src/grid/conversations/messages.ts'
+import { listThreads } from '../../../src/grid/conversations/threads.ts'
+import { followLog } from '../../../src/worker/threads.ts'
+import { rows } from '../../support/database.ts'
+import { isTerminal } from '../../../src/grid/tasks/task.ts'
+import { nextIteration } from '../../../src/lib/limits/request-scheduler.ts'
 
 let grid: TestGrid
+
 let client: AccountStore
+
 let bob: AccountStore
+
 beforeEach(async () => {
-  grid = await testGrid()
+  grid = await testGrid({ env: { MESSAGES_PER_DAY: '0' } })
   client = storeOf(grid, grid.alice)
   bob = storeOf(grid, grid.bob)
 })
+
 afterEach(() => grid.close())
 
 test('a message becomes a task, which is read, answered and completed', async () => {
@@ -122,4 +133,113 @@ test('tasks are listed by page, newest first', async () => {
   await expect(listTasks(client, { pageSize: 5, pageToken: second.nextPageToken, state: 'completed' })).rejects
     .toMatchObject({ code: 'invalid_input' })
   await expect(listTasks(client, { pageSize: 101 })).rejects.toMatchObject({ code: 'invalid_input' })
+})
+
+test('answers, questions and notes of a task stand in its conversation, and cancellations are shown', async () => {
+  const asked = await askFor(client, 'a question')
+  await updateTask(bob, { taskId: asked.id, state: 'input-required', text: 'which one?' })
+  const answer = await sendMessage(bob, { to: '@alice', text: 'an answer' })
+  const canceled = await askFor(client, 'never mind', { contextId: asked.contextId })
+  await cancelTask(client, canceled.id)
+  await followLog(grid.store)
+
+  const { threads } = await listThreads(grid.acme.store, {})
+  expect(threads).toMatchObject([{ kind: 'conversation', messages: 4 }])
+  const seqs = (await rows(grid, 'SELECT seq FROM messages WHERE account_id = ? ORDER BY seq', [grid.acme.id]))
+    .map(({ seq }) => Number(seq))
+  const shown = await findMessages(grid.acme.store, seqs)
+  expect(shown.map(({ fromAlias, body }) => [fromAlias, body])).toEqual([
+    ['alice', 'a question'],
+    ['bob', 'which one?'],
+    ['bob', 'an answer'],
+    ['alice', 'never mind'],
+  ])
+  const receipts = await receiptsOf(grid.acme.store, seqs)
+  expect(seqs.map((seq) => receipts.get(seq)!.recipient!.state)).toEqual(['unread', 'read', 'read', 'withdrawn'])
+  expect((await messageStatus(bob, answer.id)).delivery).toBe('read')
+})
+
+test('an artifact comes in chunks, before the state that is given with the last', async () => {
+  const { id } = await askFor(client, 'a list')
+  const artifact = { id: 'list', name: 'List' }
+  await updateTask(bob, { taskId: id, text: 'one, ', artifact })
+  await updateTask(bob, { taskId: id, text: 'two, ', artifact: { id: 'list', append: true } })
+  await updateTask(bob, { taskId: id, text: 'other', artifact: { id: 'other', append: true } })
+  await updateTask(bob, {
+    ...{ taskId: id, text: 'three', artifact: { id: 'list', append: true, lastChunk: true }, state: 'completed' },
+  })
+
+  const events = await eventsOf(client, id)
+  expect(inShort(events)).toEqual(['submitted', 'one, ', 'two, ', 'other', 'three', 'completed'])
+  expect(events.map((event) => 'append' in event ? [event.append, event.lastChunk] : [])).toEqual(
+    // There was nothing to append the other one to.
+    [[], [false, false], [true, false], [false, false], [true, true], []],
+  )
+  expect((await getTask(client, id)).artifacts).toEqual([
+    { artifactId: 'list', name: 'List', parts: [{ text: 'one, ' }, { text: 'two, ' }, { text: 'three' }] },
+    { artifactId: 'other', parts: [{ text: 'other' }] },
+  ])
+})
+
+test('what is appended at once is one event, in its order and before what follows', async () => {
+  const { id } = await askFor(client, 'a story')
+  await updateTask(bob, { taskId: id, text: 'Once', artifact: { id: 'story' } })
+  const words = Array.from({ length: 50 }, (_, n) => ` ${n}`)
+
+  await Promise.all(
+    words.map((text) => updateTask(bob, { taskId: id, text, artifact: { id: 'story', append: true } })),
+  )
+  await updateTask(bob, { taskId: id, state: 'completed' })
+
+  const events = await eventsOf(client, id)
+  expect(inShort(events).join('')).toBe(`submittedOnce${words.join('')}completed`)
+  // The first is stored at once, and the others while it is.
+  expect(events.length).toBeLessThanOrEqual(6)
+})
+
+test(
+  'cancel against reply: one wins, and both callers are told the same, 200 times',
+  { timeout: 120_000 },
+  async () => {
+    const codeOf = (call: Promise<unknown>, done: string) => call.then(() => done, (error) => String(error.code))
+
+    /** A cancellation has less to read, so it begins some turns of the event loop later. */
+    async function race(n: number): Promise<string> {
+      const { id } = await askFor(client, `question ${n}`)
+      const answer = codeOf(updateTask(bob, { taskId: id, text: 'an answer' }), 'completed')
+      await turns(n % 5)
+      const calls = [await codeOf(cancelTask(client, id), 'canceled'), await answer]
+
+      const { status: { state }, artifacts } = await getTask(client, id)
+      const events = await client.read.tasks.events('client', grid.alice.id, [id], { withArtifacts: true })
+      expect(events.filter((event) => event.state && isTerminal(event.state)).map((event) => event.state)).toEqual([
+        state,
+      ])
+      expect(events.at(-1)!.state).toBe(state)
+      const isCanceled = state === 'canceled'
+      expect(calls).toEqual(isCanceled ? ['canceled', 'unsupported_operation'] : ['task_not_cancelable', 'completed'])
+      expect(artifacts).toHaveLength(isCanceled ? 0 : 1)
+      return state
+    }
+
+    const ends: string[] = []
+    for (let n = 0; n < 200; n += 5) ends.push(...await Promise.all([n, n + 1, n + 2, n + 3, n + 4].map(race)))
+    const canceled = ends.filter((state) => state === 'canceled').length
+    expect(canceled).toBeGreaterThan(4)
+    expect(canceled).toBeLessThan(196)
+  },
+)
+
+/** Resolves after so many turns of the event loop. */
+async function turns(count: number): Promise<void> {
+  for (let n = 0; n < count; n++) await new Promise<void>(nextIteration)
+}
+
+test('an answer by send_message to a task that was canceled meanwhile is a message like any other', async () => {
+  const { id } = await askFor(client, 'a question')
+
+  const [sent] = await Promise.all([sendMessage(bob, { to: '@alice', text: 'an answer' }), cancelTask(client, id)])
+
+  const { status } = await getTask(client, id)
+  expect(sent.taskId).toBe(status.state === 'canceled' ? undefined : id)
 })
