@@ -86,18 +86,17 @@ export const permissions = {
 
 export type Permission = keyof typeof permissions
 
-/** Whether a role has a permission. */
 export function allows(role: Role, permission: Permission): boolean {
   return (permissions[permission] as readonly Role[]).includes(role)
 }
 
-/** The calling agent. Fails with `wrong_credential` for other callers. */
+/** Fails with `wrong_credential` for other callers. */
 export function callingAgent(actor: Actor): AgentActor {
   if (actor.type !== 'agent') throw new GridError('wrong_credential', 'Only an agent can do this. Use an agent key.')
   return actor
 }
 
-/** The signed-in user. Fails with `wrong_credential` for other callers. */
+/** Fails with `wrong_credential` for other callers. */
 export function callingUser(actor: Actor): UserActor {
   if (actor.type !== 'user') throw new GridError('wrong_credential', 'Only a signed-in user can do this.')
   return actor

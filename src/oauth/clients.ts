@@ -36,6 +36,14 @@ export interface Clients {
   find(id: string, purpose: 'authorize' | 'token'): Promise<Client | undefined>
 }
 
+/** Dependencies of the OAuth endpoints. */
+export interface OAuthParts {
+  store: Store
+  clients: Clients
+  /** Our resource URL that a `resource` parameter names; the default for undefined. Fails with `invalid_target`. */
+  resourceOf(requested: string | undefined): string
+}
+
 /** The clients of this grid: registered ones, and those with a metadata document. */
 export function createClients({ global, write, deps }: Store): Clients {
   const { config, log, now, safeFetch } = deps
