@@ -4,7 +4,7 @@ import { EventStream, streamResponse } from './method-call.ts'
 import { findMethod } from './methods.ts'
 import { challenge, requestedVersion } from './caller.ts'
 import { admit, limitsOf, mediaTypes } from './request.ts'
-import { readId, readMethod, readParams, readRequest, type RpcId } from './rpc-request.ts'
+import { readId, readMethod, readRequest, type RpcId } from './rpc-request.ts'
 import type { AuthenticateCall } from '../auth/bearer.ts'
 import type { Deps } from '../deps.ts'
 import { GridError } from '../errors.ts'
@@ -40,7 +40,7 @@ export function a2aGrid(authenticateCall: AuthenticateCall, deps: Deps, cards: C
       headers['A2A-Version'] = codec.version
       if (admitted.extensions.length > 0) headers[codec.extensionsHeader] = admitted.extensions.join(', ')
 
-      const result = await run({ ...admitted, cards, codec, method, params: readParams(rpcRequest) })
+      const result = await run({ ...admitted, cards, codec, method, params: rpcRequest.params })
       return result instanceof EventStream
         ? streamResponse(result, admitted.connection, headers, (result) => ({ jsonrpc: '2.0', id, result }))
         : Response.json({ jsonrpc: '2.0', id, result }, { headers })

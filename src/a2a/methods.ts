@@ -47,7 +47,7 @@ function refusePush(): never {
  * The extended card of the endpoint or the tenant, in the version of the call. Fails with `invalid_input` or
  * `agent_not_found`.
  */
-export function extendedCard({ account, aliases, codec, params, cards }: MethodCall): Promise<unknown> {
+function extendedCard({ account, aliases, codec, params, cards }: MethodCall): Promise<unknown> {
   const tenant = new ParamReader(params ?? {}, '').id('tenant')
   return cards.extendedCard(account, codec.version, endpointAlias(aliases, tenant))
 }

@@ -1,7 +1,6 @@
 /** The envelope of a JSON-RPC request. @see JSON-RPC 2.0 §4 */
 import { GridError } from '../errors.ts'
 import { type Bodies, type BodyLimits, parseBody } from '../lib/http/body.ts'
-import { jsonOutline } from '../lib/http/json-outline.ts'
 
 /** The id of a request, which its response repeats. */
 export type RpcId = string | number | null
@@ -11,8 +10,6 @@ interface RpcRequest {
   id?: unknown
   method?: unknown
   params?: unknown
-  /** Why the params cannot be read, although the request is JSON. */
-  fault?: GridError
 }
 
 /**
@@ -38,18 +35,7 @@ async function readJson(bodies: Bodies, request: Request, limits: BodyLimits): P
     if (!(error instanceof GridError) || error.kind !== 'invalid') throw error
     throw new GridError('malformed_json', error.message)
   }
-  try {
-    return parseBody(text, limits)
-  } catch (error) {
-    if (!(error instanceof GridError)) throw error
-    const outline = jsonOutline(text)
-    if (outline === undefined) throw new GridError('malformed_json', 'The body is not valid JSON.')
-    // Params that may not be parsed are wrong params: the request has its id and its method.
-    const why = error.code === 'malformed_json' ? 'The JSON has a name that would change a prototype.' : error.message
-    return Array.isArray(outline)
-      ? outline
-      : { ...outline, fault: new GridError('invalid_input', why, { field: 'params' }) }
-  }
+  return parseBody(text, limits)
 }
 
 /** The id, or null when there is none. Fails with `invalid_request`. */
@@ -62,10 +48,4 @@ export function readMethod({ jsonrpc, method }: RpcRequest): string {
   if (jsonrpc !== '2.0') throw new GridError('invalid_request', 'jsonrpc must be "2.0".', { field: 'jsonrpc' })
   if (typeof method === 'string') return method
   throw new GridError('invalid_request', 'method must be a string.', { field: 'method' })
-}
-
-/** Fails with `invalid_input` if the params cannot be read. */
-export function readParams({ params, fault }: RpcRequest): unknown {
-  if (fault) throw fault
-  return params
 }

@@ -32,7 +32,7 @@ export interface UserActor {
   confirmedAt?: number | null
 }
 
-export interface SystemActor {
+interface SystemActor {
   type: 'system'
   /** The task of the process, for example `signup` or `create-account`. */
   job: string
@@ -49,7 +49,7 @@ export interface SignedInUser {
 }
 
 /** How long a proof of who the user is allows the changes that need a fresh one. */
-export const confirmedForMs = 10 * minute
+const confirmedForMs = 10 * minute
 
 /**
  * Require that the user has proved recently who they are: by signing in, or on the page for it. Other callers pass. Fails

@@ -50,7 +50,7 @@ export interface Visitor {
 }
 
 /** CSRF protection of a form before sign-in: the value of the field `csrf`, and the cookie that it is derived from. */
-export interface AnonymousVisitor {
+interface AnonymousVisitor {
   csrf: string
   /** `Set-Cookie`; undefined when the browser already has the cookie. */
   cookie: string | undefined
@@ -136,9 +136,9 @@ export function createSessions(store: Store, origins: string[]) {
       return session?.awaitsSecondFactor ? session.user : undefined
     },
 
-    async anonymousVisitor(request: Request): Promise<AnonymousVisitor> {
+    anonymousVisitor(request: Request): AnonymousVisitor {
       const known = secretCookieOf(request, anonymousCookie)
-      const token = known ?? (await mintLinkToken()).token
+      const token = known ?? mintLinkToken().token
       return {
         csrf: formToken(token),
         cookie: known === undefined ? serializeCookie(anonymousCookie, token, { isSecure }) : undefined,
@@ -205,7 +205,7 @@ export function createSessions(store: Store, origins: string[]) {
       address: string,
       { passwordHash, hasSecondFactor = false, ...proof }: Proof = {},
     ): Promise<string> {
-      const { token, hash } = await mintLinkToken()
+      const { token, hash } = mintLinkToken()
       const at = now()
       const { confirmedAt = at } = proof
       const session = {

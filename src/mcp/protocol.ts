@@ -26,7 +26,7 @@ export const listCache = { ttlMs: 60_000, cacheScope: 'private' } as const
 export const noCache = { ttlMs: 0, cacheScope: 'private' } as const
 
 /** The parameter that the header `Mcp-Name` repeats, by method. */
-export const namedBy: ReadonlyMap<string, string> = new Map([
+const namedBy: ReadonlyMap<string, string> = new Map([
   ['tools/call', 'name'],
   ['prompts/get', 'name'],
   ['resources/read', 'uri'],
@@ -35,7 +35,7 @@ export const namedBy: ReadonlyMap<string, string> = new Map([
 /** The code of a reached limit, and of refused headers: of the range that JSON-RPC leaves to servers. */
 export const serverError = -32000
 /** Not in the SDK's `ProtocolErrorCode`. MCP 2026-07-28, "Standard request headers". */
-export const headerMismatch = -32020
+const headerMismatch = -32020
 
 /** A message that is refused as a whole, with an HTTP status of its own. */
 export class RefusedMessage extends ProtocolError {

@@ -8,7 +8,7 @@ import { lazy, once } from '../lib/lazy.ts'
 import type { Hints } from '../wire.ts'
 
 /** What a tool does to the grid, as a hint for clients. */
-export interface ToolAnnotations {
+interface ToolAnnotations {
   readOnlyHint?: boolean
   destructiveHint?: boolean
   idempotentHint?: boolean
@@ -101,7 +101,7 @@ export interface ListedTool {
 }
 
 /** `CallToolResult` of every revision. */
-export interface ToolResult {
+interface ToolResult {
   content: { type: 'text'; text: string }[]
   isError?: true
 }

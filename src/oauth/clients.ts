@@ -1,6 +1,6 @@
 /** Clients: lookup by id, and client authentication. */
 import { GridError } from '../errors.ts'
-import { hashSecret, isSameSecret } from '../lib/secrets.ts'
+import { hashForLookup, isSameSecret } from '../lib/secrets.ts'
 import { day } from '../lib/time.ts'
 import type { AuthMethod, StoredClient } from '../store/global/oauth-clients.ts'
 import type { Store } from '../store/store.ts'
@@ -110,7 +110,7 @@ export async function authenticateClient(clients: Clients, request: Request, for
   if (presented.method !== client.authMethod) {
     throw new GridError('invalid_client', `This client authenticates with ${client.authMethod}.`)
   }
-  if (client.secretHash !== null && !isSameSecret(await hashSecret(presented.secret ?? ''), client.secretHash)) {
+  if (client.secretHash !== null && !isSameSecret(hashForLookup(presented.secret ?? ''), client.secretHash)) {
     throw new GridError('invalid_client', 'The client secret is wrong.')
   }
   return client

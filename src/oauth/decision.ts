@@ -74,7 +74,7 @@ async function allow(
 ): Promise<Response> {
   const { proof, redirectUri, state } = pending
   const entry = findEntry(pending.choices, parameter(form, 'pick'))
-  const code = await mintLinkToken()
+  const code = mintLinkToken()
   try {
     await createGrant(parts, pending, entry, code.hash, requestId)
   } catch (error) {

@@ -6,7 +6,7 @@ import type { AppContext, Handler } from '../request-context.ts'
 const prefix = '/.well-known/oauth-protected-resource'
 
 /** The paths of the MCP endpoint. Each of them is a resource on each served origin. */
-export const resourcePaths = ['/mcp/v1/grid', '/api/v1/grid']
+const resourcePaths = ['/mcp/v1/grid', '/api/v1/grid']
 
 /**
  * The metadata documents of the resources. Their URLs come from the configuration, because behind a TLS proxy the

@@ -37,7 +37,7 @@ export function registerClient(store: Store) {
     const redirectUris = allowedRedirectUris(metadata.redirect_uris, config)
     const authMethod = authMethodOf(metadata.token_endpoint_auth_method)
     const name = cleanName(typeof metadata.client_name === 'string' ? metadata.client_name : '')
-    const secret = authMethod === 'none' ? undefined : await mintKey('client_secret')
+    const secret = authMethod === 'none' ? undefined : mintKey('client_secret')
 
     const address = addressOf(c, config)
     const at = now()

@@ -182,7 +182,7 @@ async function ownerOf(accountId: string): Promise<string> {
 
 /** An admin key as a user creates it on the web pages. */
 async function adminKeyOf(userId: string): Promise<string> {
-  const { key, hash, last4 } = await mintKey('admin_key')
+  const { key, hash, last4 } = mintKey('admin_key')
   const row = { id: 'personal', kind: 'admin_key' as const, agentId: null, userId, name: 'mine', hash, last4 }
   await grid.acme.store.write([grid.acme.store.change.keys.add(row, 1)])
   return key

@@ -147,7 +147,7 @@ test('what a stream checks while it runs is no call', async () => {
 
 test('refused keys of an address are throttled, in the words of each door', async () => {
   await open()
-  const { key } = await mintKey('agent_key')
+  const { key } = mintKey('agent_key')
   expect(await statuses(120, () => call(key))).toEqual(Array(120).fill(401))
 
   const answers = [await mcp(grid, 'typo', 'tools/list'), await postA2a(grid, key, send03())]

@@ -82,7 +82,7 @@ export async function sendClaimEmail(store: Store, token: string, address: strin
     log.info('An email link was not sent: limit reached', { kind: 'claim' })
     return
   }
-  const emailToken = await mintLinkToken()
+  const emailToken = mintLinkToken()
   const at = now()
   const link = { id: newId(), kind: 'claim' as const, tokenHash: emailToken.hash, userId: null, email: ownerEmail }
   await store.write([global.links.add({ ...link, expiresAt: at + linkLifetimeMs.claim }, at)])
