@@ -35,7 +35,7 @@ export function errorHeaders({ details: { retryAfterSeconds, limit } }: GridErro
   return headers
 }
 
-/** When to come back after an error of a limit, in seconds. Others say it in `Retry-After` alone. */
+/** In seconds. Only errors of a limit have it in the body. */
 function retryAfterLimit({ kind, details }: GridError): number | undefined {
   return kind === 'limited' ? details.retryAfterSeconds : undefined
 }
@@ -49,7 +49,7 @@ export function restError(error: GridError): Response {
   return Response.json(body, { status: httpStatus[error.kind], headers: errorHeaders(error) })
 }
 
-/** An HTML page with the error, for paths that people open in a browser; `inside` the application if they are signed in. */
+/** For paths that people open in a browser; `inside` the application if they are signed in. */
 export async function htmlError(error: GridError, inside?: ErrorFrame): Promise<Response> {
   const response = await errorPage(error, httpStatus[error.kind], inside)
   for (const [name, value] of Object.entries(errorHeaders(error))) response.headers.set(name, value)
@@ -65,7 +65,7 @@ export function oauthError(error: GridError): Response {
 
 /** The OAuth error code, in JSON and in redirects. @see RFC 6749 §4.1.2.1 */
 export function oauthCode({ code, kind }: GridError): string {
-  return oauthCodes.has(code) ? code : oauthByKind[kind]
+  return oauthCodes.has(code) ? code : oauthByKind[kind] ?? 'invalid_request'
 }
 
 const oauthCodes = new Set<ErrorCode>([
@@ -80,29 +80,15 @@ const oauthCodes = new Set<ErrorCode>([
   'unsupported_response_type',
 ])
 
-const oauthByKind = {
-  invalid: 'invalid_request',
+const oauthByKind: Partial<Record<ErrorKind, string>> = {
   unauthenticated: 'invalid_client',
   forbidden: 'access_denied',
-  not_found: 'invalid_request',
-  method_not_allowed: 'invalid_request',
-  timeout: 'invalid_request',
-  conflict: 'invalid_request',
-  too_large: 'invalid_request',
-  unsupported_media: 'invalid_request',
-  range: 'invalid_request',
-  misdirected: 'invalid_request',
-  headers_too_large: 'invalid_request',
-  refused: 'invalid_request',
   limited: 'temporarily_unavailable',
   internal: 'server_error',
   unavailable: 'temporarily_unavailable',
-} as const satisfies Record<ErrorKind, string>
+}
 
-/**
- * A JSON-RPC error over HTTP for a request that could not be read, so `id` is null. If a limit was reached, `data` has
- * the error code and when to come back.
- */
+/** A JSON-RPC error for a request that could not be read, so `id` is null. For limits, `data` has the code and when to retry. */
 export function rpcFrameError(error: GridError, code: number, headers: Record<string, string> = {}): Response {
   const retryAfter = retryAfterLimit(error)
   const data = retryAfter === undefined ? undefined : { code: error.code, retry_after_seconds: retryAfter }
@@ -111,17 +97,14 @@ export function rpcFrameError(error: GridError, code: number, headers: Record<st
 }
 
 /** An error object of JSON-RPC 2.0, with the details of A2A. */
-export interface A2aErrorObject {
+interface A2aErrorObject {
   code: number
   message: string
   /** Details for programs: at most one object, whose type is in `@type`. */
   data?: unknown[]
 }
 
-/**
- * A2A over JSON-RPC, both versions. `domain` is the public host of the grid; it qualifies reasons that A2A does not
- * define. See docs/protocol.md, "A2A errors".
- */
+/** A2A over JSON-RPC. `domain`, the public host of the grid, qualifies reasons that A2A does not define. See docs/protocol.md, "A2A errors". */
 export function a2aError(error: GridError, domain: string): A2aErrorObject {
   const { code, reason, isGridReason }: A2aMapping = a2aByCode[error.code] ?? a2aByKind[error.kind]
   const { message, details } = error
@@ -149,41 +132,40 @@ export function a2aStatus({ kind }: GridError): number {
 }
 
 /** The body of an error of the HTTP+JSON binding of A2A: a `google.rpc.Status`, whose code is the HTTP status. */
-export interface A2aHttpErrorBody {
+interface A2aHttpErrorBody {
   error: { code: number; status: string; message: string; details?: unknown[] }
 }
 
 /** A2A over HTTP+JSON, with the same details as over JSON-RPC. See docs/protocol.md, "A2A over HTTP+JSON". */
 export function a2aHttpError(error: GridError, domain: string): { status: number; body: A2aHttpErrorBody } {
   const { message, data } = a2aError(error, domain)
-  const [code, status] = a2aHttpByCode[error.code] ?? a2aHttpByKind[error.kind]
+  const isRefused = error.kind === 'refused'
+  const [code, status] = a2aHttpByCode[error.code] ?? [isRefused ? 403 : httpStatus[error.kind], grpcCodes[error.kind]]
   return { status: code, body: { error: { code, status, message, details: data } } }
 }
 
-/** The HTTP status, and the canonical code of gRPC. */
-type A2aHttpStatus = [status: number, code: string]
-
-const a2aHttpByKind = {
-  invalid: [400, 'INVALID_ARGUMENT'],
-  unauthenticated: [401, 'UNAUTHENTICATED'],
-  forbidden: [403, 'PERMISSION_DENIED'],
-  not_found: [404, 'NOT_FOUND'],
-  method_not_allowed: [405, 'UNIMPLEMENTED'],
-  timeout: [408, 'DEADLINE_EXCEEDED'],
-  conflict: [409, 'ABORTED'],
-  too_large: [413, 'INVALID_ARGUMENT'],
-  unsupported_media: [415, 'INVALID_ARGUMENT'],
-  range: [416, 'OUT_OF_RANGE'],
-  misdirected: [421, 'INVALID_ARGUMENT'],
-  headers_too_large: [431, 'INVALID_ARGUMENT'],
-  refused: [403, 'PERMISSION_DENIED'],
-  limited: [429, 'RESOURCE_EXHAUSTED'],
-  internal: [500, 'INTERNAL'],
-  unavailable: [503, 'UNAVAILABLE'],
-} satisfies Record<ErrorKind, A2aHttpStatus>
+/** The canonical codes of gRPC. */
+const grpcCodes: Record<ErrorKind, string> = {
+  invalid: 'INVALID_ARGUMENT',
+  unauthenticated: 'UNAUTHENTICATED',
+  forbidden: 'PERMISSION_DENIED',
+  not_found: 'NOT_FOUND',
+  method_not_allowed: 'UNIMPLEMENTED',
+  timeout: 'DEADLINE_EXCEEDED',
+  conflict: 'ABORTED',
+  too_large: 'INVALID_ARGUMENT',
+  unsupported_media: 'INVALID_ARGUMENT',
+  range: 'OUT_OF_RANGE',
+  misdirected: 'INVALID_ARGUMENT',
+  headers_too_large: 'INVALID_ARGUMENT',
+  refused: 'PERMISSION_DENIED',
+  limited: 'RESOURCE_EXHAUSTED',
+  internal: 'INTERNAL',
+  unavailable: 'UNAVAILABLE',
+}
 
 /** A2A gives these the status 400. */
-const a2aHttpByCode: Partial<Record<ErrorCode, A2aHttpStatus>> = {
+const a2aHttpByCode: Partial<Record<ErrorCode, [status: number, code: string]>> = {
   push_not_supported: [400, 'UNIMPLEMENTED'],
   task_not_cancelable: [400, 'FAILED_PRECONDITION'],
   unsupported_operation: [400, 'UNIMPLEMENTED'],
@@ -234,14 +216,14 @@ const a2aByCode: Partial<Record<ErrorCode, A2aMapping>> = {
   guardrail_unavailable: { code: -32055, reason: 'GUARDRAIL_UNAVAILABLE', isGridReason: true },
 }
 
-/** By error code: what to do about it, naming tools of the caller. */
+/** By error code: what to do, naming tools of the caller. */
 export type Hints = Partial<Record<ErrorCode, string>>
 
-/** The text of a failed MCP tool call: `{"error":{"code","message"}}`, for a model; of a limit also `retry_after_seconds`. */
+/** The text of a failed MCP tool call, for a model. */
 export function toolError(error: GridError, hints: Hints): string {
   const hint = hints[error.code]
   const message = hint ? `${error.message}. ${hint}` : error.message
-  // How long to wait is in the text of a limit too, because a model does not see headers.
+  // In the text, because models do not see headers.
   const wait = error.kind === 'limited' ? { retry_after_seconds: error.details.retryAfterSeconds } : {}
   return JSON.stringify({ error: { code: error.code, message, ...wait } })
 }

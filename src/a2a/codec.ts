@@ -6,7 +6,6 @@ import { ParamReader } from './param-reader.ts'
 
 export type A2aVersion = '0.3' | '1.0'
 
-/** A message as the client sent it. */
 export interface ClientMessage {
   messageId: string
   contextId?: string
@@ -19,7 +18,7 @@ export interface ClientMessage {
 
 /** How a client wants its send to be answered. */
 export interface SendConfiguration {
-  /** Whether the answer comes at once; undefined if the client does not say. */
+  /** Undefined if the client does not say. */
   returnImmediately?: boolean
   /** The most messages that the answer has. Default: all. */
   historyLength?: number
@@ -46,7 +45,6 @@ export interface A2aReceipt {
   metadata?: Record<string, unknown>
 }
 
-/** What an event needs of its task. */
 export type TaskRef = Pick<Task, 'id' | 'contextId'>
 
 /** The wire format of one version. Readers fail with `invalid_input`. */
@@ -55,20 +53,18 @@ export interface Codec {
   /** The header that names activated extensions. */
   extensionsHeader: string
   readSend(params: unknown): SendRequest
-  /** The `result` of a send that is confirmed. */
   writeReceipt(receipt: A2aReceipt): unknown
-  /** A reply of the recipient as the `result` of a send, or as the one event of a stream. */
+  /** A reply as the `result` of a send, or as the only event of a stream. */
   writeReply(task: TaskRef, reply: TaskMessage): unknown
-  /** The task itself: the `result` of what asks for a task. */
   writeTask(task: Task): unknown
   /** The task as the `result` of a send, or as the first event of a stream. */
   writeSentTask(task: Task): unknown
-  /** `closes`: the stream ends behind this event. */
+  /** `closes`: the stream ends after this event. */
   writeEvent(task: TaskRef, event: TaskEvent, closes: boolean): unknown
   writeList(page: TaskPage): unknown
 }
 
-/** The parts of a send whose wire format differs between the versions. */
+/** What differs between the versions in a send. */
 export interface SendDialect {
   /** Refuses an object that is marked as something other than a message. */
   checkMessage?(message: ParamReader): void
@@ -76,7 +72,7 @@ export interface SendDialect {
   readConfiguration(configuration: ParamReader): Pick<SendConfiguration, 'returnImmediately' | 'push'>
 }
 
-/** Requests come from a client, never in the role of the agent that they are for. */
+/** Both versions accept both spellings, because clients mix them up. The role of an agent is refused. */
 const roles = ['user', 'ROLE_USER']
 
 export function readSend(params: unknown, dialect: SendDialect): SendRequest {
@@ -100,7 +96,6 @@ export function readSend(params: unknown, dialect: SendDialect): SendRequest {
 function readMessage(message: ParamReader, dialect: SendDialect): ClientMessage {
   dialect.checkMessage?.(message)
   const role = message.value('role')
-  // Both versions accept both spellings, because clients mix them up.
   if (typeof role !== 'string' || !roles.includes(role)) {
     throw message.invalid('role', 'must be "user" in A2A 0.3 and "ROLE_USER" in A2A 1.0')
   }
@@ -117,7 +112,6 @@ function readMessage(message: ParamReader, dialect: SendDialect): ClientMessage 
   }
 }
 
-/** The name of the one content field that a part has. */
 export function contentOf(part: ParamReader, names: readonly string[]): string {
   const present = names.filter((name) => part.has(name))
   if (present.length !== 1) throw part.invalid(undefined, `must have exactly one of ${names.join(', ')}`)
@@ -129,7 +123,7 @@ export function unlessEmpty(text: string | undefined): string | undefined {
   return text === '' ? undefined : text
 }
 
-/** What differs between the versions in what the grid writes. Undefined members are left out. */
+/** What differs between the versions in what the grid writes. */
 export interface WriteDialect {
   /** The discriminator of an object; none in 1.0. */
   kind(name: 'message' | 'task'): { kind?: string }
@@ -185,7 +179,6 @@ export function writeMessage(task: TaskRef, message: TaskMessage, dialect: Write
   }
 }
 
-/** The members of a list, which are always there. */
 export function writeList({ tasks, nextPageToken, pageSize, totalSize }: TaskPage, write: (task: Task) => unknown) {
   return { tasks: tasks.map(write), nextPageToken, pageSize, totalSize }
 }

@@ -2,19 +2,27 @@
 import type { Cards } from './cards/cards.ts'
 import { EventStream, streamResponse } from './method-call.ts'
 import { findMethod } from './methods.ts'
-import { challenge, requestedVersion } from './caller.ts'
-import { admit, limitsOf, mediaTypes } from './request.ts'
-import { readId, readMethod, readRequest, type RpcId } from './rpc-request.ts'
+import { admit, challenge, limitsOf, mediaTypes, requestedVersion } from './request.ts'
 import type { AuthenticateCall } from '../auth/bearer.ts'
 import type { Deps } from '../deps.ts'
 import { GridError } from '../errors.ts'
-import { mediaType } from '../lib/http/body.ts'
+import { type Bodies, type BodyLimits, mediaType, parseBody } from '../lib/http/body.ts'
 import type { Handler } from '../request-context.ts'
 import { a2aError, a2aStatus, asGridError, errorHeaders } from '../wire.ts'
 
+/** @see JSON-RPC 2.0 §4 */
+type RpcId = string | number | null
+
+interface RpcRequest {
+  jsonrpc?: unknown
+  id?: unknown
+  method?: unknown
+  params?: unknown
+}
+
 /**
- * Serves the POST of an endpoint: the shared one, or that of the agent that the path names. Every request gets a JSON-RPC
- * response, even one without an id. See docs/protocol.md, "A2A", "A2A errors".
+ * Serves POST on the shared endpoint or that of the agent in the path. Every request gets a JSON-RPC response, even one
+ * without an id. See docs/protocol.md, "A2A", "A2A errors".
  */
 export function a2aGrid(authenticateCall: AuthenticateCall, deps: Deps, cards: Cards): Handler {
   const { config, bodies, log } = deps
@@ -52,4 +60,38 @@ export function a2aGrid(authenticateCall: AuthenticateCall, deps: Deps, cards: C
       })
     }
   }
+}
+
+/** Fails with `payload_too_large`, `malformed_json`, or `invalid_request` if the body is not a single request. */
+async function readRequest(bodies: Bodies, request: Request, limits: BodyLimits): Promise<RpcRequest> {
+  const json = await readJson(bodies, request, limits)
+  if (Array.isArray(json)) {
+    throw new GridError('invalid_request', 'Batches are not accepted. Send one request at a time.')
+  }
+  if (typeof json !== 'object' || json === null) {
+    throw new GridError('invalid_request', 'The body must be a JSON-RPC 2.0 request object.')
+  }
+  return json
+}
+
+async function readJson(bodies: Bodies, request: Request, limits: BodyLimits): Promise<unknown> {
+  let text: string
+  try {
+    text = await bodies.readText(request, limits)
+  } catch (error) {
+    if (!(error instanceof GridError) || error.kind !== 'invalid') throw error
+    throw new GridError('malformed_json', error.message)
+  }
+  return parseBody(text, limits)
+}
+
+function readId({ id = null }: RpcRequest): RpcId {
+  if (id === null || typeof id === 'string' || typeof id === 'number') return id
+  throw new GridError('invalid_request', 'id must be a string, a number or null.', { field: 'id' })
+}
+
+function readMethod({ jsonrpc, method }: RpcRequest): string {
+  if (jsonrpc !== '2.0') throw new GridError('invalid_request', 'jsonrpc must be "2.0".', { field: 'jsonrpc' })
+  if (typeof method === 'string') return method
+  throw new GridError('invalid_request', 'method must be a string.', { field: 'method' })
 }

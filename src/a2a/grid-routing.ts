@@ -1,4 +1,4 @@
-/** Who a request is for: a message names its recipient in its metadata. See docs/protocol.md, "Grid routing extension". */
+/** Which agent a request is for. See docs/protocol.md, "Grid routing extension". */
 import { GridError } from '../errors.ts'
 import { normaliseAlias } from '../lib/alias.ts'
 import { hasAtMost } from '../lib/text.ts'
@@ -8,9 +8,8 @@ import type { SendRequest } from './codec.ts'
 const maxRecipientLength = 100
 
 /**
- * The alias that a request names, without `@`; undefined when it names none. `null`, the empty string and a lone `@`
- * count as absent. `path`: the aliases in the path of the request. Fails with `invalid_input` if it is not a string, or
- * if the request names two different recipients.
+ * The alias that a request names, without `@`. `null`, the empty string and a lone `@` count as absent. `path`: the aliases
+ * in the path. Fails with `invalid_input` if it is not a string, or if the request names two different recipients.
  */
 export function recipientOf(
   { tenant, message, metadata }: SendRequest,
@@ -26,15 +25,11 @@ export function recipientOf(
   ])
 }
 
-/**
- * The alias that the path of a request and its tenant name; undefined for the shared endpoint.
- * Fails with `invalid_input` if they are different.
- */
+/** The alias in the path or the tenant; undefined for the shared endpoint. Fails with `invalid_input` if they differ. */
 export function endpointAlias(path: readonly string[], tenant: string | undefined): string | undefined {
   return onlyAlias([...path.map((alias) => readAlias('path', alias)), readAlias('tenant', tenant)])
 }
 
-/** The one alias among texts of which some may be empty. */
 function onlyAlias(texts: string[]): string | undefined {
   const aliases = texts.filter((alias) => alias !== '')
   const [alias] = aliases
@@ -48,7 +43,6 @@ function onlyAlias(texts: string[]): string | undefined {
   return alias
 }
 
-/** The metadata of a message without its routing fields; undefined when there are no others. */
 export function withoutRouting(
   metadata: Record<string, unknown> | undefined,
   uri: string,

@@ -3,8 +3,7 @@ import type { Cards } from './cards/cards.ts'
 import { codec10 } from './codec-10.ts'
 import { EventStream, streamResponse } from './method-call.ts'
 import { findMethod } from './methods.ts'
-import { challenge, requestedVersion } from './caller.ts'
-import { admit, limitsOf, mediaTypes } from './request.ts'
+import { admit, challenge, limitsOf, mediaTypes, requestedVersion } from './request.ts'
 import type { AuthenticateCall } from '../auth/bearer.ts'
 import type { Deps } from '../deps.ts'
 import { GridError } from '../errors.ts'
@@ -16,8 +15,8 @@ import { a2aHttpError, asGridError, errorHeaders } from '../wire.ts'
 const endpoints = ['/a2a/v1/grid', '/a2a/v1/grid/:tenant', '/a2a/v1/agents/:alias']
 
 /**
- * The operations below an endpoint: HTTP method; path; and name in 1.0. The names in a path are params of the operation. A
- * verb behind an id is part of the pattern, because Hono finds none behind a plain name, and stands before the id alone.
+ * The operations below an endpoint: HTTP method, path, name in 1.0. The names in a path are params of the operation. A verb
+ * after an id is part of its pattern, because Hono does not match one after a plain name.
  */
 const operations: [httpMethod: string, path: string, method: string][] = [
   ['POST', '/message:send', 'SendMessage'],
@@ -38,7 +37,6 @@ const operations: [httpMethod: string, path: string, method: string][] = [
 const numbers = ['pageSize', 'historyLength']
 const flags = ['includeArtifacts']
 
-/** Every route of the binding. See docs/protocol.md, "A2A over HTTP+JSON". */
 export function a2aHttpJson(
   authenticateCall: AuthenticateCall,
   deps: Deps,
@@ -67,7 +65,7 @@ function operation(
     try {
       const aliases = [c.req.param('alias'), c.req.param('tenant')].filter((alias) => alias !== undefined)
       const admitted = await admit(authenticateCall, config, c, aliases)
-      // Hono answers HEAD with the handler of GET and drops the body, so a stream would never end.
+      // Hono answers HEAD with the GET handler and drops the body, so a stream would never end.
       if (request.method === 'HEAD') throw new GridError('method_not_allowed', 'Use GET instead of HEAD.')
       requestedVersion(request)
       headers['A2A-Version'] = codec10.version
@@ -95,7 +93,7 @@ function paramNames(path: string): string[] {
   return [...path.matchAll(/\/:(\w+)/g)].map(([, name]) => name)
 }
 
-/** What a POST says in its body, which may be missing. Fails as `readText` and `parseBody`, or with `invalid_input`. */
+/** The body of a POST, which may be missing. */
 async function readBody(bodies: Bodies, request: Request, limits: BodyLimits): Promise<object> {
   const type = mediaType(request)
   if (type !== '' && !mediaTypes.includes(type)) throw wrongMediaType()
@@ -107,7 +105,7 @@ async function readBody(bodies: Bodies, request: Request, limits: BodyLimits): P
   throw new GridError('invalid_input', 'The body must be an object.', { field: 'body' })
 }
 
-/** The members of a query as params. What is no number or flag stays a text, which the operation refuses. */
+/** A query as params. A text that is not a number or flag stays a text, and the operation refuses it. */
 function queryOf({ url }: Request): object {
   return Object.fromEntries(
     [...new URL(url).searchParams].map(([name, text]) => {

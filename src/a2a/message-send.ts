@@ -15,19 +15,15 @@ import { canonicalJson } from '../lib/encoding.ts'
 import { withoutInvisibleIn } from '../lib/invisible-text.ts'
 import { second } from '../lib/time.ts'
 import type { ClientMessage, SendRequest } from './codec.ts'
-import { awaitReplyUri, gridRoutingUri, idempotencyUri } from './extensions.ts'
+import { extensionUri } from './extensions.ts'
 import { endpointAlias, recipientOf, withoutRouting } from './grid-routing.ts'
 import { EventStream, type MethodCall, type StreamItem } from './method-call.ts'
 import { followTask, withHistory } from './task-stream.ts'
 
 /**
- * Deliver a message to the agent it names. The result is a message that confirms the delivery, at once, or the task of
- * the message, after waiting for its recipient.
- *
+ * Deliver a message to the agent it names. The result is a receipt, at once, or the task, after waiting for its recipient.
  * Fails with `invalid_input`, `recipient_required`, `recipient_not_found`, `task_not_found`, `unsupported_operation`,
- * `no_text_content`, `push_not_supported`, or as `sendMessage` does.
- *
- * See docs/protocol.md, "A2A order of checks", "A2A errors".
+ * `no_text_content`, `push_not_supported`, or as `sendMessage` does. See docs/protocol.md, "A2A order of checks".
  */
 export async function messageSend(call: MethodCall): Promise<unknown> {
   const send = await readSend(call)
@@ -40,10 +36,7 @@ export async function messageSend(call: MethodCall): Promise<unknown> {
   return codec.writeSentTask(withHistory(task, send.request.configuration.historyLength))
 }
 
-/**
- * The same as a stream: the confirmation alone, or the task and what happens to it. Fails as `messageSend`, or with
- * `rate_limit_exceeded`.
- */
+/** The receipt alone, or the task and its events. Fails as `messageSend`, or with `rate_limit_exceeded`. */
 export async function messageStream(call: MethodCall): Promise<EventStream> {
   const send = await readSend(call)
   if (send.mode !== 'receipt') requireTaskStream(call.account)
@@ -53,13 +46,12 @@ export async function messageStream(call: MethodCall): Promise<EventStream> {
   return new EventStream(followTask(call, task, waitMsOf(call)))
 }
 
-/** A send whose request was read and whose content may be delivered. */
 interface Send {
   request: SendRequest
   sender: AgentActor
   /** The alias of the recipient; undefined for a further message of a task. */
   to: string | undefined
-  /** `receipt`: the answer is the confirmation. `message`: a plain reply, if the recipient is set to that. */
+  /** `receipt`: the answer is the confirmation. `message`: it is a plain reply, if the recipient is set to that. */
   mode: TaskMode
   returnsImmediately: boolean
 }
@@ -70,13 +62,13 @@ async function readSend(call: MethodCall): Promise<Send> {
   const request = codec.readSend(params)
   const { message, configuration } = request
   const sender = callingAgent(account.actor)
-  const to = recipientOf(request, gridRoutingUri(config), aliases)
+  const to = recipientOf(request, extensionUri(config, 'grid-routing'), aliases)
   if (to === undefined && message.taskId === undefined) throw recipientRequired()
 
   const isShared = endpointAlias(aliases, request.tenant) === undefined
   const error = contentError(request, isShared)
   if (to !== undefined && (error || message.taskId !== undefined)) {
-    // An unknown recipient takes precedence over these errors and over an unknown task.
+    // An unknown recipient takes precedence over these errors and an unknown task.
     await resolve(account, sender, `@${to}`)
   }
   if (error && message.taskId !== undefined) await getTask(account, message.taskId, { recipient: to })
@@ -84,22 +76,21 @@ async function readSend(call: MethodCall): Promise<Send> {
 
   const { returnImmediately } = configuration
   const isReceipt = isShared && message.taskId === undefined && returnImmediately !== true &&
-    !extensions.includes(awaitReplyUri(config))
+    !extensions.includes(extensionUri(config, 'await-reply'))
   const mayBeMessage = !isShared && message.taskId === undefined && returnImmediately !== true
   const mode = isReceipt ? 'receipt' : mayBeMessage ? 'message' : 'task'
   return { request, sender, to, mode, returnsImmediately: returnImmediately === true }
 }
 
-/** Store the message, and its task. */
 async function deliver(call: MethodCall, { request, sender, to, mode }: Send): Promise<SentTask> {
   const { account } = call
   const { message, configuration: { acceptedOutputModes } } = request
   const { config } = account.deps
   const idempotencyKey = call.idempotencyKey ??
-    (call.extensions.includes(idempotencyUri(config)) ? message.messageId : undefined)
+    (call.extensions.includes(extensionUri(config, 'idempotency')) ? message.messageId : undefined)
   const common = {
     contextId: message.contextId,
-    message: messageOf(message, gridRoutingUri(config)),
+    message: messageOf(message, extensionUri(config, 'grid-routing')),
     idempotencyKey,
     request: idempotencyKey === undefined ? undefined : requestOf(call),
     acceptedOutputModes,
@@ -107,7 +98,7 @@ async function deliver(call: MethodCall, { request, sender, to, mode }: Send): P
   if (message.taskId !== undefined) {
     return await continueTask(account, sender, { ...common, taskId: message.taskId, recipient: to })
   }
-  // With `@`, so that no input of a client can name a channel.
+  // With `@`, so that no input can name a channel.
   return await startTask(account, sender, { ...common, to: `@${to}`, mode })
 }
 
@@ -116,7 +107,6 @@ function requestOf({ method, params, aliases }: MethodCall): string {
   return canonicalJson([method, withoutInvisibleIn(params), ...aliases])
 }
 
-/** The message as it is stored, without what only routes it. */
 function messageOf(message: ClientMessage, routingUri: string) {
   const { messageId, parts, metadata, extensions, referenceTaskIds } = message
   const others = extensions?.filter((uri) => uri !== routingUri)
@@ -129,17 +119,15 @@ function messageOf(message: ClientMessage, routingUri: string) {
   }
 }
 
-/** The task when its recipient has answered, or as it is when the time is over. See docs/protocol.md, "Receipt or task". */
+/** The task once its recipient has answered, or when the time is over. See docs/protocol.md, "Receipt or task". */
 async function answerOf(call: MethodCall, task: Task): Promise<Task> {
   const { account, connection, check } = call
   const ms = waitMsOf(call)
   const strict = account.deps.config.a2aBlockingStrict
   const now = ms === 0 ? task : await waitForTask(account, task.id, { ms, strict, connection, check })
-  // A client that has left is shown nothing.
   return connection.signal.aborted ? now : await answerFor(account, now)
 }
 
-/** How long the answer of a send waits for the recipient at most, in milliseconds. */
 function waitMsOf({ account, waitSeconds }: MethodCall): number {
   return Math.min(account.deps.config.a2aBlockingMaxSeconds, waitSeconds ?? Infinity) * second
 }
@@ -157,30 +145,26 @@ async function* oneItem(item: StreamItem): AsyncGenerator<StreamItem> {
   yield item
 }
 
-/** How the delivered message differs from what was sent, in words and for programs. */
+/** How the delivered message differs from what was sent. */
 function changesOf({ sanitized, redacted }: SentMessage): string {
   const cleaned = sanitized ? ', without its invisible characters' : ''
   return redacted ? `${cleaned}, with masked texts (${redacted.join(', ')})` : cleaned
 }
 
-/** What the receipt says besides the delivery; undefined for nothing. */
 function receiptMetadata(
   { recipientPresence: presence, sanitized, redacted, hops, turns }: SentMessage,
 ): Record<string, unknown> | undefined {
-  if (presence === undefined && !sanitized && !redacted && hops === 0 && turns === undefined) return undefined
-  return {
+  const metadata = {
     ...(presence !== undefined && { recipientPresence: presence }),
     ...(sanitized && { sanitized }),
     ...(redacted && { redacted }),
     ...(hops > 0 && { hops }),
     ...(turns !== undefined && { turns, note: turnsNote(turns) }),
   }
+  return Object.keys(metadata).length > 0 ? metadata : undefined
 }
 
-/**
- * The error of a content that cannot be delivered. On the shared endpoint there must be text; an endpoint of an agent also
- * takes files and data.
- */
+/** The shared endpoint needs text; that of an agent also takes files and data alone. */
 function contentError({ message, configuration }: SendRequest, isShared: boolean): GridError | undefined {
   const hasContent = message.parts.some((part) => 'text' in part ? part.text !== '' : !isShared)
   if (!hasContent) {

@@ -1,6 +1,4 @@
-/** One A2A method call, as its operation receives it. */
-import type { Cards } from './cards/cards.ts'
-import type { Codec } from './codec.ts'
+import type { A2aVersion, Codec } from './codec.ts'
 import type { CallerConnection } from '../lib/http/caller-connection.ts'
 import { event, eventStream } from '../lib/http/event-stream.ts'
 import { minute } from '../lib/time.ts'
@@ -13,24 +11,22 @@ export interface MethodCall {
   /** The name of the method in the version of the codec. */
   method: string
   params: unknown
-  /** The aliases that the path names: of the endpoint, or of the tenant before the method. Empty on the shared endpoint. */
+  /** The aliases in the path: of the endpoint, or of the tenant. Empty on the shared endpoint. */
   aliases: readonly string[]
   /** The URIs of the extensions that the request activates. */
   extensions: readonly string[]
   /** The `Idempotency-Key` header. */
   idempotencyKey: string | undefined
-  /** Of this grid. */
-  cards: Cards
-  /** How long the client wants to wait at most, from the `Prefer` header (RFC 7240 §4.3). */
+  cards: { extendedCard(account: AccountStore, version: A2aVersion, alias?: string): Promise<unknown> }
+  /** The longest wait the client wants, from the `Prefer` header (RFC 7240 §4.3). */
   waitSeconds: number | undefined
-  /** The number of the last event that the client has seen, from the `Last-Event-ID` header. */
+  /** The last event that the client has seen, from the `Last-Event-ID` header. */
   lastEventId: number | undefined
   connection: CallerConnection
   /** Fails when the credential has ended. */
   check(): Promise<unknown>
 }
 
-/** What a stream says next: an event with its number, if it has one, or that the stream is alive. */
 export type StreamItem = { id?: number; result: unknown } | 'heartbeat'
 
 /** The result of an operation that streams. What fails before it is answered as any other call. */
@@ -44,7 +40,7 @@ export class EventStream {
 
 const ping = ': ping\n\n'
 
-/** A client that has not taken an event for this long is dropped. It comes back with `Last-Event-ID`, and misses nothing. */
+/** A client that takes no event for this long is dropped. It can come back with `Last-Event-ID` and miss nothing. */
 const maxStallMs = minute
 
 /** The response of a stream; `frame` makes the data of an event from a result. */

@@ -9,8 +9,8 @@ import { ParamReader } from './param-reader.ts'
 import { tasksCancel, tasksGet, tasksList, tasksSubscribe } from './task-methods.ts'
 import { GridError } from '../errors.ts'
 
-/** Carries out a call; resolves to its `result`, in the wire format of the call's version, or to an `EventStream`. */
-export type Operation = (call: MethodCall) => unknown
+/** Resolves to the `result` in the wire format of the call's version, or to an `EventStream`. */
+type Operation = (call: MethodCall) => unknown
 
 const operations: [method03: string, method10: string, Operation][] = [
   ['message/send', 'SendMessage', messageSend],
@@ -43,10 +43,7 @@ function refusePush(): never {
   throw pushNotSupported()
 }
 
-/**
- * The extended card of the endpoint or the tenant, in the version of the call. Fails with `invalid_input` or
- * `agent_not_found`.
- */
+/** Fails with `invalid_input` or `agent_not_found`. */
 function extendedCard({ account, aliases, codec, params, cards }: MethodCall): Promise<unknown> {
   const tenant = new ParamReader(params ?? {}, '').id('tenant')
   return cards.extendedCard(account, codec.version, endpointAlias(aliases, tenant))

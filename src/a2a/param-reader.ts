@@ -7,14 +7,14 @@ import { hasAtMost, wellFormed } from '../lib/text.ts'
 const maxIdLength = 256
 
 /**
- * One object of the request. `null` counts as absent (ProtoJSON), unknown fields are ignored, and each field is also
- * found under its name in snake_case. Every method that reads a field fails with `invalid_input`.
+ * One object of the request. `null` counts as absent (ProtoJSON), unknown fields are ignored, and each field may also be
+ * in snake_case. Every method that reads a field fails with `invalid_input`.
  */
 export class ParamReader {
   readonly #object: Record<string, unknown>
   readonly #path: string
 
-  /** `path` is the path of the object below `params`, which itself has the empty path. */
+  /** `path`: where the object is below `params`; empty for `params` itself. */
   constructor(value: unknown, path: string) {
     if (typeof value !== 'object' || value === null || Array.isArray(value)) {
       throw invalidInput(path || 'params', 'must be an object')
@@ -23,7 +23,6 @@ export class ParamReader {
     this.#path = path
   }
 
-  /** The field as received; undefined when it is absent or null. */
   value(name: string): unknown {
     return this.#object[name] ?? this.#object[snakeCase(name)] ?? undefined
   }
@@ -96,7 +95,6 @@ export class ParamReader {
     return value
   }
 
-  /** An object of any shape. */
   record(name: string): Record<string, unknown> | undefined {
     const object = this.object(name)
     return object && object.#object
@@ -115,7 +113,7 @@ export class ParamReader {
     return this.#path ? `${this.#path}.${name}` : name
   }
 
-  /** The error of a field, or of the object itself when no name is given. */
+  /** Without a name, the error is about the object itself. */
   invalid(name: string | undefined, rule: string): GridError {
     return invalidInput(name === undefined ? this.#path : this.pathOf(name), rule)
   }

@@ -1,16 +1,17 @@
-/** What both bindings of A2A check of a request, and read of its headers. See docs/protocol.md, "A2A order of checks". */
-import { activatedExtensions, authenticateAgent } from './caller.ts'
+/** What both bindings of A2A read from a request before its body: caller, version, extensions. See docs/protocol.md, "A2A order of checks". */
+import type { A2aVersion } from './codec.ts'
 import { extensionUris } from './extensions.ts'
 import type { MethodCall } from './method-call.ts'
-import type { AuthenticateCall } from '../auth/bearer.ts'
+import type { AuthenticateCall, AuthenticatedCall } from '../auth/bearer.ts'
 import type { Config } from '../config.ts'
+import { GridError } from '../errors.ts'
 import { apiLimits, type BodyLimits, checkDeclaredLength, taskLimits } from '../lib/http/body.ts'
 import { CallerConnection } from '../lib/http/caller-connection.ts'
 import type { AppContext } from '../request-context.ts'
 
 export const mediaTypes = ['application/json', 'application/a2a+json']
 
-/** What a call has from its request and not from its body. */
+/** What a call has before its body is read. */
 export type AdmittedCall = Omit<MethodCall, 'cards' | 'codec' | 'method' | 'params'>
 
 /** The limits of a body: larger on the endpoint of an agent, which takes files. */
@@ -19,8 +20,8 @@ export function limitsOf(aliases: readonly string[]): BodyLimits {
 }
 
 /**
- * The caller and what its headers say, before the body is read. Fails with `payload_too_large` if the request declares
- * so, `unauthenticated` or `rate_limit_exceeded`, in this order. `aliases`: those that the path names.
+ * The caller and its headers. `aliases`: those in the path. Fails with `payload_too_large` (by the declared length),
+ * `unauthenticated` or `rate_limit_exceeded`, in this order.
  */
 export async function admit(
   authenticateCall: AuthenticateCall,
@@ -46,4 +47,53 @@ export async function admit(
 
 function wholeNumber(digits: string | undefined): number | undefined {
   return digits === undefined ? undefined : Number(digits)
+}
+
+/** The calling agent. Fails with `unauthenticated`, also for an admin, or `rate_limit_exceeded`. */
+export async function authenticateAgent(authenticateCall: AuthenticateCall, c: AppContext): Promise<AuthenticatedCall> {
+  const authenticated = await authenticateCall(c)
+  if (authenticated.account.actor.type === 'agent') return authenticated
+  throw new GridError('unauthenticated', 'Admin keys are not accepted here. Use the key of an agent.', {
+    credential: 'refused',
+  })
+}
+
+/** The challenge of a 401. It names an error only if there was a credential. @see RFC 6750 §3 */
+export function challenge({ details: { credential } }: GridError): Record<string, string> {
+  if (credential === undefined) return {}
+  const error = credential === 'refused' ? ', error="invalid_token"' : ''
+  return { 'WWW-Authenticate': `Bearer realm="agent-grid"${error}` }
+}
+
+/**
+ * The version in the `A2A-Version` header or query parameter, without its patch number; undefined without both. The
+ * method, not this, decides the wire format. Fails with `version_not_supported`.
+ */
+export function requestedVersion(request: Request): A2aVersion | undefined {
+  const text = versionText(request)
+  const version = supportedVersion(text)
+  if (text === '' || version) return version
+  throw new GridError('version_not_supported', 'This A2A-Version is not supported. Use 1.0 or 0.3.', {
+    info: { supported: '0.3,1.0' },
+  })
+}
+
+export function requestsVersion10(request: Request): boolean {
+  return supportedVersion(versionText(request)) === '1.0'
+}
+
+function activatedExtensions(request: Request, known: readonly string[]): string[] {
+  const { headers } = request
+  const named = `${headers.get('A2A-Extensions') ?? ''},${headers.get('X-A2A-Extensions') ?? ''}`
+  const uris = named.split(',').map((uri) => uri.trim())
+  return known.filter((uri) => uris.includes(uri))
+}
+
+function versionText({ headers, url }: Request): string {
+  const query = () => url.includes('?') ? new URL(url).searchParams.get('A2A-Version') ?? '' : ''
+  return (headers.get('A2A-Version') || query()).trim()
+}
+
+function supportedVersion(text: string): A2aVersion | undefined {
+  return text.match(/^(0\.3|1\.0)(\.\d+)?$/)?.[1] as A2aVersion | undefined
 }

@@ -24,7 +24,6 @@ export async function tasksGet(call: MethodCall): Promise<unknown> {
 
 /** `tasks/list`, `ListTasks`: the tasks of the caller, newest status first. Fails with `invalid_input`. */
 export async function tasksList(call: MethodCall): Promise<unknown> {
-  // All params are optional.
   const params = new ParamReader(call.params ?? {}, '')
   const pageSize = params.count('pageSize') ?? defaultPageSize
   if (pageSize < 1 || pageSize > maxPageSize) throw params.invalid('pageSize', `must be from 1 to ${maxPageSize}`)
@@ -53,9 +52,9 @@ export async function tasksCancel(call: MethodCall): Promise<unknown> {
 }
 
 /**
- * `tasks/resubscribe`, `SubscribeToTask`: the task, and then what happens to it; with `Last-Event-ID` what happened
- * after that event. Fails with `invalid_input`; `task_not_found`; `unsupported_operation` if the task has ended and the
- * client has seen its end; or `rate_limit_exceeded`.
+ * `tasks/resubscribe`, `SubscribeToTask`: the task and its further events, or with `Last-Event-ID` the events after that.
+ * Fails with `invalid_input`, `task_not_found`, `rate_limit_exceeded`, or `unsupported_operation` if the task has ended and
+ * the client has seen its end.
  */
 export async function tasksSubscribe(call: MethodCall): Promise<EventStream> {
   const { account, connection, check } = call
@@ -68,7 +67,7 @@ export async function tasksSubscribe(call: MethodCall): Promise<EventStream> {
     ? call.lastEventId
     : undefined
   if (hasEnded && (lastEventId === undefined || lastEventId === task.generation)) {
-    throw new GridError('unsupported_operation', 'This task has ended. Get it instead of following it.')
+    throw new GridError('unsupported_operation', 'This task has ended. Read it with tasks/get (0.3) or GetTask (1.0).')
   }
   requireTaskStream(account)
   const news = watchTask(account, id, {
@@ -79,17 +78,17 @@ export async function tasksSubscribe(call: MethodCall): Promise<EventStream> {
     check,
     heartbeatMs,
   })
-  // With the task first it says so at once, or fails.
+  // The task comes first, so what fails is answered before the stream begins.
   const first = lastEventId === undefined ? (await news.next()).value : undefined
   return new EventStream(subscribedItems(call, task, first, news))
 }
 
-/** The tasks that an endpoint shows: all of the caller, or those with the agent that the path or the tenant names. */
+/** An endpoint shows all tasks of the caller, or those with the agent in the path or the tenant. */
 function scopeOf({ aliases }: MethodCall, params: ParamReader): TaskScope {
   return { recipient: endpointAlias(aliases, params.id('tenant')) }
 }
 
-/** The state that a list asks for, in the spelling of either version. */
+/** In the spelling of either version. */
 function readState(params: ParamReader): TaskState | undefined {
   const status = unlessEmpty(params.text('status'))
   if (status === undefined || status === 'TASK_STATE_UNSPECIFIED') return undefined

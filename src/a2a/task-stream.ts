@@ -1,6 +1,6 @@
 /** The events of a task as a stream. See docs/protocol.md, "Task streams". */
 import { GridError } from '../errors.ts'
-import { bareReply, isInterrupted, isTerminal, type Task, type TaskEvent } from '../grid/tasks/task.ts'
+import { bareReply, isInterrupted, isTerminal, type Task, type TaskState } from '../grid/tasks/task.ts'
 import { answerFor } from '../grid/tasks/tasks.ts'
 import { holdTask, type TaskNews, watchTask } from '../grid/tasks/watch-task.ts'
 import { second } from '../lib/time.ts'
@@ -11,8 +11,8 @@ import type { MethodCall, StreamItem } from './method-call.ts'
 export const heartbeatMs = 4 * second
 
 /**
- * A task that was just sent to, and what happens to it until it has ended or waits for its client; or the plain reply
- * alone, for which it waits at most `holdMs`. See docs/protocol.md, "Message replies".
+ * The task of a send and its events, until it has ended or waits for its client; or the plain reply alone, if it comes
+ * within `holdMs`. See docs/protocol.md, "Message replies".
  */
 export async function* followTask(call: MethodCall, task: Task, holdMs: number): AsyncGenerator<StreamItem> {
   yield 'heartbeat'
@@ -20,7 +20,6 @@ export async function* followTask(call: MethodCall, task: Task, holdMs: number):
 }
 
 async function* sentItems(call: MethodCall, task: Task, holdMs: number): AsyncGenerator<StreamItem> {
-  const endsWhenInterrupted = true
   if (task.mode === 'message') {
     const { account, connection, check } = call
     yield* holdTask(account, task.id, { ms: holdMs, heartbeatMs, connection, check })
@@ -30,16 +29,13 @@ async function* sentItems(call: MethodCall, task: Task, holdMs: number): AsyncGe
     if (reply) return yield { result: call.codec.writeReply(answer, reply) }
   }
   yield firstItem(call.codec, task)
-  if (closesStream(task.status.state, endsWhenInterrupted)) return
+  if (closesStream(task.status.state, true)) return
   const { account, connection, check } = call
-  const watch = { after: task.generation, endsWhenInterrupted, connection, check, heartbeatMs }
-  yield* newsItems(call, task, watchTask(account, task.id, watch), endsWhenInterrupted)
+  const watch = { after: task.generation, endsWhenInterrupted: true, connection, check, heartbeatMs }
+  yield* newsItems(call, task, watchTask(account, task.id, watch), true)
 }
 
-/**
- * What happens to a task from now on, or after the event that the client has seen last. Without one, the task itself
- * comes first. Ends when the task has ended. `news` has begun: `first` is what it said first.
- */
+/** The events of a task until it has ended. `first` is what `news` has already said. */
 export async function* subscribedItems(
   call: MethodCall,
   task: TaskRef,
@@ -51,7 +47,7 @@ export async function* subscribedItems(
   yield* untilFault(call, newsItems(call, task, news, false))
 }
 
-/** What fails behind the first item ends the stream; the task is not touched. */
+/** A failure after the first item ends the stream, but not the task. */
 async function* untilFault(
   { account }: MethodCall,
   items: AsyncGenerator<StreamItem>,
@@ -63,7 +59,6 @@ async function* untilFault(
   }
 }
 
-/** The news of a task as items. */
 async function* newsItems(
   { codec }: MethodCall,
   task: TaskRef,
@@ -80,16 +75,16 @@ function itemOf(codec: Codec, task: TaskRef, news: TaskNews, endsWhenInterrupted
   return { id: news.n, result: codec.writeEvent(task, news, closes) }
 }
 
-/** Its number is that of the newest event that is in it, so that a client that comes back gets those behind it. */
+/** Its number is that of its newest event, so that a client that comes back gets what follows. */
 function firstItem(codec: Codec, task: Task): StreamItem {
   return { id: task.generation, result: codec.writeSentTask(task) }
 }
 
-function closesStream(state: Extract<TaskEvent, { type: 'status' }>['status']['state'], endsWhenInterrupted: boolean) {
+function closesStream(state: TaskState, endsWhenInterrupted: boolean): boolean {
   return isTerminal(state) || (endsWhenInterrupted && isInterrupted(state))
 }
 
-/** A task with at most so many of its newest messages; undefined for all. */
+/** With at most `length` of its newest messages; undefined for all. */
 export function withHistory(task: Task, length: number | undefined): Task {
   if (length === undefined || task.history.length <= length) return task
   return { ...task, history: length === 0 ? [] : task.history.slice(-length) }

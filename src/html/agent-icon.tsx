@@ -28,7 +28,7 @@ const shapes = [
   '',
 ]
 
-/** The icon of an agent, derived from its alias: equal aliases get equal icons. Decorative; show it beside the alias. */
+/** The icon of an agent, derived from its alias: equal aliases get equal icons. Decorative; show it with the alias. */
 export function AgentIcon({ alias, size = 28 }: { alias: string; size?: number }) {
   return (
     <svg class='face' width={size} height={size} viewBox='0 0 24 24' aria-hidden='true'>

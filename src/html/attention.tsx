@@ -2,7 +2,7 @@
 /** @jsxImportSource hono/jsx */
 /** What needs a person, as rows, and how much of a quota is used. */
 import type { Child } from 'hono/jsx'
-import { CsrfField, Form, SubmitButton } from './form.tsx'
+import { ButtonForm, CsrfField, HiddenFields } from './form.tsx'
 import { Icon, type IconName } from './icons.tsx'
 
 /** A row: what is wrong, some facts, and what can be done. */
@@ -42,7 +42,7 @@ export interface NeedFields {
 
 /** A menu of times for which a row can be hidden: `times` are values of the field `time`, with their titles. */
 export function SnoozeMenu(
-  { action, csrf, fields, times }: { action: string; csrf: string; fields: NeedFields; times: [string, string][] },
+  { action, fields, times }: { action: string; fields: NeedFields; times: [string, string][] },
 ) {
   return (
     <details class='menu end' data-menu>
@@ -52,8 +52,8 @@ export function SnoozeMenu(
       </summary>
       <div class='list'>
         <form method='post' action={action}>
-          <CsrfField token={csrf} />
-          <HiddenFields {...fields} />
+          <CsrfField />
+          <HiddenFields fields={{ ...fields }} />
           {times.map(([value, title]) => <button type='submit' class='item' name='time' value={value}>{title}</button>)}
         </form>
       </div>
@@ -61,22 +61,8 @@ export function SnoozeMenu(
   )
 }
 
-export function EndSnooze({ action, csrf, fields }: { action: string; csrf: string; fields: NeedFields }) {
-  return (
-    <Form action={action} csrf={csrf}>
-      <HiddenFields {...fields} />
-      <SubmitButton kind='plain' isSmall>Show again</SubmitButton>
-    </Form>
-  )
-}
-
-function HiddenFields({ kind, subject }: NeedFields) {
-  return (
-    <>
-      <input type='hidden' name='kind' value={kind} />
-      <input type='hidden' name='subject' value={subject} />
-    </>
-  )
+export function EndSnooze({ action, fields }: { action: string; fields: NeedFields }) {
+  return <ButtonForm action={action} fields={{ ...fields }} kind='plain' isSmall>Show again</ButtonForm>
 }
 
 /** When the page was made: `5 s ago`, counted by the script. `at` is in milliseconds since the epoch. */

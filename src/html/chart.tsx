@@ -60,7 +60,7 @@ export function BarChart(
   const y = (count: number) => headroom + plotHeight * (1 - count / top)
   const share = (value: number) => `${value.toFixed(3)}%`
   const name = unit === 'hour' ? hour : date
-  // So that they fit beside each other on the smallest phone.
+  // So that they fit in one row on the smallest phone.
   const labelEvery = unit === 'hour' ? 6 : 10
   const zone = unit === 'hour' ? ' UTC' : ''
   const countsOf = ({ counts }: StackedBar) =>

@@ -76,7 +76,7 @@ export function Card(
   )
 }
 
-/** A figure with its label. `picture` is a sparkline beside it. */
+/** A figure with its label. `picture` is a sparkline. */
 export function Stat({ label, value, hint, picture }: { label: string; value: Child; hint?: Child; picture?: Child }) {
   return (
     <div class='stat'>
@@ -127,7 +127,7 @@ export function Facts({ items }: { items: [term: string, fact: Child][] }) {
 }
 
 /**
- * Content with facts beside it. In narrow windows the facts are above it, folded: `summary` says the most important of
+ * Content with a column of facts. In narrow windows the facts are above it, folded: `summary` says the most important of
  * them in one line.
  */
 export function WithFacts({ summary, facts, children }: { summary: Child; facts: Child; children: Child }) {

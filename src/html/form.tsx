@@ -14,29 +14,48 @@ interface PostedForm {
 
 const Posted = createContext<PostedForm | undefined>(undefined)
 
-/** The CSRF token of the session. See docs/security.md, "Forms". */
-export function CsrfField({ token }: { token: string }) {
+/** Around a page: the CSRF token of its session. See docs/security.md, "Forms". */
+export const Csrf = createContext<string | undefined>(undefined)
+
+export function CsrfField() {
+  const token = useContext(Csrf)
+  if (token === undefined) throw new Error('A page with a form needs the option `csrf`.')
   return <input type='hidden' name='csrf' value={token} />
 }
 
 export interface FormProps {
   action: string
-  csrf: string
   id?: string
-  /** Puts the fields beside the button. */
+  /** Puts the fields and the button in one row. */
   isLine?: boolean
   /** Replaces the values of the fields. */
   posted?: PostedForm
   children: Child
 }
 
-export function Form({ action, csrf, id, isLine, posted, children }: FormProps) {
+export function Form({ action, id, isLine, posted, children }: FormProps) {
   return (
     <form method='post' action={action} id={id} class={isLine ? 'line' : undefined}>
-      <CsrfField token={csrf} />
+      <CsrfField />
       <Posted.Provider value={posted}>{children}</Posted.Provider>
     </form>
   )
+}
+
+/** A form of one button. `fields` are submitted as hidden fields. */
+export function ButtonForm(
+  { action, fields = {}, ...button }: ButtonProps & { action: string; fields?: Record<string, string> },
+) {
+  return (
+    <Form action={action}>
+      <HiddenFields fields={fields} />
+      <SubmitButton {...button} />
+    </Form>
+  )
+}
+
+export function HiddenFields({ fields }: { fields: Record<string, string> }) {
+  return <>{Object.entries(fields).map(([name, value]) => <input type='hidden' name={name} value={value} />)}</>
 }
 
 /**
@@ -44,9 +63,8 @@ export function Form({ action, csrf, id, isLine, posted, children }: FormProps) 
  * `navigator.credentials.create` or `get`. `isStarted` asks as soon as the page appears. It needs script.
  */
 export function PasskeyForm(
-  { action, csrf, use, options, isStarted, error, children }: {
+  { action, use, options, isStarted, error, children }: {
     action: string
-    csrf: string
     use: 'create' | 'get'
     options: string
     isStarted?: boolean
@@ -67,7 +85,7 @@ export function PasskeyForm(
         data-error={id}
         data-needs-script
       >
-        <CsrfField token={csrf} />
+        <CsrfField />
         <input type='hidden' name='passkey' value='' />
         {children}
         <p class='error' id={id} role='alert' hidden={!error}>{error}</p>

@@ -21,14 +21,14 @@ export interface AppFrame {
   current: NavItem | undefined
   /** The time zone of the user; undefined if it is not known. */
   timeZone?: string
-  /** How much needs the user, for the number beside the navigation; undefined if it is not known. */
+  /** How much needs the user, for the number in the navigation; undefined if it is not known. */
   attention?: number
   /** Shown above the content: the result of the last action. */
   notice?: { kind: NoticeKind; text: string }
 }
 
 /** Product name, account menu and user menu. The menus are `<details>`, so they open without script. */
-export function Header({ frame: { account, accounts, user, csrf } }: { frame: AppFrame }) {
+export function Header({ frame: { account, accounts, user } }: { frame: AppFrame }) {
   return (
     <header class='head'>
       <a class='mark' href={homePath(account.id)} aria-label='agent-grid'>
@@ -95,7 +95,7 @@ export function Header({ frame: { account, accounts, user, csrf } }: { frame: Ap
             </a>
           )}
           <form method='post' action={paths.signOut}>
-            <CsrfField token={csrf} />
+            <CsrfField />
             <button type='submit' class='item'>
               <Icon name='leave' />
               Sign out
@@ -147,7 +147,7 @@ function SectionLink({ item, frame: { account, current, attention = 0 }, class: 
   )
 }
 
-/** Links to the sections of the account, beside the page. Narrow windows show `BottomBar` instead. */
+/** Links to the sections of the account, left of the page. Narrow windows show `BottomBar` instead. */
 export function SideNavigation({ frame }: { frame: AppFrame }) {
   return (
     <nav class='side' aria-label='Sections'>

@@ -6,6 +6,7 @@ import { icon, pageScript, styleSheet } from './assets.ts'
 import { utc } from '../lib/time.ts'
 import { withVisibleControls } from './bidi.tsx'
 import { TimeZone } from './components.tsx'
+import { Csrf } from './form.tsx'
 
 /** What makes the grid an application of its own on a home screen. */
 export const manifestPath = '/manifest.webmanifest'
@@ -14,6 +15,8 @@ export interface HtmlResponseOptions {
   status?: number
   /** The time zone of the reader. Defaults to UTC. */
   timeZone?: string
+  /** The CSRF token, for a page with forms. */
+  csrf?: string
   /**
    * An additional target for the forms of this page: the redirect URI on the consent page.
    * See docs/security.md, "Content security policy".
@@ -23,7 +26,7 @@ export interface HtmlResponseOptions {
 
 /** A complete HTML document as a response. `title` goes into `<title>`, followed by the product name. */
 export async function htmlResponse(
-  { title, bodyClass, status = 200, timeZone = utc, formTarget }: HtmlResponseOptions & {
+  { title, bodyClass, status = 200, timeZone = utc, csrf, formTarget }: HtmlResponseOptions & {
     title: string
     bodyClass: string
   },
@@ -43,7 +46,9 @@ export async function htmlResponse(
       </head>
       <body class={bodyClass}>
         <a class='skip' href='#content'>Skip to content</a>
-        <TimeZone.Provider value={timeZone}>{content}</TimeZone.Provider>
+        <TimeZone.Provider value={timeZone}>
+          <Csrf.Provider value={csrf}>{content}</Csrf.Provider>
+        </TimeZone.Provider>
       </body>
     </html>
   )

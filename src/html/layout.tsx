@@ -14,11 +14,11 @@ export interface AppPage extends HtmlResponseOptions {
   title: string
   /** One sentence below the title. */
   lead?: Child
-  /** Buttons beside the title. */
+  /** Buttons next to the title. */
   actions?: Child
   /** A link to the parent page. */
   back?: { title: string; href: string }
-  /** The content fills the window beside the navigation. It contains the `h1` itself. */
+  /** The content fills the window next to the navigation. It contains the `h1` itself. */
   isWhole?: boolean
   /** The news after which a browser with script reads the content again: see `scripts/live.ts`. */
   fresh?: FreshName[]
@@ -30,7 +30,7 @@ export interface BarePage extends HtmlResponseOptions {
   title: string
   /** Text across the page instead of a narrow card, as on the welcome page. */
   isWide?: boolean
-  /** Buttons beside the logo. */
+  /** Buttons next to the logo. */
   actions?: Child
 }
 
@@ -43,6 +43,7 @@ export function appPage(
   return htmlResponse(
     {
       timeZone: frame.timeZone,
+      csrf: frame.csrf,
       ...options,
       title: `${isolated(title)} · ${isolated(frame.account.name)}`,
       bodyClass: 'app',

@@ -2,7 +2,7 @@
 /** @jsxImportSource hono/jsx */
 import type { Child } from 'hono/jsx'
 import { encodeQR } from 'qr'
-import { CsrfField, SubmitRow } from './form.tsx'
+import { CsrfField, HiddenFields, SubmitRow } from './form.tsx'
 import { Icon, type IconName } from './icons.tsx'
 
 /** Text with a copy button: a command, a configuration, a key. `wraps` breaks long lines. */
@@ -69,9 +69,8 @@ export function SecretDialog(
 
 /** A delete button with a confirmation step that works without script. `fields` are submitted as hidden fields. */
 export function ConfirmDelete(
-  { action, csrf, label = 'Delete', question, fields = {}, icon = 'bin', isSmall }: {
+  { action, label = 'Delete', question, fields = {}, icon = 'bin', isSmall }: {
     action: string
-    csrf: string
     label?: string
     question: Child
     fields?: Record<string, string>
@@ -86,8 +85,8 @@ export function ConfirmDelete(
         {label}…
       </summary>
       <form class='list' method='post' action={action}>
-        <CsrfField token={csrf} />
-        {Object.entries(fields).map(([name, value]) => <input type='hidden' name={name} value={value} />)}
+        <CsrfField />
+        <HiddenFields fields={fields} />
         <p>{question}</p>
         <SubmitRow kind='danger'>{label}</SubmitRow>
       </form>

@@ -8,11 +8,11 @@ import { type Page, type PageBudget, readPage } from '../lib/read-page.ts'
 import { isoTime } from '../lib/time.ts'
 import type { AccountStore } from '../store/account.ts'
 import type { Agent } from '../store/account/agents.ts'
-import { identifier, tool, type ToolOutput } from './tool.ts'
+import { identifier } from '../lib/input.ts'
+import { tool, type ToolOutput } from './tool.ts'
 
-/** How many agents or channels one call lists: the default, and the maximum. */
+/** Agents or channels in one call: the default, and the maximum. */
 const pageLimit = 10_000
-/** The text of a list is at most this long, in bytes. */
 const pageBytes = 1_000_000
 const chunk = 500
 
@@ -123,7 +123,7 @@ interface Named {
   name: string
 }
 
-/** Names of older versions may have invisible characters. Pages go on from the name as it is stored. */
+/** Names from older versions may have invisible characters. */
 function asSkill<Skill extends Named>(skill: Skill): Skill {
   return { ...skill, name: withoutInvisible(skill.name) }
 }

@@ -5,12 +5,12 @@ import { maxSkills, setAgentSkills } from '../grid/agents/skills.ts'
 import { createChannel, deleteChannel, maxMembers, setChannelMembers } from '../grid/channels/channels.ts'
 import { maxAttached, setAgentGuardrails } from '../grid/guardrails/guardrails.ts'
 import { aliasPattern } from '../lib/alias.ts'
-import { atMost } from '../lib/input.ts'
+import { atMost, identifier, requiredIdentifier as ref } from '../lib/input.ts'
 import { asAgent, asChannel } from './admin-read-tools.ts'
-import { type Arguments, identifier, renamed, requiredIdentifier as ref, tool } from './tool.ts'
+import { type Arguments, renamed, tool } from './tool.ts'
 import type { AccountStore } from '../store/account.ts'
 
-/** The length is only published: verbs count what is left of a description without invisible characters. */
+/** The length is only published: the verbs count a description without its invisible characters. */
 const description = z.string().meta({ maxLength: maxDescriptionLength }).optional()
 const skillName = atMost(z.string().min(1), 64)
 const skill = z.union([skillName, z.strictObject({ name: skillName, description })])
@@ -36,14 +36,11 @@ const channelRef = {
   name: ref.optional().describe('Name of the channel, with or without #; give this or id'),
 }
 
-/** What creates an agent or a channel calls its id `agent_id` or `channel_id`, so that name is understood, too. */
+/** Creations call the id `agent_id` or `channel_id`, so those names are understood too. */
 const byAgentId = (args: Arguments) => renamed(args, 'agent_id', 'id')
 const byChannelId = (args: Arguments) => renamed(args, 'channel_id', 'id')
 
-/**
- * The pattern is only published: `createAgent` and `createChannel` check it, with an error code of their own. They also
- * take a name with its sign and spaces around it.
- */
+/** The pattern is only published: `createAgent` and `createChannel` check it, with error codes of their own. */
 const newName = (sign: '@' | '#', about: string) =>
   z.string().meta({ pattern: aliasPattern.source.replace('^', `^${sign}?`), description: about })
 
@@ -190,10 +187,7 @@ export const adminWriteTools = [
   setChannelMembersTool,
 ]
 
-/**
- * An object that names its subject by exactly one of `id` and `alias` or `name`. Only the descriptions say so, because
- * clients refuse a published schema with `oneOf` at the root.
- */
+/** Exactly one of `id` and `other`. Only the descriptions say so: clients refuse a schema with `oneOf` at the root. */
 function oneOf<Shape extends z.ZodRawShape>(shape: Shape, other: 'alias' | 'name') {
   return z.strictObject(shape).refine((input) => {
     const { id, [other]: named } = input as Record<string, unknown>

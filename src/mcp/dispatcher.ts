@@ -34,7 +34,7 @@ import { fromText } from './tool.ts'
 import type { Toolset } from './toolset.ts'
 import { asGridError } from '../wire.ts'
 
-/** The longest wait of an answer in one piece. Every proxy and runtime tolerates this silence. */
+/** The longest wait without an event stream. Every proxy and runtime tolerates this silence. */
 const maxSilentSeconds = 20
 
 /** A request whose method and parameters are known. */
@@ -47,17 +47,17 @@ interface Call<Params> {
 }
 
 interface Method<Params> {
-  /** Callers whose toolset lacks it do not have the method. */
+  /** Callers whose toolset lacks this do not have the method. */
   needs?: 'resources' | 'prompts' | 'inbox'
-  /** What it needs of its parameters. Errors name the field. */
+  /** What it reads of its parameters. Errors name the field. */
   params: z.ZodType<Params>
-  /** What else MCP says of them. */
+  /** The schema of the SDK that they must also match. */
   spec?: SpecTypeName
   /** Fails with a `ProtocolError` or a `GridError`. */
   answer(call: Call<Params>): RpcAnswer | Response | Promise<RpcAnswer | Response>
 }
 
-/** Forgets the type of the parameters, on which `params` and `answer` agree. */
+/** Checks that `params` and `answer` agree on the type of the parameters, and forgets it. */
 function method<Params>(method: Method<Params>): Method<unknown> {
   return method as Method<unknown>
 }
@@ -128,7 +128,6 @@ const methods: Record<Era, ReadonlyMap<string, Method<unknown>>> = {
   })),
 }
 
-/** Answer one parsed message from the toolset of its caller. */
 export async function dispatch(
   headers: Headers,
   message: unknown,
@@ -141,13 +140,13 @@ export async function dispatch(
     await recordRefusal(message, toolset)
     return new Response(null, { status: 202 })
   } catch (error) {
-    // What a tool fails with is a result, so no tool has run.
+    // A tool that fails has a result, so no tool has run.
     await recordRefusal(message, toolset)
     return refusal(error, message, log)
   }
 }
 
-/** Whether an answer may be JSON or an event stream, as the transport has demanded since 2025-03-26. */
+/** As the transport has demanded since 2025-03-26. */
 function acceptsBoth(headers: Headers): boolean {
   const accept = headers.get('accept')
   return accept !== null && accept.includes('application/json') && accept.includes('text/event-stream')
@@ -165,7 +164,10 @@ function answerRequest(
   }
   const checked = parse(method.params, params)
   if (method.spec && !isSpecType[method.spec](params)) {
-    throw new ProtocolError(ProtocolErrorCode.InvalidParams, `The parameters of ${name} are not as MCP defines them.`)
+    throw new ProtocolError(
+      ProtocolErrorCode.InvalidParams,
+      `The parameters of ${name} do not match the MCP specification.`,
+    )
   }
   return method.answer({ era, id, params: checked, headers, toolset })
 }
@@ -173,7 +175,7 @@ function answerRequest(
 /** What the modern era adds to every result. */
 const modernResult = { resultType: 'complete', _meta: { [SERVER_INFO_META_KEY]: serverInfo } }
 
-/** `cache` is for the modern era, too. */
+/** `cache` is for the modern era only. */
 function result({ era, id }: Call<unknown>, value: object, cache?: object, lease?: Lease): RpcAnswer {
   const result = era === 'modern' ? { ...value, ...cache, ...modernResult } : value
   return { body: { jsonrpc: '2.0', id, result }, status: 200, lease }
@@ -182,7 +184,6 @@ function result({ era, id }: Call<unknown>, value: object, cache?: object, lease
 function callTool(call: Call<z.output<typeof named>>): Promise<RpcAnswer> | Response {
   const { headers, toolset, params: { name, arguments: args } } = call
   const { inbox } = toolset
-  // The answer to a long wait is a stream.
   const isLate = inbox !== undefined && waitsLong(name, args) && canBeForgotten(headers) && acceptsBoth(headers)
   const running = toolset.call(name, args, isLate ? maxWaitSeconds : maxSilentSeconds)
   if (!running) {
@@ -192,7 +193,7 @@ function callTool(call: Call<z.output<typeof named>>): Promise<RpcAnswer> | Resp
   return isLate ? lateAnswer(answer, inbox.connection) : answer
 }
 
-/** Whether a call asks for a longer wait than an answer in one piece may take. */
+/** Whether a call waits so long that its answer must be a stream. */
 function waitsLong(tool: string, args: Record<string, unknown> | undefined): boolean {
   if (tool !== 'read_messages') return false
   const given = args?.wait_seconds
@@ -200,10 +201,7 @@ function waitsLong(tool: string, args: Record<string, unknown> | undefined): boo
   return typeof seconds === 'number' && seconds > maxSilentSeconds && seconds <= maxWaitSeconds
 }
 
-/**
- * Whether the body of a request is small enough to be forgotten: a body counts as in flight only until its answer begins.
- * See docs/security.md, "Bodies in flight".
- */
+/** A body counts as in flight only until its answer begins, so a larger one gets none early. See docs/security.md, "Bodies in flight". */
 function canBeForgotten(headers: Headers): boolean {
   return Number(headers.get('content-length') ?? 0) <= formLimits.maxBytes
 }
@@ -215,7 +213,7 @@ async function readResource(call: Call<z.output<typeof resource>>): Promise<RpcA
   return result(call, { contents: [{ uri, mimeType: 'application/json', text: await text }] }, noCache)
 }
 
-/** Nothing is stored: every open stream of the agent tells of its inbox. */
+/** Nothing is stored: every open stream of the agent reports changes of its inbox. */
 function subscribeToInbox(call: Call<{ uri: string }>): RpcAnswer {
   if (call.params.uri !== inboxUri) throw new ResourceNotFoundError(call.params.uri)
   return result(call, {})
@@ -232,7 +230,6 @@ async function initialize(call: Call<z.output<typeof client>>): Promise<RpcAnswe
   return result(call, { protocolVersion, serverInfo, ...await introduction(call.toolset) })
 }
 
-/** What a client that connects is told. */
 async function introduction(toolset: Toolset) {
   const { resources, prompts } = toolset
   const capabilities = {
@@ -249,7 +246,6 @@ async function recordRefusal(message: unknown, toolset: Toolset): Promise<void> 
 }
 
 function refusal(error: unknown, message: unknown, log: Log): RpcAnswer {
-  // The client's fault.
   if (error instanceof RefusedMessage) log.debug('An MCP message was refused', { error })
   const { code, message: text, data } = error instanceof ProtocolError ? error : asProtocolError(error, log)
   return {
@@ -258,7 +254,6 @@ function refusal(error: unknown, message: unknown, log: Log): RpcAnswer {
   }
 }
 
-/** The id of a message that may not be a request. */
 function idOf(message: unknown): RequestId | null {
   const { method, id } = Object(message)
   return typeof method === 'string' && (typeof id === 'string' || typeof id === 'number') ? id : null
@@ -272,7 +267,7 @@ const codes: Partial<Record<ErrorKind, number>> = {
 
 function asProtocolError(error: unknown, log: Log): ProtocolError {
   const { kind, code, message, details } = asGridError(error, log)
-  // As `rpcFrameError` in `wire.ts` says it.
+  // As `rpcFrameError` in `wire.ts` has it.
   const data = kind === 'limited' ? { code, retry_after_seconds: details.retryAfterSeconds } : undefined
   return new ProtocolError(codes[kind] ?? ProtocolErrorCode.InvalidParams, message, data)
 }

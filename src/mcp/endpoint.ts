@@ -20,10 +20,7 @@ import { inboxStream } from './streams.ts'
 import { endLease } from './tool.ts'
 import { accountToolset, signupToolset, type Toolset } from './toolset.ts'
 
-/**
- * The endpoint of agents and admins. `metadataUrl` is the address of the metadata that tells clients how to sign in.
- * See docs/protocol.md, "MCP endpoint".
- */
+/** For agents and admins. `metadataUrl` tells clients where to learn how to sign in. See docs/protocol.md, "MCP endpoint". */
 export function mcpGrid(
   authenticateCall: AuthenticateCall,
   responseHeaders: ResponseHeaders,
@@ -39,7 +36,7 @@ export function mcpGrid(
   })
 }
 
-/** The endpoint for callers without a key. It neither asks for a credential nor looks at one. */
+/** For callers without a key. It ignores credentials. */
 export function mcpSignup(store: Store, responseHeaders: ResponseHeaders): Handler {
   const limits = { ...apiLimits, maxBytes: formLimits.maxBytes }
   return mcpServer(store.deps, responseHeaders, limits, {
@@ -48,14 +45,13 @@ export function mcpSignup(store: Store, responseHeaders: ResponseHeaders): Handl
   })
 }
 
-/** What differs between the endpoints. */
 interface Endpoint {
   /** The tools of the caller. Fails with `unauthenticated` or `rate_limit_exceeded`. */
   authenticate(c: AppContext): Promise<Toolset>
   metadataUrl?(request: Request): string
 }
 
-/** The caller is authenticated before anything else of the request is looked at, its method included. */
+/** The caller is authenticated before the method and the body are read. */
 function mcpServer(
   { log, bodies }: Deps,
   responseHeaders: ResponseHeaders,
@@ -81,17 +77,16 @@ function mcpServer(
   }
 }
 
-/** End the lease of an answer: release it if the caller has left. See docs/delivery.md, "Ack and release". */
+/** See docs/delivery.md, "Ack and release". */
 async function settle(lease: Lease, connection: CallerConnection | undefined): Promise<void> {
   if (await connection?.hasLeft()) await lease.release()
   else endLease(lease, connection)
 }
 
-/** One JSON-RPC message. */
 async function readMessage(bodies: Bodies, request: Request, limits: BodyLimits): Promise<unknown> {
   const message = parseBody(await bodies.readText(request, limits), limits)
   if (Array.isArray(message)) {
-    throw new GridError('invalid_request', 'Batches are not accepted. Send each message in a request of its own.')
+    throw new GridError('invalid_request', 'Batches are not accepted. Send one message per request.')
   }
   return message
 }

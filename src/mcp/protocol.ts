@@ -1,4 +1,4 @@
-/** What the MCP endpoint says of itself: revisions, server info, cache lifetimes and error codes. */
+/** Revisions and eras of MCP, and the checks of the headers of a message. */
 import {
   classifyInboundRequest,
   isInitializeRequest,
@@ -32,7 +32,7 @@ const namedBy: ReadonlyMap<string, string> = new Map([
   ['resources/read', 'uri'],
 ])
 
-/** The code of a reached limit, and of refused headers: of the range that JSON-RPC leaves to servers. */
+/** A reached limit or refused headers; from the range that JSON-RPC leaves to servers. */
 export const serverError = -32000
 /** Not in the SDK's `ProtocolErrorCode`. MCP 2026-07-28, "Standard request headers". */
 const headerMismatch = -32020
@@ -57,9 +57,8 @@ export interface RpcAnswer {
 export type Era = 'legacy' | 'modern'
 
 /**
- * The era of a request; undefined for a notification or a response, which have no answer. `acceptsBoth`: an answer may be
- * JSON or an event stream. Fails with a `RefusedMessage` if it is no JSON-RPC message, or its headers are not those of
- * its era.
+ * The era of a request; undefined for a notification or a response, which have no answer. `acceptsBoth`: the client accepts
+ * JSON and event streams. Fails with a `RefusedMessage` if it is not JSON-RPC, or its headers do not fit its era.
  */
 export function eraOf(headers: Headers, message: unknown, acceptsBoth: boolean): Era | undefined {
   const route = classifyInboundRequest({
@@ -101,7 +100,7 @@ export function eraOf(headers: Headers, message: unknown, acceptsBoth: boolean):
   }
 }
 
-/** The headers that repeat the body, for proxies. The SDK has compared the version and the method where they are sent. */
+/** Headers that repeat the body, for proxies. The SDK has compared version and method if they were sent. */
 function checkStandardHeaders(headers: Headers, { method, params }: JSONRPCRequest): void {
   const mismatch = (header: string, body: string) => {
     const text = `Bad Request: the request headers and body disagree: ${body}`
@@ -130,7 +129,7 @@ function checkStandardHeaders(headers: Headers, { method, params }: JSONRPCReque
   }
 }
 
-/** A name that no header can hold comes as Base64. Undefined if it is none. */
+/** Names that do not fit into a header come as Base64. Undefined if it is invalid. */
 function decodedName(header: string): string | undefined {
   if (!header.startsWith('=?base64?') || !header.endsWith('?=')) return header
   const encoded = header.slice('=?base64?'.length, -'?='.length)

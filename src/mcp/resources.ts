@@ -1,4 +1,4 @@
-/** The resources of an agent: the first page of `list_agents` and of `list_channels`, and the number of unread messages. MCP 2026-07-28, "Resources". */
+/** The resources of an agent: the first pages of `list_agents` and `list_channels`, and its unread count. MCP 2026-07-28, "Resources". */
 import { callingAgent } from '../auth/actor.ts'
 import { agentPage, inListSlot } from '../grid/lists.ts'
 import type { CallerConnection } from '../lib/http/caller-connection.ts'
@@ -31,7 +31,7 @@ export const listedResources: readonly ListedResource[] = [
   { uri: inboxUri, name: 'inbox', description: 'How many unread messages you have.', mimeType: 'application/json' },
 ]
 
-/** The JSON of a resource, which leases nothing; undefined when there is no such resource. Fails with a `GridError`. */
+/** Leases nothing. Undefined if there is no such resource. Fails with a `GridError`. */
 export function readResource(
   account: AccountStore,
   uri: string,

@@ -1,7 +1,4 @@
-/**
- * Event streams of the MCP endpoint: the GET stream of the older revisions, the answer to `subscriptions/listen`, and
- * answers that take so long that the connection must be kept alive. MCP 2025-11-25 and 2026-07-28, "Streamable HTTP".
- */
+/** Event streams: GET of the older revisions, `subscriptions/listen`, and late answers. MCP 2025-11-25 and 2026-07-28, "Streamable HTTP". */
 import { type RequestId, SERVER_INFO_META_KEY, SUBSCRIPTION_ID_META_KEY } from '@modelcontextprotocol/server'
 import { GridError } from '../errors.ts'
 import type { InboxEvent } from '../grid/messaging/wait-for-messages.ts'
@@ -13,11 +10,8 @@ import { endLease } from './tool.ts'
 import { heartbeatMs, type Toolset, type WatchableInbox } from './toolset.ts'
 
 /**
- * Tells a client of an older revision that its inbox changed. Every such stream does: without sessions the grid cannot
- * know whether the client subscribed.
- *
- * Fails with `method_not_allowed`, also when the credential has all its streams: a client whose stream was closed
- * instead would open it again every second.
+ * Tells a client of an older revision that its inbox changed, whether it subscribed or not: there are no sessions to know.
+ * Fails with `method_not_allowed`, also when the credential has all its streams: otherwise clients would retry every second.
  */
 export function inboxStream({ headers }: Request, { inbox }: Toolset): Response {
   const events = headers.get('accept')?.includes('text/event-stream') ? inbox?.watch() : undefined
@@ -32,10 +26,7 @@ export function inboxStream({ headers }: Request, { inbox }: Toolset): Response 
   return eventStream(inboxFrames(events, retryHint + heartbeat, inboxUpdated()), inbox.connection)
 }
 
-/**
- * The answer to `subscriptions/listen`: what is watched, its changes, and the result when the stream ends. Fails with
- * `rate_limit_exceeded` when the credential has all its streams.
- */
+/** What is watched, its changes, and the result when the stream ends. Fails with `rate_limit_exceeded`. */
 export function listenStream(id: RequestId, hearsInbox: boolean, inbox: WatchableInbox): Response {
   const events = hearsInbox ? inbox.watch() : noEvents()
   if (!events) {
@@ -61,7 +52,7 @@ async function* inboxFrames(
   updated: string,
   closing = '',
 ): AsyncGenerator<string> {
-  // What opens the stream comes with the first event: its place among the streams of the credential is then taken.
+  // The opening waits for the first event, when the stream has its place among those of the credential.
   let unsaid = opening
   for await (const inboxEvent of events) {
     yield unsaid + (inboxEvent === 'unread' ? updated : heartbeat)

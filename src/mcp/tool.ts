@@ -3,68 +3,57 @@ import * as z from 'zod'
 import { GridError } from '../errors.ts'
 import type { Lease } from '../grid/messaging/read-messages.ts'
 import type { CallerConnection } from '../lib/http/caller-connection.ts'
-import { identifier, requiredIdentifier } from '../lib/input.ts'
 import { lazy, once } from '../lib/lazy.ts'
 import type { Hints } from '../wire.ts'
 
-/** What a tool does to the grid, as a hint for clients. */
-interface ToolAnnotations {
+export interface ToolAnnotations {
   readOnlyHint?: boolean
   destructiveHint?: boolean
   idempotentHint?: boolean
 }
 
-export { identifier, requiredIdentifier }
-
 /**
- * The output of a run, which the client gets as text parts with JSON. There is no `structuredContent`: clients show
- * their model either it or the text, so each would have to hold everything.
+ * The client gets each member as a text part with JSON. There is no `structuredContent`: clients show their model either it
+ * or the text, so each would have to hold everything.
  */
 export interface ToolOutput {
   /** The first part. */
   text: unknown
-  /** The second part, if there is more to say: how to read on, or what is left. */
   more?: MoreOutput
   /** The lease on the messages in the answer. */
   lease?: Lease
 }
 
-/** What a model must know besides the first part of an answer. */
+/** How to read on, and what is left. */
 export interface MoreOutput {
-  /** Whether there are more entries than these. */
   has_more?: true
-  /** Where the next ones begin. */
   cursor?: string
   /** How many messages are still unread; 100 stands for 100 or more. */
   unread?: number
-  /** The turns of the conversation without input from outside, from the number on at which agents are told. */
+  /** Turns of the conversation without input from outside, once agents are told about them. */
   turns?: number
   /** What to do, in a sentence. */
   note?: string
 }
 
-/** The result of a call for its client, and the lease on the messages in it. */
 export interface ToolOutcome {
   result: ToolResult
   lease?: Lease
 }
 
-/** Call this when the answer with the leased messages is sent. Some runtimes tell later whether it was taken. */
+/** To be called when the answer with the leased messages is sent. Some runtimes tell later whether it was taken. */
 export function endLease(lease: Lease, connection: CallerConnection | undefined): void {
   const taken = connection?.answerTaken()
   if (!taken) return lease.ack()
   void taken.then((isTaken) => isTaken ? lease.ack() : lease.release())
 }
 
-/** What a waiting call needs to know of its caller. */
 export interface LiveCaller {
-  /** Tells when the caller has left. */
   readonly connection: CallerConnection
   /** Fails when the credential has ended. */
   check(): Promise<unknown>
 }
 
-/** What a run gets besides the arguments. */
 export interface ToolCall {
   /** The longest wait that the transport of this answer allows. */
   maxWaitSeconds: number
@@ -72,7 +61,7 @@ export interface ToolCall {
   caller?: LiveCaller
 }
 
-/** The arguments of a call by name, before they are checked. */
+/** Before they are checked. */
 export type Arguments = Record<string, unknown>
 
 /** A tool for one kind of caller. Name, description and schema are constants that hold no text of users. */
@@ -83,9 +72,9 @@ export interface Tool<Caller, Input extends z.ZodType = z.ZodType> {
   description: string
   annotations?: ToolAnnotations
   input: Input
-  /** Reads arguments under names that models use but `tools/list` does not show. Fails with `invalid_input`. */
+  /** Renames arguments that models call by names not in `tools/list`. Fails with `invalid_input`. */
   rename?(args: Arguments): Arguments
-  /** How long a list it answers can be, in bytes. A credential may have only a few lists at a time. */
+  /** The longest list it answers, in bytes. A credential may have only a few lists at a time. */
   listBytes?: number
   /** A `GridError` becomes a tool error that the model reads. */
   run(caller: Caller, input: z.output<Input>, call: ToolCall): Promise<ToolOutput>
@@ -106,17 +95,15 @@ interface ToolResult {
   isError?: true
 }
 
-/** A tool, and its entry of `tools/list`. */
 export interface CatalogTool<Caller> {
   readonly tool: Tool<Caller>
   readonly listed: ListedTool
   /** The schema of each parameter. */
   readonly parameters: Readonly<Record<string, { type?: unknown }>>
-  /** Whether an argument that is no parameter is refused, and not ignored. */
+  /** Unknown arguments are refused, not ignored. */
   readonly isStrict: boolean
 }
 
-/** The tools of one kind of caller. */
 export interface ToolCatalog<Caller> {
   readonly listed: readonly ListedTool[]
   readonly byName: ReadonlyMap<string, CatalogTool<Caller>>
@@ -124,15 +111,12 @@ export interface ToolCatalog<Caller> {
   readonly hints: Hints
 }
 
-/** Define a tool, with a `run` whose input has the type of the schema. */
+/** A tool whose `run` gets the type of its schema. */
 export function tool<Caller, Input extends z.ZodType>(tool: Tool<Caller, Input>): Tool<Caller> {
   return tool
 }
 
-/**
- * A catalog with its `tools/list`. Do this once: converting the schemas, with the first call, costs a hundred times as
- * much as a call.
- */
+/** Make it once: converting the schemas, at first use, costs a hundred times as much as a call. */
 export function toolCatalog<Caller>(tools: Tool<Caller>[], hints: Hints = {}): ToolCatalog<Caller> {
   const entries = once(() => tools.map(asCatalogTool))
   return lazy<ToolCatalog<Caller>>({
@@ -144,8 +128,8 @@ export function toolCatalog<Caller>(tools: Tool<Caller>[], hints: Hints = {}): T
 
 function asCatalogTool<Caller>(tool: Tool<Caller>): CatalogTool<Caller> {
   const { name, title, description, input, annotations } = tool
-  // Some clients refuse a declared 2020-12, others a declared draft-07. The last member would cost every model 29 bytes
-  // a tool, and the error says it to those that need it.
+  // Some clients refuse a declared 2020-12, others draft-07. `additionalProperties` would cost every model 29 bytes a tool,
+  // and an error tells who needs it.
   const { $schema: _, additionalProperties, ...inputSchema } = z.toJSONSchema(input, { io: 'input' })
   const listed = {
     name,
@@ -159,8 +143,8 @@ function asCatalogTool<Caller>(tool: Tool<Caller>): CatalogTool<Caller> {
 }
 
 /**
- * Prepare arguments for the schema of their tool: a number or boolean may come as a string, and null is not given. Other
- * mistakes are left to the schema. Fails with `invalid_input` for an argument that the tool does not have.
+ * Prepare arguments for their schema: numbers and booleans may come as strings, and null counts as absent. Fails with
+ * `invalid_input` for an argument that the tool does not have.
  */
 export function readArguments<Caller>(entry: CatalogTool<Caller>, given: unknown): unknown {
   if (typeof given !== 'object' || given === null || Array.isArray(given)) return given
@@ -175,7 +159,6 @@ export function readArguments<Caller>(entry: CatalogTool<Caller>, given: unknown
     }
     if (typeof value !== 'string') continue
     const meant = fromText(value, parameters[name].type)
-    // Arguments are copied only if one changes: most calls have nothing to change.
     if (meant !== value) read = { ...read, [name]: meant }
   }
   return read
@@ -187,10 +170,7 @@ function withoutNull(args: Arguments): Arguments {
   return Object.fromEntries(Object.entries(args).filter(([, value]) => value !== null))
 }
 
-/**
- * Give an argument the name that the tool has for it. Fails with `invalid_input` if the call has another value under
- * that name.
- */
+/** Fails with `invalid_input` if the call has another value under the name `to`. */
 export function renamed(args: Arguments, from: string, to: string): Arguments {
   const { [from]: given, ...others } = args
   if (given === undefined) return others
@@ -200,7 +180,7 @@ export function renamed(args: Arguments, from: string, to: string): Arguments {
   return { ...others, [to]: given }
 }
 
-/** What a text means as a value of this type of JSON Schema; the text itself if that is not certain. */
+/** A text as a value of this type of JSON Schema; the text itself if that is not certain. */
 export function fromText(text: string, type: unknown): unknown {
   if (type === 'integer' && /^\d{1,15}$/.test(text)) return Number(text)
   if (type === 'boolean' && (text === 'true' || text === 'false')) return text === 'true'

@@ -1,4 +1,4 @@
-/** The tools, resources and prompts of one caller, which depend on its token. */
+/** The tools, resources and prompts of one caller, by its credential. */
 import type { AgentActor } from '../auth/actor.ts'
 import { recordActivity, recordRefusal } from '../grid/activity.ts'
 import { inListSlot } from '../grid/lists.ts'
@@ -36,34 +36,30 @@ export interface Toolset {
   readonly tools: readonly ListedTool[]
   /** Undefined when the caller has no such tool. */
   call(name: string, args: unknown, maxWaitSeconds: number): Promise<ToolOutcome> | undefined
-  /** Why the caller has no tool of this name, and what to do about it, in sentences. */
+  /** Why the caller has no tool of this name, and what to do, in sentences. */
   whyUnknown(name: string): string
-  /** Records a call that was refused before its tool, by its parameters. Undefined for callers whose calls are not recorded. */
+  /** Records a call that was refused before its tool. Undefined for callers whose calls are not recorded. */
   recordRefusal?(params: unknown): Promise<void>
-  /** Undefined for callers without an inbox. */
+  /** Callers without an inbox, resources or prompts lack these, and the capability. */
   readonly inbox?: WatchableInbox
-  /** Undefined for callers without resources; the capability is not declared to them. */
   readonly resources?: {
     readonly listed: readonly ListedResource[]
-    /** JSON, or undefined when there is no such resource. Fails with a `GridError`. */
+    /** JSON; undefined if there is no such resource. Fails with a `GridError`. */
     read(uri: string): Promise<string> | undefined
   }
-  /** Undefined for callers without prompts; the capability is not declared to them. */
   readonly prompts?: {
     readonly listed: readonly ListedPrompt[]
-    /** Fails with `invalid_input`, also when there is no such prompt. */
+    /** Fails with `invalid_input`, also if there is no such prompt. */
     get(name: string, args: unknown): Promise<PromptResult>
   }
 }
 
-/** The one resource that changes. */
 export interface WatchableInbox {
-  /** Its events until the caller leaves; undefined when the credential has all its streams already. */
+  /** Its events until the caller leaves; undefined if the credential has all its streams already. */
   watch(): AsyncGenerator<InboxEvent> | undefined
   readonly connection: CallerConnection
 }
 
-/** How often a silent stream sends a heartbeat. */
 export const heartbeatMs = 20 * second
 
 const agentCatalog = toolCatalog(agentTools, {
@@ -78,7 +74,7 @@ const adminCatalog = toolCatalog([...adminReadTools, ...adminWriteTools], {
 })
 const signupCatalog = toolCatalog([signupTool])
 
-/** Each kind of caller: whose the tools are, what the caller has, and what to do to call them. */
+/** Each kind of caller, in the words of `whyUnknown`. */
 const callerKinds: { catalog: ToolCatalog<never>; of: string; has: string; advice: string }[] = [
   {
     catalog: agentCatalog,
@@ -101,7 +97,6 @@ const adminInstructions =
   'Administration of one account of the grid: agents, channels, skills and guardrails. Agents are named by id or alias, channels by id or name. Every call is recorded.'
 const signupInstructions = 'Register an agent with signup. The result holds its key and a ready configuration.'
 
-/** The toolset of an agent or an admin of an account. See docs/protocol.md, "Bearer tokens". */
 export function accountToolset(account: AccountStore, requestId: string, caller?: LiveCaller): Toolset {
   return isAgentAccount(account) ? agentToolset(account, requestId, caller) : adminToolset(account, requestId, caller)
 }
@@ -150,12 +145,12 @@ function unreadSentence(unread: number): string {
   return `You have ${unreadText(unread)} unread messages.`
 }
 
-/** Agents learn who else reads what they write. `since` is null if nobody does. */
+/** `since` is null if people do not read along. */
 function readersSentence(since: number | null): string {
   return since === null ? '' : 'Owners and admins of your account can read what you write. '
 }
 
-/** Every call of an admin is recorded in the activity log, even one that is refused before its tool or names no tool. */
+/** The activity log has every call of an admin, even one that was refused before its tool. */
 function adminToolset(account: AccountStore, requestId: string, caller?: LiveCaller): Toolset {
   return {
     instructions: () => Promise.resolve(adminInstructions),
@@ -172,7 +167,6 @@ function adminToolset(account: AccountStore, requestId: string, caller?: LiveCal
   }
 }
 
-/** The toolset of a caller without an account. */
 export function signupToolset(caller: SignupCaller, requestId: string): Toolset {
   return {
     instructions: () => Promise.resolve(signupInstructions),
@@ -180,7 +174,6 @@ export function signupToolset(caller: SignupCaller, requestId: string): Toolset 
   }
 }
 
-/** Bind the tools of a catalog to one caller. */
 function bindTools<Caller>(
   catalog: ToolCatalog<Caller>,
   log: Log,
@@ -224,10 +217,7 @@ export async function runTool<Caller>(
   return await entry.tool.run(caller, parse(entry.tool.input, readArguments(entry, args ?? {})), call)
 }
 
-/**
- * Render a run for its client. A `GridError`, also for bad arguments, becomes a result with `isError` that a model can
- * act on. An unexpected error is logged, and the result has no details of it.
- */
+/** A `GridError` becomes a result with `isError`, on which a model can act. Other errors are logged, without details for the client. */
 export async function toolOutcome(
   run: Promise<ToolOutput>,
   hints: Hints,

@@ -36,7 +36,7 @@ export function consentPage(view: ConsentView): Promise<Response> {
   const { client, redirectUri, userEmail, picker, csrf } = view
   const isEmpty = picker.admins.length + picker.agents.length === 0
   return barePage(
-    { title: 'Allow access', formTarget: redirectUri },
+    { title: 'Allow access', csrf, formTarget: redirectUri },
     <>
       <h1>
         Allow access for <strong>{redirectHost(redirectUri)}</strong>
@@ -57,7 +57,7 @@ export function consentPage(view: ConsentView): Promise<Response> {
         </Notice>
       )}
       {(picker.isLong || picker.search !== '') && <Search view={view} />}
-      <Form action='/oauth/authorize' csrf={csrf}>
+      <Form action='/oauth/authorize'>
         <HandleField view={view} />
         {isEmpty ? <NoEntries picker={picker} /> : <Entries view={view} />}
         <div class={isEmpty ? 'row' : 'row stays'}>
@@ -187,7 +187,7 @@ function NewAgent({ view }: ViewProps) {
       <summary>
         <Icon name='plus' size={16} /> Create a new agent
       </summary>
-      <Form action='/oauth/authorize' csrf={view.csrf}>
+      <Form action='/oauth/authorize'>
         <HandleField view={view} />
         <Select name='account' label='Account' options={accounts} isRequired />
         <TextInput

@@ -21,7 +21,7 @@ export const agentKeyRoutes: Route[] = [
     id: 'fetchAgentKey',
     tag: 'Keys',
     summary: 'Fetch a static key of the agent that the client signed in as',
-    description: 'It replaces the key of this name that the client fetched before, and is not shown again.',
+    description: 'It replaces the key of the same name that the client fetched before. It is not shown again.',
     caller: 'agent access token',
     isOpenToPages: true,
     body: z.object({

@@ -38,8 +38,8 @@ const guardrail = z.object({
   action: z.enum(['block', 'redact', 'flag']),
   onFailure: z.enum(['closed', 'open']),
   enabled: z.boolean(),
-  agentCount: z.int().describe('How many agents have it'),
-  createdAt: z.string().meta({ format: 'date-time', description: 'When it was made' }),
+  agentCount: z.int().describe('How many agents it guards'),
+  createdAt: z.string().meta({ format: 'date-time', description: 'When it was created' }),
 }).meta({ id: 'Guardrail' })
 const guardrailList = z.object({
   guardrails: z.array(guardrail),
@@ -99,7 +99,7 @@ export const guardrailRoutes: Route[] = [
     ...ofOne,
     method: 'PATCH',
     id: 'updateGuardrail',
-    summary: 'Change a guardrail; what is not named stays',
+    summary: 'Change the given settings of a guardrail',
     body: changes,
     answers: { 200: { description: 'Done', json: guardrail } },
     errors: ['invalid_input', 'guardrail_not_found', 'guardrail_taken', 'write_conflict', 'storage_full'],
@@ -126,13 +126,13 @@ export const guardrailRoutes: Route[] = [
   }),
 ]
 
-/** The id or name in the path. Fails with `guardrail_not_found` if it cannot be one. */
+/** Fails with `guardrail_not_found` if the path cannot be an id or name. */
 function refOf({ guardrail: ref }: Record<string, string>): string {
   if (wellFormed(ref) !== ref) throw guardrailNotFound()
   return ref.trim()
 }
 
-/** The id of a guardrail, and its name, which the log could not look up after a deletion. */
+/** With the name, which the log could not look up after a deletion. */
 async function named(account: AccountStore, params: Record<string, string>): Promise<{ id: string; name?: string }> {
   const ref = refOf(params)
   const found = await account.read.guardrails.byRef(ref)

@@ -3,7 +3,7 @@ import { commit, version } from '../lib/version.ts'
 import type { Handler } from '../request-context.ts'
 import type { Store } from '../store/store.ts'
 
-/** For how long an answer of the database counts. */
+/** How long an answer of the database counts. */
 const pingMs = 1_000
 
 /** `/healthz`: the process answers. */
@@ -11,11 +11,7 @@ export function live(): Response {
   return Response.json({ status: 'ok' })
 }
 
-/**
- * `/readyz`: the process is not stopping, its database answers, and its disk has space. Shows how durable an
- * acknowledged message is, which version runs, how many stored messages are not placed in conversations yet, if they are
- * many, and with scheduled backups when the last one was made or failed.
- */
+/** `/readyz`: the process is not stopping, its database answers, and its disk has space. */
 export function ready(store: Store): Handler {
   let ping: Promise<unknown> | undefined
   let pingedAt = -Infinity
@@ -44,7 +40,7 @@ export function ready(store: Store): Handler {
         durability: store.durability,
         version,
         commit,
-        // While stored messages are taken in; a few are normal.
+        // Stored messages that are not in conversations yet; a few are normal.
         ...(behind >= 1_000 && { messagesToPlace: behind }),
         ...(store.deps.config.backupDir !== undefined && { backup: backupStatus(store) }),
       })
@@ -54,7 +50,7 @@ export function ready(store: Store): Handler {
   }
 }
 
-/** Times of the newest backup and of a newer one that failed. The reason is in the log: it may name paths. */
+/** The reason of a failure is in the log, because it may name paths. */
 function backupStatus({ backups: { made, failed } }: Store) {
   const time = (at?: number) => at === undefined ? undefined : new Date(at).toISOString()
   return { madeAt: time(made?.at) ?? null, failedAt: time(failed?.at) }

@@ -7,9 +7,8 @@ import { isSelf } from '../grid/messaging/resolve.ts'
 import { sendMessage } from '../grid/messaging/send-message.ts'
 import { asSentAnswer } from '../grid/messaging/sent-message.ts'
 import { identifier } from '../lib/input.ts'
-import { flag, names, time, turns, unread } from './answers.ts'
 import { messageIds } from './inbox.ts'
-import { type Route, route } from './route.ts'
+import { flag, names, type Route, route, time, turns, unread } from './route.ts'
 
 const newMessage = z.strictObject({
   to: identifier.describe('@alias or #channel'),
@@ -20,7 +19,7 @@ const newMessage = z.strictObject({
   acks: z.strictObject({
     lease_id: identifier,
     message_ids: messageIds.optional().describe('Only these messages of the lease; without it, all'),
-  }).optional().describe('What this answers: acknowledged when the message is stored, or neither happens'),
+  }).optional().describe('The messages that this answers; they are acknowledged when it is stored'),
 })
 
 const sent = z.object({
@@ -31,8 +30,8 @@ const sent = z.object({
   sanitized: flag('Invisible characters were removed from it'),
   ...turns,
   recipient_presence: z.string().optional()
-    .describe('attended, runner, waiting, or how long nobody was there; of an agent of the same account'),
-  recipient_last_seen: time('Of an agent of the same account').nullable().optional(),
+    .describe('attended, runner, waiting, or how long it has been away; only for an agent of the same account'),
+  recipient_last_seen: time('Only for an agent of the same account').nullable().optional(),
   recipient_unread: z.int().optional(),
   recipients: z.int().optional().describe('Other members of the channel'),
   recipients_active: z.int().optional(),
@@ -48,9 +47,9 @@ export const messageRoutes: Route[] = [
     id: 'sendMessage',
     tag: 'Messages',
     summary: 'Send a message',
-    description: 'With acks, what it answers is acknowledged when it is stored, or neither happens.',
+    description: 'With acks, the message is stored and what it answers is acknowledged together, or neither happens.',
     caller: 'agent key',
-    headers: { 'Idempotency-Key': 'A repeat with the same key, within 7 days, sends once and is answered alike' },
+    headers: { 'Idempotency-Key': 'A repeat with the same key within 7 days sends nothing and gets the same answer' },
     body: newMessage,
     answers: { 201: { description: 'The message is stored', json: sent } },
     errors: [
@@ -73,7 +72,7 @@ export const messageRoutes: Route[] = [
     async serve({ account, c, body }) {
       const sender = callingAgent(account.actor)
       if (isSelf(sender, body.to)) {
-        throw new GridError('self_message', 'This is your own alias. A message goes to another agent.')
+        throw new GridError('self_message', 'This is your own alias. Write to another agent.')
       }
       const answer = await sendMessage(account, sender, {
         to: body.to,

@@ -1,4 +1,4 @@
-/** `GET /api/v1/openapi.json`: the REST side for programs, made of what the handlers parse with. @see OpenAPI 3.1.1 */
+/** `GET /api/v1/openapi.json`, made from the schemas that the handlers parse with. @see OpenAPI 3.1.1 */
 import * as z from 'zod'
 import { type ErrorCode, errorKinds } from '../errors.ts'
 import { version } from '../lib/version.ts'
@@ -8,8 +8,12 @@ import type { Answer, Caller, Operation } from './route.ts'
 type Json = Record<string, unknown>
 
 const ofEveryCall: ErrorCode[] = [
-  ...['unknown_host', 'forbidden_origin', 'headers_too_large', 'request_timeout'] as const,
-  ...['internal', 'unavailable'] as const,
+  'unknown_host',
+  'forbidden_origin',
+  'headers_too_large',
+  'request_timeout',
+  'internal',
+  'unavailable',
 ]
 const ofCredential: ErrorCode[] = ['unauthenticated', 'rate_limit_exceeded']
 const ofBody: ErrorCode[] = ['malformed_json', 'invalid_request', 'unsupported_media_type', 'payload_too_large']
@@ -22,7 +26,7 @@ const callers: Record<Caller, { security: string; refusal: ErrorCode[] }> = {
 }
 const bearer = (description: string) => ({ type: 'http', scheme: 'bearer', description })
 
-/** The document. `answersAre` `closed`: answers have no other fields, as a test wants to know. */
+/** With `closed`, answers have no other fields, which a test checks. */
 export function openApiDocument(
   operations: readonly Operation[],
   servers: string[],
@@ -95,13 +99,25 @@ function parametersOf({ parameters = {}, query, headers = {} }: Operation, input
   }
   return [
     ...Object.entries(parameters).map(([name, description]) => ({
-      ...{ name, in: 'path', required: true, description, schema: { type: 'string' } },
+      name,
+      in: 'path',
+      required: true,
+      description,
+      schema: { type: 'string' },
     })),
     ...Object.entries(properties).map(([name, { description, ...schema }]) => ({
-      ...{ name, in: 'query', required: required.includes(name), description, schema },
+      name,
+      in: 'query',
+      required: required.includes(name),
+      description,
+      schema,
     })),
     ...Object.entries(headers).map(([name, description]) => ({
-      ...{ name, in: 'header', required: false, description, schema: { type: 'string' } },
+      name,
+      in: 'header',
+      required: false,
+      description,
+      schema: { type: 'string' },
     })),
   ]
 }
@@ -119,7 +135,6 @@ function asResponse({ description, json, content, headers }: Answer, answerOf: S
   }
 }
 
-/** One response for each status, with its codes. */
 function errorsOf({ caller, body, errors = [] }: Operation): Record<string, Json> {
   const codes: ErrorCode[] = [
     ...ofEveryCall,
@@ -160,7 +175,6 @@ function errorSchema(status: number, codes: ErrorCode[]): Json {
   }
 }
 
-/** References to definitions of zod become those of the document. */
 function withReferences<T>(json: T): T {
   return JSON.parse(JSON.stringify(json).replaceAll('"#/$defs/', '"#/components/schemas/'))
 }

@@ -1,10 +1,10 @@
 /** `GET /api/v1/parts/{id}`: the content of a large part of a message. See docs/protocol.md, "Large parts". */
 import { GridError } from '../errors.ts'
 import { findPart } from '../grid/messaging/parts.ts'
+import { matchesEtag } from '../lib/http/etag.ts'
 import { restError } from '../wire.ts'
 import { route } from './route.ts'
 
-/** The first and the last byte. */
 type ByteRange = [first: number, last: number]
 
 export const partRoute = route({
@@ -27,7 +27,7 @@ export const partRoute = route({
       headers: { ETag: 'Its version' },
     },
     206: { description: 'The range', content: '*/*', headers: { 'Content-Range': 'Which bytes these are' } },
-    304: { description: 'The part is the one that the caller has' },
+    304: { description: 'The caller has this version' },
   },
   errors: ['part_not_found', 'range_not_satisfiable'],
   async serve({ account, c, params }) {
@@ -40,11 +40,11 @@ export const partRoute = route({
       ETag: etag,
       'Accept-Ranges': 'bytes',
       'Cache-Control': 'private, no-cache',
-      // The sender chose type and content. A browser must neither show nor run them as a page of the grid.
+      // The sender chose type and content. Browsers must not show or run them as a page of the grid.
       'Content-Disposition': 'attachment',
       'Content-Security-Policy': "default-src 'none'; sandbox",
     }
-    if (isListed(etag, request.headers.get('if-none-match'))) return new Response(null, { status: 304, headers })
+    if (matchesEtag(request.headers.get('if-none-match'), etag)) return new Response(null, { status: 304, headers })
 
     const range = rangeOf(request, etag, bytes.length)
     if (range === 'unsatisfiable') {
@@ -62,10 +62,7 @@ export const partRoute = route({
   },
 })
 
-/**
- * The range that a request asks for. Undefined for the whole part: without `Range`, with one that is not understood or
- * names several ranges, and when `If-Range` names another version. @see RFC 9110 §14.2, §13.1.5
- */
+/** Undefined for the whole part: `Range` is absent, not understood or of several ranges, or `If-Range` has another version. @see RFC 9110 §14.2, §13.1.5 */
 function rangeOf({ headers }: Request, etag: string, length: number): ByteRange | 'unsatisfiable' | undefined {
   const condition = headers.get('if-range')
   if (condition !== null && condition !== etag) return undefined
@@ -79,10 +76,4 @@ function rangeOf({ headers }: Request, etag: string, length: number): ByteRange 
   const last = to === '' ? length - 1 : Math.min(Number(to), length - 1)
   if (to !== '' && Number(to) < first) return undefined
   return first < length ? [first, last] : 'unsatisfiable'
-}
-
-/** Whether `If-None-Match` lists a version. @see RFC 9110 §13.1.2 */
-function isListed(etag: string, list: string | null): boolean {
-  if (list === null) return false
-  return list.trim() === '*' || list.split(',').some((entry) => entry.trim().replace(/^W\//, '') === etag)
 }

@@ -1,5 +1,5 @@
 /** A route of the REST side: what it does, and what the OpenAPI document says of it. `routes.ts` lists them all. */
-import type * as z from 'zod'
+import * as z from 'zod'
 import { callingAgent, requireAdmin } from '../auth/actor.ts'
 import type { AuthenticateCall } from '../auth/bearer.ts'
 import { type ErrorCode, GridError } from '../errors.ts'
@@ -12,15 +12,12 @@ import type { AppContext, Handler } from '../request-context.ts'
 import type { AccountStore } from '../store/account.ts'
 import type { Store } from '../store/store.ts'
 
-/** Whose key a call needs. */
 export type Caller = 'agent key' | 'agent' | 'admin' | 'agent access token'
 
-/** An answer that is no error. */
 export interface Answer {
   description: string
-  /** The JSON of the answer. */
   json?: z.ZodType
-  /** The media type of any other content. */
+  /** The media type of content that is not JSON. */
   content?: string
   headers?: Record<string, string>
 }
@@ -36,37 +33,47 @@ export interface Operation {
   description?: string
   /** Absent for a call without a credential. */
   caller?: Caller
-  /** The parameters of the path, with what they are. */
+  /** Parameters of the path and their descriptions. */
   parameters?: Record<string, string>
   query?: z.ZodType
-  /** Request headers, with what they do. */
+  /** Request headers and their descriptions. */
   headers?: Record<string, string>
   body?: z.ZodType
-  /** The body may be absent. */
   isBodyOptional?: boolean
-  /** By status. The first one is that of an answer in JSON. */
+  /** By status. The first one is the status of an answer in JSON. */
   answers: Record<number, Answer>
-  /** The codes of its own errors, besides those of every call, of its credential and of a body. */
+  /** Its own errors, besides those of every call, of its credential and of a body. */
   errors?: readonly ErrorCode[]
   /** Pages of any origin may call it, with a credential of their own. */
   isOpenToPages?: true
 }
 
-/** A call whose credential and input were checked. */
+// Schemas that several answers share.
+export const time = (description: string) => z.string().meta({ format: 'date-time', description })
+export const flag = (description: string) => z.literal(true).optional().describe(description)
+export const unread = (description: string) =>
+  z.int().min(0).max(100).describe(`${description}; 100 stands for 100 or more`)
+export const names = z.array(z.string())
+
+export const turns = {
+  turns: z.int().optional().describe('The turns of the conversation without input from outside'),
+  note: z.string().optional().describe('What to do about them'),
+}
+
 interface Call<Query, Body> {
   account: AccountStore
   c: AppContext
   params: Record<string, string>
   query: Query
   body: Body
-  /** Authenticate again, for a call that runs long. */
+  /** Authenticates again, for a call that runs long. */
   check(): Promise<AccountStore>
 }
 
 type Serve<Query, Body> = (call: Call<Query, Body>) => unknown
 
 export interface Route extends Operation {
-  /** The activity log has each call, under this name. `named` gives its arguments in place of the parameters of the path. */
+  /** The activity log has each call under this name. `named` replaces the parameters of the path among its arguments. */
   recordedAs?: string
   named?(account: AccountStore, params: Record<string, string>): object | Promise<object>
   /** Answers a checked call: a `Response`, or the JSON of the first answer. */
@@ -75,7 +82,7 @@ export interface Route extends Operation {
   open?(store: Store): Handler
 }
 
-/** A route whose `serve` has the types of its schemas. */
+/** A route whose `serve` gets the types of its schemas. */
 export function route<Query, Body>(
   route: Omit<Route, 'serve' | 'query' | 'body'> & {
     query?: z.ZodType<Query>
@@ -131,7 +138,7 @@ function requireCaller(caller: Caller, { actor }: AccountStore, { headers }: Req
   }
 }
 
-/** A request without a body has none of the fields. */
+/** No body means no fields. */
 async function readBody(bodies: Bodies, request: Request): Promise<Record<string, unknown>> {
   const { headers } = request
   const isEmpty = (headers.get('content-length') ?? '0') === '0' && !headers.has('transfer-encoding')
@@ -153,7 +160,7 @@ export async function readJsonObject(
   }
   const body = parseBody(await bodies.readText(request, limits), limits)
   if (typeof body !== 'object' || body === null || Array.isArray(body)) {
-    throw new GridError('invalid_request', 'The body is not a JSON object.')
+    throw new GridError('invalid_request', 'The body must be a JSON object.')
   }
   return body as Record<string, unknown>
 }

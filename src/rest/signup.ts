@@ -5,11 +5,10 @@ import { signUp } from '../grid/accounts/signup.ts'
 import { formLimits } from '../lib/http/body.ts'
 import { addressOf } from '../lib/http/client-address.ts'
 import { parse, signupInput } from '../lib/input.ts'
-import { flag } from './answers.ts'
-import { readJsonObject, type Route } from './route.ts'
+import { flag, readJsonObject, type Route } from './route.ts'
 
 const signedUp = z.object({
-  connect: z.string().describe('A line for a terminal that connects the coding clients of a machine; it has the key'),
+  connect: z.string().describe('A command that connects the coding clients of a machine; it contains the key'),
   api_key: z.string().describe('Shown once'),
   alias: z.string(),
   trial: z.object({ max_messages: z.int(), expires_in: z.string(), claim_url: z.string() }),
@@ -43,7 +42,7 @@ export const signupRoute: Route = {
         const result = await signUp(store, { ...input, ownerEmail: input.owner_email }, addressOf(c, store.deps.config))
         return Response.json(result, { status: 201 })
       } catch (error) {
-        // This endpoint has one code for every error of the body.
+        // This endpoint has one code for all errors of the body.
         if (error instanceof GridError && (error.code === 'invalid_input' || error.code === 'malformed_json')) {
           throw new GridError('invalid_request', error.message, error.details)
         }

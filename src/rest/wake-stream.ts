@@ -1,7 +1,4 @@
-/**
- * `GET /api/agents/wake-stream`: tells the program that runs an agent that there are unread messages. It only signals;
- * the messages are read with `read_messages`.
- */
+/** `GET /api/agents/wake-stream`: tells the program of an agent that messages are unread. See docs/protocol.md, "Wake stream", and docs/security.md, "Streams and waits". */
 import * as z from 'zod'
 import { GridError, limitReached } from '../errors.ts'
 import { type InboxEvent, watchInbox } from '../grid/messaging/wait-for-messages.ts'
@@ -17,19 +14,18 @@ const heartbeatMs = 15 * second
 /** An event without a name, because clients listen with `onmessage`. */
 const wake = event('wake')
 
-/** The query: who listens. Neither of them is a program that only waits. */
+/** Who listens. Without either, it is a program that only waits. */
 const wakeStreamQuery = z.object({
   attended: clientName.optional().describe('The program in which a person attends the agent'),
-  runner: clientName.optional().describe('The program that runs the agent while nobody attends it'),
+  runner: clientName.optional().describe('The program that runs the agent while no person attends it'),
 })
 
-/** See docs/protocol.md, "Wake stream", and docs/security.md, "Streams and waits". */
 export const wakeStreamRoute = route({
   method: 'GET',
   path: '/api/agents/wake-stream',
   id: 'openWakeStream',
   tag: 'Inbox',
-  summary: 'Be told when messages wait',
+  summary: 'Get a signal when messages are unread',
   description:
     'Server-sent events: "data: wake" while messages are unread, and comments that show that the stream is alive.',
   caller: 'agent',
@@ -49,7 +45,7 @@ export const wakeStreamRoute = route({
     const { perKey } = account.waiting.streams
     throw limitReached(
       'rate_limit_exceeded',
-      `This key has ${perKey} open streams, or its account too many. Close one of them first.`,
+      `This key has ${perKey} open streams, or its account has too many. Close one of them first.`,
       { name: 'streams', quota: perKey },
       15,
     )
@@ -58,7 +54,7 @@ export const wakeStreamRoute = route({
 
 function presenceIn({ attended, runner }: z.output<typeof wakeStreamQuery>): Presence | undefined {
   if (attended !== undefined && runner !== undefined) {
-    throw new GridError('invalid_input', 'A stream has attended or runner, not both.', { field: 'runner' })
+    throw new GridError('invalid_input', 'Give attended or runner, not both.', { field: 'runner' })
   }
   if (attended !== undefined) return { state: 'attended', client: attended }
   return runner === undefined ? undefined : { state: 'runner', client: runner }

@@ -33,7 +33,7 @@ export function formErrors<Field extends string>(
 export function PageForm(
   { visit, action, fields = [], restAt, ...form }:
     & { visit: FormRequest; fields?: readonly string[]; restAt?: string }
-    & Omit<FormProps, 'csrf' | 'posted'>,
+    & Omit<FormProps, 'posted'>,
 ) {
   const errors: FormErrors<string> = formErrors(visit, action, fields)
   const isRefused = Object.keys(errors).length > 0
@@ -44,7 +44,6 @@ export function PageForm(
       <Form
         {...form}
         action={action}
-        csrf={visit.csrf}
         posted={isRefused ? { values: visit.form, errorOf } : undefined}
       />
     </>
@@ -87,18 +86,17 @@ export function SwitchForm(
 
 /** A card that deletes the subject of the page. `noun` names its kind; `lead` says what else the deletion affects. */
 export function DeleteCard(
-  { noun, lead, action, csrf, label = `Delete ${noun}`, question }: {
+  { noun, lead, action, label = `Delete ${noun}`, question }: {
     noun: string
     lead: string
     action: string
-    csrf: string
     label?: string
     question: Child
   },
 ) {
   return (
     <Card title={`Delete this ${noun}`} isDanger lead={lead}>
-      <ConfirmDelete action={action} csrf={csrf} label={label} question={question} />
+      <ConfirmDelete action={action} label={label} question={question} />
     </Card>
   )
 }

@@ -59,7 +59,7 @@ export function PageLinks({ label, at, total }: { label: string; at: ListPositio
 
 /**
  * A search form. The server searches, so it works without script and on lists of any length. `kept` are further
- * parameters of the list; `children` stand beside the form.
+ * parameters of the list; `children` follow the form.
  */
 export function SearchBar(
   { path, label, search, kept = {}, children }: {

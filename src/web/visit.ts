@@ -33,7 +33,7 @@ export type { PageResult } from './refused-form.tsx'
 export interface PageDeps {
   store: Store
   sessions: Sessions
-  /** The number beside the navigation. */
+  /** The number in the navigation. */
   attention: AttentionCounts
 }
 

@@ -38,7 +38,7 @@ test('the ClientFactory of SDK 0.3 sends and gets errors of its own classes', as
     .rejects.toThrow(sdk03.ContentTypeNotSupportedError)
 })
 
-test('SDK 1.3 sends in 1.0, with an extension activated, and gets the error of a missing recipient', async () => {
+test('checklist 18: SDK 1.3 sends in 1.0, with an extension activated, and gets the error of a missing recipient', async () => {
   const client = await newFactory(grid.alice.key).createFromUrl(grid.url)
 
   const answer = await client.sendMessage(message10('bob'), {
@@ -55,15 +55,6 @@ test('SDK 1.3 sends in 1.0, with an extension activated, and gets the error of a
     reason: 'TASK_NOT_FOUND',
   })
   expect((await inboxOf(grid, grid.bob)).map(({ message }) => message)).toEqual(['hi'])
-})
-
-test('SDK 1.3 with legacyCompat and the served card sends in 1.0', async () => {
-  const client = await newFactory(grid.alice.key, true).createFromUrl(grid.url)
-
-  await client.sendMessage(message10('bob'))
-
-  expect(client.protocolVersion).toBe('1.0')
-  expect(await inboxOf(grid, grid.bob)).toHaveLength(1)
 })
 
 test('both clients report a refused key', async () => {

@@ -14,7 +14,7 @@ test.each([
   ['a malformed API key', () => 'nonsense', 'Bearer realm="agent-grid", error="invalid_token"'],
   ['an unknown API key', unknownKey, 'Bearer realm="agent-grid", error="invalid_token"'],
   ['an admin key', () => grid.acme.adminKey, 'Bearer realm="agent-grid", error="invalid_token"'],
-])('%s is HTTP 401 Unauthorized with a challenge and a JSON-RPC error', async (_, keyOf, challenge) => {
+])('checklist 7: %s is HTTP 401 Unauthorized with a challenge and a JSON-RPC error', async (_, keyOf, challenge) => {
   const key = await keyOf()
   const bodies = [send03(), send10(), request('no/such', {}), 'no JSON', []]
   for (const body of bodies) {
@@ -74,7 +74,7 @@ test('a body of unknown length is limited too, and not read without a key', asyn
 })
 
 test.each(['text/plain', 'application/x-www-form-urlencoded', 'application/jsonp'])(
-  'a body of type %s is refused before it is parsed',
+  'checklist 8: a body of type %s is refused before it is parsed',
   async (type) => {
     const { status, body } = await post('no JSON', { 'Content-Type': type })
 
@@ -143,10 +143,13 @@ test.each([
   expect(await inboxOf(grid, grid.bob)).toEqual([])
 })
 
-test.each([['text'], [''], [0], [-1], [1.5], [null]])('the response repeats the id %j unchanged', async (id) => {
-  expect((await post({ ...send03(), id })).body).toMatchObject({ id, result: { kind: 'message' } })
-  expect((await post(request('no/such', {}, id))).body).toMatchObject({ id, error: { code: -32601 } })
-})
+test.each([['text'], [''], [0], [-1], [1.5], [null]])(
+  'checklist 5: the response repeats the id %j unchanged',
+  async (id) => {
+    expect((await post({ ...send03(), id })).body).toMatchObject({ id, result: { kind: 'message' } })
+    expect((await post(request('no/such', {}, id))).body).toMatchObject({ id, error: { code: -32601 } })
+  },
+)
 
 test('the response to a request without id has the id null', async () => {
   const { status, body } = await post({ ...request('no/such'), id: undefined })
@@ -156,7 +159,7 @@ test('the response to a request without id has the id null', async () => {
 })
 
 test.each(['no/such', 'tasks/send', 'sendMessage', 'message/Send', '', 'constructor', '__proto__'])(
-  'the method %j is unknown, before params are checked',
+  'checklist 6: the method %j is unknown, before params are checked',
   async (method) => {
     const { status, body } = await post(request(method, 'nonsense'))
 
@@ -200,31 +203,37 @@ test.each([
   expect(body.error.message.toLowerCase()).toContain('not supported')
 })
 
-test.each(['', '0.3', '0.3.0', '0.3.17', '1.0', '1.0.1', ' 1.0 '])('A2A-Version %j passes', async (version) => {
-  for (const path of [endpoint, `${endpoint}/`]) {
-    expect((await post(send03(), { 'A2A-Version': version }, path)).body.result.kind).toBe('message')
-    expect((await post(send10(), { 'A2A-Version': version }, path)).body.result.message.role).toBe('ROLE_AGENT')
-  }
-})
+test.each(['', '0.3', '0.3.0', '0.3.17', '1.0', '1.0.1', ' 1.0 '])(
+  'checklist 1: A2A-Version %j passes',
+  async (version) => {
+    for (const path of [endpoint, `${endpoint}/`]) {
+      expect((await post(send03(), { 'A2A-Version': version }, path)).body.result.kind).toBe('message')
+      expect((await post(send10(), { 'A2A-Version': version }, path)).body.result.message.role).toBe('ROLE_AGENT')
+    }
+  },
+)
 
-test.each(['99.0', '1', '1.1', '0.2', '1.0.x', 'v1.0', '1.0, 0.3'])('A2A-Version %j is -32009', async (version) => {
-  const answers = [
-    await post(send03(), { 'A2A-Version': version }),
-    await post(request('no/such'), { 'A2A-Version': version }),
-    await post(send10(), {}, `${endpoint}?A2A-Version=${encodeURIComponent(version)}`),
-  ]
+test.each(['99.0', '1', '1.1', '0.2', '1.0.x', 'v1.0', '1.0, 0.3'])(
+  'checklist 1: A2A-Version %j is -32009',
+  async (version) => {
+    const answers = [
+      await post(send03(), { 'A2A-Version': version }),
+      await post(request('no/such'), { 'A2A-Version': version }),
+      await post(send10(), {}, `${endpoint}?A2A-Version=${encodeURIComponent(version)}`),
+    ]
 
-  for (const { status, body } of answers) {
-    expect(status).toBe(200)
-    expect(body).toMatchObject({ id: 1, error: { code: -32009 } })
-    expect(body.error.data).toEqual([{
-      '@type': 'type.googleapis.com/google.rpc.ErrorInfo',
-      reason: 'VERSION_NOT_SUPPORTED',
-      domain: 'a2a-protocol.org',
-      metadata: { supported: '0.3,1.0' },
-    }])
-  }
-})
+    for (const { status, body } of answers) {
+      expect(status).toBe(200)
+      expect(body).toMatchObject({ id: 1, error: { code: -32009 } })
+      expect(body.error.data).toEqual([{
+        '@type': 'type.googleapis.com/google.rpc.ErrorInfo',
+        reason: 'VERSION_NOT_SUPPORTED',
+        domain: 'a2a-protocol.org',
+        metadata: { supported: '0.3,1.0' },
+      }])
+    }
+  },
+)
 
 test('the response has the version of the method, or else the requested one', async () => {
   const version = async (body: unknown, headers?: Record<string, string>, path?: string) =>

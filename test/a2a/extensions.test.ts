@@ -32,6 +32,9 @@ test('the shared endpoint has three extensions, an agent has one, and none is re
     field: 'message.metadata.to',
     aliasPattern: '^@?[a-z0-9][a-z0-9-]{1,30}[a-z0-9]$',
   })
+  // A2A_BLOCKING_MAX_SECONDS, as a duration and in words.
+  expect(shared[1].params).toEqual({ waitsAtMost: 'PT7S' })
+  expect(await (await grid.request(shared[1].uri)).text()).toContain('after 7 seconds at the latest')
 })
 
 test('params have no numbers, which verifiers of signatures write in different ways', async () => {

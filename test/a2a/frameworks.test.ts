@@ -20,13 +20,3 @@ test('the AI SDK sends to an agent that is an MCP client, and streams its answer
   await responder.stop()
   await grid.close()
 })
-
-test('an outcome that is not the expected one is a fault', () => {
-  const good = { send: { result: 'You said: How are you?' }, stream: { result: ['one two ', 'three'] } }
-
-  expect(faultsOf(frameworks.vercel, { ...good, turn: { missing: true } })).toEqual([])
-  expect(faultsOf(frameworks.vercel, { ...good, send: { error: 'no' }, turn: { missing: true } })).toEqual([
-    'send: {"error":"no"}',
-  ])
-  expect(faultsOf(frameworks.adk, { ...good, turn: { missing: true } })).toHaveLength(1)
-})

@@ -8,7 +8,7 @@ beforeEach(async () => {
 })
 afterEach(() => grid.close())
 
-test('the same Idempotency-Key is one message and one answer, with the id of each request', async () => {
+test('checklist 21: the same Idempotency-Key is one message and one answer, with the id of each request', async () => {
   const key = { 'Idempotency-Key': 'k-1' }
   const first = await post(send03(), key)
   const repeat = await post({ ...send03(), id: 'again' }, key)
@@ -30,6 +30,19 @@ test('another request under the same Idempotency-Key is a conflict', async () =>
   expect(await inboxOf(grid, grid.bob)).toHaveLength(1)
 })
 
+test('checklist 21: with the extension the messageId is the key, unless the header has another', async () => {
+  const uri = 'http://localhost:8787/a2a/ext/idempotency/v1'
+  const headers = { 'A2A-Extensions': uri }
+  const first = await post(send10(), headers)
+  const again = await post(send10(), headers)
+  const withKey = await post(send10(), { ...headers, 'Idempotency-Key': 'k-1' })
+
+  expect(again.body).toEqual(first.body)
+  expect(again.headers.get('a2a-extensions')).toBe(uri)
+  expect(withKey.body.result.message.messageId).not.toBe(first.body.result.message.messageId)
+  expect(await inboxOf(grid, grid.bob)).toHaveLength(2)
+})
+
 test('a refused send does not use up its Idempotency-Key', async () => {
   const key = { 'Idempotency-Key': 'k-1' }
   await post(send03({ metadata: { to: 'nobody' } }), key)
@@ -43,7 +56,7 @@ test('an Idempotency-Key of 201 characters is invalid', async () => {
   expect(body.error.code).toBe(-32602)
 })
 
-test('the same messageId without a key is two messages', async () => {
+test('checklist 21: the same messageId without a key is two messages', async () => {
   await post(send03())
   await post(send03())
 

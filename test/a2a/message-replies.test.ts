@@ -159,6 +159,8 @@ test('the shared endpoint confirms as before, and other agents answer with tasks
   const answer = post(send10(plain))
   await reply('Hello')
   expect((await answer).body.result.task.artifacts).toMatchObject([{ parts: [{ text: 'Hello' }] }])
+  // The task has the reply, and the inbox has not.
+  expect(await inboxOf(grid, grid.alice)).toEqual([])
 })
 
 /** The next message of Bob: which it is, and its task. */

@@ -69,7 +69,7 @@ test('SendMessage is delivered and confirmed in 1.0 form', async () => {
   })
 })
 
-test('with A2A_PLAIN_RECEIPTS a confirmation has only the fields kind, role, messageId and parts', async () => {
+test('checklist 22: with A2A_PLAIN_RECEIPTS a confirmation has only the fields kind, role, messageId and parts', async () => {
   await grid.close()
   grid = await testGrid({ env: { A2A_PLAIN_RECEIPTS: '1' } })
 
@@ -89,7 +89,7 @@ test('with A2A_PLAIN_RECEIPTS a confirmation has only the fields kind, role, mes
   expect(first.conversation_id).toBe(second.conversation_id)
 })
 
-test('the same message in 0.3 and in 1.0 gives equal inbox messages', async () => {
+test('checklist 16: the same message in 0.3 and in 1.0 gives equal inbox messages', async () => {
   const shared = { contextId: 'c-1', referenceTaskIds: ['t-1'], extensions: ['https://x.example/e', routing] }
   await post(send03({
     ...shared,
@@ -136,7 +136,7 @@ test('the same message in 0.3 and in 1.0 gives equal inbox messages', async () =
   })
 })
 
-test('several text parts are joined in their order, and one alone is not repeated as a part', async () => {
+test('checklist 4: several text parts are joined in their order, and one alone is not repeated as a part', async () => {
   await post(send03({ parts: ['one', 'two', 'three'].map((text) => ({ kind: 'text', text })) }))
   await post(send03())
 

@@ -20,7 +20,7 @@ test.each([
   ['under the name of the extension', { metadata: { [`${routing}/to`]: '@bob' } }, {}],
   ['several times, all alike', { metadata: { to: 'BOB' } }, { tenant: 'bob', metadata: { to: '@bob' } }],
   ['next to empty ones', { metadata: { to: 'bob' } }, { tenant: '', metadata: { to: null } }],
-])('the recipient may be named %s', async (_, message, params) => {
+])('checklist 2: the recipient may be named %s', async (_, message, params) => {
   const { body } = await post(send03(message, params))
 
   // What is named by the tenant is answered as on the endpoint of the agent.
@@ -42,7 +42,7 @@ test.each([
   ['an empty recipient', send03({ metadata: { to: '' } })],
   ['nothing but an @', send10({ metadata: { to: ' @ ' } })],
   ['another metadata field only', send10({ metadata: { too: 'bob' } })],
-])("with %s 'to' is missing: the error names message.metadata and asks for the alias", async (_, body) => {
+])("checklist 3: with %s 'to' is missing: the error names message.metadata and asks for the alias", async (_, body) => {
   const answer = await post(body)
 
   expect(answer.status).toBe(200)
@@ -66,7 +66,7 @@ test.each([
   expect(await inboxOf(grid, grid.bob)).toEqual([])
 })
 
-test('unknown, deleted and foreign aliases get the same error', async () => {
+test('checklist 2: unknown, deleted and foreign aliases get the same error', async () => {
   await grid.acme.agent('carol')
   await grid.store.write([{
     sql: `UPDATE agents SET deleted_at = 1 WHERE alias = 'carol' AND "account_id" = ?`,
@@ -91,12 +91,14 @@ test('unknown, deleted and foreign aliases get the same error', async () => {
   expect(await inboxOf(grid, grid.eve)).toEqual([])
 })
 
-test('a channel cannot be a recipient, even for its members', async () => {
+test('neither a channel of the caller nor two @ name a recipient', async () => {
   await createChannel(grid.acme.store, { name: 'general', members: ['alice', 'bob'] })
 
-  const { body } = await post(send03({ metadata: { to: '#general' } }))
+  for (const to of ['#general', '@bob']) {
+    const { body } = await post(send03({ metadata: { to: `@${to}` } }))
 
-  expect(body.error).toMatchObject({ code: -32602, message: "Agent '@#general' not found" })
+    expect(body.error).toMatchObject({ code: -32602, message: `Agent '@${to}' not found` })
+  }
   expect(await inboxOf(grid, grid.bob)).toEqual([])
 })
 

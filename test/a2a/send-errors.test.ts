@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { errorInfo, inboxOf, postA2a, request, send03, send10 } from '../support/a2a.ts'
+import { updateTask } from '../../src/grid/tasks/update-task.ts'
+import { errorInfo, inboxOf, postA2a, request, send03, send10, storeOf } from '../support/a2a.ts'
 import { updateTrial } from '../support/database.ts'
 import { type TestGrid, testGrid } from '../support/grid.ts'
 
@@ -13,7 +14,7 @@ test.each([
   ['a file', send03({ parts: [{ kind: 'file', file: { bytes: 'AAAA' } }] })],
   ['data', send10({ parts: [{ data: [1] }] })],
   ['empty texts', send03({ parts: [{ kind: 'text', text: '' }, { kind: 'text', text: '' }] })],
-])('a message of only %s has no text content', async (_, body) => {
+])('checklist 4: a message of only %s has no text content', async (_, body) => {
   const answer = await post(body)
 
   expect(answer.status).toBe(200)
@@ -127,7 +128,7 @@ test('the first error wins: shape, missing recipient, unknown recipient, task, t
   ])
 })
 
-test('a trial ends with its 10th message: the 11th is refused and changes nothing', async () => {
+test('checklist 20: a trial ends with its 10th message: the 11th is refused and changes nothing', async () => {
   await updateTrial(grid, grid.alice, { used: 0, max: 10, expiresAt: grid.clock.now + 1_000 })
   for (let n = 1; n <= 10; n++) await post(send03())
 
@@ -140,6 +141,23 @@ test('a trial ends with its 10th message: the 11th is refused and changes nothin
     data: [{ reason: 'TRIAL_EXHAUSTED', domain: 'localhost' }],
   })
   expect(await inboxOf(grid, grid.bob)).toHaveLength(10)
+  expect((await post(request('ListTasks'))).body.result.totalSize).toBe(10)
+})
+
+test('checklist 20: a message that is refused changes no task, neither of its sender nor of its recipient', async () => {
+  const { id } = (await post(send10({}, { configuration: { returnImmediately: true } }))).body.result.task
+  const bob = storeOf(grid, grid.bob)
+  await updateTask(bob, { taskId: id, state: 'input-required', text: 'Which?' })
+  const before = (await post(request('GetTask', { id }))).body
+  const ended = { used: 10, max: 10, expiresAt: grid.clock.now + 1_000 }
+  await updateTrial(grid, grid.alice, ended)
+  await updateTrial(grid, grid.bob, ended)
+
+  expect((await post(send10({ taskId: id, metadata: undefined }))).body.error.code).toBe(-32051)
+  for (const update of [{ text: 'done' }, { state: 'failed' as const, text: 'No.' }]) {
+    await expect(updateTask(bob, { taskId: id, ...update })).rejects.toThrow('10 of 10 messages')
+  }
+  expect((await post(request('GetTask', { id }))).body).toEqual(before)
 })
 
 function post(body: unknown, headers?: Record<string, string>) {

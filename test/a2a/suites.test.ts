@@ -4,7 +4,7 @@
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { updateAgent } from '../../src/grid/agents/agent-settings.ts'
-import { openA2aStream, postA2a, request, send03, send10 } from '../support/a2a.ts'
+import { openA2aStream, postA2a, request, send10 } from '../support/a2a.ts'
 import { type Responder, startResponder } from '../support/responder.ts'
 import { type LiveGrid, liveGrid } from '../support/server.ts'
 import { waitFor } from '../support/wait-for.ts'
@@ -113,34 +113,9 @@ describe('a message whose id begins with', () => {
     expect((await second.rest()).at(-1)?.result).toMatchObject({ final: true, status: { state: 'completed' } })
     expect(inShort((await first.rest()).at(-1)!)).toBe('completed')
   })
-
-  test('tck-input-required goes on with a message to its task, and is completed', async () => {
-    const { id, contextId } = await send(withId('tck-input-required-2'))
-
-    const task = await send(withId('tck-input-required-3', { taskId: id }))
-
-    expect(task).toMatchObject({ id, contextId })
-    expect(stateOf(task)).toBe('completed')
-  })
-
-  test('the same in 0.3 gets the same task, in the words of 0.3', async () => {
-    const result = await call(send03(withId('tck-artifact-file-9')))
-
-    expect(result).toMatchObject({
-      kind: 'task',
-      status: { state: 'completed' },
-      artifacts: [{ parts: [{ kind: 'file', file: { name: 'output.txt', mimeType: 'text/plain' } }] }],
-    })
-  })
 })
 
 describe('a message whose text begins with', () => {
-  test('tck-long-running is worked on before it is completed', async () => {
-    const events = (await (await stream(withText('tck-long-running'))).rest()).map(inShort)
-
-    expect(events).toEqual(['task submitted', 'working', 'Worked for long.', 'completed'])
-  })
-
   test('tck-multi-turn asks again until it is told that it is done', async () => {
     const { id } = await send(withText('tck-multi-turn begin'))
 
@@ -166,38 +141,4 @@ describe('a message whose text begins with', () => {
     await expect(call(request('CancelTask', { id }))).rejects.toMatchObject({ code: -32002 })
     await expect(send(withText('more', { taskId: id }))).rejects.toMatchObject({ code: -32004 })
   })
-
-  test.each([
-    ['tck-task-failure', 'failed', 'Failed, as asked'],
-    ['tck-auth-required', 'auth_required', 'Sign in first'],
-  ])('%s ends as %s, with the words of the agent', async (beginning, state, words) => {
-    const task = await send(withText(beginning))
-
-    expect(stateOf(task)).toBe(state)
-    expect(task.status.message.parts).toEqual([{ text: words }])
-  })
-
-  test('tck-stream-basic and tck-stream-chunked are streamed, in one and in three chunks', async () => {
-    const events = async (text: string) => (await (await stream(withText(text))).rest()).map(inShort)
-
-    expect(await events('tck-stream-basic')).toEqual(['task submitted', 'working', 'Streamed content.', 'completed'])
-    expect((await events('tck-stream-chunked')).join(' ')).toMatch(/working one .*\+two .*\+three\. completed/)
-  })
-
-  test('anything else is answered all the same', async () => {
-    expect(partsOf(await send(withText('How are you?')))).toEqual([[{ text: 'You said: How are you?' }]])
-  })
-})
-
-test('the same messageId, sent again with the same text, is another task', async () => {
-  const [one, two] = [await send(withId('tck-complete-task-again')), await send(withId('tck-complete-task-again'))]
-
-  expect(one.id).not.toBe(two.id)
-  const { tasks } = await call(request('ListTasks', { pageSize: 100 }))
-  expect(tasks.map(({ id }: { id: string }) => id)).toEqual(expect.arrayContaining([one.id, two.id]))
-})
-
-test('the longest beginning decides', async () => {
-  expect(partsOf(await send(withId('tck-artifact-file-url-x')))).toMatchObject([[{ url: expect.any(String) }]])
-  expect(partsOf(await send(withId('tck-artifact-file-x')))).toMatchObject([[{ raw: expect.any(String) }]])
 })

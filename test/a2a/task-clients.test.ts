@@ -11,7 +11,7 @@ afterAll(() => grid.close())
 
 const each = Object.entries(taskClients)
 
-test.each(each)('%s uses tasks of the endpoint of an agent', async (_, make: MakeClient) => {
+test.each(each)('checklist 18: %s uses tasks of the endpoint of an agent', async (_, make: MakeClient) => {
   const client = await make(`${grid.url}/a2a/v1/agents/bob/`, grid.alice.key)
 
   await expect(usesTasks(grid.url, client, { ...grid.bob, alias: '@bob' }, 'task')).resolves.toBeUndefined()

@@ -21,7 +21,7 @@ test('an empty list has all four members, in both versions', async () => {
   }
 })
 
-test('pages are walked without repeats while tasks change', async () => {
+test('checklist 10: pages are walked without repeats while tasks change', async () => {
   const ids: string[] = []
   for (let n = 0; n < 7; n++) {
     grid.clock.now += 1_000
@@ -31,7 +31,7 @@ test('pages are walked without repeats while tasks change', async () => {
   let pageToken = ''
   for (let page = 0; page < 10; page++) {
     const { result } = (await post(request('ListTasks', { pageSize: 2, pageToken }))).body
-    expect(result).toMatchObject({ pageSize: 2 })
+    expect(result).toMatchObject({ pageSize: 2, totalSize: 7 + page })
     seen.push(...result.tasks.map(({ id }: { id: string }) => id))
     pageToken = result.nextPageToken
     if (pageToken === '') break
@@ -44,7 +44,7 @@ test('pages are walked without repeats while tasks change', async () => {
   expect(seen).toEqual(ids)
 })
 
-test.each([0, 101, -1, 1.5, '10'])('a page size of %j is -32602', async (pageSize) => {
+test.each([0, 101, -1, 1.5, '10'])('checklist 10: a page size of %j is -32602', async (pageSize) => {
   const { body } = await post(request('ListTasks', { pageSize }))
 
   expect(body.error).toMatchObject({ code: -32602, data: [{ fieldViolations: [{ field: 'pageSize' }] }] })
@@ -95,7 +95,7 @@ test('artifacts are in a list only if asked for', async () => {
   expect(await list({ includeArtifacts: true })).toMatchObject({ artifacts: [{ parts: [{ text: 'done' }] }] })
 })
 
-test('historyLength gives the newest messages in their order, and 0 no member', async () => {
+test('checklist 11: historyLength gives the newest messages in their order, and 0 no member', async () => {
   const id = await start({ messageId: 'm-1', parts: [{ text: 'one' }] })
   for (const text of ['two', 'three']) {
     const more = { taskId: id, messageId: text, metadata: undefined, parts: [{ text }] }

@@ -32,7 +32,7 @@ const stream03 = (message: object = {}) => ({
   method: 'message/stream',
 })
 
-test('a stream to an agent that is not there says the task at once, behind a comment', async () => {
+test('checklist 14: a stream to an agent that is not there says the task at once, behind a comment', async () => {
   const stream = await open(stream10(), bobs)
 
   expect(stream.response.headers.get('content-type')).toBe('text/event-stream')
@@ -47,7 +47,7 @@ test('a stream to an agent that is not there says the task at once, behind a com
   await stream.close()
 })
 
-test('a read, a reply and the end come in their order, in 1.0', async () => {
+test('checklist 14: a read, a reply and the end come in their order, in 1.0', async () => {
   const stream = await open(stream10(), bobs)
   const { result: { task } } = (await stream.next())!
   await inboxOf(grid, grid.bob)
@@ -110,7 +110,7 @@ test('a stream on the shared endpoint is one confirmation', async () => {
   expect(await inboxOf(grid, grid.bob)).toHaveLength(2)
 })
 
-test('what fails before the stream is answered as JSON', async () => {
+test('checklist 13: what fails before the stream is answered as JSON', async () => {
   const task = await submitted()
   await post(request('CancelTask', { id: task.id }))
   const answers = [
@@ -130,7 +130,7 @@ test('what fails before the stream is answered as JSON', async () => {
   ])
 })
 
-test('two subscribers get the same, and one that leaves changes nothing for the other', async () => {
+test('checklist 13: two subscribers get the same, and one that leaves changes nothing for the other', async () => {
   const { id } = await submitted()
   const [first, second, third] = await Promise.all([1, 2, 3].map(() => open(request('SubscribeToTask', { id }))))
   const seen = [(await first.next())!, (await second.next())!, (await third.next())!]

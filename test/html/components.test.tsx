@@ -5,7 +5,7 @@ import { GridError } from '../../src/errors.ts'
 import { AgentIcon } from '../../src/html/agent-icon.tsx'
 import { HourlyChart } from '../../src/html/chart.tsx'
 import { Badge, timeInWords } from '../../src/html/components.tsx'
-import { TextInput } from '../../src/html/form.tsx'
+import { Csrf, TextInput } from '../../src/html/form.tsx'
 import { barePage } from '../../src/html/layout.tsx'
 import { ConfirmDelete, CopyBlock } from '../../src/html/secrets.tsx'
 import { htmlError } from '../../src/wire.ts'
@@ -53,14 +53,14 @@ describe('hostile text', () => {
 
   test('is escaped in every component', () => {
     const rendered = String(
-      <>
+      <Csrf.Provider value={hostile}>
         <Badge>{hostile}</Badge>
         <AgentIcon alias={hostile} />
         <CopyBlock id='x' label={hostile} text={hostile} />
         <TextInput name='x' label={hostile} value={hostile} hint={hostile} error={hostile} placeholder={hostile} />
-        <ConfirmDelete action='/x' csrf={hostile} question={hostile} fields={{ x: hostile }} />
+        <ConfirmDelete action='/x' question={hostile} fields={{ x: hostile }} />
         <HourlyChart id='x' title={hostile} bars={[]} />
-      </>,
+      </Csrf.Provider>,
     )
 
     expect(rendered).not.toMatch(/<script|<img/)

@@ -39,15 +39,6 @@ describe.skipIf(!hasBrowser)('a page', { timeout: 300_000 }, () => {
       expect(await page.evaluate('navigator.clipboard.readText()')).toMatch(/^agadm_7Qm3/)
     })
 
-    test('shows a secret in a modal dialog that the user closes', async () => {
-      const page = await open('/secret')
-      expect(await page.locator('#secret').evaluate((dialog) => dialog.matches(':modal'))).toBe(true)
-
-      await page.getByRole('button', { name: 'I have copied it' }).click()
-
-      expect(await page.locator('#secret').isVisible()).toBe(false)
-    })
-
     test('opens the menus by keyboard; Escape and a click outside close them', async () => {
       const page = await open('/agent')
       const menu = page.locator('details.menu').first()
@@ -210,15 +201,6 @@ describe.skipIf(!hasBrowser)('a page', { timeout: 300_000 }, () => {
   })
 
   describe('without script', () => {
-    test('shows the secret in the page and closes it', async () => {
-      const page = await open('/secret', { withScript: false })
-      expect(await page.getByText('agadm_7Qm3').isVisible()).toBe(true)
-
-      await page.getByRole('button', { name: 'I have copied it' }).click()
-
-      expect(await page.locator('#secret').isVisible()).toBe(false)
-    })
-
     test('shows nothing that needs script', async () => {
       const page = await open('/sign-in', { withScript: false })
       expect(await page.getByRole('button', { name: 'Show password' }).isVisible()).toBe(false)

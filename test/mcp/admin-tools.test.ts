@@ -216,6 +216,17 @@ test('after admin_delete_agent the key is revoked, the alias stays reserved for 
   expect((await callTool(grid, anew.api_key, 'list_channels')).text).toEqual([])
 })
 
+test('createdAt of a creation is that of the listing, also while the clock runs', async () => {
+  let now = grid.clock.now
+  Object.defineProperty(grid.clock, 'now', { get: () => now += 7 })
+
+  const { agent } = (await admin('admin_create_agent', { alias: 'carol' })).text
+  const { channel } = (await admin('admin_create_channel', { name: 'general' })).text
+
+  expect((await admin('admin_list_agents')).text.agents).toContainEqual(agent)
+  expect((await admin('admin_list_channels')).text.channels).toContainEqual(channel)
+})
+
 test('a revoked admin key is refused on its next request', async () => {
   const { id, adminKey } = await createAdminKey(grid.acme.store, 'short-lived')
   const before = await mcp(grid, adminKey, 'tools/list')

@@ -48,8 +48,9 @@ test('admin tools say whether they only read, and whether they take something aw
   const { body } = await mcp(grid, grid.acme.adminKey, 'tools/list')
 
   for (const { name, annotations } of body.result.tools) {
-    const { readOnlyHint = false, destructiveHint = false } = annotations
+    const { readOnlyHint = false, destructiveHint = false, idempotentHint } = annotations
     expect([name, readOnlyHint, destructiveHint]).toEqual([name, /_list_/.test(name), /_(delete|set)_/.test(name)])
+    expect([name, idempotentHint]).toEqual([name, /_(list|set)_/.test(name)])
   }
 })
 

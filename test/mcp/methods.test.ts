@@ -92,6 +92,12 @@ test('a tool of agents at the signup endpoint is unknown, and the message says w
   })
 })
 
+test.each(eras)('%s: a call that asks to be a task is a plain call: the grid declares no tasks', async (era) => {
+  const params = { name: 'list_agents', arguments: {}, task: { ttl: 60_000 } }
+
+  expect((await mcp(grid, grid.alice.key, 'tools/call', params, era)).body.result.content).toHaveLength(1)
+})
+
 test.each(eras)('%s: a call whose name is not a string is -32602', async (era) => {
   const answer = await mcp(grid, grid.alice.key, 'tools/call', { name: 5, arguments: {} }, era)
 
@@ -120,6 +126,7 @@ test.each(
       [grid.alice.key, 'nothing/here'],
       [grid.acme.adminKey, 'prompts/list'],
       [grid.acme.adminKey, 'resources/subscribe'],
+      [grid.acme.adminKey, 'subscriptions/listen'],
       [grid.acme.adminKey, 'resources/list'],
       [grid.acme.adminKey, 'resources/read'],
     ]
@@ -135,10 +142,12 @@ test('ping has an empty result before 2026-07-28, and is unknown in it', async (
   const modern = await mcp(grid, grid.alice.key, 'ping', {}, 'modern')
   const initialized = await mcp(grid, grid.alice.key, 'initialize', {}, 'modern')
   const discovered = await mcp(grid, grid.alice.key, 'server/discover')
+  const subscribed = await mcp(grid, grid.alice.key, 'resources/subscribe', { uri: 'grid://inbox' }, 'modern')
 
   expect(legacy).toMatchObject({ status: 200, body: { result: {} } })
   expect(modern).toMatchObject({ status: 404, body: { error: { code: -32601 } } })
   expect(initialized).toMatchObject({ status: 404, body: { error: { code: -32601 } } })
+  expect(subscribed).toMatchObject({ status: 404, body: { error: { code: -32601 } } })
   expect(discovered).toMatchObject({ status: 200, body: { error: { code: -32601 } } })
 })
 
@@ -249,18 +258,6 @@ test('no session id is created, and one that is sent is ignored', async () => {
 
   expect(answer.status).toBe(200)
   expect(answer.headers.has('mcp-session-id')).toBe(false)
-})
-
-test('resources/subscribe is unknown in 2026-07-28', async () => {
-  const answer = await mcp(grid, grid.alice.key, 'resources/subscribe', { uri: 'grid://inbox' }, 'modern')
-
-  expect([answer.status, answer.body.error.code]).toEqual([404, -32601])
-})
-
-test('subscriptions/listen opens no stream for an admin', async () => {
-  const answer = await mcp(grid, grid.acme.adminKey, 'subscriptions/listen', { notifications: {} }, 'modern')
-
-  expect(answer).toMatchObject({ status: 404, body: { id: 1, error: { code: -32601 } } })
 })
 
 test('lists have a cache lifetime in the modern era only', async () => {

@@ -56,15 +56,8 @@ test('the Authorization header is ignored, even a bad one', async () => {
 
 test.each([
   ['no alias', { owner_email: 'zoe@example.com' }, 'invalid_input'],
-  [
-    'a long description',
-    { owner_email: 'zoe@example.com', alias: 'zoe', description: 'x'.repeat(501) },
-    'invalid_input',
-  ],
-  ['21 skills', { owner_email: 'zoe@example.com', alias: 'zoe', skills: Array(21).fill('x') }, 'invalid_input'],
   ['a bad alias', { owner_email: 'zoe@example.com', alias: 'Zoe' }, 'invalid_alias'],
   ['a taken alias', { owner_email: 'zoe@example.com', alias: 'alice' }, 'alias_taken'],
-  ['a reserved alias', { owner_email: 'zoe@example.com', alias: 'admin' }, 'alias_reserved'],
   ['a bad address', { owner_email: 'zoe', alias: 'zoe' }, 'invalid_email'],
 ])('a signup with %s is refused with %3$s', async (_, input, code) => {
   const signed = await signUp(input)
@@ -79,12 +72,6 @@ test('too many signups from one address are refused, over MCP and REST together'
   await signUp({ owner_email, alias: 'zoe-3' })
 
   expect((await signUp({ owner_email, alias: 'zoe-4' })).code).toBe('signup_rate_limited')
-})
-
-test('agent tools are unknown here', async () => {
-  const request = wireRequest('legacy', 'tools/call', { name: 'send_message', arguments: {} })
-
-  expect((await sendWire(grid, grid.alice.key, request, signupPath)).body.error.code).toBe(-32602)
 })
 
 async function signUp(input: Record<string, unknown>, era: Era = 'legacy') {

@@ -18,8 +18,8 @@ test.each([
   [{ ...initialize, capabilities: [] }, 'capabilities must be an object.'],
   [{ ...initialize, capabilities: undefined }, 'capabilities is missing.'],
   [{ ...initialize, clientInfo: { name: 'demo' } }, 'clientInfo.version is missing.'],
-  [{ ...initialize, capabilities: { roots: 3 } }, 'The parameters of initialize are not as MCP defines them.'],
-  [{ ...initialize, clientInfo: { ...initialize.clientInfo, icons: 3 } }, /not as MCP defines them\.$/],
+  [{ ...initialize, capabilities: { roots: 3 } }, 'The parameters of initialize do not match the MCP specification.'],
+  [{ ...initialize, clientInfo: { ...initialize.clientInfo, icons: 3 } }, /do not match the MCP specification\.$/],
 ])('initialize with %j is -32602: %s', async (params, message) => {
   for (const [key, path] of [[grid.alice.key], [grid.acme.adminKey], [undefined, signupPath]] as const) {
     const answer = await sendWire(grid, key, wireRequest('legacy', 'initialize', params), path)
@@ -44,7 +44,7 @@ test.each(eras)('%s: wrong parameters of resources and lists are -32602 and name
         [
           'subscriptions/listen',
           { notifications: { toolsListChanged: 1 } },
-          'The parameters of subscriptions/listen are not as MCP defines them.',
+          'The parameters of subscriptions/listen do not match the MCP specification.',
         ],
       ] as [string, Record<string, unknown>, string][]
       : [

@@ -25,12 +25,12 @@ test('the first signup for an owner sends the link and the alias, and no other i
   expect(JSON.stringify(grid.emails)).not.toContain('canary')
 })
 
-test('1,000 signups for one owner from 1,000 addresses send at most 3 emails', { timeout: 300_000 }, async () => {
+test('100 signups for one owner from 100 addresses send at most 3 emails', async () => {
   await grid.close()
   // The worst case: each signup opens an account, so each would send an email.
   grid = await testGrid({ env: { SIGNUP_JOIN: 'never' } })
-  for (let n = 0; n < 1_000; n += 50) {
-    const answers = await Promise.all(Array.from({ length: 50 }, (_, i) => signUp(n + i)))
+  for (let n = 0; n < 100; n += 10) {
+    const answers = await Promise.all(Array.from({ length: 10 }, (_, i) => signUp(n + i)))
     expect(answers.every(({ status }) => status === 201)).toBe(true)
     grid.clock.now += 6 * minute
   }

@@ -191,21 +191,6 @@ test('without a body a lease is one with the defaults, and an ack is of all', as
   await grid.close()
 })
 
-test('a lease of another agent is stale, and stays as it is', async () => {
-  grid = await testGrid()
-  await send('hi')
-  const { body } = await lease(grid, grid.bob.key)
-  const before = await dump(grid, grid.acme)
-
-  for (const key of [grid.alice.key, grid.eve.key]) {
-    for (const end of [ack, release]) expect((await end(grid, key, body.lease_id)).body.error.code).toBe('stale_lease')
-    expect((await extend(grid, key, body.lease_id, 60)).body.error.code).toBe('stale_lease')
-  }
-
-  expect(await dump(grid, grid.acme)).toBe(before)
-  await grid.close()
-})
-
 test.each([
   ['had left before', true, undefined],
   ['did not take its answer', false, false],

@@ -1,4 +1,4 @@
-/** An A2A client: requests and responses as they are on the wire. */
+/** An A2A client: requests and responses as they are on the wire. `checklist N` in a title: what peers and suites notice, row N. */
 import type { GridMessage } from '../../src/grid/messaging/inbox-message.ts'
 import { readMessages } from '../../src/grid/messaging/read-messages.ts'
 import type { AccountStore } from '../../src/store/account.ts'

@@ -23,8 +23,10 @@ export interface VisitOptions {
   timeZone?: string
 }
 
+type View = Required<Pick<VisitOptions, 'scheme' | 'viewport'>>
+
 /** Each colour scheme and viewport once; for screenshots, all combinations. */
-const views: Required<Pick<VisitOptions, 'scheme' | 'viewport'>>[] = [
+export const views: View[] = [
   { scheme: 'light', viewport: 'desktop' },
   { scheme: 'dark', viewport: 'phone' },
   { scheme: 'light', viewport: 'small' },
@@ -91,9 +93,9 @@ const settled = `new Promise((drawn) => requestAnimationFrame(() => requestAnima
  * The faults of the open page in each colour scheme and viewport: accessibility violations, sideways scrolling, small
  * controls, console errors and policy violations. Saves screenshots under `name`.
  */
-export async function faultsOf({ page, faults }: Visitor, name: string): Promise<string[]> {
+export async function faultsOf({ page, faults }: Visitor, name: string, seen = views): Promise<string[]> {
   const found: string[] = []
-  for (const { scheme, viewport } of views) {
+  for (const { scheme, viewport } of seen) {
     await page.emulateMedia({ colorScheme: scheme })
     await page.setViewportSize(viewports[viewport])
     await page.evaluate(settled)

@@ -31,7 +31,7 @@ const pages: Record<string, () => Promise<Response>> = {
       frame,
       { title: '@bob', lead: <LocalTime at={Date.parse('2026-11-21T15:24:00Z')} /> },
       <Card title='Role'>
-        <Form action='/agent/role' csrf={csrf} isLine>
+        <Form action='/agent/role' isLine>
           <Select
             name='role'
             label='Role'
@@ -40,17 +40,17 @@ const pages: Record<string, () => Promise<Response>> = {
           />
           <SubmitButton kind='plain' whenChanged>Save role</SubmitButton>
         </Form>
-        <ConfirmDelete action='/agent/delete' csrf={csrf} question='Sure?' />
+        <ConfirmDelete action='/agent/delete' question='Sure?' />
       </Card>,
     ),
   '/secret': () =>
     appPage(frame, { title: 'Settings' }, <SecretDialog title='Admin key' label='Admin key' secret='agadm_7Qm3vB2x' />),
   '/sign-in': () =>
     barePage(
-      { title: 'Sign in' },
+      { title: 'Sign in', csrf },
       <>
         <h1>Sign in</h1>
-        <Form action='/sign-in' csrf={csrf}>
+        <Form action='/sign-in'>
           <TextInput name='email' label='Email' value='ann@acme.example' />
           <PasswordInput name='password' label='Password' autocomplete='current-password' isRequired />
           <SubmitButton name='decision' value='allow' waits>Sign in</SubmitButton>

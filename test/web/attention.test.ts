@@ -20,10 +20,10 @@ beforeEach(async () => {
 afterEach(() => grid.close())
 
 const send = () => callTool(grid, grid.alice.key, 'send_message', { to: '@bob', message: 'hello' })
-/** The number beside the navigation. */
+/** The number in the navigation. */
 const count = (html: string) => html.match(/class="side".*?Attention(?:<span class="count"[^>]*>(\d+\+?))?/s)?.[1]
 
-test('lists what needs a person, with kinds to choose from, and the number beside the navigation', async () => {
+test('lists what needs a person, with kinds to choose from, and the number in the navigation', async () => {
   await send()
   grid.clock.now += 2 * hour
   await pausedConversation(grid.acme.store, ['alice', 'bob'])

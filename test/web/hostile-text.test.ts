@@ -96,7 +96,7 @@ describe('each payload in every field', () => {
 })
 
 // Older versions stored direction controls. See docs/security.md, "Text of either direction".
-test('no stored text reorders what stands beside it', { timeout: 120_000 }, async () => {
+test('no stored text reorders what is next to it', { timeout: 120_000 }, async () => {
   await storeEverywhere('\u202ereversed\u2069')
   const found: string[] = []
   for (const page of pages) {

@@ -1,4 +1,4 @@
-/** What somebody typed survives the end of the session, and everything else that comes between. */
+/** What a user typed survives the end of the session, and everything else that comes between. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { day, minute } from '../../src/lib/time.ts'
 import type { Browser } from '../support/browse.ts'

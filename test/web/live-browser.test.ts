@@ -56,7 +56,7 @@ describe.skipIf(!hasBrowser)('an open page', () => {
     expect(faults).toEqual([])
   })
 
-  test('that shows a conversation beside the list does not make it seen', async () => {
+  test('that shows a conversation next to the list does not make it seen', async () => {
     const { page } = visitor
     const list = `${grid.url}/accounts/${grid.acme.id}/conversations`
     const [{ id }] = (await listThreads(grid.acme.store, {})).threads

@@ -1,4 +1,4 @@
-/** Open pages beside conversations, in a real browser: an agent, a channel, and what needs a person. */
+/** Open pages other than conversations, in a real browser: an agent, a channel, and what needs a person. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { createChannel } from '../../src/grid/channels/channels.ts'
 import { readMessages } from '../../src/grid/messaging/read-messages.ts'

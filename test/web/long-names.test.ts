@@ -15,10 +15,7 @@ const fields: Record<string, [sets: string, ...takes: ('name' | 'text')[]]> = {
 }
 const namesOfAll = ['users', 'accounts', 'oauth_clients']
 
-const names = {
-  long: 'W'.repeat(80),
-  'right-to-left': 'חברת הרובוטים (בע״מ) 2026',
-}
+const rightToLeft = 'חברת הרובוטים (בע״מ) 2026'
 
 describe.skipIf(!hasBrowser)('in Chromium', { timeout: 600_000 }, () => {
   let grid: LiveGrid
@@ -52,31 +49,28 @@ describe.skipIf(!hasBrowser)('in Chromium', { timeout: 600_000 }, () => {
     return visitor
   }
 
-  test.each(Object.entries(names))(
-    'with %s names every page fits its window, also the narrowest',
-    async (kind, name) => {
-      await storeEverywhere(name)
-      const found: string[] = []
-      for (const as of ['nobody', 'owner', 'viewer'] as const) {
-        const visitor = await open(as)
-        for (const { name: title, path } of pages.filter((page) => (page.as ?? 'owner') === as)) {
-          await visitor.page.goto(grid.url + path(site))
-          for (const width of [320, 390, 1280]) {
-            await visitor.page.setViewportSize({ width, height: 800 })
-            const faults = await layoutFaults(visitor.page)
-            found.push(...faults.map((fault) => `${title}, ${width}: ${fault}`))
-            await screenshot(visitor.page, `${kind}-${title}-${width}`)
-          }
+  test('every page fits its window, also the narrowest', async () => {
+    await storeEverywhere(`${rightToLeft} ${'W'.repeat(54)}`)
+    const found: string[] = []
+    for (const as of ['nobody', 'owner', 'viewer'] as const) {
+      const visitor = await open(as)
+      for (const { name: title, path } of pages.filter((page) => (page.as ?? 'owner') === as)) {
+        await visitor.page.goto(grid.url + path(site))
+        for (const width of [320, 1280]) {
+          await visitor.page.setViewportSize({ width, height: 800 })
+          const faults = await layoutFaults(visitor.page)
+          found.push(...faults.map((fault) => `${title}, ${width}: ${fault}`))
+          await screenshot(visitor.page, `long-${title}-${width}`)
         }
-        await visitor.close()
       }
+      await visitor.close()
+    }
 
-      expect(found).toEqual([])
-    },
-  )
+    expect(found).toEqual([])
+  })
 
-  test('a name from right to left does not move what stands beside it', async () => {
-    await storeEverywhere(names['right-to-left'])
+  test('a name from right to left does not move what is next to it', async () => {
+    await storeEverywhere(rightToLeft)
     const { page, close } = await open('owner')
     const account = `${grid.url}/accounts/${grid.acme.id}`
     const isBefore = async (first: string, second: string) => {

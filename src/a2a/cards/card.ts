@@ -3,7 +3,7 @@ import type { Config } from '../../config.ts'
 import type { CardAgent } from '../../grid/cards.ts'
 import { agentUrl } from '../../lib/client-snippets.ts'
 import { version } from '../../lib/version.ts'
-import { agentExtensions, gridExtensions } from '../extensions.ts'
+import { declaredExtensions } from '../extensions.ts'
 
 /** A card of version 1.0, without signatures. */
 export interface Card10 extends Record<string, unknown> {
@@ -27,15 +27,14 @@ export interface CardSkill {
   tags: string[]
 }
 
-/** The path of the endpoint that serves all agents. */
 const sharedPath = '/a2a/v1/grid'
 
-/** What the endpoint of an agent takes and gives. The shared endpoint takes text. */
+/** The shared endpoint takes text only. */
 const agentModes = ['text/plain', 'application/json', 'application/octet-stream']
 
-/** The card of the shared endpoint. URLs come from the configuration, never from a request. */
+/** URLs come from the configuration, never from a request. */
 export function gridCard(config: Config): Card10 {
-  return card(gridExtensions(config), {
+  return card(declaredExtensions(config, 'grid'), {
     name: 'agent-grid',
     description: 'A messaging grid for agents. A message is delivered to the inbox of the agent it names.',
     supportedInterfaces: interfacesAt(`${config.baseUrl}${sharedPath}`),
@@ -49,10 +48,10 @@ export function gridCard(config: Config): Card10 {
   })
 }
 
-/** The card of one agent. A client can reach it at an endpoint of its own, or as a tenant of the shared one. */
+/** Clients can reach an agent at its own endpoint, or as a tenant of the shared one. */
 export function agentCard(config: Config, { alias, description, skills }: CardAgent): Card10 {
   const shared = { url: `${config.baseUrl}${sharedPath}`, protocolVersion: '1.0', tenant: alias } as const
-  return card(agentExtensions(config), {
+  return card(declaredExtensions(config, 'agent'), {
     name: alias,
     description: description || `The agent @${alias} of this grid.`,
     supportedInterfaces: [
@@ -70,7 +69,7 @@ export function agentCard(config: Config, { alias, description, skills }: CardAg
   })
 }
 
-/** The card with what only a caller with a key is told: the agents that it reaches, and which keys are accepted. */
+/** Adds what only callers with a key learn: the agents they can reach, and which keys are accepted. */
 export function extendedCard(card: Card10, reachable: CardSkill[] = []): Card10 {
   const description = 'The key of an agent of this grid. Access tokens of OAuth and admin keys are not accepted here.'
   return {
@@ -80,7 +79,7 @@ export function extendedCard(card: Card10, reachable: CardSkill[] = []): Card10 
   }
 }
 
-/** Both versions in one card: clients of 0.3 send no version header and need `url`. Newer clients ignore the 0.3 fields. */
+/** Both versions in one card: 0.3 clients send no version header and need `url`; newer clients ignore the 0.3 fields. */
 export function hybridCard(card: Card10): Record<string, unknown> {
   const [{ url }] = card.supportedInterfaces
   const { httpAuthSecurityScheme } = card.securitySchemes.bearer
@@ -122,7 +121,7 @@ function card(extensions: unknown[], { name, description, supportedInterfaces, m
   }
 }
 
-/** 1.0 comes first: clients take the first that they understand. */
+/** 1.0 comes first, because clients take the first that they understand. */
 function interfacesAt(url: string): CardInterface[] {
   return [
     { url, protocolBinding: 'JSONRPC', protocolVersion: '1.0' },

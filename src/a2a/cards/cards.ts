@@ -1,19 +1,20 @@
-/** Serves the agent cards: of the shared endpoint, of each agent, and the extended ones. See docs/protocol.md, "Agent card". */
+/** Serves the agent cards: the shared endpoint's, each agent's, and the extended ones. See docs/protocol.md, "Agent card". */
 import { createHash } from 'node:crypto'
 import { agentCard, type Card10, type CardSkill, extendedCard, gridCard, hybridCard } from './card.ts'
 import { signCard, Signer } from './signing.ts'
 import type { A2aVersion } from '../codec.ts'
-import { authenticateAgent, challenge, requestsVersion10 } from '../caller.ts'
+import { authenticateAgent, challenge, requestsVersion10 } from '../request.ts'
 import type { AuthenticateCall } from '../../auth/bearer.ts'
 import { findCardAgent } from '../../grid/cards.ts'
 import { listAgents, type ListedAgent } from '../../grid/agents/find-agent.ts'
 import { SizedMap } from '../../lib/bounded-maps.ts'
+import { matchesEtag } from '../../lib/http/etag.ts'
 import type { AppContext, Handler } from '../../request-context.ts'
 import type { AccountStore } from '../../store/account.ts'
 import type { Store } from '../../store/store.ts'
 import { asGridError, restError } from '../../wire.ts'
 
-/** The paths of the root card: those that clients of each version look at, and the shared endpoint itself. */
+/** Where clients of each version look for the root card, and the shared endpoint itself. */
 export const rootCardPaths = [
   '/.well-known/agent-card.json',
   '/.well-known/agent.json',
@@ -24,7 +25,6 @@ export const rootCardPaths = [
   '/a2a/v1/grid/',
 ]
 
-/** The paths of the card of an agent. */
 export const agentCardPaths = [
   '/a2a/v1/agents/:alias',
   '/a2a/v1/agents/:alias/',
@@ -46,7 +46,6 @@ interface SignedCard {
   since: number
 }
 
-/** All handlers and operations that answer with cards. */
 export class Cards {
   readonly #store: Store
   readonly #authenticateCall: AuthenticateCall
@@ -59,10 +58,10 @@ export class Cards {
     this.#signer = new Signer(store)
   }
 
-  /** Serves the card of the shared endpoint to everybody. */
+  /** The card of the shared endpoint, for everyone. */
   readonly root: Handler = (c) => this.#serve(c.req.raw, gridCard(this.#store.deps.config), true)
 
-  /** Serves the card of an agent: of a public one to everybody, of another one to agents of its account. */
+  /** The card of an agent: for everyone if it is public, otherwise for agents of its account. */
   readonly agent: Handler = (c) =>
     this.#answer(c, async () => {
       const request = c.req.raw
@@ -72,14 +71,13 @@ export class Cards {
       return await this.#serve(request, agentCard(this.#store.deps.config, agent), agent.isPublic)
     })
 
-  /** Serves the extended card to agents. */
   readonly extended: Handler = (c) =>
     this.#answer(c, async () => {
       const { account } = await authenticateAgent(this.#authenticateCall, c)
       return await this.#serve(c.req.raw, await this.#extendedCard(account, c.req.param('alias') ?? ''), false)
     })
 
-  /** Serves the public keys that verify the signatures. */
+  /** The public keys that verify the signatures. */
   readonly keySet: Handler = async () => {
     const { set } = await this.#signer.keys()
     return Response.json(set, {
@@ -91,10 +89,7 @@ export class Cards {
     })
   }
 
-  /**
-   * The extended card for a caller, as an operation returns it: of the endpoint of an agent, or without an alias of the
-   * shared one. Fails with `agent_not_found`.
-   */
+  /** The result of the operation. Without an alias, the card is that of the shared endpoint. Fails with `agent_not_found`. */
   async extendedCard(account: AccountStore, version: A2aVersion, alias = ''): Promise<unknown> {
     const card = await this.#extendedCard(account, alias)
     return JSON.parse((await this.#sign(card, version === '1.0')).text)
@@ -117,11 +112,11 @@ export class Cards {
       'Last-Modified': new Date(since).toUTCString(),
       ...(is10 && { 'A2A-Version': '1.0' }),
     }
-    const isUnchanged = matchesETag(request.headers.get('if-none-match'), etag)
+    const isUnchanged = matchesEtag(request.headers.get('if-none-match'), etag)
     return isUnchanged ? new Response(null, { status: 304, headers }) : new Response(text, { headers })
   }
 
-  /** The text of a signed card. Signatures differ each time, so the tag of a card is that of its other members. */
+  /** Signatures differ each time, so the ETag is made from the other members. */
   async #sign(card10: Card10, is10: boolean): Promise<SignedCard> {
     const card = is10 ? card10 : hybridCard(card10)
     const { kid, sign } = await this.#signer.keys()
@@ -129,7 +124,7 @@ export class Cards {
     const kept = this.#kept.get(name)
     if (kept) return kept
     const signatures = sign && await signCard(card, card10, sign)
-    // They come last: a suite of A2A looks for words before others in the text, and signatures may contain them.
+    // They come last: a suite of A2A searches the text for certain words before others, and signatures may spell them.
     const text = JSON.stringify({ ...card, ...(signatures && { signatures }) })
     const signed = { text, etag: `W/"${name}"`, since: this.#store.deps.now() }
     this.#kept.set(name, signed, 2 * text.length + 200)
@@ -152,7 +147,7 @@ export class Cards {
 /** The CORS headers depend on whether there is an Origin. */
 const vary = 'A2A-Version, Authorization, Origin'
 
-/** A skill for each agent that a caller reaches: the first of its account, and the first public ones of others. */
+/** A skill for each agent on the first pages of its account and of the public agents. */
 async function reachableAgents(account: AccountStore): Promise<CardSkill[]> {
   const own = await listAgents(account, {})
   const others = await listAgents(account, { public: true })
@@ -162,11 +157,4 @@ async function reachableAgents(account: AccountStore): Promise<CardSkill[]> {
     description: description || `Messages to ${alias}.`,
     tags: skills.length > 0 ? skills.map(({ name }) => name) : ['agent'],
   }))
-}
-
-/** Weak comparison with each of the listed tags. @see RFC 9110 §13.1.2 */
-function matchesETag(ifNoneMatch: string | null, etag: string): boolean {
-  if (ifNoneMatch === null) return false
-  const opaque = (tag: string) => tag.trim().replace(/^W\//, '')
-  return ifNoneMatch.trim() === '*' || ifNoneMatch.split(',').map(opaque).includes(opaque(etag))
 }

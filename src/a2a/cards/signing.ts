@@ -6,7 +6,7 @@ import { readSigningKeys } from '../../grid/cards.ts'
 import { minute } from '../../lib/time.ts'
 import type { Store } from '../../store/store.ts'
 
-/** How long keys are not read again. The command that replaces one may run in another process. */
+/** How long keys are cached. The command that replaces one may run in another process. */
 const knownMs = minute
 
 interface Keys {
@@ -17,7 +17,6 @@ interface Keys {
   set: { keys: JWK[] }
 }
 
-/** The address of the key set, on the public host. */
 export const keySetPath = '/.well-known/jwks.json'
 
 export class Signer {
@@ -28,7 +27,7 @@ export class Signer {
     this.#store = store
   }
 
-  /** The keys, as they were a minute ago at most. Fails with `unavailable` if they cannot be read. */
+  /** At most a minute old. Fails with `unavailable` if they cannot be read. */
   keys(): Promise<Keys> {
     const now = this.#store.deps.now()
     if (this.#known && now < this.#known.until && this.#known.until - now <= knownMs) return this.#known.keys
@@ -48,11 +47,9 @@ export class Signer {
 }
 
 /**
- * Sign a card as it is served, `served`. Verifiers make different texts of one card, and need one signature that fits,
- * so there is a signature for each: the served members; the members of 1.0 without those that have their default value;
- * the same without anything that is empty, as the official libraries make it; that in ASCII, as the one for Python makes
- * it; and that without the security schemes, which the one for JavaScript loses of a card that it fetched itself.
- * `card10` has the members of 1.0.
+ * Verifiers derive different texts from one card and need one signature that fits, so each text is signed: the served
+ * members; the 1.0 members without default values; these without anything empty, as the official libraries do; the same in
+ * ASCII, as the Python library does; and without the security schemes, which the JavaScript library loses when it fetches.
  */
 export async function signCard(
   served: Record<string, unknown>,
@@ -71,7 +68,7 @@ export async function signCard(
   return await Promise.all([...texts].map(sign))
 }
 
-/** What ProtoJSON leaves out: empty lists and texts, and `required: false`. The other switches of a card are kept. */
+/** What ProtoJSON leaves out: empty lists and texts, and `required: false`. */
 function omitDefaults(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(omitDefaults)
   if (typeof value !== 'object' || value === null) return value
@@ -81,7 +78,7 @@ function omitDefaults(value: unknown): unknown {
   return Object.fromEntries(kept.map(([name, member]) => [name, omitDefaults(member)]))
 }
 
-/** Without what is empty, and what is empty then. Undefined if nothing is left. */
+/** Recursively; undefined if nothing is left. */
 function omitEmpty(value: unknown): unknown {
   if (Array.isArray(value)) {
     const items = value.map(omitEmpty).filter((item) => item !== undefined)

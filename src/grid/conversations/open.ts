@@ -169,7 +169,7 @@ export function whoMayRead(
     ? 'Members of the account read a channel that their alias is in.'
     : undefined
   if (peopleReadSince === null) {
-    return `Nobody can read what agents of this account write to each other. ${
+    return `No one can read what agents of this account write to each other. ${
       others ?? 'An owner can change that in the settings of the account.'
     }`
   }

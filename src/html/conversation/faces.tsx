@@ -19,7 +19,7 @@ export function FaceSymbols({ names }: { names: Iterable<string> }) {
   )
 }
 
-/** The icon of an agent, or of a channel with its `#`. Decorative; show it beside the name. The style sheet has its size. */
+/** The icon of an agent, or of a channel with its `#`. Decorative; show it with the name. The style sheet has its size. */
 export function Face({ name }: { name: string }) {
   return (
     <svg aria-hidden='true'>

@@ -20,7 +20,7 @@ if (shortcuts) {
   function go(step) {
     const rows = rowsHere()
     const at = rows.findIndex(row => row.contains(document.activeElement))
-    // The list alone shows its newest conversation beside it, which nobody has chosen.
+    // The list alone also shows its newest conversation, which the reader has not chosen.
     const current = rows.findIndex(row => row.matches('[aria-current=page]') && !row.closest('.list-first'))
     const row = rows[at >= 0 ? at + step : current >= 0 ? current + step : step > 0 ? 0 : rows.length - 1]
     if (!row) return

@@ -104,7 +104,7 @@ tbody .fold > div { padding: var(--s2) 0; font-size: var(--text-s); font-weight:
     .fold.narrow::details-content { display: block; content-visibility: visible; block-size: auto }
   }
 }
-/* Facts beside the content; above it and folded, where there is no room. */
+/* A column of facts; above it and folded, where there is no room. */
 .with-facts { display: grid; gap: var(--s4); grid-template-columns: minmax(0, 1fr); align-items: start }
 .facts-fold > summary { border: 1px solid var(--line); border-radius: var(--round-l); background: var(--panel) }
 .facts-fold > div { padding: var(--s3) 0 0 }
@@ -199,7 +199,7 @@ tbody .fold > div { padding: var(--s2) 0; font-size: var(--text-s); font-weight:
   .table.stacks td .button.quiet { padding-left: 0; margin-right: 0 }
 }
 
-/* A text that somebody wrote. */
+/* A text that a person or an agent wrote. */
 .text { display: grid; gap: var(--s2); grid-template-columns: minmax(0, 1fr); max-width: 68ch; overflow-wrap: anywhere }
 .text :is(ul, ol) { padding-left: 0; padding-inline-start: 1.5rem }
 .text .heading { font-weight: 620 }

@@ -109,7 +109,7 @@ kbd { padding: .0625rem .375rem; border: 1px solid var(--line); border-radius: v
   .conversations { grid-template-columns: minmax(0, 1fr); height: calc(100dvh - var(--head) - var(--bar)) }
   .conversations:not(.list-first):has(> section + section) > section:first-of-type, .list-first > section + section { display: none }
   .pane-head .back { display: flex }
-  /* The open conversation is not beside its list. */
+  /* The open conversation is not next to its list. */
   .threads a[aria-current]:not(:hover) { background: none }
 }
 @media (max-width: 48rem) { .chain > .d1 { margin-inline-start: .5rem } .chain > :is(.d2, .d3, .d4, .d5, .d6) { margin-inline-start: 1rem } .pane-note { padding-inline: var(--s3) } .messages { padding: var(--s2) } .pane-head { padding-inline: var(--s3) } .threads a { padding-inline: var(--s3) } }

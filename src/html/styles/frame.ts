@@ -71,7 +71,7 @@ export const frame = `
   box-shadow: var(--shadow); list-style: none }
 .talk > li { display: grid; grid-template-columns: auto minmax(0, 1fr); gap: var(--s3); line-height: 1.4 }
 
-/* Too narrow for the sections beside the page: they are in the bar at the bottom. */
+/* Too narrow for the sections next to the page: they are in the bar at the bottom. */
 @media (max-width: 60rem) {
   html { scroll-padding-bottom: 5rem }
   .app { --bar: 3.5rem; grid-template: 'head' auto 'main' 1fr / minmax(0, 1fr);

@@ -96,7 +96,7 @@ function GenerateForm({ visit }: { visit: Visit }) {
   return (
     <>
       {errors.rest && <Notice kind='bad'>{errors.rest}</Notice>}
-      <Form action={action} csrf={visit.csrf} isLine>
+      <Form action={action} isLine>
         <TextInput
           name='keyName'
           label='Name of the key'
@@ -138,7 +138,6 @@ function KeyTable({ visit, adminKeys: { keys, members }, now }: { visit: Visit; 
           cell: ({ id, name }) => (
             <ConfirmDelete
               action={settingsPath(visit, 'account', 'keys', id, 'delete')}
-              csrf={visit.csrf}
               isSmall
               question={
                 <>

@@ -41,7 +41,7 @@ export function claimLinkPages({ get, post }: Pages<PublicVisit>, { store, sessi
     const { email, isKnown } = link
     const action = `/claim/${encodeURIComponent(param('token'))}/${encodeURIComponent(param('proof'))}`
     return await barePage(
-      { title: 'Verify your email address' },
+      { title: 'Verify your email address', csrf: visit.csrf },
       <>
         <h1>Verify your email address</h1>
         <p class='soft'>

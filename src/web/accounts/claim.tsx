@@ -14,7 +14,7 @@ import {
 import { AgentIcon } from '../../html/agent-icon.tsx'
 import { isolated } from '../../html/bidi.tsx'
 import { Card, EmptyState, Notice, Time } from '../../html/components.tsx'
-import { ButtonLink, Form, Select, SubmitButton, TextInput } from '../../html/form.tsx'
+import { ButtonForm, ButtonLink, Form, Select, SubmitButton, TextInput } from '../../html/form.tsx'
 import { barePage } from '../../html/layout.tsx'
 import { Table } from '../../html/table.tsx'
 import { pluralize } from '../listing.tsx'
@@ -86,7 +86,7 @@ function verifyAddressPage(
 ) {
   const here = `/claim/${encodeURIComponent(param('token'))}`
   return barePage(
-    { title: 'Claim your agents', status: visitor ? 403 : 200 },
+    { title: 'Claim your agents', csrf, status: visitor ? 403 : 200 },
     <>
       <h1>Claim your agents</h1>
       <p class='soft'>
@@ -96,9 +96,7 @@ function verifyAddressPage(
       </p>
       {inputError && <Notice kind='bad'>{inputError.message}</Notice>}
       <EmailNote deps={deps} />
-      <Form action={`${here}/proof`} csrf={csrf}>
-        <SubmitButton isWhole>{linkButton(deps)}</SubmitButton>
-      </Form>
+      <ButtonForm action={`${here}/proof`} isWhole>{linkButton(deps)}</ButtonForm>
       {!visitor && (
         <p class='small soft'>
           Already have a user with this address? <a href={`/sign-in?next=${encodeURIComponent(here)}`}>Sign in</a>
@@ -110,14 +108,14 @@ function verifyAddressPage(
 
 function wrongUserPage({ visitor, csrf }: PublicVisit, { ownerEmail }: OpenClaim) {
   return barePage(
-    { title: 'Claim your agents', status: 403 },
+    { title: 'Claim your agents', csrf, status: 403 },
     <>
       <h1>These agents belong to another user</h1>
       <p>
         They signed up for <strong>{ownerEmail}</strong>, and you are signed in as{' '}
         <strong>{visitor!.user.email}</strong>. Sign out and open the link again to verify that address.
       </p>
-      <Form action='/sign-out' csrf={csrf}>
+      <Form action='/sign-out'>
         <div class='row'>
           <SubmitButton kind='plain'>Sign out</SubmitButton>
           <ButtonLink href='/' kind='quiet'>Home</ButtonLink>
@@ -148,7 +146,7 @@ function decisionPage(
     )
   }
   return barePage(
-    { title: 'Claim your agents', isWide: true },
+    { title: 'Claim your agents', csrf: visit.csrf, isWide: true },
     <>
       <div class='stack tight'>
         <h1>Claim your agents</h1>

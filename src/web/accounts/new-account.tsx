@@ -28,7 +28,7 @@ function showForm(visit: PublicVisit, offer: ClaimOffer | undefined) {
   const from = form.get('from') ?? query.get('from')
   const back = accounts.find(({ id }) => id === from) ?? accounts[0]
   return barePage(
-    { title: 'New account' },
+    { title: 'New account', csrf },
     <>
       <h1>New account</h1>
       <p>
@@ -44,7 +44,7 @@ function showForm(visit: PublicVisit, offer: ClaimOffer | undefined) {
         {back && <ButtonLink href={homePath(back.id)} isWhole>Cancel</ButtonLink>}
       </PageForm>
       <hr />
-      <Form action='/sign-out' csrf={csrf}>
+      <Form action='/sign-out'>
         <p class='small soft'>Signed in as {user.email}.</p>
         <div class='row'>
           <SubmitButton kind='plain' isSmall>Sign out</SubmitButton>

@@ -3,7 +3,7 @@
 /** What people read of messages, as the owners of the account decide. */
 import { type PeopleRead, setContentsVisible, setPeopleRead } from '../../grid/accounts/people-read.ts'
 import { Card, dateInWords, Notice } from '../../html/components.tsx'
-import { Form, SubmitButton } from '../../html/form.tsx'
+import { ButtonForm } from '../../html/form.tsx'
 import { formErrors, readChoice, SwitchForm } from '../forms.tsx'
 import { type NoticeCode, withNotice } from '../notices.ts'
 import { settingsPath } from '../settings.tsx'
@@ -54,11 +54,11 @@ export function PeopleReadCard({ visit, since }: { visit: Visit; since: number |
       {visit.may('own')
         ? (
           <div class='row'>
-            {since === null && <Choice visit={visit} action={action} choice='on' label='Let them read from now on' />}
+            {since === null && <Choice action={action} choice='on' label='Let them read from now on' />}
             {since !== null && since > 0 && (
-              <Choice visit={visit} action={action} choice='older' label='Let them read older ones too' />
+              <Choice action={action} choice='older' label='Let them read older ones too' />
             )}
-            {since !== null && <Choice visit={visit} action={action} choice='off' label='Stop letting them read' />}
+            {since !== null && <Choice action={action} choice='off' label='Stop letting them read' />}
           </div>
         )
         : <OwnersOnly visit={visit} />}
@@ -67,14 +67,9 @@ export function PeopleReadCard({ visit, since }: { visit: Visit; since: number |
 }
 
 function Choice(
-  { visit, action, choice, label }: { visit: Visit; action: string; choice: PeopleRead; label: string },
+  { action, choice, label }: { action: string; choice: PeopleRead; label: string },
 ) {
-  return (
-    <Form action={action} csrf={visit.csrf}>
-      <input type='hidden' name='choice' value={choice} />
-      <SubmitButton kind='plain'>{label}</SubmitButton>
-    </Form>
-  )
+  return <ButtonForm action={action} fields={{ choice }} kind='plain'>{label}</ButtonForm>
 }
 
 function whoReads(since: number | null): string {

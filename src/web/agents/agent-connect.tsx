@@ -38,7 +38,7 @@ export async function showConnect(visit: Visit): Promise<PageResult> {
 type LiveKey = Awaited<ReturnType<Visit['account']['read']['keys']['ofAgent']>>[number]
 
 function KeyCard({ visit, alias, keys, now }: { visit: Visit; alias: string; keys: LiveKey[]; now: number }) {
-  const { csrf, may, path } = visit
+  const { may, path } = visit
   const action = path('agents', alias, 'key')
   return (
     <Card
@@ -61,7 +61,6 @@ function KeyCard({ visit, alias, keys, now }: { visit: Visit; alias: string; key
           {may('manage') && keys.length > 1 && (
             <ConfirmDelete
               action={path('agents', alias, 'keys', key.id, 'revoke')}
-              csrf={csrf}
               label='Revoke'
               question='This key stops working at once. The others stay.'
               isSmall
@@ -85,14 +84,13 @@ function KeyCard({ visit, alias, keys, now }: { visit: Visit; alias: string; key
         ? (
           <ConfirmDelete
             action={action}
-            csrf={csrf}
             label={keys.length > 1 ? 'Replace all keys' : 'Replace key'}
             icon='again'
             question='Every key above stops working at once. The new one is shown only once; give it to the client.'
           />
         )
         : (
-          <Form action={action} csrf={csrf}>
+          <Form action={action}>
             <SubmitRow kind='plain'>Create key</SubmitRow>
           </Form>
         ))}

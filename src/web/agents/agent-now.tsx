@@ -10,7 +10,7 @@ import { Name } from '../../html/bidi.tsx'
 import { Badge, Card, EmptyState, Facts, Time, WithFacts } from '../../html/components.tsx'
 import { FaceSymbols } from '../../html/conversation/faces.tsx'
 import { MessageItems } from '../../html/conversation/message.tsx'
-import { ButtonLink, Form, SubmitButton } from '../../html/form.tsx'
+import { ButtonForm, ButtonLink } from '../../html/form.tsx'
 import { Icon } from '../../html/icons.tsx'
 import { writePath } from '../../html/paths.ts'
 import { CopyText } from '../../html/secrets.tsx'
@@ -116,9 +116,7 @@ function Parked({ visit, agent, count }: { visit: Visit; agent: Agent; count: nu
     <>
       {pluralize(count, 'message')}
       {visit.may('manage') && (
-        <Form action={visit.path('agents', agent.alias, 'requeue')} csrf={visit.csrf}>
-          <SubmitButton kind='plain' isSmall>Put back</SubmitButton>
-        </Form>
+        <ButtonForm action={visit.path('agents', agent.alias, 'requeue')} kind='plain' isSmall>Put back</ButtonForm>
       )}
     </>
   )

@@ -24,7 +24,7 @@ import { agentOf, agentPage } from './agent.tsx'
 /** The page. Fails with `agent_not_found`. */
 export async function showSettings(visit: Visit): Promise<Response> {
   const agent = await agentOf(visit)
-  const { account, path, may, csrf } = visit
+  const { account, path, may } = visit
   const { agentSettings, guardrails, skills, turns } = account.read
   const [settings, accessList, ofAgent, guards, attached, isAutomated] = await Promise.all([
     agentSettings.byId(agent.id),
@@ -60,7 +60,6 @@ export async function showSettings(visit: Visit): Promise<Response> {
             noun='agent'
             lead='Its keys stop working at once, it leaves its channels, and its unread messages are parked. Messages that it sent can still be read, and its alias stays reserved for this account.'
             action={`${here}/delete`}
-            csrf={csrf}
             label={`Delete @${agent.alias}`}
             question={`Delete @${agent.alias}? This cannot be undone.`}
           />

@@ -190,7 +190,6 @@ async function show(visit: Visit) {
             noun='skill'
             lead='It is removed from every agent that has it.'
             action={visit.path('skills', skill.id, 'delete')}
-            csrf={visit.csrf}
             question={
               <>
                 Delete <strong>{skill.name}</strong>?{' '}

@@ -117,7 +117,7 @@ function page(visit: Visit, { open, snoozed }: Attention) {
                       until <LocalTime at={until} />, or until it gets worse
                     </>,
                   ],
-                  actions: <EndSnooze action={action} csrf={visit.csrf} fields={condition} />,
+                  actions: <EndSnooze action={action} fields={condition} />,
                 }
               })}
             />
@@ -136,7 +136,6 @@ function openRow(visit: Visit, condition: Condition, now: number) {
         {actionOf(visit, condition)}
         <SnoozeMenu
           action={visit.path('attention', 'snooze')}
-          csrf={visit.csrf}
           fields={condition}
           times={snoozeTimes.map((time) => [
             time,

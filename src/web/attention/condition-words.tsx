@@ -7,7 +7,7 @@ import type { NeedRow } from '../../html/attention.tsx'
 import { Name } from '../../html/bidi.tsx'
 import { Time } from '../../html/components.tsx'
 import { durationInWords } from '../../html/conversation/state-line.tsx'
-import { ButtonLink, Form, SubmitButton } from '../../html/form.tsx'
+import { ButtonForm, ButtonLink } from '../../html/form.tsx'
 import { presenceWords } from '../../lib/presence.ts'
 import { actorOf } from '../accounts/activity-rows.tsx'
 import { reasonOf } from '../accounts/activity-sentences.ts'
@@ -180,14 +180,12 @@ export function inWords(condition: Condition, now: number): Words {
 }
 
 /** What the visitor can do about a condition: one button. */
-export function actionOf({ path, may, csrf }: Visit, condition: Condition): Child {
+export function actionOf({ path, may }: Visit, condition: Condition): Child {
   const open = (href: string, title = 'Open') => <ButtonLink href={href} isSmall>{title}</ButtonLink>
   switch (condition.kind) {
     case 'paused':
       return may('manage') && (
-        <Form action={path('conversations', condition.of.key, 'resume')} csrf={csrf}>
-          <SubmitButton kind='plain' isSmall>Resume</SubmitButton>
-        </Form>
+        <ButtonForm action={path('conversations', condition.of.key, 'resume')} kind='plain' isSmall>Resume</ButtonForm>
       )
     case 'guardrail':
       return open(path('guardrails', condition.of.guardrailId))

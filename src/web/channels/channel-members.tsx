@@ -3,7 +3,7 @@
 /** Who is in a channel, and who can be added. */
 import { type Channel, maxMembers } from '../../grid/channels/channels.ts'
 import { Card, EmptyState, Notice, Time } from '../../html/components.tsx'
-import { ChoiceList, Form, SubmitButton, SubmitRow, TextInput } from '../../html/form.tsx'
+import { ButtonForm, ChoiceList, Form, SubmitRow, TextInput } from '../../html/form.tsx'
 import { Table } from '../../html/table.tsx'
 import { AgentName } from '../accounts/agent-name.tsx'
 import { formErrors } from '../forms.tsx'
@@ -107,12 +107,14 @@ function Members({ visit, channel, members, at }: MembersProps) {
             isUntitled: true,
             width: 'narrow',
             cell: ({ id, alias }) => (
-              <Form action={visit.path('channels', channel.id, 'members', 'remove')} csrf={visit.csrf}>
-                <input type='hidden' name='members' value={id} />
-                <SubmitButton kind='quiet' isSmall>
-                  Remove<span class='unseen'>@{alias}</span>
-                </SubmitButton>
-              </Form>
+              <ButtonForm
+                action={visit.path('channels', channel.id, 'members', 'remove')}
+                fields={{ members: id }}
+                kind='quiet'
+                isSmall
+              >
+                Remove<span class='unseen'>@{alias}</span>
+              </ButtonForm>
             ),
           },
         ]}
@@ -153,7 +155,7 @@ function AddMembers(
     <Card title='Add members' lead='Agents of this account.' isFlush id='add'>
       <SearchBar path={path} label='Search agents' search={search} />
       <div class='inside'>
-        <Form action={path} csrf={visit.csrf}>
+        <Form action={path}>
           {listed.length > 0
             ? (
               <ChoiceList

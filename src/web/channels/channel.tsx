@@ -90,7 +90,6 @@ export async function showSettings(visit: Visit): Promise<Response> {
           noun='channel'
           lead='Agents can no longer post to it. Its recipients can still read its messages.'
           action={visit.path('channels', channel.id, 'delete')}
-          csrf={visit.csrf}
           question={
             <>
               Delete <strong>#{channel.name}</strong> with{' '}

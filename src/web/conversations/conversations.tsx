@@ -1,6 +1,6 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
-/** The list of conversations, and each of them beside it. See docs/security.md, "Who reads messages". */
+/** The list of conversations, and each of them next to it. See docs/security.md, "Who reads messages". */
 import { GridError } from '../../errors.ts'
 import { type ConversationList, listConversations } from '../../grid/conversations/list.ts'
 import type { ThreadPosition } from '../../grid/conversations/messages.ts'
@@ -31,7 +31,7 @@ export function conversationPages(pages: AccountPages): void {
   writingPages(pages.may('use'), showThread)
 }
 
-/** The list; wide windows show its newest conversation beside it. */
+/** The list; wide windows show its newest conversation next to it. */
 async function showList(visit: Visit) {
   const { account, requestId, query } = visit
   const place = listPlace(query)

@@ -9,7 +9,7 @@ import type { Pages, Visit } from '../visit.ts'
 
 /**
  * Registers the page that an account opens with. It redirects: to the conversations, of a member to their own; a viewer
- * to the figures, and everybody to the first step while the account has no agent. What the query says is kept.
+ * to the figures, and everyone to the first step while the account has no agent. What the query says is kept.
  */
 export function homePages({ get }: Pages<Visit>): void {
   get('', async ({ account, actor, path, query }) => {

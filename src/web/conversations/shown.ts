@@ -30,7 +30,7 @@ export function titleOf(thread: Thread): string {
   return namesOf(thread).join(' + ')
 }
 
-/** A conversation of a list, for a reader with this alias. `query` chooses the list that is beside it. */
+/** A conversation of a list, for a reader with this alias. `query` chooses the list that is next to it. */
 export function shownThread(
   thread: Thread,
   path: Path,

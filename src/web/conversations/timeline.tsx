@@ -20,11 +20,11 @@ export interface TimelineProps {
   replyHref?: (message: OpenMessage) => string | undefined
 }
 
-/** A conversation beside a list. `title` is a heading; `composer` stands below the messages. */
+/** A conversation next to a list. `title` is a heading; `composer` stands below the messages. */
 export function TimelinePane(
   { title, back, isFromTop, composer, ...props }: TimelineProps & {
     title: Child
-    /** The path of the list, for narrow windows; undefined if none is beside it. */
+    /** The path of the list, for narrow windows; undefined if there is none. */
     back?: string
     /** It is read from its first message on, not from its last. */
     isFromTop: boolean

@@ -65,19 +65,19 @@ async function write(visit: Visit): Promise<PageResult> {
 }
 
 /** The message has no recipient. The writer can correct that, and keeps the text. */
-const nobodyThere: ErrorCode[] = ['recipient_not_found', 'channel_not_found', 'not_channel_member', 'message_not_found']
+const noRecipient: ErrorCode[] = ['recipient_not_found', 'channel_not_found', 'not_channel_member', 'message_not_found']
 
 /** Puts such an error at its field. */
 async function atField<T>(field: string, send: () => Promise<T>): Promise<T> {
   try {
     return await send()
   } catch (error) {
-    if (!(error instanceof GridError) || !nobodyThere.includes(error.code)) throw error
+    if (!(error instanceof GridError) || !noRecipient.includes(error.code)) throw error
     throw new GridError(error.code, error.message, { ...error.details, field })
   }
 }
 
-/** The page of a conversation, beside the list that the form came from. */
+/** The page of a conversation, with the list that the form came from. */
 function conversationPath({ path, form }: Visit, thread: number): string {
   return `${path('conversations', String(thread))}${listQuery(listPlace(form))}`
 }

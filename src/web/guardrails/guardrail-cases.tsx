@@ -4,7 +4,7 @@
 import { allowText, disallowText, type GuardrailCase, listCases, listExceptions } from '../../grid/guardrails/cases.ts'
 import { Name, visibleControls } from '../../html/bidi.tsx'
 import { Badge, type BadgeKind, Card, EmptyState, Notice, Time } from '../../html/components.tsx'
-import { Form, SubmitButton } from '../../html/form.tsx'
+import { ButtonForm } from '../../html/form.tsx'
 import { Pagination, Table } from '../../html/table.tsx'
 import type { VerdictAction } from '../../store/account/verdicts.ts'
 import { formErrors } from '../forms.tsx'
@@ -109,7 +109,7 @@ export function CasesCard(
             title: 'Allow',
             width: 'time',
             isUntitled: true,
-            cell: (one) => one.action !== 'failed' && <AllowForm visit={visit} path={path} one={one} />,
+            cell: (one) => one.action !== 'failed' && <AllowForm path={path} one={one} />,
           },
         ]}
       />
@@ -173,17 +173,19 @@ function Outcome({ one: { action, direction, isAllowed } }: { one: GuardrailCase
   )
 }
 
-function AllowForm({ visit, path, one }: { visit: Visit; path: string; one: GuardrailCase }) {
+function AllowForm({ path, one }: { path: string; one: GuardrailCase }) {
   return (
-    <Form action={`${path}/${one.isAllowed ? 'disallow' : 'allow'}`} csrf={visit.csrf}>
-      <input type='hidden' name='textHash' value={one.textHash} />
-      <SubmitButton kind='plain' isSmall>
-        {one.isAllowed ? 'Undo' : 'Allow'}
-        <span class='unseen'>
-          {one.isAllowed ? 'Check again: ' : 'Always let pass: '}text {shortHash(one.textHash)}
-        </span>
-      </SubmitButton>
-    </Form>
+    <ButtonForm
+      action={`${path}/${one.isAllowed ? 'disallow' : 'allow'}`}
+      fields={{ textHash: one.textHash }}
+      kind='plain'
+      isSmall
+    >
+      {one.isAllowed ? 'Undo' : 'Allow'}
+      <span class='unseen'>
+        {one.isAllowed ? 'Check again: ' : 'Always let pass: '}text {shortHash(one.textHash)}
+      </span>
+    </ButtonForm>
   )
 }
 
@@ -214,12 +216,9 @@ export function ExceptionsCard(
             title: 'Remove',
             isUntitled: true,
             cell: ({ textHash }) => (
-              <Form action={`${path}/disallow`} csrf={visit.csrf}>
-                <input type='hidden' name='textHash' value={textHash} />
-                <SubmitButton kind='plain' isSmall>
-                  Remove<span class='unseen'>: text {shortHash(textHash)}</span>
-                </SubmitButton>
-              </Form>
+              <ButtonForm action={`${path}/disallow`} fields={{ textHash }} kind='plain' isSmall>
+                Remove<span class='unseen'>: text {shortHash(textHash)}</span>
+              </ButtonForm>
             ),
           },
         ]}

@@ -155,7 +155,6 @@ export function GuardrailForm(
       <Card>
         <Form
           action={action}
-          csrf={visit.csrf}
           id={stored ? undefined : newFormId}
           posted={isPosted ? posted : undefined}
         >

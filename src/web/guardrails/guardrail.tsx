@@ -107,7 +107,6 @@ async function show(visit: Visit, tried?: TriedText) {
               noun='guardrail'
               lead='Its token is deleted too.'
               action={visit.path('guardrails', guardrail.id, 'delete')}
-              csrf={visit.csrf}
               question={
                 <>
                   Delete <strong>{guardrail.name}</strong>? {total === 0

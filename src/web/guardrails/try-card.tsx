@@ -89,7 +89,7 @@ export function TryCard(
           </>
         )
         : (
-          <Form action={`${action}#try`} csrf={visit.csrf}>
+          <Form action={`${action}#try`}>
             {text}
             <SubmitRow kind='plain'>Run</SubmitRow>
           </Form>

@@ -11,7 +11,7 @@ import {
 } from '../../grid/notifications/subscriptions.ts'
 import { findSeat } from '../../grid/people/seats.ts'
 import { Badge, Card, LocalTime, Notice, Time } from '../../html/components.tsx'
-import { ChoiceList, CsrfField, Form, SubmitButton, SubmitRow } from '../../html/form.tsx'
+import { ButtonForm, ChoiceList, CsrfField, Form, SubmitButton, SubmitRow } from '../../html/form.tsx'
 import { barePage } from '../../html/layout.tsx'
 import { Table } from '../../html/table.tsx'
 import type { Handler } from '../../request-context.ts'
@@ -140,9 +140,13 @@ function BrowsersCard(
               title: 'Turn off',
               isUntitled: true,
               cell: ({ id }) => (
-                <Form action={settingsPath(visit, 'notifications', 'browsers', id, 'remove')} csrf={visit.csrf}>
-                  <SubmitButton kind='quiet' isSmall>Turn off</SubmitButton>
-                </Form>
+                <ButtonForm
+                  action={settingsPath(visit, 'notifications', 'browsers', id, 'remove')}
+                  kind='quiet'
+                  isSmall
+                >
+                  Turn off
+                </ButtonForm>
               ),
             },
           ]}
@@ -154,9 +158,9 @@ function BrowsersCard(
             This grid has no encryption keys, so it cannot send notifications. Its operator can add them.
           </p>
         )
-        : <SubscribeForm action={action} csrf={visit.csrf} publicKey={publicKey} />}
+        : <SubscribeForm action={action} publicKey={publicKey} />}
       {browsers.length > 0 && (
-        <Form action={test} csrf={visit.csrf}>
+        <Form action={test}>
           <SubmitRow kind='plain'>Send a test</SubmitRow>
         </Form>
       )}
@@ -168,12 +172,12 @@ function BrowsersCard(
   )
 }
 
-function SubscribeForm({ action, csrf, publicKey }: { action: string; csrf: string; publicKey: string }) {
+function SubscribeForm({ action, publicKey }: { action: string; publicKey: string }) {
   const id = 'push-error'
   return (
     <>
       <form method='post' action={action} data-push={publicKey} data-error={id} data-needs-script>
-        <CsrfField token={csrf} />
+        <CsrfField />
         {['endpoint', 'p256dh', 'auth'].map((name) => <input type='hidden' name={name} value='' />)}
         <SubmitRow>Turn on in this browser</SubmitRow>
         <p class='error' id={id} role='alert' hidden></p>

@@ -25,7 +25,7 @@ export function OwnPrograms({ visit, grants, now }: ListProps<OwnGrant>) {
         actsAsColumn,
         accountColumn,
         ...timeColumns(now),
-        disconnectColumn(visit.csrf, (id) => settingsPath(visit, 'sessions', 'programs', id, 'end')),
+        disconnectColumn((id) => settingsPath(visit, 'sessions', 'programs', id, 'end')),
       ]}
     />
   )
@@ -42,7 +42,7 @@ export function AccountPrograms({ visit, grants, now }: ListProps<AccountGrant>)
         actsAsColumn,
         userColumn,
         ...timeColumns(now),
-        disconnectColumn(visit.csrf, (id) => settingsPath(visit, 'account', 'programs', id, 'end')),
+        disconnectColumn((id) => settingsPath(visit, 'account', 'programs', id, 'end')),
       ]}
     />
   )
@@ -50,7 +50,7 @@ export function AccountPrograms({ visit, grants, now }: ListProps<AccountGrant>)
 
 /** The programs that act as the agent `alias`: of all members for owners and admins, for others their own. */
 export function AgentPrograms({ visit, grants, now, alias }: ListProps<AccountGrant> & { alias: string }) {
-  const { csrf, may, path } = visit
+  const { may, path } = visit
   return (
     <Programs
       lead={may('manage')
@@ -61,7 +61,7 @@ export function AgentPrograms({ visit, grants, now, alias }: ListProps<AccountGr
         programColumn(now),
         userColumn,
         ...timeColumns(now),
-        ...(may('manage') ? [disconnectColumn(csrf, (id) => path('agents', alias, 'programs', id, 'end'))] : []),
+        ...(may('manage') ? [disconnectColumn((id) => path('agents', alias, 'programs', id, 'end'))] : []),
       ]}
     />
   )
@@ -102,14 +102,13 @@ function timeColumns(now: number): Column<ListedGrant>[] {
 }
 
 /** `endPath` is the path of the form that ends the grant with an id. */
-function disconnectColumn(csrf: string, endPath: (id: string) => string): Column<ListedGrant> {
+function disconnectColumn(endPath: (id: string) => string): Column<ListedGrant> {
   return {
     title: 'Disconnect',
     isUntitled: true,
     cell: ({ id, clientName, actsAs, key }) => (
       <ConfirmDelete
         action={endPath(id)}
-        csrf={csrf}
         isSmall
         label='Disconnect'
         question={

@@ -66,7 +66,6 @@ export function AliasCard(
       {seat && (
         <ConfirmDelete
           action={giveUp}
-          csrf={visit.csrf}
           label='Give up alias'
           fields={{ alias: seat.alias }}
           question={`Give up @${seat.alias}? It leaves its channels, and messages that you have not read are parked, which their senders see. What you wrote stays readable.`}

@@ -15,7 +15,7 @@ import {
 import { confirmEmailChange } from '../../grid/people/profile.ts'
 import { findEmailLink } from '../../grid/people/send-email.ts'
 import { Notice } from '../../html/components.tsx'
-import { Form, SubmitButton } from '../../html/form.tsx'
+import { ButtonForm, SubmitButton } from '../../html/form.tsx'
 import { barePage } from '../../html/layout.tsx'
 import { PageForm } from '../forms.tsx'
 import { noticeOf, withNotice } from '../notices.ts'
@@ -45,16 +45,19 @@ function signInPages({ get, post }: Pages<PublicVisit>, { store, sessions }: Pag
     const token = param('token')
     const { email } = await findEmailLinkUser(store, 'sign_in', token)
     return await barePage(
-      { title: 'Sign in' },
+      { title: 'Sign in', csrf },
       <>
         <h1>Sign in</h1>
         <p>
           As <strong>{email}</strong>, in this browser.
         </p>
-        <Form action={`/sign-in-link/${encodeURIComponent(token)}`} csrf={csrf}>
-          <input type='hidden' name='next' value={localPath(query.get('next'))} />
-          <SubmitButton isWhole>Sign in</SubmitButton>
-        </Form>
+        <ButtonForm
+          action={`/sign-in-link/${encodeURIComponent(token)}`}
+          fields={{ next: localPath(query.get('next')) }}
+          isWhole
+        >
+          Sign in
+        </ButtonForm>
       </>,
     )
   })
@@ -79,7 +82,7 @@ function resetPages({ get, post }: Pages<PublicVisit>, { store, sessions }: Page
 function newPasswordPage(visit: PublicVisit, email: string) {
   const action = `/reset/${encodeURIComponent(visit.param('token'))}`
   return barePage(
-    { title: resetTitle },
+    { title: resetTitle, csrf: visit.csrf },
     <>
       <h1>{resetTitle}</h1>
       <p>
@@ -126,15 +129,13 @@ function confirmPage(
   { title, email, verb }: { title: string; email: string; verb: string },
 ) {
   return barePage(
-    { title },
+    { title, csrf },
     <>
       <h1>{title}</h1>
       <p>
         Confirm that you use <strong>{email}</strong> on this grid.
       </p>
-      <Form action={`${path}/${encodeURIComponent(param('token'))}`} csrf={csrf}>
-        <SubmitButton isWhole>{verb}</SubmitButton>
-      </Form>
+      <ButtonForm action={`${path}/${encodeURIComponent(param('token'))}`} isWhole>{verb}</ButtonForm>
     </>,
   )
 }
@@ -172,7 +173,7 @@ function linkRequestPage(visit: PublicVisit, deps: PageDeps, { path, title, lead
   const notice = noticeOf(query)
   const next = localPath(form.get('next') ?? query.get('next'))
   return barePage(
-    { title },
+    { title, csrf: visit.csrf },
     <>
       <h1>{title}</h1>
       {notice

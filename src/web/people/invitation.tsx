@@ -3,7 +3,7 @@
 import { acceptInvitation, openInvitation, registerInvitedUser } from '../../grid/people/invitations.ts'
 import { Name } from '../../html/bidi.tsx'
 import { Notice } from '../../html/components.tsx'
-import { ButtonLink, Form, SubmitButton } from '../../html/form.tsx'
+import { ButtonForm, ButtonLink, SubmitButton } from '../../html/form.tsx'
 import { barePage } from '../../html/layout.tsx'
 import { homePath } from '../../html/paths.ts'
 import { PageForm } from '../forms.tsx'
@@ -36,25 +36,19 @@ function invitationPage(visit: PublicVisit, invitation: Awaited<ReturnType<typeo
   const { visitor, csrf, request, param } = visit
   const path = `/invitations/${encodeURIComponent(param('token'))}`
   return barePage(
-    { title: 'Invitation' },
+    { title: 'Invitation', csrf },
     <>
       <h1>{account.name}</h1>
       <p>
         <Name text={invitedBy} /> invites <strong>{email}</strong> to this account as {role}.
       </p>
-      {visitor?.user.email === email && (
-        <Form action={path} csrf={csrf}>
-          <SubmitButton isWhole>Accept invitation</SubmitButton>
-        </Form>
-      )}
+      {visitor?.user.email === email && <ButtonForm action={path} isWhole>Accept invitation</ButtonForm>}
       {visitor && visitor.user.email !== email && (
         <>
           <Notice kind='warning' title='This invitation is for another address'>
             You are signed in as {visitor.user.email}. Sign out and open the link again.
           </Notice>
-          <Form action='/sign-out' csrf={csrf}>
-            <SubmitButton kind='plain' isWhole>Sign out</SubmitButton>
-          </Form>
+          <ButtonForm action='/sign-out' kind='plain' isWhole>Sign out</ButtonForm>
         </>
       )}
       {!visitor && hasUser && (

@@ -4,7 +4,7 @@ import type { Proof, SessionUser } from '../../auth/session.ts'
 import { passkeyProofOptions, proveByPasskey } from '../../grid/people/passkeys.ts'
 import { confirmByPassword, listSecondFactors, useSecondFactorCode } from '../../grid/people/second-factor.ts'
 import { Notice } from '../../html/components.tsx'
-import { Form, PasskeyForm, PasswordInput, SubmitButton, TextInput } from '../../html/form.tsx'
+import { ButtonForm, Form, PasskeyForm, PasswordInput, SubmitButton, TextInput } from '../../html/form.tsx'
 import { barePage } from '../../html/layout.tsx'
 import { formErrors } from '../forms.tsx'
 import { KeptForm } from '../refused-form.tsx'
@@ -80,7 +80,7 @@ export function proofPages({ get, post, keep }: PublicPages, { store, sessions }
       const { hasTotp } = await listSecondFactors(store, user.id)
       const hasPassword = !user.hasSecondFactor && (await store.global.users.byId(user.id))?.passwordHash != null
       return await barePage(
-        { title: texts.title },
+        { title: texts.title, csrf },
         <>
           <h1>{texts.title}</h1>
           <p>{texts.lead}</p>
@@ -89,7 +89,6 @@ export function proofPages({ get, post, keep }: PublicPages, { store, sessions }
           {options && (
             <PasskeyForm
               action={`${path}/passkey`}
-              csrf={csrf}
               use='get'
               options={options}
               error={passkeyErrors.passkey ?? passkeyErrors.rest}
@@ -99,7 +98,7 @@ export function proofPages({ get, post, keep }: PublicPages, { store, sessions }
             </PasskeyForm>
           )}
           {user.hasSecondFactor && (
-            <Form action={path} csrf={csrf}>
+            <Form action={path}>
               {next}
               <TextInput
                 name='code'
@@ -118,7 +117,7 @@ export function proofPages({ get, post, keep }: PublicPages, { store, sessions }
             </Form>
           )}
           {hasPassword && (
-            <Form action={path} csrf={csrf}>
+            <Form action={path}>
               {next}
               <PasswordInput
                 name='password'
@@ -138,9 +137,7 @@ export function proofPages({ get, post, keep }: PublicPages, { store, sessions }
               </p>
             )
             : !hasPassword && <p>You have no password. Sign out, and sign in again with an email link.</p>}
-          <Form action='/sign-out' csrf={csrf}>
-            <SubmitButton kind='quiet' isSmall>Sign out</SubmitButton>
-          </Form>
+          <ButtonForm action='/sign-out' kind='quiet' isSmall>Sign out</ButtonForm>
         </>,
       )
     }

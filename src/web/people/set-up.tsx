@@ -64,7 +64,7 @@ function endedPage(state: 'done' | 'ended') {
 function setUpPage(visit: PublicVisit) {
   const action = `/set-up/${encodeURIComponent(visit.param('token'))}`
   return barePage(
-    { title: 'Set up the grid' },
+    { title: 'Set up the grid', csrf: visit.csrf },
     <>
       <h1>Set up the grid</h1>
       <p>This creates your user and the first account, which you will own.</p>

@@ -135,7 +135,6 @@ function PasskeysCard(
                 cell: ({ id, name }) => (
                   <ConfirmDelete
                     action={settingsPath(visit, 'security', 'passkeys', id, 'remove')}
-                    csrf={visit.csrf}
                     label='Remove'
                     isSmall
                     question={
@@ -168,7 +167,7 @@ function newPasskeyPage(visit: Visit, options: string) {
     'security',
     <Card title='Add a passkey' lead='Your browser asks where to keep it, and how to unlock it.'>
       {errors.rest && <Notice kind='bad'>{errors.rest}</Notice>}
-      <PasskeyForm action={action} csrf={visit.csrf} use='create' options={options} error={errors.passkey}>
+      <PasskeyForm action={action} use='create' options={options} error={errors.passkey}>
         <TextInput
           name='name'
           label='Name'
@@ -185,7 +184,6 @@ function newPasskeyPage(visit: Visit, options: string) {
 }
 
 function TotpCard({ visit, factors: { hasTotp } }: { visit: Visit; factors: SecondFactors }) {
-  const { csrf } = visit
   return (
     <Card
       title='Authenticator app'
@@ -198,13 +196,12 @@ function TotpCard({ visit, factors: { hasTotp } }: { visit: Visit; factors: Seco
         ? (
           <ConfirmDelete
             action={settingsPath(visit, 'security', 'totp', 'remove')}
-            csrf={csrf}
             label='Remove app'
             question='Remove the authenticator app? Its codes are no longer accepted.'
           />
         )
         : (
-          <Form action={settingsPath(visit, 'security', 'totp')} csrf={csrf}>
+          <Form action={settingsPath(visit, 'security', 'totp')}>
             <SubmitRow kind='plain'>Set up an app</SubmitRow>
           </Form>
         )}
@@ -248,7 +245,7 @@ function CodesCard({ visit, factors }: { visit: Visit; factors: SecondFactors })
       <p>
         <Badge kind={codesLeft < 3 ? 'warning' : 'plain'}>{codesLeft} left</Badge>
       </p>
-      <Form action={settingsPath(visit, 'security', 'recovery-codes')} csrf={visit.csrf}>
+      <Form action={settingsPath(visit, 'security', 'recovery-codes')}>
         <p class='soft'>New codes replace the old ones.</p>
         <SubmitRow kind='plain'>Make new codes</SubmitRow>
       </Form>

@@ -3,7 +3,7 @@
 import type { ActiveSession } from '../../auth/session.ts'
 import { listOwnGrants, revokeOwnGrant } from '../../grid/oauth/grants.ts'
 import { Badge, Card, Time } from '../../html/components.tsx'
-import { Form, SubmitButton, SubmitRow } from '../../html/form.tsx'
+import { ButtonForm, Form, SubmitRow } from '../../html/form.tsx'
 import { Table } from '../../html/table.tsx'
 import { OwnPrograms } from '../oauth/programs.tsx'
 import { settingsPage, settingsPath } from '../settings.tsx'
@@ -69,15 +69,15 @@ function SessionsCard({ visit, sessions, now }: { visit: Visit; sessions: Active
             title: 'End',
             isUntitled: true,
             cell: ({ id, isCurrent }) => (
-              <Form action={settingsPath(visit, 'sessions', id, 'end')} csrf={visit.csrf}>
-                <SubmitButton kind='quiet' isSmall>{isCurrent ? 'Sign out' : 'End'}</SubmitButton>
-              </Form>
+              <ButtonForm action={settingsPath(visit, 'sessions', id, 'end')} kind='quiet' isSmall>
+                {isCurrent ? 'Sign out' : 'End'}
+              </ButtonForm>
             ),
           },
         ]}
       />
       {sessions.length > 1 && (
-        <Form action={settingsPath(visit, 'sessions', 'end-others')} csrf={visit.csrf}>
+        <Form action={settingsPath(visit, 'sessions', 'end-others')}>
           <SubmitRow kind='plain danger'>End all other sessions</SubmitRow>
         </Form>
       )}

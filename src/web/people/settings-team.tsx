@@ -148,7 +148,6 @@ function FormerKeysCard({ visit, keys, now }: { visit: Visit; keys: FormerKey[];
             cell: ({ alias }) => (
               <ConfirmDelete
                 action={visit.path('agents', alias, 'key')}
-                csrf={visit.csrf}
                 label='Replace'
                 icon='again'
                 isSmall

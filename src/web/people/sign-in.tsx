@@ -49,7 +49,7 @@ export function signInPages(pages: PublicPages, deps: PageDeps): void {
 function signInPage({ csrf, form, inputError, kept }: PublicVisit, next: string, withPasskey: boolean) {
   const nextParameter = next === '/' ? '' : `?next=${encodeURIComponent(next)}`
   return barePage(
-    { title: 'Sign in', status: kept === undefined ? 200 : 401 },
+    { title: 'Sign in', csrf, status: kept === undefined ? 200 : 401 },
     <>
       <h1>Sign in</h1>
       {inputError
@@ -59,7 +59,7 @@ function signInPage({ csrf, form, inputError, kept }: PublicVisit, next: string,
             What you entered is kept. Sign in here, and you get it back.
           </Notice>
         )}
-      <Form action='/sign-in' csrf={csrf}>
+      <Form action='/sign-in'>
         <input type='hidden' name='next' value={next} />
         <KeptForm kept={kept} />
         <EmailField value={form.get('email') ?? ''} isFocused />
@@ -68,7 +68,7 @@ function signInPage({ csrf, form, inputError, kept }: PublicVisit, next: string,
       </Form>
       {withPasskey && (
         <div data-needs-script>
-          <Form action='/passkey' csrf={csrf}>
+          <Form action='/passkey'>
             <input type='hidden' name='next' value={next} />
             <KeptForm kept={kept} />
             <SubmitButton kind='plain' isWhole>Sign in with a passkey</SubmitButton>
@@ -92,11 +92,11 @@ function passkeyPages({ get, post }: Pages<PublicVisit>, { store, sessions }: Pa
     const error = errors.passkey ?? errors.rest
     const options = await passkeySignInOptions(store, csrf, address)
     return await barePage(
-      { title: 'Sign in with a passkey' },
+      { title: 'Sign in with a passkey', csrf },
       <>
         <h1>Sign in with a passkey</h1>
         <p>Your browser asks for the passkey. Unlock it as you unlock your device.</p>
-        <PasskeyForm action='/passkey/sign-in' csrf={csrf} use='get' options={options} isStarted={!error} error={error}>
+        <PasskeyForm action='/passkey/sign-in' use='get' options={options} isStarted={!error} error={error}>
           <input type='hidden' name='next' value={localPath(form.get('next'))} />
           <KeptForm kept={kept} />
           <SubmitButton isWhole>Use a passkey</SubmitButton>

@@ -3,7 +3,7 @@
 import type { Role } from '../../auth/actor.ts'
 import { Name } from '../../html/bidi.tsx'
 import { Avatar, Badge, Card, EmptyState, Facts, Notice, Time } from '../../html/components.tsx'
-import { ButtonLink, Form, Select, SubmitButton, TextInput } from '../../html/form.tsx'
+import { ButtonForm, ButtonLink, Form, Select, SubmitButton, TextInput } from '../../html/form.tsx'
 import { Icon } from '../../html/icons.tsx'
 import { ConfirmDelete } from '../../html/secrets.tsx'
 import { Table } from '../../html/table.tsx'
@@ -65,7 +65,6 @@ export function MembersCard(
               userId !== visit.actor.userId && assignableRoles.includes(role) && (
                 <ConfirmDelete
                   action={settingsPath(visit, 'team', 'members', userId, 'remove')}
-                  csrf={visit.csrf}
                   label='Remove'
                   isSmall
                   question={
@@ -107,7 +106,6 @@ function SecondFactorCell({ visit, member }: { visit: Visit; member: AccountMemb
   return (
     <ConfirmDelete
       action={settingsPath(visit, 'team', 'members', userId, 'reset-second-factor')}
-      csrf={visit.csrf}
       label='Reset'
       icon='again'
       isSmall
@@ -130,7 +128,7 @@ function RoleCell(
   const action = settingsPath(visit, 'team', 'members', userId, 'role')
   const posted = Object.keys(formErrors(visit, action, [])).length > 0 ? visit.form.get('role') : null
   return (
-    <Form action={action} csrf={visit.csrf} isLine>
+    <Form action={action} isLine>
       <select class='input' name='role' aria-label={`Role of ${name || email}`}>
         {assignableRoles.map((one) => <option value={one} selected={one === (posted ?? role)}>{one}</option>)}
       </select>
@@ -227,12 +225,12 @@ function InvitationTable(
           cell: ({ id, role }) =>
             assignableRoles.includes(role) && (
               <div class='row'>
-                <Form action={settingsPath(visit, 'team', 'invitations', id, 'again')} csrf={visit.csrf}>
-                  <SubmitButton kind='quiet' isSmall>{again}</SubmitButton>
-                </Form>
-                <Form action={settingsPath(visit, 'team', 'invitations', id, 'withdraw')} csrf={visit.csrf}>
-                  <SubmitButton kind='quiet' isSmall>Withdraw</SubmitButton>
-                </Form>
+                <ButtonForm action={settingsPath(visit, 'team', 'invitations', id, 'again')} kind='quiet' isSmall>
+                  {again}
+                </ButtonForm>
+                <ButtonForm action={settingsPath(visit, 'team', 'invitations', id, 'withdraw')} kind='quiet' isSmall>
+                  Withdraw
+                </ButtonForm>
               </div>
             ),
         },
@@ -244,7 +242,7 @@ function InvitationTable(
 export function LeaveCard(
   { visit, members, hasAgents }: { visit: Visit; members: AccountMember[]; hasAgents: boolean },
 ) {
-  const { actor, csrf } = visit
+  const { actor } = visit
   const others = members.filter(({ userId, role }) => userId !== actor.userId && role !== 'owner')
   const isEmpty = members.length === 1 && !hasAgents
   const isOnlyOwner = !isEmpty && actor.role === 'owner' &&
@@ -261,7 +259,6 @@ export function LeaveCard(
         : (
           <ConfirmDelete
             action={settingsPath(visit, 'team', 'leave')}
-            csrf={csrf}
             label='Leave account'
             icon='leave'
             question={isEmpty

@@ -19,7 +19,7 @@ function get(path: string, key?: string, headers: Record<string, string> = {}) {
 const skillIds = (card: { skills: { id: string }[] }) => card.skills.map(({ id }) => id)
 
 describe.each(extendedCardPaths.map((path) => path.replace(':alias', 'bob')))('%s', (path) => {
-  test('is for agents alone', async () => {
+  test('checklist 17: is for agents alone', async () => {
     const without = await get(path)
 
     expect(without.status).toBe(401)

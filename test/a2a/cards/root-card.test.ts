@@ -73,7 +73,7 @@ test.each(rootCardPaths)('%s answers with the card', async (path) => {
   expect(await (await grid.request(path)).text()).toBe(await (await grid.request(card)).text())
 })
 
-test('an unchanged card is not sent again', async () => {
+test('checklist 17: an unchanged card is not sent again', async () => {
   const first = await grid.request(card)
   const etag = first.headers.get('etag')!
   const status = async (ifNoneMatch: string, headers = {}) =>
@@ -87,7 +87,7 @@ test('an unchanged card is not sent again', async () => {
   expect(await status(etag, { 'A2A-Version': '1.0' })).toBe(200)
 })
 
-test('caches keep the versions apart, and pages of any origin may read the card', async () => {
+test('checklist 17: caches keep the versions apart, and pages of any origin may read the card', async () => {
   const get = await grid.request(card, { headers: { Origin: 'https://page.example' } })
   const head = await grid.request(card, { method: 'HEAD' })
   const options = await grid.request(card, { method: 'OPTIONS', headers: { Origin: 'https://page.example' } })

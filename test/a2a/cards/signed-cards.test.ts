@@ -54,7 +54,7 @@ async function signs(card: ServedCard, text: string): Promise<boolean> {
 }
 
 describe.each(['0.3', '1.0'])('in the version %s', (version) => {
-  test('the official library verifies the card of the grid, of an agent, and the extended ones', async () => {
+  test('checklist 17: the official library verifies the card of the grid, of an agent, and the extended ones', async () => {
     await updateAgent(grid.acme.store, { agent: 'bob', visibility: 'public', description })
     const { key } = grid.alice
 

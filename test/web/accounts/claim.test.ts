@@ -176,7 +176,7 @@ test('an email link can be opened five times and used once', async () => {
   const zoes = browser(grid)
   expect((await zoes.submit(path, { name: 'Zoe' })).at).toBe(signed.path)
   expect((await browser(grid).open(path)).status).toBe(400)
-  // Whoever used it comes to the claim, and after the claim reads that it was used.
+  // The user who used it comes to the claim, and after the claim reads that it was used.
   expect((await zoes.open(path)).at).toBe(signed.path)
   await claim(zoes, signed.path, { name: 'Zoe' })
   for (const one of [zoes, browser(grid)]) expect((await one.open(path)).text).toContain('This claim link was used')

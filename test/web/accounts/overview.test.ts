@@ -39,18 +39,6 @@ test('messages of the last 24 hours are counted per hour, without older ones and
   expect(text).toContain('Messages 3 sent in the last 24 hours')
 })
 
-test('shows the number of agents and of unread messages', async () => {
-  await send('one')
-  await send('two')
-  await callTool(grid, grid.bob.key, 'send_message', { to: '@alice', message: 'three' })
-
-  const { text } = await (await signedInByEmail(grid, 'ann@acme.example')).open(path)
-
-  expect(text).toContain('Agents 2 2 seen in the last 24 hours')
-  expect(text).toContain('Unread 3')
-  expect(text).not.toContain('@eve')
-})
-
 test('shows recent activity with actors and failures, without what people read', async () => {
   await callTool(grid, grid.acme.adminKey, 'admin_create_agent', { alias: 'carol' })
   await callTool(grid, grid.acme.adminKey, 'admin_create_agent', { alias: 'carol' })

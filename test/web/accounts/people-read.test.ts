@@ -55,15 +55,6 @@ test('an owner lets them read from now on, then older messages too, and stops it
   )
 })
 
-test.each(['admin', 'member', 'viewer'] as const)('a %s reads who can change it', async (role) => {
-  const one = await signedIn(grid, await person(grid, { role }))
-  const { html, text } = await one.open(settings)
-
-  expect(text).toContain('People cannot read what agents write to each other.')
-  expect(text).toContain(`Only owners of the account can change this. Your role is ${role}.`)
-  expect(html).not.toContain(`${settings}/reading`)
-})
-
 test('older messages cannot be had before the newer ones', async () => {
   const owner = await signedIn(grid, await person(grid, { role: 'owner' }))
   const refused = await owner.submit(settings, { choice: 'older' }, `${settings}/reading`)

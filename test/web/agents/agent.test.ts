@@ -158,16 +158,6 @@ describe('an agent', () => {
     const tools = (await grid.acme.store.read.activity.list({ limit: 2 })).map(({ tool }) => tool)
     expect(tools).toEqual(['admin_set_agent_guardrails', 'admin_set_agent_skills'])
   })
-
-  test('is deleted, and its page is gone', async () => {
-    const page = await ann.submit(`${base}/agents/bob/settings`, {}, `${base}/agents/bob/delete`)
-
-    expect(page.at).toBe(`${base}/agents?done=deleted`)
-    expect(page.text).toContain('Deleted.')
-    expect(page.text).not.toContain('@bob')
-    expect(await works(grid.bob.key)).toBe(false)
-    expect((await ann.open(`${base}/agents/bob`)).status).toBe(404)
-  })
 })
 
 test('a guardrail of another account cannot be attached', async () => {

@@ -2,7 +2,6 @@ import { expect, test } from 'vitest'
 import { snippets } from '../../../src/lib/client-snippets.ts'
 import { testGrid } from '../../support/grid.ts'
 import { callTool } from '../../support/mcp.ts'
-import { person, signedIn } from '../../support/people.ts'
 
 const baseUrl = 'https://grid.example'
 const textOf = (id: string, key = 'KEY', base = baseUrl) =>
@@ -40,15 +39,5 @@ test('the grid accepts the A2A call at the address of the recipient', async () =
 
   expect((await response.json()).result.kind).toBe('task')
   expect((await callTool(grid, grid.bob.key, 'read_messages')).text).toMatchObject([{ message: 'Hello' }])
-  await grid.close()
-})
-
-test('the page of an agent has the address at which A2A clients call it', async () => {
-  const grid = await testGrid()
-  const owner = await signedIn(grid, await person(grid, { role: 'owner' }))
-
-  const { html } = await owner.open(`/accounts/${grid.acme.id}/agents/bob/connect`)
-
-  expect(html.match(/<code id="a2a-address">([^<]+)</)![1]).toMatch(/^https?:.*\/a2a\/v1\/agents\/bob\/$/)
   await grid.close()
 })

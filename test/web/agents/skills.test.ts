@@ -101,18 +101,3 @@ test('a deleted skill is removed from its agents, which keep their other skills'
   expect((await activityOf(grid)).map(({ tool, outcome }) => `${tool} ${outcome}`))
     .toEqual(['delete_skill ok', 'delete_skill skill_not_found'])
 })
-
-test('an account has at most 1,000 skills', async () => {
-  const thousand = Array.from({ length: 1_000 }, (_, n) => ({ name: `skill ${n}` }))
-  for (let at = 0; at < 1_000; at += 200) {
-    await setAgentSkills(grid.acme.store, { agent: 'alice', skills: thousand.slice(at, at + 200) })
-  }
-  const ann = await signedInWithRole(grid, 'owner')
-
-  const page = await postWithToken(ann, `${skills}/new`, { name: 'one more' })
-
-  expect(page.status).toBe(400)
-  expect(page.text).toContain('at most 1000')
-  expect((await ann.open(`${skills}?page=20`)).text).toContain('951 to 1,000 of 1,000')
-  expect((await ann.open(`${skills}?search=SKILL+99`)).text).toContain('skill 990')
-})

@@ -151,7 +151,7 @@ test('reading is recorded without a word of text, and changes nothing for the ag
     'SELECT tool, arguments FROM activity WHERE account_id = ? AND user_id = ? ORDER BY n',
     [grid.acme.id, person.id],
   )
-  // The list, the conversation beside it, and the two that were opened, one of them twice.
+  // The list, the conversation next to it, and the two that were opened, one of them twice.
   expect(read.map(({ tool }) => tool).sort()).toEqual([...Array(3).fill('read_conversation'), 'read_conversations'])
   for (const text of texts) expect(JSON.stringify(read)).not.toContain(text)
   expect(await states()).toEqual(before)

@@ -128,19 +128,7 @@ describe.skipIf(!hasBrowser)('in Chromium', { timeout: 300_000 }, () => {
     expect(await typed(other)).toBe('mine')
   })
 
-  test('without script, Send alone does it', async () => {
-    const plain = await visit({ withScript: false })
-    await signIn(plain, site.browser, site.grid.url)
-    await plain.page.goto(thread)
-    await field(plain.page).fill('no script')
-    await plain.page.getByRole('button', { name: 'Send' }).click()
-
-    await plain.page.waitForURL(/#m\d+$/)
-    expect(await stored('no script')).toBe(1)
-    await plain.close()
-  })
-
-  test('drafts end with the session, and nobody else sees them', async () => {
+  test('drafts end with the session, and other people do not see them', async () => {
     const { page } = visitor
     await field(page).fill('a secret')
     const kept = () => page.evaluate('Object.keys(localStorage).length')

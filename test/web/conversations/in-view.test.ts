@@ -68,19 +68,4 @@ describe.skipIf(!hasBrowser)('in Chromium', { timeout: 300_000 }, () => {
     expect(await unread()).toContain(seq)
     await visitor.close()
   })
-
-  test('without script a button reads what the page shows', async () => {
-    const { grid, browser, path, tell } = site
-    const { seq, thread } = await tell(grid.bob, '@ann', 'Without script')
-    const visitor = await visit({ withScript: false })
-    await signIn(visitor, browser, grid.url)
-    await visitor.page.goto(`${grid.url}${path('conversations', thread)}`)
-    expect(await unread()).toContain(seq)
-
-    await visitor.page.getByRole('button', { name: 'Mark read' }).click()
-
-    await visitor.page.getByRole('button', { name: 'Mark unread' }).waitFor()
-    expect(await unread()).not.toContain(seq)
-    await visitor.close()
-  })
 })

@@ -136,7 +136,7 @@ test('a message that a guardrail refuses comes back with its text, its quote and
   expect(sent).toMatchObject({ status: 200, text: expect.stringContaining('A bird') })
 })
 
-test('texts that are too long, empty, or for nobody come back with the reason', async () => {
+test('texts that are too long, empty, or to an unknown agent come back with the reason', async () => {
   const { browser, path } = site
   const long = '𝔄'.repeat(10_000)
   const sent = await browser.submit(path('write'), { to: '@alice', text: long })

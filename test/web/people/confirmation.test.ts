@@ -96,7 +96,7 @@ describe('the proof', () => {
     expect((await one.open(settings('sessions'))).status).toBe(200)
   })
 
-  test('a new password leaves a half session if a factor was added meanwhile', async () => {
+  test('a new password leaves a half session if a factor was added at the same time', async () => {
     const ann = await person(grid, { role: 'owner' })
     const one = await signedIn(grid, ann)
     const csrf = await csrfTokenOf(one, settings('profile'))

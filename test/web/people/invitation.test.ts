@@ -1,9 +1,8 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { createSetUpLink } from '../../../src/grid/people/people.ts'
 import { day } from '../../../src/lib/time.ts'
 import { type Browser, browser } from '../../support/browse.ts'
 import { repeatAttempts, rows } from '../../support/database.ts'
-import { emptyGrid, type TestGrid, testGrid } from '../../support/grid.ts'
+import { type TestGrid, testGrid } from '../../support/grid.ts'
 import { arrivalOf, emailedPath, password, type Person, person, signedIn } from '../../support/people.ts'
 
 let grid: TestGrid
@@ -19,47 +18,6 @@ beforeEach(async () => {
 afterEach(() => grid.close())
 
 const invite = (email: string, role = 'member') => ann.submit(team, { email, role }, `${team}/invitations`)
-
-test('from set-up to a member who is invited, gets another role and is removed', async () => {
-  const grid = await emptyGrid({ env: { DURABILITY: 'relaxed' } })
-  const setUp = new URL((await createSetUpLink(grid.store))!).pathname
-  const ann = browser(grid)
-  const home = await ann.submit(setUp, { accountName: 'Acme', name: 'Ann', email: 'ann@acme.example', password })
-  const id = home.at.split('/')[2]
-  const team = `/accounts/${id}/settings/team`
-
-  const invited = await ann.submit(team, { email: 'Bob@acme.example', role: 'member' }, `${team}/invitations`)
-  expect(invited.text).toContain('The invitation is on its way')
-  expect(invited.text).toContain('bob@acme.example')
-  expect(grid.emails).toMatchObject([{ kind: 'invitation', to: 'bob@acme.example' }])
-
-  const link = emailedPath(grid)
-  const bob = browser(grid)
-  for (let times = 0; times < 5; times++) expect((await bob.open(link)).text).toContain('Ann invites bob@acme.example')
-  const joined = await bob.submit(link, { name: 'Bob', password }, `${link}/register`)
-  expect(joined.at).toBe(`/accounts/${id}/overview?done=joined`)
-  expect(joined.text).toContain('Welcome to the account')
-  expect((await browser(grid).signIn('bob@acme.example', password)).at).toBe(home.at)
-
-  const bobId = (await grid.store.global.users.byEmail('bob@acme.example'))!.id
-  expect((await bob.open(team)).text).toContain('Your role is member')
-  await ann.submit(team, { role: 'admin' }, `${team}/members/${bobId}/role`)
-  expect((await bob.open(team)).text).toContain('No pending invitations')
-  const removed = await ann.submit(team, {}, `${team}/members/${bobId}/remove`)
-  expect(removed.text).toContain('has been removed from the account')
-  expect((await bob.open(team)).status).toBe(404)
-  expect((await bob.open('/')).at).toBe('/new-account')
-
-  const log = await grid.store.account(id, { type: 'system', job: 'test' }).read.activity.list()
-  expect(log.map(({ tool, outcome }) => `${tool} ${outcome}`)).toEqual([
-    'remove_member ok',
-    'set_member_role ok',
-    'accept_invitation ok',
-    'invite_member ok',
-  ])
-  for (const text of [JSON.stringify(log), grid.logs.join()]) expect(text).not.toContain(link.split('/').at(-1))
-  await grid.close()
-})
 
 test('an existing user signs in and accepts', async () => {
   await person(grid, { email: 'bob@people.example' })
@@ -184,20 +142,4 @@ test('an owner invites a team of 50 in an hour, and at most 100 people', async (
 
   expect(page.status).toBe(429)
   expect(page.text).toContain('Too many emails were sent. Try again in 10 minutes.')
-})
-
-test('the last owner is told to transfer the ownership before leaving', async () => {
-  const page = await ann.open(`/accounts/${grid.acme.id}/settings/team`)
-  expect(page.html).toContain(`${team}/leave`)
-  const other = (await grid.store.global.users.byEmail('ann@acme.example'))!.id
-  await ann.submit(team, {}, `${team}/members/${other}/remove`)
-
-  const alone = await ann.open(team)
-  const csrf = alone.html.match(/name="csrf" value="([^"]+)"/)![1]
-  const refused = await ann.post(`${team}/leave`, { csrf })
-
-  expect(alone.text).toContain('You are the only owner')
-  expect(alone.html).not.toContain(`${team}/leave`)
-  expect(refused.status).toBe(409)
-  expect(refused.text).toContain('An account must have an owner')
 })

@@ -149,7 +149,7 @@ test('a browser belongs to the session that says so, and to one user', async () 
   expect(await browsers()).toEqual(['/browser'])
 })
 
-test('nobody changes the notifications of another person', async () => {
+test('a person cannot change the notifications of another', async () => {
   await subscribe()
   const [{ id }] = await stored('id')
   const owner = await signedIn(grid, await person(grid, { role: 'owner' }))
@@ -188,7 +188,7 @@ test('emails are off until they are wanted, and the link in one ends them withou
   expect(await digests()).toEqual([])
 })
 
-test('the service worker and the manifest are open to everybody, asked for again, and can load nothing', async () => {
+test('the service worker and the manifest are public, asked for again, and can load nothing', async () => {
   const worker = await grid.request('/sw.js')
   expect(Object.fromEntries(worker.headers)).toMatchObject({
     'content-type': 'text/javascript; charset=utf-8',

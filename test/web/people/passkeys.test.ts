@@ -100,7 +100,7 @@ describe.skipIf(!hasBrowser)('in Chromium', { timeout: 300_000 }, () => {
     expect(await page.textContent('#secret-text')).toMatch(/^grid_adm_/)
   })
 
-  test('the same device registers one passkey only, and a passkey that is removed signs nobody in', async () => {
+  test('the same device registers one passkey only, and a passkey that is removed does not sign in', async () => {
     const ann = await person(grid, { role: 'owner' })
     const { page } = visitor
     await authenticator()
@@ -119,7 +119,7 @@ describe.skipIf(!hasBrowser)('in Chromium', { timeout: 300_000 }, () => {
     await page.waitForSelector('text=The passkey was not accepted. Try again.')
   })
 
-  test('a passkey that is removed while its answer is checked signs nobody in', async () => {
+  test('a passkey that is removed while its answer is checked does not sign in', async () => {
     const ann = await person(grid, { role: 'owner' })
     const { page } = visitor
     await authenticator()

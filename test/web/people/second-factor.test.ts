@@ -239,7 +239,7 @@ describe('a lost factor', () => {
     expect(log.text).toMatch(new RegExp(`Reset the second factor of ${ann.email}`))
   })
 
-  test('not by an admin, not one’s own, and not of a user who belongs to an account of somebody else', async () => {
+  test('not by an admin, not one’s own, and not of a user who belongs to another account', async () => {
     const [ann, olga] = [await person(grid, { role: 'owner' }), await person(grid, { role: 'owner' })]
     await addTotp(grid, ann)
     const admin = await signedIn(grid, await person(grid, { role: 'admin' }))

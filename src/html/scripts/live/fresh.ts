@@ -5,7 +5,7 @@ async function fetchPage(url) {
   if (!answer.ok) throw new Error('The page cannot be read')
   return new DOMParser().parseFromString(await answer.text(), 'text/html')
 }
-// One run at a time, and one more if something happened meanwhile. A hidden page waits until it is looked at.
+// One run at a time, and one more if something happened during it. A hidden page waits until it is looked at.
 function oneAtATime(run) {
   let isRunning = false, isDue = false
   return async function start() {
