@@ -17,13 +17,11 @@ import type { AdminActor, AgentActor } from './actor.ts'
 const lastUsedPrecisionMs = minute
 
 /**
- * Authenticates a request by its `Authorization` header. The token is looked up every time, so a revoked key is
- * refused on the next request, in every process. A long-running call authenticates again and passes the store that
- * it began with as `previous`: its agent may have been claimed into another account since. See docs/security.md,
- * "Bearer checks".
+ * Authenticates a request by its `Authorization` header. The token is looked up every time, so a revoked key is refused
+ * on the next request, in every process. See docs/security.md, "Bearer checks". Fails with `unauthenticated`.
  *
- * Fails with `unauthenticated` if the token is missing, malformed, unknown or revoked, or its agent was deleted.
- * With `previous` it also fails with `unavailable` if the agent is in another account now; a new call works there.
+ * A long-running call authenticates again and passes the store that it began with as `previous`: it fails with
+ * `unavailable` if the agent was moved to another account.
  */
 export type Authenticate = (authorization: string | null, previous?: AccountStore) => Promise<AccountStore>
 
@@ -92,23 +90,23 @@ export function keysOnly(authenticate: Authenticate): Authenticate {
 /** The caller of a request. */
 export interface AuthenticatedCall {
   readonly account: AccountStore
-  /** Authenticate again, for a call that runs long. It is not counted. Fails as `Authenticate` with `previous`. */
+  /** Authenticate a long-running call again. It is not counted. Fails like `Authenticate` with `previous`. */
   check(): Promise<AccountStore>
 }
 
 /**
- * Authenticates a request and counts it, before anything else of it is read. Fails as `Authenticate`, or with
- * `rate_limit_exceeded`: the credential or its account has used up its calls, or the client address its refused keys.
+ * Authenticates a request and counts it, before its body is read. Fails like `Authenticate`, or with
+ * `rate_limit_exceeded`: for the credential, its account, or refused keys from the client address.
  */
 export type AuthenticateCall = (c: AppContext) => Promise<AuthenticatedCall>
 
-/** The limits of this process, for all its doors together. Returns what adds them to an `Authenticate`. */
+/** The call limits of this process, shared by all endpoints. Returns a function that adds them to an `Authenticate`. */
 export function createCallLimits({ config, now, callerHints }: Deps): (authenticate: Authenticate) => AuthenticateCall {
   const ofCredential = credentialCallLimit(config)
   const ofAccount = accountCallLimit(config)
   const ofRefusedKeys = refusedKeyLimit()
 
-  /** A call that is refused counts nowhere. */
+  /** A refused call is not counted. */
   function countCall({ actor }: AccountStore, accountId: string): void {
     if (!('credentialId' in actor)) return
     const at = now()
@@ -139,21 +137,10 @@ function isRefusedKey(error: unknown): boolean {
   return error instanceof GridError && error.details.credential === 'refused'
 }
 
-function actorOfKey(credential: Credential) {
-  return credential.kind === 'agent_key'
-    ? {
-      type: 'agent' as const,
-      agentId: credential.agentId!,
-      alias: credential.alias!,
-      credentialId: credential.id,
-      isUnlimited: credential.onTrial === 0,
-    }
-    : {
-      type: 'admin' as const,
-      credentialId: credential.id,
-      credentialKind: 'admin_key' as const,
-      userId: credential.userId,
-    }
+function actorOfKey(credential: Credential): AgentActor | AdminActor {
+  const { id, kind, agentId, alias, onTrial, userId } = credential
+  if (kind !== 'agent_key') return { type: 'admin', credentialId: id, credentialKind: 'admin_key', userId }
+  return { type: 'agent', agentId: agentId!, alias: alias!, credentialId: id, isUnlimited: onTrial === 0 }
 }
 
 /**
@@ -197,9 +184,7 @@ function unknownKey(): GridError {
   return new GridError(
     'unauthenticated',
     'This key is unknown or was revoked. Ask the owner of the agent for a new one.',
-    {
-      credential: 'refused',
-    },
+    { credential: 'refused' },
   )
 }
 

@@ -7,14 +7,13 @@ import { parse } from '../lib/input.ts'
 import { once } from '../lib/lazy.ts'
 import { minute } from '../lib/time.ts'
 
-/** The site that passkeys belong to. A passkey of one site does not work at another one. */
+/** The site that passkeys belong to. */
 export interface PasskeySite {
   /** The host name. */
   id: string
   origin: string
 }
 
-/** A registered passkey, as far as its verification needs it. */
 export interface KnownPasskey {
   credentialId: string
   /** COSE, in base64url. */
@@ -23,10 +22,9 @@ export interface KnownPasskey {
   transports: string[]
 }
 
-/** Whether a challenge was given out for this answer. It can be answered once. */
+/** Whether this challenge was issued. It can be answered once. */
 export type IsExpected = (challenge: string) => Promise<boolean>
 
-/** How long the user may take to answer, in milliseconds. */
 export const passkeyTimeoutMs = 5 * minute
 
 // Loaded on first use: it brings parsers of certificates, which most processes never need.
@@ -96,7 +94,7 @@ export async function verifyRegistration(
   }
 }
 
-/** The id of the passkey that an answer names, before anything of it is verified. Fails with `invalid_input`. */
+/** The id of the passkey in an answer that is not yet verified. Fails with `invalid_input`. */
 export function namedPasskey(answer: string): string {
   return readAnswer(authenticationAnswer, answer).id
 }
@@ -125,7 +123,6 @@ export async function verifyAuthentication(
   return authenticationInfo.newCounter
 }
 
-/** What every answer must prove: its challenge, this site, and that the user was verified. */
 function requirementsOf(site: PasskeySite, isExpected: IsExpected) {
   return {
     expectedChallenge: isExpected,
@@ -135,7 +132,6 @@ function requirementsOf(site: PasskeySite, isExpected: IsExpected) {
   }
 }
 
-/** The one error for every passkey that is not accepted. */
 export function notAccepted(): GridError {
   return new GridError('invalid_input', 'The passkey was not accepted. Try again.', { field: 'passkey' })
 }
@@ -171,9 +167,8 @@ const authenticationAnswer = z.object({
 
 function readAnswer<T>(schema: z.ZodType<T>, text: string): T {
   if (text === '') {
-    throw new GridError('invalid_input', 'Passkeys need JavaScript, and a browser that knows them.', {
-      field: 'passkey',
-    })
+    const message = 'Passkeys need JavaScript and a browser that supports them.'
+    throw new GridError('invalid_input', message, { field: 'passkey' })
   }
   try {
     return parse(schema, parseBody(text, { maxBytes: 32_768, maxDepth: 6, maxTokens: 200 }))
@@ -182,7 +177,7 @@ function readAnswer<T>(schema: z.ZodType<T>, text: string): T {
   }
 }
 
-/** The library throws its own errors for whatever it does not accept. */
+/** Turns the errors of the library into ours. */
 async function accepted<T>(verify: () => Promise<T>): Promise<T> {
   try {
     return await verify()

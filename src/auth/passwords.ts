@@ -21,8 +21,8 @@ const dummyHash = '$argon2id$v=19$m=19456,t=2,p=1$33dlXvzD+BYWARMf5jzNZA$gUArijg
 
 /**
  * Hash a new password to a PHC string. Fails with `invalid_input` if it is too short, too long or too common, and
- * with `rate_limit_exceeded` if too many passwords are being hashed. It has priority over the guesses of strangers:
- * callers have proved who they are, by a link or the current password.
+ * with `rate_limit_exceeded` if too many passwords are being hashed. It has priority over anonymous sign-ins: callers
+ * have proved who they are, by a link or the current password.
  */
 export async function hashPassword(password: string): Promise<string> {
   const normal = normalised(password)
@@ -31,9 +31,7 @@ export async function hashPassword(password: string): Promise<string> {
     throw refused(`A password has ${minLength} to ${maxLength} characters.`)
   }
   if (isCommonPassword(normal)) {
-    throw refused(
-      'This password is too common. Choose another one, for example four random words.',
-    )
+    throw refused('This password is too common. Choose another one, for example four random words.')
   }
   return await hashing.run(async () => (await argon2()).hash(normal), tooMany, true)
 }
@@ -41,7 +39,7 @@ export async function hashPassword(password: string): Promise<string> {
 /**
  * Whether a password matches a hash. Without a hash (the user is unknown or has no password) it takes the same time
  * and is false. Fails with `rate_limit_exceeded` if too many passwords are being hashed. With `hasPriority` it does not
- * wait behind the guesses of strangers, see docs/security.md, "Hashing capacity".
+ * wait behind anonymous sign-ins, see docs/security.md, "Hashing capacity".
  */
 export async function verifyPassword(
   hash: string | null | undefined,

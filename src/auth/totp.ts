@@ -32,14 +32,7 @@ export async function totpUri(secret: string, { issuer, label }: { issuer: strin
 export async function totpStep(secret: string, code: string, now: number): Promise<number | undefined> {
   const { TOTP, Secret } = await otpauth()
   const key = Secret.fromBase32(secret)
-  const delta = TOTP.validate({
-    token: code,
-    secret: key,
-    algorithm,
-    digits,
-    period: periodSeconds,
-    timestamp: now,
-    window,
-  })
+  const delta = new TOTP({ secret: key, algorithm, digits, period: periodSeconds })
+    .validate({ token: code, timestamp: now, window })
   return delta === null ? undefined : Math.floor(now / (periodSeconds * second)) + delta
 }

@@ -10,8 +10,9 @@ import { endLease } from './tool.ts'
 import { heartbeatMs, type Toolset, type WatchableInbox } from './toolset.ts'
 
 /**
- * Tells a client of an older revision that its inbox changed, whether it subscribed or not: there are no sessions to know.
- * Fails with `method_not_allowed`, also when the credential has all its streams: otherwise clients would retry every second.
+ * Notifies a client of an older revision about changes of its inbox, whether it has subscribed or not: without sessions
+ * the grid cannot know. Fails with `method_not_allowed`, also when the credential has reached its limit of streams: a
+ * client would reopen a closed stream every second.
  */
 export function inboxStream({ headers }: Request, { inbox }: Toolset): Response {
   const events = headers.get('accept')?.includes('text/event-stream') ? inbox?.watch() : undefined
@@ -26,20 +27,23 @@ export function inboxStream({ headers }: Request, { inbox }: Toolset): Response 
   return eventStream(inboxFrames(events, retryHint + heartbeat, inboxUpdated()), inbox.connection)
 }
 
-/** What is watched, its changes, and the result when the stream ends. Fails with `rate_limit_exceeded`. */
-export function listenStream(id: RequestId, hearsInbox: boolean, inbox: WatchableInbox): Response {
-  const events = hearsInbox ? inbox.watch() : noEvents()
+/**
+ * The answer to `subscriptions/listen`: what is watched, its changes, and the result when the stream ends. Fails with
+ * `rate_limit_exceeded` when the credential has reached its limit of streams.
+ */
+export function listenStream(id: RequestId, watchesInbox: boolean, inbox: WatchableInbox): Response {
+  const events = watchesInbox ? inbox.watch() : noEvents()
   if (!events) {
     const message = 'This credential has 3 open streams. Close one of them first.'
     throw new GridError('rate_limit_exceeded', message, { retryAfterSeconds: 15 })
   }
   const _meta = { [SUBSCRIPTION_ID_META_KEY]: id }
-  const notifications = hearsInbox ? { resourceSubscriptions: [inboxUri] } : {}
-  const acknowledged = said({
+  const notifications = watchesInbox ? { resourceSubscriptions: [inboxUri] } : {}
+  const acknowledged = messageEvent({
     method: 'notifications/subscriptions/acknowledged',
     params: { notifications, _meta },
   })
-  const ended = said({
+  const ended = messageEvent({
     id,
     result: { resultType: 'complete', _meta: { ..._meta, [SERVER_INFO_META_KEY]: serverInfo } },
   })
@@ -52,23 +56,22 @@ async function* inboxFrames(
   updated: string,
   closing = '',
 ): AsyncGenerator<string> {
-  // The opening waits for the first event, when the stream has its place among those of the credential.
-  let unsaid = opening
+  // The opening is sent with the first event: only then does the stream count for its credential.
+  let pending = opening
   for await (const inboxEvent of events) {
-    yield unsaid + (inboxEvent === 'unread' ? updated : heartbeat)
-    unsaid = ''
+    yield pending + (inboxEvent === 'unread' ? updated : heartbeat)
+    pending = ''
   }
-  if (closing !== '') yield unsaid + closing
+  if (closing !== '') yield pending + closing
 }
 
 async function* noEvents(): AsyncGenerator<InboxEvent> {}
 
 function inboxUpdated(_meta?: object): string {
-  return said({ method: 'notifications/resources/updated', params: { uri: inboxUri, _meta } })
+  return messageEvent({ method: 'notifications/resources/updated', params: { uri: inboxUri, _meta } })
 }
 
-/** A JSON-RPC message as an event. */
-function said(message: object): string {
+function messageEvent(message: object): string {
   return event(JSON.stringify({ jsonrpc: '2.0', ...message }), 'message')
 }
 

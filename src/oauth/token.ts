@@ -31,9 +31,7 @@ interface TokenResponse {
 
 /** Handles token requests. Fails with the error codes of RFC 6749 §5.2. */
 export function tokenEndpoint(parts: OAuthParts) {
-  return async function tokenEndpoint(c: AppContext): Promise<Response> {
-    return Response.json(await tokensFor(parts, c.req.raw))
-  }
+  return async (c: AppContext): Promise<Response> => Response.json(await tokensFor(parts, c.req.raw))
 }
 
 async function tokensFor(parts: OAuthParts, request: Request): Promise<TokenResponse> {

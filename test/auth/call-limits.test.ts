@@ -95,6 +95,14 @@ test('all credentials of an account count together, and a call that is refused c
   expect(await statuses(6, () => call(grid.alice.key))).toEqual([...Array(5).fill(405), 429])
 })
 
+test('a credential that has used up its calls uses up none of its account', async () => {
+  await open()
+  await spend(grid.alice.key)
+  expect(await statuses(accountBurst, () => call(grid.alice.key))).toEqual(Array(accountBurst).fill(429))
+
+  expect((await call(grid.bob.key)).status).toBe(405)
+})
+
 test('calls come back at the rate, and a refused one costs nothing', async () => {
   await open()
   await statuses(burst + 7, () => call(grid.alice.key))

@@ -58,12 +58,12 @@ test('a code lasts 60 seconds', async () => {
   expect((await exchange(grid, late)).body.error).toBe('invalid_grant')
 })
 
-test('a code used twice by its client revokes its tokens', async () => {
+test('a code used twice by its client revokes its tokens, even with a wrong verifier', async () => {
   const code = await codeFor(grid)
   const { body } = await exchange(grid, code)
   expect(await mcpAccess(grid, body.access_token)).toBe('admin tools')
 
-  const replay = await exchange(grid, code)
+  const replay = await exchange(grid, code, { code_verifier: 'w'.repeat(64) })
 
   expect(replay.body.error).toBe('invalid_grant')
   expect(await mcpAccess(grid, body.access_token)).toBe('401')
