@@ -1,7 +1,7 @@
 /** The changes to files, as people read them. Nothing is shown but what is put in or taken out: files have secrets. */
 import { homedir } from 'node:os'
 import { sep } from 'node:path'
-import type { FileChange } from './files/change.ts'
+import { type FileChange, isChange } from './files/change.ts'
 import type { Insertion, WrittenFile } from './files/written-file.ts'
 
 /** Of a file that is new or removed as a whole, no more is shown. */
@@ -17,7 +17,9 @@ function shortPath(path: string): string {
   return path.startsWith(home + sep) ? `~${path.slice(home.length)}` : path
 }
 
-function fileDifference({ path, current, next, mode, oldMode, written, removed }: FileChange): string {
+function fileDifference(change: FileChange): string {
+  const { path, current, next, mode, oldMode, written, removed } = change
+  if (!isChange(change)) return `${shortPath(path)} stays as it is`
   const what = next === undefined ? 'is removed' : current === undefined ? 'is new' : 'is changed'
   const narrowed = oldMode !== undefined && mode !== undefined
     ? `; only you can read it from now on, because it has a key (${octal(oldMode)} becomes ${octal(mode)})`

@@ -111,7 +111,7 @@ const listProviders = tool({
   name: 'admin_list_guardrail_providers',
   title: 'List guardrail providers',
   description:
-    'List the providers a guardrail can use, with the JSON schema of each configuration. Guardrails are created on the web, the command line or over REST, not with these tools.',
+    'List the providers a guardrail can use, with the JSON schema of each configuration. Guardrails are created on the web or over REST, not with these tools.',
   annotations: readOnly,
   input: noInput,
   run: (_account: AccountStore) => Promise.resolve({ text: { providers: listedProviders } }),

@@ -100,6 +100,18 @@ test('what another program changed in our values stays and is named; the rest is
   )
 })
 
+test('a file whose changed table stays is still for the user only, because it has the key', () => {
+  const path = '.codex/config.toml'
+  home.write(path, { text: 'model = "x"\n', mode: 0o644 })
+  const codex = connectFiles('codex')
+  const changed = home.read(path).replace('https://grid.example', 'https://other.example')
+  home.write(path, { text: changed, mode: 0o600 })
+
+  disconnectFiles(codex)
+  expect(home.tree()[path]).toMatch(/^600 /)
+  expect(home.read(path)).toContain('grid_agt_')
+})
+
 test('a TOML text that looks like our table is not cut, and the table is named', () => {
   home.write('.codex/config.toml', 't = """\n[mcp_servers.agent-grid]\n[x]\n"""\n')
   const codex = connectFiles('codex')

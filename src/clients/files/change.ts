@@ -79,7 +79,8 @@ export function planRemoval(previous: WrittenFile): FileChange {
   const current = readText(path)
   const { text, left } = revert(previous, current)
   if (text !== current) checkWritable(path)
-  return { path, current, next: text, mode, removed: previous, left }
+  // What is left may have the key, so others still may not read it.
+  return { path, current, next: text, mode: left.length > 0 ? undefined : mode, removed: previous, left }
 }
 
 /** Make the changes, in their order. If one fails, those before it are undone. */

@@ -73,8 +73,7 @@ export async function waitForTask(
 }
 
 /**
- * The task and then its events, until it has ended, at most 15 minutes. A listener that is far behind is dropped; it
- * goes on with `after`. Before the first value it fails with `task_not_found`, `unsupported_operation` (the task has
+ * The task and then its events, until it has ended, at most 15 minutes. Before the first value it fails with `task_not_found`, `unsupported_operation` (the task has
  * ended, and no `after` is given) or `rate_limit_exceeded`.
  */
 export async function* watchTask(account: AccountStore, id: string, watch: TaskWatch): AsyncGenerator<TaskNews> {
