@@ -1,5 +1,5 @@
 /** What `backup`, `restore` and other commands say when the file or the grid is not there. */
-import { chmodSync, existsSync, mkdirSync, readdirSync } from 'node:fs'
+import { chmodSync, mkdirSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import process from 'node:process'
 import { afterEach, beforeEach, expect, test } from 'vitest'
@@ -62,11 +62,3 @@ test.each([['list-accounts'], ['create-link', '--email', 'ann@acme.example'], ['
     expect(readdirSync(database.folder)).toEqual([])
   },
 )
-
-test('create-account begins a grid', async () => {
-  const words = ['create-account', '--name', 'Acme', '--owner-email', 'ann@acme.example']
-
-  expect(await runCommand('bun', words, { DATABASE_URL: database.url })).toMatchObject({ code: 0 })
-
-  expect(existsSync(join(database.folder, 'grid.db'))).toBe(true)
-})

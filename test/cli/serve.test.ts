@@ -13,7 +13,7 @@ import {
   type TemporaryDatabase,
   temporaryDatabase,
 } from '../support/process.ts'
-import { runJson, seedAgents } from '../support/seed-agents.ts'
+import { seedAgents } from '../support/seed-agents.ts'
 import { waitFor } from '../support/wait-for.ts'
 
 let database: TemporaryDatabase
@@ -51,18 +51,6 @@ test('each start says how to get in while no user can sign in, and the link that
   expect([page.status, await page.text()]).toEqual([200, expect.stringContaining('Choose a new password')])
   expect(report).toMatchObject({ locked_out_user: 'ann@acme.example' })
   expect(report).not.toHaveProperty('set_up_url')
-})
-
-test.each([
-  ['a user has a password', { password: 'correct horse battery' }, {}],
-  ['an email server is set', {}, { SMTP_URL: 'smtp://127.0.0.1:9', MAIL_FROM: 'grid@grid.example' }],
-])('a start says nothing of it if %s', async (_, { password = '' }: { password?: string }, settings) => {
-  const owner = ['--name', 'Acme', '--owner-email', 'ann@acme.example', ...(password ? ['--password', password] : [])]
-  await runJson(database.url, 'create-account', ...owner)
-  const server = await startServe('bun', { DATABASE_URL: database.url, ...settings })
-  const { stdout } = await server.stop()
-
-  expect(stdout).not.toContain('sign in')
 })
 
 test('a start warns if only one of the two addresses is HTTPS', async () => {

@@ -20,7 +20,6 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import process from 'node:process'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { startRoundRobin } from '../../scripts/cluster/round-robin.ts'
 import { freePort } from '../../src/lib/free-port.ts'
 import { isLong } from '../support/long.ts'
 import { runCommand, runtimes, type TemporaryDatabase, temporaryDatabase } from '../support/process.ts'
@@ -147,14 +146,6 @@ test('a remote database that wants a token is named', async () => {
 
   expect(code).toBe(1)
   expect(stderr).toContain(`The database at ${address} refuses this grid (HTTP 401). Set DATABASE_AUTH_TOKEN`)
-})
-
-test('the proxy of a cluster says which port is taken', async () => {
-  const first = await startRoundRobin({ port: 0, instances: [] })
-  await expect(startRoundRobin({ port: first.port, instances: [] })).rejects.toThrow(
-    `Cannot listen on 127.0.0.1:${first.port}. Another program listens there. Stop it, or use another --port.`,
-  )
-  await first.stop()
 })
 
 async function change(path: string, sql: string): Promise<void> {

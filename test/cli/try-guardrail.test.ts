@@ -68,14 +68,6 @@ test('a provider with a configuration and a token, which fails', async () => {
   expect(JSON.stringify([row, result, grid.logs])).not.toMatch(/canary/i)
 })
 
-test.each<[string, Record<string, string>]>([
-  ['neither a guardrail nor a provider', {}],
-  ['both', { guardrail: 'pd', provider: 'presidio' }],
-  ['a configuration for a guardrail', { guardrail: 'pd', config: '{}' }],
-])('%s is a usage error', async (_, args) => {
-  await expect(run({ ...args, text })).rejects.toMatchObject({ code: 'usage' })
-})
-
 describe('the text', () => {
   const words = ['--account', 'a-1', '--guardrail', 'pd']
 

@@ -1,4 +1,5 @@
 /** Requests of clients, over HTTP to a grid known only by its address. */
+import { type Era, gridPath, wireRequest } from '../support/mcp.ts'
 import { waitFor } from '../support/wait-for.ts'
 
 export interface ApiResponse {
@@ -6,14 +7,6 @@ export interface ApiResponse {
   headers: Headers
   // deno-lint-ignore no-explicit-any -- tests check it
   body: any
-}
-
-export type Era = 'legacy' | 'modern'
-
-const clientMeta = {
-  'io.modelcontextprotocol/protocolVersion': '2026-07-28',
-  'io.modelcontextprotocol/clientCapabilities': {},
-  'io.modelcontextprotocol/clientInfo': { name: 'scenario', version: '1' },
 }
 
 export async function get(base: string, path: string): Promise<ApiResponse> {
@@ -38,16 +31,8 @@ export function mcp(
   params: Record<string, unknown> = {},
   era: Era = 'legacy',
 ): Promise<ApiResponse> {
-  const headers: Record<string, string> = {
-    Accept: 'application/json, text/event-stream',
-    'MCP-Protocol-Version': era === 'modern' ? '2026-07-28' : '2025-11-25',
-    ...bearer(key),
-  }
-  if (era === 'legacy') return post(base, '/mcp/v1/grid', { jsonrpc: '2.0', id: 1, method, params }, headers)
-  headers['Mcp-Method'] = method
-  if (typeof params.name === 'string') headers['Mcp-Name'] = params.name
-  const withMeta = { ...params, _meta: clientMeta }
-  return post(base, '/mcp/v1/grid', { jsonrpc: '2.0', id: 1, method, params: withMeta }, headers)
+  const { headers, body } = wireRequest(era, method, params)
+  return post(base, gridPath, body, { ...headers, ...bearer(key) })
 }
 
 /** Call a tool. Resolves to its `toolOutput`. */

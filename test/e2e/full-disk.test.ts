@@ -58,27 +58,6 @@ describe.skipIf(!disk && !process.env.CI).each(someRuntimes)('on %s', (runtime) 
     expect(stderr.match(/has space again/g)).toHaveLength(1)
     expect(stderr).not.toContain('A commit failed')
   })
-
-  test('a full disk after a clean stop: the start reads, and writes when there is space', async () => {
-    const folder = join(disk!.folder, `${runtime}-stopped`)
-    const env = { DATABASE_URL: `file:${folder}/grid.db` }
-    const { agents: [reader, sender] } = await seedAgents(env.DATABASE_URL, ['reader', 'sender'])
-
-    disk!.fill(0)
-    const server = await startServe(runtime, env)
-    const call = (key: string, tool: string, args = {}) => callTool(server.url, key, tool, args)
-    expect(textsOf(await call(reader.key, 'read_messages', { peek: true }))).toEqual([])
-    expect((await get(server.url, '/readyz')).status).toBe(503)
-    disk!.clear()
-    await readiness(server, 200)
-
-    await call(sender.key, 'send_message', { to: reader.alias, message: 'hello' })
-    server.signal('SIGKILL')
-    await server.ended
-    const next = await startServe(runtime, env)
-    expect(textsOf(await callTool(next.url, reader.key, 'read_messages'))).toEqual(['hello'])
-    expect((await next.stop()).code).toBe(0)
-  })
 })
 
 async function readiness(server: ServerProcess, status: number): Promise<void> {

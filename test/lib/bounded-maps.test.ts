@@ -36,15 +36,3 @@ test('forgets what was not used for longest, until the rest is small enough', ()
   expect(['a', 'b', 'c'].map((key) => map.get(key))).toEqual([1, undefined, 3])
   expect(map.size).toBe(2)
 })
-
-test('counts a replaced or deleted value no more, and keeps none that is too large', () => {
-  const map = new SizedMap<string, number>(100)
-  map.set('a', 1, 90)
-  map.set('a', 2, 10)
-  map.set('b', 3, 90)
-  map.delete('b')
-  map.set('c', 4, 90)
-  map.set('d', 5, 101)
-
-  expect(['a', 'b', 'c', 'd'].map((key) => map.get(key))).toEqual([2, undefined, 4, undefined])
-})

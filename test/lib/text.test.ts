@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { newId } from '../../src/lib/id.ts'
-import { characterCount, wellFormed } from '../../src/lib/text.ts'
+import { wellFormed } from '../../src/lib/text.ts'
 import { hasPassed } from '../../src/lib/time.ts'
 import { version } from '../../src/lib/version.ts'
 
@@ -14,10 +14,6 @@ test.each([
   ['a\0b', undefined],
 ])('%j is well-formed as %j', (text, expected) => {
   expect(wellFormed(text)).toBe(expected)
-})
-
-test.each([['', 0], ['abc', 3], ['🙂', 1], ['👨‍👩‍👧', 5], ['e\u0301', 2]])('%s has %i characters', (text, count) => {
-  expect(characterCount(text)).toBe(count)
 })
 
 test('ids are UUIDv7, distinct, and sort by creation', () => {

@@ -11,7 +11,6 @@ import {
   statSync,
   symlinkSync,
   truncateSync,
-  utimesSync,
   writeFileSync,
 } from 'node:fs'
 import { builtinModules } from 'node:module'
@@ -67,17 +66,6 @@ test('it is rebuilt only if one of its sources has changed', async () => {
   expect(statSync(built).ino).not.toBe(after)
 })
 
-test('it is rebuilt if a source changed during the build', async () => {
-  write(main, "console.log('changing')\n")
-  const later = new Date(Date.now() + 60_000)
-  utimesSync(join(folder, main), later, later)
-  await run()
-  const { ino } = statSync(built)
-
-  expect((await run()).stdout).toBe('changing\n')
-  expect(statSync(built).ino).not.toBe(ino)
-})
-
 test.each([/^main\.js$/, /\.cjs$/])('a truncated file is rebuilt: %s', async (name) => {
   write(main, "console.log('whole')\n")
   await run()
@@ -119,16 +107,6 @@ test('the built grid loads nothing but native packages, which "npm ci --omit=dev
   for (const name of ['libsql', '@node-rs/argon2', '@node-rs/bcrypt']) {
     expect(lock[`node_modules/${name}`].dev).not.toBe(true)
   }
-})
-
-test('the licences of the packages in the built grid are beside it', async () => {
-  const text = readFileSync(join(dirname(await build(main)), 'main.third-party.txt'), 'utf8')
-
-  for (const name of ['hono', 'zod', '@libsql/client', 'nodemailer']) {
-    expect(text).toMatch(new RegExp(`^${name} \\d+\\.\\d+\\.\\d+, `, 'm'))
-  }
-  expect(text).toContain('Copyright (c) 2021 - present, Yusuke Wada')
-  expect(text).not.toContain('vitest')
 })
 
 function builtFile(folder: string, name: RegExp): string {

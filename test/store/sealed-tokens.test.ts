@@ -1,10 +1,9 @@
 /** Sealed tokens: never stored in plain text, and bound to their row. */
-import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { createGuardrail } from '../../src/grid/guardrails/guardrails.ts'
 import { createKeyRing, newKeyRing, type SealedToken } from '../../src/lib/key-ring.ts'
-import { openStore } from '../../src/store/store.ts'
 import { rows } from '../support/database.ts'
 import { type TestGrid, testGrid } from '../support/grid.ts'
 import { mcp } from '../support/mcp.ts'
@@ -42,16 +41,6 @@ test('no token is in the database, its log, a file beside it, our log or a respo
       expect(targets.filter(({ bytes }) => bytes.includes(spelling)).map(({ name }) => name)).toEqual([])
     }
   }
-})
-
-test('the key ring beside the database is readable by its owner alone, and outlives the process', async () => {
-  const file = join(grid.folder, 'grid.db.keys')
-  const before = readFileSync(file, 'utf8')
-
-  expect(statSync(file).mode & 0o777).toBe(0o600)
-  await grid.store.close()
-  await (await openStore(grid.deps)).close()
-  expect(readFileSync(file, 'utf8')).toBe(before)
 })
 
 test('a key ring in the configuration is used instead, and none is written', async () => {

@@ -10,6 +10,7 @@ import { onEachDatabase } from '../support/databases.ts'
 import type { TestAgent, TestGrid } from '../support/grid.ts'
 import { callTool, mcp } from '../support/mcp.ts'
 import { sendMessage } from '../support/messaging.ts'
+import { storeOf } from '../support/tasks.ts'
 
 let grid: TestGrid
 
@@ -81,6 +82,4 @@ async function counts(): Promise<number[]> {
   return [grid.alice, grid.bob].map(({ id }) => Number(found.find((row) => row.agent_id === id)!.unread))
 }
 
-function as({ id, alias }: TestAgent) {
-  return grid.store.account(grid.acme.id, { type: 'agent', agentId: id, alias, credentialId: 'test' })
-}
+const as = (agent: TestAgent) => storeOf(grid, agent)

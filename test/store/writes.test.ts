@@ -13,6 +13,7 @@ import { rows, updateTrial } from '../support/database.ts'
 import { onEachDatabase } from '../support/databases.ts'
 import type { TestAgent, TestGrid } from '../support/grid.ts'
 import { sendMessage } from '../support/messaging.ts'
+import { storeOf } from '../support/tasks.ts'
 
 let grid: TestGrid
 
@@ -192,14 +193,7 @@ const toDesk: SendInput = { to: '@desk', text: 'hi' }
 const alice = () => grid.alice.id
 const bob = () => grid.bob.id
 
-function as(agent: TestAgent) {
-  return grid.store.account(grid.acme.id, {
-    type: 'agent',
-    agentId: agent.id,
-    alias: agent.alias,
-    credentialId: 'test',
-  })
-}
+const as = (agent: TestAgent) => storeOf(grid, agent)
 
 /** An account whose writes go through `intercept`. */
 function intercepting(

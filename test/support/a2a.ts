@@ -2,6 +2,7 @@
 import type { GridMessage } from '../../src/grid/messaging/inbox-message.ts'
 import { readMessages } from '../../src/grid/messaging/read-messages.ts'
 import type { AccountStore } from '../../src/store/account.ts'
+import { readEvents } from './events.ts'
 import type { TestAgent, TestGrid } from './grid.ts'
 
 export const endpoint = '/a2a/v1/grid'
@@ -106,18 +107,10 @@ export interface OpenStream {
 
 /** Reads the server-sent events of a response. */
 export function readStream(response: Response): OpenStream {
-  const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader()
-  let buffer = ''
-  const nextItem = async (): Promise<StreamedEvent | undefined> => {
-    while (!buffer.includes('\n\n')) {
-      const { value, done } = await reader.read()
-      if (done) return undefined
-      buffer += value
-    }
-    const end = buffer.indexOf('\n\n')
-    const frame = buffer.slice(0, end)
-    buffer = buffer.slice(end + 2)
-    return eventOf(frame)
+  const { frame, close } = readEvents(response)
+  const nextItem = async () => {
+    const found = await frame()
+    return found === undefined ? undefined : eventOf(found)
   }
   const next = async () => {
     for (;;) {
@@ -134,7 +127,7 @@ export function readStream(response: Response): OpenStream {
       for (let event = await next(); event; event = await next()) events.push(event)
       return events
     },
-    close: () => reader.cancel(),
+    close,
   }
 }
 

@@ -37,8 +37,6 @@ export interface ToolResponse {
   text: string
 }
 
-export type IsolatedAccounts = Awaited<ReturnType<typeof isolatedAccounts>>
-
 /** A grid with both accounts. The caller closes it. With `isSwapped`, Evil is the owner and Acme the caller. */
 export async function isolatedAccounts({ isSwapped = false } = {}) {
   const grid = await testGrid({ env: { DURABILITY: 'relaxed' } })

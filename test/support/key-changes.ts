@@ -9,7 +9,6 @@ import { leaveAccount, removeMember, setMemberRole, transferOwnership } from '..
 import { keyPrefixes } from '../../src/lib/secrets.ts'
 import { day } from '../../src/lib/time.ts'
 import { sweep } from '../../src/worker/retention.ts'
-import { postA2a, send03 } from './a2a.ts'
 import { rows } from './database.ts'
 import type { TestGrid } from './grid.ts'
 import { mcp, toolResult } from './mcp.ts'
@@ -103,31 +102,13 @@ export const keyUses: Record<string, (grid: TestGrid, key: string) => Promise<st
     const { status, body } = await mcp(grid, key, 'tools/call', { name, arguments: {} })
     return status === 401 ? 'refused' : withoutTimes(toolResult(body.result).text)
   },
-  A2A: async (grid, key) => {
-    const { status, body } = await postA2a(grid, key, send03({ metadata: { to: '@nobody' } }))
-    return status === 401 ? 'refused' : `${status} ${body.error?.code}`
-  },
-  REST: async (grid, key) => {
-    const response = await grid.request('/api/v1/parts/none', { headers: { Authorization: `Bearer ${key}` } })
-    return response.status === 401 ? 'refused' : `${response.status} ${await response.text()}`
-  },
-  'a wake stream': async (grid, key) => {
-    const ended = new AbortController()
-    const headers = { Authorization: `Bearer ${key}` }
-    const response = await grid.request('/api/agents/wake-stream', { headers, signal: ended.signal })
-    await response.body?.cancel()
-    ended.abort()
-    return response.status === 401 ? 'refused' : String(response.status)
-  },
 }
 
 /** Each change with the name of each use of what it changes. */
-export const cells: (readonly [change: string, use: string, prepare: Prepare])[] = [
-  ...cellsOf(keyChanges, Object.keys(keyUses)),
-  ...cellsOf(adminChanges, ['a bearer look-up', 'MCP']),
-]
+export const cells = cellsOf({ ...keyChanges, ...adminChanges })
 
-function cellsOf(changes: Record<string, Prepare>, uses: string[]) {
+function cellsOf(changes: Record<string, Prepare>) {
+  const uses = Object.keys(keyUses)
   return Object.entries(changes).flatMap(([change, prepare]) => uses.map((use) => [change, use, prepare] as const))
 }
 

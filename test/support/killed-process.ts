@@ -19,7 +19,7 @@ import { sendMessage } from './messaging.ts'
 import { askFor } from './tasks.ts'
 
 /** Two agents of one account, and one of another. */
-export type WorkingAgents = { account: string; id: string; alias: string }[]
+type WorkingAgents = { account: string; id: string; alias: string }[]
 
 const [name, given, killAfterMs] = process.argv.slice(2)
 const agents = JSON.parse(given) as WorkingAgents

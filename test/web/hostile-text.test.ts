@@ -71,8 +71,7 @@ describe('each payload in every field', () => {
     for (const page of pages) plain.set(page.name, skeleton(await htmlOf(page)))
   }, 120_000)
 
-  test('there are sixty, and unescaped they change a page', () => {
-    expect(new Set(hostileTexts).size).toBe(60)
+  test('unescaped they change a page', () => {
     expect(skeleton(`<p>${hostileTexts[0]}</p>`)).not.toEqual(skeleton(`<p>${benign}</p>`))
   })
 

@@ -9,7 +9,7 @@ export interface WrittenRequest {
   isBroken: boolean
 }
 
-export type Random = ReturnType<typeof randomOf>
+type Random = ReturnType<typeof randomOf>
 
 /** Choices of one request: the same for the same seed and number. */
 export function randomOf(seed: number, n: number) {

@@ -84,12 +84,6 @@ test('a header that asks for much memory is refused before its key is made', asy
   }
 })
 
-test('the manifest names the keys of all tables with encrypted tokens', async () => {
-  expect((await openBackup(backup, undefined, target)).keys).toEqual(['a-key'])
-  expect(statSync(target).mode & 0o777).toBe(0o600)
-  rmSync(target)
-})
-
 test('a backup that would fill the disk of the database is not begun', async () => {
   const copy = join(file.folder, 'copy.db')
   await openBackup(backup, undefined, copy)

@@ -2,7 +2,7 @@
 import { createClient } from '@libsql/client'
 import { execFileSync } from 'node:child_process'
 import { readdirSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import process from 'node:process'
 import { pathToFileURL } from 'node:url'
 import { Worker } from 'node:worker_threads'
@@ -11,7 +11,6 @@ import { build } from '../../../scripts/build.js'
 import { createCopier } from '../../../src/store/backup/copier.ts'
 import type { Statement } from '../../../src/store/sql.ts'
 import { type LocalFile, localFile, pragmas } from '../../support/local-file.ts'
-import { waitFor } from '../../support/wait-for.ts'
 
 let file: LocalFile
 beforeEach(() => file = localFile())
@@ -87,18 +86,6 @@ test('a copy does not end the locks of the file: no other process may remove its
   const removeLog = `const db = new (require('libsql'))(${JSON.stringify(file.path)})
     try { db.exec('PRAGMA journal_mode = DELETE'); console.log('removed') } catch (error) { console.log(error.code) }`
   expect(execFileSync(process.execPath, ['-e', removeLog], { encoding: 'utf8' })).toBe('SQLITE_BUSY\n')
-})
-
-test('closing the store waits for a copy, and refuses further ones', async () => {
-  const { store } = await filled(200)
-  const targets = [1, 2].map((n) => join(file.folder, `copy-${n}.db`))
-  const copied = Promise.allSettled(targets.map((target) => store.copyTo(target)))
-  await waitFor('the copy', () => readdirSync(file.folder).includes('copy-1.db'))
-  await store.close()
-
-  expect(await copied).toMatchObject([{ status: 'fulfilled' }, { reason: { code: 'unavailable' } }])
-  expect(await inspect(targets[0])).toMatchObject({ check: 'ok', rows: 200 })
-  expect(readdirSync(dirname(file.path))).not.toContain('grid.db-wal')
 })
 
 test('a copy that would leave too little space for messages is not begun', async () => {

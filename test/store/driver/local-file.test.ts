@@ -2,7 +2,6 @@
 import { readdirSync, readlinkSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { localPath } from '../../../src/store/driver/local-file.ts'
 import { type LocalFile, localFile, pragmas, putFact } from '../../support/local-file.ts'
 
 let file: LocalFile
@@ -59,18 +58,6 @@ test('a full disk is storage_full and stops nothing', async () => {
   await putFact(store, 'after')
 
   expect(faults).toEqual([])
-})
-
-test.each([
-  ['file:./data/grid.db', './data/grid.db'],
-  ['file:grid.db', 'grid.db'],
-  ['file:/srv/grid.db', '/srv/grid.db'],
-  ['file:///srv/grid.db', '/srv/grid.db'],
-  ['file:/srv/my%20data/grid.db', '/srv/my data/grid.db'],
-  ['http://localhost:8080', undefined],
-  ['libsql://grid.example', undefined],
-])('%s is the path %s', (url, expected) => {
-  expect(localPath(url)).toBe(expected)
 })
 
 /** The files in the folder that this process has open. */

@@ -9,6 +9,7 @@ import { type TestAgent, type TestGrid, testGrid } from '../../support/grid.ts'
 import { sendMessage } from '../../support/messaging.ts'
 import { type Proxy, startProxy } from '../../support/proxy.ts'
 import { type Sqld, startSqld } from '../../support/sqld.ts'
+import { storeOf } from '../../support/tasks.ts'
 
 let server: Sqld
 let proxy: Proxy
@@ -74,14 +75,7 @@ test('the log names the fault and contains no message texts', async () => {
   expect(grid.logs.join('\n')).not.toContain('the contents')
 })
 
-function as(agent: TestAgent) {
-  return grid.store.account(grid.acme.id, {
-    type: 'agent',
-    agentId: agent.id,
-    alias: agent.alias,
-    credentialId: 'test',
-  })
-}
+const as = (agent: TestAgent) => storeOf(grid, agent)
 
 function setProxy(state: 'pass' | 'refuse' | 'stall'): void {
   timeout.ms = state === 'stall' ? 400 : 60_000

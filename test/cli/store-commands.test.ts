@@ -1,4 +1,4 @@
-/** The commands that list, and those on agents and links, run in the process that holds the database. */
+/** Commands on accounts, agents, keys and links, run in the process that holds the database. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
@@ -13,6 +13,7 @@ import { rows } from '../support/database.ts'
 import { type TestGrid, testGrid } from '../support/grid.ts'
 import { mcp } from '../support/mcp.ts'
 import { arrivalOf, person } from '../support/people.ts'
+import { addPasskey } from '../support/second-factor.ts'
 import { signUp } from '../support/signup.ts'
 
 let grid: TestGrid
@@ -93,15 +94,6 @@ test('the sign-in link of create-account signs the owner in, once and within a d
   expect((await browser(grid).open(path)).status).toBe(400)
 })
 
-test('for an owner who can sign in already, create-account prints the sign-in page', async () => {
-  const page = { sign_in_url: `${grid.deps.config.appUrl}/sign-in`, works_once: false }
-  const known = { name: 'Second', 'owner-email': 'ann@acme.example' }
-  const withPassword = { name: 'Third', 'owner-email': 'new@new.example', password: 'correct horse battery' }
-
-  expect(await run('create-account', known)).toMatchObject(page)
-  expect(await run('create-account', withPassword)).toMatchObject(page)
-})
-
 test('create-link lets a user in, and each account of the user has a row', async () => {
   const { email, id: userId } = await person(grid, { role: 'owner' })
   const link = await run('create-link', { email })
@@ -123,6 +115,84 @@ test('create-link lets a user in, and each account of the user has a row', async
   await expect(run('create-link', { email: 'nobody@acme.example' })).rejects.toMatchObject({ code: 'not_found' })
 })
 
+test('create-account records the first activity of the new account, without the password', async () => {
+  const args = { name: 'New', 'owner-email': 'new@new.example', password: 'correct horse battery' }
+  const created = await run('create-account', args)
+
+  const account = grid.store.account(created.account_id as string, { type: 'system', job: 'test' })
+  const rows = await account.read.activity.list()
+  expect(rows).toMatchObject([{ n: 1, tool: 'create-account', actorType: 'system', outcome: 'ok' }])
+  expect(JSON.parse(rows[0].arguments)).toEqual({ name: 'New', owner_email: 'new@new.example' })
+})
+
+test('admin keys are listed without their secrets, and the next request with a deleted key is refused', async () => {
+  const created = await inAcme('create-admin-key', { name: 'CI' })
+  expect((await mcp(grid, created.admin_key as string, 'tools/list')).status).toBe(200)
+
+  const { keys } = await inAcme('list-admin-keys', {}) as { keys: Record<string, unknown>[] }
+  const deleted = await inAcme('delete-admin-key', { key: created.key_id as string })
+
+  expect(keys.map(({ name }) => name).sort()).toEqual(['CI', 'first key'])
+  expect(keys.find(({ name }) => name === 'CI')).toEqual({
+    key_id: created.key_id,
+    name: 'CI',
+    last4: (created.admin_key as string).slice(-4),
+    user_id: null,
+    created_at: '2026-11-21T09:00:00.000Z',
+    last_used_at: '2026-11-21T09:00:00.000Z',
+  })
+  expect(deleted).toEqual({ deleted: true, key_id: created.key_id })
+  expect((await mcp(grid, created.admin_key as string, 'tools/list')).status).toBe(401)
+  expect((await mcp(grid, grid.acme.adminKey, 'tools/list')).status).toBe(200)
+  expect(await inAcme('list-admin-keys', {})).toMatchObject({ keys: [{ name: 'first key' }] })
+})
+
+test('delete-admin-key refuses agent keys, keys of other accounts and deleted keys', async () => {
+  const [agentKey] = await grid.store.write([
+    { sql: "SELECT id FROM credentials WHERE account_id = ? AND kind = 'agent_key'", args: [grid.acme.id], rows: 0 },
+  ])
+  const [foreign] = await grid.evil.store.read.keys.adminKeys()
+  const [own] = await grid.acme.store.read.keys.adminKeys()
+  await inAcme('delete-admin-key', { key: own.id })
+
+  for (const key of [String(agentKey[0].id), foreign.id, own.id, 'nonsense']) {
+    await expect(inAcme('delete-admin-key', { key })).rejects.toMatchObject({ code: 'credential_not_found' })
+  }
+  expect((await mcp(grid, grid.alice.key, 'tools/list')).status).toBe(200)
+  expect((await mcp(grid, grid.evil.adminKey, 'tools/list')).status).toBe(200)
+})
+
+test('reset-second-factor lets a user sign in again, and says what it did', async () => {
+  const { id, email } = await person(grid, { role: 'owner' })
+  await addPasskey(grid, { id }, 'Laptop')
+
+  const reset = () => run('reset-second-factor', { email })
+
+  expect(await reset()).toEqual({ reset: true, user_id: id })
+  expect((await grid.acme.store.read.team.member(id))?.hasSecondFactor).toBe(false)
+  await expect(reset()).rejects.toMatchObject({ code: 'invalid_input' })
+})
+
+test('a command that changes an account is recorded as an activity of the system, also if it fails', async () => {
+  await inAcme('create-agent', { alias: 'carol' })
+  const key = await inAcme('create-admin-key', { name: 'CI' })
+  await inAcme('delete-admin-key', { key: key.key_id as string })
+  await inAcme('create-agent', { alias: 'carol' }).catch(() => {})
+  await inAcme('list-admin-keys', {})
+
+  const rows = (await grid.acme.store.read.activity.list()).reverse()
+  expect(rows.map(({ tool, outcome }) => `${tool} ${outcome}`)).toEqual([
+    'create-agent ok',
+    'create-admin-key ok',
+    'delete-admin-key ok',
+    'create-agent alias_taken',
+  ])
+  for (const row of rows) {
+    expect(row).toMatchObject({ actorType: 'system', credentialId: null, credentialKind: null, requestId: null })
+  }
+  expect(await grid.evil.store.read.activity.list()).toEqual([])
+})
+
 function command(name: string): StoreCommand {
   return findCommand(name) as StoreCommand
 }
@@ -131,4 +201,8 @@ function command(name: string): StoreCommand {
 async function run(name: string, args: Record<string, string>): Promise<Record<string, unknown>> {
   const { control } = JSON.parse(readFileSync(join(grid.folder, 'grid.db.owner'), 'utf8'))
   return (await runOnServer(control, command(name), args))!
+}
+
+async function inAcme(name: string, args: Record<string, string>): Promise<Record<string, unknown>> {
+  return await run(name, { account: grid.acme.id, ...args })
 }
