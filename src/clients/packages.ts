@@ -3,10 +3,10 @@
  * docs/clients.md, "Plugins and extensions".
  */
 import { version } from '../lib/version.ts'
-import type { Json } from './files/written-file.ts'
+import type { Json } from './files/change.ts'
 import { serverName, skill } from './primer.ts'
 import type { ClientName } from './programs.ts'
-import { hookValues, serverEntry } from './wanted-files.ts'
+import { hookValues, serverEntry } from './connect.ts'
 
 /** The built programs that go into the packages. */
 interface PackagePrograms {

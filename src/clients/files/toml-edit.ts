@@ -10,7 +10,7 @@ import {
   placeName,
   type Put,
   type WrittenEntry,
-} from './written-file.ts'
+} from './change.ts'
 
 type Place = Pick<Entry, 'container' | 'name'>
 
