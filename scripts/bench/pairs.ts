@@ -9,7 +9,7 @@ import {
   sendMessage,
   sendMessageRequest,
 } from './calls.ts'
-import { loadServer } from './connection.ts'
+import { loadServer } from './connections.ts'
 import { type BenchGrid, createDatabase, startGrid } from './grid.ts'
 import type { Step, Workload } from './load.ts'
 import type { BenchContext, Connect, Row } from './scenario.ts'

@@ -1,10 +1,11 @@
 /** Single requests and pairs, from an HTTP echo to sending and reading a message. */
 import { drainInboxes, gridPath, rpc, sendMessage, sendMessageRequest, step } from './calls.ts'
-import { loadServer } from './connection.ts'
+import { loadServer } from './connections.ts'
 import { type BenchGrid, createDatabase, startGrid } from './grid.ts'
 import type { Workload } from './load.ts'
 import { pairRow, readRow, sendRow, startPairs } from './pairs.ts'
-import { type BenchContext, type Connect, hello, type Row, type Scenario } from './scenario.ts'
+import { hello } from './context.ts'
+import type { BenchContext, Connect, Row, Scenario } from './scenario.ts'
 
 const gridRows: Row<BenchGrid>[] = [
   {

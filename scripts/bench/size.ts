@@ -9,7 +9,7 @@ import {
   step,
   toolCallRequest,
 } from './calls.ts'
-import { withConnections } from './connection.ts'
+import { withConnections } from './connections.ts'
 import { type BenchDatabase, type BenchGrid, createDatabase, filledDatabase, startGrid } from './grid.ts'
 import { figuresOf, inSlices, ratioOf, rounds, type Slices, type Workload } from './load.ts'
 import { median } from './numbers.ts'

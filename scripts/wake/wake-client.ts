@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path'
 import process from 'node:process'
 import { waitFor } from '../../test/support/wait-for.ts'
 import { installPackages } from '../run-program.ts'
-import type { LabAgent } from './lab.ts'
+import type { LabAgent } from './lab-grid.ts'
 
 export interface WakeClient {
   /** Such as `claude 2.1.197`. */

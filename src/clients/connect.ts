@@ -10,17 +10,8 @@ import {
   type Scope,
   type Wake,
 } from './connections.ts'
-import {
-  type Entry,
-  type FileChange,
-  type Insertion,
-  isChange,
-  type Json,
-  planRemoval,
-  planWanted,
-  type WantedFile,
-  type WrittenFile,
-} from './files/change.ts'
+import { type FileChange, isChange, planRemoval, planWanted } from './files/change.ts'
+import type { Entry, Insertion, Json, WantedFile, WrittenFile } from './files/written-file.ts'
 import { checkInside } from './files/disk.ts'
 import { installedProgram } from './installed-program.ts'
 import { serverName, skill } from './primer.ts'

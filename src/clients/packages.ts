@@ -3,7 +3,7 @@
  * docs/clients.md, "Plugins and extensions".
  */
 import { version } from '../lib/version.ts'
-import type { Json } from './files/change.ts'
+import type { Json } from './files/written-file.ts'
 import { serverName, skill } from './primer.ts'
 import type { ClientName } from './programs.ts'
 import { hookValues, serverEntry } from './connect.ts'

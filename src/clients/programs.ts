@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import process from 'node:process'
-import type { Json } from './files/change.ts'
+import type { Json } from './files/written-file.ts'
 import { serverName } from './primer.ts'
 
 /** The clients, as the command line names them. */

@@ -1,7 +1,7 @@
 import { createClient } from '@libsql/client'
 import { afterAll, expect, test } from 'vitest'
 import { checkHoldsOnly, readMessagesRequest, sendMessage, sendMessageRequest } from '../../scripts/bench/calls.ts'
-import { withConnections } from '../../scripts/bench/connection.ts'
+import { withConnections } from '../../scripts/bench/connections.ts'
 import { type BenchDatabase, createDatabase, startGrid } from '../../scripts/bench/grid.ts'
 import { cleanUp } from '../../scripts/bench/server.ts'
 

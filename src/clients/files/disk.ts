@@ -19,7 +19,7 @@ import {
 } from 'node:fs'
 import { basename, dirname, join, sep } from 'node:path'
 import process from 'node:process'
-import { FileRefusedError } from './change.ts'
+import { FileRefusedError } from './written-file.ts'
 
 export const privateMode = 0o600
 const commonMode = 0o644

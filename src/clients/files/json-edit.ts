@@ -12,7 +12,7 @@ import {
   placeName,
   type Put,
   type WrittenEntry,
-} from './change.ts'
+} from './written-file.ts'
 
 /** The kinds of tokens that matter here, as `SyntaxKind` of jsonc-parser numbers them. */
 const kinds = { comma: 5, lineComment: 12, blockComment: 13, lineBreak: 14, space: 15, endOfFile: 17 }

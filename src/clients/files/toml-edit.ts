@@ -10,7 +10,7 @@ import {
   placeName,
   type Put,
   type WrittenEntry,
-} from './change.ts'
+} from './written-file.ts'
 
 type Place = Pick<Entry, 'container' | 'name'>
 

@@ -1,6 +1,6 @@
 /** What a child is told on its standard input, and what its output says to whom. */
 import type { InboxMessage } from '../grid-client.ts'
-import { byThread, type Per } from './turn.ts'
+import { byThread, type Per } from './threads.ts'
 
 export type InputFormat = 'json' | 'text'
 

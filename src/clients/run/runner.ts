@@ -6,16 +6,8 @@ import type { GridAgent } from '../state/paths.ts'
 import { liveSessions } from '../state/sessions.ts'
 import { WakeSignals } from '../wake-signals.ts'
 import type { Answer } from './dialogue.ts'
-import {
-  type HeldLease,
-  HeldLeases,
-  isStale,
-  nextThread,
-  runTurn,
-  type TurnOptions,
-  type TurnResult,
-  type Work,
-} from './turn.ts'
+import { nextThread } from './threads.ts'
+import { type HeldLease, HeldLeases, isStale, runTurn, type TurnOptions, type TurnResult, type Work } from './turn.ts'
 import { type RunState, type TurnBudget, waitForTurn } from './run-state.ts'
 
 export interface RunnerOptions extends TurnOptions, TurnBudget {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { answersIn, maxAnswer } from '../../../src/clients/run/dialogue.ts'
 import { promptOf } from '../../../src/clients/run/dialogue.ts'
-import { nextThread } from '../../../src/clients/run/turn.ts'
+import { nextThread } from '../../../src/clients/run/threads.ts'
 import { waitForTurn } from '../../../src/clients/run/run-state.ts'
 
 const from = (user: string, message_id: string, other = {}) => ({

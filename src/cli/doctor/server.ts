@@ -1,0 +1,60 @@
+import type { Config } from '../../config.ts'
+import { day, isoTime, minute } from '../../lib/time.ts'
+import type { DatabaseHealth } from '../../store/health.ts'
+import { askReady, isOfGrid, ownServer } from '../health.ts'
+import { build, type LookedAt } from './database.ts'
+import { broken, type Finding, ok, warning } from './finding.ts'
+
+/** Whether a server is ready where the settings say, and is this program. `holder` has the local file. */
+export async function checkServer(config: Config, holder: LookedAt['server']): Promise<Finding> {
+  if (holder && holder.build !== build) {
+    return warning('server', `This program is ${build}, and the server is ${holder.build}.`, 'Restart the grid.')
+  }
+  const { port } = config
+  const answer = await askReady(ownServer(config))
+  if (!answer) {
+    if (!holder) return ok('server', 'The grid is stopped.')
+    return warning(
+      'server',
+      `A server has the database, but none answers on port ${port}.`,
+      'Run the doctor with the settings of the grid (PORT, HOST); if they are the same, restart the grid.',
+    )
+  }
+  if (!isOfGrid(answer)) {
+    return broken(
+      'server',
+      `What answers on port ${port} is no agent-grid.`,
+      'Stop that program, or set PORT to another port, and start the grid.',
+    )
+  }
+  if (answer.status === 200) return ok('server', `The grid is ready on port ${port}.`)
+  if (answer.status === 421) {
+    return broken(
+      'server',
+      `What answers on port ${port} does not know the host of BASE_URL.`,
+      'Run the doctor with the settings of the grid.',
+    )
+  }
+  return broken(
+    'server',
+    `The grid on port ${port} is not ready: ${answer.text}`,
+    'See "Troubleshooting" in docs/operating.md, and the log.',
+  )
+}
+
+/** As `worker/clock.ts` judges them. */
+const maxAheadMs = 30 * day
+const maxBehindMs = 5 * minute
+
+export function checkClock({ storedAt, now }: Pick<DatabaseHealth, 'storedAt' | 'now'>): Finding {
+  if (storedAt === null) return ok('clock', `The clock says ${isoTime(now)}.`)
+  const found = `The clock says ${isoTime(now)}, and the last stored time is ${isoTime(storedAt)}.`
+  if (now - storedAt > maxAheadMs) {
+    const action = 'Correct the clock; if it is right, run "agent-grid confirm-clock".'
+    return broken('clock', `${found} Nothing old is removed.`, action)
+  }
+  if (storedAt - now > maxBehindMs) {
+    return warning('clock', `${found} The clock is behind.`, 'Correct the clock, for example with NTP.')
+  }
+  return ok('clock', `The clock says ${isoTime(now)}, which fits the last stored time.`)
+}
