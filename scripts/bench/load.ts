@@ -46,7 +46,7 @@ interface Cpu {
 }
 
 /** What a slice took. */
-export interface Totals {
+interface Totals {
   /** Of each step, in milliseconds. */
   times: number[]
   ms: number
@@ -70,7 +70,7 @@ export async function load(work: Workload, server: MeasuredProcess, seconds: num
 }
 
 /** Run the workload for a slice of time, without the time to refill. */
-export async function run({ steps, refill }: Workload, server: MeasuredProcess, forMs: number): Promise<Totals> {
+async function run({ steps, refill }: Workload, server: MeasuredProcess, forMs: number): Promise<Totals> {
   const totals: Totals = { times: [], ms: 0, cpuMs: { server: 0, caller: 0, others: 0 }, bytesRead: 0 }
   while (totals.ms < forMs) {
     await refill?.run()

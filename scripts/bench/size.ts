@@ -92,12 +92,12 @@ export const size: Scenario = {
 }
 
 /** A population with a history of messages. */
-export function populationWithHistory(history: { agents: number; messages: number }) {
+function populationWithHistory(history: { agents: number; messages: number }) {
   return { agents: { sender: 1, sink: 1, reader: Math.min(history.agents - 2, maxReaders) }, history }
 }
 
 /** 10000 as 10k. */
-export function abbreviate(count: number): string {
+function abbreviate(count: number): string {
   if (count >= 1_000_000) return `${count / 1_000_000}M`
   return count >= 1_000 ? `${count / 1_000}k` : String(count)
 }

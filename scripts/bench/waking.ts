@@ -123,14 +123,14 @@ async function wakeStream(port: number, agent: BenchAgent, connection: Connectio
   return { waitForWake: next, read: () => connection.send(readMessagesRequest(port, agent)), close }
 }
 
-export interface WakeStream {
+interface WakeStream {
   /** Resolves at the next wake event. Call it again only after it has resolved. */
   next(): Promise<void>
   close(): void
 }
 
 /** Open the stream. Resolves when the response has begun. */
-export function openWakeStream(port: number, agent: BenchAgent): Promise<WakeStream> {
+function openWakeStream(port: number, agent: BenchAgent): Promise<WakeStream> {
   return new Promise((resolve, reject) => {
     let waiting: { resolve(): void; reject(error: Error): void } | undefined
     const request = get({

@@ -214,7 +214,7 @@ export function newFileKey({ key, plain }: { key?: string; plain?: string }): Fi
   )
 }
 
-export function fileKey({ key }: { key?: string }): FileKey | undefined {
+function fileKey({ key }: { key?: string }): FileKey | undefined {
   return key?.trim() ? { passphrase: key.trim() } : undefined
 }
 
@@ -222,7 +222,7 @@ export function fileKey({ key }: { key?: string }): FileKey | undefined {
  * Check the place of a new backup before a copy is made, which may take minutes. Fails with `backup_exists`,
  * `no_folder` and `not_writable`.
  */
-export function checkNewBackup(path: string): void {
+function checkNewBackup(path: string): void {
   if (isThere(path)) throw new BackupExistsError(path)
   const folder = dirname(path)
   if (!isThere(folder)) {
@@ -237,7 +237,7 @@ export function checkNewBackup(path: string): void {
 }
 
 /** Fails with `no_file` or `not_readable` if there is no backup to read. */
-export function checkBackup(path: string): void {
+function checkBackup(path: string): void {
   if (!isThere(path)) {
     throw new CommandError('no_file', `There is no file ${path}. Name the backup that is to be restored.`)
   }

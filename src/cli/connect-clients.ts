@@ -144,7 +144,7 @@ interface ConnectRequest {
   say(text: string): void
 }
 
-export interface ConnectResult {
+interface ConnectResult {
   client: string
   /** With `@`. */
   agent: string
@@ -164,7 +164,7 @@ const unknownAgent = '@…'
 const unknownKey = 'grid_agt_…'
 
 /** Connect one client. Fails with `CommandError` or `ClientError`. */
-export async function connectClient(client: ClientName, request: ConnectRequest): Promise<ConnectResult> {
+async function connectClient(client: ClientName, request: ConnectRequest): Promise<ConnectResult> {
   const { url, wake, folder, say } = request
   const place = placeOf(client, folder)
   const previous = connectionAt(place)
@@ -263,7 +263,7 @@ async function isAlive({ url, key }: Connection): Promise<boolean> {
   }
 }
 
-export async function revoke(url: string, key: string): Promise<boolean> {
+async function revoke(url: string, key: string): Promise<boolean> {
   try {
     await new GridClient({ url, key, timeoutMs: 10_000 }).revokeKey()
     return true

@@ -147,7 +147,7 @@ interface CodexHook {
 /** Starting Codex takes about a second. */
 const codexMs = 10_000
 
-export async function checkHooks({ wake, client, folder }: Connection): Promise<Finding<'hooks'>> {
+async function checkHooks({ wake, client, folder }: Connection): Promise<Finding<'hooks'>> {
   if (wake === 'off') return skipped('hooks', 'It was connected with "--wake off", so it has no hooks.')
   if (client === 'claude') return judgeClaude(folder)
   if (client === 'codex') return judgeCodex(await codexHooks(folder ?? homedir()))
@@ -233,7 +233,7 @@ const timeoutMs = 5 * second
 const clockMs = 2 * minute
 
 /** Call the grid once. `now` is the clock of this machine, in ms since 1970. */
-export async function checkGrid(
+async function checkGrid(
   { url, key, alias }: { url: string; key: string; alias?: string },
   now: () => number,
 ): Promise<GridFinding[]> {

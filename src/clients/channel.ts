@@ -90,7 +90,7 @@ function messageIn(line: string): RpcMessage | undefined {
   }
 }
 
-export interface RpcMessage {
+interface RpcMessage {
   jsonrpc: '2.0'
   id?: string | number | null
   method?: string
@@ -111,7 +111,7 @@ const revisionKey = 'io.modelcontextprotocol/protocolVersion'
 /** A stream that lived so long was not refused. */
 const goodStreamMs = minute
 
-export class Bridge {
+class Bridge {
   readonly #options: BridgeOptions
   /** Of a client that opened with `initialize`. */
   #revision: string | undefined

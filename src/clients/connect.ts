@@ -94,12 +94,12 @@ export interface Setup extends Pick<Connection, 'url' | 'alias' | 'key' | 'wake'
 }
 
 /** For the user or for a project. A project's files are shared with others, so they get no key. */
-export function scopeOf({ folder }: Pick<Setup, 'folder'>): Scope {
+function scopeOf({ folder }: Pick<Setup, 'folder'>): Scope {
   return folder === undefined ? 'user' : 'project'
 }
 
 /** The files of a client, in the order in which they are written. */
-export function wantedFiles(name: ClientName, setup: Setup): WantedFile[] {
+function wantedFiles(name: ClientName, setup: Setup): WantedFile[] {
   const { folder, keyFile, key } = setup
   const { folder: ofUser, projectFolder, server, hooks, plugin, sharedFolder } = programs[name]
   const own = folder === undefined ? ofUser() : join(folder, projectFolder)

@@ -93,7 +93,7 @@ const presets = {
  * Finds any number of phrases in one pass. @see Aho, Corasick: "Efficient string matching: an aid to bibliographic
  * search", 1975
  */
-export class PhraseAutomaton {
+class PhraseAutomaton {
   /** An open hash table of transitions: the next state, by a state and a code unit. 0 is a free place. */
   readonly #targets: Int32Array
   /** The first state of a phrase is 0. Each other state has one transition to it. */
@@ -196,7 +196,7 @@ interface Chain {
   readonly endsWord: boolean
 }
 
-export class PhraseRules {
+class PhraseRules {
   /** By the index of its phrase in the automaton. */
   readonly #terms: Term[][] = []
   readonly #automaton: PhraseAutomaton
