@@ -2,17 +2,16 @@
  * `npm run a2a-clients`: frameworks that speak A2A call an agent of the grid with nothing but its address and a key. The
  * agent is an ordinary MCP client. Each framework is installed from npm, with the Node that it needs.
  */
-import { execFileSync } from 'node:child_process'
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { cpSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { delimiter, dirname, join, resolve } from 'node:path'
+import { join, resolve } from 'node:path'
 import process from 'node:process'
 import { parseArgs } from 'node:util'
 import { updateAgent } from '../src/grid/agents/agent-settings.ts'
 import { startResponder } from '../test/support/responder.ts'
 import { liveGrid } from '../test/support/server.ts'
-import { faultsOf, type Framework, frameworks } from './a2a-clients/frameworks.ts'
-import { runDriver } from './a2a-clients/run-driver.ts'
+import { faultsOf, type Framework, frameworks, runDriver } from './a2a-clients/frameworks.ts'
+import { installPackages } from './run-program.ts'
 
 const usage = `npm run a2a-clients -- [FRAMEWORK ...] [--folder FOLDER]
 
@@ -67,10 +66,7 @@ async function testFramework(name: string, node: string, root: string, url: stri
   const folder = join(root, framework.driver)
   const row = { framework: `${main} (${name})`, version: '–', turn: framework.turn ?? '–' }
   try {
-    if (!existsSync(join(folder, 'node_modules'))) {
-      console.log(`${name}: installing ${framework.packages.join(' and ')}`)
-      installWith(node, folder, framework.packages)
-    }
+    installPackages(folder, framework.packages, node)
     row.version = JSON.parse(readFileSync(join(folder, 'node_modules', main, 'package.json'), 'utf8')).version
     for (const file of [`${framework.driver}.mjs`, 'driver.mjs']) {
       cpSync(join(import.meta.dirname!, 'a2a-clients', file), join(folder, file))
@@ -90,19 +86,8 @@ async function testFramework(name: string, node: string, root: string, url: stri
 /** Node as a package, without the script that would fetch it. Returns the path of the program. */
 function installNode(folder: string): string {
   const name = `node-${process.platform}-${process.arch}`
-  const node = join(folder, 'node_modules', name, 'bin', 'node')
-  if (!existsSync(node)) installWith(process.execPath, folder, [`${name}@${nodeVersion}`])
-  return node
-}
-
-/** npm chooses versions that the Node which runs it can run. */
-function installWith(node: string, folder: string, packages: string[]): void {
-  mkdirSync(folder, { recursive: true })
-  const npm = process.env.npm_execpath
-  if (npm === undefined) throw new Error('Start this with npm run a2a-clients.')
-  const options = ['--prefix', folder, '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error']
-  const env = { ...process.env, PATH: `${dirname(node)}${delimiter}${process.env.PATH}` }
-  execFileSync(node, [npm, 'install', ...options, ...packages], { env, stdio: ['ignore', 'ignore', 'inherit'] })
+  installPackages(folder, [`${name}@${nodeVersion}`])
+  return join(folder, 'node_modules', name, 'bin', 'node')
 }
 
 await main()

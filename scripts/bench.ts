@@ -2,17 +2,16 @@
  * `npm run bench`: measures the service on each runtime, as ratios to a Hono echo server that the same client measures
  * on the same runtime in the same run. `scripts/bench/README.md` explains the figures.
  */
+import { parseArgs } from 'node:util'
 import { compare } from './bench/compare.ts'
-import { openBenchContext } from './bench/context.ts'
-import { fanOut } from './bench/fan-out.ts'
-import { fsyncMs, machine } from './bench/machine.ts'
-import { type BenchOptions, readOptions } from './bench/options.ts'
+import { type Database, databases } from './bench/grid.ts'
+import { fsyncMs, machine } from './bench/numbers.ts'
 import { createReport, titleOf } from './bench/report.ts'
-import { requests } from './bench/requests.ts'
-import type { Scenario, TextTable } from './bench/scenario.ts'
-import { cleanUp, temporaryFolder } from './bench/server.ts'
-import { size } from './bench/size.ts'
-import { start } from './bench/start.ts'
+import { fanOut, requests } from './bench/requests.ts'
+import { openBenchContext } from './bench/context.ts'
+import type { BenchSizes, Scenario, TextTable } from './bench/scenario.ts'
+import { cleanUp, type Runtime, runtimes, temporaryFolder } from './bench/server.ts'
+import { size, start } from './bench/size.ts'
 import { waking } from './bench/waking.ts'
 
 const scenarios = {
@@ -80,3 +79,71 @@ async function main(): Promise<void> {
 }
 
 void main()
+
+/** Each client has one connection. */
+const maxClients = 256
+
+export interface BenchOptions<Name extends string> {
+  scenarios: Name[]
+  runtimes: Runtime[]
+  database: Database
+  sizes: BenchSizes
+  markdown: boolean
+}
+
+/** Parse the command line. Throws if it is invalid. `defaults` are the scenarios if none are given. */
+export function readOptions<Name extends string>(
+  args: string[],
+  scenarios: readonly Name[],
+  defaults: Name[],
+): BenchOptions<Name> {
+  const text = (value: string) => ({ type: 'string' as const, default: value })
+  const { values } = parseArgs({
+    args,
+    options: {
+      scenario: text(defaults.join(',')),
+      runtime: text('node'),
+      database: text('file'),
+      clients: text('1,32,256'),
+      seconds: text('3'),
+      inboxes: text('512'),
+      messages: text('10000,1000000'),
+      agents: text('10,10000'),
+      members: text('500'),
+      starts: text('5'),
+      markdown: { type: 'boolean', default: false },
+    },
+  })
+  const number = (name: 'members' | 'seconds' | 'starts' | 'inboxes', least: number, most = Infinity) =>
+    numbers(name, values[name], least, most)[0]
+  return {
+    scenarios: values.scenario === 'all'
+      ? [...scenarios]
+      : values.scenario.split(',').map((name) => oneOf(scenarios, name)),
+    runtimes: values.runtime.split(',').map((name) => oneOf(runtimes, name)),
+    database: oneOf(databases, values.database),
+    markdown: values.markdown,
+    sizes: {
+      clients: numbers('clients', values.clients, 1, maxClients),
+      seconds: number('seconds', 0.01),
+      inboxes: number('inboxes', 1),
+      messages: numbers('messages', values.messages, 1),
+      agents: numbers('agents', values.agents, 10),
+      members: number('members', 2, 500),
+      starts: number('starts', 1),
+    },
+  }
+}
+
+function oneOf<Name extends string>(names: readonly Name[], text: string): Name {
+  const name = names.find((name) => name === text)
+  if (!name) throw new Error(`"${text}" is not one of ${names.join(', ')}`)
+  return name
+}
+
+/** Integers, except for `seconds`. */
+function numbers(name: string, text: string, least: number, most = Infinity): number[] {
+  const list = text.split(',').map(Number)
+  if (list.every((n) => n >= least && n <= most && (name === 'seconds' || Number.isInteger(n)))) return list
+  throw new Error(`--${name} takes numbers from ${least}${most === Infinity ? '' : ` to ${most}`}`)
+}

@@ -11,8 +11,15 @@ import process from 'node:process'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { buildClientPackage } from './build.js'
-import { executableKind } from './binary/executable-kind.ts'
-import { type NativePackage, ownTarget, packageFile, type Target, type TargetName, targets } from './binary/targets.ts'
+import {
+  executableKind,
+  type NativePackage,
+  ownTarget,
+  packageFile,
+  type Target,
+  type TargetName,
+  targets,
+} from './binary/targets.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 /** In bytes: what people download at once. */

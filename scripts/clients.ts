@@ -2,8 +2,7 @@
  * `npm run clients`: the whole way of a newcomer, from the clone to the first reply, with curl and with MCP clients from
  * npm, each with an agent key, and with OAuth as an agent and as an admin.
  */
-import { spawnSync } from 'node:child_process'
-import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import process from 'node:process'
@@ -11,11 +10,11 @@ import { parseArgs } from 'node:util'
 import { hasBrowser } from '../test/support/chromium.ts'
 import { fakeXdgOpen } from '../test/support/fake-xdg-open.ts'
 import { gridPath } from '../test/support/mcp.ts'
-import { createClientHome } from './clients/client-process.ts'
+import { createClientHome, Steps } from './clients/client-process.ts'
 import type { ToolCall } from './clients/fake-model.ts'
 import { type McpClient, mcpClients } from './clients/mcp-clients.ts'
 import { answerTo, type NewcomersGrid, startAsNewcomer } from './clients/newcomer.ts'
-import { Steps } from './clients/steps.ts'
+import { installPackages } from './run-program.ts'
 
 const usage = `npm run clients -- [CLIENT ...] [--folder FOLDER]
 
@@ -107,9 +106,11 @@ function rowOf(client: string, way: string, steps: Steps, outcome: string): Row 
 
 async function testClient(grid: NewcomersGrid, name: string, root: string): Promise<Row[]> {
   const client = mcpClients[name]
-  console.log(`${name}: installing ${client.packages.join(' and ')}`)
-  const error = install(join(root, name), client.packages)
-  if (error) return [rowOf(name, '–', new Steps(), `skipped: installation failed (${error})`)]
+  try {
+    installPackages(join(root, name), client.packages)
+  } catch (error) {
+    return [rowOf(name, '–', new Steps(), `skipped: installation failed (${(error as Error).message})`)]
+  }
   const rows: Row[] = []
   for (const way of ways) {
     const steps = new Steps()
@@ -120,15 +121,6 @@ async function testClient(grid: NewcomersGrid, name: string, root: string): Prom
     rows.push(rowOf(name, way.name, steps, outcome))
   }
   return rows
-}
-
-/** Returns the error if the installation fails. Install scripts are not run: the packages contain complete programs. */
-function install(folder: string, packages: string[]): string | undefined {
-  if (existsSync(join(folder, 'node_modules'))) return undefined
-  mkdirSync(folder, { recursive: true })
-  const args = ['install', '--prefix', folder, '--ignore-scripts', '--no-audit', '--no-fund', ...packages]
-  const { status, stderr } = spawnSync('npm', args, { encoding: 'utf8' })
-  return status === 0 ? undefined : stderr.trim().split('\n').find((line) => line.includes('error')) ?? `npm: ${status}`
 }
 
 async function testWay(

@@ -7,10 +7,11 @@ import { existsSync, mkdirSync, readdirSync } from 'node:fs'
 import { delimiter, join, resolve } from 'node:path'
 import process from 'node:process'
 import { parseArgs } from 'node:util'
+import { codexHooks } from '../src/cli/examine-clients.ts'
 import { liveGrid } from '../test/support/server.ts'
 import { testHome } from '../test/support/home.ts'
 import { build } from './build.js'
-import { codexHooks } from './connected/codex-hooks.ts'
+import { ended } from './run-program.ts'
 
 const { values: { programs } } = parseArgs({ options: { programs: { type: 'string' } } })
 
@@ -61,7 +62,7 @@ async function row(client: string, addOther: string[]): Promise<string[]> {
     await run(process.execPath, [program, ...connect])
     const listed = plain(await run(client, ['mcp', 'list']) ?? '')
     const line = listed.split('\n').find((line) => entry.test(line))
-    const hooks = client === 'codex' ? await codexHooks(folder, env) : ''
+    const hooks = client === 'codex' ? await hooksOfCodex(folder, env) : ''
     const again = await run(process.execPath, [program, ...connect]) ?? ''
     // The client writes its file again in its own way.
     await run(client, addOther)
@@ -88,20 +89,20 @@ async function row(client: string, addOther: string[]): Promise<string[]> {
 }
 
 /** What a program prints; undefined if there is none of that name. */
-function output(
+async function output(
   command: string,
   words: string[],
   cwd: string,
   env: Record<string, string>,
 ): Promise<string | undefined> {
   const child = spawn(command, words, { cwd, env, stdio: ['ignore', 'pipe', 'pipe'], timeout: 60_000 })
-  let text = ''
-  child.stdout.setEncoding('utf8').on('data', (chunk) => text += chunk)
-  child.stderr.setEncoding('utf8').on('data', (chunk) => text += chunk)
-  return new Promise((resolve) => {
-    child.on('error', () => resolve(undefined))
-    child.on('close', () => resolve(text))
-  })
+  return (await ended(child).catch(() => undefined))?.output
+}
+
+/** The hooks that Codex has read, and whether it trusts them. */
+async function hooksOfCodex(folder: string, env: Record<string, string>): Promise<string> {
+  const hooks = await codexHooks(folder, env)
+  return hooks?.map(({ eventName, trustStatus }) => `${eventName} (${trustStatus})`).join(', ') ?? 'no answer'
 }
 
 /** Without colours. */

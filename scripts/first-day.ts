@@ -14,8 +14,9 @@ import type { Page } from 'playwright-core'
 import { freePort } from '../src/lib/free-port.ts'
 import { callTool } from '../test/e2e/client.ts'
 import { hasBrowser, launchChromium } from '../test/support/chromium.ts'
-import { Steps } from './clients/steps.ts'
-import { Program, type Result, type Server } from './first-day/program.ts'
+import { Steps } from './clients/client-process.ts'
+import { Program, type Server } from './first-day/program.ts'
+import type { Result } from './run-program.ts'
 
 const usage = `npm run first-day -- --with binary|package [--file FILE]
 

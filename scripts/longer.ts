@@ -1,5 +1,5 @@
 /**
- * `npm run chaos`, `npm run faults`, `npm run fuzz` and `npm run task-streams`: a test of `npm test`, longer. Options
+ * `npm run chaos`, `faults`, `fuzz`, `task-streams`, `flood` and `new-connections`: a test of `npm test`, longer. Options
  * replace the defaults below. A seed decides what happens when; each run prints its own.
  */
 import { spawnSync } from 'node:child_process'
@@ -17,8 +17,11 @@ const tests: Record<string, Record<string, [variable: string, fallback?: string]
     kills: ['STREAM_KILLS', '10'],
     events: ['STREAM_EVENTS', '300'],
   },
+  flood: { seconds: ['FLOOD_SECONDS', '60'], runtime: ['FLOOD_RUNTIME', 'node'], traffic: ['FLOOD_TRAFFIC', 'mixed'] },
+  'new-connections': { clients: ['CONNECTION_CLIENTS', '2000'], seconds: ['CONNECTION_SECONDS', '15'] },
 }
 
+const places: Record<string, string> = { flood: 'test', 'new-connections': 'test' }
 const [name, ...args] = process.argv.slice(2)
 const options = Object.keys(tests[name])
 const { values } = parseArgs({
@@ -31,7 +34,13 @@ const variables = Object.entries(tests[name]).map(([option, [variable, fallback]
 ])
 const { status } = spawnSync(
   process.execPath,
-  ['node_modules/vitest/vitest.mjs', 'run', '--config', 'test/vitest.config.ts', `test/e2e/${name}.test.ts`],
+  [
+    'node_modules/vitest/vitest.mjs',
+    'run',
+    '--config',
+    'test/vitest.config.ts',
+    `${places[name] ?? 'test/e2e'}/${name}.test.ts`,
+  ],
   { stdio: 'inherit', env: { ...process.env, ...Object.fromEntries(variables.filter(([, value]) => value)) } },
 )
 process.exit(status ?? 1)

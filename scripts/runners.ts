@@ -14,7 +14,7 @@ import { LeaseRecovery } from '../src/worker/leases.ts'
 import { faultOf, killAtSteps, type KilledRun, killSteps } from '../test/support/killed-runners.ts'
 import { type LiveGrid, liveGrid } from '../test/support/server.ts'
 import { tryClients } from './runners/clients.ts'
-import { shareInbox } from './runners/shared-inbox.ts'
+import { shareInbox } from './runners/runner-process.ts'
 
 const usage = `npm run runners -- [--kills NUMBER] [--lanes NUMBER] [--clients FOLDER]
 

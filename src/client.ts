@@ -9,6 +9,6 @@ const [name, ...words] = process.argv.slice(2)
 
 void (name === hook.name
   ? hook.startWith(words)
-  : import('./cli/client-line.ts').then(({ runClientLine }) => runClientLine(process.argv.slice(2)))).then((exitCode) =>
-    process.exit(exitCode)
-  )
+  : import('./cli/client-commands.ts').then(({ runClientLine }) => runClientLine(process.argv.slice(2)))).then((
+    exitCode,
+  ) => process.exit(exitCode))

@@ -2,7 +2,7 @@
 import process from 'node:process'
 import { runCommandLine } from './cli/command-line.ts'
 import { findCommand, help, splitName } from './cli/commands.ts'
-import { runStoreCommand } from './cli/run-store-command.ts'
+import { runStoreCommand } from './cli/store-command.ts'
 
 // No top-level await, here or in imported modules: CommonJS output, which single binaries need, cannot have it.
 void runCommandLine(process.argv.slice(2), { help, findCommand, splitName, runStoreCommand }).then((exitCode) =>

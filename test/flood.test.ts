@@ -1,4 +1,4 @@
-/** The short form of `npm run flood` (docs/operations.md, "Floods"). */
+/** What honest accounts notice while one account floods the grid. The long form: `npm run flood`. */
 import { afterAll, expect, test, vi } from 'vitest'
 import { cleanUp } from '../scripts/bench/server.ts'
 import { type FloodOptions, measureFlood } from '../scripts/flood/measure.ts'
@@ -51,3 +51,27 @@ test.runIf(isLong)('without limits of calls the others are served too, and the m
   expect(during.p99Ms).toBeLessThan(3_000)
   expect(during.maxMiB).toBeLessThan(maxMiB)
 })
+
+const { FLOOD_SECONDS: seconds, FLOOD_RUNTIME: runtime = 'node', FLOOD_TRAFFIC: traffic = 'mixed' } = process.env
+
+test.runIf(seconds)('with the default limits, ten times what the grid can serve hardly disturbs others', async () => {
+  const report = await measureFlood({
+    runtime: runtime as FloodOptions['runtime'],
+    traffic: traffic as FloodOptions['traffic'],
+    seconds: Number(seconds),
+    quietSeconds: 10,
+    honest: 20,
+    honestPerSecond: 5,
+    agents: 100,
+    connections: 500,
+    times: 10,
+  })
+  const { phases: [before, during], recoveryMs } = report
+  console.log(report.capacity, 'calls a second;', report.flood, 'recovered in', recoveryMs, 'ms')
+  console.table(report.phases)
+
+  expect(during.honestPerSecond).toBeGreaterThanOrEqual(0.8 * before.honestPerSecond)
+  expect(during.p99Ms).toBeLessThan(500)
+  expect(Math.max(...report.phases.map((phase) => phase.maxMiB))).toBeLessThan(300)
+  expect(recoveryMs).toBeLessThan(2_000)
+}, 600_000)

@@ -1,3 +1,8 @@
+import { execFile } from 'node:child_process'
+import process from 'node:process'
+import { promisify } from 'node:util'
+import { minute } from '../../src/lib/time.ts'
+
 /** The frameworks that speak A2A, and what is expected of each. Every one has a driver, `NAME.mjs`, in this folder. */
 
 export interface Framework {
@@ -43,4 +48,25 @@ export function faultsOf({ turn }: Framework, outcome: Outcome): string[] {
   return (['send', 'stream', 'turn'] as const)
     .filter((step) => JSON.stringify(actual[step]) !== JSON.stringify(expected[step]))
     .map((step) => `${step}: ${JSON.stringify(outcome[step])}`)
+}
+
+const run = promisify(execFile)
+
+/**
+ * `node` runs `file`, the driver, in the folder where its framework is installed. It gets the address of the agent and
+ * the key of the caller, and nothing else. Fails with what the driver printed if that is no outcome.
+ */
+export async function runDriver(
+  node: string,
+  file: string,
+  { env }: Framework,
+  { url, key }: { url: string; key: string },
+): Promise<Outcome> {
+  const { stdout, stderr } = await run(node, [file], {
+    env: { PATH: process.env.PATH, HOME: process.env.HOME, AGENT_URL: url, AGENT_KEY: key, ...env },
+    timeout: 2 * minute,
+  })
+  const [line] = stdout.split('\n').filter((line) => line.startsWith('{"send"'))
+  if (line === undefined) throw new Error(`The driver printed no outcome: ${stdout} ${stderr}`)
+  return JSON.parse(line)
 }

@@ -9,31 +9,22 @@ export interface ToolCall {
   arguments: Record<string, unknown>
 }
 
-export type Era = '2025-11-25' | '2026-07-28'
+const era = '2026-07-28'
 
 export const gridPath = '/mcp/v1/grid'
 
 /** A request of an MCP client. */
-export function rpc(
-  port: number,
-  path: string,
-  key: string,
-  method: string,
-  call?: ToolCall,
-  era: Era = '2026-07-28',
-): Buffer {
-  const isModern = era === '2026-07-28'
+export function rpc(port: number, path: string, key: string, method: string, call?: ToolCall): Buffer {
   const meta = {
     'io.modelcontextprotocol/protocolVersion': era,
     'io.modelcontextprotocol/clientCapabilities': {},
     'io.modelcontextprotocol/clientInfo': { name: 'bench', version: '1' },
   }
-  const body = { jsonrpc: '2.0', id: 1, method, params: { ...call, ...(isModern && { _meta: meta }) } }
-  return post(port, path, body, {
+  return post(port, path, { jsonrpc: '2.0', id: 1, method, params: { ...call, _meta: meta } }, {
     Authorization: `Bearer ${key}`,
     'MCP-Protocol-Version': era,
-    ...(isModern && { 'Mcp-Method': method }),
-    ...(isModern && call && { 'Mcp-Name': call.name }),
+    'Mcp-Method': method,
+    ...(call && { 'Mcp-Name': call.name }),
   })
 }
 

@@ -5,12 +5,11 @@ import { postgresql, postgresqlBehindHttp } from './brokers/postgresql.ts'
 import { redis } from './brokers/redis.ts'
 import { sqlite } from './brokers/sqlite.ts'
 import { Connection } from './connection.ts'
-import type { Step, Workload } from './load.ts'
+import { figuresOf, inSlices, ratioOf, rounds, type Step, type Workload } from './load.ts'
 import { median } from './numbers.ts'
 import { pairRow, pairWork, startPairs } from './pairs.ts'
 import type { BenchContext, Scenario, TextTable } from './scenario.ts'
 import { type ServerProcess, temporaryFolder } from './server.ts'
-import { figuresOf, inSlices, ratioOf, rounds } from './slices.ts'
 
 const brokers: Broker[] = [postgresql, postgresqlBehindHttp, nats, redis, sqlite]
 

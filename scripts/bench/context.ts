@@ -1,13 +1,22 @@
-/** The context of one runtime and table: measures the floor, and reports lines as ratios to it. */
 import { mintKey } from '../../src/lib/secrets.ts'
+import { rpc, step } from './calls.ts'
 import { loadServer } from './connections.ts'
-import { hello } from './floor-rows.ts'
-import { type Database, unreachableLimits } from './grid.ts'
+import type { Database } from './grid.ts'
 import type { Measured } from './load.ts'
 import { ratioToFloor } from './numbers.ts'
 import type { Table } from './report.ts'
-import type { BenchContext, BenchSizes, Floor } from './scenario.ts'
+import type { BenchContext, BenchSizes, Floor, Row } from './scenario.ts'
 import { type Runtime, startScript } from './server.ts'
+
+export const hello: Row<Floor> = {
+  name: 'hello',
+  measures: 'POST on Hono: body and headers of a tools/call; the JSON body is parsed and sent back',
+  limit: 'HTTP in the runtime and its Hono adapter; this is the floor',
+  work({ server, key }, clients, connect) {
+    const request = rpc(server.port, '/hello', key, 'tools/call', { name: 'list_channels', arguments: {} })
+    return { steps: Array.from({ length: clients }, () => step(connect(), request, 'list_channels')) }
+  },
+}
 
 /** Start the floor server of a runtime. It is measured when a line needs it. The caller stops `floor.server`. */
 export async function openBenchContext(
@@ -19,7 +28,7 @@ export async function openBenchContext(
 ): Promise<BenchContext> {
   const floor: Floor = {
     key: mintKey('agent_key').key,
-    server: await startScript(runtime, ['scripts/bench/floor.ts'], { LOG_LEVEL: 'warn', ...unreachableLimits }),
+    server: await startScript(runtime, ['scripts/bench/floor.ts']),
   }
   const floors = new Map<number, Measured>()
 

@@ -38,8 +38,6 @@ export async function fill(
   )
   await client.execute('CREATE TABLE bench_agents (n INTEGER PRIMARY KEY, id TEXT NOT NULL, alias TEXT NOT NULL)')
   await client.execute(insertBenchAgents)
-  const { rows: columns } = await client.execute("SELECT 1 FROM pragma_table_info('deliveries') WHERE name = 'inbox'")
-  const insertDeliveries = columns.length > 0 ? insertNumberedDeliveries : insertDeliveriesWithoutInbox
   await withoutIndexes(client, ['messages', 'deliveries'], async () => {
     await inChunks(client, 0, messages, (first, end) => {
       const args = { account, from, until, first, end, messages, agents }
@@ -110,24 +108,13 @@ JOIN bench_agents AS sender ON sender.n = numbers.n % :agents
 JOIN bench_agents AS recipient ON recipient.n = (numbers.n + 1) % :agents
 ORDER BY numbers.n`
 
-const deliveryColumns =
-  'account_id, agent_id, sender_account_id, message_id, state, chars, created_at, read_at, lease_id'
-const deliveryValues = `:account, recipient.id, :account, ${idOf('message')}, 'read', 85, ${timeOf}, ${timeOf}, ${
-  idOf('batch')
-}`
-
-const insertNumberedDeliveries = `${numbers}
-INSERT INTO deliveries (${deliveryColumns}, inbox)
-SELECT ${deliveryValues}, number.n
+const insertDeliveries = `${numbers}
+INSERT INTO deliveries (
+  account_id, agent_id, sender_account_id, message_id, state, chars, created_at, read_at, lease_id, inbox
+)
+SELECT :account, recipient.id, :account, ${idOf('message')}, 'read', 85, ${timeOf}, ${timeOf}, ${idOf('batch')},
+  number.n
 FROM numbers
 JOIN bench_agents AS recipient ON recipient.n = (numbers.n + 1) % :agents
 JOIN agent_numbers AS number ON number.account_id = :account AND number.agent_id = recipient.id
-ORDER BY numbers.n`
-
-/** For schemas before the step `message_log`. */
-const insertDeliveriesWithoutInbox = `${numbers}
-INSERT INTO deliveries (${deliveryColumns})
-SELECT ${deliveryValues}
-FROM numbers
-JOIN bench_agents AS recipient ON recipient.n = (numbers.n + 1) % :agents
 ORDER BY numbers.n`

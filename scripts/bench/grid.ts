@@ -18,7 +18,7 @@ export const databases = ['file', 'libsql'] as const
 export type Database = (typeof databases)[number]
 
 /** One client makes more calls than an agent may. The limits stay on, because what they cost is measured too. */
-export const unreachableLimits = {
+const unreachableLimits = {
   CALLS_PER_SECOND: '100000',
   MESSAGES_PER_DAY: '1000000000',
   MEGABYTES_PER_DAY: '1000000000',

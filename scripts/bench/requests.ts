@@ -1,11 +1,11 @@
 /** Single requests and pairs, from an HTTP echo to sending and reading a message. */
-import { gridPath, rpc, step } from './calls.ts'
+import { drainInboxes, gridPath, rpc, sendMessage, sendMessageRequest, step } from './calls.ts'
 import { loadServer } from './connections.ts'
-import { floorRows, hello } from './floor-rows.ts'
-import type { BenchGrid } from './grid.ts'
+import { type BenchGrid, createDatabase, startGrid } from './grid.ts'
+import type { Workload } from './load.ts'
 import { pairRow, readRow, sendRow, startPairs } from './pairs.ts'
-import type { BenchContext, Row, Scenario } from './scenario.ts'
-import type { ServerProcess } from './server.ts'
+import { hello } from './context.ts'
+import type { BenchContext, Connect, Row, Scenario } from './scenario.ts'
 
 const gridRows: Row<BenchGrid>[] = [
   {
@@ -24,11 +24,9 @@ const gridRows: Row<BenchGrid>[] = [
 ]
 
 export const requests: Scenario = {
-  rows: [hello, ...floorRows, ...gridRows],
+  rows: [hello, ...gridRows],
   async run(context) {
     for (const clients of context.clients) await context.hello(clients)
-    for (const row of floorRows) await measure(context, row, context.floor)
-
     const grid = await startPairs(context)
     for (const row of gridRows) await measure(context, row, grid)
     await grid.server.stop()
@@ -36,19 +34,70 @@ export const requests: Scenario = {
 }
 
 /** Measure a row for each number of clients. */
-async function measure<Subject extends { server: ServerProcess }>(
-  context: BenchContext,
-  row: Row<Subject>,
-  subject: Subject,
-): Promise<void> {
+async function measure(context: BenchContext, row: Row<BenchGrid>, grid: BenchGrid): Promise<void> {
   for (const clients of context.clients) {
     const name = `${row.name}, ${clients} clients`
     const measured = await loadServer(
       name,
-      subject.server,
+      grid.server,
       context.seconds,
-      (connect) => row.work(subject, clients, connect),
+      (connect) => row.work(grid, clients, connect),
     )
-    await context.report({ name: row.name, clients, ...measured, usesDatabase: 'agents' in subject })
+    await context.report({ name: row.name, clients, ...measured, usesDatabase: true })
+  }
+}
+
+/** Numbers of concurrent senders. More would only wait for each other's writes. */
+const posters = [1, 16]
+
+const row: Row<BenchGrid> = {
+  name: 'post to a channel',
+  measures:
+    'send_message to a channel with 500 members (--members); the same commit stores a delivery for each of them',
+  limit: 'SQLite, which writes a row with four index entries for each member',
+  work: postWork,
+}
+
+export const fanOut: Scenario = {
+  rows: [row],
+  async run(context) {
+    const { members } = context
+    const agents = { member: members }
+    const grid = await startGrid(
+      context.runtime,
+      await createDatabase(context.database, { agents, channels: { of: 'member', size: members } }),
+    )
+    for (const clients of posters.filter((count) => count < members)) {
+      const measured = await loadServer(`post, ${clients} clients`, grid.server, context.seconds, (connect) => {
+        return row.work(grid, clients, connect)
+      })
+      const deliveries = Math.round(measured.perSecond * (members - 1)).toLocaleString('en')
+      const remark = `${members} members: ${deliveries} deliveries per second`
+      await context.report({ name: row.name, clients, ...measured, usesDatabase: true, remark })
+    }
+    await grid.server.stop()
+  },
+}
+
+/** Checks that two members, one of which posts too, receive all posts of the others. */
+function postWork({ server, agents: { member } }: BenchGrid, clients: number, connect: Connect): Workload {
+  const posted = Array.from({ length: clients }, () => 0)
+  const readers = [member[0], member.at(-1)!]
+  return {
+    prepare: async () => void await drainInboxes(server.port, readers, connect),
+    steps: member.slice(0, clients).map((from, i) => {
+      const connection = connect()
+      const request = sendMessageRequest(server.port, from, '#channel-0')
+      return async () => {
+        await sendMessage(connection, request)
+        posted[i]++
+      }
+    }),
+    async verify() {
+      const all = posted.reduce((sum, count) => sum + count)
+      const expected = [all - posted[0], all]
+      const found = await drainInboxes(server.port, readers, connect)
+      if (String(found) !== String(expected)) throw new Error(`two members received ${found} of ${expected} posts`)
+    },
   }
 }

@@ -1,4 +1,5 @@
 /** Whether many stored messages or many agents make the grid slower. */
+import { setTimeout as sleep } from 'node:timers/promises'
 import {
   drainConnections,
   drainInboxes,
@@ -9,11 +10,11 @@ import {
   toolCallRequest,
 } from './calls.ts'
 import { withConnections } from './connections.ts'
-import { type BenchGrid, filledDatabase, startGrid } from './grid.ts'
-import type { Workload } from './load.ts'
+import { type BenchDatabase, type BenchGrid, createDatabase, filledDatabase, startGrid } from './grid.ts'
+import { figuresOf, inSlices, ratioOf, rounds, type Slices, type Workload } from './load.ts'
+import { median } from './numbers.ts'
 import { readRow, warm } from './pairs.ts'
 import type { BenchContext, Connect, Row, Scenario } from './scenario.ts'
-import { figuresOf, inSlices, ratioOf, rounds, type Slices } from './slices.ts'
 
 /** Enough agents that the cached database pages of one inbox hardly help the next one. */
 const maxReaders = 500
@@ -91,12 +92,12 @@ export const size: Scenario = {
 }
 
 /** A population with a history of messages. */
-export function populationWithHistory(history: { agents: number; messages: number }) {
+function populationWithHistory(history: { agents: number; messages: number }) {
   return { agents: { sender: 1, sink: 1, reader: Math.min(history.agents - 2, maxReaders) }, history }
 }
 
 /** 10000 as 10k. */
-export function abbreviate(count: number): string {
+function abbreviate(count: number): string {
   if (count >= 1_000_000) return `${count / 1_000_000}M`
   return count >= 1_000 ? `${count / 1_000}k` : String(count)
 }
@@ -182,4 +183,44 @@ function readAgain(
     .map((agent) => step(connection, readMessagesRequest(server.port, agent, args), '\\"replayed\\":true'))
   let next = 0
   return { steps: [() => steps[next++ % steps.length]()] }
+}
+
+/** After this time the process is idle. */
+const idleMs = 1_000
+
+export const start: Scenario = {
+  rows: [{
+    name: 'start, AGENTS/MESSAGES',
+    measures:
+      'From the start of the process to its first 200 from /readyz, for which it has opened the database: median of --starts. Memory: resident, one second later',
+    limit:
+      'loading the modules (Deno and Bun compile TypeScript then, on Node it is built beforehand), then the pragmas and a check of the schema',
+  }],
+  async run(context) {
+    const agents = Math.max(...context.agents)
+    const messages = Math.max(...context.messages)
+    await measureStarts(context, 'start, empty', await createDatabase(context.database, { agents: {} }))
+    await measureStarts(
+      context,
+      `start, ${abbreviate(agents)}/${abbreviate(messages)}`,
+      await filledDatabase(context.database, populationWithHistory({ agents, messages })),
+    )
+  },
+}
+
+async function measureStarts(context: BenchContext, name: string, database: BenchDatabase): Promise<void> {
+  const times: number[] = []
+  const memory: number[] = []
+  for (let n = 0; n < context.starts; n++) {
+    const { server } = await startGrid(context.runtime, database)
+    times.push(server.startedInMs)
+    // Measuring it once is enough.
+    if (n === 0) {
+      await sleep(idleMs)
+      memory.push(server.residentKiB() / 1_024)
+    }
+    await server.stop()
+  }
+  const remark = `${memory[0].toFixed(0)} MiB when idle`
+  await context.report({ name, clients: 1, p50Ms: median(times), floorClients: null, remark })
 }

@@ -1,4 +1,5 @@
 /** How long it takes until a waiting agent learns of a new message. */
+import { get } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { BenchAgent } from './agents.ts'
 import { checkHoldsOnly, readMessagesRequest, sendMessage, sendMessageRequest } from './calls.ts'
@@ -8,7 +9,6 @@ import { type BenchGrid, createDatabase, startGrid } from './grid.ts'
 import type { Step, Workload } from './load.ts'
 import { warm } from './pairs.ts'
 import type { BenchContext, Connect, Scenario } from './scenario.ts'
-import { openWakeStream } from './stream.ts'
 
 /** Longer than the request of a waiter needs to arrive. */
 const settleMs = 5
@@ -121,4 +121,39 @@ function readThatWaits(port: number, agent: BenchAgent, connection: Connection):
 async function wakeStream(port: number, agent: BenchAgent, connection: Connection): Promise<Waiter> {
   const { next, close } = await openWakeStream(port, agent)
   return { waitForWake: next, read: () => connection.send(readMessagesRequest(port, agent)), close }
+}
+
+interface WakeStream {
+  /** Resolves at the next wake event. Call it again only after it has resolved. */
+  next(): Promise<void>
+  close(): void
+}
+
+/** Open the stream. Resolves when the response has begun. */
+function openWakeStream(port: number, agent: BenchAgent): Promise<WakeStream> {
+  return new Promise((resolve, reject) => {
+    let waiting: { resolve(): void; reject(error: Error): void } | undefined
+    const request = get({
+      port,
+      host: '127.0.0.1',
+      path: '/api/agents/wake-stream',
+      headers: { Host: `localhost:${port}`, Authorization: `Bearer ${agent.key}`, Accept: 'text/event-stream' },
+    })
+    const failed = (error: Error) => {
+      reject(error)
+      waiting?.reject(error)
+    }
+    request.on('error', failed)
+    request.on('response', (response) => {
+      if (response.statusCode !== 200) return failed(new Error(`The wake stream has the status ${response.statusCode}`))
+      response.on('error', failed)
+      response.setEncoding('utf8').on('data', (text: string) => {
+        if (text.includes('data: wake')) waiting?.resolve()
+      })
+      resolve({
+        next: () => new Promise<void>((resolve, reject) => waiting = { resolve, reject }),
+        close: () => request.destroy(),
+      })
+    })
+  })
 }

@@ -4,12 +4,7 @@ import { mkdirSync, symlinkSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import process from 'node:process'
 import { minute } from '../../src/lib/time.ts'
-
-export interface ProcessOutput {
-  code: number | null
-  /** Standard output and standard error. */
-  output: string
-}
+import { ended, type Result } from '../run-program.ts'
 
 /** An empty home folder for a client. */
 export interface ClientHome {
@@ -17,7 +12,7 @@ export interface ClientHome {
   /** Put a program on the PATH of the client. */
   link(name: string, program: string): void
   /** Run a command until it ends; it is killed after three minutes. */
-  run(command: string, words: string[], options?: RunOptions): Promise<ProcessOutput>
+  run(command: string, words: string[], options?: RunOptions): Promise<Result>
   /** Start a command, with pipes. */
   start(command: string, words: string[]): ChildProcess
 }
@@ -45,24 +40,39 @@ export function createClientHome(folder: string, binFolder: string): ClientHome 
     folder,
     link: (name, program) => symlinkSync(program, join(binFolder, name)),
     start,
-    run: (command, words, { env: extraEnv = {}, onOutput = () => {} } = {}) => {
-      const child = spawn(command, words, {
-        cwd: folder,
-        env: { ...env, ...extraEnv },
-        stdio: ['ignore', 'pipe', 'pipe'],
-      })
-      const timer = setTimeout(() => child.kill('SIGKILL'), 3 * minute)
-      let output = ''
-      for (const stream of [child.stdout!, child.stderr!]) {
-        stream.setEncoding('utf8').on('data', (text) => onOutput(output += text))
-      }
-      return new Promise((resolve, reject) => {
-        child.once('error', reject)
-        child.once('close', (code) => {
-          clearTimeout(timer)
-          resolve({ code, output })
-        })
-      })
+    run: (command, words, { env: extraEnv = {}, onOutput } = {}) => {
+      const stdio = ['ignore', 'pipe', 'pipe'] as const
+      const limits = { timeout: 3 * minute, killSignal: 'SIGKILL' as const }
+      return ended(
+        spawn(command, words, { cwd: folder, env: { ...env, ...extraEnv }, stdio: [...stdio], ...limits }),
+        onOutput,
+      )
     },
+  }
+}
+
+/** What a newcomer does, step by step, and how long each takes. */
+
+export interface Step {
+  what: string
+  seconds: number
+}
+
+/** The steps of one way, in order. */
+export class Steps {
+  readonly all: Step[] = []
+
+  /** Do a step. It counts also if it fails. */
+  async take<Result>(what: string, run: () => Promise<Result>): Promise<Result> {
+    const startedAt = performance.now()
+    try {
+      return await run()
+    } finally {
+      this.all.push({ what, seconds: (performance.now() - startedAt) / 1_000 })
+    }
+  }
+
+  get seconds(): number {
+    return this.all.reduce((sum, { seconds }) => sum + seconds, 0)
   }
 }

@@ -54,26 +54,35 @@ export type Say = (texts: string[]) => string | Promise<string>
 /** Start a model that makes these calls. Clients add a prefix to tool names. */
 export async function startFakeModel(calls: readonly ToolCall[], say: Say = () => 'Done.'): Promise<FakeModel> {
   const shown = new Map<string, string>()
+  const server = await serveModel(async (body) => {
+    for (const [id, answer] of answersIn(body)) shown.set(id, answer)
+    const call = nextCall(calls, body)
+    return { call, said: call ? '' : await say(userTexts(body)) }
+  })
+  return { ...server, shown: () => calls.map((_, n) => shown.get(callId(n)) ?? '') }
+}
+
+/** Serve both APIs. `act` says what the model does; `client` is the path in front of `/v1`. */
+export async function serveModel(
+  act: (body: ModelRequest, client: string) => Promise<{ call: NextCall | undefined; said: string }>,
+): Promise<{ url: string; close(): Promise<void> }> {
   const server = createServer(async (request, response) => {
     let text = ''
     for await (const chunk of request.setEncoding('utf8')) text += chunk
-    const api = request.url!.match(/^\/v1\/(messages|responses)(?:\?|$)/)?.[1]
+    const [, client = '', api] = request.url!.match(/^(?:\/([\w.-]+))?\/v1\/(messages|responses)(?:\?|$)/) ?? []
     if (api === undefined) return response.writeHead(404).end('{}')
     const body: ModelRequest = JSON.parse(text)
-    for (const [id, answer] of answersIn(body)) shown.set(id, answer)
-    const next = nextCall(calls, body)
-    const said = next ? '' : await say(userTexts(body))
-    if (api === 'responses') {
-      return response.setHeader('Content-Type', 'text/event-stream').end(openAiEvents(next, said))
+    const { call, said } = await act(body, client)
+    if (api === 'messages' && !body.stream) {
+      const message = anthropicMessage([blockOf(call, said)], call)
+      return response.setHeader('Content-Type', 'application/json').end(JSON.stringify(message))
     }
-    if (body.stream) return response.setHeader('Content-Type', 'text/event-stream').end(anthropicEvents(next, said))
-    const message = anthropicMessage([blockOf(next, said)], next)
-    response.setHeader('Content-Type', 'application/json').end(JSON.stringify(message))
+    const events = api === 'messages' ? anthropicEvents(call, said) : openAiEvents(call, said)
+    response.setHeader('Content-Type', 'text/event-stream').end(events)
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    shown: () => calls.map((_, n) => shown.get(callId(n)) ?? ''),
     close() {
       server.closeAllConnections()
       return new Promise((resolve) => server.close(() => resolve()))
@@ -87,11 +96,15 @@ const callId = (n: number) => `call_${n}`
 function nextCall(calls: readonly ToolCall[], request: ModelRequest): NextCall | undefined {
   const n = answersIn(request).size
   const call = calls[n]
-  const offered = (request.tools ?? []).flatMap(({ name, tools }): Pick<NextCall, 'name' | 'namespace'>[] =>
+  const found = call && toolsIn(request).find(({ name }) => name === call.tool || name.endsWith(`_${call.tool}`))
+  return found && { ...found, id: callId(n), arguments: call.arguments }
+}
+
+/** The tools that a request offers. */
+export function toolsIn({ tools: offered = [] }: ModelRequest): Pick<NextCall, 'name' | 'namespace'>[] {
+  return offered.flatMap(({ name, tools }): Pick<NextCall, 'name' | 'namespace'>[] =>
     tools ? tools.map((tool) => ({ name: tool.name!, namespace: name })) : name ? [{ name }] : []
   )
-  const found = call && offered.find(({ name }) => name === call.tool || name.endsWith(`_${call.tool}`))
-  return found && { ...found, id: callId(n), arguments: call.arguments }
 }
 
 /** What the user of the client, or the program that runs it, wrote. */
@@ -103,7 +116,7 @@ function userTexts({ messages = [], input = [] }: ModelRequest): string[] {
   return [...anthropic, ...openAi].filter((text) => text !== '')
 }
 
-function textOf(text: Text | undefined): string {
+export function textOf(text: Text | undefined): string {
   return typeof text === 'string' ? text : (text ?? []).map(({ text }) => text ?? '').join('\n')
 }
 
@@ -137,7 +150,7 @@ function anthropicMessage(content: unknown[], call?: NextCall) {
 }
 
 /** An answer in Anthropic's API, as an event stream: the call, or without one `text`. */
-export function anthropicEvents(call: NextCall | undefined, text = 'Done.'): string {
+function anthropicEvents(call: NextCall | undefined, text: string): string {
   const block = call ? { ...blockOf(call, text), input: {} } : { type: 'text', text: '' }
   const delta = call
     ? { type: 'input_json_delta', partial_json: JSON.stringify(call.arguments) }
@@ -157,7 +170,7 @@ export function anthropicEvents(call: NextCall | undefined, text = 'Done.'): str
 }
 
 /** The same in OpenAI's API. */
-export function openAiEvents(call: NextCall | undefined, text = 'Done.'): string {
+function openAiEvents(call: NextCall | undefined, text: string): string {
   const usage = { input_tokens: 1, input_tokens_details: null, output_tokens: 1, output_tokens_details: null }
   const item = call
     ? {

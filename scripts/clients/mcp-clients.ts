@@ -7,9 +7,9 @@ import { join } from 'node:path'
 import { freePort } from '../../src/lib/free-port.ts'
 import { snippets } from '../../src/lib/client-snippets.ts'
 import { rpcOver } from '../../test/support/stdio-rpc.ts'
-import type { ClientHome, ProcessOutput, RunOptions } from './client-process.ts'
+import type { Result } from '../run-program.ts'
+import type { ClientHome, RunOptions, Steps } from './client-process.ts'
 import { type FakeModel, startFakeModel, type ToolCall } from './fake-model.ts'
-import type { Steps } from './steps.ts'
 
 /** A client in an empty home folder, and how it is to be connected. */
 interface Session {
@@ -202,7 +202,7 @@ async function inspect({ home, modules, url, key, visit }: Session, words: strin
 async function askModel(
   steps: Steps,
   calls: readonly ToolCall[],
-  run: (model: FakeModel) => Promise<ProcessOutput>,
+  run: (model: FakeModel) => Promise<Result>,
 ): Promise<string[]> {
   const model = await startFakeModel(calls)
   try {
@@ -229,11 +229,11 @@ function authorizeUrlsIn(output: string): string[] {
   return output.match(/http:\/\/\S+\/oauth\/authorize\?\S+(?=\s)/g) ?? []
 }
 
-function expectSuccess({ code, output }: ProcessOutput): void {
+function expectSuccess({ code, output }: Result): void {
   if (code !== 0) throw new Error(`ended with ${code}: ${output}`)
 }
 
-function expectOutput(result: ProcessOutput, pattern: RegExp): void {
+function expectOutput(result: Result, pattern: RegExp): void {
   expectSuccess(result)
   if (!pattern.test(result.output)) throw new Error(`expected ${pattern} in the output: ${result.output}`)
 }

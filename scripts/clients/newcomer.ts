@@ -10,7 +10,8 @@ import { freePort } from '../../src/lib/free-port.ts'
 import { launchChromium } from '../../test/support/chromium.ts'
 import { callTool } from '../../test/e2e/client.ts'
 import { approveInBrowser } from '../../test/support/consent-browser.ts'
-import { Steps } from './steps.ts'
+import { outputOf } from '../run-program.ts'
+import { Steps } from './client-process.ts'
 
 export interface NewcomersGrid {
   url: string
@@ -32,12 +33,12 @@ export async function startAsNewcomer(folder: string): Promise<NewcomersGrid> {
   const clone = join(folder, 'agent-grid')
   const env = { ...newcomersEnv(), PORT: String(await freePort()) }
   const url = `http://localhost:${env.PORT}`
-  const run = (command: string, ...words: string[]) => output(spawn(command, words, { cwd: clone, env, stdio }))
+  const run = (command: string, ...words: string[]) => outputOf(spawn(command, words, { cwd: clone, env, stdio }))
   const command = async (...words: string[]) =>
     JSON.parse(await run('npm', 'run', '-s', 'grid', '--', ...words, '--json'))
 
   const curl = new Steps()
-  await curl.take('git clone', () => output(spawn('git', ['clone', '--quiet', repository, clone], { env, stdio })))
+  await curl.take('git clone', () => outputOf(spawn('git', ['clone', '--quiet', repository, clone], { env, stdio })))
   await curl.take('npm ci', () => run('npm', 'ci', '--loglevel', 'error'))
   const server = await curl.take('npm start, until it greets', () => start(clone, env, url))
   const stop = async () => {
@@ -88,15 +89,6 @@ function newcomersEnv(): Record<string, string | undefined> {
     /^(PATH|HOME|USER|LANG|TMPDIR|https?_proxy|HTTPS?_PROXY|NODE_EXTRA_CA_CERTS)$|^npm_config_(registry|cache|userconfig)$/
   const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => kept.test(name)))
   return { ...env, PATH: env.PATH?.split(delimiter).filter((path) => !path.includes('node_modules')).join(delimiter) }
-}
-
-async function output(child: ChildProcess): Promise<string> {
-  let [stdout, stderr] = ['', '']
-  child.stdout!.setEncoding('utf8').on('data', (text) => stdout += text)
-  child.stderr!.setEncoding('utf8').on('data', (text) => stderr += text)
-  const [code] = await once(child, 'close')
-  if (code !== 0) throw new Error(`${child.spawnargs.join(' ')} ended with ${code}: ${stdout}${stderr}`)
-  return stdout
 }
 
 async function start(clone: string, env: Record<string, string | undefined>, url: string): Promise<ChildProcess> {

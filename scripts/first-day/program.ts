@@ -1,19 +1,13 @@
 /** agent-grid as somebody gets it: the single binary or the npm package alone, in an empty folder with an empty home. */
 import { type ChildProcess, spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { copyFileSync, mkdirSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import process from 'node:process'
 import { fileURLToPath } from 'node:url'
 import { version } from '../../src/lib/version.ts'
+import { ended, type Result } from '../run-program.ts'
 
 export type Kind = 'binary' | 'package'
-
-export interface Result {
-  code: number | null
-  stdout: string
-  stderr: string
-}
 
 /** A server that was started with `serve`. */
 export interface Server {
@@ -118,11 +112,3 @@ export class Program {
 
 const kept =
   /^(LANG|TMPDIR|https?_proxy|HTTPS?_PROXY|NO_PROXY|no_proxy|NODE_EXTRA_CA_CERTS|npm_config_(registry|cache|userconfig))$/
-
-async function ended(child: ChildProcess): Promise<Result> {
-  let [stdout, stderr] = ['', '']
-  child.stdout!.setEncoding('utf8').on('data', (text) => stdout += text)
-  child.stderr!.setEncoding('utf8').on('data', (text) => stderr += text)
-  const [code] = await once(child, 'close')
-  return { code, stdout, stderr }
-}

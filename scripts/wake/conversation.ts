@@ -1,8 +1,8 @@
 /** Two agents in two clients talk with each other through the grid, while a person looks in. */
+import { setTimeout as sleep } from 'node:timers/promises'
 import { waitFor } from '../../test/support/wait-for.ts'
 import { type Lab, openSession } from './lab.ts'
-import { isTold } from './scripts.ts'
-import type { Act, Asked } from './scripted-model.ts'
+import { type Act, type Asked, isTold } from './scripted-model.ts'
 import { listens } from './wake-client.ts'
 
 /** The grid pauses the conversation after so many turns within an hour, unless something comes from outside. */
@@ -43,4 +43,23 @@ function answer(asked: Asked, turns: number, transcript: string[]): Act {
   if (to === undefined || turn >= turns) return { text: 'All right.' }
   transcript.push(`${asked.client} to ${to}: turn ${turn + 1}`)
   return { tool: 'send_message', arguments: { to, message: `turn ${turn + 1}` } }
+}
+
+/** When the model has ended its turn, clients still run hooks, and opencode gives the session a title. */
+const settleMs = 700
+
+/** Send so many messages to one session, each when it is idle again. Resolves to the percentiles. */
+export async function measure(lab: Lab, messages: number): Promise<string> {
+  const session = await openSession(lab)
+  const times: number[] = []
+  for (let i = 0; i < messages; i++) {
+    await listens(session.place)
+    await lab.grid.isAttended(session.place.agent)
+    await sleep(settleMs)
+    times.push(await session.isTold(await session.send(`message ${i}`)))
+    await session.isIdle()
+  }
+  times.sort((a, b) => a - b)
+  const percentile = (share: number) => times[Math.min(times.length - 1, Math.ceil(times.length * share) - 1)]
+  return `send to model asked: p50 ${percentile(0.5)} ms, p99 ${percentile(0.99)} ms, max ${times.at(-1)} ms`
 }

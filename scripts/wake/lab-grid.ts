@@ -1,4 +1,3 @@
-/** A grid in a process of its own, with one account. */
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'

@@ -4,10 +4,8 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { waitFor } from '../../test/support/wait-for.ts'
 import type { LabAgent, LabGrid } from './lab-grid.ts'
-import { isTold } from './scripts.ts'
-import type { Asked, ScriptedModel } from './scripted-model.ts'
-import { openTerminal, type Terminal } from './terminal.ts'
-import { connect, type Place, type WakeClient } from './wake-client.ts'
+import { type Asked, isTold, type ScriptedModel } from './scripted-model.ts'
+import { connect, openTerminal, type Place, type Terminal, type WakeClient } from './wake-client.ts'
 
 export interface Lab {
   folder: string

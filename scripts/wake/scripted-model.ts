@@ -2,10 +2,8 @@
  * A model that does what a script says, with Anthropic's Messages API and OpenAI's Responses API. It keeps when it was
  * asked what. One model serves several clients: each calls it at an own path.
  */
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { anthropicEvents, type ModelRequest, openAiEvents, type Text } from '../clients/fake-model.ts'
+import { type ModelRequest, serveModel, type Text, textOf, toolsIn } from '../clients/fake-model.ts'
 
 /** What a model is asked. */
 export interface Asked {
@@ -47,24 +45,17 @@ interface Part {
 
 /** Start a model. */
 export async function startScriptedModel(script: ScriptedModel['script']): Promise<ScriptedModel> {
-  const server = createServer(async (request, response) => {
-    let text = ''
-    for await (const chunk of request.setEncoding('utf8')) text += chunk
-    const at = Date.now()
-    const [, client, api] = request.url!.match(/^\/([\w.-]+)\/v1\/(messages|responses)(?:\?|$)/) ?? []
-    if (api === undefined) return response.writeHead(404).end('{}')
-    const body: ModelRequest = JSON.parse(text)
-    const offered = (body.tools ?? []).flatMap(({ name, tools }) =>
-      tools ? tools.map((tool) => ({ name: tool.name!, namespace: name })) : name ? [{ name }] : []
-    )
-    const asked: Asked = { client, at, ...newsIn(body), tools: offered.map(({ name }) => name) }
-    const isTurn = asked.tools.length > 0
-    if (isTurn) {
-      model.asked.push(asked)
-      busy.add(client)
-    }
-    const act = isTurn ? pending.get(client) ?? model.script(asked) : { text: 'A title' }
-    if (isTurn) pending.delete(client)
+  const busy = new Set<string>()
+  const pending = new Map<string, Act>()
+  let calls = 0
+  const server = await serveModel(async (body, client) => {
+    const offered = toolsIn(body)
+    const asked: Asked = { client, at: Date.now(), ...newsIn(body), tools: offered.map(({ name }) => name) }
+    if (offered.length === 0) return { call: undefined, said: 'A title' }
+    model.asked.push(asked)
+    busy.add(client)
+    const act = pending.get(client) ?? model.script(asked)
+    pending.delete(client)
     if (act.delayMs !== undefined) await sleep(act.delayMs)
     const tool = 'tool' in act ? act : undefined
     const find = (wanted: string) => offered.find(({ name }) => name === wanted || name.endsWith(`_${wanted}`))
@@ -77,25 +68,16 @@ export async function startScriptedModel(script: ScriptedModel['script']): Promi
       pending.set(client, act)
     }
     const call = found && { ...found, id: `call_${++calls}`, arguments: words }
-    const said = 'text' in act ? act.text : `There is no tool ${act.tool}.`
-    if (isTurn && !call) busy.delete(client)
-    const events = api === 'messages' ? anthropicEvents(call, said) : openAiEvents(call, said)
-    response.setHeader('Content-Type', 'text/event-stream').end(events)
+    if (!call) busy.delete(client)
+    return { call, said: 'text' in act ? act.text : `There is no tool ${act.tool}.` }
   })
-  const busy = new Set<string>()
-  const pending = new Map<string, Act>()
-  let calls = 0
   const model: ScriptedModel = {
-    url: (client) => `http://127.0.0.1:${(server.address() as AddressInfo).port}/${client}`,
+    url: (client) => `${server.url}/${client}`,
     asked: [],
     script,
     isBusy: (client) => busy.has(client),
-    close() {
-      server.closeAllConnections()
-      return new Promise((resolve) => server.close(() => resolve()))
-    },
+    close: server.close,
   }
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   return model
 }
 
@@ -112,6 +94,22 @@ function newsIn({ messages = [], input = [] }: ModelRequest): { news: string; an
   return { news: parts.map(({ text, content }) => text ?? textOf(content)).join('\n'), answers }
 }
 
-function textOf(text: Text | undefined): string {
-  return typeof text === 'string' ? text : (text ?? []).map(({ text }) => text ?? '').join('\n')
+/** Whether a hook tells of unread messages. The grid tells of them too, when its tools are listed. */
+export function isTold({ news }: Asked): boolean {
+  return /\d+(?: or more)? unread messages? from @/.test(news)
+}
+
+/**
+ * Read when told of unread messages, and answer each message that was read. A prompt with `work` makes two calls of a
+ * tool, two seconds each, before it ends.
+ */
+export function readAndAnswer(asked: Asked): Act {
+  if (isTold(asked)) return { tool: 'read_messages', arguments: {} }
+  const sender = asked.answers.join('\n').match(/"reply_to":"(@[\w-]+)"/)?.[1]
+  if (sender !== undefined) return { tool: 'send_message', arguments: { to: sender, message: 'I have read it.' } }
+  if (/work twice/.test(asked.news)) return { tool: 'list_agents', arguments: {}, delayMs: 2_000 }
+  if (asked.answers.some((answer) => answer.includes('"agents"') || answer.includes('"alias"'))) {
+    return { text: 'That was the work.', delayMs: 2_000 }
+  }
+  return { text: 'All right.' }
 }

@@ -1,9 +1,11 @@
 import { hashPassword } from '../auth/passwords.ts'
-import { createAccount } from '../grid/accounts/accounts.ts'
-import { signInUrlOfOwner } from '../grid/people/operator.ts'
+import { createAccount, createAdminKey, deleteAdminKey, openAccount } from '../grid/accounts/accounts.ts'
+import { createLinkFor, signInUrlOfOwner } from '../grid/people/operator.ts'
+import { resetSecondFactor } from '../grid/people/second-factor.ts'
 import { isoTime } from '../lib/time.ts'
 import { ownCommand } from '../lib/version.ts'
 import { storeCommand } from './command.ts'
+import { accountOption, changeAccount, emailOption } from './store-command.ts'
 import { cursorOption, listPage, printList, table } from './tables.ts'
 
 export const createAccountCommand = storeCommand({
@@ -85,4 +87,101 @@ export const listAccountsCommand = storeCommand({
       ]),
       { empty: 'There are no accounts.', next_cursor },
     ),
+})
+
+export const createAdminKeyCommand = storeCommand({
+  name: 'create-admin-key',
+  summary: 'Create another admin key for an account.',
+  options: {
+    account: accountOption,
+    name: { placeholder: 'NAME', description: 'what the key is for', required: true },
+  },
+  async run(store, args) {
+    const { id, adminKey } = await changeAccount(
+      store,
+      'create-admin-key',
+      args,
+      (account) => createAdminKey(account, args.name),
+    )
+    return { key_id: id, admin_key: adminKey }
+  },
+  print: (key) => table([['ID', key.key_id], ['Admin key', key.admin_key]]) + '\nThe key is not shown again.',
+})
+
+/** Live keys, without their secrets. See docs/protocol.md, "Admin keys". */
+export const listAdminKeysCommand = storeCommand({
+  name: 'list-admin-keys',
+  summary: 'List the live admin keys of an account.',
+  options: { account: accountOption },
+  async run(store, args) {
+    const account = await openAccount(store, args.account, { type: 'system', job: 'list-admin-keys' })
+    const keys = await account.read.keys.adminKeys()
+    return {
+      keys: keys.map(({ id, name, last4, userId, createdAt, lastUsedAt }) => ({
+        key_id: id,
+        name,
+        last4,
+        user_id: userId,
+        created_at: isoTime(createdAt),
+        last_used_at: lastUsedAt === null ? null : isoTime(lastUsedAt),
+      })),
+    }
+  },
+  print: ({ keys }) =>
+    keys.length === 0
+      ? 'The account has no admin keys.'
+      : table(keys.map((key) => [key.key_id, `…${key.last4}  ${key.created_at}  ${key.name}`] as const)),
+})
+
+export const deleteAdminKeyCommand = storeCommand({
+  name: 'delete-admin-key',
+  summary: 'Delete an admin key. It stops working at once, and this cannot be undone.',
+  options: {
+    account: accountOption,
+    key: { placeholder: 'ID', description: 'ID of the key; list-admin-keys shows it', required: true },
+  },
+  async run(store, args) {
+    const { id } = await changeAccount(
+      store,
+      'delete-admin-key',
+      { account: args.account, id: args.key },
+      (account) => deleteAdminKey(account, args.key),
+    )
+    return { deleted: true, key_id: id }
+  },
+  print: (key) => `The admin key ${key.key_id} is deleted.`,
+})
+
+/** For a user who cannot sign in. See docs/operations.md, "People and the set-up link". */
+export const createLinkCommand = storeCommand({
+  name: 'create-link',
+  summary: 'Print a link that signs a user in, or lets them choose a password. It works once, within 24 hours.',
+  options: {
+    email: emailOption,
+    kind: {
+      placeholder: 'KIND',
+      description: 'sign_in (default), or password: the user chooses a password, which ends all other sessions',
+      oneOf: ['sign_in', 'password'],
+    },
+  },
+  async run(store, { email, kind }) {
+    const { userId, url } = await createLinkFor(store, email, kind === 'password' ? 'reset' : 'sign_in', 'create-link')
+    return { user_id: userId, url }
+  },
+  print: ({ url }) => url,
+})
+
+/** For a user who has lost it. See docs/security.md, "Lost second factor". */
+export const resetSecondFactorCommand = storeCommand({
+  name: 'reset-second-factor',
+  summary: 'Remove the passkeys, authenticator app and recovery codes of a user, and end their sessions.',
+  options: {
+    email: emailOption,
+  },
+  async run(store, { email }) {
+    const { userId } = await resetSecondFactor(store, email, 'reset-second-factor')
+    return { reset: true, user_id: userId }
+  },
+  print: ({ user_id }) =>
+    `The user ${user_id} has no second factor now, and is signed out. The activity log of each account shows this.`,
 })

@@ -1,19 +1,41 @@
+import { accessSync, constants, statSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
-import { resolve } from 'node:path'
+import { dirname, resolve } from 'node:path'
 import process from 'node:process'
 import { type Config, readConfig } from '../config.ts'
-import { GridError } from '../errors.ts'
 import { minute } from '../lib/time.ts'
-import type { FileKey } from '../store/backup/sealed-file.ts'
+import { ownCommand } from '../lib/version.ts'
 import { BackupExistsError, sealCopy } from '../store/backup/backup-file.ts'
 import type { Manifest } from '../store/backup/local-copy.ts'
+import { restoreFile, restoreRemote } from '../store/backup/restore.ts'
+import { type FileKey, SealedFileError } from '../store/backup/sealed-file.ts'
 import { backUpStopped } from '../store/backup/stopped.ts'
-import { localPath, readOwner } from '../store/driver/local-file.ts'
-import { checkNewBackup, keyOption, newFileKey, plainOption } from './backup-files.ts'
-import { CommandError, type CommandResult, type ProcessCommand, type StoreCommand } from './command.ts'
-import { runOnServer } from './command-server.ts'
+import { isFull } from '../store/driver/database-errors.ts'
+import { isNoSpace, localPath } from '../store/driver/local-file.ts'
+import { askHolder, isInUse } from './store-command.ts'
+import {
+  CommandError,
+  type CommandOption,
+  type CommandResult,
+  type ProcessCommand,
+  type StoreCommand,
+  usageError,
+} from './command.ts'
 import { copyDatabaseCommand, folderOf, noteBackupCommand } from './copy-database.ts'
 import { table } from './tables.ts'
+
+const keyOption = {
+  placeholder: 'PHRASE',
+  description: 'pass phrase of at least 12 characters that encrypts the backup',
+  env: 'BACKUP_KEY',
+  file: 'key-file',
+} as const satisfies CommandOption
+
+const plainOption = {
+  placeholder: '',
+  description: 'do not encrypt the backup: anyone with the file can read all messages',
+  flag: true,
+} as const satisfies CommandOption
 
 /**
  * The server that holds the local file makes the copy. This process checks, encrypts and writes it, so the server never
@@ -46,12 +68,14 @@ export const backup: ProcessCommand = {
       messages: manifest.rows.messages ?? 0,
       keys: manifest.keys,
     }
-    console.log(json ? JSON.stringify(result) : print(result))
+    console.log(json ? JSON.stringify(result) : printBackup(result))
     return 0
   },
 }
 
-function print(result: { file: string; bytes: number; encrypted: boolean; messages: number; keys: string[] }): string {
+function printBackup(
+  result: { file: string; bytes: number; encrypted: boolean; messages: number; keys: string[] },
+): string {
   const rows: [string, string | number][] = [
     ['Backup', result.file],
     ['Size', `${(result.bytes / 2 ** 20).toFixed(1)} MB`],
@@ -80,8 +104,8 @@ async function make(config: Config, path: string, key: FileKey): Promise<{ manif
     return await backUpStopped(database, { path, key, madeAt, minFreeBytes })
   } catch (error) {
     if (error instanceof BackupExistsError) throw new CommandError(error.code, error.message)
-    if (!(error instanceof GridError) || error.code !== 'database_in_use') throw error
-    const ask = (command: StoreCommand, args: Record<string, string>) => onServer(config, command, args, error)
+    if (!isInUse(error)) throw error
+    const ask = (command: StoreCommand, args: Record<string, string>) => askHolder(config, error, command, args)
     const { copy, job } = await copyOnServer(ask)
     // The server removes a copy if no command has asked for it lately.
     const claims = setInterval(() => void ask(copyDatabaseCommand, { job }).catch(() => {}), claimMs)
@@ -107,14 +131,136 @@ async function copyOnServer(
   }
 }
 
-async function onServer(
-  config: Config,
-  command: StoreCommand,
-  args: Record<string, string>,
-  inUse: GridError,
-): Promise<CommandResult> {
-  const address = readOwner(localPath(config.databaseUrl)!)?.control
-  const result = address && await runOnServer(address, command, args)
-  if (!result) throw inUse
-  return result
+export const restore: ProcessCommand = {
+  name: 'restore',
+  summary: 'Check a backup and put it in the place of the database, whose server must be stopped. Keeps the old files.',
+  operand: 'file',
+  options: {
+    file: { placeholder: 'FILE', description: 'the backup', required: true },
+    key: { ...keyOption, description: 'pass phrase of the backup' },
+    'without-keys': {
+      placeholder: '',
+      description: 'restore although the key ring lacks keys: stored tokens will not open',
+      flag: true,
+    },
+  },
+  async start(json, args) {
+    const config = readConfig(process.env)
+    const path = localPath(config.databaseUrl)
+    const backup = resolve(args.file!)
+    checkBackup(backup)
+    const options = {
+      backup,
+      key: fileKey(args),
+      now: Date.now(),
+      gridKeys: config.gridKeys,
+      withoutKeys: args['without-keys'] === 'yes',
+    }
+    const address = { url: config.databaseUrl, authToken: config.databaseAuthToken }
+    const { manifest, kept } =
+      await (path === undefined ? restoreRemote({ ...options, address }) : restoreFile({ ...options, path })).catch(
+        explained,
+      )
+    const result = {
+      restored: path ?? new URL(config.databaseUrl).host,
+      made_at: manifest.madeAt,
+      schema: manifest.schema,
+      messages: manifest.rows.messages ?? 0,
+      kept,
+    }
+    console.log(json ? JSON.stringify(result) : printRestored(result))
+    return 0
+  },
+}
+
+function printRestored(result: { restored: string; made_at: string; messages: number; kept: string[] }): string {
+  return [
+    table([
+      ['Restored', result.restored],
+      ['State of', result.made_at],
+      ['Messages', result.messages],
+      ...result.kept.map((file) => ['Kept', file] as const),
+    ]),
+    '',
+    `What was sent after ${result.made_at} is not in it. An agent that reads with an older cursor gets cursor_expired,`,
+    'and reads again with since: "24h".',
+    ...(result.kept.length > 0 ? ['The old files are kept; remove them when you do not need them.'] : []),
+    `Next: ${ownCommand} serve`,
+  ].join('\n')
+}
+
+function explained(error: unknown): never {
+  if (isFull(error) || isNoSpace(error)) {
+    throw new CommandError(
+      'disk_full',
+      'There is not enough space to open the backup next to the database, or in TMPDIR for a remote one. Free some, and run the ' +
+        'command again; the database is as it was.',
+    )
+  }
+  throw error instanceof SealedFileError ? new CommandError(error.code, error.message) : error
+}
+
+const minKeyLength = 12
+
+/** The key of a new backup. Fails with `usage` if none was given. */
+export function newFileKey({ key, plain }: { key?: string; plain?: string }): FileKey {
+  if (plain) return 'plain'
+  const passphrase = key?.trim() ?? ''
+  if (passphrase.length >= minKeyLength) return { passphrase }
+  throw usageError(
+    passphrase === ''
+      ? 'A backup contains all messages, so it is encrypted. Give a pass phrase in BACKUP_KEY or with --key-file PATH, or use --plain.'
+      : `The pass phrase of a backup has at least ${minKeyLength} characters.`,
+  )
+}
+
+function fileKey({ key }: { key?: string }): FileKey | undefined {
+  return key?.trim() ? { passphrase: key.trim() } : undefined
+}
+
+/**
+ * Check the place of a new backup before a copy is made, which may take minutes. Fails with `backup_exists`,
+ * `no_folder` and `not_writable`.
+ */
+function checkNewBackup(path: string): void {
+  if (isThere(path)) throw new BackupExistsError(path)
+  const folder = dirname(path)
+  if (!isThere(folder)) {
+    throw new CommandError('no_folder', `There is no folder ${folder}. Make it first, or write the backup elsewhere.`)
+  }
+  const code = refusalOf(() => accessSync(folder, constants.W_OK))
+  if (code === undefined) return
+  throw new CommandError(
+    'not_writable',
+    `This user may not write into ${folder} (${code}). Give the folder to the user, or write the backup elsewhere.`,
+  )
+}
+
+/** Fails with `no_file` or `not_readable` if there is no backup to read. */
+function checkBackup(path: string): void {
+  if (!isThere(path)) {
+    throw new CommandError('no_file', `There is no file ${path}. Name the backup that is to be restored.`)
+  }
+  if (statSync(path).isDirectory()) {
+    throw new CommandError('no_file', `${path} is a folder. Name the file of a backup.`)
+  }
+  const code = refusalOf(() => accessSync(path, constants.R_OK))
+  if (code === undefined) return
+  throw new CommandError(
+    'not_readable',
+    `This user may not read ${path} (${code}). Run the command as its owner, or give the file to this user.`,
+  )
+}
+
+function isThere(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false }) !== undefined
+}
+
+/** The code of a refusal by the system. Deno may not ask who the user is, and then says so without a code. */
+function refusalOf(access: () => void): string | undefined {
+  try {
+    access()
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code
+  }
 }

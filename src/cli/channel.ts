@@ -1,8 +1,8 @@
 /** The grid as an MCP server over standard input and output. See docs/runners.md, "Channel". */
 import process from 'node:process'
-import { serveChannel } from '../clients/channel/channel.ts'
+import { serveChannel } from '../clients/channel.ts'
 import { GridClient } from '../clients/grid-client.ts'
-import { clientProcess } from '../clients/state/processes.ts'
+import { clientProcess } from '../clients/state/lock.ts'
 import { withAt } from '../clients/connections.ts'
 import { accessOptions, gridAccess } from './grid-access.ts'
 import type { ProcessCommand } from './command.ts'

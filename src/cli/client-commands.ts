@@ -1,12 +1,12 @@
 import { channel } from './channel.ts'
+import { clientDoctor } from './client-doctor.ts'
+import { runCommandLine, usageOf } from './command-line.ts'
 import type { ProcessCommand } from './command.ts'
 import { connect, disconnect } from './connect.ts'
 import { health } from './health.ts'
 import { hook } from './hook.ts'
-import { read } from './read.ts'
+import { read, send, watch } from './messages.ts'
 import { run } from './run.ts'
-import { send } from './send.ts'
-import { watch } from './watch.ts'
 
 /** The commands that need no database. They are a program of their own, and the package that a grid hands out. */
 export const clientCommands: readonly ProcessCommand[] = [
@@ -20,3 +20,14 @@ export const clientCommands: readonly ProcessCommand[] = [
   hook,
   health,
 ]
+
+const usage = usageOf(
+  [...clientCommands, clientDoctor],
+  'agent-grid: the commands for clients of a messaging grid',
+  'With --json a command prints one JSON object.',
+)
+
+/** Run a command line with the commands that need no database. Resolves to the exit code. */
+export function runClientLine(words: string[]): Promise<number> {
+  return runCommandLine(words, usage)
+}

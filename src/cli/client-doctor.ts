@@ -1,6 +1,6 @@
 /** `agent-grid doctor --client`. See docs/runners.md, "Doctor". */
 import { version } from '../lib/version.ts'
-import type { ClientReport } from './client-doctor/examine.ts'
+import type { ClientReport } from './examine-clients.ts'
 import type { ProcessCommand } from './command.ts'
 import { conclusions, exitCodes, findingLines, statusOf } from './doctor/finding.ts'
 import { personNeeded } from './grid-access.ts'
@@ -23,7 +23,7 @@ export const clientDoctor: ProcessCommand = {
 /** Look at all connections, and print what was found. Resolves to the exit code. */
 export async function runClientDoctor(json: boolean): Promise<number> {
   // Loaded only for this: it reads the files of every client.
-  const { examineClients } = await import('./client-doctor/examine.ts')
+  const { examineClients } = await import('./examine-clients.ts')
   const clients = await examineClients(Date.now)
   if (clients.length === 0) {
     throw personNeeded('not_connected', 'No client is connected on this machine. Run "agent-grid connect" first.')

@@ -1,15 +1,14 @@
-import { backup } from './backup.ts'
+import { backup, restore } from './backup.ts'
 import { clientCommands } from './client-commands.ts'
 import type { Command } from './command.ts'
 import { copy } from './copy.ts'
 import { demo } from './demo.ts'
 import { doctor } from './doctor.ts'
 import { migrate } from './migrate.ts'
-import { restore } from './restore.ts'
 import { serve } from './serve.ts'
 import { serviceInstall } from './service-install.ts'
 import { storeCommands } from './store-commands.ts'
-import { usageOf } from './usage.ts'
+import { usageOf } from './command-line.ts'
 
 export const commands: readonly Command[] = [
   serve,

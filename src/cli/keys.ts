@@ -1,5 +1,7 @@
 import { rotateSigningKey } from '../grid/cards.ts'
 import { rotateKeys } from '../store/rotate-keys.ts'
+import { isoTime } from '../lib/time.ts'
+import { followLog } from '../worker/threads.ts'
 import { storeCommand } from './command.ts'
 import { table } from './tables.ts'
 
@@ -63,11 +65,41 @@ export const rotateSigningKeyCommand = storeCommand({
   },
   async run(store, args) {
     const { id, signsFrom } = await rotateSigningKey(store, { removeOthers: args['remove-old'] !== undefined })
-    return { key: id, signs_from: new Date(signsFrom).toISOString(), removed_old: args['remove-old'] !== undefined }
+    return { key: id, signs_from: isoTime(signsFrom), removed_old: args['remove-old'] !== undefined }
   },
   print: ({ key, signs_from, removed_old }) =>
     `Key ${key} signs agent cards from ${signs_from} on.\n` +
     (removed_old
       ? 'All older keys were removed: what they signed no longer verifies.'
       : 'What older keys signed still verifies.'),
+})
+
+/** See docs/architecture.md, "Projections". */
+export const rebuildConversationsCommand = storeCommand({
+  name: 'rebuild-conversations',
+  summary: 'Rebuild the conversations that people see, from the stored messages.',
+  options: {},
+  async run(store) {
+    await store.write([store.global.threadProjection.startAgain()])
+    await followLog(store)
+    return { rebuilt: true, messages: await store.global.threadProjection.placed() }
+  },
+  print: ({ messages }) => `The conversations are rebuilt, from ${messages.toLocaleString('en')} messages.`,
+})
+
+/** Until then a clock that is far ahead of the stored time removes nothing. See docs/delivery.md, "Clocks". */
+export const confirmClockCommand = storeCommand({
+  name: 'confirm-clock',
+  summary: 'Confirm that the clock is right although it is far ahead of the last stored time.',
+  options: {},
+  async run(store) {
+    const { clock } = store.global
+    const before = await clock.storedAt()
+    const at = store.deps.now()
+    await store.write([clock.advance(at)])
+    return { clock: isoTime(at), stored_before: before === undefined ? null : isoTime(before) }
+  },
+  print: ({ clock, stored_before }) =>
+    table([['Clock', clock], ['Stored before', stored_before ?? 'nothing']]) +
+    '\nWhat is older than its retention is removed within the hour.',
 })

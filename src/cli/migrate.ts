@@ -5,7 +5,7 @@ import { localPath } from '../store/driver/local-file.ts'
 import { inspectDatabase } from '../store/health.ts'
 import { type MigrationPlan, planAfter } from '../store/migrate.ts'
 import { attentionExitCode, type ProcessCommand, storeCommand } from './command.ts'
-import { askHolder, isInUse, runStoreCommand } from './run-store-command.ts'
+import { askHolder, isInUse, runStoreCommand } from './store-command.ts'
 import { table } from './tables.ts'
 
 /** Opening the database migrates it. A running server did so at its start, and reports what it applied then. */

@@ -5,7 +5,7 @@ import { type Connection, type GridAccess, withAt } from '../clients/connections
 import { GridCallError, isCredentialGone } from '../clients/grid-call.ts'
 import { GridClient } from '../clients/grid-client.ts'
 import { installProgram } from '../clients/installed-program.ts'
-import { logLine } from '../clients/log.ts'
+import { logLine } from '../clients/state/paths.ts'
 import { findProgram } from '../clients/find-program.ts'
 import { commandProgram, type Program, programs } from '../clients/run/programs.ts'
 import { runAgent, type RunnerOptions, usualBackoff, usualStandByMs } from '../clients/run/runner.ts'

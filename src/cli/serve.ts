@@ -9,8 +9,15 @@ import { localPath } from '../store/driver/local-file.ts'
 import type { Store } from '../store/store.ts'
 import type { ProcessCommand } from './command.ts'
 import { serveCommands } from './command-server.ts'
-import { aborted, exitOnUncaughtError, processDeps, readServerConfig, shutdownSignal } from './process.ts'
-import { startServer, stopServer } from './server.ts'
+import {
+  aborted,
+  exitOnUncaughtError,
+  processDeps,
+  readServerConfig,
+  shutdownSignal,
+  startServer,
+  stopServer,
+} from './process.ts'
 import { serverCommands } from './store-commands.ts'
 import { table } from './tables.ts'
 

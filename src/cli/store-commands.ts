@@ -1,20 +1,27 @@
 import type { StoreCommand } from './command.ts'
-import { confirmClockCommand, rebuildConversationsCommand } from './maintenance.ts'
+import { confirmClockCommand, rebuildConversationsCommand, rotateKeysCommand, rotateSigningKeyCommand } from './keys.ts'
 import { copyDatabaseCommand, noteBackupCommand } from './copy-database.ts'
-import { createAccountCommand, listAccountsCommand } from './accounts.ts'
-import { createAdminKeyCommand, deleteAdminKeyCommand, listAdminKeysCommand } from './admin-keys.ts'
-import { createAgentCommand, newKeyCommand } from './agents.ts'
-import { createLinkCommand, resetSecondFactorCommand } from './sign-in.ts'
-import { lookInside } from './doctor/database.ts'
-import { listParkedMessagesCommand, requeueMessagesCommand } from './parked-messages.ts'
 import {
+  createAccountCommand,
+  createAdminKeyCommand,
+  createLinkCommand,
+  deleteAdminKeyCommand,
+  listAccountsCommand,
+  listAdminKeysCommand,
+  resetSecondFactorCommand,
+} from './accounts.ts'
+import {
+  createAgentCommand,
+  listParkedMessagesCommand,
   listPausedConversationsCommand,
+  newKeyCommand,
+  requeueMessagesCommand,
   resumeConversationCommand,
   setAutomatedCommand,
   setTurnLimitsCommand,
-} from './runaway-conversations.ts'
+} from './agents.ts'
+import { lookInside } from './doctor/database.ts'
 import { applyMigrations } from './migrate.ts'
-import { rotateKeysCommand, rotateSigningKeyCommand } from './keys.ts'
 import { tryGuardrailCommand } from './try-guardrail.ts'
 
 export const storeCommands: readonly StoreCommand[] = [

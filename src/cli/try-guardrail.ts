@@ -1,7 +1,7 @@
 import { GridError } from '../errors.ts'
 import { type TriedGuardrail, tryGuardrail } from '../grid/guardrails/try-guardrail.ts'
 import { escapeControls } from '../lib/redact.ts'
-import { accountOption, changeAccount } from './on-account.ts'
+import { accountOption, changeAccount } from './store-command.ts'
 import { storeCommand, usageError } from './command.ts'
 import { table } from './tables.ts'
 

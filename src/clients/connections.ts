@@ -5,10 +5,10 @@
 import { existsSync } from 'node:fs'
 import { join, resolve, sep } from 'node:path'
 import process from 'node:process'
-import { ClientError } from './client-error.ts'
+import { ClientError } from './grid-call.ts'
 import type { WrittenFile } from './files/written-file.ts'
 import type { ClientName } from './programs.ts'
-import { readJson, writeJson } from './state/json-file.ts'
+import { readJson, writeJson } from './state/sessions.ts'
 import { withLock } from './state/lock.ts'
 import { configFolder } from './state/paths.ts'
 

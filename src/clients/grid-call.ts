@@ -3,9 +3,19 @@
  */
 import type { IncomingMessage } from 'node:http'
 import process from 'node:process'
-import { second } from '../lib/time.ts'
-import { ClientError } from './client-error.ts'
-import { lineOf, maxAnswerLength } from './grid-answer.ts'
+import { aliasPattern } from '../lib/alias.ts'
+import { minute, second } from '../lib/time.ts'
+
+/** A program of a client failed. Scripts read `code`, people read the message. */
+export class ClientError extends Error {
+  readonly code: string
+
+  constructor(code: string, message: string) {
+    super(message)
+    this.name = new.target.name
+    this.code = code
+  }
+}
 
 /** For a whole call, and for the opening of a stream. */
 export const usualTimeoutMs = 30 * second
@@ -124,4 +134,56 @@ export function unreachable(url: string, error: unknown): GridCallError {
   if (error instanceof GridCallError) return error
   const reason = error instanceof Error && error.message !== '' ? error.message : String(error)
   return new GridCallError('unreachable', `The grid at ${new URL(url).origin} could not be reached: ${reason}`, 0)
+}
+
+/** More than any answer of a grid has, and less than a machine has memory. In characters. */
+export const maxAnswerLength = 32 * 1024 * 1024
+const maxLineLength = 1_000
+
+/** An alias of an answer, with `@`; undefined if it is none. */
+export function aliasIn(value: unknown): string | undefined {
+  if (typeof value !== 'string') return undefined
+  const alias = value.replace(/^@/, '')
+  return aliasPattern.test(alias) ? `@${alias}` : undefined
+}
+
+export function keyIn(value: unknown): string | undefined {
+  return typeof value === 'string' && /^grid_agt_[0-9A-Za-z]{49}$/.test(value) ? value : undefined
+}
+
+/** An address over HTTP of an answer, without a name, a query and a fragment; undefined if it is none. */
+export function addressIn(value: unknown): URL | undefined {
+  if (typeof value !== 'string' || !URL.canParse(value)) return undefined
+  const { protocol, username, password, search, hash } = new URL(value)
+  const isBare = [username, password, search, hash].every((part) => part === '')
+  return ['http:', 'https:'].includes(protocol) && isBare ? new URL(value) : undefined
+}
+
+/** A text of an answer on one line, without what a terminal would obey. */
+export function lineOf(text: string): string {
+  return text.slice(0, maxLineLength).replace(/[\p{Cc}\p{Cf}\u2028\u2029]+/gu, ' ')
+}
+
+/** A text of an answer for a terminal: it has lines and tabs, and nothing that moves the cursor or hides what follows. */
+export function printable(text: string): string {
+  return text.replace(/(?![\n\t])[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/gu, '')
+}
+
+/** Resolves after so many ms, or when `signal` aborts. */
+export function pause(ms: number, signal: AbortSignal): Promise<void> {
+  if (!(ms > 0) || signal.aborted) return Promise.resolve()
+  return new Promise((resolve) => {
+    const done = () => {
+      clearTimeout(timer)
+      signal.removeEventListener('abort', done)
+      resolve()
+    }
+    const timer = setTimeout(done, ms)
+    signal.addEventListener('abort', done, { once: true })
+  })
+}
+
+/** When to open a stream again, in ms: after 1 s up to 1 min. Random, so that clients do not all come back at one moment. */
+export function reconnectMs(failures: number): number {
+  return Math.min(second * 2 ** Math.max(0, failures - 1), minute) * (0.5 + Math.random() / 2)
 }

@@ -1,8 +1,7 @@
 /** The calls that the client programs make to a grid. */
 import type { IncomingMessage } from 'node:http'
 import { version } from '../lib/version.ts'
-import { aliasIn } from './grid-answer.ts'
-import { callJson, type GridRequest, noGrid, openCall, unreachable, usualTimeoutMs } from './grid-call.ts'
+import { aliasIn, callJson, type GridRequest, noGrid, openCall, unreachable, usualTimeoutMs } from './grid-call.ts'
 
 interface GridClientOptions extends Pick<GridRequest, 'timeoutMs'> {
   /** The address of the grid, such as `https://grid.example.com`. */

@@ -20,7 +20,7 @@ import process from 'node:process'
 import { fileURLToPath } from 'node:url'
 import { day } from '../lib/time.ts'
 import { isBinary } from '../lib/version.ts'
-import { ClientError } from './client-error.ts'
+import { ClientError } from './grid-call.ts'
 import { dataFolder } from './state/paths.ts'
 
 /** The text of the plugin, in the single binary, which has no other files. The build replaces the name. */

@@ -8,9 +8,7 @@ import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { hostname } from 'node:os'
 import { bareUrl, readOAuthClient, saveOAuthClient } from './connections.ts'
-import { ClientError } from './client-error.ts'
-import { addressIn, aliasIn, keyIn, lineOf } from './grid-answer.ts'
-import { callJson, noGrid } from './grid-call.ts'
+import { addressIn, aliasIn, callJson, ClientError, keyIn, lineOf, noGrid } from './grid-call.ts'
 
 /** As long as a person may need to sign in. */
 const waitMs = 10 * 60_000

@@ -6,7 +6,7 @@ import { version } from '../lib/version.ts'
 import type { Json } from './files/written-file.ts'
 import { serverName, skill } from './primer.ts'
 import type { ClientName } from './programs.ts'
-import { hookValues, serverEntry } from './wanted-files.ts'
+import { hookValues, serverEntry } from './connect.ts'
 
 /** The built programs that go into the packages. */
 interface PackagePrograms {

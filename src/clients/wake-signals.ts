@@ -1,8 +1,7 @@
 /** Says when to look into an inbox. */
 import { second } from '../lib/time.ts'
-import { isCredentialGone, retryAfterMs } from './grid-call.ts'
+import { isCredentialGone, pause, reconnectMs, retryAfterMs } from './grid-call.ts'
 import type { GridClient, WakeStreamOptions } from './grid-client.ts'
-import { pause, reconnectMs } from './pause.ts'
 
 interface WakeSignalOptions extends WakeStreamOptions {
   signal: AbortSignal

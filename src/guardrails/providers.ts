@@ -1,6 +1,6 @@
 /** The guardrail providers. See docs/protocol.md, "Guardrail providers". */
 import * as z from 'zod'
-import { SizedMap } from '../lib/bounded-maps.ts'
+import { RecentMap } from '../lib/recent-map.ts'
 import { second } from '../lib/time.ts'
 import { invisibleText } from './local/invisible-text.ts'
 import { language } from './local/language.ts'
@@ -58,7 +58,7 @@ export class PreparedChecks {
   /** How long all guardrails of one message may take together. */
   readonly timeoutMs: number
   readonly #providers: ReadonlyMap<string, Provider>
-  readonly #prepared = new SizedMap<string, { provider: string; config: string; check: GuardrailCheck }>(maxBytes)
+  readonly #prepared = new RecentMap<string, { provider: string; config: string; check: GuardrailCheck }>(maxBytes)
 
   constructor(known: readonly Provider[] = providers, timeoutMs = 3 * second) {
     this.#providers = new Map(known.map((provider) => [provider.id, provider]))

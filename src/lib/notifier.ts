@@ -1,4 +1,4 @@
-import { RecentMap } from './bounded-maps.ts'
+import { RecentMap } from './recent-map.ts'
 
 /** Remembers that it was raised until `raised` resolves. Raising it several times counts once. For one listener. */
 export class Signal {
@@ -18,7 +18,7 @@ export class Signal {
   }
 }
 
-/** Of how many agents the notifier remembers, at least, that there is something to read. */
+/** Of how many agents the notifier remembers that there is something to read. */
 const maxExpected = 10_000
 
 /**

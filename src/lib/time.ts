@@ -1,4 +1,4 @@
-import { RecentMap } from './bounded-maps.ts'
+import { RecentMap } from './recent-map.ts'
 
 /** Durations in milliseconds. */
 export const second = 1_000

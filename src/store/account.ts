@@ -89,7 +89,7 @@ export async function writeParts<Name extends string>(
 }
 
 /** The waits and streams of the process, as one account sees them. A class, so that its fields are made only when used. */
-export class AccountWaiting {
+class AccountWaiting {
   readonly #waiting: Waiting
   readonly #accountId: string
   readonly #live: LiveFeed

@@ -1,8 +1,7 @@
 /** A framework calls an agent with its address and a key alone. `npm run a2a-clients` does it with all that are known. */
 import process from 'node:process'
 import { expect, test } from 'vitest'
-import { faultsOf, frameworks } from '../../scripts/a2a-clients/frameworks.ts'
-import { runDriver } from '../../scripts/a2a-clients/run-driver.ts'
+import { faultsOf, frameworks, runDriver } from '../../scripts/a2a-clients/frameworks.ts'
 import { updateAgent } from '../../src/grid/agents/agent-settings.ts'
 import { startResponder } from '../support/responder.ts'
 import { liveGrid } from '../support/server.ts'

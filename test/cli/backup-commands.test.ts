@@ -3,7 +3,7 @@ import { chmodSync, mkdirSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import process from 'node:process'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { newFileKey } from '../../src/cli/backup-files.ts'
+import { newFileKey } from '../../src/cli/backup.ts'
 import { runCommand, type TemporaryDatabase, temporaryDatabase } from '../support/process.ts'
 
 let database: TemporaryDatabase

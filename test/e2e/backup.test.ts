@@ -1,4 +1,4 @@
-/** `agent-grid backup` of running servers under load, and `agent-grid restore`. The long form: `npm run backups`. */
+/** `agent-grid backup` of running servers under load, and `agent-grid restore`. */
 import { createClient } from '@libsql/client'
 import { copyFileSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,8 +1,7 @@
 /** Running checks, and which are kept prepared. See docs/delivery.md, "Order of checks". */
 import { expect, test } from 'vitest'
 import { PreparedChecks } from '../../src/guardrails/providers.ts'
-import { type GuardrailCheck, provider, type ProviderTools } from '../../src/guardrails/provider.ts'
-import { runCheck } from '../../src/guardrails/run-check.ts'
+import { type GuardrailCheck, provider, type ProviderTools, runCheck } from '../../src/guardrails/provider.ts'
 import { patterns } from '../../src/guardrails/local/patterns.ts'
 
 const guarded = { text: 'a text', direction: 'inbound', sender: '@a', recipient: '@b' } as const

@@ -1,7 +1,6 @@
 /** `agent-grid serve` with a clock that is `process.argv[2]` ms ahead. */
 import process from 'node:process'
-import { processDeps, readServerConfig } from '../../src/cli/process.ts'
-import { startServer } from '../../src/cli/server.ts'
+import { processDeps, readServerConfig, startServer } from '../../src/cli/process.ts'
 
 async function main(): Promise<void> {
   const aheadMs = Number(process.argv[2])

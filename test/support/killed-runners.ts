@@ -9,7 +9,7 @@ import { join } from 'node:path'
 import process from 'node:process'
 import { runtimeCommand } from '../../scripts/runtime.ts'
 import { GridClient } from '../../src/clients/grid-client.ts'
-import { markOf } from '../../src/clients/state/processes.ts'
+import { markOf } from '../../src/clients/state/lock.ts'
 import { waitFor } from './wait-for.ts'
 
 /** Whom SIGKILL hits, and when. `asked` is before a call reaches the grid, `answered` before its answer reaches the runner. */

@@ -1,6 +1,6 @@
 /** A clock that jumps (docs/delivery.md, "Clocks"). */
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { confirmClockCommand } from '../../src/cli/maintenance.ts'
+import { confirmClockCommand } from '../../src/cli/keys.ts'
 import { storeCommands } from '../../src/cli/store-commands.ts'
 import { day, hour } from '../../src/lib/time.ts'
 import { keepClock } from '../../src/worker/clock.ts'

@@ -1,7 +1,7 @@
 /** The projection of conversations: made behind the sends, made again, and removed with the messages. */
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { createAuthenticator } from '../../src/auth/bearer.ts'
-import { rebuildConversationsCommand } from '../../src/cli/maintenance.ts'
+import { rebuildConversationsCommand } from '../../src/cli/keys.ts'
 import { createChannel } from '../../src/grid/channels/channels.ts'
 import { listThreads } from '../../src/grid/conversations/threads.ts'
 import { day } from '../../src/lib/time.ts'

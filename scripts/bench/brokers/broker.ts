@@ -1,6 +1,7 @@
 /** The interface of the brokers. */
 import { existsSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
+import { Connection, post } from '../connection.ts'
 import type { ServerProcess } from '../server.ts'
 
 /** A broker that may be installed on this machine. */
@@ -38,4 +39,19 @@ export interface Queue {
 export function folderOf(program: string, others: string[] = []): string | undefined {
   const folders = [...(process.env.PATH ?? '').split(delimiter), '/usr/sbin', '/usr/local/bin', ...others]
   return folders.find((folder) => folder !== '' && existsSync(join(folder, program)))
+}
+
+/** `body` and `headers` are sent with each call, and say which queue it is. */
+export function openHttpQueue(port: number, body: object, headers: Record<string, string> = {}): Queue {
+  const connection = new Connection(port)
+  const call = (path: string, more: object) => connection.send(post(port, path, { ...body, ...more }, headers))
+  const toTake = post(port, '/take', body, headers)
+  return {
+    async publish(text) {
+      const { status } = await call('/publish', { text })
+      if (status !== 201) throw new Error(`The service responded ${status}`)
+    },
+    take: async () => JSON.parse((await connection.send(toTake)).body).text,
+    close: () => Promise.resolve(connection.close()),
+  }
 }

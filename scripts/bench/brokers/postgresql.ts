@@ -6,8 +6,7 @@ import pg from 'pg'
 import { freePort } from '../../../src/lib/free-port.ts'
 import { hashForLookup, mintKey } from '../../../src/lib/secrets.ts'
 import { startProgram, startScript } from '../server.ts'
-import { type Broker, folderOf } from './broker.ts'
-import { openHttpQueue } from './http-queue.ts'
+import { type Broker, folderOf, openHttpQueue } from './broker.ts'
 import { publish, tables, take } from './postgresql-queue.ts'
 
 /** Debian has a folder for each version here. */

@@ -2,8 +2,7 @@
 import { join } from 'node:path'
 import { runtimeBinary } from '../../runtime.ts'
 import { startScript } from '../server.ts'
-import type { Broker } from './broker.ts'
-import { openHttpQueue } from './http-queue.ts'
+import { type Broker, openHttpQueue } from './broker.ts'
 
 export const sqlite: Broker = {
   name: 'Bun and SQLite behind HTTP',

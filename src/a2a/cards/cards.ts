@@ -7,8 +7,8 @@ import { authenticateAgent, challenge, requestsVersion10 } from '../request.ts'
 import type { AuthenticateCall } from '../../auth/bearer.ts'
 import { findCardAgent } from '../../grid/cards.ts'
 import { listAgents, type ListedAgent } from '../../grid/agents/find-agent.ts'
-import { SizedMap } from '../../lib/bounded-maps.ts'
 import { matchesEtag } from '../../lib/http/etag.ts'
+import { RecentMap } from '../../lib/recent-map.ts'
 import type { AppContext, Handler } from '../../request-context.ts'
 import type { AccountStore } from '../../store/account.ts'
 import type { Store } from '../../store/store.ts'
@@ -50,7 +50,7 @@ export class Cards {
   readonly #store: Store
   readonly #authenticateCall: AuthenticateCall
   readonly #signer: Signer
-  readonly #kept = new SizedMap<string, SignedCard>(keptBytes)
+  readonly #kept = new RecentMap<string, SignedCard>(keptBytes)
 
   constructor(store: Store, authenticateCall: AuthenticateCall) {
     this.#store = store

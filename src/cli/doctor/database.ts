@@ -7,7 +7,7 @@ import { backupsIn } from '../../store/backup/files.ts'
 import { type DatabaseHealth, inspectDatabase } from '../../store/health.ts'
 import { StartError } from '../../store/start-error.ts'
 import { CommandError, storeCommand } from '../command.ts'
-import { askHolder, isInUse } from '../run-store-command.ts'
+import { askHolder, isInUse } from '../store-command.ts'
 import { isPublic } from './settings.ts'
 import { broken, type Finding, ok, skipped, warning } from './finding.ts'
 

@@ -1,6 +1,15 @@
 /** Changes to the files of a client: worked out first, shown, and then written, or none of them. */
-import { checkWritable, hasOtherMode, missingFolders, openMode, privateMode, readText } from './disk.ts'
-import { removeFile, removeFolders, writeText } from './disk.ts'
+import {
+  checkWritable,
+  hasOtherMode,
+  missingFolders,
+  openMode,
+  privateMode,
+  readText,
+  removeFile,
+  removeFolders,
+  writeText,
+} from './disk.ts'
 import { entryState, hashOfFile, putEntry, takeEntry } from './json-edit.ts'
 import { putTable, tableState, takeTable } from './toml-edit.ts'
 import {

@@ -1,7 +1,6 @@
-/** What `connect` wants in a file, and what it wrote there, so that `disconnect` can take exactly that out again. */
 import { createHash } from 'node:crypto'
 import { canonicalJson } from '../../lib/encoding.ts'
-import { ClientError } from '../client-error.ts'
+import { ClientError } from '../grid-call.ts'
 
 export type Json = string | number | boolean | null | Json[] | { [name: string]: Json }
 

@@ -2,22 +2,22 @@
 import { isCredentialGone } from '../grid-call.ts'
 import type { GridClient } from '../grid-client.ts'
 import { sessionLines } from '../primer.ts'
-import { mayPeek } from '../state/budgets.ts'
+import { claimUntold, endSession, liveSessions, mayPeek, saveSession } from '../state/sessions.ts'
 import type { GridAgent } from '../state/paths.ts'
-import type { ProcessMark } from '../state/processes.ts'
-import { endSession, liveSessions, saveSession } from '../state/sessions.ts'
-import { claimUntold } from '../state/told.ts'
+import type { ProcessMark } from '../state/lock.ts'
 import {
   contextAnswer,
   type HookAnswer,
   type HookConnection,
   type HookInput,
   type HookWords,
+  refusalWords,
   silence,
   stopAnswer,
+  unreadWords,
+  wakeWords,
 } from './call.ts'
 import { startCodexWaiter } from './codex.ts'
-import { refusalWords, unreadWords, wakeWords } from './words.ts'
 
 export interface HookCall {
   hook: HookWords

@@ -3,9 +3,13 @@
  * whatever goes wrong, it ends with 0, without a word, in time. See docs/clients.md, "Hooks".
  */
 import process from 'node:process'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { second } from '../../lib/time.ts'
 import { findConnection } from '../connections.ts'
 import { GridClient } from '../grid-client.ts'
-import { logLine } from '../log.ts'
+import { clientProcess, type ProcessMark } from '../state/lock.ts'
+import { type GridAgent, logLine } from '../state/paths.ts'
+import { findSession } from '../state/sessions.ts'
 import {
   type HookAnswer,
   type HookConnection,
@@ -15,10 +19,10 @@ import {
   parseHookWords,
   readStandardInput,
   silence,
+  wakeWords,
 } from './call.ts'
-import type { GridAgent } from '../state/paths.ts'
-import { clientProcess, type ProcessMark } from '../state/processes.ts'
-import { codexTerminal, codexWaiterSession, isOneShot } from './codex.ts'
+import { codexTerminal, codexWaiterSession, isCodexIdle, isOneShot, queueForCodex } from './codex.ts'
+import type { HookCall } from './fast-hook.ts'
 
 /** Clients wait for most hooks. Counted from the start of the process. */
 const limitMs = 1_500
@@ -58,7 +62,6 @@ async function answerOf(hook: HookWords): Promise<HookAnswer> {
   const client = waiter?.process ?? findClient(hook, connection, input)
   if (hook.event === 'wait') {
     if (!client || connection.wake !== 'auto' || (hook.client === 'codex' && !waiter)) return silence
-    const { waitHook } = await import('./wait-hook.ts')
     return await waitHook({ hook, connection, input, client, grid: new GridClient(connection) })
   }
   const { fastHook } = await import('./fast-hook.ts')
@@ -93,4 +96,35 @@ function within<T>(ms: number, promise: Promise<T>): Promise<T> {
 /** Resolves when the text was taken, because the process exits after it. */
 function write(stream: NodeJS.WriteStream, text: string): Promise<void> {
   return new Promise((resolve) => stream.write(text, () => resolve()))
+}
+
+/** A session is told at its start, by a hook that runs at the same time, what is unread. It takes no longer. */
+const startMs = 2 * second
+
+/** Wait for messages that a session has to be told of. Silent if its client ends, or has another waiter. */
+async function waitHook(call: HookCall & { client: ProcessMark }): Promise<HookAnswer> {
+  const { connection: agent, hook, client: terminal, grid, input } = call
+  const ending = new AbortController()
+  for (const name of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.once(name, () => ending.abort())
+  const about = { agent, grid, client: hook.client, process: terminal, signal: ending.signal }
+  const isClaude = hook.client === 'claude'
+  // Loaded only here: clients wait for the other hooks.
+  const { newMessages } = await import('./waiter.ts')
+  const messages = isClaude
+    ? newMessages({ ...about, begin: () => input.eventName === 'SessionStart' ? startIsTold() : Promise.resolve() })
+    : newMessages({ ...about, isReady: () => isCodexIdle(agent, terminal) })
+  for await (const untold of messages) {
+    const text = wakeWords(hook.client, agent.alias, untold)
+    if (isClaude) return { stderr: text, exitCode: 2 }
+    await queueForCodex(agent, terminal, untold, text)
+  }
+  return silence
+
+  async function startIsTold(): Promise<void> {
+    const until = performance.now() + startMs
+    while (performance.now() < until) {
+      if (findSession(agent, { ...terminal, client: hook.client })?.id === input.session) return
+      await sleep(20)
+    }
+  }
 }

@@ -6,16 +6,11 @@
  */
 import { join } from 'node:path'
 import { minute, second } from '../../lib/time.ts'
-import { isCredentialGone, retryAfterMs } from '../grid-call.ts'
+import { isCredentialGone, pause, retryAfterMs } from '../grid-call.ts'
 import type { GridClient, MessageSummary } from '../grid-client.ts'
-import { logLine } from '../log.ts'
-import { pause } from '../pause.ts'
-import { countWake, wakePause } from '../state/budgets.ts'
-import { type Lock, takeLock } from '../state/lock.ts'
-import { type GridAgent, stateFolder } from '../state/paths.ts'
-import { isAlive, type ProcessMark } from '../state/processes.ts'
-import { findSession, liveSessions, saveSession } from '../state/sessions.ts'
-import { claimUntold } from '../state/told.ts'
+import { type GridAgent, logLine, stateFolder } from '../state/paths.ts'
+import { claimUntold, countWake, findSession, liveSessions, saveSession, wakePause } from '../state/sessions.ts'
+import { isAlive, type Lock, type ProcessMark, takeLock } from '../state/lock.ts'
 import { WakeSignals } from '../wake-signals.ts'
 
 /** A client that was killed is noticed so soon, and so is a newer session. */

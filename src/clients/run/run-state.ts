@@ -1,8 +1,7 @@
 /** What a runner keeps on disk, so that the next one goes on where it was killed. */
 import { join } from 'node:path'
 import { day, hasPassed, hour } from '../../lib/time.ts'
-import { budgetPause } from '../state/budgets.ts'
-import { readJson, writeJson } from '../state/json-file.ts'
+import { budgetPause, readJson, writeJson } from '../state/sessions.ts'
 import { type GridAgent, stateFolder } from '../state/paths.ts'
 
 interface KeptSession {

@@ -1,16 +1,14 @@
 /** Runs a program for an unattended agent: one child for each message. */
 import { minute, second } from '../../lib/time.ts'
-import { GridCallError, isCredentialGone, mayRepeat, retryAfterMs } from '../grid-call.ts'
+import { GridCallError, isCredentialGone, mayRepeat, pause, retryAfterMs } from '../grid-call.ts'
 import type { GridClient } from '../grid-client.ts'
-import { pause } from '../pause.ts'
 import type { GridAgent } from '../state/paths.ts'
 import { liveSessions } from '../state/sessions.ts'
 import { WakeSignals } from '../wake-signals.ts'
 import type { Answer } from './dialogue.ts'
-import { type HeldLease, HeldLeases, isStale } from './held-lease.ts'
-import { type RunState, type TurnBudget, waitForTurn } from './run-state.ts'
 import { nextThread } from './threads.ts'
-import { runTurn, type TurnOptions, type TurnResult, type Work } from './turn.ts'
+import { type HeldLease, HeldLeases, isStale, runTurn, type TurnOptions, type TurnResult, type Work } from './turn.ts'
+import { type RunState, type TurnBudget, waitForTurn } from './run-state.ts'
 
 export interface RunnerOptions extends TurnOptions, TurnBudget {
   /** How long a lease lives without this runner, in seconds. */

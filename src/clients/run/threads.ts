@@ -1,4 +1,3 @@
-/** Which unread messages one child is given. */
 import type { InboxMessage, MessageSummary } from '../grid-client.ts'
 
 /** `thread`: those of one conversation; `batch`: all that wait. */

@@ -1,5 +1,5 @@
 /** Where the client programs keep their files. `AGENT_GRID_HOME` moves all of them into one folder. */
-import { mkdirSync } from 'node:fs'
+import { appendFileSync, mkdirSync, renameSync, statSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import process from 'node:process'
@@ -57,4 +57,26 @@ function agentName({ url, alias }: GridAgent): string {
   const { protocol, host, pathname } = new URL(url)
   const grid = `${protocol === 'https:' ? '' : 'http_'}${host}${pathname.replace(/\/$/, '')}`
   return `${grid.toLowerCase().replace(/[^a-z0-9.-]/g, '_')}+${alias.replace(/^@/, '').replace(/[^\w-]/g, '_')}`
+}
+
+/** Then the log becomes `client.log.1`, and a new one begins. */
+const maxBytes = 1_000_000
+
+/** Append a line to `client.log` in the state folder of an agent. Never fails. */
+export function logLine(agent: GridAgent, message: string): void {
+  try {
+    const path = join(stateFolder(agent), 'client.log')
+    if (sizeOf(path) > maxBytes) renameSync(path, `${path}.1`)
+    appendFileSync(path, `${new Date().toISOString()} ${process.pid} ${message}\n`, { mode: 0o600 })
+  } catch {
+    // A client program goes on without its log.
+  }
+}
+
+function sizeOf(path: string): number {
+  try {
+    return statSync(path).size
+  } catch {
+    return 0
+  }
 }

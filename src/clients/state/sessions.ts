@@ -1,10 +1,13 @@
 /** The open sessions of coding clients that a person attends, as their hooks report them. */
-import { readdirSync, unlinkSync } from 'node:fs'
-import { join } from 'node:path'
-import { readJson, writeJson } from './json-file.ts'
-import { withLock } from './lock.ts'
+import { mkdirSync, readdirSync, readFileSync, renameSync, unlinkSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import process from 'node:process'
+import { hour, minute, second } from '../../lib/time.ts'
+import { isAlive, type ProcessMark, withLock } from './lock.ts'
 import { type GridAgent, stateFolder } from './paths.ts'
-import { isAlive, type ProcessMark } from './processes.ts'
+
+/** The hooks of one event run at the same time, and wait so long for each other. */
+const waitMs = 500
 
 /** A process of a client. It keeps its file when its session id changes, as after `/clear`. */
 export interface Session extends ProcessMark {
@@ -20,9 +23,6 @@ export interface Session extends ProcessMark {
   /** When a hook kept it last, in ms since 1970. */
   at: number
 }
-
-/** The hooks of one event run at the same time, and wait so long for each other. */
-const waitMs = 300
 
 /**
  * Keep what is known of a process now. What `news` does not say stays as it was; a process that was not known has opened
@@ -91,4 +91,130 @@ function forget(path: string): void {
   } catch {
     // Another hook has removed it.
   }
+}
+
+interface Told {
+  id: string
+  /** When it was told last, in ms since 1970. */
+  at: number
+  times: number
+  session: string
+}
+
+/** The session that is told. */
+interface TellOptions {
+  session: string
+  /** It begins, so it hears of messages that only earlier sessions were told of. */
+  isStart?: boolean
+  /** It also hears of messages that were told once, at least so many ms ago. */
+  againAfterMs?: number
+}
+
+/** An inbox of more tells of old messages again. */
+const keptIds = 200
+
+/**
+ * Of these unread messages, those that a session has to be told of. They count as told from now on: of several processes
+ * that ask at the same time, one gets a message.
+ */
+export async function claimUntold<M extends { message_id: string }>(
+  agent: GridAgent,
+  messages: readonly M[],
+  options: TellOptions,
+): Promise<M[]> {
+  if (messages.length === 0) return []
+  const path = join(stateFolder(agent), 'told.json')
+  const claimed = await withLock(`${path}.lock`, waitMs, () => {
+    const now = Date.now()
+    const known = new Map(readTold(path).map((told) => [told.id, told]))
+    const untold = messages.filter(({ message_id }) => isUntold(known.get(message_id), options, now))
+    for (const { message_id: id } of untold) {
+      const times = (known.get(id)?.times ?? 0) + 1
+      // The last in the list are kept longest.
+      known.delete(id)
+      known.set(id, { id, at: now, times, session: options.session })
+    }
+    if (untold.length > 0) writeJson(path, [...known.values()].slice(-keptIds))
+    return untold
+  })
+  return claimed ?? []
+}
+
+function isUntold(told: Told | undefined, { session, isStart, againAfterMs }: TellOptions, now: number): boolean {
+  if (!told || isStart && told.session !== session) return true
+  return againAfterMs !== undefined && told.times < 2 && now - told.at >= againAfterMs
+}
+
+function readTold(path: string): Told[] {
+  const told = readJson(path)
+  return Array.isArray(told) ? told.filter((entry) => typeof entry?.id === 'string') : []
+}
+
+/** Hooks of one agent look once in this time, whatever happens in its sessions. */
+const peekEveryMs = 15 * second
+
+/** Whether a hook may look into the inbox now; if so, it counts. The start of a session always may. */
+export async function mayPeek(agent: GridAgent, isStart: boolean): Promise<boolean> {
+  const path = join(stateFolder(agent), 'peeks.json')
+  const allowed = await withLock(`${path}.lock`, waitMs, () => {
+    const now = Date.now()
+    const at = Number(readJson(path))
+    if (!isStart && now - at < peekEveryMs && at <= now) return false
+    writeJson(path, now)
+    return true
+  })
+  return allowed ?? isStart
+}
+
+/** For how long, in ms, no session may be woken: 3 times a minute and 20 times an hour; 0 if one may be now. */
+export function wakePause(agent: GridAgent): number {
+  const { AGENT_GRID_WAKES_PER_MINUTE: perMinute, AGENT_GRID_WAKES_PER_HOUR: perHour } = process.env
+  const now = Date.now()
+  const times = wakesOf(agent, now)
+  return Math.max(
+    budgetPause(times, countOf(perMinute, 3), minute, now),
+    budgetPause(times, countOf(perHour, 20), hour, now),
+  )
+}
+
+/** A session is woken now. Only the process with the lock of the waiter calls it. */
+export function countWake(agent: GridAgent): void {
+  const now = Date.now()
+  writeJson(wakesPath(agent), [...wakesOf(agent, now), now])
+}
+
+/** For how long, in ms, something may not happen again that may `count` times within `withinMs`; 0 if it may now. */
+export function budgetPause(times: readonly number[], count: number, withinMs: number, now: number): number {
+  const recent = times.filter((at) => at > now - withinMs)
+  return recent.length < count ? 0 : recent[recent.length - count] + withinMs - now
+}
+
+function wakesOf(agent: GridAgent, now: number): number[] {
+  const times = readJson(wakesPath(agent))
+  return Array.isArray(times) ? times.filter((at) => at > now - hour && at <= now) : []
+}
+
+function wakesPath(agent: GridAgent): string {
+  return join(stateFolder(agent), 'wakes.json')
+}
+
+function countOf(text: string | undefined, fallback: number): number {
+  return Number(text) > 0 ? Number(text) : fallback
+}
+
+/** What is in a file; undefined if there is none, or no JSON in it. The caller checks its shape. */
+export function readJson(path: string): unknown {
+  try {
+    return JSON.parse(readFileSync(path, 'utf8'))
+  } catch {
+    return undefined
+  }
+}
+
+/** Replace a file at once: a reader gets the old or the new text. Only the user of the machine reads it. */
+export function writeJson(path: string, value: unknown): void {
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
+  const temporary = `${path}.${process.pid}.${Math.random().toString(36).slice(2)}`
+  writeFileSync(temporary, JSON.stringify(value), { mode: 0o600, flag: 'wx' })
+  renameSync(temporary, path)
 }

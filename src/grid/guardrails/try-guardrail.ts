@@ -1,15 +1,16 @@
 /** Trying a guardrail on a text, without sending anything. */
 import { requireAdmin } from '../../auth/actor.ts'
 import { GridError, invalidInput } from '../../errors.ts'
-import { failureForTenants, ProviderFailure } from '../../guardrails/provider-failure.ts'
 import {
+  failureForTenants,
   type GuardedText,
   type GuardrailCheck,
+  ProviderFailure,
   type ProviderTools,
   RefusedConfig,
+  runCheck,
   type Verdict,
 } from '../../guardrails/provider.ts'
-import { runCheck } from '../../guardrails/run-check.ts'
 import { withoutInvisible } from '../../lib/invisible-text.ts'
 import type { SealedToken } from '../../lib/key-ring.ts'
 import { hasAtMost, wellFormed } from '../../lib/text.ts'

@@ -1,9 +1,14 @@
 /** Asking guardrails about one text: all at the same time, until one deadline. Their answers are hostile input. */
 import type { Deps } from '../../deps.ts'
 import { GridError } from '../../errors.ts'
-import { ProviderFailure } from '../../guardrails/provider-failure.ts'
-import type { GuardedText, ProviderTools, Span, Verdict } from '../../guardrails/provider.ts'
-import { runCheck } from '../../guardrails/run-check.ts'
+import {
+  type GuardedText,
+  ProviderFailure,
+  type ProviderTools,
+  runCheck,
+  type Span,
+  type Verdict,
+} from '../../guardrails/provider.ts'
 import { withoutInvisible } from '../../lib/invisible-text.ts'
 import type { Guarding } from '../../store/account.ts'
 import type { ActiveGuardrail } from '../../store/account/guarding.ts'

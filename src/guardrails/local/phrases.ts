@@ -5,8 +5,7 @@ import { type GuardedText, provider, text } from '../provider.ts'
 import { embedded, unescaped, withoutTags } from './encodings.ts'
 import { fold, type Folded } from './fold.ts'
 import { injectionRules, secretRules, templateMarks } from './injection-phrases.ts'
-import { PhraseAutomaton, PhraseRules } from './phrase-search.ts'
-import { type Found, isWordEdge, searchOf, spanOf, type View } from './view.ts'
+import { type Found, isWordEdge, searchOf, spanOf, type View, wordEnd } from './view.ts'
 
 export const phrases = provider({
   id: 'phrases',
@@ -88,4 +87,159 @@ const presets = {
   injection: once(() => [ruled(injection), marks()]),
   secrets: once(() => [ruled(secrets)]),
   all: once(() => [ruled(injection, secrets), marks()]),
+}
+
+/**
+ * Finds any number of phrases in one pass. @see Aho, Corasick: "Efficient string matching: an aid to bibliographic
+ * search", 1975
+ */
+class PhraseAutomaton {
+  /** An open hash table of transitions: the next state, by a state and a code unit. 0 is a free place. */
+  readonly #targets: Int32Array
+  /** The first state of a phrase is 0. Each other state has one transition to it. */
+  #stateCount = 1
+  readonly #parents: Int32Array
+  readonly #units: Uint16Array
+  readonly #fallback: Int32Array
+  /** The phrase that ends in a state, counted from 1; otherwise 0. */
+  readonly #phrases: Uint16Array
+  /** The next shorter suffix of a state in which a phrase ends, otherwise 0. */
+  readonly #outputs: Int32Array
+  readonly #lengths: Int32Array
+
+  /** Matches name a phrase by its index. An empty phrase is never found, and of two equal ones the first. */
+  constructor(phrases: readonly string[]) {
+    const most = phrases.reduce((sum, { length }) => sum + length, 1)
+    this.#targets = new Int32Array(2 ** Math.ceil(Math.log2(2 * most + 2)))
+    this.#parents = new Int32Array(most)
+    this.#units = new Uint16Array(most)
+    this.#fallback = new Int32Array(most)
+    this.#phrases = new Uint16Array(most)
+    this.#outputs = new Int32Array(most)
+    this.#lengths = Int32Array.from(phrases, ({ length }) => length)
+    const states = new Int32Array(phrases.length)
+    const longest = Math.max(0, ...this.#lengths)
+    // The shortest prefixes first, because a state falls back to a shorter one.
+    for (let depth = 0; depth < longest; depth++) {
+      for (const [i, phrase] of phrases.entries()) {
+        if (depth < phrase.length) states[i] = this.#addState(states[i], phrase.charCodeAt(depth))
+        if (depth === phrase.length - 1) this.#phrases[states[i]] ||= i + 1
+      }
+    }
+    for (let state = 1; state < this.#stateCount; state++) {
+      const suffix = this.#fallback[state]
+      this.#outputs[state] = this.#phrases[suffix] > 0 ? suffix : this.#outputs[suffix]
+    }
+  }
+
+  /** Call `onMatch` for each phrase that is found, by its end, the longest first. True skips the shorter ones. */
+  search(text: string, onMatch: (start: number, end: number, phrase: number) => boolean): void {
+    if (this.#stateCount === 1) return
+    for (let i = 0, state = 0; i < text.length; i++) {
+      state = this.#next(state, text.charCodeAt(i))
+      let found = this.#phrases[state] > 0 ? state : this.#outputs[state]
+      while (found > 0) {
+        const phrase = this.#phrases[found] - 1
+        if (onMatch(i + 1 - this.#lengths[phrase], i + 1, phrase)) break
+        found = this.#outputs[found]
+      }
+    }
+  }
+
+  #next(state: number, unit: number): number {
+    for (let from = state;; from = this.#fallback[from]) {
+      const to = this.#targets[this.#placeOf(from, unit)]
+      if (to > 0 || from === 0) return to
+    }
+  }
+
+  /** Where a transition is in the table, or the free place for it. */
+  #placeOf(state: number, unit: number): number {
+    const last = this.#targets.length - 1
+    let at = (Math.imul(Math.imul(state, 0x85ebca6b) ^ unit, 0x9e3779b1) >>> 9) & last
+    for (let to; (to = this.#targets[at]) > 0; at = (at + 1) & last) {
+      if (this.#parents[to] === state && this.#units[to] === unit) break
+    }
+    return at
+  }
+
+  #addState(parent: number, unit: number): number {
+    const at = this.#placeOf(parent, unit)
+    if (this.#targets[at] > 0) return this.#targets[at]
+    const suffix = parent === 0 ? 0 : this.#next(this.#fallback[parent], unit)
+    const state = this.#stateCount++
+    this.#targets[at] = state
+    this.#parents[state] = parent
+    this.#units[state] = unit
+    this.#fallback[state] = suffix
+    return state
+  }
+}
+
+/** Most letters between two terms of a rule. */
+const mostBetween = 24
+/** Terms that are so close need no word boundary between them: words may be written together. */
+const together = 4
+
+interface Term {
+  readonly rule: number
+  readonly group: number
+  readonly isOpen: boolean
+}
+
+/** The terms of one rule that were found so far. */
+interface Chain {
+  /** Where it begins in the text. */
+  readonly start: number
+  /** Where its last term ends in the letters. */
+  readonly end: number
+  readonly endsWord: boolean
+}
+
+class PhraseRules {
+  /** By the index of its phrase in the automaton. */
+  readonly #terms: Term[][] = []
+  readonly #automaton: PhraseAutomaton
+  readonly #groups: number[]
+
+  constructor(rules: readonly string[]) {
+    const indexes = new Map<string, number>()
+    this.#groups = rules.map((rule, i) => {
+      const groups = rule.split('>')
+      for (const [group, terms] of groups.entries()) {
+        for (const term of terms.split('|').map((term) => term.trim())) {
+          const text = fold(term).letters.text
+          const index = indexes.get(text) ?? indexes.size
+          indexes.set(text, index)
+          ;(this.#terms[index] ??= []).push({ rule: i, group, isOpen: term.endsWith('*') })
+        }
+      }
+      return groups.length
+    })
+    this.#automaton = new PhraseAutomaton([...indexes.keys()])
+  }
+
+  /** Where the rules match in `text`, whose letters are given. */
+  search(text: string, letters: View): { start: number; end: number; rule: number }[] {
+    const found: { start: number; end: number; rule: number }[] = []
+    const chains: Chain[][] = []
+    this.#automaton.search(letters.text, (start, end, term) => {
+      const span = spanOf(letters, start, end)
+      const opens = isWordEdge(text, span.start)
+      for (const { rule, group, isOpen } of this.#terms[term]) {
+        const before = group > 0 ? chains[rule]?.[group - 1] : undefined
+        if (!(group === 0 ? opens : before && follows(before, start, opens))) continue
+        const chain = { start: before?.start ?? span.start, end, endsWord: isOpen || isWordEdge(text, span.end) }
+        if (group < this.#groups[rule] - 1) (chains[rule] ??= [])[group] = chain
+        else if (chain.endsWord) found.push({ start: chain.start, end: wordEnd(text, span.end), rule })
+      }
+      return false
+    })
+    return found
+  }
+}
+
+function follows(chain: Chain, start: number, opens: boolean): boolean {
+  const between = start - chain.end
+  return between >= 0 && between <= mostBetween && (between <= together || (opens && chain.endsWord))
 }

@@ -1,8 +1,7 @@
 /** Azure Prompt Shields. */
 import * as z from 'zod'
 import { httpUrl, provider, type ProviderTools } from '../provider.ts'
-import { ask, below, headerValue, unusableAnswer } from './ask.ts'
-import { piecesOf } from './spans.ts'
+import { ask, below, headerValue, piecesOf, unusableAnswer } from './ask.ts'
 
 /**
  * All texts of a request together. A longer text is sent in pieces, each with the end of the one before. @see

@@ -2,8 +2,7 @@
 import * as z from 'zod'
 import { joined } from '../local/view.ts'
 import { httpUrl, provider, type Span, text } from '../provider.ts'
-import { ask, bearer, below } from './ask.ts'
-import { kindsOf, spansOfCodePoints } from './spans.ts'
+import { ask, bearer, below, kindsOf, spansOfCodePoints } from './ask.ts'
 
 const match = z.object({
   start: z.number().int(),

@@ -1,7 +1,6 @@
 /** A model that judges. */
 import * as z from 'zod'
-import { ProviderFailure } from '../provider-failure.ts'
-import { type GuardedText, httpUrl, provider, type ProviderTools, text } from '../provider.ts'
+import { type GuardedText, httpUrl, provider, ProviderFailure, type ProviderTools, text } from '../provider.ts'
 import { ask, bearer, below, unusableAnswer } from './ask.ts'
 
 /** Some models refuse to answer, which says nothing of the text: then there is no content. */

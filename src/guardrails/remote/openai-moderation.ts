@@ -1,8 +1,7 @@
 /** OpenAI moderation, and services with the same interface. */
 import * as z from 'zod'
 import { httpUrl, provider, text, threshold } from '../provider.ts'
-import { ask, bearer, below, unusableAnswer } from './ask.ts'
-import { kindsOf, piecesOf } from './spans.ts'
+import { ask, bearer, below, kindsOf, piecesOf, unusableAnswer } from './ask.ts'
 
 /** A model reads 32,768 tokens of each input, and a character of a rare script is up to three of them. */
 const maxInput = 10_000

@@ -1,8 +1,7 @@
 /** Presidio. */
 import * as z from 'zod'
 import { httpUrl, provider, threshold } from '../provider.ts'
-import { ask, below, unusableAnswer } from './ask.ts'
-import { kindsOf, spansOfCodePoints } from './spans.ts'
+import { ask, below, kindsOf, spansOfCodePoints, unusableAnswer } from './ask.ts'
 
 const analyzed = z.array(z.object({
   entity_type: z.string(),

@@ -4,10 +4,8 @@ import { createHmac } from 'node:crypto'
 import * as z from 'zod'
 import { newId } from '../../lib/id.ts'
 import { second } from '../../lib/time.ts'
-import { ProviderFailure } from '../provider-failure.ts'
-import { httpUrl, provider, RefusedConfig } from '../provider.ts'
-import { ask } from './ask.ts'
-import { kindsOf } from './spans.ts'
+import { httpUrl, provider, ProviderFailure, RefusedConfig } from '../provider.ts'
+import { ask, kindsOf } from './ask.ts'
 
 const reviewed = z.object({
   decision: z.enum(['allow', 'flag', 'redact', 'block']),

@@ -2,7 +2,7 @@
 import ipaddr from 'ipaddr.js'
 import { crc32 } from 'node:zlib'
 import type { Config } from '../../config.ts'
-import { RecentMap } from '../bounded-maps.ts'
+import { RecentMap } from '../recent-map.ts'
 
 type IpAddress = ipaddr.IPv4 | ipaddr.IPv6
 
@@ -83,7 +83,7 @@ function contains(range: string, address: IpAddress): boolean {
   return base.kind() === address.kind() && address.match(base, bits)
 }
 
-/** How many keys are remembered at least. */
+/** How many keys are remembered. */
 const maxKept = 20_000
 
 /** What a request says about its caller, unchecked. */

@@ -4,7 +4,7 @@
  */
 import type { Config } from '../../config.ts'
 import { limitReached, type ReachedLimit } from '../../errors.ts'
-import { RecentMap } from '../bounded-maps.ts'
+import { RecentMap } from '../recent-map.ts'
 import { minute, second } from '../time.ts'
 
 /** How fast a bucket refills, and how many tokens it holds. */

@@ -6,7 +6,7 @@
  */
 import type { InValue, ResultSet, Row, Value } from '@libsql/client'
 import { setImmediate } from 'node:timers'
-import { RecentMap } from '../../lib/bounded-maps.ts'
+import { RecentMap } from '../../lib/recent-map.ts'
 import { rowClassOf } from './prepared-statement.ts'
 import type { PlainStatement } from './remote-stream.ts'
 

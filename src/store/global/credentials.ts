@@ -1,5 +1,5 @@
 import { type Permission, permissions } from '../../auth/actor.ts'
-import { RecentMap } from '../../lib/bounded-maps.ts'
+import { RecentMap } from '../../lib/recent-map.ts'
 import { crossAccountQuery, type Db, type Statement } from '../sql.ts'
 
 /** A live credential and the agent or user behind it. */

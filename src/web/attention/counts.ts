@@ -4,7 +4,7 @@ import type { Deps } from '../../deps.ts'
 import type { ClaimOffer } from '../../grid/accounts/claim.ts'
 import { type Condition, findConditions, withoutSnoozed } from '../../grid/attention.ts'
 import type { NeedsNow } from '../../grid/live/account-news.ts'
-import { RecentMap } from '../../lib/bounded-maps.ts'
+import { RecentMap } from '../../lib/recent-map.ts'
 import { second } from '../../lib/time.ts'
 import type { AccountStore } from '../../store/account.ts'
 

@@ -1,7 +1,7 @@
 /** Every remote provider with every failure of its service. */
 import { gzipSync } from 'node:zlib'
 import { afterEach, describe, expect, test } from 'vitest'
-import { failureForTenants, type FailureReason, ProviderFailure } from '../../../src/guardrails/provider-failure.ts'
+import { failureForTenants, type FailureReason, ProviderFailure } from '../../../src/guardrails/provider.ts'
 import { providers } from '../../../src/guardrails/providers.ts'
 import { freePort } from '../../../src/lib/free-port.ts'
 import { checkWith, remoteProviders, type Service, startService } from '../../support/guardrail-services.ts'

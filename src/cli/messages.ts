@@ -1,8 +1,65 @@
+/** The commands of an agent: send, read and watch. */
+import { readFileSync } from 'node:fs'
 import process from 'node:process'
-import { printable } from '../clients/grid-answer.ts'
-import { GridClient, type InboxMessage } from '../clients/grid-client.ts'
+import { setTimeout as pause } from 'node:timers/promises'
+import { mayRepeat, printable, reconnectMs } from '../clients/grid-call.ts'
+import { GridClient, type InboxMessage, type Peek, type SendRequest, type Sent } from '../clients/grid-client.ts'
 import { type CommandArguments, type ProcessCommand, usageError } from './command.ts'
 import { accessOptions, gridAccess } from './grid-access.ts'
+
+/** How often a send is tried. Its key makes sure that it is stored once. */
+const maxAttempts = 3
+
+export const send: ProcessCommand = {
+  name: 'send',
+  summary: 'Send a message as an agent.',
+  operand: 'to',
+  options: {
+    to: { placeholder: 'TO', description: '@agent or #channel', required: true },
+    message: { placeholder: 'TEXT', description: 'the message; without it, standard input', file: 'message-file' },
+    'reply-to': { placeholder: 'ID', description: 'message_id of what this answers' },
+    conversation: {
+      placeholder: 'ID',
+      description: 'the conversation; without it, the one of the message that this answers',
+    },
+    acks: {
+      placeholder: 'LEASE',
+      description: 'lease_id of "read --lease": its messages are acknowledged together with this send',
+    },
+    'idempotency-key': { placeholder: 'KEY', description: 'a text of your own; a repeat with the same one sends once' },
+    ...accessOptions,
+  },
+  async start(json, args) {
+    const { to, conversation, acks, 'idempotency-key': key = crypto.randomUUID() } = args
+    const request: SendRequest = {
+      to: to!,
+      message: args.message ?? readInput(),
+      reply_to_message_id: args['reply-to'],
+      conversation_id: conversation,
+      ...(acks !== undefined && { acks: { lease_id: acks } }),
+    }
+    const sent = await sendOnce(new GridClient(gridAccess(args)), request, key)
+    console.log(json ? JSON.stringify(sent) : `Sent to ${sent.recipient}: ${sent.message_id}`)
+    return 0
+  },
+}
+
+function readInput(): string {
+  if (process.stdin.isTTY) throw usageError('Give --message TEXT, or the message on standard input.')
+  // The shell adds the line feed at the end.
+  return readFileSync(0, 'utf8').replace(/\r?\n$/, '')
+}
+
+async function sendOnce(client: GridClient, request: SendRequest, key: string): Promise<Sent> {
+  for (let attempt = 1;; attempt++) {
+    try {
+      return await client.send(request, key)
+    } catch (error) {
+      if (!mayRepeat(error) || attempt === maxAttempts) throw error
+      await pause((error.retryAfterSeconds ?? attempt) * 1_000)
+    }
+  }
+}
 
 /** How long messages are leased while they are printed, in seconds. */
 const printSeconds = 60
@@ -103,4 +160,47 @@ function numberOf(args: CommandArguments, name: string, least: number, most: num
   const n = Number(text)
   if (/^\d+$/.test(text) && n >= least && n <= most) return n
   throw usageError(`--${name} must be a whole number from ${least} to ${most}, not "${text}".`)
+}
+
+const maxNamed = 5
+
+export const watch: ProcessCommand = {
+  name: 'watch',
+  summary: 'Print a line whenever an agent has unread messages.',
+  options: {
+    once: { placeholder: '', description: 'end with the first line', flag: true },
+    ...accessOptions,
+  },
+  async start(json, args) {
+    for await (const peek of wakes(new GridClient(gridAccess(args)))) {
+      console.log(json ? JSON.stringify(peek) : lineOf(peek))
+      if (args.once !== undefined) break
+    }
+    return 0
+  },
+}
+
+/** What waits, at each wake. A lost stream is opened again. Fails with the error of a call that may not be repeated. */
+async function* wakes(client: GridClient): AsyncGenerator<Peek> {
+  for (let failures = 1;; failures++) {
+    try {
+      for await (const event of client.wakeStream()) {
+        failures = 0
+        if (event !== 'unread') continue
+        const peek = await client.peek()
+        // Another reader may have taken them.
+        if (peek.messages.length > 0) yield peek
+      }
+    } catch (error) {
+      if (!mayRepeat(error)) throw error
+    }
+    await pause(reconnectMs(failures))
+  }
+}
+
+function lineOf({ agent, unread, messages }: Peek): string {
+  const senders = [...new Set(messages.map(({ user }) => user))]
+  const more = senders.length > maxNamed ? ` and ${senders.length - maxNamed} more` : ''
+  const n = unread >= 100 ? '100 or more' : unread
+  return printable(`${agent}: ${n} unread from ${senders.slice(0, maxNamed).join(', ')}${more}`)
 }

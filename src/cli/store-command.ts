@@ -2,11 +2,14 @@ import { existsSync } from 'node:fs'
 import process from 'node:process'
 import { type Config, readConfig } from '../config.ts'
 import { GridError } from '../errors.ts'
+import { openAccount } from '../grid/accounts/accounts.ts'
+import { recordActivity } from '../grid/activity.ts'
+import type { AccountStore } from '../store/account.ts'
 import { localPath, readOwner } from '../store/driver/local-file.ts'
 import { noDatabase } from '../store/start-error.ts'
-import { openStore } from '../store/store.ts'
+import { openStore, type Store } from '../store/store.ts'
 import { runOnServer } from './command-server.ts'
-import type { CommandArguments, CommandResult, StoreCommand } from './command.ts'
+import type { CommandArguments, CommandOption, CommandResult, StoreCommand } from './command.ts'
 import { processDeps } from './process.ts'
 
 /**
@@ -52,4 +55,36 @@ async function runInProcess(config: Config, command: StoreCommand, args: Command
   } finally {
     await store.close()
   }
+}
+
+export const accountOption = {
+  placeholder: 'ID',
+  description: 'ID of the account',
+  required: true,
+} as const satisfies CommandOption
+
+export const agentOption = {
+  placeholder: 'AGENT',
+  description: 'alias or ID of the agent',
+  required: true,
+} as const satisfies CommandOption
+
+export const emailOption = {
+  placeholder: 'EMAIL',
+  description: 'email address of the user',
+  required: true,
+} as const satisfies CommandOption
+
+/**
+ * Change an account as the operator, recorded in the activity log with the actor `system`. Fails with `account_not_found`,
+ * and as `change` does.
+ */
+export async function changeAccount<T>(
+  store: Store,
+  command: string,
+  { account: id, ...args }: { readonly account: string; readonly [option: string]: unknown },
+  change: (account: AccountStore) => Promise<T>,
+): Promise<T> {
+  const account = await openAccount(store, id, { type: 'system', job: command })
+  return await recordActivity(account, { tool: command, arguments: args, requestId: null }, change)
 }

@@ -1,0 +1,291 @@
+/** Says why a coding client would not be told of new messages. Changes nothing. */
+import { spawn, spawnSync } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { homedir } from 'node:os'
+import { join } from 'node:path'
+import process from 'node:process'
+import { createInterface } from 'node:readline'
+import { type Connection, findConnection, readConnections } from '../clients/connections.ts'
+import { stateOfFile } from '../clients/files/change.ts'
+import { readJsonc } from '../clients/files/json-edit.ts'
+import { GridCallError, isCredentialGone } from '../clients/grid-call.ts'
+import { GridClient, type Me } from '../clients/grid-client.ts'
+import { installedProgram } from '../clients/installed-program.ts'
+import { type ClientName, programs } from '../clients/programs.ts'
+import { runnerLock } from '../clients/run/run-state.ts'
+import { lockHolder } from '../clients/state/lock.ts'
+import { stateFolder } from '../clients/state/paths.ts'
+import { liveSessions } from '../clients/state/sessions.ts'
+import { minute, second } from '../lib/time.ts'
+import { version } from '../lib/version.ts'
+import { broken, type Finding, ok, skipped, warning } from './doctor/finding.ts'
+
+/** What is looked at for each connection, in the order of the report. */
+const order = ['files', 'program', 'client', 'hooks', 'grid', 'key', 'version', 'clock', 'waiter'] as const
+export type ClientFinding = Finding<(typeof order)[number]>
+
+export interface ClientReport {
+  /** With `@`. */
+  agent: string
+  grid: string
+  client: string | null
+  /** The folder of a project; null for all projects. */
+  folder: string | null
+  checks: ClientFinding[]
+}
+
+const versionMs = 10_000
+
+/** Look at every connection of this machine, and at the agent of `AGENT_GRID_KEY`. `now` is the clock of this machine. */
+export async function examineClients(now: () => number): Promise<ClientReport[]> {
+  const { AGENT_GRID_URL: url, AGENT_GRID_KEY: key } = process.env
+  const access = url && key ? findConnection() : undefined
+  const reports = await Promise.all(readConnections().map((connection) => examine(connection, now)))
+  if (!access) return reports
+  const agent = access.alias ?? 'the agent of AGENT_GRID_KEY'
+  return [{ agent, grid: access.url, client: null, folder: null, checks: await checkGrid(access, now) }, ...reports]
+}
+
+async function examine(connection: Connection, now: () => number): Promise<ClientReport> {
+  const { alias, url, client, folder = null } = connection
+  const checks = [
+    ...checkFiles(connection),
+    checkProgram(connection),
+    checkClient(client),
+    await checkHooks(connection),
+    ...await checkGrid(connection, now),
+    checkWaiter(connection),
+  ]
+  const place = ({ check }: ClientFinding) => order.indexOf(check)
+  return { agent: alias, grid: url, client, folder, checks: checks.toSorted((a, b) => place(a) - place(b)) }
+}
+
+function connectAgain({ client, alias }: Connection): string {
+  return `Connect again: "agent-grid connect ${client} --as ${alias}".`
+}
+
+function checkFiles(connection: Connection): ClientFinding[] {
+  const { files } = connection
+  const faults = files.flatMap((file) => {
+    const state = stateOfFile(file)
+    if (state === 'there') return []
+    return state === 'gone'
+      ? [broken('files', `What was written to ${file.path} is gone.`, connectAgain(connection))]
+      : [warning('files', `What was written to ${file.path} was changed since.`, connectAgain(connection))]
+  })
+  return faults.length > 0 ? faults : [ok('files', `Its ${files.length} files are as they were written.`)]
+}
+
+function checkProgram(connection: Connection): ClientFinding {
+  if (connection.wake === 'off') {
+    return skipped('program', 'It was connected with "--wake off", so it calls no program.')
+  }
+  const missing = installedProgram().command.find((path) => !existsSync(path))
+  if (missing === undefined) return ok('program', 'The program that its hooks call is installed.')
+  return broken('program', `Its hooks call ${missing}, which is gone.`, connectAgain(connection))
+}
+
+function checkClient(client: ClientName): ClientFinding {
+  const { wakesFrom, commands: [command] } = programs[client]
+  if (wakesFrom === undefined) {
+    return skipped('client', 'Nothing wakes this client: it is told of messages when it is used.')
+  }
+  const shell = process.platform === 'win32'
+  const { stdout, error } = spawnSync(command, ['--version'], {
+    encoding: 'utf8',
+    timeout: versionMs,
+    windowsHide: true,
+    shell,
+  })
+  const found = stdout?.match(/\d+\.\d+\.\d+/)?.[0]
+  if (error || found === undefined) {
+    const action = 'Install it, or start the doctor where it runs.'
+    return broken('client', `${command} is not installed, or its folder is not in PATH.`, action)
+  }
+  if (!isOlder(found, wakesFrom)) return ok('client', `${command} is ${found}.`)
+  return broken('client', `${command} is ${found}. New messages wake it from ${wakesFrom} on.`, 'Upgrade it.')
+}
+
+function checkWaiter(agent: Connection): ClientFinding {
+  const { alias, client, wake } = agent
+  const runner = lockHolder(runnerLock(agent))
+  if (runner) return ok('waiter', `A runner works for ${alias} (process ${runner.pid}), while no session is open.`)
+  const holder = lockHolder(join(stateFolder(agent), 'waiter.lock'))
+  if (holder && holder.client !== client) {
+    return warning(
+      'waiter',
+      `New messages wake a session of ${holder.client} (process ${holder.pid}), because it is the newest of ${alias}.`,
+      'Close it, or connect this client as an agent of its own.',
+    )
+  }
+  if (holder) return ok('waiter', `Process ${holder.pid} waits for messages.`)
+  const session = liveSessions(agent).findLast((open) => open.client === client)
+  if (!session || wake !== 'auto' || programs[client].wakesFrom === undefined) {
+    return ok('waiter', 'No session is open, so nothing waits for messages.')
+  }
+  return warning(
+    'waiter',
+    `A session is open (process ${session.pid}), and nothing waits for messages.`,
+    'Write something in the session, which starts the wait again; the log in ' +
+      `${join(stateFolder(agent), 'client.log')} says why it ended.`,
+  )
+}
+
+function isOlder(version: string, than: string): boolean {
+  const [a, b] = [version, than].map((text) => text.split('.').map(Number))
+  const n = a.findIndex((number, i) => number !== b[i])
+  return n >= 0 && a[n] < b[n]
+}
+
+interface CodexHook {
+  eventName?: string
+  command?: string
+  enabled?: boolean
+  trustStatus?: string
+}
+
+/** Starting Codex takes about a second. */
+const codexMs = 10_000
+
+async function checkHooks({ wake, client, folder }: Connection): Promise<Finding<'hooks'>> {
+  if (wake === 'off') return skipped('hooks', 'It was connected with "--wake off", so it has no hooks.')
+  if (client === 'claude') return judgeClaude(folder)
+  if (client === 'codex') return judgeCodex(await codexHooks(folder ?? homedir()))
+  return skipped('hooks', 'This client has no switch for them that could be read.')
+}
+
+/** @see https://code.claude.com/docs/en/settings */
+function judgeClaude(folder: string | undefined): Finding<'hooks'> {
+  const managed = join(managedFolder(), 'managed-settings.json')
+  const inProject = (name: string) => folder === undefined ? [] : [join(folder, '.claude', name)]
+  const files = [managed, join(programs.claude.folder(), 'settings.json')]
+    .concat(inProject('settings.json'), inProject('settings.local.json'))
+  const disabled = files.find((file) => readJsonc(file).disableAllHooks === true)
+  if (disabled !== undefined) {
+    const action = 'Remove it. Until then Claude Code runs no hook at all.'
+    return broken('hooks', `${disabled} has "disableAllHooks": true.`, action)
+  }
+  if (readJsonc(managed).allowManagedHooksOnly === true) {
+    const action = 'Ask who manages this machine, or use "agent-grid run".'
+    return broken('hooks', `${managed} allows only hooks of your organization.`, action)
+  }
+  return ok('hooks', 'Claude Code runs hooks.')
+}
+
+function managedFolder(): string {
+  if (process.platform === 'darwin') return '/Library/Application Support/ClaudeCode'
+  return process.platform === 'win32' ? 'C:\\Program Files\\ClaudeCode' : '/etc/claude-code'
+}
+
+function judgeCodex(hooks: CodexHook[] | undefined): Finding<'hooks'> {
+  if (!hooks) return skipped('hooks', 'Codex did not say which hooks it trusts.')
+  const own = hooks.filter(({ command }) => command !== undefined && / hook '?codex'? /.test(command))
+  if (own.length === 0) {
+    return broken('hooks', 'Codex has no hooks of agent-grid.', 'Connect again: "agent-grid connect codex".')
+  }
+  const waiting = own.filter(({ trustStatus }) => trustStatus !== 'trusted' && trustStatus !== 'managed')
+  if (waiting.length > 0) {
+    return broken(
+      'hooks',
+      `Codex does not trust ${waiting.length} of its ${own.length} hooks of agent-grid yet, and skips them without a word.`,
+      'Start codex and approve them: it says "Hooks need review", or type /hooks.',
+    )
+  }
+  if (own.some(({ enabled }) => enabled === false)) {
+    return broken('hooks', 'Hooks of agent-grid are switched off in Codex.', 'Switch them on again with /hooks.')
+  }
+  return ok('hooks', `Codex trusts its ${own.length} hooks of agent-grid.`)
+}
+
+/** Ask Codex itself, which alone knows what it trusts. Undefined if it does not answer. */
+export async function codexHooks(
+  folder: string,
+  env: NodeJS.ProcessEnv = process.env,
+): Promise<CodexHook[] | undefined> {
+  const child = spawn('codex', ['app-server'], { env, stdio: ['pipe', 'pipe', 'ignore'], windowsHide: true })
+  const timer = setTimeout(() => child.kill('SIGKILL'), codexMs)
+  child.on('error', () => {})
+  child.stdin.on('error', () => {})
+  const messages = [
+    { id: 1, method: 'initialize', params: { clientInfo: { name: 'agent-grid', version: '1' } } },
+    { method: 'initialized' },
+    { id: 2, method: 'hooks/list', params: { cwds: [folder] } },
+  ]
+  for (const message of messages) child.stdin.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`)
+  try {
+    for await (const line of createInterface({ input: child.stdout })) {
+      const { id, result } = JSON.parse(line)
+      if (id !== 2) continue
+      return (result?.data as { hooks?: CodexHook[] }[] | undefined)?.flatMap(({ hooks = [] }) => hooks)
+    }
+  } catch {
+    // An answer is JSON.
+  } finally {
+    clearTimeout(timer)
+    child.kill('SIGKILL')
+  }
+}
+
+type GridFinding = Finding<'grid' | 'key' | 'version' | 'clock'>
+
+const timeoutMs = 5 * second
+/** Sessions and leases do not depend on the clock of a client; what people read of times does. */
+const clockMs = 2 * minute
+
+/** Call the grid once. `now` is the clock of this machine, in ms since 1970. */
+async function checkGrid(
+  { url, key, alias }: { url: string; key: string; alias?: string },
+  now: () => number,
+): Promise<GridFinding[]> {
+  try {
+    return judge(await new GridClient({ url, key, timeoutMs }).me(), alias, now())
+  } catch (error) {
+    if (!(error instanceof GridCallError)) throw error
+    return judgeError(url, error)
+  }
+}
+
+function judge({ agent, key: { last4, name }, grid, clock }: Me, alias: string | undefined, now: number) {
+  const isOurs = alias === undefined || agent === alias
+  return [
+    ok('grid', `${grid.url} answers.`),
+    isOurs
+      ? ok('key', `The key …${last4}${name ? ` ("${name}")` : ''} is of ${agent}.`)
+      : warning('key', `The key is of ${agent}, not of ${alias}.`, 'Connect again: "agent-grid connect".'),
+    isSameRelease(grid.version) ? ok('version', `This program is ${version}, and so is the grid.`) : warning(
+      'version',
+      `This program is ${version}, and the grid is ${grid.version}.`,
+      'Run "agent-grid connect" with the package of the grid, so that both are the same.',
+    ),
+    judgeClock(Date.parse(clock) - now),
+  ]
+}
+
+function judgeClock(aheadMs: number): GridFinding {
+  if (Math.abs(aheadMs) < clockMs) return ok('clock', 'The clock of this machine agrees with the clock of the grid.')
+  const difference = `${Math.round(Math.abs(aheadMs) / second)} s ${aheadMs > 0 ? 'behind' : 'ahead of'}`
+  const action = 'Set the clock of this machine by the network (NTP).'
+  return warning('clock', `The clock of this machine is ${difference} the clock of the grid.`, action)
+}
+
+function judgeError(url: string, error: GridCallError): GridFinding[] {
+  const { status, code, message } = error
+  if (isCredentialGone(error)) {
+    const action = 'It was revoked. Connect again: "agent-grid connect".'
+    return [ok('grid', `${url} answers.`), broken('key', `The grid does not accept the key: ${message}`, action)]
+  }
+  if (status === 0 || code === 'not_a_grid') {
+    const action = `Check that the grid runs, and that this machine reaches it: "agent-grid health --url ${url}".`
+    return [broken('grid', message, action), skipped('key', 'Only the grid knows whether the key works.')]
+  }
+  if (status === 404) {
+    const action = 'Upgrade the grid, or use the program that it hands out.'
+    return [ok('grid', `${url} answers.`), warning('version', 'The grid is older than this program.', action)]
+  }
+  return [warning('grid', `${url} answers, but not now: ${message}`, 'Try again in a minute.')]
+}
+
+function isSameRelease(other: string): boolean {
+  const release = (text: string) => text.split('.').slice(0, 2).join('.')
+  return release(other) === release(version)
+}

@@ -1,0 +1,41 @@
+/** A map of limited weight, which forgets what was not used for longest. An entry weighs 1, or what `set` says. */
+export class RecentMap<K, V> {
+  readonly #maxWeight: number
+  /** The entry that was used last is at the end. */
+  readonly #entries = new Map<K, { value: V; weight: number }>()
+  #weight = 0
+
+  constructor(maxWeight: number) {
+    this.#maxWeight = maxWeight
+  }
+
+  get size(): number {
+    return this.#entries.size
+  }
+
+  /** The value of a key. This uses it. */
+  get(key: K): V | undefined {
+    const entry = this.#entries.get(key)
+    if (!entry) return undefined
+    this.#entries.delete(key)
+    this.#entries.set(key, entry)
+    return entry.value
+  }
+
+  /** An entry that is heavier than the whole map may be is not kept. */
+  set(key: K, value: V, weight = 1): void {
+    this.delete(key)
+    if (weight > this.#maxWeight) return
+    this.#entries.set(key, { value, weight })
+    this.#weight += weight
+    for (const [oldest] of this.#entries) {
+      if (this.#weight <= this.#maxWeight) break
+      this.delete(oldest)
+    }
+  }
+
+  delete(key: K): void {
+    this.#weight -= this.#entries.get(key)?.weight ?? 0
+    this.#entries.delete(key)
+  }
+}

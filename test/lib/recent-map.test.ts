@@ -1,0 +1,38 @@
+import { expect, test } from 'vitest'
+import { RecentMap } from '../../src/lib/recent-map.ts'
+
+test('entries in use are kept, and no more than the map may have', () => {
+  const map = new RecentMap<string, number>(10)
+  map.set('busy', 1)
+  for (let n = 0; n < 100; n++) {
+    map.set(`key ${n}`, n)
+    expect(map.get('busy')).toBe(1)
+  }
+
+  expect(map.size).toBe(10)
+  expect([map.get('key 90'), map.get('key 91')]).toEqual([undefined, 91])
+})
+
+test('forgets what was not used for longest, until the rest is small enough', () => {
+  const map = new RecentMap<string, number>(100)
+  map.set('a', 1, 40)
+  map.set('b', 2, 40)
+  expect(map.get('a')).toBe(1)
+
+  map.set('c', 3, 60)
+
+  expect(['a', 'b', 'c'].map((key) => map.get(key))).toEqual([1, undefined, 3])
+  expect(map.size).toBe(2)
+})
+
+test('counts a replaced or deleted value no more, and keeps none that is too large', () => {
+  const map = new RecentMap<string, number>(100)
+  map.set('a', 1, 90)
+  map.set('a', 2, 10)
+  map.set('b', 3, 90)
+  map.delete('b')
+  map.set('c', 4, 90)
+  map.set('d', 5, 101)
+
+  expect(['a', 'b', 'c', 'd'].map((key) => map.get(key))).toEqual([2, undefined, 4, undefined])
+})
