@@ -1,4 +1,4 @@
-/** What the grid says of the sender of a message, outside its text. See docs/security.md, "Models that read messages". */
+/** What the grid says of the sender of a message, outside its text. See docs/security.md, "Texts that models read". */
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { sendMessage } from '../../src/grid/messaging/send-message.ts'
 import { postA2a, send10 } from '../support/a2a.ts'

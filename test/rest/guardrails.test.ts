@@ -1,4 +1,4 @@
-/** `/api/v1/guardrails`. Which credentials it takes is in `test/roles.test.ts`. See docs/protocol.md, "Guardrails over REST". */
+/** `/api/v1/guardrails`. Which credentials it takes is in `test/roles.test.ts`. See docs/protocol/guardrails.md, "Over REST". */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { tryGuardrail } from '../../src/grid/guardrails/try-guardrail.ts'
 import { dump, rows } from '../support/database.ts'
