@@ -154,7 +154,7 @@ describe('the token', () => {
     expect([changed.status, changed.body.config]).toEqual([200, config])
   })
 
-  test('a change of one setting does not undo another that is made meanwhile', async () => {
+  test('a change of one setting does not undo another at the same time', async () => {
     const id = await makeJudge(grid.acme)
 
     await Promise.all([
