@@ -19,8 +19,7 @@ import { authorizeDecision } from './oauth/decision.ts'
 import { oauthEndpoint } from './oauth/form.ts'
 import { protectedResources, resourceReader, serverMetadata, serverMetadataPaths } from './oauth/metadata.ts'
 import { registerClient } from './oauth/register.ts'
-import { revokeToken } from './oauth/revoke.ts'
-import { tokenEndpoint } from './oauth/token.ts'
+import { revokeEndpoint, tokenEndpoint } from './oauth/token.ts'
 import type { AppEnv, Handler } from './request-context.ts'
 import { live, ready } from './rest/health.ts'
 import { clientPackage, joinText, llmsText } from './rest/join.ts'
@@ -53,20 +52,12 @@ export function createApp(store: Store): Hono<AppEnv> {
   const people = createSessions(store, origins)
   const attention = new AttentionCounts(deps)
   const resources = protectedResources(origins, config.appUrl)
-  const clients = createClients(store)
-  const resourceOf = resourceReader(origins)
+  const oauth = { store, clients: createClients(store), resourceOf: resourceReader(origins) }
   const asRoute = (route: RestRoute): Route => {
     const handler = handlerOf(route, store, { call: authenticateCall, key: authenticateKey })
     return [route.method, route.path.replace(/{(\w+)}/g, ':$1'), handler]
   }
-  const authorize = {
-    store,
-    sessions: people,
-    issuer: config.appUrl,
-    clients,
-    redirectAllow: config.oauthRedirectAllow,
-    resourceOf,
-  }
+  const authorize = { ...oauth, sessions: people }
 
   const a2aRpc = a2aGrid(authenticateKey, deps, cards)
   const grid = mcpGrid(authenticateCall, responseHeaders, deps, resources.metadataUrl)
@@ -86,9 +77,9 @@ export function createApp(store: Store): Hono<AppEnv> {
 
     ['GET', ['/.well-known/oauth-protected-resource', '/.well-known/oauth-protected-resource/*'], resources.metadata],
     ['GET', serverMetadataPaths, serverMetadata(config, origins, documentProbe(deps).canFetch)],
-    ['POST', '/oauth/token', oauthEndpoint(log, tokenEndpoint({ store, clients, resourceOf }))],
+    ['POST', '/oauth/token', oauthEndpoint(log, tokenEndpoint(oauth))],
     ['POST', '/oauth/register', oauthEndpoint(log, registerClient(store))],
-    ['POST', '/oauth/revoke', oauthEndpoint(log, revokeToken(store, clients))],
+    ['POST', '/oauth/revoke', oauthEndpoint(log, revokeEndpoint(oauth))],
   ]
   const others: Route[] = [
     ['POST', ['/a2a/v1/grid', '/a2a/v1/grid/', '/a2a/v1/agents/:alias', '/a2a/v1/agents/:alias/'], a2aRpc],

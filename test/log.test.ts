@@ -96,7 +96,7 @@ test('no secret and no message text is logged at debug level by signup, sending,
   }, { Authorization: 'Bearer canary-header', Cookie: 'session=canary-cookie', 'User-Agent': 'canary-agent' })
   const { api_key, trial } = await signup.json()
   const token = trial.claim_url.split('/').pop()
-  const { key: unknown } = await mintKey('admin_key')
+  const { key: unknown } = mintKey('admin_key')
 
   const zoe = await createAuthenticator(grid.store)(`Bearer ${api_key}`)
   const alice = await createAuthenticator(grid.store)(`Bearer ${grid.alice.key}`)

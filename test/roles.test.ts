@@ -197,7 +197,7 @@ async function holdersOf(grid: TestGrid): Promise<Holder[]> {
     { holder: 'revoked agent key', opens: 'nothing', key: revoked.key },
     { holder: 'key of a deleted agent', opens: 'nothing', key: deleted.key },
     ...await oauthHolders(grid),
-    { holder: 'unknown key', opens: 'nothing', key: (await mintKey('admin_key')).key },
+    { holder: 'unknown key', opens: 'nothing', key: mintKey('admin_key').key },
     { holder: 'malformed key', opens: 'nothing', key: grid.acme.adminKey.slice(0, -1) },
     { holder: 'no key', opens: 'nothing', key: undefined },
   ]
@@ -248,7 +248,7 @@ async function oauthHolders(grid: TestGrid): Promise<Holder[]> {
     { holder: 'OAuth token of a revoked grant', opens: 'nothing', key: revoked.token, isOAuth: true },
     { holder: 'OAuth token beside a revoked one', opens: 'admin', key: live.token, isOAuth: true },
     { holder: 'OAuth token of an owner of another account', opens: 'nothing', key: moved.token, isOAuth: true },
-    { holder: 'OAuth refresh token', opens: 'nothing', key: (await mintKey('refresh_token')).key, isOAuth: true },
+    { holder: 'OAuth refresh token', opens: 'nothing', key: mintKey('refresh_token').key, isOAuth: true },
   ]
 }
 
@@ -265,7 +265,7 @@ async function keyOfUser(
   { store, acme }: TestGrid,
   role: 'owner' | 'admin' | 'member' | 'viewer' | undefined,
 ): Promise<{ key: string; userId: string }> {
-  const { key, hash, last4 } = await mintKey('admin_key')
+  const { key, hash, last4 } = mintKey('admin_key')
   const userId = newId()
   await store.write([
     store.global.users.add({ id: userId, email: `${userId}@acme.example`, passwordHash: null }, 0),

@@ -18,7 +18,7 @@ export async function openBenchContext(
   printTable: BenchContext['table'],
 ): Promise<BenchContext> {
   const floor: Floor = {
-    key: (await mintKey('agent_key')).key,
+    key: mintKey('agent_key').key,
     server: await startScript(runtime, ['scripts/bench/floor.ts'], { LOG_LEVEL: 'warn', ...unreachableLimits }),
   }
   const floors = new Map<number, Measured>()

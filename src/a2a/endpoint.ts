@@ -7,7 +7,6 @@ import type { AuthenticateCall } from '../auth/bearer.ts'
 import type { Deps } from '../deps.ts'
 import { GridError } from '../errors.ts'
 import { type Bodies, type BodyLimits, mediaType, parseBody } from '../lib/http/body.ts'
-import { jsonOutline } from '../lib/http/json-outline.ts'
 import type { Handler } from '../request-context.ts'
 import { a2aError, a2aStatus, asGridError, errorHeaders } from '../wire.ts'
 
@@ -19,8 +18,6 @@ interface RpcRequest {
   id?: unknown
   method?: unknown
   params?: unknown
-  /** Why the params cannot be read, although the request is JSON. */
-  fault?: GridError
 }
 
 /**
@@ -51,7 +48,7 @@ export function a2aGrid(authenticateCall: AuthenticateCall, deps: Deps, cards: C
       headers['A2A-Version'] = codec.version
       if (admitted.extensions.length > 0) headers[codec.extensionsHeader] = admitted.extensions.join(', ')
 
-      const result = await run({ ...admitted, cards, codec, method, params: readParams(rpcRequest) })
+      const result = await run({ ...admitted, cards, codec, method, params: rpcRequest.params })
       return result instanceof EventStream
         ? streamResponse(result, admitted.connection, headers, (result) => ({ jsonrpc: '2.0', id, result }))
         : Response.json({ jsonrpc: '2.0', id, result }, { headers })
@@ -85,18 +82,7 @@ async function readJson(bodies: Bodies, request: Request, limits: BodyLimits): P
     if (!(error instanceof GridError) || error.kind !== 'invalid') throw error
     throw new GridError('malformed_json', error.message)
   }
-  try {
-    return parseBody(text, limits)
-  } catch (error) {
-    if (!(error instanceof GridError)) throw error
-    const outline = jsonOutline(text)
-    if (outline === undefined) throw new GridError('malformed_json', 'The body is not valid JSON.')
-    // Params that may not be parsed are wrong params: the request has its id and its method.
-    const why = error.code === 'malformed_json' ? 'The JSON has a forbidden key, such as __proto__.' : error.message
-    return Array.isArray(outline)
-      ? outline
-      : { ...outline, fault: new GridError('invalid_input', why, { field: 'params' }) }
-  }
+  return parseBody(text, limits)
 }
 
 function readId({ id = null }: RpcRequest): RpcId {
@@ -108,9 +94,4 @@ function readMethod({ jsonrpc, method }: RpcRequest): string {
   if (jsonrpc !== '2.0') throw new GridError('invalid_request', 'jsonrpc must be "2.0".', { field: 'jsonrpc' })
   if (typeof method === 'string') return method
   throw new GridError('invalid_request', 'method must be a string.', { field: 'method' })
-}
-
-function readParams({ params, fault }: RpcRequest): unknown {
-  if (fault) throw fault
-  return params
 }

@@ -32,7 +32,7 @@ export interface UserActor {
   confirmedAt?: number | null
 }
 
-export interface SystemActor {
+interface SystemActor {
   type: 'system'
   /** The task of the process, for example `signup` or `create-account`. */
   job: string
@@ -49,7 +49,7 @@ export interface SignedInUser {
 }
 
 /** How long a proof of who the user is allows the changes that need a fresh one. */
-export const confirmedForMs = 10 * minute
+const confirmedForMs = 10 * minute
 
 /**
  * Require that the user has proved recently who they are: by signing in, or on the page for it. Other callers pass. Fails
@@ -86,18 +86,17 @@ export const permissions = {
 
 export type Permission = keyof typeof permissions
 
-/** Whether a role has a permission. */
 export function allows(role: Role, permission: Permission): boolean {
   return (permissions[permission] as readonly Role[]).includes(role)
 }
 
-/** The calling agent. Fails with `wrong_credential` for other callers. */
+/** Fails with `wrong_credential` for other callers. */
 export function callingAgent(actor: Actor): AgentActor {
   if (actor.type !== 'agent') throw new GridError('wrong_credential', 'Only an agent can do this. Use an agent key.')
   return actor
 }
 
-/** The signed-in user. Fails with `wrong_credential` for other callers. */
+/** Fails with `wrong_credential` for other callers. */
 export function callingUser(actor: Actor): UserActor {
   if (actor.type !== 'user') throw new GridError('wrong_credential', 'Only a signed-in user can do this.')
   return actor

@@ -8,7 +8,7 @@ import { cookieName, cookieOf, secretCookieOf, serializeCookie } from '../lib/ht
 import { isId, newId } from '../lib/id.ts'
 import { hashForLookup, isSameSecret, mintLinkToken } from '../lib/secrets.ts'
 import { day, hour, minute } from '../lib/time.ts'
-import { openForSession, sealForSession } from './one-time-cookie.ts'
+import { createKeyRing, type KeyRing } from '../lib/key-ring.ts'
 import type { AccountStore } from '../store/account.ts'
 import type { Membership } from '../store/global/users.ts'
 import type { Store } from '../store/store.ts'
@@ -27,7 +27,6 @@ const bySelfHeader = 'x-by-itself'
 /** How long a secret waits for the page that shows it. */
 const oneTimeCookieMs = 5 * minute
 
-/** The user of a session. */
 export interface SessionUser {
   id: string
   email: string
@@ -39,7 +38,6 @@ export interface SessionUser {
   shortcuts: boolean
 }
 
-/** A signed-in user with the current session. */
 export interface Visitor {
   user: SessionUser
   sessionId: string
@@ -52,22 +50,20 @@ export interface Visitor {
 }
 
 /** CSRF protection of a form before sign-in: the value of the field `csrf`, and the cookie that it is derived from. */
-export interface AnonymousVisitor {
+interface AnonymousVisitor {
   csrf: string
   /** `Set-Cookie`; undefined when the browser already has the cookie. */
   cookie: string | undefined
 }
 
-/** A live session in the list of a user's sessions. Times are milliseconds since the epoch. */
+/** A live session in the list of a user's sessions. */
 export interface ActiveSession {
   id: string
   createdAt: number
   lastSeenAt: number
   expiresAt: number
-  /** The `User-Agent` header at sign-in. */
   userAgent: string
   address: string
-  /** Whether it is the session of this request. */
   isCurrent: boolean
 }
 
@@ -81,61 +77,13 @@ export interface Proof {
   confirmedAt?: number | null
 }
 
-export interface Sessions {
-  /**
-   * The signed-in user of a request; undefined without a live session, and while the second factor is missing. Requests
-   * that a page makes by itself, and `isQuiet`, do not count as a use of the session.
-   */
-  visitor(request: Request, options?: { isQuiet?: boolean }): Promise<Visitor | undefined>
-  /** The user of a half session: they have given the first factor and not yet the second. */
-  halfVisitor(request: Request): Promise<SessionUser | undefined>
-  /** CSRF protection for a form before sign-in. */
-  anonymousVisitor(request: Request): Promise<AnonymousVisitor>
-  /**
-   * Check that a page of this grid sent the form: the `Origin` is ours, and `csrf` belongs to the session or, before
-   * sign-in, to the browser. Fails with `forbidden_form`, or with `form_expired` if the form is ours but of another
-   * session, as after a sign-in in another tab.
-   */
-  checkForm(request: Request, form: URLSearchParams, visitor: Visitor | undefined): void
-  /** Check only that a page of this grid sent the form. Fails with `forbidden_form`. */
-  checkOrigin(request: Request): void
-  /**
-   * Keep a secret for the next page of this session, at most five minutes. Resolves to the id to take it with, and to
-   * the `Set-Cookie` that carries it.
-   */
-  keepOnce(request: Request, secret: string): Promise<{ id: string; cookie: string }>
-  /**
-   * A secret that was kept in this session, and the `Set-Cookie` that removes it. Undefined if it was taken already, or
-   * is too old.
-   */
-  takeOnce(request: Request, id: string): Promise<{ secret: string; cookie: string } | undefined>
-  /**
-   * Start a session for an authenticated user and end the browser's previous one. Resolves to `Set-Cookie`. Without
-   * `hasSecondFactor` it is a half session if the user has a second factor.
-   * Fails with `sign_in_failed` if `passwordHash` is not the user's any more.
-   */
-  begin(request: Request, userId: string, address: string, proof?: Proof): Promise<string>
-  /** End the session of a request. Resolves to the `Set-Cookie` that removes the cookie. */
-  end(request: Request): Promise<string>
-  /** The user's live sessions, the most recently used first. */
-  list(visitor: Visitor): Promise<ActiveSession[]>
-  /** End one of the user's sessions. Fails with `not_found`. */
-  endOne(visitor: Visitor, id: string): Promise<void>
-  /** End all of the user's sessions except the one of this request. */
-  endOthers(visitor: Visitor): Promise<void>
-  /**
-   * The store of one of the user's accounts, with the user's current role as actor. Fails with `account_not_found`, and
-   * with `second_factor_required` if the account demands one that the user does not have. `withoutSecondFactor`: for the
-   * pages where users add one.
-   */
-  openAccount(visitor: Visitor, id: string, options?: { withoutSecondFactor?: boolean }): AccountStore
-}
+export type Sessions = ReturnType<typeof createSessions>
 
 /**
  * Sessions of a grid served on `origins`. Cookies are `Secure` if `APP_URL` is HTTPS, whatever the other origins are:
  * people sign in there.
  */
-export function createSessions(store: Store, origins: string[]): Sessions {
+export function createSessions(store: Store, origins: string[]) {
   const { now, log, config } = store.deps
   const isSecure = config.appUrl.startsWith('https:')
   const sessionCookie = cookieName('session', isSecure)
@@ -150,6 +98,7 @@ export function createSessions(store: Store, origins: string[]): Sessions {
       })
   }
 
+  /** Check only that a page of this grid sent the form. Fails with `forbidden_form`. */
   function checkOrigin({ headers }: Request): void {
     const isSameOrigin = origins.includes(headers.get('origin') ?? '') &&
       ['same-origin', 'none'].includes(headers.get('sec-fetch-site') ?? 'same-origin')
@@ -158,7 +107,16 @@ export function createSessions(store: Store, origins: string[]): Sessions {
   }
 
   return {
-    async visitor(request, { isQuiet = request.headers.has(bySelfHeader) } = {}) {
+    checkOrigin,
+
+    /**
+     * The signed-in user of a request; undefined without a live session, and while the second factor is missing.
+     * Requests that a page makes by itself, and `isQuiet`, do not count as a use of the session.
+     */
+    async visitor(
+      request: Request,
+      { isQuiet = request.headers.has(bySelfHeader) }: { isQuiet?: boolean } = {},
+    ): Promise<Visitor | undefined> {
       const token = secretCookieOf(request, sessionCookie)
       if (token === undefined) return undefined
       const at = now()
@@ -170,23 +128,29 @@ export function createSessions(store: Store, origins: string[]): Sessions {
       return { user, sessionId, confirmedAt, accounts, csrf: formToken(token) }
     },
 
-    async halfVisitor(request) {
+    /** The user of a session whose second factor is missing. */
+    async halfVisitor(request: Request): Promise<SessionUser | undefined> {
       const token = secretCookieOf(request, sessionCookie)
       if (token === undefined) return undefined
       const session = await store.global.sessions.byToken(hashForLookup(token), now(), now() - sessionIdleMs)
       return session?.awaitsSecondFactor ? session.user : undefined
     },
 
-    async anonymousVisitor(request) {
+    anonymousVisitor(request: Request): AnonymousVisitor {
       const known = secretCookieOf(request, anonymousCookie)
-      const token = known ?? (await mintLinkToken()).token
+      const token = known ?? mintLinkToken().token
       return {
         csrf: formToken(token),
         cookie: known === undefined ? serializeCookie(anonymousCookie, token, { isSecure }) : undefined,
       }
     },
 
-    checkForm(request, form, visitor) {
+    /**
+     * Check that a page of this grid sent the form: the `Origin` is ours, and `csrf` belongs to the session or, before
+     * sign-in, to the browser. Fails with `forbidden_form`, or with `form_expired` if the form belongs to another
+     * session, as after a sign-in in another tab.
+     */
+    checkForm(request: Request, form: URLSearchParams, visitor: Visitor | undefined): void {
       checkOrigin(request)
       const token = secretCookieOf(request, visitor ? sessionCookie : anonymousCookie)
       if (token === undefined || !isSameSecret(form.get('csrf') ?? '', formToken(token))) {
@@ -197,26 +161,51 @@ export function createSessions(store: Store, origins: string[]): Sessions {
       }
     },
 
-    checkOrigin,
-
-    async keepOnce(request, secret) {
+    /**
+     * Keep a secret for the next page of this session, at most five minutes, in a cookie that is sealed for the session:
+     * neither another session nor the reader of a cookie file can use it. See docs/security.md, "Storage of keys".
+     */
+    async keepOnce(request: Request, secret: string): Promise<{ id: string; cookie: string }> {
       const id = newId()
-      const sealed = await sealForSession(secretCookieOf(request, sessionCookie) ?? '', id, secret)
-      const cookie = serializeCookie(`${oneTimeCookie}-${id}`, sealed, { isSecure, maxAgeMs: oneTimeCookieMs })
+      const { encryptedToken, tokenIv, tokenAuthTag } = await ringOf(secretCookieOf(request, sessionCookie)).seal(
+        secret,
+        id,
+      )
+      const cookie = serializeCookie(`${oneTimeCookie}-${id}`, [encryptedToken, tokenIv, tokenAuthTag].join('.'), {
+        isSecure,
+        maxAgeMs: oneTimeCookieMs,
+      })
       return { id, cookie }
     },
 
-    async takeOnce(request, id) {
+    /** The kept secret, and the `Set-Cookie` that removes it. Undefined if it was taken already, or is too old. */
+    async takeOnce(request: Request, id: string): Promise<{ secret: string; cookie: string } | undefined> {
       if (!isId(id)) return undefined
       const name = `${oneTimeCookie}-${id}`
       const sealed = cookieOf(request, name)
       if (sealed === undefined) return undefined
-      const secret = await openForSession(secretCookieOf(request, sessionCookie) ?? '', id, sealed)
-      return secret === undefined ? undefined : { secret, cookie: serializeCookie(name, '', { isSecure, maxAgeMs: 0 }) }
+      const [encryptedToken, tokenIv, tokenAuthTag] = sealed.split('.')
+      try {
+        const ring = ringOf(secretCookieOf(request, sessionCookie))
+        const secret = await ring.open({ encryptedToken, tokenIv, tokenAuthTag, tokenKeyId: ringKeyId }, id)
+        return { secret, cookie: serializeCookie(name, '', { isSecure, maxAgeMs: 0 }) }
+      } catch {
+        return undefined
+      }
     },
 
-    async begin(request, userId, address, { passwordHash, hasSecondFactor = false, ...proof } = {}) {
-      const { token, hash } = await mintLinkToken()
+    /**
+     * Start a session for an authenticated user and end the browser's previous one. Resolves to `Set-Cookie`. Without
+     * `hasSecondFactor` it is a half session if the user has a second factor.
+     * Fails with `sign_in_failed` if `passwordHash` is no longer the user's.
+     */
+    async begin(
+      request: Request,
+      userId: string,
+      address: string,
+      { passwordHash, hasSecondFactor = false, ...proof }: Proof = {},
+    ): Promise<string> {
+      const { token, hash } = mintLinkToken()
       const at = now()
       const { confirmedAt = at } = proof
       const session = {
@@ -241,27 +230,39 @@ export function createSessions(store: Store, origins: string[]): Sessions {
       return serializeCookie(sessionCookie, token, { isSecure, maxAgeMs: sessionLifetimeMs })
     },
 
-    async end(request) {
+    /** End the session of a request. Resolves to the `Set-Cookie` that removes the cookie. */
+    async end(request: Request): Promise<string> {
       const statements = await endSession(store, secretCookieOf(request, sessionCookie))
       if (statements.length > 0) await store.write(statements)
       return serializeCookie(sessionCookie, '', { isSecure, maxAgeMs: 0 })
     },
 
-    async list({ user, sessionId }) {
+    /** The user's live sessions, the most recently used first. */
+    async list({ user, sessionId }: Visitor): Promise<ActiveSession[]> {
       const found = await store.global.sessions.ofUser(user.id, now(), now() - sessionIdleMs)
       return found.map((session) => ({ ...session, isCurrent: session.id === sessionId }))
     },
 
-    async endOne({ user }, id) {
+    /** Fails with `not_found`. */
+    async endOne({ user }: Visitor, id: string): Promise<void> {
       const [ended] = await store.write([store.global.sessions.end(user.id, id, now())])
       if (ended.length === 0) throw new GridError('not_found', 'This session has already ended or is not yours.')
     },
 
-    async endOthers({ user, sessionId }) {
+    async endOthers({ user, sessionId }: Visitor): Promise<void> {
       await store.write([store.global.sessions.endOthers(user.id, sessionId, now())])
     },
 
-    openAccount(visitor, id, { withoutSecondFactor = false } = {}) {
+    /**
+     * The store of one of the user's accounts, with the user's current role as actor. Fails with `account_not_found`, and
+     * with `second_factor_required` if the account demands one that the user does not have. `withoutSecondFactor` is for
+     * the pages where users add one.
+     */
+    openAccount(
+      visitor: Visitor,
+      id: string,
+      { withoutSecondFactor = false }: { withoutSecondFactor?: boolean } = {},
+    ): AccountStore {
       const membership = visitor.accounts.find((account) => account.id === id)
       if (!membership) {
         throw new GridError(
@@ -293,4 +294,12 @@ async function endSession(store: Store, token: string | undefined) {
 /** The CSRF token is derived from the cookie, which other sites can neither read nor set. */
 function formToken(cookie: string): string {
   return createHmac('sha256', cookie).update('form').digest('base64url')
+}
+
+const ringKeyId = 'session'
+
+/** Seals one-time cookies with a key derived from the token of the session. */
+function ringOf(token = ''): KeyRing {
+  const key = createHmac('sha256', token).update('one-time cookie').digest('base64')
+  return createKeyRing(`${ringKeyId}:${key}`)
 }

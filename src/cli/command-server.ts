@@ -25,7 +25,7 @@ const path = '/commands'
 
 /** Accept commands from other processes until the listener stops. Publishes the address in the owner file. */
 export async function serveCommands(store: Store, commands: readonly StoreCommand[]): Promise<Listener> {
-  const { token } = await mintLinkToken()
+  const { token } = mintLinkToken()
   const listener = await listen((request) => handleRequest(store, commands, token, request), { port: 0, host })
   store.deps.ownPorts.add(listener.port)
   store.announce({ url: `http://${host}:${listener.port}${path}`, token })

@@ -7,7 +7,7 @@ import { Icon } from './icons.tsx'
 export const secretFields = ['password', 'current', 'token', 'remoteToken'] as const
 
 /** What was posted to a form that is shown again, and why it was refused. Its fields show both. */
-export interface PostedForm {
+interface PostedForm {
   values: URLSearchParams
   errorOf(name: string): string | undefined
 }

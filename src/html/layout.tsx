@@ -8,7 +8,7 @@ import { htmlResponse, type HtmlResponseOptions } from './html-response.tsx'
 import { Icon, Logo } from './icons.tsx'
 
 /** News of an open page: see `scripts/live.ts`. */
-export type FreshName = 'thread' | 'state' | 'presence' | `presence:${string}` | 'count' | 'attention' | 'minute'
+type FreshName = 'thread' | 'state' | 'presence' | `presence:${string}` | 'count' | 'attention' | 'minute'
 
 export interface AppPage extends HtmlResponseOptions {
   title: string

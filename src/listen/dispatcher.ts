@@ -30,7 +30,7 @@ export interface ListenOptions {
 }
 
 /** The caller of a request. */
-export type CallerOf = (request: UncheckedRequest) => string
+type CallerOf = (request: UncheckedRequest) => string
 
 /** Callers take turns for these paths apart from all else: a supervisor must hear that a busy process is alive. */
 const healthPaths = ['/healthz', '/readyz']

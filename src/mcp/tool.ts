@@ -6,7 +6,7 @@ import type { CallerConnection } from '../lib/http/caller-connection.ts'
 import { lazy, once } from '../lib/lazy.ts'
 import type { Hints } from '../wire.ts'
 
-export interface ToolAnnotations {
+interface ToolAnnotations {
   readOnlyHint?: boolean
   destructiveHint?: boolean
   idempotentHint?: boolean
@@ -90,7 +90,7 @@ export interface ListedTool {
 }
 
 /** `CallToolResult` of every revision. */
-export interface ToolResult {
+interface ToolResult {
   content: { type: 'text'; text: string }[]
   isError?: true
 }

@@ -3,7 +3,7 @@ import type { OAuthScope } from '../store/global/oauth-grants.ts'
 import type { Store } from '../store/store.ts'
 
 /** The page lists this many agents; the user finds the others with the search field. */
-export const maxAgents = 50
+const maxAgents = 50
 /** A page with this many entries has the search field. */
 const searchFrom = 8
 const maxAccounts = 200
@@ -39,12 +39,12 @@ export interface AccountPicker {
   agents: AgentEntry[]
   /** More agents match than the page lists. */
   hasMore: boolean
-  /** There are so many entries that the user may want to search them. */
+  /** Whether to offer the search. */
   isLong: boolean
   /** The accounts in which the user may create an agent. */
   newAgentAccounts: { accountId: string; accountName: string }[]
   search: string
-  /** The agent that the client asked for, if the user may act as it; and the alias if not. */
+  /** The agent that the client asked for, or its alias if the user may not act as it. */
   hinted?: { entry: AgentEntry } | { missing: string }
 }
 
@@ -84,7 +84,6 @@ export async function loadAccountPicker(
   }
 }
 
-/** Among the listed entries, or those that a search for the alias finds. */
 async function findHinted(
   global: Store['global'],
   userId: string,

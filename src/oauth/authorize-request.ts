@@ -2,7 +2,7 @@
 import { sha256 } from 'oslo/crypto'
 import { base64url } from 'oslo/encoding'
 import { GridError } from '../errors.ts'
-import type { Client, Clients } from './clients.ts'
+import type { Client, OAuthParts } from './clients.ts'
 import { parameter, rejectRepeatedParameters } from './form.ts'
 import { isAllowedRedirect, isSameRedirect, withParameters } from './redirect-uri.ts'
 import type { OAuthScope } from '../store/global/oauth-grants.ts'
@@ -18,7 +18,6 @@ export interface ClientRedirect {
   state: string | undefined
 }
 
-/** A valid authorization request. */
 export interface AuthorizationRequest extends ClientRedirect {
   codeChallenge: string
   /** One of our resource URLs, normalized. */
@@ -27,21 +26,13 @@ export interface AuthorizationRequest extends ClientRedirect {
   scopes: OAuthScope[]
 }
 
-export interface AuthorizeRules {
-  clients: Clients
-  /** `OAUTH_REDIRECT_ALLOW`. */
-  redirectAllow: readonly string[]
-  /** Our resource URL that a `resource` parameter names; the default for undefined. Fails with `invalid_target`. */
-  resourceOf(requested: string | undefined): string
-}
-
 /**
  * Check the client and its redirect URI. Errors of this step are shown to the user, because the redirect URI is not
  * trusted yet. Fails with `invalid_request` or `invalid_client`. See docs/protocol.md, "Authorization endpoint".
  */
 export async function readClientRedirect(
   query: URLSearchParams,
-  { clients, redirectAllow }: AuthorizeRules,
+  { store, clients }: OAuthParts,
 ): Promise<ClientRedirect> {
   if (query.toString().length > maxQueryLength) throw new GridError('invalid_request', 'The address is too long.')
   rejectRepeatedParameters(query)
@@ -53,7 +44,7 @@ export async function readClientRedirect(
   const redirectUri = parameter(query, 'redirect_uri')
   const isRegistered = redirectUri !== undefined &&
     client.redirectUris.some((registered) => isSameRedirect(registered, redirectUri)) &&
-    isAllowedRedirect(redirectUri, redirectAllow)
+    isAllowedRedirect(redirectUri, store.deps.config.oauthRedirectAllow)
   if (!isRegistered) {
     throw new GridError('invalid_request', 'This client has not registered the redirect URI of the request.')
   }
@@ -67,7 +58,7 @@ export async function readClientRedirect(
 export function readAuthorizationRequest(
   query: URLSearchParams,
   redirect: ClientRedirect,
-  { resourceOf }: AuthorizeRules,
+  { resourceOf }: OAuthParts,
 ): AuthorizationRequest {
   if (parameter(query, 'response_type') !== 'code') {
     throw new GridError('unsupported_response_type', 'response_type must be code.')
@@ -102,8 +93,8 @@ export function seeOther(location: string): Response {
   return new Response(null, { status: 303, headers: { Location: location } })
 }
 
-/** Whether a text has the form of an S256 challenge: 32 bytes in base64url. */
-export function isCodeChallenge(text: string): boolean {
+/** 32 bytes in base64url. */
+function isCodeChallenge(text: string): boolean {
   return /^[A-Za-z0-9_-]{43}$/.test(text)
 }
 

@@ -7,10 +7,8 @@ import type { Sessions, Visitor } from '../auth/session.ts'
 import { GridError } from '../errors.ts'
 import { aliasPattern, normaliseAlias } from '../lib/alias.ts'
 import { type AccountPicker, loadAccountPicker } from './account-picker.ts'
-import { authorizationErrorPage } from './authorization-error-page.tsx'
 import {
   type AuthorizationRequest,
-  type AuthorizeRules,
   type ClientRedirect,
   errorAddress,
   readAuthorizationRequest,
@@ -18,7 +16,8 @@ import {
   seeOther,
 } from './authorize-request.ts'
 import { isDocumentUrl } from './client-document.ts'
-import { consentPage } from './consent-page.tsx'
+import type { OAuthParts } from './clients.ts'
+import { authorizationErrorPage, consentPage } from './consent-page.tsx'
 import { parameter } from './form.ts'
 import {
   type ConsentChoices,
@@ -28,25 +27,18 @@ import {
   surplusConsentCookies,
 } from './pending-request.ts'
 import type { Handler } from '../request-context.ts'
-import type { Store } from '../store/store.ts'
 import { asGridError } from '../wire.ts'
 
 /** Dependencies of the authorization endpoint. */
-export interface AuthorizeParts extends AuthorizeRules {
-  store: Store
+export interface AuthorizeParts extends OAuthParts {
   sessions: Sessions
-  /** `APP_URL`. */
-  issuer: string
 }
 
 /** Query parameters of the consent page itself, in addition to those of the client. */
 export const searchParameter = 'find'
 export const chosenParameter = 'chosen'
 
-/**
- * Answers with the consent page, an error page, or a redirect that reports an error to a client that the user has
- * allowed something.
- */
+/** Answers with the consent page, an error page, or a redirect that reports an error to the client. */
 export function authorizePage(parts: AuthorizeParts): Handler {
   return async function authorizePage(c) {
     try {
@@ -66,8 +58,7 @@ async function authorize(parts: AuthorizeParts, request: Request): Promise<Respo
   if (!visitor && isDocumentUrl(query.get('client_id') ?? '')) return signInFirst()
 
   const redirect = await readClientRedirect(query, parts)
-  // Anyone can register a client. Without this check, a link to us could redirect its reader to any address.
-  // @see RFC 9700 §4.11.2
+  // Before any redirect to the client, see `reportToClient`.
   if (!visitor) return signInFirst()
   let authorization: AuthorizationRequest
   try {
@@ -80,23 +71,22 @@ async function authorize(parts: AuthorizeParts, request: Request): Promise<Respo
 }
 
 /**
- * A redirect to the client if the user has allowed it something, otherwise a page with a link. Anyone can register a
- * client with an address of theirs: a link to us must not lead there without a click. @see RFC 9700 §4.11.2
+ * A redirect to the client if the user has already authorized it, otherwise a page with a link. Anyone can register a
+ * client: a link to us must not lead to any address without a click. @see RFC 9700 §4.11.2
  */
 async function reportToClient(
-  { store: { global, deps }, issuer }: AuthorizeParts,
+  { store: { global, deps } }: AuthorizeParts,
   redirect: ClientRedirect,
   error: GridError,
   { user }: Visitor,
 ): Promise<Response> {
-  if (await global.oauth.grants.hasApproved(user.id, redirect.client.id, deps.now())) {
-    return seeOther(errorAddress(redirect, error, issuer))
-  }
-  return await authorizationErrorPage(error, { returnTo: errorAddress(redirect, error, issuer) })
+  const returnTo = errorAddress(redirect, error, deps.config.appUrl)
+  const isApproved = await global.oauth.grants.hasApproved(user.id, redirect.client.id, deps.now())
+  return isApproved ? seeOther(returnTo) : await authorizationErrorPage(error, { returnTo })
 }
 
 async function showConsentPage(
-  { store, issuer }: AuthorizeParts,
+  { store }: AuthorizeParts,
   request: Request,
   query: URLSearchParams,
   authorization: AuthorizationRequest,
@@ -117,7 +107,7 @@ async function showConsentPage(
     chosen: query.get(chosenParameter) ?? undefined,
     searchFields: clientParameters(query),
   })
-  const isSecure = issuer.startsWith('https:')
+  const isSecure = store.deps.config.appUrl.startsWith('https:')
   for (const name of surplusConsentCookies(request, isSecure)) {
     response.headers.append('Set-Cookie', setConsentCookie(name, undefined, isSecure))
   }

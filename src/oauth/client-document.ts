@@ -8,14 +8,6 @@ import type { SafeResponse } from '../lib/outbound/safe-fetch.ts'
 import { plainName } from '../lib/names.ts'
 import { hour, second } from '../lib/time.ts'
 
-/** The metadata that we use. All these clients are public. */
-export interface ClientDocumentMetadata {
-  name: string
-  redirectUris: string[]
-  /** How long a copy may be used without fetching the document again. */
-  freshMs: number
-}
-
 /** See docs/security.md, "Client documents". */
 export const documentLimits = { maxBytes: 64 * 1024, timeoutMs: 5_000 } as const
 
@@ -42,17 +34,24 @@ export function isDocumentUrl(id: string): boolean {
   return url.href === id && url.pathname !== '/' && url.username === '' && url.password === ''
 }
 
-/** Parse a document. Fails with `invalid_client` and a message for the author of the document. */
-export function parseClientDocument(url: string, { status, text, header }: SafeResponse): ClientDocumentMetadata {
+/**
+ * The metadata that we use; a copy may be used for `freshMs`. All these clients are public.
+ * Fails with `invalid_client` and a message for the author of the document.
+ */
+export function parseClientDocument(url: string, { status, text, header }: SafeResponse) {
   if (status !== 200) throw unusable('the response status is not 200')
   if (!/^application\/([\w.-]+\+)?json\s*(;|$)/i.test(header('content-type') ?? '')) {
     throw unusable('it is not JSON')
   }
   const result = metadata.safeParse(parseJson(text))
   if (!result.success) throw unusable(`its ${result.error.issues[0].path.join('.') || 'content'} is invalid`)
-  const { client_id, client_name, redirect_uris, ...methods } = result.data
+  const { client_id, client_name, redirect_uris, token_endpoint_auth_method: one, ...rest } = result.data
   if (client_id !== url) throw unusable('its client_id is not its URL')
-  if (!isPublic(methods)) throw unusable('it does not support the authentication method none')
+  // Without a named method it is `none`: a document is public, so the client has no secret.
+  const methods = [...(one === undefined ? [] : [one]), ...rest.token_endpoint_auth_methods_supported ?? []]
+  if (methods.length > 0 && !methods.includes('none')) {
+    throw unusable('it does not support the authentication method none')
+  }
   return {
     name: cleanName(client_name),
     redirectUris: redirect_uris.slice(0, maxRedirectUris),
@@ -66,17 +65,6 @@ function parseJson(text: string): unknown {
   } catch {
     throw unusable('it is not JSON')
   }
-}
-
-/** Without a named method it is `none`: a document is public, so the client has no secret. */
-function isPublic(
-  { token_endpoint_auth_method: one, token_endpoint_auth_methods_supported: more = [] }: Pick<
-    z.infer<typeof metadata>,
-    'token_endpoint_auth_method' | 'token_endpoint_auth_methods_supported'
-  >,
-): boolean {
-  const methods = one === undefined ? more : [one, ...more]
-  return methods.length === 0 || methods.includes('none')
 }
 
 /** @see RFC 9111 §5.2.2 */
@@ -94,13 +82,6 @@ function unusable(reason: string): GridError {
 /** The document of a widely used client. */
 const probedDocument = 'https://claude.ai/oauth/claude-code-client-metadata'
 
-export interface DocumentProbe {
-  /** Whether to advertise client metadata documents. */
-  canFetch(): boolean
-  /** Fetch the probed document and remember whether that worked. Never fails. */
-  check(): Promise<void>
-}
-
 /** Long enough that a process whose start fails sends no request. */
 const firstCheckMs = second
 
@@ -108,9 +89,10 @@ const firstCheckMs = second
  * With `OAUTH_CIMD=auto` it checks soon after the start and then every hour, in the background. Documents are
  * advertised while the last check has succeeded.
  */
-export function documentProbe({ config: { oauthCimd }, log, safeFetch, stopping }: Deps): DocumentProbe {
+export function documentProbe({ config: { oauthCimd }, log, safeFetch, stopping }: Deps) {
   let isFetchable: boolean | undefined
 
+  /** Fetch the probed document and remember whether that worked. Never fails. */
   async function check(): Promise<void> {
     const before = isFetchable
     try {
@@ -131,6 +113,7 @@ export function documentProbe({ config: { oauthCimd }, log, safeFetch, stopping 
     stopping?.addEventListener('abort', () => timers.forEach((timer) => clearTimeout(timer)), { once: true })
   }
   return {
+    /** Whether to advertise client metadata documents. */
     canFetch: () => oauthCimd === 'on' || (oauthCimd === 'auto' && isFetchable === true),
     check,
   }

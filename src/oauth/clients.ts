@@ -1,6 +1,6 @@
 /** Clients: lookup by id, and client authentication. */
 import { GridError } from '../errors.ts'
-import { hashSecret, isSameSecret } from '../lib/secrets.ts'
+import { hashForLookup, isSameSecret } from '../lib/secrets.ts'
 import { day } from '../lib/time.ts'
 import type { AuthMethod, StoredClient } from '../store/global/oauth-clients.ts'
 import type { Store } from '../store/store.ts'
@@ -34,6 +34,14 @@ export interface Clients {
    * anonymous callers cannot make the grid send requests.
    */
   find(id: string, purpose: 'authorize' | 'token'): Promise<Client | undefined>
+}
+
+/** Dependencies of the OAuth endpoints. */
+export interface OAuthParts {
+  store: Store
+  clients: Clients
+  /** Our resource URL that a `resource` parameter names; the default for undefined. Fails with `invalid_target`. */
+  resourceOf(requested: string | undefined): string
 }
 
 /** The clients of this grid: registered ones, and those with a metadata document. */
@@ -102,7 +110,7 @@ export async function authenticateClient(clients: Clients, request: Request, for
   if (presented.method !== client.authMethod) {
     throw new GridError('invalid_client', `This client authenticates with ${client.authMethod}.`)
   }
-  if (client.secretHash !== null && !isSameSecret(await hashSecret(presented.secret ?? ''), client.secretHash)) {
+  if (client.secretHash !== null && !isSameSecret(hashForLookup(presented.secret ?? ''), client.secretHash)) {
     throw new GridError('invalid_client', 'The client secret is wrong.')
   }
   return client

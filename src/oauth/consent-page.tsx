@@ -1,5 +1,7 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
+/** The pages of the authorization endpoint: consent, with the account picker, and errors. */
+import type { GridError } from '../errors.ts'
 import { AgentIcon } from '../html/agent-icon.tsx'
 import { isolated, Name } from '../html/bidi.tsx'
 import { Badge, Notice } from '../html/components.tsx'
@@ -7,6 +9,7 @@ import { buttonClass, ButtonLink, Form, Select, SubmitButton, TextInput } from '
 import { Icon } from '../html/icons.tsx'
 import { barePage } from '../html/layout.tsx'
 import type { OAuthScope } from '../store/global/oauth-grants.ts'
+import { errorHeaders, httpStatus } from '../wire.ts'
 import type { AccountPicker, AdminEntry, AgentEntry } from './account-picker.ts'
 import { isLoopbackRedirect, redirectHost } from './redirect-uri.ts'
 
@@ -49,7 +52,7 @@ export function consentPage(view: ConsentView): Promise<Response> {
       )}
       {picker.hinted && 'missing' in picker.hinted && (
         <Notice>
-          It asks for <strong>@{picker.hinted.missing}</strong>, which is no agent that you can act as.
+          It asks for <strong>@{picker.hinted.missing}</strong>, but you cannot act as an agent with this alias.
           {picker.newAgentAccounts.length > 0 && ' You can create it below, or choose another one.'}
         </Notice>
       )}
@@ -72,7 +75,6 @@ export function consentPage(view: ConsentView): Promise<Response> {
 
 type ViewProps = { view: ConsentView }
 
-/** The one-time handle of this page. */
 function HandleField({ view: { handle } }: ViewProps) {
   return <input type='hidden' name='handle' value={handle} />
 }
@@ -91,7 +93,6 @@ function Entries({ view }: ViewProps) {
   )
 }
 
-/** What a grant for the admin allows: the tools of docs/protocol.md, "Admin tools". */
 function AdminRights() {
   return (
     <p class='hint'>
@@ -102,7 +103,6 @@ function AdminRights() {
   )
 }
 
-/** What a grant for an agent allows: the tools of docs/protocol.md, "Agent tools", and "Static key of an agent". */
 function AgentRights() {
   return (
     <p class='hint'>
@@ -151,7 +151,6 @@ function NoEntries({ picker: { search, scopes } }: { picker: AccountPicker }) {
   )
 }
 
-/** Why a user has nothing to choose from. It depends on what the program asked for, not on what else the user may do. */
 function whyEmpty(scopes: OAuthScope[]): string {
   const noAdmin = 'you are not an owner or admin of any account'
   const noAgent = 'no account gives you access to an agent'
@@ -208,10 +207,41 @@ function NewAgent({ view }: ViewProps) {
   )
 }
 
-/** The entry that was just made or that the client asked for, or a single one. The user still has to press Allow. */
+/** The entry that was just made or that the client asked for, or the only one. */
 function isPreselected({ picker, chosen }: ConsentView, pick: string): boolean {
   const { hinted } = picker
   if (chosen !== undefined) return chosen === pick
   if (hinted) return 'entry' in hinted && hinted.entry.pick === pick
   return !picker.hasMore && picker.admins.length + picker.agents.length === 1
+}
+
+/**
+ * Shows the user why authorization failed. It never redirects to the client. With `returnTo`, the address that reports
+ * the error to the client, the user can go there by a click; the host of the address is shown.
+ */
+export async function authorizationErrorPage(
+  error: GridError,
+  { status = httpStatus[error.kind], returnTo }: { status?: number; returnTo?: string } = {},
+): Promise<Response> {
+  const response = await barePage(
+    { title: 'Authorization failed', status },
+    <>
+      <h1>Authorization failed</h1>
+      <p>{error.message}</p>
+      <p class='soft'>
+        No access was granted. Go back, or start again from the program that sent you here.
+      </p>
+      {returnTo !== undefined && (
+        <>
+          <p>
+            You can go back to the program at{' '}
+            <strong>{redirectHost(returnTo)}</strong>. You have not authorized this program, so check the address first.
+          </p>
+          <ButtonLink href={returnTo}>Go to {redirectHost(returnTo)}</ButtonLink>
+        </>
+      )}
+    </>,
+  )
+  for (const [name, value] of Object.entries(errorHeaders(error))) response.headers.set(name, value)
+  return response
 }

@@ -13,9 +13,9 @@ import { newId } from '../lib/id.ts'
 import { mintLinkToken } from '../lib/secrets.ts'
 import { day, second } from '../lib/time.ts'
 import type { AccountEntry } from './account-picker.ts'
-import { authorizationErrorPage } from './authorization-error-page.tsx'
 import { errorAddress, seeOther } from './authorize-request.ts'
 import { type AuthorizeParts, chosenParameter, searchParameter } from './authorize.ts'
+import { authorizationErrorPage } from './consent-page.tsx'
 import { parameter, readOAuthForm } from './form.ts'
 import {
   type ConsentChoices,
@@ -54,7 +54,7 @@ export function authorizeDecision(parts: AuthorizeParts): Handler {
         case 'allow':
           return await allow(parts, pending, form, requestId)
         case 'deny':
-          return await deny(parts, pending)
+          return await deny(parts, pending, new GridError('access_denied', 'The user denied access.'))
         case 'new-agent':
           return await createAgentDuringConsent(parts, pending, form, requestId)
         default:
@@ -72,26 +72,23 @@ async function allow(
   form: URLSearchParams,
   requestId: string,
 ): Promise<Response> {
-  const { store: { global, write, deps }, issuer } = parts
   const { proof, redirectUri, state } = pending
   const entry = findEntry(pending.choices, parameter(form, 'pick'))
-  const code = await mintLinkToken()
+  const code = mintLinkToken()
   try {
     await createGrant(parts, pending, entry, code.hash, requestId)
   } catch (error) {
     if (error instanceof GridError && error.code === 'confirmation_required') return confirmFirst(pending)
-    if (!(error instanceof GridError) || error.code !== 'access_denied') throw error
-    const [completed] = await write([global.oauth.requests.complete(proof, null, deps.now())])
-    if (completed.length === 0) throw requestNotPending()
-    return clearConsentCookie(parts, proof, seeOther(errorAddress(pending, error, issuer)))
+    if (error instanceof GridError && error.code === 'access_denied') return await deny(parts, pending, error)
+    throw error
   }
-  const location = withParameters(redirectUri, { code: code.token, state, iss: issuer })
+  const location = withParameters(redirectUri, { code: code.token, state, iss: parts.store.deps.config.appUrl })
   return clearConsentCookie(parts, proof, seeOther(location))
 }
 
 /**
  * Store the grant and its row in the account's activity log. Fails with `confirmation_required` for `@admin` unless the
- * user has proved recently who they are, with `invalid_request` if the page has been answered meanwhile, with
+ * user has proved recently who they are, with `invalid_request` if the page has already been answered, with
  * `access_denied` if the user has lost the role or the agent was deleted after the page was shown, and with
  * `write_conflict`.
  */
@@ -120,14 +117,14 @@ async function createGrant(
       await recording.write([
         global.oauth.requests.complete(proof, id, at),
         global.oauth.grants.add({ id, accountId, agentId, scope, codeHash, ...ends }, proof.handleHash, at),
-        // `add` stores nothing if the page was answered or the user lost access meanwhile. Then the whole unit fails.
+        // `add` stores nothing if the page was answered or the user lost access. Then the whole unit fails.
         recording.change.grants.requireLive(id),
         global.oauth.clients.removeOfUser(visitor.user.id, clientId, clientsPerUser, at),
       ])
     }))
 }
 
-/** Leads to the page where users prove who they are, and from there back to a new consent page. */
+/** To the page where users prove who they are, and then back to a new consent page. */
 function confirmFirst({ choices }: PendingRequest): Response {
   return seeOther(`/confirm?next=${encodeURIComponent(`/oauth/authorize?${choices.query}`)}`)
 }
@@ -139,12 +136,12 @@ async function mayAuthorize(account: AccountStore, userId: string, agentId: stri
   return agentId === null || (await account.read.agents.byId(agentId))?.type === 'mcp'
 }
 
-async function deny(parts: AuthorizeParts, pending: PendingRequest): Promise<Response> {
-  const { store: { global, write, deps }, issuer } = parts
+/** Answers the page without a grant, and reports the error to the client. */
+async function deny(parts: AuthorizeParts, pending: PendingRequest, error: GridError): Promise<Response> {
+  const { global, write, deps } = parts.store
   const [completed] = await write([global.oauth.requests.complete(pending.proof, null, deps.now())])
   if (completed.length === 0) throw requestNotPending()
-  const denied = new GridError('access_denied', 'The user denied access.')
-  return clearConsentCookie(parts, pending.proof, seeOther(errorAddress(pending, denied, issuer)))
+  return clearConsentCookie(parts, pending.proof, seeOther(errorAddress(pending, error, deps.config.appUrl)))
 }
 
 /** The chosen entry. Only entries that the page showed are accepted. Fails with `invalid_request`. */
@@ -154,15 +151,14 @@ function findEntry({ entries }: ConsentChoices, pick: string | undefined): Accou
   return entry
 }
 
-/** Removes the cookie of a page that has been answered. */
 function clearConsentCookie(parts: AuthorizeParts, { handleHash }: ConsentProof, response: Response): Response {
   const name = consentCookieName(handleHash, isSecure(parts))
   response.headers.append('Set-Cookie', setConsentCookie(name, undefined, isSecure(parts)))
   return response
 }
 
-function isSecure({ issuer }: AuthorizeParts): boolean {
-  return issuer.startsWith('https:')
+function isSecure({ store }: AuthorizeParts): boolean {
+  return store.deps.config.appUrl.startsWith('https:')
 }
 
 function accessLost(): GridError {
@@ -173,7 +169,7 @@ function accessLost(): GridError {
  * Create an agent in an account that the page offered and that the user still administers, then show the consent page
  * again with this agent selected. Fails like `createAgent`, and with `invalid_request` or `access_denied`.
  */
-export async function createAgentDuringConsent(
+async function createAgentDuringConsent(
   { store: { global }, sessions }: AuthorizeParts,
   { visitor, choices }: PendingRequest,
   form: URLSearchParams,

@@ -1,61 +1,44 @@
-/** Protected resource metadata (RFC 9728): after a 401, clients read it to find the authorization server. */
+/** Metadata of the protected resources (RFC 9728) and of the authorization server (RFC 8414). */
 import type { Config } from '../config.ts'
 import { GridError } from '../errors.ts'
-import type { Handler } from '../request-context.ts'
+import type { AppContext, Handler } from '../request-context.ts'
 
 const prefix = '/.well-known/oauth-protected-resource'
 
-/** The URLs of the MCP endpoint as OAuth resources. */
-export interface ProtectedResources {
-  /** The URL of the requested resource's metadata: `resource_metadata` in a challenge. @see RFC 9728 §5.1 */
-  metadataUrl(request: Request): string
-  /** Serves the document of the resource in the path; without a path, of the first resource. Fails with `not_found`. @see RFC 9728 §3 */
-  metadata: Handler
-}
+/** The paths of the MCP endpoint. Each of them is a resource on each served origin. */
+const resourcePaths = ['/mcp/v1/grid', '/api/v1/grid']
 
 /**
- * The metadata documents of all resource URLs on the served origins. They are built once, from the configuration:
- * `resource` must be the URL that the client uses, and behind a TLS proxy the request does not contain it.
- * `issuer` is the authorization server.
+ * The metadata documents of the resources. Their URLs come from the configuration, because behind a TLS proxy the
+ * request does not contain the URL that the client uses. `issuer` is the authorization server.
  */
-export function protectedResources(servedOrigins: string[], issuer: string): ProtectedResources {
-  const origins = new Map(servedOrigins.map((origin) => [new URL(origin).host, origin]))
-  const documents = new Map<string, string>()
-  for (const origin of origins.values()) {
-    for (const path of resourcePaths) {
-      const document = {
-        resource: `${origin}${path}`,
+export function protectedResources(servedOrigins: string[], issuer: string) {
+  /** The edge has already rejected requests to other hosts. */
+  function originOf(request: Request): string {
+    const host = (request.headers.get('host') ?? new URL(request.url).host).toLowerCase()
+    return servedOrigins.find((origin) => new URL(origin).host === host) ?? servedOrigins[0]
+  }
+
+  return {
+    /** The URL of the requested resource's metadata: `resource_metadata` in a challenge. @see RFC 9728 §5.1 */
+    metadataUrl(request: Request): string {
+      return `${originOf(request)}${prefix}${new URL(request.url).pathname}`
+    },
+    /** Serves the document of the resource in the path, or of the first one. Fails with `not_found`. @see RFC 9728 §3 */
+    metadata(c: AppContext): Response {
+      const path = new URL(c.req.url).pathname.slice(prefix.length) || resourcePaths[0]
+      if (!resourcePaths.includes(path)) throw new GridError('not_found', 'This resource does not exist.')
+      return Response.json({
+        resource: `${originOf(c.req.raw)}${path}`,
         authorization_servers: [issuer],
         bearer_methods_supported: ['header'],
         resource_name: 'agent-grid',
-      }
-      documents.set(document.resource, JSON.stringify(document))
-    }
-  }
-  // The edge has already rejected requests to other hosts.
-  const originOf = (request: Request) => origins.get(hostOf(request)) ?? servedOrigins[0]
-
-  return {
-    metadataUrl: (request) => `${originOf(request)}${prefix}${new URL(request.url).pathname}`,
-    metadata(c) {
-      const request = c.req.raw
-      const path = new URL(request.url).pathname.slice(prefix.length) || resourcePaths[0]
-      const document = documents.get(`${originOf(request)}${path}`)
-      if (document === undefined) throw new GridError('not_found', 'This resource does not exist.')
-      return new Response(document, { headers: { 'Content-Type': 'application/json' } })
+      })
     },
   }
 }
 
-function hostOf(request: Request): string {
-  return (request.headers.get('host') ?? new URL(request.url).host).toLowerCase()
-}
-
-/** The paths of the MCP endpoint. Each of them is a resource on each served origin. */
-export const resourcePaths = ['/mcp/v1/grid', '/api/v1/grid']
-
-/** All URLs of the endpoint on the served origins. */
-export function resourceUrls(servedOrigins: readonly string[]): string[] {
+function resourceUrls(servedOrigins: readonly string[]): string[] {
   return servedOrigins.flatMap((origin) => resourcePaths.map((path) => `${origin}${path}`))
 }
 
@@ -69,10 +52,7 @@ export function resourceReader(servedOrigins: readonly string[]): (requested: st
     if (requested === undefined) return urls[0]
     const normalized = requested.replace(/^https?:\/\/[^/?#]*/i, (origin) => origin.toLowerCase())
     if (urls.includes(normalized)) return normalized
-    throw new GridError(
-      'invalid_target',
-      'resource is not a URL of this grid. Omit it, or use one from the metadata.',
-    )
+    throw new GridError('invalid_target', 'resource is not a URL of this grid. Omit it, or use one from the metadata.')
   }
 }
 
@@ -82,45 +62,32 @@ const serverPrefix = '/.well-known/oauth-authorization-server'
 export const serverMetadataPaths = ['', ...resourcePaths].map((path) => `${serverPrefix}${path}`)
 
 /**
- * Serves the document, which is the same on every host and depends on the configuration only. `canFetchDocuments` says
- * whether to advertise client metadata documents: clients that see them advertised do not register.
+ * Serves the metadata of the authorization server, the same on every host. `canFetchDocuments` says whether to advertise
+ * client metadata documents: clients that see them advertised do not register. @see RFC 8414 §2
  */
 export function serverMetadata(
-  config: Config,
+  { appUrl: issuer, oauthDcr }: Config,
   servedOrigins: readonly string[],
   canFetchDocuments: () => boolean,
 ): Handler {
-  const [withoutDocuments, withDocuments] = [false, true].map((canFetch) =>
-    JSON.stringify(serverDocument(config, servedOrigins, canFetch))
-  )
-
-  return function serverMetadata() {
-    const document = canFetchDocuments() ? withDocuments : withoutDocuments
-    return new Response(document, { headers: { 'Content-Type': 'application/json' } })
-  }
-}
-
-function serverDocument(
-  { appUrl: issuer, oauthDcr }: Config,
-  servedOrigins: readonly string[],
-  canFetchDocuments: boolean,
-) {
   const authMethods = ['none', 'client_secret_post', 'client_secret_basic']
-  return {
-    issuer,
-    authorization_endpoint: `${issuer}/oauth/authorize`,
-    token_endpoint: `${issuer}/oauth/token`,
-    ...(oauthDcr === 'on' && { registration_endpoint: `${issuer}/oauth/register` }),
-    revocation_endpoint: `${issuer}/oauth/revoke`,
-    response_types_supported: ['code'],
-    response_modes_supported: ['query'],
-    grant_types_supported: ['authorization_code', 'refresh_token'],
-    code_challenge_methods_supported: ['S256'],
-    token_endpoint_auth_methods_supported: authMethods,
-    revocation_endpoint_auth_methods_supported: authMethods,
-    scopes_supported: ['agent:use', 'admin', 'offline_access'],
-    authorization_response_iss_parameter_supported: true,
-    ...(canFetchDocuments && { client_id_metadata_document_supported: true }),
-    protected_resources: resourceUrls(servedOrigins),
+  return function serverMetadata() {
+    return Response.json({
+      issuer,
+      authorization_endpoint: `${issuer}/oauth/authorize`,
+      token_endpoint: `${issuer}/oauth/token`,
+      ...(oauthDcr === 'on' && { registration_endpoint: `${issuer}/oauth/register` }),
+      revocation_endpoint: `${issuer}/oauth/revoke`,
+      response_types_supported: ['code'],
+      response_modes_supported: ['query'],
+      grant_types_supported: ['authorization_code', 'refresh_token'],
+      code_challenge_methods_supported: ['S256'],
+      token_endpoint_auth_methods_supported: authMethods,
+      revocation_endpoint_auth_methods_supported: authMethods,
+      scopes_supported: ['agent:use', 'admin', 'offline_access'],
+      authorization_response_iss_parameter_supported: true,
+      ...(canFetchDocuments() && { client_id_metadata_document_supported: true }),
+      protected_resources: resourceUrls(servedOrigins),
+    })
   }
 }

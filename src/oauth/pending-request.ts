@@ -2,7 +2,7 @@
 import type { Visitor } from '../auth/session.ts'
 import { GridError } from '../errors.ts'
 import { cookieName, cookieNames, cookieOf, serializeCookie } from '../lib/http/cookies.ts'
-import { hashSecret, mintLinkToken } from '../lib/secrets.ts'
+import { hashForLookup, mintLinkToken } from '../lib/secrets.ts'
 import { minute } from '../lib/time.ts'
 import type { AccountEntry } from './account-picker.ts'
 import type { AuthorizationRequest } from './authorize-request.ts'
@@ -43,12 +43,12 @@ export async function savePendingRequest(
   visitor: Visitor,
   choices: ConsentChoices,
 ): Promise<ConsentHandle> {
-  const handle = await mintLinkToken()
-  const cookie = await mintLinkToken()
+  const handle = mintLinkToken()
+  const cookie = mintLinkToken()
   await write(global.oauth.requests.add({
     handleHash: handle.hash,
     cookieHash: cookie.hash,
-    sessionId: await hashSecret(visitor.sessionId),
+    sessionId: hashForLookup(visitor.sessionId),
     userId: visitor.user.id,
     clientId: authorization.client.id,
     clientName: authorization.client.name,
@@ -73,12 +73,12 @@ export async function findPendingRequest(
   visitor: Visitor,
   isSecure: boolean,
 ): Promise<PendingRequest> {
-  const handleHash = await hashSecret(handle ?? '')
+  const handleHash = hashForLookup(handle ?? '')
   const cookie = cookieOf(request, consentCookieName(handleHash, isSecure))
   const proof = {
     handleHash,
-    cookieHash: await hashSecret(cookie ?? ''),
-    sessionId: await hashSecret(visitor.sessionId),
+    cookieHash: hashForLookup(cookie ?? ''),
+    sessionId: hashForLookup(visitor.sessionId),
     userId: visitor.user.id,
   }
   const found = await global.oauth.requests.byProof(proof, deps.now())

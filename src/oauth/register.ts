@@ -24,13 +24,6 @@ const youngMs = 15 * minute
 const idleMs = 7 * day
 const maxRedirectUris = 5
 
-/** The metadata that we use. Other fields are ignored. */
-interface RegistrationMetadata {
-  client_name?: unknown
-  redirect_uris?: unknown
-  token_endpoint_auth_method?: unknown
-}
-
 /**
  * Register a client. Answers 201 with its id.
  * Fails with `invalid_redirect_uri`, `invalid_client_metadata`, `rate_limit_exceeded` or `unavailable`.
@@ -44,17 +37,29 @@ export function registerClient(store: Store) {
     const redirectUris = allowedRedirectUris(metadata.redirect_uris, config)
     const authMethod = authMethodOf(metadata.token_endpoint_auth_method)
     const name = cleanName(typeof metadata.client_name === 'string' ? metadata.client_name : '')
-    const secret = authMethod === 'none' ? undefined : await mintKey('client_secret')
+    const secret = authMethod === 'none' ? undefined : mintKey('client_secret')
 
     const address = addressOf(c, config)
     const at = now()
     const id = newId()
     const expiresAt = at + unusedClientMs
-    const row = { id, name, redirectUris: JSON.stringify(redirectUris), authMethod, address, expiresAt }
-    const perNetwork = registrationLimits.perAddress * networkFactor48
-    const times = { since: at - hour, youngSince: at - youngMs, idleSince: at - idleMs }
-    const limits = { ...registrationLimits, perNetwork, ...times }
-    const [added] = await write(global.oauth.clients.add({ ...row, secretHash: secret?.hash ?? null }, limits, at))
+    const limits = {
+      ...registrationLimits,
+      perNetwork: registrationLimits.perAddress * networkFactor48,
+      since: at - hour,
+      youngSince: at - youngMs,
+      idleSince: at - idleMs,
+    }
+    const client = {
+      id,
+      name,
+      redirectUris: JSON.stringify(redirectUris),
+      authMethod,
+      secretHash: secret?.hash ?? null,
+      address,
+      expiresAt,
+    }
+    const [added] = await write(global.oauth.clients.add(client, limits, at))
     if (added.length === 0) throw await limitError(global, address, limits, at)
 
     const body = {
@@ -72,10 +77,10 @@ export function registerClient(store: Store) {
   }
 }
 
-async function readMetadata(bodies: Bodies, request: Request): Promise<RegistrationMetadata> {
+async function readMetadata(bodies: Bodies, request: Request): Promise<Record<string, unknown>> {
   try {
     const body = parseBody(await bodies.readText(request, formLimits), formLimits)
-    if (typeof body === 'object' && body !== null && !Array.isArray(body)) return body
+    if (typeof body === 'object' && body !== null && !Array.isArray(body)) return body as Record<string, unknown>
   } catch (error) {
     if (!(error instanceof GridError) || error.kind !== 'invalid') throw error
   }

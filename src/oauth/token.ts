@@ -1,14 +1,15 @@
 /**
- * `POST /oauth/token`: exchanges authorization codes and refresh tokens for token pairs.
- * @see OAuth 2.1 §4.1.3 and §4.3, RFC 7636, RFC 8707
+ * `POST /oauth/token` exchanges authorization codes and refresh tokens for token pairs; `POST /oauth/revoke` ends tokens.
+ * @see OAuth 2.1 §4.1.3 and §4.3, RFC 7009, RFC 7636, RFC 8707
  */
 import type { Config } from '../config.ts'
 import { GridError } from '../errors.ts'
+import { revokeGrantByClient } from '../grid/oauth/grants.ts'
 import { newId } from '../lib/id.ts'
 import { hashForLookup, isSameSecret, keyKind, mintKey } from '../lib/secrets.ts'
 import { day, hour, second } from '../lib/time.ts'
 import { codeChallengeOf, readScopes } from './authorize-request.ts'
-import { authenticateClient, type Client, type Clients, usedClientMs } from './clients.ts'
+import { authenticateClient, type Client, type OAuthParts, usedClientMs } from './clients.ts'
 import { parameter, readOAuthForm } from './form.ts'
 import type { AppContext } from '../request-context.ts'
 import type { OAuthScope } from '../store/global/oauth-grants.ts'
@@ -19,15 +20,8 @@ const adminTokenMs = hour
 /** Since the last refresh. */
 const refreshTokenMs = 30 * day
 
-export interface TokenParts {
-  store: Store
-  clients: Clients
-  /** Our resource URL that a `resource` parameter names. Fails with `invalid_target`. */
-  resourceOf(requested: string | undefined): string
-}
-
 /** The success response. `expires_in` is in seconds. @see RFC 6749 §5.1 */
-export interface TokenResponse {
+interface TokenResponse {
   access_token: string
   token_type: 'Bearer'
   expires_in: number
@@ -36,13 +30,13 @@ export interface TokenResponse {
 }
 
 /** Handles token requests. Fails with the error codes of RFC 6749 §5.2. */
-export function tokenEndpoint(parts: TokenParts) {
+export function tokenEndpoint(parts: OAuthParts) {
   return async function tokenEndpoint(c: AppContext): Promise<Response> {
     return Response.json(await tokensFor(parts, c.req.raw))
   }
 }
 
-async function tokensFor(parts: TokenParts, request: Request): Promise<TokenResponse> {
+async function tokensFor(parts: OAuthParts, request: Request): Promise<TokenResponse> {
   const form = await readOAuthForm(parts.store.deps.bodies, request)
   const client = await authenticateClient(parts.clients, request, form)
   switch (parameter(form, 'grant_type')) {
@@ -64,7 +58,7 @@ async function tokensFor(parts: TokenParts, request: Request): Promise<TokenResp
  *
  * @see RFC 6749 §4.1.3, RFC 7636 §4.6, RFC 8707 §2.2
  */
-async function exchangeCode({ store, resourceOf }: TokenParts, client: Client, form: URLSearchParams) {
+async function exchangeCode({ store, resourceOf }: OAuthParts, client: Client, form: URLSearchParams) {
   const { global, write, deps } = store
   const codeHash = hashForLookup(required(form, 'code'))
   const redirectUri = required(form, 'redirect_uri')
@@ -104,7 +98,7 @@ async function exchangeCode({ store, resourceOf }: TokenParts, client: Client, f
  *
  * @see OAuth 2.1 §4.3, RFC 9700 §4.14.2.
  */
-async function refresh({ store }: TokenParts, client: Client, form: URLSearchParams) {
+async function refresh({ store }: OAuthParts, client: Client, form: URLSearchParams) {
   const { global, write, deps } = store
   const text = required(form, 'refresh_token')
   if (keyKind(text) !== 'refresh_token') throw invalidGrant('This refresh token is unknown.')
@@ -145,12 +139,45 @@ async function revokeReusedCode({ global, write, deps }: Store, grant: { account
 }
 
 /** A `resource` must be the one of the grant, although all our URLs are one audience. Fails with `invalid_target`. */
-function requireSameResource(form: URLSearchParams, granted: string, resourceOf: TokenParts['resourceOf']): void {
+function requireSameResource(form: URLSearchParams, granted: string, resourceOf: OAuthParts['resourceOf']): void {
   for (const requested of form.getAll('resource').filter(Boolean)) {
     if (resourceOf(requested) !== granted) {
       throw new GridError('invalid_target', 'resource is not the one of the grant.')
     }
   }
+}
+
+/**
+ * Handles revocations (RFC 7009): of an access token, or of a refresh token together with its grant and all tokens of it. Unknown tokens and tokens of
+ * other clients are ignored silently. The revocation of a grant is recorded in the activity log of its account.
+ * Fails with `invalid_client` or `invalid_request`.
+ */
+export function revokeEndpoint(parts: OAuthParts) {
+  return async function revokeEndpoint(c: AppContext): Promise<Response> {
+    await revoke(parts, c.req.raw, c.get('requestId'))
+    return new Response(null, { status: 200 })
+  }
+}
+
+async function revoke({ store, clients }: OAuthParts, request: Request, requestId: string): Promise<void> {
+  const { global, write, deps } = store
+  const form = await readOAuthForm(deps.bodies, request)
+  const client = await authenticateClient(clients, request, form)
+  const text = required(form, 'token')
+  const kind = keyKind(text)
+  if (kind !== 'access_token' && kind !== 'refresh_token') return
+  const hash = hashForLookup(text)
+  const token = await global.oauth.tokens.byHash(hash)
+  if (token?.clientId !== client.id) return
+  if (token.kind === 'access') {
+    await write([global.oauth.tokens.revoke(token.accountId, hash, deps.now())])
+    return
+  }
+  if (token.revokedAt !== null) return
+  await revokeGrantByClient(store, token, requestId).catch((error) => {
+    // A concurrent request has revoked the grant: the client's request is fulfilled.
+    if (!(error instanceof GridError) || error.code !== 'credential_not_found') throw error
+  })
 }
 
 /** Two new tokens. Neither outlives its grant. */

@@ -11,26 +11,26 @@ import { Db } from './sql.ts'
 import { explained } from './start-error.ts'
 
 /** How a local file is written, as SQLite has it in force. */
-export interface WriteMode {
+interface WriteMode {
   journal: string
   /** 2: each commit is fsynced. */
   synchronous: number
 }
 
 /** The pragmas that decide whether an acknowledged message is on disk. */
-export async function writeMode(client: Client): Promise<WriteMode> {
+async function writeMode(client: Client): Promise<WriteMode> {
   return {
     journal: String(await pragma(client, 'journal_mode')),
     synchronous: Number(await pragma(client, 'synchronous')),
   }
 }
 
-export async function pageBytes(client: Client): Promise<number> {
+async function pageBytes(client: Client): Promise<number> {
   return Number(await pragma(client, 'page_count')) * Number(await pragma(client, 'page_size'))
 }
 
 /** At most ten lines. It reads the whole database. With `isFull` indexes are compared with their tables too. */
-export async function findDamage(client: Client, isFull: boolean): Promise<string[]> {
+async function findDamage(client: Client, isFull: boolean): Promise<string[]> {
   const name = isFull ? 'integrity_check' : 'quick_check'
   const { rows } = await client.execute(`PRAGMA ${name}(10)`)
   const lines = rows.map((row) => String(row[0]))
@@ -38,7 +38,7 @@ export async function findDamage(client: Client, isFull: boolean): Promise<strin
 }
 
 /** How many rows point to rows that are missing. It reads the whole database too. */
-export async function countDangling(client: Client): Promise<number> {
+async function countDangling(client: Client): Promise<number> {
   return (await client.execute('PRAGMA foreign_key_check')).rows.length
 }
 

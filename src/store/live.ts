@@ -29,7 +29,7 @@ const activeMs = 5 * minute
 /** Who is at an agent, in any process. Without a client, it follows from when the agent was seen last. */
 export type LivePresence = Presence['state'] | 'active' | 'away' | 'never seen'
 
-export interface LiveAgent {
+interface LiveAgent {
   agentId: string
   state: LivePresence
   /** Its unread messages; 100 stands for 100 or more. */

@@ -112,7 +112,7 @@ export function publicPages(app: Hono<AppEnv>, { store, sessions }: PageDeps): P
   async function visitOf(c: Context<AppEnv>): Promise<{ visit: PublicVisit; cookie: string | undefined }> {
     const request = c.req.raw
     const visitor = await sessions.visitor(request)
-    const anonymous = visitor ? undefined : await sessions.anonymousVisitor(request)
+    const anonymous = visitor ? undefined : sessions.anonymousVisitor(request)
     const visit = {
       request,
       requestId: c.get('requestId'),

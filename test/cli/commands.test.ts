@@ -17,41 +17,6 @@ beforeEach(() => {
 })
 afterEach(() => database.remove())
 
-test('without a server the commands create an account, agents and keys, each printing one JSON object', async () => {
-  const account = await json('create-account', '--name', 'Acme', '--owner-email', 'ann@acme.example')
-  const inAcme = ['--account', account.account_id]
-  const agent = await json('create-agent', ...inAcme, '--alias', 'carol', '--description', 'sings')
-  const key = await json('create-admin-key', ...inAcme, '--name', 'CI')
-  const schema = await json('migrate')
-
-  const id = expect.stringMatching(/^[0-9a-f-]{36}$/)
-  const adminKey = expect.stringMatching(/^grid_adm_\w{49}$/)
-  expect(account).toEqual({
-    account_id: id,
-    user_id: id,
-    admin_key: adminKey,
-    sign_in_url: expect.stringMatching(/^http:\/\/localhost:8787\/sign-in-link\/\w{43}$/),
-    works_once: true,
-  })
-  expect(agent).toEqual({
-    agent_id: id,
-    alias: '@carol',
-    api_key: expect.stringMatching(/^grid_agt_\w{49}$/),
-    mcp_config: {
-      mcpServers: {
-        'agent-grid': {
-          type: 'http',
-          url: 'http://localhost:8787/mcp/v1/grid',
-          headers: { Authorization: `Bearer ${agent.api_key}` },
-        },
-      },
-    },
-    a2a_url: 'http://localhost:8787/a2a/v1/agents/carol/',
-  })
-  expect(key).toEqual({ key_id: id, admin_key: adminKey })
-  expect(schema).toEqual({ applied: [], schema_version: expect.any(Number) })
-})
-
 describe.each(someRuntimes)('on %s', (runtime) => {
   test('commands run in a running server, and their keys work at once', async () => {
     const server = await startServe(runtime, { DATABASE_URL: database.url })

@@ -1,9 +1,6 @@
 import { mkdirSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { runConversation } from '../../src/cli/demo.ts'
-import { listen } from '../../src/listen.ts'
-import { testGrid } from '../support/grid.ts'
 import { runCommand, temporaryDatabase } from '../support/process.ts'
 
 test('the demo runs a conversation over REST, A2A and MCP, and leaves no files behind', async () => {
@@ -24,27 +21,4 @@ test('the demo runs a conversation over REST, A2A and MCP, and leaves no files b
   expect(stdout).toMatch(/MCP +read_messages +@ada\n +@charles: 6 times 7 is 42\./)
   expect(stdout).toContain('All 3 messages arrived.')
   for (const line of stdout.split('\n')) expect(line.length).toBeLessThanOrEqual(80)
-})
-
-test('the demo fails if a message arrives changed', async () => {
-  const grid = await testGrid({ env: { BASE_URL: 'http://127.0.0.1' } })
-  const tamperingProxy = await listen(async (request) => {
-    const { pathname } = new URL(request.url)
-    const { method, headers } = request
-    const response = await grid.request(pathname, {
-      method,
-      headers: { ...Object.fromEntries(headers), host: '127.0.0.1' },
-      body: await request.text(),
-    })
-    return new Response((await response.text()).replaceAll('is 42', 'is 41'), response)
-  }, { port: 0, host: '127.0.0.1' })
-
-  const running = runConversation(`http://127.0.0.1:${tamperingProxy.port}`, () => {})
-
-  await expect(running).rejects.toMatchObject({
-    code: 'demo_failed',
-    message: expect.stringContaining('read_messages'),
-  })
-  await tamperingProxy.stop(1_000)
-  await grid.close()
 })

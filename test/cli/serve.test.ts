@@ -72,18 +72,6 @@ test('a start warns if only one of the two addresses is HTTPS', async () => {
   expect(stderr).toContain('people can sign in only at APP_URL. Use https for both.')
 })
 
-test('with --json a start prints one JSON object', async () => {
-  const server = await startServe('bun', { DATABASE_URL: database.url }, ['--json'])
-  const { stdout } = await server.stop()
-
-  expect(JSON.parse(stdout)).toEqual({
-    url: `http://localhost:${server.port}`,
-    database: `${database.folder}/grid.db`,
-    durability: 'full',
-    set_up_url: expect.stringContaining(`:${server.port}/set-up/`),
-  })
-})
-
 test('health says that another program answers', async () => {
   const other = createServer((_, response) => response.end('<html>')).listen(0, '127.0.0.1')
   await once(other, 'listening')

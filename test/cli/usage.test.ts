@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
 import { readArguments } from '../../src/cli/command.ts'
-import { commands } from '../../src/cli/commands.ts'
 import { findCommand, help } from '../../src/cli/commands.ts'
 import { run } from '../../src/cli/run.ts'
 import { describeSettings } from '../../src/config.ts'
@@ -25,16 +24,6 @@ test('help settings prints the description, the format and the default of every 
     OAUTH_AGENT_TTL: '8h',
     LOG_LEVEL: 'info',
   })
-})
-
-test.each(commands.map(({ name }) => name))('help %s lists every option with its description', (name) => {
-  const text = help(name)
-
-  const { options, operand } = findCommand(name)
-  for (const [option, { description, placeholder }] of Object.entries(options)) {
-    const title = option === operand ? placeholder : `--${option}`
-    expect(text).toMatch(new RegExp(`${title} .*${description.replaceAll(/[(){}]/g, '\\$&')}`))
-  }
 })
 
 test('options are parsed by name', () => {
@@ -84,15 +73,6 @@ test.each([
 ])('for %s the command %s is suggested', (word, suggestion) => {
   expect(() => findCommand(word)).toThrow(`There is no command "${word}". Did you mean ${suggestion}`)
 })
-
-test.each([['create-agent', '--alais', '--alias'], ['create-account', '--owner-mail', '--owner-email']])(
-  '%s suggests for %s the option %s',
-  (command, option, suggestion) => {
-    expect(() => readArguments(findCommand(command), [option, 'x'], {})).toThrow(
-      `Unknown option '${option}'. Did you mean "${suggestion}"?`,
-    )
-  },
-)
 
 test('who gives a setting as an option is told of the variable', () => {
   expect(() => readArguments(findCommand('serve'), ['--trusted-proxies', '10.0.0.1'], {})).toThrow(

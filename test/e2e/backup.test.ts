@@ -1,6 +1,6 @@
 /** `agent-grid backup` of running servers under load, and `agent-grid restore`. The long form: `npm run backups`. */
 import { createClient } from '@libsql/client'
-import { copyFileSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { copyFileSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { buildBinary, removeBinary } from '../support/binary.ts'
@@ -113,26 +113,6 @@ test('a restored grid refuses cursors of before, and goes on with numbers that n
   const { rows } = await client.execute('SELECT seq FROM messages ORDER BY seq')
   client.close()
   expect(rows[1].seq).toBeGreaterThan(1_000_000)
-})
-
-test('a backup is refused without a key, and restored only with the right one, whole, and beside its key ring', async () => {
-  await seedAgents(database.url, ['reader'])
-  const file = join(database.folder, 'b')
-  expect(await run(database.url, ['backup', file], {})).toMatchObject({ code: 2, error: { code: 'usage' } })
-  expect(await run(database.url, ['backup', file])).toMatchObject({ code: 0 })
-  expect(await run(database.url, ['backup', file])).toMatchObject({ code: 1, error: { code: 'backup_exists' } })
-  expect(readFileSync(file).includes('reader')).toBe(false)
-
-  const wrong = await run(other.url, ['restore', file], { BACKUP_KEY: 'another pass phrase' })
-  expect(wrong).toMatchObject({ code: 1, error: { code: 'wrong_key' } })
-  const bytes = readFileSync(file)
-  writeFileSync(`${file}.cut`, bytes.subarray(0, Math.floor(Math.random() * bytes.length)))
-  expect((await run(other.url, ['restore', `${file}.cut`])).error.code).toMatch(/backup_damaged|not_a_backup/)
-  expect(readdirSync(other.folder)).toEqual(['grid.db.lock'])
-
-  const plain = join(database.folder, 'plain')
-  expect(await run(database.url, ['backup', plain, '--plain'], {})).toMatchObject({ code: 0, encrypted: false })
-  expect(await run(other.url, ['restore', plain], {})).toMatchObject({ code: 0 })
 })
 
 test.each(runners)('on %s, kill -9 during a backup and a restore leaves the grid as it was', async (runner) => {

@@ -1,7 +1,6 @@
 /** What the first user does on the web, on a server known only by its address. */
 import { expect } from 'vitest'
 import { browser } from '../support/browse.ts'
-import { guardrailScenario } from './guardrails.ts'
 
 const email = 'olga@scenario.example'
 const password = 'correct horse battery'
@@ -28,7 +27,6 @@ export async function peopleScenario(base: string, setUpPath: string | undefined
   const renamed = await olga.submit(`${account}/settings/account`, { name }, `${account}/settings/account/name`)
   expect(renamed.text).toContain('The account has been renamed')
   expect((await olga.open(account)).text).toContain(name)
-  await guardrailScenario(base, olga, account)
 
   const signedOut = newBrowser()
   expect((await signedOut.open(`${account}/settings/account`)).at).toMatch(/^\/sign-in\?next=/)

@@ -1,12 +1,9 @@
 import { expect, test } from 'vitest'
-import { isLong, someRuntimes } from '../support/long.ts'
-import { runtimes, startServe, temporaryDatabase } from '../support/process.ts'
+import { someRuntimes } from '../support/long.ts'
+import { startServe, temporaryDatabase } from '../support/process.ts'
 import { seedAgents } from '../support/seed-agents.ts'
 import { waitFor } from '../support/wait-for.ts'
-import { callTool } from './client.ts'
 import { faults, Ledger, noFaults, readAll, sendUntilGone } from './load.ts'
-
-const stops = isLong ? 4 : 1
 
 test.each(someRuntimes)(
   'SIGTERM under load on %s: every acknowledged message is there, exit code 0',
@@ -33,33 +30,3 @@ test.each(someRuntimes)(
     expect(faults(ledger, times)).toEqual(noFaults)
   },
 )
-
-test.each(runtimes)('requests that were begun before SIGTERM are answered on %s', async (runtime) => {
-  const database = temporaryDatabase()
-  const { agents: [reader, ...senders] } = await seedAgents(database.url, ['reader', 'ada', 'ben', 'cora', 'dan'])
-  const failed: string[] = []
-  for (let round = 0; round < stops; round++) {
-    const server = await startServe(runtime, { DATABASE_URL: database.url })
-    const underWay = new Set<string>()
-    const answered: string[] = []
-    const send = async (key: string, text: string): Promise<void> => {
-      for (let n = 0;; n++) {
-        const message = `${text} ${n}`
-        underWay.add(message)
-        await callTool(server.url, key, 'send_message', { to: reader.alias, message })
-        underWay.delete(message)
-        answered.push(message)
-      }
-    }
-    const ends = Promise.allSettled([...senders, ...senders].map(({ key }, n) => send(key, `${round} ${n}`)))
-    await waitFor('50 answers', () => answered.length >= 50)
-    const stopped = server.stop()
-    const begun = [...underWay]
-    await Promise.all([ends, stopped])
-    failed.push(...begun.filter((message) => underWay.has(message)))
-  }
-  database.remove()
-
-  console.log(`${runtime}: ${failed.length} requests of ${stops} stops were not answered`)
-  expect(failed).toEqual([])
-})

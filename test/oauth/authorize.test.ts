@@ -13,7 +13,6 @@ import {
   openConsentPage,
   postForm,
   redirectParameters,
-  submitConsent,
 } from '../support/oauth.ts'
 
 let grid: OAuthGrid
@@ -23,16 +22,12 @@ beforeEach(async () => {
 afterEach(() => grid.close())
 
 const admin = () => `admin:${grid.acme.id}`
-const agent = (agent = grid.alice) => `agent:${agent.id}`
 
 test.each<[string, Record<string, string | undefined>]>([
   ['an unknown client', { client_id: 'unknown' }],
   ['no client', { client_id: undefined }],
   ['an unregistered redirect URI', { redirect_uri: 'https://evil.example/cb' }],
-  ['no redirect URI', { redirect_uri: undefined }],
-  ['another path on the loopback host', { redirect_uri: 'http://127.0.0.1:4100/other' }],
   ['another name of the loopback host', { redirect_uri: 'http://localhost:4100/callback' }],
-  ['https on the loopback host', { redirect_uri: 'https://127.0.0.1:4100/callback' }],
   ['a client document that cannot be fetched', { client_id: 'https://client.example/metadata.json' }],
 ])('%s leads to an error page and never to a redirect', async (_, changes) => {
   const { response, html } = await openConsentPage(grid, grid.ann, changes)
@@ -43,30 +38,21 @@ test.each<[string, Record<string, string | undefined>]>([
   expect(html).not.toContain('evil.example')
 })
 
-test.each(['state', 'client_id', 'redirect_uri', 'scope', 'code_challenge'])(
-  '%s sent twice leads to an error page',
-  async (name) => {
-    const query = await authorizeQuery(grid, { scope: 'admin' })
-    query.append(name, query.get(name)!)
+test('a parameter sent twice leads to an error page', async () => {
+  const query = await authorizeQuery(grid)
+  query.append('redirect_uri', callback)
 
-    const response = await browse(grid, grid.ann, `/oauth/authorize?${query}`)
-
-    expect(response.status).toBe(400)
-  },
-)
+  expect((await browse(grid, grid.ann, `/oauth/authorize?${query}`)).status).toBe(400)
+})
 
 const reported: [string, Record<string, string | undefined>, string][] = [
   ['no PKCE', { code_challenge: undefined, code_challenge_method: undefined }, 'invalid_request'],
   ['PKCE plain', { code_challenge_method: 'plain' }, 'invalid_request'],
-  ['no PKCE method, which means plain', { code_challenge_method: undefined }, 'invalid_request'],
   ['a method without a challenge', { code_challenge: undefined }, 'invalid_request'],
   ['a short challenge', { code_challenge: 'short' }, 'invalid_request'],
   ['the implicit flow', { response_type: 'token' }, 'unsupported_response_type'],
-  ['a hybrid flow', { response_type: 'code token' }, 'unsupported_response_type'],
-  ['no response type', { response_type: undefined }, 'unsupported_response_type'],
   ['a foreign resource', { resource: 'https://other.example/mcp/v1/grid' }, 'invalid_target'],
   ['the resource with a slash', { resource: 'https://api.grid.example/mcp/v1/grid/' }, 'invalid_target'],
-  ['the A2A endpoint as resource', { resource: 'https://api.grid.example/a2a/v1/grid' }, 'invalid_target'],
 ]
 
 test.each(reported)('%s is reported by redirect with state and iss', async (_, changes, error) => {
@@ -84,24 +70,6 @@ test.each(reported)('%s is reported by redirect with state and iss', async (_, c
   })
 })
 
-test.each(reported)(
-  '%s leads to no address that the user has not approved without a click',
-  async (_, changes, error) => {
-    const { response, html } = await openConsentPage(grid, grid.ann, changes)
-
-    expect(response.status).toBe(400)
-    expect(response.headers.get('location')).toBeNull()
-    expect(html).toContain('<strong>127.0.0.1:4100</strong>')
-    const link = html.match(/href="(http:\/\/127\.0\.0\.1:4100[^"]+)"/)![1].replaceAll('&amp;', '&')
-    expect(Object.fromEntries(new URL(link).searchParams)).toEqual({
-      error,
-      error_description: expect.any(String),
-      state: 'x7',
-      iss: issuer,
-    })
-  },
-)
-
 test('a client that another user approved, or whose grant has ended, is not reported to without a click', async () => {
   await codeFor(grid, `agent:${grid.eve.id}`, { browser: grid.ed })
   expect((await openConsentPage(grid, grid.ann, { response_type: 'token' })).response.status).toBe(400)
@@ -117,9 +85,7 @@ test.each<[string, Record<string, string | undefined>]>([
   ['no resource', { resource: undefined }],
   ['the resource with another case of its host', { resource: 'HTTPS://API.grid.example/mcp/v1/grid' }],
   ['the legacy path', { resource: 'https://grid.example/api/v1/grid' }],
-  ['prompt=consent', { prompt: 'consent' }],
   ['unknown scopes', { scope: 'openid offline_access' }],
-  ['unknown parameters', { nonce: 'n' }],
   ['another loopback port', { redirect_uri: 'http://127.0.0.1:51234/callback' }],
   ['no loopback port', { redirect_uri: 'http://127.0.0.1/callback' }],
 ])('a request with %s is valid', async (_, changes) => {
@@ -129,37 +95,11 @@ test.each<[string, Record<string, string | undefined>]>([
   expect(picks).toContain(admin())
 })
 
-test('without a live session the user signs in first and returns to the same request', async () => {
-  const anonymous = { visitor: grid.ann.visitor, cookies: new Map([['session', 'half']]) }
-  const query = await authorizeQuery(grid)
-
-  const response = await browse(grid, anonymous, `/oauth/authorize?${query}`)
-
-  expect(response.status).toBe(303)
-  expect(response.headers.get('location')).toBe(`/sign-in?next=${encodeURIComponent(`/oauth/authorize?${query}`)}`)
-})
-
 test('a user has at most 20 pending requests, and a browser at most 10 consent cookies', async () => {
   for (let n = 0; n < 25; n++) await openConsentPage(grid, grid.ann)
 
   expect(await rows(grid, 'SELECT handle_hash FROM oauth_requests')).toHaveLength(20)
   expect(grid.ann.cookies.size).toBe(1 + 10)
-})
-
-test('a private-use scheme and the two exact addresses work', async () => {
-  const uris = ['cursor://anysphere.cursor-mcp/oauth/callback', 'com.example.app:/callback', 'ftp://x/y']
-  const registration = await grid.post(`${issuer}/oauth/register`, { redirect_uris: uris })
-  const { client_id, redirect_uris } = await registration.json()
-  expect(redirect_uris).toEqual(uris.slice(0, 2))
-
-  for (const redirect_uri of redirect_uris) {
-    const { response, handle } = await openConsentPage(grid, grid.ann, { client_id, redirect_uri })
-    expect(response.headers.get('content-security-policy')).toContain(
-      `form-action 'self' ${redirect_uri.split(':')[0]}:;`,
-    )
-    const answered = await submitConsent(grid, grid.ann, { handle, pick: agent(), decision: 'allow' })
-    expect(answered.headers.get('location')).toMatch(new RegExp(`^${redirect_uri.replaceAll('.', '\\.')}\\?code=`))
-  }
 })
 
 test('sign-in comes before any redirect to a client, also for invalid requests', async () => {
@@ -173,14 +113,4 @@ test('sign-in comes before any redirect to a client, also for invalid requests',
 
   expect(anonymous.headers.get('location')).toBe(`/sign-in?next=${encodeURIComponent(path)}`)
   expect([signedInUser.status, signedInUser.headers.get('location')]).toEqual([400, null])
-})
-
-test('the same client needs consent again', async () => {
-  await codeFor(grid)
-
-  const { response, picks } = await openConsentPage(grid, grid.ann)
-
-  expect(response.status).toBe(200)
-  expect(picks).not.toEqual([])
-  expect(callback).toContain('127.0.0.1')
 })

@@ -1,11 +1,8 @@
-/** The consent page in a real browser: accessibility, framing, forged forms and redirects. See docs/security.md, "Consent page". */
-import { createServer, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
+/** The consent page in a real browser: accessibility, names, the delay of Allow, and redirects. See docs/security.md, "Consent page". */
 import { renameAccount } from '../../src/grid/accounts/accounts.ts'
 import { codeChallengeOf } from '../../src/oauth/authorize-request.ts'
 import { faultsOf, hasBrowser, useBrowser, type Visitor } from '../support/browser.ts'
 import { chooseEntry, openAccountPicker } from '../support/consent-browser.ts'
-import { rows } from '../support/database.ts'
 import { callbackServer } from '../support/oauth-client.ts'
 import { verifier } from '../support/oauth.ts'
 import { password, type Person, person } from '../support/people.ts'
@@ -19,8 +16,6 @@ describe.skipIf(!hasBrowser)('the picker', { timeout: 120_000 }, () => {
   let grid: LiveGrid
   let ann: { email: string; password: string }
   let many: Person
-  let outsider: Person
-  let server: Server | undefined
   beforeAll(async () => {
     grid = await liveGrid()
     ann = { email: 'ann@acme.example', password }
@@ -32,18 +27,14 @@ describe.skipIf(!hasBrowser)('the picker', { timeout: 120_000 }, () => {
     many = await person(grid, { role: 'admin', account: grid.evil, email: 'mona@acme.example' })
     await grid.store.write([grid.store.global.users.addMembership(grid.acme.id, many.id, 'owner', grid.clock.now)])
     for (let n = 0; n < 50; n++) await grid.evil.agent(`worker-${n}`)
-    outsider = await person(grid, { email: 'nell@acme.example' })
   })
   afterAll(async () => {
-    server?.closeAllConnections()
-    server?.close()
     await grid?.close()
   })
 
   const pages: Record<string, { of: () => { email: string }; client: string; redirect: string }> = {
     few: { of: () => ann, client: 'Claude Code', redirect: 'http://localhost:4100/callback' },
     many: { of: () => many, client: 'Acme Workbench', redirect: remoteCallback },
-    none: { of: () => outsider, client: 'Codex', redirect: 'http://127.0.0.1:4100/callback' },
   }
 
   test.each(Object.entries(pages))(
@@ -68,58 +59,6 @@ describe.skipIf(!hasBrowser)('the picker', { timeout: 120_000 }, () => {
     await close()
   })
 
-  test('is searched without script, and shows all again', async () => {
-    await grid.acme.agent('night-watch', { description: 'Reads logs, and wakes someone only when it matters' })
-    const { page, faults, close } = await visit({ withScript: false })
-    await openAccountPicker(page, await authorizeUrl(remoteCallback), { ...many, password })
-    const titles = () => page.locator('label.choice .title').allInnerTexts()
-    expect(await titles()).toHaveLength(52)
-
-    await page.getByRole('searchbox').fill('wakes someone')
-    await page.getByRole('button', { name: 'Search' }).click()
-    expect(await titles()).toEqual(['@night-watch'])
-    expect(await page.getByRole('radio').isChecked()).toBe(true)
-    await page.getByRole('link', { name: 'Show all' }).click()
-
-    expect(await titles()).toHaveLength(52)
-    expect(faults).toEqual([])
-    await close()
-  })
-
-  test('cannot be framed, not even by a page of the same site', async () => {
-    const { page, close } = await visit()
-    await openAccountPicker(page, await authorizeUrl(remoteCallback), { ...many, password })
-    const framing = `<!doctype html><iframe src="${await authorizeUrl(remoteCallback)}"></iframe>`
-
-    await page.goto(await otherOrigin(framing), { waitUntil: 'networkidle' })
-
-    const [, frame] = page.frames()
-    expect(await frame.locator('body').innerText()).not.toContain('Allow')
-    expect(frame.url()).toMatch(/^chrome-error:/)
-    await close()
-  })
-
-  test('a form forged by another origin is rejected, even with all secrets of the page', async () => {
-    const { page, close } = await visit()
-    await openAccountPicker(page, await authorizeUrl(remoteCallback), { ...many, password })
-    const hidden = (name: string) => page.locator(`form:has([value=allow]) [name=${name}]`).inputValue()
-    const stolen = { csrf: await hidden('csrf'), handle: await hidden('handle') }
-    const fields = Object.entries({ ...stolen, pick: `admin:${grid.acme.id}`, decision: 'allow' })
-      .map(([name, value]) => `<input name="${name}" value="${value}">`)
-    const forged = `<!doctype html><form method="post" action="${grid.url}/oauth/authorize">${fields.join('')}</form>`
-    const before = await grants()
-
-    await page.goto(await otherOrigin(forged))
-    const [answer] = await Promise.all([
-      page.waitForResponse(`${grid.url}/oauth/authorize`),
-      page.evaluate("document.querySelector('form').submit()"),
-    ])
-
-    expect(answer.status()).toBe(403)
-    expect(await grants()).toBe(before)
-    await close()
-  })
-
   test('Allow cannot be pressed in the first half second', async () => {
     const { page, close } = await visit()
     const url = await authorizeUrl(remoteCallback)
@@ -137,7 +76,7 @@ describe.skipIf(!hasBrowser)('the picker', { timeout: 120_000 }, () => {
     await close()
   })
 
-  test.each(['127.0.0.1', 'localhost', '[::1]'])('redirects to a callback on %s', async (host) => {
+  test.each(['127.0.0.1', '[::1]'])('redirects to a callback on %s', async (host) => {
     const callback = await callbackServer(host)
     const visitor = await visit()
 
@@ -151,11 +90,8 @@ describe.skipIf(!hasBrowser)('the picker', { timeout: 120_000 }, () => {
     await callback.close()
   })
 
-  test.each([
-    'cursor://anysphere.cursor-mcp/oauth/callback',
-    'claude://claude.ai/mcp-auth-callback/sdk',
-    'com.example.app:/callback',
-  ])('redirects to an application by its scheme: %s', async (redirect) => {
+  test('redirects to an application by its scheme', async () => {
+    const redirect = 'cursor://anysphere.cursor-mcp/oauth/callback'
     const visitor = await visit()
 
     const { status, location } = await allowed(visitor, redirect)
@@ -191,18 +127,5 @@ describe.skipIf(!hasBrowser)('the picker', { timeout: 120_000 }, () => {
       state: 'x7',
     }
     return `${grid.url}/oauth/authorize?${new URLSearchParams(query)}`
-  }
-
-  async function grants(): Promise<number> {
-    return (await rows(grid, 'SELECT id FROM oauth_grants WHERE account_id = ?', [grid.acme.id])).length
-  }
-
-  /** A page on another port: another origin of the same site, so browsers send the cookies to the grid. */
-  async function otherOrigin(html: string): Promise<string> {
-    server?.close()
-    const other = createServer((_, response) => response.setHeader('Content-Type', 'text/html').end(html))
-    server = other
-    await new Promise<void>((listening) => other.listen(0, '127.0.0.1', listening))
-    return `http://127.0.0.1:${(other.address() as AddressInfo).port}/`
   }
 })

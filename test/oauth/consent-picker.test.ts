@@ -11,11 +11,9 @@ import {
   oauthGrid,
   openConsentPage,
   redirectParameters,
-  setRole,
   signedInPerson,
   submitConsent,
 } from '../support/oauth.ts'
-import { seated } from '../support/seats.ts'
 
 let grid: OAuthGrid
 beforeEach(async () => {
@@ -61,16 +59,6 @@ test.each(
   expect(html).toContain('value="deny"')
 })
 
-test.each([
-  ['agent:use', ['agent', 'agent']],
-  ['admin', ['admin']],
-  ['admin agent:use offline_access', ['admin', 'agent', 'agent']],
-])('a request for scope %s shows only those entries: %j', async (scope, kinds) => {
-  const { picks } = await openConsentPage(grid, grid.ann, { scope })
-
-  expect(picks.map((pick) => pick.split(':')[0])).toEqual(kinds)
-})
-
 test('a request for agents cannot be answered with @admin, and a member sees no entries for the admin scope', async () => {
   const forAgents = await openConsentPage(grid, grid.ann, { scope: 'agent:use' })
   const member = await signedInPerson(grid, 'member')
@@ -81,6 +69,7 @@ test('a request for agents cannot be answered with @admin, and a member sees no 
 
   expect([upscoped.status, forged.status]).toEqual([400, 400])
   expect(forAdmin.picks).toEqual([])
+  expect(forAgents.picks).toEqual([agent(grid.alice), agent(grid.bob)])
 })
 
 test.each(
@@ -100,14 +89,11 @@ test.each(
   expect(html).toContain(reason)
 })
 
-test('deleted agents, agents of other types and agents of other accounts are not listed', async () => {
+test('only agents that the user can act as are listed', async () => {
   await deleteAgent(grid.acme.store, 'bob')
   await grid.acme.agent('remote', { type: 'a2a', remoteUrl: 'https://remote.example/' })
-  await seated(grid, 'someone')
 
-  const { picks } = await openConsentPage(grid, grid.ann)
-
-  expect(picks).toEqual([admin(), agent(grid.alice)])
+  expect((await openConsentPage(grid, grid.ann)).picks).toEqual([admin(), agent(grid.alice)])
 })
 
 test('many agents are found with the search, without a script', async () => {
@@ -123,16 +109,6 @@ test('many agents are found with the search, without a script', async () => {
   expect(found.html).toContain('name="client_id"')
 })
 
-test('the search is offered from 8 entries on', async () => {
-  for (let n = 0; n < 4; n++) await grid.acme.agent(`robot-${n}`)
-  const seven = await openConsentPage(grid, grid.ann)
-  await grid.acme.agent('robot-4')
-  const eight = await openConsentPage(grid, grid.ann)
-
-  expect([seven, eight].map(({ picks }) => picks.length)).toEqual([7, 8])
-  expect([seven, eight].map(({ html }) => html.includes('role="search"'))).toEqual([false, true])
-})
-
 test('an agent is shown with its description, and found by it or by its account; so is @admin', async () => {
   const { id } = await grid.acme.agent('night-watch', { description: 'Reads logs <at night>' })
   const picksOf = async (find: string) => (await openConsentPage(grid, grid.ann, { find })).picks
@@ -146,21 +122,6 @@ test('an agent is shown with its description, and found by it or by its account;
   expect(nothing.picks).toEqual([])
   expect(nothing.html).toContain('Nothing that you can choose contains this text')
   expect(nothing.html).toMatch(/<a [^>]*href="\/oauth\/authorize\?response_type=code[^"]*state=x7[^"]*">Show all/)
-})
-
-test.each([
-  ['admin', ['It gets the key of each agent that it creates', 'replace other keys']],
-  ['agent:use', [
-    'change its skills',
-    'A new key replaces only the one of the same name that this program fetched before',
-  ]],
-])('with the scope %s the page says what such a program may do, and nothing else', async (scope, sentences) => {
-  const { html } = await openConsentPage(grid, grid.ann, { scope })
-  const text = html.replace(/<[^>]+>/g, '').replace(/\s+/g, ' ')
-
-  for (const sentence of sentences) expect(text).toContain(sentence)
-  expect(text.includes('As @admin')).toBe(scope === 'admin')
-  expect(text.includes('As an agent')).toBe(scope === 'agent:use')
 })
 
 test('client names are escaped, cleaned and cut, and the redirect host comes first', async () => {
@@ -226,17 +187,35 @@ test('a new agent cannot be created in a foreign account, nor by a member', asyn
   expect(await rows(grid, "SELECT id FROM agents WHERE account_id = ? AND alias = 'spy'", [grid.evil.id])).toEqual([])
 })
 
-test('a user who lost the role after the page was shown cannot create an agent', async () => {
-  const { handle } = await openConsentPage(grid, grid.ann)
-  await setRole(grid, grid.ann, 'member')
+test('an agent that the client asks for is selected, whatever its place in the list', async () => {
+  for (let n = 0; n < 50; n++) await grid.acme.agent(`a-${n}`)
+  const last = await grid.acme.agent('zz-last')
+  const { html, picks } = await openConsentPage(grid, grid.ann, { login_hint: '@zz-last', scope: 'agent:use' })
+  expect(picks).toHaveLength(50)
+  expect(selected(html)).toEqual([`agent:${last.id}`])
 
-  const made = await submitConsent(grid, grid.ann, {
-    handle,
-    decision: 'new-agent',
-    account: grid.acme.id,
-    alias: 'late',
-  })
-
-  expect(made.status).toBe(403)
-  expect(await rows(grid, "SELECT id FROM agents WHERE account_id = ? AND alias = 'late'", [grid.acme.id])).toEqual([])
+  const other = await openConsentPage(grid, grid.ann, { login_hint: 'ann@acme.example', scope: 'agent:use' })
+  expect(selected(other.html)).toEqual([])
 })
+
+test("an unknown alias is offered as a new agent, and another account's agent looks the same", async () => {
+  const pages = []
+  for (const login_hint of ['@eve', '@nobody-has-it']) {
+    const { html } = await openConsentPage(grid, grid.ann, { login_hint, scope: 'agent:use' })
+    expect(selected(html)).toEqual([])
+    expect(html).toMatch(new RegExp(`<input[^>]* name="alias"[^>]* value="${login_hint.slice(1)}"`))
+    const bare = html.replaceAll(login_hint.slice(1), 'HINT').replace(/value="[^"]{20,}"|[\w-]{30,}/g, '')
+    pages.push(bare)
+  }
+  expect(pages[0]).toBe(pages[1])
+
+  // A member makes no agents, so the page only says that there is none.
+  const member = await signedInPerson(grid, 'member')
+  const { html } = await openConsentPage(grid, member, { login_hint: '@eve' })
+  expect(html).toContain('but you cannot act as an agent with this alias')
+  expect(html).not.toContain('name="alias"')
+})
+
+function selected(html: string): string[] {
+  return [...html.matchAll(/name="pick" value="([^"]+)"[^>]* checked/g)].map(([, pick]) => pick)
+}

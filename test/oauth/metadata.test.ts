@@ -9,11 +9,10 @@ beforeAll(async () => {
 })
 afterAll(() => grid.close())
 
-const hosts = ['https://api.grid.example', issuer]
-const paths = ['', '/mcp/v1/grid', '/api/v1/grid']
-
-test.each(hosts.flatMap((host) => paths.map((path) => [`${host}/.well-known/oauth-authorization-server${path}`])))(
-  '%s serves the same document',
+test.each([[`${issuer}/.well-known/oauth-authorization-server`], [
+  'https://api.grid.example/.well-known/oauth-authorization-server/mcp/v1/grid',
+]])(
+  '%s serves the document',
   async (url) => {
     const response = await grid.request(url, { headers: { Origin: 'https://app.example' } })
 
@@ -52,14 +51,6 @@ test('the challenge and the metadata of the resource name no scope', async () =>
   expect(document).not.toHaveProperty('scopes_supported')
 })
 
-test.each([
-  '/.well-known/openid-configuration',
-  '/.well-known/oauth-authorization-server/mcp/v1/signup',
-  '/.well-known/oauth-authorization-server/x',
-])('%s is not found', async (path) => {
-  expect((await grid.request(`${issuer}${path}`)).status).toBe(404)
-})
-
 test('request headers do not influence the documents', async () => {
   const forged = { 'X-Forwarded-Host': 'evil.example', 'X-Forwarded-Proto': 'http', Forwarded: 'host=evil.example' }
   for (const path of ['/.well-known/oauth-authorization-server', '/.well-known/oauth-protected-resource']) {
@@ -96,9 +87,3 @@ test.each(['/oauth/token', '/oauth/register', '/oauth/revoke', '/api/oauth/api-k
     expect(get.status).toBe(405)
   },
 )
-
-test('the consent page is not available to other origins', async () => {
-  const response = await grid.request(`${issuer}/oauth/authorize`, { headers: { Origin: 'https://app.example' } })
-
-  expect(response.headers.get('access-control-allow-origin')).toBeNull()
-})

@@ -67,28 +67,9 @@ test('a client gets an id and the stored metadata', async () => {
   expect((await grid.request(body.registration_client_uri)).status).toBe(404)
 })
 
-test("Cursor's three addresses register, and each works", async () => {
-  const uris = [
-    'cursor://anysphere.cursor-mcp/oauth/callback',
-    'https://www.cursor.com/agents/mcp/oauth/callback',
-    'http://localhost:8787/callback',
-  ]
-  const { body } = await register({ redirect_uris: uris })
-  expect(body.redirect_uris).toEqual(uris)
-
-  for (const redirect_uri of uris) {
-    const { handle } = await openConsentPage(grid, grid.ann, { client_id: body.client_id, redirect_uri })
-    const allowed = await submitConsent(grid, grid.ann, { handle, pick: `admin:${grid.acme.id}`, decision: 'allow' })
-    const { code } = redirectParameters(allowed)
-    expect((await exchange(grid, code, { client_id: body.client_id, redirect_uri })).status).toBe(200)
-  }
-})
-
 test.each<[string, unknown]>([
   ['no redirect URI', {}],
-  ['an empty list', { redirect_uris: [] }],
   ['only bad ones', { redirect_uris: ['ftp://x/y', 'javascript:alert(1)', 'http://evil.example/cb'] }],
-  ['a string', { redirect_uris: callback }],
   ['items that are not strings', { redirect_uris: [1, null, {}] }],
 ])('%s is refused', async (_, metadata) => {
   expect(await register(metadata)).toMatchObject({ status: 400, body: { error: 'invalid_redirect_uri' } })
@@ -123,18 +104,13 @@ test('60 of 200 registrations from one /64 are stored, and another network has i
 })
 
 test('the grid keeps 10,000 clients: the oldest unused ones are removed, used ones stay', async () => {
-  await rows(
-    grid,
-    `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 9999)
-    INSERT INTO oauth_clients (id, kind, name, redirect_uris, auth_method, created_at, last_used_at, expires_at)
-    SELECT 'old ' || i, 'registered', 'x', '[]', 'none', i, iif(i < 100, i, NULL), ? FROM n`,
-    [grid.clock.now + day],
-  )
+  await fill(9_999, { createdAt: 0, lastUsedAt: null })
+  await rows(grid, "UPDATE oauth_clients SET created_at = substr(id, 5) WHERE id LIKE 'old %'")
+  await rows(grid, 'UPDATE oauth_clients SET last_used_at = created_at WHERE created_at < 100')
   // The client that `oauthGrid` registered is the 10,000th.
   const { body } = await register({ redirect_uris: [callback] })
 
-  const [{ n }] = await rows(grid, 'SELECT count(*) AS n FROM oauth_clients')
-  expect(n).toBe(10_000)
+  expect(await clientCount()).toBe(10_000)
   expect(
     await rows(grid, "SELECT id FROM oauth_clients WHERE id IN ('old 99', 'old 100', 'old 101', ?)", [
       body.client_id,
@@ -154,18 +130,6 @@ test('when 20,000 clients are in use, registration fails until one was not used 
   grid.clock.now += 1
   expect((await register({ redirect_uris: [callback] })).status).toBe(201)
   expect(await clientCount()).toBe(19_001)
-})
-
-test('unused clients do not displace used ones, however long these are idle', async () => {
-  await fill(9_999, { createdAt: 0, lastUsedAt: 0 })
-  grid.clock.now += 16 * minute
-
-  for (let n = 0; n < 5; n++) await register({ redirect_uris: [callback] })
-  grid.clock.now += 16 * minute
-  await register({ redirect_uris: [callback] })
-
-  expect((await rows(grid, 'SELECT count(last_used_at) AS n FROM oauth_clients'))[0].n).toBe(9_999)
-  expect(await clientCount()).toBe(10_000)
 })
 
 test('a flood of 10,000 registrations neither stops a new client nor removes one that is 14 minutes old', async () => {
@@ -189,35 +153,7 @@ test('a flood of 10,000 registrations neither stops a new client nor removes one
   expect(await clientCount()).toBe(10_000)
 })
 
-test('beyond 20,000 clients young ones are removed too, the oldest first', async () => {
-  await fill(20_000, { createdAt: grid.clock.now - 20_000, lastUsedAt: null })
-  await rows(grid, 'UPDATE oauth_clients SET created_at = created_at + substr(id, 5) WHERE id LIKE ?', ['old %'])
-
-  expect((await register({ redirect_uris: [callback] })).status).toBe(201)
-
-  expect(await clientCount()).toBe(20_000)
-  expect(await rows(grid, "SELECT id FROM oauth_clients WHERE id IN ('old 1', 'old 2', 'old 3')")).toEqual([
-    { id: 'old 3' },
-  ])
-})
-
-test('one /48 registers ten times as many clients as a /64', async () => {
-  const answers = []
-  for (let n = 0; n < 700; n += 50) {
-    answers.push(
-      ...await Promise.all(
-        Array.from({ length: 50 }, (_, i) => register({ redirect_uris: [callback] }, `2001:db8:7:${n + i}::1`)),
-      ),
-    )
-  }
-
-  expect(answers.filter(({ status }) => status === 201)).toHaveLength(600)
-  expect(answers.at(-1)!.headers.get('retry-after')).toBe('3600')
-})
-
 test('a user keeps 100 clients: the least recently used one is removed, unless others use it', async () => {
-  await grid.close()
-  grid = await oauthGrid()
   const login = async (client_id: string, who = grid.ann, pick = `admin:${grid.acme.id}`) => {
     grid.clock.now += 5_000
     const { handle } = await openConsentPage(grid, who, { client_id })

@@ -1,9 +1,15 @@
 /** Refresh tokens, and what ends the tokens of a grant. See docs/security.md, "Refresh rotation". */
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import type { Role } from '../../src/auth/actor.ts'
 import { deleteAgent } from '../../src/grid/agents/agents.ts'
+import { listOwnGrants } from '../../src/grid/oauth/grants.ts'
+import { leaveAccount, removeMember, setMemberRole } from '../../src/grid/people/team.ts'
 import { day, hour, second } from '../../src/lib/time.ts'
 import { rows } from '../support/database.ts'
 import {
+  codeFor,
+  exchange,
+  fetchApiKey,
   gridUrl,
   mcpAccess,
   type OAuthGrid,
@@ -80,20 +86,6 @@ test('an old refresh token after its successor was used revokes the grant, also 
   expect((await refresh(grid, last.refresh_token)).body.error).toBe('invalid_grant')
 })
 
-test('50 concurrent refreshes give 50 pairs of one grant, and no error', async () => {
-  const first = await obtainTokens(grid)
-
-  const answers = await Promise.all(Array.from({ length: 50 }, () => refresh(grid, first.refresh_token)))
-
-  expect(answers.map(({ status }) => status)).toEqual(Array(50).fill(200))
-  expect(new Set(answers.map(({ body }) => body.refresh_token)).size).toBe(50)
-  const grants = await rows(grid, 'SELECT id FROM oauth_grants WHERE account_id = ?', [grid.acme.id])
-  expect(grants).toHaveLength(1)
-  grid.clock.now += 121 * second
-  await refresh(grid, first.refresh_token)
-  for (const { body } of answers.slice(0, 5)) expect(await mcpAccess(grid, body.access_token)).toBe('401')
-})
-
 test('OAUTH_REFRESH_GRACE=0 is strict: the second use revokes the grant', async () => {
   const strict = await oauthGrid({ env: { OAUTH_REFRESH_GRACE: '0' } })
   const first = await obtainTokens(strict)
@@ -112,46 +104,6 @@ test('another client cannot use a refresh token, and revokes nothing by trying',
 
   expect(refused.body.error).toBe('invalid_grant')
   expect((await refresh(grid, tokens.refresh_token)).status).toBe(200)
-})
-
-test.each<[string, (tokens: { access_token: string }) => string]>([
-  ['an access token', ({ access_token }) => access_token],
-  ['an unknown text', () => 'x'],
-  ['a typo', () => `grid_ort_${'x'.repeat(49)}`],
-])('%s is not a refresh token', async (_, text) => {
-  const tokens = await obtainTokens(grid)
-
-  expect((await refresh(grid, text(tokens))).body.error).toBe('invalid_grant')
-})
-
-test('calls and refreshes fail while the role is missing, and work again when it is back', async () => {
-  const tokens = await obtainTokens(grid)
-  await setRole(grid, grid.ann, 'member')
-
-  expect(await mcpAccess(grid, tokens.access_token)).toBe('401')
-  expect((await refresh(grid, tokens.refresh_token)).body.error).toBe('invalid_grant')
-
-  await setRole(grid, grid.ann, 'admin')
-  expect(await mcpAccess(grid, tokens.access_token)).toBe('admin tools')
-  expect((await refresh(grid, tokens.refresh_token)).status).toBe(200)
-})
-
-test.each(
-  [['member', 'agent tools'], ['admin', 'agent tools'], ['viewer', '401'], [undefined, '401']] as const,
-)('a token for an agent whose user is now %s: %s', async (role, outcome) => {
-  const browser = await signedInPerson(grid, 'owner')
-  const tokens = await obtainTokens(grid, agent(), { browser })
-
-  if (role) await setRole(grid, browser, role)
-  else {
-    await rows(grid, 'DELETE FROM memberships WHERE account_id = ? AND user_id = ?', [
-      grid.acme.id,
-      browser.visitor.user.id,
-    ])
-  }
-
-  expect(await mcpAccess(grid, tokens.access_token)).toBe(outcome)
-  expect((await refresh(grid, tokens.refresh_token)).status).toBe(outcome === '401' ? 400 : 200)
 })
 
 test('a role in another account does not keep a token alive', async () => {
@@ -203,18 +155,6 @@ test('a refresh token lasts 30 days after its last use, and a grant 90 days in t
   expect((await refresh(grid, used.refresh_token)).body.error).toBe('invalid_grant')
 })
 
-test('a refresh token works until a millisecond before 30 days are over, while its grant lasts', async () => {
-  const [inTime, tooLate] = [await obtainTokens(grid), await obtainTokens(grid)]
-  grid.clock.now += 30 * day - 1
-  const refreshed = await refresh(grid, inTime.refresh_token)
-  expect(refreshed.status).toBe(200)
-  grid.clock.now += 1
-
-  expect((await refresh(grid, tooLate.refresh_token)).body.error).toBe('invalid_grant')
-  // The grant is as old, and lives on.
-  expect((await refresh(grid, refreshed.body.refresh_token)).status).toBe(200)
-})
-
 test.each<[string, string | undefined, string, number, string]>([
   ['the scope it has', 'admin', 'admin', 200, 'admin'],
   ['a list that holds it', 'agent:use admin offline_access', 'admin', 200, 'admin'],
@@ -229,13 +169,52 @@ test.each<[string, string | undefined, string, number, string]>([
   expect(answer.body.scope ?? answer.body.error).toBe(outcome)
 })
 
-test('an expired client is unknown and has to register again', async () => {
-  const { refresh_token } = await obtainTokens(grid)
+const as = (userId: string, role: Role) =>
+  grid.store.account(grid.acme.id, { type: 'user', userId, role, sessionId: 'test', confirmedAt: grid.clock.now })
 
-  grid.clock.now += 29 * day
-  const { status, body } = await refresh(grid, refresh_token)
-  expect(status).toBe(200)
-  await rows(grid, 'UPDATE oauth_clients SET expires_at = ?', [grid.clock.now])
+const ends: [how: Role | 'removal' | 'leaving', admin: string, agent: string][] = [
+  ['owner', 'admin tools', 'agent tools'],
+  ['member', '401', 'agent tools'],
+  ['viewer', '401', '401'],
+  ['removal', '401', '401'],
+  ['leaving', '401', '401'],
+]
+test.each(ends)('after %s and the old role again: admin %s, agent %s', async (how, admin, agent) => {
+  const bea = await signedInPerson(grid, 'admin')
+  const { id } = bea.visitor.user
+  const asAdmin = await obtainTokens(grid, `admin:${grid.acme.id}`, { browser: bea })
+  const asAgent = await obtainTokens(grid, `agent:${grid.alice.id}`, { browser: bea })
+  const key = (await fetchApiKey(grid, asAgent.access_token)).body.apiKey
+  const code = await codeFor(grid, `admin:${grid.acme.id}`, { browser: bea })
+  const owner = as(grid.ann.visitor.user.id, 'owner')
 
-  expect(await refresh(grid, body.refresh_token)).toMatchObject({ status: 401, body: { error: 'invalid_client' } })
+  if (how === 'removal') await removeMember(owner, id)
+  else if (how === 'leaving') await leaveAccount(as(id, 'admin'))
+  else await setMemberRole(owner, { userId: id, role: how })
+  await grid.store.write([grid.acme.store.change.team.addMember(id, 'admin', grid.clock.now)])
+  await setRole(grid, bea, 'admin')
+
+  expect([await mcpAccess(grid, asAdmin.access_token), await mcpAccess(grid, asAgent.access_token)]).toEqual([
+    admin,
+    agent,
+  ])
+  expect(await mcpAccess(grid, key)).toBe(agent)
+  const statusFor = (access: string) => access === '401' ? 400 : 200
+  expect((await refresh(grid, asAdmin.refresh_token)).status).toBe(statusFor(admin))
+  expect((await refresh(grid, asAgent.refresh_token)).status).toBe(statusFor(agent))
+  expect((await exchange(grid, code)).status).toBe(statusFor(admin))
+})
+
+test('the grants of other users, and of the same user in other accounts, are kept', async () => {
+  const bea = await signedInPerson(grid, 'admin')
+  const { id } = bea.visitor.user
+  await grid.store.write([grid.evil.store.change.team.addMember(id, 'admin', grid.clock.now)])
+  const elsewhere = await obtainTokens(grid, `admin:${grid.evil.id}`, { browser: bea })
+  const others = await obtainTokens(grid)
+
+  await removeMember(as(grid.ann.visitor.user.id, 'owner'), id)
+
+  expect([await mcpAccess(grid, elsewhere.access_token), await mcpAccess(grid, others.access_token)])
+    .toEqual(['admin tools', 'admin tools'])
+  expect(await listOwnGrants(grid.store, id)).toMatchObject([{ accountName: 'Evil' }])
 })

@@ -2,6 +2,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { deleteAgent } from '../../src/grid/agents/agents.ts'
 import { minute } from '../../src/lib/time.ts'
+import { codeChallengeOf } from '../../src/oauth/authorize-request.ts'
 import { rows } from '../support/database.ts'
 import {
   callback,
@@ -30,18 +31,13 @@ const agent = () => `agent:${grid.alice.id}`
 
 test.each<[string, () => Promise<Record<string, string | undefined>> | Record<string, string | undefined>, string]>([
   ['a wrong redirect URI', () => ({ redirect_uri: 'http://127.0.0.1:4101/callback' }), 'invalid_grant'],
-  ['no redirect URI', () => ({ redirect_uri: undefined }), 'invalid_request'],
-  ['an unknown client', () => ({ client_id: 'unknown' }), 'invalid_client'],
   ['no client', () => ({ client_id: undefined }), 'invalid_client'],
   ['a secret that the client does not have', () => ({ client_secret: 'x' }), 'invalid_client'],
   ['a wrong verifier', () => ({ code_verifier: 'w'.repeat(64) }), 'invalid_grant'],
-  ['a short verifier', () => ({ code_verifier: 'v' }), 'invalid_grant'],
   ['no verifier', () => ({ code_verifier: undefined }), 'invalid_request'],
   ['another resource of ours', () => ({ resource: `${issuer}/mcp/v1/grid` }), 'invalid_target'],
-  ['a foreign resource', () => ({ resource: 'https://other.example/' }), 'invalid_target'],
   ['another client', async () => ({ client_id: await otherClient(grid) }), 'invalid_grant'],
   ['another grant type', () => ({ grant_type: 'password' }), 'unsupported_grant_type'],
-  ['no grant type', () => ({ grant_type: undefined }), 'invalid_request'],
 ])('%s is rejected and does not consume the code', async (_, changes, error) => {
   const code = await codeFor(grid)
 
@@ -51,10 +47,6 @@ test.each<[string, () => Promise<Record<string, string | undefined>> | Record<st
   expect(refused.status).toBe(error === 'invalid_client' ? 401 : 400)
   expect(refused.headers.get('cache-control')).toBe('no-store')
   expect((await exchange(grid, code, { resource: gridUrl })).status).toBe(200)
-})
-
-test('an unknown code is rejected', async () => {
-  expect(await exchange(grid, 'x'.repeat(43))).toMatchObject({ status: 400, body: { error: 'invalid_grant' } })
 })
 
 test('a code lasts 60 seconds', async () => {
@@ -85,18 +77,6 @@ test('a used code from another client revokes nothing', async () => {
   expect((await exchange(grid, code, { client_id: await otherClient(grid) })).body.error).toBe('invalid_grant')
 
   expect(await mcpAccess(grid, body.access_token)).toBe('admin tools')
-})
-
-test('one of 100 concurrent redemptions of a code succeeds, and the others revoke its tokens', async () => {
-  const code = await codeFor(grid)
-
-  const answers = await Promise.all(Array.from({ length: 100 }, () => exchange(grid, code)))
-
-  const good = answers.filter(({ status }) => status === 200)
-  expect(good).toHaveLength(1)
-  expect(answers.filter(({ body }) => body.error === 'invalid_grant')).toHaveLength(99)
-  expect(await mcpAccess(grid, good[0].body.access_token)).toBe('401')
-  expect(await rows(grid, 'SELECT id FROM oauth_tokens WHERE account_id = ?', [grid.acme.id])).toHaveLength(2)
 })
 
 test.each(['role', 'agent'] as const)(
@@ -152,20 +132,6 @@ test('a refused Basic client is challenged', async () => {
   expect(answered.get('www-authenticate')).toBe('Basic realm="agent-grid"')
 })
 
-test.each([['application/json', '{}'], ['text/plain', 'grant_type=refresh_token']])(
-  'a body of type %s is rejected',
-  async (type, body) => {
-    const response = await grid.request(`${issuer}/oauth/token`, {
-      method: 'POST',
-      headers: { 'Content-Type': type },
-      body,
-    })
-
-    expect(response.status).toBe(400)
-    expect((await response.json()).error).toBe('invalid_request')
-  },
-)
-
 test('a repeated field is rejected, and so is a body of more than 16 KiB', async () => {
   const twice = await postForm(grid, '/oauth/token', [['grant_type', 'refresh_token'], ['grant_type', 'refresh_token']])
   const large = await postForm(grid, '/oauth/token', { grant_type: 'x'.repeat(17_000) })
@@ -189,4 +155,12 @@ test('no code, token or secret is stored in plain text', async () => {
   for (const secret of [code, body.access_token, body.refresh_token, grid.ann.visitor.sessionId]) {
     expect(text).not.toContain(secret)
   }
+})
+
+test('the S256 challenge is the one of RFC 7636, and a verifier has 43 to 128 unreserved characters', async () => {
+  expect(await codeChallengeOf('dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk'))
+    .toBe('E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM')
+  const verifiers = ['a'.repeat(42), 'a'.repeat(43), 'a'.repeat(128), 'a'.repeat(129), `${'a'.repeat(43)}+`]
+  const challenges = await Promise.all(verifiers.map(codeChallengeOf))
+  expect(challenges.map((challenge) => challenge !== undefined)).toEqual([false, true, true, false, false])
 })

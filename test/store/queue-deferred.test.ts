@@ -51,16 +51,6 @@ test('a deferred unit that fails is logged and affects no other, and the other d
   expect(logs).toEqual([expect.stringContaining('A deferred write failed')])
 })
 
-test('a unit that fails does not lose the deferred units of its group', async () => {
-  const { queue, commits } = testQueue({ batch: (sqls) => failOn('bad', constraint, sqls) })
-
-  queue.writeLater([unit('late')])
-  const answers = await settle([queue.write('a', [unit('bad')])])
-
-  expect(answers).toEqual(['write_conflict'])
-  expect(commits).toEqual([['late', 'bad'], ['bad'], ['late']])
-})
-
 test('a deferred unit that a full disk refuses is tried again, until the end', async () => {
   let isFull = true
   const full = new LibsqlBatchError('full', 0, 'SQLITE_FULL')

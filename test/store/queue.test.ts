@@ -118,20 +118,6 @@ test('a unit behind a commit that hangs is refused in time', async () => {
   expect(await settle([running])).toEqual(['done'])
 })
 
-test('accounts share a group fairly: a busy one does not delay the others', async () => {
-  const held = hold()
-  const { queue, commits } = testQueue({ batch: () => held.opened })
-  const running = queue.write('x', [unit('x')])
-  await turn()
-
-  const busy = Array.from({ length: 300 }, (_, n) => queue.write('busy', [unit(`busy ${n}`)]))
-  const calm = ['calm 1', 'calm 2'].map((name) => queue.write(name, [unit(name)]))
-  held.open()
-  await Promise.all([running, ...busy, ...calm])
-
-  expect(commits[1].slice(0, 4)).toEqual(['busy 0', 'calm 1', 'calm 2', 'busy 1'])
-})
-
 test('a group closes at about 2,000 rows; a unit larger than that runs alone', async () => {
   const { queue, commits } = testQueue()
 

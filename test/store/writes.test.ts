@@ -110,16 +110,6 @@ onEachDatabase((open) => {
     }
   })
 
-  test('concurrent sends are stored in the order of their calls', async () => {
-    await Promise.all(Array.from({ length: 200 }, (_, n) => sendMessage(as(grid.alice), { to: 'bob', text: `${n}` })))
-
-    const received = []
-    for (let batch; (batch = await readMessages(as(grid.bob), {})).messages.length > 0;) {
-      received.push(...batch.messages)
-    }
-    expect(received.map(({ message }) => message)).toEqual(Array.from({ length: 200 }, (_, n) => `${n}`))
-  })
-
   test('a fan-out is all or nothing', async () => {
     await createChannel(grid.acme.store, { name: 'general', members: ['alice', 'bob'] })
     const broken = intercepting(as(grid.alice), (write, statements) => {

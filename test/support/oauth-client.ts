@@ -1,4 +1,3 @@
-/** The parts of an OAuth client that the MCP SDKs leave to the program: token storage and the callback server. */
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
@@ -35,35 +34,4 @@ export async function callbackServer(host = '127.0.0.1'): Promise<Callback> {
       return new Promise((closed) => server.close(() => closed()))
     },
   }
-}
-
-/** The common part of the SDKs' types for OAuth tokens. */
-export interface StoredTokens {
-  access_token: string
-  token_type: string
-  refresh_token?: string
-}
-
-export type OAuthProvider = ReturnType<typeof oauthProvider>
-
-/** An in-memory `authProvider` for clients of both SDKs. The client registers itself. */
-export function oauthProvider(callbackUrl: string, visit: (url: string) => void) {
-  let client: { client_id: string } | undefined
-  let verifier = ''
-  let discovered: unknown
-  const provider = {
-    kept: undefined as StoredTokens | undefined,
-    redirectUrl: callbackUrl,
-    clientMetadata: { client_name: 'A test of the SDK', redirect_uris: [callbackUrl] },
-    clientInformation: () => client,
-    saveClientInformation: (information: { client_id: string }) => void (client = information),
-    tokens: () => provider.kept,
-    saveTokens: (tokens: StoredTokens) => void (provider.kept = tokens),
-    redirectToAuthorization: (url: URL) => visit(url.href),
-    saveCodeVerifier: (text: string) => void (verifier = text),
-    codeVerifier: () => verifier,
-    saveDiscoveryState: (state: unknown) => void (discovered = state),
-    discoveryState: () => discovered as undefined,
-  }
-  return provider
 }

@@ -13,7 +13,7 @@ export async function accessTokenFor(
 ): Promise<{ token: string; grantId: string }> {
   const { grants, requests, tokens } = store.global.oauth
   const [id, handleHash, codeHash, refreshId] = [newId(), newId(), newId(), newId()]
-  const { key, hash } = await mintKey('access_token')
+  const { key, hash } = mintKey('access_token')
   const at = clock.now
   const browserProof = { handleHash, cookieHash: '', sessionId: '', userId }
   const client = { clientId: 'client', redirectUri: 'https://client.example/callback', codeChallenge: 'challenge' }

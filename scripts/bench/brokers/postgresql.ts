@@ -64,7 +64,7 @@ export const postgresqlBehindHttp: Broker = {
       durability: `${durabilityOf(database.version)}; with a service that has a pool of connections`,
       isFsynced: true,
       async open(queue) {
-        const { key } = await mintKey('agent_key')
+        const { key } = mintKey('agent_key')
         await admin.query('INSERT INTO keys (hash, queue) VALUES ($1, $2)', [hashForLookup(key), queue])
         return openHttpQueue(service.port, {}, { Authorization: `Bearer ${key}` })
       },

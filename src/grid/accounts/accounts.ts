@@ -14,7 +14,7 @@ import { retryOnConflict } from '../retry-on-conflict.ts'
 
 const maxNameLength = 80
 /** Users who own this many accounts cannot create another one. */
-export const maxOwned = 20
+const maxOwned = 20
 
 export interface NewAccount {
   name: string
@@ -42,7 +42,7 @@ export async function createAccount(
   const userId = known?.id ?? newId()
 
   const account = store.account(id, actor)
-  const { statement, key } = await newAdminKey(account, 'first key')
+  const { statement, key } = newAdminKey(account, 'first key')
   const create = (account: AccountStore) =>
     account.write([
       store.global.accounts.add({ id, name, state: 'claimed', joinEmail: null }, at),
@@ -140,7 +140,7 @@ export async function openAccount(store: Store, id: string, actor: Actor): Promi
  */
 export async function createAdminKey(account: AccountStore, name: string): Promise<{ id: string; adminKey: string }> {
   requireAdmin(account.actor)
-  const { statement, key, id } = await newAdminKey(account, checkName(name, 'name'))
+  const { statement, key, id } = newAdminKey(account, checkName(name, 'name'))
   return await retryOnConflict(async () => {
     const { precondition } = await authorize(account, 'manage')
     requireConfirmed(account.actor, account.deps.now())
@@ -165,8 +165,8 @@ export async function deleteAdminKey(account: AccountStore, id: string): Promise
   })
 }
 
-async function newAdminKey(account: AccountStore, name: string) {
-  const { key, hash, last4 } = await mintKey('admin_key')
+function newAdminKey(account: AccountStore, name: string) {
+  const { key, hash, last4 } = mintKey('admin_key')
   const userId = ('userId' in account.actor ? account.actor.userId : null) ?? null
   const row = { id: newId(), kind: 'admin_key' as const, agentId: null, userId, name, hash, last4 }
   return { statement: account.change.keys.add(row, account.deps.now()), key, id: row.id }

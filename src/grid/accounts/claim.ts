@@ -82,7 +82,7 @@ export async function sendClaimEmail(store: Store, token: string, address: strin
     log.info('An email link was not sent: limit reached', { kind: 'claim' })
     return
   }
-  const emailToken = await mintLinkToken()
+  const emailToken = mintLinkToken()
   const at = now()
   const link = { id: newId(), kind: 'claim' as const, tokenHash: emailToken.hash, userId: null, email: ownerEmail }
   await store.write([global.links.add({ ...link, expiresAt: at + linkLifetimeMs.claim }, at)])
@@ -165,14 +165,14 @@ export async function claimAccount(
   input: ClaimDecision & { name: string },
   requestId: string | null,
 ): Promise<string> {
-  const name = checkName(input.name, 'name')
   const { keep, move, discard, into } = input
-  if (move.length > 0 && !into) throw new GridError('invalid_input', 'Choose the account to move agents to.')
-  if (into) requirePermission(into.account.actor, 'own')
   const { user, sessionId } = claimant
   const decided = [...keep, ...move, ...discard]
   return await retryOnConflict(async () => {
     const { provisionalId: from, ownerEmail, agents } = await openDecided(store, source, claimant, decided)
+    const name = checkName(input.name, 'name')
+    if (move.length > 0 && !into) throw new GridError('invalid_input', 'Choose the account to move agents to.')
+    if (into) requirePermission(into.account.actor, 'own')
     const at = store.deps.now()
     const account = store.account(from, { type: 'user', userId: user.id, role: 'owner', sessionId })
     const claim = { from, name, user: user.id, email: ownerEmail, decided, at }

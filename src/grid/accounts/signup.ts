@@ -17,9 +17,9 @@ import { attachSkills, checkSkills, refuseTooManySkills, sanitized } from '../ag
 import { sendClaimEmail } from './claim.ts'
 
 /** See docs/protocol.md, "Trial". */
-export const trial = { maxMessages: 10, lifetimeMs: 24 * hour, lifetimeText: '24 hours' } as const
+const trial = { maxMessages: 10, lifetimeMs: 24 * hour, lifetimeText: '24 hours' } as const
 /** See docs/protocol.md, "Limits". */
-export const maxSignupSkills = 20
+const maxSignupSkills = 20
 /** The grid takes as many signups in total as this many client addresses. */
 const busyAddresses = 100
 /** Most agents of an unclaimed account. Later signups open another one. */
@@ -90,9 +90,9 @@ export async function signUp(store: Store, input: SignupInput, address: string):
       createdAt: at,
       lastSeenAt: null,
     }
-    const claim = await mintLinkToken()
+    const claim = mintLinkToken()
     const signup = { id: newId(), home: provisionalId, joinEmail, ownerEmail, address, claimTokenHash: claim.hash, at }
-    const key = await mintKey('agent_key')
+    const key = mintKey('agent_key')
     const finish = () => {
       // One email per provisional account, in the background: the response time must not reveal who has an account,
       // and a failed email must not fail the signup. See docs/security.md, "Email limits".

@@ -100,7 +100,7 @@ interface NamedKey {
 /** Replace all keys of an agent (id or alias) by a new one, which is returned only here. */
 export async function reissueKey(account: AccountStore, ref: string): Promise<{ agent: Agent; apiKey: string }> {
   requireAdmin(account.actor)
-  const key = await mintKey('agent_key')
+  const key = mintKey('agent_key')
   const keyId = newId()
   return await retryOnConflict(async () => {
     const agent = await findProgram(account, ref)
@@ -124,7 +124,7 @@ export async function addKey(
 ): Promise<{ agent: Agent; apiKey: string }> {
   requireAdmin(account.actor)
   const name = checkName(input.name, 'name')
-  const key = await mintKey('agent_key')
+  const key = mintKey('agent_key')
   const keyId = newId()
   return await retryOnConflict(async () => {
     const agent = await findProgram(account, input.agent)
@@ -180,7 +180,7 @@ export async function fetchAgentKey(
     throw new GridError('wrong_credential', 'Only a caller with an OAuth access token can fetch a key.')
   }
   const given = input.name === undefined ? undefined : checkName(input.name, 'name')
-  const key = await mintKey('agent_key')
+  const key = mintKey('agent_key')
   const name = given ?? (await account.read.grants.live(grantId))?.clientName ?? ''
   const row = { ...keyRow(agentId, key, account.actor), userId, grantId, name }
   const { agents, grants, keys } = account.change

@@ -71,7 +71,7 @@ export async function createAgent(
     lastSeenAt: null,
   }
   const token = await sealRemoteToken(account, agent, input.remoteToken)
-  const key = await mintKey('agent_key')
+  const key = mintKey('agent_key')
   const skills = checkSkills(input.skills ?? [])
   const accessList = checkAccessList(agent.accessPolicy, input.accessList ?? [])
   const isCleaned = agent.description !== (input.description ?? '') || areCleaned(input.skills ?? [])

@@ -32,7 +32,7 @@ export async function setDigest(
   if (period === undefined) return void await account.write([notifications.endDigest(userId)])
   if (!account.deps.email.isConfigured) throw new GridError('invalid_input', 'This grid is not set up to send email.')
   if (emailVerifiedAt === null) throw new GridError('invalid_input', 'Verify your email address first.')
-  const { token } = await mintLinkToken()
+  const { token } = mintLinkToken()
   await retryOnConflict(async () => {
     const { precondition } = await authorize(account, 'use')
     const seat = await callingSeat(account)

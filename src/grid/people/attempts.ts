@@ -4,7 +4,7 @@
  */
 import { type GridError, limitReached } from '../../errors.ts'
 import { ipv6Prefix48, networkFactor48 } from '../../lib/http/client-address.ts'
-import { hashSecret } from '../../lib/secrets.ts'
+import { hashForLookup } from '../../lib/secrets.ts'
 import { day, second } from '../../lib/time.ts'
 import type { Attempt, AttemptLimit } from '../../store/global/attempts.ts'
 import type { Store } from '../../store/store.ts'
@@ -26,17 +26,17 @@ export interface Count {
 }
 
 /** Counts for a client address, and for the /48 of an IPv6 address. `prefix` also belongs to the subject. */
-export async function ofNetworks(
+export function ofNetworks(
   kind: string,
   address: string,
   allowed: readonly Rate[],
   prefix = '',
-): Promise<Count[]> {
+): Count[] {
   const wide = ipv6Prefix48(address)
-  const narrow = { kind, subject: await hashSecret(prefix + address), rates: allowed }
+  const narrow = { kind, subject: hashForLookup(prefix + address), rates: allowed }
   if (wide === undefined) return [narrow]
   const wideRates = allowed.map(([max, windowMs]): Rate => [max * networkFactor48, windowMs])
-  return [narrow, { kind: `${kind}_wide`, subject: await hashSecret(prefix + wide), rates: wideRates }]
+  return [narrow, { kind: `${kind}_wide`, subject: hashForLookup(prefix + wide), rates: wideRates }]
 }
 
 /** Add all attempts and resolve to true, or none of them if a limit is reached. */

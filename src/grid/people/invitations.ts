@@ -180,7 +180,7 @@ async function issueInvitation(
   precedingStatements: Statement[],
 ): Promise<SentInvitation> {
   const { change, read, deps: { config, now, email: sender } } = account
-  const { token, hash } = await mintLinkToken()
+  const { token, hash } = mintLinkToken()
   const [id, at] = [newId(), now()]
   const { userId } = callingUser(account.actor)
   const expiresAt = at + invitationLifetimeMs

@@ -40,7 +40,7 @@ export async function createLinkFor(
   command: string,
 ): Promise<{ userId: string; url: string }> {
   const user = await findUser(store, email)
-  const { url, statement } = await createEmailLink(
+  const { url, statement } = createEmailLink(
     store,
     kind,
     { userId: user.id, email: user.email },
@@ -60,7 +60,7 @@ export async function signInUrlOfOwner(
     return { url: `${store.deps.config.appUrl}/sign-in`, worksOnce: false }
   }
   const to = { userId: user.id, email: user.email }
-  const { url, statement } = await createEmailLink(store, 'sign_in', to, printedLinkLifetimeMs)
+  const { url, statement } = createEmailLink(store, 'sign_in', to, printedLinkLifetimeMs)
   await store.write([statement])
   return { url, worksOnce: true }
 }

@@ -24,7 +24,7 @@ export const linkLifetimeMs: Record<LinkKind, number> = {
 export async function createSetUpLink(store: Store): Promise<string | undefined> {
   const { global, deps: { config, now } } = store
   if (await global.users.any()) return undefined
-  const { token, hash } = await mintLinkToken()
+  const { token, hash } = mintLinkToken()
   const at = now()
   const link = { id: newId(), kind: 'set_up' as const, tokenHash: hash, userId: null, email: null }
   await store.write([

@@ -5,7 +5,7 @@ import { newTotpSecret, totpStep, totpUri } from '../../auth/totp.ts'
 import { GridError, invalidInput } from '../../errors.ts'
 import { newId } from '../../lib/id.ts'
 import { totpContext } from '../../lib/key-ring.ts'
-import { hashSecret, mintRecoveryCode } from '../../lib/secrets.ts'
+import { hashForLookup, mintRecoveryCode } from '../../lib/secrets.ts'
 import type { AccountStore } from '../../store/account.ts'
 import type { StoredTotp } from '../../store/global/second-factors.ts'
 import type { Statement } from '../../store/sql.ts'
@@ -157,12 +157,12 @@ export async function addFactor(
 
 async function newRecoveryCodes({ global }: Store, userId: string) {
   const codes = Array.from({ length: recoveryCodeCount }, mintRecoveryCode)
-  const hashes = await Promise.all(codes.map((code) => hashSecret(plainCode(code))))
+  const hashes = await Promise.all(codes.map((code) => hashForLookup(plainCode(code))))
   return { codes, statements: global.secondFactors.setCodes(userId, hashes) }
 }
 
 async function useRecoveryCode({ global, write }: Store, userId: string, code: string): Promise<boolean> {
-  const [used] = await write([global.secondFactors.useCode(userId, await hashSecret(plainCode(code)), newId())])
+  const [used] = await write([global.secondFactors.useCode(userId, hashForLookup(plainCode(code)), newId())])
   return used.length > 0
 }
 

@@ -62,7 +62,7 @@ async function createAndSendLink(
   { userId, email, query = '', precedingStatements = [] }: LinkRecipient,
 ): Promise<void> {
   const { config, email: emailSender } = store.deps
-  const { url, statement } = await createEmailLink(store, kind, { userId, email })
+  const { url, statement } = createEmailLink(store, kind, { userId, email })
   await store.write([...precedingStatements, statement])
   if (userId !== null) emailSender.send({ to: email, ...templates[kind](config, url + query) })
 }
@@ -109,13 +109,13 @@ const paths: Record<EmailLinkKind, string> = {
 }
 
 /** A new link. With `userId` null it can never be used: unknown addresses take the same work. */
-export async function createEmailLink(
+export function createEmailLink(
   { global, deps: { config, now } }: Store,
   kind: EmailLinkKind,
   to: { userId: string | null; email: string },
   lifetimeMs = linkLifetimeMs[kind],
-): Promise<{ url: string; statement: Statement }> {
-  const { token, hash } = await mintLinkToken()
+): { url: string; statement: Statement } {
+  const { token, hash } = mintLinkToken()
   const at = now()
   const link = { id: newId(), kind, tokenHash: hash, ...to, expiresAt: at + lifetimeMs }
   return { url: `${config.appUrl}${paths[kind]}/${token}`, statement: global.links.add(link, at) }

@@ -1,7 +1,7 @@
 /** Which attempts and emails count. See docs/security.md, "Sign-in limits" and "Email limits". */
 import { unknownAddress } from '../../lib/http/client-address.ts'
 import { newId } from '../../lib/id.ts'
-import { hashSecret } from '../../lib/secrets.ts'
+import { hashForLookup } from '../../lib/secrets.ts'
 import { day, hour, minute, second } from '../../lib/time.ts'
 import type { AttemptLimit } from '../../store/global/attempts.ts'
 import type { Store } from '../../store/store.ts'
@@ -65,7 +65,7 @@ interface SignInAttempt {
 export async function takeSignInAttempt(store: Store, email: string, address: string): Promise<SignInAttempt> {
   const at = store.deps.now()
   const isFamiliar = await isFamiliarAddress(store, email, address)
-  const crowd: Count = { kind: 'sign_in_crowd', subject: await hashSecret(email), rates: rates.signInCrowd }
+  const crowd: Count = { kind: 'sign_in_crowd', subject: hashForLookup(email), rates: rates.signInCrowd }
   const total: Count = { kind: 'sign_in_all', subject: 'all', rates: [[signInsPerHour, hour]] }
   const [isCrowded, isBusy] = await Promise.all(
     [crowd, total].map(async (count) =>
@@ -76,8 +76,8 @@ export async function takeSignInAttempt(store: Store, email: string, address: st
     store.deps.log.error('The hourly limit of failed sign-ins of the grid is reached', { limit: signInsPerHour })
   }
   const inCrowd = (isCrowded || isBusy) && !isFamiliar ? rates.signInInCrowd : []
-  const [pair, ...pairWide] = await ofNetworks('sign_in', address, [...rates.signIn, ...inCrowd], `${email}\n`)
-  const others = [...pairWide, ...await ofNetworks('sign_in_from', address, rates.signInFrom)]
+  const [pair, ...pairWide] = ofNetworks('sign_in', address, [...rates.signIn, ...inCrowd], `${email}\n`)
+  const others = [...pairWide, ...ofNetworks('sign_in_from', address, rates.signInFrom)]
   const limited = isFamiliar ? [pair] : [pair, ...others]
   const succeeded = await take(store, [pair, crowd, ...others, total], signIns, limited)
   return { isFamiliar, succeeded }
@@ -86,8 +86,8 @@ export async function takeSignInAttempt(store: Store, email: string, address: st
 /** Count one code of a second factor, before it is verified. Fails with `rate_limit_exceeded`. */
 export async function takeSecondFactorAttempt(store: Store, email: string, address: string): Promise<SignInAttempt> {
   const isFamiliar = await isFamiliarAddress(store, email, address)
-  const [pair, ...wide] = await ofNetworks('factor', address, rates.secondFactor, `${email}\n`)
-  const all: Count = { kind: 'factor_all', subject: await hashSecret(email), rates: rates.secondFactorFromAll }
+  const [pair, ...wide] = ofNetworks('factor', address, rates.secondFactor, `${email}\n`)
+  const all: Count = { kind: 'factor_all', subject: hashForLookup(email), rates: rates.secondFactorFromAll }
   const counts = [pair, ...wide, all]
   const refusal = { name: 'second-factors', what: 'Too many codes.' }
   return { isFamiliar, succeeded: await take(store, counts, refusal, isFamiliar ? [pair] : counts) }
@@ -95,7 +95,7 @@ export async function takeSecondFactorAttempt(store: Store, email: string, addre
 
 /** Count one sign-in that a client begins with a passkey. Fails with `rate_limit_exceeded`. */
 export async function takePasskeyAttempt(store: Store, address: string): Promise<void> {
-  await take(store, await ofNetworks('passkey_from', address, rates.signInFrom), signIns)
+  await take(store, ofNetworks('passkey_from', address, rates.signInFrom), signIns)
 }
 
 const signIns = { name: 'sign-ins', what: 'Too many sign-in attempts.' }
@@ -141,7 +141,7 @@ export interface EmailAttempt {
 export async function takeEmailAttempt(store: Store, attempt: EmailAttempt): Promise<boolean> {
   const { purpose, address } = attempt
   if (isSilent(purpose)) {
-    const requests = await ofNetworks(`ask_${purpose}`, address, rates.linkRequests[purpose])
+    const requests = ofNetworks(`ask_${purpose}`, address, rates.linkRequests[purpose])
     if (await tryTake(store, requests)) return false
   }
   return !await tryTakeEmail(store, await countsOfEmail(store, attempt))
@@ -174,7 +174,7 @@ async function countsOfEmail(
   const kind = isSent ? 'mail' : 'no_mail'
   // The requests of strangers do not use up what users request themselves, from where they have signed in before.
   const own = isSilent(purpose) && await isFamiliarAddress(store, email, address) ? '\nown' : ''
-  const to = { kind: `${kind}_to`, subject: await hashSecret(`${purpose}\n${email}${own}`), rates: rates.emailTo }
+  const to = { kind: `${kind}_to`, subject: hashForLookup(`${purpose}\n${email}${own}`), rates: rates.emailTo }
   // What is not sent respects this limit without counting: the same happens to known and unknown addresses.
   const total: Count = { kind: 'mail', subject: 'all', rates: [[config.mailsPerHour, hour]], storedAs: kind }
   if (isSilent(purpose)) return [to, total]
@@ -187,10 +187,10 @@ async function countsOfEmail(
   const ofShare = Math.ceil(config.mailsPerHour * shareOfGrid)
   return [
     ...(isBothered ? [to] : []),
-    ...await ofNetworks(`${kind}_from`, address, from, `${purpose}\n`),
+    ...ofNetworks(`${kind}_from`, address, from, `${purpose}\n`),
     ...(sender === undefined ? [] : [{
       kind: `${kind}_sender`,
-      subject: await hashSecret(`${purpose}\n${sender}`),
+      subject: hashForLookup(`${purpose}\n${sender}`),
       rates: [perHour, [3 * invitationsPerHour, day]] as const,
     }]),
     ...(purpose === 'verify' ? [] : [{ kind: `${kind}_share`, subject: purpose, rates: [[ofShare, hour]] as const }]),
@@ -211,7 +211,7 @@ async function isFamiliarAddress(store: Store, email: string, address: string): 
 export async function takeDigestAttempt(store: Store, email: string): Promise<boolean> {
   const { mailsPerHour } = store.deps.config
   return !await tryTakeEmail(store, [
-    { kind: 'mail_to', subject: await hashSecret(`digest\n${email}`), rates: rates.digestTo },
+    { kind: 'mail_to', subject: hashForLookup(`digest\n${email}`), rates: rates.digestTo },
     { kind: 'mail_share', subject: 'digest', rates: [[Math.ceil(mailsPerHour * shareOfDigests), hour]] },
     { kind: 'mail', subject: 'all', rates: [[mailsPerHour, hour]] },
   ])
@@ -227,16 +227,16 @@ export async function takePauseAttempt(store: Store, account: string): Promise<b
 
 /** Count one notification to a browser of a user in an account. False if their limit is reached. */
 export async function takePushAttempt(store: Store, account: string, userId: string): Promise<boolean> {
-  return !await tryTake(store, [{ kind: 'push', subject: await pushSubject(account, userId), rates: rates.push }])
+  return !await tryTake(store, [{ kind: 'push', subject: pushSubject(account, userId), rates: rates.push }])
 }
 
 /** Count one test of the notifications of a user in an account. Fails with `rate_limit_exceeded`. */
 export async function takePushTest(store: Store, account: string, userId: string): Promise<void> {
-  const subject = await pushSubject(account, userId)
+  const subject = pushSubject(account, userId)
   const refusal = { name: 'notifications', what: 'Too many tests.' }
   await take(store, [{ kind: 'push_test', subject, rates: rates.testPush }], refusal)
 }
 
-function pushSubject(account: string, userId: string): Promise<string> {
-  return hashSecret(`${account}\n${userId}`)
+function pushSubject(account: string, userId: string): string {
+  return hashForLookup(`${account}\n${userId}`)
 }

@@ -14,7 +14,7 @@ export interface ShownReceipt {
 }
 
 /** The shape of a state, drawn by the style sheet: states differ in shape too, not only in colour. Decorative. */
-export function StateDot({ state }: { state: DeliveryState }) {
+function StateDot({ state }: { state: DeliveryState }) {
   return <i class={`state ${state === 'withdrawn' ? 'stored' : state}`}></i>
 }
 

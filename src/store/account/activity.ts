@@ -157,7 +157,7 @@ const programs = query<LoggedProgram>(`
     WHERE activity.account_id = :account AND activity.credential_id = oauth_grants.id)
   ORDER BY oauth_grants.created_at DESC LIMIT ${maxPrograms}`)
 
-export const activityList = (account: AccountDb) => ({
+const activityList = (account: AccountDb) => ({
   async list(filter: ActivityFilter = {}): Promise<ListedActivity[]> {
     const { since, until, isRefused, isChange } = filter
     const position = async (query: typeof beforeTime, at: number | undefined) =>

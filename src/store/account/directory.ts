@@ -10,7 +10,7 @@ import { openTaskFor } from './task-ends.ts'
  * `callerAlias` is SQL of the caller's alias; the caller's account is bound as `account`. Provisional accounts neither
  * reach others nor are reached.
  */
-export function acceptsOtherAccounts(agent: string, callerAlias: string): string {
+function acceptsOtherAccounts(agent: string, callerAlias: string): string {
   return `(${isReachable(agent)} AND ${letsIn(agent, callerAlias)})`
 }
 

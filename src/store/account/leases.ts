@@ -35,7 +35,7 @@ export interface LeaseParts {
 }
 
 /** At every fifth return a message is parked, if it returns from a lease that expires. See docs/delivery.md, "Parked messages". */
-export const parkedAtReturns = 5
+const parkedAtReturns = 5
 const maxReleases = 20
 const maxWoken = 50
 
@@ -179,7 +179,7 @@ export const leases = {
   },
 }
 
-export const maxRequeued = 500
+const maxRequeued = 500
 
 // The state is written out, not bound: only then may the planner use the partial index.
 const isParked = `deliveries.account_id = :account AND deliveries.state = 'parked'`

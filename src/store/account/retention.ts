@@ -6,7 +6,7 @@ import { type AccountDb, crossAccountStatement, type Query, query, type Statemen
 const nothingLeft = -1
 
 /** Statements that remove the places of messages that meet `chosen`, a condition on `messages AS m`. They go first. */
-export function threadErasure(chosen: string): Query<Row>[] {
+function threadErasure(chosen: string): Query<Row>[] {
   const lost = `
     SELECT m.account_id, m.seq FROM messages AS m WHERE m.account_id = :account AND ${chosen}
     UNION

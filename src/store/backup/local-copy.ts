@@ -27,7 +27,7 @@ const keyColumn = 'token_key_id'
  * Check a database (`integrity_check`, foreign keys) and count what is in it. It reads all of it, so not on a client whose
  * statements hold up others. Fails with an error that says what is wrong.
  */
-export async function inspect(client: Pick<Client, 'execute'>): Promise<Content> {
+async function inspect(client: Pick<Client, 'execute'>): Promise<Content> {
   const { query } = snapshotOf(client)
   const [[found]] = await query('PRAGMA integrity_check(1)')
   if (found !== 'ok') throw new Error(`The copy of the database is damaged: ${found}`)

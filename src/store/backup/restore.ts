@@ -97,7 +97,7 @@ function orFull(error: unknown): false {
 }
 
 /** A new epoch, so that cursors of before are refused, and numbers that no client has seen. */
-export async function beginNewHistory(client: Client): Promise<void> {
+async function beginNewHistory(client: Client): Promise<void> {
   await client.execute("DELETE FROM store_facts WHERE key IN ('epoch', 'backup_claimed')")
   await client.execute({
     sql: "INSERT INTO store_facts (key, value) VALUES ('epoch', ?)",
@@ -107,7 +107,7 @@ export async function beginNewHistory(client: Client): Promise<void> {
 }
 
 /** Fails with a `StartError` if this program is older than the backup. */
-export function requireKnownSchema(backup: string, { schema, program }: Manifest): void {
+function requireKnownSchema(backup: string, { schema, program }: Manifest): void {
   if (schema <= migrations.length) return
   throw new StartError(
     'schema_newer',

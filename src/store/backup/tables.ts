@@ -150,7 +150,7 @@ export function quoted(name: string): string {
 }
 
 /** What is in a database while it is filled. A start refuses it then. */
-export const unfinishedFact = 'copy_unfinished'
+const unfinishedFact = 'copy_unfinished'
 /** What is in a remote database while it is copied: until when no start may write to it, in milliseconds. */
 export const copyingFact = 'copying_until'
 /** Facts that no copy has. */

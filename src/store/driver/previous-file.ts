@@ -11,7 +11,7 @@ function previousFile(path: string, version: number): string {
   return `${path}.schema-${version}`
 }
 
-export function previousFiles(path: string): string[] {
+function previousFiles(path: string): string[] {
   const prefix = `${basename(path)}.schema-`
   const versionOf = (name: string) => Number(name.slice(prefix.length))
   return readdirSync(dirname(path))

@@ -17,7 +17,7 @@ export interface AttemptLimit {
 }
 
 /** Selects a row if one of the limits in the parameter `limits`, which is JSON, is reached. */
-export const reachedLimit = `SELECT 1 FROM json_each(:limits) AS allowed WHERE (
+const reachedLimit = `SELECT 1 FROM json_each(:limits) AS allowed WHERE (
     SELECT count(*) FROM attempts AS seen WHERE seen.kind = allowed.value ->> 'kind'
       AND seen.subject = allowed.value ->> 'subject' AND seen.created_at > allowed.value ->> 'since'
   ) >= allowed.value ->> 'max'`

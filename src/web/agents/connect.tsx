@@ -72,7 +72,7 @@ function A2aAddress({ baseUrl, alias }: { baseUrl: string; alias: string }) {
 }
 
 /** What clients need to sign in by OAuth. `baseUrl` is the URL of the grid. */
-export function signInSnippets(baseUrl: string): Snippet[] {
+function signInSnippets(baseUrl: string): Snippet[] {
   const url = `${baseUrl}/mcp/v1/grid`
   const inTerminal = 'In a terminal'
   return [

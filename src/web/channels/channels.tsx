@@ -61,7 +61,7 @@ export function channelPages({ get, post }: Pages<Visit>): void {
 }
 
 /** The agents named in the fields `members`: ids, or aliases with or without `@`, several per field. */
-export function parseAgentRefs(form: URLSearchParams): string[] {
+function parseAgentRefs(form: URLSearchParams): string[] {
   return form.getAll('members').flatMap((text) => text.split(/[\s,;]+/)).filter((ref) => ref !== '')
 }
 

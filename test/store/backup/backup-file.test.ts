@@ -36,19 +36,6 @@ async function* parts(...bytes: Uint8Array<ArrayBuffer>[]) {
   yield* bytes
 }
 
-test('a backup that was cut off at any byte is refused, and leaves no file', async () => {
-  const whole = readFileSync(backup)
-  const cut = join(file.folder, 'cut')
-  for (let n = 0; n < 40; n++) {
-    const end = Math.floor(Math.random() * whole.length)
-    writeFileSync(cut, whole.subarray(0, end))
-    await expect(openBackup(cut, undefined, target), `cut at ${end}`).rejects.toMatchObject({
-      code: expect.stringMatching(/^(backup_damaged|not_a_backup)$/),
-    })
-    expect(existsSync(target)).toBe(false)
-  }
-})
-
 test('a manifest that is missing, cut off, endless or no JSON is refused', async () => {
   const bytes = (...numbers: number[]) => Uint8Array.from(numbers)
   const contents = [

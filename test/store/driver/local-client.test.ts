@@ -82,19 +82,6 @@ test.each(failures)('after %s (%s) nothing is lost', async (_, code, fail) => {
   expect(await witnessed()).toEqual(rest)
 })
 
-// The integer fails in the driver, after its statement has ended.
-const statementFailures = failures.filter(([name]) => name !== 'an integer that is no number')
-
-test.each(statementFailures)('after %s (%s) no statement is used again', async (_, __, fail) => {
-  await execute(insert, 'old', 1)
-  await execute('SELECT ? AS given', 1)
-
-  await expect(fail()).rejects.toThrow()
-
-  // A cached statement would fail for its missing value.
-  expect((await execute('SELECT ? AS given')).rows).toEqual([{ given: null }])
-})
-
 test('a database that is busy, then a new connection: what is acknowledged is stored', async () => {
   await batch([insert, 'before', 1])
   const other = await witness.transaction('write')
@@ -110,42 +97,6 @@ test('a database that is busy, then a new connection: what is acknowledged is st
   await batch([insert, 'together', 1])
 
   expect(await witnessed()).toEqual(['alone', 'before', 'together'])
-})
-
-test('a query for one row returns the same as a query for all, and leaves no statement open', async () => {
-  const some = 'SELECT n, key, NULL AS gap FROM facts ORDER BY n LIMIT ?'
-  const rows = [{ n: 1, key: 'a', gap: null }, { n: 2, key: 'b', gap: null }]
-  await batch([insert, 'b', 2], [insert, 'a', 1])
-
-  for (const limit of [1, 2, 1, 0, 1]) expect((await execute(some, limit)).rows).toEqual(rows.slice(0, limit))
-  expect((await execute('SELECT n FROM facts WHERE key = ? LIMIT ?', 'nobody', 1)).rows).toEqual([])
-  expect((await batch([insert, 'c', 3], [some, 1], ['SELECT changes() AS n LIMIT ?', 1]))[2].rows).toEqual([{ n: 1 }])
-
-  await client.execute('DROP TABLE children')
-  expect(await witnessed()).toEqual(['a', 'b', 'c'])
-})
-
-test.each<[string, () => Promise<unknown>, string[]]>([
-  ['ALTER TABLE', () => client.execute('ALTER TABLE facts ADD COLUMN more DEFAULT 1'), ['key', 'n', 'more']],
-  ['a migration', () => client.migrate(['ALTER TABLE facts RENAME COLUMN n TO m']), ['key', 'm']],
-  [
-    'a migration that fails',
-    () => client.migrate(['ALTER TABLE facts DROP COLUMN n', 'SELECT * FROM facts', 'SELECT nonsense']).catch(() => {}),
-    ['key', 'n'],
-  ],
-  ['DDL in a batch', () => client.batch(['DROP TABLE facts', 'CREATE TABLE facts (x, y, z)'], 'write'), [
-    'x',
-    'y',
-    'z',
-  ]],
-])('%s changes the columns of SELECT *', async (_, change, columns) => {
-  const all = 'SELECT * FROM facts'
-  await execute(insert, 'a', 1)
-  await execute(all)
-
-  await change()
-
-  expect((await execute(all)).columns).toEqual(columns)
 })
 
 test('a missing value is refused, and never taken from the previous call', async () => {

@@ -48,16 +48,6 @@ test('closing checkpoints the log into the file', async () => {
   expect(await file.facts()).toContain('kept')
 })
 
-test('closing commits queued writes first', async () => {
-  const { store } = await file.open()
-
-  const writes = Array.from({ length: 300 }, (_, n) => putFact(store, `fact ${n}`))
-  await store.close()
-
-  await Promise.all(writes)
-  expect((await file.facts()).filter((fact) => fact.startsWith('fact '))).toHaveLength(300)
-})
-
 test('a full disk is storage_full and stops nothing', async () => {
   const faults: unknown[] = []
   const { store, client } = await file.open({}, (error) => faults.push(error))

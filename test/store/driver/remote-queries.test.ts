@@ -106,22 +106,6 @@ test('queries of one text are one statement, or run alone where their arguments 
   expect(requests.map((body) => JSON.parse(body).requests.length)).toEqual([1, 1, 3])
 })
 
-test('an integer that has no exact number is refused among queries of one text, as it is alone', async () => {
-  const large = (n: number) => client.execute({ sql: 'SELECT 9007199254740990 + CAST(? AS INTEGER) AS n', args: [n] })
-  await large(0)
-
-  const answers = await Promise.allSettled([large(0), large(3), large(1)])
-
-  expect(answers.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled'])
-  expect((answers[1] as PromiseRejectedResult).reason).toBeInstanceOf(RangeError)
-})
-
-test('results that are too large for one response arrive nevertheless', async () => {
-  const large = async () => String((await client.execute('SELECT hex(zeroblob(2000000)) AS text')).rows[0].text).length
-
-  expect(await Promise.all([large(), large(), large(), echo(1)])).toEqual([4_000_000, 4_000_000, 4_000_000, 1])
-})
-
 test('a query sees every commit that was acknowledged before, whoever made it', async () => {
   const other = open()
   await driver.execute('INSERT INTO facts VALUES (1, 0) ON CONFLICT DO UPDATE SET value = 0')

@@ -133,7 +133,7 @@ test('a verified user creates another account and owns it', async () => {
   const team = await viewer.open(`${page.at.match(/^\/accounts\/[\w-]+/)![0]}/settings/team`)
 
   expect(page.text).toContain('The account has been created. You are its owner.')
-  expect(team.text).toContain('You are the only owner')
+  expect(team.text).toContain('You are the only member')
   expect((await viewer.open('/')).text).toContain('Acme')
 })
 

@@ -1,0 +1,153 @@
+/**
+ * Processes are killed (SIGKILL) at any moment of their work: afterwards nothing is half done. More kills: `KILLS=200 npx
+ * vitest run --config test/vitest.config.ts test/e2e/killed-processes.test.ts`.
+ */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import process from 'node:process'
+import { expect, test } from 'vitest'
+import { rebuildConversationsCommand } from '../../src/cli/maintenance.ts'
+import { createChannel } from '../../src/grid/channels/channels.ts'
+import { setAutomated } from '../../src/grid/messaging/turns.ts'
+import { shownEvents } from '../../src/grid/tasks/shown-task.ts'
+import { isTerminal } from '../../src/grid/tasks/task.ts'
+import { getTask } from '../../src/grid/tasks/tasks.ts'
+import { followLog } from '../../src/worker/threads.ts'
+import { projected } from '../support/conversations.ts'
+import { rows } from '../support/database.ts'
+import { type TestGrid, testGrid } from '../support/grid.ts'
+import { startSqld } from '../support/sqld.ts'
+import { storeOf } from '../support/tasks.ts'
+
+const kills = Number(process.env.KILLS ?? 2)
+
+/** Each work of `test/support/killed-process.ts`, and what holds after kills. */
+const works: Record<string, (grid: TestGrid) => Promise<void>> = {
+  conversations: expectPlaced,
+  tasks: expectEvents,
+  claims: expectOneHome,
+}
+
+test.each(Object.keys(works).flatMap((work) => [[work, 'a local file'], [work, 'libsql-server']]))(
+  'kills leave %s whole on %s',
+  async (work, on) => {
+    const server = on === 'libsql-server' ? await startSqld({ isRelaxed: true }) : undefined
+    const prepared = await testGrid({ url: server?.url })
+    const { acme, evil, alice, bob, eve } = prepared
+    const desk = await evil.agent('desk', { visibility: 'public' })
+    await createChannel(acme.store, { name: 'general', members: ['alice', 'bob'] })
+    // What scripts say to each other never runs away.
+    for (const agent of ['alice', 'bob']) await setAutomated(acme.store, { agent, isAutomated: true })
+    await setAutomated(evil.store, { agent: 'desk', isAutomated: true })
+    await prepared.store.close()
+    const url = server?.url ?? `file:${join(prepared.folder, 'grid.db')}`
+    const accounts = [acme, acme, evil]
+    const agents = [alice, bob, desk].map(({ id, alias }, n) => ({ account: accounts[n].id, id, alias }))
+
+    const processes = server ? 2 : 1
+    for (let killed = 0; killed < kills; killed += processes) {
+      await Promise.all(Array.from({ length: processes }, () => runAndKill(url, work, JSON.stringify(agents))))
+    }
+    const grid = await testGrid({ url, cast: { acme, evil, alice, bob, eve } })
+    try {
+      await works[work](grid)
+      expect(await rows(grid, 'PRAGMA foreign_key_check')).toEqual([])
+    } finally {
+      await grid.close()
+      await server?.stop()
+    }
+  },
+  60_000 + kills * 20_000,
+)
+
+/** Agents read little, and processes only do their work. */
+const env = {
+  DURABILITY: 'relaxed',
+  LOCK_WAIT: '20',
+  MESSAGES_PER_DAY: '10000000',
+  STRANGER_MESSAGES_PER_DAY: '10000000',
+  UNREAD_PER_INBOX: '10000000',
+  SIGNUP_PER_HOUR: '10000',
+}
+
+/** The process kills itself: up to half a second after its work has begun, more often soon. */
+async function runAndKill(url: string, work: string, agents: string): Promise<void> {
+  const ms = String(500 * Math.random() ** 3)
+  const script = ['--import', 'tsx', 'test/support/killed-process.ts', work, agents, ms]
+  const child = spawn(process.execPath, script, {
+    env: { PATH: process.env.PATH, DATABASE_URL: url, ...env },
+    stdio: ['ignore', 'inherit', 'inherit'],
+  })
+  const [, signal] = await once(child, 'exit')
+  expect(signal).toBe('SIGKILL')
+}
+
+/** Each message has its places once, and what was kept is what is made again. See docs/architecture.md, "Projections". */
+async function expectPlaced(grid: TestGrid): Promise<void> {
+  await followLog(grid.store)
+  const read = async () => await Promise.all([grid.acme.id, grid.evil.id].map((id) => projected(grid, id)))
+  const kept = await read()
+  const count = async (sql: string, ...args: string[]) => Number((await rows(grid, sql, args))[0].n)
+  for (const [n, [own, other]] of [[grid.acme, grid.evil], [grid.evil, grid.acme]].entries()) {
+    const sent = await count('SELECT count(*) AS n FROM messages WHERE account_id = ?', own.id)
+    const received = await count(
+      'SELECT count(*) AS n FROM deliveries WHERE account_id = ? AND sender_account_id = ?',
+      own.id,
+      other.id,
+    )
+    expect(received).toBeGreaterThan(0)
+    expect(kept[n].messages.length).toBe(sent + received)
+  }
+  const inThreads = kept[0].threads.reduce((sum: number, thread) => sum + (thread as { messages: number }).messages, 0)
+  expect(inThreads).toBe(kept[0].messages.length)
+
+  await rebuildConversationsCommand.run(grid.store, {})
+  expect(await read()).toEqual(kept)
+}
+
+/** The events of each task are 1 to N, and what they say is what the task is. See docs/delivery.md, "Tasks". */
+async function expectEvents(grid: TestGrid): Promise<void> {
+  const account = storeOf(grid, grid.alice)
+  const sql = 'SELECT id, state, expires_at FROM tasks WHERE account_id = ?'
+  const found = await rows(grid, sql, [grid.acme.id])
+  expect(found.length).toBeGreaterThan(0)
+  for (const { id, state, expires_at } of found) {
+    const { generation } = await getTask(account, String(id))
+    const stored = await account.read.tasks.eventsAfter(grid.alice.id, String(id), 0, 1_000)
+    const events = await shownEvents({ account, end: 'client', agentId: grid.alice.id }, String(id), stored)
+    expect(events.map(({ n }) => n)).toEqual(Array.from({ length: generation }, (_, n) => n + 1))
+    const states = events.flatMap((event) => event.type === 'status' ? [event.status.state] : [])
+    expect([states[0], states.at(-1)]).toEqual(['submitted', state])
+    expect(states.filter(isTerminal).length).toBe(expires_at === null ? 1 : 0)
+  }
+}
+
+/** Each agent is in one account, with its key, its inbox and the tasks that it has to answer. */
+async function expectOneHome(grid: TestGrid): Promise<void> {
+  const { acme, evil } = grid
+  const accounts = await rows(grid, 'SELECT id, state FROM accounts WHERE id NOT IN (?, ?)', [acme.id, evil.id])
+  expect(accounts.length).toBeGreaterThan(0)
+  for (const { id, state } of accounts) {
+    const isClaimed = state === 'claimed'
+    const home = isClaimed ? acme.id : String(id)
+    for (const agent of await rows(grid, 'SELECT id FROM agents WHERE account_id = ?', [id])) {
+      const found = (table: string, condition: string) =>
+        rows(grid, `SELECT 1 FROM ${table} WHERE account_id = ? AND ${condition}`, [home, String(agent.id)])
+      expect(await found('agents', 'id = ? AND deleted_at IS NULL')).toHaveLength(1)
+      expect(await found('credentials', 'agent_id = ?')).toHaveLength(1)
+    }
+    const deliveries = await rows(
+      grid,
+      `SELECT deliveries.account_id, deliveries.state = 'unread' OR EXISTS (SELECT 1 FROM leases
+        WHERE leases.account_id = deliveries.account_id AND leases.id = deliveries.lease_id) AS waits
+      FROM messages LEFT JOIN deliveries
+        ON deliveries.message_id = messages.id AND deliveries.sender_account_id = messages.account_id
+      WHERE messages.account_id = ?`,
+      [id],
+    )
+    for (const delivery of deliveries) expect(delivery).toMatchObject({ account_id: home, waits: 1 })
+    const tasks = await rows(grid, 'SELECT state FROM tasks WHERE account_id = ?', [id])
+    for (const task of tasks) expect(task.state).toBe(isClaimed ? 'canceled' : 'submitted')
+  }
+}

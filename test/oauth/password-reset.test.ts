@@ -1,0 +1,192 @@
+/** A password reset ends the access of all programs, and is logged in each account where one loses it. */
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { maxAccountsAtOnce } from '../../src/grid/oauth/grants.ts'
+import { requestEmailLink, resetPassword } from '../../src/grid/people/email-links.ts'
+import { changePassword } from '../../src/grid/people/profile.ts'
+import { newId } from '../../src/lib/id.ts'
+import { rows } from '../support/database.ts'
+import { accessTokenFor } from '../support/oauth-token.ts'
+import {
+  codeFor,
+  exchange,
+  fetchApiKey,
+  issuer,
+  joinEvil,
+  mcpAccess,
+  type OAuthGrid,
+  oauthGrid,
+  obtainTokens,
+  openConsentPage,
+  postForm,
+  refresh,
+  sentences,
+  signedIn,
+  submitConsent,
+} from '../support/oauth.ts'
+import { emailedPath, password } from '../support/people.ts'
+
+let grid: OAuthGrid
+beforeEach(async () => {
+  grid = await oauthGrid({ env: { DURABILITY: 'relaxed' } })
+})
+afterEach(() => grid.close())
+
+const ann = () => grid.ann.visitor.user.id
+const agent = () => `agent:${grid.alice.id}`
+const revoke = (token: string, client_id = grid.clientId) => postForm(grid, '/oauth/revoke', { token, client_id })
+
+test('a reset is logged in each account where a program lost its access, and in no other', async () => {
+  await joinEvil(grid)
+  await obtainTokens(grid)
+  await fetchApiKey(grid, (await obtainTokens(grid, agent())).access_token)
+  await codeFor(grid)
+  await revoke((await obtainTokens(grid)).refresh_token)
+  await accessTokenFor(grid, ann(), grid.evil.id)
+  const eds = await accessTokenFor(grid, grid.ed.visitor.user.id, grid.evil.id)
+  const [before, beforeEvil] = [(await log()).length, (await log(grid.evil)).length]
+  const alone = await newAccount()
+
+  await reset()
+
+  const [[here, ...older], [there, ...olderEvil]] = [await log(), await log(grid.evil)]
+  expect([older.length, olderEvil.length]).toEqual([before, beforeEvil])
+  for (const row of [here, there]) {
+    expect(row).toMatchObject({ tool: 'reset_password', outcome: 'ok', actorType: 'user', userId: ann() })
+  }
+  const named = ({ arguments: json }: typeof here) =>
+    JSON.parse(json).programs.map(({ name, as }: { name: string; as: string }) => `${name} ${as}`).sort()
+  expect(named(here)).toEqual(['Demo @admin', 'Demo @admin', 'Demo @alice'])
+  expect(named(there)).toEqual(['Client @admin'])
+  expect(await sentences(grid, grid.evil, await signedIn(grid, grid.ed.visitor.user))).toContain(
+    'Disconnected Client by resetting the password',
+  )
+  expect(await mcpAccess(grid, eds.token)).toBe('admin tools')
+  expect(await logOf(alone)).toEqual([])
+})
+
+test('a reset is logged once in each of very many accounts', async () => {
+  const ids = []
+  for (let n = 0; n <= 2 * maxAccountsAtOnce; n++) ids.push(await newAccount())
+  const tokens = []
+  for (const id of ids) tokens.push((await accessTokenFor(grid, ann(), id)).token)
+
+  await reset()
+
+  for (const [n, id] of ids.entries()) {
+    expect((await logOf(id)).map(({ tool }) => tool)).toEqual(['reset_password'])
+    expect(await mcpAccess(grid, tokens[n])).toBe('401')
+  }
+})
+
+test('a reset is one unit: when one account cannot be logged, nothing is revoked in the others', async () => {
+  await joinEvil(grid)
+  const [here, there] = [
+    await accessTokenFor(grid, ann(), grid.acme.id),
+    await accessTokenFor(grid, ann(), grid.evil.id),
+  ]
+  await rows(
+    grid,
+    `CREATE TRIGGER no_log BEFORE INSERT ON activity WHEN NEW.account_id = '${grid.evil.id}'
+      BEGIN SELECT RAISE(ABORT, 'no log today'); END`,
+  )
+
+  await expect(reset()).rejects.toMatchObject({ code: 'write_conflict' })
+
+  expect([await log(), await log(grid.evil)]).toEqual([[], []])
+  expect([await mcpAccess(grid, here.token), await mcpAccess(grid, there.token)]).toEqual([
+    'admin tools',
+    'admin tools',
+  ])
+})
+
+test('a reset checks again when a program is authorized in another account meanwhile', async () => {
+  await joinEvil(grid)
+  await accessTokenFor(grid, ann(), grid.acme.id)
+  let late: { token: string } | undefined
+  const store: typeof grid.store = {
+    ...grid.store,
+    async record(found, statements) {
+      late ??= await accessTokenFor(grid, ann(), grid.evil.id)
+      return await grid.store.record(found, statements)
+    },
+  }
+
+  await reset(store)
+
+  expect(await mcpAccess(grid, late!.token)).toBe('401')
+  for (const account of [grid.acme, grid.evil]) {
+    expect((await log(account)).map(({ tool }) => tool)).toEqual(['reset_password'])
+  }
+})
+
+test('a reset revokes the grants of the user in every account, and no grants of others', async () => {
+  await joinEvil(grid)
+  const [here, there] = [await obtainTokens(grid), await obtainTokens(grid, `admin:${grid.evil.id}`)]
+  const agent = await obtainTokens(grid, `agent:${grid.alice.id}`)
+  const { apiKey: key } = (await fetchApiKey(grid, agent.access_token)).body
+  const eds = await obtainTokens(grid, `admin:${grid.evil.id}`, { browser: grid.ed })
+
+  await reset()
+
+  for (const { access_token, refresh_token } of [here, there, agent]) {
+    expect(await mcpAccess(grid, access_token)).toBe('401')
+    expect((await refresh(grid, refresh_token)).body).toMatchObject({ error: 'invalid_grant' })
+  }
+  expect(await mcpAccess(grid, key)).toBe('401')
+  expect(await mcpAccess(grid, grid.bob.key)).toBe('agent tools')
+  expect(await mcpAccess(grid, eds.access_token)).toBe('admin tools')
+})
+
+test('after a reset neither an unused code nor an open consent page gives access', async () => {
+  const code = await codeFor(grid)
+  const { handle, picks } = await openConsentPage(grid, grid.ann)
+
+  const [, late] = await Promise.all([
+    reset(),
+    submitConsent(grid, grid.ann, { handle, pick: picks[0], decision: 'allow' }),
+  ])
+
+  const lateCode = new URL(late.headers.get('location') ?? issuer).searchParams.get('code') ?? undefined
+  for (const one of [code, lateCode]) {
+    if (one) expect((await exchange(grid, one)).body).toMatchObject({ error: 'invalid_grant' })
+  }
+  // An answer that passed the session check finds no pending request.
+  expect(await rows(grid, 'SELECT * FROM oauth_requests WHERE user_id = ?', [grid.ann.visitor.user.id])).toEqual([])
+})
+
+test('changing the password keeps the grants', async () => {
+  const { user } = grid.ann.visitor
+  await grid.setPassword(user.email, password)
+  const tokens = await obtainTokens(grid)
+
+  await changePassword(grid.store, user.id, { current: password, password: 'a new horse battery' }, '203.0.113.9')
+
+  expect(await mcpAccess(grid, tokens.access_token)).toBe('admin tools')
+  expect((await refresh(grid, tokens.refresh_token)).status).toBe(200)
+})
+
+/** The rows of an account, newest first. */
+function log(account = grid.acme) {
+  return account.store.read.activity.list()
+}
+
+async function logOf(id: string) {
+  const { activity } = grid.store.account(id, { type: 'system', job: 'test' }).read
+  return await activity.list()
+}
+
+/** The id of a new account owned by Ann. */
+async function newAccount(): Promise<string> {
+  const { accounts, users } = grid.store.global
+  const id = newId()
+  await grid.store.write([
+    accounts.add({ id, name: 'One more', state: 'claimed', joinEmail: null }, grid.clock.now),
+    users.addMembership(id, ann(), 'owner', grid.clock.now),
+  ])
+  return id
+}
+
+async function reset(store = grid.store): Promise<void> {
+  await requestEmailLink(grid.store, 'reset', { email: 'ann@acme.example' }, '203.0.113.9')
+  await resetPassword(store, emailedPath(grid).split('/').at(-1)!, 'a new horse battery', null)
+}

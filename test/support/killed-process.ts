@@ -1,0 +1,110 @@
+/**
+ * A process that does one kind of work on the database of its environment until it kills itself, some milliseconds after
+ * the work has begun. For `test/e2e/killed-processes.test.ts`. Arguments: the work, the agents as JSON, the milliseconds.
+ */
+import process from 'node:process'
+import { createAuthenticator } from '../../src/auth/bearer.ts'
+import { processDeps } from '../../src/cli/process.ts'
+import { readConfig } from '../../src/config.ts'
+import { claimAccount, openClaim } from '../../src/grid/accounts/claim.ts'
+import { signUp } from '../../src/grid/accounts/signup.ts'
+import { readMessages } from '../../src/grid/messaging/read-messages.ts'
+import { cancelTask } from '../../src/grid/tasks/tasks.ts'
+import { updateTask } from '../../src/grid/tasks/update-task.ts'
+import { newId } from '../../src/lib/id.ts'
+import type { AccountStore } from '../../src/store/account.ts'
+import { openStore, type Store } from '../../src/store/store.ts'
+import { LogFollower } from '../../src/worker/threads.ts'
+import { sendMessage } from './messaging.ts'
+import { askFor } from './tasks.ts'
+
+/** Two agents of one account, and one of another. */
+export type WorkingAgents = { account: string; id: string; alias: string }[]
+
+const [name, given, killAfterMs] = process.argv.slice(2)
+const agents = JSON.parse(given) as WorkingAgents
+let killing: ReturnType<typeof setTimeout> | undefined
+
+/** The work has begun. */
+function begun(): void {
+  killing ??= setTimeout(() => process.kill(process.pid, 'SIGKILL'), Number(killAfterMs))
+}
+
+/** Agents write to each other in all ways, and their messages are placed in conversations. */
+async function conversations([alice, bob, desk]: AccountStore[], store: Store): Promise<void> {
+  await new LogFollower(store).run()
+  await inLanes(3, async (lane) => {
+    const conversationId = lane === 0 ? undefined : `talk-${lane}`
+    const first = await sendMessage(alice, { to: 'bob', text: 'one', conversationId })
+    const second = await sendMessage(bob, { to: 'alice', text: 'two', replyToMessageId: first.id })
+    await sendMessage(alice, { to: '#general', text: 'three' })
+    const out = await sendMessage(alice, { to: 'desk', text: 'out', replyToMessageId: second.id })
+    await sendMessage(desk, { to: 'alice', text: 'back', replyToMessageId: out.id })
+    begun()
+  })
+}
+
+/** An agent asks, and another answers in many steps. */
+async function tasks([alice, bob]: AccountStore[]): Promise<void> {
+  await inLanes(5, async (_, n) => {
+    const { id: taskId } = await askFor(alice, `question ${n}`)
+    const { lease } = await readMessages(bob, {})
+    lease?.ack()
+    await updateTask(bob, { taskId, text: 'begin', artifact: { id: 'a' } })
+    await Promise.all(
+      [1, 2, 3].map((chunk) => updateTask(bob, { taskId, text: ` ${chunk}`, artifact: { id: 'a', append: true } })),
+    )
+    await updateTask(bob, { taskId, state: 'working', text: 'nearly there' })
+    if (n % 3 === 0) await cancelTask(alice, taskId)
+    else await updateTask(bob, { taskId, text: 'an answer' })
+    begun()
+  })
+}
+
+/** Agents sign up, write to each other, and are claimed into the first account. */
+async function claims(_: AccountStore[], store: Store): Promise<void> {
+  const enter = createAuthenticator(store)
+  const into = agents[0].account
+  await inLanes(3, async (lane, n) => {
+    const prefix = `run-${process.pid}-${lane}-${n}`
+    const ownerEmail = `${prefix}@new.example`
+    const [one, two] = [`${prefix}-one`, `${prefix}-two`]
+    const first = await signUp(store, { ownerEmail, alias: one }, '203.0.113.7')
+    const second = await signUp(store, { ownerEmail, alias: two }, '203.0.113.7')
+    const [a, b] = [await enter(`Bearer ${first.api_key}`), await enter(`Bearer ${second.api_key}`)]
+    for (const text of ['leased', 'unread']) await sendMessage(a, { to: two, text, idempotencyKey: text })
+    await readMessages(b, { limit: 1 })
+    await askFor(a, 'a question', { to: `@${two}` })
+    await askFor(b, 'another question', { to: `@${one}` })
+    const [id, at] = [newId(), store.deps.now()]
+    const { users } = store.global
+    await store.write([
+      users.add({ id, email: ownerEmail, name: '', passwordHash: null, verifiedAt: at }, at),
+      users.addMembership(into, id, 'owner', at),
+    ])
+    begun()
+    const link = first.trial.claim_url.split('/').at(-1)!
+    const moved = (await openClaim(store, link)).agents.map(({ id }) => id)
+    const account = store.account(into, { type: 'user', userId: id, role: 'owner', sessionId: 'test' })
+    const claimant = { user: { id, email: ownerEmail, emailVerifiedAt: at }, sessionId: 'test' }
+    const decision = { name: 'Old', keep: [], move: moved, discard: [], into: { id: into, account } }
+    await claimAccount(store, link, claimant, decision, null)
+  })
+}
+
+/** Repeat work in several lanes at the same time, until the process ends. */
+async function inLanes(count: number, work: (lane: number, n: number) => Promise<void>): Promise<void> {
+  await Promise.all(Array.from({ length: count }, async (_, lane) => {
+    for (let n = 0;; n++) await work(lane, n)
+  }))
+}
+
+async function main(): Promise<void> {
+  const store = await openStore(processDeps(readConfig({ LOG_LEVEL: 'error', ...process.env })))
+  const accounts = agents.map(({ account, id, alias }) =>
+    store.account(account, { type: 'agent', agentId: id, alias, credentialId: 'test' })
+  )
+  await { conversations, tasks, claims }[name]!(accounts, store)
+}
+
+void main()
