@@ -42,7 +42,7 @@ function retryAfterLimit({ kind, details }: GridError): number | undefined {
 
 /**
  * REST: `{error: {code, message}}`, and `retry_after_seconds` if a limit was reached.
- * See docs/protocol.md, "Signup errors", "Call limits".
+ * See docs/protocol/signup.md, "Errors", and docs/protocol/README.md, "Call limits".
  */
 export function restError(error: GridError): Response {
   const body = { error: { code: error.code, message: error.message, retry_after_seconds: retryAfterLimit(error) } }
@@ -104,7 +104,7 @@ interface A2aErrorObject {
   data?: unknown[]
 }
 
-/** A2A over JSON-RPC. `domain`, the public host of the grid, qualifies reasons that A2A does not define. See docs/protocol.md, "A2A errors". */
+/** A2A over JSON-RPC. `domain`, the public host of the grid, qualifies reasons that A2A does not define. See docs/protocol/a2a.md, "Errors". */
 export function a2aError(error: GridError, domain: string): A2aErrorObject {
   const { code, reason, isGridReason }: A2aMapping = a2aByCode[error.code] ?? a2aByKind[error.kind]
   const { message, details } = error
@@ -136,7 +136,7 @@ interface A2aHttpErrorBody {
   error: { code: number; status: string; message: string; details?: unknown[] }
 }
 
-/** A2A over HTTP+JSON, with the same details as over JSON-RPC. See docs/protocol.md, "A2A over HTTP+JSON". */
+/** A2A over HTTP+JSON, with the same details as over JSON-RPC. See docs/protocol/a2a.md, "HTTP+JSON". */
 export function a2aHttpError(error: GridError, domain: string): { status: number; body: A2aHttpErrorBody } {
   const { message, data } = a2aError(error, domain)
   const isRefused = error.kind === 'refused'

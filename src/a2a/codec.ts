@@ -1,4 +1,4 @@
-/** The version-independent model of A2A requests and results. See docs/protocol.md, "A2A versions". */
+/** The version-independent model of A2A requests and results. See docs/protocol/a2a.md, "Versions". */
 import type { Part, Task, TaskEvent, TaskMessage, TaskState } from '../grid/tasks/task.ts'
 import type { TaskPage } from '../grid/tasks/tasks.ts'
 import { isoTime } from '../lib/time.ts'

@@ -1,4 +1,4 @@
-/** The JSON-RPC binding of A2A, versions 0.3 and 1.0 on one URL. See docs/protocol.md, "A2A order of checks". */
+/** The JSON-RPC binding of A2A, versions 0.3 and 1.0 on one URL. See docs/protocol/a2a.md, "Errors". */
 import type { Cards } from './cards/cards.ts'
 import { EventStream, streamResponse } from './method-call.ts'
 import { findMethod } from './methods.ts'
@@ -22,7 +22,7 @@ interface RpcRequest {
 
 /**
  * Serves POST on the shared endpoint or that of the agent in the path. Every request gets a JSON-RPC response, even one
- * without an id. See docs/protocol.md, "A2A", "A2A errors".
+ * without an id. See docs/protocol/a2a.md, "A2A", "Errors".
  */
 export function a2aGrid(authenticateCall: AuthenticateCall, deps: Deps, cards: Cards): Handler {
   const { config, bodies, log } = deps

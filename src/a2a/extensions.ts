@@ -1,4 +1,4 @@
-/** The A2A extensions of the grid, as cards declare them and as their addresses describe them. None is required. See docs/protocol.md, "A2A extensions". */
+/** The A2A extensions of the grid, as cards declare them and as their addresses describe them. None is required. See docs/protocol/a2a.md, "Extensions". */
 import type { Config } from '../config.ts'
 import { GridError } from '../errors.ts'
 import type { Handler } from '../request-context.ts'

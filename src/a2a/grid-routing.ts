@@ -1,4 +1,4 @@
-/** Which agent a request is for. See docs/protocol.md, "Grid routing extension". */
+/** Which agent a request is for. See docs/protocol/a2a.md, "Extensions". */
 import { GridError } from '../errors.ts'
 import { normaliseAlias } from '../lib/alias.ts'
 import { hasAtMost } from '../lib/text.ts'

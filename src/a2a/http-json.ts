@@ -1,4 +1,4 @@
-/** The HTTP+JSON binding of A2A 1.0, on the same operations as JSON-RPC. See docs/protocol.md, "A2A over HTTP+JSON". */
+/** The HTTP+JSON binding of A2A 1.0, on the same operations as JSON-RPC. See docs/protocol/a2a.md, "HTTP+JSON". */
 import type { Cards } from './cards/cards.ts'
 import { codec10 } from './codec-10.ts'
 import { EventStream, streamResponse } from './method-call.ts'

@@ -1,6 +1,6 @@
 /**
  * `message/send` and `message/stream` of A2A 0.3, `SendMessage` and `SendStreamingMessage` of 1.0.
- * See docs/protocol.md, "A2A `message/send`", "Receipt or task".
+ * See docs/protocol/a2a.md, "Fields of a send", "Confirmation or task".
  */
 import { type AgentActor, callingAgent } from '../auth/actor.ts'
 import { GridError } from '../errors.ts'
@@ -23,7 +23,7 @@ import { followTask, withHistory } from './task-stream.ts'
 /**
  * Deliver a message to the agent it names. The result is a receipt, at once, or the task, after waiting for its recipient.
  * Fails with `invalid_input`, `recipient_required`, `recipient_not_found`, `task_not_found`, `unsupported_operation`,
- * `no_text_content`, `push_not_supported`, or as `sendMessage` does. See docs/protocol.md, "A2A order of checks".
+ * `no_text_content`, `push_not_supported`, or as `sendMessage` does. See docs/protocol/a2a.md, "Errors".
  */
 export async function messageSend(call: MethodCall): Promise<unknown> {
   const send = await readSend(call)
@@ -119,7 +119,7 @@ function messageOf(message: ClientMessage, routingUri: string) {
   }
 }
 
-/** The task once its recipient has answered, or when the time is over. See docs/protocol.md, "Receipt or task". */
+/** The task once its recipient has answered, or when the time is over. See docs/protocol/a2a.md, "Confirmation or task". */
 async function answerOf(call: MethodCall, task: Task): Promise<Task> {
   // Also that of a repeat whose client was moved by a claim since: it stays in the earlier account.
   if (isTerminal(task.status.state)) return task

@@ -1,4 +1,4 @@
-/** Every A2A operation, with its method name in each version. See docs/protocol.md, "A2A methods". */
+/** Every A2A operation, with its method name in each version. See docs/protocol/a2a.md, "A2A". */
 import { codec03 } from './codec-03.ts'
 import { codec10 } from './codec-10.ts'
 import type { Codec } from './codec.ts'

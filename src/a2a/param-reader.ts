@@ -1,4 +1,4 @@
-/** Reads the params of an A2A request. Errors name the field. See docs/protocol.md, "A2A `message/send`". */
+/** Reads the params of an A2A request. Errors name the field. See docs/protocol/a2a.md, "Fields of a send". */
 import { GridError } from '../errors.ts'
 import { hasInvisible } from '../lib/invisible-text.ts'
 import { hasAtMost, wellFormed } from '../lib/text.ts'

@@ -1,4 +1,4 @@
-/** What both bindings of A2A read from a request before its body: caller, version, extensions. See docs/protocol.md, "A2A order of checks". */
+/** What both bindings of A2A read from a request before its body: caller, version, extensions. See docs/protocol/a2a.md, "Errors". */
 import type { A2aVersion } from './codec.ts'
 import { extensionUris } from './extensions.ts'
 import type { MethodCall } from './method-call.ts'

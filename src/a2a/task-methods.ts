@@ -1,4 +1,4 @@
-/** What a client can do with its tasks, in both versions. See docs/protocol.md, "A2A tasks". */
+/** What a client can do with its tasks, in both versions. See docs/protocol/a2a.md, "Tasks". */
 import { GridError } from '../errors.ts'
 import { isTerminal, type TaskState, taskStates } from '../grid/tasks/task.ts'
 import { cancelTask, getTask, listTasks, type TaskScope } from '../grid/tasks/tasks.ts'

@@ -1,4 +1,4 @@
-/** The events of a task as a stream. See docs/protocol.md, "Task streams". */
+/** The events of a task as a stream. See docs/protocol/a2a.md, "Streams". */
 import { GridError } from '../errors.ts'
 import { bareReply, isInterrupted, isTerminal, type Task, type TaskState } from '../grid/tasks/task.ts'
 import { answerFor } from '../grid/tasks/tasks.ts'
@@ -12,7 +12,7 @@ export const heartbeatMs = 4 * second
 
 /**
  * The task of a send and its events, until it has ended or waits for its client; or the plain reply alone, if it comes
- * within `holdMs`. See docs/protocol.md, "Message replies".
+ * within `holdMs`. See docs/protocol/a2a.md, "Message replies".
  */
 export async function* followTask(call: MethodCall, task: Task, holdMs: number): AsyncGenerator<StreamItem> {
   yield 'heartbeat'

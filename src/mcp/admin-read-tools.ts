@@ -1,4 +1,4 @@
-/** The admin tools that list. See docs/protocol.md, "Admin tools that list". */
+/** The admin tools that list. See docs/protocol/mcp.md, "Tools of admins". */
 import * as z from 'zod'
 import type { Channel } from '../grid/channels/channels.ts'
 import { listBytes, listGuardrails } from '../grid/guardrails/list-guardrails.ts'
@@ -26,7 +26,7 @@ const pageInput = z.strictObject({
 })
 const pagingNote = 'At most 1 MB at once; if there are more, the result has next_cursor.'
 
-/** An agent as admin tools return it. See docs/protocol.md, "Agent". */
+/** An agent as admin tools return it. See docs/protocol/messages.md, "Agents". */
 export function asAgent(agent: Agent): Record<string, unknown> {
   const { id, alias, type, visibility, accessPolicy, description, remoteUrl, createdAt } = agent
   return {
@@ -41,7 +41,7 @@ export function asAgent(agent: Agent): Record<string, unknown> {
   }
 }
 
-/** A channel as admin tools return it. See docs/protocol.md, "Channel". */
+/** A channel as admin tools return it. See docs/protocol/messages.md, "Channels". */
 export function asChannel(channel: Channel): Record<string, unknown> {
   const { id, name, description, memberCount, externalIntegrationType, externalChannelName, createdAt } = channel
   return {

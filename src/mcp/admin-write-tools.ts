@@ -1,4 +1,4 @@
-/** The admin tools that change something. See docs/protocol.md, "Admin tools that change". */
+/** The admin tools that change something. See docs/protocol/mcp.md, "Tools of admins". */
 import * as z from 'zod'
 import { createAgent, deleteAgent, maxAccessList, maxDescriptionLength } from '../grid/agents/agents.ts'
 import { maxSkills, setAgentSkills } from '../grid/agents/skills.ts'

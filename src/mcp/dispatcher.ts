@@ -201,7 +201,7 @@ function waitsLong(tool: string, args: Record<string, unknown> | undefined): boo
   return typeof seconds === 'number' && seconds > maxSilentSeconds && seconds <= maxWaitSeconds
 }
 
-/** A body counts as in flight only until its answer begins, so a larger one gets none early. See docs/security.md, "Bodies in flight". */
+/** A body counts as in flight only until its answer begins, so a larger one gets none early. See docs/security.md, "Overload". */
 function canBeForgotten(headers: Headers): boolean {
   return Number(headers.get('content-length') ?? 0) <= formLimits.maxBytes
 }

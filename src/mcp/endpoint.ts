@@ -20,7 +20,7 @@ import { inboxStream } from './streams.ts'
 import { endLease } from './tool.ts'
 import { accountToolset, signupToolset, type Toolset } from './toolset.ts'
 
-/** For agents and admins. `metadataUrl` tells clients where to learn how to sign in. See docs/protocol.md, "MCP endpoint". */
+/** For agents and admins. `metadataUrl` tells clients where to learn how to sign in. See docs/protocol/mcp.md, "MCP". */
 export function mcpGrid(
   authenticateCall: AuthenticateCall,
   responseHeaders: ResponseHeaders,
@@ -77,7 +77,7 @@ function mcpServer(
   }
 }
 
-/** See docs/delivery.md, "Ack and release". */
+/** See docs/delivery.md, "When a reader dies". */
 async function settle(lease: Lease, connection: CallerConnection | undefined): Promise<void> {
   if (await connection?.hasLeft()) await lease.release()
   else endLease(lease, connection)

@@ -1,4 +1,4 @@
-/** Signup over MCP, for agents that have no key yet. See docs/protocol.md, "Signup over MCP". */
+/** Signup over MCP, for agents that have no key yet. See docs/protocol/signup.md, "Over MCP". */
 import { signUp } from '../grid/accounts/signup.ts'
 import { signupInput } from '../lib/input.ts'
 import type { Store } from '../store/store.ts'

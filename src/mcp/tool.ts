@@ -6,7 +6,7 @@ import type { CallerConnection } from '../lib/http/caller-connection.ts'
 import { lazy, once } from '../lib/lazy.ts'
 import type { Hints } from '../wire.ts'
 
-export interface ToolAnnotations {
+interface ToolAnnotations {
   readOnlyHint?: boolean
   destructiveHint?: boolean
   idempotentHint?: boolean

@@ -1,4 +1,4 @@
-/** The keys of an agent: who calls with one, its end, and one for a client that signed in. See docs/protocol.md, "Own key". */
+/** The keys of an agent: who calls with one, its end, and one for a client that signed in. See docs/protocol/rest.md, "Keys". */
 import * as z from 'zod'
 import { callingAgent } from '../auth/actor.ts'
 import { describeCaller, fetchAgentKey, revokeOwnKey } from '../grid/agents/agent-settings.ts'

@@ -1,4 +1,4 @@
-/** `/api/v1/guardrails`: the guardrails of an account, for its admins. See docs/protocol.md, "Guardrails over REST". */
+/** `/api/v1/guardrails`: the guardrails of an account, for its admins. See docs/protocol/guardrails.md, "Over REST". */
 import * as z from 'zod'
 import { createGuardrail, deleteGuardrail, updateGuardrail } from '../grid/guardrails/guardrails.ts'
 import {

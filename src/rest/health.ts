@@ -1,4 +1,4 @@
-/** Liveness and readiness, for supervisors and load balancers. See docs/protocol.md, "Health". */
+/** Liveness and readiness, for supervisors and load balancers. See docs/protocol/rest.md, "Health". */
 import { commit, version } from '../lib/version.ts'
 import type { Handler } from '../request-context.ts'
 import type { Store } from '../store/store.ts'

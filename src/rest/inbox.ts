@@ -1,4 +1,4 @@
-/** `/api/v1/inbox`: what waits for an agent, and leases on it. See docs/protocol.md, "Inbox over REST". */
+/** `/api/v1/inbox`: what waits for an agent, and leases on it. See docs/protocol/rest.md, "Inbox". */
 import * as z from 'zod'
 import { maxBatch } from '../grid/messaging/inbox-message.ts'
 import { peekInbox, summarizeInbox } from '../grid/messaging/read-again.ts'

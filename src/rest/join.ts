@@ -1,6 +1,6 @@
 /**
  * Pages for agents: `/llms.txt` (https://llmstxt.org), and `/join.md` for people who tell an agent "read this and join".
- * See docs/protocol.md, "Pages for agents".
+ * See docs/protocol/README.md, "Addresses".
  */
 import type { Config } from '../config.ts'
 import type { Deps } from '../deps.ts'

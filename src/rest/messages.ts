@@ -1,4 +1,4 @@
-/** `POST /api/v1/messages`: sending. See docs/protocol.md, "Messages over REST". */
+/** `POST /api/v1/messages`: sending. See docs/protocol/rest.md, "Messages". */
 import * as z from 'zod'
 import { callingAgent } from '../auth/actor.ts'
 import { GridError } from '../errors.ts'

@@ -1,4 +1,4 @@
-/** `GET /api/v1/parts/{id}`: the content of a large part of a message. See docs/protocol.md, "Large parts". */
+/** `GET /api/v1/parts/{id}`: the content of a large part of a message. See docs/protocol/messages.md, "Large parts". */
 import { GridError } from '../errors.ts'
 import { findPart } from '../grid/messaging/parts.ts'
 import { matchesEtag } from '../lib/http/etag.ts'

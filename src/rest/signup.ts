@@ -1,4 +1,4 @@
-/** REST signup: `POST {app_url}/api/v1/agentic-signup`. See docs/protocol.md, "Signup", "Signup errors". */
+/** REST signup: `POST {app_url}/api/v1/agentic-signup`. See docs/protocol/signup.md, "Signup", "Errors". */
 import * as z from 'zod'
 import { GridError } from '../errors.ts'
 import { signUp } from '../grid/accounts/signup.ts'

@@ -1,4 +1,4 @@
-/** `GET /api/agents/wake-stream`: tells the program of an agent that messages are unread. See docs/protocol.md, "Wake stream", and docs/security.md, "Streams and waits". */
+/** `GET /api/agents/wake-stream`: tells the program of an agent that messages are unread. See docs/protocol/rest.md, "Wake stream", and docs/security.md, "Overload". */
 import * as z from 'zod'
 import { GridError, limitReached } from '../errors.ts'
 import { type InboxEvent, watchInbox } from '../grid/messaging/wait-for-messages.ts'

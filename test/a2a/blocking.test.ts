@@ -1,4 +1,4 @@
-/** Calls that wait for the answer of an agent, and those that do not. See docs/protocol.md, "Receipt or task". */
+/** Calls that wait for the answer of an agent, and those that do not. See docs/protocol/a2a.md, "Confirmation or task". */
 import { afterEach, expect, test } from 'vitest'
 import { waitForMessages } from '../../src/grid/messaging/wait-for-messages.ts'
 import { updateTask } from '../../src/grid/tasks/update-task.ts'

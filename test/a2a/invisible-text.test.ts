@@ -1,4 +1,4 @@
-/** Invisible text in what A2A clients send. See docs/security.md, "Invisible text". */
+/** Invisible text in what A2A clients send. See docs/security.md, "Texts that models read". */
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { inboxOf, postA2a, send03, send10 } from '../support/a2a.ts'
 import { rows } from '../support/database.ts'

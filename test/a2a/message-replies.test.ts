@@ -1,4 +1,4 @@
-/** Agents whose plain replies are messages over A2A. See docs/protocol.md, "Message replies". */
+/** Agents whose plain replies are messages over A2A. See docs/protocol/a2a.md, "Message replies". */
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { callingAgent } from '../../src/auth/actor.ts'
 import { updateAgent } from '../../src/grid/agents/agent-settings.ts'

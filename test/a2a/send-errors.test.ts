@@ -3,6 +3,7 @@ import { updateTask } from '../../src/grid/tasks/update-task.ts'
 import { errorInfo, inboxOf, postA2a, request, send03, send10, storeOf } from '../support/a2a.ts'
 import { updateTrial } from '../support/database.ts'
 import { type TestGrid, testGrid } from '../support/grid.ts'
+import { guard, secret } from '../support/guarded.ts'
 
 let grid: TestGrid
 beforeEach(async () => {
@@ -142,6 +143,22 @@ test('checklist 20: a trial ends with its 10th message: the 11th is refused and 
   })
   expect(await inboxOf(grid, grid.bob)).toHaveLength(10)
   expect((await post(request('ListTasks'))).body.result.totalSize).toBe(10)
+})
+
+test('checklist 20: a message that a guardrail blocks is refused over both bindings, without a trace', async () => {
+  await guard(grid.acme, 'alice', { direction: 'outbound', action: 'block' })
+  const blocked = send10({ parts: [{ text: `a ${secret}` }] })
+
+  const { body } = await post(blocked)
+  const overHttp = await grid.post('/a2a/v1/grid/message:send', blocked.params, {
+    Authorization: `Bearer ${grid.alice.key}`,
+  })
+
+  expect(body.error).toMatchObject({ code: -32052, data: [{ reason: 'GUARDRAIL_BLOCKED', domain: 'localhost' }] })
+  expect(overHttp.status).toBe(403)
+  expect((await overHttp.json()).error).toMatchObject({ code: 403, status: 'PERMISSION_DENIED' })
+  expect(await inboxOf(grid, grid.bob)).toEqual([])
+  expect((await post(request('ListTasks'))).body.result.totalSize).toBe(0)
 })
 
 test('checklist 20: a message that is refused changes no task, neither of its sender nor of its recipient', async () => {

@@ -72,6 +72,7 @@ test('every door refuses in its own words, and all doors count together for one 
     expect([refused.status, limitHeaders(refused)]).toEqual([429, callHeaders])
     expect(await refused.json()).toEqual({ error: { code: 'rate_limit_exceeded', message, retry_after_seconds: 1 } })
   }
+  expect((await rest('POST', keyPath)()).status).toBe(429)
   expect((await mcp(grid, grid.bob.key, 'tools/list')).status).toBe(200)
 })
 

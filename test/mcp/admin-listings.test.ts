@@ -23,7 +23,7 @@ test('pages of agents and channels list each once, in order, and each page has t
   expect(await pages('admin_list_channels', 2)).toEqual([['#of-carol', '#of-dave'], ['#of-erin']])
 })
 
-test('a page begins after its cursor, even if that agent was deleted meanwhile', async () => {
+test('a page begins after its cursor, even if that agent has been deleted', async () => {
   const first = await list('admin_list_agents', { limit: 1 })
   await callTool(grid, grid.acme.adminKey, 'admin_delete_agent', { alias: 'alice' })
   const second = await list('admin_list_agents', { limit: 1, cursor: first.next_cursor })

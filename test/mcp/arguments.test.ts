@@ -66,7 +66,7 @@ test('reply_to of send_message means to if it is an address, and reply_to_messag
   ])
 })
 
-test('reply_to beside another recipient is refused', async () => {
+test('reply_to with another recipient is refused', async () => {
   const { code, message } = await asAlice('send_message', { to: 'bob', reply_to: '@eve', message: 'hi' })
 
   expect([code, message]).toEqual(['invalid_input', 'reply_to and to differ. Give to alone.'])
@@ -113,7 +113,7 @@ test('null is an argument that is not given', async () => {
   expect(await asAlice('send_message', { to: null, message: 'two' })).toMatchObject({ message: 'to is missing.' })
 })
 
-test('set_skills takes names beside objects', async () => {
+test('set_skills takes names and objects', async () => {
   await asAlice('set_skills', { skills: ['maths', { name: 'poems', description: 'Short ones' }] })
 
   expect((await asBob('list_skills', { agent: 'alice' })).text).toEqual([

@@ -1,4 +1,4 @@
-/** `grid://inbox` with both official clients, over a socket. See docs/protocol.md, "Event streams and waiting". */
+/** `grid://inbox` with both official clients, over a socket. See docs/protocol/mcp.md, "Waiting and event streams". */
 import { Client as ClientV2, StreamableHTTPClientTransport as TransportV2 } from '@modelcontextprotocol/client'
 import { Client as ClientV1 } from '@modelcontextprotocol/sdk/client'
 // @ts-types="../../node_modules/@modelcontextprotocol/sdk/dist/esm/client/streamableHttp.d.ts"

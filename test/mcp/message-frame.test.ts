@@ -1,6 +1,6 @@
 /**
  * No text of a sender can imitate the frame of a message or of an answer: what a client parses is exactly the structure
- * that was stored. See docs/security.md, "Models that read messages".
+ * that was stored. See docs/security.md, "Texts that models read".
  */
 import { Client as ClientV2, StreamableHTTPClientTransport as TransportV2 } from '@modelcontextprotocol/client'
 import { Client as ClientV1 } from '@modelcontextprotocol/sdk/client'

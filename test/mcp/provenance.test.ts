@@ -1,4 +1,4 @@
-/** What the grid says of the sender of a message, outside its text. See docs/security.md, "Models that read messages". */
+/** What the grid says of the sender of a message, outside its text. See docs/security.md, "Texts that models read". */
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { sendMessage } from '../../src/grid/messaging/send-message.ts'
 import { postA2a, send10 } from '../support/a2a.ts'
@@ -26,7 +26,7 @@ test('a message of another account is marked, and one of the own account is not'
   expect(ofAlice).not.toHaveProperty('external')
   const { text: again } = await callTool(grid, grid.bob.key, 'read_messages', { message_id: ofEve.message_id })
   expect(again).toMatchObject([{ external: true, replayed: true }])
-  // Which account it is, nobody learns.
+  // The account stays hidden.
   expect(JSON.stringify([ofEve, again])).not.toMatch(new RegExp(`${grid.evil.id}|Evil`))
   // The answer comes from outside for the other side, too.
   await callTool(grid, grid.bob.key, 'send_message', { to: '@eve', message: 'yes?' })

@@ -11,7 +11,7 @@ beforeEach(async () => {
 })
 afterEach(() => grid.close())
 
-test('a search looks at 1,000 agents a call, gives way to others meanwhile, and goes on with its cursor', async () => {
+test('a search looks at 1,000 agents a call, lets other work run, and goes on with its cursor', async () => {
   const { aliases } = await addCrowd(grid.store, grid.evil.id, { agents: 2_500, skills: 40 })
   const search = (agent: TestAgent, args: object) => searchAll(agent, { ...args, public: true })
 

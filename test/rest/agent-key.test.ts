@@ -1,4 +1,4 @@
-/** What an agent key can ask of itself. See docs/protocol.md, "Own key". */
+/** What an agent key can ask of itself. See docs/protocol/rest.md, "Keys". */
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { addKey } from '../../src/grid/agents/agent-settings.ts'
 import { version } from '../../src/lib/version.ts'

@@ -1,4 +1,4 @@
-/** The claim email of a signup. See docs/security.md, "Email limits". */
+/** The claim email of a signup. See docs/security.md, "Signup and claims". */
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { takeEmailAttempt } from '../../src/grid/people/throttle.ts'
 import { minute } from '../../src/lib/time.ts'

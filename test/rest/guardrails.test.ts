@@ -1,4 +1,4 @@
-/** `/api/v1/guardrails`. Which credentials it takes is in `test/roles.test.ts`. See docs/protocol.md, "Guardrails over REST". */
+/** `/api/v1/guardrails`. Which credentials it takes is in `test/roles.test.ts`. See docs/protocol/guardrails.md, "Over REST". */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { tryGuardrail } from '../../src/grid/guardrails/try-guardrail.ts'
 import { dump, rows } from '../support/database.ts'
@@ -154,7 +154,7 @@ describe('the token', () => {
     expect([changed.status, changed.body.config]).toEqual([200, config])
   })
 
-  test('a change of one setting does not undo another that is made meanwhile', async () => {
+  test('a change of one setting does not undo another at the same time', async () => {
     const id = await makeJudge(grid.acme)
 
     await Promise.all([

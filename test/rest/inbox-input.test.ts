@@ -1,4 +1,4 @@
-/** What the inbox and messages over REST refuse, with nothing changed. See docs/protocol.md, "Inbox over REST". */
+/** What the inbox and messages over REST refuse, with nothing changed. See docs/protocol/rest.md, "Inbox". */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { dump } from '../support/database.ts'
 import { type TestGrid, testGrid } from '../support/grid.ts'

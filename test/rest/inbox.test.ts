@@ -41,7 +41,7 @@ onEachDatabase((openGrid: OpenGrid) => {
     expect(await dump(grid, grid.acme)).toBe(before)
   })
 
-  test('leased messages reach nobody else, and come back, marked as redelivered, when the lease expires', async () => {
+  test('leased messages reach no other reader, and come back as redelivered when the lease expires', async () => {
     await send('hi')
     const first = await lease(grid, grid.bob.key, { seconds: 30 })
     const second_ = await lease(grid, grid.bob.key)
@@ -63,7 +63,7 @@ onEachDatabase((openGrid: OpenGrid) => {
     expect((await lease(grid, grid.bob.key)).body.lease_id).toBeNull()
   })
 
-  test('a lease that expired is stale before anybody has released it, and the worker releases it', async () => {
+  test('an expired lease is stale at once, and the worker releases it', async () => {
     await send('hi')
     const { body } = await lease(grid, grid.bob.key, { seconds: 30 })
     grid.clock.now += 30 * second

@@ -1,4 +1,4 @@
-/** The pages for agents. Their commands are run as they stand. See docs/protocol.md, "Pages for agents". */
+/** The pages for agents. Their commands are run as they stand. See docs/protocol/README.md, "Addresses". */
 import { execFile } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -20,7 +20,7 @@ beforeAll(async () => {
 })
 afterAll(() => grid.close())
 
-test('the document is valid OpenAPI 3.1, and is served to everybody, also to pages of other origins', async () => {
+test('the document is valid OpenAPI 3.1, and is public, also for pages of other origins', async () => {
   const response = await grid.request(path, { headers: { Origin: 'http://localhost:1' } })
   const document = await response.json() as Json
   const { valid, errors } = await new Validator().validate(structuredClone(document))

@@ -1,4 +1,4 @@
-/** `GET /api/v1/parts/{id}`: whole, in ranges, and with validators. docs/protocol.md, "Large parts". */
+/** `GET /api/v1/parts/{id}`: whole, in ranges, and with validators. docs/protocol/messages.md, "Large parts". */
 import { Buffer } from 'node:buffer'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { postA2a, send10 } from '../support/a2a.ts'

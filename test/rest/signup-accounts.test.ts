@@ -1,4 +1,4 @@
-/** The account in which a signup puts its agent, and what the agent can reach. See docs/security.md, "Signup". */
+/** The account in which a signup puts its agent, and what the agent can reach. See docs/security.md, "Signup and claims". */
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { createAuthenticator } from '../../src/auth/bearer.ts'
 import { createAgent } from '../../src/grid/agents/agents.ts'

@@ -1,4 +1,4 @@
-/** The request of a signup: body, content type, method and credential. See docs/protocol.md, "Signup errors". */
+/** The request of a signup: body, content type, method and credential. See docs/protocol/signup.md, "Errors". */
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { type TestGrid, testGrid } from '../support/grid.ts'
 import { codeOf, signupPath } from '../support/signup.ts'

@@ -1,4 +1,4 @@
-/** Errors of the fields of a signup. See docs/protocol.md, "Signup errors". */
+/** Errors of the fields of a signup. See docs/protocol/signup.md, "Errors". */
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { dump, rows } from '../support/database.ts'
 import { type TestGrid, testGrid, type TestGridOptions } from '../support/grid.ts'

@@ -1,4 +1,4 @@
-/** The signup limit of a client address. See docs/protocol.md, "Limits"; see docs/security.md, "Signup". */
+/** The signup limit of a client address. See docs/protocol/README.md, "Limits"; see docs/security.md, "Signup and claims". */
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { hour } from '../../src/lib/time.ts'
 import { type TestGrid, testGrid, type TestGridOptions } from '../support/grid.ts'

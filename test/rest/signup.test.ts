@@ -1,4 +1,4 @@
-/** What a signup returns and creates. See docs/protocol.md, "Signup", "Trial". */
+/** What a signup returns and creates. See docs/protocol/signup.md, "Signup", and docs/protocol/messages.md, "Trial". */
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { createAuthenticator } from '../../src/auth/bearer.ts'
 import { listSkills } from '../../src/grid/agents/skills.ts'

@@ -1,4 +1,4 @@
-/** Serves the agent cards: the shared endpoint's, each agent's, and the extended ones. See docs/protocol.md, "Agent card". */
+/** Serves the agent cards: the shared endpoint's, each agent's, and the extended ones. See docs/protocol/a2a.md, "Agent cards". */
 import { createHash } from 'node:crypto'
 import { agentCard, type Card10, type CardSkill, extendedCard, gridCard, hybridCard } from './card.ts'
 import { signCard, Signer } from './signing.ts'

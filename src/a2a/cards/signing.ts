@@ -1,4 +1,4 @@
-/** Signatures of agent cards, and the keys that make them. See docs/protocol.md, "Signed cards". @see A2A 1.0 §8.4, RFC 8785 */
+/** Signatures of agent cards, and the keys that make them. See docs/protocol/a2a.md, "Signed cards". @see A2A 1.0 §8.4, RFC 8785 */
 import { canonicalJson } from '../../lib/encoding.ts'
 import { createSigner, type DetachedSignature, type JWK, type Sign } from '../../lib/signing.ts'
 import type { Card10 } from './card.ts'

@@ -142,7 +142,7 @@ describe('the card of a private agent', () => {
     expect(await response.json()).toMatchObject({ name: 'bob', url })
   })
 
-  test('looks like that of an agent that does not exist to everybody else', async () => {
+  test('looks to all others like that of an agent that does not exist', async () => {
     await grid.acme.agent('gone', { visibility: 'public' })
     await deleteAgent(grid.acme.store, 'gone')
     for (const key of [undefined, grid.eve.key]) {
@@ -164,7 +164,7 @@ describe('the card of a private agent', () => {
   })
 })
 
-test('a public agent of an account that nobody has claimed is shown to its own account alone', async () => {
+test('a public agent of an unclaimed account is shown to its own account alone', async () => {
   await publish()
   await rows(grid, "UPDATE accounts SET state = 'provisional' WHERE id = ?", [grid.acme.id])
 

@@ -1,4 +1,4 @@
-/** What everybody can read has none of the words that the official suite for 0.3 takes for a leak. */
+/** Public cards have none of the words that the official suite for 0.3 takes for a leak. */
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { updateAgent } from '../../../src/grid/agents/agent-settings.ts'
 import { type TestGrid, testGrid } from '../../support/grid.ts'
