@@ -130,11 +130,15 @@ describe('emails', () => {
       ['the claims of the whole grid', 60, (n: number) => `198.51.${n >> 8}.${n & 255}`, 'claim'],
       ['the whole grid', 150, (n: number) => `198.51.${n >> 8}.${n & 255}`, 'reset'],
     ] as const,
-  )('%s can cause %i within an hour', async (_, max, address, purpose) => {
+  )('%s can cause %i within an hour', async (who, max, address, purpose) => {
     const takeNth = (n: number) => take(`p${n}@x.example`, address(n), purpose)
     const results = await Promise.all(Array.from({ length: max + 10 }, (_, n) => takeNth(n)))
 
     expect(results.filter(Boolean)).toHaveLength(max)
+    const isLogged = grid.logs.join('\n').includes(
+      '"level":"error","message":"The hourly email limit of the grid is reached"',
+    )
+    expect(isLogged).toBe(who === 'the whole grid')
     grid.clock.now += hour
     expect(await takeNth(500)).toBe(true)
   })
