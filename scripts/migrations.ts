@@ -1,6 +1,6 @@
 /**
  * `npm run migration`: makes `db/migrations.ts`, the baseline that carries the schema into the program, anew from
- * `db/schema.ts` and `db/extra.sql`. See docs/operations.md, "Migrations".
+ * `db/schema.ts` and `db/extra.sql`. See docs/operating.md, "Upgrades".
  */
 import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'

@@ -3,7 +3,7 @@
  * work, lets two runners share an inbox, and runs Claude Code, Codex and opencode with a model on loopback. Prints what
  * became of the messages.
  *
- * See docs/runners.md, "Tried with".
+ * See docs/runners.md, "Tried".
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

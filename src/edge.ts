@@ -21,7 +21,7 @@ export function servedOrigins(config: Config): string[] {
 
 /**
  * Refuses an unknown Host (421) and a foreign Origin (403). Gives every response an id and its headers.
- * See docs/security.md, "Request edge".
+ * See docs/security.md, "Requests".
  */
 export function createEdge(
   { config, log, now, bodies }: Deps,

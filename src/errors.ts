@@ -99,7 +99,7 @@ export const errorKinds = {
 export type ErrorCode = keyof typeof errorKinds
 export type ErrorKind = (typeof errorKinds)[ErrorCode]
 
-/** A limit as its headers say it. See docs/protocol.md, "Call limits". */
+/** A limit as its headers say it. See docs/protocol/README.md, "Call limits". */
 export interface ReachedLimit {
   /** In lower case, with hyphens. */
   name: string

@@ -1,4 +1,4 @@
-/** Reading the settings. See docs/security.md, "Configuration". */
+/** Reading the settings. See docs/operating.md, "Settings". */
 import { expect, test } from 'vitest'
 import { ConfigError, describeMixedAddresses, describeSettings, readConfig } from '../src/config.ts'
 import { reservedAliases } from '../src/lib/alias.ts'

@@ -1,4 +1,4 @@
-/** Which endpoints pages of other origins can use. See docs/security.md, "CORS". */
+/** Which endpoints pages of other origins can use. See docs/protocol/README.md, "Hosts". */
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { send03 } from './support/a2a.ts'
 import { type TestGrid, testGrid } from './support/grid.ts'

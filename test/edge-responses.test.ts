@@ -1,4 +1,4 @@
-/** Headers of every response, unknown routes, internal errors and health (docs/security.md, "Request edge"). */
+/** Headers of every response, unknown routes, internal errors and health (docs/security.md, "Requests"). */
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { version } from '../src/lib/version.ts'

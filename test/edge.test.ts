@@ -1,4 +1,4 @@
-/** The middleware of every request: Host and Origin (docs/security.md, "Request edge"). */
+/** The middleware of every request: Host and Origin (docs/security.md, "Requests"). */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { type TestGrid, testGrid, type TestGridOptions } from './support/grid.ts'
 import { routesOf } from './support/routes.ts'

@@ -1,7 +1,7 @@
 /**
  * Account isolation of the statements. Each statement of the store that belongs to one account is run for an account
  * that does not own what its parameters name: it returns the same as for unknown names, and the owner's rows stay the
- * same. So each branch of a statement is checked by itself. See docs/security.md, "Isolation matrix".
+ * same. So each branch of a statement is checked by itself. See docs/security.md, "Four nets".
  */
 import type { InValue } from '@libsql/client'
 import { afterAll, expect, test } from 'vitest'

@@ -1,7 +1,7 @@
 /**
  * Account isolation of the verbs that only pages and commands call: what programs can call is in `isolation.test.ts`.
  * Each is called with what names a thing of another account, and answers as to a name that nothing has; the owner's
- * rows stay the same. See docs/security.md, "Isolation matrix".
+ * rows stay the same. See docs/security.md, "Four nets".
  */
 import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { createAdminKey, deleteAdminKey } from '../src/grid/accounts/accounts.ts'

@@ -9,7 +9,7 @@
  * What a new tool or route needs here: nothing, if its fields are called as those of others. A field of a new kind of
  * thing needs a value of it in `isolated-accounts.ts`, and an entry in `ownNames`.
  *
- * See docs/security.md, "Isolation matrix".
+ * See docs/security.md, "Four nets".
  */
 import { afterAll, describe, expect, test } from 'vitest'
 import { argumentsWith, type Call, calls, type Names, textPaths, validArguments } from './support/calls.ts'

@@ -1,7 +1,7 @@
 /**
  * Every change that the look-up of a key depends on, with every way in which keys are used: right after the change the
  * answer is that of the database. Also if the look-up was under way while the change was committed. See
- * docs/security.md, "Keys in memory".
+ * docs/security.md, "Keys and tokens".
  */
 import { afterEach, expect, test } from 'vitest'
 import type { Statement } from '../src/store/sql.ts'

@@ -1,4 +1,4 @@
-/** What an overloaded process answers (docs/security.md, "Overload" and "Bodies in flight"). */
+/** What an overloaded process answers (docs/security.md, "Overload"). */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { apiLimits } from '../src/lib/http/body.ts'
 import { type TestGrid, testGrid } from './support/grid.ts'

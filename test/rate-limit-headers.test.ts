@@ -1,4 +1,4 @@
-/** Every HTTP answer that is limited says which limit it is, and when to come back (docs/protocol.md, "RateLimit headers"). */
+/** Every HTTP answer that is limited says which limit it is, and when to come back (docs/protocol/README.md). */
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { registrationLimits } from '../src/oauth/register.ts'
 import { postA2a, send03 } from './support/a2a.ts'

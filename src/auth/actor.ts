@@ -53,7 +53,7 @@ const confirmedForMs = 10 * minute
 
 /**
  * Require that the user has proved recently who they are: by signing in, or on the page for it. Other callers pass. Fails
- * with `confirmation_required`. See docs/security.md, "Confirmation".
+ * with `confirmation_required`. See docs/security.md, "Signing in".
  */
 export function requireConfirmed(actor: Actor | SignedInUser, now: number): void {
   if ('type' in actor && actor.type !== 'user') return

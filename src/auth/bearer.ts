@@ -18,7 +18,7 @@ const lastUsedPrecisionMs = minute
 
 /**
  * Authenticates a request by its `Authorization` header. The token is looked up every time, so a revoked key is refused
- * on the next request, in every process. See docs/security.md, "Bearer checks". Fails with `unauthenticated`.
+ * on the next request, in every process. See docs/security.md, "Keys and tokens". Fails with `unauthenticated`.
  *
  * A long-running call authenticates again and passes the store that it began with as `previous`: it fails with
  * `unavailable` if the agent was moved to another account.
@@ -28,7 +28,7 @@ export type Authenticate = (authorization: string | null, previous?: AccountStor
 /** The account of each store that authentication made. */
 const accountIds = new WeakMap<AccountStore, string>()
 
-/** Authentication against the credentials in a store. See docs/protocol.md, "Bearer tokens". @see RFC 6750 §2.1 */
+/** Authentication against the credentials in a store. See docs/protocol/README.md, "Credentials". @see RFC 6750 §2.1 */
 export function createAuthenticator(store: Store): Authenticate {
   const recordedUses = new Map<string, number>()
 
@@ -78,7 +78,7 @@ export function createAuthenticator(store: Store): Authenticate {
 
 /**
  * Authentication for endpoints that are not an OAuth resource: an access token is refused like an unknown key.
- * See docs/security.md, "Resources and audience".
+ * See docs/security.md, "OAuth".
  */
 export function keysOnly(authenticate: Authenticate): Authenticate {
   return async function authenticateKey(authorization, previous) {
@@ -145,7 +145,7 @@ function actorOfKey(credential: Credential): AgentActor | AdminActor {
 
 /**
  * The agent or the admin, as the user chose. A token for an agent never falls back to the admin when the agent is gone.
- * See docs/protocol.md, "Account picker".
+ * See docs/protocol/oauth.md, "Account picker".
  */
 function actorOfToken({ id, userId, grantedAgentId, agentId, alias, onTrial }: AccessToken): AgentActor | AdminActor {
   if (grantedAgentId === null) return { type: 'admin', credentialId: id, credentialKind: 'oauth', userId }

@@ -1,4 +1,7 @@
-/** Passkeys: what the browser is asked, and the verification of its answer. See docs/security.md, "Passkeys". @see WebAuthn Level 3 */
+/**
+ * Passkeys: what the browser is asked, and the verification of its answer. See docs/security.md, "Signing in".
+ * @see WebAuthn Level 3
+ */
 import type { AuthenticationResponseJSON, RegistrationResponseJSON, WebAuthnCredential } from '@simplewebauthn/server'
 import * as z from 'zod'
 import { GridError } from '../errors.ts'

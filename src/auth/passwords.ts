@@ -1,4 +1,4 @@
-/** Passwords of users: which are accepted, how they are stored and verified. See docs/security.md, "Passwords". */
+/** Passwords of users: which are accepted, how they are stored and verified. See docs/security.md, "Signing in". */
 import { isCommonPassword } from './common-passwords.ts'
 import { GridError, limitReached } from '../errors.ts'
 import { Semaphore } from '../lib/limits/semaphore.ts'
@@ -9,13 +9,13 @@ const minLength = 10
 const maxLength = 200
 /** In UTF-16 units, checked before normalisation: NFKC can turn one character into many. */
 const maxUnits = 2 * maxLength
-/** A hash takes 19 MiB and a core. See docs/security.md, "Hashing capacity". */
+/** A hash takes 19 MiB and a core. See docs/security.md, "Overload". */
 const capacity = { maxConcurrent: 2, maxQueued: 16 }
 const hashing = new Semaphore(capacity)
 
 /**
  * Verified for unknown users, so that they take as long as known ones.
- * See docs/security.md, "Enumeration and timing".
+ * See docs/security.md, "Requests".
  */
 const dummyHash = '$argon2id$v=19$m=19456,t=2,p=1$33dlXvzD+BYWARMf5jzNZA$gUArijg2zyFQEHDRlOMiM98LAUsf+u/20mu0twshsag'
 
@@ -39,7 +39,7 @@ export async function hashPassword(password: string): Promise<string> {
 /**
  * Whether a password matches a hash. Without a hash (the user is unknown or has no password) it takes the same time
  * and is false. Fails with `rate_limit_exceeded` if too many passwords are being hashed. With `hasPriority` it does not
- * wait behind anonymous sign-ins, see docs/security.md, "Hashing capacity".
+ * wait behind anonymous sign-ins, see docs/security.md, "Overload".
  */
 export async function verifyPassword(
   hash: string | null | undefined,

@@ -1,6 +1,6 @@
 /**
  * Browser sessions, kept in the database behind a cookie, and CSRF protection of forms.
- * See docs/security.md, "Sessions", "Cookies" and "Forms".
+ * See docs/security.md, "Signing in", "Pages".
  */
 import { createHmac } from 'node:crypto'
 import { GridError, isStorageFull } from '../errors.ts'
@@ -163,7 +163,7 @@ export function createSessions(store: Store, origins: string[]) {
 
     /**
      * Keep a secret for the next page of this session, at most five minutes, in a cookie that is sealed for the session:
-     * neither another session nor the reader of a cookie file can use it. See docs/security.md, "Storage of keys".
+     * neither another session nor the reader of a cookie file can use it. See docs/security.md, "Keys and tokens".
      */
     async keepOnce(request: Request, secret: string): Promise<{ id: string; cookie: string }> {
       const id = newId()

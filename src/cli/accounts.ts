@@ -108,7 +108,7 @@ export const createAdminKeyCommand = storeCommand({
   print: (key) => table([['ID', key.key_id], ['Admin key', key.admin_key]]) + '\nThe key is not shown again.',
 })
 
-/** Live keys, without their secrets. See docs/protocol.md, "Admin keys". */
+/** Live keys, without their secrets. See docs/protocol/README.md, "Admin keys". */
 export const listAdminKeysCommand = storeCommand({
   name: 'list-admin-keys',
   summary: 'List the live admin keys of an account.',
@@ -152,7 +152,7 @@ export const deleteAdminKeyCommand = storeCommand({
   print: (key) => `The admin key ${key.key_id} is deleted.`,
 })
 
-/** For a user who cannot sign in. See docs/operations.md, "People and the set-up link". */
+/** For a user who cannot sign in. See docs/operating.md, "Start". */
 export const createLinkCommand = storeCommand({
   name: 'create-link',
   summary: 'Print a link that signs a user in, or lets them choose a password. It works once, within 24 hours.',
@@ -171,7 +171,7 @@ export const createLinkCommand = storeCommand({
   print: ({ url }) => url,
 })
 
-/** For a user who has lost it. See docs/security.md, "Lost second factor". */
+/** For a user who has lost it. See docs/security.md, "Signing in". */
 export const resetSecondFactorCommand = storeCommand({
   name: 'reset-second-factor',
   summary: 'Remove the passkeys, authenticator app and recovery codes of a user, and end their sessions.',

@@ -1,4 +1,4 @@
-/** `agent-grid doctor --client`. See docs/runners.md, "Doctor". */
+/** `agent-grid doctor --client`. See docs/runners.md, "Doctor of clients". */
 import { version } from '../lib/version.ts'
 import type { ClientReport } from './examine-clients.ts'
 import type { ProcessCommand } from './command.ts'

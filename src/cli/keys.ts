@@ -52,7 +52,7 @@ function sentenceOf({ key_id, tokens, in_ring }: { key_id: string; tokens: numbe
     : `${uses} It is still needed.`
 }
 
-/** See docs/security.md, "Signing keys". */
+/** See docs/security.md, "What is encrypted". */
 export const rotateSigningKeyCommand = storeCommand({
   name: 'rotate-signing-key',
   summary: 'Replace the key that signs agent cards.',
@@ -74,7 +74,7 @@ export const rotateSigningKeyCommand = storeCommand({
       : 'What older keys signed still verifies.'),
 })
 
-/** See docs/architecture.md, "Projections". */
+/** See docs/architecture.md, "Conversations". */
 export const rebuildConversationsCommand = storeCommand({
   name: 'rebuild-conversations',
   summary: 'Rebuild the conversations that people see, from the stored messages.',

@@ -5,7 +5,7 @@ import { accountOption, changeAccount } from './store-command.ts'
 import { storeCommand, usageError } from './command.ts'
 import { table } from './tables.ts'
 
-/** Sends nothing and stores nothing but the activity. See docs/protocol.md, "Trying a guardrail". */
+/** Sends nothing and stores nothing but the activity. See docs/protocol/guardrails.md, "Trying one". */
 export const tryGuardrailCommand = storeCommand({
   name: 'try-guardrail',
   summary: 'Run a guardrail on a text, and print its verdict.',

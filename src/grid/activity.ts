@@ -1,4 +1,4 @@
-/** The activity log: a row for each admin call and each change on a page. See docs/security.md, "Activity log". */
+/** The activity log: a row for each admin call and each change on a page. See docs/protocol/mcp.md, "Activity log". */
 import type { Actor, UserActor } from '../auth/actor.ts'
 import { type ErrorCode, GridError } from '../errors.ts'
 import { newId } from '../lib/id.ts'

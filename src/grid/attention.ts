@@ -1,4 +1,4 @@
-/** What needs a person, as one user sees it, without what they have snoozed. See docs/operations.md, "Attention". */
+/** What needs a person, as one user sees it, without what they have snoozed. See docs/operating.md, "Attention". */
 import { allows, callingUser } from '../auth/actor.ts'
 import { invalidInput } from '../errors.ts'
 import type { Presence } from '../lib/presence.ts'

@@ -1,4 +1,4 @@
-/** Agent cards, and the keys that sign them. See docs/protocol.md, "Cards of agents". */
+/** Agent cards, and the keys that sign them. See docs/protocol/a2a.md, "Agent cards". */
 import { GridError, isStorageFull } from '../errors.ts'
 import { aliasPattern, normaliseAlias } from '../lib/alias.ts'
 import { newId } from '../lib/id.ts'

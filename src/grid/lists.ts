@@ -1,4 +1,4 @@
-/** How many lists can be asked for at a time, and how large they are together. See docs/security.md, "List sizes". */
+/** How many lists can be asked for at a time, and how large they are together. See docs/security.md, "Overload". */
 import { limitReached } from '../errors.ts'
 import type { CallerConnection } from '../lib/http/caller-connection.ts'
 import type { PageBudget } from '../lib/read-page.ts'

@@ -1,4 +1,4 @@
-/** The guardrail providers. See docs/protocol.md, "Guardrail providers". */
+/** The guardrail providers. See docs/protocol/guardrails.md, "Providers". */
 import * as z from 'zod'
 import { RecentMap } from '../lib/recent-map.ts'
 import { second } from '../lib/time.ts'

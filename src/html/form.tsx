@@ -14,7 +14,7 @@ interface PostedForm {
 
 const Posted = createContext<PostedForm | undefined>(undefined)
 
-/** Around a page: the CSRF token of its session. See docs/security.md, "Forms". */
+/** Around a page: the CSRF token of its session. See docs/security.md, "Pages". */
 export const Csrf = createContext<string | undefined>(undefined)
 
 export function CsrfField() {
@@ -376,7 +376,7 @@ interface ButtonProps {
   value?: string
   isWhole?: boolean
   isSmall?: boolean
-  /** Disabled for 500 ms after the page appears, against clickjacking. See docs/security.md, "Consent page". */
+  /** Disabled for 500 ms after the page appears, against clickjacking. See docs/security.md, "OAuth". */
   waits?: boolean
   /** Hidden until a value in its form changes. Without script it is always visible. */
   whenChanged?: boolean

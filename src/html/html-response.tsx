@@ -19,7 +19,7 @@ export interface HtmlResponseOptions {
   csrf?: string
   /**
    * An additional target for the forms of this page: the redirect URI on the consent page.
-   * See docs/security.md, "Content security policy".
+   * See docs/security.md, "Pages".
    */
   formTarget?: string
 }
@@ -68,7 +68,7 @@ export async function htmlFragment(
 }
 
 /**
- * The headers of every HTML response. See docs/security.md, "Content security policy".
+ * The headers of every HTML response. See docs/security.md, "Pages".
  *
  * `Referrer-Policy` is not `no-referrer`: browsers would then send `Origin: null` with our own forms.
  * @see Fetch, "append a request Origin header"

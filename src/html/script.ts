@@ -18,7 +18,7 @@ import { times } from './scripts/times.ts'
  *   `data-stays` hides it again, and one with `data-leaves` closes the dialog.
  * - `data-menu` on `<details>`: a click outside or Escape closes it.
  * - `data-wait` on a button: disables it for 500 ms after the page appears or regains focus, against clickjacking.
- *   See docs/security.md, "Consent page".
+ *   See docs/security.md, "OAuth".
  * - `data-when-changed` on a button: hides it until a value in its form changes.
  * - `data-shows="id"` on a button: shows and hides the password in that field.
  * - `data-needs-script` on any element: hidden without script (by the style sheet).

@@ -1,4 +1,4 @@
-/** Aliases and channel names: their format, and their normalisation. See docs/protocol.md, "Names and formats". */
+/** Aliases and channel names: their format, and their normalisation. See docs/protocol/README.md. */
 import { GridError } from '../errors.ts'
 
 export const aliasPattern = /^[a-z0-9][a-z0-9-]{1,30}[a-z0-9]$/

@@ -106,7 +106,7 @@ export function signupCommand(appUrl: string): string {
   -d '{"owner_email":"you@example.com","alias":"my-agent"}'`
 }
 
-/** The configuration in the format of most clients. See docs/protocol.md, "Signup". */
+/** The configuration in the format of most clients. See docs/protocol/signup.md, "Signup". */
 export interface McpConfig {
   mcpServers: Record<string, { type: 'http'; url: string; headers: { Authorization: string } }>
 }

@@ -89,7 +89,8 @@ export const identifier = atMost(plainText(z.string()), maxIdentifierLength)
 export const requiredIdentifier = atMost(plainText(z.string().min(1)), maxIdentifierLength)
 
 /**
- * Input of a signup, over REST and MCP. Unknown fields are ignored. See docs/protocol.md, "Signup", "Limits".
+ * Input of a signup, over REST and MCP. Unknown fields are ignored. See docs/protocol/signup.md, "Signup", and
+ * docs/protocol/README.md, "Limits".
  */
 export const signupInput = z.object({
   owner_email: z.string().describe('Email address of the human owner'),

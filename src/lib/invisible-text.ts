@@ -1,7 +1,7 @@
 /**
  * Characters that a person does not see and a model reads: tags, direction controls, zero-width characters, variation
  * selectors, controls. They are removed, except where a script or an emoji needs them. See docs/security.md,
- * "Invisible text".
+ * "Texts that models read".
  */
 
 /** Controls but tab and line feed, and what Unicode lets a renderer ignore (`Default_Ignorable_Code_Point`). */

@@ -1,4 +1,4 @@
-/** Encryption of stored tokens: AES-256-GCM with a ring of keys. See docs/security.md, "Sealed tokens". */
+/** Encryption of stored tokens: AES-256-GCM with a ring of keys. See docs/security.md, "What is encrypted". */
 import { GridError } from '../errors.ts'
 import { fromBase64, toBase64 } from './encoding.ts'
 

@@ -1,4 +1,4 @@
-/** Names and email addresses that people enter. See docs/security.md, "Names and aliases", "Email messages". */
+/** Names and email addresses that people enter. See docs/protocol/README.md, and docs/security.md. */
 import { GridError } from '../errors.ts'
 import { hasInvisible, withoutInvisible } from './invisible-text.ts'
 

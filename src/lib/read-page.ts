@@ -1,4 +1,4 @@
-/** Lists that are answered in pages, so that no answer is larger than its budget. See docs/protocol.md, "Pages". */
+/** Lists that are answered in pages, so that no answer is larger than its budget. See docs/protocol/mcp.md. */
 import { Buffer } from 'node:buffer'
 import { setImmediate } from 'node:timers/promises'
 

@@ -1,4 +1,4 @@
-/** Work that would hold the event loop for long, on a thread of its own. See docs/architecture.md, "Threads". */
+/** Work that would hold the event loop for long, on a thread of its own. */
 import process from 'node:process'
 import { Worker } from 'node:worker_threads'
 

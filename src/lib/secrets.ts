@@ -1,4 +1,4 @@
-/** Keys and tokens: create, recognise and hash them. See docs/security.md, "Formats of keys" and "Storage of keys". */
+/** Keys and tokens: create, recognise and hash them. See docs/security.md, "Keys and tokens". */
 import { hash } from 'node:crypto'
 import { crc32 } from 'node:zlib'
 import { alphabet, constantTimeEqual, generateRandomString } from 'oslo/crypto'

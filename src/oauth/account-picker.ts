@@ -1,4 +1,4 @@
-/** The account picker: the identities that a user can currently authorize a client for. See docs/protocol.md, "Account picker". */
+/** The account picker: the identities that a user can currently authorize a client for. See docs/protocol/oauth.md. */
 import type { OAuthScope } from '../store/global/oauth-grants.ts'
 import type { Store } from '../store/store.ts'
 

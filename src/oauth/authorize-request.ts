@@ -28,7 +28,7 @@ export interface AuthorizationRequest extends ClientRedirect {
 
 /**
  * Check the client and its redirect URI. Errors of this step are shown to the user, because the redirect URI is not
- * trusted yet. Fails with `invalid_request` or `invalid_client`. See docs/protocol.md, "Authorization endpoint".
+ * trusted yet. Fails with `invalid_request` or `invalid_client`. See docs/protocol/oauth.md, "Authorization".
  */
 export async function readClientRedirect(
   query: URLSearchParams,

@@ -1,6 +1,6 @@
 /**
  * `GET /oauth/authorize`: the authorization endpoint, which shows the consent page.
- * The order of checks is specified in docs/protocol.md, "Authorization endpoint".
+ * The order of checks is specified in docs/protocol/oauth.md, "Authorization".
  * @see OAuth 2.1 §4.1.1, RFC 7636, RFC 8707, RFC 9207
  */
 import type { Sessions, Visitor } from '../auth/session.ts'

@@ -8,7 +8,7 @@ import type { SafeResponse } from '../lib/outbound/safe-fetch.ts'
 import { plainName } from '../lib/names.ts'
 import { hour, second } from '../lib/time.ts'
 
-/** See docs/security.md, "Client documents". */
+/** See docs/security.md, "OAuth". */
 export const documentLimits = { maxBytes: 64 * 1024, timeoutMs: 5_000 } as const
 
 const maxFreshMs = 24 * 3_600_000

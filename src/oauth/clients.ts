@@ -7,7 +7,7 @@ import type { Store } from '../store/store.ts'
 import { documentLimits, isDocumentUrl, parseClientDocument } from './client-document.ts'
 import { parameter } from './form.ts'
 
-/** Lifetimes after registration and after the last use. See docs/security.md, "Client registration". */
+/** Lifetimes after registration and after the last use. See docs/security.md, "OAuth". */
 export const unusedClientMs = 30 * day
 export const usedClientMs = 90 * day
 

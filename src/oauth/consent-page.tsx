@@ -30,7 +30,7 @@ export interface ConsentView {
 
 /**
  * The consent page with the account picker. The redirect host comes first: it is the only thing that a client cannot
- * forge. See docs/security.md, "Consent page".
+ * forge. See docs/security.md, "OAuth".
  */
 export function consentPage(view: ConsentView): Promise<Response> {
   const { client, redirectUri, userEmail, picker, csrf } = view

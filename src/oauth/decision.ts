@@ -1,6 +1,6 @@
 /**
  * `POST /oauth/authorize`: the user's decision on the consent page. The answer is a redirect with a code or an error,
- * or leads back to the consent page. See docs/protocol.md, "Consent page".
+ * or leads back to the consent page. See docs/protocol/oauth.md, "Account picker".
  */
 import { allows, requireConfirmed } from '../auth/actor.ts'
 import { GridError } from '../errors.ts'

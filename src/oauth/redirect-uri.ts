@@ -1,4 +1,4 @@
-/** Redirect URIs: which ones may be registered, and how a requested one is compared. See docs/protocol.md, "Redirect URIs". */
+/** Redirect URIs: which ones may be registered, and how a requested one is compared. See docs/protocol/oauth.md. */
 
 const maxLength = 2_000
 /** Loopback addresses; native apps use a different port for each login. @see RFC 8252 §7.3 */

@@ -15,8 +15,7 @@ import type { Store } from '../store/store.ts'
 
 /**
  * Registrations per address and hour, and registered clients in total. Unused clients are kept for 15 minutes, in which
- * their users can sign in, even if there are more than the total, up to `most`. See docs/security.md, "Client
- * registration".
+ * their users can sign in, even if there are more than the total, up to `most`. See docs/security.md, "OAuth".
  */
 export const registrationLimits = { perAddress: 60, total: 10_000, most: 20_000 } as const
 const youngMs = 15 * minute

@@ -51,7 +51,7 @@ async function tokensFor(parts: OAuthParts, request: Request): Promise<TokenResp
 
 /**
  * Exchange an authorization code for tokens. A rejected exchange does not consume the code. If its client uses the code
- * twice, the grant and all its tokens are revoked. See docs/protocol.md, "Token endpoint".
+ * twice, the grant and all its tokens are revoked. See docs/protocol/oauth.md, "Tokens".
  * Fails with `invalid_grant`, `invalid_request` or `invalid_target`.
  *
  * @see RFC 6749 §4.1.3, RFC 7636 §4.6, RFC 8707 §2.2

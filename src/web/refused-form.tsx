@@ -1,6 +1,6 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
-/** Answers to posted forms: refused ones, and those that wait. See docs/architecture.md, "Forms that wait". */
+/** Answers to posted forms: refused ones, and those that wait. See docs/architecture.md, "Pages". */
 import type { Sessions, Visitor } from '../auth/session.ts'
 import { type ErrorCode, type ErrorKind, GridError } from '../errors.ts'
 import { secretFields } from '../html/form.tsx'

@@ -249,7 +249,7 @@ export function accountPages(
   }
 }
 
-/** The zone that our script has stored, or anything a client sends. See docs/security.md, "Cookies". */
+/** The zone that our script has stored, or anything a client sends. See docs/security.md, "Signing in". */
 function zoneOfBrowser(request: Request): string {
   return knownZone(cookieOf(request, zoneCookie)) ?? utc
 }
@@ -272,7 +272,7 @@ export function signInPath({ pathname, search }: URL): string {
   return pathname === '/' ? '/sign-in' : `/sign-in?next=${encodeURIComponent(pathname + search)}`
 }
 
-/** `next` if it is a path on this origin, otherwise `/`. See docs/security.md, "Forms". */
+/** `next` if it is a path on this origin, otherwise `/`. See docs/security.md, "Pages". */
 export function localPath(next: string | null): string {
   const isPath = next !== null && /^\/(?![/\\])[\x21-\x7e]*$/.test(next)
   return isPath && new URL(next, 'http://local').origin === 'http://local' ? next : '/'

@@ -1,4 +1,4 @@
-/** Bearer authentication. See docs/security.md, "Bearer checks", and docs/protocol.md, "Bearer tokens". */
+/** Bearer authentication. See docs/security.md, "Keys and tokens", and docs/protocol/README.md, "Credentials". */
 import { execFileSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-/** How often a credential may call, at every door. See docs/security.md, "Call limits". */
+/** How often a credential may call, at every door. See docs/protocol/README.md, "Call limits". */
 import { afterEach, expect, test } from 'vitest'
 import { createAuthenticator } from '../../src/auth/bearer.ts'
 import { mintKey } from '../../src/lib/secrets.ts'

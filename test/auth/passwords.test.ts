@@ -1,4 +1,4 @@
-/** Passwords of users. See docs/security.md, "Passwords". */
+/** Passwords of users. See docs/security.md, "Signing in". */
 import { Argon2id } from 'oslo/password'
 import { isCommonPassword } from '../../src/auth/common-passwords.ts'
 import { hashPassword, nativeArgon2, verifyPassword, wasmArgon2 } from '../../src/auth/passwords.ts'

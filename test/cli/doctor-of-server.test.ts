@@ -1,4 +1,4 @@
-/** `agent-grid doctor` of a grid that runs. See docs/operations.md, "Doctor". */
+/** `agent-grid doctor` of a grid that runs. See docs/operating.md, "Doctor". */
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { serveCommands } from '../../src/cli/command-server.ts'
 import { type DoctorReport, examine } from '../../src/cli/doctor.ts'

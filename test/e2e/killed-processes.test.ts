@@ -83,7 +83,7 @@ async function runAndKill(url: string, work: string, agents: string): Promise<vo
   expect(signal).toBe('SIGKILL')
 }
 
-/** Each message has its places once, and what was kept is what is made again. See docs/architecture.md, "Projections". */
+/** Each message has its places once, and what was kept is what is made again. See docs/architecture.md. */
 async function expectPlaced(grid: TestGrid): Promise<void> {
   await followLog(grid.store)
   const read = async () => await Promise.all([grid.acme.id, grid.evil.id].map((id) => projected(grid, id)))

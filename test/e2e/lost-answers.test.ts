@@ -1,4 +1,4 @@
-/** Clients that leave before their answer, or die before they read it. See docs/delivery.md, "Ack and release". */
+/** Clients that leave before their answer, or die before they read it. See docs/delivery.md, "Reading". */
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'

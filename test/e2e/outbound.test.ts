@@ -1,4 +1,4 @@
-/** Outgoing requests, notifications, email and password hashes on each runtime. See docs/security.md, "Outgoing requests", "Notifications", "Email messages", "Passwords". */
+/** Outgoing requests, notifications, email and password hashes on each runtime. See docs/security.md. */
 import { execFile } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'

@@ -1,7 +1,7 @@
 /**
  * Waits and streams on each runtime, by the real clock and over real connections.
- * See docs/protocol.md, "Event streams and waiting". See docs/delivery.md, "Waiting".
- * See docs/operations.md, "Timeouts of the runtimes".
+ * See docs/protocol/mcp.md, "Waiting and event streams". See docs/delivery.md, "Waiting".
+ * See docs/operating.md, "Runtimes".
  */
 import { afterAll, describe, expect, test } from 'vitest'
 import { readEvents } from '../support/events.ts'

@@ -1,4 +1,4 @@
-/** Nobody inherits trust by taking an alias. See docs/protocol.md, "Agent". */
+/** Nobody inherits trust by taking an alias. See docs/protocol/messages.md, "Agents". */
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { updateAgent } from '../../src/grid/agents/agent-settings.ts'
 import { deleteAgent } from '../../src/grid/agents/agents.ts'

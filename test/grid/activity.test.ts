@@ -1,6 +1,5 @@
 /**
- * Rows of admin calls in the activity log of their account. See docs/protocol.md, "Recording of admin calls", and
- * docs/security.md, "Activity log".
+ * Rows of admin calls in the activity log of their account. See docs/protocol/mcp.md, "Activity log".
  */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { createGuardrail } from '../../src/grid/guardrails/guardrails.ts'

@@ -1,4 +1,4 @@
-/** Names of accounts and users: invisible characters are refused. See docs/security.md, "Names and aliases". */
+/** Names of accounts and users: invisible characters are refused. See docs/protocol/README.md, "Names and formats". */
 import { checkName } from '../../src/grid/accounts/accounts.ts'
 import { isPlainName } from '../../src/lib/names.ts'
 import { cleanName } from '../../src/oauth/client-document.ts'

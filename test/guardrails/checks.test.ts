@@ -1,4 +1,4 @@
-/** Running checks, and which are kept prepared. See docs/delivery.md, "Order of checks". */
+/** Running checks, and which are kept prepared. See docs/protocol/guardrails.md, "How a message is checked". */
 import { expect, test } from 'vitest'
 import { PreparedChecks } from '../../src/guardrails/providers.ts'
 import { type GuardrailCheck, provider, type ProviderTools, runCheck } from '../../src/guardrails/provider.ts'

@@ -1,4 +1,4 @@
-/** Invisible text is removed, and international text is not harmed. See docs/security.md, "Invisible text". */
+/** Invisible text is removed, and international text is not harmed. See docs/security.md, "Texts that models read". */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { hasInvisible, withoutInvisible, withoutInvisibleIn } from '../../src/lib/invisible-text.ts'

@@ -1,4 +1,4 @@
-/** Keys and tokens. See docs/security.md, "Formats of keys" and "Storage of keys". */
+/** Keys and tokens. See docs/security.md, "Keys and tokens". */
 import { sha256 } from 'oslo/crypto'
 import { encodeHex } from 'oslo/encoding'
 import { expect, test } from 'vitest'

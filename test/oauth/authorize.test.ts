@@ -1,4 +1,4 @@
-/** `/oauth/authorize`: which requests are valid, and how errors are reported. See docs/security.md, "Consent page". */
+/** `/oauth/authorize`: which requests are valid, and how errors are reported. See docs/security.md, "OAuth". */
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { rows } from '../support/database.ts'
 import {

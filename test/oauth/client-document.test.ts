@@ -1,4 +1,4 @@
-/** Clients with a metadata document. See docs/security.md, "Client documents"; docs/protocol.md, "Client id metadata documents". */
+/** Clients with a metadata document. See docs/security.md, "OAuth", and docs/protocol/oauth.md, "Clients". */
 import { type SafeFetch } from '../../src/lib/outbound/safe-fetch.ts'
 import { day, minute } from '../../src/lib/time.ts'
 import { documentProbe, isDocumentUrl } from '../../src/oauth/client-document.ts'

@@ -1,4 +1,4 @@
-/** Answers to the consent page: Allow, Deny, and the checks of an answer. See docs/security.md, "Consent page". */
+/** Answers to the consent page: Allow, Deny, and the checks of an answer. See docs/security.md, "OAuth". */
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { minute } from '../../src/lib/time.ts'
 import { rows } from '../support/database.ts'

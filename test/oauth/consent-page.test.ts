@@ -1,4 +1,7 @@
-/** The consent page in a real browser: accessibility, names, the delay of Allow, and redirects. See docs/security.md, "Consent page". */
+/**
+ * The consent page in a real browser: accessibility, names, the delay of Allow, and redirects. See docs/security.md,
+ * "OAuth".
+ */
 import { renameAccount } from '../../src/grid/accounts/accounts.ts'
 import { codeChallengeOf } from '../../src/oauth/authorize-request.ts'
 import { faultsOf, hasBrowser, useBrowser, type Visitor } from '../support/browser.ts'

@@ -1,4 +1,4 @@
-/** The entries of the consent page, and creating an agent there. See docs/security.md, "Consent page". */
+/** The entries of the consent page, and creating an agent there. See docs/security.md, "OAuth". */
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { deleteAgent } from '../../src/grid/agents/agents.ts'
 import { rows } from '../support/database.ts'

@@ -1,4 +1,4 @@
-/** The static key that a client fetches with the access token of an agent. See docs/security.md, "Fetched keys". */
+/** The static key that a client fetches with the access token of an agent. See docs/protocol/rest.md. */
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { maxKeys, reissueKey } from '../../src/grid/agents/agent-settings.ts'
 import { listGrants, listOwnGrants, revokeGrant, revokeOwnGrant } from '../../src/grid/oauth/grants.ts'

@@ -1,4 +1,4 @@
-/** Dynamic client registration (RFC 7591): lenient, with limits per address and in total. See docs/security.md, "Client registration". */
+/** Dynamic client registration (RFC 7591): lenient, with limits per address and in total. See docs/security.md. */
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { day, hour, minute } from '../../src/lib/time.ts'
 import { rows } from '../support/database.ts'

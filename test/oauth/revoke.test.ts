@@ -1,4 +1,4 @@
-/** Revocation (RFC 7009), lists of grants, and the removal of expired rows. See docs/security.md, "Revocation". */
+/** Revocation (RFC 7009), lists of grants, and the removal of expired rows. See docs/protocol/oauth.md, "Tokens". */
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { listGrants, listOwnGrants, revokeGrant, revokeOwnGrant } from '../../src/grid/oauth/grants.ts'
 import { day, minute } from '../../src/lib/time.ts'

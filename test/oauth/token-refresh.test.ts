@@ -1,4 +1,4 @@
-/** Refresh tokens, and what ends the tokens of a grant. See docs/security.md, "Refresh rotation". */
+/** Refresh tokens, and what ends the tokens of a grant. See docs/security.md, "OAuth". */
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { Role } from '../../src/auth/actor.ts'
 import { deleteAgent } from '../../src/grid/agents/agents.ts'

@@ -1,4 +1,4 @@
-/** `/oauth/token`: authorization codes, and how clients authenticate. See docs/security.md, "Authorization codes". */
+/** `/oauth/token`: authorization codes, and how clients authenticate. See docs/security.md, "OAuth". */
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { deleteAgent } from '../../src/grid/agents/agents.ts'
 import { minute } from '../../src/lib/time.ts'

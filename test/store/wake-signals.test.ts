@@ -1,6 +1,5 @@
 /**
- * The end of a credential ends its waits and streams at once, in any process. See docs/security.md, "Streams and
- * waits".
+ * The end of a credential ends its waits and streams at once, in any process. See docs/security.md, "Overload".
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createApp } from '../../src/app.ts'

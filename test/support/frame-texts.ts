@@ -1,4 +1,4 @@
-/** Texts that imitate the frame of another message, of an answer or of a tool call. See docs/security.md, "Models that read messages". */
+/** Texts that imitate the frame of another message, of an answer or of a tool call. See docs/security.md. */
 import fc from 'fast-check'
 
 const fake = {

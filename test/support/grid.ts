@@ -176,7 +176,7 @@ async function openGrid(
   }
 }
 
-/** Makes interactive transactions fail. `test/imports.test.ts` checks the imports. See docs/delivery.md, "One unit". */
+/** Makes interactive transactions fail. `test/imports.test.ts` checks the imports. See docs/delivery.md, "Sending". */
 function withoutTransactions(client: Client): Client {
   client.transaction = () => Promise.reject(new Error('There are no interactive transactions'))
   return client

@@ -1,6 +1,6 @@
 /**
- * A grid in memory with one inbox: its REST door of leases and its wake stream, as docs/protocol.md describes them. For
- * tests of programs that run agents, which let it fail, revoke keys, and end leases.
+ * A grid in memory with one inbox: its REST door of leases and its wake stream, as docs/protocol/README.md describes
+ * them. For tests of programs that run agents, which let it fail, revoke keys, and end leases.
  */
 import { randomUUID } from 'node:crypto'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'

@@ -33,7 +33,7 @@ test('links lead to every page of an account; other addresses lead on, or are pa
   expect(found).toEqual([])
 })
 
-// See docs/security.md, "Compression".
+// See docs/security.md, "Requests".
 test('pages have the headers of pages, are not compressed, have every id once and labels with controls', async () => {
   for (const { name, status = 200, as = 'owner', path } of pages) {
     const one = site.browsers[as] ?? browser(grid)

@@ -1,4 +1,4 @@
-/** Stored text of users, agents and clients is escaped on every page. See docs/security.md, "Escaping". */
+/** Stored text of users, agents and clients is escaped on every page. See docs/security.md, "Pages". */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { browser } from '../support/browse.ts'
 import { hostileTexts } from '../support/hostile-text.ts'
@@ -94,7 +94,7 @@ describe('each payload in every field', () => {
   })
 })
 
-// Older versions stored direction controls. See docs/security.md, "Text of either direction".
+// Older versions stored direction controls. See docs/security.md, "Pages".
 test('no stored text reorders what is next to it', { timeout: 120_000 }, async () => {
   await storeEverywhere('\u202ereversed\u2069')
   const found: string[] = []

@@ -1,4 +1,4 @@
-/** A unit of systemd that keeps a runner running for one user. See docs/runners.md, "As a service". */
+/** A unit of systemd that keeps a runner running for one user. See docs/runners.md, "Run an agent". */
 
 interface ServiceOptions {
   /** With `@`. */

@@ -1,7 +1,7 @@
 /**
  * Claims: the owner of an email address takes over the agents that signed up with it, or some of them. The claim link of
  * a signup does not prove the address, because the agent has it too. The claim email has the same link with a second,
- * secret token. See docs/security.md, "Claims".
+ * secret token. See docs/security.md, "Signup and claims".
  */
 import { requirePermission, type SignedInUser } from '../../auth/actor.ts'
 import { hashPassword } from '../../auth/passwords.ts'

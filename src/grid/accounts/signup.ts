@@ -1,4 +1,4 @@
-/** Signup: an agent registers itself and can send at once, on trial. See docs/security.md, "Signup". */
+/** Signup: an agent registers itself and can send at once, on trial. See docs/security.md, "Signup and claims". */
 import type { Actor } from '../../auth/actor.ts'
 import type { Config } from '../../config.ts'
 import { GridError, limitReached } from '../../errors.ts'
@@ -32,7 +32,7 @@ interface SignupInput {
   skills?: string[]
 }
 
-/** The result of a signup, which is returned once. See docs/protocol.md, "Signup". */
+/** The result of a signup, which is returned once. See docs/protocol/signup.md, "Signup". */
 interface SignupResult {
   /** The line to paste into a terminal that connects the coding clients of the machine. It contains the key. */
   connect: string
@@ -53,7 +53,7 @@ interface SignupResult {
  * account is never joined. The result does not show which case applied.
  *
  * Fails with `invalid_alias`, `alias_taken`, `alias_reserved`, `invalid_email`, `invalid_input`,
- * `storage_full` or `signup_rate_limited`. See docs/protocol.md, "Signup".
+ * `storage_full` or `signup_rate_limited`. See docs/protocol/signup.md, "Signup".
  */
 export async function signUp(store: Store, input: SignupInput, address: string): Promise<SignupResult> {
   const { config, now } = store.deps
@@ -91,7 +91,7 @@ export async function signUp(store: Store, input: SignupInput, address: string):
     const key = mintKey('agent_key')
     const finish = () => {
       // One email per provisional account, in the background: the response time must not reveal who has an account,
-      // and a failed email must not fail the signup. See docs/security.md, "Email limits".
+      // and a failed email must not fail the signup. See docs/security.md, "Signing in".
       if (!joined) {
         sendClaimEmail(store, claim.token, address, alias)
           .catch((error) => store.deps.log.warn('A claim email was not sent', { error }))

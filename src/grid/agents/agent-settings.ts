@@ -30,7 +30,7 @@ export interface AgentUpdate {
   remoteUrl?: string
   /** Null removes the stored token. */
   remoteToken?: string | null
-  /** Whether its plain replies over A2A are messages. See docs/protocol.md, "Message replies". */
+  /** Whether its plain replies over A2A are messages. See docs/protocol/a2a.md, "Message replies". */
   messageReplies?: boolean
 }
 
@@ -168,7 +168,7 @@ export async function describeCaller(account: AccountStore): Promise<{
 /**
  * Make a key for the calling agent, which has an OAuth token; the key ends with the grant. It replaces the earlier key
  * of this name that the same client fetched for the same user. Fails with `wrong_credential`, `invalid_input` or
- * `key_limit_reached`. See docs/security.md, "Fetched keys".
+ * `key_limit_reached`. See docs/protocol/rest.md, "Static key of an agent".
  */
 export async function fetchAgentKey(
   account: AccountStore,

@@ -49,7 +49,7 @@ export interface NewAgent {
   skills?: SkillInput[]
 }
 
-/** Create an agent in the account. The key is returned only here. See docs/protocol.md, "Agent". */
+/** Create an agent in the account. The key is returned only here. See docs/protocol/messages.md, "Agents". */
 export async function createAgent(
   account: AccountStore,
   input: NewAgent,

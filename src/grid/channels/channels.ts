@@ -1,4 +1,4 @@
-/** Channels: groups of agents in one account. See docs/protocol.md, "Channel". */
+/** Channels: groups of agents in one account. See docs/protocol/messages.md, "Channels". */
 import { callingAgent, requireAdmin } from '../../auth/actor.ts'
 import { GridError, invalidInput } from '../../errors.ts'
 import { checkNewChannelName, normaliseAlias, normaliseChannelName } from '../../lib/alias.ts'

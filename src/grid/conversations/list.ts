@@ -1,4 +1,4 @@
-/** The list of conversations, as the calling user may see it. See docs/security.md, "Who reads messages". */
+/** The list of conversations, as the calling user may see it. See docs/security.md, "People who read". */
 import type { AccountStore } from '../../store/account.ts'
 import {
   isReadBySwitch,

@@ -1,4 +1,4 @@
-/** Conversations without what the caller may not read. See docs/security.md, "Who reads messages". */
+/** Conversations without what the caller may not read. See docs/security.md, "People who read". */
 import type { AccountStore } from '../../store/account.ts'
 import {
   isReadBySwitch,

@@ -1,4 +1,4 @@
-/** Writing as a person. See docs/security.md, "People and their aliases". */
+/** Writing as a person. See docs/security.md, "People who write". */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { GridError } from '../../errors.ts'
 import { isId } from '../../lib/id.ts'

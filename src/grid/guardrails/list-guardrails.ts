@@ -1,4 +1,4 @@
-/** Guardrails as admin tools and the REST endpoint show them. See docs/protocol.md, "Guardrail". */
+/** Guardrails as admin tools and the REST endpoint show them. See docs/protocol/guardrails.md, "Guardrails". */
 import { requireAdmin } from '../../auth/actor.ts'
 import { GridError } from '../../errors.ts'
 import { withoutInvisible } from '../../lib/invisible-text.ts'
@@ -17,7 +17,7 @@ interface ShownGuardrail extends Omit<Guardrail, 'createdAt'> {
   createdAt: string
 }
 
-/** A page of the guardrails of the account, by name. See docs/protocol.md, "Pages". */
+/** A page of the guardrails of the account, by name. See docs/protocol/mcp.md, "list_agents". */
 export async function listGuardrails(
   account: AccountStore,
   { limit = maxListed, cursor }: { limit?: number; cursor?: string },

@@ -1,4 +1,4 @@
-/** Messages that answer a task complete it. See docs/protocol.md, "Tasks". */
+/** Messages that answer a task complete it. See docs/protocol/messages.md, "Tasks". */
 import type { AccountStore } from '../../store/account.ts'
 import type { NewMessage, ReviewedMessage } from '../../store/account/new-message.ts'
 import type { TaskMode } from '../../store/account/task-ends.ts'

@@ -1,6 +1,6 @@
 /**
  * What guardrails see of a message: one text, made of its text and of every text in its A2A details; and the message
- * with stretches of it masked. See docs/delivery.md, "What guardrails see".
+ * with stretches of it masked. See docs/protocol/guardrails.md, "How a message is checked".
  */
 import { Buffer } from 'node:buffer'
 import type { Span } from '../../guardrails/provider.ts'

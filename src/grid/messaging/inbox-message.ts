@@ -7,7 +7,7 @@ export const maxBatch = 50
 /** Longest text and A2A details of one response, in UTF-16 units: at most 240 kB as UTF-8. */
 const maxBatchChars = 80_000
 
-/** One message as its recipient sees it; optional fields where they apply. See docs/protocol.md, "Grid message". */
+/** One message as its recipient sees it; optional fields where they apply. See docs/protocol/messages.md. */
 export interface GridMessage {
   message_id: string
   channel: string

@@ -1,4 +1,4 @@
-/** What does not fit inline is a handle, and fetched. See docs/protocol.md, "Large parts". */
+/** What does not fit inline is a handle, and fetched. See docs/protocol/messages.md, "Large parts". */
 import { Buffer } from 'node:buffer'
 import { callingAgent } from '../../auth/actor.ts'
 import { GridError, invalidInput } from '../../errors.ts'

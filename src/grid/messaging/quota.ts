@@ -1,4 +1,4 @@
-/** What an account may send on a day, and how full an inbox may be. See docs/operations.md, "Quotas". */
+/** What an account may send on a day, and how full an inbox may be. See docs/operating.md, "Quotas". */
 import { Buffer } from 'node:buffer'
 import { GridError, limitReached } from '../../errors.ts'
 import { day, minute, second, startOfDay } from '../../lib/time.ts'

@@ -33,8 +33,8 @@ export interface Page {
 /**
  * A page of the calling agent's inbox, oldest first. `since` is `last_batch` (the newest lease), a duration such as
  * `1h`, an ISO 8601 time (of storing), the id of a message, or a cursor. Without it, the page shows what the next read
- * would lease. Fails with `invalid_input`, `message_not_found` or `cursor_expired`. See docs/delivery.md, "Reading
- * again".
+ * would lease. Fails with `invalid_input`, `message_not_found` or `cursor_expired`. See docs/protocol/mcp.md,
+ * "read_messages".
  */
 export async function readAgain(account: AccountStore, input: PageSize & { since?: string }): Promise<Page> {
   const { agentId } = callingAgent(account.actor)

@@ -1,4 +1,4 @@
-/** Reading: unread messages are leased to the caller, until they arrived or did not. See docs/delivery.md, "Leases". */
+/** Reading: unread messages are leased to the caller, until they arrived or did not. See docs/delivery.md. */
 import { callingAgent, requireAdmin } from '../../auth/actor.ts'
 import { GridError, isStorageFull } from '../../errors.ts'
 import { newId } from '../../lib/id.ts'
@@ -106,7 +106,7 @@ export interface Claim extends Pick<Batch, 'messages' | 'remaining' | 'turns'> {
  * Lease the oldest unread messages of the calling agent: at most `limit`, and not more than fit into `maxChars`. A
  * first message that is longer is leased alone and shown shortened. The caller acks the lease once the response is
  * sent, or releases it; if the process dies first, it is released. `wokenAt` is when a wait ended. See
- * docs/delivery.md, "Leases".
+ * docs/delivery.md, "Reading".
  */
 export async function readMessages(account: AccountStore, input: PageSize, wokenAt?: number): Promise<Batch> {
   const { agentId } = callingAgent(account.actor)

@@ -27,7 +27,7 @@ export async function withPresence(account: AccountStore, sent: SentMessage): Pr
   return { ...sent, ...presenceAt(account, agent?.id, sent) }
 }
 
-/** A sent message as programs are answered, over MCP and REST. See docs/protocol.md, "send_message". */
+/** A sent message as programs are answered, over MCP and REST. See docs/protocol/mcp.md, "send_message". */
 export function asSentAnswer(sent: SentMessage) {
   return {
     message_id: sent.id,

@@ -103,7 +103,7 @@ interface InboxWatch {
 /**
  * Tell the calling agent, for up to 30 minutes, that it has unread messages: at once, when more arrive, and again while
  * they stay unread. It only signals. Undefined when the credential has three streams already, or a limit of streams is
- * reached. See docs/protocol.md, "Wake stream".
+ * reached. See docs/protocol/rest.md, "Wake stream".
  */
 export function watchInbox(account: AccountStore, watch: InboxWatch): AsyncGenerator<InboxEvent> | undefined {
   const agent = callingAgent(account.actor)

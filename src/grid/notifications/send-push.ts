@@ -1,6 +1,6 @@
 /**
  * Notifications to the push services of browsers, and the key pair that signs them. See docs/security.md,
- * "Notifications".
+ * "Outgoing requests".
  */
 import { pushKeyContext } from '../../lib/key-ring.ts'
 import { RemoteError } from '../../lib/outbound/remote-error.ts'

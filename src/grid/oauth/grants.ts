@@ -1,4 +1,4 @@
-/** OAuth grants: list and revoke them. See docs/protocol.md, "Grants". */
+/** OAuth grants: list and revoke them. See docs/protocol/oauth.md, "Grants". */
 import { type Actor, allows, requireAdmin, requirePermission, type SignedInUser } from '../../auth/actor.ts'
 import { GridError } from '../../errors.ts'
 import type { AccountStore } from '../../store/account.ts'

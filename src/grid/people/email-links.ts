@@ -1,4 +1,4 @@
-/** Email links that sign a user in, reset the password or verify the address. See docs/security.md, "Email links". */
+/** Email links that sign a user in, reset the password or verify the address. See docs/security.md, "Signing in". */
 import { hashPassword } from '../../auth/passwords.ts'
 import { GridError } from '../../errors.ts'
 import { normaliseEmail } from '../../lib/names.ts'

@@ -1,6 +1,6 @@
 /**
  * The texts of all emails: short, plain, with at most one link (a digest has a second one that ends it). The only text
- * from unverified callers is an alias. See docs/security.md, "Email messages".
+ * from unverified callers is an alias. See docs/security.md, "Signing in".
  */
 import type { Config } from '../../config.ts'
 import type { OutgoingEmail } from '../../deps.ts'

@@ -1,4 +1,4 @@
-/** Passkeys of users: registering them, and signing in with them. See docs/security.md, "Passkeys". */
+/** Passkeys of users: registering them, and signing in with them. See docs/security.md, "Signing in". */
 import { requireConfirmed, type SignedInUser } from '../../auth/actor.ts'
 import {
   authenticationOptions,

@@ -10,7 +10,7 @@ import type { Store } from '../../store/store.ts'
 import { checkName } from '../accounts/accounts.ts'
 import { takeSignInAttempt } from './throttle.ts'
 
-/** Lifetime of each kind of one-time link, in milliseconds. See docs/security.md, "Email links". */
+/** Lifetime of each kind of one-time link, in milliseconds. See docs/security.md, "Signing in". */
 export const linkLifetimeMs: Record<LinkKind, number> = {
   set_up: day,
   verify: 15 * minute,
@@ -75,8 +75,8 @@ export async function setUp(store: Store, token: string, input: SetUpInput): Pro
 
 /**
  * The user of an email address and password, and the hash that the password was verified against. Takes as long for an
- * unknown address. Fails with `sign_in_failed` or `rate_limit_exceeded`. See docs/security.md, "Sign-in limits" and
- * "Enumeration and timing".
+ * unknown address. Fails with `sign_in_failed` or `rate_limit_exceeded`. See docs/security.md, "Signing in",
+ * "Requests".
  */
 export async function signIn(
   store: Store,

@@ -1,4 +1,4 @@
-/** Proof of an email address by a link that was sent to it. See docs/security.md, "Invitations without email". */
+/** Proof of an email address by a link that was sent to it. See docs/security.md, "Signing in". */
 import type { User } from '../../store/global/users.ts'
 import type { Statement } from '../../store/sql.ts'
 import type { Store } from '../../store/store.ts'

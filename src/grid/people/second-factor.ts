@@ -1,4 +1,4 @@
-/** The second factor of users: authenticator apps and recovery codes. See docs/security.md, "Second factor". */
+/** The second factor of users: authenticator apps and recovery codes. See docs/security.md, "Signing in". */
 import { callingUser, requireConfirmed, type SignedInUser } from '../../auth/actor.ts'
 import { verifyPassword } from '../../auth/passwords.ts'
 import { newTotpSecret, totpStep, totpUri } from '../../auth/totp.ts'

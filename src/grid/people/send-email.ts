@@ -1,4 +1,4 @@
-/** Sending of emails, within the limits. See docs/security.md, "Email limits" and "Enumeration and timing". */
+/** Sending of emails, within the limits. See docs/security.md, "Signing in", "Requests". */
 import { GridError } from '../../errors.ts'
 import { newId } from '../../lib/id.ts'
 import { hashForLookup, mintLinkToken } from '../../lib/secrets.ts'

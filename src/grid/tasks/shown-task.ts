@@ -1,4 +1,4 @@
-/** Tasks and their events as they are shown, from what is stored. See docs/protocol.md, "Tasks". */
+/** Tasks and their events as they are shown, from what is stored. See docs/protocol/messages.md, "Tasks". */
 import { withoutInvisibleIn } from '../../lib/invisible-text.ts'
 import type { AccountStore } from '../../store/account.ts'
 import type { TaskEnd } from '../../store/account/task-ends.ts'

@@ -1,4 +1,4 @@
-/** Messages of a client that make a task, or continue one. See docs/protocol.md, "Tasks". */
+/** Messages of a client that make a task, or continue one. See docs/protocol/messages.md, "Tasks". */
 import { canonicalJson } from '../../lib/encoding.ts'
 import { invalidInput } from '../../errors.ts'
 import { newId } from '../../lib/id.ts'

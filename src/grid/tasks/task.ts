@@ -1,4 +1,4 @@
-/** Tasks, independent of the version of A2A. See docs/protocol.md, "Tasks". */
+/** Tasks, independent of the version of A2A. See docs/protocol/messages.md, "Tasks". */
 
 export type Part = ({ text: string } | { raw: string } | { url: string } | { data: unknown }) & {
   mediaType?: string
@@ -78,7 +78,7 @@ export type TaskEvent =
 /**
  * How a task is answered. `receipt`: its client was told that the message was delivered, and replies also go into its
  * inbox. `task`: its client follows the task, and replies are in the task alone. `message`: as `task`, but its client
- * has not been shown the task, and gets a plain reply itself. See docs/protocol.md, "Message replies".
+ * has not been shown the task, and gets a plain reply itself. See docs/protocol/a2a.md, "Message replies".
  */
 export type TaskMode = 'receipt' | 'task' | 'message'
 

@@ -1,4 +1,4 @@
-/** What the client of a task can do with it: look at it, list its tasks, cancel it. See docs/protocol.md, "Tasks". */
+/** What the client of a task can do with it: look at it, list its tasks, cancel it. See docs/protocol/messages.md. */
 import { Buffer } from 'node:buffer'
 import { callingAgent } from '../../auth/actor.ts'
 import { GridError, invalidInput } from '../../errors.ts'

@@ -1,4 +1,4 @@
-/** What the recipient of a task says about it. See docs/protocol.md, "update_task". */
+/** What the recipient of a task says about it. See docs/protocol/mcp.md, "update_task". */
 import { callingAgent } from '../../auth/actor.ts'
 import { GridError, invalidInput } from '../../errors.ts'
 import { isBase64 } from '../../lib/encoding.ts'

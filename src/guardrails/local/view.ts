@@ -1,6 +1,6 @@
 /**
  * Ways to read a text: as it is written, with its escapes resolved, or what is encoded in it. Each knows where its
- * characters stand, so that what is found can be masked there. See docs/protocol.md, "Local guardrails".
+ * characters stand, so that what is found can be masked there. See docs/protocol/guardrails.md, "Providers".
  */
 import type { GuardedText, Span, Verdict } from '../provider.ts'
 

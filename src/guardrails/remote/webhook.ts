@@ -14,7 +14,7 @@ const reviewed = z.object({
   redacted: z.string().min(1).refine((text) => !text.includes('\0')).optional(),
 })
 
-/** A signed `POST`. Every decision but `allow` is an objection. See docs/protocol.md, "Guardrail webhook". */
+/** A signed `POST`. Every decision but `allow` is an objection. See docs/protocol/guardrails.md, "Webhook". */
 export const webhook = provider({
   id: 'webhook',
   name: 'Webhook',

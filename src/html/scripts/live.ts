@@ -34,7 +34,7 @@ function liveSayer() {
 `
 
 /**
- * The part of the script that keeps pages up to date, by the events of a stream. See docs/delivery.md, "Live pages".
+ * The part of the script that keeps pages up to date, by the events of a stream. See docs/delivery.md, "Open pages".
  *
  * - `data-live="ACCOUNT"` around the content: the page belongs to this account.
  * - `data-thread="T"` and `data-seq="N"` on a list of messages: see `live/messages.ts`.

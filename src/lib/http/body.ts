@@ -6,7 +6,7 @@ import { SharedBudget } from '../limits/shared-budget.ts'
 /** Shared, because creating one costs as much as decoding a message. It has no state between two calls. */
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 
-/** Limits of one body. See docs/security.md, "Body limits" and "JSON limits". */
+/** Limits of one body. See docs/security.md, "Requests". */
 export interface BodyLimits {
   maxBytes: number
   maxDepth: number

@@ -11,7 +11,7 @@ export interface ConnectionReports {
   /**
    * Call this before the handler returns its response. Resolves to whether the caller took the whole response, as far
    * as this machine can know: false if the operating system did not accept all of it, or if the caller reset the
-   * connection soon afterwards. See docs/delivery.md, "Ack and release".
+   * connection soon afterwards. See docs/delivery.md, "Reading".
    */
   answerTaken?(): Promise<boolean>
   /**

@@ -12,7 +12,7 @@ export const unknownAddress = 'unknown'
 /**
  * The address of the client: an IPv4 address, the /64 of an IPv6 address, or `unknown`. Behind trusted proxies it is
  * taken from `X-Forwarded-For`, which is read from the right as long as addresses are trusted proxies; anything but an
- * IP address ends that. Without trusted proxies the header is ignored. See docs/security.md, "Client addresses".
+ * IP address ends that. Without trusted proxies the header is ignored. See docs/security.md, "Requests".
  */
 export function clientAddress(
   socketAddress: string,
@@ -44,7 +44,7 @@ function rateLimitUnit(address: IpAddress): string {
   return `${parts.map((part) => part.toString(16)).join(':')}::/64`
 }
 
-/** How many times the limit of an IPv6 /64 a whole /48 has. See docs/security.md, "Networks". */
+/** How many times the limit of an IPv6 /64 a whole /48 has. See docs/security.md, "Signing in". */
 export const networkFactor48 = 10
 
 /** The /48 of an IPv6 client address, as `clientAddress` returns it. Undefined for IPv4. */
@@ -94,7 +94,7 @@ export interface UncheckedRequest {
 
 /**
  * The accounts of the keys that were used lately, to know the caller before its key is looked up. A hint for sharing the
- * process, never a permission. See docs/security.md, "Scheduling of requests".
+ * process, never a permission. See docs/security.md, "Overload".
  */
 export class CallerHints {
   /** By the checksum of the token: a key is not kept in memory. */

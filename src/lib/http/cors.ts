@@ -1,6 +1,6 @@
 /**
  * Cross-origin access to routes that take no cookies: a page of any origin may call them, with a credential of its own.
- * See docs/security.md, "CORS".
+ * See docs/protocol/README.md, "Hosts".
  */
 import type { MiddlewareHandler } from 'hono'
 import { cors } from 'hono/cors'

@@ -1,6 +1,6 @@
 /**
  * The headers of every response. Browsers must not guess its type, and must keep to HTTPS if the grid uses it.
- * See docs/security.md, "Response headers".
+ * See docs/security.md, "Requests".
  */
 
 const commonHeaders = { 'X-Content-Type-Options': 'nosniff', 'Referrer-Policy': 'no-referrer' } as const

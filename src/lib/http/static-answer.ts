@@ -1,4 +1,4 @@
-/** Answers that are the same for everybody, compressed. See docs/security.md, "Compression". */
+/** Answers that are the same for everybody, compressed. See docs/security.md, "Requests". */
 import { parseAccept } from 'hono/utils/accept'
 import { promisify } from 'node:util'
 import { brotliCompress, gzip } from 'node:zlib'

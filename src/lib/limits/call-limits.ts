@@ -1,6 +1,6 @@
 /**
  * How often a credential and an account may call, and how often a client address may present a key that is refused. Counted
- * by token buckets in the memory of each process. See docs/security.md, "Call limits".
+ * by token buckets in the memory of each process. See docs/protocol/README.md, "Call limits".
  */
 import type { Config } from '../../config.ts'
 import { limitReached, type ReachedLimit } from '../../errors.ts'

@@ -1,4 +1,4 @@
-/** Which URLs and IP addresses outgoing requests may use. See docs/security.md, "Address rules". */
+/** Which URLs and IP addresses outgoing requests may use. See docs/security.md, "Outgoing requests". */
 import ipaddr from 'ipaddr.js'
 
 export interface EgressPolicy {

@@ -1,6 +1,6 @@
 /**
  * The cryptography of Web Push: keys of a sender (RFC 8292), and messages that only one browser can read (RFC 8291). The
- * library sends nothing; requests go through `safeFetch`. See docs/security.md, "Notifications".
+ * library sends nothing; requests go through `safeFetch`. See docs/security.md, "Outgoing requests".
  */
 import { once } from '../lazy.ts'
 

@@ -15,7 +15,7 @@ const pageSize = 50
 /** The value of the filter `outcome` that selects all failed calls. */
 const anyFailure = 'refused'
 
-/** The account's activity log. See docs/protocol.md, "Recording of admin calls". */
+/** The account's activity log. See docs/protocol/mcp.md, "Activity log". */
 export function activityPages({ get }: Pages<Visit>): void {
   get('/activity', show)
 }

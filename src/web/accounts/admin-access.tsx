@@ -26,7 +26,7 @@ export interface AdminKeys {
   members: ListedMember[]
 }
 
-/** The card of the admin keys. A new key is shown once, in a dialog. See docs/protocol.md, "Admin keys". */
+/** The card of the admin keys. A new key is shown once, in a dialog. See docs/protocol/README.md, "Admin keys". */
 export function AdminAccess(
   { visit, adminKeys, createdKey, baseUrl, now }: {
     visit: Visit
@@ -77,7 +77,7 @@ export function AdminAccess(
   )
 }
 
-/** Recommends OAuth instead of a key. See docs/protocol.md, "Account picker". */
+/** Recommends OAuth instead of a key. See docs/protocol/oauth.md, "Account picker". */
 function OAuthHint({ url, accountName }: { url: string; accountName: string }) {
   return (
     <Notice title='We recommend OAuth instead of a key'>

@@ -18,7 +18,7 @@ export function claimLinkPages({ get, post }: Pages<PublicVisit>, { store, sessi
     return sentPage(ownerEmail, mailer.isConfigured)
   })
   get('/claim/:token/:proof', show)
-  // Email scanners open links but do not submit forms. See docs/security.md, "Email links".
+  // Email scanners open links but do not submit forms. See docs/security.md, "Signing in".
   post('/claim/:token/:proof', async ({ request, requestId, address, form, param }) => {
     const input = { name: form.get('name') ?? '', password: form.get('password') ?? '' }
     const userId = await redeemClaimEmailLink(store, param('proof'), input, requestId)

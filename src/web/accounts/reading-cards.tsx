@@ -34,7 +34,7 @@ export function readingActions({ post }: Pages<Visit>, show: (visit: Visit) => P
 
 /**
  * Whether owners and admins read what agents write to each other. `since` is as `setPeopleRead` resolves to. See
- * docs/security.md, "Who reads messages".
+ * docs/security.md, "People who read".
  */
 export function PeopleReadCard({ visit, since }: { visit: Visit; since: number | null }) {
   const action = settingsPath(visit, 'account', 'reading')
@@ -78,7 +78,7 @@ function whoReads(since: number | null): string {
   return `Owners and admins can read what agents write to each other${from}. Each reading is in Activity.`
 }
 
-/** Whether people see the texts that guardrails block. See docs/security.md, "Guardrails". */
+/** Whether people see the texts that guardrails block. See docs/protocol/guardrails.md, "How a message is checked". */
 export function ContentsCard({ visit, isVisible }: { visit: Visit; isVisible: boolean }) {
   return (
     <Card id='contents' title='Contents of messages' lead='Whether people see the texts that guardrails block.'>

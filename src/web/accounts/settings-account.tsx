@@ -14,7 +14,10 @@ import { AdminAccess, type CreatedKey } from './admin-access.tsx'
 import { conversationActions, TurnLimitsCard } from './conversations.tsx'
 import { ContentsCard, PeopleReadCard, readingActions } from './reading-cards.tsx'
 
-/** The account itself, and the admin keys and programs with access to it. See docs/protocol.md, "Admin keys" and "Grants". */
+/**
+ * The account itself, and the admin keys and programs with access to it. See docs/protocol/README.md, "Admin keys", and
+ * docs/protocol/oauth.md, "Grants".
+ */
 export function accountSettingsPages({ get, post, may }: AccountPages, { store }: PageDeps): void {
   const { config, now } = store.deps
   const show = async (visit: Visit, createdKey?: CreatedKey) => {
@@ -109,7 +112,7 @@ function NameCard({ visit }: { visit: Visit }) {
   )
 }
 
-/** Whether owners and admins need a second factor. See docs/security.md, "Second factor". */
+/** Whether owners and admins need a second factor. See docs/security.md, "Signing in". */
 function SecondFactorCard({ visit }: { visit: Visit }) {
   const { requiresSecondFactor } = visit.membership
   return (

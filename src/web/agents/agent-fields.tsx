@@ -94,7 +94,7 @@ export function replyName(messageReplies: string): string {
   return replies.find(({ value }) => value === messageReplies)!.title
 }
 
-/** Whether plain replies over A2A are messages. See docs/protocol.md, "Message replies". */
+/** Whether plain replies over A2A are messages. See docs/protocol/a2a.md, "Message replies". */
 export function ReplyField({ stored }: AgentFieldsProps) {
   return (
     <ChoiceList

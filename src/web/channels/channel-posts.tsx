@@ -1,6 +1,6 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
-/** What was posted to a channel. See docs/security.md, "Who reads messages". */
+/** What was posted to a channel. See docs/security.md, "People who read". */
 import type { Channel } from '../../grid/channels/channels.ts'
 import { openConversation } from '../../grid/conversations/open.ts'
 import { Badge, Card, EmptyState, Facts, Time, WithFacts } from '../../html/components.tsx'

@@ -1,6 +1,6 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
-/** The list of conversations, and each of them next to it. See docs/security.md, "Who reads messages". */
+/** The list of conversations, and each of them next to it. See docs/security.md, "People who read". */
 import { GridError } from '../../errors.ts'
 import { type ConversationList, listConversations } from '../../grid/conversations/list.ts'
 import type { ThreadPosition } from '../../grid/conversations/messages.ts'

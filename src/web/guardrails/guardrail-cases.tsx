@@ -1,6 +1,6 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
-/** The messages that a guardrail objected to, and the texts that it lets pass. See docs/delivery.md, "Verdicts". */
+/** The messages that a guardrail objected to, and the texts that it lets pass. See docs/protocol/guardrails.md. */
 import { allowText, disallowText, type GuardrailCase, listCases, listExceptions } from '../../grid/guardrails/cases.ts'
 import { Name, visibleControls } from '../../html/bidi.tsx'
 import { Badge, type BadgeKind, Card, EmptyState, Notice, Time } from '../../html/components.tsx'

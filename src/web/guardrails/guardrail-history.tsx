@@ -1,6 +1,6 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
-/** How often a guardrail objected, over time. See docs/delivery.md, "Verdicts". */
+/** How often a guardrail objected, over time. See docs/protocol/guardrails.md, "How a message is checked". */
 import { countCases, type HourlyCount } from '../../grid/guardrails/cases.ts'
 import { BarChart, type Series } from '../../html/chart.tsx'
 import { Card } from '../../html/components.tsx'

@@ -1,6 +1,6 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
-/** Trying a guardrail on a text. See docs/protocol.md, "Trying a guardrail". */
+/** Trying a guardrail on a text. See docs/protocol/guardrails.md, "Trying one". */
 import type { Child } from 'hono/jsx'
 import { type GuardrailTrial, redactedText, triedText, tryGuardrail } from '../../grid/guardrails/try-guardrail.ts'
 import type { Span } from '../../guardrails/provider.ts'

@@ -14,7 +14,7 @@ interface ListProps<Grant> {
   now: number
 }
 
-/** The programs that the user has authorized, in all accounts of the user. See docs/protocol.md, "Grants". */
+/** The programs that the user has authorized, in all accounts of the user. See docs/protocol/oauth.md, "Grants". */
 export function OwnPrograms({ visit, grants, now }: ListProps<OwnGrant>) {
   return (
     <Programs
@@ -122,7 +122,10 @@ function disconnectColumn(endPath: (id: string) => string): Column<ListedGrant> 
   }
 }
 
-/** The name that the program gave itself, the host of its document if it has one, and the key that it fetched. See docs/security.md, "Client names". */
+/**
+ * The name that the program gave itself, the host of its document if it has one, and the key that it fetched. See
+ * docs/security.md, "OAuth".
+ */
 function ProgramName({ grant: { clientName, clientDomain, key }, now }: { grant: ListedGrant; now: number }) {
   return (
     <>

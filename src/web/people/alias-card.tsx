@@ -24,7 +24,7 @@ export function aliasActions({ post, may }: AccountPages, show: (visit: Visit) =
   }, show)
 }
 
-/** The alias of the user in this account. See docs/security.md, "People and their aliases". */
+/** The alias of the user in this account. See docs/security.md, "People who write". */
 export function AliasCard(
   { visit, seat, suggestion }: { visit: Visit; seat: Seat | undefined; suggestion: string },
 ) {

@@ -2,7 +2,7 @@
 /** @jsxImportSource hono/jsx */
 /**
  * Pages of email links: asking for one, and what each kind does. Email scanners open links, so only the button of a page
- * redeems one. See docs/security.md, "Email links".
+ * redeems one. See docs/security.md, "Signing in".
  */
 import {
   checkLinkOwner,
@@ -148,7 +148,7 @@ interface RequestPage {
 
 /**
  * A page with a form that sends an email link. The response is the same for known and unknown addresses.
- * See docs/security.md, "Enumeration and timing".
+ * See docs/security.md, "Requests".
  */
 function linkRequestPages(
   { get, post }: Pages<PublicVisit>,

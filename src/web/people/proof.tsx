@@ -16,7 +16,7 @@ export function secondFactorPath(next: string): string {
 
 /**
  * Two pages on which users prove who they are: the second step of a sign-in, and the confirmation before changes that need
- * a fresh proof. Both begin a new session. See docs/security.md, "Second factor" and "Confirmation".
+ * a fresh proof. Both begin a new session. See docs/security.md, "Signing in".
  */
 export function proofPages({ get, post, keep }: PublicPages, { store, sessions }: PageDeps): void {
   const nextOf = ({ form, query }: PublicVisit) => localPath(form.get('next') ?? query.get('next'))

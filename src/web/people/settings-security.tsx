@@ -20,7 +20,7 @@ import { settingsPage, settingsPath } from '../settings.tsx'
 import type { PageDeps, Pages, Visit } from '../visit.ts'
 import { describeBrowser } from './settings-sessions.tsx'
 
-/** The second factor of the user, which is the same in all accounts. See docs/security.md, "Second factor". */
+/** The second factor of the user, which is the same in all accounts. See docs/security.md, "Signing in". */
 export function securityPages({ get, post }: Pages<Visit>, { store }: PageDeps): void {
   const path = (visit: Visit, ...action: string[]) => settingsPath(visit, 'security', ...action)
   const show = async (visit: Visit, codes?: string[]) => {

@@ -1,4 +1,4 @@
-/** Several processes on one libsql-server under load, killed at random. See docs/delivery.md, "Chaos test". */
+/** Several processes on one libsql-server under load, killed at random. See docs/delivery.md, "How this is tested". */
 import { createClient } from '@libsql/client'
 import { join } from 'node:path'
 import { type Cluster, startCluster } from '../../../scripts/cluster/cluster.ts'

@@ -1,4 +1,4 @@
-/** One process on a local file under load, with one fault after the other. See docs/delivery.md, "Fault test". */
+/** One process on a local file under load, with one fault after the other. See docs/delivery.md. */
 import { createClient } from '@libsql/client'
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, renameSync, writeFileSync } from 'node:fs'

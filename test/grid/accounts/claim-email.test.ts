@@ -1,4 +1,4 @@
-/** The link of a claim email signs its user in, so it ends with their other links. See docs/security.md, "Email links". */
+/** The link of a claim email signs its user in, so it ends with their other links. See docs/security.md. */
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { redeemClaimEmailLink, sendClaimEmail } from '../../../src/grid/accounts/claim.ts'
 import { signUp } from '../../../src/grid/accounts/signup.ts'

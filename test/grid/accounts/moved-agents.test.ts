@@ -1,4 +1,4 @@
-/** A claim moves agents into another account while they are used. See docs/security.md, "Claims". */
+/** A claim moves agents into another account while they are used. See docs/security.md, "Signup and claims". */
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { callingAgent } from '../../../src/auth/actor.ts'
 import { createAuthenticator } from '../../../src/auth/bearer.ts'

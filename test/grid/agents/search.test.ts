@@ -1,4 +1,4 @@
-/** Searches of `list_agents` find the same with the index as without it. See docs/security.md, "Search index". */
+/** Searches of `list_agents` find the same with the index as without it. See docs/security.md, "Account isolation". */
 import fc from 'fast-check'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { updateAgent } from '../../../src/grid/agents/agent-settings.ts'

@@ -1,4 +1,4 @@
-/** What needs a person, and what does not. docs/operations.md, "Attention". */
+/** What needs a person, and what does not. docs/operating.md, "Attention". */
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { setPeopleRead } from '../../../src/grid/accounts/people-read.ts'
 import { attentionOf, type Condition, findConditions } from '../../../src/grid/attention.ts'

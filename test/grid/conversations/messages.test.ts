@@ -1,4 +1,4 @@
-/** Messages of threads, what became of them, and chains. See docs/architecture.md, "Projections". */
+/** Messages of threads, what became of them, and chains. See docs/architecture.md, "Conversations". */
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { createChannel } from '../../../src/grid/channels/channels.ts'
 import {

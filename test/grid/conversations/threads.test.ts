@@ -1,4 +1,4 @@
-/** Which threads messages are in, and lists of threads. See docs/architecture.md, "Projections". */
+/** Which threads messages are in, and lists of threads. See docs/architecture.md, "Conversations". */
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { createChannel } from '../../../src/grid/channels/channels.ts'
 import { findThread, listThreads, setSeen } from '../../../src/grid/conversations/threads.ts'

@@ -1,4 +1,4 @@
-/** What people see of guardrails: cases, counts, exceptions and contents. See docs/delivery.md, "Verdicts". */
+/** What people see of guardrails: cases, counts, exceptions and contents. See docs/protocol/guardrails.md. */
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { Actor } from '../../../src/auth/actor.ts'
 import { setContentsVisible } from '../../../src/grid/accounts/people-read.ts'

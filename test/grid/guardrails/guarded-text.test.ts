@@ -1,4 +1,4 @@
-/** What guardrails see of a message, and what masking leaves. See docs/delivery.md, "What guardrails see". */
+/** What guardrails see of a message, and what masking leaves. See docs/protocol/guardrails.md. */
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import {
   guardedContent,

@@ -1,4 +1,4 @@
-/** Trying a guardrail on a text (docs/protocol.md, "Trying a guardrail"). */
+/** Trying a guardrail on a text (docs/protocol/guardrails.md, "Trying one"). */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { createGuardrail, updateGuardrail } from '../../../src/grid/guardrails/guardrails.ts'
 import { tryGuardrail } from '../../../src/grid/guardrails/try-guardrail.ts'

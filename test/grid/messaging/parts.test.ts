@@ -1,4 +1,4 @@
-/** Large parts of messages: an inbox shows handles, and each part is fetched by itself. docs/protocol.md, "Large parts". */
+/** Large parts of messages: an inbox shows handles, and each part is fetched by itself. docs/protocol/messages.md. */
 import { Buffer } from 'node:buffer'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { postA2a, send10 } from '../../support/a2a.ts'

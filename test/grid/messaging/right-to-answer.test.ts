@@ -1,6 +1,6 @@
 /**
- * Whoever was written to by an agent of another account may write back. See docs/protocol.md, "Right to answer". The ends
- * that stay closed are in `test/isolation.test.ts` and `test/isolation-verbs.test.ts`, too.
+ * Whoever was written to by an agent of another account may write back. See docs/protocol/messages.md,
+ * "Right to answer". The ends that stay closed are in `test/isolation.test.ts` and `test/isolation-verbs.test.ts`, too.
  */
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { updateAgent } from '../../../src/grid/agents/agent-settings.ts'

@@ -1,4 +1,4 @@
-/** Reads whose commit got no answer from the database. See docs/delivery.md, "Reads with an unknown outcome". */
+/** Reads whose commit got no answer from the database. See docs/delivery.md, "Reading". */
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { createAuthenticator } from '../../../src/auth/bearer.ts'
 import { readMessages } from '../../../src/grid/messaging/read-messages.ts'

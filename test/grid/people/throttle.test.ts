@@ -1,4 +1,4 @@
-/** Rate limits of sign-ins and emails. See docs/security.md, "Sign-in limits" and "Email limits". */
+/** Rate limits of sign-ins and emails. See docs/security.md, "Signing in". */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import {
   type EmailAttempt,

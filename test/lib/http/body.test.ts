@@ -1,4 +1,4 @@
-/** Request bodies (docs/security.md, "Body limits" and "JSON limits"). */
+/** Request bodies (docs/security.md, "Requests"). */
 import { expect, test } from 'vitest'
 import { apiLimits, Bodies, type BodyLimits, parseBody } from '../../../src/lib/http/body.ts'
 

@@ -1,4 +1,4 @@
-/** The addresses of clients, by which rate limits count (docs/security.md, "Client addresses"). */
+/** The addresses of clients, by which rate limits count (docs/security.md, "Requests"). */
 import { expect, test } from 'vitest'
 import { CallerHints, clientAddress } from '../../../src/lib/http/client-address.ts'
 

@@ -1,4 +1,4 @@
-/** See docs/security.md, "Cookies". */
+/** See docs/security.md, "Signing in". */
 import { expect, test } from 'vitest'
 import { secretCookieOf } from '../../../src/lib/http/cookies.ts'
 

@@ -1,4 +1,4 @@
-/** Compression of answers that are the same for everybody. See docs/security.md, "Compression". */
+/** Compression of answers that are the same for everybody. See docs/security.md, "Requests". */
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import { expect, test } from 'vitest'
 import { staticAnswer } from '../../../src/lib/http/static-answer.ts'

@@ -1,4 +1,4 @@
-/** How callers share the event loop. See docs/security.md, "Scheduling of requests". */
+/** How callers share the event loop. See docs/security.md, "Overload". */
 import { expect, test } from 'vitest'
 import { RequestScheduler } from '../../../src/lib/limits/request-scheduler.ts'
 import { turn as eventLoopTurn, waitFor } from '../../support/wait-for.ts'

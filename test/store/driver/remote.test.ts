@@ -1,6 +1,6 @@
 /**
- * A remote database that does not answer is a 503, and the grid recovers when it is back. See docs/delivery.md, "Remote
- * database".
+ * A remote database that does not answer is a 503, and the grid recovers when it is back. See docs/delivery.md,
+ * "Storage".
  */
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { readMessages } from '../../../src/grid/messaging/read-messages.ts'

@@ -1,4 +1,4 @@
-/** Claiming agents that signed up, by their link or as offered. See docs/security.md, "Claims". */
+/** Claiming agents that signed up, by their link or as offered. See docs/security.md, "Signup and claims". */
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { createAgent } from '../../../src/grid/agents/agents.ts'
 import { setAgentSkills } from '../../../src/grid/agents/skills.ts'

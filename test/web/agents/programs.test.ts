@@ -1,4 +1,4 @@
-/** Connecting programs to an agent by signing in, and the programs that act as it. See docs/protocol.md, "Grants". */
+/** Connecting programs to an agent by signing in, and the programs that act as it. See docs/protocol/oauth.md. */
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { type TestGrid, testGrid } from '../../support/grid.ts'
 import { mcp } from '../../support/mcp.ts'

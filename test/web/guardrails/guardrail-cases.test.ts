@@ -1,4 +1,4 @@
-/** What people see of a guardrail's work, and what they do about it. See docs/delivery.md, "Verdicts". */
+/** What people see of a guardrail's work, and what they do about it. See docs/protocol/guardrails.md. */
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { setContentsVisible } from '../../../src/grid/accounts/people-read.ts'
 import { hashForLookup } from '../../../src/lib/secrets.ts'

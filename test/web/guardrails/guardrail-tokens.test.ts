@@ -1,4 +1,4 @@
-/** The token of a guardrail, in its form. See docs/security.md, "Sealed tokens". */
+/** The token of a guardrail, in its form. See docs/security.md, "What is encrypted". */
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { dump, rows } from '../../support/database.ts'
 import { type TestGrid, testGrid } from '../../support/grid.ts'

@@ -1,4 +1,4 @@
-/** The box that runs a guardrail on a text. See docs/protocol.md, "Trying a guardrail". */
+/** The box that runs a guardrail on a text. See docs/protocol/guardrails.md, "Trying one". */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { Browser } from '../../support/browse.ts'
 import { dump } from '../../support/database.ts'

@@ -1,4 +1,4 @@
-/** The lists of authorized programs, and disconnecting them. See docs/protocol.md, "Grants". */
+/** The lists of authorized programs, and disconnecting them. See docs/protocol/oauth.md, "Grants". */
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { Browser } from '../../support/browse.ts'
 import { type TestGrid, testGrid } from '../../support/grid.ts'

@@ -1,4 +1,4 @@
-/** Limits that strangers use up do not lock users out. See docs/security.md, "Sign-in limits" and "Email limits". */
+/** Limits that strangers use up do not lock users out. See docs/security.md, "Signing in". */
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { minute } from '../../../src/lib/time.ts'
 import { browser } from '../../support/browse.ts'

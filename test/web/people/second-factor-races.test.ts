@@ -1,4 +1,4 @@
-/** Second factors when units are sent again, and when two changes meet. See docs/security.md, "Second factor". */
+/** Second factors when units are sent again, and when two changes meet. See docs/security.md, "Signing in". */
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { addFactor } from '../../../src/grid/people/second-factor.ts'
 import { newId } from '../../../src/lib/id.ts'
