@@ -1,0 +1,45 @@
+import { expect, test } from 'vitest'
+import { processDeps } from '../../src/cli/process.ts'
+import { readConfig } from '../../src/config.ts'
+import { openStore } from '../../src/store/store.ts'
+import { isLong } from '../support/long.ts'
+import { startServe, temporaryDatabase } from '../support/process.ts'
+import { seedAgents } from '../support/seed-agents.ts'
+import { Ledger, pause, sendUntilGone } from './load.ts'
+
+const rounds = isLong ? 6 : 2
+/** With the sender, a channel of 500 members, the maximum. */
+const recipients = 499
+
+test('kill -9 during a fan-out to a channel of 500: all or none', async () => {
+  const database = temporaryDatabase()
+  const deps = processDeps(readConfig({ DATABASE_URL: database.url, LOG_LEVEL: 'warn' }))
+  const aliases = Array.from({ length: recipients + 1 }, (_, n) => `member-${n}`)
+  const senders = (await seedAgents(database.url, aliases, 'general')).agents.slice(0, 2)
+  const ledger = new Ledger()
+
+  for (let round = 0; round < rounds; round++) {
+    const server = await startServe('node', { DATABASE_URL: database.url })
+    const load = sendUntilGone(server.url, senders, '#general', ledger)
+    // The first round ends before any post was acknowledged.
+    if (round > 0) await load.firstAnswer
+    await pause(Math.random() * 60)
+    server.signal('SIGKILL')
+    await Promise.all([load.done, server.ended])
+  }
+
+  const store = await openStore(deps)
+  const [posts] = await store.write([{
+    sql: `SELECT body, (SELECT count(*) FROM deliveries WHERE message_id = messages.id) AS recipients FROM messages`,
+    args: [],
+    rows: 0,
+  }])
+  await store.close()
+  database.remove()
+  const stored = posts.map(({ body }) => String(body))
+
+  expect(ledger.acknowledged.size).toBeGreaterThanOrEqual(rounds - 1)
+  expect(new Set(posts.map((post) => Number(post.recipients)))).toEqual(new Set([recipients]))
+  expect([...ledger.acknowledged].filter((text) => !stored.includes(text))).toEqual([])
+  expect(stored).toHaveLength(new Set(stored).size)
+}, 600_000)
