@@ -73,9 +73,9 @@ function toAscii(text: string): string {
   return text.replace(/[^\0-\x7f]/gu, (char) => `\\u{${char.codePointAt(0)!.toString(16)}}`)
 }
 
-/** The package that a grid hands out is in the binary, beside the program. */
+/** The package that a grid hands out is in the binary, next to the program. */
 const clientPackage = join(root, 'dist/binary/agent-grid.tgz')
-/** It is built beside the package. `connect` writes it where opencode finds it. */
+/** It is built next to the package. `connect` writes it where opencode finds it. */
 const openCodePlugin = join(root, 'dist/binary/opencode-plugin.js')
 const withClientPackage = {
   name: 'client package',
@@ -87,7 +87,7 @@ const withClientPackage = {
   },
 }
 
-/** Build for one platform. The file is written beside and renamed, and is only there if it is what it should be. */
+/** Build for one platform. The file is written next to and renamed, and is only there if it is what it should be. */
 async function buildBinary(name: TargetName, outfile: string, commit: string | undefined): Promise<void> {
   const target: Target = targets[name]
   for (const file of [target.runtime, ...Object.values(target.native)]) expectKind(packageFile(file), target)

@@ -29,10 +29,10 @@ const commonInputs = ['scripts/build.js', 'scripts/launch.js', 'package.json', '
 /** These load native code, or are not installed and loaded only if they are. */
 const external = ['libsql', '@node-rs/*', 'bufferutil', 'utf-8-validate', 'pg-native']
 
-/** A thread is a program of its own, built beside each program that starts it. */
+/** A thread is a program of its own, built next to each program that starts it. */
 const thread = { program: 'src/thread.ts', startedBy: 'src/lib/run-on-thread.ts' }
 
-/** What a server hands out beside the web pages: built beside each program that does. */
+/** What a server hands out next to the web pages: built next to each program that does. */
 const handedOut = { program: 'src/client.ts', by: 'src/cli/client-package.ts', file: 'agent-grid.tgz' }
 
 /** What runs inside opencode: one module without a program around it. */
@@ -53,7 +53,7 @@ const alias = { 'jsonc-parser': 'jsonc-parser/lib/esm/main.js' }
 
 /**
  * Build `program`, the path of a TypeScript file in the repository, unless the files in `dist/` were built from the same
- * sources. Resolves to the path of the file that Node runs, `scripts/launch.js`; beside it are the program, its source
+ * sources. Resolves to the path of the file that Node runs, `scripts/launch.js`; next to it are the program, its source
  * map, the licences of the packages in it, and later V8's code cache. Several processes may build at once.
  *
  * In the program, `import.meta.url` is the URL of the file that Node runs, so that a worker can be started with it.

@@ -1,6 +1,6 @@
 // @ts-check
 /**
- * The start of a built program: `scripts/build.js` writes it beside the program, which it loads with V8's code cache.
+ * The start of a built program: `scripts/build.js` writes it next to the program, which it loads with V8's code cache.
  * The cache saves compiling: half of the processor time of a start.
  */
 import { accessSync, constants, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'

@@ -48,7 +48,7 @@ execFileSync(npm, ['pack', '--silent', '--pack-destination', destination], {
   stdio: ['ignore', 'inherit', 'inherit'],
 })
 
-/** The program that `npx` runs, beside the two that it chooses from. */
+/** The program that `npx` runs, next to the two that it chooses from. */
 async function writeStart(): Promise<void> {
   const { outputFiles: [{ text }] } = await esbuild.build({
     absWorkingDir: root,

@@ -246,7 +246,7 @@ async function oauthHolders(grid: TestGrid): Promise<Holder[]> {
     ...holders,
     { holder: 'OAuth token for a deleted agent', opens: 'nothing', key: forGone.token, isOAuth: true },
     { holder: 'OAuth token of a revoked grant', opens: 'nothing', key: revoked.token, isOAuth: true },
-    { holder: 'OAuth token beside a revoked one', opens: 'admin', key: live.token, isOAuth: true },
+    { holder: 'OAuth token next to a revoked one', opens: 'admin', key: live.token, isOAuth: true },
     { holder: 'OAuth token of an owner of another account', opens: 'nothing', key: moved.token, isOAuth: true },
     { holder: 'OAuth refresh token', opens: 'nothing', key: mintKey('refresh_token').key, isOAuth: true },
   ]

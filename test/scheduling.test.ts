@@ -66,10 +66,10 @@ test.each(someRuntimes)('an account with 80 waiting reads sends at once: %s', as
   })
   const startedAt = performance.now()
   // Both over connections of their own, which are accepted behind those of the waits.
-  const beside = new Connection(port).send(readMessagesRequest(port, other.agents[0]))
+  const neighbour = new Connection(port).send(readMessagesRequest(port, other.agents[0]))
   const { status } = await new Connection(port).send(send)
   const ms = performance.now() - startedAt
-  await beside
+  await neighbour
   await server.stop()
   await Promise.all(waits)
 

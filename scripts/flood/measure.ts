@@ -122,7 +122,7 @@ export async function measureFlood(options: FloodOptions): Promise<FloodReport> 
   }
 }
 
-/** What one account with nothing beside it is served per second, if nothing limits its calls. */
+/** What one account with nothing next to it is served per second, if nothing limits its calls. */
 async function measureCapacity(
   { runtime, traffic, connections }: FloodOptions,
   env: Record<string, string>,

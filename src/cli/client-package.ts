@@ -2,7 +2,7 @@
 import { readFile } from 'node:fs/promises'
 import { once } from '../lib/lazy.ts'
 
-/** The build writes it beside the program. A grid that runs from its sources has it if it was built. */
+/** The build writes it next to the program. A grid that runs from its sources has it if it was built. */
 function packageUrl(): URL {
   const isSource = import.meta.url.endsWith('.ts')
   return new URL(isSource ? '../../dist/src/agent-grid.tgz' : './agent-grid.tgz', import.meta.url)

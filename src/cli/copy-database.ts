@@ -1,6 +1,6 @@
 /**
  * Commands that other commands send to a running server; they are not for people. `copy-database` makes a copy of the database
- * beside it, which takes longer than one request may.
+ * next to it, which takes longer than one request may.
  */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -13,13 +13,13 @@ import { CommandError, storeCommand } from './command.ts'
 
 /** How long one request waits for a copy. */
 const waitMs = 10 * second
-/** A copy that nobody asks for so long is removed: the command that wanted it was killed. */
+/** A copy is removed when no one asks for it for so long: the command that wanted it was killed. */
 const keptMs = 5 * minute
 
 interface Job {
   copied: Promise<string>
   isFinished: boolean
-  /** Removes the copy when nobody has asked for it for a while. */
+  /** Removes the copy when no one has asked for it for a while. */
   removal?: NodeJS.Timeout
 }
 

@@ -34,7 +34,7 @@ function serveWords(): string[] {
 }
 
 /**
- * `DynamicUser` also makes the system read-only and `/tmp` private, and lets nobody gain rights.
+ * `DynamicUser` also makes the system read-only and `/tmp` private, and lets no process gain rights.
  * @see systemd.service(5), systemd.exec(5): "%" and "$" are doubled, and a word in quotes may have spaces.
  */
 function systemdUnit(words: string[], baseUrl: string): string {

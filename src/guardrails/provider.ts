@@ -117,7 +117,7 @@ export class ProviderFailure extends Error {
   }
 }
 
-/** Tenants are not told which of these, so that nobody can explore networks with a guardrail. */
+/** Tenants are not told which of these, so that they cannot explore networks with a guardrail. */
 const unreached: readonly FailureReason[] = [
   'refused',
   'not_connected',

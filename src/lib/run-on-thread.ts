@@ -9,7 +9,7 @@ export interface ThreadJob {
 
 export type ThreadAnswer = { result: unknown } | { error: { message: string; code?: string } }
 
-/** The program of a thread is in the folder of sources, or beside the program that was built from them. */
+/** The program of a thread is in the folder of sources, or next to the program that was built from them. */
 const isSource = import.meta.url.endsWith('.ts')
 const program = new URL(isSource ? '../thread.ts' : './thread.js', import.meta.url)
 /** Node runs no thread from sources, as in tests and `npm run dev`. */

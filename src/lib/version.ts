@@ -20,7 +20,7 @@ export const isBinary = /^(\/\$bunfs\/|[A-Z]:[\\/]~BUN[\\/])/i.test(process.argv
 
 /**
  * How the operator calls this program: the binary as it was called now, such as `./agent-grid`. In a package it is a
- * command that never fetches one: the name on npm may belong to somebody else.
+ * command that never fetches one: the name on npm may belong to someone else.
  */
 export const ownCommand = isBinary
   ? /^[\w./-]+$/.test(process.argv0) ? process.argv0 : 'agent-grid'

@@ -56,7 +56,7 @@ function iso(at: number): string {
 
 const goodStartMs = hour
 
-/** Remove the copies beside the local file if the server, which runs since `startedAt`, has started well. */
+/** Remove the copies next to the local file if the server, which runs since `startedAt`, has started well. */
 export function removePreviousFiles(store: Store, startedAt: number): void {
   const { now, log } = store.deps
   if (now() - startedAt < goodStartMs) return

@@ -166,7 +166,7 @@ test.each([
   expect(ended).toMatchObject({ code, stderr: expect.stringMatching(message) })
 })
 
-test('the program is installed beside earlier versions, and its path never changes', async () => {
+test('the program is installed next to earlier versions, and its path never changes', async () => {
   const env = { AGENT_GRID_KEY: grid.bob.key }
   await run(['connect', 'opencode', '--url', grid.url, '--yes'], { env })
   const installed = join(home.env.AGENT_GRID_HOME, 'data/program')

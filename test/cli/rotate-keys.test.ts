@@ -1,4 +1,4 @@
-/** `agent-grid rotate-keys`: beside a running server, killed, and resumed. */
+/** `agent-grid rotate-keys`: next to a running server, killed, and resumed. */
 import { writeFileSync } from 'node:fs'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { newKeyRing } from '../../src/lib/key-ring.ts'
@@ -14,7 +14,7 @@ beforeEach(() => {
 })
 afterEach(() => database.remove())
 
-test('on a local file, the ring beside it is changed by putting a key in front', async () => {
+test('on a local file, the ring next to it is changed by putting a key in front', async () => {
   writeFileSync(`${database.url.slice('file:'.length)}.keys`, `${recent},${old}`)
   const grid = await emptyGrid({ url: database.url })
   await grid.close()

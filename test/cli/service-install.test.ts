@@ -21,7 +21,7 @@ test('the unit for systemd starts this program with its state folder, as a user 
   }
 })
 
-test('a program that the service may not reach is named beside the unit', async () => {
+test('a program that the service may not reach is named next to the unit', async () => {
   const folder = mkdtempSync('/tmp/agent-grid-service-')
   symlinkSync(resolve('src'), join(folder, 'src'))
   const program = join(folder, 'src/main.ts')

@@ -43,7 +43,7 @@ test('every file that a manifest or a hook names is there', () => {
   }
 })
 
-test('they have no key, and their program runs without anything beside it', () => {
+test('they have no key, and their program runs without anything next to it', () => {
   const files = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((file) => file.isFile())
   for (const { parentPath, name } of files) {
     expect(readFileSync(join(parentPath, name), 'utf8'), name).not.toMatch(/grid_agt_\w{8}/)

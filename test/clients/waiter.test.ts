@@ -1,4 +1,4 @@
-/** The process that waits beside a session of Claude Code. A process that runs the real hooks plays Claude Code. */
+/** The process that waits next to a session of Claude Code. A process that runs the real hooks plays Claude Code. */
 import process from 'node:process'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { reissueKey } from '../../src/grid/agents/agent-settings.ts'

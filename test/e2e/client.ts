@@ -52,7 +52,7 @@ const listed: Record<string, string> = {
 
 /**
  * The result of a tool as one object, or its error as `{error: {code, message}}`. A list is under the name of what it
- * lists, beside what the second text part says.
+ * lists, next to what the second text part says.
  */
 // deno-lint-ignore no-explicit-any -- the results of tools differ
 export function toolOutput(name: string, { content }: any): any {

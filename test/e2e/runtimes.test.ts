@@ -21,7 +21,7 @@ import { type Sqld, startSqld } from '../support/sqld.ts'
 import { peopleScenario } from './people.ts'
 import { scenario } from './scenario.ts'
 
-/** A remote database has no key ring beside it, without which cards are not signed. */
+/** A remote database has no key ring next to it, without which cards are not signed. */
 const keys = newKeyRing()
 
 let database: TemporaryDatabase

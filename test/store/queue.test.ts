@@ -68,7 +68,7 @@ test('when 1,000 units wait, those of an account with few of them take the place
   expect(commits[1].slice(0, 3)).toEqual(['busy 0', 'calm 1', 'calm 2'])
 })
 
-test('beside others, an account has 500 rows in a group; alone it fills the group', async () => {
+test('next to others, an account has 500 rows in a group; alone it fills the group', async () => {
   const held = hold()
   const { queue, commits } = testQueue({ batch: () => held.opened })
   const running = queue.write('x', [unit('x')])

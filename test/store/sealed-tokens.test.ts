@@ -20,7 +20,7 @@ beforeEach(async () => {
 })
 afterEach(() => grid.close())
 
-test('no token is in the database, its log, a file beside it, our log or a response', async () => {
+test('no token is in the database, its log, a file next to it, our log or a response', async () => {
   await call('admin_list_agents', {})
   await call('admin_list_guardrails', {})
   await call('admin_set_agent_guardrails', { alias: 'far', guardrails: ['mod'] })
@@ -76,7 +76,7 @@ test('a stored token opens in its own row, and in no other row, table or account
   }
 })
 
-/** Decrypt with the key ring beside the database. */
+/** Decrypt with the key ring next to the database. */
 function open(sealed: SealedToken, row: string): Promise<string> {
   return createKeyRing(readFileSync(join(grid.folder, 'grid.db.keys'), 'utf8').trim()).open(sealed, row)
 }

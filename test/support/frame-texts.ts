@@ -71,7 +71,7 @@ const short = fc.oneof(
   fc.string({ unit: 'grapheme', minLength: 1 }),
 )
 
-/** A text of a message: something that imitates, alone, or beside something else, or again and again. */
+/** A text of a message: something that imitates, alone, or next to something else, or again and again. */
 export const hostileBody: fc.Arbitrary<string> = fc.oneof(
   { weight: 4, arbitrary: short },
   { weight: 2, arbitrary: fc.tuple(short, short).map((both) => both.join('')) },

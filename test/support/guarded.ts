@@ -47,7 +47,7 @@ function spansOf(text: string, word: string): Span[] {
   return spans
 }
 
-/** A guardrail of an account, attached to one of its agents beside those that the agent has. Returns its id. */
+/** A guardrail of an account, attached to one of its agents next to those that the agent has. Returns its id. */
 export async function guard(
   { store }: TestAccount,
   agent: string,

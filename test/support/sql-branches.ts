@@ -34,7 +34,7 @@ const name = /^[\w"`[]/
 /**
  * The tables that a branch of the statement reads or writes without an account, in the order of the branches. A
  * reference is tied to an account by `account_id = ?`, or by an equality of accounts with a reference that is tied, in
- * its own branch or in one around it. A condition beside an OR, behind a NOT or in a list of fields ties nothing.
+ * its own branch or in one around it. A condition next to an OR, behind a NOT or in a list of fields ties nothing.
  */
 export function untiedTables(sql: string, accounts: AccountColumns): string[] {
   return untiedInQuery(tree(sql), new Map(), accounts)

@@ -96,7 +96,7 @@ function judgeIntegrity({ damage, danglingRows, writeMode }: DatabaseHealth): Fi
   return ok('database', 'The database has the schema of this program, and is whole.')
 }
 
-/** Whether the key ring, of the settings or beside the local file, has the keys of the stored tokens. */
+/** Whether the key ring, of the settings or next to the local file, has the keys of the stored tokens. */
 export function checkKeyRing(
   { gridKeys }: Config,
   path: string | undefined,

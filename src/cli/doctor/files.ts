@@ -5,7 +5,7 @@ import type { Config } from '../../config.ts'
 import type { DatabaseHealth } from '../../store/health.ts'
 import { broken, type Finding, ok, skipped, warning } from './finding.ts'
 
-/** Whether only this user can use an existing database file and the files beside it. */
+/** Whether only this user can use an existing database file and the files next to it. */
 export function checkFiles(path: string): Finding[] {
   const folder = dirname(path)
   const files = readdirSync(folder).filter((name) => name.startsWith(basename(path))).map((name) => join(folder, name))

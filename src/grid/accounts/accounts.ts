@@ -24,7 +24,7 @@ interface NewAccount {
 
 /**
  * Create an account with its owner and a first admin key, which is returned only here. An existing user with the
- * address becomes the owner and keeps their password, unless somebody else may have registered the address. With `call`, the first row of the activity log records it.
+ * address becomes the owner and keeps their password, unless someone else may have registered the address. With `call`, the first row of the activity log records it.
  * Fails with `invalid_input` or `invalid_email`.
  */
 export async function createAccount(

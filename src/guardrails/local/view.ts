@@ -84,7 +84,7 @@ export interface Found extends Span {
 
 /**
  * A search in all readings of a message, and again in its text without what was found, until nothing is left: a stretch
- * that is masked is a new boundary for what stands beside it.
+ * that is masked is a new boundary for what stands next to it.
  */
 export function searchOf<Reading>(read: (text: string) => Reading[]) {
   const firstReadings = oncePerMessage(read)

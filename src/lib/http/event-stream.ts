@@ -45,7 +45,7 @@ export function eventStream(
     async pull(controller) {
       clearTimeout(stalled)
       const { value, done } = await frames.next()
-      // The client has left meanwhile: nothing can be written or closed.
+      // The client has left: nothing can be written or closed.
       if (hasEnded) return
       if (done) return controller.close()
       if (maxStallMs !== undefined) {

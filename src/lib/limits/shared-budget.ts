@@ -8,7 +8,7 @@ export class SharedBudget {
   #held = 0
   readonly #holders = new Map<string, number>()
 
-  /** A caller holds at most `1 / divisor` of what is left beside it: alone, `1 / (divisor + 1)` of `total`. */
+  /** A caller holds at most `1 / divisor` of what the others leave: alone, `1 / (divisor + 1)` of `total`. */
   constructor(total: number, divisor: number) {
     this.#total = total
     this.#divisor = divisor

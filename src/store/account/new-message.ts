@@ -36,7 +36,7 @@ export interface ReviewedMessage extends NewMessage {
   guarded?: GuardedSend
 }
 
-/** What guardrails decided about a message, beside what they changed in the message itself. */
+/** What guardrails decided about a message, apart from what they changed in the message itself. */
 export interface GuardedSend {
   deliveries: ChangedDelivery[]
   receipt: GuardedReceipt

@@ -27,7 +27,7 @@ const removals = [
   // With its messages, events and artifacts, by their foreign keys.
   all('tasks'),
   all('contexts'),
-  // Nobody else has places of its messages: its agents reach nobody outside of it.
+  // No other account has places of its messages: its agents reach no one outside of it.
   all('thread_seen'),
   all('thread_agents'),
   all('thread_messages'),

@@ -43,10 +43,10 @@ export async function temporaryFolder(purpose: 'copy' | 'restore', now: number):
   return join(tmpdir(), prefix)
 }
 
-/** The files beside a database file that SQLite would read with it. */
+/** The files next to a database file that SQLite would read with it. */
 export const logEndings = ['-wal', '-journal']
 
-/** Fails with a `StartError` if there is a log beside the place of a new file, which SQLite would write into that file. */
+/** Fails with a `StartError` if there is a log next to the place of a new file, which SQLite would write into that file. */
 export function requireNoLog(path: string): void {
   const log = logEndings.map((ending) => `${path}${ending}`).find((file) => existsSync(file))
   if (log === undefined) return

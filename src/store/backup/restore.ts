@@ -34,7 +34,7 @@ interface RestoreOptions {
 }
 
 /**
- * Restore a backup into a local file. It is opened and checked beside the file first; until the new file takes the place
+ * Restore a backup into a local file. It is opened and checked next to the file first; until the new file takes the place
  * of the old one, the old one is untouched. Fails with `database_in_use` while a server runs, with a
  * `SealedFileError`, and with a `StartError`.
  */

@@ -44,7 +44,7 @@ const keyBytes = 32
 /** 64 MiB and about a third of a second, on another thread. */
 const cost = { n: 2 ** 16, r: 8, p: 2 }
 
-/** Write a file beside its place, sync it, and give it its name. Fails with `EEXIST` if the name is taken. */
+/** Write a file next to its place, sync it, and give it its name. Fails with `EEXIST` if the name is taken. */
 export async function writeSealedFile(path: string, key: FileKey, parts: AsyncIterable<Bytes>): Promise<void> {
   if (await exists(path)) throw alreadyExists(path)
   const unfinished = `${path}.${crypto.randomUUID().slice(0, 8)}.part`

@@ -42,7 +42,7 @@ const probeBytes = 65_536
 export class DiskSpace implements Storage {
   readonly #options: DiskSpaceOptions
   isFull = false
-  /** While the file is copied beside itself: how many bytes the copy will still take. */
+  /** While the file is copied next to itself: how many bytes the copy will still take. */
   copying: (() => number) | undefined
   #hasFailed = false
   #space: FileSystemSpace | undefined

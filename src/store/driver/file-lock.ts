@@ -59,7 +59,7 @@ export async function lockFile(path: string, { waitSeconds, now }: LockWait = no
 
 const noWait: LockWait = { waitSeconds: 0, now: () => 0 }
 
-/** Beside each name of a file could be another lock, and another log. */
+/** Next to each name of a file could be another lock, and another log. */
 function requireOneName(file: string): void {
   const found = statSync(file, { throwIfNoEntry: false })
   if (!found?.isFile() || found.nlink <= 1) return

@@ -1,5 +1,5 @@
 /**
- * The local database file and what is beside it. The file `<db>.owner` only says which process holds it: the lock of
+ * The local database file and what is next to it. The file `<db>.owner` only says which process holds it: the lock of
  * `file-lock.ts` decides.
  */
 import { type Client } from '@libsql/client'
@@ -44,7 +44,7 @@ export function localPath(databaseUrl: string): string | undefined {
 }
 
 /**
- * The file that a path means, which may be a symbolic link: SQLite names the log after it, and its lock is beside it. It
+ * The file that a path means, which may be a symbolic link: SQLite names the log after it, and its lock is next to it. It
  * opens nothing, unlike `realpath` of some runtimes: closing that would drop the locks of the file.
  */
 export function fileBehind(path: string): string {
@@ -108,7 +108,7 @@ export function removeOwner(path: string): void {
   rmSync(`${path}.owner`, { force: true })
 }
 
-/** The key ring beside the database, created at the first use. `write` replaces the write to the file (tests). */
+/** The key ring next to the database, created at the first use. `write` replaces the write to the file (tests). */
 export function readKeyRing(path: string, write: (file: number, text: string) => void = writeSync): string {
   const file = `${path}.keys`
   if (!existsSync(file)) {
@@ -131,7 +131,7 @@ export function readKeyRing(path: string, write: (file: number, text: string) =>
   return readFileSync(file, 'utf8').trim()
 }
 
-/** The key ring beside the database; undefined if there is none. */
+/** The key ring next to the database; undefined if there is none. */
 export function readStoredKeyRing(path: string): string | undefined {
   return existsSync(`${path}.keys`) ? readFileSync(`${path}.keys`, 'utf8').trim() : undefined
 }
@@ -141,7 +141,7 @@ export function workFolderOf(path: string): string {
   return join(dirname(path), `${basename(path)}.copy-`)
 }
 
-/** What is beside a file that is restored, or filled by a copy, until it has its name. */
+/** What is next to a file that is restored, or filled by a copy, until it has its name. */
 export const restoringFile = (path: string) => `${path}.restoring`
 export const copyingFile = (path: string) => `${path}.copying`
 

@@ -20,7 +20,7 @@ function previousFiles(path: string): string[] {
     .map((name) => join(dirname(path), name))
 }
 
-/** Remove the copies beside a file. Returns those that were there. */
+/** Remove the copies next to a file. Returns those that were there. */
 export function removePreviousFiles(path: string): string[] {
   const files = previousFiles(path)
   for (const file of files) rmSync(file, { force: true })

@@ -84,7 +84,7 @@ const requireUnclaimed = precondition(
 const requireVerifiedEmail = precondition(
   `EXISTS (SELECT 1 FROM users WHERE id = :user AND email = :email AND email_verified_at IS NOT NULL)`,
 )
-// The decision must cover every live agent. The owner has not seen an agent that signed up meanwhile.
+// The decision must cover every live agent. The owner has not seen an agent that signed up since.
 const requireDecided = precondition(`
   (SELECT count(*) FROM agents WHERE account_id = :from AND deleted_at IS NULL
     AND id NOT IN (SELECT value FROM json_each(:decided))) = 0

@@ -60,7 +60,7 @@ const removals = {
 export type OldRows = keyof typeof removals
 
 const tasksToFail = crossAccountQuery<{ accountId: string; id: string; expiresAt: number }>(
-  'tasks that nobody answered',
+  'tasks without an answer',
   `
   SELECT account_id, id, expires_at FROM tasks WHERE expires_at IS NOT NULL AND expires_at <= :until
   ORDER BY expires_at LIMIT :limit`,

@@ -52,7 +52,7 @@ const parent = `coalesce(
 
 /** The statements that place messages in threads, cross-account ones. `chosen` is a condition on `messages AS m`. */
 export function placing(name: string, chosen: string): Query<Row>[] {
-  // The time is that of the row that has the newest message: so SQLite takes a column beside max().
+  // The time is that of the row that has the newest message: so SQLite takes a column together with max().
   const grow = `
     INSERT INTO threads (account_id, kind, key, last_seq, last_at, messages)
     SELECT place.account_id, place.kind, place.key, max(place.seq), place.created_at, count(*)

@@ -1,4 +1,4 @@
-/** The key ring beside a local file, on a disk that becomes full */
+/** The key ring next to a local file, on a disk that becomes full */
 import { mkdtempSync, readdirSync, rmSync, writeSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
