@@ -65,7 +65,7 @@ export const allowedCrossAccountQueries = [
   'old verdicts',
   'old tasks',
   'old contexts',
-  'tasks that nobody answered',
+  'tasks without an answer',
   'leases in flight',
   'mail digest by its token',
   'mail digests that are due',
