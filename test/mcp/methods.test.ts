@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { version } from '../../src/lib/version.ts'
+import { agentTools } from '../../src/mcp/agent-tools.ts'
 import { type TestGrid, testGrid } from '../support/grid.ts'
 import { envelope, eras, mcp, sendWire, signupPath, wireRequest } from '../support/mcp.ts'
 
@@ -69,7 +70,7 @@ test.each(eras)('%s: a tool that does not exist, or belongs to the other kind of
     [grid.alice.key, 'admin_list_agents', 'this is the credential of an agent. Call it with an admin key.'],
     [grid.acme.adminKey, 'send_message', 'this is an admin credential. Call it with the key of an agent.'],
     [grid.alice.key, 'signup', 'this is the credential of an agent. Call it at /mcp/v1/signup.'],
-    [grid.alice.key, 'nothing', 'The tools are send_message, read_messages, message_status, '],
+    [grid.alice.key, 'nothing', `The tools are ${agentTools.map(({ name }) => name).join(', ')}`],
   ]
   for (const [key, name, advice] of unknown) {
     const answer = await mcp(grid, key, 'tools/call', { name, arguments: {} }, era)
