@@ -31,6 +31,7 @@ export type { UnitRows }
 export interface QueueOptions {
   client: Pick<Client, 'batch'>
   log: Log
+  /** Milliseconds, of a clock that is never set. */
   now: () => number
   /** On a remote database, a group is sent once more if its result was lost or the database was locked. */
   local: boolean

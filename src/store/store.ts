@@ -96,7 +96,7 @@ function buildStore(
   const queue = new WriteQueue({
     client,
     log: deps.log,
-    now: deps.now,
+    now: () => performance.now(),
     local: path !== undefined,
     storage,
     inspect,

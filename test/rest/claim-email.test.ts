@@ -80,8 +80,10 @@ function signUp(n: number, more: Record<string, unknown> = {}): Promise<Response
   )
 }
 
-/** Claim emails are queued without waiting; once another attempt was counted, the earlier ones were too. */
+/** Signups do not wait for their emails. Each email takes two units, so it is sent once two later ones are committed. */
 async function emailsSettled(): Promise<void> {
-  const email = `settled-${grid.clock.now}@x.example`
-  await takeEmailAttempt(grid.store, { purpose: 'claim', email, address: `192.0.2.${grid.clock.now % 250}` })
+  for (const n of [1, 2]) {
+    const email = `settled-${n}-${grid.clock.now}@x.example`
+    await takeEmailAttempt(grid.store, { purpose: 'claim', email, address: `192.0.${n}.${grid.clock.now % 250}` })
+  }
 }
