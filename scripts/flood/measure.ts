@@ -151,7 +151,7 @@ async function measureCapacity(
 }
 
 /** Flood a grid for as long as the order says, from another process. */
-export async function runFlood(order: FloodOrder): Promise<Flooded> {
+async function runFlood(order: FloodOrder): Promise<Flooded> {
   let flooded: Flooded | undefined
   const client = startClient('flooder', order, (line: Flooded) => flooded = line)
   await new Promise((resolve) => client.once('close', resolve))

@@ -208,7 +208,7 @@ function runAccountTool<Account extends AccountStore>(
 }
 
 /** Check the arguments and run the tool. Fails with `invalid_input`, or as the tool does. */
-export async function runTool<Caller>(
+async function runTool<Caller>(
   entry: CatalogTool<Caller>,
   caller: Caller,
   args: unknown,
@@ -218,7 +218,7 @@ export async function runTool<Caller>(
 }
 
 /** A `GridError` becomes a result with `isError`, on which a model can act. Other errors are logged, without details for the client. */
-export async function toolOutcome(
+async function toolOutcome(
   run: Promise<ToolOutput>,
   hints: Hints,
   log: Log,

@@ -16,7 +16,7 @@ export interface Crawled {
 }
 
 /** The route of a path among `routes`; those without parameters first. */
-export function routeOf(routes: readonly string[], path: string): string | undefined {
+function routeOf(routes: readonly string[], path: string): string | undefined {
   const parameters = (route: string) => route.split(':').length
   return [...routes].sort((a, b) => parameters(a) - parameters(b))
     .find((route) => new RegExp(`^${route.replace(/:\w+/g, '[^/]+')}$`).test(path))

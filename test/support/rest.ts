@@ -57,7 +57,7 @@ const ajv = new Ajv2020({ strict: false, validateFormats: false })
 const validators = new Map<string, ValidateFunction | undefined>()
 
 /** The status is one of the route, a success has no other fields than the document says, and an error has one of its codes. */
-export function expectAsDocumented(method: string, path: string, status: number, body: unknown): void {
+function expectAsDocumented(method: string, path: string, status: number, body: unknown): void {
   const where = `${method} ${path}: ${status} ${JSON.stringify(body)}`
   const operation = document.paths[path]?.[method.toLowerCase()]
   // What is at no route is no answer of one.

@@ -59,7 +59,7 @@ const pages: Record<string, () => Promise<Response>> = {
     ),
 }
 
-export interface SubmittedForm {
+interface SubmittedForm {
   path: string
   origin: string | null
   fields: Record<string, string>
