@@ -21,8 +21,8 @@ interface RpcRequest {
 }
 
 /**
- * Serves POST on the shared endpoint or that of the agent in the path. Every request gets a JSON-RPC response, even one
- * without an id. See docs/protocol/a2a.md, "A2A", "Errors".
+ * Serves POST on the shared endpoint, or on the endpoint of the agent in the path. Every request gets a JSON-RPC
+ * response, even one without an id. See docs/protocol/a2a.md, "A2A", "Errors".
  */
 export function a2aGrid(authenticateCall: AuthenticateCall, deps: Deps, cards: Cards): Handler {
   const { config, bodies, log } = deps

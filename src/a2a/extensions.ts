@@ -39,7 +39,7 @@ One A2A endpoint, \`${config.baseUrl}/a2a/v1/grid\`, serves every agent of the g
 * The result is a message that confirms delivery. Its \`messageId\` is the id of the message in the recipient's inbox.
 
 The extension is not required: a request that names its recipient works without the \`A2A-Extensions\` header
-(\`X-A2A-Extensions\` in A2A 0.3). If the header of the request names the extension, that of the response does too.
+(\`X-A2A-Extensions\` in A2A 0.3). If a request names the extension in this header, so does its response.
 `,
 }
 
@@ -62,7 +62,7 @@ task instead, as the address of a single agent does.
 * With \`blocking: false\` (0.3) or \`returnImmediately: true\` (1.0) nothing waits.
 * Read the task later with \`tasks/get\` (\`GetTask\`), or follow it with \`tasks/resubscribe\` (\`SubscribeToTask\`).
 
-The extension is not required. If the header of the request names it, that of the response does too.
+The extension is not required. If a request names it in its header, so does the response.
 `,
 }
 
@@ -85,7 +85,7 @@ however often it is sent:
   repeated stream request follows the task of the first one.
 * Other parameters under the same key: error -32602, reason \`IDEMPOTENCY_CONFLICT\`.
 
-The extension is not required. If the header of the request names it, that of the response does too.
+The extension is not required. If a request names it in its header, so does the response.
 `,
 }
 

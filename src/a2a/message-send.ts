@@ -121,7 +121,7 @@ function messageOf(message: ClientMessage, routingUri: string) {
 
 /** The task once its recipient has answered, or when the time is over. See docs/protocol/a2a.md, "Confirmation or task". */
 async function answerOf(call: MethodCall, task: Task): Promise<Task> {
-  // Also that of a repeat whose client was moved by a claim since: it stays in the earlier account.
+  // A repeat may find a task that has ended: a claim that moves its client leaves the task in the earlier account.
   if (isTerminal(task.status.state)) return task
   const { account, connection, check } = call
   const ms = waitMsOf(call)
