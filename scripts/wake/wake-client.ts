@@ -222,11 +222,17 @@ export function openTerminal(
   }
 }
 
-/** Close all terminals. */
-export function closeTerminals(): void {
-  spawnSync('tmux', ['-L', server, 'kill-server'])
+/** Close all terminals. `isEnd`: there will be no more. */
+export function closeTerminals(isEnd = false): void {
+  if (isEnd) return void spawnSync('tmux', ['-L', server, 'kill-server'])
+  const { stdout } = spawnSync('tmux', ['-L', server, 'list-sessions', '-F', '#{session_name}'], { encoding: 'utf8' })
+  for (const name of stdout.split('\n').filter(Boolean)) {
+    spawnSync('tmux', ['-L', server, 'kill-session', '-t', `=${name}`])
+  }
 }
 
 function tmux(...words: string[]): string {
-  return execFileSync('tmux', ['-L', server, ...words], { encoding: 'utf8' })
+  // It goes on without sessions: a server that is just ending takes no new one.
+  const settings = words[0] === 'new-session' ? ['start-server', ';', 'set', '-g', 'exit-empty', 'off', ';'] : []
+  return execFileSync('tmux', ['-L', server, ...settings, ...words], { encoding: 'utf8' })
 }
