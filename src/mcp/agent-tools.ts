@@ -18,7 +18,7 @@ import { turnsNote } from '../grid/messaging/turns.ts'
 import { maxWaitSeconds, waitForMessages, type WaitOptions } from '../grid/messaging/wait-for-messages.ts'
 import { asPart, givenStates, updateTask } from '../grid/tasks/update-task.ts'
 import { isId } from '../lib/id.ts'
-import { atMost, identifier } from '../lib/input.ts'
+import { atMost, identifier, requiredIdentifier } from '../lib/input.ts'
 import { isoTime } from '../lib/time.ts'
 import { type Arguments, type MoreOutput, renamed, type Tool, tool, type ToolOutput } from './tool.ts'
 import type { AccountStore } from '../store/account.ts'
@@ -240,8 +240,8 @@ const updateTaskTool = tool({
     text: z.string().optional(),
     parts: z.array(z.record(z.string(), z.unknown())).optional().describe('A2A parts: text, raw, url or data'),
     artifact: z.strictObject({
-      id: identifier,
-      name: z.string().optional(),
+      id: requiredIdentifier,
+      name: identifier.optional(),
       append: z.boolean().optional(),
       last_chunk: z.boolean().optional(),
     }).optional(),

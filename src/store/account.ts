@@ -138,6 +138,10 @@ class AccountWaiting {
     return this.#waiting.appends
   }
 
+  get checkedChunks(): Waiting['checkedChunks'] {
+    return this.#waiting.checkedChunks
+  }
+
   /** Take room for a list. Returns the function that gives it back, or undefined if there is not so much. */
   takeListBytes(bytes: number): (() => void) | undefined {
     const { listBytes } = this.#waiting

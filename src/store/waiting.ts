@@ -1,6 +1,7 @@
 /** Waiting reads and event streams of this process. See docs/delivery.md, "Waiting". */
 import type { Deps } from '../deps.ts'
 import { ConcurrencyLimit } from '../lib/limits/concurrency-limit.ts'
+import { KeyedMutex } from '../lib/limits/keyed-mutex.ts'
 import { Merged } from '../lib/limits/merged.ts'
 import { SharedBudget } from '../lib/limits/shared-budget.ts'
 import { Notifier } from '../lib/notifier.ts'
@@ -36,6 +37,8 @@ export interface Waiting {
   /** Those who follow tasks or wait for them, by credential and account. */
   readonly taskStreams: ConcurrencyLimit
   readonly appends: Merged<TaskAppend>
+  /** Chunks that guardrails check, by task: each is checked together with the end of the one before. */
+  readonly checkedChunks: KeyedMutex
 }
 
 /** A chunk of an artifact that goes behind those before it. */
@@ -77,6 +80,7 @@ export function openWaiting(
     listBytes: new SharedBudget(maxListBytes, listBytesDivisor),
     taskStreams: new ConcurrencyLimit({ ...limits, perKey: taskStreamsPerKey, perGroup: perProcess }),
     appends: new Merged(appendMs),
+    checkedChunks: new KeyedMutex(),
     async close() {
       ended.abort()
       await watch

@@ -124,8 +124,8 @@ async function compose(
   recipient: string,
 ): Promise<{ composed: NewMessage; repliedTo: RepliedTo | undefined }> {
   const { conversationId } = input
-  if (conversationId !== undefined && wellFormed(conversationId) !== conversationId) {
-    throw new GridError('invalid_input', 'The conversation id is not well-formed text.')
+  if (conversationId !== undefined && withoutInvisible(wellFormed(conversationId) ?? '') !== conversationId) {
+    throw new GridError('invalid_input', 'The conversation id has characters that are not visible, or no Unicode.')
   }
   const repliedTo = await messageRepliedTo(account, sender, input.replyToMessageId)
   const type = messageTypes[account.actor.type]

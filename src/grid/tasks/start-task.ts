@@ -10,7 +10,7 @@ import { sendMessage } from '../messaging/send-message.ts'
 import { checkKey, findRepeat, requestHashOf, withPresence } from '../messaging/sent-message.ts'
 import { shownTasks } from './shown-task.ts'
 import type { Part, Task, TaskMessage, TaskMode } from './task.ts'
-import { findTask, getTask, taskHasEnded, taskNotFound } from './tasks.ts'
+import { findTask, getTask, refuseIfFull, taskHasEnded, taskNotFound } from './tasks.ts'
 
 type ClientMessage = Omit<TaskMessage, 'role'>
 
@@ -128,6 +128,7 @@ export async function continueTask(account: AccountStore, sender: Sender, input:
     throw invalidInput('message.contextId differs from the contextId of the task.', 'message.contextId')
   }
   if (task.expiresAt === null) throw taskHasEnded(task)
+  refuseIfFull(task)
   const { tasks } = account.change
   const changer = { end: 'client' as const, agent: sender.agentId }
   const step: TaskStep = {

@@ -34,8 +34,8 @@ export interface TaskPage {
 }
 
 const maxPageSize = 100
-/** A page with more content ends early: libsql-server returns at most 10 MB from one statement. */
-const maxPageBytes = 8 * 2 ** 20
+/** What a task or a page of tasks holds: libsql-server returns at most 10 MB from one statement. */
+export const maxTaskBytes = 8 * 2 ** 20
 
 /** A task of the calling agent. `historyLength`: only so many of its newest messages. Fails with `task_not_found`. */
 export async function getTask(
@@ -66,7 +66,7 @@ export async function listTasks(account: AccountStore, input: TaskListInput): Pr
     tasks.list(viewer.agentId, filter, before, pageSize + 1),
     tasks.count(viewer.agentId, filter),
   ])
-  const rows = await firstThatFit(viewer, found.slice(0, pageSize))
+  const rows = firstThatFit(found.slice(0, pageSize))
   const shown = await shownTasks(viewer, rows, { historyLength, withArtifacts: includeArtifacts })
   const last = found.length > rows.length ? rows.at(-1) : undefined
   return { tasks: shown, nextPageToken: last ? tokenOf(last, ofList) : '', pageSize, totalSize }
@@ -98,12 +98,18 @@ export async function cancelTask(
   return await getTask(account, id, { recipient })
 }
 
-async function firstThatFit({ account, end, agentId }: Viewer, rows: TaskRow[]): Promise<TaskRow[]> {
-  if (rows.length < 2) return rows
-  const sizes = await account.read.tasks.bytes(end, agentId, rows.map(({ id }) => id))
-  let left = maxPageBytes
-  const over = rows.findIndex(({ id }) => (left -= sizes.get(id) ?? 0) < 0)
+/** At least one. */
+function firstThatFit(rows: TaskRow[]): TaskRow[] {
+  let left = maxTaskBytes
+  const over = rows.findIndex(({ bytes }) => (left -= bytes) < 0)
   return over < 0 ? rows : rows.slice(0, Math.max(over, 1))
+}
+
+/** Fails with `payload_too_large`. Calls at the same time pass together. */
+export function refuseIfFull({ bytes }: TaskRow): void {
+  if (bytes < maxTaskBytes) return
+  const most = `${maxTaskBytes / 2 ** 20} MiB`
+  throw new GridError('payload_too_large', `The task has reached its limit of ${most}. End it.`)
 }
 
 /** From now on the client gets the task, and not the plain reply of its recipient. */
