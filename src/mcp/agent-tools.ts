@@ -199,14 +199,17 @@ const listSkillsTool = tool({
   },
 })
 
+/** `setSkills` checks it. */
+const skillName = z.string().meta({ maxLength: 64 })
+
 const setSkillsTool = tool({
   name: 'set_skills',
   description: 'Say what you can do, so that others find you. Replaces all your skills.',
   annotations: { idempotentHint: true },
   input: z.strictObject({
     skills: z.array(z.union([
-      z.string(),
-      z.strictObject({ name: z.string(), description: z.string().optional() }),
+      skillName,
+      z.strictObject({ name: skillName, description: z.string().meta({ maxLength: 500 }).optional() }),
     ])),
   }),
   async run(account: AccountStore, input) {

@@ -4,7 +4,7 @@ import type { Actor } from '../auth/actor.ts'
 import type { Deps } from '../deps.ts'
 import { GridError } from '../errors.ts'
 import { accountTokenContext, type KeyRing, type SealedToken } from '../lib/key-ring.ts'
-import type { GroupLimit } from '../lib/limits/concurrency-limit.ts'
+import type { GroupLimit, Reached } from '../lib/limits/concurrency-limit.ts'
 import type { Notifier } from '../lib/notifier.ts'
 import type { AccountPresence, Presences } from '../lib/presence.ts'
 import type { AccountTables, Changes, Reads } from './account-tables.ts'
@@ -142,10 +142,19 @@ class AccountWaiting {
     return this.#waiting.checkedChunks
   }
 
-  /** Take room for a list. Returns the function that gives it back, or undefined if there is not so much. */
-  takeListBytes(bytes: number): (() => void) | undefined {
-    const { listBytes } = this.#waiting
-    return listBytes.take(this.#accountId, bytes) ? () => listBytes.release(this.#accountId, bytes) : undefined
+  /** Take room for an answer. Returns the function that gives it back, or the limit that leaves no room. */
+  takeBytes(key: string, bytes: number): (() => void) | Reached {
+    const { ofAccounts, ofKeys } = this.#waiting.answerBytes
+    if (!ofKeys.take(key, bytes)) return { by: 'key', quota: ofKeys.share }
+    if (ofAccounts.take(this.#accountId, bytes)) {
+      return () => {
+        ofAccounts.release(this.#accountId, bytes)
+        ofKeys.release(key, bytes)
+      }
+    }
+    ofKeys.release(key, bytes)
+    const isOwn = ofAccounts.of(this.#accountId) + bytes > ofAccounts.share
+    return isOwn ? { by: 'account', quota: ofAccounts.share } : { by: 'grid', quota: ofAccounts.total }
   }
 }
 

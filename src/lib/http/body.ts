@@ -161,7 +161,7 @@ function checkLimits(text: string, { maxDepth, maxTokens }: BodyLimits): void {
       }
     } else if (char === quote) {
       inString = true
-      stringFrom = i
+      stringFrom = i + 1
     } else if (char === colon && stringLength > maxNameLength) {
       throw new GridError('invalid_request', `The JSON has a name of more than ${maxNameLength} characters.`)
     } else if (char === openBrace || char === openBracket) {

@@ -74,7 +74,7 @@ test('a recipient asks back, and the client goes on with the same task', async (
 
   const message = { messageId: 'more', parts: [{ text: 'the red one' }] }
   const { task } = await continueTask(client, callingAgent(client.actor), { taskId: id, contextId, message })
-  expect(task.status.state).toBe('working')
+  expect((await getTask(client, task.id)).status.state).toBe('working')
   await updateTask(bob, { taskId: id, text: 'here', parts: [{ data: { red: true } }] })
 
   const done = await getTask(client, id)
