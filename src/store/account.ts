@@ -145,7 +145,8 @@ class AccountWaiting {
   /** Take room for an answer. Returns the function that gives it back, or the limit that leaves no room. */
   takeBytes(key: string, bytes: number): (() => void) | Reached {
     const { ofAccounts, ofKeys } = this.#waiting.answerBytes
-    if (!ofKeys.take(key, bytes)) return { by: 'key', quota: ofKeys.share }
+    const ofGrid: Reached = { by: 'grid', quota: ofAccounts.total }
+    if (!ofKeys.take(key, bytes)) return ofKeys.allows(key, bytes) ? ofGrid : { by: 'key', quota: ofKeys.share }
     if (ofAccounts.take(this.#accountId, bytes)) {
       return () => {
         ofAccounts.release(this.#accountId, bytes)
@@ -153,8 +154,7 @@ class AccountWaiting {
       }
     }
     ofKeys.release(key, bytes)
-    const isOwn = ofAccounts.of(this.#accountId) + bytes > ofAccounts.share
-    return isOwn ? { by: 'account', quota: ofAccounts.share } : { by: 'grid', quota: ofAccounts.total }
+    return ofAccounts.allows(this.#accountId, bytes) ? ofGrid : { by: 'account', quota: ofAccounts.share }
   }
 }
 

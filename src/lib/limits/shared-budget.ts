@@ -23,14 +23,14 @@ export class SharedBudget {
     return Math.floor(this.total / (this.#divisor + 1))
   }
 
-  /** What a caller holds. */
-  of(caller: string): number {
-    return this.#holders.get(caller) ?? 0
+  /** Whether a caller could hold so much more if it were alone. */
+  allows(caller: string, amount: number): boolean {
+    return this.#of(caller) + amount <= this.share
   }
 
   /** Take some for a caller. False, and nothing is taken, if it would hold more than its share. */
   take(caller: string, amount: number): boolean {
-    const own = this.of(caller) + amount
+    const own = this.#of(caller) + amount
     if (own * this.#divisor > this.total - this.#held - amount) return false
     this.#holders.set(caller, own)
     this.#held += amount
@@ -38,9 +38,13 @@ export class SharedBudget {
   }
 
   release(caller: string, amount: number): void {
-    const own = this.#holders.get(caller)! - amount
+    const own = this.#of(caller) - amount
     if (own === 0) this.#holders.delete(caller)
     else this.#holders.set(caller, own)
     this.#held -= amount
+  }
+
+  #of(caller: string): number {
+    return this.#holders.get(caller) ?? 0
   }
 }

@@ -5,11 +5,12 @@ test('a key holds at most its limit, and releasing a slot twice frees it once', 
   const limit = new ConcurrencyLimit({ perKey: 2, perGroup: 9, total: 9 })
   const release = limit.acquire('a', 'g')!
   limit.acquire('a', 'g')
-  expect([limit.reached('a', 'g') === undefined, limit.acquire('a', 'g'), limit.reached('b', 'g') === undefined]).toEqual([
-    false,
-    undefined,
-    true,
-  ])
+  expect([limit.reached('a', 'g') === undefined, limit.acquire('a', 'g'), limit.reached('b', 'g') === undefined])
+    .toEqual([
+      false,
+      undefined,
+      true,
+    ])
   release()
   release()
 
