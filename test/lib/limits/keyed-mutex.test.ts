@@ -16,5 +16,6 @@ test('tasks of one key run one after the other, also after one that fails; those
   const ended = await Promise.allSettled([run('k', 'a'), run('k', 'b'), run('other', 'c')])
 
   expect(ended.map(({ status }) => status)).toEqual(['rejected', 'fulfilled', 'fulfilled'])
-  expect(log).toEqual(['a begins', 'c begins', 'a ends', 'c ends', 'b begins', 'b ends'])
+  expect(log.slice(0, 3)).toEqual(['a begins', 'c begins', 'a ends'])
+  expect(log.filter((line) => !line.startsWith('c'))).toEqual(['a begins', 'a ends', 'b begins', 'b ends'])
 })
