@@ -134,7 +134,7 @@ function unintroduced({ senderDescription: _, senderSkills: __, ...message }: Sh
 
 /** With the time of the message before where it is left out. */
 function timed(messages: Shown[]): Shown[] {
-  let time = ''
+  let time: unknown
   return messages.map((message) => {
     time = message.timestamp ?? time
     return { ...message, timestamp: time }
