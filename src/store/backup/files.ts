@@ -1,5 +1,5 @@
 /** Writing files, putting finished ones into their places, and the folder of scheduled backups. */
-import { existsSync, renameSync } from 'node:fs'
+import { existsSync, renameSync, statSync } from 'node:fs'
 import { type FileHandle, mkdir, open, readdir, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
@@ -94,6 +94,15 @@ export async function writeAt(file: FileHandle, position: number, bytes: Uint8Ar
 
 /** The name says when the backup was begun, in UTC. */
 const namePattern = /^grid-(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z\.backup$/
+
+/** Whether a path can be that of a folder: it is one, there is nothing yet, or this process may not look. */
+export function mayBeFolder(path: string): boolean {
+  try {
+    return statSync(path).isDirectory()
+  } catch {
+    return true
+  }
+}
 
 interface BackupInFolder {
   path: string
