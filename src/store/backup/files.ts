@@ -133,9 +133,3 @@ export async function removeOldBackups(folder: string, keep: number, made: strin
     if (path !== made) await rm(path, { force: true })
   }
 }
-
-export async function removeUnfinished(folder: string): Promise<void> {
-  for (const name of await readdir(folder).catch(() => [])) {
-    if (/^grid-\d{8}T\d{6}Z\.backup\.[0-9a-f]{8}\.part$/.test(name)) await rm(join(folder, name), { force: true })
-  }
-}
