@@ -45,7 +45,7 @@ const sendMessageTool = tool({
     to: identifier.describe('@alias or #channel'),
     // `sendMessage` counts characters; zod would count UTF-16 units.
     message: z.string().meta({ minLength: 1, maxLength: maxMessageLength }),
-    reply_to_message_id: identifier.optional().describe('message_id of what this answers'),
+    reply_to_message_id: identifier.optional().describe('message_id of what this answers; a reply completes its task'),
     idempotency_key: identifier.optional().describe('Repeating with the same key sends once'),
   }),
   rename: asReply,
@@ -231,7 +231,7 @@ const readPartTool = tool({
 const updateTaskTool = tool({
   name: 'update_task',
   description:
-    'Report on a task: a message with task_id. text or parts alone answer and complete it, as send_message does.',
+    'Report on a task: a message with task_id. text or parts alone answer and complete it, as a reply to its message does.',
   annotations: { destructiveHint: false },
   input: z.strictObject({
     task_id: identifier.optional(),
