@@ -659,10 +659,6 @@ export const tasks = sqliteTable('tasks', {
   index('tasks_of_client').on(t.accountId, t.clientAgentId, t.statusAt, t.id),
   index('tasks_of_recipient').on(t.recipientAccountId, t.recipientAgentId, t.id),
   index('tasks_message').on(t.accountId, t.messageId),
-  // Open tasks: who is waited for by whom. They are few, so that a send looks here at no cost.
-  index('tasks_open').on(t.recipientAccountId, t.recipientAgentId, t.accountId, t.clientAgentId, t.id).where(
-    sql`expires_at IS NOT NULL`,
-  ),
   index('tasks_expire').on(t.expiresAt).where(sql`expires_at IS NOT NULL`),
   index('tasks_ended').on(t.statusAt).where(sql`expires_at IS NULL`),
 ])
