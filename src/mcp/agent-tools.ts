@@ -245,8 +245,9 @@ const updateTaskTool = tool({
       append: z.boolean().optional(),
       last_chunk: z.boolean().optional(),
     }).optional(),
+    idempotency_key: identifier.optional().describe('Repeating with the same key updates once'),
   }),
-  async run(account: AccountStore, { task_id, message_id, state, text, parts, artifact }) {
+  async run(account: AccountStore, { task_id, message_id, state, text, parts, artifact, idempotency_key }) {
     const task = await updateTask(account, {
       taskId: task_id,
       messageId: message_id,
@@ -259,6 +260,7 @@ const updateTaskTool = tool({
         append: artifact.append,
         lastChunk: artifact.last_chunk,
       },
+      idempotencyKey: idempotency_key,
     })
     return { text: { task_id: task.id, state: task.status.state, timestamp: isoTime(task.status.at) } }
   },
