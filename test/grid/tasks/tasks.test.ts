@@ -153,7 +153,6 @@ test('tasks are listed by page, newest first', async () => {
   expect((await listTasks(client, { pageSize: 5, state: 'completed' })).tasks.map(({ id }) => id)).toEqual([ids[0]])
   await expect(listTasks(client, { pageSize: 5, pageToken: second.nextPageToken, state: 'completed' })).rejects
     .toMatchObject({ code: 'invalid_input' })
-  await expect(listTasks(client, { pageSize: 101 })).rejects.toMatchObject({ code: 'invalid_input' })
 })
 
 test('answers, questions and notes of a task stand in its conversation, and cancellations are shown', async () => {
