@@ -2,7 +2,7 @@
 export const migrations: { name: string; hash: string; statements: string[] }[] = [
   {
     "name": "0000_grid",
-    "hash": "8366bab18c6e8809f853a18639209c0646d85b6951fe870ec1556d5d3c0dfdaf",
+    "hash": "fed9819b1fcbdea0930691083023cde895c419a3b1fffa0d4e9ff6f78bdd5ef0",
     "statements": [
       "CREATE TABLE `accounts` (\n\t`id` text PRIMARY KEY NOT NULL,\n\t`name` text NOT NULL,\n\t`state` text NOT NULL,\n\t`join_email` text,\n\t`created_at` integer NOT NULL,\n\t`claimed_at` integer,\n\t`requires_second_factor` integer DEFAULT false NOT NULL,\n\t`people_see_contents` integer DEFAULT false NOT NULL,\n\t`turn_limits` text,\n\t`people_read_since` integer\n);",
       "CREATE UNIQUE INDEX `accounts_join_email` ON `accounts` (`join_email`);",
@@ -153,7 +153,6 @@ export const migrations: { name: string; hash: string; statements: string[] }[] 
       "CREATE INDEX `tasks_of_client` ON `tasks` (`account_id`,`client_agent_id`,`status_at`,`id`);",
       "CREATE INDEX `tasks_of_recipient` ON `tasks` (`recipient_account_id`,`recipient_agent_id`,`id`);",
       "CREATE INDEX `tasks_message` ON `tasks` (`account_id`,`message_id`);",
-      "CREATE INDEX `tasks_open` ON `tasks` (`recipient_account_id`,`recipient_agent_id`,`account_id`,`client_agent_id`,`id`) WHERE expires_at IS NOT NULL;",
       "CREATE INDEX `tasks_expire` ON `tasks` (`expires_at`) WHERE expires_at IS NOT NULL;",
       "CREATE INDEX `tasks_ended` ON `tasks` (`status_at`) WHERE expires_at IS NULL;",
       "CREATE TABLE `thread_agents` (\n\t`account_id` text NOT NULL,\n\t`agent_id` text NOT NULL,\n\t`thread_id` integer NOT NULL,\n\t`delivery_seq` integer NOT NULL,\n\tPRIMARY KEY(`account_id`, `agent_id`, `thread_id`),\n\tFOREIGN KEY (`account_id`,`agent_id`) REFERENCES `agents`(`account_id`,`id`) ON UPDATE no action ON DELETE no action,\n\tFOREIGN KEY (`account_id`,`thread_id`) REFERENCES `threads`(`account_id`,`id`) ON UPDATE no action ON DELETE no action\n) WITHOUT ROWID;",

@@ -600,13 +600,13 @@ export const leaseReleases = sqliteTable('lease_releases', {
   }).onUpdate('cascade'),
 ])
 
-/** The idempotency keys of sends: a repeated key of an agent is the same send. Kept for 7 days. */
+/** The idempotency keys of sends and of updates of tasks: a repeated key of an agent is the same call. Kept for 7 days. */
 export const idempotencyKeys = sqliteTable('idempotency_keys', {
   accountId: text('account_id').notNull(),
   agentId: text('agent_id').notNull(),
   key: text('key').notNull(),
   requestHash: text('request_hash').notNull(),
-  /** The account of the message: another one if the agent was moved since. */
+  /** The account of the message: another one if the agent was moved since. An update may have that of its task. */
   senderAccountId: text('sender_account_id').notNull(),
   messageId: text('message_id').notNull(),
   createdAt: integer('created_at').notNull(),
@@ -659,10 +659,6 @@ export const tasks = sqliteTable('tasks', {
   index('tasks_of_client').on(t.accountId, t.clientAgentId, t.statusAt, t.id),
   index('tasks_of_recipient').on(t.recipientAccountId, t.recipientAgentId, t.id),
   index('tasks_message').on(t.accountId, t.messageId),
-  // Open tasks: who is waited for by whom. They are few, so that a send looks here at no cost.
-  index('tasks_open').on(t.recipientAccountId, t.recipientAgentId, t.accountId, t.clientAgentId, t.id).where(
-    sql`expires_at IS NOT NULL`,
-  ),
   index('tasks_expire').on(t.expiresAt).where(sql`expires_at IS NOT NULL`),
   index('tasks_ended').on(t.statusAt).where(sql`expires_at IS NULL`),
 ])
