@@ -45,6 +45,7 @@ export interface InboxMessage {
   taskId: string | null
   flagged: number
   sanitized: number
+  sharedWith: string | null
   hops: number
   createdAt: number
   senderDescription: string
@@ -71,6 +72,7 @@ const fields: Record<keyof InboxMessage, string> = {
   taskId: 'deliveries.task_id',
   flagged: 'messages.flagged OR deliveries.flagged',
   sanitized: 'messages.sanitized',
+  sharedWith: 'messages.shared_with',
   hops: 'messages.hops',
   createdAt: 'messages.created_at',
   senderDescription: 'agents.description',
