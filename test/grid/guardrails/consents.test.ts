@@ -3,7 +3,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { createChannel } from '../../../src/grid/channels/channels.ts'
 import { writeMessage } from '../../../src/grid/conversations/write.ts'
 import { allowService, disallowService } from '../../../src/grid/guardrails/consents.ts'
-import { createGuardrail, type NewGuardrail, updateGuardrail } from '../../../src/grid/guardrails/guardrails.ts'
+import { createGuardrail, updateGuardrail } from '../../../src/grid/guardrails/guardrails.ts'
 import { giveUpAlias } from '../../../src/grid/people/seats.ts'
 import { serviceOf } from '../../../src/guardrails/provider.ts'
 import { providers } from '../../../src/guardrails/providers.ts'
@@ -62,7 +62,13 @@ test('only the person gives the consent, not an admin, and only for the own alia
 })
 
 test.each([
-  ['the person withdraws it', () => disallowService(ann.account, { provider: 'webhook', host })],
+  ['the person withdraws it, although another person and another provider have theirs', async () => {
+    const bill = await seated(grid, 'bill')
+    await allowService(bill.account, { provider: 'webhook', host })
+    await judge()
+    await allowService(ann.account, { provider: 'llm-judge', host })
+    await disallowService(ann.account, { provider: 'webhook', host })
+  }],
   [
     'the guardrail gets another host',
     (id: string) =>
@@ -85,14 +91,9 @@ test.each([
 
 test('the consent is for a provider: another one at the same host needs its own', async () => {
   await attached()
-  const judge = await createGuardrail(grid.acme.store, {
-    name: 'judge',
-    provider: 'llm-judge',
-    config: { baseUrl: `https://${host}`, model: 'm', policy: 'p' },
-    token: 't',
-  })
+  const { id } = await judge()
 
-  expect((await attach('ann', judge.id)).code).toBe('consent_required')
+  expect((await attach('ann', id)).code).toBe('consent_required')
 })
 
 test('a consent ends with the alias: a new alias of the same person has none', async () => {
@@ -124,12 +125,15 @@ test('the host of every remote provider is known, and a local provider has none'
   }
 })
 
-async function webhook(input: Partial<NewGuardrail> = {}) {
-  return await createGuardrail(grid.acme.store, {
+const webhook = () =>
+  createGuardrail(grid.acme.store, {
     ...{ name: 'webhook', provider: 'webhook', config: { url: `https://${host}/check` }, token: signingSecret },
-    ...input,
   })
-}
+const judge = () =>
+  createGuardrail(grid.acme.store, {
+    ...{ name: 'judge', provider: 'llm-judge', config: { baseUrl: `https://${host}`, model: 'm', policy: 'p' } },
+    token: 't',
+  })
 
 /** A guardrail that acts on @ann with her consent. Returns its id. */
 async function attached(): Promise<string> {
