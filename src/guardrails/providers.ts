@@ -30,12 +30,12 @@ export const providers: readonly Provider[] = [
   webhook,
 ]
 
-export interface ListedProvider extends Omit<Provider, 'config' | 'prepare' | 'checkToken'> {
+export interface ListedProvider extends Omit<Provider, 'config' | 'address' | 'prepare' | 'checkToken'> {
   configSchema: Record<string, unknown>
 }
 
 export const listedProviders: readonly ListedProvider[] = providers.map(
-  ({ config, prepare: _, checkToken: _check, ...rest }) => {
+  ({ config, address: _address, prepare: _, checkToken: _check, ...rest }) => {
     const { $schema: _schema, ...configSchema } = z.toJSONSchema(config, { io: 'input' })
     return { ...rest, configSchema }
   },

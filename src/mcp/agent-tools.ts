@@ -168,6 +168,7 @@ const messageStatusTool = tool({
             ...(agents && { agents: agents.map((alias) => `@${alias}`) }),
           })),
         }),
+        ...(status.sharedWith && { shared_with: status.sharedWith }),
       },
     }
   },
