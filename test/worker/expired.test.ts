@@ -110,10 +110,9 @@ onEachDatabase((open) => {
           redirectUris: '[]',
           authMethod: 'none',
           secretHash: null,
-          address: 'x',
           expiresAt: grid.clock.now + ms,
         },
-        { perAddress: 500, perNetwork: 500, since: 0, total: 500, most: 500, youngSince: 0, idleSince: 0 },
+        { total: 500, most: 500, youngSince: 0, idleSince: 0 },
         grid.clock.now,
       )
     for (let n = 0; n < 150; n++) await grid.store.write(client(`${n}`, day))
