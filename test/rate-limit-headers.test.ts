@@ -1,5 +1,5 @@
 /** Every HTTP answer that is limited says which limit it is, and when to come back (docs/protocol/README.md). */
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { postA2a, send03 } from './support/a2a.ts'
 import { browser } from './support/browse.ts'
 import { type TestGrid, testGrid } from './support/grid.ts'
@@ -8,7 +8,6 @@ let grid: TestGrid
 beforeEach(async () => {
   grid = await testGrid({ env: { SIGNUP_PER_HOUR: '1', MESSAGES_PER_DAY: '1', UNREAD_PER_INBOX: '1' } })
 })
-afterEach(() => grid.close())
 
 type Answer = { status: number; headers: Headers }
 

@@ -3,7 +3,7 @@
  * sends over A2A. A call that the credential may not make is refused with exactly its refusal; any other is answered as
  * to another credential that may make it. See docs/security.md, "Roles".
  */
-import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterAll, beforeEach, describe, expect, test } from 'vitest'
 import { minute, second } from '../src/lib/time.ts'
 import { createAdminKey, deleteAdminKey } from '../src/grid/accounts/accounts.ts'
 import { deleteAgent } from '../src/grid/agents/agents.ts'
@@ -41,7 +41,6 @@ describe('each credential calls each tool and route', async () => {
   const grid = await testGrid()
   // One address tries more refused keys here than a minute allows.
   beforeEach(() => void (grid.clock.now += minute))
-  afterAll(() => grid.close())
   const holders = await holdersOf(grid)
   let ran = 0
   afterAll(() => console.log(`roles matrix: ${holders.length} credentials, ${matrix.length} calls, ${ran} cases`))
@@ -123,7 +122,6 @@ describe('a key that worked', () => {
   beforeEach(async () => {
     grid = await testGrid()
   })
-  afterEach(() => grid.close())
 
   test('is refused on the next call after its user lost the role, and works again when the role comes back', async () => {
     const { key, userId } = await keyOfUser(grid, 'owner')

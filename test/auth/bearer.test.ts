@@ -2,7 +2,7 @@
 import { execFileSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { type Authenticate, createAuthenticator } from '../../src/auth/bearer.ts'
 import { createAgent } from '../../src/grid/agents/agents.ts'
 import { mintKey } from '../../src/lib/secrets.ts'
@@ -25,7 +25,6 @@ beforeEach(async () => {
   authenticate = createAuthenticator(grid.store)
   statements = []
 })
-afterEach(() => grid.close())
 
 test('an agent key authenticates its agent, which is no admin', async () => {
   const account = await authenticate(`Bearer ${grid.alice.key}`)

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { createAdminKey, deleteAdminKey } from '../../src/grid/accounts/accounts.ts'
 import { createGuardrail } from '../../src/grid/guardrails/guardrails.ts'
 import { providers } from '../../src/guardrails/providers.ts'
@@ -32,7 +32,6 @@ let grid: LiveGrid
 beforeEach(async () => {
   grid = await liveGrid()
 })
-afterEach(() => grid.close())
 
 test('an agent is created with every field, listed with eight, and its key sends at once', async () => {
   const input = {

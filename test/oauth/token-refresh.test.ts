@@ -1,5 +1,5 @@
 /** Refresh tokens, and what ends the tokens of a grant. See docs/security.md, "OAuth". */
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import type { Role } from '../../src/auth/actor.ts'
 import { deleteAgent } from '../../src/grid/agents/agents.ts'
 import { listOwnGrants } from '../../src/grid/oauth/grants.ts'
@@ -25,7 +25,6 @@ let grid: OAuthGrid
 beforeEach(async () => {
   grid = await oauthGrid()
 })
-afterEach(() => grid.close())
 
 const agent = () => `agent:${grid.alice.id}`
 
@@ -94,7 +93,6 @@ test('OAUTH_REFRESH_GRACE=0 is strict: the second use revokes the grant', async 
   expect((await refresh(strict, first.refresh_token)).body.error).toBe('invalid_grant')
 
   expect(await mcpAccess(strict, next.access_token)).toBe('401')
-  await strict.close()
 })
 
 test('another client cannot use a refresh token, and revokes nothing by trying', async () => {

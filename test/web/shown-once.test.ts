@@ -1,5 +1,5 @@
 /** Keys, codes and links that a form made are shown once: no reload issues another, and none is lost without a word. */
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { Browser } from '../support/browse.ts'
 import { hasBrowser, useBrowser } from '../support/browser.ts'
 import { dump, rows } from '../support/database.ts'
@@ -18,7 +18,6 @@ beforeEach(async () => {
   one = await signedIn(grid, owner)
   home = `/accounts/${grid.acme.id}`
 })
-afterEach(() => grid.close())
 
 const agentKey = /grid_agt_\w{49}/
 /** What is made, the form that makes it, what it looks like, and the table that grows. */
@@ -95,7 +94,6 @@ describe.skipIf(!hasBrowser)('in Chromium', () => {
   beforeAll(async () => {
     live = await liveGrid({ env: { DURABILITY: 'relaxed' } })
   })
-  afterAll(() => live?.close())
 
   test.each([true, false])(
     'reload, back and forward issue no second key and never end in an error; with script: %s',

@@ -1,5 +1,5 @@
 /** Removal of expired sessions, links, invitations, OAuth rows and attempts, with a test clock. */
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { takeSignInAttempt } from '../../src/grid/people/throttle.ts'
 import { day, hour } from '../../src/lib/time.ts'
 import { sweep } from '../../src/worker/retention.ts'
@@ -13,7 +13,6 @@ onEachDatabase((open) => {
   beforeEach(async () => {
     grid = await open()
   })
-  afterEach(() => grid.close())
 
   test('a session is removed 30 days after it has ended or expired', async () => {
     const { sessions } = grid.store.global

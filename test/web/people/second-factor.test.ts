@@ -1,5 +1,5 @@
 /** The second factor of users without passkeys: authenticator apps, recovery codes, half sessions, resets. */
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { beforeEach, describe, expect, test, vi } from 'vitest'
 import { resetSecondFactor } from '../../../src/grid/people/second-factor.ts'
 import { minute, second } from '../../../src/lib/time.ts'
 import { browser } from '../../support/browse.ts'
@@ -12,7 +12,6 @@ let grid: TestGrid
 beforeEach(async () => {
   grid = await testGrid({ env: { DURABILITY: 'relaxed' } })
 })
-afterEach(() => grid.close())
 
 const home = () => `/accounts/${grid.acme.id}`
 

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { type Browser } from '../../support/browse.ts'
 import { rows } from '../../support/database.ts'
 import { type TestGrid, testGrid } from '../../support/grid.ts'
@@ -15,7 +15,6 @@ beforeEach(async () => {
   olga = await signedIn(grid, owner)
   settings = `/accounts/${grid.acme.id}/settings`
 })
-afterEach(() => grid.close())
 
 const keyPattern = /grid_adm_[0-9A-Za-z]{49}/g
 const generate = (name: string) => olga.submit(`${settings}/account`, { keyName: name }, `${settings}/account/keys`)
