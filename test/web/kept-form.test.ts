@@ -76,7 +76,7 @@ test('if the user has signed in again in another tab', async () => {
 test('a confirmation that comes between', async () => {
   const path = `/accounts/${grid.acme.id}/settings/account`
   grid.clock.now += 10 * minute
-  const asked = await one.submit(path, { keyName: 'nightly deployment' }, `${path}/keys`)
+  const asked = await one.submit(path, { name: 'nightly deployment' }, `${path}/keys`)
 
   const page = await one.send(asked, { password }, '/confirm')
 

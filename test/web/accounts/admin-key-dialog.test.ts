@@ -22,7 +22,7 @@ describe.skipIf(!hasBrowser)('in a real browser', () => {
       await page.fill('[name=password]', password)
       await page.click('main button[type=submit]')
 
-      await page.fill('[name=keyName]', 'deployment')
+      await page.fill('#key-name', 'deployment')
       await page.click('text=Generate admin key')
       const dialog = page.locator('dialog[open]')
       const key = await dialog.locator('#secret-text').textContent()

@@ -28,7 +28,7 @@ describe('signing in', () => {
       const { at } = await one.open(path)
       expect(at, path).toMatch(/^\/second-factor/)
     }
-    const posted = await one.post(`${home()}/settings/account/keys`, { keyName: 'k', csrf: 'x' })
+    const posted = await one.post(`${home()}/settings/account/keys`, { name: 'k', csrf: 'x' })
     expect(posted.at).toMatch(/^\/second-factor\/form/)
     expect(await grid.acme.store.read.keys.adminKeys()).toHaveLength(1)
 
