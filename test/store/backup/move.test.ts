@@ -33,6 +33,7 @@ beforeAll(async () => {
     const message = `${n} \u{1f409} ${'x'.repeat(9_000)}`
     await callTool(grid, grid.alice.key, 'send_message', { to: '@bob', message })
   }
+  await grid.close()
 })
 afterAll(async () => {
   await server.stop()
