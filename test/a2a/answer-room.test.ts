@@ -1,16 +1,15 @@
 /** Answers and events take room until they are sent: of a key, of its account, and of the process. See docs/security.md. */
-import { afterEach, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { updateTask } from '../../src/grid/tasks/update-task.ts'
 import { CallerConnection } from '../../src/lib/http/caller-connection.ts'
 import { eventStream } from '../../src/lib/http/event-stream.ts'
 import type { Connection } from '../../src/listen.ts'
-import { endpoint, endpointOf, openA2aStream, postA2a, request, send10, storeOf } from '../support/a2a.ts'
+import { endpoint, endpointOf, openA2aStream, postA2a, request, send10 } from '../support/a2a.ts'
 import { rows } from '../support/database.ts'
-import { type TestAgent, type TestGrid, testGrid } from '../support/grid.ts'
+import { storeOf, type TestAgent, type TestGrid, testGrid } from '../support/grid.ts'
 import { waitFor } from '../support/wait-for.ts'
 
 let grid: TestGrid
-afterEach(() => grid.close())
 
 /** A task of an agent, that is said to have so many bytes. */
 async function start(agent: TestAgent, bytes: number, to = grid.bob): Promise<string> {

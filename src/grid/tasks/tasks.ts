@@ -48,7 +48,6 @@ export interface TaskPage {
   totalSize: number
 }
 
-const maxPageSize = 100
 /** What a task or a page of tasks holds: libsql-server returns at most 10 MB from one statement. */
 export const maxTaskBytes = 8 * 2 ** 20
 
@@ -71,9 +70,6 @@ function roomOf(rows: readonly TaskRow[]): number {
 
 export async function listTasks(account: AccountStore, input: TaskListInput): Promise<TaskPage> {
   const { pageSize, pageToken, historyLength, includeArtifacts = false } = input
-  if (!Number.isInteger(pageSize) || pageSize < 1 || pageSize > maxPageSize) {
-    throw invalidInput(`pageSize must be 1 to ${maxPageSize}.`, 'pageSize')
-  }
   const filter: TaskFilter = {
     contextId: input.contextId ?? null,
     state: input.state ?? null,

@@ -1,11 +1,11 @@
 /** What guardrails see of an artifact, and what is cleaned in it. See docs/protocol/guardrails.md. */
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { getTask } from '../../../src/grid/tasks/tasks.ts'
 import { updateTask } from '../../../src/grid/tasks/update-task.ts'
 import type { AccountStore } from '../../../src/store/account.ts'
-import { type TestGrid, testGrid } from '../../support/grid.ts'
+import { storeOf, type TestGrid, testGrid } from '../../support/grid.ts'
 import { guard, secret, testProviders } from '../../support/guarded.ts'
-import { askFor, eventsOf, inShort, storeOf } from '../../support/tasks.ts'
+import { askFor, eventsOf, inShort } from '../../support/tasks.ts'
 
 let grid: TestGrid
 let client: AccountStore
@@ -17,7 +17,6 @@ beforeEach(async () => {
   bob = storeOf(grid, grid.bob)
   id = (await askFor(client, 'a question')).id
 })
-afterEach(() => grid.close())
 
 type Update = Parameters<typeof updateTask>[1]
 type Artifact = NonNullable<Update['artifact']>
