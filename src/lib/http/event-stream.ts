@@ -59,6 +59,6 @@ export function eventStream(
       controller.enqueue(encoder.encode(value))
     },
     cancel: end,
-  }, { highWaterMark: 0 })
+  })
   return new Response(body, { headers: streamHeaders })
 }
