@@ -24,20 +24,17 @@ export async function inListSlot<List>(
 ): Promise<List> {
   const { actor, waiting: { lists } } = account
   if (!('credentialId' in actor)) return await makeList()
-  const reached = lists.reached(actor.credentialId)
-  if (reached) throw refusal('lists', reached, 'lists', 'Call again when one of them has been answered.')
-  const releaseSlot = lists.acquire(actor.credentialId)!
-  let answered: CallerConnection | undefined
-  const make = () => {
-    answered = connection
-    return makeList()
-  }
-  try {
-    return await inRoom(account, connection, bytes, make)
-  } finally {
-    // Without room there is no list to be sent.
-    whenSent(answered, releaseSlot)
-  }
+  const { credentialId } = actor
+  return await inRoom(account, connection, bytes, async () => {
+    const reached = lists.reached(credentialId)
+    if (reached) throw refusal('lists', reached, 'lists', 'Call again when one of them has been answered.')
+    const release = lists.acquire(credentialId)!
+    try {
+      return await makeList()
+    } finally {
+      whenSent(connection, release)
+    }
+  })
 }
 
 /**

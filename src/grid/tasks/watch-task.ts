@@ -46,6 +46,7 @@ const maxAgeMs = 15 * minute
 /** How often a stream or a wait looks whether its credential has ended, if nothing said so. */
 const checkMs = 15 * second
 const maxEventsRead = 200
+/** What passes on the values of a stream refers to the last of them. After so many bytes, that is a heartbeat. */
 const muchBytes = 64 * 1024
 
 /**
@@ -57,7 +58,7 @@ export async function waitForTask(
   id: string,
   { ms, strict, recipient, connection, check }: TaskWait,
 ): Promise<void> {
-  const { agentId, credentialId } = callingAgent(account.actor)
+  const { credentialId } = callingAgent(account.actor)
   const { notifier, taskStreams } = account.waiting
   const row = await findTask(account, id, recipient)
   const isConnected = strict || notifier.wasAwaited(row.recipientAgentId, connectedMs)
@@ -65,20 +66,32 @@ export async function waitForTask(
   const releaseSeat = isOver ? undefined : taskStreams.acquire(credentialId)
   if (!releaseSeat) return
 
-  const following = new Following(account, agentId, id, row.generation, connection?.signal)
-  const timer = setTimeout(() => following.end(), ms)
-  const isAnswered = async () => {
-    const { expiresAt, state } = await findTask(account, id, recipient)
-    return expiresAt === null || isInterrupted(state)
-  }
   try {
-    do await following.raised()
-    while (!await isAnswered() && !following.isOver)
+    const isWaiting = ({ expiresAt, state }: TaskRow) => expiresAt !== null && !isInterrupted(state)
+    // Without a time for heartbeats it ends with its first value.
+    await whileIts(isWaiting, account, row, { ms, connection, check }).next()
+  } finally {
+    releaseSeat()
+  }
+}
+
+/** Heartbeats while a task is so, at most for `ms`. Fails as `check` does. */
+async function* whileIts(
+  isSo: (row: TaskRow) => boolean,
+  account: AccountStore,
+  { id, generation }: TaskRow,
+  { ms, heartbeatMs, home, connection, check }: TaskListener & { ms: number; heartbeatMs?: number; home?: string },
+): AsyncGenerator<'heartbeat', void> {
+  const following = new Following(account, callingAgent(account.actor).agentId, id, generation, connection?.signal)
+  const timer = setTimeout(() => following.end(), ms)
+  try {
+    while (!following.isOver && isSo(await findTask(account, id, undefined, home))) {
+      if (!await following.raised(heartbeatMs)) yield 'heartbeat'
+    }
     await check?.()
   } finally {
     clearTimeout(timer)
     following.leave()
-    releaseSeat()
   }
 }
 
@@ -122,7 +135,7 @@ async function* firstOf(
     if (now === row || now.mode !== 'message') {
       const { generation, status: { state } } = task
       yield { first: task }
-      yield* sentBehind(row.bytes)
+      if (row.bytes > muchBytes) yield 'heartbeat'
       return { generation, state }
     }
   } finally {
@@ -140,25 +153,15 @@ async function* held(
   account: AccountStore,
   row: TaskRow,
   ms: number,
-  { heartbeatMs, connection, check, home }: TaskWatch,
+  watch: TaskWatch,
 ): AsyncGenerator<'heartbeat', TaskRow> {
   yield 'heartbeat'
-  const { id, generation } = row
   const isHeld = ({ mode, expiresAt }: TaskRow) => mode === 'message' && expiresAt !== null
-  const following = new Following(account, callingAgent(account.actor).agentId, id, generation, connection?.signal)
-  const timer = setTimeout(() => following.end(), ms)
-  try {
-    while (ms > 0 && !following.isOver && isHeld(await findTask(account, id, undefined, home))) {
-      if (!await following.raised(heartbeatMs)) yield 'heartbeat'
-    }
-    await check?.()
-  } finally {
-    clearTimeout(timer)
-    following.leave()
-  }
+  if (ms > 0) yield* whileIts(isHeld, account, row, { ...watch, ms })
+  const { connection, home } = watch
   if (connection?.signal.aborted) return row
-  await showIfOpen(account, id, home)
-  return await findTask(account, id, undefined, home)
+  await showIfOpen(account, row.id, home)
+  return await findTask(account, row.id, undefined, home)
 }
 
 /** Heartbeats until there is room for so many bytes. Returns the function that gives it back. */
@@ -169,11 +172,6 @@ async function* takeRoom(account: AccountStore, bytes: number): AsyncGenerator<'
     await sleep(roomCheckMs)
     yield 'heartbeat'
   }
-}
-
-/** Whatever passes on what is streamed still refers to the last of it. After much, that is this. */
-function* sentBehind(bytes: number): Generator<'heartbeat'> {
-  if (bytes > muchBytes) yield 'heartbeat'
 }
 
 /** Fails with `rate_limit_exceeded` if `watchTask` would. For callers that change something before they follow it. */
@@ -217,7 +215,7 @@ async function* eventsOf(
             const { state } = event.status
             if (isTerminal(state) || (isOfSend && isInterrupted(state))) return
           }
-          yield* sentBehind(bytes - told)
+          if (bytes - told > muchBytes) yield 'heartbeat'
         } finally {
           release()
         }
