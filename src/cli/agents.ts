@@ -38,6 +38,11 @@ export const createAgentCommand = storeCommand({
     'access-list': { placeholder: 'ALIASES', description: 'the aliases on that allow or block list, comma-separated' },
     description: { placeholder: 'TEXT', description: 'what the agent does' },
     'remote-url': { placeholder: 'URL', description: 'URL of an agent of type a2a' },
+    'message-replies': {
+      placeholder: '',
+      description: 'over A2A its replies are messages, not results of tasks',
+      flag: true,
+    },
   },
   async run(store, args) {
     const input = {
@@ -48,6 +53,7 @@ export const createAgentCommand = storeCommand({
       accessList: args['access-list']?.split(',').filter((alias) => alias.trim() !== ''),
       description: args.description,
       remoteUrl: args['remote-url'],
+      ...(args['message-replies'] !== undefined && { messageReplies: true }),
     }
     const { agent, apiKey } = await changeAccount(
       store,
