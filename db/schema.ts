@@ -358,6 +358,8 @@ export const guardrails = sqliteTable('guardrails', {
   action: text('action', { enum: ['block', 'redact', 'flag'] }).notNull(),
   onFailure: text('on_failure', { enum: ['closed', 'open'] }).notNull(),
   enabled: flag('enabled').notNull().default(true),
+  /** The service that gets the texts, as `host` of a URL; null for a local provider. */
+  host: text('host'),
   ...optionalSealedToken(),
   createdAt: integer('created_at').notNull(),
 }, (t) => [primaryKey({ columns: [t.accountId, t.id] }), uniqueIndex('guardrails_name').on(t.accountId, t.name)])
@@ -374,6 +376,19 @@ export const agentGuardrails = sqliteTable('agent_guardrails', {
   foreignKey({ columns: [t.accountId, t.agentId], foreignColumns: [agents.accountId, agents.id] }),
   foreignKey({ columns: [t.accountId, t.guardrailId], foreignColumns: [guardrails.accountId, guardrails.id] }),
   index('agent_guardrails_guardrail').on(t.accountId, t.guardrailId, t.agentId),
+])
+
+/** What people allow guardrails to do with the messages of their alias: send the texts to this host. */
+export const guardrailConsents = sqliteTable('guardrail_consents', {
+  accountId: text('account_id').notNull(),
+  /** An agent of type `human`. */
+  agentId: text('agent_id').notNull(),
+  provider: text('provider').notNull(),
+  host: text('host').notNull(),
+  createdAt: integer('created_at').notNull(),
+}, (t) => [
+  primaryKey({ columns: [t.accountId, t.agentId, t.provider, t.host] }),
+  foreignKey({ columns: [t.accountId, t.agentId], foreignColumns: [agents.accountId, agents.id] }),
 ])
 
 /**
@@ -468,6 +483,8 @@ export const messages = sqliteTable('messages', {
   sanitized: flag('sanitized').notNull().default(false),
   /** How many answers led to it: one more than the message that it replies to. */
   hops: integer('hops').notNull().default(0),
+  /** The hosts that guardrails of people sent its text to, separated by a comma and a space; null for none. */
+  sharedWith: text('shared_with'),
   // Last, because SQLite reads a row from its beginning: what only follows the log does not load the texts.
   body: text('body').notNull(),
   /** The A2A fields of a message received over A2A, without the large `parts`. */

@@ -72,6 +72,7 @@ const gridMessage = z.object({
   unverified: flag('The sender signed up by itself and has not been claimed'),
   flagged: flag('A guardrail objected to something in it'),
   sanitized: flag('Invisible characters were removed from it'),
+  shared_with: z.string().optional().describe('The hosts that a guardrail of a person sent the text to'),
   a2a: z.unknown().optional().describe('Details from A2A'),
 }).meta({ id: 'GridMessage' })
 

@@ -45,6 +45,8 @@ export interface GridMessage {
   flagged?: true
   /** Invisible characters were removed from it. */
   sanitized?: true
+  /** The hosts that a guardrail of a person sent the text to, for checking. */
+  shared_with?: string
   a2a?: unknown
 }
 
@@ -149,6 +151,7 @@ export function asGridMessage(
     ...(message.releaseCount > 0 && { redelivered: true as const }),
     ...(message.flagged !== 0 && { flagged: true as const }),
     ...((message.sanitized !== 0 || body !== message.body || details?.sanitized) && { sanitized: true as const }),
+    ...(message.sharedWith !== null && { shared_with: message.sharedWith }),
     ...(details && { a2a: details.shown }),
   }
 }

@@ -143,6 +143,7 @@ async function compose(
     a2a: details ? JSON.stringify(details.inline) : null,
     flagged: false,
     sanitized,
+    sharedWith: null,
     key,
     keysSince: at - keyLifetimeMs,
     largeParts: details?.apart.length ? JSON.stringify(details.apart) : null,

@@ -48,6 +48,7 @@ export interface InboxMessage {
   awaitsAnswer: number
   flagged: number
   sanitized: number
+  sharedWith: string | null
   hops: number
   createdAt: number
   senderDescription: string
@@ -77,6 +78,7 @@ const fields: Record<keyof InboxMessage, string> = {
       AND ${taskEnds.recipient} AND tasks.expires_at IS NOT NULL)`,
   flagged: 'messages.flagged OR deliveries.flagged',
   sanitized: 'messages.sanitized',
+  sharedWith: 'messages.shared_with',
   hops: 'messages.hops',
   createdAt: 'messages.created_at',
   senderDescription: 'agents.description',
