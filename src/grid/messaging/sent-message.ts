@@ -55,18 +55,18 @@ export function asSentAnswer(sent: SentMessage) {
 export const keyLifetimeMs = 7 * day
 const maxKeyLength = 200
 
-export function checkKey(key: string): string {
+function checkKey(key: string): string {
   if (key === '' || !hasAtMost(key, maxKeyLength) || wellFormed(key) !== key) {
     throw new GridError('invalid_input', `An idempotency key must have 1 to ${maxKeyLength} characters.`)
   }
   return key
 }
 
-/** The key of a call and the hash of its `request`, which is a text. Fails with `invalid_input`. */
-export function keyOf(key: string | undefined, request: string): Pick<Draft, 'key' | 'requestHash'> {
+/** The key of a call and the hash of what a repeat must equal, if it has one. Fails with `invalid_input`. */
+export function keyOf(key: string | undefined, request: () => string): Pick<Draft, 'key' | 'requestHash'> {
   return key === undefined
     ? { key: null, requestHash: '' }
-    : { key: checkKey(key), requestHash: hashForLookup(request) }
+    : { key: checkKey(key), requestHash: hashForLookup(request()) }
 }
 
 /** The send that was already made under its idempotency key. `home`: the account that the agent was in then, if another. */
@@ -106,9 +106,8 @@ async function receiptOf(account: AccountStore, sender: Sender, receipt: string 
   return receipt === null ? { unread: await account.read.inbox.unread(sender.agentId) } : JSON.parse(receipt)
 }
 
-/** The hash that a repeat must match: of `request` if the caller gave one, otherwise of the content of the send. */
-export function requestHashOf({ to, text, replyToMessageId, conversationId, a2a, request }: SendInput): string {
-  if (request !== undefined) return hashForLookup(request)
+/** What a repeat of a send must equal: what its caller says, or the content. */
+export function requestOf({ to, text, replyToMessageId, conversationId, a2a, request }: SendInput): string {
   const address = to.trim().toLowerCase().replace(/^@/, '')
-  return hashForLookup(JSON.stringify([address, text, replyToMessageId, conversationId, a2a]))
+  return request ?? JSON.stringify([address, text, replyToMessageId, conversationId, a2a])
 }
