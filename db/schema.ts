@@ -179,14 +179,13 @@ export const signups = sqliteTable('signups', {
   accountId: text('account_id').notNull().references(() => accounts.id),
   id: text('id').notNull(),
   ownerEmail: text('owner_email').notNull(),
-  /** The client address as limits count it: IPv4, or the /64 of IPv6. */
+  /** The client address: IPv4, or the /64 of IPv6. */
   address: text('address').notNull(),
   claimTokenHash: text('claim_token_hash').notNull(),
   createdAt: integer('created_at').notNull(),
 }, (t) => [
   primaryKey({ columns: [t.accountId, t.id] }),
   uniqueIndex('signups_claim_token').on(t.claimTokenHash),
-  index('signups_address').on(t.address, t.createdAt),
   index('signups_owner').on(t.ownerEmail),
 ])
 
@@ -829,14 +828,12 @@ export const oauthClients = sqliteTable('oauth_clients', {
   redirectUris: text('redirect_uris').notNull(),
   authMethod: text('auth_method', { enum: ['none', 'client_secret_post', 'client_secret_basic'] }).notNull(),
   secretHash: text('secret_hash'),
-  address: text('address'),
   createdAt: integer('created_at').notNull(),
   lastUsedAt: integer('last_used_at'),
   /** Until when this copy of a document may be used on a consent page; null for registrations. */
   freshUntil: integer('fresh_until'),
   expiresAt: integer('expires_at').notNull(),
 }, (t) => [
-  index('oauth_clients_address').on(t.address, t.createdAt),
   index('oauth_clients_unused').on(t.kind, t.createdAt).where(sql`last_used_at IS NULL`),
   index('oauth_clients_expires').on(t.expiresAt),
 ])

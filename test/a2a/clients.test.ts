@@ -2,7 +2,7 @@
 import { Role, type SendMessageRequest } from '@a2a-js/sdk'
 import * as sdk03 from '@a2a-js/sdk-0.3/client'
 import { ClientFactory, DefaultAgentCardResolver, JsonRpcTransportFactory, withA2AExtensions } from '@a2a-js/sdk/client'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { inboxOf } from '../support/a2a.ts'
 import { type LiveGrid, liveGrid } from '../support/server.ts'
 
@@ -10,7 +10,6 @@ let grid: LiveGrid
 beforeEach(async () => {
   grid = await liveGrid()
 })
-afterEach(() => grid.close())
 
 test('the A2AClient of SDK 0.3 sends, and gets the error of an unknown recipient', async () => {
   const client = await sdk03.A2AClient.fromCardUrl(`${grid.url}/.well-known/agent-card.json`, {

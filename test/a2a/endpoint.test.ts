@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { mintKey } from '../../src/lib/secrets.ts'
 import { endpoint, inboxOf, postA2a, request, send03, send10 } from '../support/a2a.ts'
 import { type TestGrid, testGrid } from '../support/grid.ts'
@@ -7,7 +7,6 @@ let grid: TestGrid
 beforeEach(async () => {
   grid = await testGrid()
 })
-afterEach(() => grid.close())
 
 test.each([
   ['a missing API key', () => undefined, 'Bearer realm="agent-grid"'],

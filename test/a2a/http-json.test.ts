@@ -1,8 +1,8 @@
 /** The HTTP+JSON binding of 1.0: its paths, media types, results and errors. */
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { updateTask } from '../../src/grid/tasks/update-task.ts'
-import { errorInfo, inboxOf, readStream, send10, storeOf } from '../support/a2a.ts'
-import { type TestGrid, testGrid } from '../support/grid.ts'
+import { errorInfo, inboxOf, readStream, send10 } from '../support/a2a.ts'
+import { storeOf, type TestGrid, testGrid } from '../support/grid.ts'
 
 const shared = '/a2a/v1/grid'
 const ofBob = '/a2a/v1/agents/bob'
@@ -11,7 +11,6 @@ let grid: TestGrid
 beforeEach(async () => {
   grid = await testGrid()
 })
-afterEach(() => grid.close())
 
 const atOnce = { configuration: { returnImmediately: true } }
 const send = (message: object = {}, params: object = {}) => send10({ ...message }, { ...params }).params

@@ -1,8 +1,8 @@
 /** Lists of tasks, and how much of their history is shown. */
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { updateTask } from '../../src/grid/tasks/update-task.ts'
-import { endpoint, endpointOf, inboxOf, postA2a, request, send03, send10, storeOf } from '../support/a2a.ts'
-import { type TestGrid, testGrid } from '../support/grid.ts'
+import { endpoint, endpointOf, inboxOf, postA2a, request, send03, send10 } from '../support/a2a.ts'
+import { storeOf, type TestGrid, testGrid } from '../support/grid.ts'
 
 const atOnce = { configuration: { returnImmediately: true } }
 
@@ -10,7 +10,6 @@ let grid: TestGrid
 beforeEach(async () => {
   grid = await testGrid()
 })
-afterEach(() => grid.close())
 
 test('an empty list has all four members, in both versions', async () => {
   for (const method of ['ListTasks', 'tasks/list']) {

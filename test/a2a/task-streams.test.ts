@@ -1,5 +1,5 @@
 /** Streams of tasks over JSON-RPC: what a send and a subscription say, in which order, and when they end. */
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { updateTask } from '../../src/grid/tasks/update-task.ts'
 import {
   endpoint,
@@ -10,10 +10,9 @@ import {
   request,
   send03,
   send10,
-  storeOf,
   type StreamedEvent,
 } from '../support/a2a.ts'
-import { type TestGrid, testGrid } from '../support/grid.ts'
+import { storeOf, type TestGrid, testGrid } from '../support/grid.ts'
 
 let grid: TestGrid
 let bobs: string
@@ -21,7 +20,6 @@ beforeEach(async () => {
   grid = await testGrid()
   bobs = endpointOf(grid.bob)
 })
-afterEach(() => grid.close())
 
 const stream10 = (message: object = {}, params: object = {}) => ({
   ...send10({ metadata: undefined, ...message }, { ...params }),

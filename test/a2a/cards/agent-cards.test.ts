@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import { agentCardPaths, card10Paths } from '../../../src/a2a/cards/cards.ts'
 import { updateAgent } from '../../../src/grid/agents/agent-settings.ts'
 import { deleteAgent } from '../../../src/grid/agents/agents.ts'
@@ -11,7 +11,6 @@ let grid: TestGrid
 beforeEach(async () => {
   grid = await testGrid({ env: { BASE_URL: 'https://grid.example' } })
 })
-afterEach(() => grid.close())
 
 function get(path: string, key?: string, headers: Record<string, string> = {}) {
   return grid.request(path, { headers: { ...headers, ...(key !== undefined && { Authorization: `Bearer ${key}` }) } })

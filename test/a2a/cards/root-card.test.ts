@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { card10Paths, rootCardPaths } from '../../../src/a2a/cards/cards.ts'
 import { type TestGrid, testGrid } from '../../support/grid.ts'
 
@@ -9,7 +9,6 @@ let grid: TestGrid
 beforeEach(async () => {
   grid = await testGrid({ env: { BASE_URL: 'https://grid.example' } })
 })
-afterEach(() => grid.close())
 
 test('the card is public and gives the endpoint to clients of 0.3 and of 1.0', async () => {
   const response = await grid.request(card)

@@ -1,5 +1,5 @@
 /** A task from its message to its end, seen by both agents. */
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { callingAgent } from '../../../src/auth/actor.ts'
 import { readAgain } from '../../../src/grid/messaging/read-again.ts'
 import { readMessages } from '../../../src/grid/messaging/read-messages.ts'
@@ -7,9 +7,9 @@ import { continueTask } from '../../../src/grid/tasks/start-task.ts'
 import { cancelTask, getTask, listTasks } from '../../../src/grid/tasks/tasks.ts'
 import { updateTask } from '../../../src/grid/tasks/update-task.ts'
 import type { AccountStore } from '../../../src/store/account.ts'
-import { type TestGrid, testGrid } from '../../support/grid.ts'
+import { storeOf, type TestGrid, testGrid } from '../../support/grid.ts'
 import { sendMessage } from '../../support/messaging.ts'
-import { askFor, eventsOf, inShort, storeOf } from '../../support/tasks.ts'
+import { askFor, eventsOf, inShort } from '../../support/tasks.ts'
 import { messageStatus } from '../../../src/grid/messaging/message-status.ts'
 import { findMessages, receiptsOf } from '../../../src/grid/conversations/messages.ts'
 import { listThreads } from '../../../src/grid/conversations/threads.ts'
@@ -29,8 +29,6 @@ beforeEach(async () => {
   client = storeOf(grid, grid.alice)
   bob = storeOf(grid, grid.bob)
 })
-
-afterEach(() => grid.close())
 
 test('a message becomes a task, which is read, answered and completed', async () => {
   const asked = await askFor(client, 'a question')

@@ -5,11 +5,11 @@ import { updateTask } from '../../../src/grid/tasks/update-task.ts'
 import { day } from '../../../src/lib/time.ts'
 import type { AccountStore } from '../../../src/store/account.ts'
 import { onEachDatabase } from '../../support/databases.ts'
-import type { TestGrid } from '../../support/grid.ts'
+import { storeOf, type TestGrid } from '../../support/grid.ts'
 import { guard, testProviders } from '../../support/guarded.ts'
 import { callTool } from '../../support/mcp.ts'
 import { sendMessage } from '../../support/messaging.ts'
-import { askFor, eventsOf, inShort, storeOf } from '../../support/tasks.ts'
+import { askFor, eventsOf, inShort } from '../../support/tasks.ts'
 
 let grid: TestGrid
 
