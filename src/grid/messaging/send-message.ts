@@ -156,9 +156,7 @@ async function compose(
 }
 
 function inTask<Message extends NewMessage>(message: Message, step: TaskStep | undefined): Message {
-  if (!step) return message
-  const { taskId, isInTaskAlone } = step
-  return { ...message, taskId, isInTaskAlone }
+  return step ? { ...message, taskId: step.taskId, isInTaskAlone: step.isInTaskAlone } : message
 }
 
 /** The message as its guardrails leave it. They may ask other services, so quotas are checked first. */

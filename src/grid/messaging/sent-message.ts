@@ -72,38 +72,26 @@ export function keyOf(key: string | undefined, request: () => string): Pick<Draf
 /** The send that was already made under its idempotency key. `home`: the account that the agent was in then, if another. */
 export async function findRepeat(
   account: AccountStore,
-  sender: Sender,
+  { agentId }: Sender,
   { key, requestHash }: Pick<Draft, 'key' | 'requestHash'>,
 ): Promise<{ sent: SentMessage; home?: string } | undefined> {
   if (key === null) return undefined
-  const earlier = await account.read.messages.byKey(sender.agentId, key, account.deps.now() - keyLifetimeMs)
+  const earlier = await account.read.messages.byKey(agentId, key, account.deps.now() - keyLifetimeMs)
   if (!earlier) return undefined
-  if (earlier.requestHash !== requestHash) {
+  const { requestHash: first, error, home, receipt, sanitized, ...sent } = earlier
+  if (first !== requestHash) {
     throw new GridError(
       'idempotency_conflict',
       'This idempotency key was used for other content. Use a new key for new content.',
     )
   }
-  if (earlier.error !== null) {
-    const { message, info } = JSON.parse(earlier.error) as BlockedError
+  if (error !== null) {
+    const { message, info } = JSON.parse(error) as BlockedError
     throw new GridError('guardrail_blocked', message, { info })
   }
-  const { id, recipient, conversationId, createdAt, hops, sanitized, receipt } = earlier
-  const sent = {
-    id,
-    recipient,
-    conversationId,
-    createdAt,
-    hops,
-    ...(sanitized && { sanitized }),
-    ...await receiptOf(account, sender, receipt),
-  }
-  return { sent, home: earlier.home ?? undefined }
-}
-
-/** A send that was stored by an older version has no receipt. */
-async function receiptOf(account: AccountStore, sender: Sender, receipt: string | null): Promise<SendReceipt> {
-  return receipt === null ? { unread: await account.read.inbox.unread(sender.agentId) } : JSON.parse(receipt)
+  // An update of a task has no receipt.
+  const told: SendReceipt = JSON.parse(receipt ?? '{"unread":0}')
+  return { sent: { ...sent, ...(sanitized && { sanitized }), ...told }, home: home ?? undefined }
 }
 
 /** What a repeat of a send must equal: what its caller says, or the content. */
