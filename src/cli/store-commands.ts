@@ -1,5 +1,10 @@
 import type { StoreCommand } from './command.ts'
-import { confirmClockCommand, rebuildConversationsCommand, rotateKeysCommand, rotateSigningKeyCommand } from './keys.ts'
+import {
+  confirmClockCommand,
+  rebuildConversationsCommand,
+  rotateSigningKeyCommand,
+  rotateStoredTokens,
+} from './keys.ts'
 import { copyDatabaseCommand, noteBackupCommand } from './copy-database.ts'
 import {
   createAccountCommand,
@@ -41,7 +46,6 @@ export const storeCommands: readonly StoreCommand[] = [
   deleteAdminKeyCommand,
   createLinkCommand,
   resetSecondFactorCommand,
-  rotateKeysCommand,
   rotateSigningKeyCommand,
   rebuildConversationsCommand,
   confirmClockCommand,
@@ -51,6 +55,7 @@ export const storeCommands: readonly StoreCommand[] = [
 export const serverCommands: readonly StoreCommand[] = [
   ...storeCommands,
   applyMigrations,
+  rotateStoredTokens,
   lookInside,
   copyDatabaseCommand,
   noteBackupCommand,

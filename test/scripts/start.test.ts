@@ -80,7 +80,7 @@ test('Deno may also write in the folder of scheduled backups, and where those of
   expect(runtimeCommand('deno', 'file:/a/grid.db', '/b')).toContain('--allow-write=/a,/b')
 })
 
-test('Deno may use the files that the command line names', async () => {
+test('Deno may use the files that the command line names', () => {
   const elsewhere = join(database.folder, 'else, where')
   mkdirSync(elsewhere)
   writeFileSync(join(elsewhere, 'key'), 'a long pass phrase')
