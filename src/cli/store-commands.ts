@@ -26,7 +26,7 @@ import {
   setTurnLimitsCommand,
 } from './agents.ts'
 import { lookInside } from './doctor/database.ts'
-import { applyMigrations } from './migrate.ts'
+import { migrateServed } from './migrate.ts'
 import { tryGuardrailCommand } from './try-guardrail.ts'
 
 export const storeCommands: readonly StoreCommand[] = [
@@ -54,7 +54,7 @@ export const storeCommands: readonly StoreCommand[] = [
 /** What a running server accepts from other processes: also what commands ask of it that run in their own process. */
 export const serverCommands: readonly StoreCommand[] = [
   ...storeCommands,
-  applyMigrations,
+  migrateServed,
   rotateStoredTokens,
   lookInside,
   copyDatabaseCommand,
