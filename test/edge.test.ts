@@ -1,5 +1,5 @@
 /** The middleware of every request: Host and Origin (docs/security.md, "Requests"). */
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import { type TestGrid, testGrid, type TestGridOptions } from './support/grid.ts'
 import { routesOf } from './support/routes.ts'
 
@@ -10,11 +10,9 @@ let open: (options: TestGridOptions) => Promise<void>
 beforeEach(async () => {
   grid = await testGrid({ env: hosts })
   open = async (options) => {
-    await grid.close()
     grid = await testGrid(options)
   }
 })
-afterEach(() => grid.close())
 
 describe('Host', () => {
   test('an unknown host gets 421 on every route but those of probes, and is not repeated in the response', async () => {

@@ -5,7 +5,7 @@ import { createApp } from '../app.ts'
 import { type Config, ConfigError, readConfig } from '../config.ts'
 import type { Deps } from '../deps.ts'
 import { createEmailSender } from '../email.ts'
-import { PreparedChecks } from '../guardrails/providers.ts'
+import { GuardrailChecks } from '../guardrails/providers.ts'
 import { freePort } from '../lib/free-port.ts'
 import { Bodies } from '../lib/http/body.ts'
 import { CallerHints } from '../lib/http/client-address.ts'
@@ -52,7 +52,7 @@ export function processDeps(config: Config, stopping?: AbortSignal): Deps {
     email: createEmailSender({ config, log, printLink: createLinkLog(config.logLevel) }),
     bodies: new Bodies(),
     callerHints: new CallerHints(config),
-    guardrailChecks: new PreparedChecks(),
+    guardrailChecks: new GuardrailChecks(),
     readClientPackage,
     overload: new Overload(log),
     stopping,
