@@ -64,7 +64,7 @@ const rules: Record<string, Rule> = {
     types: ['store/store.ts', 'deps.ts', 'request-context.ts', 'listen.ts'],
     packages: ['hono'],
   },
-  'request-context.ts': { ours: [], types: ['listen.ts'], packages: ['hono'] },
+  'request-context.ts': { ours: [], types: ['listen.ts', 'lib/'], packages: ['hono'] },
   'edge.ts': { ours: ['errors.ts', 'lib/'], types: ['deps.ts', 'request-context.ts'], packages: ['hono'] },
   // Signup makes or joins the account it then works in, so these two doors pass the whole store on to it.
   'mcp/': {

@@ -8,7 +8,7 @@ import type { Deps } from '../deps.ts'
 import { GridError } from '../errors.ts'
 import { type Bodies, type BodyLimits, mediaType, parseBody } from '../lib/http/body.ts'
 import type { Handler } from '../request-context.ts'
-import { a2aError, a2aStatus, asGridError, errorHeaders } from '../wire.ts'
+import { a2aError, a2aStatus, errorHeaders } from '../wire.ts'
 
 /** @see JSON-RPC 2.0 §4 */
 type RpcId = string | number | null
@@ -25,7 +25,7 @@ interface RpcRequest {
  * response, even one without an id. See docs/protocol/a2a.md, "A2A", "Errors".
  */
 export function a2aGrid(authenticateCall: AuthenticateCall, deps: Deps, cards: Cards): Handler {
-  const { config, bodies, log } = deps
+  const { config, bodies } = deps
   const domain = new URL(config.baseUrl).hostname
 
   return async function a2a(c) {
@@ -45,6 +45,7 @@ export function a2aGrid(authenticateCall: AuthenticateCall, deps: Deps, cards: C
       const version = requestedVersion(request)
       if (version) headers['A2A-Version'] = version
       const { codec, run } = findMethod(method)
+      c.get('trace').tool = method
       headers['A2A-Version'] = codec.version
       if (admitted.extensions.length > 0) headers[codec.extensionsHeader] = admitted.extensions.join(', ')
 
@@ -53,7 +54,7 @@ export function a2aGrid(authenticateCall: AuthenticateCall, deps: Deps, cards: C
         ? streamResponse(result, admitted.connection, headers, (result) => ({ jsonrpc: '2.0', id, result }))
         : Response.json({ jsonrpc: '2.0', id, result }, { headers })
     } catch (error) {
-      const gridError = asGridError(error, log, c.get('requestId'))
+      const gridError = c.get('trace').refusal(error)
       return Response.json({ jsonrpc: '2.0', id, error: a2aError(gridError, domain) }, {
         status: a2aStatus(gridError),
         headers: { ...headers, ...errorHeaders(gridError), ...challenge(gridError) },

@@ -59,7 +59,7 @@ export async function waitForTask(
   const timer = setTimeout(() => following.end(), ms)
   try {
     for (let hasEnded = false; !hasEnded && !following.isOver;) {
-      await following.raised()
+      await account.trace.time('waitingMs', () => following.raised())
       const events = await following.next()
       hasEnded = !events || events.some(({ state }) => state !== null && (isTerminal(state) || isInterrupted(state)))
     }
