@@ -12,6 +12,7 @@ import { type FileKey, SealedFileError } from '../store/backup/sealed-file.ts'
 import { backUpStopped } from '../store/backup/stopped.ts'
 import { isFull } from '../store/driver/database-errors.ts'
 import { isNoSpace, localPath } from '../store/driver/local-file.ts'
+import { print } from './output.ts'
 import { askHolder, isInUse } from './store-command.ts'
 import {
   CommandError,
@@ -68,7 +69,7 @@ export const backup: ProcessCommand = {
       messages: manifest.rows.messages ?? 0,
       keys: manifest.keys,
     }
-    console.log(json ? JSON.stringify(result) : printBackup(result))
+    print(json ? JSON.stringify(result) : printBackup(result))
     return 0
   },
 }
@@ -168,7 +169,7 @@ export const restore: ProcessCommand = {
       messages: manifest.rows.messages ?? 0,
       kept,
     }
-    console.log(json ? JSON.stringify(result) : printRestored(result))
+    print(json ? JSON.stringify(result) : printRestored(result))
     return 0
   },
 }

@@ -28,6 +28,7 @@ import { findGrid, login, machineName } from '../clients/login.ts'
 import { type ClientName, clientNames, programs } from '../clients/programs.ts'
 import { ask, confirm, isAttended, openBrowser } from './ask.ts'
 import { attentionExitCode, type CommandArguments, CommandError, usageError } from './command.ts'
+import { print, printError } from './output.ts'
 
 /** Run `connect`. Resolves to its exit code. */
 export async function connectClients(json: boolean, args: CommandArguments): Promise<number> {
@@ -82,13 +83,13 @@ export async function disconnectClient(json: boolean, args: CommandArguments): P
 
 /** With `--json`, standard output has one object only. */
 function sayer(json: boolean): (text: string) => void {
-  return (text) => json ? console.error(text) : console.log(text)
+  return json ? printError : print
 }
 
 /** Print the result, and what is left for a person. Returns the exit code. */
 function end(json: boolean, result: Record<string, unknown>, steps: readonly string[]): number {
-  if (json) console.log(JSON.stringify(result))
-  else for (const step of steps) console.log(`Next: ${step}`)
+  if (json) print(JSON.stringify(result))
+  else for (const step of steps) print(`Next: ${step}`)
   return steps.length > 0 ? attentionExitCode : 0
 }
 
