@@ -85,7 +85,7 @@ test('a refused call of each door leaves one line, with ids and without any word
       route: '/sign-in',
       code: 'sign_in_failed',
     }],
-    [() => grid.request('/healthz?x', { headers: { Host: canary } }), { door: 'web', code: 'unknown_host' }],
+    [() => grid.request('/sign-in?x', { headers: { Host: canary } }), { door: 'web', code: 'unknown_host' }],
   ]
 
   for (const [call, line] of refused) {

@@ -33,6 +33,8 @@ export interface AccountStore<Caller extends Actor = Actor> {
   /** The id of this database's history. It changes when a backup is restored. Cursors contain it. */
   readonly epoch: string
   readonly instanceId: string
+  /** Tells accounts apart where they take turns. */
+  readonly owner: string
   readonly waiting: AccountWaiting
   readonly read: Reads
   readonly change: Changes
@@ -54,6 +56,7 @@ export interface AccountStore<Caller extends Actor = Actor> {
 
 /** The guardrails of one account, for the check of a message. */
 export interface Guarding {
+  readonly owner: string
   readonly isOwn: boolean
   readonly trace: AccountTrace
   readonly read: Reads['guarding']
@@ -176,6 +179,7 @@ export function accountOpener(context: StoreContext): (accountId: string, actor:
       trace,
       epoch,
       instanceId,
+      owner: accountId,
       waiting: new AccountWaiting(waiting, accountId, live, presences),
       read,
       change,
@@ -189,6 +193,7 @@ export function accountOpener(context: StoreContext): (accountId: string, actor:
       guarding(home = accountId) {
         const tables = tablesOf(home)
         return {
+          owner: home,
           isOwn: home === accountId,
           trace,
           read: tables.read.guarding,
