@@ -2,7 +2,7 @@
 export const migrations: { name: string; hash: string; statements: string[] }[] = [
   {
     "name": "0000_grid",
-    "hash": "6f88f840fa94d6c982c75f6e587f0afc399f3161dbdf37159d8216847ac86b65",
+    "hash": "bed79c2a473cf0f756666a1c0d4cdb4751fac6ce2446c33e6a770df460fb98f3",
     "statements": [
       "CREATE TABLE `accounts` (\n\t`id` text PRIMARY KEY NOT NULL,\n\t`name` text NOT NULL,\n\t`state` text NOT NULL,\n\t`join_email` text,\n\t`created_at` integer NOT NULL,\n\t`claimed_at` integer,\n\t`requires_second_factor` integer DEFAULT false NOT NULL,\n\t`people_see_contents` integer DEFAULT false NOT NULL,\n\t`turn_limits` text,\n\t`people_read_since` integer\n);",
       "CREATE UNIQUE INDEX `accounts_join_email` ON `accounts` (`join_email`);",
@@ -90,8 +90,7 @@ export const migrations: { name: string; hash: string; statements: string[] }[] 
       "CREATE UNIQUE INDEX `messages_id` ON `messages` (`account_id`,`id`);",
       "CREATE INDEX `messages_reply` ON `messages` (`reply_to_message_id`) WHERE reply_to_message_id IS NOT NULL;",
       "CREATE INDEX `messages_sent` ON `messages` (`account_id`,`created_at`);",
-      "CREATE TABLE `oauth_clients` (\n\t`id` text PRIMARY KEY NOT NULL,\n\t`kind` text NOT NULL,\n\t`name` text NOT NULL,\n\t`redirect_uris` text NOT NULL,\n\t`auth_method` text NOT NULL,\n\t`secret_hash` text,\n\t`address` text,\n\t`created_at` integer NOT NULL,\n\t`last_used_at` integer,\n\t`fresh_until` integer,\n\t`expires_at` integer NOT NULL\n);",
-      "CREATE INDEX `oauth_clients_address` ON `oauth_clients` (`address`,`created_at`);",
+      "CREATE TABLE `oauth_clients` (\n\t`id` text PRIMARY KEY NOT NULL,\n\t`kind` text NOT NULL,\n\t`name` text NOT NULL,\n\t`redirect_uris` text NOT NULL,\n\t`auth_method` text NOT NULL,\n\t`secret_hash` text,\n\t`created_at` integer NOT NULL,\n\t`last_used_at` integer,\n\t`fresh_until` integer,\n\t`expires_at` integer NOT NULL\n);",
       "CREATE INDEX `oauth_clients_unused` ON `oauth_clients` (`kind`,`created_at`) WHERE last_used_at IS NULL;",
       "CREATE INDEX `oauth_clients_expires` ON `oauth_clients` (`expires_at`);",
       "CREATE TABLE `oauth_grants` (\n\t`account_id` text NOT NULL,\n\t`id` text NOT NULL,\n\t`user_id` text NOT NULL,\n\t`client_id` text NOT NULL,\n\t`client_name` text NOT NULL,\n\t`agent_id` text,\n\t`scope` text NOT NULL,\n\t`resource` text NOT NULL,\n\t`redirect_uri` text NOT NULL,\n\t`code_hash` text NOT NULL,\n\t`code_challenge` text NOT NULL,\n\t`code_expires_at` integer NOT NULL,\n\t`code_used_at` integer,\n\t`code_taken_by` text,\n\t`created_at` integer NOT NULL,\n\t`expires_at` integer NOT NULL,\n\t`last_used_at` integer,\n\t`revoked_at` integer,\n\tPRIMARY KEY(`account_id`, `id`),\n\tFOREIGN KEY (`account_id`) REFERENCES `accounts`(`id`) ON UPDATE no action ON DELETE no action,\n\tFOREIGN KEY (`user_id`) REFERENCES `users`(`id`) ON UPDATE no action ON DELETE no action,\n\tFOREIGN KEY (`account_id`,`agent_id`) REFERENCES `agents`(`account_id`,`id`) ON UPDATE no action ON DELETE no action\n);",
@@ -137,7 +136,6 @@ export const migrations: { name: string; hash: string; statements: string[] }[] 
       "CREATE UNIQUE INDEX `signing_keys_created` ON `signing_keys` (`created_at`);",
       "CREATE TABLE `signups` (\n\t`account_id` text NOT NULL,\n\t`id` text NOT NULL,\n\t`owner_email` text NOT NULL,\n\t`address` text NOT NULL,\n\t`claim_token_hash` text NOT NULL,\n\t`created_at` integer NOT NULL,\n\tPRIMARY KEY(`account_id`, `id`),\n\tFOREIGN KEY (`account_id`) REFERENCES `accounts`(`id`) ON UPDATE no action ON DELETE no action\n);",
       "CREATE UNIQUE INDEX `signups_claim_token` ON `signups` (`claim_token_hash`);",
-      "CREATE INDEX `signups_address` ON `signups` (`address`,`created_at`);",
       "CREATE INDEX `signups_owner` ON `signups` (`owner_email`);",
       "CREATE TABLE `skills` (\n\t`account_id` text NOT NULL,\n\t`id` text NOT NULL,\n\t`name` text NOT NULL,\n\t`description` text DEFAULT '' NOT NULL,\n\t`created_at` integer NOT NULL,\n\tPRIMARY KEY(`account_id`, `id`),\n\tFOREIGN KEY (`account_id`) REFERENCES `accounts`(`id`) ON UPDATE no action ON DELETE no action\n);",
       "CREATE UNIQUE INDEX `skills_name` ON `skills` (`account_id`,`name`);",
@@ -154,7 +152,6 @@ export const migrations: { name: string; hash: string; statements: string[] }[] 
       "CREATE INDEX `tasks_of_client` ON `tasks` (`account_id`,`client_agent_id`,`status_at`,`id`);",
       "CREATE INDEX `tasks_of_recipient` ON `tasks` (`recipient_account_id`,`recipient_agent_id`,`id`);",
       "CREATE INDEX `tasks_message` ON `tasks` (`account_id`,`message_id`);",
-      "CREATE INDEX `tasks_open` ON `tasks` (`recipient_account_id`,`recipient_agent_id`,`account_id`,`client_agent_id`,`id`) WHERE expires_at IS NOT NULL;",
       "CREATE INDEX `tasks_expire` ON `tasks` (`expires_at`) WHERE expires_at IS NOT NULL;",
       "CREATE INDEX `tasks_ended` ON `tasks` (`status_at`) WHERE expires_at IS NULL;",
       "CREATE TABLE `thread_agents` (\n\t`account_id` text NOT NULL,\n\t`agent_id` text NOT NULL,\n\t`thread_id` integer NOT NULL,\n\t`delivery_seq` integer NOT NULL,\n\tPRIMARY KEY(`account_id`, `agent_id`, `thread_id`),\n\tFOREIGN KEY (`account_id`,`agent_id`) REFERENCES `agents`(`account_id`,`id`) ON UPDATE no action ON DELETE no action,\n\tFOREIGN KEY (`account_id`,`thread_id`) REFERENCES `threads`(`account_id`,`id`) ON UPDATE no action ON DELETE no action\n) WITHOUT ROWID;",

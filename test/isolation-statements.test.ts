@@ -4,7 +4,7 @@
  * same. So each branch of a statement is checked by itself. See docs/security.md, "Four nets".
  */
 import type { InValue } from '@libsql/client'
-import { afterAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { recordReading } from '../src/grid/conversations/may-read.ts'
 import { leaseOf, readMessages } from '../src/grid/messaging/read-messages.ts'
 import { chooseAlias } from '../src/grid/people/seats.ts'
@@ -21,7 +21,6 @@ import { accessTokenFor } from './support/oauth-token.ts'
 
 const world = await isolatedAccounts()
 const { grid, owner, caller, foreign } = world
-afterAll(() => grid.close())
 
 const as = ({ id, alias }: typeof grid.bob, account = owner) =>
   grid.store.account(account.id, { type: 'agent', agentId: id, alias, credentialId: 'test' })

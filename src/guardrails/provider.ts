@@ -17,6 +17,9 @@ export interface Span {
   readonly end: number
 }
 
+/** With more stretches than these, all of a text is masked. */
+export const maxSpans = 1_000
+
 export interface Verdict {
   /** Kinds of things, such as `email address`; empty for none. Shown to senders, so never a pattern. */
   readonly kinds: readonly string[]
@@ -97,7 +100,8 @@ export const threshold = z.number().min(0).max(1)
 /**
  * Why a remote provider gave no verdict. `refused`: the address is not allowed. `incomplete`: the answer broke off, or
  * is not HTTP, not UTF-8 or compressed. `rejected`: another status that is neither 2xx nor 5xx. `wrong_token`: the
- * token has not the form that the service needs. With `refused` and `wrong_token`, nothing was sent.
+ * token has not the form that the service needs. With `refused` and `wrong_token`, nothing was sent. `too_slow`: a check
+ * in the grid used up its time.
  */
 export type FailureReason =
   | 'refused'
@@ -112,6 +116,7 @@ export type FailureReason =
   | 'service_error'
   | 'unusable_answer'
   | 'wrong_token'
+  | 'too_slow'
 
 /** The message is for the operator. It never has the token, the text, or the answer. */
 export class ProviderFailure extends Error {

@@ -64,7 +64,8 @@ const gridMessage = z.object({
   shortened: z.object({ length: z.int(), next_offset: z.int() }).optional()
     .describe('The text is longer than shown; lengths in UTF-16 units'),
   reply_to: z.string().describe('What to pass as "to" to answer'),
-  task_id: z.string().optional().describe('The task it belongs to; an answer completes it'),
+  task_id: z.string().optional().describe('The task it belongs to'),
+  note: z.string().optional().describe('How to answer the task, while it is open'),
   hops: z.int().optional().describe('How many answers led to it'),
   senderDescription: z.string().optional(),
   senderSkills: names.optional(),

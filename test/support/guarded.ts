@@ -1,6 +1,6 @@
 /** Guardrails that check messages in tests: one finds words, the other answers what the test says. */
 import { createGuardrail, type NewGuardrail, setAgentGuardrails } from '../../src/grid/guardrails/guardrails.ts'
-import { PreparedChecks } from '../../src/guardrails/providers.ts'
+import { GuardrailChecks } from '../../src/guardrails/providers.ts'
 import type { GuardedText, GuardrailCheck, Span } from '../../src/guardrails/provider.ts'
 import { phrases } from '../../src/guardrails/local/phrases.ts'
 import { webhook } from '../../src/guardrails/remote/webhook.ts'
@@ -35,7 +35,7 @@ export function testProviders({ timeoutMs }: { timeoutMs?: number } = {}) {
     asked,
     remote,
     prepared: () => prepared,
-    guardrailChecks: new PreparedChecks([words, service], timeoutMs),
+    guardrailChecks: new GuardrailChecks([words, service], timeoutMs),
   }
 }
 

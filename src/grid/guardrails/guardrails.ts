@@ -6,6 +6,7 @@ import { providers } from '../../guardrails/providers.ts'
 import { newId } from '../../lib/id.ts'
 import { isPlainName } from '../../lib/names.ts'
 import { hasAtMost, wellFormed } from '../../lib/text.ts'
+import { NoTurn } from '../../lib/shared-thread.ts'
 import type { AccountStore } from '../../store/account.ts'
 import { type Agent, noToken } from '../../store/account/agents.ts'
 import type {
@@ -42,7 +43,7 @@ export async function createGuardrail(account: AccountStore, input: NewGuardrail
   const name = checkName(input.name)
   const provider = findProvider(input.provider)
   const enabled = input.enabled ?? true
-  const config = checkConfig(provider, input.config ?? {})
+  const config = await checkConfig(account, provider, input.config ?? {})
   checkToken(provider, input.token || undefined, enabled)
   const action = input.action ?? 'block'
   const guardrail: Guardrail = {
@@ -92,7 +93,7 @@ export async function updateGuardrail(
     const { hasToken, ...guardrail } = await findGuardrail(account, ref)
     const { id } = guardrail
     const provider = findProvider(guardrail.provider)
-    const config = input.config === undefined ? undefined : checkConfig(provider, input.config)
+    const config = input.config === undefined ? undefined : await checkConfig(account, provider, input.config)
     checkToken(provider, token === undefined ? hasToken : token, enabled ?? guardrail.enabled)
     const service = config === undefined ? undefined : serviceOf(provider, config)
     const isOtherServer = token === undefined && service !== undefined &&
@@ -180,7 +181,8 @@ export function checkToken(provider: Provider, token: string | boolean | null | 
   }
 }
 
-export function checkConfig(provider: Provider, config: unknown): unknown {
+/** The configuration with its defaults. Fails with `invalid_input` or `unavailable`. */
+export async function checkConfig(account: AccountStore, provider: Provider, config: unknown): Promise<unknown> {
   const checked = provider.config.safeParse(config, {
     error: ({ input }) => input === undefined ? 'is required' : undefined,
   })
@@ -189,12 +191,20 @@ export function checkConfig(provider: Provider, config: unknown): unknown {
     throw refusedField(path.map(String).join('.'), message)
   }
   try {
-    provider.prepare(checked.data)
+    await account.deps.guardrailChecks.requirePreparable(account.owner, provider.id, checked.data)
   } catch (error) {
     if (error instanceof RefusedConfig) throw refusedField(error.field, error.message)
-    throw error
+    throw error instanceof NoTurn ? noTurn() : error
   }
   return checked.data
+}
+
+/** The error of a call that a local guardrail had no time for. */
+export function noTurn(): GridError {
+  return new GridError('unavailable', 'Too many guardrails are being checked. Repeat the call.', {
+    retryAfterSeconds: 5,
+    notExecuted: true,
+  })
 }
 
 function refusedField(path: string, message: string): GridError {

@@ -7,6 +7,8 @@ export const maxBatch = 50
 /** Longest text and A2A details of one response, in UTF-16 units: at most 240 kB as UTF-8. */
 const maxBatchChars = 80_000
 
+const howToAnswer = 'To complete this task, answer with reply_to_message_id, or call update_task.'
+
 /** One message as its recipient sees it; optional fields where they apply. See docs/protocol/messages.md. */
 export interface GridMessage {
   message_id: string
@@ -27,8 +29,10 @@ export interface GridMessage {
   timestamp: string
   reply_to_message_id?: string
   conversation_id?: string
-  /** The task that it belongs to: `update_task` takes it, and a reply completes it. */
+  /** The task that it belongs to. */
   task_id?: string
+  /** How to answer the task, if it is open and the reader's. */
+  note?: typeof howToAnswer
   hops?: number
   senderDescription?: string
   senderSkills?: string[]
@@ -139,6 +143,7 @@ export function asGridMessage(
     ...(message.replyToMessageId && { reply_to_message_id: message.replyToMessageId }),
     ...(message.conversationId && { conversation_id: withoutInvisible(message.conversationId) }),
     ...(message.taskId !== null && { task_id: message.taskId }),
+    ...(message.awaitsAnswer !== 0 && { note: howToAnswer }),
     ...(message.hops > 0 && { hops: message.hops }),
     ...(senderDescription && { senderDescription }),
     ...(skills.length > 0 && { senderSkills: skills }),

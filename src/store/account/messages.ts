@@ -1,6 +1,7 @@
 /** Messages that agents of the account send: the statements of a send, and looking up what was sent. */
 import { type AccountDb, boolean, precondition, query, type Statement, statement, type Values } from '../sql.ts'
 import { acceptsMessagesOf } from './directory.ts'
+import { addingKey, isNewKey } from './idempotency-keys.ts'
 import { countedUnread, inboxOf } from './inbox-message.ts'
 import {
   type GuardedReceipt,
@@ -37,9 +38,7 @@ const add = (channel: string, condition: string) =>
       AND (sender.type = 'human') = (:type = 'human')
       AND NOT EXISTS (SELECT 1 FROM trials WHERE trials.account_id = :account AND trials.agent_id = :from
         AND (trials.used >= trials.max OR trials.expires_at <= :at OR trials.ended_at IS NOT NULL))
-      AND NOT EXISTS (SELECT 1 FROM idempotency_keys WHERE idempotency_keys.account_id = :account
-        AND idempotency_keys.agent_id = :from AND idempotency_keys.key = :key
-        AND idempotency_keys.created_at > :keysSince)
+      AND ${isNewKey}
       AND ${isWithinDay}
       AND ${condition}
     ON CONFLICT DO NOTHING`)
@@ -62,12 +61,7 @@ const deliver = statement(`
     :stranger, ${inboxOf(':to', ':toAccount')}, :task
   FROM messages WHERE ${isStored}
   ON CONFLICT DO NOTHING`)
-const addKey = statement(`
-  INSERT INTO idempotency_keys (account_id, agent_id, key, request_hash, sender_account_id, message_id, created_at)
-  SELECT account_id, :from, :key, :requestHash, account_id, id, :at FROM messages WHERE ${isStored}
-  ON CONFLICT (account_id, agent_id, key) DO UPDATE SET request_hash = excluded.request_hash,
-    sender_account_id = excluded.sender_account_id, message_id = excluded.message_id, created_at = excluded.created_at, receipt = NULL
-    WHERE created_at <= :keysSince`)
+const addKey = statement(addingKey(`messages WHERE ${isStored}`))
 
 interface SentRow {
   id: string
