@@ -15,9 +15,10 @@ beforeEach(async () => {
 })
 
 describe('Host', () => {
-  test('an unknown host gets 421 on every route, and is not repeated in the response', async () => {
-    expect(routesOf(grid).length).toBeGreaterThan(10)
-    for (const { method, path } of routesOf(grid)) {
+  test('an unknown host gets 421 on every route but those of probes, and is not repeated in the response', async () => {
+    const routes = routesOf(grid).filter(({ path }) => !['/healthz', '/readyz'].includes(path))
+    expect(routes.length).toBeGreaterThan(10)
+    for (const { method, path } of routes) {
       const response = await grid.request(path, {
         method,
         headers: { Host: 'evil.example', 'X-Forwarded-Host': 'evil.example' },
@@ -43,7 +44,7 @@ describe('Host', () => {
     ['127.0.0.1', 421],
     ['', 421],
   ])('%j gets %i', async (host, status) => {
-    expect((await grid.request('/healthz', { headers: { Host: host } })).status).toBe(status)
+    expect((await grid.request('/llms.txt', { headers: { Host: host } })).status).toBe(status)
   })
 
   test.each([
@@ -58,7 +59,17 @@ describe('Host', () => {
   ])('%j gets %i on a loopback grid', async (host, status) => {
     await open({})
 
-    expect((await grid.request('/healthz', { headers: { Host: host } })).status).toBe(status)
+    expect((await grid.request('/llms.txt', { headers: { Host: host } })).status).toBe(status)
+  })
+
+  test('a probe by the address of the process is answered, and nothing else is', async () => {
+    const status = async (path: string, method = 'GET') =>
+      (await grid.request(path, { method, headers: { Host: '10.1.2.3:8787' } })).status
+
+    expect([await status('/healthz'), await status('/readyz')]).toEqual([200, 200])
+    for (const path of ['/', '/healthz/', '/readyz/x', '//healthz', '/HEALTHZ', '/llms.txt']) {
+      expect([path, await status(path)]).toEqual([path, 421])
+    }
   })
 
   test('forwarded host headers are ignored', async () => {

@@ -37,6 +37,23 @@ test('the ClientFactory of SDK 0.3 sends and gets errors of its own classes', as
     .rejects.toThrow(sdk03.ContentTypeNotSupportedError)
 })
 
+test('the streams of SDK 0.3 throw the error of the call, and of a refused key', async () => {
+  const clientOf = async (key: string) => {
+    const transports = [new sdk03.JsonRpcTransportFactory({ fetchImpl: fetchAs(key) })]
+    return await new sdk03.ClientFactory({ transports }).createFromUrl(grid.url)
+  }
+  const client = await clientOf(grid.alice.key)
+
+  await expect(client.sendMessageStream(message03('eve')).next()).rejects.toThrow(
+    "Agent '@eve' not found (Code: -32602)",
+  )
+  await expect(client.resubscribeTask({ id: 't-1' }).next()).rejects.toMatchObject({
+    cause: expect.any(sdk03.TaskNotFoundError),
+  })
+  const refused = await clientOf('nonsense')
+  await expect(refused.sendMessageStream(message03('bob')).next()).rejects.toThrow(/401.*unknown or was revoked/)
+})
+
 test('checklist 18: SDK 1.3 sends in 1.0, with an extension activated, and gets the error of a missing recipient', async () => {
   const client = await newFactory(grid.alice.key).createFromUrl(grid.url)
 

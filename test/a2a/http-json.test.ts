@@ -111,6 +111,8 @@ test.each([
   ['a flag in words', 'GET', '/tasks?includeArtifacts=maybe', undefined, {}, 400, 'INVALID_ARGUMENT'],
   ['a missing task', 'GET', '/tasks/none', undefined, {}, 404, 'NOT_FOUND'],
   ['a missing task to cancel', 'POST', '/tasks/none:cancel', '', {}, 404, 'NOT_FOUND'],
+  ['a path that is not served', 'GET', '/nothing', undefined, {}, 404, 'NOT_FOUND'],
+  ['a method that is not served', 'DELETE', '/tasks', undefined, {}, 405, 'UNIMPLEMENTED'],
   ['push', 'GET', '/tasks/t/pushNotificationConfigs', undefined, {}, 400, 'UNIMPLEMENTED'],
   ['push', 'POST', '/tasks/t/pushNotificationConfigs', '{}', {}, 400, 'UNIMPLEMENTED'],
   ['push', 'DELETE', '/tasks/t/pushNotificationConfigs/c', undefined, {}, 400, 'UNIMPLEMENTED'],

@@ -17,6 +17,7 @@ test('a key has 100 streams; one more is 429 before anything is stored, and one 
   for (
     const [body, path] of [
       [request('SubscribeToTask', { id }), endpoint],
+      [request('tasks/resubscribe', { id }), endpoint],
       [stream, endpointOf(grid.bob)],
     ] as const
   ) {

@@ -40,6 +40,7 @@ test('message/send as documented is delivered and confirmed in 0.3 form', async 
     timestamp: '2026-11-21T09:00:00.000Z',
     conversation_id: uuid,
     task_id: body.result.taskId,
+    note: 'To complete this task, answer with reply_to_message_id, or call update_task.',
     a2a: {
       messageId: '6f1d4c1e-2b1f-4a57-9d0e-3f6f0c6c1a11',
       contextId: body.result.contextId,

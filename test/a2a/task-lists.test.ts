@@ -46,7 +46,8 @@ test('checklist 10: pages are walked without repeats while tasks change', async 
 test.each([0, 101, -1, 1.5, '10'])('checklist 10: a page size of %j is -32602', async (pageSize) => {
   const { body } = await post(request('ListTasks', { pageSize }))
 
-  expect(body.error).toMatchObject({ code: -32602, data: [{ fieldViolations: [{ field: 'pageSize' }] }] })
+  const description = 'pageSize must be an integer from 1 to 100.'
+  expect(body.error).toMatchObject({ code: -32602, data: [{ fieldViolations: [{ field: 'pageSize', description }] }] })
 })
 
 test.each([

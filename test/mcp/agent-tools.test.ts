@@ -48,7 +48,7 @@ test.each(eras)('%s: what alice sends, bob reads once', async (era) => {
     type: 'agent',
     message: 'hi',
     reply_to: '@alice',
-    timestamp: now,
+    timestamp: '2026-11-21T09:00:00Z',
   }])
   expect(read.more).toEqual({ cursor: expect.any(String) })
   expect([again.text, again.more]).toEqual([[], undefined])

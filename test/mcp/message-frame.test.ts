@@ -90,7 +90,7 @@ async function readMessages(args: Record<string, unknown>): Promise<Shown[]> {
   expect(note ?? '').toMatch(
     /^(Message [0-9a-f-]{36} goes on\. Its rest: read_messages with this message_id and offset \d+\.)? ?(Call read_messages again\.|There is more\. Call read_messages with this cursor as since\.)?$/,
   )
-  return messages
+  return timed(messages)
 }
 
 type Way = 'mcp' | 'channel' | 'a2a 0.3' | 'a2a 1.0'
@@ -129,6 +129,15 @@ async function deliver({ way, isStranger, text, parts, context }: Sent): Promise
 /** Without what a sender says about itself, which is on the first message of each. */
 function unintroduced({ senderDescription: _, senderSkills: __, ...message }: Shown): Shown {
   return message
+}
+
+/** With the time of the message before where it is left out. */
+function timed(messages: Shown[]): Shown[] {
+  let time: unknown
+  return messages.map((message) => {
+    time = message.timestamp ?? time
+    return { ...message, timestamp: time }
+  })
 }
 
 /** All unread messages in small answers, each put together from its pieces. */

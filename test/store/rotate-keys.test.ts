@@ -59,6 +59,7 @@ async function addGuardrails({ acme }: TestGrid, count: number): Promise<void> {
     const token = await store.seal('guardrails', id, `token ${n}`)
     return store.change.guardrails.add({
       ...{ id, name: id, provider: 'webhook', config: '{}', action: 'block', onFailure: 'open', enabled: true },
+      host: null,
       ...token,
       createdAt: 1,
     })

@@ -14,7 +14,7 @@ export interface A2aResponse {
   body: any
 }
 
-/** POST a body, given as text or as JSON, with the key of an agent. */
+/** POST a body, given as text or as JSON, with the key of an agent. A stream of 0.3 answers an error as one event. */
 export async function postA2a(
   grid: TestGrid,
   key: string | undefined,
@@ -24,7 +24,8 @@ export async function postA2a(
 ): Promise<A2aResponse> {
   const credential: Record<string, string> = key === undefined ? {} : { Authorization: `Bearer ${key}` }
   const response = await grid.post(path, body, { ...credential, ...headers })
-  return { status: response.status, headers: response.headers, body: await response.json() }
+  const text = await response.text()
+  return { status: response.status, headers: response.headers, body: JSON.parse(text.replace(/^data: /, '')) }
 }
 
 /** A `message/send` (0.3) with these fields of the message over the usual ones. */

@@ -9,7 +9,7 @@ import { readConfig } from '../../src/config.ts'
 import type { Deps, OutgoingEmail } from '../../src/deps.ts'
 import { createAccount } from '../../src/grid/accounts/accounts.ts'
 import { createAgent, type NewAgent } from '../../src/grid/agents/agents.ts'
-import { PreparedChecks } from '../../src/guardrails/providers.ts'
+import { GuardrailChecks } from '../../src/guardrails/providers.ts'
 import { Bodies } from '../../src/lib/http/body.ts'
 import { CallerHints } from '../../src/lib/http/client-address.ts'
 import { newKeyRing } from '../../src/lib/key-ring.ts'
@@ -68,7 +68,7 @@ export interface TestGridOptions extends StoreOptions {
   /** Replaces the real one. */
   safeFetch?: SafeFetch
   /** Replaces those of the real providers. */
-  guardrailChecks?: PreparedChecks
+  guardrailChecks?: GuardrailChecks
 }
 
 /**
@@ -140,7 +140,7 @@ async function openGrid(
     ownPorts,
     bodies: new Bodies(),
     callerHints: new CallerHints(config),
-    guardrailChecks: guardrailChecks ?? new PreparedChecks(),
+    guardrailChecks: guardrailChecks ?? new GuardrailChecks(),
     readClientPackage: () => Promise.resolve(undefined),
     overload: new Overload(log),
     stopping,

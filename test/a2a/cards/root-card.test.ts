@@ -1,5 +1,5 @@
 import { beforeEach, expect, test } from 'vitest'
-import { rootCardPaths } from '../../../src/a2a/cards/cards.ts'
+import { card10Paths, rootCardPaths } from '../../../src/a2a/cards/cards.ts'
 import { type TestGrid, testGrid } from '../../support/grid.ts'
 
 const card = '/.well-known/agent-card.json'
@@ -41,6 +41,8 @@ test.each([
   [card, { 'A2A-Version': '1.0' }],
   [card, { 'A2A-Version': '1.0.1' }],
   [`${card}?A2A-Version=1.0`, {}],
+  [card10Paths.root, {}],
+  [card10Paths.root, { 'A2A-Version': '0.3' }],
 ])('%s with %j is a pure 1.0 card', async (path, headers) => {
   const response = await grid.request(path, { headers })
   const body = await response.json()

@@ -49,9 +49,10 @@ onEachDatabase((open) => {
     const desk = await grid.evil.agent('desk', { visibility: 'public' })
     const other = storeOf(grid, desk, grid.evil)
     const { id } = await askFor(client, 'a question', { to: '@desk' })
-    expect((await readMessages(other, {})).messages).toMatchObject([{ task_id: id, external: true }])
+    const { messages } = await readMessages(other, {})
+    expect(messages).toMatchObject([{ task_id: id, external: true, note: expect.any(String) }])
     await updateTask(other, { taskId: id, text: 'part one', artifact: { id: 'a' } })
-    await sendMessage(other, { to: '@alice', text: 'an answer' })
+    await sendMessage(other, { to: '@alice', text: 'an answer', replyToMessageId: messages[0].message_id })
 
     expect(inShort(await eventsOf(client, id))).toEqual(['submitted', 'working', 'part one', 'an answer', 'completed'])
     for (const stranger of [bob, other, storeOf(grid, grid.eve, grid.evil)]) {
