@@ -2,7 +2,7 @@
 import type { Cards } from './cards/cards.ts'
 import { EventStream, streamResponse } from './method-call.ts'
 import { findMethod } from './methods.ts'
-import { admit, challenge, limitsOf, mediaTypes, requestedVersion } from './request.ts'
+import { admit, challenge, limitsOf, mediaTypes, requestedVersion, wrongMediaType } from './request.ts'
 import type { AuthenticateCall } from '../auth/bearer.ts'
 import type { Deps } from '../deps.ts'
 import { GridError } from '../errors.ts'
@@ -40,9 +40,7 @@ export function a2aGrid(authenticateCall: AuthenticateCall, deps: Deps, cards: C
     try {
       const aliases = [c.req.param('alias')].filter((alias) => alias !== undefined)
       const admitted = await admit(authenticateCall, config, c, aliases)
-      if (!mediaTypes.includes(mediaType(request))) {
-        throw new GridError('unsupported_media_type', 'Send JSON, with Content-Type: application/json.')
-      }
+      if (!mediaTypes.includes(mediaType(request))) throw wrongMediaType()
       const rpcRequest = await readRequest(bodies, request, limitsOf(aliases))
       id = readId(rpcRequest)
       method = readMethod(rpcRequest)

@@ -3,7 +3,7 @@ import type { Cards } from './cards/cards.ts'
 import { codec10 } from './codec-10.ts'
 import { EventStream, streamResponse } from './method-call.ts'
 import { findMethod } from './methods.ts'
-import { admit, challenge, limitsOf, mediaTypes, requestedVersion } from './request.ts'
+import { admit, challenge, limitsOf, mediaTypes, requestedVersion, wrongMediaType } from './request.ts'
 import type { AuthenticateCall } from '../auth/bearer.ts'
 import type { Config } from '../config.ts'
 import type { Deps } from '../deps.ts'
@@ -131,8 +131,4 @@ function answerType(request: Request): string {
   const [, a2a] = mediaTypes
   const isA2a = mediaType(request) === a2a || request.headers.get('accept')?.includes(a2a)
   return isA2a ? a2a : mediaTypes[0]
-}
-
-function wrongMediaType(): GridError {
-  return new GridError('unsupported_media_type', 'Send JSON, with Content-Type: application/json.')
 }

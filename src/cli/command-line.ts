@@ -2,7 +2,7 @@ import process from 'node:process'
 import { ClientError } from '../clients/grid-call.ts'
 import { ConfigError, describeSettings } from '../config.ts'
 import { GridError } from '../errors.ts'
-import { commit, version } from '../lib/version.ts'
+import { commit, fullVersion, version } from '../lib/version.ts'
 import type { StartError } from '../store/start-error.ts'
 import {
   type Command,
@@ -43,8 +43,7 @@ async function findAndRun(line: string[], program: Program): Promise<number> {
   const [name = 'help', words] = program.splitName(line)
   if (helpNames.includes(name)) return print(program.help(words.length > 0 ? program.splitName(words)[0] : undefined))
   if (versionNames.includes(name)) {
-    const built = commit === undefined ? '' : ` (${commit})`
-    return print(words.includes('--json') ? JSON.stringify({ version, commit }) : `agent-grid ${version}${built}`)
+    return print(words.includes('--json') ? JSON.stringify({ version, commit }) : `agent-grid ${fullVersion}`)
   }
   const command = program.findCommand(name)
   if ('startWith' in command && command.startWith) return await command.startWith(words)

@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { newKeyRing } from '../lib/key-ring.ts'
 import { ownCommand } from '../lib/version.ts'
 import { CommandError, type ProcessCommand } from './command.ts'
 import { httpRequest } from './http-request.ts'
@@ -17,6 +18,7 @@ export const demo: ProcessCommand = {
       const config = await readServerConfig({
         PORT: '0',
         DATABASE_URL: `file:${join(folder, 'grid.db')}`,
+        GRID_KEYS: newKeyRing(),
         LOG_LEVEL: 'warn',
         // No request to the internet: the demo also runs offline, without warnings.
         OAUTH_CIMD: 'off',

@@ -1,6 +1,6 @@
 import process from 'node:process'
 import { existsSync } from 'node:fs'
-import { version } from '../lib/version.ts'
+import { fullVersion, version } from '../lib/version.ts'
 import { localPath } from '../store/driver/local-file.ts'
 import { clientOption, runClientDoctor } from './client-doctor.ts'
 import type { ProcessCommand } from './command.ts'
@@ -60,7 +60,7 @@ async function check(env: Record<string, string | undefined>, isFull: boolean): 
   return [...findings, await checkServer(config, server), await checkEmail(config), await checkBackups(config)]
 }
 
-function describe({ version, checks, status }: DoctorReport): string {
+function describe({ checks, status }: DoctorReport): string {
   const end = { well: 'The grid is well.', ...conclusions }[status]
-  return [`agent-grid ${version}`, '', ...findingLines(checks), '', end].join('\n')
+  return [`agent-grid ${fullVersion}`, '', ...findingLines(checks), '', end].join('\n')
 }

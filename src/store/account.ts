@@ -4,7 +4,7 @@ import type { Actor } from '../auth/actor.ts'
 import type { Deps } from '../deps.ts'
 import { GridError } from '../errors.ts'
 import { accountTokenContext, type KeyRing, type SealedToken } from '../lib/key-ring.ts'
-import type { GroupLimit } from '../lib/limits/concurrency-limit.ts'
+import type { GroupLimit, Reached } from '../lib/limits/concurrency-limit.ts'
 import type { Notifier } from '../lib/notifier.ts'
 import type { AccountPresence, Presences } from '../lib/presence.ts'
 import type { AccountTables, Changes, Reads } from './account-tables.ts'
@@ -141,10 +141,23 @@ class AccountWaiting {
     return this.#waiting.appends
   }
 
-  /** Take room for a list. Returns the function that gives it back, or undefined if there is not so much. */
-  takeListBytes(bytes: number): (() => void) | undefined {
-    const { listBytes } = this.#waiting
-    return listBytes.take(this.#accountId, bytes) ? () => listBytes.release(this.#accountId, bytes) : undefined
+  get checkedChunks(): Waiting['checkedChunks'] {
+    return this.#waiting.checkedChunks
+  }
+
+  /** Take room for an answer. Returns the function that gives it back, or the limit that leaves no room. */
+  takeBytes(key: string, bytes: number): (() => void) | Reached {
+    const { ofAccounts, ofKeys } = this.#waiting.answerBytes
+    const ofGrid: Reached = { by: 'grid', quota: ofAccounts.total }
+    if (!ofKeys.take(key, bytes)) return ofKeys.allows(key, bytes) ? ofGrid : { by: 'key', quota: ofKeys.share }
+    if (ofAccounts.take(this.#accountId, bytes)) {
+      return () => {
+        ofAccounts.release(this.#accountId, bytes)
+        ofKeys.release(key, bytes)
+      }
+    }
+    ofKeys.release(key, bytes)
+    return ofAccounts.allows(this.#accountId, bytes) ? ofGrid : { by: 'account', quota: ofAccounts.share }
   }
 }
 

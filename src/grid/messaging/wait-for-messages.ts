@@ -107,7 +107,7 @@ interface InboxWatch {
  */
 export function watchInbox(account: AccountStore, watch: InboxWatch): AsyncGenerator<InboxEvent> | undefined {
   const agent = callingAgent(account.actor)
-  return account.waiting.streams.hasCapacity(agent.credentialId) ? events(account, agent, watch) : undefined
+  return account.waiting.streams.reached(agent.credentialId) ? undefined : events(account, agent, watch)
 }
 
 async function* events(

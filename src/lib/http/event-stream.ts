@@ -50,6 +50,8 @@ export function eventStream(
       if (done) return controller.close()
       if (maxStallMs !== undefined) {
         stalled = setTimeout(() => {
+          // Also what the server holds for it.
+          void connection.answerSent(0)
           controller.close()
           void end()
         }, maxStallMs)

@@ -1,6 +1,7 @@
 /** Following tasks: streams of events, and waits for an answer. */
 import { beforeEach, expect, test } from 'vitest'
 import { waitForMessages } from '../../../src/grid/messaging/wait-for-messages.ts'
+import { getTask } from '../../../src/grid/tasks/tasks.ts'
 import { updateTask } from '../../../src/grid/tasks/update-task.ts'
 import { type TaskNews, waitForTask, watchTask } from '../../../src/grid/tasks/watch-task.ts'
 import type { AccountStore } from '../../../src/store/account.ts'
@@ -17,7 +18,7 @@ beforeEach(async () => {
   bob = storeOf(grid, grid.bob)
 })
 
-const watch = { endsWhenInterrupted: false, heartbeatMs: 60_000 }
+const watch = { heartbeatMs: 60_000 }
 
 /** What a stream tells, as it comes. */
 function listen(account: AccountStore, id: string, options: Partial<Parameters<typeof watchTask>[2]> = {}) {
@@ -64,16 +65,22 @@ test('all followers of a task see each event once, in order', async () => {
 
 test('a wait ends with the answer; at once if nobody is there to give one', async () => {
   const { id } = await askFor(client, 'a question')
-  expect((await waitForTask(client, id, { ms: 60_000, strict: false })).status.state).toBe('submitted')
+  await waitForTask(client, id, { ms: 60_000, strict: false })
+  expect((await getTask(client, id)).status.state).toBe('submitted')
 
   const waiting = waitForTask(client, id, { ms: 60_000, strict: true })
   await updateTask(bob, { taskId: id, text: 'an answer' })
-  expect((await waiting).artifacts).toHaveLength(1)
+  await waiting
+  expect((await getTask(client, id)).artifacts).toHaveLength(1)
 
   const reading = waitForMessages(bob, {}, { seconds: 50 })
   expect((await reading).messages).toHaveLength(1)
   const next = await askFor(client, 'another')
   const connected = waitForTask(client, next.id, { ms: 60_000, strict: false })
   await updateTask(bob, { taskId: next.id, state: 'failed', text: 'no idea' })
-  expect((await connected).status).toMatchObject({ state: 'failed', message: { parts: [{ text: 'no idea' }] } })
+  await connected
+  expect((await getTask(client, next.id)).status).toMatchObject({
+    state: 'failed',
+    message: { parts: [{ text: 'no idea' }] },
+  })
 })
