@@ -3,7 +3,7 @@
 /** Answers to posted forms: refused ones, and those that wait. See docs/architecture.md, "Pages". */
 import type { Sessions, Visitor } from '../auth/session.ts'
 import { type ErrorCode, type ErrorKind, GridError } from '../errors.ts'
-import { secretFields } from '../html/form.tsx'
+import { secretFields } from '../html/fields.tsx'
 import type { CallTrace } from '../lib/call-trace.ts'
 import type { Bodies } from '../lib/http/body.ts'
 import { readForm } from '../lib/http/form.ts'
