@@ -42,9 +42,9 @@ export const listedProviders: readonly ListedProvider[] = providers.map(
 )
 
 /** How long a local check may take, and a preparation, which must leave time for the check. */
-const checkMs = 1 * second
-const prepareMs = 500
-const thread = { program: 'guardrails', maxMegabytes: 192, maxWaitMs: 3 * second } as const
+const checkMs = 1_500
+const prepareMs = 900
+const thread = { program: 'guardrails', maxMegabytes: 192, maxWaitMs: 4 * second } as const
 
 /** Runs the checks of guardrails: local ones on a thread, because expressions of users can take seconds. */
 export class GuardrailChecks {
