@@ -10,7 +10,7 @@ import { splitDetails } from './parts.ts'
 /** More stretches than these of all guardrails together are not looked at one by one. */
 const maxSpansTogether = 10_000
 /** How many UTF-16 units the copies of a post take at most that are redacted for some of its members. */
-const mostCopied = 8_000_000
+const mostCopied = 6_000_000
 
 /** Stretches of several guardrails are masked together. A text that one wrote is used only if no other redacts. */
 export function redactedContent(content: MessageContent, text: string, redactions: Finding[]): MessageContent {

@@ -62,25 +62,28 @@ function isGuarded(account: string, agent: string, direction: CheckedDirection):
 /** `attached` is JSON: the ids of agents, each with its own action or null. */
 type ActiveRow =
   & Omit<ActiveGuardrail, 'agentIds' | 'direction' | 'token'>
-  & { attached: string }
+  & { attached: string; enabled: boolean }
   & {
     [Column in keyof SealedToken]: string | null
   }
 
 /** A row for each guardrail of the agents that `attached` chooses. It is grouped first: a configuration is read once. */
 const ofAttached = (attached: string) =>
-  query<ActiveRow>(`
-    SELECT attached.attached, guardrails.id, guardrails.name, guardrails.provider, guardrails.config, guardrails.action,
+  query<ActiveRow>(
+    `
+    SELECT attached.attached, guardrails.id, guardrails.name, guardrails.provider, guardrails.config, guardrails.action, guardrails.enabled,
       guardrails.on_failure, guardrails.encrypted_token, guardrails.token_iv, guardrails.token_auth_tag,
       guardrails.token_key_id
     FROM (
       SELECT agent_guardrails.guardrail_id,
         json_group_array(json_array(agent_guardrails.agent_id, agent_guardrails.action)) AS attached
-      FROM agent_guardrails ${joinEnabled} ${attached} AND agent_guardrails.guardrail_id > :after
+      FROM agent_guardrails ${attached} AND agent_guardrails.guardrail_id > :after
       GROUP BY agent_guardrails.guardrail_id ORDER BY agent_guardrails.guardrail_id LIMIT :limit
     ) AS attached
-    JOIN guardrails ON guardrails.account_id = :account AND guardrails.id = attached.guardrail_id
-    ORDER BY guardrails.id`)
+    CROSS JOIN guardrails ON guardrails.account_id = :account AND guardrails.id = attached.guardrail_id
+    ORDER BY attached.guardrail_id`,
+    { enabled: boolean },
+  )
 const ofAgent = (direction: CheckedDirection) =>
   ofAttached(
     `WHERE agent_guardrails.account_id = :account AND agent_guardrails.agent_id = :agent AND ${isOf(direction)}`,
@@ -117,9 +120,10 @@ async function* inPages(
 
 /** One for each action that agents have it with. */
 function asActive(
-  { attached, encryptedToken, tokenIv, tokenAuthTag, tokenKeyId, ...row }: ActiveRow,
+  { attached, enabled, encryptedToken, tokenIv, tokenAuthTag, tokenKeyId, ...row }: ActiveRow,
   direction: CheckedDirection,
 ): ActiveGuardrail[] {
+  if (!enabled) return []
   const agentsOf = new Map<GuardrailAction, string[]>()
   for (const [agentId, action] of JSON.parse(attached) as [string, GuardrailAction | null][]) {
     const agentIds = agentsOf.get(action ?? row.action)

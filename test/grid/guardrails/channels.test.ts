@@ -138,7 +138,7 @@ test('copies of a long post for hundreds of members that would be too large toge
   expect(deliveries.flatMap(({ agentIds }) => agentIds)).toHaveLength(500)
   const sizes = deliveries.map(({ copy, agentIds }) => agentIds.length * copy!.a2a!.length)
   expect(sizes[0]).toBeGreaterThan(180_000)
-  expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThan(8_100_000)
+  expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThan(6_100_000)
   expect(deliveries.at(-1)!.copy).toMatchObject({ body: '[redacted]', a2a: '{"parts":[{"text":"[redacted]"}]}' })
 })
 
