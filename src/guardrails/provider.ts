@@ -55,6 +55,8 @@ export interface Provider<Config = unknown> {
   readonly description: string
   /** `local` answers from its configuration and the text alone. `remote` calls a service. */
   readonly kind: 'local' | 'remote'
+  /** The setting with the URL of the service that gets the texts, if it is remote. */
+  readonly address?: string
   readonly config: z.ZodType<Config>
   readonly needsToken: boolean
   /** Check the form of a new token. Throws a `RefusedConfig` for one that cannot work. */
@@ -85,6 +87,11 @@ export function provider<Shape extends z.ZodRawShape>(
 /** A URL is shown to every admin, so it may contain no credentials. Those belong into the token. */
 export const httpUrl = z.url({ protocol: /^https?$/, error: 'must be an http or https address' }).max(2_000)
   .refine((text) => !/^[a-z]+:\/\/[^/]*@/i.test(text), 'must have no user or password; use the token')
+
+/** The URL of the service that gets the texts; undefined for a local provider. */
+export function serviceOf({ address }: Provider, config: unknown): URL | undefined {
+  return address === undefined ? undefined : new URL((config as Record<string, string>)[address])
+}
 
 export const text = (max: number) => atMost(z.string().min(1), max)
 

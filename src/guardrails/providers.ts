@@ -30,12 +30,12 @@ export const providers: readonly Provider[] = [
   webhook,
 ]
 
-export interface ListedProvider extends Omit<Provider, 'config' | 'prepare' | 'checkToken'> {
+export interface ListedProvider extends Omit<Provider, 'config' | 'address' | 'prepare' | 'checkToken'> {
   configSchema: Record<string, unknown>
 }
 
 export const listedProviders: readonly ListedProvider[] = providers.map(
-  ({ config, prepare: _, checkToken: _check, ...rest }) => {
+  ({ config, address: _address, prepare: _, checkToken: _check, ...rest }) => {
     const { $schema: _schema, ...configSchema } = z.toJSONSchema(config, { io: 'input' })
     return { ...rest, configSchema }
   },
@@ -80,11 +80,10 @@ export class GuardrailChecks {
   }
 
   /** Fails with a `RefusedConfig` if a configuration of this shape cannot work, or with `NoTurn`. */
-  async requirePreparable(owner: string, id: string, config: unknown): Promise<void> {
-    const provider = this.#providerOf(id)
+  async requirePreparable(owner: string, provider: Provider, config: unknown): Promise<void> {
     if (provider.kind === 'remote') return void provider.prepare(config)
     const prepare = this.#local.prepare.bind(this.#local)
-    const given = { provider: id, config: JSON.stringify(config) }
+    const given = { provider: provider.id, config: JSON.stringify(config) }
     const refused = await this.#thread.run(owner, 'prepare', prepare, given, prepareMs).catch((error) => {
       if (!(error instanceof JobTooLong)) throw error
       return { field: '', message: 'This takes too long to prepare. Use fewer or smaller expressions.' }

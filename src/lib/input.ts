@@ -79,7 +79,7 @@ export const clientName = z.string().regex(
   'must be a name of 1 to 32 characters: letters, digits, ".", "_" and "-"',
 )
 
-const maxIdentifierLength = 200
+export const maxIdentifierLength = 200
 const plainText = (schema: z.ZodString) =>
   schema.refine((text) => wellFormed(text) === text, 'must be plain Unicode text')
 

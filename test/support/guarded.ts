@@ -11,7 +11,7 @@ import type { TestAccount } from './grid.ts'
 export const secret = 'swordfish'
 export const kind = 'secret word'
 /** The token of the guardrails that a service answers. */
-const signingSecret = `whsec_${Buffer.alloc(32, 'guard').toString('base64')}`
+export const signingSecret = `whsec_${Buffer.alloc(32, 'guard').toString('base64')}`
 
 /** Providers for a test. `remote.check` answers for `webhook`; `asked` has every text that `phrases` was asked about. */
 export function testProviders({ timeoutMs }: { timeoutMs?: number } = {}) {

@@ -79,7 +79,6 @@ export const allowedCrossAccountQueries = [
   'public agents',
   'recipient in another account',
   'signup by claim link',
-  'signups from an address',
   'tokens of ended grants',
   'tokens of agents by key',
   'tokens of agents under other keys',

@@ -1,7 +1,7 @@
 /** Guardrails: configured providers of an account, and the agents that they are attached to. */
 import { requireAdmin } from '../../auth/actor.ts'
 import { GridError, invalidInput } from '../../errors.ts'
-import { type Provider, RefusedConfig } from '../../guardrails/provider.ts'
+import { type Provider, RefusedConfig, serviceOf } from '../../guardrails/provider.ts'
 import { providers } from '../../guardrails/providers.ts'
 import { newId } from '../../lib/id.ts'
 import { isPlainName } from '../../lib/names.ts'
@@ -20,6 +20,7 @@ import type {
 import { tokenOfOtherServer } from '../agents/agents.ts'
 import { findAgent } from '../agents/find-agent.ts'
 import { retryOnConflict } from '../retry-on-conflict.ts'
+import { requireConsent } from './consents.ts'
 import { guardrailNotFound } from './list-guardrails.ts'
 
 export const maxAttached = 200
@@ -53,6 +54,7 @@ export async function createGuardrail(account: AccountStore, input: NewGuardrail
     action,
     onFailure: input.onFailure ?? (action === 'block' ? 'closed' : 'open'),
     enabled,
+    host: serviceOf(provider, config)?.host ?? null,
     createdAt: account.deps.now(),
   }
   const token = input.token ? await account.seal('guardrails', guardrail.id, input.token) : noToken
@@ -93,13 +95,14 @@ export async function updateGuardrail(
     const provider = findProvider(guardrail.provider)
     const config = input.config === undefined ? undefined : await checkConfig(account, provider, input.config)
     checkToken(provider, token === undefined ? hasToken : token, enabled ?? guardrail.enabled)
-    const isOtherServer = token === undefined && config !== undefined &&
-      originsOf(config) !== originsOf(guardrail.config)
+    const service = config === undefined ? undefined : serviceOf(provider, config)
+    const isOtherServer = token === undefined && service !== undefined &&
+      service.origin !== serviceOf(provider, guardrail.config)?.origin
     if (isOtherServer && hasToken) throw tokenOfOtherServer('token')
     const named = name === undefined ? undefined : await account.read.guardrails.byRef(name)
     if (named && named.id !== id) throw guardrailTaken(input.name!.trim())
     const sealed = token ? await account.seal('guardrails', id, token) : noToken
-    const json = config === undefined ? {} : { config: JSON.stringify(config) }
+    const json = config === undefined ? {} : { config: JSON.stringify(config), host: service?.host }
     const { guardrails } = account.change
     await account.write([
       guardrails.requireExists(id),
@@ -115,6 +118,7 @@ export async function updateGuardrail(
       action: action ?? guardrail.action,
       onFailure: onFailure ?? guardrail.onFailure,
       enabled: enabled ?? guardrail.enabled,
+      host: service?.host ?? guardrail.host,
     }
   })
 }
@@ -187,7 +191,7 @@ export async function checkConfig(account: AccountStore, provider: Provider, con
     throw refusedField(path.map(String).join('.'), message)
   }
   try {
-    await account.deps.guardrailChecks.requirePreparable(account.owner, provider.id, checked.data)
+    await account.deps.guardrailChecks.requirePreparable(account.owner, provider, checked.data)
   } catch (error) {
     if (error instanceof RefusedConfig) throw refusedField(error.field, error.message)
     throw error instanceof NoTurn ? noTurn() : error
@@ -206,11 +210,6 @@ export function noTurn(): GridError {
 function refusedField(path: string, message: string): GridError {
   const field = path === '' ? 'config' : `config.${path}`
   return invalidInput(`${field}: ${message}`, field)
-}
-
-function originsOf(config: unknown): string {
-  const texts = Object.values(config as Record<string, unknown>).filter((value) => typeof value === 'string')
-  return texts.filter((text) => /^https?:/i.test(text) && URL.canParse(text)).map((text) => new URL(text).origin).join()
 }
 
 function guardrailTaken(name: string): GridError {
@@ -233,7 +232,10 @@ interface AgentGuardrail {
   action: GuardrailAction
 }
 
-/** Replace the guardrails of an agent (id or alias), all or nothing. */
+/**
+ * Replace the guardrails of an agent (id or alias), all or nothing. Fails with `consent_required` for a guardrail that
+ * would send the messages of a person to a service without their consent.
+ */
 export async function setAgentGuardrails(
   account: AccountStore,
   input: { agent: string; guardrails: AgentGuardrailInput[] },
@@ -258,6 +260,7 @@ export async function setAgentGuardrails(
       }
       chosen.set(guardrail.id, { guardrail, attachment: { guardrailId: guardrail.id, direction, action } })
     }
+    if (agent.type === 'human') await requireConsent(account, agent, [...chosen.values()].map((one) => one.guardrail))
     const { agents, guardrails } = account.change
     await account.write([
       agents.requireLive([agent.id]),

@@ -16,6 +16,8 @@ export interface ActiveGuardrail {
   action: GuardrailAction
   direction: CheckedDirection
   onFailure: typeof guardrails.$inferSelect.onFailure
+  /** The service that gets the texts of a person among the agents; null if there is none, and for local providers. */
+  sharedWith: string | null
   token?: SealedToken
 }
 
@@ -23,8 +25,16 @@ export interface ActiveGuardrail {
 export const senderIsGuarded = 1
 export const recipientIsGuarded = 2
 
+const isOfPerson = `EXISTS (SELECT 1 FROM agents
+  WHERE agents.account_id = agent_guardrails.account_id AND agents.id = agent_guardrails.agent_id
+    AND agents.type = 'human')`
+// Without the consent of a person, a guardrail sends none of their messages to a service. So it does not act on them.
 const joinEnabled = `JOIN guardrails ON guardrails.account_id = agent_guardrails.account_id
-  AND guardrails.id = agent_guardrails.guardrail_id AND guardrails.enabled`
+  AND guardrails.id = agent_guardrails.guardrail_id AND guardrails.enabled
+  AND (guardrails.host IS NULL OR NOT ${isOfPerson} OR EXISTS (SELECT 1 FROM guardrail_consents
+    WHERE guardrail_consents.account_id = agent_guardrails.account_id
+      AND guardrail_consents.agent_id = agent_guardrails.agent_id
+      AND guardrail_consents.provider = guardrails.provider AND guardrail_consents.host = guardrails.host))`
 const isOf = (direction: CheckedDirection) => `agent_guardrails.direction IN ('both', '${direction}')`
 
 /** `guards` of a direct message of the agent `sender` of the calling account to the agent of the row `agents`. */
@@ -62,28 +72,26 @@ function isGuarded(account: string, agent: string, direction: CheckedDirection):
 /** `attached` is JSON: the ids of agents, each with its own action or null. */
 type ActiveRow =
   & Omit<ActiveGuardrail, 'agentIds' | 'direction' | 'token'>
-  & { attached: string; enabled: boolean }
+  & { attached: string }
   & {
     [Column in keyof SealedToken]: string | null
   }
 
 /** A row for each guardrail of the agents that `attached` chooses. It is grouped first: a configuration is read once. */
 const ofAttached = (attached: string) =>
-  query<ActiveRow>(
-    `
-    SELECT attached.attached, guardrails.id, guardrails.name, guardrails.provider, guardrails.config, guardrails.action, guardrails.enabled,
-      guardrails.on_failure, guardrails.encrypted_token, guardrails.token_iv, guardrails.token_auth_tag,
-      guardrails.token_key_id
+  query<ActiveRow>(`
+    SELECT attached.attached, guardrails.id, guardrails.name, guardrails.provider, guardrails.config, guardrails.action,
+      guardrails.on_failure, iif(attached.has_person, guardrails.host, NULL) AS shared_with,
+      guardrails.encrypted_token, guardrails.token_iv, guardrails.token_auth_tag, guardrails.token_key_id
     FROM (
       SELECT agent_guardrails.guardrail_id,
-        json_group_array(json_array(agent_guardrails.agent_id, agent_guardrails.action)) AS attached
-      FROM agent_guardrails ${attached} AND agent_guardrails.guardrail_id > :after
+        json_group_array(json_array(agent_guardrails.agent_id, agent_guardrails.action)) AS attached,
+        max(${isOfPerson}) AS has_person
+      FROM agent_guardrails ${joinEnabled} ${attached} AND agent_guardrails.guardrail_id > :after
       GROUP BY agent_guardrails.guardrail_id ORDER BY agent_guardrails.guardrail_id LIMIT :limit
     ) AS attached
     CROSS JOIN guardrails ON guardrails.account_id = :account AND guardrails.id = attached.guardrail_id
-    ORDER BY attached.guardrail_id`,
-    { enabled: boolean },
-  )
+    ORDER BY attached.guardrail_id`)
 const ofAgent = (direction: CheckedDirection) =>
   ofAttached(
     `WHERE agent_guardrails.account_id = :account AND agent_guardrails.agent_id = :agent AND ${isOf(direction)}`,
@@ -120,10 +128,9 @@ async function* inPages(
 
 /** One for each action that agents have it with. */
 function asActive(
-  { attached, enabled, encryptedToken, tokenIv, tokenAuthTag, tokenKeyId, ...row }: ActiveRow,
+  { attached, encryptedToken, tokenIv, tokenAuthTag, tokenKeyId, ...row }: ActiveRow,
   direction: CheckedDirection,
 ): ActiveGuardrail[] {
-  if (!enabled) return []
   const agentsOf = new Map<GuardrailAction, string[]>()
   for (const [agentId, action] of JSON.parse(attached) as [string, GuardrailAction | null][]) {
     const agentIds = agentsOf.get(action ?? row.action)
