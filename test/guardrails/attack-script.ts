@@ -78,7 +78,7 @@ async function main(): Promise<void> {
     const attacks = [attack(), attack()]
     await Promise.race([...attacks, new Promise((resolve) => setTimeout(resolve, 200))])
     await report('others', () => send(acme, grid.alice, '@bob', 'the swordfish'))
-    await Promise.all(attacks)
+    return await Promise.all(attacks)
   })
   await attach(evil, 'mallory', Array.from({ length: 40 }, (_, n) => everywhere(n)), 'closed')
   await report('everywhere', attack)
