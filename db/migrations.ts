@@ -2,7 +2,7 @@
 export const migrations: { name: string; hash: string; statements: string[] }[] = [
   {
     "name": "0000_grid",
-    "hash": "47d4694a70b30a05c8bcdbc0caa4d18eceae11f3416bfae89f575bc8ff1638c2",
+    "hash": "f16eec251516f0a1cec52f1908a3d148e2da4f1df9e3030780ffa913bba98882",
     "statements": [
       "CREATE TABLE `accounts` (\n\t`id` text PRIMARY KEY NOT NULL,\n\t`name` text NOT NULL,\n\t`state` text NOT NULL,\n\t`join_email` text,\n\t`created_at` integer NOT NULL,\n\t`claimed_at` integer,\n\t`requires_second_factor` integer DEFAULT false NOT NULL,\n\t`people_see_contents` integer DEFAULT false NOT NULL,\n\t`turn_limits` text,\n\t`people_read_since` integer\n);",
       "CREATE UNIQUE INDEX `accounts_join_email` ON `accounts` (`join_email`);",
@@ -71,7 +71,7 @@ export const migrations: { name: string; hash: string; statements: string[] }[] 
       "CREATE TABLE `idempotency_keys` (\n\t`account_id` text NOT NULL,\n\t`agent_id` text NOT NULL,\n\t`key` text NOT NULL,\n\t`request_hash` text NOT NULL,\n\t`sender_account_id` text NOT NULL,\n\t`message_id` text NOT NULL,\n\t`created_at` integer NOT NULL,\n\t`receipt` text,\n\tPRIMARY KEY(`account_id`, `agent_id`, `key`),\n\tFOREIGN KEY (`sender_account_id`,`message_id`) REFERENCES `messages`(`account_id`,`id`) ON UPDATE no action ON DELETE no action\n);",
       "CREATE INDEX `idempotency_keys_message` ON `idempotency_keys` (`sender_account_id`,`message_id`);",
       "CREATE INDEX `idempotency_keys_created` ON `idempotency_keys` (`created_at`);",
-      "CREATE TABLE `instances` (\n\t`id` text PRIMARY KEY NOT NULL,\n\t`heartbeats` integer NOT NULL,\n\t`created_at` integer NOT NULL,\n\t`present` text NOT NULL\n);",
+      "CREATE TABLE `instances` (\n\t`id` text PRIMARY KEY NOT NULL,\n\t`heartbeats` integer NOT NULL,\n\t`created_at` integer NOT NULL,\n\t`present` text NOT NULL,\n\t`ring` text NOT NULL\n);",
       "CREATE TABLE `invitations` (\n\t`account_id` text NOT NULL,\n\t`id` text NOT NULL,\n\t`email` text NOT NULL,\n\t`role` text NOT NULL,\n\t`token_hash` text NOT NULL,\n\t`invited_by` text NOT NULL,\n\t`created_at` integer NOT NULL,\n\t`expires_at` integer NOT NULL,\n\t`accepted_at` integer,\n\t`ended_at` integer,\n\t`is_link_shown` integer DEFAULT false NOT NULL,\n\tPRIMARY KEY(`account_id`, `id`),\n\tFOREIGN KEY (`account_id`) REFERENCES `accounts`(`id`) ON UPDATE no action ON DELETE no action,\n\tFOREIGN KEY (`invited_by`) REFERENCES `users`(`id`) ON UPDATE no action ON DELETE no action\n);",
       "CREATE UNIQUE INDEX `invitations_token` ON `invitations` (`token_hash`);",
       "CREATE INDEX `invitations_expire` ON `invitations` (`expires_at`);",

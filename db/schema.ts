@@ -588,6 +588,8 @@ export const instances = sqliteTable('instances', {
   createdAt: integer('created_at').notNull(),
   /** Who is at agents through the process, as JSON. See docs/delivery.md, "Presence". */
   present: text('present').notNull(),
+  /** The ids of the keys of its key ring, with commas, the newest first. */
+  ring: text('ring').notNull(),
 })
 
 /**

@@ -28,8 +28,8 @@ const cacheFile = `${file}.${process.version}-${process.arch}.cache`
 
 mapStackTraces()
 const script = new vm.Script(
-  // The build writes only ASCII. This decoding of it is the fastest.
-  `(function (module, require, PROGRAM_URL) {\n${readFileSync(file, 'latin1')}\n})`,
+  // A function that takes what it gets below. The build writes only ASCII. This decoding of it is the fastest.
+  readFileSync(file, 'latin1'),
   {
     filename: file,
     lineOffset: -1,

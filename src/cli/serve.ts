@@ -19,6 +19,7 @@ import {
   startServer,
   stopServer,
 } from './process.ts'
+import { print } from './output.ts'
 import { serverCommands } from './store-commands.ts'
 import { table } from './tables.ts'
 
@@ -46,7 +47,7 @@ export const serve: ProcessCommand = {
     })
     const lockedOutUser = await findLockedOutUser(server.store)
     const start = { store: server.store, setUpUrl, lockedOutUser }
-    console.log(json ? JSON.stringify(startReport(start)) : greeting(start))
+    print(json ? JSON.stringify(startReport(start)) : greeting(start))
 
     await aborted(stopping)
     deps.log.info('Stopping')

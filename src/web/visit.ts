@@ -115,7 +115,8 @@ export function publicPages(app: Hono<AppEnv>, { store, sessions }: PageDeps): P
     const anonymous = visitor ? undefined : sessions.anonymousVisitor(request)
     const visit = {
       request,
-      requestId: c.get('requestId'),
+      trace: c.get('trace'),
+      requestId: c.get('trace').requestId,
       address: addressOf(c, store.deps.config),
       visitor,
       csrf: visitor?.csrf ?? anonymous!.csrf,
@@ -174,6 +175,7 @@ export function accountPages(
     if (!visitor) throw new GridError('unauthenticated', 'Sign in first.')
     const id = c.req.param('account') ?? ''
     const account = sessions.openAccount(visitor, id, options)
+    c.get('trace').account = account.trace
     const actor = account.actor as UserActor
     const membership = visitor.accounts.find((membership) => membership.id === id)!
     const { user, accounts, csrf } = visitor
@@ -184,7 +186,8 @@ export function accountPages(
     const path = (...parts: string[]) => ['/accounts', id, ...parts.map(encodeURIComponent)].join('/')
     return {
       request,
-      requestId: c.get('requestId'),
+      trace: c.get('trace'),
+      requestId: c.get('trace').requestId,
       address: addressOf(c, store.deps.config),
       visitor,
       csrf,
@@ -212,7 +215,7 @@ export function accountPages(
       path,
       done: (notice, ...parts) => ({ redirectTo: withNotice(path(...parts), notice) }),
       record: (tool, input, run) =>
-        recordActivity(account, { tool, arguments: input, requestId: c.get('requestId') }, run),
+        recordActivity(account, { tool, arguments: input, requestId: c.get('trace').requestId }, run),
       showOnce: async (path, secret) => {
         const { id, cookie } = await sessions.keepOnce(request, JSON.stringify(secret))
         return { redirectTo: `${path}?shown=${id}`, cookie }

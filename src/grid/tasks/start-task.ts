@@ -155,7 +155,7 @@ async function repeatOf(
   key: string | undefined,
   request: string,
 ): Promise<SentTask | undefined> {
-  const repeat = await findRepeat(account, sender, keyOf(key, request))
+  const repeat = await findRepeat(account, sender, keyOf(key, () => request))
   if (!repeat) return undefined
   const { sent, home } = repeat
   return { sent: await withPresence(account, sent), task: await taskOfRepeat(account, sender, sent, home) }

@@ -80,8 +80,8 @@ export async function updateTask(account: AccountStore, given: TaskUpdate): Prom
   const update = withoutInvisibleIn(given)
   const task = await findReceived(account, update)
   const { state, text, artifact, idempotencyKey } = update
-  const request = canonicalJson(['update_task', task.id, state, text, update.parts, artifact])
-  const once = { idempotencyKey, request }
+  const said = ['update_task', task.id, state, text, update.parts, artifact]
+  const once = idempotencyKey === undefined ? undefined : { idempotencyKey, request: canonicalJson(said) }
   if (await isRepeat(account, once)) return await statusOf(account, task.id)
   refuseEnded(task)
   if (state === 'submitted' || state === 'canceled') {
@@ -119,19 +119,20 @@ interface Updating {
   account: AccountStore
   task: TaskRow
   parts: Part[]
-  once: Once
+  once?: Once
 }
 
 /** The key of an update, and what a repeat with the same key must equal. */
 interface Once {
-  idempotencyKey?: string
+  idempotencyKey: string
   request: string
 }
 
 /** Whether the update was stored before. Fails with `idempotency_conflict`, or as a guardrail refused it. */
-async function isRepeat(account: AccountStore, { idempotencyKey, request }: Once): Promise<boolean> {
-  const sender = callingAgent(account.actor)
-  return await findRepeat(account, sender, keyOf(idempotencyKey, request)) !== undefined
+async function isRepeat(account: AccountStore, once: Once | undefined): Promise<boolean> {
+  if (!once) return false
+  const keyed = keyOf(once.idempotencyKey, () => once.request)
+  return await findRepeat(account, callingAgent(account.actor), keyed) !== undefined
 }
 
 async function findReceived(account: AccountStore, { taskId, messageId }: TaskUpdate): Promise<TaskRow> {
@@ -178,7 +179,8 @@ async function say({ account, task, parts, once }: Updating, state?: TaskState, 
   await sendMessage(account, sender, {
     to: `@${task.clientAlias}`,
     text: textOf(parts).slice(0, maxMessageLength).toWellFormed() || noText,
-    replyToMessageId: await isReceived(account, task.messageId) ? task.messageId : undefined,
+    // Its retention may have ended.
+    replyToMessageId: (await account.read.inbox.received(sender.agentId, task.messageId))?.id,
     conversationId: task.conversationId,
     a2a: isText && !chunk
       ? undefined
@@ -198,12 +200,6 @@ function reviewed(chunk: Chunk, message: ReviewedMessage): Chunk {
   return { ...chunk, artifactId, name, append: chunk.append && artifactId === chunk.artifactId }
 }
 
-/** Its retention may have ended. */
-async function isReceived(account: AccountStore, messageId: string): Promise<boolean> {
-  const { agentId } = callingAgent(account.actor)
-  return await account.read.inbox.received(agentId, messageId) !== undefined
-}
-
 type Chunk = Pick<NewChunk, 'artifactId' | 'append' | 'lastChunk' | 'name'>
 
 async function putArtifact(
@@ -221,7 +217,7 @@ async function putArtifact(
   }
   account.requireSpace()
   await refuseBeyondQuotas(account, recipient)
-  if (append && state === undefined && once.idempotencyKey === undefined) {
+  if (append && state === undefined && !once) {
     const { appends } = account.waiting
     await appends.add(task.id, { artifactId: id, parts, lastChunk }, (added) => addAll(account, task, recipient, added))
   } else await change(updating, { state: state ?? null, recipient, chunks: [{ ...chunk, parts }] })
@@ -261,7 +257,7 @@ interface Changing {
 }
 
 async function change(
-  { account, task, once }: Pick<Updating, 'account' | 'task'> & { once?: Once },
+  { account, task, once }: Pick<Updating, 'account' | 'task' | 'once'>,
   changing: Changing,
 ): Promise<void> {
   const { agentId } = callingAgent(account.actor)
@@ -283,7 +279,7 @@ async function change(
     statements.push(...tasks.change(changer, event))
   }
   const [first] = events
-  const { key, requestHash } = keyOf(once?.idempotencyKey, once?.request ?? '')
+  const { key, requestHash } = keyOf(once?.idempotencyKey, () => once!.request)
   if (key !== null) {
     const keyed = { key, requestHash, at, keysSince: at - keyLifetimeMs }
     statements.unshift(tasks.requireNewKey(agentId, keyed))
@@ -292,14 +288,12 @@ async function change(
   const rows = await account.write([...statements, tasks.outcome(changer, task.id, first.event)]).catch(
     async (error) => {
       // The same update was stored at the same time.
-      if (!once || !await isRepeat(account, once)) throw error
+      if (!await isRepeat(account, once)) throw error
     },
   )
   account.waiting.notifier.wake([task.id])
   if (!rows || rows.at(-1)!.length > 0) return
-  const now = await account.read.tasks.of('recipient', agentId, task.id)
-  if (!now) throw taskNotFound(task.id)
-  if (isTerminal(now.state)) throw taskHasEnded(now)
+  refuseEnded(await findReceived(account, { taskId: task.id }))
 }
 
 /** Who works on a task already need not say so again. */

@@ -36,7 +36,7 @@ export function notificationPages({ get, post, may }: AccountPages, deps: PageDe
           <BrowsersCard
             visit={visit}
             browsers={await listBrowsers(visit.account)}
-            publicKey={store.keyRing.ids.length > 0 ? await publicPushKey(store) : undefined}
+            publicKey={store.keyRing.canSeal ? await publicPushKey(store) : undefined}
             now={store.deps.now()}
           />
           <DigestCard
