@@ -66,6 +66,17 @@ test('a stream says at once that messages wait, and otherwise that it is alive',
   expect(await listen(bob).next()).toBe('unread')
 })
 
+test('a stream ends with its credential, without another event', async () => {
+  let isGood = true
+  const check = () => isGood ? Promise.resolve() : Promise.reject(new Error('revoked'))
+  const stream = listen(bob, check)
+  await stream.next()
+  isGood = false
+  await write('hello')
+
+  expect(await stream.next()).toBeUndefined()
+})
+
 test('what stays unread is announced again after a minute', async () => {
   await write('hello')
   const stream = listen(bob)
