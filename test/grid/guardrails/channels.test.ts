@@ -1,6 +1,7 @@
 /** Guardrails of the members of a channel: each member gets what its own guardrails leave. */
 import { beforeEach, expect, test } from 'vitest'
 import { createChannel } from '../../../src/grid/channels/channels.ts'
+import { setAgentGuardrails } from '../../../src/grid/guardrails/guardrails.ts'
 import { readMessages } from '../../../src/grid/messaging/read-messages.ts'
 import { findPart } from '../../../src/grid/messaging/parts.ts'
 import { newKeyRing } from '../../../src/lib/key-ring.ts'
@@ -40,6 +41,23 @@ onEachDatabase((open) => {
     const status = await callTool(grid, grid.alice.key, 'message_status', { message_id: sent.text.message_id })
     expect(status.text.guardrails).toEqual([{ action: 'blocked', kinds: [kind], name: 'strict', agents: ['@bob'] }])
     expect(status.text.timeline.map(({ alias }: { alias: string }) => alias)).not.toContain('@bob')
+  })
+
+  test('a service is asked once about a post, however many members have its guardrail', async () => {
+    let asked = 0
+    providers.remote.check = () => {
+      asked++
+      return { kinds: [] }
+    }
+    const id = await guard(grid.acme, 'bob', { direction: 'inbound', provider: 'webhook' })
+    for (const agent of ['carol', 'dave']) {
+      await setAgentGuardrails(grid.acme.store, { agent, guardrails: [{ ref: id, direction: 'inbound' }] })
+    }
+
+    await post('hello')
+
+    expect(asked).toBe(1)
+    expect(await texts(dave)).toEqual(['hello'])
   })
 
   test('what is redacted for one member is seen by that member alone, everywhere', async () => {
