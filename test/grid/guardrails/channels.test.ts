@@ -46,6 +46,23 @@ onEachDatabase((open) => {
     expect(status.text.timeline.map(({ alias }: { alias: string }) => alias)).not.toContain('@bob')
   })
 
+  test('a service is asked once about a post, however many members have its guardrail', async () => {
+    let asked = 0
+    providers.remote.check = () => {
+      asked++
+      return { kinds: [] }
+    }
+    const id = await guard(grid.acme, 'bob', { direction: 'inbound', provider: 'webhook' })
+    for (const agent of ['carol', 'dave']) {
+      await setAgentGuardrails(grid.acme.store, { agent, guardrails: [{ ref: id, direction: 'inbound' }] })
+    }
+
+    await post('hello')
+
+    expect(asked).toBe(1)
+    expect(await texts(dave)).toEqual(['hello'])
+  })
+
   test('what is redacted for one member is seen by that member alone, everywhere', async () => {
     await guard(grid.acme, 'bob', { name: 'private', direction: 'inbound', action: 'redact' })
     await guard(grid.acme, 'dave', { name: 'careful', direction: 'inbound', action: 'flag' })
