@@ -670,6 +670,8 @@ export const tasks = sqliteTable('tasks', {
   createdAt: integer('created_at').notNull(),
   /** When it fails for want of an answer; null once it has ended. 0 when its recipient was deleted. */
   expiresAt: integer('expires_at'),
+  /** About how many bytes its messages and artifacts take. Triggers count whatever is added. */
+  bytes: integer('bytes').notNull().default(0),
 }, (t) => [
   primaryKey({ columns: [t.accountId, t.id] }),
   foreignKey({ columns: [t.accountId, t.clientAgentId], foreignColumns: [agents.accountId, agents.id] }),

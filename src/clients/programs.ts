@@ -137,7 +137,7 @@ export const programs: Record<ClientName, ClientProgram> = {
       file: openCodeFile,
       entry: (tool) => ({ container: ['permission'], name: `${serverName}_${tool}`, value: 'allow' }),
     },
-    allowing: 'it asks only if its configuration says so: choose "Allow always" then.',
+    allowing: 'choose "Allow always" when it asks, which it does only if its configuration says so.',
     asks: 'for a model and its log-in',
     login: `Log in: opencode mcp auth ${serverName}`,
     wakes: wokenAfterPrompt,

@@ -42,7 +42,10 @@ export async function askGuardrails(
 ): Promise<Finding[]> {
   const isReadable = content.fits && content.unreadable.length === 0
   const answers = content.fits
-    ? await answersOf(guardrails, { ...guarded, text: content.text }, asking)
+    ? await asking.guarding.trace.time(
+      'guardrailsMs',
+      () => answersOf(guardrails, { ...guarded, text: content.text }, asking),
+    )
     : guardrails.map(() => nothing)
   const findings: Finding[] = []
   for (const [i, guardrail] of guardrails.entries()) {

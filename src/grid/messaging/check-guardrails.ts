@@ -64,6 +64,7 @@ async function checkSender(outgoing: OutgoingMessage, asking: Omit<Asking, 'guar
   const content: MessageContent = {
     body,
     ...(input.a2a && { details: present(input.a2a) }),
+    continues: input.continues,
     ...(conversationId !== null && conversationId !== input.a2a?.contextId && { conversationId }),
   }
   if ((recipient.guards & senderIsGuarded) === 0) return { message, content }
@@ -108,7 +109,10 @@ async function ask(
 ): Promise<Findings> {
   const { guarding } = asking
   const addressed = { direction, sender: `@${sender.alias}`, recipient: recipient.label }
-  const found = await askGuardrails(guardrails, content, addressed, asking)
+  const found = (await askGuardrails(guardrails, content, addressed, asking)).filter(({ spans }) =>
+    // What is only in the text that the message continues was decided with that.
+    spans.length === 0 || spans.some(({ end }) => end > content.start)
+  )
   const sharedWith = content.fits ? guardrails.flatMap(({ sharedWith }) => sharedWith ?? []) : []
   // Most messages are harmless, so what only others need is read here.
   if (found.length === 0) return { guarding, content, found, sharedWith, hash: '', keepsContents: false }

@@ -48,12 +48,7 @@ async function agent(account: AccountStore, sender: Sender, alias: string): Prom
 function inboxOf(
   { change: { messages, receipts } }: AccountStore,
   label: string,
-  { id: agentId, home, guards, messageReplies }: {
-    id: string
-    home?: string
-    guards: number
-    messageReplies: boolean
-  },
+  { id: agentId, home, guards, messageReplies }: { id: string; home?: string; guards: number; messageReplies: boolean },
 ): Recipient {
   const inbox = home === undefined ? { agentId } : { agentId, home }
   return {

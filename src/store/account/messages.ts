@@ -1,11 +1,12 @@
 /** Messages that agents of the account send: the statements of a send, and looking up what was sent. */
 import { type AccountDb, boolean, precondition, query, type Statement, statement, type Values } from '../sql.ts'
 import { acceptsMessagesOf } from './directory.ts'
-import { addingKey, isNewKey } from './idempotency-keys.ts'
 import { countedUnread, inboxOf } from './inbox-message.ts'
 import {
+  addingKey,
   type GuardedReceipt,
   type InboxAddress,
+  isNewKey,
   lengthOf,
   type NewMessage,
   type ReviewedMessage,
