@@ -206,8 +206,8 @@ export const programs: Record<ClientName, ClientProgram> = {
       // VS Code runs this file too, and has another name for it.
       context: (additionalContext, usual) => ({ additionalContext, ...usual }),
     },
-    allowing:
-      'it keeps permissions for each folder. Choose to allow the tool for the folder when it asks, or start it with ' +
+    tool: (name) => `${serverName}-${name}`,
+    allowing: 'choose to allow the tool for the folder when it asks, or start it with ' +
       `--allow-tool '${serverName}(read_messages)' for each tool.`,
     asks: 'to log in, and whether you trust a folder',
     login: 'Log in: start copilot, and sign in at the grid when it asks.',
