@@ -1,13 +1,13 @@
 /** Every route of the service. */
 import { Hono } from 'hono'
-import { agentCardPaths, Cards, extendedCardPaths, rootCardPaths } from './a2a/cards/cards.ts'
+import { agentCardPaths, card10Paths, Cards, extendedCardPaths, rootCardPaths } from './a2a/cards/cards.ts'
 import { keySetPath } from './a2a/cards/signing.ts'
 import { a2aGrid } from './a2a/endpoint.ts'
 import { extensionTexts } from './a2a/extensions.ts'
-import { a2aHttpJson } from './a2a/http-json.ts'
+import { a2aHttpJson, a2aPathError } from './a2a/http-json.ts'
 import { createAuthenticator, createCallLimits, keysOnly } from './auth/bearer.ts'
 import { createSessions } from './auth/session.ts'
-import { createEdge, servedOrigins } from './edge.ts'
+import { createCallLog, createEdge, servedOrigins } from './edge.ts'
 import { GridError } from './errors.ts'
 import { publicCors } from './lib/http/cors.ts'
 import { ResponseHeaders } from './lib/http/response-headers.ts'
@@ -32,7 +32,7 @@ import { unsubscribeFromDigest } from './web/notifications/settings-notification
 import { errorFrame } from './web/error-frame.ts'
 import { livePath, liveStream } from './web/live.ts'
 import { createWebApp } from './web/web.ts'
-import { asGridError, htmlError, restError, rpcFrameError } from './wire.ts'
+import { htmlError, restError, rpcFrameError } from './wire.ts'
 
 /** A method, or `ALL`; the paths; and what answers them. */
 type Route = [method: string, paths: string | readonly string[], handler: Handler]
@@ -40,7 +40,7 @@ type Route = [method: string, paths: string | readonly string[], handler: Handle
 /** The grid as a function from request to response, unchanged on Node, Deno and Bun. */
 export function createApp(store: Store): Hono<AppEnv> {
   const { deps } = store
-  const { config, log, overload } = deps
+  const { config, overload } = deps
   const origins = servedOrigins(config)
   const responseHeaders = new ResponseHeaders(origins.every((origin) => origin.startsWith('https:')))
 
@@ -67,8 +67,8 @@ export function createApp(store: Store): Hono<AppEnv> {
     ['ALL', ['/mcp/v1/grid', '/api/v1/grid'], grid],
     ['ALL', '/mcp/v1/signup', mcpSignup(store, responseHeaders)],
 
-    ['GET', rootCardPaths, cards.root],
-    ['GET', agentCardPaths, cards.agent],
+    ['GET', [...rootCardPaths, card10Paths.root], cards.root],
+    ['GET', [...agentCardPaths, card10Paths.agent], cards.agent],
     ['GET', extendedCardPaths, cards.extended],
     ['GET', keySetPath, cards.keySet],
     ['GET', '/a2a/ext/:name/v1', extensionTexts(config)],
@@ -77,9 +77,9 @@ export function createApp(store: Store): Hono<AppEnv> {
 
     ['GET', ['/.well-known/oauth-protected-resource', '/.well-known/oauth-protected-resource/*'], resources.metadata],
     ['GET', serverMetadataPaths, serverMetadata(config, origins, documentProbe(deps).canFetch)],
-    ['POST', '/oauth/token', oauthEndpoint(log, tokenEndpoint(oauth))],
-    ['POST', '/oauth/register', oauthEndpoint(log, registerClient(store))],
-    ['POST', '/oauth/revoke', oauthEndpoint(log, revokeEndpoint(oauth))],
+    ['POST', '/oauth/token', oauthEndpoint(tokenEndpoint(oauth))],
+    ['POST', '/oauth/register', oauthEndpoint(registerClient(store))],
+    ['POST', '/oauth/revoke', oauthEndpoint(revokeEndpoint(oauth))],
   ]
   const others: Route[] = [
     ['POST', ['/a2a/v1/grid', '/a2a/v1/grid/', '/a2a/v1/agents/:alias', '/a2a/v1/agents/:alias/'], a2aRpc],
@@ -104,6 +104,7 @@ export function createApp(store: Store): Hono<AppEnv> {
   ]
 
   const app = new Hono<AppEnv>({ strict: true })
+  app.use(createCallLog(deps))
   app.use(createEdge(deps, responseHeaders))
   addRoutes(health)
   for (const [method, paths] of openToPages) app.on([method, 'OPTIONS'], [paths].flat(), publicCors)
@@ -129,7 +130,9 @@ export function createApp(store: Store): Hono<AppEnv> {
       : new GridError('method_not_allowed', `${path} takes ${allowed.join(', ')}, not ${method}.`)
     // A browser followed a link or mistyped an address: programs do not ask for HTML.
     const isPage = c.req.header('accept')?.includes('text/html')
-    const answer = isPage ? await htmlError(error, await errorFrame(people, c.req.raw, error)) : restError(error)
+    const answer = isPage
+      ? await htmlError(error, await errorFrame(people, c.req.raw, error))
+      : a2aPathError(config, path, error) ?? restError(error)
     if (allowed.length > 0) answer.headers.set('Allow', allowed.join(', '))
     return answer
   })
@@ -144,12 +147,12 @@ export function createApp(store: Store): Hono<AppEnv> {
   }
 
   app.onError((error, c) => {
-    const requestId = c.get('requestId')
-    const known = asGridError(error, log, requestId)
+    const trace = c.get('trace')
+    const known = trace.refusal(error)
     const answer = isRpcPath(c.req.path)
       ? rpcFrameError(known, known.kind === 'unavailable' ? -32603 : -32600)
       : restError(known)
-    return responseHeaders.finishError(answer, requestId)
+    return responseHeaders.finishError(answer, trace.requestId)
   })
 
   return app

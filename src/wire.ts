@@ -1,7 +1,6 @@
 /** Maps errors to each protocol: by kind, with exceptions by code. */
-import { type ErrorCode, type ErrorKind, GridError } from './errors.ts'
+import type { ErrorCode, ErrorKind, GridError } from './errors.ts'
 import { type ErrorFrame, errorPage } from './html/error-page.tsx'
-import type { Log } from './lib/log.ts'
 
 /** The HTTP status of each kind of error. */
 export const httpStatus = {
@@ -202,6 +201,7 @@ const a2aByCode: Partial<Record<ErrorCode, A2aMapping>> = {
   malformed_json: { code: -32700 },
   invalid_request: { code: -32600 },
   unknown_method: { code: -32601 },
+  not_found: { code: -32601 },
   recipient_required: { code: -32000, reason: 'RECIPIENT_REQUIRED', isGridReason: true },
   idempotency_conflict: { code: -32602, reason: 'IDEMPOTENCY_CONFLICT', isGridReason: true },
   task_not_found: { code: -32001, reason: 'TASK_NOT_FOUND' },
@@ -226,11 +226,4 @@ export function toolError(error: GridError, hints: Hints): string {
   // In the text, because models do not see headers.
   const wait = error.kind === 'limited' ? { retry_after_seconds: error.details.retryAfterSeconds } : {}
   return JSON.stringify({ error: { code: error.code, message, ...wait } })
-}
-
-/** Returns a `GridError` unchanged. Logs any other error, and returns `internal` without its details. */
-export function asGridError(error: unknown, log: Log, requestId?: string): GridError {
-  if (error instanceof GridError) return error
-  log.error('Unexpected error', { error, requestId })
-  return new GridError('internal', 'Internal error')
 }

@@ -2,13 +2,14 @@
 import type { Cards } from './cards/cards.ts'
 import { EventStream, streamResponse } from './method-call.ts'
 import { findMethod } from './methods.ts'
-import { admit, challenge, limitsOf, mediaTypes, requestedVersion } from './request.ts'
+import { admit, challenge, limitsOf, mediaTypes, requestedVersion, wrongMediaType } from './request.ts'
 import type { AuthenticateCall } from '../auth/bearer.ts'
 import type { Deps } from '../deps.ts'
 import { GridError } from '../errors.ts'
 import { type Bodies, type BodyLimits, mediaType, parseBody } from '../lib/http/body.ts'
+import { event, streamHeaders } from '../lib/http/event-stream.ts'
 import type { Handler } from '../request-context.ts'
-import { a2aError, a2aStatus, asGridError, errorHeaders } from '../wire.ts'
+import { a2aError, a2aStatus, errorHeaders } from '../wire.ts'
 
 /** @see JSON-RPC 2.0 §4 */
 type RpcId = string | number | null
@@ -20,31 +21,34 @@ interface RpcRequest {
   params?: unknown
 }
 
+/** A client of 0.3 reads the answers to these as an event stream, errors too, unless their HTTP status is one of an error. */
+const streams03 = ['message/stream', 'tasks/resubscribe']
+
 /**
  * Serves POST on the shared endpoint, or on the endpoint of the agent in the path. Every request gets a JSON-RPC
  * response, even one without an id. See docs/protocol/a2a.md, "A2A", "Errors".
  */
 export function a2aGrid(authenticateCall: AuthenticateCall, deps: Deps, cards: Cards): Handler {
-  const { config, bodies, log } = deps
+  const { config, bodies } = deps
   const domain = new URL(config.baseUrl).hostname
 
   return async function a2a(c) {
     const request = c.req.raw
     const headers: Record<string, string> = {}
     let id: RpcId = null
+    let method = ''
     try {
       const aliases = [c.req.param('alias')].filter((alias) => alias !== undefined)
       const admitted = await admit(authenticateCall, config, c, aliases)
-      if (!mediaTypes.includes(mediaType(request))) {
-        throw new GridError('unsupported_media_type', 'Send JSON, with Content-Type: application/json.')
-      }
+      if (!mediaTypes.includes(mediaType(request))) throw wrongMediaType()
       const rpcRequest = await readRequest(bodies, request, limitsOf(aliases))
       id = readId(rpcRequest)
-      const method = readMethod(rpcRequest)
+      method = readMethod(rpcRequest)
 
       const version = requestedVersion(request)
       if (version) headers['A2A-Version'] = version
       const { codec, run } = findMethod(method)
+      c.get('trace').tool = method
       headers['A2A-Version'] = codec.version
       if (admitted.extensions.length > 0) headers[codec.extensionsHeader] = admitted.extensions.join(', ')
 
@@ -53,9 +57,14 @@ export function a2aGrid(authenticateCall: AuthenticateCall, deps: Deps, cards: C
         ? streamResponse(result, admitted.connection, headers, (result) => ({ jsonrpc: '2.0', id, result }))
         : Response.json({ jsonrpc: '2.0', id, result }, { headers })
     } catch (error) {
-      const gridError = asGridError(error, log, c.get('requestId'))
-      return Response.json({ jsonrpc: '2.0', id, error: a2aError(gridError, domain) }, {
-        status: a2aStatus(gridError),
+      const gridError = c.get('trace').refusal(error)
+      const status = a2aStatus(gridError)
+      const answer = { jsonrpc: '2.0', id, error: a2aError(gridError, domain) }
+      if (status === 200 && streams03.includes(method)) {
+        return new Response(event(JSON.stringify(answer)), { headers: { ...headers, ...streamHeaders } })
+      }
+      return Response.json(answer, {
+        status,
         headers: { ...headers, ...errorHeaders(gridError), ...challenge(gridError) },
       })
     }

@@ -38,6 +38,7 @@ export const createAgentCommand = storeCommand({
     'access-list': { placeholder: 'ALIASES', description: 'the aliases on that allow or block list, comma-separated' },
     description: { placeholder: 'TEXT', description: 'what the agent does' },
     'remote-url': { placeholder: 'URL', description: 'URL of an agent of type a2a' },
+    'message-replies': { placeholder: '', description: 'its replies over A2A are messages, not tasks', flag: true },
   },
   async run(store, args) {
     const input = {
@@ -48,6 +49,7 @@ export const createAgentCommand = storeCommand({
       accessList: args['access-list']?.split(',').filter((alias) => alias.trim() !== ''),
       description: args.description,
       remoteUrl: args['remote-url'],
+      ...(args['message-replies'] !== undefined && { messageReplies: true }),
     }
     const { agent, apiKey } = await changeAccount(
       store,

@@ -3,6 +3,7 @@ import { type Config, readConfig } from '../config.ts'
 import { second } from '../lib/time.ts'
 import { httpRequest } from './http-request.ts'
 import { CommandError, type ProcessCommand, usageError } from './command.ts'
+import { print } from './output.ts'
 
 /** Exit code 0 if the server is ready, otherwise 1. For health checks of containers, and for the machine of a client. */
 export const health: ProcessCommand = {
@@ -23,32 +24,26 @@ export const health: ProcessCommand = {
       )
     }
     if (status !== 200) throw new CommandError('not_ready', `The server is not ready: ${text}`)
-    console.log(json ? text : 'The server is ready.')
+    print(json ? text : 'The server is ready.')
     return 0
   },
 }
 
-/** A server, how to name it, and the `Host` that it expects if that is not in the address. */
+/** A server, and how to name it. */
 interface Server {
   name: string
   address: string
-  host?: string
 }
 
 /** Ask `/readyz` of a server; undefined if none answers. */
-export function askReady({ address, host }: Server): Promise<{ status: number; text: string } | undefined> {
-  return httpRequest(`${address}/readyz`, {
-    headers: host === undefined ? {} : { Host: host },
-    timeoutMs: 5 * second,
-  }).catch(() => undefined)
+export function askReady({ address }: Server): Promise<{ status: number; text: string } | undefined> {
+  return httpRequest(`${address}/readyz`, { timeoutMs: 5 * second }).catch(() => undefined)
 }
 
 /** Whether a grid answered, and not another program at its address. */
-export function isOfGrid({ status, text }: { status: number; text: string }): boolean {
+export function isOfGrid({ text }: { text: string }): boolean {
   try {
-    const answer = JSON.parse(text)
-    // The edge of the grid refuses a host that it does not know.
-    return status === 421 ? answer.error !== undefined : typeof answer.status === 'string'
+    return typeof JSON.parse(text).status === 'string'
   } catch {
     return false
   }
@@ -58,7 +53,6 @@ export function ownServer(config: Config): Server {
   return {
     name: `on port ${config.port}`,
     address: `http://${connectableHost(config)}:${config.port}`,
-    host: new URL(config.baseUrl).host,
   }
 }
 

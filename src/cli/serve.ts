@@ -9,6 +9,7 @@ import { localPath } from '../store/driver/local-file.ts'
 import type { Store } from '../store/store.ts'
 import type { ProcessCommand } from './command.ts'
 import { serveCommands } from './command-server.ts'
+import { findNearMisses } from './doctor/settings.ts'
 import {
   aborted,
   exitOnUncaughtError,
@@ -18,6 +19,7 @@ import {
   startServer,
   stopServer,
 } from './process.ts'
+import { print } from './output.ts'
 import { serverCommands } from './store-commands.ts'
 import { table } from './tables.ts'
 
@@ -33,6 +35,7 @@ export const serve: ProcessCommand = {
     exitOnUncaughtError(deps.log)
     const mixed = describeMixedAddresses(config)
     if (mixed) deps.log.warn(mixed)
+    for (const nearMiss of findNearMisses(process.env)) deps.log.warn(nearMiss)
 
     const server = await startServer(deps)
     // On a remote database, commands open the database themselves.
@@ -44,7 +47,7 @@ export const serve: ProcessCommand = {
     })
     const lockedOutUser = await findLockedOutUser(server.store)
     const start = { store: server.store, setUpUrl, lockedOutUser }
-    console.log(json ? JSON.stringify(startReport(start)) : greeting(start))
+    print(json ? JSON.stringify(startReport(start)) : greeting(start))
 
     await aborted(stopping)
     deps.log.info('Stopping')

@@ -170,11 +170,6 @@ export function lineOf(text: string): string {
   return text.slice(0, maxLineLength).replace(/[\p{Cc}\p{Cf}\u2028\u2029]+/gu, ' ')
 }
 
-/** A text of an answer for a terminal: it has lines and tabs, and nothing that moves the cursor or hides what follows. */
-export function printable(text: string): string {
-  return text.replace(/(?![\n\t])[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/gu, '')
-}
-
 /** Resolves after so many ms, or when `signal` aborts. */
 export function pause(ms: number, signal: AbortSignal): Promise<void> {
   if (!(ms > 0) || signal.aborted) return Promise.resolve()

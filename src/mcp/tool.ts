@@ -3,6 +3,7 @@ import * as z from 'zod'
 import { GridError } from '../errors.ts'
 import type { Lease } from '../grid/messaging/read-messages.ts'
 import type { CallerConnection } from '../lib/http/caller-connection.ts'
+import { maxIdentifierLength } from '../lib/input.ts'
 import { lazy, once } from '../lib/lazy.ts'
 import type { Hints } from '../wire.ts'
 
@@ -130,7 +131,7 @@ function asCatalogTool<Caller>(tool: Tool<Caller>): CatalogTool<Caller> {
   const { name, title, description, input, annotations } = tool
   // Some clients refuse a declared 2020-12, others draft-07. `additionalProperties` would cost every model 29 bytes a tool,
   // and an error tells who needs it.
-  const { $schema: _, additionalProperties, ...inputSchema } = z.toJSONSchema(input, { io: 'input' })
+  const { $schema: _, additionalProperties, ...inputSchema } = z.toJSONSchema(input, { io: 'input', override: lean })
   const listed = {
     name,
     ...(title !== undefined && { title }),
@@ -140,6 +141,15 @@ function asCatalogTool<Caller>(tool: Tool<Caller>): CatalogTool<Caller> {
   }
   const parameters = inputSchema.properties as CatalogTool<Caller>['parameters']
   return { tool, listed, parameters, isStrict: additionalProperties === false }
+}
+
+/** Leaves out limits that no sensible call reaches. Every model pays for each byte, and an error tells who needs them. */
+function lean({ jsonSchema, path }: { jsonSchema: z.core.JSONSchema.BaseSchema; path: (string | number)[] }): void {
+  delete jsonSchema.propertyNames
+  if (path.length > 0) delete jsonSchema.additionalProperties
+  delete jsonSchema.minimum
+  if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum
+  if (jsonSchema.maxLength === maxIdentifierLength) delete jsonSchema.maxLength
 }
 
 /**

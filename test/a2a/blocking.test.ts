@@ -1,9 +1,9 @@
 /** Calls that wait for the answer of an agent, and those that do not. See docs/protocol/a2a.md, "Confirmation or task". */
-import { afterEach, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { waitForMessages } from '../../src/grid/messaging/wait-for-messages.ts'
 import { updateTask } from '../../src/grid/tasks/update-task.ts'
-import { endpoint, endpointOf, inboxOf, postA2a, request, send03, send10, storeOf } from '../support/a2a.ts'
-import { type TestGrid, testGrid } from '../support/grid.ts'
+import { endpoint, endpointOf, inboxOf, postA2a, request, send03, send10 } from '../support/a2a.ts'
+import { storeOf, type TestGrid, testGrid } from '../support/grid.ts'
 import { isSettled, waitFor } from '../support/wait-for.ts'
 
 const awaitReply = { 'A2A-Extensions': 'http://localhost:8787/a2a/ext/await-reply/v1' }
@@ -14,7 +14,6 @@ const open = async (env: Record<string, string>) => {
   grid = await testGrid({ env })
   bobs = endpointOf(grid.bob)
 }
-afterEach(() => grid.close())
 
 test('a call waits for the answer of an agent that is connected', async () => {
   await open({})
@@ -86,6 +85,20 @@ test('with A2A_BLOCKING_MAX_SECONDS=0 nothing waits, whatever the client prefers
   await open({ A2A_BLOCKING_STRICT: '1', A2A_BLOCKING_MAX_SECONDS: '0' })
 
   expect(stateOf(await post(send10(), bobs, { Prefer: 'wait=100' }))).toBe('TASK_STATE_SUBMITTED')
+})
+
+test('a call that waits does not tell the answer to a credential that has ended', async () => {
+  await open({ A2A_BLOCKING_STRICT: '1' })
+  const answer = post(send10(), bobs)
+  const id = await newest()
+  await grid.store.write([{
+    sql: 'UPDATE credentials SET revoked_at = 1 WHERE account_id = ? AND agent_id = ?',
+    args: [grid.acme.id, grid.alice.id],
+  }])
+  await bob({ taskId: id, text: 'for Alice alone' })
+
+  const { status, body } = await answer
+  expect([status, JSON.stringify(body).includes('for Alice alone')]).toEqual([401, false])
 })
 
 /** The id of the newest open task of Alice, once it is there. */

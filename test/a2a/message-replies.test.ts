@@ -1,21 +1,11 @@
 /** Agents whose plain replies are messages over A2A. See docs/protocol/a2a.md, "Message replies". */
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { callingAgent } from '../../src/auth/actor.ts'
 import { updateAgent } from '../../src/grid/agents/agent-settings.ts'
 import { sendMessage } from '../../src/grid/messaging/send-message.ts'
 import { updateTask } from '../../src/grid/tasks/update-task.ts'
-import {
-  endpoint,
-  endpointOf,
-  inboxOf,
-  openA2aStream,
-  postA2a,
-  request,
-  send03,
-  send10,
-  storeOf,
-} from '../support/a2a.ts'
-import { type TestGrid, testGrid } from '../support/grid.ts'
+import { endpoint, endpointOf, inboxOf, openA2aStream, postA2a, request, send03, send10 } from '../support/a2a.ts'
+import { storeOf, type TestGrid, testGrid } from '../support/grid.ts'
 import { isSettled, waitFor } from '../support/wait-for.ts'
 
 let grid: TestGrid
@@ -26,7 +16,6 @@ const open = async (env: Record<string, string> = {}) => {
   await updateAgent(grid.acme.store, { agent: 'bob', messageReplies: true })
 }
 beforeEach(() => open())
-afterEach(() => grid.close())
 
 const plain = { metadata: undefined }
 const stream10 = (params: object = {}) => ({ ...send10(plain, { ...params }), method: 'SendStreamingMessage' })
@@ -161,6 +150,21 @@ test('the shared endpoint confirms as before, and other agents answer with tasks
   expect((await answer).body.result.task.artifacts).toMatchObject([{ parts: [{ text: 'Hello' }] }])
   // The task has the reply, and the inbox has not.
   expect(await inboxOf(grid, grid.alice)).toEqual([])
+})
+
+test('a stream that is held back does not tell the reply to a credential that has ended', async () => {
+  const stream = await openStream(stream10())
+  await stream.nextItem()
+  const { messageId } = await received()
+  await grid.store.write([{
+    sql: 'UPDATE credentials SET revoked_at = 1 WHERE account_id = ? AND agent_id = ?',
+    args: [grid.acme.id, grid.alice.id],
+  }])
+  await reply('for Alice alone', messageId)
+
+  const told = []
+  for (let item; (item = await stream.nextItem()) !== undefined;) told.push(item)
+  expect(JSON.stringify(told)).not.toContain('for Alice alone')
 })
 
 /** The next message of Bob: which it is, and its task. */

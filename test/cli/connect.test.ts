@@ -4,7 +4,7 @@ import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
 import process from 'node:process'
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
+import { afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { build } from '../../scripts/build.js'
 import { type FakeXdgOpen, fakeXdgOpen } from '../support/fake-xdg-open.ts'
 import { rows } from '../support/database.ts'
@@ -24,7 +24,6 @@ beforeAll(async () => {
   grid = await liveGrid()
   answer = await liveConsent(grid)
 })
-afterAll(() => grid?.close())
 beforeEach(async () => {
   decision = 'allow'
   home = testHome()

@@ -24,7 +24,6 @@ beforeEach(async () => {
 })
 afterEach(async () => {
   await listener.stop(1_000)
-  await grid.close()
 })
 
 test('create-agent and new-key print what to paste into each client', async () => {
@@ -50,6 +49,15 @@ test('create-agent and new-key print what to paste into each client', async () =
   expect(text.split(`Bearer ${created.api_key}`)).toHaveLength(8)
   expect((await mcp(grid, created.api_key as string, 'tools/list')).status).toBe(401)
   expect((await mcp(grid, renewed.api_key as string, 'tools/list')).status).toBe(200)
+})
+
+test('create-agent makes an agent that replies over A2A with messages, if it is told to', async () => {
+  await run('create-agent', { account: grid.acme.id, alias: 'carol', 'message-replies': 'true' })
+  await run('create-agent', { account: grid.acme.id, alias: 'dan' })
+
+  const repliesOf = async (alias: string) =>
+    (await grid.acme.store.read.agents.recipient(alias, grid.alice.id))?.messageReplies
+  expect([await repliesOf('carol'), await repliesOf('dan')]).toEqual([true, false])
 })
 
 test('list-accounts shows every account with its state, owners and number of agents', async () => {

@@ -26,10 +26,9 @@ beforeEach(async () => {
   machine = await fakeMachine({ url: grid.url, ...grid.bob })
   vi.stubEnv('AGENT_GRID_HOME', machine.home)
 })
-afterEach(async () => {
+afterEach(() => {
   vi.unstubAllEnvs()
   machine.remove()
-  await grid.close()
 })
 
 const hookClients = clientNames.filter((name) => programs[name].hooks)

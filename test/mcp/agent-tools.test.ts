@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { createChannel } from '../../src/grid/channels/channels.ts'
 import { updateTrial } from '../support/database.ts'
 import { type TestGrid, testGrid } from '../support/grid.ts'
@@ -10,7 +10,6 @@ let grid: TestGrid
 beforeEach(async () => {
   grid = await testGrid()
 })
-afterEach(() => grid.close())
 
 test.each(eras)('%s: the whole list has objects for schemas and names no $schema', async (era) => {
   const { body } = await mcp(grid, grid.alice.key, 'tools/list', {}, era)
@@ -49,7 +48,7 @@ test.each(eras)('%s: what alice sends, bob reads once', async (era) => {
     type: 'agent',
     message: 'hi',
     reply_to: '@alice',
-    timestamp: now,
+    timestamp: '2026-11-21T09:00:00Z',
   }])
   expect(read.more).toEqual({ cursor: expect.any(String) })
   expect([again.text, again.more]).toEqual([[], undefined])

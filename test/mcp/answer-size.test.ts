@@ -1,6 +1,6 @@
 /** How many bytes answers have, printed, so that growth is seen. Every body is in an answer once. */
 import { Buffer } from 'node:buffer'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { type TestGrid, testGrid } from '../support/grid.ts'
 import { callTool, mcp } from '../support/mcp.ts'
 
@@ -8,7 +8,6 @@ let grid: TestGrid
 beforeEach(async () => {
   grid = await testGrid()
 })
-afterEach(() => grid.close())
 
 /** The body of an answer as it is on the wire. */
 async function bytesOf(what: string, key: string, method: string, params?: Record<string, unknown>): Promise<number> {
@@ -20,7 +19,7 @@ async function bytesOf(what: string, key: string, method: string, params?: Recor
 
 const reading = { name: 'read_messages', arguments: {} }
 
-test.each([[10, 512, 8_000], [10, 200, 4_900]])(
+test.each([[10, 512, 7_200], [10, 200, 4_000]])(
   'a read of %i messages of %i characters has less than %i bytes',
   async (count, length, most) => {
     for (let n = 0; n < count; n++) {
@@ -39,8 +38,8 @@ test('an empty read has less than 60 bytes of text, and 120 on the wire', async 
 })
 
 // Every model has the list in its context. The room is for more tools, not for longer ones.
-test('tools/list of an agent has less than 6 kB, that of an admin less than 12 kB', async () => {
-  expect(await bytesOf('tools/list of an agent', grid.alice.key, 'tools/list')).toBeLessThan(6_000)
+test('tools/list of an agent has less than 4.5 kB, that of an admin less than 12 kB', async () => {
+  expect(await bytesOf('tools/list of an agent', grid.alice.key, 'tools/list')).toBeLessThan(4_500)
   expect(await bytesOf('tools/list of an admin', grid.acme.adminKey, 'tools/list')).toBeLessThan(12_000)
 })
 
@@ -52,6 +51,18 @@ test('admin tools say whether they only read, and whether they take something aw
     expect([name, readOnlyHint, destructiveHint]).toEqual([name, /_list_/.test(name), /_(delete|set)_/.test(name)])
     expect([name, idempotentHint]).toEqual([name, /_(list|set)_/.test(name)])
   }
+})
+
+test('a time is given to the second, and again where the minute changes', async () => {
+  const times: (string | undefined)[] = []
+  for (const milliseconds of [0, 59_000, 2_500, 0]) {
+    grid.clock.now += milliseconds
+    await callTool(grid, grid.alice.key, 'send_message', { to: 'bob', message: 'hi' })
+  }
+  const { text } = await callTool(grid, grid.bob.key, 'read_messages')
+  for (const { timestamp } of text) times.push(timestamp)
+
+  expect(times).toEqual(['2026-11-21T09:00:00Z', undefined, '2026-11-21T09:01:01Z', undefined])
 })
 
 test('a sender is introduced once in an answer, and again in the next', async () => {

@@ -1,5 +1,5 @@
 /** Dynamic client registration (RFC 7591): lenient, with limits per address and in total. See docs/security.md. */
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { day, hour, minute } from '../../src/lib/time.ts'
 import { rows } from '../support/database.ts'
 import {
@@ -18,7 +18,6 @@ let grid: OAuthGrid
 beforeEach(async () => {
   grid = await oauthGrid()
 })
-afterEach(() => grid.close())
 
 async function register(metadata: unknown, address?: string) {
   const response = await grid.post(`${issuer}/oauth/register`, metadata, { Origin: 'https://app.example' }, address)
@@ -136,13 +135,12 @@ test('a flood of 10,000 registrations neither stops a new client nor removes one
   const { body } = await register({ redirect_uris: [callback] }, '192.0.2.1')
   await fill(9_500, { createdAt: grid.clock.now, lastUsedAt: null })
   grid.clock.now += minute
-  const flood = await Promise.all(
-    Array.from(
-      { length: 500 },
-      (_, n) => register({ redirect_uris: [callback] }, `2001:db8:${n % 20}:${n % 100}::1`),
-    ),
-  )
-  expect(flood.every(({ status }) => status === 201)).toBe(true)
+  for (let batch = 0; batch < 5; batch++) {
+    const flood = await Promise.all(
+      Array.from({ length: 100 }, (_, n) => register({ redirect_uris: [callback] }, `2001:db8:${batch}:${n}::1`)),
+    )
+    expect(flood.every(({ status }) => status === 201)).toBe(true)
+  }
 
   grid.clock.now += 13 * minute
   expect((await register({ redirect_uris: [callback] }, '192.0.2.2')).status).toBe(201)
@@ -206,5 +204,4 @@ test('OAUTH_DCR=off rejects registrations and does not advertise them', async ()
 
   expect(response.status).toBe(400)
   expect(metadata).not.toHaveProperty('registration_endpoint')
-  await closed.close()
 })

@@ -1,7 +1,8 @@
 /** `GET /api/v1/parts/{id}`: whole, in ranges, and with validators. docs/protocol/messages.md, "Large parts". */
 import { Buffer } from 'node:buffer'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { postA2a, send10 } from '../support/a2a.ts'
+import { rows } from '../support/database.ts'
 import { onEachDatabase } from '../support/databases.ts'
 import type { TestGrid } from '../support/grid.ts'
 import { callTool } from '../support/mcp.ts'
@@ -19,7 +20,6 @@ onEachDatabase((open) => {
     const [message] = (await callTool(grid, grid.bob.key, 'read_messages')).text
     path = `/api/v1/parts/${message.a2a.parts[1].part_id}`
   })
-  afterEach(() => grid.close())
 
   test('the whole part, as a download that no page of the grid shows', async () => {
     const response = await get()
@@ -35,6 +35,15 @@ onEachDatabase((open) => {
       etag: `"${path.split('/').at(-1)}"`,
     })
     expect(await bodyOf(response)).toEqual(content)
+  })
+
+  test('a part of a message that was parked cannot be read, and the message neither', async () => {
+    const parked = "UPDATE deliveries SET state = 'parked', read_at = 1 WHERE account_id = ?"
+    await rows(grid, parked, [grid.acme.id])
+
+    expect((await get()).status).toBe(404)
+    const part = await callTool(grid, grid.bob.key, 'read_part', { part_id: path.split('/').at(-1) })
+    expect(part.code).toBe('part_not_found')
   })
 
   test.each([

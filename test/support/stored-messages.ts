@@ -28,7 +28,7 @@ export async function storedMessages(grid: TestGrid, ids: string[]): Promise<Map
       ...(row.account_id === grid.evil.id && { external: true }),
       message: String(row.body),
       reply_to: isPost ? '#general' : user,
-      timestamp: isoTime(Number(row.created_at)),
+      timestamp: isoTime(Number(row.created_at)).replace('.000Z', 'Z'),
       ...(row.conversation_id !== null && { conversation_id: row.conversation_id }),
       ...(row.sanitized === 1 && { sanitized: true }),
       ...(row.a2a !== null && { a2a: JSON.parse(String(row.a2a)), task_id: JSON.parse(String(row.a2a)).taskId }),

@@ -2,14 +2,9 @@
 import { callingAgent } from '../../src/auth/actor.ts'
 import { startTask } from '../../src/grid/tasks/start-task.ts'
 import type { Task, TaskEvent } from '../../src/grid/tasks/task.ts'
+import { getTask } from '../../src/grid/tasks/tasks.ts'
 import { watchTask } from '../../src/grid/tasks/watch-task.ts'
 import type { AccountStore } from '../../src/store/account.ts'
-import type { TestAccount, TestAgent, TestGrid } from './grid.ts'
-
-/** The store of an agent, as its key opens it. */
-export function storeOf(grid: TestGrid, { id, alias }: TestAgent, account: TestAccount = grid.acme): AccountStore {
-  return grid.store.account(account.id, { type: 'agent', agentId: id, alias, credentialId: `key of ${alias}` })
-}
 
 /** A task of a client, in task mode unless it is said otherwise. */
 export async function askFor(
@@ -19,13 +14,13 @@ export async function askFor(
 ): Promise<Task> {
   const message = { messageId: `id of ${text}`, parts: [{ text }] }
   const input = { to: '@bob', message, mode: 'task' as const, ...more }
-  return (await startTask(client, callingAgent(client.actor), input)).task
+  return await getTask(client, (await startTask(client, callingAgent(client.actor), input)).task.id)
 }
 
 /** All events of a task, from its first to its last. */
 export async function eventsOf(client: AccountStore, id: string, after = 0): Promise<TaskEvent[]> {
   const events: TaskEvent[] = []
-  for await (const news of watchTask(client, id, { after, endsWhenInterrupted: false, heartbeatMs: 60_000 })) {
+  for await (const news of watchTask(client, id, { after, heartbeatMs: 60_000 })) {
     if (news !== 'heartbeat' && !('first' in news)) events.push(news)
   }
   return events

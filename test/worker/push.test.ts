@@ -8,10 +8,10 @@ import type { AccountStore } from '../../src/store/account.ts'
 import { newKeyRing } from '../../src/lib/key-ring.ts'
 import { day, hour, minute, second } from '../../src/lib/time.ts'
 import { batchMs, PushNotifier, quietMs } from '../../src/worker/push.ts'
-import { as, say } from '../support/conversations.ts'
+import { say } from '../support/conversations.ts'
 import { rows } from '../support/database.ts'
 import { onEachDatabase } from '../support/databases.ts'
-import type { TestGrid } from '../support/grid.ts'
+import { storeOf, type TestGrid } from '../support/grid.ts'
 import { type PushAnswer, type PushService, startPushService } from '../support/push-service.ts'
 import { seated, type SeatedPerson } from '../support/seats.ts'
 
@@ -24,7 +24,7 @@ onEachDatabase((open) => {
     grid = await open({ env: { ALLOW_PRIVATE_TARGETS: '1', GRID_KEYS: newKeyRing() } })
     service = await startPushService()
     ann = await seated(grid, 'ann-lee')
-    alice = as(grid, grid.acme, grid.alice)
+    alice = storeOf(grid, grid.alice)
     await subscribe(grid.store, ann.account, service.subscription())
   })
   afterEach(async () => {
@@ -103,8 +103,21 @@ onEachDatabase((open) => {
 
     expect((await after(1)).map(({ body }) => body)).toEqual(['2 new messages in Acme'])
     // Another thread does not wait for it.
-    await say(grid, as(grid, grid.acme, grid.bob), 'ann-lee', 'four')
+    await say(grid, storeOf(grid, grid.bob), 'ann-lee', 'four')
     expect((await after(quietMs)).map(({ title }) => title)).toEqual(['@bob'])
+  })
+
+  test('what arrives while the browser is told of something else is told after a minute', async () => {
+    await say(grid, alice, 'ann-lee', 'one')
+    service.answers.push(async (response) => {
+      await say(grid, alice, 'ann-lee', 'two')
+      await grid.store.write(grid.store.global.notifications.note(quietMs, batchMs))
+      response.writeHead(201).end()
+    })
+    expect((await after(quietMs)).map(({ body }) => body)).toEqual(['A new message in Acme'])
+
+    expect(await after(batchMs - 1)).toEqual([])
+    expect((await after(1)).map(({ body }) => body)).toEqual(['A new message in Acme'])
   })
 
   test('posts in channels, messages to others and those from before are not notified', async () => {
@@ -191,7 +204,7 @@ onEachDatabase((open) => {
     await subscribe(grid.store, ann.account, named)
     const args = [service.url.replace('http:', 'https:'), grid.acme.id]
     await grid.store.write([{ sql: 'UPDATE push_subscriptions SET endpoint = ? WHERE account_id = ?', args }])
-    await say(grid, as(grid, grid.acme, grid.alice), 'ann-lee', 'hello')
+    await say(grid, storeOf(grid, grid.alice), 'ann-lee', 'hello')
 
     expect(await after(hour)).toEqual([])
     expect((await subscriptions())[0]).toMatchObject({ failures: 1 })

@@ -12,7 +12,7 @@ import { RecentMap } from '../../lib/recent-map.ts'
 import type { AppContext, Handler } from '../../request-context.ts'
 import type { AccountStore } from '../../store/account.ts'
 import type { Store } from '../../store/store.ts'
-import { asGridError, restError } from '../../wire.ts'
+import { restError } from '../../wire.ts'
 
 /** Where clients of each version look for the root card, and the shared endpoint itself. */
 export const rootCardPaths = [
@@ -31,6 +31,10 @@ export const agentCardPaths = [
   '/a2a/v1/agents/:alias/.well-known/agent-card.json',
   '/a2a/v1/agents/:alias/.well-known/agent.json',
 ]
+
+const path10 = '/1.0/.well-known/agent-card.json'
+/** Where a card is purely 1.0, also for readers that send no version. */
+export const card10Paths = { root: `/a2a/v1/grid${path10}`, agent: `/a2a/v1/agents/:alias${path10}` }
 
 /** The paths of the extended cards, as A2A 0.3 defines them. */
 export const extendedCardPaths = ['/a2a/v1/grid/v1/card', '/a2a/v1/agents/:alias/v1/card']
@@ -102,7 +106,7 @@ export class Cards {
   }
 
   async #serve(request: Request, card: Card10, isPublic: boolean): Promise<Response> {
-    const is10 = requestsVersion10(request)
+    const is10 = requestsVersion10(request) || new URL(request.url).pathname.endsWith(path10)
     const { text, etag, since } = await this.#sign(card, is10)
     const headers = {
       'Content-Type': 'application/json',
@@ -135,7 +139,7 @@ export class Cards {
     try {
       return await answer()
     } catch (error) {
-      const refusal = asGridError(error, this.#store.deps.log, c.get('requestId'))
+      const refusal = c.get('trace').refusal(error)
       const response = restError(refusal)
       for (const [header, value] of Object.entries(challenge(refusal))) response.headers.set(header, value)
       response.headers.set('Vary', vary)

@@ -2,8 +2,8 @@ import { existsSync, readFileSync } from 'node:fs'
 import type { Config } from '../../config.ts'
 import { createKeyRing, isKeyRing } from '../../lib/key-ring.ts'
 import { day, hour, second } from '../../lib/time.ts'
-import { commit, version } from '../../lib/version.ts'
-import { backupsIn } from '../../store/backup/files.ts'
+import { fullVersion } from '../../lib/version.ts'
+import { backupsIn, mayBeFolder } from '../../store/backup/files.ts'
 import { type DatabaseHealth, inspectDatabase } from '../../store/health.ts'
 import { StartError } from '../../store/start-error.ts'
 import { CommandError, storeCommand } from '../command.ts'
@@ -17,14 +17,12 @@ interface InsideFacts {
   database: DatabaseHealth
 }
 
-export const build = commit === undefined ? version : `${version} (${commit})`
-
 /** `agent-grid doctor` asks it of a running server. */
 export const lookInside = storeCommand({
   name: 'doctor',
   summary: 'Tell what only the process that has the database can tell.',
   options: {},
-  run: async (store) => ({ build, keyIds: [...store.keyRing.ids], database: await store.health() }),
+  run: async (store) => ({ build: fullVersion, keyIds: [...store.keyRing.ids], database: await store.health() }),
   print: JSON.stringify,
 })
 
@@ -73,7 +71,7 @@ async function askServer(config: Config, inUse: Error): Promise<LookedAt> {
     const action = 'If it is no server of this grid, end it. Then run the doctor again to see the database itself.'
     return { findings: [broken('database', found, action)] }
   }
-  if (server.build === build) return { ...judge(server.database), server }
+  if (server.build === fullVersion) return { ...judge(server.database), server }
   return { findings: [skipped('database', 'A server of another version has the database.')], server }
 }
 
@@ -135,6 +133,9 @@ export async function checkBackups(config: Config): Promise<Finding> {
     const found = 'No backups are made here.'
     const action = 'Set BACKUP_DIR to a folder on another disk; see "Backup and restore" in docs/operating.md.'
     return isPublic(config) ? warning('backups', found, action) : ok('backups', found)
+  }
+  if (!mayBeFolder(config.backupDir)) {
+    return broken('backups', `BACKUP_DIR is the file ${config.backupDir}.`, 'Set BACKUP_DIR to a folder.')
   }
   const [newest] = await backupsIn(config.backupDir)
   if (!newest) {

@@ -1,15 +1,9 @@
 /** Asking guardrails about one text: all at the same time, until one deadline. Their answers are hostile input. */
 import type { Deps } from '../../deps.ts'
 import { GridError } from '../../errors.ts'
-import {
-  type GuardedText,
-  ProviderFailure,
-  type ProviderTools,
-  runCheck,
-  type Span,
-  type Verdict,
-} from '../../guardrails/provider.ts'
+import { type GuardedText, ProviderFailure, type Span, type Verdict } from '../../guardrails/provider.ts'
 import { withoutInvisible } from '../../lib/invisible-text.ts'
+import { NoTurn } from '../../lib/shared-thread.ts'
 import type { Guarding } from '../../store/account.ts'
 import type { ActiveGuardrail } from '../../store/account/guarding.ts'
 import type { BlockedError, VerdictAction } from '../../store/account/verdicts.ts'
@@ -18,8 +12,10 @@ import type { GuardedContent } from './guarded-text.ts'
 const maxKinds = 10
 const maxKindLength = 60
 
+type NamedGuardrail = Omit<ActiveGuardrail, 'config' | 'token'>
+
 export interface Finding {
-  guardrail: ActiveGuardrail
+  guardrail: NamedGuardrail
   action: VerdictAction
   kinds: string[]
   spans: readonly Span[]
@@ -28,15 +24,14 @@ export interface Finding {
 
 type Answer = Omit<Finding, 'guardrail' | 'action'>
 
-/** Undefined for a guardrail that failed. */
-export type PossibleAnswer = Promise<Answer | undefined>
+/** `no turn`: others kept the checks busy, so it was not asked. */
+type PossibleAnswer = Promise<Answer | 'failed' | 'no turn'>
 
-/** What asking takes. `answers` are those of the send, and `deadline` its time, which begins with the first call. */
+/** What asking takes. `deadline` is the time of remote guardrails, which begins with the first call. */
 export interface Asking {
   deps: Pick<Deps, 'log' | 'now' | 'safeFetch' | 'guardrailChecks'>
   guarding: Guarding
   deadline: () => AbortSignal
-  answers: LocalAnswers<PossibleAnswer>
 }
 
 /** Ask guardrails, each once. Resolves to what they object to, for each agent apart. */
@@ -48,10 +43,13 @@ export async function askGuardrails(
 ): Promise<Finding[]> {
   const isReadable = content.fits && content.unreadable.length === 0
   const answers = content.fits
-    ? await answersOf(guardrails, { ...guarded, text: content.text }, asking)
+    ? await asking.guarding.trace.time(
+      'guardrailsMs',
+      () => answersOf(guardrails, { ...guarded, text: content.text }, asking),
+    )
     : guardrails.map(() => nothing)
   const findings: Finding[] = []
-  for (const [i, guardrail] of guardrails.entries()) {
+  for (const [i, { config: _, token: _token, ...guardrail }] of guardrails.entries()) {
     const found = findingOf(guardrail, answers[i], isReadable)
     if (found) findings.push(found)
   }
@@ -62,13 +60,11 @@ async function answersOf(
   guardrails: readonly ActiveGuardrail[],
   guarded: GuardedText,
   asking: Asking,
-): Promise<(Answer | undefined)[]> {
-  const services = new Map<string, PossibleAnswer>()
+): Promise<Awaited<PossibleAnswer>[]> {
+  const asked = new Map<string, PossibleAnswer>()
   return await Promise.all(guardrails.map((guardrail) => {
-    const ask = () => answerOf(guardrail, guarded, asking)
-    if (asking.deps.guardrailChecks.isLocal(guardrail)) return asking.answers.of(guarded.text, guardrail, ask)
-    const answer = services.get(guardrail.id) ?? ask()
-    services.set(guardrail.id, answer)
+    const answer = asked.get(guardrail.id) ?? answerOf(guardrail, guarded, asking)
+    asked.set(guardrail.id, answer)
     return answer
   }))
 }
@@ -76,10 +72,17 @@ async function answersOf(
 const nothing: Answer = { kinds: [], spans: [] }
 const actions = { block: 'blocked', redact: 'redacted', flag: 'flagged' } as const
 
-/** `answer` is undefined if the guardrail failed. `isReadable`: guardrails see all of the message. */
-function findingOf(guardrail: ActiveGuardrail, answer: Answer | undefined, isReadable: boolean): Finding | undefined {
+/** `isReadable`: guardrails see all of the message. */
+function findingOf(
+  guardrail: NamedGuardrail,
+  answer: Awaited<PossibleAnswer>,
+  isReadable: boolean,
+): Finding | undefined {
   const isClosed = guardrail.onFailure === 'closed'
-  if (!answer) return { guardrail, action: isClosed ? 'failed' : 'flagged', kinds: ['check failed'], spans: [] }
+  if (typeof answer === 'string') {
+    const action = isClosed || answer === 'no turn' ? 'failed' : 'flagged'
+    return { guardrail, action, kinds: ['check failed'], spans: [] }
+  }
   const objects = answer.kinds.length > 0
   if (isReadable) return objects ? { guardrail, action: actions[guardrail.action], ...answer } : undefined
   // What cannot be checked will be the same the next time, so this blocks and is not a failure.
@@ -88,31 +91,24 @@ function findingOf(guardrail: ActiveGuardrail, answer: Answer | undefined, isRea
   return { guardrail, action: objects ? actions[guardrail.action] : 'flagged', ...answer, kinds }
 }
 
-/** A check in the grid answers at once, so it has no deadline. */
-const noDeadline = new AbortController().signal
-
-/** Undefined if the guardrail fails, whatever the reason: its log has it, without anything of the text. */
+/** A guardrail that fails has no answer, whatever the reason: its log has it, without anything of the text. */
 async function answerOf(guardrail: ActiveGuardrail, guarded: GuardedText, asking: Asking): PossibleAnswer {
-  const { deps, guarding, deadline } = asking
-  try {
-    const check = deps.guardrailChecks.of(guardrail)
-    const signal = deps.guardrailChecks.isLocal(guardrail) ? noDeadline : deadline()
+  const { deps: { guardrailChecks, safeFetch: fetch, now }, guarding, deadline } = asking
+  const toolsOf = async () => {
     const token = guardrail.token ? await guarding.openToken(guardrail.id, guardrail.token) : undefined
-    const tools: ProviderTools = { fetch: deps.safeFetch, now: deps.now, signal, token }
-    return checked(await runCheck(check, guarded, tools))
+    return { fetch, now, signal: deadline(), token }
+  }
+  try {
+    return checked(await guardrailChecks.check(guarding.owner, guardrail, guarded, toolsOf))
   } catch (error) {
     logFailure(guardrail, error, asking)
-    return undefined
+    return error instanceof NoTurn ? 'no turn' : 'failed'
   }
 }
 
-function logFailure({ id, provider }: ActiveGuardrail, error: unknown, { deps, deadline }: Asking): void {
+function logFailure({ id, provider }: ActiveGuardrail, error: unknown, { deps }: Asking): void {
   const fault = error instanceof ProviderFailure ? error.reason : error instanceof Error ? error.name : typeof error
-  deps.log.warn('A guardrail could not check a message', {
-    guardrail: id,
-    provider,
-    fault: deadline().aborted ? 'timeout' : fault,
-  })
+  deps.log.warn('A guardrail could not check a message', { guardrail: id, provider, fault })
 }
 
 /** Senders and agents read the kinds, so each is a short line of plain text. Throws for an answer of another shape. */
@@ -128,21 +124,6 @@ function checked({ kinds, spans = [], replacement }: Verdict): Answer {
     kinds: named.length === 0 ? ['other'] : named,
     spans: spans.filter(({ start, end }) => Number.isFinite(start) && Number.isFinite(end)),
     ...(typeof replacement === 'string' && { replacement }),
-  }
-}
-
-/** Local guardrails with the same configuration are asked once about a text, also in two accounts. */
-export class LocalAnswers<Answer> {
-  #text = ''
-  readonly #answers = new Map<string, Map<string, Answer>>()
-
-  of(text: string, { provider, config }: { provider: string; config: string }, ask: () => Answer): Answer {
-    if (text !== this.#text) this.#answers.clear()
-    this.#text = text
-    let byProvider = this.#answers.get(config)
-    if (!byProvider) this.#answers.set(config, byProvider = new Map())
-    if (!byProvider.has(provider)) byProvider.set(provider, ask())
-    return byProvider.get(provider) as Answer
   }
 }
 
@@ -174,6 +155,10 @@ export function unavailable(found: Finding[], isOwn: boolean, recipient: string)
     `${named(found, isOwn, recipient)} could not check this message, so it was not sent. Send it again later.`,
     { retryAfterSeconds, notExecuted: true },
   )
+}
+
+export function isRefused(found: Finding[]): boolean {
+  return found.some(({ action }) => action === 'blocked' || action === 'failed')
 }
 
 export function kindsOf(found: Finding[]): string[] {

@@ -25,6 +25,9 @@ export interface A2aDetails {
   referenceTaskIds?: string[]
   acceptedOutputModes?: string[]
   waitingTaskIds?: string[]
+  /** Of the artifact that the message is a chunk of. */
+  artifactId?: string
+  artifactName?: string
 }
 
 export interface LeasePart {
@@ -44,7 +47,9 @@ export interface SendInput {
   /** What the message answers: acked in the unit that stores it. */
   acks?: LeasePart
   a2a?: A2aDetails
-  /** What it does to a task. Without this, a message that answers a task completes it. */
+  /** The end of a text that goes on with this message. Guardrails check both as one text. */
+  continues?: string
+  /** What it does to a task. Without this, a reply to a message of a task completes it. */
   task?: TaskStep
 }
 
@@ -60,8 +65,6 @@ export interface TaskStep {
   taskId: string
   /** The message is in the task alone: it does not wait in the inbox of its recipient. */
   isInTaskAlone: boolean
-  /** The message that it answers, and its conversation: those of a message that names none. */
-  answers?: { messageId: string; conversationId: string }
   open?(messageId: string): Statement
   statements(message: ReviewedMessage): readonly Statement[]
   /** Called when the unit failed: fails if the step is no longer possible. */
@@ -90,15 +93,13 @@ export interface Recipient {
   readonly id: string
   /** Whether guardrails check the message: the sum of `senderIsGuarded` and `recipientIsGuarded`, or 0. */
   readonly guards: number
-  /** The newest task that the recipient waits for the sender with. */
-  readonly openTask?: string
   /** Whether its plain reply over A2A is a message, and not a task. */
   readonly messageReplies?: boolean
   /** About how many inboxes a message to it reaches. */
   readonly inboxes: number
   /** Stores a message, if every condition that was read still holds at the commit. */
   store(message: ReviewedMessage, quotas: Quotas): Statement
-  deliver(message: ReviewedMessage): Statement
+  deliver(message: ReviewedMessage): Statement[]
   /** Returns the column `receipt`, the JSON of a `SendReceipt`; no row if the message is not stored. */
   receipt(message: ReviewedMessage): Statement
   /** The ids of the agents that have the committed message in their inbox, by the rows of `deliver`. */

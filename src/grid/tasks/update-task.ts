@@ -1,21 +1,24 @@
 /** What the recipient of a task says about it. See docs/protocol/mcp.md, "update_task". */
 import { callingAgent } from '../../auth/actor.ts'
 import { GridError, invalidInput } from '../../errors.ts'
-import { isBase64 } from '../../lib/encoding.ts'
+import { canonicalJson, isBase64 } from '../../lib/encoding.ts'
 import { newId } from '../../lib/id.ts'
 import { withoutInvisibleIn } from '../../lib/invisible-text.ts'
+import { hasAtMost } from '../../lib/text.ts'
 import type { AccountStore, TaskAppend } from '../../store/account.ts'
+import type { ReviewedMessage } from '../../store/account/new-message.ts'
 import type { NewChunk, TaskChange } from '../../store/account/task-changes.ts'
 import type { TaskRow } from '../../store/account/tasks.ts'
 import { answerOf } from '../messaging/answered-task.ts'
 import { maxMessageLength, type Recipient, type TaskStep } from '../messaging/outgoing-message.ts'
+import { detailOf } from '../messaging/parts.ts'
 import { countChunk, refuseBeyondQuotas } from '../messaging/quota.ts'
 import { resolve } from '../messaging/resolve.ts'
 import { sendMessage } from '../messaging/send-message.ts'
-import { shownTasks } from './shown-task.ts'
+import { findRepeat, keyLifetimeMs, keyOf } from '../messaging/sent-message.ts'
 import { isBareText, textOf } from './start-task.ts'
 import { isTerminal, type Part, type Task, type TaskState } from './task.ts'
-import { showTask, taskHasEnded, taskNotFound } from './tasks.ts'
+import { refuseIfFull, showTask, taskHasEnded, taskNotFound } from './tasks.ts'
 
 interface TaskUpdate {
   /** One of both: the id of the task, or of a message of it that the caller received. */
@@ -25,11 +28,15 @@ interface TaskUpdate {
   text?: string
   parts?: Part[]
   artifact?: { id: string; name?: string; append?: boolean; lastChunk?: boolean }
+  /** Repeating an update with the same key changes nothing. See docs/delivery.md, "Idempotency keys". */
+  idempotencyKey?: string
 }
 
 export const givenStates = ['working', 'input-required', 'auth-required', 'completed', 'failed', 'rejected'] as const
 
 const contents = ['text', 'raw', 'url', 'data'] as const
+const labels = ['mediaType', 'filename'] as const
+const maxLabelLength = 1_000
 
 /** A part in 1.0 form, without members that A2A does not know. Fails with `invalid_input`. */
 export function asPart(given: Record<string, unknown>): Part {
@@ -40,36 +47,54 @@ export function asPart(given: Record<string, unknown>): Part {
   if (typeof given.raw === 'string' && !isBase64(given.raw)) {
     throw invalidInput('`raw` must be base64.', 'parts')
   }
-  const known = [...present, 'mediaType', 'filename', 'metadata'].filter((name) => given[name] !== undefined)
+  for (const name of ['text', 'raw', 'url', ...labels]) {
+    if (given[name] !== undefined && typeof given[name] !== 'string') {
+      throw invalidInput(`\`${name}\` must be a string.`, 'parts')
+    }
+  }
+  if (labels.some((name) => !hasAtMost(String(given[name] ?? ''), maxLabelLength))) {
+    throw invalidInput(`A media type or file name must have at most ${maxLabelLength} characters.`, 'parts')
+  }
+  if (typeof (given.metadata ?? {}) !== 'object' || Array.isArray(given.metadata)) {
+    throw invalidInput('`metadata` must be an object.', 'parts')
+  }
+  const known = [...present, ...labels, 'metadata'].filter((name) => given[name] !== undefined)
   return Object.fromEntries(known.map((name) => [name, given[name]])) as Part
 }
 
-/** A client reads a task in one piece, and libsql-server returns at most 10 MB from one statement. */
-const maxArtifactBytes = 8 * 2 ** 20
+/** So many characters of the end of an artifact are checked with its next chunk. */
+const maxEndLength = 1_000
 const maxEvents = 10_000
 
 const noText = 'This message has no text.'
 
 /**
  * Change a task whose recipient is the calling agent. Content without a state or an artifact is the answer, and
- * completes the task. What is appended within a tenth of a second is one event; the call returns when it is on disk.
+ * completes the task. What is appended within a tenth of a second, without a key, is one event; the call returns when
+ * it is on disk. A repeat returns the task as it is now.
  *
- * Fails with `task_not_found`, `unsupported_operation` (the task has ended), `payload_too_large`, `invalid_input`, or
- * as `sendMessage` does.
+ * Fails with `task_not_found`, `unsupported_operation` (the task has ended), `payload_too_large`, `invalid_input`,
+ * `idempotency_conflict`, or as `sendMessage` does.
  */
-export async function updateTask(account: AccountStore, update: TaskUpdate): Promise<Task> {
+export async function updateTask(account: AccountStore, given: TaskUpdate): Promise<Pick<Task, 'id' | 'status'>> {
+  const update = withoutInvisibleIn(given)
   const task = await findReceived(account, update)
-  const { state, text, artifact } = update
+  const { state, text, artifact, idempotencyKey } = update
+  const said = ['update_task', task.id, state, text, update.parts, artifact]
+  const once = idempotencyKey === undefined ? undefined : { idempotencyKey, request: canonicalJson(said) }
+  if (await isRepeat(account, once)) return await statusOf(account, task.id)
+  refuseEnded(task)
   if (state === 'submitted' || state === 'canceled') {
     throw invalidInput('A recipient cannot give a task this state.', 'state')
   }
+  if (artifact?.id === '') throw invalidInput('The id of an artifact must not be empty.', 'artifact.id')
   const parts = [...(text ? [{ text }] : []), ...update.parts ?? []]
-  const updating = { account, task, parts: withoutInvisibleIn(parts) }
+  const updating = { account, task, parts, once }
   if (!artifact && parts.length === 0 && state === undefined) {
     throw new GridError('invalid_input', 'An update needs a state, text, parts or an artifact.')
   }
-  await checkSize(account, task, update)
-  const isAppended = artifact?.append === true && state === undefined
+  checkSize(updating, update)
+  const isAppended = artifact?.append === true && state === undefined && idempotencyKey === undefined
   // Whatever it says, its client gets the task, and not a message.
   if (task.mode === 'message') await showTask(account, task.id, 'recipient')
   // What was appended before comes before.
@@ -77,27 +102,37 @@ export async function updateTask(account: AccountStore, update: TaskUpdate): Pro
   if (artifact) await putArtifact(updating, artifact, state)
   else if (parts.length > 0) await say(updating, state)
   else await change(updating, { state: state! })
-  return await shownToRecipient(account, task.id)
+  return await statusOf(account, task.id)
 }
 
-/** A task that is full can still be ended. Updates at the same time pass together. */
-async function checkSize(account: AccountStore, task: TaskRow, { state, artifact }: TaskUpdate): Promise<void> {
+/** A task that is full can still be ended. */
+function checkSize({ task, parts }: Updating, { state, artifact }: TaskUpdate): void {
   const ends = !artifact && (state === undefined || isTerminal(state))
-  if (!ends && task.generation >= maxEvents) {
+  if (ends) return
+  if (task.generation >= maxEvents) {
     throw new GridError('payload_too_large', `The task has reached its limit of ${maxEvents} events. End it.`)
   }
-  if (!artifact) return
-  const { agentId } = callingAgent(account.actor)
-  const sizes = await account.read.tasks.artifactBytes('recipient', agentId, [task.id])
-  if ((sizes.get(task.id) ?? 0) < maxArtifactBytes) return
-  const most = `${maxArtifactBytes / 2 ** 20} MiB`
-  throw new GridError('payload_too_large', `The artifacts of the task have reached their limit of ${most}.`)
+  if (artifact || parts.length > 0) refuseIfFull(task)
 }
 
 interface Updating {
   account: AccountStore
   task: TaskRow
   parts: Part[]
+  once?: Once
+}
+
+/** The key of an update, and what a repeat with the same key must equal. */
+interface Once {
+  idempotencyKey: string
+  request: string
+}
+
+/** Whether the update was stored before. Fails with `idempotency_conflict`, or as a guardrail refused it. */
+async function isRepeat(account: AccountStore, once: Once | undefined): Promise<boolean> {
+  if (!once) return false
+  const keyed = keyOf(once.idempotencyKey, () => once.request)
+  return await findRepeat(account, callingAgent(account.actor), keyed) !== undefined
 }
 
 async function findReceived(account: AccountStore, { taskId, messageId }: TaskUpdate): Promise<TaskRow> {
@@ -108,44 +143,61 @@ async function findReceived(account: AccountStore, { taskId, messageId }: TaskUp
   const id = taskId ?? (await account.read.inbox.received(agentId, messageId!))?.taskId ?? undefined
   const task = id === undefined ? undefined : await account.read.tasks.of('recipient', agentId, id)
   if (!task) throw taskNotFound(taskId ?? messageId!)
-  if (task.expiresAt === null) throw taskHasEnded(task)
   return task
 }
 
-/** The content is a message to the client: its answer, or what is said about a state. */
-async function say({ account, task, parts }: Updating, state: TaskState = 'completed', chunk?: Chunk): Promise<void> {
+function refuseEnded(task: TaskRow): void {
+  if (task.expiresAt === null) throw taskHasEnded(task)
+}
+
+/** The content is a message to the client: its answer, what is said about a state, or a chunk that is to be checked. */
+async function say({ account, task, parts, once }: Updating, state?: TaskState, chunk?: Chunk): Promise<void> {
   const sender = callingAgent(account.actor)
   const { tasks } = account.change
   const changer = { end: 'recipient' as const, agent: sender.agentId }
-  const isAnswer = state === 'completed' && !chunk
+  const isAnswer = !chunk && (state === undefined || state === 'completed')
   const step: TaskStep = isAnswer ? answerOf(account, sender, task) : {
     taskId: task.id,
     // Its client is told what it has to do, also if it does not follow the task.
     isInTaskAlone: chunk !== undefined || task.mode !== 'receipt' || state === 'working',
     open: (id) => tasks.requireOpen(changer, task.id, id),
-    statements: ({ id, at }) => [
-      tasks.addMessage(changer, task.id, id, chunk ? 'result' : 'agent'),
-      ...tasks.change(changer, { task: task.id, event: id, at, state: chunk ? null : state, message: id }),
-      ...(chunk ? [tasks.addChunk(changer, { ...chunk, task: task.id, event: id, parts: null })] : []),
-    ],
+    statements: (message) => {
+      const { id, at } = message
+      return [
+        tasks.addMessage(changer, task.id, id, chunk ? 'result' : 'agent'),
+        ...tasks.change(changer, { task: task.id, event: id, at, state: chunk ? null : state!, message: id }),
+        ...(chunk
+          ? [tasks.addChunk(changer, { ...reviewed(chunk, message), task: task.id, event: id, parts: null })]
+          : []),
+        ...(chunk && state ? tasks.change(changer, stateChange(task, `${id} ${state}`, at, state)) : []),
+      ]
+    },
   }
-  step.check = () => findReceived(account, { taskId: task.id })
+  step.check = async () => refuseEnded(await findReceived(account, { taskId: task.id }))
+  const isText = parts.length === 1 && parts.every(isBareText) && textOf(parts).length <= maxMessageLength
+  const artifact = chunk && { artifactId: chunk.artifactId, artifactName: chunk.name ?? undefined }
   await sendMessage(account, sender, {
     to: `@${task.clientAlias}`,
     text: textOf(parts).slice(0, maxMessageLength).toWellFormed() || noText,
-    replyToMessageId: await isReceived(account, task.messageId) ? task.messageId : undefined,
+    // Its retention may have ended.
+    replyToMessageId: (await account.read.inbox.received(sender.agentId, task.messageId))?.id,
     conversationId: task.conversationId,
-    a2a: parts.length === 1 && parts.every(isBareText) && textOf(parts).length <= maxMessageLength
+    a2a: isText && !chunk
       ? undefined
-      : { messageId: newId(), taskId: task.id, parts },
+      : { messageId: newId(), taskId: task.id, parts: isText ? undefined : parts, ...artifact },
+    continues: chunk?.append
+      ? await account.read.tasks.endOfArtifact(sender.agentId, task.id, chunk.artifactId, maxEndLength)
+      : undefined,
     task: step,
+    ...once,
   })
 }
 
-/** Its retention may have ended. */
-async function isReceived(account: AccountStore, messageId: string): Promise<boolean> {
-  const { agentId } = callingAgent(account.actor)
-  return await account.read.inbox.received(agentId, messageId) !== undefined
+/** A chunk as its guardrails left it. The end of what has another id now was not checked with it. */
+function reviewed(chunk: Chunk, message: ReviewedMessage): Chunk {
+  const artifactId = String(detailOf(message, 'artifactId'))
+  const name = chunk.name === null ? null : String(detailOf(message, 'artifactName'))
+  return { ...chunk, artifactId, name, append: chunk.append && artifactId === chunk.artifactId }
 }
 
 type Chunk = Pick<NewChunk, 'artifactId' | 'append' | 'lastChunk' | 'name'>
@@ -155,18 +207,17 @@ async function putArtifact(
   { id, name = undefined, append = false, lastChunk = false }: NonNullable<TaskUpdate['artifact']>,
   state: TaskState | undefined,
 ): Promise<void> {
-  const { account, task, parts } = updating
+  const { account, task, parts, once } = updating
   const chunk: Chunk = { artifactId: id, append, lastChunk, name: name ?? null }
   const sender = callingAgent(account.actor)
   const recipient = await resolve(account, sender, `@${task.clientAlias}`)
   // Guardrails check messages. So what they check is one.
   if (recipient.guards > 0) {
-    await say(updating, undefined, chunk)
-    return state === undefined ? undefined : await change(updating, { state })
+    return await account.waiting.checkedChunks.run(task.id, () => say(updating, state, chunk))
   }
   account.requireSpace()
   await refuseBeyondQuotas(account, recipient)
-  if (append && state === undefined) {
+  if (append && state === undefined && !once) {
     const { appends } = account.waiting
     await appends.add(task.id, { artifactId: id, parts, lastChunk }, (added) => addAll(account, task, recipient, added))
   } else await change(updating, { state: state ?? null, recipient, chunks: [{ ...chunk, parts }] })
@@ -205,7 +256,10 @@ interface Changing {
   chunks?: readonly (Chunk & { parts: readonly Part[] })[]
 }
 
-async function change({ account, task }: Pick<Updating, 'account' | 'task'>, changing: Changing): Promise<void> {
+async function change(
+  { account, task, once }: Pick<Updating, 'account' | 'task' | 'once'>,
+  changing: Changing,
+): Promise<void> {
   const { agentId } = callingAgent(account.actor)
   const { state, recipient, chunks = [] } = changing
   const { tasks } = account.change
@@ -216,30 +270,41 @@ async function change({ account, task }: Pick<Updating, 'account' | 'task'>, cha
     const event = { task: task.id, event: newId(), at, state: null }
     events.push(event)
     const stored = { ...chunk, task: task.id, event: event.event, parts: JSON.stringify(parts) }
-    const counted = recipient ? countChunk(account, recipient, stored.parts) : []
+    const counted = recipient ? countChunk(account, recipient, stored) : []
     return [...tasks.change(changer, event), tasks.addChunk(changer, stored), ...counted]
   })
   if (state !== null) {
-    // Who works on a task already need not say so again.
-    const from = state === 'working' ? { from: ['submitted', 'input-required', 'auth-required'] as const } : {}
-    const event = { task: task.id, event: newId(), at, state, ...from }
+    const event = stateChange(task, newId(), at, state)
     events.push(event)
     statements.push(...tasks.change(changer, event))
   }
   const [first] = events
-  const rows = await account.write([...statements, tasks.outcome(changer, task.id, first.event)])
+  const { key, requestHash } = keyOf(once?.idempotencyKey, () => once!.request)
+  if (key !== null) {
+    const keyed = { key, requestHash, at, keysSince: at - keyLifetimeMs }
+    statements.unshift(tasks.requireNewKey(agentId, keyed))
+    statements.push(tasks.addKey(agentId, task.id, first.event, keyed))
+  }
+  const rows = await account.write([...statements, tasks.outcome(changer, task.id, first.event)]).catch(
+    async (error) => {
+      // The same update was stored at the same time.
+      if (!await isRepeat(account, once)) throw error
+    },
+  )
   account.waiting.notifier.wake([task.id])
-  if (rows.at(-1)!.length > 0) return
-  const now = await account.read.tasks.of('recipient', agentId, task.id)
-  if (!now) throw taskNotFound(task.id)
-  if (isTerminal(now.state)) throw taskHasEnded(now)
+  if (!rows || rows.at(-1)!.length > 0) return
+  refuseEnded(await findReceived(account, { taskId: task.id }))
 }
 
-async function shownToRecipient(account: AccountStore, id: string): Promise<Task> {
+/** Who works on a task already need not say so again. */
+function stateChange(task: TaskRow, event: string, at: number, state: TaskState): TaskChange {
+  const from = state === 'working' ? { from: ['submitted', 'input-required', 'auth-required'] as const } : {}
+  return { task: task.id, event, at, state, ...from }
+}
+
+async function statusOf(account: AccountStore, id: string): Promise<Pick<Task, 'id' | 'status'>> {
   const { agentId } = callingAgent(account.actor)
   const row = await account.read.tasks.of('recipient', agentId, id)
   if (!row) throw taskNotFound(id)
-  return (await shownTasks({ account, end: 'recipient', agentId }, [row], { historyLength: 0, withArtifacts: false }))[
-    0
-  ]
+  return { id, status: { state: row.state, at: row.statusAt } }
 }

@@ -3,8 +3,10 @@ import { type AccountDb, boolean, precondition, query, type Statement, statement
 import { acceptsMessagesOf } from './directory.ts'
 import { countedUnread, inboxOf } from './inbox-message.ts'
 import {
+  addingKey,
   type GuardedReceipt,
   type InboxAddress,
+  isNewKey,
   lengthOf,
   type NewMessage,
   type ReviewedMessage,
@@ -27,19 +29,17 @@ const add = (channel: string, condition: string) =>
   // People write only as themselves, and programs never as people.
   statement(`
     INSERT INTO messages (account_id, id, from_agent_id, from_alias, type, recipient, channel_id, reply_to_message_id,
-      conversation_id, flagged, created_at, trial_number, sanitized, hops, body, a2a)
+      conversation_id, flagged, created_at, trial_number, sanitized, hops, shared_with, body, a2a)
     SELECT sender.account_id, :id, sender.id, sender.alias, :type, :recipient, ${channel}, :replyToMessageId,
       :conversationId, :flagged, :at,
       (SELECT trials.used + 1 FROM trials WHERE trials.account_id = :account AND trials.agent_id = :from),
-      :sanitized, :hops, :body, :a2a
+      :sanitized, :hops, :sharedWith, :body, :a2a
     FROM agents AS sender
     WHERE sender.account_id = :account AND sender.id = :from AND sender.deleted_at IS NULL
       AND (sender.type = 'human') = (:type = 'human')
       AND NOT EXISTS (SELECT 1 FROM trials WHERE trials.account_id = :account AND trials.agent_id = :from
         AND (trials.used >= trials.max OR trials.expires_at <= :at OR trials.ended_at IS NOT NULL))
-      AND NOT EXISTS (SELECT 1 FROM idempotency_keys WHERE idempotency_keys.account_id = :account
-        AND idempotency_keys.agent_id = :from AND idempotency_keys.key = :key
-        AND idempotency_keys.created_at > :keysSince)
+      AND ${isNewKey}
       AND ${isWithinDay}
       AND ${condition}
     ON CONFLICT DO NOTHING`)
@@ -62,12 +62,7 @@ const deliver = statement(`
     :stranger, ${inboxOf(':to', ':toAccount')}, :task
   FROM messages WHERE ${isStored}
   ON CONFLICT DO NOTHING`)
-const addKey = statement(`
-  INSERT INTO idempotency_keys (account_id, agent_id, key, request_hash, sender_account_id, message_id, created_at)
-  SELECT account_id, :from, :key, :requestHash, account_id, id, :at FROM messages WHERE ${isStored}
-  ON CONFLICT (account_id, agent_id, key) DO UPDATE SET request_hash = excluded.request_hash,
-    sender_account_id = excluded.sender_account_id, message_id = excluded.message_id, created_at = excluded.created_at, receipt = NULL
-    WHERE created_at <= :keysSince`)
+const addKey = statement(addingKey(`messages WHERE ${isStored}`))
 
 interface SentRow {
   id: string
@@ -80,8 +75,8 @@ interface SentRow {
 
 const sentColumns =
   'messages.id, messages.recipient, messages.conversation_id, messages.created_at, messages.sanitized, messages.hops'
-const sent = query<SentRow & { fromAlias: string }>(
-  `SELECT ${sentColumns}, messages.from_alias FROM messages WHERE ${isStored} AND messages.from_agent_id = :from`,
+const sent = query<SentRow & { fromAlias: string; sharedWith: string | null }>(
+  `SELECT ${sentColumns}, messages.from_alias, messages.shared_with FROM messages WHERE ${isStored} AND messages.from_agent_id = :from`,
   { sanitized: boolean },
 )
 const byKey = query<
@@ -145,35 +140,37 @@ const joinAgents = `JOIN agents ON agents.account_id = channel_members.account_i
 const isRecipient = `channel_members.account_id = :account AND channel_members.channel_id = :channel
   AND channel_members.agent_id <> :from AND agents.deleted_at IS NULL
   AND EXISTS (SELECT 1 FROM messages WHERE messages.account_id = :account AND messages.id = :id)`
-const toMembers = statement(`
-  INSERT INTO deliveries (account_id, agent_id, sender_account_id, message_id, state, chars, created_at, inbox)
-  SELECT channel_members.account_id, channel_members.agent_id, :account, :id, 'unread', :chars, :at, ${inbox}
-  FROM channel_members ${joinAgents}
-  WHERE ${isRecipient}
-  ON CONFLICT DO NOTHING
-  RETURNING agent_id`)
-const toMembersChanged = statement(`
-  INSERT INTO deliveries (account_id, agent_id, sender_account_id, message_id, state, chars, created_at, inbox,
-    body, a2a, flagged)
-  SELECT channel_members.account_id, channel_members.agent_id, :account, :id, 'unread',
-    coalesce(change.value ->> '$.chars', :chars), :at, ${inbox},
-    change.value ->> '$.body', change.value ->> '$.a2a', coalesce(change.value ->> '$.flagged', 0)
-  FROM channel_members ${joinAgents}
-  LEFT JOIN json_each(:changes) AS change ON change.key = channel_members.agent_id
-  WHERE ${isRecipient} AND coalesce(change.value ->> '$.isLeftOut', 0) = 0
-  ON CONFLICT DO NOTHING
-  RETURNING agent_id`)
+const toMembers = (condition = '') =>
+  statement(`
+    INSERT INTO deliveries (account_id, agent_id, sender_account_id, message_id, state, chars, created_at, inbox,
+      body, a2a, flagged)
+    SELECT channel_members.account_id, channel_members.agent_id, :account, :id, 'unread', :chars, :at, ${inbox},
+      :body, :a2a, :flagged
+    FROM channel_members ${joinAgents}
+    WHERE ${isRecipient} ${condition}
+    ON CONFLICT DO NOTHING
+    RETURNING agent_id`)
+const toAll = toMembers()
+const toOthers = toMembers('AND channel_members.agent_id NOT IN (SELECT value FROM json_each(:agents))')
+const toThese = toMembers('AND channel_members.agent_id IN (SELECT value FROM json_each(:agents))')
 
 export const fanOut = {
   reads: () => ({}),
   changes: (account: AccountDb) => ({
-    /** One delivery for each live member except the sender and those whose guardrails blocked the post. Returns `agent_id`. */
-    toMembers: (message: ReviewedMessage, channel: string, members: number) => {
+    /** One delivery for each live member except the sender and those whose guardrails blocked the post. Return `agent_id`. */
+    toMembers: (message: ReviewedMessage, channel: string, members: number): Statement[] => {
       const { id, at, from, guarded } = message
-      const values = { id, at, from, channel, chars: lengthOf(message) }
-      if (!guarded?.deliveries.length) return { ...account.bind(toMembers, values), rows: members }
-      const changes = JSON.stringify(Object.fromEntries(guarded.deliveries.map((change) => [change.agentId, change])))
-      return { ...account.bind(toMembersChanged, { ...values, changes }), rows: members }
+      const values = { id, at, from, channel, chars: lengthOf(message), body: null, a2a: null, flagged: false }
+      const changed = guarded?.deliveries ?? []
+      if (changed.length === 0) return [{ ...account.bind(toAll, values), rows: members }]
+      const agents = JSON.stringify(changed.flatMap(({ agentIds }) => agentIds))
+      return [
+        { ...account.bind(toOthers, { ...values, agents }), rows: members },
+        ...changed.flatMap(({ agentIds, copy }) => {
+          const bound = { ...values, ...copy, flagged: true, agents: JSON.stringify(agentIds) }
+          return copy ? [{ ...account.bind(toThese, bound), rows: agentIds.length }] : []
+        }),
+      ]
     },
   }),
 }

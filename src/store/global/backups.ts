@@ -1,4 +1,3 @@
-import { minute } from '../../lib/time.ts'
 import { crossAccountQuery, type Db, query, type Statement, statement } from '../sql.ts'
 
 /** Keys of the facts: the newest backup, and the newest one that failed. Their values are JSON. */
@@ -15,6 +14,8 @@ interface MadeBackup {
 interface FailedBackup {
   at: number
   reason: string
+  /** The process that makes it, until it has ended one way or the other. */
+  process?: string
 }
 
 export interface BackupHistory {
@@ -50,11 +51,8 @@ export const backups = (db: Db) => ({
     db.bind(forget),
   ],
   noteFailed: (failed: FailedBackup): Statement => db.bind(note, { key: failedKey, value: JSON.stringify(failed) }),
-  /** Claim the next scheduled backup. Returns a row if none was made for `everyMs` or claimed for `retryMs`. */
-  claim: (now: number, { everyMs, retryMs }: { everyMs: number; retryMs: number }): Statement =>
-    db.bind(claim, { at: String(now - everyMs + retryMs), now, waitMs: everyMs - minute }),
-  /** The claimed backup, which began at `at`, was made. */
-  keepClaim: (at: number): Statement => db.bind(note, { key: claimedKey, value: String(at) }),
+  /** Claim the next scheduled backup. Returns a row if none was claimed for `waitMs`. */
+  claim: (now: number, waitMs: number): Statement => db.bind(claim, { at: String(now), now, waitMs }),
 })
 
 /** Key of the fact: the latest time at which a process of this database knew its clock to be right. */
@@ -88,9 +86,11 @@ export const clock = (db: Db) => ({
 
 const maxLeases = 1_000
 
-const all = query<{ id: string; heartbeats: number; present: string }>(`SELECT id, heartbeats, present FROM instances`)
+const all = query<{ id: string; heartbeats: number; present: string; ring: string }>(
+  `SELECT id, heartbeats, present, ring FROM instances`,
+)
 const heartbeat = statement(`
-  INSERT INTO instances (id, heartbeats, present, created_at) VALUES (:id, :heartbeats, :present, :at)
+  INSERT INTO instances (id, heartbeats, present, ring, created_at) VALUES (:id, :heartbeats, :present, :ring, :at)
   ON CONFLICT (id) DO UPDATE SET heartbeats = excluded.heartbeats, present = excluded.present`)
 const remove = statement(`DELETE FROM instances WHERE id = :id`)
 const inFlight = crossAccountQuery<{
@@ -109,10 +109,13 @@ const inFlight = crossAccountQuery<{
 )
 
 export const instances = (db: Db) => ({
-  all: () => db.all(all),
+  async all() {
+    const rows = await db.all(all)
+    return rows.map((row) => ({ ...row, keyIds: row.ring.split(',').filter((id) => id !== '') }))
+  },
   /** Record a heartbeat: a number that rises. `present` is JSON of who is at agents through the process. */
-  heartbeat: (id: string, heartbeats: number, present: string, at: number): Statement =>
-    db.bind(heartbeat, { id, heartbeats, present, at }),
+  heartbeat: (id: string, heartbeats: number, present: string, keyIds: readonly string[], at: number): Statement =>
+    db.bind(heartbeat, { id, heartbeats, present, ring: keyIds.join(), at }),
   remove: (id: string): Statement => db.bind(remove, { id }),
   /** Leases without an expiry, and those that have expired at `now`. Oldest first, at most 1,000; only ids and times. */
   leases: (now: number) => db.all(inFlight, { now }),

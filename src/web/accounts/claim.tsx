@@ -14,7 +14,8 @@ import {
 import { AgentIcon } from '../../html/agent-icon.tsx'
 import { isolated } from '../../html/bidi.tsx'
 import { Card, EmptyState, Notice, Time } from '../../html/components.tsx'
-import { ButtonForm, ButtonLink, Form, Select, SubmitButton, TextInput } from '../../html/form.tsx'
+import { Select, TextInput } from '../../html/fields.tsx'
+import { ButtonForm, ButtonLink, Form, SubmitButton } from '../../html/form.tsx'
 import { barePage } from '../../html/layout.tsx'
 import { Table } from '../../html/table.tsx'
 import { pluralize } from '../listing.tsx'
@@ -179,10 +180,7 @@ function decisionPage(
               },
               { title: 'Signed up', cell: ({ createdAt }) => <Time at={createdAt} now={now} /> },
               { title: 'From', cell: ({ address }) => <code>{address ?? 'unknown'}</code> },
-              {
-                title: 'Last seen',
-                cell: ({ lastSeenAt }) => lastSeenAt === null ? 'never' : <Time at={lastSeenAt} now={now} />,
-              },
+              { title: 'Last seen', cell: ({ lastSeenAt }) => <Time at={lastSeenAt} now={now} /> },
               {
                 title: 'Decision',
                 cell: ({ id, alias }) => (

@@ -1,8 +1,8 @@
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { readMessages } from '../../../src/grid/messaging/read-messages.ts'
 import { waitForMessages, watchInbox } from '../../../src/grid/messaging/wait-for-messages.ts'
 import type { AccountStore } from '../../../src/store/account.ts'
-import { type TestAccount, type TestAgent, type TestGrid, testGrid } from '../../support/grid.ts'
+import { storeOf, type TestGrid, testGrid } from '../../support/grid.ts'
 import { followIdle } from '../../support/idle.ts'
 import { sendMessage } from '../../support/messaging.ts'
 
@@ -15,10 +15,9 @@ beforeEach(async () => {
   stop = new AbortController()
   grid = await testGrid({ stopping: stop.signal })
   idle = followIdle(grid.store)
-  alice = as(grid.acme, grid.alice)
-  bob = as(grid.acme, grid.bob)
+  alice = storeOf(grid, grid.alice)
+  bob = storeOf(grid, grid.bob)
 })
-afterEach(() => grid.close())
 
 test('a wait ends with an empty batch when its time is over', async () => {
   const from = performance.now()
@@ -67,6 +66,17 @@ test('a stream says at once that messages wait, and otherwise that it is alive',
   expect(await listen(bob).next()).toBe('unread')
 })
 
+test('a stream ends with its credential, without another event', async () => {
+  let isGood = true
+  const check = () => isGood ? Promise.resolve() : Promise.reject(new Error('revoked'))
+  const stream = listen(bob, check)
+  await stream.next()
+  isGood = false
+  await write('hello')
+
+  expect(await stream.next()).toBeUndefined()
+})
+
 test('what stays unread is announced again after a minute', async () => {
   await write('hello')
   const stream = listen(bob)
@@ -90,17 +100,6 @@ test('what stays unread is announced again after a minute', async () => {
   ])
 })
 
-test('a stream ends with its credential, without another event', async () => {
-  let isGood = true
-  const check = () => isGood ? Promise.resolve() : Promise.reject(new Error('revoked'))
-  const stream = listen(bob, check)
-  await stream.next()
-  isGood = false
-  await write('hello')
-
-  expect(await stream.next()).toBeUndefined()
-})
-
 test('a stream ends when the caller leaves, and when the process stops', async () => {
   const [one, two] = [listen(bob), listen(bob)]
   await Promise.all([one.next(), two.next()])
@@ -114,9 +113,8 @@ test('a stream ends when the caller leaves, and when the process stops', async (
 })
 
 test('an account has WAITS_PER_ACCOUNT streams and as many waits, whatever credentials they have', async () => {
-  await grid.close()
   grid = await testGrid({ stopping: stop.signal, env: { WAITS_PER_ACCOUNT: '2' } })
-  const [one, two, other] = [as(grid.acme, grid.alice), as(grid.acme, grid.bob), as(grid.evil, grid.eve)]
+  const [one, two, other] = [storeOf(grid, grid.alice), storeOf(grid, grid.bob), storeOf(grid, grid.eve)]
   await Promise.all([one, two].map((account) => listen(account).next()))
   expect(open(one)).toBeUndefined()
   expect(open(other)).toBeDefined()
@@ -127,10 +125,6 @@ test('an account has WAITS_PER_ACCOUNT streams and as many waits, whatever crede
   stop.abort()
   await Promise.all(waits)
 })
-
-function as(account: TestAccount, { id: agentId, alias, key }: TestAgent): AccountStore {
-  return grid.store.account(account.id, { type: 'agent', agentId, alias, credentialId: key })
-}
 
 function write(text: string) {
   return sendMessage(alice, { to: '@bob', text })

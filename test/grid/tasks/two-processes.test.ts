@@ -3,9 +3,9 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { readMessages } from '../../../src/grid/messaging/read-messages.ts'
 import { updateTask } from '../../../src/grid/tasks/update-task.ts'
 import { watchTask } from '../../../src/grid/tasks/watch-task.ts'
-import { type TestGrid, testGrid } from '../../support/grid.ts'
+import { storeOf, type TestGrid, testGrid } from '../../support/grid.ts'
 import { type Sqld, startSqld } from '../../support/sqld.ts'
-import { askFor, inShort, storeOf } from '../../support/tasks.ts'
+import { askFor, inShort } from '../../support/tasks.ts'
 import { waitFor } from '../../support/wait-for.ts'
 
 let server: Sqld
@@ -30,7 +30,7 @@ test('a stream at one process is told what happens at another, soon after it', a
   const toldAt: number[] = []
   let hasBegun = false
   const ended = (async () => {
-    for await (const news of watchTask(client, id, { endsWhenInterrupted: false, heartbeatMs: 60_000 })) {
+    for await (const news of watchTask(client, id, { heartbeatMs: 60_000 })) {
       hasBegun = true
       if (news === 'heartbeat' || 'first' in news) continue
       told.push(...inShort([news]))

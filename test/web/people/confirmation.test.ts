@@ -1,5 +1,5 @@
 /** Changes that need a fresh proof of who the user is, and accounts that require a second factor. */
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { beforeEach, describe, expect, test, vi } from 'vitest'
 import { createAdminKey } from '../../../src/grid/accounts/accounts.ts'
 import { minute } from '../../../src/lib/time.ts'
 import { type Browser, browser } from '../../support/browse.ts'
@@ -11,7 +11,6 @@ let grid: TestGrid
 beforeEach(async () => {
   grid = await testGrid({ env: { DURABILITY: 'relaxed' } })
 })
-afterEach(() => grid.close())
 
 const home = () => `/accounts/${grid.acme.id}`
 const settings = (path: string) => `${home()}/settings/${path}`
@@ -23,7 +22,7 @@ describe('ten minutes after the last proof', () => {
     ['appointing an owner', 'team/members/:other/role', () => ({ role: 'owner' })],
     ['inviting an owner', 'team/invitations', () => ({ email: 'new@people.example', role: 'owner' })],
     ['resetting the second factor of a member', 'team/members/:other/reset-second-factor', () => ({})],
-    ['creating an admin key', 'account/keys', () => ({ keyName: 'deployment' })],
+    ['creating an admin key', 'account/keys', () => ({ name: 'deployment' })],
     ['requiring a second factor', 'account/second-factor', () => ({ required: 'yes' })],
     ['letting people see contents', 'account/contents', () => ({ visible: 'yes' })],
     ['letting people read messages', 'account/reading', () => ({ choice: 'on' })],
@@ -90,7 +89,7 @@ describe('the proof', () => {
     expect(changed.at).toBe(settings('profile?done=password-changed'))
 
     const csrf = await csrfTokenOf(one, settings('sessions'))
-    const asked = await one.post(settings('account/keys'), { csrf, keyName: 'deployment' })
+    const asked = await one.post(settings('account/keys'), { csrf, name: 'deployment' })
 
     expect(asked.at).toMatch(/^\/confirm/)
     expect((await one.open(settings('sessions'))).status).toBe(200)
@@ -121,7 +120,7 @@ describe('the proof', () => {
     const one = await signedIn(grid, await person(grid, { role: 'owner' }))
     const csrf = await csrfTokenOf(one, settings('sessions'))
     grid.clock.now -= minute
-    const asked = await one.post(settings('account/keys'), { csrf, keyName: 'deployment' })
+    const asked = await one.post(settings('account/keys'), { csrf, name: 'deployment' })
     expect(asked.at).toMatch(/^\/confirm/)
   })
 
@@ -159,7 +158,7 @@ describe('an account that requires a second factor', () => {
       expect(page.text).toContain('This account requires a second factor')
     }
     const csrf = await csrfTokenOf(two, securityOf(grid))
-    const refused = await two.post(settings('account/keys'), { csrf, keyName: 'a key' })
+    const refused = await two.post(settings('account/keys'), { csrf, name: 'a key' })
     expect(refused.status).toBe(403)
     expect((await (await signedIn(grid, member)).open(home())).at).toBe(arrivalOf(grid.acme, 'member'))
     expect((await owner.open(home())).at).toBe(arrivalOf(grid.acme, 'owner'))
