@@ -78,6 +78,7 @@ export const allowedCrossAccountQueries = [
   'public agent by alias',
   'public agents',
   'recipient in another account',
+  'requests to remote agents that are due',
   'signup by claim link',
   'signups from an address',
   'tokens of ended grants',

@@ -25,9 +25,10 @@ interface MessageStatus {
   /**
    * `queued` while it is unread by a recipient, and `pending` if that includes a remote agent. `leased` while a program
    * works on it that has not acked it. `read` when no delivery is unread or leased. `failed` when no recipient can read
-   * it: each was deleted before, its task was canceled, or it cannot be shown.
+   * it: each was deleted before, its task was canceled, it cannot be shown, or a remote agent refused it. `delivered` when
+   * remote agents have accepted it.
    */
-  delivery: 'queued' | 'leased' | 'read' | 'pending' | 'failed'
+  delivery: 'queued' | 'leased' | 'read' | 'pending' | 'delivered' | 'failed'
   timeline: TimelineEntry[]
   leftOut: number
   guardrails: GuardrailEntry[]
@@ -107,5 +108,6 @@ function deliveryOf(recipients: Pick<RecipientStatus, 'state' | 'type' | 'isLeas
   if (unread.some((recipient) => recipient.type === 'a2a')) return 'pending'
   if (unread.length > 0 || recipients.length === 0) return 'queued'
   if (recipients.some(({ isLeased }) => isLeased)) return 'leased'
+  if (recipients.every(({ type, state }) => type === 'a2a' && isRead(state))) return 'delivered'
   return recipients.some((recipient) => isRead(recipient.state)) ? 'read' : 'failed'
 }
