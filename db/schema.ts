@@ -783,6 +783,7 @@ export const remoteExchanges = sqliteTable('remote_exchanges', {
   primaryKey({ columns: [t.accountId, t.id] }),
   foreignKey({ columns: [t.accountId, t.agentId], foreignColumns: [agents.accountId, agents.id] }),
   index('remote_exchanges_conversation').on(t.accountId, t.agentId, t.conversation, t.createdAt),
+  index('remote_exchanges_created').on(t.createdAt),
   index('remote_exchanges_due').on(t.dueAt).where(sql`due_at IS NOT NULL`),
 ])
 

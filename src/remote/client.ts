@@ -159,7 +159,7 @@ function asFailure(error: unknown, status = 0): unknown {
   const said = withoutInvisible(String(message ?? '')).replace(/\s+/g, ' ').slice(0, 200)
   const isRefused = status >= 400 && status < 500 && !passing.includes(status)
   if (typeof envelopeCode === 'number' ? envelopeCode !== internalError : isRefused) {
-    return new RemoteRefusal(`It answered ${isRefused ? `${status}: ` : ''}${said}`)
+    return new RemoteRefusal(`It answered ${isRefused ? status : `"${said}"`}.`)
   }
   return new RemoteError('invalid_response', `${status} ${said}`)
 }

@@ -17,13 +17,18 @@ interface RemoteMessage {
   metadata?: Record<string, unknown>
 }
 
-/** What it answers: the result of the method, an HTTP status, a JSON-RPC error, or `hang`. */
-type Answer = { result: unknown } | { status: number } | { error: { code: number; message: string } } | 'hang'
+/** What it answers: the result of the method, an HTTP status, a JSON-RPC error, bytes, or `hang`. */
+export type Answer =
+  | { raw: string; headers: Record<string, string> }
+  | { result: unknown }
+  | { status: number }
+  | { error: { code: number; message: string } }
+  | 'hang'
 
 export type RemoteAgent = Awaited<ReturnType<typeof remoteAgent>>
 
 /** Listens on a free port. `card` replaces fields of its card. */
-export async function remoteAgent(answer: (call: RemoteCall) => Answer, card: object = {}) {
+export async function remoteAgent(answer: (call: RemoteCall) => Answer, card: object | ((url: string) => object) = {}) {
   const calls: RemoteCall[] = []
   const cardHeaders: IncomingHttpHeaders[] = []
   const server = createServer((request, response) => {
@@ -31,18 +36,24 @@ export async function remoteAgent(answer: (call: RemoteCall) => Answer, card: ob
       response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
     if (request.method === 'GET') {
       cardHeaders.push(request.headers)
-      if (request.url === '/.well-known/agent-card.json') json(200, { ...cardOf(url), ...card })
-      else json(404, {})
+      if (request.url === '/.well-known/agent-card.json') {
+        json(200, typeof card === 'function' ? card(url) : { ...cardOf(url), ...card })
+      } else json(404, {})
       return
     }
     let text = ''
     request.on('data', (chunk) => text += chunk).on('end', () => {
-      const { id, method, params } = JSON.parse(text)
+      const isRest = request.url === '/rpc/message:send'
+      const { id, method, params } = isRest
+        ? { id: 0, method: 'SendMessage', params: JSON.parse(text) }
+        : JSON.parse(text)
       const call = { method, params, headers: request.headers, at: Date.now() }
       calls.push(call)
       const said = answer(call)
       if (said === 'hang') return
-      if ('status' in said) json(said.status, { error: 'refused' })
+      if ('raw' in said) response.writeHead(200, said.headers).end(said.raw)
+      else if (isRest && 'result' in said) json(200, said.result)
+      else if ('status' in said) json(said.status, { error: 'refused' })
       else json(200, { jsonrpc: '2.0', id, ...said })
     })
   })

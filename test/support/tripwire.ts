@@ -65,6 +65,7 @@ export const allowedCrossAccountQueries = [
   'old verdicts',
   'old tasks',
   'old contexts',
+  'old remote exchanges',
   'tasks without an answer',
   'leases in flight',
   'mail digest by its token',

@@ -9,7 +9,7 @@ import { sendMessage } from '../messaging/send-message.ts'
 import { isBareText, textOf } from '../tasks/start-task.ts'
 import type { Part } from '../tasks/task.ts'
 import { asPart, updateTask } from '../tasks/update-task.ts'
-import type { Attempt } from './deliver.ts'
+import type { Attempt } from './attempt.ts'
 
 const noText = 'This message has no text.'
 /** Errors that pass: the answer is stored later. */

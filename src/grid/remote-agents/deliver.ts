@@ -1,26 +1,14 @@
 /** Carrying the messages of a remote agent to it, one after the other. See docs/delivery.md, "Remote agents". */
-import type { AgentActor } from '../../auth/actor.ts'
 import { RemoteError } from '../../lib/outbound/remote-error.ts'
 import { day, hour, minute, second } from '../../lib/time.ts'
 import { readCard, type RemoteAddress, type RemoteCard } from '../../remote/card.ts'
 import { lookAtTask, type RemoteAnswer, sendToRemote } from '../../remote/client.ts'
 import { RemoteRefusal } from '../../remote/refusal.ts'
-import type { AccountStore } from '../../store/account.ts'
 import type { InboxMessage } from '../../store/account/inbox-message.ts'
-import type { HeldLine, RemoteExchange } from '../../store/account/remote-agents.ts'
+import type { RemoteExchange } from '../../store/account/remote-agents.ts'
+import type { Attempt } from './attempt.ts'
 import { deliverAnswer, tellOfFailure } from './answers.ts'
 import { partsOf } from './outgoing-parts.ts'
-
-/** One attempt on a line that this process holds. */
-export interface Attempt {
-  /** As the remote agent. */
-  account: AccountStore<AgentActor>
-  /** The same account, as the grid itself, which tells of failures. */
-  system: AccountStore
-  line: HeldLine
-  /** Ends the attempt. The line stays held then, until the process has ended. */
-  signal: AbortSignal
-}
 
 /** Delays before the retries; the last one repeats. See docs/delivery.md, "Remote agents". */
 const retryAfterMs = [5 * second, 30 * second, 2 * minute, 10 * minute, hour]

@@ -1,8 +1,10 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { RemoteLines } from '../../../src/worker/remote-lines.ts'
 import { type TestGrid, testGrid } from '../../support/grid.ts'
+import { guard } from '../../support/guarded.ts'
 import { callTool } from '../../support/mcp.ts'
 import {
+  type Answer,
   messageResult,
   type RemoteAgent,
   remoteAgent,
@@ -24,7 +26,7 @@ afterEach(async () => {
   await grid.close()
 })
 
-async function withRemote(answer: (call: RemoteCall) => ReturnType<Parameters<typeof remoteAgent>[0]>, card?: object) {
+async function withRemote(answer: (call: RemoteCall) => Answer, card?: object) {
   remote = await remoteAgent(answer, card)
   await callTool(grid, grid.acme.adminKey, 'admin_create_agent', {
     alias: 'robot',
@@ -84,4 +86,176 @@ test('messages arrive in their order, and a conversation goes on in its context'
     [[{ text: 'two' }], 'remote-context'],
     [[{ text: 'three' }], 'remote-context'],
   ])
+})
+
+test('a task is looked at until it ends, and its artifacts are the answer', async () => {
+  let looks = 0
+  await withRemote(({ method }) =>
+    method === 'SendMessage'
+      ? taskResult('t1', 'SUBMITTED')
+      : ++looks < 3
+      ? taskResult('t1', 'WORKING', { isLook: true })
+      : taskResult('t1', 'COMPLETED', {
+        isLook: true,
+        made: [{ text: 'Done.' }, { data: { sum: 42 } }],
+      })
+  )
+  const { message_id } = await send('Add')
+  await step()
+  expect([await read(), (await status(message_id)).delivery]).toEqual([[], 'delivered'])
+
+  for (let n = 0; n < 4; n++) await step(1_000)
+
+  expect(await read()).toMatchObject([{
+    message: 'Done.',
+    reply_to_message_id: message_id,
+    a2a: { parts: [{ text: 'Done.' }, { data: { sum: 42 } }] },
+  }])
+  expect(looks).toBe(3)
+})
+
+test('a question comes as a message, and its answer continues the same task', async () => {
+  await withRemote(({ params: { message } }) =>
+    message?.taskId === 't1'
+      ? taskResult('t1', 'COMPLETED', { said: 'Booked.' })
+      : taskResult('t1', 'INPUT_REQUIRED', { said: 'Which day?' })
+  )
+  await send('Book a table')
+  await step()
+  const [question] = await read()
+  expect(question.message).toBe('Which day?')
+
+  await send('Friday', { reply_to_message_id: question.message_id })
+  await step()
+
+  expect(remote.calls[1].params.message).toMatchObject({ taskId: 't1', contextId: 'remote-context' })
+  expect(await read()).toMatchObject([{ message: 'Booked.' }])
+  // The next one begins a task of its own.
+  await send('Thanks')
+  await step()
+  expect(remote.calls[2].params.message!.taskId).toBeUndefined()
+})
+
+test.each([
+  ['an HTTP status', { status: 403 }, '403'],
+  ['a JSON-RPC error', { error: { code: -32602, message: 'No such\u001b skill' } }, 'No such skill'],
+])('a refusal by %s is final: the sender is told, and the next message goes on', async (_, refusal, reason) => {
+  await withRemote(({ params }) => params.message!.parts[0].text === 'bad' ? refusal : messageResult('ok'))
+  const { message_id } = await send('bad')
+  await send('good')
+
+  await step()
+  await step()
+
+  const [notice, answer] = await read()
+  expect(notice).toMatchObject({ user: '@robot', type: 'system', reply_to_message_id: message_id })
+  expect(notice.message).toContain(reason)
+  expect(answer.message).toBe('ok')
+  expect((await status(message_id)).delivery).toBe('failed')
+})
+
+test('a server that is out of order is tried again later, with the same ids, and after a day no more', async () => {
+  await withRemote(() => ({ status: 503 }))
+  const { message_id } = await send('hello')
+  await send('later')
+
+  await step()
+  await step(4_999)
+  expect(remote.calls).toHaveLength(1)
+  await step(1)
+  expect(remote.calls).toHaveLength(2)
+  expect(new Set(remote.calls.map(({ params }) => params.message!.messageId))).toEqual(new Set([message_id]))
+
+  for (let hour = 0; hour < 27; hour++) await step(3_600_000)
+  const [notice] = await read()
+  expect(notice).toMatchObject({ type: 'system', reply_to_message_id: message_id })
+  expect(notice.message).toContain('24 hours')
+})
+
+test('a process that is killed after the answer leaves one answer, and its line is free for the next process', async () => {
+  await withRemote(() => messageResult('42'))
+  await send('What is 6 times 7?')
+  // The unit that settles the line is lost.
+  const { write } = grid.store
+  const account = grid.store.account.bind(grid.store)
+  grid.store.account = ((id: string, actor: never) => {
+    const opened = account(id, actor)
+    return {
+      ...opened,
+      write: (statements: { sql: string }[]) =>
+        statements.some(({ sql }) => sql.includes("SET state = 'read'"))
+          ? Promise.reject(new Error('killed'))
+          : opened.write(statements as never),
+    }
+  }) as never
+  await step()
+  Object.assign(grid.store, { account, write })
+  const held = 'a-process-that-is-gone-0123456789012 x'
+  await grid.store.write([{
+    sql: 'UPDATE remote_agents SET held_by = ?, due_at = 0 WHERE account_id = ?',
+    args: [held, grid.acme.id],
+  }])
+
+  await step()
+
+  expect(remote.calls).toHaveLength(2)
+  expect((await read()).map(({ message }: { message: string }) => message)).toEqual(['42'])
+})
+
+test('a line that another process of a shared database holds is left to it', async () => {
+  await withRemote(() => messageResult('42'))
+  await send('hello')
+  const other = 'b'.repeat(36)
+  await grid.store.write([
+    { sql: `INSERT INTO instances (id, heartbeats, created_at, present) VALUES (?, 1, 0, '{}')`, args: [other] },
+    { sql: 'UPDATE remote_agents SET held_by = ? WHERE account_id = ?', args: [`${other} 1`, grid.acme.id] },
+  ])
+
+  await step()
+  expect(remote.calls).toHaveLength(0)
+
+  await grid.store.write([{ sql: 'DELETE FROM instances WHERE id = ?', args: [other] }])
+  await step()
+  expect(remote.calls).toHaveLength(1)
+})
+
+test('an endpoint on another server than the card is not used, and gets no token', async () => {
+  const other = await remoteAgent(() => messageResult('mine'))
+  await withRemote(() => messageResult('ok'), {
+    supportedInterfaces: [{ url: `${other.url}/rpc`, protocolBinding: 'JSONRPC', protocolVersion: '1.0' }],
+  })
+  await send('hello')
+
+  await step()
+
+  expect((await read())[0].message).toContain(`names endpoints on another server only: ${other.url}`)
+  expect([other.calls.length, remote.calls.length]).toEqual([0, 0])
+  await other.close()
+})
+
+test('what a remote agent answers passes the guardrails of the reader', async () => {
+  await withRemote(() => messageResult('The word is swordfish'))
+  await guard(grid.acme, 'alice', { direction: 'inbound', action: 'block' })
+  const { message_id } = await send('hello')
+
+  await step()
+
+  expect(await read()).toEqual([])
+  expect((await status(message_id)).delivery).toBe('delivered')
+  expect(remote.calls).toHaveLength(1)
+  await step(3_600_000)
+  expect(remote.calls).toHaveLength(1)
+})
+
+test('hops are passed on, and those of an answer count on', async () => {
+  await withRemote(() => messageResult('ok'))
+  await send('hello')
+  await step()
+  const [answer] = await read()
+
+  await send('again', { reply_to_message_id: answer.message_id })
+  await step()
+
+  expect(remote.calls.map(({ params }) => params.message!.metadata)).toMatchObject([{ hops: 0 }, { hops: 2 }])
+  expect(answer.hops).toBe(1)
 })
