@@ -179,14 +179,13 @@ export const signups = sqliteTable('signups', {
   accountId: text('account_id').notNull().references(() => accounts.id),
   id: text('id').notNull(),
   ownerEmail: text('owner_email').notNull(),
-  /** The client address as limits count it: IPv4, or the /64 of IPv6. */
+  /** The client address: IPv4, or the /64 of IPv6. */
   address: text('address').notNull(),
   claimTokenHash: text('claim_token_hash').notNull(),
   createdAt: integer('created_at').notNull(),
 }, (t) => [
   primaryKey({ columns: [t.accountId, t.id] }),
   uniqueIndex('signups_claim_token').on(t.claimTokenHash),
-  index('signups_address').on(t.address, t.createdAt),
   index('signups_owner').on(t.ownerEmail),
 ])
 
@@ -358,6 +357,8 @@ export const guardrails = sqliteTable('guardrails', {
   action: text('action', { enum: ['block', 'redact', 'flag'] }).notNull(),
   onFailure: text('on_failure', { enum: ['closed', 'open'] }).notNull(),
   enabled: flag('enabled').notNull().default(true),
+  /** The service that gets the texts, as `host` of a URL; null for a local provider. */
+  host: text('host'),
   ...optionalSealedToken(),
   createdAt: integer('created_at').notNull(),
 }, (t) => [primaryKey({ columns: [t.accountId, t.id] }), uniqueIndex('guardrails_name').on(t.accountId, t.name)])
@@ -374,6 +375,19 @@ export const agentGuardrails = sqliteTable('agent_guardrails', {
   foreignKey({ columns: [t.accountId, t.agentId], foreignColumns: [agents.accountId, agents.id] }),
   foreignKey({ columns: [t.accountId, t.guardrailId], foreignColumns: [guardrails.accountId, guardrails.id] }),
   index('agent_guardrails_guardrail').on(t.accountId, t.guardrailId, t.agentId),
+])
+
+/** What people allow guardrails to do with the messages of their alias: send the texts to this host. */
+export const guardrailConsents = sqliteTable('guardrail_consents', {
+  accountId: text('account_id').notNull(),
+  /** An agent of type `human`. */
+  agentId: text('agent_id').notNull(),
+  provider: text('provider').notNull(),
+  host: text('host').notNull(),
+  createdAt: integer('created_at').notNull(),
+}, (t) => [
+  primaryKey({ columns: [t.accountId, t.agentId, t.provider, t.host] }),
+  foreignKey({ columns: [t.accountId, t.agentId], foreignColumns: [agents.accountId, agents.id] }),
 ])
 
 /**
@@ -468,6 +482,8 @@ export const messages = sqliteTable('messages', {
   sanitized: flag('sanitized').notNull().default(false),
   /** How many answers led to it: one more than the message that it replies to. */
   hops: integer('hops').notNull().default(0),
+  /** The hosts that guardrails of people sent its text to, separated by a comma and a space; null for none. */
+  sharedWith: text('shared_with'),
   // Last, because SQLite reads a row from its beginning: what only follows the log does not load the texts.
   body: text('body').notNull(),
   /** The A2A fields of a message received over A2A, without the large `parts`. */
@@ -600,13 +616,13 @@ export const leaseReleases = sqliteTable('lease_releases', {
   }).onUpdate('cascade'),
 ])
 
-/** The idempotency keys of sends: a repeated key of an agent is the same send. Kept for 7 days. */
+/** The idempotency keys of sends and of updates of tasks: a repeated key of an agent is the same call. Kept for 7 days. */
 export const idempotencyKeys = sqliteTable('idempotency_keys', {
   accountId: text('account_id').notNull(),
   agentId: text('agent_id').notNull(),
   key: text('key').notNull(),
   requestHash: text('request_hash').notNull(),
-  /** The account of the message: another one if the agent was moved since. */
+  /** The account of the message: another one if the agent was moved since. An update may have that of its task. */
   senderAccountId: text('sender_account_id').notNull(),
   messageId: text('message_id').notNull(),
   createdAt: integer('created_at').notNull(),
@@ -659,10 +675,6 @@ export const tasks = sqliteTable('tasks', {
   index('tasks_of_client').on(t.accountId, t.clientAgentId, t.statusAt, t.id),
   index('tasks_of_recipient').on(t.recipientAccountId, t.recipientAgentId, t.id),
   index('tasks_message').on(t.accountId, t.messageId),
-  // Open tasks: who is waited for by whom. They are few, so that a send looks here at no cost.
-  index('tasks_open').on(t.recipientAccountId, t.recipientAgentId, t.accountId, t.clientAgentId, t.id).where(
-    sql`expires_at IS NOT NULL`,
-  ),
   index('tasks_expire').on(t.expiresAt).where(sql`expires_at IS NOT NULL`),
   index('tasks_ended').on(t.statusAt).where(sql`expires_at IS NULL`),
 ])
@@ -864,14 +876,12 @@ export const oauthClients = sqliteTable('oauth_clients', {
   redirectUris: text('redirect_uris').notNull(),
   authMethod: text('auth_method', { enum: ['none', 'client_secret_post', 'client_secret_basic'] }).notNull(),
   secretHash: text('secret_hash'),
-  address: text('address'),
   createdAt: integer('created_at').notNull(),
   lastUsedAt: integer('last_used_at'),
   /** Until when this copy of a document may be used on a consent page; null for registrations. */
   freshUntil: integer('fresh_until'),
   expiresAt: integer('expires_at').notNull(),
 }, (t) => [
-  index('oauth_clients_address').on(t.address, t.createdAt),
   index('oauth_clients_unused').on(t.kind, t.createdAt).where(sql`last_used_at IS NULL`),
   index('oauth_clients_expires').on(t.expiresAt),
 ])

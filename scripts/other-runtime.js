@@ -8,7 +8,7 @@
  */
 import { spawn } from 'node:child_process'
 import { existsSync, statSync } from 'node:fs'
-import { constants } from 'node:os'
+import { constants, tmpdir } from 'node:os'
 import { delimiter, dirname, join, resolve } from 'node:path'
 import process from 'node:process'
 import { fileURLToPath } from 'node:url'
@@ -46,10 +46,11 @@ export function runtimeBinary(name) {
  * @param {OtherRuntime} name
  * @param {string} [databaseUrl] Absent or empty: the default database.
  * @param {string} [backupDir] The folder of scheduled backups.
+ * @param {string[]} [words] The arguments, which may name other files.
  */
-export function otherRuntimeCommand(name, databaseUrl, backupDir) {
+export function otherRuntimeCommand(name, databaseUrl, backupDir, words) {
   const binary = runtimeBinary(name)
-  return name === 'bun' ? [binary] : [binary, 'run', '--no-prompt', ...denoPermissions(databaseUrl, backupDir)]
+  return name === 'bun' ? [binary] : [binary, 'run', '--no-prompt', ...denoPermissions(databaseUrl, backupDir, words)]
 }
 
 /**
@@ -58,20 +59,40 @@ export function otherRuntimeCommand(name, databaseUrl, backupDir) {
  *
  * @param {string | undefined} databaseUrl
  * @param {string | undefined} backupDir
+ * @param {string[]} [words]
  */
-function denoPermissions(databaseUrl, backupDir) {
+function denoPermissions(databaseUrl, backupDir, words = []) {
   const folder = databaseFolder(databaseUrl || 'file:./data/grid.db')
   const local = folder === undefined ? [] : [folder]
-  const backups = backupDir ? [resolve(backupDir)] : []
+  const given = filesAmong(words)
+  const backups = [...backupDir ? [resolve(backupDir)] : [], ...given.backups.map((path) => dirname(path))]
+  // Where backups are unpacked, and those of a remote database are made.
+  if (given.backups.length > 0 || (backups.length > 0 && folder === undefined)) backups.push(tmpdir())
   const paths = (/** @type {string[]} */ ...list) => list.map((path) => path.replaceAll(',', ',,')).join()
   return [
     '--allow-net',
     '--allow-env',
-    `--allow-read=${paths(root, '/usr/bin/ldd', ...local, ...backups)}`,
+    `--allow-read=${paths(root, '/usr/bin/ldd', ...local, ...backups, ...given.texts)}`,
     `--allow-ffi=${paths(modules)}`,
     `--allow-sys=${['cpus', 'networkInterfaces', 'hostname', ...local.map(() => 'statfs')]}`,
     ...(local.length + backups.length > 0 ? [`--allow-write=${paths(...local, ...backups)}`] : []),
   ]
+}
+
+/**
+ * The files that a command line names: backups, which are read or written, and texts for options such as `--key-file`.
+ *
+ * @param {string[]} words
+ */
+function filesAmong([command, ...words]) {
+  const texts = words.flatMap((word, i) => {
+    const [isOption, joined = words[i + 1]] = word.match(/^--(?:[\w-]+-)?file(?:=(.*))?$/s) ?? []
+    return isOption && joined ? [resolve(joined)] : []
+  })
+  const isOperand = (/** @type {string} */ word, /** @type {number} */ i) =>
+    !word.startsWith('--') && !/^--key(-file)?$/.test(words[i - 1] ?? '')
+  const isBackup = command === 'backup' || command === 'restore'
+  return { backups: isBackup ? words.filter(isOperand).map((word) => resolve(word)) : [], texts }
 }
 
 /**
@@ -105,7 +126,12 @@ function isBinary(path) {
  * @param {string[]} args
  */
 function run(name, args) {
-  const [binary, ...words] = otherRuntimeCommand(name, process.env.DATABASE_URL, process.env.BACKUP_DIR)
+  const [binary, ...words] = otherRuntimeCommand(
+    name,
+    process.env.DATABASE_URL,
+    process.env.BACKUP_DIR,
+    args.slice(1),
+  )
   const child = spawn(binary, [...words, ...args], { stdio: 'inherit' })
   for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP'])) {
     process.on(signal, () => child.kill(signal))

@@ -1,10 +1,10 @@
 /** Every route of the service. */
 import { Hono } from 'hono'
-import { agentCardPaths, Cards, extendedCardPaths, rootCardPaths } from './a2a/cards/cards.ts'
+import { agentCardPaths, card10Paths, Cards, extendedCardPaths, rootCardPaths } from './a2a/cards/cards.ts'
 import { keySetPath } from './a2a/cards/signing.ts'
 import { a2aGrid } from './a2a/endpoint.ts'
 import { extensionTexts } from './a2a/extensions.ts'
-import { a2aHttpJson } from './a2a/http-json.ts'
+import { a2aHttpJson, a2aPathError } from './a2a/http-json.ts'
 import { createAuthenticator, createCallLimits, keysOnly } from './auth/bearer.ts'
 import { createSessions } from './auth/session.ts'
 import { createEdge, servedOrigins } from './edge.ts'
@@ -67,8 +67,8 @@ export function createApp(store: Store): Hono<AppEnv> {
     ['ALL', ['/mcp/v1/grid', '/api/v1/grid'], grid],
     ['ALL', '/mcp/v1/signup', mcpSignup(store, responseHeaders)],
 
-    ['GET', rootCardPaths, cards.root],
-    ['GET', agentCardPaths, cards.agent],
+    ['GET', [...rootCardPaths, card10Paths.root], cards.root],
+    ['GET', [...agentCardPaths, card10Paths.agent], cards.agent],
     ['GET', extendedCardPaths, cards.extended],
     ['GET', keySetPath, cards.keySet],
     ['GET', '/a2a/ext/:name/v1', extensionTexts(config)],
@@ -129,7 +129,9 @@ export function createApp(store: Store): Hono<AppEnv> {
       : new GridError('method_not_allowed', `${path} takes ${allowed.join(', ')}, not ${method}.`)
     // A browser followed a link or mistyped an address: programs do not ask for HTML.
     const isPage = c.req.header('accept')?.includes('text/html')
-    const answer = isPage ? await htmlError(error, await errorFrame(people, c.req.raw, error)) : restError(error)
+    const answer = isPage
+      ? await htmlError(error, await errorFrame(people, c.req.raw, error))
+      : a2aPathError(config, path, error) ?? restError(error)
     if (allowed.length > 0) answer.headers.set('Allow', allowed.join(', '))
     return answer
   })

@@ -1,6 +1,6 @@
 /** What the parts of one process share. Types only: `cli/process.ts` creates the values. */
 import type { Config } from './config.ts'
-import type { PreparedChecks } from './guardrails/providers.ts'
+import type { GuardrailChecks } from './guardrails/providers.ts'
 import type { Bodies } from './lib/http/body.ts'
 import type { CallerHints } from './lib/http/client-address.ts'
 import type { Log } from './lib/log.ts'
@@ -61,7 +61,7 @@ export interface Deps {
   /** Reads request bodies, as many at a time as the process may hold. */
   readonly bodies: Bodies
   readonly callerHints: CallerHints
-  readonly guardrailChecks: PreparedChecks
+  readonly guardrailChecks: GuardrailChecks
   /** The package with the commands for clients; undefined if it was not built. */
   readonly readClientPackage: () => Promise<Uint8Array | undefined>
   /** Whether this process serves its requests too late. */

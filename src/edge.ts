@@ -7,6 +7,8 @@ import type { ResponseHeaders } from './lib/http/response-headers.ts'
 import type { AppEnv } from './request-context.ts'
 
 const loopbackHosts = ['localhost', '127.0.0.1', '[::1]']
+/** Supervisors ask them at the address of the process, such as the address of a pod. */
+const probes = ['/healthz', '/readyz']
 
 /** The origins of this grid. They come only from the settings, never from a request. */
 export function servedOrigins(config: Config): string[] {
@@ -20,7 +22,7 @@ export function servedOrigins(config: Config): string[] {
 }
 
 /**
- * Refuses an unknown Host (421) and a foreign Origin (403). Gives every response an id and its headers.
+ * Refuses an unknown Host (421), except of probes, and a foreign Origin (403). Gives every response an id and its headers.
  * See docs/security.md, "Requests".
  */
 export function createEdge(
@@ -37,7 +39,7 @@ export function createEdge(
     c.set('requestId', requestId)
     const request = c.req.raw
     const host = request.headers.get('host') ?? new URL(request.url).host
-    if (!hosts.has(host.toLowerCase())) {
+    if (!hosts.has(host.toLowerCase()) && !probes.includes(c.req.path)) {
       throw new GridError(
         'unknown_host',
         'This host is not served here. Set BASE_URL and APP_URL to the public addresses.',

@@ -41,6 +41,7 @@ export const errorKinds = {
 
   access_denied: 'forbidden',
   confirmation_required: 'forbidden',
+  consent_required: 'forbidden',
   forbidden_form: 'forbidden',
   forbidden_origin: 'forbidden',
   form_expired: 'forbidden',

@@ -1,13 +1,29 @@
-/** The program of a thread: it does one job, and answers. See `lib/run-on-thread.ts`. */
+/** The program of a thread: it does one job after another, and answers. See `lib/run-on-thread.ts`. */
 import { parentPort, workerData } from 'node:worker_threads'
-import type { ThreadAnswer, ThreadJob } from './lib/run-on-thread.ts'
-import { checkCopy, copyFile } from './store/backup/local-copy.ts'
+import type { ThreadAnswer, ThreadJob, ThreadProgram } from './lib/run-on-thread.ts'
 
-const jobs: Record<string, (input: never) => Promise<unknown>> = { checkCopy, copyFile }
+type Jobs = Record<string, (input: never) => Promise<unknown>>
 
-const { name, input } = workerData as ThreadJob
+/** A thread loads only what its jobs need. */
+const programs: Record<ThreadProgram, () => Promise<Jobs>> = {
+  backup: async () => {
+    const { checkCopy, copyFile } = await import('./store/backup/local-copy.ts')
+    return { checkCopy, copyFile }
+  },
+  guardrails: async () => {
+    const { LocalChecks } = await import('./guardrails/local-checks.ts')
+    const checks = new LocalChecks()
+    return { check: (input: never) => checks.check(input), prepare: (input: never) => checks.prepare(input) }
+  },
+}
+
 const answer = (sent: ThreadAnswer) => parentPort!.postMessage(sent)
-void jobs[name](input as never).then(
-  (result) => answer({ result }),
-  ({ message, code }) => answer({ error: { message, code } }),
-)
+void programs[workerData as ThreadProgram]().then((jobs) => {
+  parentPort!.on('message', ({ name, input }: ThreadJob) => {
+    void jobs[name](input as never).then(
+      (result) => answer({ result }),
+      ({ message, code }) => answer({ error: { message, code } }),
+    )
+  })
+  answer('ready')
+})

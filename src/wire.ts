@@ -202,6 +202,7 @@ const a2aByCode: Partial<Record<ErrorCode, A2aMapping>> = {
   malformed_json: { code: -32700 },
   invalid_request: { code: -32600 },
   unknown_method: { code: -32601 },
+  not_found: { code: -32601 },
   recipient_required: { code: -32000, reason: 'RECIPIENT_REQUIRED', isGridReason: true },
   idempotency_conflict: { code: -32602, reason: 'IDEMPOTENCY_CONFLICT', isGridReason: true },
   task_not_found: { code: -32001, reason: 'TASK_NOT_FOUND' },

@@ -1,5 +1,5 @@
 /** Which endpoints pages of other origins can use. See docs/protocol/README.md, "Hosts". */
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { send03 } from './support/a2a.ts'
 import { type TestGrid, testGrid } from './support/grid.ts'
 
@@ -10,7 +10,6 @@ let grid: TestGrid
 beforeEach(async () => {
   grid = await testGrid({ env: { BASE_URL: 'https://api.grid.example', APP_URL: 'https://grid.example' } })
 })
-afterEach(() => grid.close())
 
 const json = (body: unknown) => ({
   method: 'POST',

@@ -1,6 +1,6 @@
 /** Headers of every response, unknown routes, internal errors and health (docs/security.md, "Requests"). */
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import { version } from '../src/lib/version.ts'
 import { connect } from '../src/store/driver/remote-client.ts'
 import { type TestGrid, testGrid, type TestGridOptions } from './support/grid.ts'
@@ -13,11 +13,9 @@ let open: (options: TestGridOptions) => Promise<void>
 beforeEach(async () => {
   grid = await testGrid({ env: hosts })
   open = async (options) => {
-    await grid.close()
     grid = await testGrid(options)
   }
 })
-afterEach(() => grid.close())
 
 describe('every response', () => {
   const requests = () => [
@@ -233,7 +231,7 @@ describe('an internal error', () => {
         const client = connect(config)
         const execute = client.execute.bind(client)
         client.execute = ((statement: never) => {
-          return JSON.stringify(statement).includes('signups')
+          return JSON.stringify(statement).includes('attempts')
             ? Promise.reject(new Error('the inner error'))
             : execute(statement)
         }) as typeof client.execute

@@ -1,5 +1,5 @@
 /** The middleware of every request: Host and Origin (docs/security.md, "Requests"). */
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import { type TestGrid, testGrid, type TestGridOptions } from './support/grid.ts'
 import { routesOf } from './support/routes.ts'
 
@@ -10,16 +10,15 @@ let open: (options: TestGridOptions) => Promise<void>
 beforeEach(async () => {
   grid = await testGrid({ env: hosts })
   open = async (options) => {
-    await grid.close()
     grid = await testGrid(options)
   }
 })
-afterEach(() => grid.close())
 
 describe('Host', () => {
-  test('an unknown host gets 421 on every route, and is not repeated in the response', async () => {
-    expect(routesOf(grid).length).toBeGreaterThan(10)
-    for (const { method, path } of routesOf(grid)) {
+  test('an unknown host gets 421 on every route but those of probes, and is not repeated in the response', async () => {
+    const routes = routesOf(grid).filter(({ path }) => !['/healthz', '/readyz'].includes(path))
+    expect(routes.length).toBeGreaterThan(10)
+    for (const { method, path } of routes) {
       const response = await grid.request(path, {
         method,
         headers: { Host: 'evil.example', 'X-Forwarded-Host': 'evil.example' },
@@ -45,7 +44,7 @@ describe('Host', () => {
     ['127.0.0.1', 421],
     ['', 421],
   ])('%j gets %i', async (host, status) => {
-    expect((await grid.request('/healthz', { headers: { Host: host } })).status).toBe(status)
+    expect((await grid.request('/llms.txt', { headers: { Host: host } })).status).toBe(status)
   })
 
   test.each([
@@ -60,7 +59,17 @@ describe('Host', () => {
   ])('%j gets %i on a loopback grid', async (host, status) => {
     await open({})
 
-    expect((await grid.request('/healthz', { headers: { Host: host } })).status).toBe(status)
+    expect((await grid.request('/llms.txt', { headers: { Host: host } })).status).toBe(status)
+  })
+
+  test('a probe by the address of the process is answered, and nothing else is', async () => {
+    const status = async (path: string, method = 'GET') =>
+      (await grid.request(path, { method, headers: { Host: '10.1.2.3:8787' } })).status
+
+    expect([await status('/healthz'), await status('/readyz')]).toEqual([200, 200])
+    for (const path of ['/', '/healthz/', '/readyz/x', '//healthz', '/HEALTHZ', '/llms.txt']) {
+      expect([path, await status(path)]).toEqual([path, 421])
+    }
   })
 
   test('forwarded host headers are ignored', async () => {

@@ -38,7 +38,7 @@ const rules: Record<string, Rule> = {
   'main.ts': { ours: ['cli/'] },
   'client.ts': { ours: ['cli/'] },
   // What threads do.
-  'thread.ts': { ours: ['store/backup/'], types: ['lib/'] },
+  'thread.ts': { ours: ['store/backup/', 'guardrails/local-checks.ts'], types: ['lib/'] },
   'start.ts': { ours: ['main.ts', 'client.ts', 'cli/client-words.ts'] },
   'cli/': {
     ours: [

@@ -4,7 +4,7 @@
  * same. So each branch of a statement is checked by itself. See docs/security.md, "Four nets".
  */
 import type { InValue } from '@libsql/client'
-import { afterAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { recordReading } from '../src/grid/conversations/may-read.ts'
 import { leaseOf, readMessages } from '../src/grid/messaging/read-messages.ts'
 import { chooseAlias } from '../src/grid/people/seats.ts'
@@ -21,7 +21,6 @@ import { accessTokenFor } from './support/oauth-token.ts'
 
 const world = await isolatedAccounts()
 const { grid, owner, caller, foreign } = world
-afterAll(() => grid.close())
 
 const as = ({ id, alias }: typeof grid.bob, account = owner) =>
   grid.store.account(account.id, { type: 'agent', agentId: id, alias, credentialId: 'test' })
@@ -214,6 +213,8 @@ const others: Record<string, InValue[]> = {
     chars: [1],
     flagged: [0],
     sanitized: [0],
+    sharedWith: [null],
+    host: ['guard.acme.example'],
     enabled: [1],
     isRefused: [0],
     isChange: [0, 1],
@@ -248,7 +249,7 @@ const others: Record<string, InValue[]> = {
     beforeCase: ['~'],
   },
   ...{ type: ['agent'], visibility: ['public'], accessPolicy: ['auto_approve'], role: ['owner'], kind: ['agent_key'] },
-  ...{ action: ['block'], onFailure: ['pass'], provider: ['pii'], direction: ['inbound'], actorType: ['system'] },
+  ...{ action: ['block'], onFailure: ['pass'], provider: ['webhook'], direction: ['inbound'], actorType: ['system'] },
   ...{ credentialKind: [null], requestId: [null], signupId: [null], a2a: [null] },
   ...{ arguments: ['{}'], config: ['{}'], parts: ['[]'], hours: ['[0]'], kept: ['[]'] },
   ...{ roles: ['["owner"]'], seqs: [JSON.stringify([...Array(99).keys()])] },

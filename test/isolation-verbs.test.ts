@@ -3,7 +3,7 @@
  * Each is called with what names a thing of another account, and answers as to a name that nothing has; the owner's
  * rows stay the same. See docs/security.md, "Four nets".
  */
-import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import { createAdminKey, deleteAdminKey } from '../src/grid/accounts/accounts.ts'
 import { addKey, reissueKey, revokeKey, updateAgent } from '../src/grid/agents/agent-settings.ts'
 import { createAgent } from '../src/grid/agents/agents.ts'
@@ -24,7 +24,7 @@ import { readMessages } from '../src/grid/messaging/read-messages.ts'
 import { listGrantsOfAgent, revokeGrant } from '../src/grid/oauth/grants.ts'
 import type { AccountStore } from '../src/store/account.ts'
 import { dump, rows } from './support/database.ts'
-import { type TestAgent, type TestGrid, testGrid } from './support/grid.ts'
+import { storeOf, type TestGrid, testGrid } from './support/grid.ts'
 import { type Form, isolatedAccounts, unusedLike } from './support/isolated-accounts.ts'
 import { sendMessage } from './support/messaging.ts'
 import { accessTokenFor } from './support/oauth-token.ts'
@@ -94,7 +94,6 @@ describe('a name of another account', async () => {
   const values = { ...foreign, 'grant id': grantId }
   const callers = { admin: caller.store, person: (await seated(grid, 'emma', { account: caller })).account }
   const before = await world.dumpOwner()
-  afterAll(() => grid.close())
 
   test.each(probes)('is unknown to %s (%s, %s)', async (_, as, form, call) => {
     const [value, unused] = [values[form], unusedLike(values[form])]
@@ -113,38 +112,40 @@ describe('two accounts', () => {
   beforeEach(async () => {
     grid = await testGrid()
     await createChannel(grid.acme.store, { name: 'secret', members: ['alice', 'bob'] })
-    await setSkills(as(grid.alice), { skills: [{ name: 'spying', description: 'of Acme' }] })
-    await sendMessage(as(grid.alice), { to: 'bob', text: 'for Acme alone' })
+    await setSkills(storeOf(grid, grid.alice), { skills: [{ name: 'spying', description: 'of Acme' }] })
+    await sendMessage(storeOf(grid, grid.alice), { to: 'bob', text: 'for Acme alone' })
     const gone = await grid.acme.agent('gone')
     await rows(grid, 'UPDATE agents SET deleted_at = 1 WHERE account_id = ? AND id = ?', [grid.acme.id, gone.id])
     await grid.evil.agent('mallory')
   })
-  afterEach(() => grid.close())
 
   test('the same names in two accounts name two things', async () => {
     const before = await dump(grid, grid.acme)
-    await setSkills(as(grid.eve), { skills: [{ name: 'spying', description: 'of Evil' }] })
+    await setSkills(storeOf(grid, grid.eve), { skills: [{ name: 'spying', description: 'of Evil' }] })
     await createChannel(grid.evil.store, { name: 'secret', members: ['eve', 'mallory'] })
-    await sendMessage(as(grid.eve), { to: '#secret', text: 'for Evil' })
+    await sendMessage(storeOf(grid, grid.eve), { to: '#secret', text: 'for Evil' })
     await createAdminKey(grid.evil.store, 'first key')
 
-    expect((await listSkills(as(grid.alice), {})).skills).toEqual([{ name: 'spying', description: 'of Acme' }])
+    expect((await listSkills(storeOf(grid, grid.alice), {})).skills).toEqual([{
+      name: 'spying',
+      description: 'of Acme',
+    }])
     expect(await dump(grid, grid.acme)).toBe(before)
   })
 
   test('who was written to may answer the writer, and reaches nothing else', async () => {
     await rows(grid, "UPDATE agents SET visibility = 'public' WHERE account_id = ? AND alias = 'eve'", [grid.evil.id])
-    const unknown = await resultOf(sendMessage(as(grid.eve), { to: 'bob', text: 'before' }), 'bob')
-    await sendMessage(as(grid.bob), { to: 'eve', text: 'question' })
+    const unknown = await resultOf(sendMessage(storeOf(grid, grid.eve), { to: 'bob', text: 'before' }), 'bob')
+    await sendMessage(storeOf(grid, grid.bob), { to: 'eve', text: 'question' })
     const before = JSON.parse(await dump(grid, grid.acme)) as string[][]
     const mallory = (await grid.evil.store.read.agents.byAlias('mallory'))!
 
-    for (const [agent, to] of [[grid.eve, 'alice'], [{ ...mallory, key: '' }, 'bob'], [grid.eve, 'gone']] as const) {
-      expect(await resultOf(sendMessage(as(agent), { to, text: 'before' }), to)).toBe(unknown)
+    for (const [agent, to] of [[grid.eve, 'alice'], [mallory, 'bob'], [grid.eve, 'gone']] as const) {
+      expect(await resultOf(sendMessage(storeOf(grid, agent, grid.evil), { to, text: 'before' }), to)).toBe(unknown)
     }
     expect(JSON.parse(await dump(grid, grid.acme))).toEqual(before)
 
-    const { id } = await sendMessage(as(grid.eve), { to: 'bob', text: 'answer' })
+    const { id } = await sendMessage(storeOf(grid, grid.eve), { to: 'bob', text: 'answer' })
     const after = JSON.parse(await dump(grid, grid.acme)) as string[][]
     const added = after.flatMap((table, n) => table.filter((row) => !before[n].includes(row)))
     expect(after.flat()).toHaveLength(before.flat().length + 1)
@@ -164,21 +165,16 @@ describe('two accounts', () => {
   test('an agent that reuses an alias inherits neither messages nor channels', async () => {
     const first = await grid.acme.agent('phoenix')
     await createChannel(grid.acme.store, { name: 'birds', members: ['alice', 'phoenix'] })
-    await sendMessage(as(grid.alice), { to: 'phoenix', text: 'for the first' })
-    await sendMessage(as(grid.alice), { to: '#birds', text: 'for the first' })
+    await sendMessage(storeOf(grid, grid.alice), { to: 'phoenix', text: 'for the first' })
+    await sendMessage(storeOf(grid, grid.alice), { to: '#birds', text: 'for the first' })
     await rows(grid, 'UPDATE agents SET deleted_at = 1 WHERE account_id = ? AND id = ?', [grid.acme.id, first.id])
 
     const second = await grid.acme.agent('phoenix')
 
-    expect((await readMessages(as(second), {})).messages).toEqual([])
-    expect((await listChannels(as(second))).channels).toEqual([])
+    expect((await readMessages(storeOf(grid, second), {})).messages).toEqual([])
+    expect((await listChannels(storeOf(grid, second))).channels).toEqual([])
   })
 })
-
-function as(agent: TestAgent): AccountStore {
-  const account = [grid.alice, grid.bob].includes(agent) || agent.alias === 'phoenix' ? grid.acme : grid.evil
-  return grid.store.account(account.id, { type: 'agent', agentId: agent.id, alias: agent.alias, credentialId: 'test' })
-}
 
 /** The result or error of a call as JSON, without the value that it named. */
 async function resultOf(call: Promise<unknown>, value: string): Promise<string> {

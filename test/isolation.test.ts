@@ -72,7 +72,6 @@ describe('an argument that names something of another account', async () => {
   await grid.store.write([grid.store.global.users.addMembership(world.caller.id, olga.id, 'owner', grid.clock.now)])
   const { token } = await accessTokenFor(grid, olga.id, world.caller.id)
   await world.callMcp(token, 'none', {})
-  afterAll(() => grid.close())
 
   const callers = { admin: token, agent: grid.eve.key, 'agent key': grid.eve.key, 'agent access token': undefined }
   const cases = calls.filter((call) => callers[call.caller] && textPaths(call).length > 0)

@@ -3,7 +3,7 @@
  * answer is that of the database. Also if the look-up was under way while the change was committed. See
  * docs/security.md, "Keys and tokens".
  */
-import { afterEach, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import type { Statement } from '../src/store/sql.ts'
 import { connect } from '../src/store/driver/remote-client.ts'
 import type { StoreOptions } from '../src/store/store.ts'
@@ -15,7 +15,6 @@ import { callTool } from './support/mcp.ts'
 import { hold } from './support/write-queue.ts'
 
 let grid: TestGrid
-afterEach(() => grid.close())
 
 test.each(cells)('%s: %s is answered as by the database', async (change, name, prepare) => {
   let looked = 0

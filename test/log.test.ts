@@ -1,5 +1,5 @@
 /** Structured logs (docs/security.md, "Logs"). */
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { createAuthenticator } from '../src/auth/bearer.ts'
 import { readMessages } from '../src/grid/messaging/read-messages.ts'
 import { mintKey } from '../src/lib/secrets.ts'
@@ -84,7 +84,6 @@ let grid: TestGrid
 beforeEach(async () => {
   grid = await testGrid()
 })
-afterEach(() => grid.close())
 
 test('no secret and no message text is logged at debug level by signup, sending, reading and refusals', async () => {
   const canary = 'canary-text-4711'

@@ -1,12 +1,11 @@
 /** What an overloaded process answers (docs/security.md, "Overload"). */
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import { apiLimits } from '../src/lib/http/body.ts'
 import { type TestGrid, testGrid } from './support/grid.ts'
 import { turn } from './support/wait-for.ts'
 
 let grid: TestGrid
 beforeEach(async () => grid = await testGrid())
-afterEach(() => grid.close())
 
 const list = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list' })
 

@@ -3,7 +3,7 @@
  * sends over A2A. A call that the credential may not make is refused with exactly its refusal; any other is answered as
  * to another credential that may make it. See docs/security.md, "Roles".
  */
-import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterAll, beforeEach, describe, expect, test } from 'vitest'
 import { minute, second } from '../src/lib/time.ts'
 import { createAdminKey, deleteAdminKey } from '../src/grid/accounts/accounts.ts'
 import { deleteAgent } from '../src/grid/agents/agents.ts'
@@ -41,7 +41,6 @@ describe('each credential calls each tool and route', async () => {
   const grid = await testGrid()
   // One address tries more refused keys here than a minute allows.
   beforeEach(() => void (grid.clock.now += minute))
-  afterAll(() => grid.close())
   const holders = await holdersOf(grid)
   let ran = 0
   afterAll(() => console.log(`roles matrix: ${holders.length} credentials, ${matrix.length} calls, ${ran} cases`))
@@ -123,7 +122,6 @@ describe('a key that worked', () => {
   beforeEach(async () => {
     grid = await testGrid()
   })
-  afterEach(() => grid.close())
 
   test('is refused on the next call after its user lost the role, and works again when the role comes back', async () => {
     const { key, userId } = await keyOfUser(grid, 'owner')
@@ -137,20 +135,6 @@ describe('a key that worked', () => {
     }
     await rows(grid, 'DELETE FROM memberships WHERE account_id = ? AND user_id = ?', [grid.acme.id, userId])
     expect(await statusOf(key)).toBe(401)
-  })
-
-  test('is refused on the next call after it was deleted', async () => {
-    const { id, adminKey } = await createAdminKey(grid.acme.store, 'CI')
-
-    expect(await statusOf(adminKey)).toBe(200)
-    await deleteAdminKey(grid.acme.store, id)
-    expect(await statusOf(adminKey)).toBe(401)
-  })
-
-  test('is refused on the next call after its agent was deleted', async () => {
-    expect(await statusOf(grid.bob.key)).toBe(200)
-    await deleteAgent(grid.acme.store, 'bob')
-    expect(await statusOf(grid.bob.key)).toBe(401)
   })
 
   test('writes no row to the activity log when it is refused, because the caller is unknown', async () => {

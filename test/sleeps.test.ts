@@ -23,6 +23,7 @@ const allowed: Record<string, string> = {
   'support/killed-process.ts': 'a program that kills itself at a random moment',
   'support/fault.ts': 'a program that a fault ends before its timer fires',
   'support/responder.ts': 'a recipient that works for a while, because a suite asks it to',
+  'guardrails/attack-script.ts': 'measures how long the event loop is held',
   'e2e/fuzz/client.ts': 'a limit on how long an answer may take',
   'e2e/load.ts': 'the pace of load generators: `pause`',
   'e2e/killed-runners.test.ts': 'a clock that goes faster',

@@ -7,6 +7,7 @@ import type { AuthenticateCall } from '../auth/bearer.ts'
 import type { Deps } from '../deps.ts'
 import { GridError } from '../errors.ts'
 import { type Bodies, type BodyLimits, mediaType, parseBody } from '../lib/http/body.ts'
+import { event, streamHeaders } from '../lib/http/event-stream.ts'
 import type { Handler } from '../request-context.ts'
 import { a2aError, a2aStatus, asGridError, errorHeaders } from '../wire.ts'
 
@@ -20,6 +21,9 @@ interface RpcRequest {
   params?: unknown
 }
 
+/** A client of 0.3 reads the answers to these as an event stream, errors too, unless their HTTP status is one of an error. */
+const streams03 = ['message/stream', 'tasks/resubscribe']
+
 /**
  * Serves POST on the shared endpoint, or on the endpoint of the agent in the path. Every request gets a JSON-RPC
  * response, even one without an id. See docs/protocol/a2a.md, "A2A", "Errors".
@@ -32,6 +36,7 @@ export function a2aGrid(authenticateCall: AuthenticateCall, deps: Deps, cards: C
     const request = c.req.raw
     const headers: Record<string, string> = {}
     let id: RpcId = null
+    let method = ''
     try {
       const aliases = [c.req.param('alias')].filter((alias) => alias !== undefined)
       const admitted = await admit(authenticateCall, config, c, aliases)
@@ -40,7 +45,7 @@ export function a2aGrid(authenticateCall: AuthenticateCall, deps: Deps, cards: C
       }
       const rpcRequest = await readRequest(bodies, request, limitsOf(aliases))
       id = readId(rpcRequest)
-      const method = readMethod(rpcRequest)
+      method = readMethod(rpcRequest)
 
       const version = requestedVersion(request)
       if (version) headers['A2A-Version'] = version
@@ -54,8 +59,13 @@ export function a2aGrid(authenticateCall: AuthenticateCall, deps: Deps, cards: C
         : Response.json({ jsonrpc: '2.0', id, result }, { headers })
     } catch (error) {
       const gridError = asGridError(error, log, c.get('requestId'))
-      return Response.json({ jsonrpc: '2.0', id, error: a2aError(gridError, domain) }, {
-        status: a2aStatus(gridError),
+      const status = a2aStatus(gridError)
+      const answer = { jsonrpc: '2.0', id, error: a2aError(gridError, domain) }
+      if (status === 200 && streams03.includes(method)) {
+        return new Response(event(JSON.stringify(answer)), { headers: { ...headers, ...streamHeaders } })
+      }
+      return Response.json(answer, {
+        status,
         headers: { ...headers, ...errorHeaders(gridError), ...challenge(gridError) },
       })
     }

@@ -5,6 +5,7 @@ import { EventStream, streamResponse } from './method-call.ts'
 import { findMethod } from './methods.ts'
 import { admit, challenge, limitsOf, mediaTypes, requestedVersion } from './request.ts'
 import type { AuthenticateCall } from '../auth/bearer.ts'
+import type { Config } from '../config.ts'
 import type { Deps } from '../deps.ts'
 import { GridError } from '../errors.ts'
 import { type Bodies, type BodyLimits, mediaType, parseBody } from '../lib/http/body.ts'
@@ -87,6 +88,15 @@ function operation(
       })
     }
   }
+}
+
+/** The error of a path or a method that is not served below the endpoints of A2A; undefined elsewhere. */
+export function a2aPathError({ baseUrl }: Config, path: string, error: GridError): Response | undefined {
+  if (!path.startsWith('/a2a/v1/')) return undefined
+  const isCard = path.startsWith('/a2a/v1/agents/.well-known/')
+  const hint = isCard ? ' The address of an agent ends with a slash: look below /a2a/v1/agents/{alias}/.' : ''
+  const { status, body } = a2aHttpError(new GridError(error.code, error.message + hint), new URL(baseUrl).hostname)
+  return Response.json(body, { status })
 }
 
 function paramNames(path: string): string[] {

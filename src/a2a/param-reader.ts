@@ -63,14 +63,13 @@ export class ParamReader {
     throw this.invalid(name, 'must be true or false')
   }
 
-  /** An integer of at least 0. */
-  count(name: string): number | undefined {
+  /** An integer in a range: of at least 0, unless another one is given. */
+  count(name: string, range?: { min: number; max: number }): number | undefined {
     const value = this.value(name)
     if (value === undefined) return undefined
-    if (!Number.isSafeInteger(value) || (value as number) < 0) {
-      throw this.invalid(name, 'must be an integer of at least 0')
-    }
-    return value as number
+    const { min, max } = range ?? { min: 0, max: Number.MAX_SAFE_INTEGER }
+    if (Number.isSafeInteger(value) && (value as number) >= min && (value as number) <= max) return value as number
+    throw this.invalid(name, `must be an integer ${range ? `from ${min} to ${max}` : 'of at least 0'}`)
   }
 
   /** A time (RFC 3339 §5.6), in milliseconds since the epoch. The empty string counts as absent. */

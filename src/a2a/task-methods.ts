@@ -10,9 +10,6 @@ import { EventStream, type MethodCall } from './method-call.ts'
 import { ParamReader } from './param-reader.ts'
 import { heartbeatMs, subscribedItems, withHistory } from './task-stream.ts'
 
-const defaultPageSize = 50
-const maxPageSize = 100
-
 /** `tasks/get`, `GetTask`. Fails with `invalid_input` or `task_not_found`. */
 export async function tasksGet(call: MethodCall): Promise<unknown> {
   const params = new ParamReader(call.params, '')
@@ -25,8 +22,7 @@ export async function tasksGet(call: MethodCall): Promise<unknown> {
 /** `tasks/list`, `ListTasks`: the tasks of the caller, newest status first. Fails with `invalid_input`. */
 export async function tasksList(call: MethodCall): Promise<unknown> {
   const params = new ParamReader(call.params ?? {}, '')
-  const pageSize = params.count('pageSize') ?? defaultPageSize
-  if (pageSize < 1 || pageSize > maxPageSize) throw params.invalid('pageSize', `must be from 1 to ${maxPageSize}`)
+  const pageSize = params.count('pageSize', { min: 1, max: 100 }) ?? 50
   const historyLength = params.count('historyLength')
   const includeArtifacts = params.flag('includeArtifacts') ?? false
   const page = await listTasks(call.account, {

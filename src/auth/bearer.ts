@@ -40,7 +40,7 @@ export function createAuthenticator(store: Store): Authenticate {
 
   async function byHeader(authorization: string | null): Promise<AccountStore> {
     const token = bearerToken(authorization)
-    if (token === undefined) throw missingKey()
+    if (token === undefined) throw missingKey('Sign in: send Authorization: Bearer <key>, or use OAuth')
     // Typos and floods are rejected here, without a database query.
     switch (keyKind(token)) {
       case 'agent_key':
@@ -82,7 +82,9 @@ export function createAuthenticator(store: Store): Authenticate {
  */
 export function keysOnly(authenticate: Authenticate): Authenticate {
   return async function authenticateKey(authorization, previous) {
-    if (bearerToken(authorization)?.startsWith(keyPrefixes.access_token)) throw unknownKey()
+    const token = bearerToken(authorization)
+    if (token === undefined) throw missingKey('Sign in: send Authorization: Bearer <key>')
+    if (token.startsWith(keyPrefixes.access_token)) throw unknownKey()
     return await authenticate(authorization, previous)
   }
 }
@@ -174,10 +176,8 @@ function recordUse(
   })
 }
 
-function missingKey(): GridError {
-  return new GridError('unauthenticated', 'Sign in: send Authorization: Bearer <key>, or use OAuth', {
-    credential: 'missing',
-  })
+function missingKey(message: string): GridError {
+  return new GridError('unauthenticated', message, { credential: 'missing' })
 }
 
 function unknownKey(): GridError {

@@ -19,6 +19,11 @@ export async function ask(question: string): Promise<string> {
   }
 }
 
+/** Resolves to whether the person says yes. */
+export async function agrees(question: string): Promise<boolean> {
+  return /^y(es)?$/i.test(await ask(`${question} [y/N] `))
+}
+
 /** Fails with `not_confirmed`, exit code 3, unless the person says yes, or `isSure`. */
 export async function confirm(question: string, isSure: boolean): Promise<void> {
   if (isSure) return
@@ -29,7 +34,7 @@ export async function confirm(question: string, isSure: boolean): Promise<void> 
       attentionExitCode,
     )
   }
-  if (!/^y(es)?$/i.test(await ask(`${question} [y/N] `))) {
+  if (!await agrees(question)) {
     throw new CommandError('not_confirmed', 'Nothing was changed.', attentionExitCode)
   }
 }

@@ -7,7 +7,7 @@ import { minute } from '../lib/time.ts'
 import { ownCommand } from '../lib/version.ts'
 import { BackupExistsError, sealCopy } from '../store/backup/backup-file.ts'
 import type { Manifest } from '../store/backup/local-copy.ts'
-import { restoreFile, restoreRemote } from '../store/backup/restore.ts'
+import { restoreFile, restoreRemote, verifyBackup } from '../store/backup/restore.ts'
 import { type FileKey, SealedFileError } from '../store/backup/sealed-file.ts'
 import { backUpStopped } from '../store/backup/stopped.ts'
 import { isFull } from '../store/driver/database-errors.ts'
@@ -43,7 +43,7 @@ const plainOption = {
  */
 export const backup: ProcessCommand = {
   name: 'backup',
-  summary: 'Back up the database, of a running grid or of a stopped one. The key ring is not in a backup.',
+  summary: 'Back up the database of a running or stopped grid, or check a backup. The key ring is not in a backup.',
   operand: 'file',
   options: {
     file: {
@@ -53,24 +53,31 @@ export const backup: ProcessCommand = {
     },
     key: keyOption,
     plain: plainOption,
+    verify: { placeholder: '', description: 'make none, and check the backup in this file', flag: true },
   },
   async start(json, args) {
-    const config = readConfig(process.env)
-    const key = newFileKey(args)
     const path = resolve(args.file!)
-    const { manifest, bytes } = await make(config, path, key)
+    const key = args.verify ? fileKey(args) : newFileKey(args)
+    const { manifest, bytes } = args.verify ? await verify(path, key) : await make(readConfig(process.env), path, key!)
     const result = {
       file: path,
       bytes,
       made_at: manifest.madeAt,
-      encrypted: key !== 'plain',
+      encrypted: Object(key).passphrase !== undefined,
       schema: manifest.schema,
       messages: manifest.rows.messages ?? 0,
       keys: manifest.keys,
     }
-    console.log(json ? JSON.stringify(result) : printBackup(result))
+    const title = args.verify ? `The backup of ${manifest.madeAt} is whole, and its database intact.\n` : ''
+    console.log(json ? JSON.stringify(result) : title + printBackup(result))
     return 0
   },
+}
+
+async function verify(path: string, key: FileKey | undefined): Promise<{ manifest: Manifest; bytes: number }> {
+  checkBackup(path)
+  const manifest = await verifyBackup({ backup: path, key, now: Date.now() }).catch(explained)
+  return { manifest, bytes: statSync(path).size }
 }
 
 function printBackup(
@@ -193,8 +200,8 @@ function explained(error: unknown): never {
   if (isFull(error) || isNoSpace(error)) {
     throw new CommandError(
       'disk_full',
-      'There is not enough space to open the backup next to the database, or in TMPDIR for a remote one. Free some, and run the ' +
-        'command again; the database is as it was.',
+      'There is not enough space to open the backup: next to the database to restore it, else in TMPDIR. Free some, and run ' +
+        'the command again; the database is as it was.',
     )
   }
   throw error instanceof SealedFileError ? new CommandError(error.code, error.message) : error
@@ -239,7 +246,7 @@ function checkNewBackup(path: string): void {
 /** Fails with `no_file` or `not_readable` if there is no backup to read. */
 function checkBackup(path: string): void {
   if (!isThere(path)) {
-    throw new CommandError('no_file', `There is no file ${path}. Name the backup that is to be restored.`)
+    throw new CommandError('no_file', `There is no file ${path}. Name the file of a backup.`)
   }
   if (statSync(path).isDirectory()) {
     throw new CommandError('no_file', `${path} is a folder. Name the file of a backup.`)

@@ -59,8 +59,22 @@ async function run(
   json: boolean,
   program: Program,
 ): Promise<number> {
-  const result = await program.runStoreCommand!(command, args)
+  const result = await program.runStoreCommand!(command, args).catch((error) => {
+    throw withOptionNames(error, command)
+  })
   return print(json ? JSON.stringify(result) : command.print(result))
+}
+
+/** Verbs name the fields of their input, such as `accessList`; the user wrote `--access-list`. */
+function withOptionNames(error: unknown, { options }: StoreCommand): unknown {
+  if (!(error instanceof GridError || error instanceof CommandError)) return error
+  const message = Object.keys(options).reduce((text, name) => {
+    const field = name.replace(/-./g, ([, letter]) => letter.toUpperCase())
+    // A sentence may contain the word "name"; in lower case at the start it is the field.
+    const named = field === name ? new RegExp(`^${name}(?=[ :])`) : new RegExp(`\\b${field}\\b`, 'g')
+    return text.replace(named, `--${name}`)
+  }, error.message)
+  return new CommandError(error.code, message, error instanceof CommandError ? error.exitCode : 1)
 }
 
 function print(text: string): number {

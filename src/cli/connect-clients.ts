@@ -1,11 +1,9 @@
-/** `agent-grid connect` and `disconnect`: the questions, the record, the words. See docs/clients.md. */
-import process from 'node:process'
+/** `agent-grid connect`: the questions, the record, the words. See docs/clients.md. */
 import {
   connectionAt,
-  differenceOf,
+  mayWritePermissions,
   placeOf,
   planConnect,
-  planDisconnect,
   setupOf,
   stepsOf,
   wakeSentence,
@@ -20,22 +18,38 @@ import {
   withAt,
 } from '../clients/connections.ts'
 import { applyChanges } from '../clients/files/change.ts'
+import { differenceOf } from '../clients/files/difference.ts'
 import { isInstalled } from '../clients/find-program.ts'
-import { GridCallError, isCredentialGone } from '../clients/grid-call.ts'
+import { isCredentialGone } from '../clients/grid-call.ts'
 import { GridClient } from '../clients/grid-client.ts'
-import { installProgram } from '../clients/installed-program.ts'
+import { installProgram, isOnPath, linkFolder, linkProgram } from '../clients/installed-program.ts'
 import { findGrid, login, machineName } from '../clients/login.ts'
-import { type ClientName, clientNames, programs } from '../clients/programs.ts'
-import { ask, confirm, isAttended, openBrowser } from './ask.ts'
-import { attentionExitCode, type CommandArguments, CommandError, usageError } from './command.ts'
+import { type ClientName, clientNames, conversationTools, programs } from '../clients/programs.ts'
+import { clientCommand } from '../lib/client-snippets.ts'
+import { agrees, ask, confirm, isAttended, openBrowser } from './ask.ts'
+import { type CommandArguments, CommandError, usageError } from './command.ts'
+import { end, folderOf, revoke, sayer } from './disconnect-client.ts'
+import { personNeeded } from './grid-access.ts'
 
 /** Run `connect`. Resolves to its exit code. */
 export async function connectClients(json: boolean, args: CommandArguments): Promise<number> {
   const isDryRun = args['dry-run'] !== undefined
-  const clients = args.client === undefined ? await chooseClients(args.yes !== undefined) : [args.client as ClientName]
-  const url = await findGrid(args.url === undefined ? onlyKnownGrid() : checkUrl(args.url))
+  const isSure = args.yes !== undefined
+  const clients = args.client === undefined ? await chooseClients(isSure) : [args.client as ClientName]
+  const address = args.url === undefined ? onlyKnownGrid() : checkUrl(args.url)
+  if (!isDryRun && !isSure && !isAttended()) {
+    throw personNeeded(
+      'not_confirmed',
+      'Nothing was changed. There is no terminal to ask at: run the command again with --yes, and with ' +
+        '--tools allow if it may call the tools of the grid without asking. Without --key-file it opens the browser.',
+    )
+  }
+  const url = await findGrid(address)
   const say = sayer(json)
   if (/^http:/.test(url) && !isLoopback(url)) say(`${url} is not encrypted: others on the way can read the key.`)
+  const isAllowed = args.tools === undefined
+    ? isDryRun || isSure ? undefined : await askForTools(clients, folderOf(args))
+    : args.tools === 'allow'
   const results: ConnectResult[] = []
   for (const client of clients) {
     results.push(
@@ -45,55 +59,15 @@ export async function connectClients(json: boolean, args: CommandArguments): Pro
         key: args.key?.trim(),
         folder: folderOf(args),
         wake: (args.wake ?? 'auto') as Wake,
-        isSure: args.yes !== undefined,
+        isAllowed,
+        isSure,
         isDryRun,
         say,
       }),
     )
   }
+  if (!isDryRun && !isOnPath()) await offerPath(isSure, say)
   return end(json, { connections: results, isDryRun }, results.flatMap(({ steps }) => steps))
-}
-
-/** Run `disconnect`. Resolves to its exit code. */
-export async function disconnectClient(json: boolean, args: CommandArguments): Promise<number> {
-  const client = args.client as ClientName
-  const { title } = programs[client]
-  const connection = connectionAt(placeOf(client, folderOf(args)))
-  const say = sayer(json)
-  if (!connection) {
-    say(`${title} is not connected.`)
-    return end(json, { client, changed: [], steps: [] }, [])
-  }
-  const { changes, left } = planDisconnect(connection)
-  const { url, key, alias, isOwnKey, keyName } = connection
-  const steps = left.map((place) => `Remove by hand what was changed since it was written: ${place}`)
-  if (changes.length > 0) say(differenceOf(changes, [key]))
-  if (args['dry-run'] === undefined) {
-    await confirm(`Remove this, so that ${title} is no longer ${alias}?`, args.yes !== undefined)
-    applyChanges(changes)
-    await removeConnection(connection)
-    if (isOwnKey && !await revoke(url, key)) {
-      steps.push(`The grid could not be reached: revoke the key "${keyName}" on the page of ${alias} at ${url}.`)
-    }
-    say(`${title} is no longer connected as ${alias}.`)
-  }
-  return end(json, { client, agent: alias, changed: changes.map(({ path }) => path), steps }, steps)
-}
-
-/** With `--json`, standard output has one object only. */
-function sayer(json: boolean): (text: string) => void {
-  return (text) => json ? console.error(text) : console.log(text)
-}
-
-/** Print the result, and what is left for a person. Returns the exit code. */
-function end(json: boolean, result: Record<string, unknown>, steps: readonly string[]): number {
-  if (json) console.log(JSON.stringify(result))
-  else for (const step of steps) console.log(`Next: ${step}`)
-  return steps.length > 0 ? attentionExitCode : 0
-}
-
-function folderOf({ scope }: CommandArguments): string | undefined {
-  return scope === 'project' ? process.cwd() : undefined
 }
 
 /** Ask which of the clients of this machine to connect. */
@@ -110,6 +84,27 @@ async function chooseClients(takesAll: boolean): Promise<ClientName[]> {
   if (wrong !== undefined) throw usageError(`There is no client "${wrong}".`)
   if (chosen.length === 0) throw usageError('No client was chosen.')
   return chosen as ClientName[]
+}
+
+/** Ask once for all clients. Resolves to undefined if there is nothing new to ask. */
+async function askForTools(clients: readonly ClientName[], folder: string | undefined): Promise<boolean | undefined> {
+  const wasAsked = (client: ClientName) => {
+    const { askedTools = [] } = connectionAt(placeOf(client, folder)) ?? {}
+    return conversationTools.every((tool) => askedTools.includes(tool))
+  }
+  const unasked = clients.filter((client) => mayWritePermissions(client, folder) && !wasAsked(client))
+  if (unasked.length === 0) return undefined
+  const titles = unasked.map((client) => programs[client].title).join(', ')
+  return await agrees(`May ${titles} call these tools of the grid without asking you each time?
+  ${conversationTools.join(', ')}`)
+}
+
+async function offerPath(isSure: boolean, say: (text: string) => void): Promise<void> {
+  const folder = linkFolder()
+  if (folder === undefined || isSure) return
+  if (!await agrees(`agent-grid is not in your PATH. Put a link to it into ${folder}?`)) return
+  linkProgram(folder)
+  say(`${folder} has agent-grid now.`)
 }
 
 function onlyKnownGrid(): string {
@@ -139,10 +134,14 @@ interface ConnectRequest {
   key?: string
   folder?: string
   wake: Wake
+  /** The answer about the tools; undefined if there is none now. */
+  isAllowed: boolean | undefined
   isSure: boolean
   isDryRun: boolean
   say(text: string): void
 }
+
+type Connected = Pick<Connection, 'url' | 'folder' | 'allowedTools'>
 
 interface ConnectResult {
   client: string
@@ -171,7 +170,9 @@ async function connectClient(client: ClientName, request: ConnectRequest): Promi
   const known = request.key ?? (previous?.url === url ? previous.key : undefined)
   const alias = request.alias ?? previous?.alias ?? unknownAgent
   // Before anyone signs in: a file that cannot be edited is refused.
-  const draft = planConnect(client, setupOf({ ...place, url, wake, alias, key: known ?? unknownKey }), previous)
+  const answers = toolsOf(request, previous)
+  const setup = setupOf({ ...place, ...answers, url, wake, alias, key: known ?? unknownKey })
+  const draft = planConnect(client, setup, previous)
   if (request.isDryRun) {
     say(draft.changes.length === 0 ? 'Nothing would change.' : differenceOf(draft.changes, [known ?? '']))
     return { client, agent: alias, url, changed: draft.changes.map(({ path }) => path), steps: [] }
@@ -185,16 +186,28 @@ async function connectClient(client: ClientName, request: ConnectRequest): Promi
   }
 }
 
+/** Which tools the user was asked about, and allowed: now, or when the client was connected before. */
+function toolsOf(
+  { isAllowed }: ConnectRequest,
+  previous: Connection | undefined,
+): Pick<Connection, 'askedTools' | 'allowedTools'> {
+  if (isAllowed === undefined) return { askedTools: previous?.askedTools, allowedTools: previous?.allowedTools }
+  return { askedTools: conversationTools, allowedTools: isAllowed ? conversationTools : [] }
+}
+
 async function writeConnection(
   client: ClientName,
-  { url, wake, folder, isSure, say }: ConnectRequest,
+  request: ConnectRequest,
   previous: Connection | undefined,
   { alias, key, keyName, isOwnKey }: Credential,
 ): Promise<ConnectResult> {
+  const { url, wake, folder, isSure, say } = request
   const { title } = programs[client]
   const place = placeOf(client, folder)
-  const { files, changes, left } = planConnect(client, setupOf({ ...place, url, alias, key, wake }), previous)
-  if (changes.length === 0 && previous?.key === key && previous.wake === wake) {
+  const setup = { ...place, ...toolsOf(request, previous), url, alias, key, wake }
+  const { files, changes, left } = planConnect(client, setupOf(setup), previous)
+  const isSame = previous?.key === key && previous.wake === wake && previous.askedTools === setup.askedTools
+  if (changes.length === 0 && isSame) {
     installProgram()
     say(`${title} is connected as ${alias}. Nothing changed.`)
   } else {
@@ -205,7 +218,7 @@ async function writeConnection(
     installProgram()
     // First, so that a crash leaves nothing that is not recorded.
     const at = new Date().toISOString()
-    await saveConnection({ ...place, url, alias, key, wake, keyName, isOwnKey, files, at })
+    await saveConnection({ ...setup, keyName, isOwnKey, files, at })
     try {
       applyChanges(changes)
     } catch (error) {
@@ -215,10 +228,24 @@ async function writeConnection(
     }
     if (previous?.isOwnKey && previous.key !== key) await revoke(previous.url, previous.key)
     say(`${title} is connected as ${alias}. ${wakeSentence(client, wake)}`)
-    for (const place of left) say(`Left as it is, because it was changed since: ${place}`)
+    for (const place of left) say(`Left as it is, because others wrote it: ${place}`)
   }
+  for (const sentence of whatItAsks(client, setup)) say(sentence)
   const steps = stepsOf(client, { folder, wake })
   return { client, agent: alias, url, changed: changes.map(({ path }) => path), steps }
+}
+
+/** What the client still asks its user, and how long it waits for a grid that hangs. */
+function whatItAsks(client: ClientName, { url, folder, allowedTools = [] }: Connected): string[] {
+  const { title, asks, allowing, server: { limit } } = programs[client]
+  const asked = conversationTools.filter((tool) => !allowedTools.includes(tool))
+  const command = clientCommand({ appUrl: url }, `connect ${client} --tools allow`)
+  const how = mayWritePermissions(client, folder) ? `run ${command}, or ${allowing}` : allowing
+  return [
+    `${title} asks everybody ${asks}.`,
+    ...(asked.length === 0 ? [] : [`It also asks before calls of ${asked.join(', ')}. To allow them, ${how}`]),
+    ...(limit === undefined ? [] : [limit]),
+  ]
 }
 
 /** A key that was given, the one that the connection has, or a new one. */
@@ -260,14 +287,5 @@ async function isAlive({ url, key }: Connection): Promise<boolean> {
   } catch (error) {
     if (isCredentialGone(error)) return false
     throw error
-  }
-}
-
-async function revoke(url: string, key: string): Promise<boolean> {
-  try {
-    await new GridClient({ url, key, timeoutMs: 10_000 }).revokeKey()
-    return true
-  } catch (error) {
-    return error instanceof GridCallError && error.status === 401
   }
 }

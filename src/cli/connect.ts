@@ -30,6 +30,12 @@ export const connect: ProcessCommand = {
       description: 'auto (tell and wake, the default), start (tell when a session begins) or off',
       oneOf: ['auto', 'start', 'off'],
     },
+    tools: {
+      placeholder: 'HOW',
+      description:
+        'allow or ask: whether the client calls the tools of a conversation without asking; else it asks you',
+      oneOf: ['allow', 'ask'],
+    },
     key: {
       placeholder: 'KEY',
       description: 'an agent key, in place of signing in in the browser',
@@ -62,7 +68,7 @@ export const disconnect: ProcessCommand = {
     yes: { ...yes, description: 'remove without asking' },
   },
   async start(json, args) {
-    const { disconnectClient } = await import('./connect-clients.ts')
+    const { disconnectClient } = await import('./disconnect-client.ts')
     return await disconnectClient(json, args)
   },
 }

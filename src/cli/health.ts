@@ -28,27 +28,21 @@ export const health: ProcessCommand = {
   },
 }
 
-/** A server, how to name it, and the `Host` that it expects if that is not in the address. */
+/** A server, and how to name it. */
 interface Server {
   name: string
   address: string
-  host?: string
 }
 
 /** Ask `/readyz` of a server; undefined if none answers. */
-export function askReady({ address, host }: Server): Promise<{ status: number; text: string } | undefined> {
-  return httpRequest(`${address}/readyz`, {
-    headers: host === undefined ? {} : { Host: host },
-    timeoutMs: 5 * second,
-  }).catch(() => undefined)
+export function askReady({ address }: Server): Promise<{ status: number; text: string } | undefined> {
+  return httpRequest(`${address}/readyz`, { timeoutMs: 5 * second }).catch(() => undefined)
 }
 
 /** Whether a grid answered, and not another program at its address. */
-export function isOfGrid({ status, text }: { status: number; text: string }): boolean {
+export function isOfGrid({ text }: { text: string }): boolean {
   try {
-    const answer = JSON.parse(text)
-    // The edge of the grid refuses a host that it does not know.
-    return status === 421 ? answer.error !== undefined : typeof answer.status === 'string'
+    return typeof JSON.parse(text).status === 'string'
   } catch {
     return false
   }
@@ -58,7 +52,6 @@ export function ownServer(config: Config): Server {
   return {
     name: `on port ${config.port}`,
     address: `http://${connectableHost(config)}:${config.port}`,
-    host: new URL(config.baseUrl).host,
   }
 }
 

@@ -2,10 +2,10 @@
 import process from 'node:process'
 import { setTimeout } from 'node:timers'
 import { createApp } from '../app.ts'
-import { type Config, readConfig } from '../config.ts'
+import { type Config, ConfigError, readConfig } from '../config.ts'
 import type { Deps } from '../deps.ts'
 import { createEmailSender } from '../email.ts'
-import { PreparedChecks } from '../guardrails/providers.ts'
+import { GuardrailChecks } from '../guardrails/providers.ts'
 import { freePort } from '../lib/free-port.ts'
 import { Bodies } from '../lib/http/body.ts'
 import { CallerHints } from '../lib/http/client-address.ts'
@@ -16,6 +16,7 @@ import { createSafeStream } from '../lib/outbound/safe-stream.ts'
 import { second } from '../lib/time.ts'
 import { listen, type Listener } from '../listen.ts'
 import { createLinkLog, createLog } from '../log.ts'
+import { mayBeFolder } from '../store/backup/files.ts'
 import { openStore, type Store, type StoreOptions } from '../store/store.ts'
 import { startWorker, type Worker } from '../worker/worker.ts'
 import { readClientPackage } from './client-package.ts'
@@ -31,6 +32,10 @@ const internalErrorExitCode = 70
 /** Read the settings of a server. Port 0 becomes a free port, because URLs contain it. Fails with `ConfigError`. */
 export async function readServerConfig(env: Record<string, string | undefined>): Promise<Config> {
   const config = readConfig(env)
+  const { backupDir } = config
+  if (backupDir !== undefined && !mayBeFolder(backupDir)) {
+    throw new ConfigError(`BACKUP_DIR must be the path of a folder, and ${backupDir} is a file.`)
+  }
   if (config.port !== 0) return config
   return readConfig({ ...env, PORT: String(await freePort(config.host)) })
 }
@@ -51,7 +56,7 @@ export function processDeps(config: Config, stopping?: AbortSignal): Deps {
     email: createEmailSender({ config, log, printLink: createLinkLog(config.logLevel) }),
     bodies: new Bodies(),
     callerHints: new CallerHints(config),
-    guardrailChecks: new PreparedChecks(),
+    guardrailChecks: new GuardrailChecks(),
     readClientPackage,
     overload: new Overload(log),
     stopping,

@@ -54,7 +54,7 @@ export async function serveChannel({ agent, key, input, output, wake, signal }: 
 async function wakeSession(options: WaiterOptions, write: (message: RpcMessage) => void): Promise<void> {
   try {
     for await (const messages of newMessages(options)) {
-      const content = wakeWords('claude', options.agent.alias, messages)
+      const content = wakeWords({ client: 'claude' }, options.agent.alias, messages)
       write({
         jsonrpc: '2.0',
         method: `notifications/${capability}`,

@@ -1,7 +1,8 @@
 /** What `connect` and `disconnect` do to the files of a client. */
-import { homedir } from 'node:os'
 import { join, sep } from 'node:path'
+import process from 'node:process'
 import { pathToFileURL } from 'node:url'
+import { type HookCommand, shellLine } from './client-program.ts'
 import {
   type Connection,
   type ConnectionPlace,
@@ -11,11 +12,11 @@ import {
   type Wake,
 } from './connections.ts'
 import { type FileChange, isChange, planRemoval, planWanted } from './files/change.ts'
-import type { Entry, Insertion, Json, WantedFile, WrittenFile } from './files/written-file.ts'
+import { type Json, leavesOf, type WantedEntries, type WantedFile, type WrittenFile } from './files/written-file.ts'
 import { checkInside } from './files/disk.ts'
 import { installedProgram } from './installed-program.ts'
 import { serverName, skill } from './primer.ts'
-import { type ClientName, type HookCommand, programs, shellLine } from './programs.ts'
+import { type ClientName, programs } from './programs.ts'
 import { configFolder } from './state/paths.ts'
 
 export interface Plan {
@@ -27,10 +28,11 @@ export interface Plan {
   left: string[]
 }
 
-export function setupOf(connection: Pick<Connection, 'client' | 'url' | 'alias' | 'key' | 'wake' | 'folder'>): Setup {
-  const { client, url, alias, key, wake, folder } = connection
-  const place = folder === undefined ? client : `${client}${folder.replace(/[^\w-]+/g, '-')}`
-  return { url, alias, key, wake, folder, ...installedProgram(), keyFile: join(configFolder(), 'keys', place) }
+export function setupOf(
+  { client, url, alias, key, wake, folder, allowedTools }: Pick<Connection, 'client' | keyof Connected>,
+): Setup {
+  const keyFile = join(configFolder(), 'keys', client)
+  return { url, alias, key, wake, folder, allowedTools, ...installedProgram(), keyFile }
 }
 
 /**
@@ -48,9 +50,9 @@ export function planConnect(client: ClientName, setup: Setup, previous: Connecti
     ...wanted.map((file) => planWanted(file, written.find(({ path }) => path === file.path))),
   ]
   return {
-    files: all.flatMap(({ written }) => written ? [withSharedFolders(written)] : []),
+    files: all.flatMap(({ written }) => written ? [withShared(written)] : []),
     changes: all.filter(isChange),
-    left: leftOf(removals),
+    left: leftOf(all),
   }
 }
 
@@ -74,20 +76,31 @@ function isSharedWithOthers({ path, format }: WrittenFile, connection: Connectio
     readConnections().some((other) => !isSamePlace(other, connection) && other.files.some((file) => file.path === path))
 }
 
-/** Folders that were made for another client too are removed with the last file in them. */
-function withSharedFolders(file: WrittenFile): WrittenFile {
-  const made = new Set(readConnections().flatMap(({ files }) => files.flatMap(({ folders }) => folders)))
+/** What was made for other connections too, folders and files, is removed with the last of them. */
+function withShared(file: WrittenFile): WrittenFile {
+  const files = readConnections().flatMap(({ files }) => files)
+  const made = new Set(files.flatMap(({ folders }) => folders))
   const shared = [...made].filter((folder) => file.path.startsWith(folder + sep) && !file.folders.includes(folder))
-  return { ...file, folders: [...file.folders, ...shared].toSorted((a, b) => a.length - b.length) }
+  const same = files.filter(({ path, format }) => path === file.path && format !== 'own')
+  return {
+    ...file,
+    folders: [...file.folders, ...shared].toSorted((a, b) => a.length - b.length),
+    before: same.some(({ before }) => before === null) ? null : file.before,
+    made: [...file.made ?? [], ...same.flatMap(({ made = [] }) => made)],
+  }
 }
 
 function leftOf(changes: readonly FileChange[]): string[] {
   return changes.flatMap(({ path, left }) => left.map((place) => `${path}: ${place}`))
 }
 
-export interface Setup extends Pick<Connection, 'url' | 'alias' | 'key' | 'wake' | 'folder'> {
+type Connected = Pick<Connection, 'url' | 'alias' | 'key' | 'wake' | 'folder' | 'allowedTools'>
+
+export interface Setup extends Connected {
   /** What runs the client program, before its words. */
   command: readonly string[]
+  /** The same, as one file. */
+  launcher: string
   openCodePlugin: string
   /** Where a key can be kept in a file of its own, for clients that read one. */
   keyFile: string
@@ -100,7 +113,7 @@ function scopeOf({ folder }: Pick<Setup, 'folder'>): Scope {
 
 /** The files of a client, in the order in which they are written. */
 function wantedFiles(name: ClientName, setup: Setup): WantedFile[] {
-  const { folder, keyFile, key } = setup
+  const { folder, keyFile, key, url, allowedTools = [] } = setup
   const { folder: ofUser, projectFolder, server, hooks, plugin, sharedFolder } = programs[name]
   const own = folder === undefined ? ofUser() : join(folder, projectFolder)
   const shared = sharedFolder === undefined
@@ -108,25 +121,53 @@ function wantedFiles(name: ClientName, setup: Setup): WantedFile[] {
     : folder === undefined
     ? sharedFolder.user()
     : join(folder, sharedFolder.project)
-  const files: WantedFile[] = server.key === 'file' ? [{ path: keyFile, format: 'own', text: key, hasKey: true }] : []
-  const tools = serverFile(name, setup, own)
-  files.push(tools)
+  const hasKey = server.key === 'always' || folder === undefined
+  const authorization = server.key === 'file' ? `Bearer {file:${keyFile}}` : `Bearer ${key}`
+  const table = [...server.container(folder), serverName]
+  const tools: WantedEntries = {
+    path: server.file(own, folder),
+    format: server.format ?? 'json',
+    entries: leavesOf(table, serverEntry(name, url, hasKey ? authorization : undefined)),
+    table,
+    ...(hasKey && server.key !== 'file' && { hasKey }),
+  }
+  const files: WantedFile[] = [tools]
+  const add = (more: WantedEntries) => {
+    const same = files.find((file): file is WantedEntries => file.path === more.path && file.format !== 'own')
+    if (same) same.entries.push(...more.entries)
+    else files.push(more)
+  }
+  if (hasKey && server.key === 'file') files.unshift({ path: keyFile, format: 'own', text: key, hasKey })
   if (hooks && setup.wake !== 'off') {
     const path = hooks.file(shared, folder)
     const values = hookValues(name, setup.wake, (hook) => hookCommand(name, setup, hook))
-    const entries = values.map(([event, value]) => ({ container: ['hooks', event], value }))
     if (hooks.ownFile) {
       const lists = Object.fromEntries(values.map(([event, value]) => [event, [value]]))
       files.push({ path, format: 'own', text: `${JSON.stringify({ ...hooks.ownFile, hooks: lists }, null, 2)}\n` })
-    } else if (tools.path === path) tools.entries.push(...entries)
-    else files.push({ path, format: 'json', entries, ...(hooks.base && { base: hooks.base }) })
+    } else {
+      const entries = values.map(([event, value]) => ({ container: ['hooks', event], value }))
+      add({ path, format: 'json', entries, ...(hooks.base && { base: hooks.base }) })
+    }
   }
   if (plugin !== undefined && setup.wake !== 'off') {
-    // It only names the installed one, so that it never changes.
-    const text = `export * from ${JSON.stringify(pathToFileURL(setup.openCodePlugin).href)}\n`
-    files.push({ path: join(own, plugin), format: 'own', text })
+    files.push({ path: join(own, plugin), format: 'own', text: pluginText(setup) })
+  }
+  if (allowedTools.length > 0 && mayWritePermissions(name, folder)) {
+    const { file, entry, text } = programs[name].permissions!
+    const path = file(own, folder)
+    if (text) files.push({ path, format: 'own', text: text(allowedTools) })
+    else {
+      const entries = allowedTools.map((tool) => ({ ...entry!(tool), isOptional: true as const }))
+      add({ path, format: path === tools.path ? tools.format : 'json', entries })
+    }
   }
   return [...files, { path: join(shared, 'skills', serverName, 'SKILL.md'), format: 'own', text: skill() }]
+}
+
+/** Whether `connect` can allow the tools: not in a file that others read too, who would allow them with it. */
+export function mayWritePermissions(name: ClientName, folder: string | undefined): boolean {
+  const { permissions } = programs[name]
+  return permissions !== undefined && (folder === undefined || permissions.isOwnInProject === true)
 }
 
 /** What is left for a person; it does not work before. In whole sentences. */
@@ -162,88 +203,40 @@ export function serverEntry(name: ClientName, url: string, authorization: string
   return programs[name].server.value(`${url}/mcp/v1/grid`, headers)
 }
 
-function serverFile(
-  name: ClientName,
-  { url, key, keyFile, folder }: Setup,
-  own: string,
-): WantedFile & { entries: Entry[] } {
-  const { server } = programs[name]
-  const hasKey = server.key === 'always' || server.key === 'user' && folder === undefined
-  const authorization = server.key === 'file' ? `Bearer {file:${keyFile}}` : hasKey ? `Bearer ${key}` : undefined
-  const entry: Entry = {
-    container: server.container(folder),
-    name: serverName,
-    value: serverEntry(name, url, authorization),
-  }
-  return {
-    path: server.file(own, folder),
-    format: server.format ?? 'json',
-    entries: [entry],
-    ...(hasKey && { hasKey }),
-  }
-}
-
 /** The words are the same every time, because some clients ask their user again when they change. */
-function hookCommand(name: ClientName, { command, alias, url }: Setup, hook: string): HookCommand {
-  const words = [...command, 'hook', name, hook, '--as', alias, '--url', url]
-  return { words, line: shellLine(words) }
-}
-
-/** Of a file that is new or removed as a whole, no more is shown. */
-const shownLines = 12
-
-export function differenceOf(changes: readonly FileChange[], secrets: readonly string[]): string {
-  const text = changes.map(fileDifference).join('\n\n')
-  return secrets.filter(Boolean).reduce((shown, secret) => shown.replaceAll(secret, masked(secret)), text)
-}
-
-function shortPath(path: string): string {
-  const home = homedir()
-  return path.startsWith(home + sep) ? `~${path.slice(home.length)}` : path
-}
-
-function fileDifference(change: FileChange): string {
-  const { path, current, next, mode, oldMode, written, removed } = change
-  if (!isChange(change)) return `${shortPath(path)} stays as it is`
-  const what = next === undefined ? 'is removed' : current === undefined ? 'is new' : 'is changed'
-  const narrowed = oldMode !== undefined && mode !== undefined
-    ? `; only you can read it from now on, because it has a key (${octal(oldMode)} becomes ${octal(mode)})`
-    : ''
-  const taken = removed ? marked('-', current ?? '', removed) : []
-  const put = written && next !== current ? marked('+', next ?? '', written) : []
-  return [`${shortPath(path)} ${what}${narrowed}`, ...taken, ...put].join('\n')
-}
-
-function marked(sign: '+' | '-', whole: string, { format, insertions }: WrittenFile): string[] {
-  const texts = format === 'own' ? [whole] : inserted(insertions)
-  const lines = texts.flatMap((text) => text.split(/\r?\n/)).filter((line) => !/^\s*,?\s*$/.test(line))
-  const more = format === 'own' && lines.length > shownLines ? lines.length - shownLines : 0
-  const shown = more === 0 ? lines : lines.slice(0, shownLines)
-  return [...shown.map((line) => `  ${sign} ${line}`), ...(more === 0 ? [] : [`  ${sign} … ${more} more lines`])]
-}
-
-/** The pieces of a file that were put in, in its order. An insertion may stand within one before it. */
-function inserted(insertions: readonly Insertion[]): string[] {
-  let pieces: Insertion[] = []
-  for (const { at, text } of insertions) {
-    const isAround = (piece: Insertion) => piece.at < at && at <= piece.at + piece.text.length
-    const around = pieces.find(isAround)
-    pieces = pieces.map((piece) =>
-      piece === around
-        ? { at: piece.at, text: piece.text.slice(0, at - piece.at) + text + piece.text.slice(at - piece.at) }
-        : piece.at < at
-        ? piece
-        : { at: piece.at + text.length, text: piece.text }
-    )
-    if (around === undefined) pieces.push({ at, text })
+function hookCommand(name: ClientName, { command, launcher, alias, url, folder }: Setup, hook: string): HookCommand {
+  if (folder === undefined) {
+    const words = [...command, 'hook', name, hook, '--as', alias, '--url', url]
+    const line = shellLine(words)
+    return { words, line, exec: `exec ${line}` }
   }
-  return pieces.sort((a, b) => a.at - b.at).map(({ text }) => text)
+  // Others read the files of a project, on machines that may not have the program.
+  const rest = ['hook', name, hook, '--project']
+  if (process.platform === 'win32') {
+    const words = ['cmd', '/d', '/c', portable(launcher, (variable) => `%${variable}%`), ...rest]
+    return { words, line: shellLine(words), exec: '' }
+  }
+  const program = `"${portable(launcher, (variable) => `$${variable}`)}"`
+  const exec = `test -x ${program} && exec ${program} ${rest.join(' ')}`
+  return { words: ['sh', '-c', exec], line: `${exec}; exit 0`, exec }
 }
 
-function masked(secret: string): string {
-  return `${secret.match(/^[a-z]+_[a-z]+_/)?.[0] ?? ''}…${secret.slice(-4)}`
+/** A path below the home folder, without its name. */
+function portable(path: string, nameOf: (variable: string) => string): string {
+  const variables = ['AGENT_GRID_HOME', 'XDG_DATA_HOME', 'LOCALAPPDATA', 'USERPROFILE', 'HOME']
+  const variable = variables.find((name) => process.env[name] && path.startsWith(process.env[name] + sep))
+  return variable === undefined ? path : nameOf(variable) + path.slice(process.env[variable]!.length)
 }
 
-function octal(mode: number): string {
-  return mode.toString(8).padStart(4, '0')
+/** It only names the installed plugin, so that it never changes. */
+function pluginText({ openCodePlugin, folder }: Setup): string {
+  if (folder === undefined) return `export * from ${JSON.stringify(pathToFileURL(openCodePlugin).href)}\n`
+  const path = portable(openCodePlugin, (variable) => `\${process.env.${variable}}`).replaceAll('\\', '/')
+  return `import { existsSync } from 'node:fs'
+import { pathToFileURL } from 'node:url'
+
+const path = \`${path}\`
+const plugin = existsSync(path) ? await import(pathToFileURL(path).href) : {}
+export const AgentGrid = plugin.AgentGrid ?? (() => Promise.resolve({}))
+`
 }

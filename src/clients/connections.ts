@@ -28,6 +28,9 @@ export interface Connection {
   /** Of the scope `project`: an absolute path. */
   folder?: string
   wake: Wake
+  /** The tools that its user was asked about, and those that it may call without asking. */
+  askedTools?: readonly string[]
+  allowedTools?: readonly string[]
   /** The name of the key at the grid, such as `claude on laptop`. */
   keyName: string
   /** Whether `connect` got the key itself. Only then `disconnect` revokes it. */

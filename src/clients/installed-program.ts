@@ -6,31 +6,40 @@ import { createHash } from 'node:crypto'
 import {
   copyFileSync,
   existsSync,
+  lstatSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
+  readlinkSync,
   renameSync,
   rmSync,
   statSync,
+  symlinkSync,
   writeFileSync,
 } from 'node:fs'
-import { basename, dirname, join } from 'node:path'
+import { homedir } from 'node:os'
+import { basename, delimiter, dirname, join } from 'node:path'
 import process from 'node:process'
 import { fileURLToPath } from 'node:url'
 import { day } from '../lib/time.ts'
 import { isBinary } from '../lib/version.ts'
+import { shellLine } from './client-program.ts'
 import { ClientError } from './grid-call.ts'
-import { dataFolder } from './state/paths.ts'
+import { removeFolders } from './files/disk.ts'
+import { configFolder, dataFolder, stateRoot } from './state/paths.ts'
 
 /** The text of the plugin, in the single binary, which has no other files. The build replaces the name. */
 declare const AGENT_GRID_OPENCODE_PLUGIN: string | undefined
 
 const pluginFile = 'opencode-plugin.js'
+const launcherFile = process.platform === 'win32' ? 'agent-grid.cmd' : 'agent-grid'
 
 interface InstalledProgram {
   /** What runs it, before its words: a runtime and a file, or the single binary. Always the same on one machine. */
   command: string[]
+  /** The same as one file. */
+  launcher: string
   /** The file of the plugin for opencode. Always the same on one machine. */
   openCodePlugin: string
 }
@@ -39,7 +48,7 @@ export function installedProgram(): InstalledProgram {
   const command = isBinary
     ? [join(folder(), basename(process.execPath))]
     : [process.execPath, join(folder(), 'agent-grid.mjs')]
-  return { command, openCodePlugin: join(folder(), pluginFile) }
+  return { command, launcher: join(folder(), launcherFile), openCodePlugin: join(folder(), pluginFile) }
 }
 
 /**
@@ -50,11 +59,51 @@ export function installProgram(): InstalledProgram {
   mkdirSync(folder(), { recursive: true, mode: 0o700 })
   if (isBinary) installBinary()
   else installFiles()
+  const { command, launcher } = installedProgram()
+  const line = shellLine(command)
+  const isLauncher = command[0] === launcher
+  if (!isLauncher) {
+    replace(launcherFile, process.platform === 'win32' ? `@${line} %*\r\n` : `#!/bin/sh\nexec ${line} "$@"\n`, 0o755)
+  }
   return installedProgram()
 }
 
 function folder(): string {
   return join(dataFolder(), 'program')
+}
+
+/** The folders of `PATH`, without those that npx adds for its own run. */
+function pathFolders(): string[] {
+  return (process.env.PATH ?? '').split(delimiter).filter((path) => path !== '' && !/[\\/]node_modules[\\/]/.test(path))
+}
+
+export function isOnPath(): boolean {
+  return pathFolders().some((path) => existsSync(join(path, launcherFile)))
+}
+
+/** Where a link to the program would be found; undefined if there is no such folder, and on Windows. */
+export function linkFolder(): string | undefined {
+  const folders = [join(homedir(), '.local', 'bin'), join(homedir(), 'bin')]
+  return process.platform === 'win32'
+    ? undefined
+    : folders.find((path) => existsSync(path) && pathFolders().includes(path))
+}
+
+export function linkProgram(path: string): void {
+  symlinkSync(installedProgram().launcher, join(path, launcherFile))
+}
+
+/** Remove the program, a link to it, and what was kept about agents, when nothing is connected any more. */
+export function removeInstallation(): void {
+  const path = linkFolder()
+  const link = path && join(path, launcherFile)
+  if (link && lstatSync(link, { throwIfNoEntry: false })?.isSymbolicLink()) {
+    if (readlinkSync(link) === installedProgram().launcher) rmSync(link)
+  }
+  for (const path of [folder(), stateRoot(), join(configFolder(), 'connections.json')]) {
+    rmSync(path, { recursive: true, force: true })
+  }
+  removeFolders([join(configFolder(), 'keys'), configFolder(), dataFolder()].toReversed())
 }
 
 function installBinary(): void {
@@ -97,11 +146,11 @@ function copyAll(files: string[], target: string): void {
   }
 }
 
-function replace(name: string, text: string): void {
+function replace(name: string, text: string, mode = 0o644): void {
   const path = join(folder(), name)
   if (existsSync(path) && readFileSync(path, 'utf8') === text) return
   const temporary = `${path}.${process.pid}`
-  writeFileSync(temporary, text)
+  writeFileSync(temporary, text, { mode })
   renameSync(temporary, path)
 }
 

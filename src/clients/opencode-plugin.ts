@@ -7,12 +7,12 @@
 import process from 'node:process'
 import { findConnection } from './connections.ts'
 import { GridClient } from './grid-client.ts'
-import { startLines } from './hook/fast-hook.ts'
+import { newsFor, startLines } from './hook/fast-hook.ts'
 import { type GridAgent, logLine } from './state/paths.ts'
 import { newMessages } from './hook/waiter.ts'
 import { wakeWords } from './hook/call.ts'
 import { ownMark } from './state/lock.ts'
-import { claimUntold, endSession, saveSession } from './state/sessions.ts'
+import { endSession, saveSession } from './state/sessions.ts'
 
 const client = 'opencode'
 /** A prompt that was taken makes its session busy so soon. Some were dropped or not shown. */
@@ -107,9 +107,8 @@ function connectionOf(cwd: string): ReturnType<typeof findConnection> {
 /** What a prompt is told: at the first one of a session who it is, and always what is unread and was not told. */
 async function context(agent: GridAgent, grid: GridClient, session: string, isFirst: boolean): Promise<string> {
   try {
-    if (isFirst) return (await startLines(agent, grid, session)).join('\n')
-    const news = await claimUntold(agent, (await grid.peek()).messages, { session })
-    return news.length === 0 ? '' : wakeWords(client, agent.alias, news)
+    if (isFirst) return (await startLines({ client }, agent, grid, session)).lines.join('\n')
+    return (await newsFor({ client }, agent, grid, session)).text
   } catch (error) {
     logLine(agent, `${client}: ${(error as Error).message}`)
     return ''
@@ -136,7 +135,7 @@ async function wake(
   for await (const messages of waiter) {
     for (let attempt = 1; attempt <= 2; attempt++) {
       const id = sessions.current!
-      const text = wakeWords(client, agent.alias, messages)
+      const text = wakeWords({ client }, agent.alias, messages)
       const taken = sessions.becomesBusy(id, takenMs)
       await openCode.session.promptAsync({ path: { id }, body: { parts: [{ type: 'text', text }] } })
         .catch((error) => logLine(agent, `${client}: ${error}`))

@@ -3,70 +3,25 @@ import { existsSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import process from 'node:process'
-import type { Json } from './files/written-file.ts'
+import { type ClientProgram, shellLine } from './client-program.ts'
 import { serverName } from './primer.ts'
 
 /** The clients, as the command line names them. */
 export const clientNames = ['claude', 'codex', 'opencode', 'gemini', 'copilot', 'cursor', 'vscode'] as const
 export type ClientName = (typeof clientNames)[number]
 
-interface ClientProgram {
-  title: string
-  commands: readonly string[]
-  /** The folder of its configuration for the user. */
-  folder(): string
-  /** The same in a project. */
-  projectFolder: string
-  server: ServerEntry
-  hooks?: HookEntries
-  /** The file of its plugin, which has the work of hooks, below its folder. */
-  plugin?: string
-  /** Where it reads skills and hook files, if that is not its folder. */
-  sharedFolder?: { user(): string; project: string }
-  /** What a person does where no key is written, so that the tools work. */
-  login?: string
-  /** What a person does before its hooks run. */
-  approval?: string
-  /** How `--wake auto` tells it of messages. */
-  wakes: string
-  /** The oldest version that messages wake. Without it, they wake none. */
-  wakesFrom?: string
-}
-
-/** Where the tools of the grid are configured. A place is one for the user or one in a project. */
-interface ServerEntry {
-  /** `folder` is the client's; `project` is undefined for the user. */
-  file(folder: string, project: string | undefined): string
-  container(project: string | undefined): string[]
-  /** Which keys are written: `user` not into files of projects, which others read; `file` into a file of their own. */
-  key: 'always' | 'user' | 'file'
-  /** By default JSON. */
-  format?: 'toml'
-  value(url: string, headers: { headers?: { Authorization: string } }): Json
-}
-
-/** The command of a hook, as words and as a line for the shell of this system. */
-export interface HookCommand {
-  words: readonly string[]
-  line: string
-  /** In a package, whose variables the client replaces. */
-  isPlugin?: true
-}
-
-interface HookEntries {
-  file(folder: string, project: string | undefined): string
-  /** It is a file of its own, which begins with this. */
-  ownFile?: { [name: string]: Json }
-  /** What a new file begins with. */
-  base?: { [name: string]: Json }
-  /** Which hooks run at which events with `--wake auto`. `wait` wakes the session when it ends. */
-  events: Record<string, readonly string[]>
-  /** Its hooks stand in a group below the event: `[{hooks: [...]}]`. */
-  isGrouped?: true
-  value(command: HookCommand, hook: string): Json
-  /** How it reads what its model is to be told. Most clients read `usual`: `hookSpecificOutput.additionalContext`. */
-  context?(text: string, usual: { [name: string]: Json }): { [name: string]: Json }
-}
+/**
+ * The tools that may be allowed, by name: what a conversation needs. What an agent tells of itself is not among them.
+ */
+export const conversationTools: readonly string[] = [
+  'read_messages',
+  'send_message',
+  'message_status',
+  'list_agents',
+  'list_channels',
+  'read_part',
+  'update_task',
+]
 
 /** For most hooks, in seconds. */
 const hookSeconds = 5
@@ -75,7 +30,11 @@ const waitSeconds = 86_400
 
 const toldAtBorders =
   'It is told of new messages when a session begins, at each prompt and after tools. Nothing wakes it while it is idle.'
+/** A read waits for up to 50 seconds. Clients with one limit for all requests wait as long at their start. */
+const limitSeconds = 60
+const hasOneLimit = `If the grid hangs, it waits ${limitSeconds} seconds at its start, because a read may wait for 50.`
 const woken = 'New messages wake an idle session, and are told to a busy one.'
+const wokenAfterPrompt = `${woken} A session that has had no prompt yet is not woken.`
 const copilotFolder = { user: () => userFolder('COPILOT_HOME', '.copilot'), project: '.github' }
 
 export const programs: Record<ClientName, ClientProgram> = {
@@ -98,16 +57,24 @@ export const programs: Record<ClientName, ClientProgram> = {
       file: (folder, project) => join(folder, project === undefined ? 'settings.json' : 'settings.local.json'),
       events: { SessionStart: ['start', 'wait'], UserPromptSubmit: ['prompt'], Stop: ['wait'], SessionEnd: ['end'] },
       isGrouped: true,
-      value: ({ words: [command, ...args], line, isPlugin }, hook) => ({
+      value: ({ words: [command, ...args], exec, isPlugin }, hook) => ({
         type: 'command',
         // `claude -p` waits for each hook of the user, so a shell, which starts in no time, ends it there. The shell
         // becomes the program, which sees when its client ends.
         ...(isPlugin || process.platform === 'win32'
           ? { command, args }
-          : { command: `[ "$CLAUDE_CODE_ENTRYPOINT" = cli ] && exec ${line}; exit 0` }),
+          : { command: `[ "$CLAUDE_CODE_ENTRYPOINT" = cli ] && ${exec}; exit 0` }),
         ...(hook === 'wait' ? { asyncRewake: true, timeout: waitSeconds } : { timeout: hookSeconds }),
       }),
     },
+    tool: (name, isPlugin) => `mcp__${isPlugin ? `plugin_${serverName}_` : ''}${serverName}__${name}`,
+    permissions: {
+      file: (folder, project) => join(folder, project === undefined ? 'settings.json' : 'settings.local.json'),
+      isOwnInProject: true,
+      entry: (tool) => ({ container: ['permissions', 'allow'], value: `mcp__${serverName}__${tool}` }),
+    },
+    allowing: 'choose "don\'t ask again" when it asks, in each folder.',
+    asks: 'to log in, and whether you trust a folder',
     wakes: woken,
     wakesFrom: '2.1.197',
   },
@@ -132,10 +99,20 @@ export const programs: Record<ClientName, ClientProgram> = {
       // Codex asks its user again when the text changes.
       value: ({ line }) => ({ type: 'command', command: line, timeout: hookSeconds }),
     },
+    permissions: {
+      file: (folder) => join(folder, 'config.toml'),
+      entry: (tool) => ({
+        container: ['mcp_servers', serverName, 'tools', tool],
+        name: 'approval_mode',
+        value: 'approve',
+      }),
+    },
+    allowing: 'choose "Always allow" when it asks.',
+    asks: 'to log in, whether you trust a folder, and to review the hooks',
     login: `Log in: codex mcp login ${serverName}`,
     approval:
       'Start codex and approve the hooks of agent-grid: it asks, or type /hooks. Until then it does not run them.',
-    wakes: woken,
+    wakes: wokenAfterPrompt,
     wakesFrom: '0.149.0',
   },
   /** @see https://opencode.ai/docs/config, https://opencode.ai/docs/plugins */
@@ -145,15 +122,25 @@ export const programs: Record<ClientName, ClientProgram> = {
     folder: () => join(userFolder('XDG_CONFIG_HOME', '.config'), 'opencode'),
     projectFolder: '.opencode',
     server: {
-      file: (folder, project = folder) =>
-        ['opencode.json', 'opencode.jsonc'].map((name) => join(project, name)).find((path) => existsSync(path)) ??
-          join(project, 'opencode.json'),
+      file: openCodeFile,
       container: () => ['mcp'],
       key: 'file',
-      value: (url, headers) => ({ type: 'remote', url, ...headers, oauth: false }),
+      limit: hasOneLimit,
+      value: (url, { headers }) => ({
+        ...{ type: 'remote', url, ...(headers && { headers, oauth: false }) },
+        timeout: limitSeconds * 1_000,
+      }),
     },
     plugin: join('plugins', `${serverName}.js`),
-    wakes: woken,
+    tool: (name) => `${serverName}_${name}`,
+    permissions: {
+      file: openCodeFile,
+      entry: (tool) => ({ container: ['permission'], name: `${serverName}_${tool}`, value: 'allow' }),
+    },
+    allowing: 'it asks only if its configuration says so: choose "Allow always" then.',
+    asks: 'for a model and its log-in',
+    login: `Log in: opencode mcp auth ${serverName}`,
+    wakes: wokenAfterPrompt,
     wakesFrom: '1.18.0',
   },
   /** @see https://geminicli.com/docs/hooks/reference, https://geminicli.com/docs/tools/mcp-server */
@@ -167,7 +154,8 @@ export const programs: Record<ClientName, ClientProgram> = {
       file: (folder) => join(folder, 'settings.json'),
       container: () => ['mcpServers'],
       key: 'user',
-      value: (httpUrl, headers) => ({ httpUrl, ...headers }),
+      limit: hasOneLimit,
+      value: (httpUrl, headers) => ({ httpUrl, ...headers, timeout: limitSeconds * 1_000 }),
     },
     hooks: {
       file: (folder) => join(folder, 'settings.json'),
@@ -175,6 +163,21 @@ export const programs: Record<ClientName, ClientProgram> = {
       isGrouped: true,
       value: ({ line }) => ({ name: serverName, type: 'command', command: line, timeout: hookSeconds * 1_000 }),
     },
+    tool: (name) => `mcp_${serverName}_${name}`,
+    permissions: {
+      file: (folder) => join(folder, 'policies', `${serverName}.toml`),
+      text: (tools) =>
+        [
+          '[[rule]]',
+          `mcpName = "${serverName}"`,
+          `toolName = [${tools.map((tool) => `"${tool}"`).join(', ')}]`,
+          'decision = "allow"',
+          'priority = 100',
+          '',
+        ].join('\n'),
+    },
+    allowing: 'choose "Always allow tool" when it asks, in each session.',
+    asks: 'to log in, and whether you trust a folder',
     login: `Log in: start gemini and type /mcp auth ${serverName}`,
     wakes: toldAtBorders,
   },
@@ -194,15 +197,19 @@ export const programs: Record<ClientName, ClientProgram> = {
       file: (folder) => join(folder, 'hooks', `${serverName}.json`),
       ownFile: { version: 1 },
       events: { sessionStart: ['start'], userPromptSubmitted: ['prompt'], postToolUse: ['tool'], sessionEnd: ['end'] },
-      value: ({ words }) => ({
+      value: ({ words, line }) => ({
         type: 'command',
-        bash: shellLine(words, 'sh'),
+        bash: process.platform === 'win32' ? shellLine(words, 'sh') : line,
         powershell: shellLine(words, 'powershell'),
         timeoutSec: hookSeconds,
       }),
       // VS Code runs this file too, and has another name for it.
       context: (additionalContext, usual) => ({ additionalContext, ...usual }),
     },
+    allowing:
+      'it keeps permissions for each folder. Choose to allow the tool for the folder when it asks, or start it with ' +
+      `--allow-tool '${serverName}(read_messages)' for each tool.`,
+    asks: 'to log in, and whether you trust a folder',
     login: 'Log in: start copilot, and sign in at the grid when it asks.',
     wakes: toldAtBorders,
   },
@@ -226,6 +233,9 @@ export const programs: Record<ClientName, ClientProgram> = {
       value: ({ line }) => ({ command: line }),
       context: (text) => ({ additional_context: text }),
     },
+    // A list in ~/.cursor/permissions.json would take the place of the list in its settings.
+    allowing: 'add the tools to the MCP allowlist in its settings.',
+    asks: 'to log in, and whether you trust a folder',
     login: `Log in: open the MCP settings of Cursor and choose Connect at ${serverName}.`,
     wakes: 'It is told of new messages when a session begins and after tools. Nothing wakes it while it is idle.',
   },
@@ -252,18 +262,16 @@ export const programs: Record<ClientName, ClientProgram> = {
       context: (additionalContext, usual) => ({ additionalContext, ...usual }),
     },
     sharedFolder: copilotFolder,
+    allowing: 'choose "Always Allow" when it asks.',
+    asks: 'to log in, and whether you trust a folder and the server',
     login: `Log in: start the server ${serverName} in VS Code, and sign in when it asks.`,
     wakes: toldAtBorders,
   },
 }
 
-export function shellLine(words: readonly string[], shell = process.platform === 'win32' ? 'cmd' : 'sh'): string {
-  const quote = (word: string) => {
-    if (/^[\w@%+=:,./\\-]+$/.test(word) && !(shell === 'sh' && word.includes('\\'))) return word
-    if (shell === 'cmd') return `"${word}"`
-    return shell === 'powershell' ? `'${word.replaceAll("'", "''")}'` : `'${word.replaceAll("'", `'\\''`)}'`
-  }
-  return `${shell === 'powershell' ? '& ' : ''}${words.map(quote).join(' ')}`
+function openCodeFile(folder: string, project = folder): string {
+  return ['opencode.json', 'opencode.jsonc'].map((name) => join(project, name)).find((path) => existsSync(path)) ??
+    join(project, 'opencode.json')
 }
 
 function userFolder(variable: string | undefined, name: string): string {

@@ -17,6 +17,9 @@ export interface Span {
   readonly end: number
 }
 
+/** With more stretches than these, all of a text is masked. */
+export const maxSpans = 1_000
+
 export interface Verdict {
   /** Kinds of things, such as `email address`; empty for none. Shown to senders, so never a pattern. */
   readonly kinds: readonly string[]
@@ -52,6 +55,8 @@ export interface Provider<Config = unknown> {
   readonly description: string
   /** `local` answers from its configuration and the text alone. `remote` calls a service. */
   readonly kind: 'local' | 'remote'
+  /** The setting with the URL of the service that gets the texts, if it is remote. */
+  readonly address?: string
   readonly config: z.ZodType<Config>
   readonly needsToken: boolean
   /** Check the form of a new token. Throws a `RefusedConfig` for one that cannot work. */
@@ -83,6 +88,11 @@ export function provider<Shape extends z.ZodRawShape>(
 export const httpUrl = z.url({ protocol: /^https?$/, error: 'must be an http or https address' }).max(2_000)
   .refine((text) => !/^[a-z]+:\/\/[^/]*@/i.test(text), 'must have no user or password; use the token')
 
+/** The URL of the service that gets the texts; undefined for a local provider. */
+export function serviceOf({ address }: Provider, config: unknown): URL | undefined {
+  return address === undefined ? undefined : new URL((config as Record<string, string>)[address])
+}
+
 export const text = (max: number) => atMost(z.string().min(1), max)
 
 export const threshold = z.number().min(0).max(1)
@@ -90,7 +100,8 @@ export const threshold = z.number().min(0).max(1)
 /**
  * Why a remote provider gave no verdict. `refused`: the address is not allowed. `incomplete`: the answer broke off, or
  * is not HTTP, not UTF-8 or compressed. `rejected`: another status that is neither 2xx nor 5xx. `wrong_token`: the
- * token has not the form that the service needs. With `refused` and `wrong_token`, nothing was sent.
+ * token has not the form that the service needs. With `refused` and `wrong_token`, nothing was sent. `too_slow`: a check
+ * in the grid used up its time.
  */
 export type FailureReason =
   | 'refused'
@@ -105,6 +116,7 @@ export type FailureReason =
   | 'service_error'
   | 'unusable_answer'
   | 'wrong_token'
+  | 'too_slow'
 
 /** The message is for the operator. It never has the token, the text, or the answer. */
 export class ProviderFailure extends Error {

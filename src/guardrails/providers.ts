@@ -1,14 +1,18 @@
 /** The guardrail providers. See docs/protocol/guardrails.md, "Providers". */
 import * as z from 'zod'
-import { RecentMap } from '../lib/recent-map.ts'
+import { JobTooLong } from '../lib/run-on-thread.ts'
+import { SharedThread } from '../lib/shared-thread.ts'
 import { second } from '../lib/time.ts'
-import { invisibleText } from './local/invisible-text.ts'
-import { language } from './local/language.ts'
-import { length } from './local/length.ts'
-import { patterns } from './local/patterns.ts'
-import { phrases } from './local/phrases.ts'
-import { pii } from './local/pii.ts'
-import type { GuardrailCheck, Provider } from './provider.ts'
+import { LocalChecks, type LocalConfig, localProviders } from './local-checks.ts'
+import {
+  type GuardedText,
+  type Provider,
+  ProviderFailure,
+  type ProviderTools,
+  RefusedConfig,
+  runCheck,
+  type Verdict,
+} from './provider.ts'
 import { azurePromptShields } from './remote/azure-prompt-shields.ts'
 import { lakeraGuard } from './remote/lakera-guard.ts'
 import { llmJudge } from './remote/llm-judge.ts'
@@ -17,12 +21,7 @@ import { presidio } from './remote/presidio.ts'
 import { webhook } from './remote/webhook.ts'
 
 export const providers: readonly Provider[] = [
-  phrases,
-  patterns,
-  pii,
-  invisibleText,
-  length,
-  language,
+  ...localProviders,
   openaiModeration,
   lakeraGuard,
   azurePromptShields,
@@ -31,62 +30,69 @@ export const providers: readonly Provider[] = [
   webhook,
 ]
 
-export interface ListedProvider extends Omit<Provider, 'config' | 'prepare' | 'checkToken'> {
+export interface ListedProvider extends Omit<Provider, 'config' | 'address' | 'prepare' | 'checkToken'> {
   configSchema: Record<string, unknown>
 }
 
 export const listedProviders: readonly ListedProvider[] = providers.map(
-  ({ config, prepare: _, checkToken: _check, ...rest }) => {
+  ({ config, address: _address, prepare: _, checkToken: _check, ...rest }) => {
     const { $schema: _schema, ...configSchema } = z.toJSONSchema(config, { io: 'input' })
     return { ...rest, configSchema }
   },
 )
 
-/** A guardrail as it is stored; `config` is JSON text. */
-interface ConfiguredGuardrail {
-  id: string
-  provider: string
-  config: string
-}
+/** How long a local check may take, and a preparation, which must leave time for the check. */
+const checkMs = 1 * second
+const prepareMs = 500
+const thread = { program: 'guardrails', maxMegabytes: 192, maxWaitMs: 3 * second } as const
 
-/** What prepared checks may take of the memory together, and what is counted for each besides its own `bytes`. */
-const maxBytes = 64 * 1024 * 1024
-const bytesOfEach = 16 * 1024
-
-/** Prepares each configuration once, and keeps those that were used last: some compile patterns. */
-export class PreparedChecks {
-  /** How long all guardrails of one message may take together. */
+/** Runs the checks of guardrails: local ones on a thread, because expressions of users can take seconds. */
+export class GuardrailChecks {
+  /** How long the remote guardrails of one message may take together. */
   readonly timeoutMs: number
   readonly #providers: ReadonlyMap<string, Provider>
-  readonly #prepared = new RecentMap<string, { provider: string; config: string; check: GuardrailCheck }>(maxBytes)
+  readonly #local: LocalChecks
+  readonly #thread = new SharedThread(thread)
 
   constructor(known: readonly Provider[] = providers, timeoutMs = 3 * second) {
     this.#providers = new Map(known.map((provider) => [provider.id, provider]))
+    this.#local = new LocalChecks(known)
     this.timeoutMs = timeoutMs
   }
 
-  /** The check of a guardrail. Throws if its configuration cannot work, as one of an older version might not. */
-  of({ id, provider: providerId, config }: ConfiguredGuardrail): GuardrailCheck {
-    const known = this.#prepared.get(id)
-    // A changed configuration is another text, so it is prepared again.
-    if (known?.config === config && known.provider === providerId) return known.check
-    const provider = this.#providerOf(providerId)
-    const check = provider.prepare(provider.config.parse(JSON.parse(config)))
-    this.#prepared.set(
-      id,
-      { provider: providerId, config, check },
-      bytesOfEach + 2 * config.length + (check.bytes ?? 0),
-    )
-    return check
+  isLocal({ provider }: Pick<LocalConfig, 'provider'>): boolean {
+    return this.#providerOf(provider).kind === 'local'
   }
 
-  /** The check of a configuration that was read, for one use. Throws a `RefusedConfig` for one that cannot work. */
-  prepare(provider: string, config: unknown): GuardrailCheck {
-    return this.#providerOf(provider).prepare(config)
+  /**
+   * What a guardrail of the account `owner` says of a text. `toolsOf` is called for a remote one. Fails with a
+   * `ProviderFailure`, with `NoTurn` if others kept the thread busy, or if the configuration cannot work, as one of an
+   * older version might not.
+   */
+  async check(
+    owner: string,
+    { provider, config }: LocalConfig,
+    guarded: GuardedText,
+    toolsOf: () => Promise<ProviderTools>,
+  ): Promise<Verdict> {
+    if (this.isLocal({ provider })) {
+      const check = this.#local.check.bind(this.#local)
+      return await this.#thread.run(owner, 'check', check, { provider, config, guarded }, checkMs).catch(orTooSlow)
+    }
+    const remote = this.#providerOf(provider)
+    return await runCheck(remote.prepare(remote.config.parse(JSON.parse(config))), guarded, await toolsOf())
   }
 
-  isLocal({ provider }: ConfiguredGuardrail): boolean {
-    return this.#providers.get(provider)?.kind === 'local'
+  /** Fails with a `RefusedConfig` if a configuration of this shape cannot work, or with `NoTurn`. */
+  async requirePreparable(owner: string, provider: string, config: unknown): Promise<void> {
+    if (!this.isLocal({ provider })) return void this.#providerOf(provider).prepare(config)
+    const prepare = this.#local.prepare.bind(this.#local)
+    const given = { provider, config: JSON.stringify(config) }
+    const refused = await this.#thread.run(owner, 'prepare', prepare, given, prepareMs).catch((error) => {
+      if (!(error instanceof JobTooLong)) throw error
+      return { field: '', message: 'This takes too long to prepare. Use fewer or smaller expressions.' }
+    })
+    if (refused) throw new RefusedConfig(refused.field, refused.message)
   }
 
   #providerOf(id: string): Provider {
@@ -94,4 +100,9 @@ export class PreparedChecks {
     if (!provider) throw new Error(`There is no provider ${id}`)
     return provider
   }
+}
+
+function orTooSlow(error: unknown): never {
+  if (!(error instanceof JobTooLong)) throw error
+  throw new ProviderFailure('too_slow', 'The check took too long.')
 }

@@ -35,10 +35,7 @@ export function NeedList({ label, rows }: { label: string; rows: NeedRow[] }) {
 }
 
 /** What a row is of, as forms send it. */
-export interface NeedFields {
-  kind: string
-  subject: string
-}
+type NeedFields = Record<'kind' | 'subject', string>
 
 /** A menu of times for which a row can be hidden: `times` are values of the field `time`, with their titles. */
 export function SnoozeMenu(
@@ -53,7 +50,7 @@ export function SnoozeMenu(
       <div class='list'>
         <form method='post' action={action}>
           <CsrfField />
-          <HiddenFields fields={{ ...fields }} />
+          <HiddenFields fields={fields} />
           {times.map(([value, title]) => <button type='submit' class='item' name='time' value={value}>{title}</button>)}
         </form>
       </div>
@@ -62,7 +59,7 @@ export function SnoozeMenu(
 }
 
 export function EndSnooze({ action, fields }: { action: string; fields: NeedFields }) {
-  return <ButtonForm action={action} fields={{ ...fields }} kind='plain' isSmall>Show again</ButtonForm>
+  return <ButtonForm action={action} fields={fields} kind='plain' isSmall>Show again</ButtonForm>
 }
 
 /** When the page was made: `5 s ago`, counted by the script. `at` is in milliseconds since the epoch. */

@@ -1,37 +1,107 @@
 /** Work that would hold the event loop for long, on a thread of its own. */
 import process from 'node:process'
+import { clearTimeout, setImmediate, setTimeout } from 'node:timers'
 import { Worker } from 'node:worker_threads'
+
+/** What a thread loads: the part of `thread.ts` that has its jobs. */
+export type ThreadProgram = 'backup' | 'guardrails'
 
 export interface ThreadJob {
   name: string
   input: unknown
 }
 
-export type ThreadAnswer = { result: unknown } | { error: { message: string; code?: string } }
+/** A thread sends `ready` once, and then an answer to each job. */
+export type ThreadAnswer = 'ready' | { result: unknown } | { error: { message: string; code?: string } }
 
 /** The program of a thread is in the folder of sources, or next to the program that was built from them. */
 const isSource = import.meta.url.endsWith('.ts')
 const program = new URL(isSource ? '../thread.ts' : './thread.js', import.meta.url)
-/** Node runs no thread from sources, as in tests and `npm run dev`. */
-const hasThreads = !isSource || 'deno' in process.versions || 'bun' in process.versions
+/** Node runs no thread from sources, as in tests and `npm run dev`. There the caller does the work. */
+export const hasThreads = !isSource || 'deno' in process.versions || 'bun' in process.versions
 
-/** Resolves to the result of a job, which is the same as that of `work`, and fails with its error. */
+/** A job took longer than it may. */
+export class JobTooLong extends Error {}
+
+/** A thread that does one job after another. */
+export class Thread {
+  /** It does no more jobs: it has failed, or a job took too long. */
+  hasEnded = false
+  readonly #worker: Worker
+  #answer: (answer: ThreadAnswer) => void = () => {}
+  #fail: (error: Error) => void = () => {}
+
+  private constructor(name: ThreadProgram, maxMegabytes: number | undefined, file: URL) {
+    const resourceLimits = maxMegabytes === undefined ? undefined : { maxOldGenerationSizeMb: maxMegabytes }
+    this.#worker = new Worker(file, { workerData: name, resourceLimits })
+    const ended = (error: Error) => {
+      this.hasEnded = true
+      this.#fail(error)
+    }
+    this.#worker.on('message', (answer: ThreadAnswer) => this.#answer(answer))
+    this.#worker.on('error', ended)
+    this.#worker.on('exit', (code) => ended(new Error(`The thread has ended with code ${code}`)))
+  }
+
+  /** Resolves once it has loaded its program. */
+  static async start(name: ThreadProgram, maxMegabytes?: number, file = program): Promise<Thread> {
+    const thread = new Thread(name, maxMegabytes, file)
+    await thread.#nextAnswer()
+    return thread
+  }
+
+  /** Resolves to the result of a job, and fails with its error. Fails with `JobTooLong` and ends after `maxMs`. */
+  async run<Result>(job: ThreadJob, maxMs = Infinity): Promise<Result> {
+    const answered = this.#nextAnswer()
+    this.#worker.postMessage(job)
+    let isDone = false
+    const tooLong = () => {
+      if (isDone) return
+      this.#fail(new JobTooLong(`${job.name} took longer than ${maxMs} ms`))
+      void this.end()
+    }
+    // An answer that came while this thread was busy itself is read first.
+    const timer = maxMs === Infinity ? undefined : setTimeout(() => setImmediate(tooLong), maxMs)
+    try {
+      const answer = await answered as Exclude<ThreadAnswer, 'ready'>
+      if ('error' in answer) throw Object.assign(new Error(answer.error.message), { code: answer.error.code })
+      return answer.result as Result
+    } finally {
+      isDone = true
+      clearTimeout(timer)
+    }
+  }
+
+  /** Whether the process stays alive while this thread does. */
+  keepAlive(isNeeded: boolean): void {
+    if (isNeeded) this.#worker.ref()
+    else this.#worker.unref()
+  }
+
+  async end(): Promise<void> {
+    this.hasEnded = true
+    await this.#worker.terminate()
+  }
+
+  #nextAnswer(): Promise<ThreadAnswer> {
+    return new Promise((resolve, reject) => {
+      this.#answer = resolve
+      this.#fail = reject
+    })
+  }
+}
+
+/** Resolves to the result of a job of a backup, which is the same as that of `work`, and fails with its error. */
 export async function runOnThread<Input, Result>(
   name: string,
   work: (input: Input) => Promise<Result>,
   input: Input,
 ): Promise<Result> {
   if (!hasThreads) return await work(input)
-  const worker = new Worker(program, { workerData: { name, input } satisfies ThreadJob })
+  const thread = await Thread.start('backup')
   try {
-    const answer = await new Promise<ThreadAnswer>((resolve, reject) => {
-      worker.once('message', resolve)
-      worker.once('error', reject)
-      worker.once('exit', (code) => reject(new Error(`The thread has ended with code ${code}`)))
-    })
-    if ('error' in answer) throw Object.assign(new Error(answer.error.message), { code: answer.error.code })
-    return answer.result as Result
+    return await thread.run<Result>({ name, input })
   } finally {
-    await worker.terminate()
+    await thread.end()
   }
 }

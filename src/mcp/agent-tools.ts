@@ -46,7 +46,7 @@ const sendMessageTool = tool({
     to: identifier.describe('@alias or #channel'),
     // `sendMessage` counts characters; zod would count UTF-16 units.
     message: z.string().meta({ minLength: 1, maxLength: maxMessageLength }),
-    reply_to_message_id: identifier.optional().describe('message_id of what this answers'),
+    reply_to_message_id: identifier.optional().describe('message_id of what this answers; a reply completes its task'),
     idempotency_key: identifier.optional().describe('Repeating with the same key sends once'),
   }),
   rename: asReply,
@@ -168,6 +168,7 @@ const messageStatusTool = tool({
             ...(agents && { agents: agents.map((alias) => `@${alias}`) }),
           })),
         }),
+        ...(status.sharedWith && { shared_with: status.sharedWith }),
       },
     }
   },
@@ -245,7 +246,7 @@ const readPartTool = tool({
 const updateTaskTool = tool({
   name: 'update_task',
   description:
-    'Report on a task: a message with task_id. text or parts alone answer and complete it, as send_message does.',
+    'Report on a task: a message with task_id. text or parts alone answer and complete it, as a reply to its message does.',
   annotations: { destructiveHint: false },
   input: z.strictObject({
     task_id: identifier.optional(),
@@ -259,8 +260,9 @@ const updateTaskTool = tool({
       append: z.boolean().optional(),
       last_chunk: z.boolean().optional(),
     }).optional(),
+    idempotency_key: identifier.optional().describe('Repeating with the same key updates once'),
   }),
-  async run(account: AccountStore, { task_id, message_id, state, text, parts, artifact }) {
+  async run(account: AccountStore, { task_id, message_id, state, text, parts, artifact, idempotency_key }) {
     const task = await updateTask(account, {
       taskId: task_id,
       messageId: message_id,
@@ -273,6 +275,7 @@ const updateTaskTool = tool({
         append: artifact.append,
         lastChunk: artifact.last_chunk,
       },
+      idempotencyKey: idempotency_key,
     })
     return { text: { task_id: task.id, state: task.status.state, timestamp: isoTime(task.status.at) } }
   },

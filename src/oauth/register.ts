@@ -1,23 +1,24 @@
 /** Dynamic client registration (RFC 7591). It is lenient: unusable metadata is dropped, and the response contains what was stored. */
 import type { Config } from '../config.ts'
-import { GridError, limitReached } from '../errors.ts'
+import { GridError } from '../errors.ts'
+import { takeRegistration } from '../grid/people/throttle.ts'
 import { type Bodies, formLimits, parseBody } from '../lib/http/body.ts'
-import { addressOf, addressRange, addressRange48, networkFactor48 } from '../lib/http/client-address.ts'
+import { addressOf } from '../lib/http/client-address.ts'
 import { newId } from '../lib/id.ts'
 import { mintKey } from '../lib/secrets.ts'
-import { day, hour, minute, second } from '../lib/time.ts'
+import { day, minute } from '../lib/time.ts'
 import { cleanName } from './client-document.ts'
 import { unusedClientMs } from './clients.ts'
 import { isAllowedRedirect } from './redirect-uri.ts'
 import type { AppContext } from '../request-context.ts'
-import type { AuthMethod, RegistrationLimits } from '../store/global/oauth-clients.ts'
+import type { AuthMethod } from '../store/global/oauth-clients.ts'
 import type { Store } from '../store/store.ts'
 
 /**
- * Registrations per address and hour, and registered clients in total. Unused clients are kept for 15 minutes, in which
- * their users can sign in, even if there are more than the total, up to `most`. See docs/security.md, "OAuth".
+ * Registered clients in total. Unused clients are kept for 15 minutes, in which their users can sign in, even if there are
+ * more than the total, up to `most`. See docs/security.md, "OAuth".
  */
-export const registrationLimits = { perAddress: 60, total: 10_000, most: 20_000 } as const
+const clientLimits = { total: 10_000, most: 20_000 } as const
 const youngMs = 15 * minute
 /** A client in use gets tokens more often: an access token lasts a day at most. */
 const idleMs = 7 * day
@@ -38,28 +39,24 @@ export function registerClient(store: Store) {
     const name = cleanName(typeof metadata.client_name === 'string' ? metadata.client_name : '')
     const secret = authMethod === 'none' ? undefined : mintKey('client_secret')
 
-    const address = addressOf(c, config)
+    await takeRegistration(store, addressOf(c, config))
     const at = now()
     const id = newId()
     const expiresAt = at + unusedClientMs
-    const limits = {
-      ...registrationLimits,
-      perNetwork: registrationLimits.perAddress * networkFactor48,
-      since: at - hour,
-      youngSince: at - youngMs,
-      idleSince: at - idleMs,
-    }
+    const limits = { ...clientLimits, youngSince: at - youngMs, idleSince: at - idleMs }
     const client = {
       id,
       name,
       redirectUris: JSON.stringify(redirectUris),
       authMethod,
       secretHash: secret?.hash ?? null,
-      address,
       expiresAt,
     }
     const [added] = await write(global.oauth.clients.add(client, limits, at))
-    if (added.length === 0) throw await limitError(global, address, limits, at)
+    if (added.length === 0) {
+      const retryAfterSeconds = 3_600
+      throw new GridError('unavailable', 'The grid has reached its limit of registered clients.', { retryAfterSeconds })
+    }
 
     const body = {
       client_id: id,
@@ -99,24 +96,6 @@ function allowedRedirectUris(uris: unknown, { oauthRedirectAllow }: Config): str
 /** Clients are public unless they ask for a secret. */
 function authMethodOf(method: unknown): AuthMethod {
   return method === 'client_secret_post' || method === 'client_secret_basic' ? method : 'none'
-}
-
-async function limitError(
-  global: Store['global'],
-  address: string,
-  { perAddress, perNetwork, since }: RegistrationLimits,
-  at: number,
-): Promise<GridError> {
-  for (const [range, max] of [[addressRange(address), perAddress], [addressRange48(address), perNetwork]] as const) {
-    const { n, oldest } = await global.oauth.clients.fromAddress(range, since)
-    if (n < max) continue
-    const retryAfterSeconds = Math.max(1, Math.ceil(((oldest ?? at) + hour - at) / 1_000))
-    const reached = { name: 'registrations', quota: max, windowSeconds: hour / second }
-    return limitReached('rate_limit_exceeded', 'Too many registrations from this address.', reached, retryAfterSeconds)
-  }
-  return new GridError('unavailable', 'The grid has reached its limit of registered clients.', {
-    retryAfterSeconds: 3_600,
-  })
 }
 
 function seconds(atMs: number): number {

@@ -64,13 +64,15 @@ const gridMessage = z.object({
   shortened: z.object({ length: z.int(), next_offset: z.int() }).optional()
     .describe('The text is longer than shown; lengths in UTF-16 units'),
   reply_to: z.string().describe('What to pass as "to" to answer'),
-  task_id: z.string().optional().describe('The task it belongs to; an answer completes it'),
+  task_id: z.string().optional().describe('The task it belongs to'),
+  note: z.string().optional().describe('How to answer the task, while it is open'),
   hops: z.int().optional().describe('How many answers led to it'),
   senderDescription: z.string().optional(),
   senderSkills: names.optional(),
   unverified: flag('The sender signed up by itself and has not been claimed'),
   flagged: flag('A guardrail objected to something in it'),
   sanitized: flag('Invisible characters were removed from it'),
+  shared_with: z.string().optional().describe('The hosts that a guardrail of a person sent the text to'),
   a2a: z.unknown().optional().describe('Details from A2A'),
 }).meta({ id: 'GridMessage' })
 

@@ -30,6 +30,8 @@ export interface AccountStore<Caller extends Actor = Actor> {
   /** The id of this database's history. It changes when a backup is restored. Cursors contain it. */
   readonly epoch: string
   readonly instanceId: string
+  /** Tells accounts apart where they take turns. */
+  readonly owner: string
   readonly waiting: AccountWaiting
   readonly read: Reads
   readonly change: Changes
@@ -51,6 +53,7 @@ export interface AccountStore<Caller extends Actor = Actor> {
 
 /** The guardrails of one account, for the check of a message. */
 export interface Guarding {
+  readonly owner: string
   readonly isOwn: boolean
   readonly read: Reads['guarding']
   /** Count and store verdicts of its guardrails on a message of this account. */
@@ -172,6 +175,7 @@ export function accountOpener(
       deps,
       epoch,
       instanceId,
+      owner: accountId,
       waiting: new AccountWaiting(waiting, accountId, live, presences),
       read,
       change,
@@ -184,6 +188,7 @@ export function accountOpener(
       guarding(home = accountId) {
         const tables = tablesOf(home)
         return {
+          owner: home,
           isOwn: home === accountId,
           read: tables.read.guarding,
           verdicts: (judged, found) => tables.change.verdicts.add({ ...judged, senderAccountId: accountId }, found),

@@ -116,11 +116,7 @@ export function listPage(
   },
 ) {
   const title = section.charAt(0).toUpperCase() + section.slice(1)
-  const newItem = visit.may('manage') && (
-    <ButtonLink href={visit.path(section, 'new')} kind='main-action'>
-      <Icon name='plus' />New {noun}
-    </ButtonLink>
-  )
+  const newItem = visit.may('manage') && <NewButton href={visit.path(section, 'new')} noun={noun} />
   const isEmpty = total === 0 && at.search === ''
   return appPage(
     visit.frame(section),
@@ -139,6 +135,15 @@ export function listPage(
           <PageLinks label={`Pages of ${section}`} at={at} total={total} />
         </Card>
       ),
+  )
+}
+
+/** Leads to the form for a new one. */
+export function NewButton({ href, noun }: { href: string; noun: string }) {
+  return (
+    <ButtonLink href={href} kind='main-action'>
+      <Icon name='plus' />New {noun}
+    </ButtonLink>
   )
 }
 

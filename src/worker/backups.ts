@@ -1,8 +1,9 @@
 /** Makes the scheduled backups. */
-import { hour } from '../lib/time.ts'
+import { hour, minute } from '../lib/time.ts'
 import { makeBackup } from '../store/backup/backup-file.ts'
-import { backupsIn, pathInFolder, removeOldBackups, removeUnfinished, temporaryFolder } from '../store/backup/files.ts'
+import { backupsIn, pathInFolder, removeOldBackups, temporaryFolder } from '../store/backup/files.ts'
 import { localPath, workFolderOf } from '../store/driver/local-file.ts'
+import type { BackupHistory } from '../store/global/backups.ts'
 import type { Store } from '../store/store.ts'
 
 /** After a failure or a crash the next one is tried earlier than the schedule says. */
@@ -13,26 +14,30 @@ const maxRetryMs = hour
  * several processes one makes it, in its own folder. A failure is logged and noted, and does not fail the call.
  */
 export async function backUpIfDue(store: Store): Promise<void> {
-  const { deps: { config, now, log }, global: { backups } } = store
-  store.backups = await backups.history()
+  const { deps: { config, now, log }, global: { backups }, instanceId } = store
+  const { failed: known } = store.backups
+  store.backups = await historyOf(store)
   const { backupDir, backupEverySeconds, backupKeep } = config
   if (backupDir === undefined) return
 
   const at = now()
   const everyMs = backupEverySeconds * 1_000
   const { failed } = store.backups
-  const retryMs = Math.min(everyMs, maxRetryMs)
-  const waitMs = failed ? retryMs : everyMs
+  if (failed && failed.at !== known?.at) log.error('The last scheduled backup failed', { ...failed })
+  const waitMs = failed ? Math.min(everyMs, maxRetryMs) : everyMs
   // A time that is further ahead is from a clock that was wrong, and tells nothing.
   const isRecent = (time: number) => Math.abs(at - time) < waitMs
   if (failed ? isRecent(failed.at) : (await backupsIn(backupDir)).some((backup) => isRecent(backup.at))) return
-  const [claimed] = await store.write([backups.claim(at, { everyMs, retryMs })])
+  // The process of a local file is alone, so a folder without a recent backup is a new one.
+  const [claimed] = await store.write([backups.claim(at, store.durability === 'remote' ? waitMs - minute : minute / 2)])
   // Another process has made it, or makes it now.
   if (claimed.length === 0) return
 
+  // This stays if the process ends now.
+  await store.write([backups.noteFailed({ at, reason: 'The server ended during the backup.', process: instanceId })])
   try {
     const made = await make(store, backupDir, at)
-    await store.write([...backups.noteMade({ at, ...made }), backups.keepClaim(at)])
+    await store.write(backups.noteMade({ at, ...made }))
     await removeOldBackups(backupDir, backupKeep, made.file)
     log.info('A backup was made', made)
   } catch (error) {
@@ -40,13 +45,19 @@ export async function backUpIfDue(store: Store): Promise<void> {
     log.error('A scheduled backup failed', { error })
     await store.write([backups.noteFailed({ at, reason: error instanceof Error ? error.message : String(error) })])
   }
-  store.backups = await backups.history()
+  store.backups = await historyOf(store)
+}
+
+/** What is known of the backups. One that another process still makes has not failed. */
+async function historyOf({ global: { backups, instances } }: Store): Promise<BackupHistory> {
+  const { made, failed } = await backups.history()
+  const isRunning = failed?.process !== undefined && (await instances.all()).some(({ id }) => id === failed.process)
+  return isRunning ? { made } : { made, failed }
 }
 
 async function make(store: Store, folder: string, at: number): Promise<{ file: string; bytes: number }> {
   const { databaseUrl, backupKey, minFreeMegabytes } = store.deps.config
   const database = localPath(databaseUrl)
-  await removeUnfinished(folder)
   const file = await pathInFolder(folder, at)
   const { bytes } = await makeBackup({
     path: file,

@@ -1,9 +1,9 @@
 /** Calls that wait for the answer of an agent, and those that do not. See docs/protocol/a2a.md, "Confirmation or task". */
-import { afterEach, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { waitForMessages } from '../../src/grid/messaging/wait-for-messages.ts'
 import { updateTask } from '../../src/grid/tasks/update-task.ts'
-import { endpoint, endpointOf, inboxOf, postA2a, request, send03, send10, storeOf } from '../support/a2a.ts'
-import { type TestGrid, testGrid } from '../support/grid.ts'
+import { endpoint, endpointOf, inboxOf, postA2a, request, send03, send10 } from '../support/a2a.ts'
+import { storeOf, type TestGrid, testGrid } from '../support/grid.ts'
 import { isSettled, waitFor } from '../support/wait-for.ts'
 
 const awaitReply = { 'A2A-Extensions': 'http://localhost:8787/a2a/ext/await-reply/v1' }
@@ -14,7 +14,6 @@ const open = async (env: Record<string, string>) => {
   grid = await testGrid({ env })
   bobs = endpointOf(grid.bob)
 }
-afterEach(() => grid.close())
 
 test('a call waits for the answer of an agent that is connected', async () => {
   await open({})

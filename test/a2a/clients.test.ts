@@ -2,7 +2,7 @@
 import { Role, type SendMessageRequest } from '@a2a-js/sdk'
 import * as sdk03 from '@a2a-js/sdk-0.3/client'
 import { ClientFactory, DefaultAgentCardResolver, JsonRpcTransportFactory, withA2AExtensions } from '@a2a-js/sdk/client'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { inboxOf } from '../support/a2a.ts'
 import { type LiveGrid, liveGrid } from '../support/server.ts'
 
@@ -10,7 +10,6 @@ let grid: LiveGrid
 beforeEach(async () => {
   grid = await liveGrid()
 })
-afterEach(() => grid.close())
 
 test('the A2AClient of SDK 0.3 sends, and gets the error of an unknown recipient', async () => {
   const client = await sdk03.A2AClient.fromCardUrl(`${grid.url}/.well-known/agent-card.json`, {
@@ -36,6 +35,23 @@ test('the ClientFactory of SDK 0.3 sends and gets errors of its own classes', as
   await expect(client.getTask({ id: 't-1' })).rejects.toThrow(sdk03.TaskNotFoundError)
   await expect(client.sendMessage({ message: { ...message03('bob').message, parts: [{ kind: 'data', data: {} }] } }))
     .rejects.toThrow(sdk03.ContentTypeNotSupportedError)
+})
+
+test('the streams of SDK 0.3 throw the error of the call, and of a refused key', async () => {
+  const clientOf = async (key: string) => {
+    const transports = [new sdk03.JsonRpcTransportFactory({ fetchImpl: fetchAs(key) })]
+    return await new sdk03.ClientFactory({ transports }).createFromUrl(grid.url)
+  }
+  const client = await clientOf(grid.alice.key)
+
+  await expect(client.sendMessageStream(message03('eve')).next()).rejects.toThrow(
+    "Agent '@eve' not found (Code: -32602)",
+  )
+  await expect(client.resubscribeTask({ id: 't-1' }).next()).rejects.toMatchObject({
+    cause: expect.any(sdk03.TaskNotFoundError),
+  })
+  const refused = await clientOf('nonsense')
+  await expect(refused.sendMessageStream(message03('bob')).next()).rejects.toThrow(/401.*unknown or was revoked/)
 })
 
 test('checklist 18: SDK 1.3 sends in 1.0, with an extension activated, and gets the error of a missing recipient', async () => {

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { updateAgent } from '../../src/grid/agents/agent-settings.ts'
 import { type TestGrid, testGrid } from '../support/grid.ts'
 
@@ -7,7 +7,6 @@ beforeEach(async () => {
   grid = await testGrid({ env: { BASE_URL: 'https://grid.example', A2A_BLOCKING_MAX_SECONDS: '7' } })
   await updateAgent(grid.acme.store, { agent: 'bob', visibility: 'public' })
 })
-afterEach(() => grid.close())
 
 interface Declared {
   uri: string

@@ -17,5 +17,4 @@ test('the AI SDK sends to an agent that is an MCP client, and streams its answer
   expect(faultsOf(frameworks.vercel, outcome)).toEqual([])
   expect(responder.faults).toEqual([])
   await responder.stop()
-  await grid.close()
 })

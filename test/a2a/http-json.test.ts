@@ -1,8 +1,8 @@
 /** The HTTP+JSON binding of 1.0: its paths, media types, results and errors. */
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { updateTask } from '../../src/grid/tasks/update-task.ts'
-import { errorInfo, inboxOf, readStream, send10, storeOf } from '../support/a2a.ts'
-import { type TestGrid, testGrid } from '../support/grid.ts'
+import { errorInfo, inboxOf, readStream, send10 } from '../support/a2a.ts'
+import { storeOf, type TestGrid, testGrid } from '../support/grid.ts'
 
 const shared = '/a2a/v1/grid'
 const ofBob = '/a2a/v1/agents/bob'
@@ -11,7 +11,6 @@ let grid: TestGrid
 beforeEach(async () => {
   grid = await testGrid()
 })
-afterEach(() => grid.close())
 
 const atOnce = { configuration: { returnImmediately: true } }
 const send = (message: object = {}, params: object = {}) => send10({ ...message }, { ...params }).params
@@ -112,6 +111,8 @@ test.each([
   ['a flag in words', 'GET', '/tasks?includeArtifacts=maybe', undefined, {}, 400, 'INVALID_ARGUMENT'],
   ['a missing task', 'GET', '/tasks/none', undefined, {}, 404, 'NOT_FOUND'],
   ['a missing task to cancel', 'POST', '/tasks/none:cancel', '', {}, 404, 'NOT_FOUND'],
+  ['a path that is not served', 'GET', '/nothing', undefined, {}, 404, 'NOT_FOUND'],
+  ['a method that is not served', 'DELETE', '/tasks', undefined, {}, 405, 'UNIMPLEMENTED'],
   ['push', 'GET', '/tasks/t/pushNotificationConfigs', undefined, {}, 400, 'UNIMPLEMENTED'],
   ['push', 'POST', '/tasks/t/pushNotificationConfigs', '{}', {}, 400, 'UNIMPLEMENTED'],
   ['push', 'DELETE', '/tasks/t/pushNotificationConfigs/c', undefined, {}, 400, 'UNIMPLEMENTED'],

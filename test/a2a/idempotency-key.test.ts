@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { inboxOf, postA2a, send03, send10 } from '../support/a2a.ts'
 import { type TestGrid, testGrid } from '../support/grid.ts'
 
@@ -6,7 +6,6 @@ let grid: TestGrid
 beforeEach(async () => {
   grid = await testGrid()
 })
-afterEach(() => grid.close())
 
 test('checklist 21: the same Idempotency-Key is one message and one answer, with the id of each request', async () => {
   const key = { 'Idempotency-Key': 'k-1' }

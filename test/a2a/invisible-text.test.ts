@@ -1,5 +1,5 @@
 /** Invisible text in what A2A clients send. See docs/security.md, "Texts that models read". */
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { inboxOf, postA2a, send03, send10 } from '../support/a2a.ts'
 import { rows } from '../support/database.ts'
 import { type TestGrid, testGrid } from '../support/grid.ts'
@@ -13,7 +13,6 @@ let grid: TestGrid
 beforeEach(async () => {
   grid = await testGrid()
 })
-afterEach(() => grid.close())
 
 test('text, data, metadata and names lose it, and the receipt says so in both versions', async () => {
   const old = await post(send03({ parts: [{ kind: 'text', text: `hi${hidden}` }] }))
@@ -43,7 +42,6 @@ test('a message without it has the usual receipt, and bytes are left alone', asy
 })
 
 test('with A2A_PLAIN_RECEIPTS the text alone says it', async () => {
-  await grid.close()
   grid = await testGrid({ env: { A2A_PLAIN_RECEIPTS: '1' } })
   const { body } = await post(send03({ parts: [{ kind: 'text', text: `hi${hidden}` }] }))
 

@@ -1,11 +1,10 @@
 /** Many streams: how many a key may have, what they cost, and what keeps one open. */
-import { afterEach, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { deleteAgent } from '../../src/grid/agents/agents.ts'
 import { endpoint, endpointOf, inboxOf, openA2aStream, postA2a, request, send10 } from '../support/a2a.ts'
 import { type TestGrid, testGrid } from '../support/grid.ts'
 
 let grid: TestGrid
-afterEach(() => grid.close())
 
 const stream = { ...send10({ metadata: undefined }), method: 'SendStreamingMessage' }
 
@@ -18,6 +17,7 @@ test('a key has 100 streams; one more is 429 before anything is stored, and one 
   for (
     const [body, path] of [
       [request('SubscribeToTask', { id }), endpoint],
+      [request('tasks/resubscribe', { id }), endpoint],
       [stream, endpointOf(grid.bob)],
     ] as const
   ) {

@@ -1,21 +1,11 @@
 /** Agents whose plain replies are messages over A2A. See docs/protocol/a2a.md, "Message replies". */
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { callingAgent } from '../../src/auth/actor.ts'
 import { updateAgent } from '../../src/grid/agents/agent-settings.ts'
 import { sendMessage } from '../../src/grid/messaging/send-message.ts'
 import { updateTask } from '../../src/grid/tasks/update-task.ts'
-import {
-  endpoint,
-  endpointOf,
-  inboxOf,
-  openA2aStream,
-  postA2a,
-  request,
-  send03,
-  send10,
-  storeOf,
-} from '../support/a2a.ts'
-import { type TestGrid, testGrid } from '../support/grid.ts'
+import { endpoint, endpointOf, inboxOf, openA2aStream, postA2a, request, send03, send10 } from '../support/a2a.ts'
+import { storeOf, type TestGrid, testGrid } from '../support/grid.ts'
 import { isSettled, waitFor } from '../support/wait-for.ts'
 
 let grid: TestGrid
@@ -26,7 +16,6 @@ const open = async (env: Record<string, string> = {}) => {
   await updateAgent(grid.acme.store, { agent: 'bob', messageReplies: true })
 }
 beforeEach(() => open())
-afterEach(() => grid.close())
 
 const plain = { metadata: undefined }
 const stream10 = (params: object = {}) => ({ ...send10(plain, { ...params }), method: 'SendStreamingMessage' })

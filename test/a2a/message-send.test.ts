@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { inboxOf, postA2a, request, send03, send10 } from '../support/a2a.ts'
 import { type TestGrid, testGrid } from '../support/grid.ts'
 
@@ -9,7 +9,6 @@ let grid: TestGrid
 beforeEach(async () => {
   grid = await testGrid()
 })
-afterEach(() => grid.close())
 
 test('message/send as documented is delivered and confirmed in 0.3 form', async () => {
   const { status, headers, body } = await post(send03())
@@ -41,6 +40,7 @@ test('message/send as documented is delivered and confirmed in 0.3 form', async 
     timestamp: '2026-11-21T09:00:00.000Z',
     conversation_id: uuid,
     task_id: body.result.taskId,
+    note: 'To complete this task, answer with reply_to_message_id, or call update_task.',
     a2a: {
       messageId: '6f1d4c1e-2b1f-4a57-9d0e-3f6f0c6c1a11',
       contextId: body.result.contextId,
@@ -70,7 +70,6 @@ test('SendMessage is delivered and confirmed in 1.0 form', async () => {
 })
 
 test('checklist 22: with A2A_PLAIN_RECEIPTS a confirmation has only the fields kind, role, messageId and parts', async () => {
-  await grid.close()
   grid = await testGrid({ env: { A2A_PLAIN_RECEIPTS: '1' } })
 
   const in03 = await post(send03({ contextId: 'mine' }))

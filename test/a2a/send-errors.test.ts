@@ -1,15 +1,14 @@
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { updateTask } from '../../src/grid/tasks/update-task.ts'
-import { errorInfo, inboxOf, postA2a, request, send03, send10, storeOf } from '../support/a2a.ts'
+import { errorInfo, inboxOf, postA2a, request, send03, send10 } from '../support/a2a.ts'
 import { updateTrial } from '../support/database.ts'
-import { type TestGrid, testGrid } from '../support/grid.ts'
+import { storeOf, type TestGrid, testGrid } from '../support/grid.ts'
 import { guard, secret } from '../support/guarded.ts'
 
 let grid: TestGrid
 beforeEach(async () => {
   grid = await testGrid()
 })
-afterEach(() => grid.close())
 
 test.each([
   ['a file', send03({ parts: [{ kind: 'file', file: { bytes: 'AAAA' } }] })],

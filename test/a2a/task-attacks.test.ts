@@ -1,9 +1,9 @@
 /** What strangers try with the tasks of others, over A2A. See docs/security.md, "Account isolation". */
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { updateTask } from '../../src/grid/tasks/update-task.ts'
-import { endpoint, endpointOf, postA2a, request, send03, send10, storeOf } from '../support/a2a.ts'
+import { endpoint, endpointOf, postA2a, request, send03, send10 } from '../support/a2a.ts'
 import { dump } from '../support/database.ts'
-import { type TestAgent, type TestGrid, testGrid } from '../support/grid.ts'
+import { storeOf, type TestAgent, type TestGrid, testGrid } from '../support/grid.ts'
 
 let grid: TestGrid
 let carol: TestAgent
@@ -15,7 +15,6 @@ beforeEach(async () => {
   id = (await call(grid.alice, made, endpointOf(grid.bob))).body.result.task.id
   for (const agent of [grid.alice, grid.bob, carol, grid.eve]) await call(agent, request('ListTasks', {}))
 })
-afterEach(() => grid.close())
 
 const call = (agent: TestAgent, body: unknown, path = endpoint, headers: Record<string, string> = {}) =>
   postA2a(grid, agent.key, body, { 'A2A-Version': '1.0', ...headers }, path)

@@ -1,5 +1,5 @@
 /** The official clients with tasks, over a socket: `test/e2e` does the same on each runtime. */
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
 import { type MakeClient, taskClients, usesTasks } from '../e2e/a2a-clients.ts'
 import { type LiveGrid, liveGrid } from '../support/server.ts'
 
@@ -7,7 +7,6 @@ let grid: LiveGrid
 beforeAll(async () => {
   grid = await liveGrid()
 })
-afterAll(() => grid.close())
 
 const each = Object.entries(taskClients)
 

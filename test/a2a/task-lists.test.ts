@@ -1,8 +1,8 @@
 /** Lists of tasks, and how much of their history is shown. */
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { updateTask } from '../../src/grid/tasks/update-task.ts'
-import { endpoint, endpointOf, inboxOf, postA2a, request, send03, send10, storeOf } from '../support/a2a.ts'
-import { type TestGrid, testGrid } from '../support/grid.ts'
+import { endpoint, endpointOf, inboxOf, postA2a, request, send03, send10 } from '../support/a2a.ts'
+import { storeOf, type TestGrid, testGrid } from '../support/grid.ts'
 
 const atOnce = { configuration: { returnImmediately: true } }
 
@@ -10,7 +10,6 @@ let grid: TestGrid
 beforeEach(async () => {
   grid = await testGrid()
 })
-afterEach(() => grid.close())
 
 test('an empty list has all four members, in both versions', async () => {
   for (const method of ['ListTasks', 'tasks/list']) {
@@ -47,7 +46,8 @@ test('checklist 10: pages are walked without repeats while tasks change', async 
 test.each([0, 101, -1, 1.5, '10'])('checklist 10: a page size of %j is -32602', async (pageSize) => {
   const { body } = await post(request('ListTasks', { pageSize }))
 
-  expect(body.error).toMatchObject({ code: -32602, data: [{ fieldViolations: [{ field: 'pageSize' }] }] })
+  const description = 'pageSize must be an integer from 1 to 100.'
+  expect(body.error).toMatchObject({ code: -32602, data: [{ fieldViolations: [{ field: 'pageSize', description }] }] })
 })
 
 test.each([

@@ -1,5 +1,5 @@
 /** Streams of tasks over JSON-RPC: what a send and a subscription say, in which order, and when they end. */
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { updateTask } from '../../src/grid/tasks/update-task.ts'
 import {
   endpoint,
@@ -10,10 +10,9 @@ import {
   request,
   send03,
   send10,
-  storeOf,
   type StreamedEvent,
 } from '../support/a2a.ts'
-import { type TestGrid, testGrid } from '../support/grid.ts'
+import { storeOf, type TestGrid, testGrid } from '../support/grid.ts'
 
 let grid: TestGrid
 let bobs: string
@@ -21,7 +20,6 @@ beforeEach(async () => {
   grid = await testGrid()
   bobs = endpointOf(grid.bob)
 })
-afterEach(() => grid.close())
 
 const stream10 = (message: object = {}, params: object = {}) => ({
   ...send10({ metadata: undefined, ...message }, { ...params }),
@@ -110,7 +108,7 @@ test('a stream on the shared endpoint is one confirmation', async () => {
   expect(await inboxOf(grid, grid.bob)).toHaveLength(2)
 })
 
-test('checklist 13: what fails before the stream is answered as JSON', async () => {
+test('checklist 13: what fails before the stream is answered as JSON in 1.0, and as one event in 0.3', async () => {
   const task = await submitted()
   await post(request('CancelTask', { id: task.id }))
   const answers = [
@@ -118,16 +116,19 @@ test('checklist 13: what fails before the stream is answered as JSON', async () 
     await post({ ...stream10({ metadata: { to: 'nobody' } }) }),
     await post(request('SubscribeToTask', { id: 'missing' })),
     await post(request('SubscribeToTask', { id: task.id })),
-    await post(request('tasks/resubscribe', { id: task.id })),
+    await post(request('tasks/resubscribe', { id: task.id }, 7)),
+    await post(stream03({ metadata: { to: 'nobody' } })),
   ]
 
-  expect(answers.map(({ status, body }) => [status, body.error.code])).toEqual([
-    [200, -32602],
-    [200, -32602],
-    [200, -32001],
-    [200, -32004],
-    [200, -32004],
+  expect(answers.map(({ status, headers, body }) => [status, headers.get('content-type'), body.error.code])).toEqual([
+    [200, 'application/json', -32602],
+    [200, 'application/json', -32602],
+    [200, 'application/json', -32001],
+    [200, 'application/json', -32004],
+    [200, 'text/event-stream', -32004],
+    [200, 'text/event-stream', -32602],
   ])
+  expect(answers[4].body.id).toBe(7)
 })
 
 test('checklist 13: two subscribers get the same, and one that leaves changes nothing for the other', async () => {

@@ -1,8 +1,8 @@
 /** Tasks over JSON-RPC, in both versions: made, read, listed, continued and canceled by their sender. */
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { updateTask } from '../../src/grid/tasks/update-task.ts'
-import { endpoint, endpointOf, inboxOf, postA2a, request, send03, send10, storeOf } from '../support/a2a.ts'
-import { type TestGrid, testGrid } from '../support/grid.ts'
+import { endpoint, endpointOf, inboxOf, postA2a, request, send03, send10 } from '../support/a2a.ts'
+import { storeOf, type TestGrid, testGrid } from '../support/grid.ts'
 
 const uuid = expect.stringMatching(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/)
 const timestamp = '2026-11-21T09:00:00.000Z'
@@ -15,7 +15,6 @@ beforeEach(async () => {
   grid = await testGrid()
   bobs = endpointOf(grid.bob)
 })
-afterEach(() => grid.close())
 
 test('checklist 16: a send to the endpoint of an agent is a task in 0.3, which 1.0 reads', async () => {
   const { body } = await post(send03({ metadata: undefined, contextId: 'c-1' }), bobs)

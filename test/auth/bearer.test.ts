@@ -2,10 +2,9 @@
 import { execFileSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { type Authenticate, createAuthenticator } from '../../src/auth/bearer.ts'
 import { createAgent } from '../../src/grid/agents/agents.ts'
-import { mintKey } from '../../src/lib/secrets.ts'
 import { second } from '../../src/lib/time.ts'
 import { rows } from '../support/database.ts'
 import { type TestGrid, testGrid } from '../support/grid.ts'
@@ -25,7 +24,6 @@ beforeEach(async () => {
   authenticate = createAuthenticator(grid.store)
   statements = []
 })
-afterEach(() => grid.close())
 
 test('an agent key authenticates its agent, which is no admin', async () => {
   const account = await authenticate(`Bearer ${grid.alice.key}`)
@@ -82,35 +80,6 @@ test.each<[string, (key: string) => string | null, 'ok' | 'missing' | 'refused']
   },
 )
 
-test.each<[string, () => Promise<unknown>, () => string]>([
-  ['a revoked agent key', () => revoke(grid.alice.id), () => grid.alice.key],
-  ['the key of a deleted agent', () => remove(grid.alice.id), () => grid.alice.key],
-  ['a revoked admin key', () => revokeAdminKeys(), () => grid.acme.adminKey],
-])('%s is refused on the next request', async (_, change, key) => {
-  await authenticate(`Bearer ${key()}`)
-
-  await change()
-
-  expect(await refusal(key())).toMatchObject({ code: 'unauthenticated' })
-  await expect(authenticate(`Bearer ${grid.bob.key}`)).resolves.toBeDefined()
-})
-
-test.each([['admin', 'admin'], ['member', 'refused'], [null, 'refused']])(
-  'an admin key of a user whose role is now %s: %s',
-  async (role, outcome) => {
-    const userId = await ownerOf(grid.acme.id)
-    const key = await adminKeyOf(userId)
-    expect((await authenticate(`Bearer ${key}`)).actor).toMatchObject({ type: 'admin', userId })
-
-    // A role in another account must not count.
-    await grid.store.write([grid.store.global.users.addMembership(grid.evil.id, userId, 'owner', 1)])
-    await setRole(userId, role)
-
-    const answer = await authenticate(`Bearer ${key}`).then(({ actor }) => actor.type, () => 'refused')
-    expect(answer).toBe(outcome)
-  },
-)
-
 test('the use of each key is recorded at most once a minute', async () => {
   const uses = () => statements.filter((sql) => sql.startsWith('UPDATE credentials SET last_used_at')).length
   const call = async (key: string) => {
@@ -154,42 +123,3 @@ test('the database and its write-ahead log contain no raw key or claim token', a
     expect(bytes.includes(secret.slice(9, 45))).toBe(false)
   }
 })
-
-async function refusal(key: string) {
-  const error = await authenticate(`Bearer ${key}`).catch((error) => error)
-  return { code: error.code, message: error.message, details: error.details }
-}
-
-function revoke(agentId: string) {
-  return rows(grid, 'UPDATE credentials SET revoked_at = 1 WHERE account_id = ? AND agent_id = ?', [
-    grid.acme.id,
-    agentId,
-  ])
-}
-
-function revokeAdminKeys() {
-  return rows(grid, "UPDATE credentials SET revoked_at = 1 WHERE account_id = ? AND kind = 'admin_key'", [grid.acme.id])
-}
-
-function remove(agentId: string) {
-  return rows(grid, 'UPDATE agents SET deleted_at = 1 WHERE account_id = ? AND id = ?', [grid.acme.id, agentId])
-}
-
-async function ownerOf(accountId: string): Promise<string> {
-  const [row] = await rows(grid, "SELECT user_id FROM memberships WHERE account_id = ? AND role = 'owner'", [accountId])
-  return String(row.user_id)
-}
-
-/** An admin key as a user creates it on the web pages. */
-async function adminKeyOf(userId: string): Promise<string> {
-  const { key, hash, last4 } = mintKey('admin_key')
-  const row = { id: 'personal', kind: 'admin_key' as const, agentId: null, userId, name: 'mine', hash, last4 }
-  await grid.acme.store.write([grid.acme.store.change.keys.add(row, 1)])
-  return key
-}
-
-function setRole(userId: string, role: string | null) {
-  return role === null
-    ? rows(grid, 'DELETE FROM memberships WHERE account_id = ? AND user_id = ?', [grid.acme.id, userId])
-    : rows(grid, 'UPDATE memberships SET role = ? WHERE account_id = ? AND user_id = ?', [role, grid.acme.id, userId])
-}

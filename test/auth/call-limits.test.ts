@@ -1,5 +1,5 @@
 /** How often a credential may call, at every door. See docs/protocol/README.md, "Call limits". */
-import { afterEach, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { createAuthenticator } from '../../src/auth/bearer.ts'
 import { mintKey } from '../../src/lib/secrets.ts'
 import { second } from '../../src/lib/time.ts'
@@ -20,7 +20,6 @@ const tooManyKeys =
   'Too many refused keys came from this address: 120 a minute are answered. Check the key and try again in 1 second.'
 
 let grid: TestGrid
-afterEach(() => grid.close())
 
 const open = async () => {
   grid = await testGrid({ env: { CALLS_PER_SECOND: '1' } })

@@ -1,5 +1,5 @@
 /** A session starts only if the verified password is still current. See docs/security.md, "Signing in". */
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { createSessions } from '../../src/auth/session.ts'
 import { servedOrigins } from '../../src/edge.ts'
 import { signIn } from '../../src/grid/people/people.ts'
@@ -11,7 +11,6 @@ let grid: TestGrid
 beforeEach(async () => {
   grid = await testGrid({ env: { DURABILITY: 'relaxed' } })
 })
-afterEach(() => grid.close())
 
 test('a sign-in with the old password fails if the password changes meanwhile', async () => {
   const bob = await person(grid, { role: 'member' })

@@ -1,14 +1,19 @@
 /** What `backup`, `restore` and other commands say when the file or the grid is not there. */
-import { chmodSync, mkdirSync, readdirSync } from 'node:fs'
+import { chmodSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import process from 'node:process'
-import { afterEach, beforeEach, expect, test } from 'vitest'
-import { newFileKey } from '../../src/cli/backup.ts'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { backup, newFileKey } from '../../src/cli/backup.ts'
+import { emptyGrid } from '../support/grid.ts'
 import { runCommand, type TemporaryDatabase, temporaryDatabase } from '../support/process.ts'
 
 let database: TemporaryDatabase
 beforeEach(() => database = temporaryDatabase())
-afterEach(() => database.remove())
+afterEach(() => {
+  vi.restoreAllMocks()
+  vi.unstubAllEnvs()
+  database.remove()
+})
 
 /** On Bun, which starts fastest. Resolves to the error. */
 async function refusal(...words: string[]) {
@@ -19,7 +24,7 @@ async function refusal(...words: string[]) {
 test('restore says that there is no file, or a folder', async () => {
   expect(await refusal('restore', join(database.folder, 'none'))).toEqual({
     code: 'no_file',
-    message: `There is no file ${database.folder}/none. Name the backup that is to be restored.`,
+    message: `There is no file ${database.folder}/none. Name the file of a backup.`,
   })
   expect(await refusal('restore', database.folder)).toMatchObject({
     code: 'no_file',
@@ -50,6 +55,31 @@ test('backup says what is wrong with its place before it looks for the database'
   if (process.getuid?.() !== 0) {
     expect(await refusal('backup', join(closed, 'b'), '--plain')).toMatchObject({ code: 'not_writable' })
   }
+})
+
+test('backup --verify says whether a backup is whole and opens, and leaves nothing', async () => {
+  await (await emptyGrid({ url: database.url })).close()
+  const [file, cut, temporary] = ['b', 'cut', 'tmp'].map((name) => join(database.folder, name))
+  mkdirSync(temporary)
+  vi.stubEnv('DATABASE_URL', database.url)
+  vi.stubEnv('TMPDIR', temporary)
+  vi.stubEnv('BASE_URL', undefined)
+  const printed = vi.spyOn(console, 'log').mockReturnValue()
+  const run = (args: Record<string, string>) => backup.start(true, args, [])
+
+  await run({ file, key: 'a long pass phrase' })
+  vi.stubEnv('DATABASE_URL', undefined)
+  await run({ file, key: 'a long pass phrase', verify: 'yes' })
+  writeFileSync(cut, readFileSync(file).subarray(0, -1))
+
+  const [made, verified] = printed.mock.calls.map(([json]) => JSON.parse(json))
+  expect(verified).toEqual(made)
+  expect(verified).toMatchObject({ file, encrypted: true, messages: 0 })
+  await expect(run({ file, key: 'another pass phrase', verify: 'yes' })).rejects.toMatchObject({ code: 'wrong_key' })
+  await expect(run({ file: cut, key: 'a long pass phrase', verify: 'yes' })).rejects.toMatchObject({
+    code: 'backup_damaged',
+  })
+  expect(readdirSync(temporary)).toEqual([])
 })
 
 test.each([['list-accounts'], ['create-link', '--email', 'ann@acme.example'], ['backup', 'b', '--plain']])(

@@ -21,7 +21,6 @@ beforeEach(async () => {
 })
 afterEach(async () => {
   await listener.stop(1_000)
-  await grid.close()
 })
 
 test('an internal error is logged and its message is not shown', async () => {

@@ -4,7 +4,7 @@ import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
 import process from 'node:process'
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
+import { afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { build } from '../../scripts/build.js'
 import { type FakeXdgOpen, fakeXdgOpen } from '../support/fake-xdg-open.ts'
 import { rows } from '../support/database.ts'
@@ -24,7 +24,6 @@ beforeAll(async () => {
   grid = await liveGrid()
   answer = await liveConsent(grid)
 })
-afterAll(() => grid?.close())
 beforeEach(async () => {
   decision = 'allow'
   home = testHome()
@@ -82,12 +81,17 @@ test('a person signs in once for each client, each gets a key of its own, and di
   expect(mcpServers['agent-grid'].headers.Authorization).toBe(`Bearer ${first.key}`)
 
   const again = await run(['connect', 'claude', '--yes'])
-  expect(again).toMatchObject({ code: 0, stdout: 'Claude Code is connected as @bob. Nothing changed.\n' })
+  expect(again).toMatchObject({ code: 0 })
+  expect(again.stdout).toMatch(/^Claude Code is connected as @bob\. Nothing changed\.\n/)
 
   for (const client of ['claude', 'codex']) {
     expect(await run(['disconnect', client, '--yes'])).toMatchObject({ code: 0, stderr: '' })
   }
   expect(home.tree()).toEqual(before)
+  const { AGENT_GRID_HOME } = home.env
+  expect(readdirSync(AGENT_GRID_HOME, { recursive: true, withFileTypes: true }).filter((one) => one.isFile())).toEqual(
+    [],
+  )
   expect(await Promise.all([isAlive(first.key), isAlive(second.key)])).toEqual([false, false])
   expect(await run(['disconnect', 'codex', '--yes'])).toMatchObject({ code: 0, stdout: 'Codex is not connected.\n' })
 })
@@ -101,6 +105,26 @@ test('another agent replaces the first, and the key of the first is revoked', as
   expect(connections()).toMatchObject([{ alias: '@alice', wake: 'start' }])
   expect(await isAlive(key)).toBe(false)
   expect(home.read('.claude/settings.json')).not.toMatch(/@bob|asyncRewake/)
+})
+
+test('tools are allowed by name with the consent of the person only, and the answer is kept', async () => {
+  const env = { AGENT_GRID_KEY: grid.bob.key }
+  const connect = (...words: string[]) => run(['connect', 'claude', '--url', grid.url, '--yes', ...words], { env })
+  const allowed = () => JSON.parse(home.read('.claude/settings.json')).permissions?.allow
+  const unasked = await connect()
+  expect(unasked.stdout).toMatch(/asks before calls of read_messages, send_message, [^]*connect claude --tools allow/)
+  expect(allowed()).toBeUndefined()
+
+  const asked = await connect('--tools', 'allow')
+  expect(asked.stdout).toContain('+       "mcp__agent-grid__update_task"')
+  expect(asked.stdout).not.toContain('asks before calls')
+  expect(allowed()).toEqual(
+    ['read_messages', 'send_message', 'message_status', 'list_agents', 'list_channels', 'read_part', 'update_task']
+      .map((tool) => `mcp__agent-grid__${tool}`),
+  )
+  expect((await connect()).stdout).toContain('Nothing changed')
+  await connect('--tools', 'ask')
+  expect(allowed()).toBeUndefined()
 })
 
 test('a key that is given is used without a browser, and disconnecting leaves it alive', async () => {
@@ -129,10 +153,9 @@ test('the difference is shown, and nothing is written or left behind without a y
   const unsure = await run(['connect', 'vscode', '--url', grid.url, '--as', '@bob'])
   expect(unsure).toMatchObject({ code: 3, stderr: expect.stringContaining('run the command again with --yes') })
   expect(home.tree()).toEqual({})
-  // The key was made before the question, and is revoked after it.
+  // It says so before anyone signs in.
   const sql = 'SELECT revoked_at FROM credentials WHERE account_id = ? AND name LIKE ?'
-  const [made] = await rows(grid, sql, [grid.acme.id, 'vscode on %'])
-  expect(made.revoked_at).not.toBeNull()
+  expect(await rows(grid, sql, [grid.acme.id, 'vscode on %'])).toEqual([])
   expect(existsSync(join(home.env.AGENT_GRID_HOME, 'data'))).toBe(false)
 })
 
@@ -153,7 +176,12 @@ test('who denies, and who has a file that cannot be edited, hears so', async () 
 
 test.each([
   ['no grid at all', ['connect', 'claude'], 2, /connect needs --url/],
-  ['a grid that does not answer', ['connect', 'claude', '--url', 'http://127.0.0.1:1'], 1, /could not be reached/],
+  [
+    'a grid that does not answer',
+    ['connect', 'claude', '--url', 'http://127.0.0.1:1', '--yes'],
+    1,
+    /could not be reached/,
+  ],
   [
     'no client, and nobody to ask',
     ['connect', '--url', 'http://127.0.0.1:1'],
@@ -171,9 +199,9 @@ test('the program is installed next to earlier versions, and its path never chan
   await run(['connect', 'opencode', '--url', grid.url, '--yes'], { env })
   const installed = join(home.env.AGENT_GRID_HOME, 'data/program')
   const [version] = readdirSync(installed).filter((name) => /^[0-9a-f]{16}$/.test(name))
-  expect(readdirSync(installed).sort()).toEqual([version, 'agent-grid.mjs', 'opencode-plugin.js'].sort())
+  expect(readdirSync(installed).sort()).toEqual([version, 'agent-grid', 'agent-grid.mjs', 'opencode-plugin.js'].sort())
 
-  const child = spawn(process.execPath, [join(installed, 'agent-grid.mjs'), '--version'], { env: home.env })
+  const child = spawn(join(installed, 'agent-grid'), ['--version'], { env: home.env })
   let text = ''
   for await (const chunk of child.stdout.setEncoding('utf8')) text += chunk
   expect(text).toMatch(/^agent-grid \d/)

@@ -91,6 +91,13 @@ describe('a grid that is stopped', () => {
     ['no email server of a public grid', 'email', 'warning', /Set SMTP_URL/, makePublic],
     ['an old backup', 'backups', 'warning', /failed backups/, () => backup(3 * day)],
     [
+      'a file in the place of the folder of backups',
+      'backups',
+      'broken',
+      /to a folder/,
+      () => Object.assign(env, { BACKUP_DIR: path, BACKUP_PLAIN: '1' }),
+    ],
+    [
       'a folder without backups',
       'backups',
       'warning',

@@ -17,5 +17,4 @@ test('the command says when the new key signs, and whether old signatures verify
   expect(third).toMatchObject({ signs_from: '2026-11-21T09:00:01.001Z', removed_old: true })
   expect(rotateSigningKeyCommand.print(third)).toContain('no longer verifies')
   expect((await readSigningKeys(grid.store)).published.map(({ kid }) => kid)).toEqual([third.key])
-  await grid.close()
 })

@@ -101,18 +101,26 @@ test.each(isLong ? runtimes : ['node'] as const)(
   },
 )
 
-test('a folder that belongs to somebody else is named with the reason', () => {
+test.each([
+  ['', 'EACCES'],
+  [' and contains a database', 'SQLITE_READONLY'],
+])('a folder that cannot be written%s is named with the reason', async (content, reason) => {
+  const isRoot = process.getuid?.() === 0
+  if (content) await runJson(database.url, 'migrate')
+  if (isRoot) {
+    for (const name of readdirSync(database.folder)) chownSync(join(database.folder, name), 65_534, 65_534)
+  }
   chmodSync(database.folder, 0o555)
-  const asNobody = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {}
+  const asNobody = isRoot ? { uid: 65_534, gid: 65_534 } : {}
   const { status, stderr } = spawnSync(process.execPath, ['scripts/node.js', 'src/main.ts', 'migrate'], {
     ...asNobody,
     env: { DATABASE_URL: database.url },
     encoding: 'utf8',
   })
 
-  expect([status, stderr]).toEqual([
+  expect([status, stderr.split('\n').at(-2)]).toEqual([
     1,
-    `The database ${database.folder}/grid.db cannot be opened for writing (EACCES). Give the folder ${database.folder} and the file to the user of this process, or set DATABASE_URL to another file.\n`,
+    `The database ${database.folder}/grid.db cannot be opened for writing (${reason}). Give the folder ${database.folder} and the file to the user of this process, or set DATABASE_URL to another file.`,
   ])
 })
 

@@ -24,7 +24,6 @@ beforeEach(async () => {
 })
 afterEach(async () => {
   await listener.stop(1_000)
-  await grid.close()
 })
 
 test('create-agent and new-key print what to paste into each client', async () => {

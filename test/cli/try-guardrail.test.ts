@@ -20,7 +20,6 @@ beforeEach(async () => {
 })
 afterEach(async () => {
   await service.close()
-  await grid.close()
 })
 
 const run = (args: Record<string, string>) => command.run(grid.store, { account: grid.acme.id, ...args })

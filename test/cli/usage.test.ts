@@ -1,8 +1,10 @@
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
+import { runCommandLine } from '../../src/cli/command-line.ts'
 import { readArguments } from '../../src/cli/command.ts'
-import { findCommand, help } from '../../src/cli/commands.ts'
+import { findCommand, help, splitName } from '../../src/cli/commands.ts'
 import { run } from '../../src/cli/run.ts'
 import { describeSettings } from '../../src/config.ts'
+import { type ErrorCode, GridError } from '../../src/errors.ts'
 
 const createAgent = findCommand('create-agent')
 
@@ -78,6 +80,31 @@ test('who gives a setting as an option is told of the variable', () => {
   expect(() => readArguments(findCommand('serve'), ['--trusted-proxies', '10.0.0.1'], {})).toThrow(
     "Unknown option '--trusted-proxies'. Settings are environment variables: set TRUSTED_PROXIES. ",
   )
+})
+
+test('an error names the options that the user wrote, and not the fields of a verb', async () => {
+  const said = vi.spyOn(console, 'error').mockReturnValue()
+  const messages: [code: ErrorCode, message: string][] = [
+    ['invalid_input', 'accessList requires the accessPolicy allow_list or block_list.'],
+    ['invalid_input', 'alias must have at most 32 characters.'],
+    ['alias_taken', 'The alias @carol is taken.'],
+  ]
+  for (const [code, message] of messages) {
+    const program = {
+      help,
+      findCommand,
+      splitName,
+      runStoreCommand: () => Promise.reject(new GridError(code, message)),
+    }
+    await runCommandLine(['create-agent', '--account', 'a-1', '--alias', 'carol'], program)
+  }
+
+  expect(said.mock.calls.flat()).toEqual([
+    '--access-list requires the --access-policy allow_list or block_list.',
+    '--alias must have at most 32 characters.',
+    'The alias @carol is taken.',
+  ])
+  said.mockRestore()
 })
 
 test('a command that takes words gets those behind --, as they are', () => {

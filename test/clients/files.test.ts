@@ -2,11 +2,12 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { clientNames } from '../../src/clients/programs.ts'
+import { clientNames, conversationTools } from '../../src/clients/programs.ts'
 import { connectFiles, disconnectFiles } from '../support/connected.ts'
 import { type Home, testHome } from '../support/home.ts'
 import { type StartingState, startingStates } from './starting-states.ts'
 
+const allowedTools = conversationTools
 const key = `grid_agt_${'k'.repeat(49)}`
 let home: Home
 beforeEach(() => {
@@ -25,11 +26,11 @@ test.each(startingStates)('$title: connected and disconnected, every byte is as 
   const folder = begin(state)
   const before = home.tree()
 
-  const connection = connectFiles(client, { folder })
+  const connection = connectFiles(client, { folder, allowedTools })
   const connected = home.tree()
   meanwhile?.(home)
   const changed = home.tree()
-  const again = connectFiles(client, { folder }, connection)
+  const again = connectFiles(client, { folder, allowedTools }, connection)
 
   expect(connected).not.toEqual(before)
   expect(home.tree(), 'connected twice').toEqual(changed)
@@ -41,7 +42,7 @@ test.each(startingStates)('$title: connected as another agent and disconnected, 
   const folder = begin(state)
   const before = home.tree()
 
-  const first = connectFiles(state.client, { folder })
+  const first = connectFiles(state.client, { folder, allowedTools })
   const other = { folder, alias: '@bob', key: `grid_agt_${'b'.repeat(49)}`, wake: 'start' as const }
   const second = connectFiles(state.client, other, first)
   const texts = Object.values(home.tree()).join('\n')

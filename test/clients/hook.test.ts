@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { fastHook, type HookCall } from '../../src/clients/hook/fast-hook.ts'
 import { parseHookInput, parseHookWords } from '../../src/clients/hook/call.ts'
+import { saveConnection } from '../../src/clients/connections.ts'
 import { GridClient } from '../../src/clients/grid-client.ts'
 import { clientNames, programs } from '../../src/clients/programs.ts'
 import { stateFolder } from '../../src/clients/state/paths.ts'
@@ -25,10 +26,9 @@ beforeEach(async () => {
   machine = await fakeMachine({ url: grid.url, ...grid.bob })
   vi.stubEnv('AGENT_GRID_HOME', machine.home)
 })
-afterEach(async () => {
+afterEach(() => {
   vi.unstubAllEnvs()
   machine.remove()
-  await grid.close()
 })
 
 const hookClients = clientNames.filter((name) => programs[name].hooks)
@@ -133,7 +133,6 @@ test('Codex is kept from stopping once for a new message', async () => {
 
 test.each([
   ['without a grid', { AGENT_GRID_URL: 'http://127.0.0.1:9' }, ['claude', 'prompt']],
-  ['with a wrong key', { AGENT_GRID_KEY: 'wrong' }, ['claude', 'prompt']],
   ['without a connection', { AGENT_GRID_KEY: '' }, ['claude', 'start']],
   ['in a child of agent-grid run', { AGENT_GRID_RUN: '1' }, ['claude', 'start']],
   ['with words that it does not know', {}, ['claude', 'no-such-event', '--no-such-option']],
@@ -154,6 +153,65 @@ test('a hook ends without a word if the grid does not answer', async () => {
   await new Promise((resolve) => mute.close(resolve))
 
   expect(result).toEqual(silent)
+})
+
+test('a session is told once that its key is refused, at its start or its next prompt, with the whole command', async () => {
+  const client = await machine.client({ AGENT_GRID_KEY: 'wrong' })
+  const command = `npx ${grid.url}/agent-grid.tgz connect claude --url ${grid.url} --as bob`
+
+  const start = JSON.parse((await client.run(['claude', 'start'], { session_id: 's1' })).stdout)
+  forgetPeeks()
+  const next = await client.run(['claude', 'prompt'], { session_id: 's1' })
+  const prompt = JSON.parse((await client.run(['claude', 'prompt'], { session_id: 's2' })).stdout || '{}')
+  forgetPeeks()
+  const other = JSON.parse((await client.run(['claude', 'prompt'], { session_id: 's2' })).stdout)
+
+  expect(start.systemMessage).toContain(command)
+  expect(start.hookSpecificOutput.additionalContext).toContain(command)
+  expect(next).toEqual(silent)
+  expect(prompt).toEqual({})
+  expect(other.systemMessage).toContain(command)
+})
+
+test.each([
+  ['the user in a project that has its own', 'claude start --as @bob', 'work', false],
+  ['the project, there', 'claude start --project', 'work', true],
+  ['the user elsewhere', 'claude start --as @bob', 'elsewhere', true],
+  ['a project, elsewhere', 'claude start --project', 'elsewhere', false],
+])('of two connections the nearest speaks: the hook of %s', async (_, words, cwd, isTold) => {
+  const folder = join(machine.home, 'work')
+  const of = {
+    url: grid.url,
+    client: 'claude' as const,
+    wake: 'auto' as const,
+    keyName: '',
+    isOwnKey: false,
+    files: [],
+    at: '',
+  }
+  await saveConnection({ ...of, ...grid.bob, alias: '@bob', scope: 'user' })
+  await saveConnection({ ...of, ...grid.bob, alias: '@bob', scope: 'project', folder })
+  const client = await machine.client({ AGENT_GRID_KEY: '' })
+
+  const { stdout } = await client.run(words.split(' '), { session_id: 's1', cwd: join(machine.home, cwd) })
+
+  expect(stdout.includes('You are @bob')).toBe(isTold)
+})
+
+test('the model is told the name of the tool as its client has it', async () => {
+  await send()
+  const told: string[] = []
+  for (const words of ['claude prompt', 'claude prompt --plugin', 'gemini prompt', 'codex prompt']) {
+    rmSync(stateFolder({ url: grid.url, alias: '@bob' }), { recursive: true })
+    told.push((await fastHook(callOf(words))).stdout!.match(/Call (.*) once/)![1])
+  }
+
+  expect(told).toEqual([
+    'mcp__agent-grid__read_messages',
+    'mcp__plugin_agent-grid_agent-grid__read_messages',
+    'mcp_agent-grid_read_messages',
+    'read_messages of the MCP server agent-grid',
+  ])
 })
 
 test('what is no JSON on standard input does no harm', () => {

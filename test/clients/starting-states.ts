@@ -1,5 +1,5 @@
 /** Files of clients as people have them, before they connect: a row for each fault that an edit could have. */
-import { type ClientName, clientNames } from '../../src/clients/programs.ts'
+import { type ClientName, clientNames, conversationTools } from '../../src/clients/programs.ts'
 import type { Home, HomeFile } from '../support/home.ts'
 
 export interface StartingState {
@@ -37,6 +37,7 @@ const replace = (home: Home, path: string, from: string | RegExp, to: string) =>
 const claudeFile = '.claude.json'
 const claudeSettings = '.claude/settings.json'
 const codexFile = '.codex/config.toml'
+const table = '[mcp_servers.agent-grid'
 
 /** A client with one file. */
 const layouts: [title: string, client: ClientName, path: string, file: HomeFile][] = [
@@ -139,7 +140,7 @@ export const startingStates: StartingState[] = [
     },
     after: {
       [claudeSettings]:
-        '644 {\n  // mine\n  "model": "opus",\n  "hooks": {\n    "Stop": [\n      {"hooks": []}\n    ],\n  }\n}\n',
+        '644 {\n  // mine\n  "model": "opus",\n  "hooks": {\n    "Stop": [\n      {"hooks": []}\n    ]\n  }\n}\n',
     },
   },
   {
@@ -150,25 +151,57 @@ export const startingStates: StartingState[] = [
     after: { [claudeSettings]: '644 {\n  "model": "opus"\n}\n', '.claude': 'folder 755' },
   },
   {
-    title: 'codex: it puts a table behind, before the end of the block',
-    client: 'codex',
-    files: { [codexFile]: toml },
-    meanwhile: (home) => replace(home, codexFile, /\n(# <<< agent-grid\n)/, '\n[hooks.state]\nx = "1"\n\n$1'),
-    after: { [codexFile]: `644 ${toml}[hooks.state]\nx = "1"\n\n` },
-  },
-  {
-    title: 'codex: it writes its servers again, without the line that begins the block',
+    title: 'codex: it writes its servers again, each table by itself',
     client: 'codex',
     files: { [codexFile]: toml },
     meanwhile: (home) => {
       const [, url] = home.read(codexFile).match(/url = ("[^"]*")/)!
       const [, key] = home.read(codexFile).match(/Authorization = ("[^"]*")/)!
-      const table = '[mcp_servers.agent-grid'
-      const tables = `\n${table}]\nurl = ${url}\n\n${table}.http_headers]\nAuthorization = ${key}\n`
-      const text = `${toml}${tables}\n[mcp_servers.third]\ncommand = "z"\n# <<< agent-grid\n`
+      const tools = conversationTools.map((tool) => `\n${table}.tools.${tool}]\napproval_mode = "approve"\n`)
+      const tables = `\n${table}]\nurl = ${url}\n\n${table}.http_headers]\nAuthorization = ${key}\n${tools.join('')}`
+      const text = `${toml}${tables}\n[mcp_servers.third]\ncommand = "z"\n`
       home.write(codexFile, { text, mode: 0o600 })
     },
     after: { [codexFile]: `644 ${toml}\n[mcp_servers.third]\ncommand = "z"\n` },
+  },
+  {
+    title: 'codex: its user sets limits and another tool in our table, and takes a permission back',
+    client: 'codex',
+    files: { [codexFile]: toml },
+    meanwhile: (home) => {
+      replace(home, codexFile, `${table}]\n`, `${table}]\nstartup_timeout_sec = 2.5 # short\n`)
+      replace(home, codexFile, /(send_message\.approval_mode = )"approve"/, '$1"prompt"')
+      replace(home, codexFile, /$/, `\n${table}.tools.set_skills]\napproval_mode = "approve"\n`)
+    },
+  },
+  {
+    title: 'opencode: its user switches our server off, and says more in a comment',
+    client: 'opencode',
+    files: { '.config/opencode/opencode.json': '{\n  "permission": {"*": "ask"}\n}\n' },
+    meanwhile: (home) =>
+      replace(
+        home,
+        '.config/opencode/opencode.json',
+        '"type": "remote"',
+        '"enabled": false, // today\n"type": "remote"',
+      ),
+  },
+  {
+    title: 'claude: its user allowed a tool before, and one more later',
+    client: 'claude',
+    files: {
+      [claudeSettings]: '{\n  "permissions": {\n    "allow": [\n      "mcp__agent-grid__list_agents"\n    ]\n  }\n}\n',
+    },
+    meanwhile: (home) => {
+      const settings = JSON.parse(home.read(claudeSettings))
+      settings.permissions.allow.push('Bash(ls)')
+      home.write(claudeSettings, JSON.stringify(settings, null, 2))
+    },
+    after: {
+      [claudeSettings]: `644 ${
+        JSON.stringify({ permissions: { allow: ['mcp__agent-grid__list_agents', 'Bash(ls)'] } }, null, 2)
+      }`,
+    },
   },
   {
     title: 'codex: lines are added before and behind the block',

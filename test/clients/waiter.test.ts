@@ -21,10 +21,7 @@ beforeEach(async () => {
   grid = await liveGrid()
   machine = await fakeMachine({ url: grid.url, ...grid.bob })
 })
-afterEach(async () => {
-  machine.remove()
-  await grid.close()
-})
+afterEach(() => machine.remove())
 
 const isAttended = () => waitFor('the waiter', () => machine.waiter())
 

@@ -1,5 +1,5 @@
 /** The OAuth client of the official MCP conformance suite against a running grid. */
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
 import { freePort } from '../../src/lib/free-port.ts'
 import { type OAuthBrowser, ownerOf, signedIn } from '../support/oauth.ts'
 import { runScript } from '../support/process.ts'
@@ -15,7 +15,6 @@ beforeAll(async () => {
   grid = await liveGrid({ env: { PORT: `${port}`, BASE_URL: origin } }, port)
   ann = await signedIn(grid, await ownerOf(grid, grid.acme, 'ann@acme.example'))
 })
-afterAll(() => grid.close())
 
 test('all scenarios of the authorization mode pass', async () => {
   const port = await freePort()

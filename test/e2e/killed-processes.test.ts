@@ -16,9 +16,8 @@ import { getTask } from '../../src/grid/tasks/tasks.ts'
 import { followLog } from '../../src/worker/threads.ts'
 import { projected } from '../support/conversations.ts'
 import { rows } from '../support/database.ts'
-import { type TestGrid, testGrid } from '../support/grid.ts'
+import { storeOf, type TestGrid, testGrid } from '../support/grid.ts'
 import { startSqld } from '../support/sqld.ts'
-import { storeOf } from '../support/tasks.ts'
 
 const kills = Number(process.env.KILLS ?? 2)
 

@@ -3,8 +3,8 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { listThreads } from '../../src/grid/conversations/threads.ts'
 import { freePort } from '../../src/lib/free-port.ts'
 import { hasBrowser, useBrowser, type Visitor } from '../support/browser.ts'
-import { as, say } from '../support/conversations.ts'
-import { testGrid } from '../support/grid.ts'
+import { say } from '../support/conversations.ts'
+import { storeOf, testGrid } from '../support/grid.ts'
 import { callTool } from '../support/mcp.ts'
 import { person, signedIn } from '../support/people.ts'
 import { type ServerProcess, startServe, type TemporaryDatabase, temporaryDatabase } from '../support/process.ts'
@@ -30,7 +30,7 @@ describe.skipIf(!hasBrowser)('an open page', () => {
     const env = { PORT: `${port}`, BASE_URL: url, DATABASE_URL: database.url }
     const grid = await testGrid({ url: database.url, env })
     grid.clock.now = Date.now()
-    await say(grid, as(grid, grid.acme, grid.alice), 'bob', 'message 0')
+    await say(grid, storeOf(grid, grid.alice), 'bob', 'message 0')
     const [{ id: thread }] = (await listThreads(grid.acme.store, {})).threads
     const { cookies } = await signedIn(grid, await person(grid, { role: 'owner' }))
     await grid.close()

@@ -39,7 +39,7 @@ async function isHealthy(base: string): Promise<void> {
   expect((await get(base, '/healthz')).status).toBe(200)
   expect((await get(base, '/readyz')).body).toMatchObject({ status: 'ready' })
   expect((await get(base, '/nowhere')).body).toMatchObject({ error: { code: 'not_found' } })
-  expect((await httpRequest(`${base}/healthz`, { headers: { Host: 'evil.example' } })).status).toBe(421)
+  expect((await httpRequest(`${base}/llms.txt`, { headers: { Host: 'evil.example' } })).status).toBe(421)
 }
 
 async function worksOverRest(base: string): Promise<void> {

@@ -1,5 +1,5 @@
 /** Nobody inherits trust by taking an alias. See docs/protocol/messages.md, "Agents". */
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { updateAgent } from '../../src/grid/agents/agent-settings.ts'
 import { deleteAgent } from '../../src/grid/agents/agents.ts'
 import { rows } from '../support/database.ts'
@@ -10,7 +10,6 @@ let grid: TestGrid
 beforeEach(async () => {
   grid = await testGrid()
 })
-afterEach(() => grid.close())
 
 const unknown = { code: 'invalid_input', message: 'accessList names @later, which no agent has.' }
 

@@ -1,7 +1,7 @@
 /**
  * Rows of admin calls in the activity log of their account. See docs/protocol/mcp.md, "Activity log".
  */
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import { createGuardrail } from '../../src/grid/guardrails/guardrails.ts'
 import type { Activity } from '../../src/store/account/activity.ts'
 import { type Args, calls as allCalls, validArguments } from '../support/calls.ts'
@@ -17,7 +17,6 @@ beforeEach(async () => {
   await call('admin_create_channel', { name: 'home' })
   for (const name of ['own-0', 'own-1']) await createGuardrail(acme.store, { name, provider: 'pii' })
 })
-afterEach(() => grid.close())
 
 const adminTools = allCalls.filter(({ door, caller }) => door === 'mcp' && caller === 'admin')
 const changes = adminTools.filter(({ name }) => !name.startsWith('admin_list_')).map((tool) =>

@@ -1,5 +1,5 @@
 /** Admin verbs on agents, channels, skills and guardrails, and their rows in the activity log. */
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { GridError } from '../../src/errors.ts'
 import { recordActivity } from '../../src/grid/activity.ts'
 import { createAgent, deleteAgent } from '../../src/grid/agents/agents.ts'
@@ -14,7 +14,6 @@ beforeEach(async () => {
   grid = await testGrid()
   acme = grid.acme.store
 })
-afterEach(() => grid.close())
 
 test('members of a channel are replaced all or nothing', async () => {
   await createChannel(acme, { name: 'general', members: ['alice', '@Bob', grid.bob.id] })

@@ -1,6 +1,6 @@
 /** Running checks, and which are kept prepared. See docs/protocol/guardrails.md, "How a message is checked". */
 import { expect, test } from 'vitest'
-import { PreparedChecks } from '../../src/guardrails/providers.ts'
+import { LocalChecks } from '../../src/guardrails/local-checks.ts'
 import { type GuardrailCheck, provider, type ProviderTools, runCheck } from '../../src/guardrails/provider.ts'
 import { patterns } from '../../src/guardrails/local/patterns.ts'
 
@@ -37,25 +37,26 @@ function checksOf(bytes?: number) {
       return Object.assign(() => ({ kinds: [] }), { bytes })
     },
   })
-  const checks = new PreparedChecks([one])
-  return { of: (id: string) => checks.of({ id, provider: 'one', config: '{}' }), prepared }
+  const checks = new LocalChecks([one])
+  // Configurations are known by their text.
+  return { of: (n: number) => checks.check({ provider: 'one', config: `{}${' '.repeat(n)}`, guarded }), prepared }
 }
 
-test('small checks are prepared once, also thousands of them', () => {
+test('small checks are prepared once, also thousands of them', async () => {
   const { of, prepared } = checksOf()
 
-  for (let round = 0; round < 2; round++) for (let n = 0; n < 3_000; n++) of(`g${n}`)
+  for (let round = 0; round < 2; round++) for (let n = 0; n < 3_000; n++) await of(n)
 
   expect(prepared).toHaveLength(3_000)
 })
 
-test('large checks are kept up to 64 MB together, so that no account makes the process grow', () => {
+test('large checks are kept up to 64 MB together, so that no account makes the process grow', async () => {
   const { of, prepared } = checksOf(10 * megabyte)
-  for (let n = 0; n < 7; n++) of(`g${n}`)
+  for (let n = 0; n < 7; n++) await of(n)
 
-  for (let n = 6; n > 0; n--) of(`g${n}`)
+  for (let n = 6; n > 0; n--) await of(n)
   expect(prepared).toHaveLength(7)
-  of('g0')
+  await of(0)
   expect(prepared).toHaveLength(8)
 })
 

@@ -1,5 +1,5 @@
 /** Errors of the admin tools, and that they change nothing. */
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { setAgentSkills } from '../../src/grid/agents/skills.ts'
 import { createChannel } from '../../src/grid/channels/channels.ts'
 import { createGuardrail, setAgentGuardrails } from '../../src/grid/guardrails/guardrails.ts'
@@ -17,7 +17,6 @@ beforeEach(async () => {
   await setAgentGuardrails(store, { agent: 'bob', guardrails: [{ ref: 'short' }] })
   await setAgentSkills(store, { agent: 'bob', skills: [{ name: 'tax' }] })
 })
-afterEach(() => grid.close())
 
 const noAgent = "Agent 'nobody' not found. Nothing was changed. Use admin_list_agents to see the agents."
 const noChannel = "Channel 'nothing' not found. Nothing was changed. Use admin_list_channels to see the channels."

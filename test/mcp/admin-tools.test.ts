@@ -1,5 +1,4 @@
-import { afterEach, beforeEach, expect, test } from 'vitest'
-import { createAdminKey, deleteAdminKey } from '../../src/grid/accounts/accounts.ts'
+import { beforeEach, expect, test } from 'vitest'
 import { createGuardrail } from '../../src/grid/guardrails/guardrails.ts'
 import { providers } from '../../src/guardrails/providers.ts'
 import { rows } from '../support/database.ts'
@@ -32,7 +31,6 @@ let grid: LiveGrid
 beforeEach(async () => {
   grid = await liveGrid()
 })
-afterEach(() => grid.close())
 
 test('an agent is created with every field, listed with eight, and its key sends at once', async () => {
   const input = {
@@ -225,16 +223,6 @@ test('createdAt of a creation is that of the listing, also while the clock runs'
 
   expect((await admin('admin_list_agents')).text.agents).toContainEqual(agent)
   expect((await admin('admin_list_channels')).text.channels).toContainEqual(channel)
-})
-
-test('a revoked admin key is refused on its next request', async () => {
-  const { id, adminKey } = await createAdminKey(grid.acme.store, 'short-lived')
-  const before = await mcp(grid, adminKey, 'tools/list')
-  await deleteAdminKey(grid.acme.store, id)
-  const after = await mcp(grid, adminKey, 'tools/list')
-
-  expect([before.status, after.status]).toEqual([200, 401])
-  expect(after.headers.get('WWW-Authenticate')).toMatch(/^Bearer error="invalid_token"/)
 })
 
 function admin(name: string, args: Record<string, unknown> = {}) {

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { createChannel } from '../../src/grid/channels/channels.ts'
 import { updateTrial } from '../support/database.ts'
 import { type TestGrid, testGrid } from '../support/grid.ts'
@@ -10,7 +10,6 @@ let grid: TestGrid
 beforeEach(async () => {
   grid = await testGrid()
 })
-afterEach(() => grid.close())
 
 test.each(eras)('%s: the whole list has objects for schemas and names no $schema', async (era) => {
   const { body } = await mcp(grid, grid.alice.key, 'tools/list', {}, era)

@@ -1,6 +1,6 @@
 /** How many bytes answers have, printed, so that growth is seen. Every body is in an answer once. */
 import { Buffer } from 'node:buffer'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { type TestGrid, testGrid } from '../support/grid.ts'
 import { callTool, mcp } from '../support/mcp.ts'
 
@@ -8,7 +8,6 @@ let grid: TestGrid
 beforeEach(async () => {
   grid = await testGrid()
 })
-afterEach(() => grid.close())
 
 /** The body of an answer as it is on the wire. */
 async function bytesOf(what: string, key: string, method: string, params?: Record<string, unknown>): Promise<number> {

@@ -1,5 +1,5 @@
 /** Arguments as models write them, and the names under which they look for things. */
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { type TestGrid, testGrid } from '../support/grid.ts'
 import { callTool, eras, mcp } from '../support/mcp.ts'
 
@@ -7,7 +7,6 @@ let grid: TestGrid
 beforeEach(async () => {
   grid = await testGrid()
 })
-afterEach(() => grid.close())
 
 const asAlice = (name: string, args: Record<string, unknown>) => callTool(grid, grid.alice.key, name, args)
 const asBob = (name: string, args: Record<string, unknown> = {}) => callTool(grid, grid.bob.key, name, args)

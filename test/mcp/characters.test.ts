@@ -1,5 +1,5 @@
 /** Limits count characters, and not the UTF-16 code units of which an emoji has two. See docs/protocol/README.md, "Limits". */
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { createAdminKey } from '../../src/grid/accounts/accounts.ts'
 import { createGuardrail } from '../../src/grid/guardrails/guardrails.ts'
 import { postA2a, send03 } from '../support/a2a.ts'
@@ -11,7 +11,6 @@ let grid: TestGrid
 beforeEach(async () => {
   grid = await testGrid()
 })
-afterEach(() => grid.close())
 
 const admin = (name: string, args: object) => callTool(grid, grid.acme.adminKey, name, { ...args })
 const asAlice = (name: string, args: object) => callTool(grid, grid.alice.key, name, { ...args })

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { type TestGrid, testGrid } from '../support/grid.ts'
 import { gridPath, mcp, sendWire, signupPath, type WireRequest, wireRequest } from '../support/mcp.ts'
 
@@ -12,7 +12,6 @@ let grid: TestGrid
 beforeEach(async () => {
   grid = await testGrid(publicGrid)
 })
-afterEach(() => grid.close())
 
 test.each(origins.flatMap((origin) => paths.flatMap((path) => methods.map((method) => [method, `${origin}${path}`]))))(
   '%s %s without a token is 401 and names the metadata of that address',
@@ -64,7 +63,6 @@ test('on a loopback address each spelling is a resource of its own', async () =>
     const document = await local.request(challenge.match(/resource_metadata="([^"]+)"/)![1])
     expect(await document.json()).toMatchObject({ resource: url })
   }
-  await local.close()
 })
 
 test('behind a TLS proxy the metadata keeps the configured scheme', async () => {

@@ -5,7 +5,7 @@ import { Client as ClientV1 } from '@modelcontextprotocol/sdk/client'
 import { StreamableHTTPClientTransport as TransportV1 } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 // @ts-types="../../node_modules/@modelcontextprotocol/sdk/dist/esm/types.d.ts"
 import { ResourceUpdatedNotificationSchema } from '@modelcontextprotocol/sdk/types.js'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { deleteAgent } from '../../src/grid/agents/agents.ts'
 import type { TestAgent } from '../support/grid.ts'
 import { readEvents } from '../support/events.ts'
@@ -21,7 +21,6 @@ beforeEach(async () => {
   stop = new AbortController()
   grid = await liveGrid({ stopping: stop.signal })
 })
-afterEach(() => grid.close())
 
 test('client 1 hears of its messages, and another agent of the account does not', async () => {
   const carol = await grid.acme.agent('carol')

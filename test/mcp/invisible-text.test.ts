@@ -1,5 +1,5 @@
 /** What agents and readers see of invisible text, over MCP and REST. See docs/security.md, "Texts that models read". */
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { createChannel } from '../../src/grid/channels/channels.ts'
 import { createGuardrail } from '../../src/grid/guardrails/guardrails.ts'
 import { type TestGrid, testGrid } from '../support/grid.ts'
@@ -13,7 +13,6 @@ let grid: TestGrid
 beforeEach(async () => {
   grid = await testGrid()
 })
-afterEach(() => grid.close())
 
 test('a message loses its invisible text; sender and reader are told', async () => {
   const sent = await send(`Good\u202e news${hidden}\x1b[2J`)

@@ -1,6 +1,6 @@
 import { createClient, type InStatement } from '@libsql/client'
 import { connect } from 'node:net'
-import { afterEach, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import type { Connection } from '../../src/listen.ts'
 import { type TestGrid, testGrid, type TestGridOptions } from '../support/grid.ts'
 import { callTool, type Era, eras, gridPath, wireRequest } from '../support/mcp.ts'
@@ -11,7 +11,6 @@ import { waitFor } from '../support/wait-for.ts'
 const isClaim = (sql: string) => /^UPDATE deliveries SET state = 'read', lease_id = /.test(sql)
 
 let grid: TestGrid | undefined
-afterEach(() => grid?.close())
 
 test.each(eras)('%s: a read whose client goes away before the answer comes again, flagged', async (era) => {
   const client = new AbortController()

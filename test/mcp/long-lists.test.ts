@@ -1,5 +1,5 @@
 /** No list is larger than its budget, whatever an account says about itself. */
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { createAdminKey } from '../../src/grid/accounts/accounts.ts'
 import { createChannel } from '../../src/grid/channels/channels.ts'
 import type { Connection } from '../../src/listen.ts'
@@ -15,7 +15,6 @@ let grid: TestGrid
 beforeEach(async () => {
   grid = await testGrid()
 })
-afterEach(() => grid.close())
 
 test('200 public agents with 200 skills each come in pages of about 32 kB, each agent once', async () => {
   const crowd = await addCrowd(grid.store, grid.evil.id, { agents: 200, skills: 200 })

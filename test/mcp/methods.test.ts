@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { version } from '../../src/lib/version.ts'
 import { agentTools } from '../../src/mcp/agent-tools.ts'
 import { type TestGrid, testGrid } from '../support/grid.ts'
@@ -12,7 +12,6 @@ let grid: TestGrid
 beforeEach(async () => {
   grid = await testGrid()
 })
-afterEach(() => grid.close())
 
 test.each(['2025-11-25', '2025-06-18', '2025-03-26'])('initialize with %s is answered with it', async (revision) => {
   const answer = await initialize(grid.alice.key, revision)
@@ -59,12 +58,6 @@ test('server/discover names the modern revision, the capabilities and the server
   })
 })
 
-test('the version is that of the package', async () => {
-  const { default: described } = await import('../../package.json', { with: { type: 'json' } })
-
-  expect(version).toBe(described.version)
-})
-
 test.each(eras)('%s: a tool that does not exist, or belongs to the other kind of token, is unknown', async (era) => {
   const unknown = [
     [grid.alice.key, 'admin_list_agents', 'this is the credential of an agent. Call it with an admin key.'],
@@ -97,12 +90,6 @@ test.each(eras)('%s: a call that asks to be a task is a plain call: the grid dec
   const params = { name: 'list_agents', arguments: {}, task: { ttl: 60_000 } }
 
   expect((await mcp(grid, grid.alice.key, 'tools/call', params, era)).body.result.content).toHaveLength(1)
-})
-
-test.each(eras)('%s: a call whose name is not a string is -32602', async (era) => {
-  const answer = await mcp(grid, grid.alice.key, 'tools/call', { name: 5, arguments: {} }, era)
-
-  expect(answer).toMatchObject({ status: 200, body: { id: 1, error: { code: -32602 } } })
 })
 
 test.each(eras)('%s: bad arguments are a tool error with the code invalid_input', async (era) => {

@@ -1,5 +1,5 @@
 /** What the grid says of the sender of a message, outside its text. See docs/security.md, "Texts that models read". */
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { sendMessage } from '../../src/grid/messaging/send-message.ts'
 import { postA2a, send10 } from '../support/a2a.ts'
 import { rows } from '../support/database.ts'
@@ -11,7 +11,6 @@ let grid: TestGrid
 beforeEach(async () => {
   grid = await testGrid()
 })
-afterEach(() => grid.close())
 
 const inboxOfBob = async () => (await callTool(grid, grid.bob.key, 'read_messages')).text
 

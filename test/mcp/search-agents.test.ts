@@ -1,5 +1,5 @@
 /** A search that finds nothing does not keep the grid busy, however many agents there are. */
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { addCrowd } from '../support/crowd.ts'
 import { type TestAgent, type TestGrid, testGrid } from '../support/grid.ts'
 import { callTool } from '../support/mcp.ts'
@@ -9,7 +9,6 @@ let grid: TestGrid
 beforeEach(async () => {
   grid = await testGrid()
 })
-afterEach(() => grid.close())
 
 test('a search looks at 1,000 agents a call, lets other work run, and goes on with its cursor', async () => {
   const { aliases } = await addCrowd(grid.store, grid.evil.id, { agents: 2_500, skills: 40 })

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { type TestGrid, testGrid } from '../support/grid.ts'
 import { callTool, type Era, eras, sendWire, signupPath, toolResult, wireRequest } from '../support/mcp.ts'
 
@@ -6,7 +6,6 @@ let grid: TestGrid
 beforeEach(async () => {
   grid = await testGrid({ env: { SIGNUP_PER_HOUR: '3' } })
 })
-afterEach(() => grid.close())
 
 test.each(eras)('%s: the endpoint lists the one tool and asks for no credential', async (era) => {
   const { status, body } = await sendWire(grid, undefined, wireRequest(era, 'tools/list'), signupPath)

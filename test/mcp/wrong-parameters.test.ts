@@ -1,5 +1,5 @@
 /** Requests that are refused because of their parameters, before a tool runs. */
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { rows } from '../support/database.ts'
 import { type TestGrid, testGrid } from '../support/grid.ts'
 import { envelope, eras, mcp, sendWire, signupPath, wireRequest } from '../support/mcp.ts'
@@ -8,7 +8,6 @@ let grid: TestGrid
 beforeEach(async () => {
   grid = await testGrid()
 })
-afterEach(() => grid.close())
 
 const initialize = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'demo', version: '1' } }
 

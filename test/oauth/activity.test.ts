@@ -1,5 +1,5 @@
 /** Consent and revocation in the activity log of the account. */
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import { deleteAgent } from '../../src/grid/agents/agents.ts'
 import { revokeOwnGrant } from '../../src/grid/oauth/grants.ts'
 import { requestEmailLink, resetPassword } from '../../src/grid/people/email-links.ts'
@@ -32,7 +32,6 @@ let grid: OAuthGrid
 beforeEach(async () => {
   grid = await oauthGrid({ env: { DURABILITY: 'relaxed' } })
 })
-afterEach(() => grid.close())
 
 const ann = () => grid.ann.visitor.user.id
 const admin = () => `admin:${grid.acme.id}`

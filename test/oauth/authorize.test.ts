@@ -1,5 +1,5 @@
 /** `/oauth/authorize`: which requests are valid, and how errors are reported. See docs/security.md, "OAuth". */
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { rows } from '../support/database.ts'
 import {
   authorizeQuery,
@@ -19,7 +19,6 @@ let grid: OAuthGrid
 beforeEach(async () => {
   grid = await oauthGrid()
 })
-afterEach(() => grid.close())
 
 const admin = () => `admin:${grid.acme.id}`
 

@@ -14,7 +14,7 @@ import {
   refresh,
   submitConsent,
 } from '../support/oauth.ts'
-import { afterEach, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 
 const url = 'https://client.example/oauth/metadata.json'
 const callback = 'http://localhost:51234/callback'
@@ -48,7 +48,6 @@ function fakeWeb(documents: Record<string, Document>) {
 const good = { client_id: url, client_name: 'Claude Code', redirect_uris: ['http://localhost/callback'] }
 
 let grid: OAuthGrid
-afterEach(() => grid?.close())
 
 async function open(documents: Parameters<typeof fakeWeb>[0], env: Record<string, string> = {}) {
   const net = fakeWeb(documents)

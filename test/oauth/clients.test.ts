@@ -4,7 +4,7 @@ import { Client as ClientV1 } from '@modelcontextprotocol/sdk/client'
 // @ts-types="../../node_modules/@modelcontextprotocol/sdk/dist/esm/client/streamableHttp.d.ts"
 import { StreamableHTTPClientTransport as TransportV1 } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 import * as oauth from 'oauth4webapi'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { hour } from '../../src/lib/time.ts'
 import { rows } from '../support/database.ts'
 import { browse, callback, gridUrl, type OAuthGrid, oauthGrid, submitConsent } from '../support/oauth.ts'
@@ -13,7 +13,6 @@ let grid: OAuthGrid
 beforeEach(async () => {
   grid = await oauthGrid()
 })
-afterEach(() => grid.close())
 
 /** A `fetch` for clients that reaches only the grid. */
 async function gridFetch(input: string | URL | Request, init: RequestInit = {}): Promise<Response> {

@@ -1,5 +1,5 @@
 /** Answers to the consent page: Allow, Deny, and the checks of an answer. See docs/security.md, "OAuth". */
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { minute } from '../../src/lib/time.ts'
 import { rows } from '../support/database.ts'
 import {
@@ -21,7 +21,6 @@ let grid: OAuthGrid
 beforeEach(async () => {
   grid = await oauthGrid()
 })
-afterEach(() => grid.close())
 
 const admin = () => `admin:${grid.acme.id}`
 const agent = (agent = grid.alice) => `agent:${agent.id}`

@@ -1,5 +1,5 @@
 /** The static key that a client fetches with the access token of an agent. See docs/protocol/rest.md. */
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { maxKeys, reissueKey } from '../../src/grid/agents/agent-settings.ts'
 import { listGrants, listOwnGrants, revokeGrant, revokeOwnGrant } from '../../src/grid/oauth/grants.ts'
 import { day, hour } from '../../src/lib/time.ts'
@@ -25,7 +25,6 @@ let grid: OAuthGrid
 beforeEach(async () => {
   grid = await oauthGrid()
 })
-afterEach(() => grid.close())
 
 const agent = () => `agent:${grid.alice.id}`
 const keyOf = async (tokens: { access_token: string }): Promise<string> =>

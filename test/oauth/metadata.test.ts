@@ -1,5 +1,5 @@
 /** Server and resource metadata (RFC 8414, RFC 9728). See docs/security.md, "OAuth". */
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
 import { testGrid } from '../support/grid.ts'
 import { gridUrl, issuer, type OAuthGrid, oauthGrid } from '../support/oauth.ts'
 
@@ -7,7 +7,6 @@ let grid: OAuthGrid
 beforeAll(async () => {
   grid = await oauthGrid()
 })
-afterAll(() => grid.close())
 
 test.each([[`${issuer}/.well-known/oauth-authorization-server`], [
   'https://api.grid.example/.well-known/oauth-authorization-server/mcp/v1/grid',
@@ -68,7 +67,6 @@ test('on a loopback address each spelling is a resource', async () => {
   expect(issuer).toBe('http://localhost:8787')
   expect(protected_resources).toHaveLength(6)
   expect(protected_resources).toContain('http://[::1]:8787/mcp/v1/grid')
-  await local.close()
 })
 
 test.each(['/oauth/token', '/oauth/register', '/oauth/revoke', '/api/oauth/api-key'])(

@@ -1,5 +1,5 @@
 /** A password reset ends the access of all programs, and is logged in each account where one loses it. */
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { maxAccountsAtOnce } from '../../src/grid/oauth/grants.ts'
 import { requestEmailLink, resetPassword } from '../../src/grid/people/email-links.ts'
 import { changePassword } from '../../src/grid/people/profile.ts'
@@ -29,7 +29,6 @@ let grid: OAuthGrid
 beforeEach(async () => {
   grid = await oauthGrid({ env: { DURABILITY: 'relaxed' } })
 })
-afterEach(() => grid.close())
 
 const ann = () => grid.ann.visitor.user.id
 const agent = () => `agent:${grid.alice.id}`

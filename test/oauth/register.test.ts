@@ -1,5 +1,5 @@
 /** Dynamic client registration (RFC 7591): lenient, with limits per address and in total. See docs/security.md. */
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { day, hour, minute } from '../../src/lib/time.ts'
 import { rows } from '../support/database.ts'
 import {
@@ -18,7 +18,6 @@ let grid: OAuthGrid
 beforeEach(async () => {
   grid = await oauthGrid()
 })
-afterEach(() => grid.close())
 
 async function register(metadata: unknown, address?: string) {
   const response = await grid.post(`${issuer}/oauth/register`, metadata, { Origin: 'https://app.example' }, address)
@@ -206,5 +205,4 @@ test('OAUTH_DCR=off rejects registrations and does not advertise them', async ()
 
   expect(response.status).toBe(400)
   expect(metadata).not.toHaveProperty('registration_endpoint')
-  await closed.close()
 })

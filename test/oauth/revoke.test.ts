@@ -1,5 +1,5 @@
 /** Revocation (RFC 7009), lists of grants, and the removal of expired rows. See docs/protocol/oauth.md, "Tokens". */
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { listGrants, listOwnGrants, revokeGrant, revokeOwnGrant } from '../../src/grid/oauth/grants.ts'
 import { day, minute } from '../../src/lib/time.ts'
 import { postA2a, send03 } from '../support/a2a.ts'
@@ -22,7 +22,6 @@ let grid: OAuthGrid
 beforeEach(async () => {
   grid = await oauthGrid()
 })
-afterEach(() => grid.close())
 
 const agent = () => `agent:${grid.alice.id}`
 const revoke = (token: string | undefined, client_id: string | undefined = grid.clientId) =>

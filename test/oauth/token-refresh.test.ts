@@ -1,5 +1,5 @@
 /** Refresh tokens, and what ends the tokens of a grant. See docs/security.md, "OAuth". */
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import type { Role } from '../../src/auth/actor.ts'
 import { deleteAgent } from '../../src/grid/agents/agents.ts'
 import { listOwnGrants } from '../../src/grid/oauth/grants.ts'
@@ -25,7 +25,6 @@ let grid: OAuthGrid
 beforeEach(async () => {
   grid = await oauthGrid()
 })
-afterEach(() => grid.close())
 
 const agent = () => `agent:${grid.alice.id}`
 
@@ -94,7 +93,6 @@ test('OAUTH_REFRESH_GRACE=0 is strict: the second use revokes the grant', async 
   expect((await refresh(strict, first.refresh_token)).body.error).toBe('invalid_grant')
 
   expect(await mcpAccess(strict, next.access_token)).toBe('401')
-  await strict.close()
 })
 
 test('another client cannot use a refresh token, and revokes nothing by trying', async () => {
@@ -104,16 +102,6 @@ test('another client cannot use a refresh token, and revokes nothing by trying',
 
   expect(refused.body.error).toBe('invalid_grant')
   expect((await refresh(grid, tokens.refresh_token)).status).toBe(200)
-})
-
-test('a role in another account does not keep a token alive', async () => {
-  const tokens = await obtainTokens(grid)
-  const { id } = grid.ann.visitor.user
-  await grid.store.write([grid.store.global.users.addMembership(grid.evil.id, id, 'owner', 1)])
-  await setRole(grid, grid.ann, 'viewer')
-
-  expect(await mcpAccess(grid, tokens.access_token)).toBe('401')
-  expect((await refresh(grid, tokens.refresh_token)).body.error).toBe('invalid_grant')
 })
 
 test('a token for a deleted agent is rejected, also when its alias is used again', async () => {

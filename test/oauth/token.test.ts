@@ -1,5 +1,5 @@
 /** `/oauth/token`: authorization codes, and how clients authenticate. See docs/security.md, "OAuth". */
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { deleteAgent } from '../../src/grid/agents/agents.ts'
 import { minute } from '../../src/lib/time.ts'
 import { codeChallengeOf } from '../../src/oauth/authorize-request.ts'
@@ -25,7 +25,6 @@ let grid: OAuthGrid
 beforeEach(async () => {
   grid = await oauthGrid()
 })
-afterEach(() => grid.close())
 
 const agent = () => `agent:${grid.alice.id}`
 

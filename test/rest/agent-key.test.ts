@@ -1,5 +1,5 @@
 /** What an agent key can ask of itself. See docs/protocol/rest.md, "Keys". */
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { addKey } from '../../src/grid/agents/agent-settings.ts'
 import { version } from '../../src/lib/version.ts'
 import { mcp } from '../support/mcp.ts'
@@ -11,7 +11,6 @@ let grid: TestGrid
 beforeEach(async () => {
   grid = await testGrid()
 })
-afterEach(() => grid.close())
 
 const routes = [['GET', '/api/v1/me'], ['DELETE', '/api/v1/key']] as const
 

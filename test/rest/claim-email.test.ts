@@ -1,5 +1,5 @@
 /** The claim email of a signup. See docs/security.md, "Signup and claims". */
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { takeEmailAttempt } from '../../src/grid/people/throttle.ts'
 import { minute } from '../../src/lib/time.ts'
 import { type TestGrid, testGrid } from '../support/grid.ts'
@@ -9,7 +9,6 @@ let grid: TestGrid
 beforeEach(async () => {
   grid = await testGrid({ env: { SIGNUP_PER_HOUR: '1000' } })
 })
-afterEach(() => grid.close())
 
 test('the first signup for an owner sends the link and the alias, and no other input of the signup', async () => {
   const answer = await signUp(1, { description: 'canary text', skills: ['canary'] })
@@ -26,7 +25,6 @@ test('the first signup for an owner sends the link and the alias, and no other i
 })
 
 test('100 signups for one owner from 100 addresses send at most 3 emails', async () => {
-  await grid.close()
   // The worst case: each signup opens an account, so each would send an email.
   grid = await testGrid({ env: { SIGNUP_JOIN: 'never' } })
   for (let n = 0; n < 100; n += 10) {
@@ -59,7 +57,6 @@ test('a signup over MCP sends the email too', async () => {
 })
 
 test('a signup succeeds even if its email cannot be queued', async () => {
-  await grid.close()
   grid = await testGrid({
     inspect(sql) {
       if (/^INSERT INTO links\b/.test(sql)) throw new Error('no links today')

@@ -1,8 +1,7 @@
-import { afterEach, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { type TestGrid, testGrid } from '../support/grid.ts'
 
 let grid: TestGrid
-afterEach(() => grid.close())
 
 test('a grid that was not built says how the package for clients is made', async () => {
   grid = await testGrid()

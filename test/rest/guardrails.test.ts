@@ -1,5 +1,5 @@
 /** `/api/v1/guardrails`. Which credentials it takes is in `test/roles.test.ts`. See docs/protocol/guardrails.md, "Over REST". */
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import { tryGuardrail } from '../../src/grid/guardrails/try-guardrail.ts'
 import { dump, rows } from '../support/database.ts'
 import { type TestGrid, testGrid } from '../support/grid.ts'
@@ -19,7 +19,6 @@ let grid: TestGrid
 beforeEach(async () => {
   grid = await testGrid()
 })
-afterEach(() => grid.close())
 
 const call = (route: string, args?: Record<string, unknown>, key: string = grid.acme.adminKey) =>
   callRest(grid, key, route, args)

@@ -1,5 +1,5 @@
 /** What strangers and greedy agents try with leases. See docs/delivery.md, "Leases of runners". */
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { minute, second } from '../../src/lib/time.ts'
 import { dump } from '../support/database.ts'
 import { type TestGrid, testGrid } from '../support/grid.ts'
@@ -9,7 +9,6 @@ let grid: TestGrid
 beforeEach(async () => {
   grid = await testGrid()
 })
-afterEach(() => grid.close())
 
 const send = async (message: string) =>
   (await post(grid, grid.alice.key, { to: '@bob', message })).body.message_id as string

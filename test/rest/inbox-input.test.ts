@@ -1,5 +1,5 @@
 /** What the inbox and messages over REST refuse, with nothing changed. See docs/protocol/rest.md, "Inbox". */
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
 import { dump } from '../support/database.ts'
 import { type TestGrid, testGrid } from '../support/grid.ts'
 import { callInbox } from '../support/inbox.ts'
@@ -12,7 +12,6 @@ beforeAll(async () => {
   // The first use of the key is recorded.
   await callTool(grid, grid.bob.key, 'list_channels')
 })
-afterAll(() => grid.close())
 
 const leases = '/api/v1/inbox/leases'
 const many = Array.from({ length: 51 }, (_, n) => `message ${n}`)

@@ -1,5 +1,5 @@
 /** The inbox over REST: looking and leasing. See docs/delivery.md, "Leases of runners". */
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { minute, second } from '../../src/lib/time.ts'
 import type { Connection } from '../../src/listen.ts'
 import { LeaseRecovery } from '../../src/worker/leases.ts'
@@ -20,7 +20,6 @@ onEachDatabase((openGrid: OpenGrid) => {
   beforeEach(async () => {
     grid = await openGrid()
   })
-  afterEach(() => grid.close())
 
   test('a look shows what waits, with or without what it says, and changes nothing', async () => {
     const id = await send('first', { conversation_id: 'c' })
@@ -177,7 +176,6 @@ test('who leases counts as a runner until all leases have ended, and a look tell
   expect(unattended.body.presence).toEqual({ attended: false })
   expect([during?.state, after]).toEqual(['runner', undefined])
   expect(attended.body.presence).toEqual({ attended: true })
-  await grid.close()
 })
 
 test('without a body a lease is one with the defaults, and an ack is of all', async () => {
@@ -188,7 +186,6 @@ test('without a body a lease is one with the defaults, and an ack is of all', as
 
   expect(Date.parse(body.expires_at) - grid.clock.now).toBe(10 * minute)
   expect(acked.body).toEqual({ acked: 1 })
-  await grid.close()
 })
 
 test.each([
@@ -211,5 +208,4 @@ test.each([
     return body.lease_id !== null && body
   })
   expect(again.messages).toMatchObject([{ message: 'hi', redelivered: true }])
-  await grid.close()
 })

@@ -22,10 +22,7 @@ beforeEach(async () => {
   grid = await liveGrid()
   home = testHome()
 })
-afterEach(async () => {
-  home.remove()
-  await grid.close()
-})
+afterEach(() => home.remove())
 
 test('every command of the page that an agent is pointed at works as it stands', async () => {
   await callTool(grid, grid.bob.key, 'send_message', { to: '@alice', message: 'welcome' })

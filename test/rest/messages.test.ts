@@ -1,5 +1,5 @@
 /** Sending over REST, and acking with it. See docs/delivery.md, "Leases of runners". */
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { deleteAgent } from '../../src/grid/agents/agents.ts'
 import { minute } from '../../src/lib/time.ts'
 import { dump, rows } from '../support/database.ts'
@@ -22,7 +22,6 @@ onEachDatabase((openGrid: OpenGrid) => {
   beforeEach(async () => {
     grid = await openGrid()
   })
-  afterEach(() => grid.close())
 
   test('a message is answered as send_message does', async () => {
     const overRest = await post(grid, grid.alice.key, { to: '@bob', message: 'hi' })

@@ -1,6 +1,6 @@
 /** The OpenAPI document is valid. That answers are as it says is checked by each call of `support/rest.ts`. */
 import { Validator } from '@seriousme/openapi-schema-validator'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
 import { createChannel } from '../../src/grid/channels/channels.ts'
 import { openApiDocument } from '../../src/rest/openapi.ts'
 import { restRoutes } from '../../src/rest/routes.ts'
@@ -18,7 +18,6 @@ beforeAll(async () => {
   grid = await testGrid()
   closed = openApiDocument(restRoutes, ['http://localhost'], 'closed')
 })
-afterAll(() => grid.close())
 
 test('the document is valid OpenAPI 3.1, and is public, also for pages of other origins', async () => {
   const response = await grid.request(path, { headers: { Origin: 'http://localhost:1' } })

@@ -1,6 +1,6 @@
 /** `GET /api/v1/parts/{id}`: whole, in ranges, and with validators. docs/protocol/messages.md, "Large parts". */
 import { Buffer } from 'node:buffer'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { postA2a, send10 } from '../support/a2a.ts'
 import { onEachDatabase } from '../support/databases.ts'
 import type { TestGrid } from '../support/grid.ts'
@@ -19,7 +19,6 @@ onEachDatabase((open) => {
     const [message] = (await callTool(grid, grid.bob.key, 'read_messages')).text
     path = `/api/v1/parts/${message.a2a.parts[1].part_id}`
   })
-  afterEach(() => grid.close())
 
   test('the whole part, as a download that no page of the grid shows', async () => {
     const response = await get()

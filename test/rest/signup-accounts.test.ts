@@ -1,12 +1,12 @@
 /** The account in which a signup puts its agent, and what the agent can reach. See docs/security.md, "Signup and claims". */
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { createAuthenticator } from '../../src/auth/bearer.ts'
 import { createAgent } from '../../src/grid/agents/agents.ts'
 import { listAgents } from '../../src/grid/agents/find-agent.ts'
 import { messageStatus } from '../../src/grid/messaging/message-status.ts'
 import { readMessages } from '../../src/grid/messaging/read-messages.ts'
 import { dump, rows } from '../support/database.ts'
-import { type TestGrid, testGrid, type TestGridOptions } from '../support/grid.ts'
+import { type TestGrid, testGrid } from '../support/grid.ts'
 import { sendMessage } from '../support/messaging.ts'
 import { accountCount, agentsInAccountOf, claim, signedUp, signUp, signups } from '../support/signup.ts'
 
@@ -14,7 +14,6 @@ let grid: TestGrid
 beforeEach(async () => {
   grid = await testGrid({ env: { SIGNUP_PER_HOUR: '100' } })
 })
-afterEach(() => grid.close())
 
 test('signups for one unverified address share a provisional account and can write to each other', async () => {
   const one = await signedUp(grid, { alias: 'zoe-one' })
@@ -66,7 +65,7 @@ test('the address of a user who has an account opens another account', async () 
 })
 
 test('SIGNUP_JOIN=never gives every signup its own account', async () => {
-  await reopen({ env: { SIGNUP_JOIN: 'never' } })
+  grid = await testGrid({ env: { SIGNUP_JOIN: 'never' } })
   const one = await signedUp(grid, { alias: 'zoe-one' })
   await signedUp(grid, { alias: 'zoe-two' })
 
@@ -152,9 +151,4 @@ async function comparable(response: Response): Promise<string> {
     .replace(/(?:@|--as )zoe-\d/g, 'ALIAS')
   const headers = [...response.headers].filter(([name]) => name !== 'x-request-id')
   return JSON.stringify([response.status, headers, text])
-}
-
-async function reopen(options: TestGridOptions): Promise<void> {
-  await grid.close()
-  grid = await testGrid(options)
 }

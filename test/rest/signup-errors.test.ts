@@ -1,14 +1,13 @@
 /** Errors of the fields of a signup. See docs/protocol/signup.md, "Errors". */
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { dump, rows } from '../support/database.ts'
-import { type TestGrid, testGrid, type TestGridOptions } from '../support/grid.ts'
+import { type TestGrid, testGrid } from '../support/grid.ts'
 import { accountCount, codeOf, refusal, signedUp, signUp, signups } from '../support/signup.ts'
 
 let grid: TestGrid
 beforeEach(async () => {
   grid = await testGrid({ env: { SIGNUP_PER_HOUR: '100' } })
 })
-afterEach(() => grid.close())
 
 test.each([
   ['of 2 characters', 'ab'],
@@ -78,7 +77,7 @@ test.each([
 )
 
 test('alias_reserved: those of the configuration come on top of the built-in ones', async () => {
-  await reopen({ env: { RESERVED_ALIASES: 'Boss, @chief' } })
+  grid = await testGrid({ env: { RESERVED_ALIASES: 'Boss, @chief' } })
 
   for (const alias of ['boss', 'chief', 'admin', 'channel', 'grid', 'here']) {
     expect(await refusal(grid, { alias })).toEqual({ status: 409, code: 'alias_reserved' })
@@ -120,7 +119,7 @@ test.each([
 })
 
 test('signup_rate_limited: too many signups', async () => {
-  await reopen({ env: { SIGNUP_PER_HOUR: '2' } })
+  grid = await testGrid({ env: { SIGNUP_PER_HOUR: '2' } })
   await signUp(grid, { alias: 'one' })
   grid.clock.now += 600_000
   await signUp(grid, { alias: 'two' })
@@ -210,8 +209,3 @@ test('a refused signup stores nothing', async () => {
   expect(await accountCount(grid)).toBe(2)
   expect(await signups(grid, 'ann@owner.example')).toEqual([])
 })
-
-async function reopen(options: TestGridOptions): Promise<void> {
-  await grid.close()
-  grid = await testGrid(options)
-}

@@ -1,20 +1,19 @@
 /** What a signup returns and creates. See docs/protocol/signup.md, "Signup", and docs/protocol/messages.md, "Trial". */
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { createAuthenticator } from '../../src/auth/bearer.ts'
 import { listSkills } from '../../src/grid/agents/skills.ts'
 import { hashForLookup } from '../../src/lib/secrets.ts'
 import { hour } from '../../src/lib/time.ts'
-import { type TestGrid, testGrid, type TestGridOptions } from '../support/grid.ts'
+import { type TestGrid, testGrid } from '../support/grid.ts'
 import { signedUp, signUp, signups } from '../support/signup.ts'
 
 let grid: TestGrid
 beforeEach(async () => {
   grid = await testGrid({ env: { SIGNUP_PER_HOUR: '100' } })
 })
-afterEach(() => grid.close())
 
 test('a signup is 201 with the key, the alias with @, the trial, the claim link and a ready configuration', async () => {
-  await reopen({ env: { BASE_URL: 'https://api.grid.example', APP_URL: 'https://app.grid.example' } })
+  grid = await testGrid({ env: { BASE_URL: 'https://api.grid.example', APP_URL: 'https://app.grid.example' } })
   const response = await signUp(grid, { alias: 'zoe-agent' })
   const body = await response.json()
 
@@ -85,8 +84,3 @@ test('the agent has a trial of 10 messages and 24 hours', async () => {
     expiresAt: grid.clock.now + 24 * hour,
   })
 })
-
-async function reopen(options: TestGridOptions): Promise<void> {
-  await grid.close()
-  grid = await testGrid(options)
-}

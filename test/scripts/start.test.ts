@@ -1,11 +1,12 @@
 /** How `npm start`, `npm run start:deno` and `npm run start:bun` run the grid, and how they stop. */
-import { spawn } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { cpSync, existsSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { tmpdir } from 'node:os'
+import { join, relative, resolve } from 'node:path'
 import process from 'node:process'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { databaseFolder } from '../../scripts/other-runtime.js'
+import { databaseFolder, otherRuntimeCommand } from '../../scripts/other-runtime.js'
 import { runtimeBinary, runtimeCommand, runtimes } from '../../scripts/runtime.ts'
 import { localPath } from '../../src/store/driver/local-file.ts'
 import { type TemporaryDatabase, temporaryDatabase } from '../support/process.ts'
@@ -74,9 +75,38 @@ test.each(['deno', 'bun'] as const)('npm run start:%s needs no package, only the
   expect(output).toMatch(/^\[ ["']serve["'] \]\n$/)
 })
 
-test('Deno may also write in the folder of scheduled backups', () => {
-  expect(runtimeCommand('deno', 'libsql://grid.example', '/b')).toContain('--allow-write=/b')
+test('Deno may also write in the folder of scheduled backups, and where those of a remote database are made', () => {
+  expect(runtimeCommand('deno', 'libsql://grid.example', '/b')).toContain(`--allow-write=/b,${tmpdir()}`)
   expect(runtimeCommand('deno', 'file:/a/grid.db', '/b')).toContain('--allow-write=/a,/b')
+})
+
+test('Deno may use the files that the command line names', () => {
+  const elsewhere = join(database.folder, 'else, where')
+  mkdirSync(elsewhere)
+  writeFileSync(join(elsewhere, 'key'), 'a long pass phrase')
+  const run = (...words: string[]) => {
+    const command = ['scripts/other-runtime.js', 'deno', 'src/main.ts', ...words, '--json']
+    const { PATH, HOME } = process.env
+    const env = { PATH, HOME, DATABASE_URL: `file:${database.folder}/data/grid.db` }
+    const { stdout, stderr } = spawnSync(process.execPath, command, { env, encoding: 'utf8' })
+    return JSON.parse(stdout || stderr)
+  }
+  run('migrate')
+
+  const backup = relative('.', join(elsewhere, 'b1.backup'))
+  expect(run('backup', backup, '--key-file', join(elsewhere, 'key'))).toMatchObject({ encrypted: true })
+  expect(run('restore', `--key-file=${join(elsewhere, 'key')}`, backup)).toMatchObject({ messages: 0 })
+  expect(run('try-guardrail', '--account', 'x', '--provider', 'pii', '--file', join(elsewhere, 'key'))).toMatchObject({
+    error: { code: 'account_not_found' },
+  })
+})
+
+test('Deno may not use the folder of what is no path', () => {
+  const writes = (...words: string[]) =>
+    otherRuntimeCommand('deno', 'libsql://grid.example', undefined, words).filter((word) => word.includes('write'))
+
+  expect(writes('create-account', '--name', '/srv/Acme')).toEqual([])
+  expect(writes('backup', '--key', '/srv/phrase', '/b/1')).toEqual([`--allow-write=/b,${tmpdir()}`])
 })
 
 test('Deno may write only in the folder of the database, and nowhere with a remote one', () => {

@@ -1,5 +1,5 @@
 /** Account isolation: scoped statements, foreign keys and the tripwire. See docs/security.md, "Four nets". */
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { noToken } from '../../src/store/account/agents.ts'
 import { allQueries } from '../../src/store/sql.ts'
 import { rows } from '../support/database.ts'
@@ -10,7 +10,6 @@ let grid: TestGrid
 beforeEach(async () => {
   grid = await testGrid()
 })
-afterEach(() => grid.close())
 
 test('the cross-account queries are exactly those that the tripwire allows', () => {
   const names = allQueries.flatMap(({ crossAccount }) => crossAccount ?? [])

@@ -1,5 +1,5 @@
 /** The activity log. */
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { activityRow, recordActivity } from '../../src/grid/activity.ts'
 import type { AccountStore } from '../../src/store/account.ts'
 import { rows } from '../support/database.ts'
@@ -12,7 +12,6 @@ describe('the log', () => {
     for (let n = 1; n <= 4; n++) await call(grid.acme.store, `tool-${n}`)
     await call(grid.evil.store, 'tool-1')
   })
-  afterEach(() => grid.close())
 
   test('counts its rows separately in each account', async () => {
     expect((await grid.acme.store.read.activity.list()).map(({ n }) => n)).toEqual([4, 3, 2, 1])
@@ -65,7 +64,6 @@ describe('the list', () => {
     }
     await call(grid.evil.store, 'fives')
   })
-  afterAll(() => grid.close())
 
   test.each([
     ['tool', { tool: 'fives' }, 50],

@@ -17,8 +17,6 @@ beforeEach(async () => {
   theirs = new LeaseRecovery(other.store)
 })
 afterEach(async () => {
-  await other.close()
-  await grid.close()
 })
 
 test('two processes know who is at an agent after a heartbeat of each', async () => {

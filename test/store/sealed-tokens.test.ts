@@ -1,7 +1,7 @@
 /** Sealed tokens: never stored in plain text, and bound to their row. */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { createGuardrail } from '../../src/grid/guardrails/guardrails.ts'
 import { createKeyRing, newKeyRing, type SealedToken } from '../../src/lib/key-ring.ts'
 import { rows } from '../support/database.ts'
@@ -18,7 +18,6 @@ beforeEach(async () => {
   await createGuardrail(grid.acme.store, { name: 'mod', provider: 'openai-moderation', token: guardrailToken })
   await call('admin_create_agent', { alias: 'far', type: 'a2a', remoteUrl: 'https://far.example', remoteToken })
 })
-afterEach(() => grid.close())
 
 test('no token is in the database, its log, a file next to it, our log or a response', async () => {
   await call('admin_list_agents', {})
@@ -52,7 +51,6 @@ test('a key ring in the configuration is used instead, and none is written', asy
 
   expect(await createKeyRing(ring).open(sealed, `agents:${id}:row:token`)).toBe('hush')
   expect(readdirSync(configured.folder)).not.toContain('grid.db.keys')
-  await configured.close()
 })
 
 test('a stored token opens in its own row, and in no other row, table or account', async () => {

@@ -1,5 +1,5 @@
 /** The unread messages of an inbox, which triggers count. */
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { deleteAgent } from '../../src/grid/agents/agents.ts'
 import { createChannel } from '../../src/grid/channels/channels.ts'
 import { leaseOf, readMessages } from '../../src/grid/messaging/read-messages.ts'
@@ -7,16 +7,14 @@ import { day } from '../../src/lib/time.ts'
 import { sweep } from '../../src/worker/retention.ts'
 import { rows } from '../support/database.ts'
 import { onEachDatabase } from '../support/databases.ts'
-import type { TestAgent, TestGrid } from '../support/grid.ts'
+import { storeOf, type TestAgent, type TestGrid } from '../support/grid.ts'
 import { callTool, mcp } from '../support/mcp.ts'
 import { sendMessage } from '../support/messaging.ts'
-import { storeOf } from '../support/tasks.ts'
 
 let grid: TestGrid
 
 onEachDatabase((open) => {
   beforeEach(async () => void (grid = await open()))
-  afterEach(() => grid.close())
 
   test('the number of unread messages is that of the rows, whatever becomes of them', async () => {
     const { store } = grid.acme

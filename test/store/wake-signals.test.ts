@@ -125,7 +125,6 @@ describe('in the one process of a local file', () => {
     other = grid.store
     idle = followIdle(other)
   })
-  afterAll(() => grid.close())
 
   everyEnd()
 

@@ -1,5 +1,5 @@
 /** The guarantees of writes, on every database. See docs/delivery.md, "Sending". */
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { createAuthenticator } from '../../src/auth/bearer.ts'
 import { createAdminKey } from '../../src/grid/accounts/accounts.ts'
 import { createAgent } from '../../src/grid/agents/agents.ts'
@@ -11,32 +11,14 @@ import type { Statement } from '../../src/store/sql.ts'
 import { connect } from '../../src/store/driver/remote-client.ts'
 import { rows, updateTrial } from '../support/database.ts'
 import { onEachDatabase } from '../support/databases.ts'
-import type { TestAgent, TestGrid } from '../support/grid.ts'
+import { storeOf, type TestAgent, type TestGrid } from '../support/grid.ts'
 import { sendMessage } from '../support/messaging.ts'
-import { storeOf } from '../support/tasks.ts'
 
 let grid: TestGrid
 
 onEachDatabase((open) => {
   beforeEach(async () => {
     grid = await open()
-  })
-  afterEach(() => grid.close())
-
-  test('a unit that breaks a constraint leaves no rows and fails alone; other units are stored', async () => {
-    const skills = grid.acme.store.change.skills
-    const unknownAgent = grid.acme.store.change.agents.addTrial('nobody', 10, 0)
-    const add = (name: string) => skills.addMissing(grid.alice.id, { id: name, name, description: '' }, 0)
-
-    const answers = await Promise.allSettled([
-      grid.acme.store.write([add('one')]),
-      grid.acme.store.write([add('two'), unknownAgent]),
-      grid.acme.store.write([add('three')]),
-    ])
-
-    expect(answers.map((answer) => answer.status)).toEqual(['fulfilled', 'rejected', 'fulfilled'])
-    expect(answers[1]).toMatchObject({ reason: { code: 'write_conflict' } })
-    expect((await grid.acme.store.read.skills.list()).map(({ name }) => name)).toEqual(['one', 'three'])
   })
 
   test.each<[string, () => Promise<unknown>, SendInput, string]>([
@@ -151,7 +133,6 @@ onEachDatabase((open) => {
     lost = 0
     grid = await open({ connect: losingConnect })
   })
-  afterEach(() => grid.close())
 
   test('a send whose answer was lost is stored once, counts once and has its own id', async () => {
     await trial(0, grid.clock.now + 60_000)

@@ -1,9 +1,8 @@
 /** An A2A client: requests and responses as they are on the wire. `checklist N` in a title: what peers and suites notice, row N. */
 import type { GridMessage } from '../../src/grid/messaging/inbox-message.ts'
 import { readMessages } from '../../src/grid/messaging/read-messages.ts'
-import type { AccountStore } from '../../src/store/account.ts'
 import { readEvents } from './events.ts'
-import type { TestAgent, TestGrid } from './grid.ts'
+import { storeOf, type TestAgent, type TestGrid } from './grid.ts'
 
 export const endpoint = '/a2a/v1/grid'
 
@@ -15,7 +14,7 @@ export interface A2aResponse {
   body: any
 }
 
-/** POST a body, given as text or as JSON, with the key of an agent. */
+/** POST a body, given as text or as JSON, with the key of an agent. A stream of 0.3 answers an error as one event. */
 export async function postA2a(
   grid: TestGrid,
   key: string | undefined,
@@ -25,7 +24,8 @@ export async function postA2a(
 ): Promise<A2aResponse> {
   const credential: Record<string, string> = key === undefined ? {} : { Authorization: `Bearer ${key}` }
   const response = await grid.post(path, body, { ...credential, ...headers })
-  return { status: response.status, headers: response.headers, body: await response.json() }
+  const text = await response.text()
+  return { status: response.status, headers: response.headers, body: JSON.parse(text.replace(/^data: /, '')) }
 }
 
 /** A `message/send` (0.3) with these fields of the message over the usual ones. */
@@ -68,21 +68,12 @@ export function errorInfo(reason: string, domain: string, metadata?: Record<stri
 
 /** The unread messages of an agent. Reading them leases them. */
 export async function inboxOf(grid: TestGrid, agent: TestAgent): Promise<GridMessage[]> {
-  const account = agent === grid.eve ? grid.evil : grid.acme
-  const actor = { type: 'agent', agentId: agent.id, alias: agent.alias, credentialId: 'test' } as const
-  return (await readMessages(grid.store.account(account.id, actor), {})).messages
+  return (await readMessages(storeOf(grid, agent), {})).messages
 }
 
 /** The endpoint of one agent. */
 export function endpointOf({ alias }: TestAgent): string {
   return `/a2a/v1/agents/${alias}`
-}
-
-/** What a test grid gives to an agent: its own view of its account. */
-export function storeOf(grid: TestGrid, agent: TestAgent): AccountStore {
-  const account = agent.alias === grid.eve.alias ? grid.evil : grid.acme
-  const actor = { type: 'agent', agentId: agent.id, alias: agent.alias, credentialId: `test-${agent.alias}` } as const
-  return grid.store.account(account.id, actor)
 }
 
 /** One event of a stream: the number, and the result in its data, of either binding; or a comment. */

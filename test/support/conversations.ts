@@ -2,13 +2,8 @@
 import type { AccountStore } from '../../src/store/account.ts'
 import { followLog } from '../../src/worker/threads.ts'
 import { rows } from './database.ts'
-import type { TestAccount, TestAgent, TestGrid } from './grid.ts'
+import type { TestGrid } from './grid.ts'
 import { sendMessage } from './messaging.ts'
-
-/** An account as one of its agents uses it. */
-export function as(grid: TestGrid, account: TestAccount, { id, alias }: TestAgent): AccountStore {
-  return grid.store.account(account.id, { type: 'agent', agentId: id, alias, credentialId: 'test' })
-}
 
 /** Send a message and place it. Resolves to its id and its number. */
 export async function say(

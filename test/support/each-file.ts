@@ -1,5 +1,12 @@
 /** Setup of each test file, also when several run in one process. */
-import { afterAll } from 'vitest'
+import { afterAll, afterEach, beforeEach } from 'vitest'
+import { closeFrom, openedSoFar } from './closing.ts'
 import { endStarted } from './process.ts'
 
+let openedBefore = 0
+beforeEach(() => {
+  openedBefore = openedSoFar()
+})
+afterEach(() => closeFrom(openedBefore))
+afterAll(() => closeFrom(0))
 afterAll(endStarted)

@@ -9,7 +9,7 @@ import { readConfig } from '../../src/config.ts'
 import type { Deps, OutgoingEmail } from '../../src/deps.ts'
 import { createAccount } from '../../src/grid/accounts/accounts.ts'
 import { createAgent, type NewAgent } from '../../src/grid/agents/agents.ts'
-import { PreparedChecks } from '../../src/guardrails/providers.ts'
+import { GuardrailChecks } from '../../src/guardrails/providers.ts'
 import { Bodies } from '../../src/lib/http/body.ts'
 import { CallerHints } from '../../src/lib/http/client-address.ts'
 import { newKeyRing } from '../../src/lib/key-ring.ts'
@@ -20,6 +20,7 @@ import { createLog } from '../../src/log.ts'
 import type { AccountStore } from '../../src/store/account.ts'
 import { connect } from '../../src/store/driver/remote-client.ts'
 import { openStore, type Store, type StoreOptions } from '../../src/store/store.ts'
+import { closing } from './closing.ts'
 import { tripwire } from './tripwire.ts'
 
 const system = { type: 'system', job: 'test' } as const
@@ -37,6 +38,15 @@ export interface TestAccount {
   adminKey: string
   store: AccountStore
   agent(alias: string, input?: Partial<NewAgent>): Promise<TestAgent>
+}
+
+/** The store of an agent, as its key opens it. `account` is its account, if that is neither Evil for eve nor Acme. */
+export function storeOf(
+  grid: Pick<TestGrid, 'store' | 'acme' | 'evil'>,
+  { id, alias }: Pick<TestAgent, 'id' | 'alias'>,
+  account: { id: string } = alias === 'eve' ? grid.evil : grid.acme,
+): AccountStore {
+  return grid.store.account(account.id, { type: 'agent', agentId: id, alias, credentialId: `key of ${alias}` })
 }
 
 /** The file of a closed database, to be copied for each grid, and the accounts and agents in it. */
@@ -59,7 +69,7 @@ export interface TestGridOptions extends StoreOptions {
   /** Replaces the real one. */
   safeFetch?: SafeFetch
   /** Replaces those of the real providers. */
-  guardrailChecks?: PreparedChecks
+  guardrailChecks?: GuardrailChecks
 }
 
 /**
@@ -90,9 +100,7 @@ async function templateOf<Cast>(fill: (store: Store) => Promise<Cast>): Promise<
   const grid = await openGrid({})
   const cast = await fill(grid.store)
   await grid.store.close()
-  const file = readFileSync(join(grid.folder, 'grid.db'))
-  rmSync(grid.folder, { recursive: true })
-  return { file, cast }
+  return { file: readFileSync(join(grid.folder, 'grid.db')), cast }
 }
 
 async function openGrid(
@@ -134,7 +142,7 @@ async function openGrid(
     ownPorts,
     bodies: new Bodies(),
     callerHints: new CallerHints(config),
-    guardrailChecks: guardrailChecks ?? new PreparedChecks(),
+    guardrailChecks: guardrailChecks ?? new GuardrailChecks(),
     readClientPackage: () => Promise.resolve(undefined),
     overload: new Overload(log),
     stopping,
@@ -171,10 +179,11 @@ async function openGrid(
       const user = await store.global.users.byEmail(email)
       await store.write([store.global.users.setPassword(user!.id, await hashPassword(password))])
     },
-    async close() {
+    /** Tests need not close it. */
+    close: closing(async () => {
       await store.close()
       rmSync(folder, { recursive: true, force: true })
-    },
+    }),
   }
 }
 

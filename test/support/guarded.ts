@@ -1,6 +1,6 @@
 /** Guardrails that check messages in tests: one finds words, the other answers what the test says. */
 import { createGuardrail, type NewGuardrail, setAgentGuardrails } from '../../src/grid/guardrails/guardrails.ts'
-import { PreparedChecks } from '../../src/guardrails/providers.ts'
+import { GuardrailChecks } from '../../src/guardrails/providers.ts'
 import type { GuardedText, GuardrailCheck, Span } from '../../src/guardrails/provider.ts'
 import { phrases } from '../../src/guardrails/local/phrases.ts'
 import { webhook } from '../../src/guardrails/remote/webhook.ts'
@@ -11,7 +11,7 @@ import type { TestAccount } from './grid.ts'
 export const secret = 'swordfish'
 export const kind = 'secret word'
 /** The token of the guardrails that a service answers. */
-const signingSecret = `whsec_${Buffer.alloc(32, 'guard').toString('base64')}`
+export const signingSecret = `whsec_${Buffer.alloc(32, 'guard').toString('base64')}`
 
 /** Providers for a test. `remote.check` answers for `webhook`; `asked` has every text that `phrases` was asked about. */
 export function testProviders({ timeoutMs }: { timeoutMs?: number } = {}) {
@@ -35,7 +35,7 @@ export function testProviders({ timeoutMs }: { timeoutMs?: number } = {}) {
     asked,
     remote,
     prepared: () => prepared,
-    guardrailChecks: new PreparedChecks([words, service], timeoutMs),
+    guardrailChecks: new GuardrailChecks([words, service], timeoutMs),
   }
 }
 

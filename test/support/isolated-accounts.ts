@@ -73,6 +73,10 @@ export async function isolatedAccounts({ isSwapped = false } = {}) {
     sql:
       "INSERT INTO push_notices (account_id, subscription_id, thread_id, first_seq, last_seq, due_at) VALUES (?, 'a browser of acme', ?, 1, 1, 1)",
   }
+  const consent = {
+    sql:
+      "INSERT INTO guardrail_consents (account_id, agent_id, provider, host, created_at) VALUES (?, ?, 'webhook', 'guard.acme.example', 1)",
+  }
   const digest = {
     sql:
       "INSERT INTO mail_digests (account_id, user_id, period, next_at, token) VALUES (?, ?, 'daily', 1, 'a token of acme')",
@@ -82,6 +86,7 @@ export async function isolatedAccounts({ isSwapped = false } = {}) {
     ...threads.map(({ id, lastSeq }) => acme.store.change.threads.setSeen(user, id, lastSeq)),
     { ...seat, args: [acme.id, user, mate!.id] },
     { ...snooze, args: [acme.id, user] },
+    { ...consent, args: [acme.id, mate!.id] },
     { ...push, args: [acme.id, user] },
     ...threads.map(({ id }) => ({ ...notice, args: [acme.id, id] })),
     { ...digest, args: [acme.id, user] },

@@ -1,6 +1,7 @@
 /** A test grid that real clients reach over a socket. */
 import { freePort } from '../../src/lib/free-port.ts'
 import { listen } from '../../src/listen.ts'
+import { closing } from './closing.ts'
 import { emptyGrid, testGrid, type TestGridOptions } from './grid.ts'
 
 export type LiveGrid = Awaited<ReturnType<typeof liveGrid>>
@@ -30,9 +31,9 @@ async function behindServer<T extends Awaited<ReturnType<typeof emptyGrid>>>(
   return {
     ...grid,
     url,
-    async close() {
+    close: closing(async () => {
       await server.stop(1_000)
       await grid.close()
-    },
+    }),
   }
 }

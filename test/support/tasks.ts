@@ -4,12 +4,6 @@ import { startTask } from '../../src/grid/tasks/start-task.ts'
 import type { Task, TaskEvent } from '../../src/grid/tasks/task.ts'
 import { watchTask } from '../../src/grid/tasks/watch-task.ts'
 import type { AccountStore } from '../../src/store/account.ts'
-import type { TestAccount, TestAgent, TestGrid } from './grid.ts'
-
-/** The store of an agent, as its key opens it. */
-export function storeOf(grid: TestGrid, { id, alias }: TestAgent, account: TestAccount = grid.acme): AccountStore {
-  return grid.store.account(account.id, { type: 'agent', agentId: id, alias, credentialId: `key of ${alias}` })
-}
 
 /** A task of a client, in task mode unless it is said otherwise. */
 export async function askFor(

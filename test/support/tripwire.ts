@@ -81,7 +81,6 @@ export const allowedCrossAccountQueries = [
   'recipient in another account',
   'requests to remote agents that are due',
   'signup by claim link',
-  'signups from an address',
   'tokens of ended grants',
   'tokens of agents by key',
   'tokens of agents under other keys',

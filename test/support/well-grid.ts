@@ -3,7 +3,7 @@ import { createClient } from '@libsql/client'
 import { join } from 'node:path'
 import { freePort } from '../../src/lib/free-port.ts'
 import { followLog } from '../../src/worker/threads.ts'
-import { testGrid } from './grid.ts'
+import { storeOf, testGrid } from './grid.ts'
 import { makeJudge } from './guardrails.ts'
 import { sendMessage } from './messaging.ts'
 import { type TemporaryDatabase, temporaryDatabase } from './process.ts'
@@ -24,9 +24,7 @@ export async function wellGrid(): Promise<WellGrid> {
   const grid = await testGrid({ url: database.url })
   grid.clock.now = Date.now()
   await makeJudge(grid.acme)
-  const { id, alias } = grid.alice
-  const alice = grid.store.account(grid.acme.id, { type: 'agent', agentId: id, alias, credentialId: 'test' })
-  await sendMessage(alice, { to: '@bob', text: 'hello' })
+  await sendMessage(storeOf(grid, grid.alice), { to: '@bob', text: 'hello' })
   await followLog(grid.store)
   await grid.close()
   await runSql(path, `INSERT OR REPLACE INTO store_facts (key, value) VALUES ('clock', '${Date.now()}')`)

@@ -3,8 +3,7 @@ import { placeOfSent } from '../../src/grid/conversations/write.ts'
 import { LogFollower } from '../../src/worker/threads.ts'
 import type { Browser } from './browse.ts'
 import type { Visitor } from './browser.ts'
-import { as } from './conversations.ts'
-import type { TestAgent, TestGrid } from './grid.ts'
+import { storeOf, type TestAgent, type TestGrid } from './grid.ts'
 import { sendMessage } from './messaging.ts'
 import { signedIn } from './people.ts'
 import { seated, type SeatedPerson } from './seats.ts'
@@ -31,7 +30,7 @@ export async function writingGrid<T extends TestGrid>(grid: T): Promise<WritingG
     browser: await signedIn(grid, ann.person),
     path: (...parts) => ['/accounts', grid.acme.id, ...parts].join('/'),
     async tell(agent, to, text, more = {}) {
-      const account = as(grid, grid.acme, agent)
+      const account = storeOf(grid, agent)
       const { id } = await sendMessage(account, { to, text, ...more })
       const { seq, threadId } = (await placeOfSent(account, id))!
       return { id, seq, thread: threadId }

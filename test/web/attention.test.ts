@@ -1,5 +1,5 @@
 /** The page of what needs a person. docs/operating.md, "Attention". */
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { hour } from '../../src/lib/time.ts'
 import type { Browser } from '../support/browse.ts'
 import { pausedConversation } from '../support/echoes.ts'
@@ -17,7 +17,6 @@ beforeEach(async () => {
   page = `${home}/attention`
   ann = await signedInByEmail(grid, 'ann@acme.example')
 })
-afterEach(() => grid.close())
 
 const send = () => callTool(grid, grid.alice.key, 'send_message', { to: '@bob', message: 'hello' })
 /** The number in the navigation. */

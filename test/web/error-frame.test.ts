@@ -1,5 +1,5 @@
 /** Errors of people who are signed in are shown inside the application. */
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { type Browser, browser } from '../support/browse.ts'
 import { type TestGrid, testGrid } from '../support/grid.ts'
 import { person, signedIn } from '../support/people.ts'
@@ -12,7 +12,6 @@ beforeAll(async () => {
   account = `/accounts/${grid.acme.id}`
   olga = await signedIn(grid, await person(grid, { role: 'owner', name: 'Olga', email: 'olga@acme.example' }))
 })
-afterAll(() => grid.close())
 
 const sections = 'aria-label="Sections"'
 

@@ -1,5 +1,5 @@
 /** Every page, as every kind of visitor who may see it. `npm run screenshots` saves screenshots of all of them. */
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { createAccount } from '../../src/grid/accounts/accounts.ts'
 import { browser } from '../support/browse.ts'
 import { faultsOf, hasBrowser, useBrowser, views } from '../support/browser.ts'
@@ -16,7 +16,6 @@ beforeAll(async () => {
   site = await seedSite(grid)
   pages = await pagesOf(grid, site)
 }, 120_000)
-afterAll(() => grid?.close())
 
 test('links lead to every page of an account; other addresses lead on, or are parts of pages', async () => {
   const routes = new Set(grid.app.routes.flatMap(({ method, path }) => method === 'GET' ? [path] : []))
@@ -107,6 +106,5 @@ describe.skipIf(!hasBrowser)('in Chromium', { timeout: 900_000 }, () => {
     await visitor.page.reload()
     expect(await faultsOf(visitor, 'set-up-done')).toEqual([])
     await visitor.close()
-    await fresh.close()
   })
 })

@@ -1,5 +1,5 @@
 /** Stored text of users, agents and clients is escaped on every page. See docs/security.md, "Pages". */
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { browser } from '../support/browse.ts'
 import { hostileTexts } from '../support/hostile-text.ts'
 import { callTool } from '../support/mcp.ts'
@@ -57,7 +57,6 @@ beforeAll(async () => {
     await callTool(grid, grid.acme.adminKey, 'admin_list_agents', { search: text.slice(0, 100) })
   }
 }, 120_000)
-afterAll(() => grid?.close())
 
 describe('each payload in every field', () => {
   const rounds = Array.from(

@@ -1,5 +1,5 @@
 /** What a user typed survives the end of the session, and everything else that comes between. */
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { day, minute } from '../../src/lib/time.ts'
 import type { Browser } from '../support/browse.ts'
 import { hasBrowser, useBrowser } from '../support/browser.ts'
@@ -17,7 +17,6 @@ beforeEach(async () => {
   owner = await person(grid, { role: 'owner' })
   one = await signedIn(grid, owner)
 })
-afterEach(() => grid.close())
 
 const action = () => `/accounts/${grid.acme.id}/skills/new`
 const fields = { name: 'forecasts <i>', description: 'two\nlines & more' }
@@ -77,7 +76,7 @@ test('if the user has signed in again in another tab', async () => {
 test('a confirmation that comes between', async () => {
   const path = `/accounts/${grid.acme.id}/settings/account`
   grid.clock.now += 10 * minute
-  const asked = await one.submit(path, { keyName: 'nightly deployment' }, `${path}/keys`)
+  const asked = await one.submit(path, { name: 'nightly deployment' }, `${path}/keys`)
 
   const page = await one.send(asked, { password }, '/confirm')
 
@@ -124,7 +123,6 @@ describe.skipIf(!hasBrowser)('in Chromium', () => {
   beforeAll(async () => {
     live = await liveGrid({ env: { DURABILITY: 'relaxed' } })
   })
-  afterAll(() => live?.close())
 
   test.each([true, false])('the form comes back in the same tab; with script: %s', async (withScript) => {
     const user = await person(live, { role: 'owner' })

@@ -4,12 +4,13 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { findThread, listThreads } from '../../src/grid/conversations/threads.ts'
 import { readMessages } from '../../src/grid/messaging/read-messages.ts'
 import { hasBrowser, useBrowser, type Visitor } from '../support/browser.ts'
-import { as, say } from '../support/conversations.ts'
+import { say } from '../support/conversations.ts'
 import { following } from '../support/live.ts'
 import { sendMessage } from '../support/messaging.ts'
 import { person, signedIn } from '../support/people.ts'
 import { type LiveGrid, liveGrid } from '../support/server.ts'
 import { waitFor } from '../support/wait-for.ts'
+import { storeOf } from '../support/grid.ts'
 
 describe.skipIf(!hasBrowser)('an open page', () => {
   const visit = useBrowser()
@@ -22,7 +23,7 @@ describe.skipIf(!hasBrowser)('an open page', () => {
     // Locks need a secure context, which localhost is.
     grid = await liveGrid({ host: 'localhost' })
     unfollow = following(grid.store)
-    await say(grid, as(grid, grid.acme, grid.alice), 'bob', 'the first message')
+    await say(grid, storeOf(grid, grid.alice), 'bob', 'the first message')
     const [{ id }] = (await listThreads(grid.acme.store, {})).threads
     thread = `${grid.url}/accounts/${grid.acme.id}/conversations/${id}`
     visitor = await visit()
@@ -34,11 +35,10 @@ describe.skipIf(!hasBrowser)('an open page', () => {
   afterEach(async () => {
     await visitor.close()
     await unfollow()
-    await grid.close()
   })
 
   const streams = () => grid.store.waiting.pages.count
-  const send = (text: string) => sendMessage(as(grid, grid.acme, grid.alice), { to: 'bob', text })
+  const send = (text: string) => sendMessage(storeOf(grid, grid.alice), { to: 'bob', text })
 
   test('shows a new message and what becomes of it, says so, and leaves the focus where it is', async () => {
     const { page, faults } = visitor
@@ -49,7 +49,7 @@ describe.skipIf(!hasBrowser)('an open page', () => {
     await page.getByText('the second message').first().waitFor()
     await page.locator('.threads .preview', { hasText: 'the second message' }).waitFor()
     await page.locator('[role=status]', { hasText: '1 new from @alice' }).waitFor({ state: 'attached' })
-    await readMessages(as(grid, grid.acme, grid.bob), { limit: 10 })
+    await readMessages(storeOf(grid, grid.bob), { limit: 10 })
     await page.locator('.messages > li:last-child .state.leased').first().waitFor()
 
     expect(await page.locator('.pane-head summary:focus').count()).toBe(1)
@@ -74,7 +74,7 @@ describe.skipIf(!hasBrowser)('an open page', () => {
   })
 
   test('shows a button while its reader is further up', async () => {
-    for (let n = 0; n < 40; n++) await say(grid, as(grid, grid.acme, grid.alice), 'bob', `older message ${n}`)
+    for (let n = 0; n < 40; n++) await say(grid, storeOf(grid, grid.alice), 'bob', `older message ${n}`)
     const { page } = visitor
     await page.goto(thread)
     await waitFor('the stream', () => streams() === 1)

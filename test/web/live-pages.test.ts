@@ -5,12 +5,13 @@ import { readMessages } from '../../src/grid/messaging/read-messages.ts'
 import { waitForMessages } from '../../src/grid/messaging/wait-for-messages.ts'
 import { hour } from '../../src/lib/time.ts'
 import { hasBrowser, useBrowser, type Visitor } from '../support/browser.ts'
-import { as, say } from '../support/conversations.ts'
+import { say } from '../support/conversations.ts'
 import { following } from '../support/live.ts'
 import { sendMessage } from '../support/messaging.ts'
 import { person, signedIn } from '../support/people.ts'
 import { type LiveGrid, liveGrid } from '../support/server.ts'
 import { waitFor } from '../support/wait-for.ts'
+import { storeOf } from '../support/grid.ts'
 
 describe.skipIf(!hasBrowser)('an open page', () => {
   const visit = useBrowser()
@@ -29,7 +30,6 @@ describe.skipIf(!hasBrowser)('an open page', () => {
   afterEach(async () => {
     await visitor.close()
     await unfollow()
-    await grid.close()
   })
 
   async function open(path: string) {
@@ -39,18 +39,18 @@ describe.skipIf(!hasBrowser)('an open page', () => {
   }
 
   test('of an agent shows what it says and hears, what becomes of it, its queue, and that it waits', async () => {
-    await say(grid, as(grid, grid.acme, grid.bob), 'alice', 'an older message')
+    await say(grid, storeOf(grid, grid.bob), 'alice', 'an older message')
     const page = await open('agents/bob')
     await page.locator('.menu.user summary').focus()
-    await sendMessage(as(grid, grid.acme, grid.alice), { to: 'bob', text: 'a new message' })
+    await sendMessage(storeOf(grid, grid.alice), { to: 'bob', text: 'a new message' })
     await page.locator('.messages', { hasText: 'a new message' }).waitFor()
     await page.locator('.facts, dl').getByText('1 unread').first().waitFor()
 
-    const { lease } = await readMessages(as(grid, grid.acme, grid.bob), { limit: 10 })
+    const { lease } = await readMessages(storeOf(grid, grid.bob), { limit: 10 })
     expect(lease).toBeDefined()
     await page.locator('.messages > li:last-child .state.leased').first().waitFor()
     const connection = new AbortController()
-    const waiting = waitForMessages(as(grid, grid.acme, grid.bob), { limit: 10 }, { seconds: 50, connection })
+    const waiting = waitForMessages(storeOf(grid, grid.bob), { limit: 10 }, { seconds: 50, connection })
     await page.locator('.badge', { hasText: 'waiting' }).first().waitFor()
     connection.abort()
     await expect(waiting).rejects.toThrow('left')
@@ -66,9 +66,9 @@ describe.skipIf(!hasBrowser)('an open page', () => {
     const { channel } = await createChannel(grid.acme.store, { name: 'incidents', members })
     const page = await open(`channels/${channel.id}`)
     await page.getByText('No messages yet').waitFor()
-    await sendMessage(as(grid, grid.acme, grid.alice), { to: '#incidents', text: 'the first post' })
+    await sendMessage(storeOf(grid, grid.alice), { to: '#incidents', text: 'the first post' })
     await page.locator('.messages', { hasText: 'the first post' }).waitFor()
-    await sendMessage(as(grid, grid.acme, grid.bob), { to: '#incidents', text: 'the second post' })
+    await sendMessage(storeOf(grid, grid.bob), { to: '#incidents', text: 'the second post' })
     await page.locator('.messages', { hasText: 'the second post' }).waitFor()
 
     expect(await page.locator('.messages > li[id]').count()).toBe(2)
@@ -76,11 +76,11 @@ describe.skipIf(!hasBrowser)('an open page', () => {
   })
 
   test('of what needs a person shows new rows and the number, and leaves an open menu open', async () => {
-    await say(grid, as(grid, grid.acme, grid.alice), 'bob', 'for bob')
+    await say(grid, storeOf(grid, grid.alice), 'bob', 'for bob')
     grid.clock.now += 2 * hour
     const page = await open('attention')
     await page.locator('.needs summary').click()
-    await say(grid, as(grid, grid.acme, grid.bob), 'alice', 'for alice')
+    await say(grid, storeOf(grid, grid.bob), 'alice', 'for alice')
     grid.clock.now += 2 * hour
     await page.locator('.needs li', { hasText: '@alice has not read' }).waitFor()
 

@@ -4,8 +4,7 @@ import { createApp } from '../../src/app.ts'
 import { chooseAlias } from '../../src/grid/people/seats.ts'
 import { openStore, type Store } from '../../src/store/store.ts'
 import { browser } from '../support/browse.ts'
-import { as } from '../support/conversations.ts'
-import { type TestGrid, testGrid } from '../support/grid.ts'
+import { storeOf, type TestGrid, testGrid } from '../support/grid.ts'
 import { following, type OpenLive, openLive } from '../support/live.ts'
 import { sendMessage } from '../support/messaging.ts'
 import { person, signedIn } from '../support/people.ts'
@@ -61,7 +60,7 @@ test('two people at two processes see what three agents say, soon, and only what
   }
   for (const [from, to] of [[grid.alice, 'bob'], [grid.bob, 'carol'], [carol, 'alice'], [carol, seat.alias]] as const) {
     const sentAt = performance.now()
-    await sendMessage(as(grid, grid.acme, from), { to, text: 'hello' })
+    await sendMessage(storeOf(grid, from), { to, text: 'hello' })
     const seqs = await Promise.all([seen(streams.ownerHere, sentAt), seen(streams.ownerThere, sentAt)])
     expect(seqs[0]).toBe(seqs[1])
     // The member hears only of what is to their alias.
@@ -78,10 +77,10 @@ test('two people at two processes see what three agents say, soon, and only what
 test('a process that starts again goes on where the stream was', async () => {
   const one = await signedIn(grid, await person(grid, { role: 'owner' }))
   const before = await openLive(one, grid.acme.id)
-  await sendMessage(as(grid, grid.acme, grid.alice), { to: 'bob', text: 'before' })
+  await sendMessage(storeOf(grid, grid.alice), { to: 'bob', text: 'before' })
   const { id } = await before.next('thread')
   await before.close()
-  await sendMessage(as(grid, grid.acme, grid.alice), { to: 'bob', text: 'meanwhile' })
+  await sendMessage(storeOf(grid, grid.alice), { to: 'bob', text: 'meanwhile' })
   const again = await openStore(grid.deps, { inspect: tripwire })
   const app = createApp(again)
   const tab = browser({

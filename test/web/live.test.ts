@@ -5,8 +5,7 @@ import { removeMember, setMemberRole } from '../../src/grid/people/team.ts'
 import { leaseOf, readMessages } from '../../src/grid/messaging/read-messages.ts'
 import { listThreads } from '../../src/grid/conversations/threads.ts'
 import { minute } from '../../src/lib/time.ts'
-import { as } from '../support/conversations.ts'
-import { type TestGrid, testGrid } from '../support/grid.ts'
+import { storeOf, type TestGrid, testGrid } from '../support/grid.ts'
 import { following, liveOf, openLive } from '../support/live.ts'
 import { sendMessage } from '../support/messaging.ts'
 import { person, signedIn, signedInMember } from '../support/people.ts'
@@ -30,12 +29,11 @@ beforeEach(async () => {
 })
 afterEach(async () => {
   await unfollow()
-  await grid.close()
 })
 
 test('a message is told by its account, thread and number, without a word of it', async () => {
   const live = await openLive(await signedInMember(grid, grid.acme, 'owner'), grid.acme.id)
-  await sendMessage(as(grid, grid.acme, grid.alice), { to: 'bob', text: 'the secret word' })
+  await sendMessage(storeOf(grid, grid.alice), { to: 'bob', text: 'the secret word' })
 
   const { data, id } = await live.next('thread')
   const [thread] = (await listThreads(grid.acme.store, {})).threads
@@ -45,17 +43,17 @@ test('a message is told by its account, thread and number, without a word of it'
 })
 
 test('what becomes of a message of a watched thread is told', async () => {
-  await sendMessage(as(grid, grid.acme, grid.alice), { to: 'bob', text: 'one' })
+  await sendMessage(storeOf(grid, grid.alice), { to: 'bob', text: 'one' })
   const thread = await waitFor('the thread', async () => (await listThreads(grid.acme.store, {})).threads[0])
   const live = await openLive(await signedInMember(grid, grid.acme, 'owner'), `${grid.acme.id}:${thread.id}`)
-  const { lease } = await readMessages(as(grid, grid.acme, grid.bob), { limit: 10 })
+  const { lease } = await readMessages(storeOf(grid, grid.bob), { limit: 10 })
 
   expect((await live.next('state')).data).toEqual({ a: grid.acme.id, t: thread.id, ids: [thread.lastSeq] })
-  await leaseOf(as(grid, grid.acme, grid.bob), lease!.id).release()
+  await leaseOf(storeOf(grid, grid.bob), lease!.id).release()
   expect((await live.next('state')).data.ids).toEqual([thread.lastSeq])
-  await sendMessage(as(grid, grid.acme, grid.bob), { to: 'alice', text: 'two' })
+  await sendMessage(storeOf(grid, grid.bob), { to: 'alice', text: 'two' })
   const { data } = await live.next('thread')
-  await readMessages(as(grid, grid.acme, grid.alice), { limit: 10 })
+  await readMessages(storeOf(grid, grid.alice), { limit: 10 })
   expect((await live.next('state')).data.ids).toEqual([data.seq])
   await live.close()
 })
@@ -64,7 +62,7 @@ test('the queue of an agent is told when it changes', async () => {
   const live = await openLive(await signedInMember(grid, grid.acme, 'viewer'), grid.acme.id)
   // It is known once the first look at the agents of the account is over.
   await waitFor('a look at the agents', () => looks > 0)
-  await sendMessage(as(grid, grid.acme, grid.alice), { to: 'bob', text: 'one' })
+  await sendMessage(storeOf(grid, grid.alice), { to: 'bob', text: 'one' })
 
   expect((await live.next('presence')).data).toEqual({
     a: grid.acme.id,
@@ -77,7 +75,7 @@ test('the queue of an agent is told when it changes', async () => {
 
 test('what was said while a stream was lost is told when it is opened again, and a page reads again what is more', async () => {
   const one = await signedInMember(grid, grid.acme, 'owner')
-  const sender = as(grid, grid.acme, grid.alice)
+  const sender = storeOf(grid, grid.alice)
   const lost = await openLive(one, grid.acme.id)
   await sendMessage(sender, { to: 'bob', text: 'one' })
   const { id } = await lost.next('thread')
@@ -121,10 +119,10 @@ test('a session that is ended, a role that is lost and a process that stops end 
 test('a role that is lowered in mid-stream ends what it could read', async () => {
   const { one, id } = await member('admin')
   const live = await openLive(one, grid.acme.id)
-  await sendMessage(as(grid, grid.acme, grid.alice), { to: 'bob', text: 'one' })
+  await sendMessage(storeOf(grid, grid.alice), { to: 'bob', text: 'one' })
   await live.next('thread')
   await setMemberRole(grid.acme.store, { userId: id, role: 'viewer' })
-  await sendMessage(as(grid, grid.acme, grid.alice), { to: 'bob', text: 'two' })
+  await sendMessage(storeOf(grid, grid.alice), { to: 'bob', text: 'two' })
   await placed()
   await live.next('presence')
   stop.abort()
@@ -134,7 +132,7 @@ test('a role that is lowered in mid-stream ends what it could read', async () =>
 
 test('a reader that is slow is told to read everything again, whatever waits for it', async () => {
   const live = await openLive(await signedInMember(grid, grid.acme, 'owner'), grid.acme.id)
-  const sender = as(grid, grid.acme, grid.alice)
+  const sender = storeOf(grid, grid.alice)
   const count = 1_200
   for (let n = 0; n < count; n += 100) {
     await Promise.all(Array.from({ length: 100 }, () => sendMessage(sender, { to: 'bob', text: 'hello' })))
@@ -169,9 +167,9 @@ test('nothing is told of another account, nor of a thread that the reader may no
     await openLive(stranger, grid.evil.id),
   ]
   const owner = await openLive((await member('owner')).one, grid.acme.id)
-  await sendMessage(as(grid, grid.acme, grid.alice), { to: 'bob', text: 'one' })
+  await sendMessage(storeOf(grid, grid.alice), { to: 'bob', text: 'one' })
   await owner.next('thread')
-  await sendMessage(as(grid, grid.acme, grid.alice), { to: 'bob', text: 'two' })
+  await sendMessage(storeOf(grid, grid.alice), { to: 'bob', text: 'two' })
   await owner.next('thread')
   stop.abort()
 
@@ -182,7 +180,7 @@ test('nothing is told of another account, nor of a thread that the reader may no
 
 test('an account of others is refused as one that does not exist, and so is a thread of another account silent', async () => {
   const one = await signedInMember(grid, grid.evil, 'owner')
-  await sendMessage(as(grid, grid.acme, grid.alice), { to: 'bob', text: 'one' })
+  await sendMessage(storeOf(grid, grid.alice), { to: 'bob', text: 'one' })
   await placed()
   const [thread] = (await listThreads(grid.acme.store, {})).threads
   for (const id of [grid.acme.id, 'nothing']) {
@@ -192,7 +190,7 @@ test('an account of others is refused as one that does not exist, and so is a th
     )
   }
   const live = await openLive(one, `${grid.evil.id}:${thread.id}`)
-  await readMessages(as(grid, grid.acme, grid.bob), { limit: 10 })
+  await readMessages(storeOf(grid, grid.bob), { limit: 10 })
   await live.next('count')
   stop.abort()
   expect((await live.rest()).map(({ name }) => name)).toEqual(['bye'])

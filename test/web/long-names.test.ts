@@ -1,5 +1,5 @@
 /** Names as long as they may be, and of scripts written from right to left, break no page. */
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { hasBrowser, screenshot, useBrowser, type VisitOptions } from '../support/browser.ts'
 import { layoutFaults } from '../support/layout.ts'
 import { type LiveGrid, liveGrid } from '../support/server.ts'
@@ -27,7 +27,6 @@ describe.skipIf(!hasBrowser)('in Chromium', { timeout: 600_000 }, () => {
     pages = await pagesOf(grid, site)
     await grid.acme.agent('w'.repeat(32))
   }, 120_000)
-  afterAll(() => grid?.close())
   const visit = useBrowser()
 
   async function storeEverywhere(name: string): Promise<void> {

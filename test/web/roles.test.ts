@@ -2,7 +2,7 @@
  * Who may do what on the pages of an account. Every form that a page shows is posted as every role, as an outsider and
  * without its token; the routes declare who may. See docs/security.md, "Roles", "Pages".
  */
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
 import { permissions, type Role, roles } from '../../src/auth/actor.ts'
 import { createSessions } from '../../src/auth/session.ts'
 import { servedOrigins } from '../../src/edge.ts'
@@ -74,7 +74,6 @@ beforeAll(async () => {
     found[role] = await crawl(await as(role), routes, home(), [...found.owner?.pages.values() ?? []])
   }
 })
-afterAll(() => grid?.close())
 
 /** The form of a route, as the weakest role that has one found it. */
 function exampleOf(route: string): { role: Role; form: FoundForm } | undefined {

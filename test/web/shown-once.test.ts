@@ -1,5 +1,5 @@
 /** Keys, codes and links that a form made are shown once: no reload issues another, and none is lost without a word. */
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { Browser } from '../support/browse.ts'
 import { hasBrowser, useBrowser } from '../support/browser.ts'
 import { dump, rows } from '../support/database.ts'
@@ -18,14 +18,13 @@ beforeEach(async () => {
   one = await signedIn(grid, owner)
   home = `/accounts/${grid.acme.id}`
 })
-afterEach(() => grid.close())
 
 const agentKey = /grid_agt_\w{49}/
 /** What is made, the form that makes it, what it looks like, and the table that grows. */
 const cases: [what: string, form: string, action: string, fields: Record<string, string>, secret: RegExp][] = [
   ['an agent', '/new-agent', '/new-agent', { alias: 'carol', type: 'mcp' }, agentKey],
   ['an agent key', '/agents/alice/connect', '/agents/alice/key', {}, agentKey],
-  ['an admin key', '/settings/account', '/settings/account/keys', { keyName: 'nightly' }, /grid_adm_\w{49}/],
+  ['an admin key', '/settings/account', '/settings/account/keys', { name: 'nightly' }, /grid_adm_\w{49}/],
   ['recovery codes', '/settings/security', '/settings/security/recovery-codes', {}, /\b[a-z2-9]{4}(-[a-z2-9]{4}){3}\b/],
   [
     'the link of an invitation',
@@ -63,7 +62,7 @@ test('the secret waits in a sealed cookie of this session, which the page remove
   const made = await one.request(`${home}/settings/account/keys`, {
     method: 'POST',
     headers: { 'Origin': 'http://localhost:8787', 'Content-Type': 'application/x-www-form-urlencoded' },
-    body: new URLSearchParams({ csrf, keyName: 'nightly' }).toString(),
+    body: new URLSearchParams({ csrf, name: 'nightly' }).toString(),
   })
 
   const [cookie] = made.headers.getSetCookie()
@@ -82,7 +81,7 @@ test('the secret waits in a sealed cookie of this session, which the page remove
 test('two keys that are made at the same time are both shown', async () => {
   const page = await one.open(`${home}/settings/account`)
   const keys = await Promise.all(
-    ['one', 'two'].map((keyName) => one.send(page, { keyName }, `${home}/settings/account/keys`)),
+    ['one', 'two'].map((name) => one.send(page, { name }, `${home}/settings/account/keys`)),
   )
   const secrets = keys.map(({ html }) => html.match(/grid_adm_\w{49}/)?.[0])
   expect(new Set(secrets).size).toBe(2)
@@ -95,7 +94,6 @@ describe.skipIf(!hasBrowser)('in Chromium', () => {
   beforeAll(async () => {
     live = await liveGrid({ env: { DURABILITY: 'relaxed' } })
   })
-  afterAll(() => live?.close())
 
   test.each([true, false])(
     'reload, back and forward issue no second key and never end in an error; with script: %s',
@@ -110,7 +108,7 @@ describe.skipIf(!hasBrowser)('in Chromium', () => {
       const name = `nightly ${withScript}`
       const named = async () => (await live.acme.store.read.keys.adminKeys()).filter((key) => key.name === name).length
 
-      await page.fill('[name=keyName]', name)
+      await page.fill('#key-name', name)
       await page.click('text=Generate admin key')
       expect(await page.locator('#secret-text').textContent()).toMatch(/^grid_adm_/)
       const steps = [

@@ -1,13 +1,14 @@
 /** Times in the time zone of the reader, which their browser tells in a cookie. */
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import { attentionOf } from '../../src/grid/attention.ts'
 import { listThreads } from '../../src/grid/conversations/threads.ts'
 import { hour } from '../../src/lib/time.ts'
 import type { Browser } from '../support/browse.ts'
 import { hasBrowser, useBrowser } from '../support/browser.ts'
-import { as, say } from '../support/conversations.ts'
+import { say } from '../support/conversations.ts'
 import { type Person, person, signedIn } from '../support/people.ts'
 import { type LiveGrid, liveGrid } from '../support/server.ts'
+import { storeOf } from '../support/grid.ts'
 
 let grid: LiveGrid
 let owner: Person
@@ -20,13 +21,12 @@ beforeEach(async () => {
   owner = await person(grid, { role: 'owner' })
   one = await signedIn(grid, owner)
   home = `/accounts/${grid.acme.id}`
-  await say(grid, as(grid, grid.acme, grid.alice), 'bob', 'before midnight in Berlin')
+  await say(grid, storeOf(grid, grid.alice), 'bob', 'before midnight in Berlin')
   grid.clock.now += hour
-  await say(grid, as(grid, grid.acme, grid.alice), 'bob', 'after midnight in Berlin')
+  await say(grid, storeOf(grid, grid.alice), 'bob', 'after midnight in Berlin')
   const [{ id }] = (await listThreads(grid.acme.store, {})).threads
   conversation = `${home}/conversations/${id}`
 })
-afterEach(() => grid.close())
 
 const days = (html: string) => [...html.matchAll(/data-local="day">([^<]*)</g)].map(([, day]) => day)
 const times = (html: string) => [...html.matchAll(/data-local="time">([^<]*)</g)].map(([, time]) => time)

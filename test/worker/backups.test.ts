@@ -1,5 +1,5 @@
 /** Scheduled backups. */
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
@@ -81,19 +81,56 @@ test('two processes on one database make one backup, in the folder of one of the
   expect(names()).toHaveLength(1)
 })
 
-test('a process that was killed during a backup delays the next one by an hour, and what it left is removed', async () => {
+test('a server that ended during a backup is named, and the next one is made an hour later', async () => {
   await open()
-  await grid.store.write([
-    grid.store.global.backups.claim(grid.clock.now, { everyMs: 24 * hour, retryMs: hour }),
-  ])
-  mkdirSync(join(folder, 'backups'))
-  writeFileSync(join(folder, 'backups', 'grid-20200101T000000Z.backup.0123abcd.part'), '')
+  await new Promise<void>((begun) => {
+    const copyTo = () => new Promise<void>(() => begun())
+    void backUpIfDue(Object.assign({}, grid.store, { copyTo }))
+  })
+
   await backUpIfDue(grid.store)
-  expect(names()).toEqual(['grid-20200101T000000Z.backup.0123abcd.part'])
+  await backUpIfDue(grid.store)
+  const lines = grid.logs.filter((line) => line.includes('The server ended during the backup.'))
+  expect(lines).toEqual([expect.stringContaining('The last scheduled backup failed')])
+  const failedAt = new Date(grid.clock.now).toISOString()
+  expect((await (await grid.request('/readyz')).json()).backup).toEqual({ madeAt: null, failedAt })
+  const left = join(folder, 'backups', 'grid-20200101T000000Z.backup.0123abcd.part')
+  writeFileSync(left, '')
+  utimesSync(left, 0, grid.clock.now / 1_000)
+  expect(names()).toHaveLength(1)
 
   grid.clock.now += hour
   await backUpIfDue(grid.store)
   expect(names()).toEqual([expect.stringMatching(/^grid-.*Z\.backup$/)])
+  expect(grid.store.backups.failed).toBeUndefined()
+})
+
+test('while another process makes a backup, none has failed', async () => {
+  await open()
+  const { backups, instances } = grid.store.global
+  const at = grid.clock.now
+  await grid.store.write([backups.noteFailed({ at, reason: 'It ended.', process: 'p2' })])
+  await grid.store.write([instances.heartbeat('p2', 1, '{}', at)])
+  const remote = Object.assign({}, grid.store, { durability: 'remote' as const })
+  await grid.store.write([backups.claim(at, hour)])
+
+  await backUpIfDue(remote)
+  expect(remote.backups.failed).toBeUndefined()
+  await grid.store.write([instances.remove('p2')])
+  await backUpIfDue(remote)
+  expect(remote.backups.failed).toMatchObject({ reason: 'It ended.' })
+  expect(existsSync(join(folder, 'backups'))).toBe(false)
+})
+
+test('a folder that was replaced gets a backup at once', async () => {
+  await open()
+  await backUpIfDue(grid.store)
+  rmSync(join(folder, 'backups'), { recursive: true })
+
+  grid.clock.now += 2 * hour
+  await backUpIfDue(grid.store)
+
+  expect(names()).toHaveLength(1)
 })
 
 test('a clock that was wrong stops no backup, and removes none', async () => {

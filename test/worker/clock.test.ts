@@ -1,5 +1,5 @@
 /** A clock that jumps (docs/delivery.md, "Clocks"). */
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { confirmClockCommand } from '../../src/cli/keys.ts'
 import { storeCommands } from '../../src/cli/store-commands.ts'
 import { day, hour } from '../../src/lib/time.ts'
@@ -7,7 +7,7 @@ import { keepClock } from '../../src/worker/clock.ts'
 import { startWorker } from '../../src/worker/worker.ts'
 import { rows, updateTrial } from '../support/database.ts'
 import { onEachDatabase } from '../support/databases.ts'
-import { type TestAgent, type TestGrid, testGrid } from '../support/grid.ts'
+import { storeOf, type TestAgent, type TestGrid, testGrid } from '../support/grid.ts'
 import { sendMessage } from '../support/messaging.ts'
 import { waitFor } from '../support/wait-for.ts'
 
@@ -19,7 +19,6 @@ onEachDatabase((open) => {
     grid = await open({ readSpace: () => Promise.resolve({ free: 2 ** 40, total: 2 ** 40 }) })
     start = grid.clock.now
   })
-  afterEach(() => grid.close())
 
   test('a start 30 days ahead of the stored time is believed; later it removes nothing until it is confirmed', async () => {
     expect(await keepClock(grid.store)).toBe(true)
@@ -86,16 +85,10 @@ test('a worker whose clock jumps ahead keeps old messages, also on a full disk, 
   await waitFor('the removal', async () => await messageCount() === 0)
 
   await worker.stop()
-  await grid.close()
 })
 
 function send(from: TestAgent, to: string) {
-  const account = grid.store.account(grid.acme.id, {
-    type: 'agent',
-    agentId: from.id,
-    alias: from.alias,
-    credentialId: 'test',
-  })
+  const account = storeOf(grid, from)
   return sendMessage(account, { to, text: 'hi' })
 }
 

@@ -1,15 +1,15 @@
 /** Mail digests: when one is sent, what it says, and how it ends. */
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { markRead } from '../../src/grid/conversations/marks.ts'
 import { type DigestPeriod, findDigest, setDigest } from '../../src/grid/notifications/digests.ts'
 import { giveUpAlias } from '../../src/grid/people/seats.ts'
 import { day, hour } from '../../src/lib/time.ts'
 import type { AccountStore } from '../../src/store/account.ts'
 import { sendDigests } from '../../src/worker/digests.ts'
-import { as, say } from '../support/conversations.ts'
+import { say } from '../support/conversations.ts'
 import { rows } from '../support/database.ts'
 import { onEachDatabase } from '../support/databases.ts'
-import type { TestGrid } from '../support/grid.ts'
+import { storeOf, type TestGrid } from '../support/grid.ts'
 import { seated, type SeatedPerson } from '../support/seats.ts'
 
 onEachDatabase((open) => {
@@ -19,9 +19,8 @@ onEachDatabase((open) => {
   beforeEach(async () => {
     grid = await open({ env: { MAILS_PER_HOUR: '20' } })
     ann = await seated(grid, 'ann-lee')
-    alice = as(grid, grid.acme, grid.alice)
+    alice = storeOf(grid, grid.alice)
   })
-  afterEach(() => grid.close())
 
   const choose = (period: DigestPeriod | undefined) => setDigest(ann.account, ann.person, period)
   /** The worker after some time. Resolves to the emails that it sent. */
@@ -34,7 +33,7 @@ onEachDatabase((open) => {
   test('an email says how many messages wait and from whom, and nothing of what they say', async () => {
     await say(grid, alice, 'ann-lee', 'a secret text')
     await say(grid, alice, 'ann-lee', 'another one')
-    await say(grid, as(grid, grid.acme, grid.bob), 'ann-lee', 'a third one')
+    await say(grid, storeOf(grid, grid.bob), 'ann-lee', 'a third one')
     await choose('hourly')
     expect(await after(hour - 1)).toEqual([])
 

@@ -1,5 +1,5 @@
 /** Removal of expired sessions, links, invitations, OAuth rows and attempts, with a test clock. */
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { takeSignInAttempt } from '../../src/grid/people/throttle.ts'
 import { day, hour } from '../../src/lib/time.ts'
 import { sweep } from '../../src/worker/retention.ts'
@@ -13,7 +13,6 @@ onEachDatabase((open) => {
   beforeEach(async () => {
     grid = await open()
   })
-  afterEach(() => grid.close())
 
   test('a session is removed 30 days after it has ended or expired', async () => {
     const { sessions } = grid.store.global
@@ -110,10 +109,9 @@ onEachDatabase((open) => {
           redirectUris: '[]',
           authMethod: 'none',
           secretHash: null,
-          address: 'x',
           expiresAt: grid.clock.now + ms,
         },
-        { perAddress: 500, perNetwork: 500, since: 0, total: 500, most: 500, youngSince: 0, idleSince: 0 },
+        { total: 500, most: 500, youngSince: 0, idleSince: 0 },
         grid.clock.now,
       )
     for (let n = 0; n < 150; n++) await grid.store.write(client(`${n}`, day))

@@ -1,9 +1,9 @@
 /** The tasks of the worker when the disk becomes full */
-import { afterEach, test, vi } from 'vitest'
+import { test, vi } from 'vitest'
 import { day } from '../../src/lib/time.ts'
 import { startWorker } from '../../src/worker/worker.ts'
 import { rows } from '../support/database.ts'
-import { type TestGrid, testGrid } from '../support/grid.ts'
+import { storeOf, type TestGrid, testGrid } from '../support/grid.ts'
 import { sendMessage } from '../support/messaging.ts'
 import { waitFor } from '../support/wait-for.ts'
 
@@ -17,7 +17,6 @@ async function open(): Promise<void> {
     readSpace: () => Promise.resolve({ free: free * mb, total: 10_000 * mb }),
   })
 }
-afterEach(() => grid.close())
 
 test('a task that fails as the disk becomes full is logged, and the process goes on and stops in order', async () => {
   await open()
@@ -33,12 +32,7 @@ test('a task that fails as the disk becomes full is logged, and the process goes
 test('a start on an almost full disk removes old messages at once', async () => {
   await open()
   const { id, store } = grid.acme
-  const account = grid.store.account(id, {
-    type: 'agent',
-    agentId: grid.alice.id,
-    alias: grid.alice.alias,
-    credentialId: 'test',
-  })
+  const account = storeOf(grid, grid.alice)
   await sendMessage(account, { to: 'bob', text: 'old' })
   grid.clock.now += (store.deps.config.retentionDays + 1) * day
   free = 100

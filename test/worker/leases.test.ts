@@ -1,5 +1,5 @@
 /** Leases of dead processes with heartbeats called by the tests. */
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { readConfig } from '../../src/config.ts'
 import { leaseOf, readMessages } from '../../src/grid/messaging/read-messages.ts'
 import { minute } from '../../src/lib/time.ts'
@@ -26,7 +26,6 @@ onEachDatabase((openGrid: OpenGrid) => {
   beforeEach(async () => {
     grid = await openGrid()
   })
-  afterEach(() => grid.close())
 
   test('a lease exists until it is acked, which shares the next commit', async () => {
     await send('hi')
@@ -92,7 +91,6 @@ describe('on a local file', () => {
   beforeEach(async () => {
     grid = await testGrid()
   })
-  afterEach(() => grid.close())
 
   test('a start does not release a lease that expires later', async () => {
     await send('hi')

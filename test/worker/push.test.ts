@@ -8,10 +8,10 @@ import type { AccountStore } from '../../src/store/account.ts'
 import { newKeyRing } from '../../src/lib/key-ring.ts'
 import { day, hour, minute, second } from '../../src/lib/time.ts'
 import { batchMs, PushNotifier, quietMs } from '../../src/worker/push.ts'
-import { as, say } from '../support/conversations.ts'
+import { say } from '../support/conversations.ts'
 import { rows } from '../support/database.ts'
 import { onEachDatabase } from '../support/databases.ts'
-import type { TestGrid } from '../support/grid.ts'
+import { storeOf, type TestGrid } from '../support/grid.ts'
 import { type PushAnswer, type PushService, startPushService } from '../support/push-service.ts'
 import { seated, type SeatedPerson } from '../support/seats.ts'
 
@@ -24,7 +24,7 @@ onEachDatabase((open) => {
     grid = await open({ env: { ALLOW_PRIVATE_TARGETS: '1', GRID_KEYS: newKeyRing() } })
     service = await startPushService()
     ann = await seated(grid, 'ann-lee')
-    alice = as(grid, grid.acme, grid.alice)
+    alice = storeOf(grid, grid.alice)
     await subscribe(grid.store, ann.account, service.subscription())
   })
   afterEach(async () => {
@@ -103,7 +103,7 @@ onEachDatabase((open) => {
 
     expect((await after(1)).map(({ body }) => body)).toEqual(['2 new messages in Acme'])
     // Another thread does not wait for it.
-    await say(grid, as(grid, grid.acme, grid.bob), 'ann-lee', 'four')
+    await say(grid, storeOf(grid, grid.bob), 'ann-lee', 'four')
     expect((await after(quietMs)).map(({ title }) => title)).toEqual(['@bob'])
   })
 
@@ -191,7 +191,7 @@ onEachDatabase((open) => {
     await subscribe(grid.store, ann.account, named)
     const args = [service.url.replace('http:', 'https:'), grid.acme.id]
     await grid.store.write([{ sql: 'UPDATE push_subscriptions SET endpoint = ? WHERE account_id = ?', args }])
-    await say(grid, as(grid, grid.acme, grid.alice), 'ann-lee', 'hello')
+    await say(grid, storeOf(grid, grid.alice), 'ann-lee', 'hello')
 
     expect(await after(hour)).toEqual([])
     expect((await subscriptions())[0]).toMatchObject({ failures: 1 })

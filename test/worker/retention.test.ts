@@ -1,5 +1,5 @@
 /** Removal of old messages and keys (docs/delivery.md, "Retention"), with a test clock. */
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { createChannel } from '../../src/grid/channels/channels.ts'
 import { leaseOf, readMessages } from '../../src/grid/messaging/read-messages.ts'
 import { messageStatus } from '../../src/grid/messaging/message-status.ts'
@@ -9,9 +9,8 @@ import { day } from '../../src/lib/time.ts'
 import { sweep } from '../../src/worker/retention.ts'
 import { rows } from '../support/database.ts'
 import { onEachDatabase } from '../support/databases.ts'
-import type { TestAgent, TestGrid } from '../support/grid.ts'
+import { storeOf, type TestAgent, type TestGrid } from '../support/grid.ts'
 import { sendMessage } from '../support/messaging.ts'
-import { storeOf } from '../support/tasks.ts'
 
 let grid: TestGrid
 
@@ -19,7 +18,6 @@ onEachDatabase((open) => {
   beforeEach(async () => {
     grid = await open({ env: { RETENTION_DAYS: '30' } })
   })
-  afterEach(() => grid.close())
 
   test('a message is kept until its retention ends, read or not, and is then removed with all its rows', async () => {
     await createChannel(grid.acme.store, { name: 'general', members: ['alice', 'bob'] })

@@ -1,5 +1,5 @@
 /** The projection of conversations: made behind the sends, made again, and removed with the messages. */
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { createAuthenticator } from '../../src/auth/bearer.ts'
 import { rebuildConversationsCommand } from '../../src/cli/keys.ts'
 import { createChannel } from '../../src/grid/channels/channels.ts'
@@ -8,10 +8,10 @@ import { day } from '../../src/lib/time.ts'
 import type { AccountStore } from '../../src/store/account.ts'
 import { sweep } from '../../src/worker/retention.ts'
 import { followLog, LogFollower } from '../../src/worker/threads.ts'
-import { as, projected, say } from '../support/conversations.ts'
+import { projected, say } from '../support/conversations.ts'
 import { rows } from '../support/database.ts'
 import { onEachDatabase } from '../support/databases.ts'
-import type { TestGrid } from '../support/grid.ts'
+import { storeOf, type TestGrid } from '../support/grid.ts'
 import { sendMessage } from '../support/messaging.ts'
 import { claimAgents, signUpAs } from '../support/signup.ts'
 import { waitFor } from '../support/wait-for.ts'
@@ -21,10 +21,9 @@ onEachDatabase((open) => {
   let [alice, bob, desk] = [] as unknown as AccountStore[]
   beforeEach(async () => {
     grid = await open()
-    ;[alice, bob] = [as(grid, grid.acme, grid.alice), as(grid, grid.acme, grid.bob)]
-    desk = as(grid, grid.evil, await grid.evil.agent('desk', { visibility: 'public' }))
+    ;[alice, bob] = [storeOf(grid, grid.alice), storeOf(grid, grid.bob)]
+    desk = storeOf(grid, await grid.evil.agent('desk', { visibility: 'public' }), grid.evil)
   })
-  afterEach(() => grid.close())
 
   const all = async (...more: string[]) =>
     await Promise.all([grid.acme.id, grid.evil.id, ...more].map((id) => projected(grid, id)))

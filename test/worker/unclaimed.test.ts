@@ -1,5 +1,5 @@
 /** Removal of unclaimed accounts with a test clock. */
-import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { beforeEach, expect, test, vi } from 'vitest'
 import { GridError } from '../../src/errors.ts'
 import { openClaim } from '../../src/grid/accounts/claim.ts'
 import { recordActivity } from '../../src/grid/activity.ts'
@@ -9,7 +9,7 @@ import { day, hour } from '../../src/lib/time.ts'
 import { sweep } from '../../src/worker/retention.ts'
 import { dump, rows } from '../support/database.ts'
 import { onEachDatabase } from '../support/databases.ts'
-import type { TestGrid } from '../support/grid.ts'
+import { storeOf, type TestGrid } from '../support/grid.ts'
 import { callTool, mcp } from '../support/mcp.ts'
 import { guard, secret, testProviders } from '../support/guarded.ts'
 import { sendMessage } from '../support/messaging.ts'
@@ -25,13 +25,12 @@ onEachDatabase((open) => {
   beforeEach(async () => {
     grid = await open({ ...testProviders(), env: { SIGNUP_PER_HOUR: '1000' } })
   })
-  afterEach(() => grid.close())
 
   test('after 7 days only ids are left, keys are refused, and the alias is free', async () => {
     const one = await signUp('zoe-one', zoe, { description: 'counts beans', skills: ['beans', 'peas'] })
     const two = await signUp('zoe-two', zoe)
     await callTool(grid, one.key, 'send_message', { to: 'zoe-two', message: 'hi', idempotency_key: 'k' })
-    await sendMessage(as(one), {
+    await sendMessage(storeOf(grid, one, { id: one.home }), {
       to: 'zoe-two',
       text: 'hi',
       a2a: { messageId: 'm', parts: [{ text: 'beans '.repeat(2_000) }] },
@@ -40,14 +39,15 @@ onEachDatabase((open) => {
     const ofOne = { ...grid.acme, store: grid.store.account(one.home, { type: 'system', job: 'test' }) }
     const guardrail = await guard(ofOne, 'zoe-one', { direction: 'outbound' })
     await allowText(ofOne.store, guardrail, '0'.repeat(64))
-    await sendMessage(as(one), { to: 'zoe-two', text: secret, idempotencyKey: 'blocked' }).catch(() => {})
+    await sendMessage(storeOf(grid, one, { id: one.home }), { to: 'zoe-two', text: secret, idempotencyKey: 'blocked' })
+      .catch(() => {})
     expect(await rowCounts(one.home)).toMatchObject({
       parts: 1,
       verdicts: 1,
       blocked_sends: 1,
       guardrail_exceptions: 1,
     })
-    await askFor(as(one), 'a question', { to: '@zoe-two' })
+    await askFor(storeOf(grid, one, { id: one.home }), 'a question', { to: '@zoe-two' })
     await leaseAndRelease(two)
     await grid.store.drained()
     const before = [await dump(grid, grid.acme), await dump(grid, grid.evil)]
@@ -169,13 +169,9 @@ onEachDatabase((open) => {
 
 const signUp = (alias: string, email: string, more = {}) => signUpAs(grid, email, alias, more)
 
-function as({ id, home, alias }: Pick<SignedUp, 'id' | 'home' | 'alias'>) {
-  return grid.store.account(home, { type: 'agent', agentId: id, alias, credentialId: 'test' })
-}
-
 /** Lease one of the agent's messages and release it. */
 async function leaseAndRelease({ id, home, alias }: SignedUp): Promise<void> {
-  const account = as({ id, home, alias })
+  const account = storeOf(grid, { id, alias }, { id: home })
   const { lease } = await readMessages(account, { limit: 1 })
   await leaseOf(account, lease!.id).release()
   expect(await rows(grid, 'SELECT 1 FROM lease_releases WHERE account_id = ?', [home])).toHaveLength(1)

@@ -16,7 +16,6 @@ interface CardInterface {
   url: string
   protocolBinding: 'JSONRPC' | 'HTTP+JSON'
   protocolVersion: '0.3' | '1.0'
-  tenant?: string
 }
 
 /** @see A2A 1.0 §4.4.5 */
@@ -27,8 +26,6 @@ export interface CardSkill {
   tags: string[]
 }
 
-const sharedPath = '/a2a/v1/grid'
-
 /** The shared endpoint takes text only. */
 const agentModes = ['text/plain', 'application/json', 'application/octet-stream']
 
@@ -37,7 +34,7 @@ export function gridCard(config: Config): Card10 {
   return card(declaredExtensions(config, 'grid'), {
     name: 'agent-grid',
     description: 'A messaging grid for agents. A message is delivered to the inbox of the agent it names.',
-    supportedInterfaces: interfacesAt(`${config.baseUrl}${sharedPath}`),
+    supportedInterfaces: interfacesAt(`${config.baseUrl}/a2a/v1/grid`),
     modes: ['text/plain'],
     skills: [{
       id: 'deliver',
@@ -48,17 +45,12 @@ export function gridCard(config: Config): Card10 {
   })
 }
 
-/** Clients can reach an agent at its own endpoint, or as a tenant of the shared one. */
+/** It names the endpoint of the agent alone: clients that ignore a tenant would reach nobody at the shared one. */
 export function agentCard(config: Config, { alias, description, skills }: CardAgent): Card10 {
-  const shared = { url: `${config.baseUrl}${sharedPath}`, protocolVersion: '1.0', tenant: alias } as const
   return card(declaredExtensions(config, 'agent'), {
     name: alias,
     description: description || `The agent @${alias} of this grid.`,
-    supportedInterfaces: [
-      ...interfacesAt(agentUrl(config.baseUrl, alias)),
-      { ...shared, protocolBinding: 'JSONRPC' },
-      { ...shared, protocolBinding: 'HTTP+JSON' },
-    ],
+    supportedInterfaces: interfacesAt(agentUrl(config.baseUrl, alias)),
     modes: agentModes,
     skills: skills.length > 0 ? skills.map(skillOf) : [{
       id: 'message',

@@ -32,6 +32,10 @@ export const agentCardPaths = [
   '/a2a/v1/agents/:alias/.well-known/agent.json',
 ]
 
+const path10 = '/1.0/.well-known/agent-card.json'
+/** Where a card is purely 1.0, also for readers that send no version. */
+export const card10Paths = { root: `/a2a/v1/grid${path10}`, agent: `/a2a/v1/agents/:alias${path10}` }
+
 /** The paths of the extended cards, as A2A 0.3 defines them. */
 export const extendedCardPaths = ['/a2a/v1/grid/v1/card', '/a2a/v1/agents/:alias/v1/card']
 
@@ -102,7 +106,7 @@ export class Cards {
   }
 
   async #serve(request: Request, card: Card10, isPublic: boolean): Promise<Response> {
-    const is10 = requestsVersion10(request)
+    const is10 = requestsVersion10(request) || new URL(request.url).pathname.endsWith(path10)
     const { text, etag, since } = await this.#sign(card, is10)
     const headers = {
       'Content-Type': 'application/json',

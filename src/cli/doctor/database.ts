@@ -3,7 +3,7 @@ import type { Config } from '../../config.ts'
 import { createKeyRing, isKeyRing } from '../../lib/key-ring.ts'
 import { day, hour, second } from '../../lib/time.ts'
 import { commit, version } from '../../lib/version.ts'
-import { backupsIn } from '../../store/backup/files.ts'
+import { backupsIn, mayBeFolder } from '../../store/backup/files.ts'
 import { type DatabaseHealth, inspectDatabase } from '../../store/health.ts'
 import { StartError } from '../../store/start-error.ts'
 import { CommandError, storeCommand } from '../command.ts'
@@ -135,6 +135,9 @@ export async function checkBackups(config: Config): Promise<Finding> {
     const found = 'No backups are made here.'
     const action = 'Set BACKUP_DIR to a folder on another disk; see "Backup and restore" in docs/operating.md.'
     return isPublic(config) ? warning('backups', found, action) : ok('backups', found)
+  }
+  if (!mayBeFolder(config.backupDir)) {
+    return broken('backups', `BACKUP_DIR is the file ${config.backupDir}.`, 'Set BACKUP_DIR to a folder.')
   }
   const [newest] = await backupsIn(config.backupDir)
   if (!newest) {

@@ -28,13 +28,6 @@ export async function checkServer(config: Config, holder: LookedAt['server']): P
     )
   }
   if (answer.status === 200) return ok('server', `The grid is ready on port ${port}.`)
-  if (answer.status === 421) {
-    return broken(
-      'server',
-      `What answers on port ${port} does not know the host of BASE_URL.`,
-      'Run the doctor with the settings of the grid.',
-    )
-  }
   return broken(
     'server',
     `The grid on port ${port} is not ready: ${answer.text}`,

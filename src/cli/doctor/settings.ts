@@ -8,7 +8,7 @@ const list = '"agent-grid help settings" lists all settings.'
 
 /** The settings, or undefined if they are invalid; and whether a variable looks like a misspelt one. */
 export function checkSettings(env: Record<string, string | undefined>): { config?: Config; findings: Finding[] } {
-  const nearMisses = findNearMisses(env)
+  const nearMisses = findNearMisses(env).map((found) => warning('settings', found, list))
   try {
     const config = readConfig(env)
     return { config, findings: nearMisses.length > 0 ? nearMisses : [ok('settings', 'The settings are valid.')] }
@@ -18,12 +18,13 @@ export function checkSettings(env: Record<string, string | undefined>): { config
   }
 }
 
-function findNearMisses(env: Record<string, string | undefined>): Finding[] {
+/** A sentence for each variable that looks like a misspelt setting. */
+export function findNearMisses(env: Record<string, string | undefined>): string[] {
   const settings = describeSettings().map(({ name }) => name)
   return Object.keys(env).filter((name) => !settings.includes(name)).flatMap((name) => {
     // A quarter of the letters may be wrong: HOME is not meant to be HOST.
     const meant = closestMatch(name.toUpperCase(), settings, { maxDistance: Math.floor(name.length / 4) })
-    return meant === undefined ? [] : [warning('settings', `${name} is no setting. Is ${meant} meant?`, list)]
+    return meant === undefined ? [] : [`${name} is no setting. Is ${meant} meant?`]
   })
 }
 

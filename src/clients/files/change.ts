@@ -10,17 +10,16 @@ import {
   removeFolders,
   writeText,
 } from './disk.ts'
-import { entryState, hashOfFile, putEntry, takeEntry } from './json-edit.ts'
-import { putTable, tableState, takeTable } from './toml-edit.ts'
+import { hasAll, type PutAll, putEntries, statesOf, takeEntries } from './entries.ts'
+import { hashOfFile } from './json-edit.ts'
 import {
   type EntryState,
   FileRefusedError,
   hashOfText,
   hashOfValue,
-  insertAll,
-  placeName,
   takeOut,
   type WantedFile,
+  type WrittenEntry,
   type WrittenFile,
 } from './written-file.ts'
 
@@ -42,14 +41,9 @@ export interface FileChange {
   left: string[]
 }
 
-const editors = {
-  json: { put: putEntry, state: entryState, take: takeEntry },
-  toml: { put: putTable, state: tableState, take: takeTable },
-}
-
 /**
- * The change that gives a file what is wanted in it. `previous` is what was written into it before. Fails with
- * `FileRefusedError`.
+ * The change that gives a file what is wanted in it. `previous` is what was written into it before. What others have put
+ * between our entries stays. Fails with `FileRefusedError`.
  */
 export function planWanted(wanted: WantedFile, previous: WrittenFile | undefined): FileChange {
   const { path, format, hasKey } = wanted
@@ -61,25 +55,31 @@ export function planWanted(wanted: WantedFile, previous: WrittenFile | undefined
     const mode = oldMode === undefined ? undefined : privateMode
     return { path, current, next: current, mode, oldMode, written: { ...previous, ...recorded }, left: [] }
   }
-  const { text, left } = previous ? revert(previous, current) : { text: current, left: [] }
+  const { text, kept, left } = previous ? revert(previous, current, wanted) : { text: current, kept: [], left: [] }
   if (left.length > 0) {
     throw new FileRefusedError(path, `was changed since it was written: ${left.join(', ')}. Undo that, or remove it.`)
   }
-  const { next, insertions, entries } = put(wanted, text)
+  const { next, insertions, entries, made, skipped } = wanted.format === 'own'
+    ? putOwn(wanted, text)
+    : putEntries(wanted, text, { kept, isFirst: previous === undefined })
   if (next !== current) checkWritable(path)
+  const isExact = kept.length === 0
   const written: WrittenFile = {
     path,
     format,
-    before: text === undefined ? null : hashOfText(text),
+    before: isExact ? text === undefined ? null : hashOfText(text) : previous!.before,
     after: hashOfText(next),
     folders: [...new Set([...previous?.folders ?? [], ...missingFolders(path)])],
     ...recorded,
-    insertions,
+    // They lead back to a text without our entries, or not at all.
+    insertions: isExact ? insertions : [],
     entries,
+    made: isExact ? made : [...previous!.made ?? [], ...made],
     ...(wanted.format !== 'own' && wanted.base && { base: hashOfValue(wanted.base) }),
+    ...(wanted.format !== 'own' && wanted.table && { table: wanted.table }),
   }
   const mode = hasKey ? privateMode : previous?.mode
-  return { path, current, next, mode, oldMode, written, removed: previous, left: [] }
+  return { path, current, next, mode, oldMode, written, removed: previous, left: skipped }
 }
 
 /** The change that takes out of a file what was written into it. Others' changes stay. */
@@ -115,7 +115,7 @@ export function stateOfFile(written: WrittenFile): EntryState {
   const current = readText(path)
   if (current === undefined) return 'gone'
   if (format === 'own') return hashOfText(current) === after ? 'there' : 'changed'
-  const states = entries.map((entry) => editors[format].state(path, current, entry))
+  const states = statesOf(format, path, current, entries)
   return states.find((state) => state === 'changed') ?? states.find((state) => state === 'gone') ?? 'there'
 }
 
@@ -136,59 +136,40 @@ function apply(change: FileChange): void {
   removeFolders(removed?.folders ?? [])
 }
 
-function put(wanted: WantedFile, text: string | undefined) {
-  const { path } = wanted
-  let next = text ?? ''
-  const insertions: WrittenFile['insertions'] = []
-  const entries: WrittenFile['entries'] = []
-  if (wanted.format === 'own') {
-    if (text !== undefined && text !== wanted.text) {
-      throw new FileRefusedError(path, 'is there, and was not written by "agent-grid connect". Move it away first.')
-    }
-    return { next: wanted.text, insertions, entries }
-  }
-  if (wanted.base && next.trim() === '') {
-    insertions.push({ at: 0, text: `${JSON.stringify(wanted.base, null, 2)}\n` })
-    next = insertAll(next, insertions)
-  }
-  for (const entry of wanted.entries) {
-    const done = editors[wanted.format].put(path, next, entry)
-    next = insertAll(next, done.insertions)
-    insertions.push(...done.insertions)
-    entries.push(done.entry)
-  }
-  return { next, insertions, entries }
+function putOwn({ path, text: wanted }: WantedFile & { format: 'own' }, text: string | undefined): PutAll {
+  if (text === undefined || text === wanted) return { next: wanted, insertions: [], entries: [], made: [], skipped: [] }
+  throw new FileRefusedError(path, 'is there, and was not written by "agent-grid connect". Move it away first.')
 }
 
-function isAsWanted(wanted: WantedFile, previous: WrittenFile, current: string): boolean {
-  if (wanted.format === 'own') return current === wanted.text
-  if (stateOfFile(previous) !== 'there') return false
-  const hashes = wanted.entries.map((entry) => placeName(entry) + hashOfValue(entry.value))
-  return hashes.join() === previous.entries.map((entry) => placeName(entry) + entry.hash).join()
+interface Reverted {
+  text: string | undefined
+  /** The entries that stay, because they are wanted. */
+  kept: WrittenEntry[]
+  /** The places that others have changed. */
+  left: string[]
 }
 
-/** The text without what was written into it: exactly as before, if it was not changed since; else value by value. */
-function revert(written: WrittenFile, current: string | undefined): { text: string | undefined; left: string[] } {
-  const { path, before, after, format, insertions, entries } = written
-  if (current === undefined) return { text: undefined, left: [] }
+/**
+ * The text without what was written into it, except for what is `wanted`: exactly as before, if it was not changed since;
+ * else entry by entry.
+ */
+function revert(written: WrittenFile, current: string | undefined, wanted?: WantedFile): Reverted {
+  const { before, after, format, insertions } = written
+  if (current === undefined) return { text: undefined, kept: [], left: [] }
   const isUnchanged = hashOfText(current) === after
-  if (format === 'own') return isUnchanged ? { text: undefined, left: [] } : { text: current, left: ['its text'] }
-  // What was there already, and was taken over, has to be found.
-  if (isUnchanged && before !== after) {
-    const text = takeOut(current, insertions)
-    if (text === '' && before === null) return { text: undefined, left: [] }
-    if (text !== undefined && before === hashOfText(text)) return { text, left: [] }
+  if (format === 'own') {
+    return isUnchanged ? { text: undefined, kept: [], left: [] } : { text: current, kept: [], left: ['its text'] }
   }
-  let text = current
-  const left: string[] = []
-  for (const entry of entries.toReversed()) {
-    const { state, take } = editors[format]
-    const found = state(path, text, entry)
-    const rest = found === 'there' ? take(path, text, entry) : undefined
-    if (rest !== undefined) text = rest
-    else if (found !== 'gone') left.push(placeName(entry))
-  }
-  return { text: before === null && isEmpty(written, text) ? undefined : text, left }
+  const original = isUnchanged && insertions.length > 0 ? takeOut(current, insertions) : undefined
+  if (original === '' && before === null) return { text: undefined, kept: [], left: [] }
+  if (original !== undefined && before === hashOfText(original)) return { text: original, kept: [], left: [] }
+  const { text, kept, left } = takeEntries(written, current, wanted?.format === 'own' ? [] : wanted?.entries ?? [])
+  return { text: before === null && isEmpty(written, text) ? undefined : text, kept, left }
+}
+
+function isAsWanted(wanted: WantedFile, { format, entries }: WrittenFile, current: string): boolean {
+  if (wanted.format === 'own') return current === wanted.text
+  return format !== 'own' && hasAll(wanted, entries, current)
 }
 
 /** Whether nothing is left but what a new file began with. */

@@ -3,13 +3,10 @@ import { readFileSync } from 'node:fs'
 import { createScanner, getNodeValue, type Node, parse, type ParseError, parseTree } from 'jsonc-parser'
 import {
   type Entry,
-  type EntryState,
   FileRefusedError,
   hashOfValue,
-  insertAll,
   type Insertion,
   type Json,
-  placeName,
   type Put,
   type WrittenEntry,
 } from './written-file.ts'
@@ -17,38 +14,29 @@ import {
 /** The kinds of tokens that matter here, as `SyntaxKind` of jsonc-parser numbers them. */
 const kinds = { comma: 5, lineComment: 12, blockComment: 13, lineBreak: 14, space: 15, endOfFile: 17 }
 
-/** Put a value into the text of a file. Fails with `FileRefusedError` if another one is there, or no place for it. */
+/** Put a value into the text of a file. Fails with `FileRefusedError` if there is no place for it. */
 export function putEntry(path: string, text: string, entry: Entry): Put {
-  const written = { container: entry.container, name: entry.name, hash: hashOfValue(entry.value) }
-  const { length } = entry.container
+  const { container: names, name } = entry
+  // The containers that are missing from a depth on.
+  const madeFrom = (depth: number) => names.map((_, n) => names.slice(0, n + 1)).slice(depth)
   if (text.trim() === '') {
     const insertion = { at: text.startsWith('\ufeff') ? 1 : 0, text: `${JSON.stringify(nested(entry, 0), null, 2)}\n` }
-    return { insertions: [insertion], entry: { ...written, made: length + 1 } }
+    return { insertions: [insertion], made: [[], ...madeFrom(0)] }
   }
   const { container, depth } = placeOf(path, parseFile(path, text), entry)
-  if (depth === length && entry.name !== undefined && valueAt(container, entry.name) !== undefined) {
-    throw new FileRefusedError(
-      path,
-      `already has ${placeName(entry)}, which was not written by "agent-grid connect". Remove or rename it first.`,
-    )
-  }
-  // It is taken over if it is there already, such as after the list of connections was lost.
-  if (depth === length && entry.name === undefined && find(container, { ...written, container: [] })) {
-    return { insertions: [], entry: { ...written, made: 0 } }
-  }
-  const [name, value] = depth === length
-    ? [entry.name, entry.value]
-    : [entry.container[depth], nested(entry, depth + 1)]
-  const insertions = insert(text, container, name, value)
-  check(path, text, insertions, entry)
-  return { insertions, entry: { ...written, made: length - depth } }
+  const isInside = depth === names.length
+  const insertions = insert(
+    text,
+    container,
+    isInside ? name : names[depth],
+    isInside ? entry.value : nested(entry, depth + 1),
+  )
+  return { insertions, made: madeFrom(depth) }
 }
 
-export function entryState(path: string, text: string, entry: WrittenEntry): EntryState {
-  if (text.trim() === '') return 'gone'
-  const root = parseFile(path, text)
-  if (find(root, entry)) return 'there'
-  return entry.name !== undefined && nodeAt(root, [...entry.container, entry.name]) ? 'changed' : 'gone'
+/** What a file says; undefined if it is empty. Fails with `FileRefusedError`. */
+export function readValue(path: string, text: string): Json | undefined {
+  return text.trim() === '' ? undefined : getNodeValue(parseFile(path, text))
 }
 
 /** The hash of all that a file says; undefined if it is not JSON, or has comments, which would be lost. */
@@ -68,18 +56,22 @@ export function readJsonc(path: string): Record<string, unknown> {
   }
 }
 
-/** Take a value out of the text of a file that others have changed since. The value has to be there. */
-export function takeEntry(path: string, text: string, entry: WrittenEntry): string {
+/** Take out of the text of a file the element with a hash, or the member of a name, with whatever is in it. */
+export function takeEntry(path: string, text: string, { container: names, name, hash }: WrittenEntry): string {
   const root = parseFile(path, text)
-  let node = find(root, entry)!
-  let container = nodeAt(root, entry.container)!
-  // Containers that were made for it go with it, if nothing else is in them now.
-  for (let made = entry.made; made > 0 && container.children!.length === 1 && !hasComment(text, container); made--) {
-    if (container === root) return ''
-    node = container.parent!
-    container = node.parent!
-  }
+  const container = nodeAt(root, names)!
+  const node = name === undefined
+    ? container.children!.findLast((element) => hashOfValue(getNodeValue(element)) === hash)!
+    : membersNamed(container, name)[0]
   return without(text, container, node)
+}
+
+/** Take out a container that is empty, unless it has a comment. */
+export function takeEmpty(path: string, text: string, names: readonly string[]): string {
+  const root = parseFile(path, text)
+  const node = nodeAt(root, names)!
+  if (/\/[/*]/.test(spanOf(text, node))) return text
+  return node === root ? '' : without(text, node.parent!.parent!, node.parent!)
 }
 
 /** Insert a value behind the last one of a container, in the layout of the file. */
@@ -170,47 +162,14 @@ function nodeAt(root: Node, names: readonly string[]): Node | undefined {
   return names.reduce<Node | undefined>((node, name) => node && valueAt(node, name), root)
 }
 
-/** The member or element with exactly the value that was written. */
-function find(root: Node, { container: names, name, hash }: Omit<WrittenEntry, 'made'>): Node | undefined {
-  const isOurs = (value: Node | undefined) => value !== undefined && hashOfValue(getNodeValue(value)) === hash
-  const container = nodeAt(root, names)
-  if (name === undefined) return container?.children?.findLast(isOurs)
-  return container && membersNamed(container, name).slice(0, 1).find(({ children }) => isOurs(children![1]))
-}
-
 /** The value inside the containers that are missing from `depth` on. */
 function nested({ container, name, value }: Entry, depth: number): Json {
   const innermost: Json = name === undefined ? [value] : { [name]: value }
   return container.slice(depth).reduceRight<Json>((inner, outer) => ({ [outer]: inner }), innermost)
 }
 
-/** After the edit, the file has to say what it said before, and the new value. */
-function check(path: string, text: string, insertions: Insertion[], entry: Entry): void {
-  const expected = withEntry(getNodeValue(parseFile(path, text)), entry, 0)
-  const after = getNodeValue(parseFile(path, insertAll(text, insertions)))
-  if (hashOfValue(after) === hashOfValue(expected)) return
-  throw new FileRefusedError(
-    path,
-    `is laid out in a way that cannot be edited safely. Add ${placeName(entry)} by hand.`,
-  )
-}
-
-function withEntry(value: Json, entry: Entry, depth: number): Json {
-  if (Array.isArray(value)) return [...value, entry.value]
-  const members = value as { [name: string]: Json }
-  const name = entry.container[depth] ?? entry.name
-  if (depth === entry.container.length) return { ...members, [name]: entry.value }
-  const inner = Object.hasOwn(members, name) ? withEntry(members[name], entry, depth + 1) : nested(entry, depth + 1)
-  return { ...members, [name]: inner }
-}
-
 function rootOf(node: Node): Node {
   return node.parent ? rootOf(node.parent) : node
-}
-
-function hasComment(text: string, container: Node): boolean {
-  const [{ offset, length }] = container.children!
-  return /\/[/*]/.test(text.slice(container.offset + 1, offset) + text.slice(offset + length, closing(container)))
 }
 
 /** One level of indentation; undefined if the file is on one line. */

@@ -1,89 +1,29 @@
-/** A table in a TOML file of others: a marked block at its end. */
+/** Keys in a TOML file of others: put in and taken out by whole lines. Everything else stays. */
 import { parse } from 'smol-toml'
 import {
   type Entry,
-  type EntryState,
   FileRefusedError,
   hashOfValue,
-  insertAll,
   type Json,
-  placeName,
   type Put,
+  valueAt,
   type WrittenEntry,
 } from './written-file.ts'
 
-type Place = Pick<Entry, 'container' | 'name'>
-
-const begin = '# >>> agent-grid: "agent-grid disconnect" removes this block'
-const end = '# <<< agent-grid'
-
-/** Put a table at the end of a file. Fails with `FileRefusedError`. */
-export function putTable(path: string, text: string, { container, name, value }: Entry): Put {
-  const place = { container, name }
-  const before = parseFile(path, text)
-  if (valueAt(before, place) !== undefined) {
-    throw new FileRefusedError(
-      path,
-      `already has [${placeName(place)}], which was not written by "agent-grid connect". Remove or rename it first.`,
-    )
-  }
-  const eol = text.includes('\r\n') ? '\r\n' : '\n'
-  const lines = Object.entries(value as object).map(([key, member]) => `${key} = ${inline(member)}`)
-  const block = [begin, `[${placeName(place)}]`, ...lines, end, ''].join(eol)
-  const gap = text === '' || text === '\ufeff' ? '' : text.endsWith('\n') ? eol : eol + eol
-  const insertions = [{ at: text.length, text: gap + block }]
-  const after = parsed(insertAll(text, insertions))
-  const isSafe = after !== undefined && hashOfValue(valueAt(after, place) ?? null) === hashOfValue(value) &&
-    restOf(after, place) === restOf(before, place)
-  if (isSafe) return { insertions, entry: { ...place, hash: hashOfValue(value), made: 0 } }
-  throw new FileRefusedError(
-    path,
-    `is laid out so that [${placeName(place)}] cannot be added at its end: ${container[0]} is one value. ` +
-      'Make it a table, or add the entry by hand.',
-  )
+/** The head of a table, or a key with its value. */
+interface Statement {
+  /** The names that lead to what it defines, from the top of the file. */
+  path: string[]
+  isHead: boolean
+  /** Its lines: from the first one up to, but without, `end`. */
+  start: number
+  end: number
 }
 
-export function tableState(path: string, text: string, entry: WrittenEntry): EntryState {
-  const value = valueAt(parseFile(path, text), entry)
-  if (value === undefined) return 'gone'
-  return hashOfValue(value) === entry.hash ? 'there' : 'changed'
-}
-
-/**
- * Take the table, the tables in it and the marks out of a file that others have changed since; undefined if that cannot be
- * done safely. Codex puts tables before the line that ends the block, and when it writes its tables again it drops the
- * line that begins it.
- */
-export function takeTable(path: string, text: string, entry: WrittenEntry): string | undefined {
-  const names = [...entry.container, entry.name!].map((key) => `\\s*"?${key.replace(/[^\w-]/g, '\\$&')}"?\\s*`)
-  const own = new RegExp(`^\\s*\\[${names.join('\\.')}[.\\]]`)
-  const kept: string[] = []
-  let isOwn = false
-  for (const line of text.split(/(?<=\n)/)) {
-    const mark = [begin, end].find((mark) => mark === line.trim())
-    if (/^\s*\[/.test(line)) isOwn = own.test(line)
-    else if (mark === end) isOwn = false
-    // An empty line had been put before it.
-    if (mark === begin && kept.at(-1)?.trim() === '') kept.pop()
-    if (!isOwn && mark === undefined) kept.push(line)
-  }
-  if (isOwn && kept.at(-1)?.trim() === '') kept.pop()
-  const rest = kept.join('')
-  const value = parsed(rest)
-  const isSafe = value !== undefined && valueAt(value, entry) === undefined &&
-    restOf(value, entry) === restOf(parseFile(path, text), entry)
-  return isSafe ? rest : undefined
-}
-
-/** A text, or a table of texts. */
-function inline(value: Json): string {
-  if (typeof value !== 'object' || value === null) return JSON.stringify(value)
-  return `{ ${Object.entries(value).map(([key, member]) => `${key} = ${inline(member)}`).join(', ')} }`
-}
-
-function parseFile(path: string, text: string): Json {
+/** What a file says. Numbers that JSON has not, and dates, become text. Fails with `FileRefusedError`. */
+export function readToml(path: string, text: string): Json {
   try {
-    return parseAll(text)
+    return toJson(parse(withoutMark(text), { integersAsBigInt: true }))
   } catch (error) {
     const { line, column } = error as { line?: number; column?: number }
     const where = line === undefined ? '' : ` at line ${line}, column ${column}`
@@ -91,40 +31,122 @@ function parseFile(path: string, text: string): Json {
   }
 }
 
-function parsed(text: string): Json | undefined {
+/** Put a key below the head of the nearest table around it, or else below a new one at the end of the file. */
+export function putKey(_path: string, text: string, { container, name, value }: Entry, table: string[]): Put {
+  const eol = text.includes('\r\n') ? '\r\n' : '\n'
+  const statements = statementsOf(text)
+  const head = statements
+    .filter(({ path, isHead }) => isHead && path.length >= table.length && isBelow(container, path))
+    .toSorted((a, b) => a.path.length - b.path.length).at(-1)
+  const key = [...container.slice(head?.path.length ?? table.length), name!]
+  const line = `${dotted(key)} = ${JSON.stringify(value)}`
+  if (head === undefined) {
+    const gap = text === '' || text === '\ufeff' ? '' : text.endsWith('\n') ? eol : eol + eol
+    const insertion = { at: text.length, text: `${gap}[${dotted(table)}]${eol}${line}${eol}` }
+    const isNew = valueAt(readToml('', text), table) === undefined
+    return { insertions: [insertion], made: isNew ? [table] : [] }
+  }
+  const next = statements.find(({ isHead, start }) => isHead && start > head.start)
+  const last = statements.findLast(({ start }) => start < (next?.start ?? Infinity))!
+  const before = linesOf(text).slice(0, last.end).join('')
+  const insertion = before.endsWith('\n') ? `${line}${eol}` : `${eol}${line}`
+  return { insertions: [{ at: before.length, text: insertion }], made: [] }
+}
+
+/** Take out a key, or a table with the tables in it. Undefined if it does not stand on lines of its own. */
+export function takeKey(path: string, text: string, { container, name }: WrittenEntry): string | undefined {
+  const own = [...container, name!]
+  const lines = linesOf(text)
+  const taken = statementsOf(text).filter((statement) => isBelow(statement.path, own))
+  for (const { isHead, start, end } of taken.toReversed()) {
+    // A table has an empty line before it.
+    const from = isHead && lines[start - 1]?.trim() === '' ? start - 1 : start
+    lines.splice(from, end - from)
+  }
+  const rest = lines.join('')
   try {
-    return parseAll(text)
+    const [before, after] = [readToml(path, text), readToml(path, rest)]
+    const isSafe = valueAt(after, own) === undefined && restOf(after, own) === restOf(before, own)
+    return isSafe ? rest : undefined
   } catch {
     return undefined
   }
 }
 
-/** Numbers that JSON has not, and dates, become text. */
-function parseAll(text: string): Json {
-  const value = parse(text.replace(/^\ufeff/, ''), { integersAsBigInt: true })
+/** Take out the head of a table without keys. */
+export function takeEmptyTable(path: string, text: string, table: readonly string[]): string {
+  return takeKey(path, text, { container: table.slice(0, -1), name: table.at(-1), hash: '' }) ?? text
+}
+
+/** Each statement parses alone; one of several lines does so only with its last line. */
+function statementsOf(text: string): Statement[] {
+  const statements: Statement[] = []
+  const lines = linesOf(withoutMark(text))
+  let table: string[] = []
+  let chunk = ''
+  let start = 0
+  for (const [n, line] of lines.entries()) {
+    if (chunk === '') start = n
+    chunk += line
+    const value = parsed(chunk)
+    if (value === undefined) continue
+    const isHead = /^\s*\[/.test(chunk)
+    const names = namesIn(value)
+    if (isHead) table = names
+    if (names.length > 0) statements.push({ path: isHead ? names : [...table, ...names], isHead, start, end: n + 1 })
+    chunk = ''
+  }
+  return statements
+}
+
+/** The names that lead to the only value of a statement. */
+function namesIn(value: Json): string[] {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return []
+  const names = Object.keys(value)
+  return names.length === 1 ? [names[0], ...namesIn(value[names[0]])] : []
+}
+
+function isBelow(path: readonly string[], top: readonly string[]): boolean {
+  return top.every((name, n) => path[n] === name)
+}
+
+function dotted(names: readonly string[]): string {
+  return names.map((name) => /^[\w-]+$/.test(name) ? name : JSON.stringify(name)).join('.')
+}
+
+function linesOf(text: string): string[] {
+  return text.split(/(?<=\n)/)
+}
+
+function withoutMark(text: string): string {
+  return text.replace(/^\ufeff/, '')
+}
+
+function parsed(text: string): Json | undefined {
+  try {
+    return toJson(parse(text, { integersAsBigInt: true }))
+  } catch {
+    return undefined
+  }
+}
+
+function toJson(value: unknown): Json {
   return JSON.parse(
     JSON.stringify(value, (_, member) => {
-      const isText = typeof member === 'bigint' || typeof member === 'number' && !Number.isFinite(member)
-      return isText ? String(member) : member
+      if (typeof member === 'bigint') return Number.isSafeInteger(Number(member)) ? Number(member) : String(member)
+      return typeof member === 'number' && !Number.isFinite(member) ? String(member) : member
     }),
   )
 }
 
-function valueAt(value: Json, { container, name }: Place): Json | undefined {
-  return [...container, name!].reduce<Json | undefined>((inner, key) => {
-    const isTable = typeof inner === 'object' && inner !== null && Object.hasOwn(inner, key)
-    return isTable ? (inner as { [name: string]: Json })[key] : undefined
-  }, value)
-}
-
-/** The hash of all but one value. Containers that are empty then are left out too, because the block may make them. */
-function restOf(value: Json, { container, name }: Place): string {
-  const without = (inner: Json, [key, ...names]: string[]): Json => {
+/** The hash of all but one value. Tables that are empty then are left out too, because they may be made for it. */
+function restOf(value: Json, path: readonly string[]): string {
+  const without = (inner: Json, [key, ...names]: readonly string[]): Json => {
     if (typeof inner !== 'object' || inner === null || !Object.hasOwn(inner, key)) return inner
     const { [key]: own, ...others } = inner as { [name: string]: Json }
     const rest = names.length === 0 ? {} : without(own, names)
     const isEmpty = typeof rest === 'object' && rest !== null && Object.keys(rest).length === 0
     return isEmpty ? others : { ...others, [key]: rest }
   }
-  return hashOfValue(without(value, [...container, name!]))
+  return hashOfValue(without(value, path))
 }

@@ -10,20 +10,28 @@ export interface Entry {
   /** Its name in an object; without it, it becomes the last element of an array. */
   name?: string
   value: Json
+  /** Whatever is at its place already stays, and is not ours. */
+  isOptional?: true
 }
 
-export type WantedFile =
-  & {
-    path: string
-    /** It has a key, so only the user may read the file. */
-    hasKey?: true
-  }
-  & (
-    /** `base` is what a new file begins with, such as its version. A TOML file gets tables of texts. */
-    | { format: 'json' | 'toml'; entries: Entry[]; base?: { [name: string]: Json } }
-    /** Only we write it. */
-    | { format: 'own'; text: string }
-  )
+interface WantedPath {
+  path: string
+  /** It has a key, so only the user may read the file. */
+  hasKey?: true
+}
+
+/** A file of others that gets entries of ours. */
+export interface WantedEntries extends WantedPath {
+  format: 'json' | 'toml'
+  entries: Entry[]
+  /** What a new file begins with, such as its version. */
+  base?: { [name: string]: Json }
+  /** Leads to an object that means nothing without our entries in it. What others add to it stays as long as ours. */
+  table?: string[]
+}
+
+/** Others are files that only we write. */
+export type WantedFile = WantedEntries | WantedPath & { format: 'own'; text: string }
 
 /** A piece of text that was put in. Nothing was replaced. */
 export interface Insertion {
@@ -33,16 +41,15 @@ export interface Insertion {
 }
 
 /** A value in a JSON or TOML file, as it was written. */
-export interface WrittenEntry extends Pick<Entry, 'container' | 'name'> {
+export interface WrittenEntry extends Pick<Entry, 'container' | 'name' | 'isOptional'> {
   /** SHA-256 of its canonical JSON. */
   hash: string
-  /** How many of the containers, counted from the innermost, were made for it. One more: the file had no text. */
-  made: number
 }
 
+/** Text that puts in an entry, and the containers that it makes; `[]` is the whole file. */
 export interface Put {
   insertions: Insertion[]
-  entry: WrittenEntry
+  made: string[][]
 }
 
 export type EntryState = 'there' | 'changed' | 'gone'
@@ -64,6 +71,10 @@ export interface WrittenFile {
   base?: string
   /** Empty for an own file. */
   entries: WrittenEntry[]
+  /** The containers that were made, which go when they are empty. */
+  made?: string[][]
+  /** As it was wanted. If it was made, it goes with whatever others put into it. */
+  table?: string[]
 }
 
 /** A file cannot be edited. The message says why, and what the person can do. */
@@ -94,6 +105,40 @@ export function takeOut(text: string, insertions: readonly Insertion[]): string 
     rest = rest.slice(0, at) + rest.slice(at + piece.length)
   }
   return rest
+}
+
+/** The values that make up a value, one by one: we own these, and not the objects around them. */
+export function leavesOf(path: string[], value: Json, isOptional?: true): Entry[] {
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
+    return Object.entries(value).flatMap(([name, member]) => leavesOf([...path, name], member, isOptional))
+  }
+  return [{ container: path.slice(0, -1), name: path.at(-1), value, ...(isOptional && { isOptional }) }]
+}
+
+export function valueAt(value: Json | undefined, path: readonly string[]): Json | undefined {
+  return path.reduce<Json | undefined>((inner, name) => {
+    const isThere = typeof inner === 'object' && inner !== null && Object.hasOwn(inner, name)
+    return isThere ? (inner as { [name: string]: Json })[name] : undefined
+  }, value)
+}
+
+/** Whether an entry is in what a file says. */
+export function stateOf(file: Json | undefined, { container, name, hash }: WrittenEntry): EntryState {
+  const value = valueAt(file, name === undefined ? container : [...container, name])
+  if (name === undefined) {
+    return Array.isArray(value) && value.some((one) => hashOfValue(one) === hash) ? 'there' : 'gone'
+  }
+  if (value === undefined) return 'gone'
+  return hashOfValue(value) === hash ? 'there' : 'changed'
+}
+
+/** What a file says, with one entry more. */
+export function withEntry(value: Json | undefined, { container, name, value: added }: Entry): Json {
+  const [first, ...rest] = container
+  if (first === undefined && name === undefined) return [...(value as Json[] ?? []), added]
+  const members = (value ?? {}) as { [name: string]: Json }
+  if (first === undefined) return { ...members, [name!]: added }
+  return { ...members, [first]: withEntry(valueAt(members, [first]), { container: rest, name, value: added }) }
 }
 
 /** How a place in a file is called in a message: `mcpServers.agent-grid`. */

@@ -80,9 +80,14 @@ function folderOf(pid: number): string | undefined {
 }
 
 /** Start a process that waits for messages until the terminal ends. */
-export function startCodexWaiter({ as, url }: HookWords, { session, cwd }: HookInput, terminal: ProcessMark): void {
+export function startCodexWaiter(
+  { as, url, isProject }: HookWords,
+  { session, cwd }: HookInput,
+  terminal: ProcessMark,
+): void {
   const [program, ...first] = isBinary ? [process.execPath] : [process.execPath, process.argv[1]]
-  const options = [...(as === undefined ? [] : ['--as', as]), ...(url === undefined ? [] : ['--url', url])]
+  const flags = isProject ? ['--project'] : []
+  const options = [...flags, ...(as === undefined ? [] : ['--as', as]), ...(url === undefined ? [] : ['--url', url])]
   const told: WaiterSession = { process: terminal, session, cwd }
   const child = spawn(program, [...first, 'hook', 'codex', 'wait', ...options], {
     detached: true,

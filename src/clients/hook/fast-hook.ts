@@ -29,7 +29,7 @@ export interface HookCall {
 
 /** Answer a hook. Fails if the grid cannot be asked, which the client must not hear. */
 export async function fastHook(call: HookCall): Promise<HookAnswer> {
-  const { hook: { client, event }, connection: agent, input, grid } = call
+  const { hook, hook: { client, event }, connection: agent, input, grid } = call
   if (event === 'end') {
     // After /clear the process goes on with a new session.
     if (call.client && input.reason !== 'clear') endSession(agent, { client, pid: call.client.pid })
@@ -40,18 +40,19 @@ export async function fastHook(call: HookCall): Promise<HookAnswer> {
   // A client that was kept from stopping once may stop now.
   if (event === 'stop' && input.isStopActive) return silence
   if (!await mayPeek(agent, false)) return silence
-  const untold = await claimUntold(agent, (await grid.peek()).messages, { session: input.session })
-  if (untold.length === 0) return silence
-  const text = wakeWords(client, agent.alias, untold)
+  const { text, isRefusal } = await newsFor(hook, agent, grid, input.session)
+  if (text === '') return silence
+  if (isRefusal) return event === 'prompt' ? contextAnswer(client, event, input, text, text) : silence
   return event === 'stop' ? stopAnswer(text) : contextAnswer(client, event, input, text)
 }
 
 /** Who the session is, and what is unread. It says so at every start, also to a session of which others were told. */
 async function startAnswer(call: HookCall): Promise<HookAnswer> {
-  const { hook: { client, event }, input, connection: agent, grid } = call
+  const { hook, hook: { client, event }, input, connection: agent, grid } = call
   try {
-    const lines = [...await startLines(agent, grid, input.session), ...otherSessions(call)]
-    return lines.length === 0 ? silence : contextAnswer(client, event, input, lines.join('\n'))
+    const { lines, isRefusal } = await startLines(hook, agent, grid, input.session)
+    const text = [...lines, ...otherSessions(call)].join('\n')
+    return contextAnswer(client, event, input, text, isRefusal ? text : undefined)
   } finally {
     // The waiter of the session begins when it is kept.
     await keepSession(call, false)
@@ -59,17 +60,43 @@ async function startAnswer(call: HookCall): Promise<HookAnswer> {
   }
 }
 
-/** What a session is told when it begins: who it is, what is unread, and that the key does not work. */
-export async function startLines(agent: GridAgent, grid: GridClient, session: string): Promise<string[]> {
+/** What a session is told when it begins: who it is and what is unread, or that the key does not work. */
+export async function startLines(
+  hook: Pick<HookWords, 'client'>,
+  agent: GridAgent,
+  grid: GridClient,
+  session: string,
+): Promise<{ lines: string[]; isRefusal: boolean }> {
   await mayPeek(agent, true)
   try {
     const { unread, messages } = await grid.peek()
     const untold = await claimUntold(agent, messages, { session, isStart: true })
     const news = untold.length === 0 ? [] : [`${unreadWords(untold)}.`]
-    return [sessionLines(agent.alias, unread), ...news]
+    return { lines: [sessionLines(agent.alias, unread), ...news], isRefusal: false }
   } catch (error) {
     if (!isCredentialGone(error)) throw error
-    return [refusalWords(agent, error)]
+    await claimUntold(agent, [refusal], { session, isStart: true })
+    return { lines: [refusalWords(hook.client, agent, error)], isRefusal: true }
+  }
+}
+
+/** It is told as a message is: once in each session. */
+const refusal = { message_id: 'refused key', user: '' }
+
+/** What a session that goes on is told: what is new, or that the key does not work any more. */
+export async function newsFor(
+  hook: Pick<HookWords, 'client' | 'isPlugin'>,
+  agent: GridAgent,
+  grid: GridClient,
+  session: string,
+): Promise<{ text: string; isRefusal: boolean }> {
+  try {
+    const untold = await claimUntold(agent, (await grid.peek()).messages, { session })
+    return { text: untold.length === 0 ? '' : wakeWords(hook, agent.alias, untold), isRefusal: false }
+  } catch (error) {
+    if (!isCredentialGone(error)) throw error
+    const untold = await claimUntold(agent, [refusal], { session, isStart: true })
+    return { text: untold.length === 0 ? '' : refusalWords(hook.client, agent, error), isRefusal: true }
   }
 }
 

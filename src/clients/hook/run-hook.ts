@@ -5,7 +5,7 @@
 import process from 'node:process'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { second } from '../../lib/time.ts'
-import { findConnection } from '../connections.ts'
+import { findConnection, isSamePlace } from '../connections.ts'
 import { GridClient } from '../grid-client.ts'
 import { clientProcess, type ProcessMark } from '../state/lock.ts'
 import { type GridAgent, logLine } from '../state/paths.ts'
@@ -74,11 +74,22 @@ async function answerOf(hook: HookWords): Promise<HookAnswer> {
   }
 }
 
-/** Undefined if there is none. Fails if several match. */
-function hookConnection({ client, as, url }: HookWords, { cwd }: HookInput): HookConnection | undefined {
+/**
+ * Undefined if there is none, or if another connection is nearer: with one for the user and one for the project, the hooks
+ * of both run. Fails if several match.
+ */
+function hookConnection(
+  { client, as, url, isProject = false }: HookWords,
+  { cwd }: HookInput,
+): HookConnection | undefined {
   const access = findConnection({ client, alias: as, url, cwd })
   if (access?.alias === undefined) return undefined
-  return { url: access.url, key: access.key, alias: access.alias, wake: access.connection?.wake ?? 'auto' }
+  const { connection } = access
+  const nearest = connection && findConnection({ client, cwd })?.connection
+  if (connection && (!isSamePlace(connection, nearest!) || (connection.scope === 'project') !== isProject)) {
+    return undefined
+  }
+  return { url: access.url, key: access.key, alias: access.alias, wake: connection?.wake ?? 'auto' }
 }
 
 function findClient({ client }: HookWords, agent: GridAgent, input: HookInput): ProcessMark | undefined {
@@ -114,7 +125,7 @@ async function waitHook(call: HookCall & { client: ProcessMark }): Promise<HookA
     ? newMessages({ ...about, begin: () => input.eventName === 'SessionStart' ? startIsTold() : Promise.resolve() })
     : newMessages({ ...about, isReady: () => isCodexIdle(agent, terminal) })
   for await (const untold of messages) {
-    const text = wakeWords(hook.client, agent.alias, untold)
+    const text = wakeWords(hook, agent.alias, untold)
     if (isClaude) return { stderr: text, exitCode: 2 }
     await queueForCodex(agent, terminal, untold, text)
   }

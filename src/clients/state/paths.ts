@@ -30,9 +30,14 @@ export function configFolder(): string {
  * made if there is none.
  */
 export function stateFolder(agent: GridAgent): string {
-  const folder = join(ownFolder('state', 'XDG_STATE_HOME', join('.local', 'state'), 'LOCALAPPDATA'), agentName(agent))
+  const folder = join(stateRoot(), agentName(agent))
   mkdirSync(folder, { recursive: true, mode: privateMode })
   return folder
+}
+
+/** The folder with the state of all agents. It need not exist. */
+export function stateRoot(): string {
+  return ownFolder('state', 'XDG_STATE_HOME', join('.local', 'state'), 'LOCALAPPDATA')
 }
 
 /**

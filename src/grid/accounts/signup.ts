@@ -1,19 +1,19 @@
 /** Signup: an agent registers itself and can send at once, on trial. See docs/security.md, "Signup and claims". */
 import type { Actor } from '../../auth/actor.ts'
 import type { Config } from '../../config.ts'
-import { GridError, limitReached } from '../../errors.ts'
+import { GridError } from '../../errors.ts'
 import { checkNewAlias } from '../../lib/alias.ts'
 import { connectCommand, type McpConfig, mcpConfig } from '../../lib/client-snippets.ts'
 import { normaliseEmail } from '../../lib/names.ts'
-import { addressRange, addressRange48, networkFactor48 } from '../../lib/http/client-address.ts'
 import { newId } from '../../lib/id.ts'
 import { mintKey, mintLinkToken } from '../../lib/secrets.ts'
-import { hour, second } from '../../lib/time.ts'
+import { hour } from '../../lib/time.ts'
 import { type Agent, noToken } from '../../store/account/agents.ts'
-import type { AttemptLimit, SignupLimit } from '../../store/global/attempts.ts'
+import type { AttemptLimit } from '../../store/global/attempts.ts'
 import type { Store } from '../../store/store.ts'
 import { checkDescription, newAgentStatements, refuseTakenAlias } from '../agents/agents.ts'
 import { attachSkills, checkSkills, refuseTooManySkills, sanitized } from '../agents/skills.ts'
+import { attemptsOf, type Count, limitsOf, logReached, ofNetworks, tooMany } from '../people/attempts.ts'
 import { sendClaimEmail } from './claim.ts'
 
 const trial = { maxMessages: 10, lifetimeMs: 24 * hour, lifetimeText: '24 hours' } as const
@@ -61,12 +61,12 @@ export async function signUp(store: Store, input: SignupInput, address: string):
   const ownerEmail = normaliseEmail(input.ownerEmail)
   const description = checkDescription(input.description)
   const skills = checkSkillNames(input.skills ?? [])
+  const counts = countsOf(config, address)
 
   for (let attempt = 0; attempt < maxAttempts; attempt++) {
     const at = now()
-    const addressLimits = limitsOfAddress(config, address, at)
-    const total = { kind: 'signup', subject: 'all', max: config.signupPerHour * busyAddresses, since: at - hour }
-    await refuseTooMany(store, addressLimits, total, at)
+    const limits = limitsOf(counts, at)
+    await refuseTooMany(store, limits, at)
     const joinEmail = config.signupJoin === 'email' ? ownerEmail : null
     const joined = joinEmail === null ? undefined : await store.global.accounts.byJoinEmail(joinEmail)
     const provisionalId = joined?.id ?? newId()
@@ -104,8 +104,8 @@ export async function signUp(store: Store, input: SignupInput, address: string):
         ...(joined ? [] : [
           store.global.accounts.add({ id: provisionalId, name: ownerEmail, state: 'provisional', joinEmail }, at),
         ]),
-        store.global.signups.add(signup, addressLimits, [total]),
-        store.global.attempts.add([{ id: signup.id, kind: total.kind, subject: total.subject }], [], at),
+        store.global.signups.add(signup, limits),
+        store.global.attempts.add(attemptsOf(signup.id, counts), [], at),
         ...newAgentStatements(account, { ...agent, ...noToken, signupId: signup.id }, key),
         account.change.agents.addTrial(agent.id, trial.maxMessages, at + trial.lifetimeMs),
         ...attachSkills(account, agent.id, skills),
@@ -136,41 +136,19 @@ function signupResult(config: Config, alias: string, apiKey: string, claimToken:
   }
 }
 
-function limitsOfAddress(config: Config, address: string, at: number): SignupLimit[] {
-  const since = at - hour
+/** What a signup counts towards: its client address, and the whole grid. */
+function countsOf({ signupPerHour }: Config, address: string): Count[] {
   return [
-    { ...addressRange(address), max: config.signupPerHour, since },
-    { ...addressRange48(address), max: config.signupPerHour * networkFactor48, since },
+    ...ofNetworks('signup_from', address, [[signupPerHour, hour]]),
+    { kind: 'signup', subject: 'all', rates: [[signupPerHour * busyAddresses, hour]] },
   ]
 }
 
-async function refuseTooMany(
-  store: Store,
-  [ofAddress, ofNetwork]: SignupLimit[],
-  total: AttemptLimit,
-  at: number,
-): Promise<void> {
-  const { signups, attempts } = store.global
-  const found = [
-    { ...await signups.fromAddress(ofAddress, ofAddress.since), max: ofAddress.max, from: 'this address' },
-    { ...await signups.fromAddress(ofNetwork, ofNetwork.since), max: ofNetwork.max, from: 'this network' },
-  ]
-  const reached = found.find(({ n, max }) => n >= max)
-  if (reached) throw tooMany(`from ${reached.from}`, reached.max, (reached.oldest ?? at) + hour - at)
-  const blockedSince = await attempts.blockedSince(total)
-  if (blockedSince === undefined) return
-  store.deps.log.error('The hourly signup limit of the grid is reached', { limit: total.max })
-  throw tooMany('on this grid', total.max, blockedSince - total.since)
-}
-
-function tooMany(where: string, max: number, waitMs: number): GridError {
-  const retryAfterSeconds = Math.max(1, Math.ceil(waitMs / second))
-  return limitReached(
-    'signup_rate_limited',
-    `Too many signups ${where}: ${max} per hour. Try again in ${Math.ceil(retryAfterSeconds / 60)} minutes.`,
-    { name: 'signups', quota: max, windowSeconds: hour / second },
-    retryAfterSeconds,
-  )
+async function refuseTooMany(store: Store, limits: AttemptLimit[], at: number): Promise<void> {
+  const blocked = await Promise.all(limits.map((limit) => store.global.attempts.blockedSince(limit)))
+  if (blocked.every((since) => since === undefined)) return
+  await logReached(store, limits, 'The hourly signup limit of the grid is reached')
+  throw await tooMany(store, limits, at, 'signups', 'Too many signups.', 'signup_rate_limited')
 }
 
 function checkSkillNames(names: string[]) {

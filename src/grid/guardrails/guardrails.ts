@@ -1,11 +1,12 @@
 /** Guardrails: configured providers of an account, and the agents that they are attached to. */
 import { requireAdmin } from '../../auth/actor.ts'
 import { GridError, invalidInput } from '../../errors.ts'
-import { type Provider, RefusedConfig } from '../../guardrails/provider.ts'
+import { type Provider, RefusedConfig, serviceOf } from '../../guardrails/provider.ts'
 import { providers } from '../../guardrails/providers.ts'
 import { newId } from '../../lib/id.ts'
 import { isPlainName } from '../../lib/names.ts'
 import { hasAtMost, wellFormed } from '../../lib/text.ts'
+import { NoTurn } from '../../lib/shared-thread.ts'
 import type { AccountStore } from '../../store/account.ts'
 import { type Agent, noToken } from '../../store/account/agents.ts'
 import type {
@@ -19,6 +20,7 @@ import type {
 import { tokenOfOtherServer } from '../agents/agents.ts'
 import { findAgent } from '../agents/find-agent.ts'
 import { retryOnConflict } from '../retry-on-conflict.ts'
+import { requireConsent } from './consents.ts'
 import { guardrailNotFound } from './list-guardrails.ts'
 
 export const maxAttached = 200
@@ -41,7 +43,7 @@ export async function createGuardrail(account: AccountStore, input: NewGuardrail
   const name = checkName(input.name)
   const provider = findProvider(input.provider)
   const enabled = input.enabled ?? true
-  const config = checkConfig(provider, input.config ?? {})
+  const config = await checkConfig(account, provider, input.config ?? {})
   checkToken(provider, input.token || undefined, enabled)
   const action = input.action ?? 'block'
   const guardrail: Guardrail = {
@@ -52,6 +54,7 @@ export async function createGuardrail(account: AccountStore, input: NewGuardrail
     action,
     onFailure: input.onFailure ?? (action === 'block' ? 'closed' : 'open'),
     enabled,
+    host: serviceOf(provider, config)?.host ?? null,
     createdAt: account.deps.now(),
   }
   const token = input.token ? await account.seal('guardrails', guardrail.id, input.token) : noToken
@@ -90,15 +93,16 @@ export async function updateGuardrail(
     const { hasToken, ...guardrail } = await findGuardrail(account, ref)
     const { id } = guardrail
     const provider = findProvider(guardrail.provider)
-    const config = input.config === undefined ? undefined : checkConfig(provider, input.config)
+    const config = input.config === undefined ? undefined : await checkConfig(account, provider, input.config)
     checkToken(provider, token === undefined ? hasToken : token, enabled ?? guardrail.enabled)
-    const isOtherServer = token === undefined && config !== undefined &&
-      originsOf(config) !== originsOf(guardrail.config)
+    const service = config === undefined ? undefined : serviceOf(provider, config)
+    const isOtherServer = token === undefined && service !== undefined &&
+      service.origin !== serviceOf(provider, guardrail.config)?.origin
     if (isOtherServer && hasToken) throw tokenOfOtherServer('token')
     const named = name === undefined ? undefined : await account.read.guardrails.byRef(name)
     if (named && named.id !== id) throw guardrailTaken(input.name!.trim())
     const sealed = token ? await account.seal('guardrails', id, token) : noToken
-    const json = config === undefined ? {} : { config: JSON.stringify(config) }
+    const json = config === undefined ? {} : { config: JSON.stringify(config), host: service?.host }
     const { guardrails } = account.change
     await account.write([
       guardrails.requireExists(id),
@@ -114,6 +118,7 @@ export async function updateGuardrail(
       action: action ?? guardrail.action,
       onFailure: onFailure ?? guardrail.onFailure,
       enabled: enabled ?? guardrail.enabled,
+      host: service?.host ?? guardrail.host,
     }
   })
 }
@@ -176,7 +181,8 @@ export function checkToken(provider: Provider, token: string | boolean | null | 
   }
 }
 
-export function checkConfig(provider: Provider, config: unknown): unknown {
+/** The configuration with its defaults. Fails with `invalid_input` or `unavailable`. */
+export async function checkConfig(account: AccountStore, provider: Provider, config: unknown): Promise<unknown> {
   const checked = provider.config.safeParse(config, {
     error: ({ input }) => input === undefined ? 'is required' : undefined,
   })
@@ -185,22 +191,25 @@ export function checkConfig(provider: Provider, config: unknown): unknown {
     throw refusedField(path.map(String).join('.'), message)
   }
   try {
-    provider.prepare(checked.data)
+    await account.deps.guardrailChecks.requirePreparable(account.owner, provider.id, checked.data)
   } catch (error) {
     if (error instanceof RefusedConfig) throw refusedField(error.field, error.message)
-    throw error
+    throw error instanceof NoTurn ? noTurn() : error
   }
   return checked.data
+}
+
+/** The error of a call that a local guardrail had no time for. */
+export function noTurn(): GridError {
+  return new GridError('unavailable', 'Too many guardrails are being checked. Repeat the call.', {
+    retryAfterSeconds: 5,
+    notExecuted: true,
+  })
 }
 
 function refusedField(path: string, message: string): GridError {
   const field = path === '' ? 'config' : `config.${path}`
   return invalidInput(`${field}: ${message}`, field)
-}
-
-function originsOf(config: unknown): string {
-  const texts = Object.values(config as Record<string, unknown>).filter((value) => typeof value === 'string')
-  return texts.filter((text) => /^https?:/i.test(text) && URL.canParse(text)).map((text) => new URL(text).origin).join()
 }
 
 function guardrailTaken(name: string): GridError {
@@ -223,7 +232,10 @@ interface AgentGuardrail {
   action: GuardrailAction
 }
 
-/** Replace the guardrails of an agent (id or alias), all or nothing. */
+/**
+ * Replace the guardrails of an agent (id or alias), all or nothing. Fails with `consent_required` for a guardrail that
+ * would send the messages of a person to a service without their consent.
+ */
 export async function setAgentGuardrails(
   account: AccountStore,
   input: { agent: string; guardrails: AgentGuardrailInput[] },
@@ -248,6 +260,7 @@ export async function setAgentGuardrails(
       }
       chosen.set(guardrail.id, { guardrail, attachment: { guardrailId: guardrail.id, direction, action } })
     }
+    if (agent.type === 'human') await requireConsent(account, agent, [...chosen.values()].map((one) => one.guardrail))
     const { agents, guardrails } = account.change
     await account.write([
       agents.requireLive([agent.id]),

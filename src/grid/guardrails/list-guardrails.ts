@@ -12,7 +12,7 @@ export const maxListed = 10_000
 export const listBytes = 1_000_000
 const chunk = 20
 
-interface ShownGuardrail extends Omit<Guardrail, 'createdAt'> {
+interface ShownGuardrail extends Omit<Guardrail, 'host' | 'createdAt'> {
   agentCount: number
   createdAt: string
 }

@@ -1,22 +1,14 @@
 /** Trying a guardrail on a text, without sending anything. */
 import { requireAdmin } from '../../auth/actor.ts'
 import { GridError, invalidInput } from '../../errors.ts'
-import {
-  failureForTenants,
-  type GuardedText,
-  type GuardrailCheck,
-  ProviderFailure,
-  type ProviderTools,
-  RefusedConfig,
-  runCheck,
-  type Verdict,
-} from '../../guardrails/provider.ts'
+import { failureForTenants, type GuardedText, ProviderFailure, type Verdict } from '../../guardrails/provider.ts'
 import { withoutInvisible } from '../../lib/invisible-text.ts'
 import type { SealedToken } from '../../lib/key-ring.ts'
+import { NoTurn } from '../../lib/shared-thread.ts'
 import { hasAtMost, wellFormed } from '../../lib/text.ts'
 import type { AccountStore } from '../../store/account.ts'
 import { withMasked, withReplacement } from '../messaging/guarded-text.ts'
-import { checkConfig, checkToken, findProvider } from './guardrails.ts'
+import { checkConfig, checkToken, findProvider, noTurn } from './guardrails.ts'
 
 /** The longest text in characters: what a message with its parts may have. */
 const maxTextLength = 250_000
@@ -47,25 +39,31 @@ export async function tryGuardrail(
     sender: '@sender',
     recipient: '@recipient',
   }
-  const { provider, config, token } = 'guardrail' in tried ? await stored(account, tried.guardrail) : notStored(tried)
-  return await run(account, provider.id, prepare(account, provider.id, config), guarded, token)
+  const { provider, config, token } = 'guardrail' in tried
+    ? await stored(account, tried.guardrail)
+    : await notStored(account, tried)
+  return await run(account, { provider: provider.id, config: JSON.stringify(config) }, guarded, token)
 }
 
 async function run(
-  { actor, deps }: AccountStore,
-  provider: string,
-  check: GuardrailCheck,
+  account: AccountStore,
+  configured: { provider: string; config: string },
   guarded: GuardedText,
   token: string | undefined,
 ): Promise<GuardrailTrial> {
-  const signal = AbortSignal.timeout(deps.guardrailChecks.timeoutMs)
-  const tools: ProviderTools = { fetch: deps.safeFetch, token, signal, now: deps.now }
+  const { actor, deps: { guardrailChecks, safeFetch: fetch, now } } = account
+  const signal = AbortSignal.timeout(guardrailChecks.timeoutMs)
+  const toolsOf = () => Promise.resolve({ fetch, token, signal, now })
   const startedAt = performance.now()
-  const result = () => ({ provider, milliseconds: Math.round(performance.now() - startedAt) })
+  const result = () => ({
+    provider: configured.provider,
+    milliseconds: Math.round(performance.now() - startedAt),
+  })
   try {
-    const { raw, ...verdict } = await runCheck(check, guarded, tools)
+    const { raw, ...verdict } = await guardrailChecks.check(account.owner, configured, guarded, toolsOf)
     return { ...result(), verdict, ...(raw === undefined ? {} : { raw }) }
   } catch (error) {
+    if (error instanceof NoTurn) throw noTurn()
     if (!(error instanceof ProviderFailure)) throw error
     const { reason, message } = error
     return { ...result(), failure: actor.type === 'system' ? { reason, message } : failureForTenants(error) }
@@ -82,24 +80,14 @@ async function stored(account: AccountStore, ref: string) {
     : undefined
   checkToken(provider, token, true)
   // Checked again: a newer version may have more settings, with defaults.
-  return { provider, config: checkConfig(provider, guardrail.config), token }
+  return { provider, config: await checkConfig(account, provider, guardrail.config), token }
 }
 
-function notStored(tried: { provider: string; config?: unknown; token?: string }) {
+async function notStored(account: AccountStore, tried: { provider: string; config?: unknown; token?: string }) {
   const provider = findProvider(tried.provider)
   const token = tried.token || undefined
   checkToken(provider, token, true)
-  return { provider, config: checkConfig(provider, tried.config ?? {}), token }
-}
-
-function prepare({ deps }: AccountStore, provider: string, config: unknown): GuardrailCheck {
-  try {
-    return deps.guardrailChecks.prepare(provider, config)
-  } catch (error) {
-    if (!(error instanceof RefusedConfig)) throw error
-    const field = `config.${error.field}`
-    throw invalidInput(`${field}: ${error.message}`, field)
-  }
+  return { provider, config: await checkConfig(account, provider, tried.config ?? {}), token }
 }
 
 /** What a message with this text would be delivered as, if a guardrail that objects to it redacts. */

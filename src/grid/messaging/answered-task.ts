@@ -1,34 +1,26 @@
-/** Messages that answer a task complete it. See docs/protocol/messages.md, "Tasks". */
+/** A reply to a message of a task completes the task. See docs/protocol/messages.md, "Tasks". */
 import type { AccountStore } from '../../store/account.ts'
-import type { NewMessage, ReviewedMessage } from '../../store/account/new-message.ts'
+import type { ReviewedMessage } from '../../store/account/new-message.ts'
 import type { TaskMode } from '../../store/account/task-ends.ts'
 import type { Recipient, Sender, SendPart, TaskStep } from './outgoing-message.ts'
 
-/** The step that completes the answered task: that of `repliedTo`, otherwise the newest of the conversation. */
+/** The step that completes the open task whose message the recipient of the task replies to. */
 export async function answeredTask(
   account: AccountStore,
   sender: Sender,
-  { inbox, openTask }: Recipient,
-  { conversationId }: Pick<NewMessage, 'conversationId'>,
+  { inbox }: Recipient,
   repliedTo: { taskId?: string | null } | undefined,
 ): Promise<TaskStep | undefined> {
-  if (!inbox || (!repliedTo?.taskId && openTask === undefined)) return undefined
-  const { tasks } = account.read
-  const client = { home: inbox.home, client: inbox.agentId }
-  const taskOf = async (id: string | null | undefined) => {
-    const task = id ? await tasks.of('recipient', sender.agentId, id) : undefined
-    return task && task.expiresAt !== null && task.clientAgentId === inbox.agentId ? task : undefined
-  }
-  const newest = () =>
-    conversationId === null ? openTask : tasks.newestOpen(sender.agentId, { ...client, conversationId })
-  const task = await taskOf(repliedTo?.taskId) ?? (openTask === undefined ? undefined : await taskOf(await newest()))
-  return task && answerOf(account, sender, task)
+  if (!repliedTo?.taskId) return undefined
+  const task = await account.read.tasks.of('recipient', sender.agentId, repliedTo.taskId)
+  const isAnswered = task && task.expiresAt !== null && task.clientAgentId === inbox?.agentId
+  return isAnswered ? answerOf(account, sender, task) : undefined
 }
 
 export function answerOf(
   account: AccountStore,
   sender: Sender,
-  task: { id: string; mode: TaskMode; messageId: string; conversationId: string },
+  task: { id: string; mode: TaskMode },
 ): TaskStep {
   const { tasks } = account.change
   const changer = { end: 'recipient' as const, agent: sender.agentId }
@@ -36,7 +28,6 @@ export function answerOf(
   return {
     taskId: task.id,
     isInTaskAlone: task.mode !== 'receipt',
-    answers: { messageId: task.messageId, conversationId: task.conversationId },
     open: (messageId) => tasks.requireOpen(changer, task.id, completed(messageId)),
     statements: ({ id, at }) => [
       tasks.addMessage(changer, task.id, id, 'result'),

@@ -1,15 +1,9 @@
 /** Asking guardrails about one text: all at the same time, until one deadline. Their answers are hostile input. */
 import type { Deps } from '../../deps.ts'
 import { GridError } from '../../errors.ts'
-import {
-  type GuardedText,
-  ProviderFailure,
-  type ProviderTools,
-  runCheck,
-  type Span,
-  type Verdict,
-} from '../../guardrails/provider.ts'
+import { type GuardedText, ProviderFailure, type Span, type Verdict } from '../../guardrails/provider.ts'
 import { withoutInvisible } from '../../lib/invisible-text.ts'
+import { NoTurn } from '../../lib/shared-thread.ts'
 import type { Guarding } from '../../store/account.ts'
 import type { ActiveGuardrail } from '../../store/account/guarding.ts'
 import type { BlockedError, VerdictAction } from '../../store/account/verdicts.ts'
@@ -28,8 +22,8 @@ export interface Finding {
 
 type Answer = Omit<Finding, 'guardrail' | 'action'>
 
-/** Undefined for a guardrail that failed. */
-export type PossibleAnswer = Promise<Answer | undefined>
+/** `no turn`: others kept the checks busy, so it was not asked. */
+export type PossibleAnswer = Promise<Answer | 'failed' | 'no turn'>
 
 /** What asking takes. `answers` are those of the send, and `deadline` its time, which begins with the first call. */
 export interface Asking {
@@ -62,7 +56,7 @@ async function answersOf(
   guardrails: readonly ActiveGuardrail[],
   guarded: GuardedText,
   asking: Asking,
-): Promise<(Answer | undefined)[]> {
+): Promise<Awaited<PossibleAnswer>[]> {
   const services = new Map<string, PossibleAnswer>()
   return await Promise.all(guardrails.map((guardrail) => {
     const ask = () => answerOf(guardrail, guarded, asking)
@@ -76,10 +70,17 @@ async function answersOf(
 const nothing: Answer = { kinds: [], spans: [] }
 const actions = { block: 'blocked', redact: 'redacted', flag: 'flagged' } as const
 
-/** `answer` is undefined if the guardrail failed. `isReadable`: guardrails see all of the message. */
-function findingOf(guardrail: ActiveGuardrail, answer: Answer | undefined, isReadable: boolean): Finding | undefined {
+/** `isReadable`: guardrails see all of the message. */
+function findingOf(
+  guardrail: ActiveGuardrail,
+  answer: Awaited<PossibleAnswer>,
+  isReadable: boolean,
+): Finding | undefined {
   const isClosed = guardrail.onFailure === 'closed'
-  if (!answer) return { guardrail, action: isClosed ? 'failed' : 'flagged', kinds: ['check failed'], spans: [] }
+  if (typeof answer === 'string') {
+    const action = isClosed || answer === 'no turn' ? 'failed' : 'flagged'
+    return { guardrail, action, kinds: ['check failed'], spans: [] }
+  }
   const objects = answer.kinds.length > 0
   if (isReadable) return objects ? { guardrail, action: actions[guardrail.action], ...answer } : undefined
   // What cannot be checked will be the same the next time, so this blocks and is not a failure.
@@ -88,31 +89,24 @@ function findingOf(guardrail: ActiveGuardrail, answer: Answer | undefined, isRea
   return { guardrail, action: objects ? actions[guardrail.action] : 'flagged', ...answer, kinds }
 }
 
-/** A check in the grid answers at once, so it has no deadline. */
-const noDeadline = new AbortController().signal
-
-/** Undefined if the guardrail fails, whatever the reason: its log has it, without anything of the text. */
+/** A guardrail that fails has no answer, whatever the reason: its log has it, without anything of the text. */
 async function answerOf(guardrail: ActiveGuardrail, guarded: GuardedText, asking: Asking): PossibleAnswer {
-  const { deps, guarding, deadline } = asking
-  try {
-    const check = deps.guardrailChecks.of(guardrail)
-    const signal = deps.guardrailChecks.isLocal(guardrail) ? noDeadline : deadline()
+  const { deps: { guardrailChecks, safeFetch: fetch, now }, guarding, deadline } = asking
+  const toolsOf = async () => {
     const token = guardrail.token ? await guarding.openToken(guardrail.id, guardrail.token) : undefined
-    const tools: ProviderTools = { fetch: deps.safeFetch, now: deps.now, signal, token }
-    return checked(await runCheck(check, guarded, tools))
+    return { fetch, now, signal: deadline(), token }
+  }
+  try {
+    return checked(await guardrailChecks.check(guarding.owner, guardrail, guarded, toolsOf))
   } catch (error) {
     logFailure(guardrail, error, asking)
-    return undefined
+    return error instanceof NoTurn ? 'no turn' : 'failed'
   }
 }
 
-function logFailure({ id, provider }: ActiveGuardrail, error: unknown, { deps, deadline }: Asking): void {
+function logFailure({ id, provider }: ActiveGuardrail, error: unknown, { deps }: Asking): void {
   const fault = error instanceof ProviderFailure ? error.reason : error instanceof Error ? error.name : typeof error
-  deps.log.warn('A guardrail could not check a message', {
-    guardrail: id,
-    provider,
-    fault: deadline().aborted ? 'timeout' : fault,
-  })
+  deps.log.warn('A guardrail could not check a message', { guardrail: id, provider, fault })
 }
 
 /** Senders and agents read the kinds, so each is a short line of plain text. Throws for an answer of another shape. */

@@ -38,6 +38,8 @@ interface Findings {
   content: GuardedContent
   found: Finding[]
   hash: string
+  /** The hosts of the services that got the text of a person's alias. */
+  sharedWith: string[]
   /** The people of the account may see the texts that its guardrails block. */
   keepsContents: boolean
 }
@@ -107,12 +109,13 @@ async function ask(
   const { guarding } = asking
   const addressed = { direction, sender: `@${sender.alias}`, recipient: recipient.label }
   const found = await askGuardrails(guardrails, content, addressed, asking)
+  const sharedWith = content.fits ? guardrails.flatMap(({ sharedWith }) => sharedWith ?? []) : []
   // Most messages are harmless, so what only others need is read here.
-  if (found.length === 0) return { guarding, content, found, hash: '', keepsContents: false }
+  if (found.length === 0) return { guarding, content, found, sharedWith, hash: '', keepsContents: false }
   const hash = hashOf(content)
   const { keepsContents, allowedBy } = await guarding.read.aboutText(hash)
   const objections = found.filter(({ guardrail }) => !allowedBy.has(guardrail.id)).sort(byName)
-  return { guarding, content, found: objections, hash, keepsContents }
+  return { guarding, content, found: objections, sharedWith, hash, keepsContents }
 }
 
 function byName({ guardrail: a }: Finding, { guardrail: b }: Finding): number {
@@ -182,12 +185,18 @@ function isRefused(findings: Finding[]): boolean {
   return findings.some(({ action }) => action === 'blocked' || action === 'failed')
 }
 
+/** A message names so many of the hosts that got its text. */
+const maxHosts = 3
+
 function withVerdicts(
   { sender, recipient }: OutgoingMessage,
-  message: ReviewedMessage,
+  reviewed: ReviewedMessage,
   sides: (Findings | undefined)[],
   deliveries: ChangedDelivery[] = [],
 ): ReviewedMessage {
+  const hosts = [...new Set(sides.flatMap((side) => side?.sharedWith ?? []))]
+  if (hosts.length > maxHosts) hosts.splice(maxHosts, hosts.length, 'others')
+  const message = hosts.length === 0 ? reviewed : { ...reviewed, sharedWith: hosts.join(', ') }
   const found = sides.filter((side) => side !== undefined && side.found.length > 0) as Findings[]
   if (found.length === 0) return message
   const judged = {

@@ -3,7 +3,7 @@
  * with stretches of it masked. See docs/protocol/guardrails.md, "How a message is checked".
  */
 import { Buffer } from 'node:buffer'
-import type { Span } from '../../guardrails/provider.ts'
+import { maxSpans, type Span } from '../../guardrails/provider.ts'
 import { isBase64 } from '../../lib/encoding.ts'
 import { withoutInvisible } from '../../lib/invisible-text.ts'
 import { once } from '../../lib/lazy.ts'
@@ -13,7 +13,6 @@ import { hasAtMost, wellFormed } from '../../lib/text.ts'
 const mask = '[redacted]'
 /** The longest text that guardrails are asked about, in UTF-16 units. */
 export const maxGuardedLength = 100_000
-const maxSpans = 1_000
 /** Base64 that could not fit into the longest text is not decoded. */
 const maxDecoded = 4 * maxGuardedLength
 const uuidPattern = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i

@@ -7,6 +7,8 @@ export const maxBatch = 50
 /** Longest text and A2A details of one response, in UTF-16 units: at most 240 kB as UTF-8. */
 const maxBatchChars = 80_000
 
+const howToAnswer = 'To complete this task, answer with reply_to_message_id, or call update_task.'
+
 /** One message as its recipient sees it; optional fields where they apply. See docs/protocol/messages.md. */
 export interface GridMessage {
   message_id: string
@@ -27,8 +29,10 @@ export interface GridMessage {
   timestamp: string
   reply_to_message_id?: string
   conversation_id?: string
-  /** The task that it belongs to: `update_task` takes it, and a reply completes it. */
+  /** The task that it belongs to. */
   task_id?: string
+  /** How to answer the task, if it is open and the reader's. */
+  note?: typeof howToAnswer
   hops?: number
   senderDescription?: string
   senderSkills?: string[]
@@ -41,6 +45,8 @@ export interface GridMessage {
   flagged?: true
   /** Invisible characters were removed from it. */
   sanitized?: true
+  /** The hosts that a guardrail of a person sent the text to, for checking. */
+  shared_with?: string
   a2a?: unknown
 }
 
@@ -137,6 +143,7 @@ export function asGridMessage(
     ...(message.replyToMessageId && { reply_to_message_id: message.replyToMessageId }),
     ...(message.conversationId && { conversation_id: withoutInvisible(message.conversationId) }),
     ...(message.taskId !== null && { task_id: message.taskId }),
+    ...(message.awaitsAnswer !== 0 && { note: howToAnswer }),
     ...(message.hops > 0 && { hops: message.hops }),
     ...(senderDescription && { senderDescription }),
     ...(skills.length > 0 && { senderSkills: skills }),
@@ -144,6 +151,7 @@ export function asGridMessage(
     ...(message.releaseCount > 0 && { redelivered: true as const }),
     ...(message.flagged !== 0 && { flagged: true as const }),
     ...((message.sanitized !== 0 || body !== message.body || details?.sanitized) && { sanitized: true as const }),
+    ...(message.sharedWith !== null && { shared_with: message.sharedWith }),
     ...(details && { a2a: details.shown }),
   }
 }

@@ -32,6 +32,8 @@ interface MessageStatus {
   timeline: TimelineEntry[]
   leftOut: number
   guardrails: GuardrailEntry[]
+  /** The hosts that a guardrail of a person sent the text to. */
+  sharedWith?: string
 }
 
 /** What a guardrail did to a message. Of a guardrail of another account, only what kinds of things it masked. */
@@ -70,6 +72,7 @@ export async function messageStatus(account: AccountStore, messageId: string): P
       kinds: JSON.parse(verdict.kinds),
       ...(verdict.isOwn === 1 && { name: verdict.guardrail, agents: JSON.parse(verdict.agents) }),
     })),
+    ...(message.sharedWith !== null && { sharedWith: message.sharedWith }),
   }
 }
 

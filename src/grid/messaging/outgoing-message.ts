@@ -44,7 +44,7 @@ export interface SendInput {
   /** What the message answers: acked in the unit that stores it. */
   acks?: LeasePart
   a2a?: A2aDetails
-  /** What it does to a task. Without this, a message that answers a task completes it. */
+  /** What it does to a task. Without this, a reply to a message of a task completes it. */
   task?: TaskStep
 }
 
@@ -60,8 +60,6 @@ export interface TaskStep {
   taskId: string
   /** The message is in the task alone: it does not wait in the inbox of its recipient. */
   isInTaskAlone: boolean
-  /** The message that it answers, and its conversation: those of a message that names none. */
-  answers?: { messageId: string; conversationId: string }
   open?(messageId: string): Statement
   statements(message: ReviewedMessage): readonly Statement[]
   /** Called when the unit failed: fails if the step is no longer possible. */
@@ -90,8 +88,6 @@ export interface Recipient {
   readonly id: string
   /** Whether guardrails check the message: the sum of `senderIsGuarded` and `recipientIsGuarded`, or 0. */
   readonly guards: number
-  /** The newest task that the recipient waits for the sender with. */
-  readonly openTask?: string
   /** Whether its plain reply over A2A is a message, and not a task. */
   readonly messageReplies?: boolean
   /** About how many inboxes a message to it reaches. */

@@ -48,11 +48,10 @@ async function agent(account: AccountStore, sender: Sender, alias: string): Prom
 function inboxOf(
   { change: { messages, receipts } }: AccountStore,
   label: string,
-  { id: agentId, home, guards, openTask, messageReplies }: {
+  { id: agentId, home, guards, messageReplies }: {
     id: string
     home?: string
     guards: number
-    openTask: string | null
     messageReplies: boolean
   },
 ): Recipient {
@@ -63,7 +62,6 @@ function inboxOf(
     inboxes: 1,
     id: agentId,
     guards,
-    openTask: openTask ?? undefined,
     messageReplies,
     store: (message, quotas) => messages.addDirect(message, inbox, quotas),
     deliver: (message) => messages.deliver(message, inbox),

@@ -64,7 +64,7 @@ export async function sendMessage(
   const { composed, repliedTo } = await compose(account, sender, draft, recipient.label)
   let reviewed = await review({ account, sender, recipient, message: composed, draft })
   for (let attempt = 1; attempt <= maxAttempts; attempt++) {
-    const step = input.task ?? await answeredTask(account, sender, recipient, composed, repliedTo)
+    const step = input.task ?? await answeredTask(account, sender, recipient, repliedTo)
     const message = inTask(reviewed, step)
     const parts: SendPart[] = [
       quotaPart(account, recipient, message),
@@ -143,6 +143,7 @@ async function compose(
     a2a: details ? JSON.stringify(details.inline) : null,
     flagged: false,
     sanitized,
+    sharedWith: null,
     key,
     keysSince: at - keyLifetimeMs,
     largeParts: details?.apart.length ? JSON.stringify(details.apart) : null,
@@ -158,14 +159,8 @@ async function compose(
 
 function inTask<Message extends NewMessage>(message: Message, step: TaskStep | undefined): Message {
   if (!step) return message
-  const { taskId, isInTaskAlone, answers } = step
-  return {
-    ...message,
-    taskId,
-    isInTaskAlone,
-    conversationId: message.conversationId ?? answers?.conversationId ?? null,
-    replyToMessageId: message.replyToMessageId ?? answers?.messageId ?? null,
-  }
+  const { taskId, isInTaskAlone } = step
+  return { ...message, taskId, isInTaskAlone }
 }
 
 /** The message as its guardrails leave it. They may ask other services, so quotas are checked first. */

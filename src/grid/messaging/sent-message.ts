@@ -62,6 +62,13 @@ export function checkKey(key: string): string {
   return key
 }
 
+/** The key of a call and the hash of its `request`, which is a text. Fails with `invalid_input`. */
+export function keyOf(key: string | undefined, request: string): Pick<Draft, 'key' | 'requestHash'> {
+  return key === undefined
+    ? { key: null, requestHash: '' }
+    : { key: checkKey(key), requestHash: hashForLookup(request) }
+}
+
 /** The send that was already made under its idempotency key. `home`: the account that the agent was in then, if another. */
 export async function findRepeat(
   account: AccountStore,
@@ -74,7 +81,7 @@ export async function findRepeat(
   if (earlier.requestHash !== requestHash) {
     throw new GridError(
       'idempotency_conflict',
-      'This idempotency key was used for another message. Use a new key for new content.',
+      'This idempotency key was used for other content. Use a new key for new content.',
     )
   }
   if (earlier.error !== null) {

@@ -82,6 +82,7 @@ export async function tooMany(
   at: number,
   name: string,
   what: string,
+  code: 'rate_limit_exceeded' | 'signup_rate_limited' = 'rate_limit_exceeded',
 ): Promise<GridError> {
   const waits = await Promise.all(limits.map(async (limit) => {
     const blockedSince = await store.global.attempts.blockedSince(limit)
@@ -92,7 +93,7 @@ export async function tooMany(
   const reached = { name, quota: max, windowSeconds: (at - since) / second }
   const retryAfterSeconds = Math.max(1, Math.ceil(longest / second))
   const message = `${what} Try again in ${formatWait(retryAfterSeconds)}.`
-  return limitReached('rate_limit_exceeded', message, reached, retryAfterSeconds)
+  return limitReached(code, message, reached, retryAfterSeconds)
 }
 
 function formatWait(seconds: number): string {

@@ -35,6 +35,7 @@ const rates = {
   emailTo: [[1, 5 * minute], [3, day]],
   emailFrom: [[5, hour]],
   digestTo: [[12, hour]],
+  registrations: [[60, hour]],
   pauses: [[1, hour]],
   /** Notifications to all browsers of one user in one account, and how many of them may be tests. */
   push: [[120, hour]],
@@ -96,6 +97,12 @@ export async function takeSecondFactorAttempt(store: Store, email: string, addre
 /** Count one sign-in that a client begins with a passkey. Fails with `rate_limit_exceeded`. */
 export async function takePasskeyAttempt(store: Store, address: string): Promise<void> {
   await take(store, ofNetworks('passkey_from', address, rates.signInFrom), signIns)
+}
+
+/** Count one OAuth client that registers itself. Fails with `rate_limit_exceeded`. */
+export async function takeRegistration(store: Store, address: string): Promise<void> {
+  const refusal = { name: 'registrations', what: 'Too many registrations from this address.' }
+  await take(store, ofNetworks('registration', address, rates.registrations), refusal)
 }
 
 const signIns = { name: 'sign-ins', what: 'Too many sign-in attempts.' }

@@ -7,7 +7,7 @@ import type { AccountStore } from '../../store/account.ts'
 import type { A2aDetails, Sender, SendInput, SentMessage, TaskStep } from '../messaging/outgoing-message.ts'
 import { resolve } from '../messaging/resolve.ts'
 import { sendMessage } from '../messaging/send-message.ts'
-import { checkKey, findRepeat, requestHashOf, withPresence } from '../messaging/sent-message.ts'
+import { findRepeat, keyOf, withPresence } from '../messaging/sent-message.ts'
 import { shownTasks } from './shown-task.ts'
 import type { Part, Task, TaskMessage, TaskMode } from './task.ts'
 import { findTask, getTask, taskHasEnded, taskNotFound } from './tasks.ts'
@@ -165,11 +165,7 @@ async function repeatOf(
   key: string | undefined,
   request: string,
 ): Promise<SentTask | undefined> {
-  if (key === undefined) return undefined
-  const repeat = await findRepeat(account, sender, {
-    key: checkKey(key),
-    requestHash: requestHashOf({ to: '', text: '', request }),
-  })
+  const repeat = await findRepeat(account, sender, keyOf(key, request))
   if (!repeat) return undefined
   const { sent, home } = repeat
   return { sent: await withPresence(account, sent), task: await taskOfRepeat(account, sender, sent, home) }

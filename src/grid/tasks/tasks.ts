@@ -33,7 +33,6 @@ export interface TaskPage {
   totalSize: number
 }
 
-const maxPageSize = 100
 /** A page with more content ends early: libsql-server returns at most 10 MB from one statement. */
 const maxPageBytes = 8 * 2 ** 20
 
@@ -49,9 +48,6 @@ export async function getTask(
 
 export async function listTasks(account: AccountStore, input: TaskListInput): Promise<TaskPage> {
   const { pageSize, pageToken, historyLength, includeArtifacts = false } = input
-  if (!Number.isInteger(pageSize) || pageSize < 1 || pageSize > maxPageSize) {
-    throw invalidInput(`pageSize must be 1 to ${maxPageSize}.`, 'pageSize')
-  }
   const filter: TaskFilter = {
     contextId: input.contextId ?? null,
     state: input.state ?? null,

@@ -1,7 +1,7 @@
 /** What the recipient of a task says about it. See docs/protocol/mcp.md, "update_task". */
 import { callingAgent } from '../../auth/actor.ts'
 import { GridError, invalidInput } from '../../errors.ts'
-import { isBase64 } from '../../lib/encoding.ts'
+import { canonicalJson, isBase64 } from '../../lib/encoding.ts'
 import { newId } from '../../lib/id.ts'
 import { withoutInvisibleIn } from '../../lib/invisible-text.ts'
 import type { AccountStore, TaskAppend } from '../../store/account.ts'
@@ -12,6 +12,7 @@ import { maxMessageLength, type Recipient, type TaskStep } from '../messaging/ou
 import { countChunk, refuseBeyondQuotas } from '../messaging/quota.ts'
 import { resolve } from '../messaging/resolve.ts'
 import { sendMessage } from '../messaging/send-message.ts'
+import { findRepeat, keyLifetimeMs, keyOf } from '../messaging/sent-message.ts'
 import { shownTasks } from './shown-task.ts'
 import { isBareText, textOf } from './start-task.ts'
 import { isTerminal, type Part, type Task, type TaskState } from './task.ts'
@@ -25,6 +26,8 @@ interface TaskUpdate {
   text?: string
   parts?: Part[]
   artifact?: { id: string; name?: string; append?: boolean; lastChunk?: boolean }
+  /** Repeating an update with the same key changes nothing. See docs/delivery.md, "Idempotency keys". */
+  idempotencyKey?: string
 }
 
 export const givenStates = ['working', 'input-required', 'auth-required', 'completed', 'failed', 'rejected'] as const
@@ -52,24 +55,29 @@ const noText = 'This message has no text.'
 
 /**
  * Change a task whose recipient is the calling agent. Content without a state or an artifact is the answer, and
- * completes the task. What is appended within a tenth of a second is one event; the call returns when it is on disk.
+ * completes the task. What is appended within a tenth of a second, without a key, is one event; the call returns when
+ * it is on disk. A repeat returns the task as it is now.
  *
- * Fails with `task_not_found`, `unsupported_operation` (the task has ended), `payload_too_large`, `invalid_input`, or
- * as `sendMessage` does.
+ * Fails with `task_not_found`, `unsupported_operation` (the task has ended), `payload_too_large`, `invalid_input`,
+ * `idempotency_conflict`, or as `sendMessage` does.
  */
 export async function updateTask(account: AccountStore, update: TaskUpdate): Promise<Task> {
   const task = await findReceived(account, update)
-  const { state, text, artifact } = update
+  const { state, text, artifact, idempotencyKey } = update
+  const request = canonicalJson(['update_task', task.id, state, text, update.parts, artifact])
+  const once = { idempotencyKey, request }
+  if (await isRepeat(account, once)) return await shownToRecipient(account, task.id)
+  refuseEnded(task)
   if (state === 'submitted' || state === 'canceled') {
     throw invalidInput('A recipient cannot give a task this state.', 'state')
   }
   const parts = [...(text ? [{ text }] : []), ...update.parts ?? []]
-  const updating = { account, task, parts: withoutInvisibleIn(parts) }
+  const updating = { account, task, parts: withoutInvisibleIn(parts), once }
   if (!artifact && parts.length === 0 && state === undefined) {
     throw new GridError('invalid_input', 'An update needs a state, text, parts or an artifact.')
   }
   await checkSize(account, task, update)
-  const isAppended = artifact?.append === true && state === undefined
+  const isAppended = artifact?.append === true && state === undefined && idempotencyKey === undefined
   // Whatever it says, its client gets the task, and not a message.
   if (task.mode === 'message') await showTask(account, task.id, 'recipient')
   // What was appended before comes before.
@@ -98,6 +106,19 @@ interface Updating {
   account: AccountStore
   task: TaskRow
   parts: Part[]
+  once: Once
+}
+
+/** The key of an update, and what a repeat with the same key must equal. */
+interface Once {
+  idempotencyKey?: string
+  request: string
+}
+
+/** Whether the update was stored before. Fails with `idempotency_conflict`, or as a guardrail refused it. */
+async function isRepeat(account: AccountStore, { idempotencyKey, request }: Once): Promise<boolean> {
+  const sender = callingAgent(account.actor)
+  return await findRepeat(account, sender, keyOf(idempotencyKey, request)) !== undefined
 }
 
 async function findReceived(account: AccountStore, { taskId, messageId }: TaskUpdate): Promise<TaskRow> {
@@ -108,16 +129,19 @@ async function findReceived(account: AccountStore, { taskId, messageId }: TaskUp
   const id = taskId ?? (await account.read.inbox.received(agentId, messageId!))?.taskId ?? undefined
   const task = id === undefined ? undefined : await account.read.tasks.of('recipient', agentId, id)
   if (!task) throw taskNotFound(taskId ?? messageId!)
-  if (task.expiresAt === null) throw taskHasEnded(task)
   return task
 }
 
+function refuseEnded(task: TaskRow): void {
+  if (task.expiresAt === null) throw taskHasEnded(task)
+}
+
 /** The content is a message to the client: its answer, or what is said about a state. */
-async function say({ account, task, parts }: Updating, state: TaskState = 'completed', chunk?: Chunk): Promise<void> {
+async function say({ account, task, parts, once }: Updating, state?: TaskState, chunk?: Chunk): Promise<void> {
   const sender = callingAgent(account.actor)
   const { tasks } = account.change
   const changer = { end: 'recipient' as const, agent: sender.agentId }
-  const isAnswer = state === 'completed' && !chunk
+  const isAnswer = !chunk && (state === undefined || state === 'completed')
   const step: TaskStep = isAnswer ? answerOf(account, sender, task) : {
     taskId: task.id,
     // Its client is told what it has to do, also if it does not follow the task.
@@ -125,11 +149,12 @@ async function say({ account, task, parts }: Updating, state: TaskState = 'compl
     open: (id) => tasks.requireOpen(changer, task.id, id),
     statements: ({ id, at }) => [
       tasks.addMessage(changer, task.id, id, chunk ? 'result' : 'agent'),
-      ...tasks.change(changer, { task: task.id, event: id, at, state: chunk ? null : state, message: id }),
+      ...tasks.change(changer, { task: task.id, event: id, at, state: chunk ? null : state!, message: id }),
       ...(chunk ? [tasks.addChunk(changer, { ...chunk, task: task.id, event: id, parts: null })] : []),
+      ...(chunk && state ? tasks.change(changer, stateChange(task, `${id} ${state}`, at, state)) : []),
     ],
   }
-  step.check = () => findReceived(account, { taskId: task.id })
+  step.check = async () => refuseEnded(await findReceived(account, { taskId: task.id }))
   await sendMessage(account, sender, {
     to: `@${task.clientAlias}`,
     text: textOf(parts).slice(0, maxMessageLength).toWellFormed() || noText,
@@ -139,6 +164,7 @@ async function say({ account, task, parts }: Updating, state: TaskState = 'compl
       ? undefined
       : { messageId: newId(), taskId: task.id, parts },
     task: step,
+    ...once,
   })
 }
 
@@ -155,18 +181,15 @@ async function putArtifact(
   { id, name = undefined, append = false, lastChunk = false }: NonNullable<TaskUpdate['artifact']>,
   state: TaskState | undefined,
 ): Promise<void> {
-  const { account, task, parts } = updating
+  const { account, task, parts, once } = updating
   const chunk: Chunk = { artifactId: id, append, lastChunk, name: name ?? null }
   const sender = callingAgent(account.actor)
   const recipient = await resolve(account, sender, `@${task.clientAlias}`)
   // Guardrails check messages. So what they check is one.
-  if (recipient.guards > 0) {
-    await say(updating, undefined, chunk)
-    return state === undefined ? undefined : await change(updating, { state })
-  }
+  if (recipient.guards > 0) return await say(updating, state, chunk)
   account.requireSpace()
   await refuseBeyondQuotas(account, recipient)
-  if (append && state === undefined) {
+  if (append && state === undefined && once.idempotencyKey === undefined) {
     const { appends } = account.waiting
     await appends.add(task.id, { artifactId: id, parts, lastChunk }, (added) => addAll(account, task, recipient, added))
   } else await change(updating, { state: state ?? null, recipient, chunks: [{ ...chunk, parts }] })
@@ -205,7 +228,10 @@ interface Changing {
   chunks?: readonly (Chunk & { parts: readonly Part[] })[]
 }
 
-async function change({ account, task }: Pick<Updating, 'account' | 'task'>, changing: Changing): Promise<void> {
+async function change(
+  { account, task, once }: Pick<Updating, 'account' | 'task'> & { once?: Once },
+  changing: Changing,
+): Promise<void> {
   const { agentId } = callingAgent(account.actor)
   const { state, recipient, chunks = [] } = changing
   const { tasks } = account.change
@@ -220,19 +246,34 @@ async function change({ account, task }: Pick<Updating, 'account' | 'task'>, cha
     return [...tasks.change(changer, event), tasks.addChunk(changer, stored), ...counted]
   })
   if (state !== null) {
-    // Who works on a task already need not say so again.
-    const from = state === 'working' ? { from: ['submitted', 'input-required', 'auth-required'] as const } : {}
-    const event = { task: task.id, event: newId(), at, state, ...from }
+    const event = stateChange(task, newId(), at, state)
     events.push(event)
     statements.push(...tasks.change(changer, event))
   }
   const [first] = events
-  const rows = await account.write([...statements, tasks.outcome(changer, task.id, first.event)])
+  const { key, requestHash } = keyOf(once?.idempotencyKey, once?.request ?? '')
+  if (key !== null) {
+    const keyed = { key, requestHash, at, keysSince: at - keyLifetimeMs }
+    statements.unshift(tasks.requireNewKey(agentId, keyed))
+    statements.push(tasks.addKey(agentId, task.id, first.event, keyed))
+  }
+  const rows = await account.write([...statements, tasks.outcome(changer, task.id, first.event)]).catch(
+    async (error) => {
+      // The same update was stored at the same time.
+      if (!once || !await isRepeat(account, once)) throw error
+    },
+  )
   account.waiting.notifier.wake([task.id])
-  if (rows.at(-1)!.length > 0) return
+  if (!rows || rows.at(-1)!.length > 0) return
   const now = await account.read.tasks.of('recipient', agentId, task.id)
   if (!now) throw taskNotFound(task.id)
   if (isTerminal(now.state)) throw taskHasEnded(now)
+}
+
+/** Who works on a task already need not say so again. */
+function stateChange(task: TaskRow, event: string, at: number, state: TaskState): TaskChange {
+  const from = state === 'working' ? { from: ['submitted', 'input-required', 'auth-required'] as const } : {}
+  return { task: task.id, event, at, state, ...from }
 }
 
 async function shownToRecipient(account: AccountStore, id: string): Promise<Task> {

@@ -1,7 +1,7 @@
 /** Finds texts in languages that are not allowed. */
 import * as z from 'zod'
 import { type GuardedText, provider, type Span, type Verdict } from '../provider.ts'
-import { joined, oncePerMessage } from './view.ts'
+import { joined, oncePerText } from './view.ts'
 
 /** The languages that can be told apart, by ISO 639-1, with the codes of ISO 639-3 by which franc knows them. */
 const codes = Object.fromEntries(
@@ -64,7 +64,7 @@ export const language = provider({
 })
 
 function check(guarded: GuardedText, allowed: readonly string[], otherScripts: readonly RegExp[]): Verdict {
-  const { prose, stretches } = proseOf(guarded)
+  const { prose, stretches } = proseOf(guarded.text)
   const spans = joined([
     ...otherScripts.flatMap((letters) => writtenIn(prose, letters)),
     ...stretches.filter((stretch) => isOther(stretch, allowed)),
@@ -78,7 +78,7 @@ interface Stretch extends Span {
 }
 
 /** What of a message is no code, in stretches that end between words. */
-const proseOf = oncePerMessage((text) => {
+const proseOf = oncePerText((text) => {
   const prose = withoutCode(text)
   const stretches: Stretch[] = []
   for (let start = 0; start < prose.length;) {

@@ -22,11 +22,13 @@ export const patterns = provider({
     patterns: z.array(text(500)).min(1).max(50).describe('RE2 expressions: no look-around, no back-references'),
   },
   prepare({ patterns }) {
-    const compiled = patterns.map(compile)
-    const instructions = compiled.reduce((sum, pattern) => sum + pattern.programSize(), 0)
-    if (instructions > mostInstructionsTogether) {
+    let instructions = 0
+    const compiled = patterns.map((pattern, index) => {
+      const program = compile(pattern, index)
+      instructions += program.programSize()
+      if (instructions <= mostInstructionsTogether) return program
       throw new RefusedConfig('patterns', 'The expressions are too large together. Make another guardrail for some.')
-    }
+    })
     const search = new RE2Set(RE2Set.UNANCHORED, 0, automatonBytes)
     for (const pattern of patterns) search.add(pattern)
     search.compile()

@@ -65,14 +65,10 @@ export function joined(spans: readonly Span[]): Span[] {
   return out
 }
 
-/** A function that makes something of a text, once for all guardrails that are asked about the same message. */
-export function oncePerMessage<Made>(make: (text: string) => Made): (guarded: GuardedText) => Made {
-  const made = new WeakMap<GuardedText, { value: Made }>()
-  return (guarded) => {
-    let known = made.get(guarded)
-    if (!known) made.set(guarded, known = { value: make(guarded.text) })
-    return known.value
-  }
+/** A function that makes something of a text, once for all guardrails that are asked about it one after another. */
+export function oncePerText<Made>(make: (text: string) => Made): (text: string) => Made {
+  let last: { text: string; made: Made } | undefined
+  return (text) => (last?.text === text ? last : last = { text, made: make(text) }).made
 }
 
 /** A character that is part of no word, number or encoding. It stands for what was found. */
@@ -87,12 +83,12 @@ export interface Found extends Span {
  * that is masked is a new boundary for what stands next to it.
  */
 export function searchOf<Reading>(read: (text: string) => Reading[]) {
-  const firstReadings = oncePerMessage(read)
-  return (guarded: GuardedText, find: (reading: Reading) => Found[]): Verdict => {
+  const firstReadings = oncePerText(read)
+  return ({ text }: GuardedText, find: (reading: Reading) => Found[]): Verdict => {
     let all: Found[] = []
-    let found = firstReadings(guarded).flatMap(find)
+    let found = firstReadings(text).flatMap(find)
     // Each round masks at least one more character of few.
-    for (let round = 1, rest = guarded.text; found.length > 0; round++) {
+    for (let round = 1, rest = text; found.length > 0; round++) {
       all = all.concat(found)
       if (round === 5) break
       rest = maskedIn(rest, joined(found))

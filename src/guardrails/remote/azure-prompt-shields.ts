@@ -22,6 +22,7 @@ export const azurePromptShields = provider({
   id: 'azure-prompt-shields',
   name: 'Azure Prompt Shields',
   kind: 'remote',
+  address: 'endpoint',
   description: 'Asks Azure AI Content Safety for prompt attacks.',
   config: {
     endpoint: httpUrl.describe('https://<resource>.cognitiveservices.azure.com'),

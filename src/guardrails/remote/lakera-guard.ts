@@ -23,6 +23,7 @@ export const lakeraGuard = provider({
   id: 'lakera-guard',
   name: 'Lakera Guard',
   kind: 'remote',
+  address: 'baseUrl',
   description: 'Asks Lakera Guard for prompt attacks.',
   config: {
     baseUrl: httpUrl.default('https://api.lakera.ai'),

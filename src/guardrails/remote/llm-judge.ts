@@ -31,6 +31,7 @@ export const llmJudge = provider({
   id: 'llm-judge',
   name: 'LLM judge',
   kind: 'remote',
+  address: 'baseUrl',
   description: 'Asks a model behind an OpenAI-compatible chat endpoint.',
   config: {
     baseUrl: httpUrl.describe('Up to /chat/completions, such as https://api.openai.com/v1'),

@@ -22,6 +22,7 @@ export const openaiModeration = provider({
   id: 'openai-moderation',
   name: 'OpenAI moderation',
   kind: 'remote',
+  address: 'baseUrl',
   description: 'Asks the OpenAI moderation endpoint.',
   config: {
     baseUrl: httpUrl.default('https://api.openai.com'),

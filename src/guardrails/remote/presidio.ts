@@ -15,6 +15,7 @@ export const presidio = provider({
   id: 'presidio',
   name: 'Presidio',
   kind: 'remote',
+  address: 'analyzerUrl',
   description: 'Asks a self-hosted Presidio analyzer for personal data.',
   config: {
     analyzerUrl: httpUrl,

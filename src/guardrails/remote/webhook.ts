@@ -19,6 +19,7 @@ export const webhook = provider({
   id: 'webhook',
   name: 'Webhook',
   kind: 'remote',
+  address: 'url',
   description: 'Asks your own service. Requests are signed according to Standard Webhooks.',
   config: {
     url: httpUrl,

@@ -28,15 +28,6 @@ export function Face({ name }: { name: string }) {
   )
 }
 
-/** The same in a list, whose element for faces is decorative by itself. */
-export function FaceUse({ name }: { name: string }) {
-  return (
-    <svg>
-      <use href={`#${symbolId(name)}`} />
-    </svg>
-  )
-}
-
 function ChannelFace() {
   return (
     <g>

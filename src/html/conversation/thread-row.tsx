@@ -2,7 +2,7 @@
 /** @jsxImportSource hono/jsx */
 import { Name } from '../bidi.tsx'
 import { ageInWords } from '../components.tsx'
-import { FaceUse } from './faces.tsx'
+import { Face } from './faces.tsx'
 
 /** A conversation in a list. Times are milliseconds since the epoch. */
 export interface ShownThread {
@@ -32,8 +32,8 @@ function ThreadRow({ thread, now }: { thread: ShownThread; now: number }) {
   return (
     <li>
       <a href={href} aria-current={isCurrent ? 'page' : undefined} class={isNew ? 'new' : undefined}>
-        <span class='faces' aria-hidden='true'>
-          {names.slice(0, 2).map((name) => <FaceUse name={name.replace('@', '')} />)}
+        <span class='faces'>
+          {names.slice(0, 2).map((name) => <Face name={name.replace('@', '')} />)}
         </span>
         <span class='names'>
           {names.map((name, n) => (

@@ -53,23 +53,6 @@ export function ipv6Prefix48(address: string): string | undefined {
   return `${address.split(':').slice(0, 3).join(':')}::/48`
 }
 
-/** Client addresses, as `clientAddress` returns them, that sort from one text to another. */
-export interface AddressRange {
-  from: string
-  to: string
-}
-
-export function addressRange(address: string): AddressRange {
-  return { from: address, to: address }
-}
-
-/** All addresses in the /48 of an IPv6 address; an IPv4 address alone. */
-export function addressRange48(address: string): AddressRange {
-  const prefix = ipv6Prefix48(address)?.replace('::/48', ':')
-  // What follows the prefix are hexadecimal digits and colons, which all sort before `g`.
-  return prefix === undefined ? addressRange(address) : { from: prefix, to: `${prefix}g` }
-}
-
 function parse(text: string): IpAddress | undefined {
   if (!ipaddr.isValid(text)) return undefined
   // Only four decimal parts: not all software reads `0x7f.1` and `2130706433` as addresses.

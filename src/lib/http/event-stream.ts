@@ -2,7 +2,7 @@
 import type { CallerConnection } from './caller-connection.ts'
 
 /** The headers of every stream. Proxies must not buffer or change it. */
-const streamHeaders = {
+export const streamHeaders = {
   'Content-Type': 'text/event-stream',
   'Cache-Control': 'no-cache, no-transform',
   'X-Accel-Buffering': 'no',

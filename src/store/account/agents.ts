@@ -2,7 +2,6 @@ import type { agents as table } from '../../../db/schema.ts'
 import { type AccountDb, boolean, insertedToken, precondition, query, sealedColumns, statement } from '../sql.ts'
 import { agentColumns, foundAgentColumns, isNotTakenElsewhere, matchesSearch } from './agent-columns.ts'
 import { guardsOfDirect } from './guarding.ts'
-import { openTaskFor } from './task-ends.ts'
 
 export type AgentType = typeof table.$inferSelect.type
 export type ProgramType = Exclude<AgentType, 'human'>
@@ -43,11 +42,10 @@ export type SearchedAgent = { [field in keyof FoundAgent]: FoundAgent[field] | n
   isHidden: number
 }
 
-/** A live agent as the recipient of a send. `guards` is explained in `guarding.ts`; `openTask` in `open-task.ts`. */
+/** A live agent as the recipient of a send. `guards` is explained in `guarding.ts`. */
 interface Recipient {
   id: string
   guards: number
-  openTask: string | null
   messageReplies: boolean
 }
 
@@ -55,8 +53,7 @@ const isLive = 'agents.account_id = :account AND agents.deleted_at IS NULL'
 const byAlias = query<Agent>(`SELECT ${agentColumns} FROM agents WHERE ${isLive} AND agents.alias = :alias LIMIT 1`)
 const recipient = query<Recipient>(
   `
-  SELECT agents.id, ${guardsOfDirect(':from', false)} AS guards, (${openTaskFor(':from')}) AS open_task,
-    agents.message_replies
+  SELECT agents.id, ${guardsOfDirect(':from', false)} AS guards, agents.message_replies
   FROM agents WHERE ${isLive} AND agents.alias = :alias LIMIT 1`,
   { messageReplies: boolean },
 )

@@ -3,7 +3,6 @@ import { type AccountDb, boolean, crossAccountQuery, crossAccountStatement } fro
 import { foundAgentColumns, matchesSearch } from './agent-columns.ts'
 import type { SearchedAgent } from './agents.ts'
 import { guardsOfDirect } from './guarding.ts'
-import { openTaskFor } from './task-ends.ts'
 
 /**
  * The condition that the public agent of the row `agent` accepts a caller from another account, and so is found by it.
@@ -48,15 +47,13 @@ interface OtherRecipient {
   id: string
   home: string
   guards: number
-  openTask: string | null
   messageReplies: boolean
 }
 
 const recipient = crossAccountQuery<OtherRecipient>(
   'recipient in another account',
   `
-  SELECT agents.id, agents.account_id AS home, ${guardsOfDirect(':callerId', true)} AS guards,
-    (${openTaskFor(':callerId')}) AS open_task, agents.message_replies
+  SELECT agents.id, agents.account_id AS home, ${guardsOfDirect(':callerId', true)} AS guards, agents.message_replies
   FROM agents
   WHERE agents.alias = :alias AND agents.account_id <> :account
     AND ${acceptsMessagesOf('agents', { alias: ':caller', id: ':callerId' })}`,

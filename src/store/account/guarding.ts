@@ -15,6 +15,8 @@ export interface ActiveGuardrail {
   action: GuardrailAction
   direction: CheckedDirection
   onFailure: typeof guardrails.$inferSelect.onFailure
+  /** The service that gets the texts of a person's alias; null for other agents and local providers. */
+  sharedWith: string | null
   token?: SealedToken
 }
 
@@ -22,8 +24,16 @@ export interface ActiveGuardrail {
 export const senderIsGuarded = 1
 export const recipientIsGuarded = 2
 
+const isOfPerson = `EXISTS (SELECT 1 FROM agents
+  WHERE agents.account_id = agent_guardrails.account_id AND agents.id = agent_guardrails.agent_id
+    AND agents.type = 'human')`
+// Without the consent of a person, a guardrail sends none of their messages to a service. So it does not act on them.
 const joinEnabled = `JOIN guardrails ON guardrails.account_id = agent_guardrails.account_id
-  AND guardrails.id = agent_guardrails.guardrail_id AND guardrails.enabled`
+  AND guardrails.id = agent_guardrails.guardrail_id AND guardrails.enabled
+  AND (guardrails.host IS NULL OR NOT ${isOfPerson} OR EXISTS (SELECT 1 FROM guardrail_consents
+    WHERE guardrail_consents.account_id = agent_guardrails.account_id
+      AND guardrail_consents.agent_id = agent_guardrails.agent_id
+      AND guardrail_consents.provider = guardrails.provider AND guardrail_consents.host = guardrails.host))`
 const isOf = (direction: CheckedDirection) => `agent_guardrails.direction IN ('both', '${direction}')`
 
 /** `guards` of a direct message of the agent `sender` of the calling account to the agent of the row `agents`. */
@@ -63,6 +73,7 @@ type ActiveRow = Omit<ActiveGuardrail, 'direction' | 'token'> & { [Column in key
 const activeColumns =
   `agent_guardrails.agent_id, guardrails.id, guardrails.name, guardrails.provider, guardrails.config,
   coalesce(agent_guardrails.action, guardrails.action) AS action, guardrails.on_failure,
+  iif(${isOfPerson}, guardrails.host, NULL) AS shared_with,
   guardrails.encrypted_token, guardrails.token_iv, guardrails.token_auth_tag, guardrails.token_key_id`
 const ofAgent = (direction: CheckedDirection) =>
   query<ActiveRow>(`

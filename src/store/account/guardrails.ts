@@ -25,13 +25,21 @@ export interface Guardrail {
   action: GuardrailAction
   onFailure: OnFailure
   enabled: boolean
+  /** The service that gets the texts; null for a local provider. */
+  host: string | null
   createdAt: number
 }
 
 export type FoundGuardrail = Guardrail & { hasToken: boolean }
 
-type GuardrailChanges = Partial<Pick<Guardrail, 'name' | 'action' | 'onFailure' | 'enabled'>> & {
+type GuardrailChanges = Partial<Pick<Guardrail, 'name' | 'action' | 'onFailure' | 'enabled' | 'host'>> & {
   config?: string
+}
+
+/** A service that gets texts from guardrails of a provider. A person allows that for the messages of their alias. */
+export interface TextService {
+  provider: string
+  host: string
 }
 
 /** A guardrail attached to an agent. `action`, if set, overrides the one of the guardrail. */
@@ -42,7 +50,7 @@ export interface GuardrailAttachment {
 }
 
 const columns = `guardrails.id, guardrails.name, guardrails.provider, guardrails.config, guardrails.action,
-  guardrails.on_failure, guardrails.enabled, guardrails.created_at`
+  guardrails.on_failure, guardrails.enabled, guardrails.host, guardrails.created_at`
 const decoders = { config: json, enabled: boolean }
 const joinLiveAgents = `JOIN agents ON agents.account_id = agent_guardrails.account_id
   AND agents.id = agent_guardrails.agent_id AND agents.deleted_at IS NULL`
@@ -83,12 +91,19 @@ const agentsOf = query<
   SELECT agents.id, agents.alias, agents.description, agent_guardrails.direction, agent_guardrails.action
   ${fromAgents} ORDER BY agents.alias LIMIT :limit OFFSET :offset`)
 const agentsOfTotal = query<{ n: number }>(`SELECT count(*) AS n ${fromAgents}`)
+// The services of the guardrails that there are, and those that the person has allowed.
+const servicesFor = query<TextService & { allowedAt: number | null }>(`
+  SELECT provider, host, max(allowed_at) AS allowed_at FROM (
+    SELECT provider, host, NULL AS allowed_at FROM guardrails WHERE account_id = :account AND host IS NOT NULL
+    UNION ALL
+    SELECT provider, host, created_at FROM guardrail_consents WHERE account_id = :account AND agent_id = :agent)
+  GROUP BY provider, host ORDER BY provider, host`)
 
 const isGuardrail = 'account_id = :account AND id = :id'
 const update = statement(`
   UPDATE guardrails SET name = coalesce(:name, name), config = coalesce(:config, config),
     action = coalesce(:action, action), on_failure = coalesce(:onFailure, on_failure),
-    enabled = coalesce(:enabled, enabled)
+    enabled = coalesce(:enabled, enabled), host = coalesce(:host, host)
   WHERE ${isGuardrail}`)
 const setToken = statement(`
   UPDATE guardrails SET ${updatedToken}
@@ -102,14 +117,20 @@ const requireTokenIfOn = requireMatching('(encrypted_token IS NOT NULL OR NOT en
 const requireNoToken = requireMatching('encrypted_token IS NULL')
 
 const add = statement(`
-  INSERT INTO guardrails (account_id, id, name, provider, config, action, on_failure, enabled,
+  INSERT INTO guardrails (account_id, id, name, provider, config, action, on_failure, enabled, host,
     ${sealedColumns}, created_at)
-  VALUES (:account, :id, :name, :provider, :config, :action, :onFailure, :enabled,
+  VALUES (:account, :id, :name, :provider, :config, :action, :onFailure, :enabled, :host,
     ${insertedToken}, :createdAt)`)
 const detachAll = statement(`DELETE FROM agent_guardrails WHERE account_id = :account AND agent_id = :agent`)
 const attach = statement(`
   INSERT INTO agent_guardrails (account_id, agent_id, guardrail_id, direction, action)
   VALUES (:account, :agent, :guardrailId, :direction, :action)`)
+
+const ofPerson = 'account_id = :account AND agent_id = :agent AND provider = :provider AND host = :host'
+const consent = statement(`
+  INSERT INTO guardrail_consents (account_id, agent_id, provider, host, created_at)
+  VALUES (:account, :agent, :provider, :host, :at) ON CONFLICT DO NOTHING`)
+const endConsent = statement(`DELETE FROM guardrail_consents WHERE ${ofPerson}`)
 
 export const guardrails = {
   reads: (account: AccountDb) => ({
@@ -125,13 +146,15 @@ export const guardrails = {
     agentsOf: (id: string, limit: number, offset: number) => account.all(agentsOf, { id, limit, offset }),
     agentsOfTotal: async (id: string) => (await account.one(agentsOfTotal, { id }))!.n,
     ofAgent: (agent: string): Promise<GuardrailAttachment[]> => account.all(ofAgent, { agent }),
+    /** By provider. `allowedAt` is null where the person with this agent as alias does not allow it. */
+    servicesFor: (agent: string) => account.all(servicesFor, { agent }),
   }),
   changes: (account: AccountDb) => ({
     /** `config` is JSON text. A constraint error if the account has a guardrail of that name. */
     add: (guardrail: Omit<Guardrail, 'config'> & TokenColumns & { config: string }) =>
       account.bind(add, { ...guardrail }),
     /** What is undefined stays. `config` is JSON text. A constraint error if the name is taken. */
-    update: (id: string, { name, config, action, onFailure, enabled }: GuardrailChanges) =>
+    update: (id: string, { name, config, action, onFailure, enabled, host }: GuardrailChanges) =>
       account.bind(update, {
         id,
         name: name ?? null,
@@ -139,6 +162,7 @@ export const guardrails = {
         action: action ?? null,
         onFailure: onFailure ?? null,
         enabled: enabled ?? null,
+        host: host ?? null,
       }),
     setToken: (id: string, token: TokenColumns) => account.bind(setToken, { id, ...token }),
     detach: (id: string) => account.bind(detach, { id }),
@@ -149,5 +173,7 @@ export const guardrails = {
     detachAll: (agent: string) => account.bind(detachAll, { agent }),
     /** A constraint error if the account does not have the agent or the guardrail. */
     attach: (agent: string, attachment: GuardrailAttachment) => account.bind(attach, { agent, ...attachment }),
+    consent: (agent: string, service: TextService, at: number) => account.bind(consent, { agent, ...service, at }),
+    endConsent: (agent: string, service: TextService) => account.bind(endConsent, { agent, ...service }),
   }),
 }

@@ -1,6 +1,7 @@
 /** What statements about inboxes share: the number of an inbox, its unread messages, and a message as every read selects it. */
 import type { Row } from '@libsql/client'
 import { skillNamesAsJson } from './agent-columns.ts'
+import { taskEnds } from './task-ends.ts'
 
 /**
  * The number of the inbox of an agent, as a sub-select; no row if the agent does not belong to the account. `agent` and
@@ -43,8 +44,11 @@ export interface InboxMessage {
   conversationId: string | null
   a2a: string | null
   taskId: string | null
+  /** 0 or 1: the task is open, and the reader is to answer it. */
+  awaitsAnswer: number
   flagged: number
   sanitized: number
+  sharedWith: string | null
   hops: number
   createdAt: number
   senderDescription: string
@@ -69,8 +73,12 @@ const fields: Record<keyof InboxMessage, string> = {
   conversationId: 'messages.conversation_id',
   a2a: 'coalesce(deliveries.a2a, messages.a2a)',
   taskId: 'deliveries.task_id',
+  awaitsAnswer: `deliveries.task_id IS NOT NULL AND EXISTS (SELECT 1 FROM tasks
+    WHERE tasks.account_id = deliveries.sender_account_id AND tasks.id = deliveries.task_id
+      AND ${taskEnds.recipient} AND tasks.expires_at IS NOT NULL)`,
   flagged: 'messages.flagged OR deliveries.flagged',
   sanitized: 'messages.sanitized',
+  sharedWith: 'messages.shared_with',
   hops: 'messages.hops',
   createdAt: 'messages.created_at',
   senderDescription: 'agents.description',

@@ -1,6 +1,7 @@
 /** Messages that agents of the account send: the statements of a send, and looking up what was sent. */
 import { type AccountDb, boolean, precondition, query, type Statement, statement, type Values } from '../sql.ts'
 import { acceptsMessagesOf } from './directory.ts'
+import { addingKey, isNewKey } from './idempotency-keys.ts'
 import { countedUnread, inboxOf } from './inbox-message.ts'
 import {
   type GuardedReceipt,
@@ -27,19 +28,17 @@ const add = (channel: string, condition: string) =>
   // People write only as themselves, and programs never as people.
   statement(`
     INSERT INTO messages (account_id, id, from_agent_id, from_alias, type, recipient, channel_id, reply_to_message_id,
-      conversation_id, flagged, created_at, trial_number, sanitized, hops, body, a2a)
+      conversation_id, flagged, created_at, trial_number, sanitized, hops, shared_with, body, a2a)
     SELECT sender.account_id, :id, sender.id, sender.alias, :type, :recipient, ${channel}, :replyToMessageId,
       :conversationId, :flagged, :at,
       (SELECT trials.used + 1 FROM trials WHERE trials.account_id = :account AND trials.agent_id = :from),
-      :sanitized, :hops, :body, :a2a
+      :sanitized, :hops, :sharedWith, :body, :a2a
     FROM agents AS sender
     WHERE sender.account_id = :account AND sender.id = :from AND sender.deleted_at IS NULL
       AND (sender.type = 'human') = (:type = 'human')
       AND NOT EXISTS (SELECT 1 FROM trials WHERE trials.account_id = :account AND trials.agent_id = :from
         AND (trials.used >= trials.max OR trials.expires_at <= :at OR trials.ended_at IS NOT NULL))
-      AND NOT EXISTS (SELECT 1 FROM idempotency_keys WHERE idempotency_keys.account_id = :account
-        AND idempotency_keys.agent_id = :from AND idempotency_keys.key = :key
-        AND idempotency_keys.created_at > :keysSince)
+      AND ${isNewKey}
       AND ${isWithinDay}
       AND ${condition}
     ON CONFLICT DO NOTHING`)
@@ -62,12 +61,7 @@ const deliver = statement(`
     :stranger, ${inboxOf(':to', ':toAccount')}, :task
   FROM messages WHERE ${isStored}
   ON CONFLICT DO NOTHING`)
-const addKey = statement(`
-  INSERT INTO idempotency_keys (account_id, agent_id, key, request_hash, sender_account_id, message_id, created_at)
-  SELECT account_id, :from, :key, :requestHash, account_id, id, :at FROM messages WHERE ${isStored}
-  ON CONFLICT (account_id, agent_id, key) DO UPDATE SET request_hash = excluded.request_hash,
-    sender_account_id = excluded.sender_account_id, message_id = excluded.message_id, created_at = excluded.created_at, receipt = NULL
-    WHERE created_at <= :keysSince`)
+const addKey = statement(addingKey(`messages WHERE ${isStored}`))
 
 interface SentRow {
   id: string
@@ -80,8 +74,8 @@ interface SentRow {
 
 const sentColumns =
   'messages.id, messages.recipient, messages.conversation_id, messages.created_at, messages.sanitized, messages.hops'
-const sent = query<SentRow & { fromAlias: string }>(
-  `SELECT ${sentColumns}, messages.from_alias FROM messages WHERE ${isStored} AND messages.from_agent_id = :from`,
+const sent = query<SentRow & { fromAlias: string; sharedWith: string | null }>(
+  `SELECT ${sentColumns}, messages.from_alias, messages.shared_with FROM messages WHERE ${isStored} AND messages.from_agent_id = :from`,
   { sanitized: boolean },
 )
 const byKey = query<

@@ -17,6 +17,8 @@ export interface NewMessage {
   a2a: string | null
   flagged: boolean
   sanitized: boolean
+  /** The hosts that guardrails of people sent the text to, or null. */
+  sharedWith: string | null
   key: string | null
   /** Keys that were used at this time or before are free again. */
   keysSince: number

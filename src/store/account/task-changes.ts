@@ -2,6 +2,7 @@
  * Changing tasks. Each change is one event, which is stored only while the task has not ended; what follows from it
  * happens only if the event is there. Ids of events are made before the unit, so a unit can be sent again.
  */
+import { addingKey, isNewKey } from './idempotency-keys.ts'
 import { inboxOf } from './inbox-message.ts'
 import { type AccountDb, precondition, type Statement, statement, type Values } from '../sql.ts'
 import type { NewMessage } from './new-message.ts'
@@ -43,6 +44,14 @@ export interface NewChunk {
   parts: string | null
 }
 
+/** The idempotency key of an update. Keys of before `keysSince` count as new. */
+export interface UpdateKey {
+  key: string
+  requestHash: string
+  at: number
+  keysSince: number
+}
+
 const openStates: readonly TaskState[] = ['submitted', 'working', 'input-required', 'auth-required']
 
 const isOpen = 'tasks.expires_at IS NOT NULL'
@@ -65,6 +74,13 @@ const addFirstEvent = statement(`
   INSERT INTO task_events (account_id, task_id, n, id, at, state)
   SELECT account_id, id, 1, :id, :at, 'submitted' FROM tasks WHERE account_id = :account AND id = :task
   ON CONFLICT DO NOTHING`)
+
+const requireNewKey = precondition(isNewKey)
+// An update may store no message, so its key is kept with the message that made the task.
+const addKey = statement(addingKey(`tasks
+  JOIN messages ON messages.account_id = tasks.account_id AND messages.id = tasks.message_id
+  WHERE ${taskEnds.recipient} AND tasks.id = :task
+    AND (${isOpen} OR EXISTS (SELECT 1 FROM task_events WHERE ${isOfTask} AND ${isEvent}))`))
 
 const statementsAt = (end: string) => ({
   // A unit that is sent again finds its own event, although the task may have ended with it.
@@ -180,6 +196,11 @@ export function taskChanges(account: AccountDb) {
         ...{ lastChunk, name, parts },
       })
     },
+    requireNewKey: (recipient: string, { key, keysSince }: UpdateKey): Statement =>
+      account.bind(requireNewKey, { from: recipient, key, keysSince }),
+    /** Keep the key of an update, behind its `event`. Nothing is kept if the task had ended. */
+    addKey: (recipient: string, task: string, event: string, key: UpdateKey): Statement =>
+      account.bind(addKey, { ...key, agent: recipient, from: recipient, task, event }),
     /** Returns the column `n` of an event; no row if it was not stored. */
     outcome: (changer: TaskChanger, task: string, event: string): Statement => ({
       ...account.bind(at[changer.end].outcome, { ...bound(changer), task, event }),

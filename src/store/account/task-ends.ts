@@ -11,12 +11,3 @@ export const taskEnds = {
   client: `(tasks.account_id = :account AND tasks.client_agent_id = :agent)`,
   recipient: `(tasks.recipient_account_id = :account AND tasks.recipient_agent_id = :agent)`,
 }
-
-/** A query of the newest task that the agent of the row `agents` waits for `recipient` with; read with every recipient. */
-export function openTaskFor(recipient: string): string {
-  return `SELECT tasks.id FROM tasks
-    WHERE tasks.recipient_account_id = :account AND tasks.recipient_agent_id = ${recipient}
-      AND tasks.account_id = agents.account_id AND tasks.client_agent_id = agents.id
-      AND tasks.expires_at IS NOT NULL
-    ORDER BY tasks.id DESC LIMIT 1`
-}

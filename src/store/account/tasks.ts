@@ -123,14 +123,6 @@ const byMessage = query<{ id: string }>(`
   WHERE task_messages.account_id = :account AND task_messages.sender_account_id = :account
     AND task_messages.message_id = :message AND tasks.client_agent_id = :agent
   LIMIT 1`)
-const openIn = (more: string) =>
-  query<{ id: string }>(`
-    SELECT tasks.id FROM tasks
-    WHERE ${taskEnds.recipient} AND tasks.account_id = :clientAccount AND tasks.client_agent_id = :client
-      AND tasks.expires_at IS NOT NULL ${more}
-    ORDER BY tasks.id DESC LIMIT 1`)
-const newestOpen = openIn('')
-const newestOpenIn = openIn('AND tasks.conversation_id = :conversationId')
 
 const isListed = `${taskEnds.client} AND coalesce(tasks.context_id = :context, 1)
   AND coalesce(tasks.state = :state, 1) AND coalesce(tasks.recipient_alias = :alias, 1) AND tasks.status_at >= :since`
@@ -179,21 +171,6 @@ export const tasks = {
     },
     byMessage: async (agent: string, message: string): Promise<string | undefined> =>
       (await account.one(byMessage, { agent, message }))?.id,
-    /** The newest open task that a client waits for this agent with: in one conversation or in any. */
-    newestOpen: async (
-      agent: string,
-      { home = account.accountId, client, conversationId }: {
-        home?: string
-        client: string
-        conversationId?: string
-      },
-    ): Promise<string | undefined> => {
-      const values = { agent, clientAccount: home, client }
-      const found = conversationId === undefined
-        ? await account.one(newestOpen, values)
-        : await account.one(newestOpenIn, { ...values, conversationId })
-      return found?.id
-    },
     list: (
       agent: string,
       { contextId, state, recipient, since }: TaskFilter,

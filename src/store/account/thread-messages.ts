@@ -21,6 +21,7 @@ export interface PlacedMessage {
   replyToMessageId: string | null
   flagged: number
   sanitized: number
+  sharedWith: string | null
   hops: number
   createdAt: number
 }
@@ -55,7 +56,7 @@ const columns = (body: string, a2a: string, flagged: string, isForeign: number) 
   thread_messages.seq, thread_messages.thread_id, thread_messages.root_seq, messages.id, messages.from_agent_id,
   messages.from_alias, ${isForeign} AS is_foreign, messages.type, messages.recipient, ${body} AS body, ${a2a} AS a2a,
   messages.conversation_id, messages.reply_to_message_id, ${flagged} AS flagged, messages.sanitized, messages.hops,
-  messages.created_at`
+  messages.shared_with, messages.created_at`
 const isPlaced = `thread_messages.account_id = :account AND thread_messages.seq = listed.value`
 // In another account only one agent of ours can be the recipient: a channel has the agents of one account.
 const bySeqs = query<PlacedMessage>(`

@@ -3,6 +3,7 @@ import type { verdicts as table } from '../../../db/schema.ts'
 import { hour } from '../../lib/time.ts'
 import { type AccountDb, boolean, precondition, query, type Statement, statement } from '../sql.ts'
 import type { CheckedDirection } from './guarding.ts'
+import { isNewKey } from './idempotency-keys.ts'
 import type { NewMessage } from './new-message.ts'
 
 export type VerdictAction = typeof table.$inferSelect.action
@@ -80,9 +81,7 @@ const tally = statement(`
 const addBlockedSend = statement(`
   INSERT INTO blocked_sends (account_id, agent_id, key, request_hash, error, created_at)
   SELECT :account, :from, :key, :requestHash, :error, :at
-  WHERE NOT EXISTS (SELECT 1 FROM idempotency_keys WHERE idempotency_keys.account_id = :account
-    AND idempotency_keys.agent_id = :from AND idempotency_keys.key = :key
-    AND idempotency_keys.created_at > :keysSince)
+  WHERE ${isNewKey}
   ON CONFLICT (account_id, agent_id, key) DO UPDATE
     SET request_hash = excluded.request_hash, error = excluded.error, created_at = excluded.created_at
     WHERE created_at <= :keysSince`)

@@ -3,7 +3,7 @@ import { mkdtemp, open, rm, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import type { FileSystemSpace } from '../driver/disk-space.ts'
 import { runOnThread } from '../../lib/run-on-thread.ts'
-import { type FileKey, readSealedFile, SealedFileError, writeSealedFile } from './sealed-file.ts'
+import { type FileKey, readSealedFile, removeUnfinished, SealedFileError, writeSealedFile } from './sealed-file.ts'
 import { version } from '../../lib/version.ts'
 import { readAt, requireSpace, writeAt } from './files.ts'
 import { checkCopy, difference, type Manifest } from './local-copy.ts'
@@ -48,6 +48,8 @@ export async function sealCopy(
   await requireSpace(folder, size, isSameDisk ? minFreeBytes : 0, readSpace)
   const input = { path: copy }
   const content = await (thread ? runOnThread('checkCopy', checkCopy, input) : checkCopy(input))
+  // Files of others are no reason to make no backup.
+  await removeUnfinished(folder, madeAt).catch(() => {})
   const manifest: Manifest = { program: version, madeAt: new Date(madeAt).toISOString(), ...content }
   try {
     await writeSealedFile(path, key, contentOf(manifest, copy))

@@ -1,5 +1,5 @@
 /** Writing files, putting finished ones into their places, and the folder of scheduled backups. */
-import { existsSync, renameSync } from 'node:fs'
+import { existsSync, renameSync, statSync } from 'node:fs'
 import { type FileHandle, mkdir, open, readdir, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
@@ -95,6 +95,15 @@ export async function writeAt(file: FileHandle, position: number, bytes: Uint8Ar
 /** The name says when the backup was begun, in UTC. */
 const namePattern = /^grid-(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z\.backup$/
 
+/** Whether a path can be that of a folder: it is one, there is nothing yet, or this process may not look. */
+export function mayBeFolder(path: string): boolean {
+  try {
+    return statSync(path).isDirectory()
+  } catch {
+    return true
+  }
+}
+
 interface BackupInFolder {
   path: string
   at: number
@@ -122,11 +131,5 @@ export async function backupsIn(folder: string): Promise<BackupInFolder[]> {
 export async function removeOldBackups(folder: string, keep: number, made: string): Promise<void> {
   for (const { path } of (await backupsIn(folder)).slice(keep)) {
     if (path !== made) await rm(path, { force: true })
-  }
-}
-
-export async function removeUnfinished(folder: string): Promise<void> {
-  for (const name of await readdir(folder).catch(() => [])) {
-    if (/^grid-\d{8}T\d{6}Z\.backup\.[0-9a-f]{8}\.part$/.test(name)) await rm(join(folder, name), { force: true })
   }
 }

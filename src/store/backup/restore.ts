@@ -70,17 +70,31 @@ export async function restoreFile(options: RestoreOptions & { path: string }): P
 export async function restoreRemote(
   { address, ...options }: RestoreOptions & { address: DatabaseAddress },
 ): Promise<Restored> {
-  const folder = await mkdtemp(await temporaryFolder('restore', options.now))
-  try {
-    const opened = join(folder, 'grid.db')
-    const manifest = await openBackup(options.backup, options.key, opened)
-    requireKnownSchema(options.backup, manifest)
+  return await withOpened(options, async (opened, manifest) => {
     requireKeys(options, options.gridKeys, 'GRID_KEYS', manifest)
     await withDatabase(opened, async (client) => {
       await beginNewHistory(client)
       await fill(snapshotOf(client), address)
     })
     return { manifest, kept: [] }
+  })
+}
+
+/** Check a backup as a restore does, and change nothing. Fails with a `SealedFileError`, and with `schema_newer`. */
+export function verifyBackup(options: Pick<RestoreOptions, 'backup' | 'key' | 'now'>): Promise<Manifest> {
+  return withOpened(options, (_, manifest) => Promise.resolve(manifest))
+}
+
+async function withOpened<Result>(
+  { backup, key, now }: Pick<RestoreOptions, 'backup' | 'key' | 'now'>,
+  work: (opened: string, manifest: Manifest) => Promise<Result>,
+): Promise<Result> {
+  const folder = await mkdtemp(await temporaryFolder('restore', now))
+  try {
+    const opened = join(folder, 'grid.db')
+    const manifest = await openBackup(backup, key, opened)
+    requireKnownSchema(backup, manifest)
+    return await work(opened, manifest)
   } finally {
     await rm(folder, { recursive: true, force: true })
   }
@@ -97,7 +111,7 @@ function orFull(error: unknown): false {
 
 /** A new epoch, so that cursors of before are refused, and numbers that no client has seen. */
 async function beginNewHistory(client: Client): Promise<void> {
-  await client.execute("DELETE FROM store_facts WHERE key IN ('epoch', 'backup_claimed')")
+  await client.execute("DELETE FROM store_facts WHERE key IN ('epoch', 'backup_claimed', 'backup_failed')")
   await client.execute({
     sql: "INSERT INTO store_facts (key, value) VALUES ('epoch', ?)",
     args: [crypto.randomUUID().slice(0, 8)],

@@ -8,9 +8,10 @@
  * pass phrase and a random salt with scrypt (RFC 7914).
  */
 import { scrypt } from 'node:crypto'
-import { type FileHandle, link, open, rename, rm, stat } from 'node:fs/promises'
-import { dirname } from 'node:path'
+import { type FileHandle, link, open, readdir, rename, rm, stat } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
 import { fromBase64, toBase64 } from '../../lib/encoding.ts'
+import { hour } from '../../lib/time.ts'
 import { readAt, sync, writeAt } from './files.ts'
 
 /** A pass phrase, or nothing: a plain file contains its key, and damage is still found. */
@@ -65,6 +66,25 @@ export async function writeSealedFile(path: string, key: FileKey, parts: AsyncIt
     await rm(unfinished, { force: true })
   }
   await sync(dirname(path)).catch(() => {})
+}
+
+/** Remove the unfinished files of a folder that killed processes left: nothing was written to them for an hour. */
+export async function removeUnfinished(folder: string, now: number): Promise<void> {
+  for (const name of await readdir(folder)) {
+    if (!/\.[0-9a-f]{8}\.part$/.test(name)) continue
+    const path = join(folder, name)
+    if (now - (await stat(path)).mtimeMs >= hour && await isUnfinished(path)) await rm(path, { force: true })
+  }
+}
+
+/** Other programs may name their files like this too. */
+async function isUnfinished(path: string): Promise<boolean> {
+  const file = await open(path, 'r')
+  try {
+    return magic.startsWith(new TextDecoder().decode(await readAt(file, 0, magic.length)))
+  } finally {
+    await file.close()
+  }
 }
 
 /** The content of a file. Do not use a part before the end: only then is the file known to be whole. */

@@ -137,8 +137,13 @@ function notOffered(): Promise<never> {
   return Promise.reject(new TypeError('The client of a local file does not offer this'))
 }
 
+/** The driver has no names for some codes, such as that of a folder that is not writable. Their low byte tells the kind. */
+const kinds: Record<number, string> = { 8: 'SQLITE_READONLY', 10: 'SQLITE_IOERR' }
+
+/** @see https://sqlite.org/rescode.html */
 function toLibsqlError(error: unknown): unknown {
-  const { code, rawCode, message } = error as { code?: unknown; rawCode?: number; message: string }
+  const { code: given, rawCode = 0, message } = error as { code?: unknown; rawCode?: number; message: string }
+  const code = String(given).startsWith('UNKNOWN_SQLITE_ERROR') ? kinds[rawCode & 0xff] : given
   if (error instanceof LibsqlError || typeof code !== 'string' || !code.startsWith('SQLITE_')) return error
   return new LibsqlError(message, code.split('_', 2).join('_'), code, rawCode, error as Error)
 }

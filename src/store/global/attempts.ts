@@ -1,5 +1,4 @@
-import type { AddressRange } from '../../lib/http/client-address.ts'
-import { crossAccountQuery, type Db, query, type Statement, statement } from '../sql.ts'
+import { type Db, query, type Statement, statement } from '../sql.ts'
 
 /** One counted event, such as a sign-in. `subject` is the hash of what is counted, such as an address. */
 export interface Attempt {
@@ -54,7 +53,7 @@ export const attempts = (db: Db) => ({
   removeOld: (before: number, max: number): Statement => ({ ...db.bind(removeOld, { before, max }), rows: max }),
 })
 
-/** One self-registration. `address` is the client address that limits count. */
+/** One self-registration. `address` is that of the client. */
 interface NewSignup {
   id: string
   home: string
@@ -66,33 +65,15 @@ interface NewSignup {
   at: number
 }
 
-/** How many signups a range of client addresses may make since a time. */
-export interface SignupLimit extends AddressRange {
-  max: number
-  since: number
-}
-
-const fromAddress = crossAccountQuery<{ n: number; oldest: number | null }>(
-  'signups from an address',
-  `
-  SELECT count(*) AS n, min(created_at) AS oldest FROM signups
-  WHERE address BETWEEN :from AND :to AND created_at > :since`,
-)
-const reachedByAddress = `SELECT 1 FROM json_each(:addressLimits) AS allowed WHERE (
-      SELECT count(*) FROM signups AS seen WHERE seen.address BETWEEN allowed.value ->> 'from' AND allowed.value ->> 'to'
-        AND seen.created_at > allowed.value ->> 'since'
-    ) >= allowed.value ->> 'max'`
 const addSignup = statement(`
   INSERT INTO signups (account_id, id, owner_email, address, claim_token_hash, created_at)
   SELECT id, :id, :ownerEmail, :address, :claimTokenHash, :at FROM accounts
   WHERE id = :home AND state = 'provisional' AND (:joinEmail IS NULL OR join_email = :joinEmail)
-    AND NOT EXISTS (${reachedByAddress})
     AND NOT EXISTS (${reachedLimit})
   RETURNING id`)
 
 export const signups = (db: Db) => ({
-  fromAddress: async ({ from, to }: AddressRange, since: number) => (await db.one(fromAddress, { from, to, since }))!,
   /** Record a signup. No row if its account is closed to it or a limit is reached; then its agent fails the unit. */
-  add: (signup: NewSignup, addressLimits: SignupLimit[], limits: AttemptLimit[]): Statement =>
-    db.bind(addSignup, { ...signup, addressLimits: JSON.stringify(addressLimits), limits: JSON.stringify(limits) }),
+  add: (signup: NewSignup, limits: AttemptLimit[]): Statement =>
+    db.bind(addSignup, { ...signup, limits: JSON.stringify(limits) }),
 })

@@ -1,4 +1,3 @@
-import { minute } from '../../lib/time.ts'
 import { crossAccountQuery, type Db, query, type Statement, statement } from '../sql.ts'
 
 /** Keys of the facts: the newest backup, and the newest one that failed. Their values are JSON. */
@@ -15,6 +14,8 @@ interface MadeBackup {
 interface FailedBackup {
   at: number
   reason: string
+  /** The process that makes it, until it has ended one way or the other. */
+  process?: string
 }
 
 export interface BackupHistory {
@@ -50,11 +51,8 @@ export const backups = (db: Db) => ({
     db.bind(forget),
   ],
   noteFailed: (failed: FailedBackup): Statement => db.bind(note, { key: failedKey, value: JSON.stringify(failed) }),
-  /** Claim the next scheduled backup. Returns a row if none was made for `everyMs` or claimed for `retryMs`. */
-  claim: (now: number, { everyMs, retryMs }: { everyMs: number; retryMs: number }): Statement =>
-    db.bind(claim, { at: String(now - everyMs + retryMs), now, waitMs: everyMs - minute }),
-  /** The claimed backup, which began at `at`, was made. */
-  keepClaim: (at: number): Statement => db.bind(note, { key: claimedKey, value: String(at) }),
+  /** Claim the next scheduled backup. Returns a row if none was claimed for `waitMs`. */
+  claim: (now: number, waitMs: number): Statement => db.bind(claim, { at: String(now), now, waitMs }),
 })
 
 /** Key of the fact: the latest time at which a process of this database knew its clock to be right. */

@@ -1,5 +1,4 @@
 import type { oauthClients } from '../../../db/schema.ts'
-import { type AddressRange, addressRange48 } from '../../lib/http/client-address.ts'
 import { crossAccountStatement, type Db, query, type Statement, statement } from '../sql.ts'
 
 type Client = typeof oauthClients.$inferSelect
@@ -12,14 +11,13 @@ export type StoredClient = Pick<
   'id' | 'kind' | 'name' | 'redirectUris' | 'authMethod' | 'secretHash' | 'freshUntil' | 'expiresAt'
 >
 
-/** A client that registers itself. `address` is the client address that the limit counts. */
+/** A client that registers itself. */
 interface NewClient {
   id: string
   name: string
   redirectUris: string
   authMethod: AuthMethod
   secretHash: string | null
-  address: string
   expiresAt: number
 }
 
@@ -33,14 +31,10 @@ interface ClientDocument {
 }
 
 /**
- * How many clients one address, and its IPv6 /48, may register since a time, and how many registered clients are kept.
- * Beyond `total` the oldest unused ones go that registered by `youngSince`, and beyond `most` also younger ones. If more
- * than `total` are in use, those go that were last used by `idleSince`.
+ * How many registered clients are kept. Beyond `total` the oldest unused ones go that registered by `youngSince`, and
+ * beyond `most` also younger ones. If more than `total` are in use, those go that were last used by `idleSince`.
  */
-export interface RegistrationLimits {
-  perAddress: number
-  perNetwork: number
-  since: number
+interface RegistrationLimits {
   total: number
   most: number
   youngSince: number
@@ -53,22 +47,14 @@ const removedAtOnce = 1_000
 const byId = query<StoredClient>(`
   SELECT id, kind, name, redirect_uris, auth_method, secret_hash, fresh_until, expires_at FROM oauth_clients
   WHERE id = :id AND expires_at > :at`)
-const fromAddress = query<{ n: number; oldest: number | null }>(`
-  SELECT count(*) AS n, min(created_at) AS oldest FROM oauth_clients
-  WHERE address BETWEEN :from AND :to AND created_at > :since`)
 
 const unused = `SELECT id FROM oauth_clients WHERE kind = :kind AND last_used_at IS NULL`
 const idle = `SELECT id FROM oauth_clients WHERE kind = 'registered' AND last_used_at <= :idleSince`
 const add = statement(`
   INSERT INTO oauth_clients
-    (id, kind, name, redirect_uris, auth_method, secret_hash, address, created_at, expires_at)
-  SELECT :id, :kind, :name, :redirectUris, :authMethod, :secretHash, :address, :at, :expiresAt
-  WHERE (SELECT count(*) FROM oauth_clients
-      WHERE address BETWEEN :address AND :address AND created_at > :since) < :perAddress
-    AND (SELECT count(*) FROM oauth_clients
-      WHERE address BETWEEN :from AND :to AND created_at > :since) < :perNetwork
-    AND (EXISTS (${unused}) OR EXISTS (${idle})
-      OR (SELECT count(*) FROM oauth_clients WHERE kind = :kind) < :most)
+    (id, kind, name, redirect_uris, auth_method, secret_hash, created_at, expires_at)
+  SELECT :id, :kind, :name, :redirectUris, :authMethod, :secretHash, :at, :expiresAt
+  WHERE EXISTS (${unused}) OR EXISTS (${idle}) OR (SELECT count(*) FROM oauth_clients WHERE kind = :kind) < :most
   ON CONFLICT (id) DO UPDATE SET id = excluded.id
   RETURNING id`)
 const evictUnused = statement(`
@@ -112,25 +98,13 @@ const removeExpired = statement(`
 
 export const clients = (db: Db) => ({
   byId: (id: string, at: number) => db.one(byId, { id, at }),
-  /** How many clients some addresses registered since a time, and when they registered the oldest of them. */
-  fromAddress: async ({ from, to }: AddressRange, since: number) => (await db.one(fromAddress, { from, to, since }))!,
-  /** Register a client, then delete those beyond the limits. The first statement returns no row if a limit is reached. */
+  /** Register a client, then delete those beyond the limits. The first statement returns no row if there are too many. */
   add: (client: NewClient, limits: RegistrationLimits, at: number): Statement[] => {
-    const { perAddress, perNetwork, since, total, most, youngSince, idleSince } = limits
+    const { total, most, youngSince, idleSince } = limits
     const kind = 'registered'
     const unused = { kind, except: client.id }
     return [
-      db.bind(add, {
-        ...client,
-        ...addressRange48(client.address),
-        kind,
-        perAddress,
-        perNetwork,
-        since,
-        most,
-        idleSince,
-        at,
-      }),
+      db.bind(add, { ...client, kind, most, idleSince, at }),
       db.bind(evictUnused, { ...unused, total, youngSince }),
       db.bind(evictIdle, { total, idleSince }),
       db.bind(evictUnused, { ...unused, total: most, youngSince: at }),

@@ -44,6 +44,7 @@ export const placeholders: Record<string, SentencePlaceholder> = {
   participants: { argumentNames: ['agents'], kind: 'agent', isList: true, fallback: 'agents' },
   role: { argumentNames: ['role'] },
   name: { argumentNames: ['name'] },
+  host: { argumentNames: ['host'], fallback: 'a service' },
 }
 
 /** Infinitive, past tense and object. A part in brackets is omitted when its placeholder cannot be filled. */
@@ -105,6 +106,8 @@ const phrases: Record<string, Phrase> = {
   delete_guardrail: ['Delete', 'Deleted', '{guardrail}'],
   try_guardrail: ['Try', 'Tried', '{guardrail}'],
   allow_text: ['Allow', 'Allowed', 'a text that {guardrail} had objected to'],
+  allow_service: ['Allow', 'Allowed', 'guardrails to send their messages to {host}'],
+  disallow_service: ['Stop allowing', 'Stopped allowing', 'guardrails to send their messages to {host}'],
   disallow_text: ['Stop allowing', 'Stopped allowing', 'a text that {guardrail} had objected to'],
 
   create_account: ['Create', 'Created', 'the account[ {name}]'],

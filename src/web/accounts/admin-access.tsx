@@ -2,12 +2,12 @@
 /** @jsxImportSource hono/jsx */
 import { Name } from '../../html/bidi.tsx'
 import { Card, EmptyState, Notice, Time } from '../../html/components.tsx'
-import { Form, SubmitButton, TextInput } from '../../html/form.tsx'
+import { SubmitButton, TextInput } from '../../html/form.tsx'
 import { ConfirmDelete, SecretDialog } from '../../html/secrets.tsx'
 import { Table } from '../../html/table.tsx'
 import { mcpSnippets, serverName } from '../../lib/client-snippets.ts'
 import { Snippets } from '../agents/connect.tsx'
-import { formErrors } from '../forms.tsx'
+import { PageForm } from '../forms.tsx'
 import { settingsPath } from '../settings.tsx'
 import type { Visit } from '../visit.ts'
 
@@ -91,24 +91,18 @@ function OAuthHint({ url, accountName }: { url: string; accountName: string }) {
 }
 
 function GenerateForm({ visit }: { visit: Visit }) {
-  const action = settingsPath(visit, 'account', 'keys')
-  const errors = formErrors(visit, action, ['name'])
   return (
-    <>
-      {errors.rest && <Notice kind='bad'>{errors.rest}</Notice>}
-      <Form action={action} isLine>
-        <TextInput
-          name='keyName'
-          label='Name of the key'
-          hint='What it is for, for example “deployment”.'
-          value={visit.form.get('keyName') ?? ''}
-          error={errors.name}
-          maxLength={80}
-          isRequired
-        />
-        <SubmitButton>Generate admin key</SubmitButton>
-      </Form>
-    </>
+    <PageForm visit={visit} action={settingsPath(visit, 'account', 'keys')} fields={['name']} isLine>
+      <TextInput
+        name='name'
+        id='key-name'
+        label='Name of the key'
+        hint='What it is for, for example “deployment”.'
+        maxLength={80}
+        isRequired
+      />
+      <SubmitButton>Generate admin key</SubmitButton>
+    </PageForm>
   )
 }
 
@@ -128,10 +122,7 @@ function KeyTable({ visit, adminKeys: { keys, members }, now }: { visit: Visit; 
         { title: 'Key', cell: ({ last4 }) => <code>…{last4}</code> },
         { title: 'Created', cell: ({ createdAt }) => <Time at={createdAt} now={now} /> },
         { title: 'By', cell: creatorOf },
-        {
-          title: 'Last used',
-          cell: ({ lastUsedAt }) => lastUsedAt === null ? 'never' : <Time at={lastUsedAt} now={now} />,
-        },
+        { title: 'Last used', cell: ({ lastUsedAt }) => <Time at={lastUsedAt} now={now} /> },
         {
           title: 'Delete',
           isUntitled: true,

@@ -179,10 +179,7 @@ function decisionPage(
               },
               { title: 'Signed up', cell: ({ createdAt }) => <Time at={createdAt} now={now} /> },
               { title: 'From', cell: ({ address }) => <code>{address ?? 'unknown'}</code> },
-              {
-                title: 'Last seen',
-                cell: ({ lastSeenAt }) => lastSeenAt === null ? 'never' : <Time at={lastSeenAt} now={now} />,
-              },
+              { title: 'Last seen', cell: ({ lastSeenAt }) => <Time at={lastSeenAt} now={now} /> },
               {
                 title: 'Decision',
                 cell: ({ id, alias }) => (

@@ -6,7 +6,6 @@ import { Card, Facts } from '../../html/components.tsx'
 import { SubmitRow, TextInput } from '../../html/form.tsx'
 import { defaultTurnLimits, type TurnLimits } from '../../store/account.ts'
 import { PageForm } from '../forms.tsx'
-import { withNotice } from '../notices.ts'
 import { settingsPath } from '../settings.tsx'
 import type { Pages, Visit } from '../visit.ts'
 
@@ -35,12 +34,12 @@ export function conversationActions({ post }: Pages<Visit>, show: (visit: Visit)
     const id = visit.param('conversation')
     const agents = (await visit.account.read.turns.pausedByKey(id))?.agents
     await visit.record('resume_conversation', { id, agents }, (account) => resumeConversation(account, id))
-    return { redirectTo: withNotice(visit.path('attention'), 'resumed') }
+    return visit.done('resumed', 'attention')
   })
   post('/settings/account/turns', async (visit) => {
     const limits = Object.fromEntries(fields.map(({ name }) => [name, numberOf(visit.form.get(name))]))
     await visit.record('set_turn_limits', limits, (account) => setTurnLimits(account, limits))
-    return { redirectTo: withNotice(settingsPath(visit, 'account'), 'saved') }
+    return visit.done('saved', 'settings', 'account')
   }, show)
 }
 

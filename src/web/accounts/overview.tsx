@@ -8,13 +8,13 @@ import { Name } from '../../html/bidi.tsx'
 import { HourlyChart } from '../../html/chart.tsx'
 import { Card, EmptyState, Notice, Stat, Time } from '../../html/components.tsx'
 import { ButtonLink } from '../../html/form.tsx'
-import { Icon } from '../../html/icons.tsx'
 import { appPage } from '../../html/layout.tsx'
 import { day, hour, startOfDay } from '../../lib/time.ts'
 import type { AccountStore } from '../../store/account.ts'
 import type { Used } from '../../store/account/usage.ts'
 import type { ListedActivity } from '../../store/account/activity.ts'
 import { FirstAgent } from '../conversations/home.tsx'
+import { NewButton } from '../listing.tsx'
 import type { PageDeps, Pages, Visit } from '../visit.ts'
 import { ActivitySentence, actorOf, loadNames, type NameLookup } from './activity-rows.tsx'
 import { type CountOfGuardrail, sumsOf, verdictActions } from '../guardrails/guardrail-history.tsx'
@@ -35,11 +35,7 @@ export function overviewPages({ get }: Pages<Visit>, { store }: PageDeps): void 
 async function overview(visit: Visit, offer: ClaimOffer | undefined, backupFailedAt: number | undefined) {
   const { account, frame, path, may } = visit
   const figures = await loadFigures(account)
-  const newAgent = may('manage') && (
-    <ButtonLink href={path('new-agent')} kind='main-action'>
-      <Icon name='plus' />New agent
-    </ButtonLink>
-  )
+  const newAgent = may('manage') && <NewButton href={path('new-agent')} noun='agent' />
   if (!await account.read.agents.hasPrograms()) {
     return appPage(
       frame('overview'),

@@ -5,7 +5,7 @@ import { type PeopleRead, setContentsVisible, setPeopleRead } from '../../grid/a
 import { Card, dateInWords, Notice } from '../../html/components.tsx'
 import { ButtonForm } from '../../html/form.tsx'
 import { formErrors, readChoice, SwitchForm } from '../forms.tsx'
-import { type NoticeCode, withNotice } from '../notices.ts'
+import type { NoticeCode } from '../notices.ts'
 import { settingsPath } from '../settings.tsx'
 import type { PageResult, Pages, Visit } from '../visit.ts'
 
@@ -22,14 +22,14 @@ export function readingActions({ post }: Pages<Visit>, show: (visit: Visit) => P
     const choice = readChoice(visit.form, 'choice', ['on', 'older', 'off']) ?? 'off'
     const { tool, notice } = choices[choice]
     await visit.record(tool, {}, (account) => setPeopleRead(account, { choice }))
-    return { redirectTo: withNotice(settingsPath(visit, 'account'), notice) }
-  }, (visit) => show(visit))
+    return visit.done(notice, 'settings', 'account')
+  }, show)
   post('/settings/account/contents', async (visit) => {
     const isVisible = visit.form.get('visible') === 'yes'
     const tool = isVisible ? 'show_contents' : 'hide_contents'
     await visit.record(tool, { isVisible }, (account) => setContentsVisible(account, { isVisible }))
-    return { redirectTo: withNotice(settingsPath(visit, 'account'), isVisible ? 'contents-shown' : 'contents-hidden') }
-  }, (visit) => show(visit))
+    return visit.done(isVisible ? 'contents-shown' : 'contents-hidden', 'settings', 'account')
+  }, show)
 }
 
 /**

@@ -6,7 +6,7 @@ import { Card, Facts } from '../../html/components.tsx'
 import { SubmitRow, TextInput } from '../../html/form.tsx'
 import { CopyText } from '../../html/secrets.tsx'
 import { PageForm, SwitchForm } from '../forms.tsx'
-import { withNotice } from '../notices.ts'
+import type { NoticeCode } from '../notices.ts'
 import { AccountPrograms } from '../oauth/programs.tsx'
 import type { AccountPages, PageDeps, Visit } from '../visit.ts'
 import { settingsPage, settingsPath } from '../settings.tsx'
@@ -20,6 +20,7 @@ import { ContentsCard, PeopleReadCard, readingActions } from './reading-cards.ts
  */
 export function accountSettingsPages({ get, post, may }: AccountPages, { store }: PageDeps): void {
   const { config, now } = store.deps
+  const done = (visit: Visit, notice: NoticeCode) => visit.done(notice, 'settings', 'account')
   const show = async (visit: Visit, createdKey?: CreatedKey) => {
     const { keys, profile, team, turns } = visit.account.read
     const adminKeys = visit.may('manage')
@@ -49,30 +50,26 @@ export function accountSettingsPages({ get, post, may }: AccountPages, { store }
 
   get('/settings/account', async (visit) => {
     const created = await visit.takeShown<CreatedKey>()
-    if (created === 'shown') return { redirectTo: withNotice(settingsPath(visit, 'account'), 'admin-key-shown') }
+    if (created === 'shown') return done(visit, 'admin-key-shown')
     return await show(visit, created)
   })
   may('own').post('/settings/account/name', async (visit) => {
     const name = visit.form.get('name') ?? ''
     await visit.record('rename_account', { name }, (account) => renameAccount(account, { name }))
-    return { redirectTo: withNotice(settingsPath(visit, 'account'), 'account-renamed') }
+    return done(visit, 'account-renamed')
   }, (visit) => show(visit))
 
   may('own').post('/settings/account/second-factor', async (visit) => {
-    const isRequired = visit.form.get('required') === 'yes'
-    await visit.record(
-      'require_second_factor',
-      { isRequired },
-      (account) => requireSecondFactor(account, { isRequired }),
-    )
-    return { redirectTo: withNotice(settingsPath(visit, 'account'), 'saved') }
+    const input = { isRequired: visit.form.get('required') === 'yes' }
+    await visit.record('require_second_factor', input, (account) => requireSecondFactor(account, input))
+    return done(visit, 'saved')
   }, (visit) => show(visit))
 
   conversationActions({ get, post }, show)
   readingActions(may('own'), show)
 
   post('/settings/account/keys', async (visit) => {
-    const name = visit.form.get('keyName') ?? ''
+    const name = visit.form.get('name') ?? ''
     const { adminKey } = await visit.record('create_admin_key', { name }, (account) => createAdminKey(account, name))
     return await visit.showOnce(settingsPath(visit, 'account'), { name: name.trim(), key: adminKey })
   }, (visit) => show(visit))
@@ -80,12 +77,12 @@ export function accountSettingsPages({ get, post, may }: AccountPages, { store }
   post('/settings/account/keys/:key/delete', async (visit) => {
     const id = visit.param('key')
     await visit.record('delete_admin_key', { id }, (account) => deleteAdminKey(account, id))
-    return { redirectTo: withNotice(settingsPath(visit, 'account'), 'key-deleted') }
+    return done(visit, 'key-deleted')
   })
   post('/settings/account/programs/:grant/end', async (visit) => {
     const id = visit.param('grant')
     await visit.record('revoke_grant', { id }, (account) => revokeGrant(account, id))
-    return { redirectTo: withNotice(settingsPath(visit, 'account'), 'grant-ended') }
+    return done(visit, 'grant-ended')
   })
 }
 

@@ -1,7 +1,6 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
 /** How programs act as an agent: its keys, client configurations, and the programs that do. */
-import { listGrantsOfAgent } from '../../grid/oauth/grants.ts'
 import { Name } from '../../html/bidi.tsx'
 import { Card, Facts, Time } from '../../html/components.tsx'
 import { Form, SubmitRow, TextInput } from '../../html/form.tsx'
@@ -9,25 +8,20 @@ import { ConfirmDelete } from '../../html/secrets.tsx'
 import { PageForm } from '../forms.tsx'
 import { AgentPrograms } from '../oauth/programs.tsx'
 import type { PageResult, Visit } from '../visit.ts'
-import { agentOf, agentPage, agentPath } from './agent.tsx'
+import { accessOf, agentOf, agentPage, agentPath } from './agent.tsx'
 import { ConnectCard } from './connect.tsx'
 
 /** Programs cannot act as people: for them this leads to their first page. Fails with `agent_not_found`. */
 export async function showConnect(visit: Visit): Promise<PageResult> {
   const agent = await agentOf(visit)
-  const { account, may } = visit
   if (agent.type === 'human') return { redirectTo: agentPath(visit, agent.alias, 'now') }
-  // Programs cannot sign in as agents of other types.
-  const maySignIn = agent.type === 'mcp' && may('use')
-  const now = account.deps.now()
-  const [keys, programs] = await Promise.all([
-    account.read.keys.ofAgent(agent.id, now),
-    maySignIn ? listGrantsOfAgent(account, agent.id) : [],
-  ])
+  const { config, now: clock } = visit.account.deps
+  const now = clock()
+  const { keys, programs, maySignIn } = await accessOf(visit, agent)
   return await agentPage(visit, agent, 'connect', {
     content: (
       <>
-        <ConnectCard config={account.deps.config} alias={agent.alias} maySignIn={maySignIn} />
+        <ConnectCard config={config} alias={agent.alias} maySignIn={maySignIn} />
         <KeyCard visit={visit} alias={agent.alias} keys={keys} now={now} />
         {maySignIn && <AgentPrograms visit={visit} grants={programs} now={now} alias={agent.alias} />}
       </>

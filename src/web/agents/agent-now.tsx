@@ -5,7 +5,6 @@ import type { Child } from 'hono/jsx'
 import { type AgentTalk, talkOfAgent } from '../../grid/conversations/list.ts'
 import { whoMayRead } from '../../grid/conversations/open.ts'
 import { unreadText } from '../../grid/messaging/inbox-message.ts'
-import { listGrantsOfAgent } from '../../grid/oauth/grants.ts'
 import { Name } from '../../html/bidi.tsx'
 import { Badge, Card, EmptyState, Facts, Time, WithFacts } from '../../html/components.tsx'
 import { FaceSymbols } from '../../html/conversation/faces.tsx'
@@ -20,7 +19,7 @@ import { namesOf, shownMessage } from '../conversations/shown.ts'
 import { pluralize } from '../listing.tsx'
 import type { Visit } from '../visit.ts'
 import { typeName } from './agent-fields.tsx'
-import { agentOf, agentPage, agentPath, PresenceNow } from './agent.tsx'
+import { accessOf, agentOf, agentPage, agentPath, PresenceNow } from './agent.tsx'
 
 const maxChannels = 20
 
@@ -38,7 +37,7 @@ export async function showAgent(visit: Visit): Promise<Response> {
     agentSettings.byId(agent.id),
     channels.joined(agent.id, maxChannels),
     agent.type === 'human' ? seats.holder(agent.id) : undefined,
-    loadAccess(visit, agent),
+    agent.type === 'human' ? undefined : accessOf(visit, agent),
   ])
   const now = account.deps.now()
   const seen = <Time at={agent.lastSeenAt} now={now} />
@@ -188,23 +187,10 @@ function TalksWith({ talk: { talks }, agent, visit, now }: TalkProps) {
   )
 }
 
-/** The keys and programs that act as an agent; undefined for a person. */
-async function loadAccess({ account, may }: Visit, { id, type }: Agent) {
-  if (type === 'human') return undefined
-  const maySignIn = type === 'mcp' && may('use')
-  const [keys, programs] = await Promise.all([
-    account.read.keys.ofAgent(id, account.deps.now()),
-    maySignIn ? listGrantsOfAgent(account, id) : [],
-  ])
-  return { keys, programs }
-}
-
 function Access(
   { visit, agent, now, keys, programs }:
     & { visit: Visit; agent: Agent; now: number }
-    & NonNullable<
-      Awaited<ReturnType<typeof loadAccess>>
-    >,
+    & Awaited<ReturnType<typeof accessOf>>,
 ) {
   const used = (at: number | null) =>
     at === null ? 'never used' : (

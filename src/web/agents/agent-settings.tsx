@@ -7,7 +7,7 @@ import { Badge, Card, EmptyState, Facts, Notice } from '../../html/components.ts
 import { ButtonLink, CellSelect, Checkbox, type FieldOption, SubmitRow } from '../../html/form.tsx'
 import { Table } from '../../html/table.tsx'
 import type { Agent } from '../../store/account/agents.ts'
-import type { Guardrail, GuardrailAttachment } from '../../store/account/guardrails.ts'
+import type { Guardrail, GuardrailAttachment, TextService } from '../../store/account/guardrails.ts'
 import { DeleteCard, PageForm, SwitchForm } from '../forms.tsx'
 import type { Visit } from '../visit.ts'
 import {
@@ -26,12 +26,13 @@ export async function showSettings(visit: Visit): Promise<Response> {
   const agent = await agentOf(visit)
   const { account, path, may } = visit
   const { agentSettings, guardrails, skills, turns } = account.read
-  const [settings, accessList, ofAgent, guards, attached, isAutomated] = await Promise.all([
+  const [settings, accessList, ofAgent, guards, attached, services, isAutomated] = await Promise.all([
     agentSettings.byId(agent.id),
     agentSettings.accessList(agent.id),
     skills.ofAgent(agent.id),
     guardrails.list(),
     guardrails.ofAgent(agent.id),
+    agent.type === 'human' ? guardrails.servicesFor(agent.id) : [],
     turns.isAutomated(agent.id),
   ])
   const here = path('agents', agent.alias)
@@ -53,7 +54,13 @@ export async function showSettings(visit: Visit): Promise<Response> {
         )}
         <div class='grid halves'>
           <SkillsCard visit={visit} action={`${here}/skills`} skills={ofAgent} />
-          <GuardrailsCard visit={visit} action={`${here}/guardrails`} guardrails={guards} attached={attached} />
+          <GuardrailsCard
+            visit={visit}
+            action={`${here}/guardrails`}
+            guardrails={guards}
+            attached={attached}
+            refused={services.filter(({ allowedAt }) => allowedAt === null)}
+          />
         </div>
         {isProgram && may('manage') && (
           <DeleteCard
@@ -174,9 +181,11 @@ const directions = [
 ]
 
 function GuardrailsCard(
-  { visit, action, guardrails, attached }: CardProps & {
+  { visit, action, guardrails, attached, refused }: CardProps & {
     guardrails: Guardrail[]
     attached: GuardrailAttachment[]
+    /** The services that the person with this alias does not allow. */
+    refused: TextService[]
   },
 ) {
   const mayChange = visit.may('manage')
@@ -193,9 +202,14 @@ function GuardrailsCard(
       columns={[
         {
           title: 'Guardrail',
-          cell: ({ name, provider, enabled }) => (
+          cell: ({ name, provider, host, enabled }) => (
             <>
               <Name text={name} /> {!enabled && <Badge kind='warning'>off</Badge>}
+              {refused.some((service) => service.provider === provider && service.host === host) && (
+                <div class='soft small'>
+                  Checks nothing here: the person has not allowed sending messages to <Name text={host!} />.
+                </div>
+              )}
               <div class='soft small'>{listedProviders.find(({ id }) => id === provider)?.name ?? provider}</div>
             </>
           ),

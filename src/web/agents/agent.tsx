@@ -2,6 +2,7 @@
 /** @jsxImportSource hono/jsx */
 import type { Child } from 'hono/jsx'
 import { GridError } from '../../errors.ts'
+import { listGrantsOfAgent } from '../../grid/oauth/grants.ts'
 import { AgentIcon } from '../../html/agent-icon.tsx'
 import { Badge, Notice, Tabs, Time } from '../../html/components.tsx'
 import { type AppPage, appPage } from '../../html/layout.tsx'
@@ -22,6 +23,16 @@ export async function agentOf({ account, param }: Visit): Promise<Agent> {
   const agent = await account.read.agents.byAlias(param('alias'))
   if (!agent) throw new GridError('agent_not_found', 'The account has no such agent.')
   return agent
+}
+
+/** The keys of an agent, and the programs that act as it, as far as the visitor may see them. Only MCP agents have those. */
+export async function accessOf({ account, may }: Visit, { id, type }: Agent) {
+  const maySignIn = type === 'mcp' && may('use')
+  const [keys, programs] = await Promise.all([
+    account.read.keys.ofAgent(id, account.deps.now()),
+    maySignIn ? listGrantsOfAgent(account, id) : [],
+  ])
+  return { keys, programs, maySignIn }
 }
 
 /** Actions whose forms show why they were refused. */

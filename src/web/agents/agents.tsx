@@ -1,13 +1,11 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
 import { Badge, Card, EmptyState, Time } from '../../html/components.tsx'
-import { ButtonLink } from '../../html/form.tsx'
-import { Icon } from '../../html/icons.tsx'
 import { appPage } from '../../html/layout.tsx'
 import { Pagination, Table } from '../../html/table.tsx'
 import type { AgentOrder, AgentPlace } from '../../store/account/agent-settings.ts'
 import { AgentName } from '../accounts/agent-name.tsx'
-import { listPosition, NoResults, pageSize, pluralize, SearchBar } from '../listing.tsx'
+import { listPosition, NewButton, NoResults, pageSize, pluralize, SearchBar } from '../listing.tsx'
 import type { Pages, Visit } from '../visit.ts'
 import { agentActions } from './agent-actions.tsx'
 import { typeName } from './agent-fields.tsx'
@@ -71,11 +69,7 @@ async function list({ account, frame, path, query, may }: Visit) {
   ])
   const rows = found.slice(0, pageSize)
   const total = search === '' ? all : rows[0]?.total ?? 0
-  const newAgent = may('manage') && (
-    <ButtonLink href={path('new-agent')} kind='main-action'>
-      <Icon name='plus' />New agent
-    </ButtonLink>
-  )
+  const newAgent = may('manage') && <NewButton href={path('new-agent')} noun='agent' />
   const isEmpty = all === 0
 
   return appPage(

@@ -38,7 +38,7 @@ const snoozeTitles: Record<(typeof snoozeTimes)[number], string> = {
 
 export function attentionPages({ get, post }: Pages<Visit>, { store, attention }: PageDeps): void {
   const offerTo = (visit: Visit): Promise<ClaimOffer | undefined> => findClaimOffer(store, visit.visitor.user)
-  const fieldsOf = ({ form }: Visit) => ({ kind: form.get('kind') ?? '', subject: form.get('subject') ?? '' })
+  const given = ({ form }: Visit) => ({ kind: form.get('kind') ?? '', subject: form.get('subject') ?? '' })
 
   get('/attention', async (visit) => {
     const found = await attentionOf(visit.account, await offerTo(visit))
@@ -48,14 +48,14 @@ export function attentionPages({ get, post }: Pages<Visit>, { store, attention }
   post('/attention/snooze', async (visit) => {
     const time = visit.form.get('time') ?? ''
     const isSnoozed = await snooze(visit.account, await offerTo(visit), {
-      ...fieldsOf(visit),
+      ...given(visit),
       time,
       timeZone: visit.timeZone,
     })
     return visit.done(isSnoozed ? 'snoozed' : 'well-again', 'attention')
   })
   post('/attention/show-again', async (visit) => {
-    await endSnooze(visit.account, fieldsOf(visit))
+    await endSnooze(visit.account, given(visit))
     return visit.done('shown-again', 'attention')
   })
 }
@@ -117,7 +117,7 @@ function page(visit: Visit, { open, snoozed }: Attention) {
                       until <LocalTime at={until} />, or until it gets worse
                     </>,
                   ],
-                  actions: <EndSnooze action={action} fields={condition} />,
+                  actions: <EndSnooze action={action} fields={fieldsOf(condition)} />,
                 }
               })}
             />
@@ -136,7 +136,7 @@ function openRow(visit: Visit, condition: Condition, now: number) {
         {actionOf(visit, condition)}
         <SnoozeMenu
           action={visit.path('attention', 'snooze')}
-          fields={condition}
+          fields={fieldsOf(condition)}
           times={snoozeTimes.map((time) => [
             time,
             time === 'tomorrow' && visit.timeZone === utc ? `${snoozeTitles[time]} UTC` : snoozeTitles[time],
@@ -145,6 +145,10 @@ function openRow(visit: Visit, condition: Condition, now: number) {
       </>
     ),
   }
+}
+
+function fieldsOf({ kind, subject }: Condition) {
+  return { kind, subject }
 }
 
 function isCut(rows: Condition[]): boolean {

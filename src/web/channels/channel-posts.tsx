@@ -3,14 +3,14 @@
 /** What was posted to a channel. See docs/security.md, "People who read". */
 import type { Channel } from '../../grid/channels/channels.ts'
 import { openConversation } from '../../grid/conversations/open.ts'
-import { Badge, Card, EmptyState, Facts, Time, WithFacts } from '../../html/components.tsx'
+import { Badge, Card, EmptyState, WithFacts } from '../../html/components.tsx'
 import { FaceSymbols } from '../../html/conversation/faces.tsx'
 import { answerHref, composerOf } from '../conversations/composer.tsx'
 import { positionIn } from '../conversations/conversations.tsx'
 import { timelineNames, TimelinePane } from '../conversations/timeline.tsx'
 import { pluralize } from '../listing.tsx'
 import type { Visit } from '../visit.ts'
-import { channelOf, channelPage, channelPath } from './channel.tsx'
+import { ChannelDetails, channelOf, channelPage, channelPath } from './channel.tsx'
 
 const maxNamed = 12
 
@@ -91,17 +91,7 @@ function ChannelFacts(
           <a class='alone' href={channelPath(visit, channel.id, 'members')}>{pluralize(more, 'more member')}</a>
         )}
       </Card>
-      <Card title='Details'>
-        <Facts
-          items={[
-            ['Name', <code>#{channel.name}</code>],
-            ['Created', <Time at={channel.createdAt} now={visit.account.deps.now()} />],
-          ]}
-        />
-        <p class='soft small'>
-          A member posts here by sending to <code>#{channel.name}</code>.
-        </p>
-      </Card>
+      <ChannelDetails visit={visit} channel={channel} />
     </>
   )
 }

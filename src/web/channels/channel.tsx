@@ -58,13 +58,7 @@ export async function showSettings(visit: Visit): Promise<Response> {
     channel,
     'settings',
     <>
-      <Card title='Details'>
-        <Facts
-          items={[
-            ['Name', <code>#{channel.name}</code>],
-            ['Created', <Time at={channel.createdAt} now={visit.account.deps.now()} />],
-          ]}
-        />
+      <ChannelDetails visit={visit} channel={channel}>
         {visit.may('manage')
           ? (
             <PageForm visit={visit} action={action} fields={['description']}>
@@ -81,10 +75,7 @@ export async function showSettings(visit: Visit): Promise<Response> {
             </PageForm>
           )
           : <ManagersOnlyNote visit={visit} what='change channels and their members' />}
-        <p class='soft small'>
-          A member posts here by sending to <code>#{channel.name}</code>.
-        </p>
-      </Card>
+      </ChannelDetails>
       {visit.may('manage') && (
         <DeleteCard
           noun='channel'
@@ -99,5 +90,24 @@ export async function showSettings(visit: Visit): Promise<Response> {
         />
       )}
     </>,
+  )
+}
+
+export function ChannelDetails(
+  { visit, channel, children }: { visit: Visit; channel: Channel; children?: Child },
+) {
+  return (
+    <Card title='Details'>
+      <Facts
+        items={[
+          ['Name', <code>#{channel.name}</code>],
+          ['Created', <Time at={channel.createdAt} now={visit.account.deps.now()} />],
+        ]}
+      />
+      {children}
+      <p class='soft small'>
+        A member posts here by sending to <code>#{channel.name}</code>.
+      </p>
+    </Card>
   )
 }

@@ -13,8 +13,9 @@ import {
 } from '../../grid/conversations/write.ts'
 import { maxMessageLength } from '../../grid/messaging/outgoing-message.ts'
 import { Name } from '../../html/bidi.tsx'
-import { SubmitButton, TextArea } from '../../html/form.tsx'
+import { CsrfField, HiddenFields, SubmitButton, TextArea } from '../../html/form.tsx'
 import { Icon } from '../../html/icons.tsx'
+import { writePath } from '../../html/paths.ts'
 import { newId } from '../../lib/id.ts'
 import { presenceWords } from '../../lib/presence.ts'
 import { PageForm } from '../forms.tsx'
@@ -46,16 +47,13 @@ export async function composerOf(visit: Visit, open: OpenConversation): Promise<
       {reader.seat && await Marks({ visit, open })}
       {reader.seat ? await writingIn(visit, open) : (
         <p class='soft small'>
-          You have no alias in this account yet. <a href={writePath(visit, namesOf(thread)[0])}>Write</a> to choose one.
+          You have no alias in this account yet. <a href={writePath(visit.membership.id, namesOf(thread)[0])}>Write</a>
+          {' '}
+          to choose one.
         </p>
       )}
     </div>
   )
-}
-
-/** The page to write a message. `to` is `@alias` or `#channel`. */
-export function writePath({ path }: Pick<Visit, 'path'>, to?: string): string {
-  return to === undefined ? path('write') : `${path('write')}?${new URLSearchParams({ to })}`
 }
 
 async function writingIn(visit: Visit, { reader, thread, messages }: OpenConversation): Promise<Child> {
@@ -90,7 +88,7 @@ async function writingIn(visit: Visit, { reader, thread, messages }: OpenConvers
     <p class='row soft small'>
       Write to
       {namesOf(thread).map((name) => (
-        <a class='button small' href={writePath(visit, name)}>
+        <a class='button small' href={writePath(visit.membership.id, name)}>
           <Name text={name} />
         </a>
       ))}
@@ -182,20 +180,15 @@ async function Marks({ visit, open }: { visit: Visit; open: OpenConversation }):
   const isUnread = messages.some((message) => message.isUnread)
   const received = messages.findLast(({ isMine, fromAgentId }) => isMine && fromAgentId !== reader.seat?.agentId)
   const { show } = listPlace(visit.query)
+  const kept: Record<string, string> = show === 'all' ? {} : { show }
   const next = await nextUnread(visit.account, thread.id)
   return (
     <div class='marks'>
       <form method='post' action={`${page}/read`} data-reads hidden={!isUnread}>
-        <input type='hidden' name='csrf' value={visit.csrf} />
-        <input type='hidden' name='upTo' value={last} />
-        {show !== 'all' && <input type='hidden' name='show' value={show} />}
-        <button class='button quiet small' type='submit' data-key='e'>Mark read</button>
+        <MarkFields fields={{ upTo: `${last}`, ...kept }}>Mark read</MarkFields>
       </form>
       <form method='post' action={`${page}/unread`} data-unreads hidden={isUnread || !received}>
-        <input type='hidden' name='csrf' value={visit.csrf} />
-        <input type='hidden' name='from' value={received?.seq ?? last} />
-        {show !== 'all' && <input type='hidden' name='show' value={show} />}
-        <button class='button quiet small' type='submit' data-key='e'>Mark unread</button>
+        <MarkFields fields={{ from: `${received?.seq ?? last}`, ...kept }}>Mark unread</MarkFields>
       </form>
       {next && next.threadId !== thread.id && (
         <a class='button quiet small' href={`${visit.path('next-unread')}?after=${thread.id}`} data-key='n'>
@@ -203,5 +196,15 @@ async function Marks({ visit, open }: { visit: Visit; open: OpenConversation }):
         </a>
       )}
     </div>
+  )
+}
+
+function MarkFields({ fields, children }: { fields: Record<string, string>; children: string }) {
+  return (
+    <>
+      <CsrfField />
+      <HiddenFields fields={fields} />
+      <button class='button quiet small' type='submit' data-key='e'>{children}</button>
+    </>
   )
 }

@@ -128,6 +128,7 @@ export function shownMessage(message: OpenMessage, path: Path, now: number, isWh
     verdicts: [
       ...(message.flagged ? [{ text: 'flagged', isBad: true }] : []),
       ...(message.sanitized ? [{ text: 'invisible characters removed', isBad: false }] : []),
+      ...(message.sharedWith ? [{ text: `text was sent to ${message.sharedWith}`, isBad: false }] : []),
     ],
     receipts: receipt ? [shownReceipt(receipt, recipient, now)] : [],
     ...(!receipt && recipients > 0 && { readBy: { recipients, read, parked, href: page } }),

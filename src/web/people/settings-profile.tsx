@@ -11,6 +11,7 @@ import { type NoticeCode, withNotice } from '../notices.ts'
 import { settingsPage, settingsPath } from '../settings.tsx'
 import type { AccountPages, PageDeps, Visit } from '../visit.ts'
 import { aliasActions, AliasCard } from './alias-card.tsx'
+import { serviceActions, ServicesCard, type TextServices } from './services-card.tsx'
 import { EmailNote, NameField, NewPasswordField } from './person-fields.tsx'
 
 /** The user's own profile. It is the same in all accounts, apart from the alias. */
@@ -19,9 +20,11 @@ export function profilePages(pages: AccountPages, deps: PageDeps): void {
   const { store, sessions } = deps
   const show = async (visit: Visit) => {
     const user = await store.global.users.byId(visit.actor.userId)
+    const seat = await findSeat(visit.account)
     return await page(visit, deps, {
       hasPassword: user?.passwordHash !== null,
-      seat: await findSeat(visit.account),
+      seat,
+      services: seat ? await visit.account.read.guardrails.servicesFor(seat.agentId) : [],
       suggestion: visit.may('use') ? await suggestAlias(visit.account) : '',
     })
   }
@@ -30,6 +33,7 @@ export function profilePages(pages: AccountPages, deps: PageDeps): void {
 
   get('/settings/profile', show)
   aliasActions(pages, show)
+  serviceActions(pages, show)
   post('/settings/profile/name', async (visit) => {
     await setUserName(store, visit.actor.userId, visit.form.get('name') ?? '')
     return visit.done('name-changed', 'settings', 'profile')
@@ -67,7 +71,12 @@ export function profilePages(pages: AccountPages, deps: PageDeps): void {
 function page(
   visit: Visit,
   deps: PageDeps,
-  { hasPassword, seat, suggestion }: { hasPassword: boolean; seat: Seat | undefined; suggestion: string },
+  { hasPassword, seat, services, suggestion }: {
+    hasPassword: boolean
+    seat: Seat | undefined
+    services: TextServices
+    suggestion: string
+  },
 ) {
   return settingsPage(
     visit,
@@ -75,6 +84,7 @@ function page(
     <>
       <NameCard visit={visit} />
       <AliasCard visit={visit} seat={seat} suggestion={suggestion} />
+      {services.length > 0 && <ServicesCard visit={visit} services={services} />}
       <KeyboardCard visit={visit} />
       <TimeZoneCard visit={visit} />
       <AddressCard visit={visit} deps={deps} hasPassword={hasPassword} />

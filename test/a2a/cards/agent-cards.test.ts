@@ -1,18 +1,16 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { agentCardPaths } from '../../../src/a2a/cards/cards.ts'
+import { beforeEach, describe, expect, test } from 'vitest'
+import { agentCardPaths, card10Paths } from '../../../src/a2a/cards/cards.ts'
 import { updateAgent } from '../../../src/grid/agents/agent-settings.ts'
 import { deleteAgent } from '../../../src/grid/agents/agents.ts'
 import { rows } from '../../support/database.ts'
 import { type TestGrid, testGrid } from '../../support/grid.ts'
 
 const url = 'https://grid.example/a2a/v1/agents/bob'
-const shared = 'https://grid.example/a2a/v1/grid'
 
 let grid: TestGrid
 beforeEach(async () => {
   grid = await testGrid({ env: { BASE_URL: 'https://grid.example' } })
 })
-afterEach(() => grid.close())
 
 function get(path: string, key?: string, headers: Record<string, string> = {}) {
   return grid.request(path, { headers: { ...headers, ...(key !== undefined && { Authorization: `Bearer ${key}` }) } })
@@ -26,7 +24,7 @@ async function answerTo(path: string, key?: string) {
 const publish = (more = {}) => updateAgent(grid.acme.store, { agent: 'bob', visibility: 'public', ...more })
 
 describe('the card of a public agent', () => {
-  test('names its own endpoint, and itself as a tenant of the shared one', async () => {
+  test('names its own endpoint alone', async () => {
     await publish({ description: 'Adds numbers.' })
 
     const response = await get('/a2a/v1/agents/bob')
@@ -43,8 +41,6 @@ describe('the card of a public agent', () => {
         { url, protocolBinding: 'JSONRPC', protocolVersion: '1.0' },
         { url, protocolBinding: 'JSONRPC', protocolVersion: '0.3' },
         { url, protocolBinding: 'HTTP+JSON', protocolVersion: '1.0' },
-        { url: shared, protocolBinding: 'JSONRPC', protocolVersion: '1.0', tenant: 'bob' },
-        { url: shared, protocolBinding: 'HTTP+JSON', protocolVersion: '1.0', tenant: 'bob' },
       ],
       capabilities: { streaming: true, pushNotifications: false, extendedAgentCard: true },
       defaultInputModes: ['text/plain', 'application/json', 'application/octet-stream'],
@@ -89,10 +85,18 @@ describe('the card of a public agent', () => {
     const response = await get('/a2a/v1/agents/bob', undefined, { 'A2A-Version': '1.0' })
 
     expect(response.headers.get('a2a-version')).toBe('1.0')
-    const card = await response.json()
+    const text = await response.text()
     for (const member of ['url', 'protocolVersion', 'preferredTransport', 'security']) {
-      expect(card).not.toHaveProperty(member)
+      expect(JSON.parse(text)).not.toHaveProperty(member)
     }
+    expect((await answerTo(card10Paths.agent.replace(':alias', 'bob'))).body).toBe(text)
+  })
+
+  test('whose address is given without its final slash is a 404 that says so', async () => {
+    const { status, body } = await answerTo(new URL('.well-known/agent-card.json', url).pathname)
+
+    expect([status, JSON.parse(body).error.status]).toEqual([404, 'NOT_FOUND'])
+    expect(body).toContain('ends with a slash')
   })
 
   test('is the same for callers with any key, and with none', async () => {

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import { extendedCardPaths } from '../../../src/a2a/cards/cards.ts'
 import { updateAgent } from '../../../src/grid/agents/agent-settings.ts'
 import { postA2a, request } from '../../support/a2a.ts'
@@ -10,7 +10,6 @@ beforeEach(async () => {
   await grid.evil.agent('desk', { visibility: 'public', description: 'Takes orders.', skills: [{ name: 'orders' }] })
   await grid.evil.agent('hidden')
 })
-afterEach(() => grid.close())
 
 function get(path: string, key?: string, headers: Record<string, string> = {}) {
   return grid.request(path, { headers: { ...headers, ...(key !== undefined && { Authorization: `Bearer ${key}` }) } })

@@ -1,5 +1,5 @@
 /** Public cards have none of the words that the official suite for 0.3 takes for a leak. */
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { updateAgent } from '../../../src/grid/agents/agent-settings.ts'
 import { type TestGrid, testGrid } from '../../support/grid.ts'
 
@@ -11,7 +11,6 @@ beforeEach(async () => {
   grid = await testGrid({ env: { BASE_URL: 'https://grid.example' } })
   await updateAgent(grid.acme.store, { agent: 'bob', visibility: 'public' })
 })
-afterEach(() => grid.close())
 
 test.each([
   ['/.well-known/agent-card.json', '0.3'],

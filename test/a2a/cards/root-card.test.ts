@@ -1,5 +1,5 @@
-import { afterEach, beforeEach, expect, test } from 'vitest'
-import { rootCardPaths } from '../../../src/a2a/cards/cards.ts'
+import { beforeEach, expect, test } from 'vitest'
+import { card10Paths, rootCardPaths } from '../../../src/a2a/cards/cards.ts'
 import { type TestGrid, testGrid } from '../../support/grid.ts'
 
 const card = '/.well-known/agent-card.json'
@@ -9,7 +9,6 @@ let grid: TestGrid
 beforeEach(async () => {
   grid = await testGrid({ env: { BASE_URL: 'https://grid.example' } })
 })
-afterEach(() => grid.close())
 
 test('the card is public and gives the endpoint to clients of 0.3 and of 1.0', async () => {
   const response = await grid.request(card)
@@ -42,6 +41,8 @@ test.each([
   [card, { 'A2A-Version': '1.0' }],
   [card, { 'A2A-Version': '1.0.1' }],
   [`${card}?A2A-Version=1.0`, {}],
+  [card10Paths.root, {}],
+  [card10Paths.root, { 'A2A-Version': '0.3' }],
 ])('%s with %j is a pure 1.0 card', async (path, headers) => {
   const response = await grid.request(path, { headers })
   const body = await response.json()

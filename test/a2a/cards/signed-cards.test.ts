@@ -1,7 +1,7 @@
 /** The signatures of cards, as the official library and others verify them. */
 import { type AgentCard, canonicalizeAgentCard } from '@a2a-js/sdk'
 import { base64url, createLocalJWKSet, decodeProtectedHeader, flattenedVerify, type JWK } from 'jose'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import { updateAgent } from '../../../src/grid/agents/agent-settings.ts'
 import { rotateSigningKey } from '../../../src/grid/cards.ts'
 import { canonicalJson } from '../../../src/lib/encoding.ts'
@@ -14,7 +14,6 @@ let grid: TestGrid
 beforeEach(async () => {
   grid = await testGrid({ env: { BASE_URL: 'https://grid.example' } })
 })
-afterEach(() => grid.close())
 
 const description = 'Übersetzt „alles“ 🌍'
 

@@ -1,5 +1,5 @@
 /** The link of a claim email signs its user in, so it ends with their other links. See docs/security.md. */
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { redeemClaimEmailLink, sendClaimEmail } from '../../../src/grid/accounts/claim.ts'
 import { signUp } from '../../../src/grid/accounts/signup.ts'
 import { requestEmailLink, resetPassword } from '../../../src/grid/people/email-links.ts'
@@ -23,7 +23,6 @@ beforeEach(async () => {
   claim = trial.claim_url.split('/').at(-1)!
   await waitFor('the claim email', () => grid.emails.length === 1)
 })
-afterEach(() => grid.close())
 
 const emailedToken = () => emailedPath(grid).split('/').at(-1)!
 /** Advance past the limit of emails to one address. */

@@ -1,5 +1,5 @@
 /** A claim moves agents into another account while they are used. See docs/security.md, "Signup and claims". */
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { callingAgent } from '../../../src/auth/actor.ts'
 import { createAuthenticator } from '../../../src/auth/bearer.ts'
 import { createAgent, deleteAgent } from '../../../src/grid/agents/agents.ts'
@@ -33,7 +33,6 @@ onEachDatabase((open) => {
     zoe = await signUpAs(grid, email, 'zoe', { description: 'counts beans', skills: ['beans'] })
     mate = await signUpAs(grid, email, 'mate')
   })
-  afterEach(() => grid.close())
 
   test('every setting of an agent moves, whatever columns its row has', async () => {
     const names = (await rows(grid, `SELECT name FROM pragma_table_info('agents')`)).map(({ name }) => String(name))

@@ -1,5 +1,5 @@
 /** Who is at an agent, as agents are told. See docs/delivery.md, "Presence". */
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { sendMessage } from '../../../src/grid/messaging/send-message.ts'
 import { hour, minute } from '../../../src/lib/time.ts'
 import { postA2a, send10 } from '../../support/a2a.ts'
@@ -12,7 +12,6 @@ let grid: LiveGrid
 beforeEach(async () => {
   grid = await liveGrid()
 })
-afterEach(() => grid.close())
 
 test('a wake stream tells the presence of its agent, and a session takes precedence over a runner', async () => {
   expect(await told()).toEqual(['nobody yet', 'nobody yet'])

@@ -1,6 +1,6 @@
 /** Searches of `list_agents` find the same with the index as without it. See docs/security.md, "Account isolation". */
 import fc from 'fast-check'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { updateAgent } from '../../../src/grid/agents/agent-settings.ts'
 import { deleteAgent } from '../../../src/grid/agents/agents.ts'
 import { listAgents } from '../../../src/grid/agents/find-agent.ts'
@@ -47,7 +47,6 @@ onEachDatabase((open) => {
   beforeEach(async () => {
     grid = await open()
   })
-  afterEach(() => grid.close())
 
   test('whatever the texts, a search finds the same agents in the same order with and without the index', async () => {
     let n = 0

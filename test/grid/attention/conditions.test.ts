@@ -1,5 +1,5 @@
 /** What needs a person, and what does not. docs/operating.md, "Attention". */
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { setPeopleRead } from '../../../src/grid/accounts/people-read.ts'
 import { attentionOf, type Condition, findConditions } from '../../../src/grid/attention.ts'
 import { setTurnLimits } from '../../../src/grid/messaging/turns.ts'
@@ -7,11 +7,10 @@ import { readMessages } from '../../../src/grid/messaging/read-messages.ts'
 import { createGuardrail } from '../../../src/grid/guardrails/guardrails.ts'
 import { day, hour } from '../../../src/lib/time.ts'
 import { echo, pausedConversation } from '../../support/echoes.ts'
-import { type TestGrid, testGrid } from '../../support/grid.ts'
+import { storeOf, type TestGrid, testGrid } from '../../support/grid.ts'
 import { callTool } from '../../support/mcp.ts'
 import { sendMessage } from '../../support/messaging.ts'
 import { person } from '../../support/people.ts'
-import { storeOf } from '../../support/tasks.ts'
 
 let grid: TestGrid
 beforeEach(async () => {
@@ -19,7 +18,6 @@ beforeEach(async () => {
   // The keys of the other account are as old, and nothing of it may appear.
   await pausedConversation(grid.evil.store, ['eve', 'mallory'])
 })
-afterEach(() => grid.close())
 
 const found = async (): Promise<Condition[]> => await findConditions(grid.acme.store)
 const kinds = async () => (await found()).map(({ kind }) => kind)

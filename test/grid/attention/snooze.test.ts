@@ -1,10 +1,10 @@
 /** Snoozing what needs a person. docs/operating.md, "Attention". */
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { attentionOf, endSnooze, snooze } from '../../../src/grid/attention.ts'
 import { day, hour } from '../../../src/lib/time.ts'
 import { sweep } from '../../../src/worker/retention.ts'
 import { rows } from '../../support/database.ts'
-import { type TestGrid, testGrid } from '../../support/grid.ts'
+import { storeOf, type TestGrid, testGrid } from '../../support/grid.ts'
 import { sendMessage } from '../../support/messaging.ts'
 import { type Person, person } from '../../support/people.ts'
 
@@ -17,14 +17,9 @@ beforeEach(async () => {
   await send()
   grid.clock.now += hour
 })
-afterEach(() => grid.close())
 
 const as = (user: Person) => grid.store.account(grid.acme.id, user.actor('viewer'))
-const send = () =>
-  sendMessage(
-    grid.store.account(grid.acme.id, { type: 'agent', agentId: grid.alice.id, alias: 'alice', credentialId: 'test' }),
-    { to: 'bob', text: 'hi' },
-  )
+const send = () => sendMessage(storeOf(grid, grid.alice), { to: 'bob', text: 'hi' })
 const open = async (user = ann) => (await attentionOf(as(user), undefined)).open.map(({ kind }) => kind)
 const stored = () => rows(grid, 'SELECT * FROM snoozes WHERE account_id = ?', [grid.acme.id])
 const bob = () => ({ kind: 'unread', subject: grid.bob.id })

@@ -1,5 +1,5 @@
 /** To whom an answer goes that a person writes in a conversation. */
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import {
   addresseeIn,
   canAnswer,
@@ -12,9 +12,9 @@ import { openConversation } from '../../../src/grid/conversations/open.ts'
 import { chooseAlias, giveUpAlias } from '../../../src/grid/people/seats.ts'
 import type { AccountStore } from '../../../src/store/account.ts'
 import { followLog } from '../../../src/worker/threads.ts'
-import { as, say } from '../../support/conversations.ts'
+import { say } from '../../support/conversations.ts'
 import { rows } from '../../support/database.ts'
-import { type TestGrid, testGrid } from '../../support/grid.ts'
+import { storeOf, type TestGrid, testGrid } from '../../support/grid.ts'
 import { seated, type SeatedPerson } from '../../support/seats.ts'
 
 let grid: TestGrid
@@ -25,7 +25,6 @@ beforeEach(async () => {
   ann = await seated(grid, 'ann')
   ben = await seated(grid, 'ben')
 })
-afterEach(() => grid.close())
 
 const placeOf = async (id: string) => {
   await followLog(grid.store)
@@ -76,7 +75,7 @@ test('nobody can be answered who is deleted, also if another person has their al
 })
 
 test('where several write under one id, an answer names its message', async () => {
-  const [alice, zed] = [as(grid, grid.acme, grid.alice), as(grid, grid.acme, await grid.acme.agent('zed'))]
+  const [alice, zed] = [storeOf(grid, grid.alice), storeOf(grid, await grid.acme.agent('zed'))]
   const conversationId = 'order-1'
   await say(grid, zed, '@ann', 'for you', { conversationId })
   const { seq } = await say(grid, alice, '@zed', 'between us', { conversationId })
@@ -88,7 +87,7 @@ test('where several write under one id, an answer names its message', async () =
 })
 
 test('a message between others is neither answered nor quoted above an answer', async () => {
-  const between = await say(grid, as(grid, grid.acme, grid.alice), '@bob', 'between us')
+  const between = await say(grid, storeOf(grid, grid.alice), '@bob', 'between us')
   const { threadId } = await placeOf(between.id)
 
   expect(await findAnswered(ann.account, threadId, between.seq)).toBeUndefined()

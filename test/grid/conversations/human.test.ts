@@ -1,5 +1,5 @@
 /** A message of type `human` comes from a person in the browser, and from nothing else. */
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
 import type { Actor } from '../../../src/auth/actor.ts'
 import { replyToMessage, writeMessage } from '../../../src/grid/conversations/write.ts'
 import { createChannel } from '../../../src/grid/channels/channels.ts'
@@ -21,7 +21,6 @@ beforeAll(async () => {
   ann = await seated(grid, 'ann')
   await createChannel(grid.acme.store, { name: 'team', members: ['ann', 'alice', 'bob'] })
 })
-afterAll(() => grid.close())
 
 const typesOf = (id: string) =>
   rows(grid, 'SELECT type, from_alias FROM messages WHERE account_id = ? AND id = ?', [

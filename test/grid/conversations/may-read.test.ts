@@ -1,5 +1,5 @@
 /** Who may read which messages: every place, role, state of the switch and age of a message. */
-import { afterAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { type Role, roles } from '../../../src/auth/actor.ts'
 import { createOwnedAccount } from '../../../src/grid/accounts/accounts.ts'
 import { claimAccount, openClaim } from '../../../src/grid/accounts/claim.ts'
@@ -17,7 +17,6 @@ import { testGrid } from '../../support/grid.ts'
 import { member, seated } from '../../support/seats.ts'
 
 const grid = await testGrid()
-afterAll(() => grid.close())
 const start = grid.clock.now
 const before = start - hour
 const between = start + hour

@@ -1,5 +1,5 @@
 /** Messages of threads, what became of them, and chains. See docs/architecture.md, "Conversations". */
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { createChannel } from '../../../src/grid/channels/channels.ts'
 import {
   type ChainMessage,
@@ -13,10 +13,10 @@ import { listThreads } from '../../../src/grid/conversations/threads.ts'
 import { leaseOf, readMessages } from '../../../src/grid/messaging/read-messages.ts'
 import type { AccountStore } from '../../../src/store/account.ts'
 import { followLog } from '../../../src/worker/threads.ts'
-import { as, say } from '../../support/conversations.ts'
+import { say } from '../../support/conversations.ts'
 import { rows } from '../../support/database.ts'
 import { onEachDatabase } from '../../support/databases.ts'
-import type { TestGrid } from '../../support/grid.ts'
+import { storeOf, type TestGrid } from '../../support/grid.ts'
 import { sendMessage } from '../../support/messaging.ts'
 
 onEachDatabase((open) => {
@@ -24,10 +24,9 @@ onEachDatabase((open) => {
   let [alice, bob, desk] = [] as unknown as AccountStore[]
   beforeEach(async () => {
     grid = await open()
-    ;[alice, bob] = [as(grid, grid.acme, grid.alice), as(grid, grid.acme, grid.bob)]
-    desk = as(grid, grid.evil, await grid.evil.agent('desk', { visibility: 'public' }))
+    ;[alice, bob] = [storeOf(grid, grid.alice), storeOf(grid, grid.bob)]
+    desk = storeOf(grid, await grid.evil.agent('desk', { visibility: 'public' }), grid.evil)
   })
-  afterEach(() => grid.close())
 
   test('a page of a thread begins at the end, before or after a message, at a time, or around a message', async () => {
     const start = grid.clock.now
@@ -107,7 +106,7 @@ onEachDatabase((open) => {
   })
 
   test('a chain has all replies, over all threads, also if they were taken in at once', async () => {
-    const carol = as(grid, grid.acme, await grid.acme.agent('carol'))
+    const carol = storeOf(grid, await grid.acme.agent('carol'))
     const ask = await sendMessage(alice, { to: 'bob', text: 'ask' })
     const forward = await sendMessage(bob, { to: 'carol', text: 'forward', replyToMessageId: ask.id })
     const answer = await sendMessage(carol, { to: 'bob', text: 'answer', replyToMessageId: forward.id })

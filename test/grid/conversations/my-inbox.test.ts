@@ -1,14 +1,13 @@
 /** The inbox of a person, and what reading changes for others. */
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { markRead, markUnread } from '../../../src/grid/conversations/marks.ts'
 import { messageStatus } from '../../../src/grid/messaging/message-status.ts'
 import { readMessages } from '../../../src/grid/messaging/read-messages.ts'
 import { minute } from '../../../src/lib/time.ts'
 import { dump } from '../../support/database.ts'
-import { type TestGrid, testGrid } from '../../support/grid.ts'
+import { storeOf, type TestGrid, testGrid } from '../../support/grid.ts'
 import { sendMessage } from '../../support/messaging.ts'
 import { member, seated, type SeatedPerson } from '../../support/seats.ts'
-import { storeOf } from '../../support/tasks.ts'
 
 let grid: TestGrid
 let ann: SeatedPerson
@@ -16,7 +15,6 @@ beforeEach(async () => {
   grid = await testGrid()
   ann = await seated(grid, 'ann')
 })
-afterEach(() => grid.close())
 
 const texts = (messages: { message: string }[]) => messages.map(({ message }) => message)
 

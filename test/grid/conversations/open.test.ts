@@ -1,14 +1,14 @@
 /** What is left out of an opened conversation, and which readings of it are recorded. */
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { createChannel, setChannelMembers } from '../../../src/grid/channels/channels.ts'
 import { listConversations } from '../../../src/grid/conversations/list.ts'
 import { openChain, openMessage } from '../../../src/grid/conversations/open-message.ts'
 import { openConversation } from '../../../src/grid/conversations/open.ts'
 import { hour, minute } from '../../../src/lib/time.ts'
 import type { AccountStore } from '../../../src/store/account.ts'
-import { as, say } from '../../support/conversations.ts'
+import { say } from '../../support/conversations.ts'
 import { rows } from '../../support/database.ts'
-import { type TestGrid, testGrid } from '../../support/grid.ts'
+import { storeOf, type TestGrid, testGrid } from '../../support/grid.ts'
 import { member, seated } from '../../support/seats.ts'
 import { recordReading } from '../../../src/grid/conversations/may-read.ts'
 
@@ -22,10 +22,8 @@ let bob: AccountStore
 
 beforeEach(async () => {
   grid = await testGrid()
-  ;[alice, bob] = [as(grid, grid.acme, grid.alice), as(grid, grid.acme, grid.bob)]
+  ;[alice, bob] = [storeOf(grid, grid.alice), storeOf(grid, grid.bob)]
 })
-
-afterEach(() => grid.close())
 
 const threadOf = async ({ seq }: { seq: number }) =>
   (await grid.acme.store.read.threadMessages.bySeqs([seq]))[0].threadId

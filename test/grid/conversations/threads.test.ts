@@ -1,12 +1,12 @@
 /** Which threads messages are in, and lists of threads. See docs/architecture.md, "Conversations". */
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { createChannel } from '../../../src/grid/channels/channels.ts'
 import { findThread, listThreads, setSeen } from '../../../src/grid/conversations/threads.ts'
 import { readMessages } from '../../../src/grid/messaging/read-messages.ts'
 import type { AccountStore } from '../../../src/store/account.ts'
-import { as, say } from '../../support/conversations.ts'
+import { say } from '../../support/conversations.ts'
 import { onEachDatabase } from '../../support/databases.ts'
-import type { TestAgent, TestGrid } from '../../support/grid.ts'
+import { storeOf, type TestAgent, type TestGrid } from '../../support/grid.ts'
 import { person } from '../../support/people.ts'
 
 onEachDatabase((open) => {
@@ -15,11 +15,10 @@ onEachDatabase((open) => {
   let deskAgent: TestAgent
   beforeEach(async () => {
     grid = await open()
-    ;[alice, bob] = [as(grid, grid.acme, grid.alice), as(grid, grid.acme, grid.bob)]
+    ;[alice, bob] = [storeOf(grid, grid.alice), storeOf(grid, grid.bob)]
     deskAgent = await grid.evil.agent('desk', { visibility: 'public' })
-    desk = as(grid, grid.evil, deskAgent)
+    desk = storeOf(grid, deskAgent, grid.evil)
   })
-  afterEach(() => grid.close())
 
   const list = async (account = grid.acme.store, more = {}): Promise<unknown[][]> =>
     (await listThreads(account, more)).threads.map(({ kind, channel, conversationId, agents, messages, preview }) => [
@@ -109,7 +108,7 @@ onEachDatabase((open) => {
     expect(await thread()).toMatchObject({ seenSeq: 0, unread: 2 })
     expect(await grid.acme.store.read.threads.unreadOfAgent(seat.id)).toMatchObject([{ unread: 2, firstSeq: seq }])
     await setSeen(grid.acme.store, user.id, id, seq + 1)
-    await readMessages(as(grid, grid.acme, seat), { limit: 1 })
+    await readMessages(storeOf(grid, seat), { limit: 1 })
     expect(await thread()).toMatchObject({ seenSeq: seq + 1, unread: 1 })
     await setSeen(grid.acme.store, user.id, id, seq)
     expect((await findThread(grid.acme.store, id, user.id))!.seenSeq).toBe(seq)

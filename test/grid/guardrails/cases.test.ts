@@ -1,5 +1,5 @@
 /** What people see of guardrails: cases, counts, exceptions and contents. See docs/protocol/guardrails.md. */
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import type { Actor } from '../../../src/auth/actor.ts'
 import { setContentsVisible } from '../../../src/grid/accounts/people-read.ts'
 import {
@@ -16,7 +16,7 @@ import { day, hour, minute } from '../../../src/lib/time.ts'
 import type { AccountStore } from '../../../src/store/account.ts'
 import { sweep } from '../../../src/worker/retention.ts'
 import { rows } from '../../support/database.ts'
-import { type TestGrid, testGrid } from '../../support/grid.ts'
+import { storeOf, type TestGrid, testGrid } from '../../support/grid.ts'
 import { guard, kind, secret, testProviders } from '../../support/guarded.ts'
 import { sendMessage } from '../../support/messaging.ts'
 
@@ -28,7 +28,6 @@ beforeEach(async () => {
   grid = await testGrid(providers)
   ann = await person('owner')
 })
-afterEach(() => grid.close())
 
 test('cases are listed and counted', async () => {
   const id = await guard(grid.acme, 'alice', { name: 'words', direction: 'outbound' })
@@ -60,7 +59,9 @@ test('that a guardrail failed is counted', async () => {
   const id = await guard(grid.acme, 'alice', { direction: 'outbound', provider: 'webhook', onFailure: 'closed' })
   providers.remote.check = () => Promise.reject(new Error('down'))
 
-  await expect(sendMessage(as(), { to: 'bob', text: 'hi' })).rejects.toMatchObject({ code: 'guardrail_unavailable' })
+  await expect(sendMessage(storeOf(grid, grid.alice), { to: 'bob', text: 'hi' })).rejects.toMatchObject({
+    code: 'guardrail_unavailable',
+  })
   await grid.store.drained()
 
   expect(await countCases(ann, id, { from: 0 })).toMatchObject([{ action: 'failed', n: 1 }])
@@ -72,7 +73,7 @@ test('an allowed text passes, and only that', async () => {
   const [{ textHash }] = await listCases(ann, id)
 
   await allowText(ann, id, textHash)
-  await sendMessage(as(), { to: 'bob', text: secret })
+  await sendMessage(storeOf(grid, grid.alice), { to: 'bob', text: secret })
   await blocked(`${secret}!`)
   expect((await listCases(ann, id)).map(({ isAllowed }) => isAllowed)).toEqual([false, true])
   expect(await listExceptions(ann, id)).toEqual([{ textHash, createdAt: grid.clock.now }])
@@ -139,7 +140,7 @@ test('the account of the recipient decides whether it keeps the text of a blocke
 
 test('verdicts, counts and blocked sends are removed in their time', async () => {
   await guard(grid.acme, 'alice', { direction: 'outbound' })
-  await sendMessage(as(), { to: 'bob', text: secret, idempotencyKey: 'k' }).catch(() => {})
+  await sendMessage(storeOf(grid, grid.alice), { to: 'bob', text: secret, idempotencyKey: 'k' }).catch(() => {})
   const left = async () => {
     await sweep(grid.store)
     const tables = ['verdicts', 'guardrail_counts', 'blocked_sends']
@@ -171,11 +172,8 @@ async function person(role: 'owner' | 'admin' | 'member' | 'viewer'): Promise<Ac
   return grid.store.account(grid.acme.id, actor)
 }
 
-function as(): AccountStore {
-  const { id, alias } = grid.alice
-  return grid.store.account(grid.acme.id, { type: 'agent', agentId: id, alias, credentialId: 'test' })
-}
-
 async function blocked(text: string, to = '@bob'): Promise<void> {
-  await expect(sendMessage(as(), { to, text })).rejects.toMatchObject({ code: 'guardrail_blocked' })
+  await expect(sendMessage(storeOf(grid, grid.alice), { to, text })).rejects.toMatchObject({
+    code: 'guardrail_blocked',
+  })
 }

@@ -1,15 +1,14 @@
 /** Guardrails of the members of a channel: each member gets what its own guardrails leave. */
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { createChannel } from '../../../src/grid/channels/channels.ts'
 import { readMessages } from '../../../src/grid/messaging/read-messages.ts'
 import { findPart } from '../../../src/grid/messaging/parts.ts'
 import { newKeyRing } from '../../../src/lib/key-ring.ts'
 import { onEachDatabase, type OpenGrid } from '../../support/databases.ts'
-import type { TestAgent, TestGrid } from '../../support/grid.ts'
+import { storeOf, type TestAgent, type TestGrid } from '../../support/grid.ts'
 import { guard, kind, secret, testProviders } from '../../support/guarded.ts'
 import { callTool } from '../../support/mcp.ts'
 import { sendMessage } from '../../support/messaging.ts'
-import { storeOf } from '../../support/tasks.ts'
 
 let grid: TestGrid
 let providers: ReturnType<typeof testProviders>
@@ -26,7 +25,6 @@ async function start(open: OpenGrid) {
 
 onEachDatabase((open) => {
   beforeEach(() => start(open))
-  afterEach(() => grid.close())
 
   test('a post reaches everybody but the member whose guardrail blocks it', async () => {
     await guard(grid.acme, 'bob', { name: 'strict', direction: 'inbound' })

@@ -1,5 +1,5 @@
 /** What guardrails see of a message, and what masking leaves. See docs/protocol/guardrails.md. */
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import {
   guardedContent,
   maxGuardedLength,
@@ -10,10 +10,9 @@ import type { A2aDetails } from '../../../src/grid/messaging/outgoing-message.ts
 import { readMessages } from '../../../src/grid/messaging/read-messages.ts'
 import { newId } from '../../../src/lib/id.ts'
 import { dump } from '../../support/database.ts'
-import { type TestGrid, testGrid } from '../../support/grid.ts'
+import { storeOf, type TestGrid, testGrid } from '../../support/grid.ts'
 import { guard, secret, testProviders } from '../../support/guarded.ts'
 import { sendMessage } from '../../support/messaging.ts'
-import { storeOf } from '../../support/tasks.ts'
 
 let grid: TestGrid
 let providers: ReturnType<typeof testProviders>
@@ -21,7 +20,6 @@ beforeEach(async () => {
   providers = testProviders()
   grid = await testGrid(providers)
 })
-afterEach(() => grid.close())
 
 const id = newId()
 const places: Record<string, Omit<A2aDetails, 'messageId'>> = {

@@ -1,21 +1,18 @@
 /** How guardrails act: actions, failures, deadlines and repeats. See docs/protocol/guardrails.md. */
-import { afterEach, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import type { GuardrailCheck } from '../../../src/guardrails/provider.ts'
 import { createGuardrail, setAgentGuardrails, updateGuardrail } from '../../../src/grid/guardrails/guardrails.ts'
 import { deleteAgent } from '../../../src/grid/agents/agents.ts'
 import { readMessages } from '../../../src/grid/messaging/read-messages.ts'
 import { sendMessage } from '../../../src/grid/messaging/send-message.ts'
 import type { AccountStore } from '../../../src/store/account.ts'
-import { type TestGrid, testGrid, type TestGridOptions } from '../../support/grid.ts'
+import { storeOf, type TestGrid, testGrid, type TestGridOptions } from '../../support/grid.ts'
 import { guard, kind, secret, testProviders } from '../../support/guarded.ts'
 import { callTool } from '../../support/mcp.ts'
 import type { Statement } from '../../../src/store/sql.ts'
-import { storeOf } from '../../support/tasks.ts'
 
 let grid: TestGrid
 let providers: ReturnType<typeof testProviders>
-
-afterEach(() => grid.close())
 
 async function open(options: TestGridOptions & { timeoutMs?: number } = {}) {
   providers = testProviders(options)

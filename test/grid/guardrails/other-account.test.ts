@@ -1,11 +1,10 @@
 /** Guardrails of the account of the recipient: it decides, and the sender learns only the kind of thing. */
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { rows } from '../../support/database.ts'
-import { type TestGrid, testGrid } from '../../support/grid.ts'
+import { storeOf, type TestGrid, testGrid } from '../../support/grid.ts'
 import { guard, kind, secret, testProviders } from '../../support/guarded.ts'
 import { callTool } from '../../support/mcp.ts'
 import { sendMessage } from '../../support/messaging.ts'
-import { storeOf } from '../../support/tasks.ts'
 
 let grid: TestGrid
 let providers: ReturnType<typeof testProviders>
@@ -14,7 +13,6 @@ beforeEach(async () => {
   grid = await testGrid({ ...providers, env: { STRANGER_MESSAGES_PER_DAY: '3' } })
   await grid.evil.agent('desk', { visibility: 'public' })
 })
-afterEach(() => grid.close())
 
 test('a blocked message of another account is a case of the recipient alone, and says only the kind', async () => {
   await guard(grid.evil, 'desk', { name: 'hidden name', direction: 'inbound' })

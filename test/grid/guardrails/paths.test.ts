@@ -1,5 +1,5 @@
 /** Every way that a message can take, with every action of a guardrail on both sides. */
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { GridError } from '../../../src/errors.ts'
 import { createChannel } from '../../../src/grid/channels/channels.ts'
 import { writeMessage } from '../../../src/grid/conversations/write.ts'
@@ -7,7 +7,7 @@ import { readMessages } from '../../../src/grid/messaging/read-messages.ts'
 import type { GuardrailAction } from '../../../src/store/account/guardrails.ts'
 import { postA2a, send10 } from '../../support/a2a.ts'
 import { rows } from '../../support/database.ts'
-import { type TestAgent, type TestGrid, testGrid } from '../../support/grid.ts'
+import { storeOf, type TestAgent, type TestGrid, testGrid } from '../../support/grid.ts'
 import { guard, kind, secret, testProviders } from '../../support/guarded.ts'
 import { callTool } from '../../support/mcp.ts'
 import { callRest } from '../../support/rest.ts'
@@ -85,7 +85,6 @@ beforeEach(async () => {
   ann = await seated(grid, 'ann-marin')
   await createChannel(grid.acme.store, { name: 'general', members: ['alice', 'bob', 'ann-marin'] })
 })
-afterEach(() => grid.close())
 
 const actions: GuardrailAction[] = ['block', 'redact', 'flag']
 const directions = ['outbound', 'inbound'] as const
@@ -130,7 +129,6 @@ test.each(cases)('$path: $action, $direction', async ({ path, action, direction 
 
 /** What the recipient reads, without the questions that alice answers. */
 async function read(to: string) {
-  const [account, { id, alias }] = to === '@desk' ? [grid.evil, desk] : [grid.acme, grid.bob]
-  const actor = { type: 'agent', agentId: id, alias, credentialId: 'test' } as const
-  return (await readMessages(grid.store.account(account.id, actor), {})).messages
+  const reader = to === '@desk' ? storeOf(grid, desk, grid.evil) : storeOf(grid, grid.bob)
+  return (await readMessages(reader, {})).messages
 }

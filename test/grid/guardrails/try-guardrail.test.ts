@@ -4,7 +4,7 @@ import { createGuardrail, updateGuardrail } from '../../../src/grid/guardrails/g
 import { tryGuardrail } from '../../../src/grid/guardrails/try-guardrail.ts'
 import type { AccountStore } from '../../../src/store/account.ts'
 import { dump } from '../../support/database.ts'
-import { type TestGrid, testGrid } from '../../support/grid.ts'
+import { storeOf, type TestGrid, testGrid } from '../../support/grid.ts'
 import { answering, onlyRequest, type Service, startService } from '../../support/guardrail-services.ts'
 
 const flagged = { id: 'modr-1', results: [{ flagged: true, categories: { hate: true }, category_scores: { hate: 1 } }] }
@@ -19,7 +19,6 @@ beforeEach(async () => {
 })
 afterEach(async () => {
   await service.close()
-  await grid.close()
 })
 
 const moderation = () => ({ provider: 'openai-moderation', config: { baseUrl: service.url }, token })
@@ -99,12 +98,7 @@ test.each<[string, Parameters<typeof tryGuardrail>[1], string, string]>([
 })
 
 test('agents and viewers may not', async () => {
-  const agent = grid.store.account(grid.acme.id, {
-    type: 'agent',
-    agentId: grid.alice.id,
-    alias: 'alice',
-    credentialId: 'key',
-  })
+  const agent = storeOf(grid, grid.alice)
   const viewer = grid.store.account(grid.acme.id, { type: 'user', userId: 'u', sessionId: 's', role: 'viewer' })
 
   await expect(tryGuardrail(agent, moderation(), text)).rejects.toMatchObject({ code: 'wrong_credential' })

@@ -1,5 +1,5 @@
 /** A recipient that no longer accepts the sender at the moment of writing gets nothing. */
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { callingAgent } from '../../../src/auth/actor.ts'
 import { updateAgent } from '../../../src/grid/agents/agent-settings.ts'
 import { deleteAgent } from '../../../src/grid/agents/agents.ts'
@@ -7,7 +7,7 @@ import { changeChannelMembers, createChannel } from '../../../src/grid/channels/
 import { readMessages } from '../../../src/grid/messaging/read-messages.ts'
 import { sendMessage } from '../../../src/grid/messaging/send-message.ts'
 import { rows } from '../../support/database.ts'
-import { type TestAgent, type TestGrid, testGrid } from '../../support/grid.ts'
+import { storeOf, type TestAgent, type TestGrid, testGrid } from '../../support/grid.ts'
 
 let grid: TestGrid
 let desk: TestAgent
@@ -15,7 +15,6 @@ beforeEach(async () => {
   grid = await testGrid()
   desk = await grid.acme.agent('desk', { visibility: 'public' })
 })
-afterEach(() => grid.close())
 
 const change = (values: Omit<Parameters<typeof updateAgent>[1], 'agent'>) => () =>
   updateAgent(grid.acme.store, { agent: 'desk', ...values })
@@ -38,9 +37,7 @@ test.each<[string, () => Promise<unknown>]>([
 ])('%s, set while the message is checked, lets it pass', async (_, allow) => {
   await sendWhile(allow, 'desk')
 
-  const { id: agentId, alias } = desk
-  const inbox = grid.store.account(grid.acme.id, { type: 'agent', agentId, alias, credentialId: 'test' })
-  expect((await readMessages(inbox, {})).messages).toMatchObject([{ message: 'hi' }])
+  expect((await readMessages(storeOf(grid, desk), {})).messages).toMatchObject([{ message: 'hi' }])
 })
 
 test.each<[string, () => Promise<unknown>, string]>([
@@ -74,8 +71,7 @@ function closeChannel() {
 
 /** Send a message of eve; `meanwhile` runs between resolving its recipient and storing it. */
 function sendWhile(meanwhile: () => Promise<unknown>, to: string) {
-  const { id: agentId, alias } = grid.eve
-  const eve = grid.store.account(grid.evil.id, { type: 'agent', agentId, alias, credentialId: 'test' })
+  const eve = storeOf(grid, grid.eve)
   let isFirst = true
   const write: typeof eve.write = async (statements) => {
     if (isFirst) await meanwhile()

@@ -1,15 +1,14 @@
 /** What a grid refuses while its disk is almost full, and what goes on (docs/operating.md, "Full disk"). */
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { day } from '../../../src/lib/time.ts'
 import { startWorker } from '../../../src/worker/worker.ts'
 import { postA2a, send03 } from '../../support/a2a.ts'
 import { rows } from '../../support/database.ts'
-import { type TestGrid, testGrid } from '../../support/grid.ts'
+import { storeOf, type TestGrid, testGrid } from '../../support/grid.ts'
 import { callTool } from '../../support/mcp.ts'
 import { sendMessage } from '../../support/messaging.ts'
 import { codeOf, signUp } from '../../support/signup.ts'
 import { waitFor } from '../../support/wait-for.ts'
-import { storeOf } from '../../support/tasks.ts'
 
 const mb = 2 ** 20
 let grid: TestGrid
@@ -21,7 +20,6 @@ beforeEach(async () => {
     readSpace: () => Promise.resolve({ free, total: 10_000 * mb }),
   })
 })
-afterEach(() => grid.close())
 
 test('each door refuses what is sent with storage_full, and /readyz says why', async () => {
   await almostFull()

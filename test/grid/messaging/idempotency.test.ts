@@ -1,6 +1,6 @@
 /** Sends that are repeated under their key, on every database. See docs/delivery.md, "Idempotency keys". */
 import type { InStatement } from '@libsql/client'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { createAuthenticator } from '../../../src/auth/bearer.ts'
 import { deleteAgent } from '../../../src/grid/agents/agents.ts'
 import type { SendInput } from '../../../src/grid/messaging/outgoing-message.ts'
@@ -52,7 +52,6 @@ onEachDatabase((open) => {
       },
     })
   })
-  afterEach(() => grid.close())
 
   test('100 parallel sends under one key are one row and 100 equal answers, none before the commit', async () => {
     const [releaseBefore, releaseAfter] = [hold((held) => before = held), hold((held) => after = held)]

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { deleteAgent } from '../../../src/grid/agents/agents.ts'
 import { leaseOf, readMessages } from '../../../src/grid/messaging/read-messages.ts'
 import { messageStatus } from '../../../src/grid/messaging/message-status.ts'
@@ -6,10 +6,9 @@ import type { SendInput } from '../../../src/grid/messaging/outgoing-message.ts'
 import { waitForMessages, watchInbox } from '../../../src/grid/messaging/wait-for-messages.ts'
 import { minute, second } from '../../../src/lib/time.ts'
 import { onEachDatabase } from '../../support/databases.ts'
-import type { TestAgent, TestGrid } from '../../support/grid.ts'
+import { storeOf, type TestAgent, type TestGrid } from '../../support/grid.ts'
 import { followIdle } from '../../support/idle.ts'
 import { sendMessage } from '../../support/messaging.ts'
-import { storeOf } from '../../support/tasks.ts'
 
 let grid: TestGrid
 let startedAt: number
@@ -19,7 +18,6 @@ onEachDatabase((open) => {
     grid = await open()
     startedAt = grid.clock.now
   })
-  afterEach(() => grid.close())
 
   test('the timeline tells of each recipient what happened when, in the order of time', async () => {
     const { id } = await send(grid.alice, { to: 'bob', text: 'question' })

@@ -1,12 +1,11 @@
 /** The order of an inbox is that of the commits. Ids are made before it, so they may be in another. */
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { callingAgent } from '../../../src/auth/actor.ts'
 import { cursorAt, readAgain } from '../../../src/grid/messaging/read-again.ts'
 import { readMessages } from '../../../src/grid/messaging/read-messages.ts'
 import { sendMessage } from '../../../src/grid/messaging/send-message.ts'
 import { onEachDatabase } from '../../support/databases.ts'
-import type { TestGrid } from '../../support/grid.ts'
-import { storeOf } from '../../support/tasks.ts'
+import { storeOf, type TestGrid } from '../../support/grid.ts'
 
 let grid: TestGrid
 
@@ -16,7 +15,6 @@ onEachDatabase((open) => {
     // Each message is composed before those that are committed before it.
     await sendAll(['four', 'three', 'two', 'one'])
   })
-  afterEach(() => grid.close())
 
   test('a batch, and batches of one message, have the order of the commits', async () => {
     const first = await readMessages(bob(), { limit: 1 })

@@ -1,12 +1,11 @@
 /** Messages that cannot be shown are parked, and all others are delivered. See docs/delivery.md, "Parked messages". */
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { readMessages } from '../../../src/grid/messaging/read-messages.ts'
 import { readAgain } from '../../../src/grid/messaging/read-again.ts'
 import { dump } from '../../support/database.ts'
 import { onEachDatabase } from '../../support/databases.ts'
-import type { TestGrid } from '../../support/grid.ts'
+import { storeOf, type TestGrid } from '../../support/grid.ts'
 import { sendMessage } from '../../support/messaging.ts'
-import { storeOf } from '../../support/tasks.ts'
 
 let grid: TestGrid
 
@@ -14,7 +13,6 @@ onEachDatabase((open) => {
   beforeEach(async () => {
     grid = await open()
   })
-  afterEach(() => grid.close())
 
   test.each([
     ['A2A details that are no JSON', 'a2a', '{broken'],

@@ -1,6 +1,6 @@
 /** Large parts of messages: an inbox shows handles, and each part is fetched by itself. docs/protocol/messages.md. */
 import { Buffer } from 'node:buffer'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { postA2a, send10 } from '../../support/a2a.ts'
 import { rows } from '../../support/database.ts'
 import { onEachDatabase } from '../../support/databases.ts'
@@ -13,7 +13,6 @@ onEachDatabase((open) => {
   beforeEach(async () => {
     grid = await open()
   })
-  afterEach(() => grid.close())
 
   test('a message of "x" with a data part of 240 kB is a short answer with a handle, and the part comes by pages', async () => {
     const data = { blob: 'd'.repeat(240_000), end: 'é' }

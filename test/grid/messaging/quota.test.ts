@@ -1,5 +1,5 @@
 /** Quotas of accounts and inboxes (docs/operating.md, "Quotas"), from outside and with a test clock. */
-import { afterEach, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { createChannel } from '../../../src/grid/channels/channels.ts'
 import { hour, startOfDay } from '../../../src/lib/time.ts'
 import { postA2a, send10 } from '../../support/a2a.ts'
@@ -11,8 +11,6 @@ import { callTool } from '../../support/mcp.ts'
 let grid: TestGrid
 
 onEachDatabase((open) => {
-  afterEach(() => grid.close())
-
   test('an account sends as many messages as it may, and again the next day', async () => {
     grid = await open({ env: { MESSAGES_PER_DAY: '3' } })
     await send(grid.alice, '@bob')

@@ -1,5 +1,5 @@
 /** Reading again while messages are leased or released: none is left out. */
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { createAuthenticator } from '../../../src/auth/bearer.ts'
 import { type Batch, leaseOf, readMessages } from '../../../src/grid/messaging/read-messages.ts'
 import { readAgain } from '../../../src/grid/messaging/read-again.ts'
@@ -31,7 +31,6 @@ beforeEach(async () => {
   const alice = await createAuthenticator(grid.store)(`Bearer ${grid.alice.key}`)
   for (const text of ['one', 'two', 'three']) await sendMessage(alice, { to: 'bob', text })
 })
-afterEach(() => grid.close())
 
 test.each(['1h', 'cursor'])('what is released while since %s looks is shown', async (since) => {
   const first = await readMessages(bob, { limit: 1 })

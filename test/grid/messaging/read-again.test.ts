@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { readAgain, readMessage } from '../../../src/grid/messaging/read-again.ts'
 import { readMessages } from '../../../src/grid/messaging/read-messages.ts'
 import { hour, minute } from '../../../src/lib/time.ts'
@@ -15,7 +15,6 @@ onEachDatabase((open) => {
   beforeEach(async () => {
     grid = await open()
   })
-  afterEach(() => grid.close())
 
   test('since and peek change nothing in the database', async () => {
     await sendAll('one', 'two', 'three')

@@ -1,11 +1,11 @@
 /** Messages that come back from programs again and again. See docs/delivery.md, "Parked messages". */
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { parkedMessages } from '../../../src/grid/messaging/parked.ts'
 import { readMessages } from '../../../src/grid/messaging/read-messages.ts'
 import { second } from '../../../src/lib/time.ts'
 import { listParkedMessagesCommand, requeueMessagesCommand } from '../../../src/cli/agents.ts'
 import { onEachDatabase, type OpenGrid } from '../../support/databases.ts'
-import type { TestGrid } from '../../support/grid.ts'
+import { storeOf, type TestGrid } from '../../support/grid.ts'
 import { lease, post, release } from '../../support/inbox.ts'
 import { callTool } from '../../support/mcp.ts'
 
@@ -27,7 +27,6 @@ onEachDatabase((openGrid: OpenGrid) => {
   beforeEach(async () => {
     grid = await openGrid()
   })
-  afterEach(() => grid.close())
 
   test.each(['expires', 'is released'] as const)(
     'a message whose lease %s five times is parked, told to its sender, and listed for admins',
@@ -51,8 +50,7 @@ onEachDatabase((openGrid: OpenGrid) => {
   test('reads that a client did not take never park a message', async () => {
     await send('hi')
     for (let n = 0; n < 4; n++) await comesBack('is released')
-    const bob = { type: 'agent' as const, agentId: grid.bob.id, alias: 'bob', credentialId: 'test' }
-    const { lease: read } = await readMessages(grid.store.account(grid.acme.id, bob), {})
+    const { lease: read } = await readMessages(storeOf(grid, grid.bob), {})
     await read!.release()
 
     expect((await callTool(grid, grid.bob.key, 'read_messages')).text).toMatchObject([{ message: 'hi' }])

@@ -2,13 +2,13 @@
  * Whoever was written to by an agent of another account may write back. See docs/protocol/messages.md,
  * "Right to answer". The ends that stay closed are in `test/isolation.test.ts` and `test/isolation-verbs.test.ts`, too.
  */
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { updateAgent } from '../../../src/grid/agents/agent-settings.ts'
 import { deleteAgent } from '../../../src/grid/agents/agents.ts'
 import { sendMessage } from '../../../src/grid/messaging/send-message.ts'
 import type { AccountStore } from '../../../src/store/account.ts'
 import { postA2a, send03 } from '../../support/a2a.ts'
-import { type TestAgent, type TestGrid, testGrid } from '../../support/grid.ts'
+import { storeOf, type TestAgent, type TestGrid, testGrid } from '../../support/grid.ts'
 import { callTool } from '../../support/mcp.ts'
 
 /** A public agent of Evil. Alice of Acme is private. */
@@ -18,7 +18,6 @@ beforeEach(async () => {
   grid = await testGrid()
   desk = await grid.evil.agent('desk', { visibility: 'public' })
 })
-afterEach(() => grid.close())
 
 const notFound = (to: string) => `Agent '@${to}' not found. Use list_agents to see the agents you can write to.`
 
@@ -83,12 +82,7 @@ test.each(
 
 test('a writer that blocks while the answer is sent gets nothing', async () => {
   await send(grid.alice, 'desk', 'question')
-  const account = grid.store.account(grid.evil.id, {
-    type: 'agent',
-    agentId: desk.id,
-    alias: 'desk',
-    credentialId: 'test',
-  })
+  const account = storeOf(grid, desk, grid.evil)
   let isFirst = true
   const blocking: AccountStore = {
     ...account,

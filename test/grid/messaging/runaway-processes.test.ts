@@ -1,5 +1,5 @@
 /** Conversations that run away over processes, restarts and accounts. docs/delivery.md, "Conversations that run away". */
-import { afterEach, expect, onTestFinished, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { resumeConversation, setAutomated, setTurnLimits } from '../../../src/grid/messaging/turns.ts'
 import { tellOfPauses } from '../../../src/worker/digests.ts'
 import { postA2a, send10 } from '../../support/a2a.ts'
@@ -9,8 +9,6 @@ import { type TestGrid, testGrid } from '../../support/grid.ts'
 import { startSqld } from '../../support/sqld.ts'
 
 let grid: TestGrid
-
-afterEach(() => grid.close())
 
 test('two processes share turns, pauses and settings', async () => {
   const server = await startSqld({ isRelaxed: true })

@@ -1,22 +1,19 @@
 /** Conversations that run away (docs/delivery.md, "Conversations that run away"), through MCP and A2A from outside. */
-import { afterEach, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { resumeConversation, setAutomated, setTurnLimits } from '../../../src/grid/messaging/turns.ts'
 import { createChannel } from '../../../src/grid/channels/channels.ts'
 import { writeMessage } from '../../../src/grid/conversations/write.ts'
 import { tellOfPauses } from '../../../src/worker/digests.ts'
 import { postA2a, send10 } from '../../support/a2a.ts'
 import { rows } from '../../support/database.ts'
-import { type TestAgent, type TestGrid, testGrid } from '../../support/grid.ts'
+import { storeOf, type TestAgent, type TestGrid, testGrid } from '../../support/grid.ts'
 import { person } from '../../support/people.ts'
 import { seated } from '../../support/seats.ts'
 import { echo, pausesOf, read, send } from '../../support/echoes.ts'
 import { readMessages } from '../../../src/grid/messaging/read-messages.ts'
 import { sendMessage } from '../../support/messaging.ts'
-import { storeOf } from '../../support/tasks.ts'
 
 let grid: TestGrid
-
-afterEach(() => grid.close())
 
 test.each([{ withReplyIds: false }, { withReplyIds: true }])(
   'two echo agents are told at 30 turns and stopped at 200, reply ids: $withReplyIds',

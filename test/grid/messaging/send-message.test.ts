@@ -1,11 +1,11 @@
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { listAgents } from '../../../src/grid/agents/find-agent.ts'
 import { createChannel } from '../../../src/grid/channels/channels.ts'
 import type { SendInput } from '../../../src/grid/messaging/outgoing-message.ts'
 import { readMessages } from '../../../src/grid/messaging/read-messages.ts'
 import { updateTrial } from '../../support/database.ts'
 import { onEachDatabase } from '../../support/databases.ts'
-import type { TestAgent, TestGrid } from '../../support/grid.ts'
+import { storeOf, type TestAgent, type TestGrid } from '../../support/grid.ts'
 import { sendMessage } from '../../support/messaging.ts'
 
 let grid: TestGrid
@@ -14,7 +14,6 @@ onEachDatabase((open) => {
   beforeEach(async () => {
     grid = await open()
   })
-  afterEach(() => grid.close())
 
   test('a message is leased once and reading deletes nothing', async () => {
     const sent = await send(grid.alice, { to: '@Bob ', text: 'hi' })
@@ -106,7 +105,7 @@ onEachDatabase((open) => {
     await grid.evil.agent('somebody-else')
     await grid.acme.agent('front-desk', { visibility: 'public', accessPolicy, accessList: [...accessList] })
 
-    const listed = await listAgents(as(grid.eve), { public: true })
+    const listed = await listAgents(storeOf(grid, grid.eve), { public: true })
     const sent = await send(grid.eve, { to: 'front-desk', text: 'hi' }).then(() => true, (error) => error.code)
 
     expect(listed.agents.map((agent) => agent.alias)).toEqual(isAllowed ? ['@front-desk'] : [])
@@ -162,17 +161,12 @@ onEachDatabase((open) => {
   })
 })
 
-function as(agent: TestAgent) {
-  const account = agent === grid.eve ? grid.evil : grid.acme
-  return grid.store.account(account.id, { type: 'agent', agentId: agent.id, alias: agent.alias, credentialId: 'test' })
-}
-
 function send(from: TestAgent, input: SendInput) {
-  return sendMessage(as(from), input)
+  return sendMessage(storeOf(grid, from), input)
 }
 
 function read(agent: TestAgent, limit?: number) {
-  return readMessages(as(agent), { limit })
+  return readMessages(storeOf(grid, agent), { limit })
 }
 
 function failure(promise: Promise<unknown>): Promise<string> {

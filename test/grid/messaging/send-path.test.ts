@@ -1,5 +1,5 @@
 /** The steps of a send: what each of them promises to the others. */
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { callingAgent } from '../../../src/auth/actor.ts'
 import { readMessages } from '../../../src/grid/messaging/read-messages.ts'
 import { sendMessage } from '../../../src/grid/messaging/send-message.ts'
@@ -7,8 +7,7 @@ import type { AccountStore } from '../../../src/store/account.ts'
 import type { Statement } from '../../../src/store/sql.ts'
 import { rows, updateTrial } from '../../support/database.ts'
 import { onEachDatabase } from '../../support/databases.ts'
-import type { TestGrid } from '../../support/grid.ts'
-import { storeOf } from '../../support/tasks.ts'
+import { storeOf, type TestGrid } from '../../support/grid.ts'
 
 let grid: TestGrid
 
@@ -16,7 +15,6 @@ onEachDatabase((open) => {
   beforeEach(async () => {
     grid = await open()
   })
-  afterEach(() => grid.close())
 
   test('a unit that is carried out twice counts once on the trial, and a refused one counts nothing', async () => {
     await updateTrial(grid, grid.alice, { used: 0, max: 10, expiresAt: grid.clock.now + 1 })

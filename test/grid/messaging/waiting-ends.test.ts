@@ -1,5 +1,5 @@
 /** What ends a wait or a stream besides messages and time, and that a busy grid does not. */
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { type Authenticate, createAuthenticator } from '../../../src/auth/bearer.ts'
 import { reissueKey } from '../../../src/grid/agents/agent-settings.ts'
 import { deleteAgent } from '../../../src/grid/agents/agents.ts'
@@ -43,7 +43,6 @@ beforeEach(async () => {
   authenticate = createAuthenticator(grid.store)
   idle = followIdle(grid.store)
 })
-afterEach(() => grid.close())
 
 test('a wait ends at once when its agent is deleted, and when its key is replaced', async () => {
   const [bob, alice] = [await entered(grid.bob.key), await entered(grid.alice.key)]

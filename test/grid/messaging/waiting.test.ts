@@ -1,8 +1,8 @@
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { readMessages } from '../../../src/grid/messaging/read-messages.ts'
 import { waitForMessages, watchInbox } from '../../../src/grid/messaging/wait-for-messages.ts'
 import type { AccountStore } from '../../../src/store/account.ts'
-import { type TestAccount, type TestAgent, type TestGrid, testGrid } from '../../support/grid.ts'
+import { storeOf, type TestGrid, testGrid } from '../../support/grid.ts'
 import { followIdle } from '../../support/idle.ts'
 import { sendMessage } from '../../support/messaging.ts'
 
@@ -15,10 +15,9 @@ beforeEach(async () => {
   stop = new AbortController()
   grid = await testGrid({ stopping: stop.signal })
   idle = followIdle(grid.store)
-  alice = as(grid.acme, grid.alice)
-  bob = as(grid.acme, grid.bob)
+  alice = storeOf(grid, grid.alice)
+  bob = storeOf(grid, grid.bob)
 })
-afterEach(() => grid.close())
 
 test('a wait ends with an empty batch when its time is over', async () => {
   const from = performance.now()
@@ -35,17 +34,6 @@ test('the fourth wait of a credential makes the oldest answer early', async () =
   stop.abort()
   await Promise.all(waits)
   expect(grid.store.waiting.reads.count).toBe(0)
-})
-
-test('when the caller has left nothing is leased', async () => {
-  const connection = new AbortController()
-  const reading = waitForMessages(bob, {}, { seconds: 50, connection })
-  await idle(1)
-  connection.abort()
-  await expect(reading).rejects.toThrow('left')
-  await write('hello')
-
-  expect(await textsOf(readMessages(bob, {}))).toEqual(['hello'])
 })
 
 test('when the credential ends meanwhile nothing is leased', async () => {
@@ -90,17 +78,6 @@ test('what stays unread is announced again after a minute', async () => {
   ])
 })
 
-test('a stream ends with its credential, without another event', async () => {
-  let isGood = true
-  const check = () => isGood ? Promise.resolve() : Promise.reject(new Error('revoked'))
-  const stream = listen(bob, check)
-  await stream.next()
-  isGood = false
-  await write('hello')
-
-  expect(await stream.next()).toBeUndefined()
-})
-
 test('a stream ends when the caller leaves, and when the process stops', async () => {
   const [one, two] = [listen(bob), listen(bob)]
   await Promise.all([one.next(), two.next()])
@@ -114,9 +91,8 @@ test('a stream ends when the caller leaves, and when the process stops', async (
 })
 
 test('an account has WAITS_PER_ACCOUNT streams and as many waits, whatever credentials they have', async () => {
-  await grid.close()
   grid = await testGrid({ stopping: stop.signal, env: { WAITS_PER_ACCOUNT: '2' } })
-  const [one, two, other] = [as(grid.acme, grid.alice), as(grid.acme, grid.bob), as(grid.evil, grid.eve)]
+  const [one, two, other] = [storeOf(grid, grid.alice), storeOf(grid, grid.bob), storeOf(grid, grid.eve)]
   await Promise.all([one, two].map((account) => listen(account).next()))
   expect(open(one)).toBeUndefined()
   expect(open(other)).toBeDefined()
@@ -127,10 +103,6 @@ test('an account has WAITS_PER_ACCOUNT streams and as many waits, whatever crede
   stop.abort()
   await Promise.all(waits)
 })
-
-function as(account: TestAccount, { id: agentId, alias, key }: TestAgent): AccountStore {
-  return grid.store.account(account.id, { type: 'agent', agentId, alias, credentialId: key })
-}
 
 function write(text: string) {
   return sendMessage(alice, { to: '@bob', text })

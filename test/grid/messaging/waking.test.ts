@@ -2,12 +2,12 @@
  * Who is woken by what. The waits of these tests do not look by themselves, so that nothing but a wake answers them: a
  * wait that missed its wake would be answered at its end, after 50 seconds.
  */
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { createChannel } from '../../../src/grid/channels/channels.ts'
 import { leaseOf } from '../../../src/grid/messaging/read-messages.ts'
 import { waitForMessages } from '../../../src/grid/messaging/wait-for-messages.ts'
 import type { AccountStore } from '../../../src/store/account.ts'
-import { type TestAccount, type TestAgent, type TestGrid, testGrid } from '../../support/grid.ts'
+import { storeOf, type TestGrid, testGrid } from '../../support/grid.ts'
 import { followIdle } from '../../support/idle.ts'
 import { sendMessage } from '../../support/messaging.ts'
 
@@ -21,10 +21,9 @@ let bob: AccountStore
 beforeEach(async () => {
   grid = await testGrid()
   idle = followIdle(grid.store)
-  alice = as(grid.acme, grid.alice)
-  bob = as(grid.acme, grid.bob)
+  alice = storeOf(grid, grid.alice)
+  bob = storeOf(grid, grid.bob)
 })
-afterEach(() => grid.close())
 
 test('a wait is answered at the commit of a message', async () => {
   const reading = textsOf(wait(bob))
@@ -37,7 +36,7 @@ test('a wait is answered at the commit of a message', async () => {
 
 test('every member of a channel is woken by a post', async () => {
   const members = await Promise.all(['carol', 'dave', 'erin'].map((alias) => grid.acme.agent(alias)))
-  const readers = [grid.bob, ...members].map((agent) => as(grid.acme, agent))
+  const readers = [grid.bob, ...members].map((agent) => storeOf(grid, agent))
   await createChannel(grid.acme.store, { name: 'general', members: ['alice', 'bob', 'carol', 'dave', 'erin'] })
   const readings = readers.map((reader) => textsOf(wait(reader)))
   await idle(readings.length)
@@ -67,10 +66,6 @@ test('a second reader is woken by the release of what the first one took, and no
   expect(told).toContain(grid.bob.id)
   expect((await inTime(readings[1 - first])).messages).toMatchObject([{ message: 'hello', redelivered: true }])
 })
-
-function as(account: TestAccount, { id: agentId, alias, key }: TestAgent): AccountStore {
-  return grid.store.account(account.id, { type: 'agent', agentId, alias, credentialId: key })
-}
 
 function wait(reader: AccountStore) {
   return waitForMessages(reader, {}, { seconds: 50, lookEveryMs: 100_000 })

@@ -1,5 +1,5 @@
 /** The aliases of people. See docs/security.md, "People who write". */
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { roles } from '../../../src/auth/actor.ts'
 import { reissueKey, updateAgent } from '../../../src/grid/agents/agent-settings.ts'
 import { createAgent, deleteAgent } from '../../../src/grid/agents/agents.ts'
@@ -11,16 +11,14 @@ import { chooseAlias, findSeat, giveUpAlias, suggestAlias } from '../../../src/g
 import { leaveAccount, removeMember, setMemberRole } from '../../../src/grid/people/team.ts'
 import { day } from '../../../src/lib/time.ts'
 import { rows } from '../../support/database.ts'
-import { type TestGrid, testGrid } from '../../support/grid.ts'
+import { storeOf, type TestGrid, testGrid } from '../../support/grid.ts'
 import { sendMessage } from '../../support/messaging.ts'
 import { member, seated } from '../../support/seats.ts'
-import { storeOf } from '../../support/tasks.ts'
 
 let grid: TestGrid
 beforeEach(async () => {
   grid = await testGrid()
 })
-afterEach(() => grid.close())
 
 test.each(roles)('a %s chooses an alias, unless they are a viewer', async (role) => {
   const { account } = await member(grid, { role })

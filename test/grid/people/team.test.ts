@@ -1,5 +1,5 @@
 /** Members of an account and invitations. See docs/security.md, "Roles", "Signing in". */
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import type { Role } from '../../../src/auth/actor.ts'
 import { createAdminKey } from '../../../src/grid/accounts/accounts.ts'
 import {
@@ -22,7 +22,6 @@ let grid: TestGrid
 beforeEach(async () => {
   grid = await testGrid({ env: { DURABILITY: 'relaxed' } })
 })
-afterEach(() => grid.close())
 
 /** Acme, as a user whose request carries `role`, which may be outdated. */
 const as = (user: Person, role: Role, account = grid.acme) => grid.store.account(account.id, user.actor(role))

@@ -1,5 +1,5 @@
 /** Rate limits of sign-ins and emails. See docs/security.md, "Signing in". */
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import {
   type EmailAttempt,
   requireEmailAttempt,
@@ -18,7 +18,6 @@ let grid: TestGrid
 beforeEach(async () => {
   grid = await testGrid({ env: { MAILS_PER_HOUR: '150' } })
 })
-afterEach(() => grid.close())
 
 describe('sign-ins', () => {
   test('of 1,000 concurrent attempts at most 10 reach the password check, and the user can sign in from elsewhere', async () => {

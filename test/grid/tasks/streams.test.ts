@@ -1,11 +1,11 @@
 /** Following tasks: streams of events, and waits for an answer. */
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { waitForMessages } from '../../../src/grid/messaging/wait-for-messages.ts'
 import { updateTask } from '../../../src/grid/tasks/update-task.ts'
 import { type TaskNews, waitForTask, watchTask } from '../../../src/grid/tasks/watch-task.ts'
 import type { AccountStore } from '../../../src/store/account.ts'
-import { type TestGrid, testGrid } from '../../support/grid.ts'
-import { askFor, eventsOf, inShort, storeOf } from '../../support/tasks.ts'
+import { storeOf, type TestGrid, testGrid } from '../../support/grid.ts'
+import { askFor, eventsOf, inShort } from '../../support/tasks.ts'
 import { waitFor } from '../../support/wait-for.ts'
 
 let grid: TestGrid
@@ -16,7 +16,6 @@ beforeEach(async () => {
   client = storeOf(grid, grid.alice)
   bob = storeOf(grid, grid.bob)
 })
-afterEach(() => grid.close())
 
 const watch = { endsWhenInterrupted: false, heartbeatMs: 60_000 }
 

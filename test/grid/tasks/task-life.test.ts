@@ -1,5 +1,5 @@
 /** What else happens to tasks: time, deletion, claims, other accounts, guardrails. On every database. */
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { deleteAgent } from '../../../src/grid/agents/agents.ts'
 import { readMessages } from '../../../src/grid/messaging/read-messages.ts'
 import { cancelTask, getTask } from '../../../src/grid/tasks/tasks.ts'
@@ -9,10 +9,10 @@ import type { AccountStore } from '../../../src/store/account.ts'
 import { failTasks, sweep } from '../../../src/worker/retention.ts'
 import { rows } from '../../support/database.ts'
 import { onEachDatabase } from '../../support/databases.ts'
-import type { TestGrid } from '../../support/grid.ts'
+import { storeOf, type TestGrid } from '../../support/grid.ts'
 import { guard, secret, testProviders } from '../../support/guarded.ts'
 import { sendMessage } from '../../support/messaging.ts'
-import { askFor, eventsOf, inShort, storeOf } from '../../support/tasks.ts'
+import { askFor, eventsOf, inShort } from '../../support/tasks.ts'
 
 let grid: TestGrid
 
@@ -26,7 +26,6 @@ onEachDatabase((open) => {
     client = storeOf(grid, grid.alice)
     bob = storeOf(grid, grid.bob)
   })
-  afterEach(() => grid.close())
 
   test('a task fails when its time is over, and when its recipient is deleted', async () => {
     const late = await askFor(client, 'too late')
@@ -50,9 +49,10 @@ onEachDatabase((open) => {
     const desk = await grid.evil.agent('desk', { visibility: 'public' })
     const other = storeOf(grid, desk, grid.evil)
     const { id } = await askFor(client, 'a question', { to: '@desk' })
-    expect((await readMessages(other, {})).messages).toMatchObject([{ task_id: id, external: true }])
+    const { messages } = await readMessages(other, {})
+    expect(messages).toMatchObject([{ task_id: id, external: true, note: expect.any(String) }])
     await updateTask(other, { taskId: id, text: 'part one', artifact: { id: 'a' } })
-    await sendMessage(other, { to: '@alice', text: 'an answer' })
+    await sendMessage(other, { to: '@alice', text: 'an answer', replyToMessageId: messages[0].message_id })
 
     expect(inShort(await eventsOf(client, id))).toEqual(['submitted', 'working', 'part one', 'an answer', 'completed'])
     for (const stranger of [bob, other, storeOf(grid, grid.eve, grid.evil)]) {
@@ -113,7 +113,6 @@ onEachDatabase((open) => {
     client = storeOf(grid, grid.alice)
     bob = storeOf(grid, grid.bob)
   })
-  afterEach(() => grid.close())
 
   test('artifacts of a task have 8 MiB, and then the task can be ended', async () => {
     const { id } = await askFor(client, 'a question')

@@ -3,9 +3,9 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { readMessages } from '../../../src/grid/messaging/read-messages.ts'
 import { updateTask } from '../../../src/grid/tasks/update-task.ts'
 import { watchTask } from '../../../src/grid/tasks/watch-task.ts'
-import { type TestGrid, testGrid } from '../../support/grid.ts'
+import { storeOf, type TestGrid, testGrid } from '../../support/grid.ts'
 import { type Sqld, startSqld } from '../../support/sqld.ts'
-import { askFor, inShort, storeOf } from '../../support/tasks.ts'
+import { askFor, inShort } from '../../support/tasks.ts'
 import { waitFor } from '../../support/wait-for.ts'
 
 let server: Sqld

@@ -158,7 +158,7 @@ test('a restore that is killed at any step loses nothing', async () => {
   expect([...seen].sort()).toEqual(['new', 'none', 'old'])
 })
 
-test('a restored grid has another history: a new epoch, and numbers that nobody has seen', async () => {
+test('a restored grid has another history: a new epoch, numbers that nobody has seen, no backup that is made', async () => {
   const history = async () => {
     const client = createClient({ url: `file:${file.path}` })
     const [{ rows: [epoch] }, { rows: [last] }] = [
@@ -169,6 +169,7 @@ test('a restored grid has another history: a new epoch, and numbers that nobody 
     return { epoch: epoch.value, last: Number(last.seq) }
   }
   const { store } = await file.open({ MIN_FREE_MB: '0' })
+  await store.write([store.global.backups.noteFailed({ at: now, reason: 'The server ended.' })])
   await store.write([{ sql: "INSERT INTO wake_signals (agent_id) VALUES ('x')", args: [] }])
   await store.close()
   const before = await history()
@@ -180,6 +181,7 @@ test('a restored grid has another history: a new epoch, and numbers that nobody 
   const after = await history()
   expect(after.epoch).not.toBe(before.epoch)
   expect(after.last).toBe(before.last + 1_000_000)
+  expect(await factsOf(file.path)).not.toContain('backup_failed')
 })
 
 test('a restore leaves nothing behind when it was killed and a server starts instead', async () => {

@@ -1,9 +1,15 @@
 /** Encrypted files: what is changed, cut off or reordered does not open. */
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type FileKey, readSealedFile, writeSealedFile } from '../../../src/store/backup/sealed-file.ts'
+import { hour } from '../../../src/lib/time.ts'
+import {
+  type FileKey,
+  readSealedFile,
+  removeUnfinished,
+  writeSealedFile,
+} from '../../../src/store/backup/sealed-file.ts'
 
 const key: FileKey = { passphrase: 'correct horse battery staple' }
 const mebibyte = 2 ** 20
@@ -84,4 +90,26 @@ test('no changed byte is accepted', async () => {
 test('a file is never overwritten', async () => {
   await expect(writeSealedFile(plain, 'plain', parts(content, mebibyte))).rejects.toMatchObject({ code: 'EEXIST' })
   expect(Buffer.compare(readFileSync(plain), whole)).toBe(0)
+})
+
+test('what killed processes left is removed, and nothing else', async () => {
+  const left = join(folder, 'left')
+  mkdirSync(left)
+  const magic = 'agent-grid backup 1\n'
+  const files: [name: string, text: string, hoursAgo: number][] = [
+    ['old.backup.0123abcd.part', `${magic}{}`, 1],
+    ['empty.backup.0123abcd.part', '', 2],
+    ['running.backup.0123abcd.part', magic, 0.9],
+    ['film.0123abcd.part', 'of another program', 2],
+    ['whole.backup', magic, 2],
+  ]
+  const now = Date.now()
+  for (const [name, text, hoursAgo] of files) {
+    writeFileSync(join(left, name), text)
+    utimesSync(join(left, name), now / 1_000, (now - hoursAgo * hour) / 1_000)
+  }
+
+  await removeUnfinished(left, now + 1_000)
+
+  expect(readdirSync(left).sort()).toEqual(['film.0123abcd.part', 'running.backup.0123abcd.part', 'whole.backup'])
 })

@@ -5,11 +5,10 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { readMessages } from '../../../src/grid/messaging/read-messages.ts'
 import { openPost } from '../../../src/store/driver/remote-stream.ts'
-import { type TestAgent, type TestGrid, testGrid } from '../../support/grid.ts'
+import { storeOf, type TestAgent, type TestGrid, testGrid } from '../../support/grid.ts'
 import { sendMessage } from '../../support/messaging.ts'
 import { type Proxy, startProxy } from '../../support/proxy.ts'
 import { type Sqld, startSqld } from '../../support/sqld.ts'
-import { storeOf } from '../../support/tasks.ts'
 
 let server: Sqld
 let proxy: Proxy

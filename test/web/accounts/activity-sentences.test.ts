@@ -1,6 +1,6 @@
 /** The sentences of the activity log. */
 import { readdirSync, readFileSync } from 'node:fs'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
 import { type ErrorCode, GridError } from '../../../src/errors.ts'
 import { recordActivity } from '../../../src/grid/activity.ts'
 import { deleteAgent } from '../../../src/grid/agents/agents.ts'
@@ -18,7 +18,6 @@ beforeAll(async () => {
   path = `/accounts/${grid.acme.id}/activity`
   ann = await signedInByEmail(grid, 'ann@acme.example')
 })
-afterAll(() => grid.close())
 
 /** The sentence of a call that was just logged, as HTML. */
 const sentenceHtml = async (tool: string, input: unknown, outcome = 'ok') => {

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import type { Actor } from '../../../src/auth/actor.ts'
 import { recordActivity } from '../../../src/grid/activity.ts'
 import { day } from '../../../src/lib/time.ts'
@@ -20,7 +20,6 @@ beforeAll(async () => {
   ann = await signedInByEmail(grid, 'ann@acme.example')
   annId = (await grid.store.global.users.byEmail('ann@acme.example'))!.id
 })
-afterAll(() => grid.close())
 
 /** The tools on a page, newest first. */
 const tools = (html: string) => [...html.matchAll(/<code>([a-z_]+)<\/code>/g)].map(([, tool]) => tool)

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { hasBrowser, useBrowser } from '../../support/browser.ts'
 import { mcp } from '../../support/mcp.ts'
 import { password, type Person, person } from '../../support/people.ts'
@@ -12,7 +12,6 @@ describe.skipIf(!hasBrowser)('in a real browser', () => {
     grid = await liveGrid({ env: { DURABILITY: 'relaxed' } })
     owner = await person(grid, { role: 'owner', name: 'Olga' })
   })
-  afterAll(() => grid.close())
 
   test.each([true, false])(
     'a user creates a key, sees it once, and deletes it; it works until then; with script: %s',
@@ -23,7 +22,7 @@ describe.skipIf(!hasBrowser)('in a real browser', () => {
       await page.fill('[name=password]', password)
       await page.click('main button[type=submit]')
 
-      await page.fill('[name=keyName]', 'deployment')
+      await page.fill('#key-name', 'deployment')
       await page.click('text=Generate admin key')
       const dialog = page.locator('dialog[open]')
       const key = await dialog.locator('#secret-text').textContent()

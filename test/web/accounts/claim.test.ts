@@ -1,5 +1,5 @@
 /** Claiming agents that signed up, by their link or as offered. See docs/security.md, "Signup and claims". */
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { createAgent } from '../../../src/grid/agents/agents.ts'
 import { setAgentSkills } from '../../../src/grid/agents/skills.ts'
 import { type Browser, browser } from '../../support/browse.ts'
@@ -17,7 +17,6 @@ let grid: TestGrid
 beforeEach(async () => {
   grid = await testGrid({ env: { SIGNUP_PER_HOUR: '1000' } })
 })
-afterEach(() => grid.close())
 
 interface Signed {
   key: string
@@ -314,7 +313,6 @@ test('a user without an account is offered them where an account is made', async
 })
 
 test('agents in accounts of their own are offered one account after the other', async () => {
-  await grid.close()
   grid = await testGrid({ env: { SIGNUP_PER_HOUR: '1000', SIGNUP_JOIN: 'never' } })
   for (const alias of ['zoe-one', 'zoe-two', 'zoe-three']) {
     await signUp(alias, zoe)

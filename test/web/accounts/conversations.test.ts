@@ -1,5 +1,5 @@
 /** Conversations that run away, on the pages and the command line. docs/delivery.md, "Conversations that run away". */
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import type { StoreCommand } from '../../../src/cli/command.ts'
 import { findCommand } from '../../../src/cli/commands.ts'
 import { rows } from '../../support/database.ts'
@@ -14,7 +14,6 @@ beforeEach(async () => {
   path = `/accounts/${grid.acme.id}`
   await send(grid, grid.alice, '@bob')
 })
-afterEach(() => grid.close())
 
 test('the page of what needs a person says which agents keep answering each other', async () => {
   const ann = await signedInByEmail(grid, 'ann@acme.example')

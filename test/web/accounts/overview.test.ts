@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { deleteAgent } from '../../../src/grid/agents/agents.ts'
 import { hour } from '../../../src/lib/time.ts'
 import { followLog } from '../../../src/worker/threads.ts'
@@ -12,7 +12,6 @@ beforeEach(async () => {
   grid = await testGrid()
   path = `/accounts/${grid.acme.id}/overview`
 })
-afterEach(() => grid.close())
 
 const send = (message: string) => callTool(grid, grid.alice.key, 'send_message', { to: '@bob', message })
 /** The table for screen readers that goes with the chart. */

@@ -1,5 +1,5 @@
 /** The switch on the account page with which owners let people read what agents write to each other. */
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { type TestGrid, testGrid } from '../../support/grid.ts'
 import { mcp } from '../../support/mcp.ts'
 import { person, signedIn } from '../../support/people.ts'
@@ -11,7 +11,6 @@ beforeEach(async () => {
   settings = `/accounts/${grid.acme.id}/settings/account`
   await grid.store.write([grid.acme.store.change.profile.setPeopleRead(null)])
 })
-afterEach(() => grid.close())
 
 const since = () => grid.acme.store.read.profile.peopleReadSince()
 const told = 'Owners and admins of your account can read what you write.'

@@ -1,10 +1,10 @@
 /** What the page of an agent says of it now, and to whom. See docs/security.md, "People who read". */
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { setPeopleRead } from '../../../src/grid/accounts/people-read.ts'
 import { createChannel } from '../../../src/grid/channels/channels.ts'
 import { minute } from '../../../src/lib/time.ts'
-import { as, say } from '../../support/conversations.ts'
-import { type TestGrid, testGrid } from '../../support/grid.ts'
+import { say } from '../../support/conversations.ts'
+import { storeOf, type TestGrid, testGrid } from '../../support/grid.ts'
 import { lease, release } from '../../support/inbox.ts'
 import { person, signedIn } from '../../support/people.ts'
 import { member, seated } from '../../support/seats.ts'
@@ -15,7 +15,6 @@ beforeEach(async () => {
   grid = await testGrid()
   bob = `/accounts/${grid.acme.id}/agents/bob`
 })
-afterEach(() => grid.close())
 
 const open = async (role: 'owner' | 'member' | 'viewer', path = bob) =>
   await (await signedIn(grid, await person(grid, { role }))).open(path)
@@ -27,7 +26,7 @@ const allowReading = async () => {
 
 test('an owner reads its last ten messages, of its channels too, oldest first', async () => {
   await allowReading()
-  const [alice, bobby] = [as(grid, grid.acme, grid.alice), as(grid, grid.acme, grid.bob)]
+  const [alice, bobby] = [storeOf(grid, grid.alice), storeOf(grid, grid.bob)]
   await grid.acme.agent('carol')
   await createChannel(grid.acme.store, { name: 'ops', members: ['alice', 'bob'] })
   for (let n = 1; n <= 8; n++) await say(grid, alice, 'bob', `Note ${n}.`)
@@ -48,7 +47,7 @@ test('an owner reads its last ten messages, of its channels too, oldest first', 
 
 test('the reading of its messages is recorded once an hour, without their texts', async () => {
   await allowReading()
-  await say(grid, as(grid, grid.acme, grid.alice), 'bob', 'Between us.')
+  await say(grid, storeOf(grid, grid.alice), 'bob', 'Between us.')
   const olga = await signedIn(grid, await person(grid, { role: 'owner' }))
 
   await olga.open(bob)
@@ -63,9 +62,9 @@ test('the reading of its messages is recorded once an hour, without their texts'
 
 test('members and viewers see numbers only, and members what is to or from them', async () => {
   await allowReading()
-  await say(grid, as(grid, grid.acme, grid.alice), 'bob', 'Between us.')
+  await say(grid, storeOf(grid, grid.alice), 'bob', 'Between us.')
   const mel = await seated(grid, 'mel')
-  await say(grid, as(grid, grid.acme, grid.bob), 'mel', 'To you alone.')
+  await say(grid, storeOf(grid, grid.bob), 'mel', 'To you alone.')
 
   const seen = await (await signedIn(grid, mel.person)).open(bob)
   const viewed = await open('viewer')
@@ -79,10 +78,10 @@ test('members and viewers see numbers only, and members what is to or from them'
 })
 
 test('it says what waits for it longest, and from whom', async () => {
-  await say(grid, as(grid, grid.acme, grid.alice), 'bob', 'First.')
+  await say(grid, storeOf(grid, grid.alice), 'bob', 'First.')
   grid.clock.now += 5 * minute
   await grid.acme.agent('carol')
-  await say(grid, as(grid, grid.acme, grid.alice), 'bob', 'Second.')
+  await say(grid, storeOf(grid, grid.alice), 'bob', 'Second.')
 
   const { text } = await open('viewer')
 
@@ -90,7 +89,7 @@ test('it says what waits for it longest, and from whom', async () => {
 })
 
 test('parked messages are counted, and who manages the account puts them back', async () => {
-  await say(grid, as(grid, grid.acme, grid.alice), 'bob', 'Poison.')
+  await say(grid, storeOf(grid, grid.alice), 'bob', 'Poison.')
   for (let n = 0; n < 5; n++) {
     const { body } = await lease(grid, grid.bob.key)
     await release(grid, grid.bob.key, body.lease_id)

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import { setAgentSkills } from '../../../src/grid/agents/skills.ts'
 import type { Browser } from '../../support/browse.ts'
 import { dump } from '../../support/database.ts'
@@ -17,7 +17,6 @@ beforeEach(async () => {
   base = `/accounts/${grid.acme.id}`
   ann = await signedInByEmail(grid, 'ann@acme.example')
 })
-afterEach(() => grid.close())
 
 const agent = (alias: string) => grid.acme.store.read.agents.byAlias(alias)
 const works = async (key: string) => (await mcp(grid, key, 'tools/list')).status === 200

@@ -39,5 +39,4 @@ test('the grid accepts the A2A call at the address of the recipient', async () =
 
   expect((await response.json()).result.kind).toBe('task')
   expect((await callTool(grid, grid.bob.key, 'read_messages')).text).toMatchObject([{ message: 'Hello' }])
-  await grid.close()
 })

@@ -1,5 +1,5 @@
 /** Connecting programs to an agent by signing in, and the programs that act as it. See docs/protocol/oauth.md. */
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { type TestGrid, testGrid } from '../../support/grid.ts'
 import { mcp } from '../../support/mcp.ts'
 import { accessTokenFor } from '../../support/oauth-token.ts'
@@ -13,7 +13,6 @@ beforeEach(async () => {
   alice = `/accounts/${grid.acme.id}/agents/alice`
   connect = `${alice}/connect`
 })
-afterEach(() => grid.close())
 
 const statusOf = async (token: string) => (await mcp(grid, token, 'tools/list')).status
 const programsOf = (html: string) =>

@@ -1,5 +1,5 @@
 /** The pages of skills. */
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { createSkill, setAgentSkills } from '../../../src/grid/agents/skills.ts'
 import { type TestGrid, testGrid } from '../../support/grid.ts'
 import { activityOf, postWithToken, signedInWithRole } from '../../support/roles.ts'
@@ -10,7 +10,6 @@ beforeEach(async () => {
   grid = await testGrid()
   skills = `/accounts/${grid.acme.id}/skills`
 })
-afterEach(() => grid.close())
 
 const make = async (name: string, description = '', account = grid.acme) =>
   (await createSkill(account.store, { name, description })).id

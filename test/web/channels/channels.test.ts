@@ -1,5 +1,5 @@
 /** The pages of channels. */
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { createChannel } from '../../../src/grid/channels/channels.ts'
 import { type TestGrid, testGrid } from '../../support/grid.ts'
 import { activityOf, postWithToken, signedInWithRole } from '../../support/roles.ts'
@@ -10,7 +10,6 @@ beforeEach(async () => {
   grid = await testGrid()
   channels = `/accounts/${grid.acme.id}/channels`
 })
-afterEach(() => grid.close())
 
 const make = async (name: string, members: string[] = [], account = grid.acme) =>
   (await createChannel(account.store, { name, members })).channel.id

@@ -1,8 +1,8 @@
 /** The posts of a channel on its page. See docs/security.md, "People who read". */
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { changeChannelMembers, createChannel } from '../../../src/grid/channels/channels.ts'
-import { as, say } from '../../support/conversations.ts'
-import { type TestGrid, testGrid } from '../../support/grid.ts'
+import { say } from '../../support/conversations.ts'
+import { storeOf, type TestGrid, testGrid } from '../../support/grid.ts'
 import { person, signedIn } from '../../support/people.ts'
 import { seated } from '../../support/seats.ts'
 
@@ -14,9 +14,8 @@ beforeEach(async () => {
   channel = (await createChannel(grid.acme.store, { name: 'ops', members: ['alice', 'bob'] })).channel.id
   page = `/accounts/${grid.acme.id}/channels/${channel}`
 })
-afterEach(() => grid.close())
 
-const post = (text: string) => say(grid, as(grid, grid.acme, grid.alice), '#ops', text)
+const post = (text: string) => say(grid, storeOf(grid, grid.alice), '#ops', text)
 
 test('a member whose alias is in the channel reads it from then on, and answers; a viewer sees numbers', async () => {
   const mel = await seated(grid, 'mel')

@@ -1,13 +1,13 @@
 /** The pages of conversations: what each role reads, pages both ways, what is new, and what became of messages. */
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { setPeopleRead } from '../../../src/grid/accounts/people-read.ts'
 import { createChannel } from '../../../src/grid/channels/channels.ts'
 import { minute } from '../../../src/lib/time.ts'
 import type { AccountStore } from '../../../src/store/account.ts'
 import type { Browser } from '../../support/browse.ts'
-import { as, say } from '../../support/conversations.ts'
+import { say } from '../../support/conversations.ts'
 import { rows } from '../../support/database.ts'
-import { type TestGrid, testGrid } from '../../support/grid.ts'
+import { storeOf, type TestGrid, testGrid } from '../../support/grid.ts'
 import { sendMessage } from '../../support/messaging.ts'
 import { signedIn, signedInMember } from '../../support/people.ts'
 import { member, seated, type SeatedPerson } from '../../support/seats.ts'
@@ -26,8 +26,8 @@ const threadOf = async ({ seq }: { seq: number }) =>
 beforeAll(async () => {
   grid = await testGrid({ env: { MESSAGES_PER_DAY: '0' } })
   base = `/accounts/${grid.acme.id}`
-  alice = as(grid, grid.acme, grid.alice)
-  bob = as(grid, grid.acme, grid.bob)
+  alice = storeOf(grid, grid.alice)
+  bob = storeOf(grid, grid.bob)
   ann = await seated(grid, 'ann', { role: 'member' })
   anns = await signedIn(grid, ann.person)
   await createChannel(grid.acme.store, { name: 'team', members: ['alice', 'bob'] })
@@ -35,7 +35,6 @@ beforeAll(async () => {
   posts = await threadOf(await say(grid, bob, '#team', 'the figures are late'))
   mine = await threadOf(await say(grid, alice, '@ann', 'shall I wait?'))
 })
-afterAll(() => grid.close())
 
 const page = async (one: Browser, path: string) => await one.open(base + path)
 const texts = ['are the figures ready?', 'the figures are late', 'shall I wait?']

@@ -1,5 +1,5 @@
 /** Where a person arrives in an account. */
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
 import { roles } from '../../../src/auth/actor.ts'
 import { deleteAgent } from '../../../src/grid/agents/agents.ts'
 import { type TestGrid, testGrid } from '../../support/grid.ts'
@@ -10,7 +10,6 @@ beforeAll(async () => {
   grid = await testGrid()
   await deleteAgent(grid.evil.store, 'eve')
 })
-afterAll(() => grid.close())
 
 test.each(roles)('an %s arrives where their work is, with what the page should say', async (role) => {
   const one = await signedInMember(grid, grid.acme, role)

@@ -1,5 +1,5 @@
 /** The page of one message, its parts and its chain. */
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
 import { createChannel } from '../../../src/grid/channels/channels.ts'
 import { readMessages } from '../../../src/grid/messaging/read-messages.ts'
 import { second } from '../../../src/lib/time.ts'
@@ -7,9 +7,9 @@ import type { AccountStore } from '../../../src/store/account.ts'
 import { followLog } from '../../../src/worker/threads.ts'
 import { postA2a, send10 } from '../../support/a2a.ts'
 import type { Browser } from '../../support/browse.ts'
-import { as, say } from '../../support/conversations.ts'
+import { say } from '../../support/conversations.ts'
 import { rows } from '../../support/database.ts'
-import { type TestGrid, testGrid } from '../../support/grid.ts'
+import { storeOf, type TestGrid, testGrid } from '../../support/grid.ts'
 import { signedInMember } from '../../support/people.ts'
 
 let grid: TestGrid
@@ -20,12 +20,11 @@ let owner: Browser
 beforeAll(async () => {
   grid = await testGrid()
   base = `/accounts/${grid.acme.id}`
-  alice = as(grid, grid.acme, grid.alice)
-  bob = as(grid, grid.acme, grid.bob)
+  alice = storeOf(grid, grid.alice)
+  bob = storeOf(grid, grid.bob)
   owner = await signedInMember(grid, grid.acme, 'owner')
   await grid.acme.agent('carol')
 })
-afterAll(() => grid.close())
 
 test('a long text is cut in its conversation, and whole on its own page', async () => {
   const { id, seq } = await say(grid, alice, '@bob', `${'long '.repeat(400)}end`)
@@ -103,7 +102,7 @@ test('a message of another account is marked, and so is whose people may read it
   await grid.evil.agent('desk', { visibility: 'public' })
   const desk = (await grid.evil.store.read.agents.byAlias('desk'))!
   const asked = await say(grid, alice, '@desk', 'are you open?')
-  await say(grid, as(grid, grid.evil, { id: desk.id, alias: 'desk', key: '' }), '@alice', 'always')
+  await say(grid, storeOf(grid, desk, grid.evil), '@alice', 'always')
 
   const [{ threadId }] = await grid.acme.store.read.threadMessages.bySeqs([asked.seq])
   const { text } = await owner.open(`${base}/conversations/${threadId}`)
@@ -120,7 +119,7 @@ test('a chain has each message before its answers, over all conversations', asyn
   const toCarol = await say(grid, bob, '@carol', 'second', { replyToMessageId: first.id })
   await say(grid, bob, '@alice', 'fourth', { replyToMessageId: first.id })
   const carol = (await grid.acme.store.read.agents.byAlias('carol'))!
-  await say(grid, as(grid, grid.acme, { id: carol.id, alias: 'carol', key: '' }), '@bob', 'third', {
+  await say(grid, storeOf(grid, carol), '@bob', 'third', {
     replyToMessageId: toCarol.id,
   })
 

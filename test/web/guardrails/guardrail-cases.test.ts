@@ -1,5 +1,5 @@
 /** What people see of a guardrail's work, and what they do about it. See docs/protocol/guardrails.md. */
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { setContentsVisible } from '../../../src/grid/accounts/people-read.ts'
 import { hashForLookup } from '../../../src/lib/secrets.ts'
 import { day, hour } from '../../../src/lib/time.ts'
@@ -20,7 +20,6 @@ beforeEach(async () => {
   path = `/accounts/${grid.acme.id}/guardrails/${id}`
   settings = `/accounts/${grid.acme.id}/settings/account`
 })
-afterEach(() => grid.close())
 
 const send = (message: string) => callTool(grid, grid.alice.key, 'send_message', { to: '@bob', message })
 /** The table for screen readers that goes with the chart. */

@@ -1,5 +1,5 @@
 /** The token of a guardrail, in its form. See docs/security.md, "What is encrypted". */
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { dump, rows } from '../../support/database.ts'
 import { type TestGrid, testGrid } from '../../support/grid.ts'
 import { judge, makeJudge, stored, token } from '../../support/guardrails.ts'
@@ -11,7 +11,6 @@ beforeEach(async () => {
   grid = await testGrid()
   guardrails = `/accounts/${grid.acme.id}/guardrails`
 })
-afterEach(() => grid.close())
 
 const sealed = async () =>
   (await rows(grid, 'SELECT encrypted_token FROM guardrails WHERE account_id = ?', [grid.acme.id]))[0].encrypted_token

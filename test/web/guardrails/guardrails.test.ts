@@ -1,5 +1,5 @@
 /** The pages of guardrails: the forms, who sees what, and deletion. */
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { setAgentGuardrails } from '../../../src/grid/guardrails/guardrails.ts'
 import { rows } from '../../support/database.ts'
 import { type TestGrid, testGrid } from '../../support/grid.ts'
@@ -12,7 +12,6 @@ beforeEach(async () => {
   grid = await testGrid()
   guardrails = `/accounts/${grid.acme.id}/guardrails`
 })
-afterEach(() => grid.close())
 
 test.each([
   ['phrases', { 'config.phrases': 'one\r\n\r\n two \r\n', 'config.preset': 'injection' }, {

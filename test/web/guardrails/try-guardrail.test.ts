@@ -1,5 +1,5 @@
 /** The box that runs a guardrail on a text. See docs/protocol/guardrails.md, "Trying one". */
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import type { Browser } from '../../support/browse.ts'
 import { dump } from '../../support/database.ts'
 import { type TestGrid, testGrid } from '../../support/grid.ts'
@@ -13,7 +13,6 @@ beforeEach(async () => {
   remote = providers.remote
   grid = await testGrid({ guardrailChecks: providers.guardrailChecks })
 })
-afterEach(() => grid.close())
 
 const at = (id: string) => `/accounts/${grid.acme.id}/guardrails/${id}`
 

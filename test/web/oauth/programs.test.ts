@@ -1,5 +1,5 @@
 /** The lists of authorized programs, and disconnecting them. See docs/protocol/oauth.md, "Grants". */
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import type { Browser } from '../../support/browse.ts'
 import { type TestGrid, testGrid } from '../../support/grid.ts'
 import { mcp } from '../../support/mcp.ts'
@@ -14,7 +14,6 @@ beforeEach(async () => {
   owner = await person(grid, { role: 'owner', email: 'olga@acme.example', name: 'Olga' })
   olga = await signedIn(grid, owner)
 })
-afterEach(() => grid.close())
 
 const settings = (tab: string) => `/accounts/${grid.acme.id}/settings/${tab}`
 const statusOf = async (token: string) => (await mcp(grid, token, 'tools/list')).status

@@ -1,5 +1,5 @@
 /** The alias of a person, on the page of their profile. */
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { type TestGrid, testGrid } from '../../support/grid.ts'
 import { callTool } from '../../support/mcp.ts'
 import { person, signedIn } from '../../support/people.ts'
@@ -10,7 +10,6 @@ beforeEach(async () => {
   grid = await testGrid()
   profile = `/accounts/${grid.acme.id}/settings/profile`
 })
-afterEach(() => grid.close())
 
 const people = async () => (await callTool(grid, grid.alice.key, 'list_agents', { search: 'ann' })).text
 

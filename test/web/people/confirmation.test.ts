@@ -1,5 +1,5 @@
 /** Changes that need a fresh proof of who the user is, and accounts that require a second factor. */
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { beforeEach, describe, expect, test, vi } from 'vitest'
 import { createAdminKey } from '../../../src/grid/accounts/accounts.ts'
 import { minute } from '../../../src/lib/time.ts'
 import { type Browser, browser } from '../../support/browse.ts'
@@ -11,7 +11,6 @@ let grid: TestGrid
 beforeEach(async () => {
   grid = await testGrid({ env: { DURABILITY: 'relaxed' } })
 })
-afterEach(() => grid.close())
 
 const home = () => `/accounts/${grid.acme.id}`
 const settings = (path: string) => `${home()}/settings/${path}`

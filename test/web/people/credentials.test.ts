@@ -1,5 +1,5 @@
 /** How users change their password and their email address, and verify the address. */
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { minute } from '../../../src/lib/time.ts'
 import { browser } from '../../support/browse.ts'
 import { type TestGrid, testGrid } from '../../support/grid.ts'
@@ -16,7 +16,6 @@ beforeEach(async () => {
   bob = await person(grid, { role: 'member', email })
   profile = `/accounts/${grid.acme.id}/settings/profile`
 })
-afterEach(() => grid.close())
 
 /** Advance past the limit of emails to one address. */
 const later = () => grid.clock.now += 6 * minute

@@ -1,5 +1,5 @@
 /** Links in emails, to sign in or to reset a password: who gets one, and what it does. */
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { minute } from '../../../src/lib/time.ts'
 import { browser } from '../../support/browse.ts'
 import { rows } from '../../support/database.ts'
@@ -13,7 +13,6 @@ beforeEach(async () => {
   grid = await testGrid({ env: { DURABILITY: 'relaxed' } })
   await person(grid, { role: 'member', email })
 })
-afterEach(() => grid.close())
 
 const kinds = [['/sign-in-link', 'sign_in'], ['/reset', 'password_reset']] as const
 

@@ -1,5 +1,5 @@
 /** Transferring the ownership of an account asks for a deliberate choice. */
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { minute } from '../../../src/lib/time.ts'
 import type { Browser } from '../../support/browse.ts'
 import { type TestGrid, testGrid } from '../../support/grid.ts'
@@ -17,7 +17,6 @@ beforeEach(async () => {
   one = await signedIn(grid, owner)
   team = `/accounts/${grid.acme.id}/settings/team`
 })
-afterEach(() => grid.close())
 
 const roleOf = async ({ id }: Person) => (await grid.acme.store.read.team.member(id))?.role
 const handOver = (fields: Record<string, string>) => one.submit(`${team}/hand-over`, fields)

@@ -1,5 +1,5 @@
 /** Invitations on a grid that sends no email: the inviter passes the link on, so it proves nothing about the address. */
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { createAccount } from '../../../src/grid/accounts/accounts.ts'
 import { type Browser, browser } from '../../support/browse.ts'
 import { repeatAttempts, rows } from '../../support/database.ts'
@@ -18,7 +18,6 @@ beforeEach(async () => {
   eve = await signedIn(grid, await person(grid, { role: 'owner', name: 'Eve' }))
   team = `/accounts/${grid.acme.id}/settings/team`
 })
-afterEach(() => grid.close())
 
 const invite = (email = victim, role = 'member') => eve.submit(team, { email, role }, `${team}/invitations`)
 const linkOn = (html: string) => html.match(/\/invitations\/\w{43}/)?.[0]

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { day } from '../../../src/lib/time.ts'
 import { type Browser, browser } from '../../support/browse.ts'
 import { repeatAttempts, rows } from '../../support/database.ts'
@@ -15,7 +15,6 @@ beforeEach(async () => {
   ann = await signedIn(grid, owner)
   team = `/accounts/${grid.acme.id}/settings/team`
 })
-afterEach(() => grid.close())
 
 const invite = (email: string, role = 'member') => ann.submit(team, { email, role }, `${team}/invitations`)
 

@@ -1,5 +1,5 @@
 /** Agent keys that a person was shown, and what becomes of them when the person leaves. See docs/security.md. */
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { type Browser } from '../../support/browse.ts'
 import { type TestGrid, testGrid } from '../../support/grid.ts'
 import { mcp } from '../../support/mcp.ts'
@@ -17,7 +17,6 @@ beforeEach(async () => {
   olga = await signedIn(grid, await person(grid, { role: 'owner', email: 'olga@acme.example', name: 'Olga' }))
   account = `/accounts/${grid.acme.id}`
 })
-afterEach(() => grid.close())
 
 const statusOf = async (key: string) => (await mcp(grid, key, 'tools/list')).status
 const replaceKey = async (browser: Browser, alias: string, from = `${account}/agents/${alias}/connect`) =>

@@ -24,7 +24,6 @@ describe.skipIf(!hasBrowser)('in a browser', () => {
   })
   afterEach(async () => {
     await visitor.close()
-    await grid.close()
   })
 
   test('the service worker shows a notification that arrives, within the policy of the pages', async () => {

@@ -24,7 +24,6 @@ beforeEach(async () => {
 })
 afterEach(async () => {
   await service.close()
-  await grid.close()
 })
 
 const subscribe = async (browser = ann, at = '/browser', page = path) => {

@@ -90,11 +90,11 @@ describe.skipIf(!hasBrowser)('in Chromium', { timeout: 300_000 }, () => {
     await register('Laptop')
     grid.clock.now += 11 * minute
     await page.goto(`${home()}/settings/account`)
-    await page.fill('input[name=keyName]', 'deployment')
+    await page.fill('#key-name', 'deployment')
     await Promise.all([page.waitForURL(/confirm/), page.click('text=Generate admin key')])
     await Promise.all([page.waitForURL(/settings\/account\/keys$/), page.click('text=Use a passkey')])
     // What was typed is there again.
-    expect(await page.inputValue('input[name=keyName]')).toBe('deployment')
+    expect(await page.inputValue('#key-name')).toBe('deployment')
     await page.click('text=Generate admin key')
 
     expect(await page.textContent('#secret-text')).toMatch(/^grid_adm_/)

@@ -1,5 +1,5 @@
 /** Second factors when units are sent again, and when two changes meet. See docs/security.md, "Signing in". */
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { beforeEach, describe, expect, test, vi } from 'vitest'
 import { addFactor } from '../../../src/grid/people/second-factor.ts'
 import { newId } from '../../../src/lib/id.ts'
 import { second } from '../../../src/lib/time.ts'
@@ -13,7 +13,6 @@ let grid: TestGrid
 beforeEach(async () => {
   grid = await testGrid({ env: { DURABILITY: 'relaxed' } })
 })
-afterEach(() => grid.close())
 
 describe('a unit that is sent again, because its answer was lost, has the same result', () => {
   /** An owner, after whose creation every unit is sent twice. */

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { type Browser } from '../../support/browse.ts'
 import { rows } from '../../support/database.ts'
 import { type TestGrid, testGrid } from '../../support/grid.ts'
@@ -15,10 +15,9 @@ beforeEach(async () => {
   olga = await signedIn(grid, owner)
   settings = `/accounts/${grid.acme.id}/settings`
 })
-afterEach(() => grid.close())
 
 const keyPattern = /grid_adm_[0-9A-Za-z]{49}/g
-const generate = (name: string) => olga.submit(`${settings}/account`, { keyName: name }, `${settings}/account/keys`)
+const generate = (name: string) => olga.submit(`${settings}/account`, { name }, `${settings}/account/keys`)
 const statusOf = async (key: string) => (await mcp(grid, key, 'tools/list')).status
 
 test('a key stops working when its creator loses the role', async () => {
@@ -56,7 +55,7 @@ test('a refused attempt is recorded in the activity log', async () => {
   const one = await signedIn(grid, viewer)
   const csrf = await csrfTokenOf(one, `${settings}/sessions`)
 
-  expect((await one.post(`${settings}/account/keys`, { csrf, keyName: 'mine' })).status).toBe(403)
+  expect((await one.post(`${settings}/account/keys`, { csrf, name: 'mine' })).status).toBe(403)
 
   const [row] = await grid.acme.store.read.activity.list()
   expect(row).toMatchObject({ tool: 'create_admin_key', outcome: 'not_allowed', userId: viewer.id })

@@ -1,0 +1,91 @@
+/** What is known of a coding client, and the words of its hooks. */
+import process from 'node:process'
+import type { Entry, Json } from './files/written-file.ts'
+
+export interface ClientProgram {
+  title: string
+  commands: readonly string[]
+  /** The folder of its configuration for the user. */
+  folder(): string
+  /** The same in a project. */
+  projectFolder: string
+  server: ServerEntry
+  hooks?: HookEntries
+  /** The file of its plugin, which has the work of hooks, below its folder. */
+  plugin?: string
+  /** Where it reads skills and hook files, if that is not its folder. */
+  sharedFolder?: { user(): string; project: string }
+  /** What its model calls a tool of the grid, which a plugin of the client may have brought. */
+  tool?(name: string, isPlugin?: boolean): string
+  /** Where its user allows calls of tools once for all. Without it, `connect` cannot write it. */
+  permissions?: Permissions
+  /** How its user allows them by hand. */
+  allowing: string
+  /** What it asks everybody, whatever is configured. */
+  asks: string
+  /** What a person does where no key is written, so that the tools work. */
+  login?: string
+  /** What a person does before its hooks run. */
+  approval?: string
+  /** How `--wake auto` tells it of messages. */
+  wakes: string
+  /** The oldest version that messages wake. Without it, they wake none. */
+  wakesFrom?: string
+}
+
+/** Where the tools of the grid are configured. A place is one for the user or one in a project. */
+interface ServerEntry {
+  /** `folder` is the client's; `project` is undefined for the user. */
+  file(folder: string, project: string | undefined): string
+  container(project: string | undefined): string[]
+  /** Which keys are written: `user` not into files of projects, which others read; `file` into a file of their own. */
+  key: 'always' | 'user' | 'file'
+  /** By default JSON. */
+  format?: 'toml'
+  /** What a person should know about its time limit. */
+  limit?: string
+  value(url: string, headers: { headers?: { Authorization: string } }): Json
+}
+
+/** Either entries, or a file of its own. */
+interface Permissions {
+  file(folder: string, project: string | undefined): string
+  /** The file of a project is the user's own too. Others are shared, and do not allow anything to others. */
+  isOwnInProject?: true
+  entry?(tool: string): Entry
+  text?(tools: readonly string[]): string
+}
+
+/** The command of a hook, as words, and for the shell of this system. */
+export interface HookCommand {
+  words: readonly string[]
+  line: string
+  /** The same as the end of a line: the shell becomes the program. */
+  exec: string
+  /** In a package, whose variables the client replaces. */
+  isPlugin?: true
+}
+
+interface HookEntries {
+  file(folder: string, project: string | undefined): string
+  /** It is a file of its own, which begins with this. */
+  ownFile?: { [name: string]: Json }
+  /** What a new file begins with. */
+  base?: { [name: string]: Json }
+  /** Which hooks run at which events with `--wake auto`. `wait` wakes the session when it ends. */
+  events: Record<string, readonly string[]>
+  /** Its hooks stand in a group below the event: `[{hooks: [...]}]`. */
+  isGrouped?: true
+  value(command: HookCommand, hook: string): Json
+  /** How it reads what its model is to be told. Most clients read `usual`: `hookSpecificOutput.additionalContext`. */
+  context?(text: string, usual: { [name: string]: Json }): { [name: string]: Json }
+}
+
+export function shellLine(words: readonly string[], shell = process.platform === 'win32' ? 'cmd' : 'sh'): string {
+  const quote = (word: string) => {
+    if (/^[\w@%+=:,./\\-]+$/.test(word) && !(shell === 'sh' && word.includes('\\'))) return word
+    if (shell === 'cmd') return `"${word}"`
+    return shell === 'powershell' ? `'${word.replaceAll("'", "''")}'` : `'${word.replaceAll("'", `'\\''`)}'`
+  }
+  return `${shell === 'powershell' ? '& ' : ''}${words.map(quote).join(' ')}`
+}

@@ -1,0 +1,91 @@
+/** What a person sees of a change before it is made: the lines of the real file that change. */
+import { homedir } from 'node:os'
+import { sep } from 'node:path'
+import { type FileChange, isChange } from './change.ts'
+
+/** Of a file that only we write, no more is shown. */
+const shownLines = 12
+/** Of a longer line, only what changes is shown. */
+const wholeLine = 160
+
+export function differenceOf(changes: readonly FileChange[], secrets: readonly string[]): string {
+  const text = changes.map(fileDifference).join('\n\n')
+  return secrets.filter(Boolean).reduce((shown, secret) => shown.replaceAll(secret, masked(secret)), text)
+}
+
+function fileDifference(change: FileChange): string {
+  const { path, current, next, mode, oldMode, written = change.removed } = change
+  if (!isChange(change)) return `${shortPath(path)} stays as it is`
+  const what = next === undefined ? 'is removed' : current === undefined ? 'is new' : 'is changed'
+  const narrowed = oldMode !== undefined && mode !== undefined
+    ? `; only you can read it from now on, because it has a key (${octal(oldMode)} becomes ${octal(mode)})`
+    : ''
+  const lines = changedLines(linesOf(current), linesOf(next))
+  const isFolded = written?.format === 'own' && lines.length > shownLines
+  const shown = isFolded ? [...lines.slice(0, shownLines), `… ${lines.length - shownLines} more lines`] : lines
+  return [`${shortPath(path)} ${what}${narrowed}`, ...shown.map((line) => `  ${line}`)].join('\n')
+}
+
+function linesOf(text: string | undefined): string[] {
+  return text === undefined || text === '' ? [] : text.replace(/\r?\n$/, '').split(/\r?\n/)
+}
+
+/** The lines that are taken out and put in, in the order of the file, with `…` for what stays between them. */
+function changedLines(before: readonly string[], after: readonly string[]): string[] {
+  let start = 0
+  while (start < before.length && before[start] === after[start]) start++
+  let same = 0
+  while (same < Math.min(before.length, after.length) - start && before.at(-1 - same) === after.at(-1 - same)) same++
+  const [old, fresh] = [before.slice(start, before.length - same), after.slice(start, after.length - same)]
+  // The longest common lines of the rest, by dynamic programming: how many there are from each pair of lines on.
+  const common = Array.from({ length: old.length + 1 }, () => new Uint32Array(fresh.length + 1))
+  for (let i = old.length - 1; i >= 0; i--) {
+    for (let j = fresh.length - 1; j >= 0; j--) {
+      common[i][j] = old[i] === fresh[j] ? common[i + 1][j + 1] + 1 : Math.max(common[i + 1][j], common[i][j + 1])
+    }
+  }
+  const lines: string[] = []
+  let [i, j, taken, put] = [0, 0, [] as string[], [] as string[]]
+  const flush = () => {
+    lines.push(
+      ...taken.map((line, n) => `- ${shortened(line, put[n])}`),
+      ...put.map((line, n) => `+ ${shortened(line, taken[n])}`),
+    )
+    taken = []
+    put = []
+  }
+  while (i < old.length || j < fresh.length) {
+    if (i < old.length && j < fresh.length && old[i] === fresh[j]) {
+      flush()
+      if (lines.length > 0 && lines.at(-1) !== '…') lines.push('…')
+      i++
+      j++
+    } else if (j === fresh.length || i < old.length && common[i + 1][j] >= common[i][j + 1]) taken.push(old[i++])
+    else put.push(fresh[j++])
+  }
+  flush()
+  return lines
+}
+
+/** A long line without what it has in common with the one in whose place it is. */
+function shortened(line: string, other: string | undefined): string {
+  if (other === undefined || line.length <= wholeLine) return line
+  let start = 0
+  while (start < line.length && line[start] === other[start]) start++
+  let same = 0
+  while (same < Math.min(line.length, other.length) - start && line.at(-1 - same) === other.at(-1 - same)) same++
+  return `…${line.slice(start, line.length - same)}…`
+}
+
+function shortPath(path: string): string {
+  const home = homedir()
+  return path.startsWith(home + sep) ? `~${path.slice(home.length)}` : path
+}
+
+function masked(secret: string): string {
+  return `${secret.match(/^[a-z]+_[a-z]+_/)?.[0] ?? ''}…${secret.slice(-4)}`
+}
+
+function octal(mode: number): string {
+  return mode.toString(8).padStart(4, '0')
+}

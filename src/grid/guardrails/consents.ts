@@ -1,0 +1,65 @@
+/**
+ * What people allow guardrails to do with the messages of their alias: send them to a service. See docs/security.md,
+ * "People who write".
+ */
+import { callingUser } from '../../auth/actor.ts'
+import { GridError } from '../../errors.ts'
+import type { AccountStore } from '../../store/account.ts'
+import type { Agent } from '../../store/account/agents.ts'
+import type { Guardrail, TextService } from '../../store/account/guardrails.ts'
+import { authorize } from '../authorize.ts'
+import { callingSeat } from '../people/seats.ts'
+import { retryOnConflict } from '../retry-on-conflict.ts'
+import { guardrailNotFound } from './list-guardrails.ts'
+
+/**
+ * Let guardrails of this provider send the messages of the calling user's alias to this host. Fails with
+ * `guardrail_not_found` if the account has no such guardrail, or with `alias_required`.
+ */
+export async function allowService(account: AccountStore, { provider, host }: TextService): Promise<TextService> {
+  const { userId } = callingUser(account.actor)
+  return await retryOnConflict(async () => {
+    const { precondition } = await authorize(account, 'use')
+    const { agentId } = await callingSeat(account)
+    const services = await account.read.guardrails.servicesFor(agentId)
+    if (!services.some((service) => isSame(service, { provider, host }))) throw guardrailNotFound()
+    const { guardrails, seats } = account.change
+    await account.write([
+      ...precondition,
+      seats.requireSeat(userId, agentId),
+      guardrails.consent(agentId, { provider, host }, account.deps.now()),
+    ])
+    return { provider, host }
+  })
+}
+
+/** End that consent: guardrails of the provider with this host no longer act on the alias. Fails with `alias_required`. */
+export async function disallowService(account: AccountStore, { provider, host }: TextService): Promise<TextService> {
+  const { agentId } = await callingSeat(account)
+  await account.write([account.change.guardrails.endConsent(agentId, { provider, host })])
+  return { provider, host }
+}
+
+/** Fails with `consent_required` if one of the guardrails sends texts to a service that the person has not allowed. */
+export async function requireConsent(
+  account: AccountStore,
+  { id, alias }: Agent,
+  guardrails: readonly Guardrail[],
+): Promise<void> {
+  const services = await account.read.guardrails.servicesFor(id)
+  const allowed = services.filter(({ allowedAt }) => allowedAt !== null)
+  for (const { name, provider, host } of guardrails) {
+    if (host === null || allowed.some((service) => isSame(service, { provider, host }))) continue
+    const person = await account.read.seats.holder(id)
+    const who = person?.name ? `${person.name} (@${alias})` : `@${alias}`
+    throw new GridError(
+      'consent_required',
+      `The guardrail '${name}' sends messages to ${host}, and ${who} has not allowed that for theirs. Only they can, under Settings, Profile.`,
+      { field: 'guardrails' },
+    )
+  }
+}
+
+function isSame(a: TextService, b: TextService): boolean {
+  return a.provider === b.provider && a.host === b.host
+}

@@ -1,0 +1,73 @@
+/** @jsxRuntime automatic */
+/** @jsxImportSource hono/jsx */
+import { allowService, disallowService } from '../../grid/guardrails/consents.ts'
+import { Name } from '../../html/bidi.tsx'
+import { Badge, Card, Time } from '../../html/components.tsx'
+import { ButtonForm } from '../../html/form.tsx'
+import { Table } from '../../html/table.tsx'
+import { settingsPath } from '../settings.tsx'
+import type { AccountPages, PageResult, Visit } from '../visit.ts'
+
+/** Registers the form of the card. `show` is the page that has it. */
+export function serviceActions({ may }: AccountPages, show: (visit: Visit) => Promise<PageResult>): void {
+  may('use').post('/settings/profile/services', async (visit) => {
+    const input = { provider: visit.form.get('provider') ?? '', host: visit.form.get('host') ?? '' }
+    const isAllowed = visit.form.get('allow') === 'yes'
+    await (isAllowed
+      ? visit.record('allow_service', input, (account) => allowService(account, input))
+      : visit.record('disallow_service', input, (account) => disallowService(account, input)))
+    return visit.done(isAllowed ? 'service-allowed' : 'service-disallowed', 'settings', 'profile')
+  }, show)
+}
+
+export type TextServices = Awaited<ReturnType<Visit['account']['read']['guardrails']['servicesFor']>>
+
+/** What the user allows guardrails to do with the messages of their alias. See docs/security.md, "People who write". */
+export function ServicesCard({ visit, services }: { visit: Visit; services: TextServices }) {
+  const action = settingsPath(visit, 'profile', 'services')
+  const now = visit.account.deps.now()
+  return (
+    <Card
+      id='services'
+      title='Services that check your messages'
+      lead='Guardrails of the account can send what you write and receive to these services. Admins can attach such a guardrail to your alias only if you allow it here. Others see on a message that its text was sent there.'
+    >
+      <Table
+        id='my-services'
+        caption='Services that check your messages'
+        rows={services}
+        columns={[
+          {
+            title: 'Service',
+            cell: ({ provider, host }) => (
+              <>
+                <Name text={host} /> <span class='soft'>by {provider}</span>
+              </>
+            ),
+          },
+          {
+            title: 'Your consent',
+            cell: ({ allowedAt }) =>
+              allowedAt === null ? <span class='soft'>not allowed</span> : (
+                <>
+                  <Badge kind='warning'>allowed</Badge> <Time at={allowedAt} now={now} />
+                </>
+              ),
+          },
+          {
+            title: 'Change',
+            isUntitled: true,
+            cell: ({ provider, host, allowedAt }) => {
+              const allow = allowedAt === null ? 'yes' : 'no'
+              return (
+                <ButtonForm action={action} fields={{ provider, host, allow }} kind='plain' isSmall>
+                  {allow === 'yes' ? 'Allow' : 'Withdraw'}
+                </ButtonForm>
+              )
+            },
+          },
+        ]}
+      />
+    </Card>
+  )
+}

@@ -1,0 +1,150 @@
+/** Guardrails that send the messages of people to a service. See docs/security.md, "People who write". */
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { createChannel } from '../../../src/grid/channels/channels.ts'
+import { writeMessage } from '../../../src/grid/conversations/write.ts'
+import { allowService, disallowService } from '../../../src/grid/guardrails/consents.ts'
+import { createGuardrail, updateGuardrail } from '../../../src/grid/guardrails/guardrails.ts'
+import { giveUpAlias } from '../../../src/grid/people/seats.ts'
+import { serviceOf } from '../../../src/guardrails/provider.ts'
+import { providers } from '../../../src/guardrails/providers.ts'
+import { type TestGrid, testGrid } from '../../support/grid.ts'
+import { guard, secret, signingSecret, testProviders } from '../../support/guarded.ts'
+import { remoteProviders } from '../../support/guardrail-services.ts'
+import { callTool } from '../../support/mcp.ts'
+import { seated, type SeatedPerson } from '../../support/seats.ts'
+
+const host = 'guard.example'
+let grid: TestGrid
+let ann: SeatedPerson
+/** The texts that left the grid. */
+let sentOut: string[]
+
+beforeEach(async () => {
+  const { remote, guardrailChecks } = testProviders()
+  sentOut = []
+  remote.check = ({ text }) => {
+    sentOut.push(text)
+    return { kinds: [] }
+  }
+  grid = await testGrid({ guardrailChecks })
+  ann = await seated(grid, 'ann', { name: 'Ann Smith', role: 'owner' })
+})
+afterEach(() => grid.close())
+
+test('an admin cannot attach one to the alias of a person before the person allows the service', async () => {
+  const { id } = await webhook()
+
+  const refused = await attach('ann', id)
+  expect(refused).toMatchObject({
+    code: 'consent_required',
+    message: expect.stringContaining(`'webhook' sends messages to ${host}, and Ann Smith (@ann) has not allowed`),
+  })
+  await send('before')
+  expect(sentOut).toEqual([])
+
+  await expect(allowService(ann.account, { provider: 'webhook', host: 'other.example' }))
+    .rejects.toMatchObject({ code: 'guardrail_not_found' })
+  await allowService(ann.account, { provider: 'webhook', host })
+  expect((await attach('ann', id)).code).toBeUndefined()
+  await send('after')
+  expect(sentOut).toEqual(['after'])
+})
+
+test('only the person gives the consent, not an admin, and only for the own alias', async () => {
+  const { id } = await webhook()
+  const bill = await seated(grid, 'bill', { role: 'owner' })
+
+  await allowService(bill.account, { provider: 'webhook', host })
+
+  expect((await attach('ann', id)).code).toBe('consent_required')
+  await expect(allowService(grid.acme.store, { provider: 'webhook', host }))
+    .rejects.toMatchObject({ code: 'wrong_credential' })
+})
+
+test.each([
+  ['the person withdraws it, although another person and another provider have theirs', async () => {
+    const bill = await seated(grid, 'bill')
+    await allowService(bill.account, { provider: 'webhook', host })
+    await judge()
+    await allowService(ann.account, { provider: 'llm-judge', host })
+    await disallowService(ann.account, { provider: 'webhook', host })
+  }],
+  [
+    'the guardrail gets another host',
+    (id: string) =>
+      updateGuardrail(grid.acme.store, id, { config: { url: 'https://evil.example' }, token: signingSecret }),
+  ],
+])('it does not act without the consent any more: %s', async (_, end) => {
+  const id = await attached()
+  await guard(grid.acme, 'ann', { direction: 'outbound', action: 'redact' })
+  await createChannel(grid.acme.store, { name: 'general', members: ['alice', 'ann'] })
+
+  await end(id)
+  await send('to the person')
+  await callTool(grid, grid.alice.key, 'send_message', { to: '#general', message: 'to the channel' })
+  await writeMessage(ann.account, { to: '@alice', text: `from the person, ${secret}` })
+
+  expect(sentOut).toEqual([])
+  // The others still act.
+  expect((await read()).at(-1)).toMatchObject({ message: 'from the person, [redacted]' })
+})
+
+test('the consent is for a provider: another one at the same host needs its own', async () => {
+  await attached()
+  const { id } = await judge()
+
+  expect((await attach('ann', id)).code).toBe('consent_required')
+})
+
+test('a consent ends with the alias: a new alias of the same person has none', async () => {
+  const id = await attached()
+  await giveUpAlias(ann.account)
+  await seated(grid, 'annie', { name: 'Ann Smith' })
+
+  expect((await attach('annie', id)).code).toBe('consent_required')
+})
+
+test('both sides see on a message which host got its text, and nobody else needs consent or a mark', async () => {
+  await attached()
+  const sent = await send('for a person')
+  await writeMessage(ann.account, { to: '@alice', text: 'an answer' })
+  await guard(grid.acme, 'bob', { direction: 'inbound', provider: 'webhook', name: 'of bob' })
+  const plain = await callTool(grid, grid.alice.key, 'send_message', { to: '@bob', message: 'for a program' })
+
+  expect(sentOut).toEqual(['for a person', 'an answer', 'for a program'])
+  expect((await status(sent.text.message_id)).shared_with).toBe(host)
+  expect((await read())[0]).toMatchObject({ message: 'an answer', shared_with: host })
+  expect(await status(plain.text.message_id)).not.toHaveProperty('shared_with')
+  expect((await callTool(grid, grid.bob.key, 'read_messages', {})).text[0]).not.toHaveProperty('shared_with')
+})
+test('the host of every remote provider is known, and a local provider has none', () => {
+  for (const provider of providers) {
+    const { config } = remoteProviders[provider.id] ?? { config: () => ({}) }
+    const service = serviceOf(provider, config('https://service.example'))
+    expect(service?.host, provider.id).toBe(provider.kind === 'remote' ? 'service.example' : undefined)
+  }
+})
+
+const webhook = () =>
+  createGuardrail(grid.acme.store, {
+    ...{ name: 'webhook', provider: 'webhook', config: { url: `https://${host}/check` }, token: signingSecret },
+  })
+const judge = () =>
+  createGuardrail(grid.acme.store, {
+    ...{ name: 'judge', provider: 'llm-judge', config: { baseUrl: `https://${host}`, model: 'm', policy: 'p' } },
+    token: 't',
+  })
+
+/** A guardrail that acts on @ann with her consent. Returns its id. */
+async function attached(): Promise<string> {
+  const { id } = await webhook()
+  await allowService(ann.account, { provider: 'webhook', host })
+  expect((await attach('ann', id)).code).toBeUndefined()
+  return id
+}
+
+const attach = (alias: string, id: string) =>
+  callTool(grid, grid.acme.adminKey, 'admin_set_agent_guardrails', { alias, guardrails: [id] })
+const send = (message: string) => callTool(grid, grid.alice.key, 'send_message', { to: '@ann', message })
+const read = async () => (await callTool(grid, grid.alice.key, 'read_messages', {})).text
+const status = async (id: string) => (await callTool(grid, grid.alice.key, 'message_status', { message_id: id })).text

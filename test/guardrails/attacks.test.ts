@@ -1,0 +1,26 @@
+/** Expressions that take seconds, on a thread. See docs/protocol/guardrails.md, "Limits of local providers". */
+import { execFile } from 'node:child_process'
+import { promisify } from 'node:util'
+import { expect, test } from 'vitest'
+import { runtimeCommand } from '../../scripts/runtime.ts'
+import { someRuntimes } from '../support/long.ts'
+import type { Attacked } from './attack-script.ts'
+
+test.each(someRuntimes)('slow expressions on %s hold neither the event loop nor other accounts', async (runtime) => {
+  const [command, ...words] = runtimeCommand(runtime)
+  const { stdout } = await promisify(execFile)(command, [...words, 'test/guardrails/attack-script.ts'])
+  const found: Record<string, Attacked> = JSON.parse(stdout.trim().split('\n').at(-1)!)
+
+  // Each takes at least a second. Other work of the machine holds it for some milliseconds.
+  const held = Object.values(found).map(({ heldMs }) => heldMs)
+  expect(Math.max(...held)).toBeLessThan(700)
+  // What used up its time follows the failure mode.
+  expect(found.closed.answer).toMatch(/^guardrail_unavailable: /)
+  expect(JSON.parse(found.open.answer).id).toBeDefined()
+  // What got no turn is unavailable, also if the failure mode is open.
+  expect(found.many.answer).toMatch(/^guardrail_unavailable: /)
+  expect(found.others.answer).toContain('"redacted":["text that is not allowed"]')
+  expect(found.everywhere.answer).toContain('"redacted":["text that is not allowed"]')
+  expect(found.create.answer).toMatch(/^invalid_input: config: This takes too long to prepare/)
+  expect(JSON.parse(found.try.answer).failure.reason).toBe('too_slow')
+})
