@@ -2,7 +2,7 @@
 export const migrations: { name: string; hash: string; statements: string[] }[] = [
   {
     "name": "0000_grid",
-    "hash": "b260d5121442e3a0bdb72524c7fd6c5d34c86e77395325c80594647f8015cb8c",
+    "hash": "1892de1a44f45416f7585c3b68ff90836386f24c95dc59dda196260ec5c2aee9",
     "statements": [
       "CREATE TABLE `accounts` (\n\t`id` text PRIMARY KEY NOT NULL,\n\t`name` text NOT NULL,\n\t`state` text NOT NULL,\n\t`join_email` text,\n\t`created_at` integer NOT NULL,\n\t`claimed_at` integer,\n\t`requires_second_factor` integer DEFAULT false NOT NULL,\n\t`people_see_contents` integer DEFAULT false NOT NULL,\n\t`turn_limits` text,\n\t`people_read_since` integer\n);",
       "CREATE UNIQUE INDEX `accounts_join_email` ON `accounts` (`join_email`);",
@@ -127,7 +127,7 @@ export const migrations: { name: string; hash: string; statements: string[] }[] 
       "CREATE TABLE `recovery_codes` (\n\t`user_id` text NOT NULL,\n\t`hash` text NOT NULL,\n\t`used_by` text,\n\tPRIMARY KEY(`user_id`, `hash`),\n\tFOREIGN KEY (`user_id`) REFERENCES `users`(`id`) ON UPDATE no action ON DELETE no action\n);",
       "CREATE TABLE `remote_agents` (\n\t`account_id` text NOT NULL,\n\t`agent_id` text NOT NULL,\n\t`card` text,\n\t`card_at` integer,\n\t`due_at` integer,\n\t`attempts` integer DEFAULT 0 NOT NULL,\n\t`failing_since` integer,\n\t`error` text,\n\t`held_by` text,\n\tPRIMARY KEY(`account_id`, `agent_id`),\n\tFOREIGN KEY (`account_id`,`agent_id`) REFERENCES `agents`(`account_id`,`id`) ON UPDATE no action ON DELETE no action\n);",
       "CREATE INDEX `remote_agents_due` ON `remote_agents` (`due_at`) WHERE due_at IS NOT NULL;",
-      "CREATE TABLE `remote_exchanges` (\n\t`account_id` text NOT NULL,\n\t`id` text NOT NULL,\n\t`agent_id` text NOT NULL,\n\t`conversation` text NOT NULL,\n\t`context_id` text,\n\t`task_id` text,\n\t`state` text NOT NULL,\n\t`created_at` integer NOT NULL,\n\t`due_at` integer,\n\t`attempts` integer DEFAULT 0 NOT NULL,\n\t`failing_since` integer,\n\t`error` text,\n\t`held_by` text,\n\tPRIMARY KEY(`account_id`, `id`),\n\tFOREIGN KEY (`account_id`,`agent_id`) REFERENCES `agents`(`account_id`,`id`) ON UPDATE no action ON DELETE no action\n);",
+      "CREATE TABLE `remote_exchanges` (\n\t`account_id` text NOT NULL,\n\t`id` text NOT NULL,\n\t`agent_id` text NOT NULL,\n\t`conversation` text NOT NULL,\n\t`context_id` text,\n\t`task_id` text,\n\t`state` text NOT NULL,\n\t`created_at` integer NOT NULL,\n\t`due_at` integer,\n\t`attempts` integer DEFAULT 0 NOT NULL,\n\t`failing_since` integer,\n\t`error` text,\n\t`held_by` text,\n\tPRIMARY KEY(`account_id`, `agent_id`, `id`),\n\tFOREIGN KEY (`account_id`,`agent_id`) REFERENCES `agents`(`account_id`,`id`) ON UPDATE no action ON DELETE no action\n);",
       "CREATE INDEX `remote_exchanges_conversation` ON `remote_exchanges` (`account_id`,`agent_id`,`conversation`,`created_at`);",
       "CREATE INDEX `remote_exchanges_created` ON `remote_exchanges` (`created_at`);",
       "CREATE INDEX `remote_exchanges_due` ON `remote_exchanges` (`due_at`) WHERE due_at IS NOT NULL;",

@@ -792,7 +792,8 @@ export const remoteExchanges = sqliteTable('remote_exchanges', {
   createdAt: integer('created_at').notNull(),
   ...line(),
 }, (t) => [
-  primaryKey({ columns: [t.accountId, t.id] }),
+  // A post to a channel may reach several.
+  primaryKey({ columns: [t.accountId, t.agentId, t.id] }),
   foreignKey({ columns: [t.accountId, t.agentId], foreignColumns: [agents.accountId, agents.id] }),
   index('remote_exchanges_conversation').on(t.accountId, t.agentId, t.conversation, t.createdAt),
   index('remote_exchanges_created').on(t.createdAt),

@@ -85,7 +85,7 @@ const exchange = {
   contextId: 'a context of acme',
   taskId: 'a task of acme',
 }
-const line = { kind: 'inbox' as const, id: robot.id, hold: 'a hold of acme' }
+const line = { kind: 'inbox' as const, agent: robot.id, id: robot.id, hold: 'a hold of acme' }
 await owner.store.write([
   ...owner.store.change.remoteAgents.putExchange(
     robot.id,

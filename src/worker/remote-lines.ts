@@ -97,7 +97,7 @@ export class RemoteLines {
     const { instanceId, deps: { now } } = this.#store
     const system = this.#store.account(accountId, { type: 'system', job: 'remote-agents' })
     const account = this.#store.account(accountId, { type: 'agent', agentId, alias, credentialId: 'remote-agent' })
-    const line = { kind, id, hold: `${instanceId} ${newId()}` }
+    const line = { kind, agent: agentId, id, hold: `${instanceId} ${newId()}` }
     const [held] = await system.write([system.change.remoteAgents.hold(line, instanceId, now())])
     if (held.length === 0) return undefined
     const attempt = { account, system, line, signal: this.#stopping.signal }

@@ -11,10 +11,11 @@ interface TimelineEntry {
   /**
    * `stored` in the inbox; `woken`: a waiting read or stream was notified; `leased` by a read or a program; `released`:
    * it came back; `parked`: it cannot be shown, came back five times, or the agent was deleted; `replied` to the
-   * sender.
+   * sender. A remote agent `accepted` it, or `failed`, with the reason.
    */
-  event: 'stored' | 'woken' | 'leased' | 'released' | 'parked' | 'replied'
+  event: 'stored' | 'woken' | 'leased' | 'accepted' | 'released' | 'parked' | 'failed' | 'replied'
   at: number
+  reason?: string
 }
 
 interface MessageStatus {
@@ -76,11 +77,24 @@ export async function messageStatus(account: AccountStore, messageId: string): P
   }
 }
 
-const order: TimelineEntry['event'][] = ['stored', 'woken', 'leased', 'released', 'parked', 'replied']
+const order: TimelineEntry['event'][] = [
+  'stored',
+  'woken',
+  'leased',
+  'accepted',
+  'released',
+  'parked',
+  'failed',
+  'replied',
+]
 
-function eventsOf({ alias, state, createdAt, wokenAt, readAt, isOwn }: RecipientStatus): TimelineEntry[] {
+function eventsOf(recipient: RecipientStatus): TimelineEntry[] {
+  const { alias, type, state, createdAt, wokenAt, readAt, isOwn, error } = recipient
   const events: TimelineEntry[] = [{ alias, event: 'stored', at: createdAt }]
-  if (isRead(state) && readAt !== null) events.push({ alias, event: 'leased', at: readAt })
+  if (isRead(state) && readAt !== null) {
+    events.push({ alias, event: type === 'a2a' ? 'accepted' : 'leased', at: readAt })
+  }
+  if (error !== null) return [...events, { alias, event: 'failed', at: readAt ?? createdAt, reason: error }]
   // Only its own account may know when an agent waits, and what happens in its inbox.
   if (isOwn && wokenAt !== null) events.push({ alias, event: 'woken', at: wokenAt })
   if (isOwn && state === 'parked' && readAt !== null) events.push({ alias, event: 'parked', at: readAt })

@@ -58,7 +58,7 @@ export async function deliverNext(attempt: Attempt): Promise<boolean> {
 /** Ask what became of an accepted message. Resolves to whether the server was reached. */
 export async function followExchange(attempt: Attempt): Promise<boolean> {
   const { account: { actor, read, write, change: { remoteAgents }, deps }, line } = attempt
-  const exchange = await read.remoteAgents.exchange(line.id)
+  const exchange = await read.remoteAgents.exchange(actor.agentId, line.id)
   const message = await read.inbox.message(actor.agentId, line.id)
   const put = (change: Partial<RemoteExchange>) =>
     write(remoteAgents.putExchange(actor.agentId, { ...exchange!, dueAt: null, error: null, ...change }, deps.now()))
@@ -119,7 +119,7 @@ async function tried(
     const { read: { remoteAgents }, change, deps } = account
     const at = deps.now()
     const { attempts = 0, failingSince } =
-      await (line.kind === 'inbox' ? remoteAgents.byId(line.id) : remoteAgents.exchange(line.id)) ?? {}
+      await (line.kind === 'inbox' ? remoteAgents.byId(line.agent) : remoteAgents.exchange(line.agent, line.id)) ?? {}
     if (at - (failingSince ?? at) >= givenUpAfterMs) await giveUp('It could not be reached for 24 hours.')
     else {
       const pause = retryAfterMs[Math.min(attempts, retryAfterMs.length - 1)]

@@ -41,18 +41,17 @@ const byId = query<RemoteAgentRow>(`
   FROM remote_agents AS remote JOIN agents ON agents.account_id = remote.account_id AND agents.id = remote.agent_id
   WHERE remote.account_id = :account AND remote.agent_id = :agent AND agents.remote_url IS NOT NULL`)
 const exchange = query<RemoteExchange>(`
-  SELECT ${exchangeColumns} FROM remote_exchanges WHERE account_id = :account AND id = :id`)
+  SELECT ${exchangeColumns} FROM remote_exchanges WHERE account_id = :account AND agent_id = :agent AND id = :id`)
 const newest = query<RemoteExchange>(`
   SELECT ${exchangeColumns} FROM remote_exchanges
   WHERE account_id = :account AND agent_id = :agent AND conversation = :conversation
   ORDER BY created_at DESC LIMIT 1`)
 
-const tables = { inbox: ['remote_agents', 'agent_id'], exchange: ['remote_exchanges', 'id'] } as const
-export type LineKind = keyof typeof tables
+export type LineKind = 'inbox' | 'exchange'
 
 const ofEach = <T>(make: (table: string, row: string) => T): Record<LineKind, T> => ({
-  inbox: make(tables.inbox[0], `account_id = :account AND ${tables.inbox[1]} = :id`),
-  exchange: make(tables.exchange[0], `account_id = :account AND ${tables.exchange[1]} = :id`),
+  inbox: make('remote_agents', 'account_id = :account AND agent_id = :agent'),
+  exchange: make('remote_exchanges', 'account_id = :account AND agent_id = :agent AND id = :id'),
 })
 // A unit that is sent again finds its own hold.
 const hold = ofEach((table, row) =>
@@ -68,15 +67,15 @@ const fail = ofEach((table, row) =>
     WHERE ${row} AND held_by = :hold`)
 )
 const unreadExists = `EXISTS (SELECT 1 FROM agent_numbers
-    WHERE agent_numbers.account_id = :account AND agent_numbers.agent_id = :id AND agent_numbers.unread > 0)`
+    WHERE agent_numbers.account_id = :account AND agent_numbers.agent_id = :agent AND agent_numbers.unread > 0)`
 const accepted = statement(`
   UPDATE remote_agents SET held_by = NULL, attempts = 0, failing_since = NULL, error = NULL,
     due_at = iif(${unreadExists}, :at, NULL)
-  WHERE account_id = :account AND agent_id = :id AND held_by = :hold`)
+  WHERE account_id = :account AND agent_id = :agent AND held_by = :hold`)
 const tryNow = statement(`
-  UPDATE remote_agents SET due_at = :at WHERE account_id = :account AND agent_id = :id AND ${unreadExists}`)
+  UPDATE remote_agents SET due_at = :at WHERE account_id = :account AND agent_id = :agent AND ${unreadExists}`)
 const putCard = statement(`
-  UPDATE remote_agents SET card = :card, card_at = :at WHERE account_id = :account AND agent_id = :id`)
+  UPDATE remote_agents SET card = :card, card_at = :at WHERE account_id = :account AND agent_id = :agent`)
 const park = statement(`
   UPDATE deliveries SET state = 'parked', read_at = :at
   WHERE account_id = :account AND agent_id = :agent AND message_id = :message AND state = 'unread'`)
@@ -84,7 +83,7 @@ const putExchange = statement(`
   INSERT INTO remote_exchanges (account_id, id, agent_id, conversation, context_id, task_id, state, created_at, due_at,
     error)
   VALUES (:account, :id, :agent, :conversation, :contextId, :taskId, :state, :at, :dueAt, :error)
-  ON CONFLICT (account_id, id) DO UPDATE SET context_id = excluded.context_id, task_id = excluded.task_id,
+  ON CONFLICT (account_id, agent_id, id) DO UPDATE SET context_id = excluded.context_id, task_id = excluded.task_id,
     state = excluded.state, due_at = excluded.due_at, error = excluded.error, held_by = NULL, attempts = 0,
     failing_since = NULL`)
 const endInput = statement(`
@@ -100,7 +99,8 @@ export interface NewExchange extends Pick<RemoteExchange, 'id' | 'conversation' 
 /** A row that this process holds for one attempt. */
 export interface HeldLine {
   kind: LineKind
-  /** The id of the agent, or of the message of an exchange. */
+  agent: string
+  /** The id of the message of an exchange; that of the agent otherwise. */
   id: string
   hold: string
 }
@@ -108,20 +108,20 @@ export interface HeldLine {
 export const remoteAgents = {
   reads: (account: AccountDb) => ({
     byId: (agent: string) => account.one(byId, { agent }),
-    exchange: (id: string) => account.one(exchange, { id }),
+    exchange: (agent: string, id: string) => account.one(exchange, { agent, id }),
     /** The last exchange of a conversation with the agent. */
     newest: (agent: string, conversation: string) => account.one(newest, { agent, conversation }),
   }),
   changes: (account: AccountDb) => ({
     /** Returns a row if the line is due, and is now held. */
-    hold: ({ kind, id, hold: by }: HeldLine, instance: string, at: number): Statement =>
-      account.bind(hold[kind], { id, hold: by, instance, at }),
-    failed: ({ kind, id, hold }: HeldLine, error: string, at: number, dueAt: number): Statement =>
-      account.bind(fail[kind], { id, hold, error, at, dueAt }),
+    hold: ({ kind, agent, id, hold: by }: HeldLine, instance: string, at: number): Statement =>
+      account.bind(hold[kind], { agent, id, hold: by, instance, at }),
+    failed: ({ kind, agent, id, hold }: HeldLine, error: string, at: number, dueAt: number): Statement =>
+      account.bind(fail[kind], { agent, id, hold, error, at, dueAt }),
     /** The line of an agent goes on with its next unread message. */
-    accepted: ({ id, hold }: HeldLine, at: number): Statement => account.bind(accepted, { id, hold, at }),
-    tryNow: (id: string, at: number): Statement => account.bind(tryNow, { id, at }),
-    putCard: (id: string, card: string, at: number): Statement => account.bind(putCard, { id, card, at }),
+    accepted: ({ agent, hold }: HeldLine, at: number): Statement => account.bind(accepted, { agent, hold, at }),
+    tryNow: (agent: string, at: number): Statement => account.bind(tryNow, { agent, at }),
+    putCard: (agent: string, card: string, at: number): Statement => account.bind(putCard, { agent, card, at }),
     park: (agent: string, message: string, at: number): Statement => account.bind(park, { agent, message, at }),
     /** Adds or replaces the exchange of a message, and ends an earlier one of the conversation that waited for input. */
     putExchange: (agent: string, exchange: NewExchange, at: number): Statement[] => [

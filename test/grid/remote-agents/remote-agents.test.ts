@@ -70,7 +70,9 @@ test('a message reaches the remote agent with its token, and the answer comes ba
     reply_to_message_id: message_id,
     type: 'agent',
   }])
-  expect((await status(message_id)).delivery).toBe('delivered')
+  const { delivery, timeline } = await status(message_id)
+  expect(delivery).toBe('delivered')
+  expect(timeline.map(({ event }: { event: string }) => event)).toEqual(['stored', 'accepted', 'replied'])
 })
 
 test('messages arrive in their order, and a conversation goes on in its context', async () => {
@@ -151,7 +153,9 @@ test.each([
   expect(notice).toMatchObject({ user: '@robot', type: 'system', reply_to_message_id: message_id })
   expect(notice.message).toContain(reason)
   expect(answer.message).toBe('ok')
-  expect((await status(message_id)).delivery).toBe('failed')
+  const { delivery, timeline } = await status(message_id)
+  expect(delivery).toBe('failed')
+  expect(timeline).toContainEqual(expect.objectContaining({ event: 'failed', reason: expect.stringContaining(reason) }))
 })
 
 test('a server that is out of order is tried again later, with the same ids, and after a day no more', async () => {
