@@ -94,6 +94,8 @@ WHEN (OLD.state = 'unread') <> (NEW.state = 'unread') OR OLD.inbox <> NEW.inbox
 BEGIN
   UPDATE agent_numbers SET unread = unread - 1 WHERE n = OLD.inbox AND OLD.state = 'unread';
   UPDATE agent_numbers SET unread = unread + 1 WHERE n = NEW.inbox AND NEW.state = 'unread';
+  UPDATE remote_agents SET due_at = NEW.created_at
+    WHERE account_id = NEW.account_id AND agent_id = NEW.agent_id AND due_at IS NULL AND NEW.state = 'unread';
 END;
 
 CREATE TRIGGER delivery_is_removed AFTER DELETE ON deliveries

@@ -2,7 +2,7 @@
 export const migrations: { name: string; hash: string; statements: string[] }[] = [
   {
     "name": "0000_grid",
-    "hash": "1892de1a44f45416f7585c3b68ff90836386f24c95dc59dda196260ec5c2aee9",
+    "hash": "bd262547069b5dc5f6e3f529d99a0b3677e948c64ea69d1fa0985a24296d1025",
     "statements": [
       "CREATE TABLE `accounts` (\n\t`id` text PRIMARY KEY NOT NULL,\n\t`name` text NOT NULL,\n\t`state` text NOT NULL,\n\t`join_email` text,\n\t`created_at` integer NOT NULL,\n\t`claimed_at` integer,\n\t`requires_second_factor` integer DEFAULT false NOT NULL,\n\t`people_see_contents` integer DEFAULT false NOT NULL,\n\t`turn_limits` text,\n\t`people_read_since` integer\n);",
       "CREATE UNIQUE INDEX `accounts_join_email` ON `accounts` (`join_email`);",
@@ -202,7 +202,7 @@ export const migrations: { name: string; hash: string; statements: string[] }[] 
       "CREATE TRIGGER remote_agent_is_added AFTER INSERT ON agents\nWHEN NEW.remote_url IS NOT NULL\nBEGIN INSERT INTO remote_agents (account_id, agent_id) VALUES (NEW.account_id, NEW.id); END;",
       "CREATE TRIGGER remote_agent_is_elsewhere AFTER UPDATE OF remote_url ON agents\nWHEN NEW.remote_url IS NOT OLD.remote_url\nBEGIN UPDATE remote_agents SET card = NULL, card_at = NULL WHERE account_id = NEW.account_id AND agent_id = NEW.id; END;",
       "CREATE TRIGGER delivery_is_due AFTER INSERT ON deliveries\nWHEN NEW.state = 'unread'\nBEGIN\n  UPDATE remote_agents SET due_at = NEW.created_at\n    WHERE account_id = NEW.account_id AND agent_id = NEW.agent_id AND due_at IS NULL;\nEND;",
-      "CREATE TRIGGER delivery_is_changed AFTER UPDATE OF state, inbox ON deliveries\nWHEN (OLD.state = 'unread') <> (NEW.state = 'unread') OR OLD.inbox <> NEW.inbox\nBEGIN\n  UPDATE agent_numbers SET unread = unread - 1 WHERE n = OLD.inbox AND OLD.state = 'unread';\n  UPDATE agent_numbers SET unread = unread + 1 WHERE n = NEW.inbox AND NEW.state = 'unread';\nEND;",
+      "CREATE TRIGGER delivery_is_changed AFTER UPDATE OF state, inbox ON deliveries\nWHEN (OLD.state = 'unread') <> (NEW.state = 'unread') OR OLD.inbox <> NEW.inbox\nBEGIN\n  UPDATE agent_numbers SET unread = unread - 1 WHERE n = OLD.inbox AND OLD.state = 'unread';\n  UPDATE agent_numbers SET unread = unread + 1 WHERE n = NEW.inbox AND NEW.state = 'unread';\n  UPDATE remote_agents SET due_at = NEW.created_at\n    WHERE account_id = NEW.account_id AND agent_id = NEW.agent_id AND due_at IS NULL AND NEW.state = 'unread';\nEND;",
       "CREATE TRIGGER delivery_is_removed AFTER DELETE ON deliveries\nWHEN OLD.state = 'unread'\nBEGIN UPDATE agent_numbers SET unread = unread - 1 WHERE n = OLD.inbox; END;",
       "CREATE TRIGGER lease_is_released AFTER UPDATE OF release_count ON deliveries\nWHEN NEW.state = 'unread' AND NOT EXISTS\n  (SELECT 1 FROM deliveries WHERE account_id = OLD.account_id AND lease_id = OLD.lease_id)\nBEGIN INSERT INTO wake_signals (agent_id) VALUES (NEW.agent_id); END;",
       "CREATE TRIGGER session_is_ended AFTER UPDATE OF ended_at ON sessions\nWHEN NEW.ended_at IS NOT NULL\nBEGIN INSERT INTO wake_signals (agent_id) VALUES (NEW.user_id); END;",

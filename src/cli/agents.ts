@@ -37,7 +37,8 @@ export const createAgentCommand = storeCommand({
     },
     'access-list': { placeholder: 'ALIASES', description: 'the aliases on that allow or block list, comma-separated' },
     description: { placeholder: 'TEXT', description: 'what the agent does' },
-    'remote-url': { placeholder: 'URL', description: 'URL of an agent of type a2a' },
+    'remote-url': { placeholder: 'URL', description: 'URL of an agent of type a2a: its card, endpoint or host' },
+    'remote-token': { placeholder: 'TOKEN', description: 'bearer token for it', env: 'REMOTE_TOKEN' },
   },
   async run(store, args) {
     const input = {
@@ -49,11 +50,12 @@ export const createAgentCommand = storeCommand({
       description: args.description,
       remoteUrl: args['remote-url'],
     }
+    const remoteToken = args['remote-token']
     const { agent, apiKey } = await changeAccount(
       store,
       'create-agent',
       { account: args.account, ...input },
-      (account) => createAgent(account, input),
+      (account) => createAgent(account, { ...input, remoteToken }),
     )
     return describeAgentKey(store, agent, apiKey)
   },

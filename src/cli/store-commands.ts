@@ -23,6 +23,7 @@ import {
 import { lookInside } from './doctor/database.ts'
 import { applyMigrations } from './migrate.ts'
 import { tryGuardrailCommand } from './try-guardrail.ts'
+import { tryRemoteCommand } from './try-remote.ts'
 
 export const storeCommands: readonly StoreCommand[] = [
   createAccountCommand,
@@ -30,6 +31,7 @@ export const storeCommands: readonly StoreCommand[] = [
   createAgentCommand,
   newKeyCommand,
   tryGuardrailCommand,
+  tryRemoteCommand,
   setAutomatedCommand,
   setTurnLimitsCommand,
   listPausedConversationsCommand,

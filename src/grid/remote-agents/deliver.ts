@@ -9,6 +9,7 @@ import type { RemoteExchange } from '../../store/account/remote-agents.ts'
 import type { Attempt } from './attempt.ts'
 import { deliverAnswer, tellOfFailure } from './answers.ts'
 import { partsOf } from './outgoing-parts.ts'
+import { addressOf } from './remote-agents.ts'
 
 /** Delays before the retries; the last one repeats. See docs/delivery.md, "Remote agents". */
 const retryAfterMs = [5 * second, 30 * second, 2 * minute, 10 * minute, hour]
@@ -151,17 +152,11 @@ function streamOf({ account: { deps }, signal }: Attempt): typeof deps.safeStrea
 
 /** Where the agent is, and its card, which is read again after an hour. */
 async function findRemote(attempt: Attempt): Promise<{ address: RemoteAddress; card: RemoteCard }> {
-  const { actor: { agentId }, read, change: { remoteAgents }, deps, open, write } = attempt.account
+  const { account } = attempt
+  const { actor: { agentId }, read, change: { remoteAgents }, deps, write } = account
   const row = await read.remoteAgents.byId(agentId)
   if (!row) throw new RemoteRefusal('It has no address any more.')
-  const { remoteUrl: url, encryptedToken, tokenIv, tokenAuthTag, tokenKeyId } = row
-  const sealed = {
-    encryptedToken: encryptedToken!,
-    tokenIv: tokenIv!,
-    tokenAuthTag: tokenAuthTag!,
-    tokenKeyId: tokenKeyId!,
-  }
-  const address = { url, ...(encryptedToken !== null && { token: await open('agents', agentId, sealed) }) }
+  const address = await addressOf(account, agentId, row)
   const kept: RemoteCard | undefined = row.card === null ? undefined : JSON.parse(row.card)
   if (kept && deps.now() - row.cardAt! < cardLifetimeMs) return { address, card: kept }
   try {

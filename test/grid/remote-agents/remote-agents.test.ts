@@ -3,6 +3,7 @@ import { RemoteLines } from '../../../src/worker/remote-lines.ts'
 import { type TestGrid, testGrid } from '../../support/grid.ts'
 import { guard } from '../../support/guarded.ts'
 import { callTool } from '../../support/mcp.ts'
+import { signedInByEmail } from '../../support/people.ts'
 import {
   type Answer,
   messageResult,
@@ -262,4 +263,37 @@ test('hops are passed on, and those of an answer count on', async () => {
 
   expect(remote.calls.map(({ params }) => params.message!.metadata)).toMatchObject([{ hops: 0 }, { hops: 2 }])
   expect(answer.hops).toBe(1)
+})
+
+test('its page shows the card and why messages wait, and sends them at once on request', async () => {
+  let isDown = true
+  await withRemote(() => isDown ? { status: 503 } : messageResult('ok'))
+  await send('hello')
+  await step()
+  const ann = await signedInByEmail(grid, 'ann@acme.example')
+  const path = `/accounts/${grid.acme.id}/agents/robot`
+  const { text } = await ann.open(path)
+  expect(text).toContain('It cannot be reached since')
+  expect(text).toContain('A2A 1.0, JSONRPC')
+
+  isDown = false
+  await ann.submit(path, {}, `${path}/try-now`)
+  await step()
+
+  expect((await read())[0].message).toBe('ok')
+})
+
+test('who creates it is told what its card says, or that there is none', async () => {
+  await withRemote(() => messageResult('ok'))
+  const create = async (alias: string, remoteUrl: string) =>
+    (await callTool(grid, grid.acme.adminKey, 'admin_create_agent', { alias, type: 'a2a', remoteUrl })).text
+
+  expect(await create('robot-two', remote.url)).toMatchObject({
+    agent: { alias: '@robot-two' },
+    card: { name: 'Remote', skills: [{ name: 'Adding' }], endpoint: { version: '1.0' } },
+  })
+  expect(await create('robot-three', `${remote.url}/nothing`)).toMatchObject({
+    agent: { alias: '@robot-three' },
+    problem: expect.stringContaining('No card was found'),
+  })
 })
