@@ -33,7 +33,7 @@ export const a2aSdk = once(async () => ({
 
 const cardPath = '.well-known/agent-card.json'
 const maxCardBytes = 256 * 1024
-const timeoutMs = 10 * second
+const timeoutMs = 5 * second
 /** Of what is shown of a card. */
 const maxSkills = 50
 
