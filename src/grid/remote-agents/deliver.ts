@@ -15,6 +15,8 @@ import { addressOf } from './remote-agents.ts'
 const retryAfterMs = [5 * second, 30 * second, 2 * minute, 10 * minute, hour]
 const givenUpAfterMs = day
 const cardLifetimeMs = hour
+/** Each grid that sends a message on counts as one. */
+const maxCrossings = 8
 /** How long a task may work. */
 const maxWorkMs = 7 * day
 
@@ -44,7 +46,7 @@ export async function deliverNext(attempt: Attempt): Promise<boolean> {
       parts: await partsOf(attempt.account, message),
       ...(before?.contextId && { contextId: before.contextId }),
       ...(before?.taskId && before.state === 'input-required' && { taskId: before.taskId }),
-      metadata: { hops: message.hops, from: `@${message.fromAlias}` },
+      metadata: { hops: message.hops, crossings: crossingsOf(message), from: `@${message.fromAlias}` },
     })
     const exchange = await settled(attempt, message, answer, deps.now())
     await write([
@@ -96,6 +98,16 @@ async function settled(
   }
   const error = await deliverAnswer(attempt, message, answer)
   return { ...exchange, error, state: state === 'input-required' ? 'input-required' : 'ended' }
+}
+
+/** How many grids a message has been sent on by, this one included. Fails when it probably runs in a circle. */
+function crossingsOf({ a2a }: InboxMessage): number {
+  const before = Number(JSON.parse(a2a ?? '{}').metadata?.crossings)
+  const crossings = Number.isInteger(before) ? before + 1 : 1
+  if (crossings > maxCrossings) {
+    throw new RemoteRefusal(`It has crossed ${maxCrossings} grids, as a message in a circle does.`)
+  }
+  return crossings
 }
 
 /** Each second at first, then slower and slower, up to each minute. */

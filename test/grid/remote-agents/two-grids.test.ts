@@ -51,3 +51,31 @@ test('a message crosses to another grid as a task, and its answer comes back', a
   for (const line of lines) await line.stop()
   for (const grid of [here, there]) await grid.close()
 })
+
+test('a message that two grids would send to each other without end stops', async () => {
+  const env = { ALLOW_PRIVATE_TARGETS: '1' }
+  const [here, there] = [await liveGrid({ env }), await liveGrid({ env })]
+  for (const [grid, other] of [[here, there], [there, here]]) {
+    const caller = await other.acme.agent('caller')
+    await callTool(grid, grid.acme.adminKey, 'admin_create_agent', {
+      alias: 'mirror',
+      type: 'a2a',
+      remoteUrl: `${other.deps.config.baseUrl}/a2a/v1/agents/mirror/`,
+      remoteToken: caller.key,
+    })
+  }
+  const lines = [new RemoteLines(here.store), new RemoteLines(there.store)]
+  const { message_id } = (await callTool(here, here.alice.key, 'send_message', { to: '@mirror', message: 'hi' })).text
+
+  const notice = await waitFor('the end of the circle', async () => {
+    for (const grid of [here, there]) grid.clock.now += 1_000
+    for (const line of lines) await line.run()
+    for (const line of lines) await line.settled()
+    return (await callTool(here, here.alice.key, 'read_messages')).text[0]
+  })
+
+  expect(notice).toMatchObject({ type: 'system', reply_to_message_id: message_id })
+  expect(notice.message).toContain('It has crossed 8 grids')
+  for (const line of lines) await line.stop()
+  for (const grid of [here, there]) await grid.close()
+})
