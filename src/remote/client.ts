@@ -144,8 +144,23 @@ async function answerOf(result: Result): Promise<RemoteAnswer> {
   if (waiting.includes(state)) return { state: 'input-required', ...task, parts: said }
   if (unsuccessful.includes(state)) return { state: 'failed', ...task, parts: said }
   if (state !== 'TASK_STATE_COMPLETED') return { state: 'working', ...task, parts: [] }
-  const made = artifacts.flatMap(({ parts = [] }) => parts)
+  const made = artifacts.flatMap(({ parts = [] }) => joinedText(parts))
   return { state: 'completed', ...task, parts: made.length > 0 ? made : said }
+}
+
+/** An artifact that was sent in chunks has a part for each of them. */
+function joinedText(parts: readonly Record<string, unknown>[]): Record<string, unknown>[] {
+  const joined: Record<string, unknown>[] = []
+  for (const part of parts) {
+    const last = joined.at(-1)
+    if (last && isOnlyText(last) && isOnlyText(part)) last.text = `${last.text}${part.text}`
+    else joined.push({ ...part })
+  }
+  return joined
+}
+
+function isOnlyText(part: Record<string, unknown>): boolean {
+  return typeof part.text === 'string' && Object.values(part).filter(Boolean).length <= 1
 }
 
 /** Refusals that pass: repeating the request is of use. */

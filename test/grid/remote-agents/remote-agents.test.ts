@@ -100,7 +100,7 @@ test('a task is looked at until it ends, and its artifacts are the answer', asyn
       ? taskResult('t1', 'WORKING', { isLook: true })
       : taskResult('t1', 'COMPLETED', {
         isLook: true,
-        made: [{ text: 'Done.' }, { data: { sum: 42 } }],
+        made: [{ text: 'Do' }, { text: 'ne.' }, { data: { sum: 42 } }],
       })
   )
   const { message_id } = await send('Add')
