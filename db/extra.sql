@@ -140,6 +140,23 @@ BEGIN
       AND state = 'submitted';
 END;
 
+CREATE TRIGGER message_of_task_is_counted AFTER INSERT ON task_messages
+BEGIN
+  UPDATE tasks SET bytes = bytes
+      + coalesce((SELECT octet_length(body) + coalesce(octet_length(a2a), 0) FROM messages
+        WHERE account_id = NEW.sender_account_id AND id = NEW.message_id), 0)
+      + coalesce((SELECT sum(octet_length(content)) FROM parts
+        WHERE account_id = NEW.sender_account_id AND message_id = NEW.message_id), 0)
+    WHERE account_id = NEW.account_id AND id = NEW.task_id;
+END;
+
+CREATE TRIGGER artifact_is_counted AFTER INSERT ON artifacts
+BEGIN
+  UPDATE tasks SET bytes = bytes + octet_length(NEW.artifact_id) + coalesce(octet_length(NEW.name), 0)
+      + coalesce(octet_length(NEW.parts), 0)
+    WHERE account_id = NEW.account_id AND id = NEW.task_id;
+END;
+
 CREATE TRIGGER recipient_of_task_is_deleted AFTER UPDATE OF deleted_at ON agents
 WHEN NEW.deleted_at IS NOT NULL
 BEGIN

@@ -588,6 +588,8 @@ export const instances = sqliteTable('instances', {
   createdAt: integer('created_at').notNull(),
   /** Who is at agents through the process, as JSON. See docs/delivery.md, "Presence". */
   present: text('present').notNull(),
+  /** The ids of the keys of its key ring, with commas, the newest first. */
+  ring: text('ring').notNull(),
 })
 
 /**
@@ -668,6 +670,8 @@ export const tasks = sqliteTable('tasks', {
   createdAt: integer('created_at').notNull(),
   /** When it fails for want of an answer; null once it has ended. 0 when its recipient was deleted. */
   expiresAt: integer('expires_at'),
+  /** About how many bytes its messages and artifacts take. Triggers count whatever is added. */
+  bytes: integer('bytes').notNull().default(0),
 }, (t) => [
   primaryKey({ columns: [t.accountId, t.id] }),
   foreignKey({ columns: [t.accountId, t.clientAgentId], foreignColumns: [agents.accountId, agents.id] }),

@@ -10,7 +10,7 @@ import { dirname, join, resolve } from 'node:path'
 import process from 'node:process'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
-import { buildClientPackage } from './build.js'
+import { buildClientPackage, sourceId, withoutValidator } from './build.js'
 import {
   executableKind,
   type NativePackage,
@@ -106,9 +106,10 @@ async function buildBinary(name: TargetName, outfile: string, commit: string | u
       minify: { whitespace: true, syntax: true },
       define: {
         AGENT_GRID_OPENCODE_PLUGIN: JSON.stringify(readFileSync(openCodePlugin, 'utf8')),
+        AGENT_GRID_BUILD: JSON.stringify(sourceId()),
         ...(commit !== undefined && { AGENT_GRID_COMMIT: JSON.stringify(commit) }),
       },
-      plugins: [nativeParts(target), withClientPackage],
+      plugins: [nativeParts(target), withClientPackage, withoutValidator],
       compile: {
         target: target.bun,
         executablePath: packageFile(target.runtime),

@@ -42,6 +42,22 @@ const plugin = { program: 'src/clients/opencode-plugin.ts', file: 'opencode-plug
 const alias = { 'jsonc-parser': 'jsonc-parser/lib/esm/main.js' }
 
 /**
+ * The validator of schemas that the MCP SDK loads for a class which we do not use: ajv, which takes 2 MB of memory. For
+ * esbuild and Bun.
+ */
+export const withoutValidator = {
+  name: 'without validator',
+  /** @param {{ onLoad(what: { filter: RegExp }, load: () => { contents: string, loader: 'js' }): void }} build */
+  setup(build) {
+    build.onLoad({ filter: /@modelcontextprotocol[\\/]server[\\/]dist[\\/]shimsNode\.mjs$/ }, () => ({
+      contents:
+        "export { default as process } from 'node:process'\nexport const DefaultJsonSchemaValidator = undefined\n",
+      loader: 'js',
+    }))
+  },
+}
+
+/**
  * What a build is for.
  *
  * @typedef {object} Flavour
@@ -74,6 +90,17 @@ export async function build(program, { folder = 'dist', define = {}, isSmall = f
   }
   if (inputs.includes(handedOut.by)) await buildClientPackage(join(dirname(file), handedOut.file), define)
   return file
+}
+
+/** A hash of all sources and packages of the program: it tells two builds of one version apart. */
+export function sourceId() {
+  const files = ['src', 'db'].flatMap((folder) =>
+    readdirSync(join(root, folder), { recursive: true }).map((name) => join(folder, String(name)))
+  )
+  return hashOf([...commonInputs, ...files.filter((path) => statSync(join(root, path)).isFile()).sort()], {}).slice(
+    0,
+    12,
+  )
 }
 
 /**
@@ -168,6 +195,7 @@ async function buildFile(program, file, define, isSmall = false) {
     bundle: true,
     external,
     alias,
+    plugins: [withoutValidator],
     platform: 'node',
     // V8's code cache is for scripts. CommonJS is one; what is imported dynamically is evaluated when it is needed.
     format: 'cjs',
@@ -191,9 +219,11 @@ async function buildFile(program, file, define, isSmall = false) {
     metafile: true,
     write: false,
   })
-  const [text, map, comments] = ['', '.map', '.LEGAL.txt'].map((suffix) =>
+  const [code, map, comments] = ['', '.map', '.LEGAL.txt'].map((suffix) =>
     outputFiles.find(({ path }) => path === `${file}${suffix}`)?.text ?? ''
   )
+  // Wrapped here, so that the start keeps no second text of this size in memory.
+  const text = `(function (module, require, PROGRAM_URL) {\n${code}\n})`
   const name = `${basename(file, '.js')}-${createHash('sha256').update(text).digest('hex').slice(0, 16)}.cjs`
   const launch = await esbuild.transform(readFileSync(join(root, 'scripts/launch.js'), 'utf8'), {
     define: literals({ PROGRAM: name }),

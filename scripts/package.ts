@@ -12,7 +12,7 @@ import process from 'node:process'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import * as esbuild from 'esbuild'
-import { build } from './build.js'
+import { build, sourceId } from './build.js'
 import { writeClientPackages } from './client-packages.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
@@ -34,7 +34,11 @@ mkdirSync(destination, { recursive: true })
 await build('src/main.ts', {
   folder,
   isSmall: true,
-  define: { AGENT_GRID_COMMAND: 'npx --no -- agent-grid', ...(commit && { AGENT_GRID_COMMIT: commit }) },
+  define: {
+    AGENT_GRID_COMMAND: 'npx --no -- agent-grid',
+    AGENT_GRID_BUILD: sourceId(),
+    ...(commit && { AGENT_GRID_COMMIT: commit }),
+  },
 })
 await writeStart()
 await writeClientPackages(join(root, folder, 'clients'))

@@ -6,7 +6,7 @@ import process from 'node:process'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { freePort } from '../../src/lib/free-port.ts'
-import { readKeyRing } from '../../src/store/driver/local-file.ts'
+import { makeKeyRing, readStoredKeyRing } from '../../src/store/driver/local-file.ts'
 import { type Runtime, runtimeCommand } from '../runtime.ts'
 import { type LibsqlServer, startLibsqlServer } from './libsql-server.ts'
 import { type RoundRobin, startRoundRobin } from './round-robin.ts'
@@ -83,7 +83,10 @@ export async function startCluster(options: ClusterOptions): Promise<Cluster> {
   try {
     proxy = await startRoundRobin({ port: options.port, instances: ports })
     const url = `http://localhost:${proxy.port}`
-    const shared = { ...sharedSettings(databaseUrl, url, readKeyRing(join(folder, 'grid'))), ...options.env }
+    const shared = {
+      ...sharedSettings(databaseUrl, url, readStoredKeyRing(join(folder, 'grid')) ?? makeKeyRing(join(folder, 'grid'))),
+      ...options.env,
+    }
     const facts = runtimes.map((runtime, i) => {
       const name = `instance ${i + 1}`
       return { name, runtime, port: ports[i], log: join(folder, `instance-${i + 1}.log`) }

@@ -49,7 +49,7 @@ function readPart(part: ParamReader): Part {
   const kind = part.value('kind') ?? part.value('type') ?? content
   if (kind !== content) throw part.invalid('kind', 'must be "text", "file" or "data", with the field of that name')
   const metadata = part.record('metadata')
-  if (content === 'text') return { text: part.text('text')!, metadata }
+  if (content === 'text') return { text: part.content('text')!, metadata }
   if (content === 'data') return { data: part.record('data'), metadata }
   return { ...readFile(part.requiredObject('file')), metadata }
 }
@@ -57,8 +57,8 @@ function readPart(part: ParamReader): Part {
 function readFile(file: ParamReader): Part {
   const options = { filename: unlessEmpty(file.text('name')), mediaType: unlessEmpty(file.text('mimeType')) }
   return contentOf(file, ['bytes', 'uri']) === 'bytes'
-    ? { raw: file.text('bytes')!, ...options }
-    : { url: file.text('uri')!, ...options }
+    ? { raw: file.content('bytes')!, ...options }
+    : { url: file.content('uri')!, ...options }
 }
 
 function readConfiguration(

@@ -50,9 +50,9 @@ function readPart(part: ParamReader): Part {
     metadata: part.record('metadata'),
   }
   const content = contentOf(part, contentFields)
-  if (content === 'text') return { text: part.text('text')!, ...options }
-  if (content === 'raw') return { raw: part.text('raw')!, ...options }
-  if (content === 'url') return { url: part.text('url')!, ...options }
+  if (content === 'text') return { text: part.content('text')!, ...options }
+  if (content === 'raw') return { raw: part.content('raw')!, ...options }
+  if (content === 'url') return { url: part.content('url')!, ...options }
   return { data: part.value('data'), ...options }
 }
 

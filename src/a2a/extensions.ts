@@ -37,9 +37,6 @@ One A2A endpoint, \`${config.baseUrl}/a2a/v1/grid\`, serves every agent of the g
 * No recipient: error -32000, reason \`RECIPIENT_REQUIRED\`.
 * A recipient that does not exist, or that the caller cannot reach: error -32602, reason \`RECIPIENT_NOT_FOUND\`.
 * The result is a message that confirms delivery. Its \`messageId\` is the id of the message in the recipient's inbox.
-
-The extension is not required: a request that names its recipient works without the \`A2A-Extensions\` header
-(\`X-A2A-Extensions\` in A2A 0.3). If a request names the extension in this header, so does its response.
 `,
 }
 
@@ -61,8 +58,6 @@ task instead, as the address of a single agent does.
 * If the recipient is not connected, it comes at once: the task is submitted, and the recipient reads it later.
 * With \`blocking: false\` (0.3) or \`returnImmediately: true\` (1.0) nothing waits.
 * Read the task later with \`tasks/get\` (\`GetTask\`), or follow it with \`tasks/resubscribe\` (\`SubscribeToTask\`).
-
-The extension is not required. If a request names it in its header, so does the response.
 `,
 }
 
@@ -84,10 +79,13 @@ however often it is sent:
 * The same method and parameters under the same key: the answer of the first request, with the id of this one. A
   repeated stream request follows the task of the first one.
 * Other parameters under the same key: error -32602, reason \`IDEMPOTENCY_CONFLICT\`.
-
-The extension is not required. If a request names it in its header, so does the response.
 `,
 }
+
+const footer = `
+The extension is not required. If a request names it in its header \`A2A-Extensions\` (\`X-A2A-Extensions\` in A2A 0.3), so
+does the response.
+`
 
 const extensions = { 'grid-routing': gridRouting, 'await-reply': awaitReply, idempotency }
 type ExtensionName = keyof typeof extensions
@@ -116,7 +114,7 @@ export function extensionTexts(config: Config): Handler {
   return function extensionText(c) {
     const name = names.find((name) => name === c.req.param('name'))
     if (!name) throw new GridError('not_found', 'There is no extension with this name.')
-    return new Response(extensions[name].text(extensionUri(config, name), config), {
+    return new Response(extensions[name].text(extensionUri(config, name), config) + footer, {
       headers: {
         'Content-Type': 'text/markdown; charset=utf-8',
         'Cache-Control': 'public, max-age=3600',

@@ -3,14 +3,14 @@ import type { Cards } from './cards/cards.ts'
 import { codec10 } from './codec-10.ts'
 import { EventStream, streamResponse } from './method-call.ts'
 import { findMethod } from './methods.ts'
-import { admit, challenge, limitsOf, mediaTypes, requestedVersion } from './request.ts'
+import { admit, challenge, limitsOf, mediaTypes, requestedVersion, wrongMediaType } from './request.ts'
 import type { AuthenticateCall } from '../auth/bearer.ts'
 import type { Config } from '../config.ts'
 import type { Deps } from '../deps.ts'
 import { GridError } from '../errors.ts'
 import { type Bodies, type BodyLimits, mediaType, parseBody } from '../lib/http/body.ts'
 import type { Handler } from '../request-context.ts'
-import { a2aHttpError, asGridError, errorHeaders } from '../wire.ts'
+import { a2aHttpError, errorHeaders } from '../wire.ts'
 
 /** The endpoints: the shared one, also with a tenant before the path of an operation, and that of each agent. */
 const endpoints = ['/a2a/v1/grid', '/a2a/v1/grid/:tenant', '/a2a/v1/agents/:alias']
@@ -57,7 +57,7 @@ function operation(
   deps: Deps,
   cards: Cards,
 ): Handler {
-  const { config, bodies, log } = deps
+  const { config, bodies } = deps
   const domain = new URL(config.baseUrl).hostname
 
   return async function a2aOperation(c) {
@@ -80,7 +80,7 @@ function operation(
       const { 'Content-Type': _, ...others } = headers
       return streamResponse(result, admitted.connection, others, (result) => result)
     } catch (error) {
-      const gridError = asGridError(error, log, c.get('requestId'))
+      const gridError = c.get('trace').refusal(error)
       const { status, body } = a2aHttpError(gridError, domain)
       return new Response(JSON.stringify(body), {
         status,
@@ -131,8 +131,4 @@ function answerType(request: Request): string {
   const [, a2a] = mediaTypes
   const isA2a = mediaType(request) === a2a || request.headers.get('accept')?.includes(a2a)
   return isA2a ? a2a : mediaTypes[0]
-}
-
-function wrongMediaType(): GridError {
-  return new GridError('unsupported_media_type', 'Send JSON, with Content-Type: application/json.')
 }

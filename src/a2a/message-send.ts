@@ -8,9 +8,9 @@ import type { SentMessage } from '../grid/messaging/outgoing-message.ts'
 import { resolve } from '../grid/messaging/resolve.ts'
 import { turnsNote } from '../grid/messaging/turns.ts'
 import { continueTask, type SentTask, startTask } from '../grid/tasks/start-task.ts'
-import { bareReply, isTerminal, type Task, type TaskMode } from '../grid/tasks/task.ts'
-import { answerFor, getTask } from '../grid/tasks/tasks.ts'
-import { requireTaskStream, waitForTask } from '../grid/tasks/watch-task.ts'
+import { bareReply, type TaskMode } from '../grid/tasks/task.ts'
+import { findTask, getTask, showIfOpen } from '../grid/tasks/tasks.ts'
+import { requireTaskStream, waitForTask, watchTask } from '../grid/tasks/watch-task.ts'
 import { canonicalJson } from '../lib/encoding.ts'
 import { withoutInvisibleIn } from '../lib/invisible-text.ts'
 import { second } from '../lib/time.ts'
@@ -18,7 +18,7 @@ import type { ClientMessage, SendRequest } from './codec.ts'
 import { extensionUri } from './extensions.ts'
 import { endpointAlias, recipientOf, withoutRouting } from './grid-routing.ts'
 import { EventStream, type MethodCall, type StreamItem } from './method-call.ts'
-import { followTask, withHistory } from './task-stream.ts'
+import { heartbeatMs, taskItems } from './task-stream.ts'
 
 /**
  * Deliver a message to the agent it names. The result is a receipt, at once, or the task, after waiting for its recipient.
@@ -28,12 +28,15 @@ import { followTask, withHistory } from './task-stream.ts'
 export async function messageSend(call: MethodCall): Promise<unknown> {
   const send = await readSend(call)
   const sent = await deliver(call, send)
-  const { codec } = call
+  const { account, codec, connection } = call
   if (send.mode === 'receipt') return receiptOf(call, sent)
-  const task = send.returnsImmediately ? sent.task : await answerOf(call, sent.task)
+  const { id, home } = sent.task
+  // A repeat may find a task in an earlier account: a claim that moves its client leaves what has ended there.
+  if (!send.returnsImmediately && home === undefined) await waitForAnswer(call, id)
+  const { historyLength } = send.request.configuration
+  const task = await getTask(account, id, { home, historyLength, connection, waits: true })
   const reply = bareReply(task)
-  if (reply) return codec.writeReply(task, reply)
-  return codec.writeSentTask(withHistory(task, send.request.configuration.historyLength))
+  return reply ? codec.writeReply(task, reply) : codec.writeSentTask(task)
 }
 
 /** The receipt alone, or the task and its events. Fails as `messageSend`, or with `rate_limit_exceeded`. */
@@ -42,8 +45,14 @@ export async function messageStream(call: MethodCall): Promise<EventStream> {
   if (send.mode !== 'receipt') requireTaskStream(call.account)
   const sent = await deliver(call, send)
   if (send.mode === 'receipt') return new EventStream(oneItem({ result: receiptOf(call, sent) }))
-  const task = withHistory(sent.task, send.request.configuration.historyLength)
-  return new EventStream(followTask(call, task, waitMsOf(call)))
+  const { account, connection, check } = call
+  const { id, contextId, home } = sent.task
+  const { historyLength } = send.request.configuration
+  const watch = { home, historyLength, holdMs: waitMsOf(call), isOfSend: true, connection, check, heartbeatMs }
+  const news = watchTask(account, id, watch)
+  // Read at once, so that the stream begins with the task as it was sent.
+  const first = (await news.next()).value
+  return new EventStream(taskItems(call, { id, contextId }, first, news, { isOfSend: true }))
 }
 
 interface Send {
@@ -71,7 +80,7 @@ async function readSend(call: MethodCall): Promise<Send> {
     // An unknown recipient takes precedence over these errors and an unknown task.
     await resolve(account, sender, `@${to}`)
   }
-  if (error && message.taskId !== undefined) await getTask(account, message.taskId, { recipient: to })
+  if (error && message.taskId !== undefined) await findTask(account, message.taskId, to)
   if (error) throw error
 
   const { returnImmediately } = configuration
@@ -119,15 +128,12 @@ function messageOf(message: ClientMessage, routingUri: string) {
   }
 }
 
-/** The task once its recipient has answered, or when the time is over. See docs/protocol/a2a.md, "Confirmation or task". */
-async function answerOf(call: MethodCall, task: Task): Promise<Task> {
-  // A repeat may find a task that has ended: a claim that moves its client leaves the task in the earlier account.
-  if (isTerminal(task.status.state)) return task
+/** Resolves once the recipient has answered, or when the time is over. See docs/protocol/a2a.md, "Confirmation or task". */
+async function waitForAnswer(call: MethodCall, id: string): Promise<void> {
   const { account, connection, check } = call
-  const ms = waitMsOf(call)
   const strict = account.deps.config.a2aBlockingStrict
-  const now = ms === 0 ? task : await waitForTask(account, task.id, { ms, strict, connection, check })
-  return connection.signal.aborted ? now : await answerFor(account, now)
+  await waitForTask(account, id, { ms: waitMsOf(call), strict, connection, check })
+  if (!connection.signal.aborted) await showIfOpen(account, id)
 }
 
 function waitMsOf({ account, waitSeconds }: MethodCall): number {

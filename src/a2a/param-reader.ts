@@ -5,6 +5,8 @@ import { hasAtMost, wellFormed } from '../lib/text.ts'
 
 /** The longest id that a client may choose, in characters. */
 const maxIdLength = 256
+/** The longest other text, such as a file name or the address of an extension, unless it is content. */
+const maxTextLength = 1_000
 
 /**
  * One object of the request. `null` counts as absent (ProtoJSON), unknown fields are ignored, and each field may also be
@@ -31,23 +33,27 @@ export class ParamReader {
     return this.value(name) !== undefined
   }
 
-  /** Well-formed text without U+0000. */
-  text(name: string): string | undefined {
+  /** Well-formed text without U+0000. The size of the body limits what is content. */
+  text(name: string, maxLength = maxTextLength): string | undefined {
     const value = this.value(name)
     if (value === undefined) return undefined
     if (typeof value !== 'string') throw this.invalid(name, 'must be a string')
     const text = wellFormed(value)
     if (text === undefined) throw this.invalid(name, 'contains U+0000. Remove it')
+    if (!hasAtMost(text, maxLength)) throw this.invalid(name, `must have at most ${maxLength} characters`)
     return text
+  }
+
+  content(name: string): string | undefined {
+    return this.text(name, Infinity)
   }
 
   /** An id that is stored and returned unchanged. The empty string counts as absent, as in ProtoJSON. */
   id(name: string): string | undefined {
-    const id = this.text(name)
+    const id = this.text(name, maxIdLength)
     if (id === undefined || id === '') return undefined
     if (id !== this.value(name)) throw this.invalid(name, 'is not well-formed Unicode')
     if (hasInvisible(id)) throw this.invalid(name, 'has invisible characters. Remove them')
-    if (!hasAtMost(id, maxIdLength)) throw this.invalid(name, `must have at most ${maxIdLength} characters`)
     return id
   }
 
@@ -85,6 +91,9 @@ export class ParamReader {
   texts(name: string): string[] | undefined {
     const list = this.list(name)
     if (!list.every((item) => typeof item === 'string')) throw this.invalid(name, 'must be an array of strings')
+    if (!list.every((item) => hasAtMost(item, maxTextLength))) {
+      throw this.invalid(name, `must have strings of at most ${maxTextLength} characters`)
+    }
     return list.length > 0 ? list : undefined
   }
 

@@ -11,6 +11,10 @@ import type { AppContext } from '../request-context.ts'
 
 export const mediaTypes = ['application/json', 'application/a2a+json']
 
+export function wrongMediaType(): GridError {
+  return new GridError('unsupported_media_type', 'Send JSON, with Content-Type: application/json.')
+}
+
 /** What a call has before its body is read. */
 export type AdmittedCall = Omit<MethodCall, 'cards' | 'codec' | 'method' | 'params'>
 

@@ -1,29 +1,27 @@
 /** What a client can do with its tasks, in both versions. See docs/protocol/a2a.md, "Tasks". */
 import { GridError } from '../errors.ts'
 import { isTerminal, type TaskState, taskStates } from '../grid/tasks/task.ts'
-import { cancelTask, getTask, listTasks, type TaskScope } from '../grid/tasks/tasks.ts'
+import { cancelTask, findTask, getTask, listTasks } from '../grid/tasks/tasks.ts'
 import { requireTaskStream, watchTask } from '../grid/tasks/watch-task.ts'
 import { stateOf10 } from './codec-10.ts'
 import { unlessEmpty } from './codec.ts'
 import { endpointAlias } from './grid-routing.ts'
 import { EventStream, type MethodCall } from './method-call.ts'
 import { ParamReader } from './param-reader.ts'
-import { heartbeatMs, subscribedItems, withHistory } from './task-stream.ts'
+import { heartbeatMs, taskItems } from './task-stream.ts'
 
 /** `tasks/get`, `GetTask`. Fails with `invalid_input` or `task_not_found`. */
 export async function tasksGet(call: MethodCall): Promise<unknown> {
   const params = new ParamReader(call.params, '')
   const id = params.requiredId('id')
   const historyLength = params.count('historyLength')
-  const task = await getTask(call.account, id, { ...scopeOf(call, params), historyLength })
-  return call.codec.writeTask(withHistory(task, historyLength))
+  return call.codec.writeTask(await getTask(call.account, id, { ...scopeOf(call, params), historyLength }))
 }
 
 /** `tasks/list`, `ListTasks`: the tasks of the caller, newest status first. Fails with `invalid_input`. */
 export async function tasksList(call: MethodCall): Promise<unknown> {
   const params = new ParamReader(call.params ?? {}, '')
   const pageSize = params.count('pageSize', { min: 1, max: 100 }) ?? 50
-  const historyLength = params.count('historyLength')
   const includeArtifacts = params.flag('includeArtifacts') ?? false
   const page = await listTasks(call.account, {
     ...scopeOf(call, params),
@@ -31,12 +29,11 @@ export async function tasksList(call: MethodCall): Promise<unknown> {
     state: readState(params),
     pageSize,
     pageToken: unlessEmpty(params.text('pageToken')),
-    historyLength,
+    historyLength: params.count('historyLength'),
     since: params.time('statusTimestampAfter'),
     includeArtifacts,
   })
-  const tasks = page.tasks.map((task) => withHistory(task, historyLength))
-  return call.codec.writeList({ ...page, tasks })
+  return call.codec.writeList(page)
 }
 
 /** `tasks/cancel`, `CancelTask`. Fails with `invalid_input`, `task_not_found` or `task_not_cancelable`. */
@@ -56,9 +53,9 @@ export async function tasksSubscribe(call: MethodCall): Promise<EventStream> {
   const { account, connection, check } = call
   const params = new ParamReader(call.params, '')
   const id = params.requiredId('id')
-  const scope = scopeOf(call, params)
-  const task = await getTask(account, id, { ...scope, historyLength: 0 })
-  const hasEnded = isTerminal(task.status.state)
+  const { recipient } = scopeOf(call, params)
+  const task = await findTask(account, id, recipient)
+  const hasEnded = isTerminal(task.state)
   const lastEventId = call.lastEventId !== undefined && call.lastEventId <= task.generation
     ? call.lastEventId
     : undefined
@@ -67,21 +64,20 @@ export async function tasksSubscribe(call: MethodCall): Promise<EventStream> {
   }
   requireTaskStream(account)
   const news = watchTask(account, id, {
-    ...scope,
+    recipient,
     after: lastEventId,
-    endsWhenInterrupted: false,
     connection,
     check,
     heartbeatMs,
   })
   // The task comes first, so what fails is answered before the stream begins.
   const first = lastEventId === undefined ? (await news.next()).value : undefined
-  return new EventStream(subscribedItems(call, task, first, news))
+  return new EventStream(taskItems(call, { id, contextId: task.contextId }, first, news))
 }
 
 /** An endpoint shows all tasks of the caller, or those with the agent in the path or the tenant. */
-function scopeOf({ aliases }: MethodCall, params: ParamReader): TaskScope {
-  return { recipient: endpointAlias(aliases, params.id('tenant')) }
+function scopeOf({ aliases, connection }: MethodCall, params: ParamReader) {
+  return { recipient: endpointAlias(aliases, params.id('tenant')), connection }
 }
 
 /** In the spelling of either version. */

@@ -39,6 +39,7 @@ export const createAgentCommand = storeCommand({
     description: { placeholder: 'TEXT', description: 'what the agent does' },
     'remote-url': { placeholder: 'URL', description: 'URL of an agent of type a2a: its card, endpoint or host' },
     'remote-token': { placeholder: 'TOKEN', description: 'bearer token for it', env: 'REMOTE_TOKEN' },
+    'message-replies': { placeholder: '', description: 'its replies over A2A are messages, not tasks', flag: true },
   },
   async run(store, args) {
     const input = {
@@ -49,6 +50,7 @@ export const createAgentCommand = storeCommand({
       accessList: args['access-list']?.split(',').filter((alias) => alias.trim() !== ''),
       description: args.description,
       remoteUrl: args['remote-url'],
+      ...(args['message-replies'] !== undefined && { messageReplies: true }),
     }
     const remoteToken = args['remote-token']
     const { agent, apiKey } = await changeAccount(

@@ -4,6 +4,7 @@ import type { Command } from './command.ts'
 import { copy } from './copy.ts'
 import { demo } from './demo.ts'
 import { doctor } from './doctor.ts'
+import { rotateKeysCommand } from './keys.ts'
 import { migrate } from './migrate.ts'
 import { serve } from './serve.ts'
 import { serviceInstall } from './service-install.ts'
@@ -14,6 +15,7 @@ export const commands: readonly Command[] = [
   serve,
   demo,
   ...storeCommands,
+  rotateKeysCommand,
   migrate,
   doctor,
   backup,

@@ -1,16 +1,28 @@
+import process from 'node:process'
+import { readConfig } from '../config.ts'
 import { rotateSigningKey } from '../grid/cards.ts'
+import { keyIdsOf } from '../lib/key-ring.ts'
+import { localPath, readStoredKeyRing } from '../store/driver/local-file.ts'
 import { rotateKeys } from '../store/rotate-keys.ts'
 import { isoTime } from '../lib/time.ts'
 import { followLog } from '../worker/threads.ts'
-import { storeCommand } from './command.ts'
+import { CommandError, type ProcessCommand, storeCommand } from './command.ts'
+import { runStoreCommand } from './store-command.ts'
 import { table } from './tables.ts'
 
 /** In the server that holds a local file it uses the key ring that the server read at its start. */
-export const rotateKeysCommand = storeCommand({
+export const rotateStoredTokens = storeCommand({
   name: 'rotate-keys',
-  summary: 'Encrypt all stored tokens again with the newest key, and list the keys that are no longer needed.',
-  options: {},
-  async run(store) {
+  summary: 'Encrypt all stored tokens again.',
+  options: { newest: { placeholder: 'ID', description: 'the newest key of the settings' } },
+  async run(store, { newest }) {
+    const [inUse = 'none'] = store.keyRing.ids
+    if (newest !== undefined && newest !== inUse) {
+      throw new CommandError(
+        'key_not_in_use',
+        `The newest key of the key ring is ${newest}, and the running server encrypts with ${inUse}. Restart it first.`,
+      )
+    }
     const { key, rotated, isFinished, unreadable, keys } = await rotateKeys(store)
     return {
       key,
@@ -34,6 +46,20 @@ export const rotateKeysCommand = storeCommand({
       ...(finished ? [] : ['This run has used up its time. Run the command again to continue.']),
     ].join('\n'),
 })
+
+export const rotateKeysCommand: ProcessCommand = {
+  name: 'rotate-keys',
+  summary: 'Encrypt all stored tokens again with the newest key, and list the keys that are no longer needed.',
+  options: {},
+  async start(json) {
+    const { gridKeys, databaseUrl } = readConfig(process.env)
+    const path = localPath(databaseUrl)
+    const [newest] = keyIdsOf(gridKeys ?? (path && readStoredKeyRing(path)))
+    const result = await runStoreCommand(rotateStoredTokens, newest === undefined ? {} : { newest })
+    console.log(json ? JSON.stringify(result) : rotateStoredTokens.print(result))
+    return 0
+  },
+}
 
 const titles: Record<string, string> = {
   guardrails: 'Guardrails',

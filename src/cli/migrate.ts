@@ -4,11 +4,12 @@ import { type Config, readConfig } from '../config.ts'
 import { localPath } from '../store/driver/local-file.ts'
 import { inspectDatabase } from '../store/health.ts'
 import { type MigrationPlan, planAfter } from '../store/migrate.ts'
-import { attentionExitCode, type ProcessCommand, storeCommand } from './command.ts'
+import { attentionExitCode, type ProcessCommand, type StoreCommand, storeCommand } from './command.ts'
+import { print } from './output.ts'
 import { askHolder, isInUse, runStoreCommand } from './store-command.ts'
 import { table } from './tables.ts'
 
-/** Opening the database migrates it. A running server did so at its start, and reports what it applied then. */
+/** Opening the database migrates it. */
 export const applyMigrations = storeCommand({
   name: 'migrate',
   summary: 'Migrate the database to the newest schema.',
@@ -18,6 +19,12 @@ export const applyMigrations = storeCommand({
   print: (result) =>
     table([['Schema', result.schema_version], ['Applied', result.applied.join(' ') || 'nothing; it was up to date']]),
 })
+
+/** A running server migrated the database at its start, so there is nothing to apply. */
+export const migrateServed: StoreCommand = {
+  ...applyMigrations,
+  run: (store) => Promise.resolve({ applied: [], schema_version: store.schemaVersion }),
+}
 
 /** With `--check` nothing is changed, and the exit code is 3 if a start would migrate the database. */
 export const migrate: ProcessCommand = {
@@ -33,12 +40,12 @@ export const migrate: ProcessCommand = {
   async start(json, { check }) {
     if (check === undefined) {
       const result = await runStoreCommand(applyMigrations, {})
-      console.log(json ? JSON.stringify(result) : applyMigrations.print(result))
+      print(json ? JSON.stringify(result) : applyMigrations.print(result))
       return 0
     }
     const config = readConfig(process.env)
     const plan = await findPlan(config)
-    console.log(json ? JSON.stringify(report(plan)) : describe(plan, config))
+    print(json ? JSON.stringify(report(plan)) : describe(plan, config))
     return plan.missing.length === 0 ? 0 : attentionExitCode
   },
 }

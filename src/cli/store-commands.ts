@@ -1,5 +1,10 @@
 import type { StoreCommand } from './command.ts'
-import { confirmClockCommand, rebuildConversationsCommand, rotateKeysCommand, rotateSigningKeyCommand } from './keys.ts'
+import {
+  confirmClockCommand,
+  rebuildConversationsCommand,
+  rotateSigningKeyCommand,
+  rotateStoredTokens,
+} from './keys.ts'
 import { copyDatabaseCommand, noteBackupCommand } from './copy-database.ts'
 import {
   createAccountCommand,
@@ -21,7 +26,7 @@ import {
   setTurnLimitsCommand,
 } from './agents.ts'
 import { lookInside } from './doctor/database.ts'
-import { applyMigrations } from './migrate.ts'
+import { migrateServed } from './migrate.ts'
 import { tryGuardrailCommand } from './try-guardrail.ts'
 import { tryRemoteCommand } from './try-remote.ts'
 
@@ -43,7 +48,6 @@ export const storeCommands: readonly StoreCommand[] = [
   deleteAdminKeyCommand,
   createLinkCommand,
   resetSecondFactorCommand,
-  rotateKeysCommand,
   rotateSigningKeyCommand,
   rebuildConversationsCommand,
   confirmClockCommand,
@@ -52,7 +56,8 @@ export const storeCommands: readonly StoreCommand[] = [
 /** What a running server accepts from other processes: also what commands ask of it that run in their own process. */
 export const serverCommands: readonly StoreCommand[] = [
   ...storeCommands,
-  applyMigrations,
+  migrateServed,
+  rotateStoredTokens,
   lookInside,
   copyDatabaseCommand,
   noteBackupCommand,

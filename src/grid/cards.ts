@@ -71,7 +71,7 @@ interface SigningKeys {
 /** The keys as they are now. The first is made when it is needed. Of several processes that make one, one wins. */
 export async function readSigningKeys(store: Store): Promise<SigningKeys> {
   let keys = await store.global.signingKeys.list()
-  if (store.keyRing.ids.length > 0 && !signs(store, keys)) {
+  if (store.keyRing.canSeal && !signs(store, keys)) {
     await add(store, keys).catch((error) => {
       if (!isStorageFull(error)) throw error
     })
@@ -104,7 +104,7 @@ export async function keepSigningKeys(store: Store): Promise<void> {
   const [newest] = keys
   if (!newest) return
   const isDue = now() - newest.createdAt >= maxAgeMs
-  if (isDue && store.keyRing.ids.length > 0) {
+  if (isDue && store.keyRing.canSeal) {
     const { id, isAdded } = await add(store, keys)
     if (isAdded) log.info('A new key will sign the agent cards', { key: id })
   }

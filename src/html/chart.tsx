@@ -1,12 +1,6 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
 
-export interface Bar {
-  /** Start of the hour, in milliseconds since the epoch. */
-  at: number
-  count: number
-}
-
 /** A bar of several counts on top of each other, in the order of the series. */
 export interface StackedBar {
   /** Start of the hour or day, in milliseconds since the epoch. */
@@ -24,18 +18,6 @@ const plotHeight = 150
 const headroom = 8
 const foot = 22
 const height = headroom + plotHeight + foot
-
-export function HourlyChart({ id, title, bars }: { id: string; title: string; bars: Bar[] }) {
-  return (
-    <BarChart
-      id={id}
-      title={title}
-      unit='hour'
-      series={[{ name: 'Messages', colour: 'accent' }]}
-      bars={bars.map(({ at, count }) => ({ at, counts: [count] }))}
-    />
-  )
-}
 
 /**
  * A bar chart of counts per hour or day, oldest first, with a legend if it has several series. Horizontal positions are

@@ -93,8 +93,9 @@ export const requiredIdentifier = atMost(plainText(z.string().min(1)), maxIdenti
  * docs/protocol/README.md, "Limits".
  */
 export const signupInput = z.object({
-  owner_email: z.string().describe('Email address of the human owner'),
-  alias: z.string().describe('Wanted alias: 3 to 32 characters of a-z, 0-9 and -'),
+  // An address or an alias that is too long has an error of its own.
+  owner_email: z.string().meta({ maxLength: 254 }).describe('Email address of the human owner'),
+  alias: z.string().meta({ maxLength: 32 }).describe('Wanted alias: 3 to 32 characters of a-z, 0-9 and -'),
   // `signUp` counts what is left of it without invisible characters.
   description: z.string().meta({ maxLength: 500 }).optional().describe('What the agent does'),
   skills: z.array(atMost(z.string().min(1), 64)).max(20).optional().describe('Names of skills'),

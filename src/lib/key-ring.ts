@@ -12,6 +12,11 @@ export interface SealedToken {
 
 export interface KeyRing {
   readonly ids: readonly string[]
+  /** The keys of stored tokens that it lacks, as this process saw at its start. */
+  missing: readonly string[]
+  /** Whether another process has such keys, and may lack ours: then nothing is encrypted here. */
+  isForeign: boolean
+  readonly canSeal: boolean
   /** Encrypt with the newest key. `context` is authenticated: the token can be decrypted only with the same one. */
   seal(text: string, context: string): Promise<SealedToken>
   /** Decrypt. Fails with `internal` if the key is not in the ring, or the token or its context was changed. */
@@ -48,9 +53,9 @@ export function isKeyRing(text: string): boolean {
   }
 }
 
-/** The ids of the keys of a ring, the newest first. Fails if the text is not a key ring. */
-export function keyIdsOf(text: string): string[] {
-  return [...parseKeyRing(text).keys()]
+/** The ids of the keys of a ring, the newest first; none if the text is not a key ring. */
+export function keyIdsOf(text: string | undefined): string[] {
+  return text !== undefined && isKeyRing(text) ? [...parseKeyRing(text).keys()] : []
 }
 
 /** A new key ring with one key, in the format of `GRID_KEYS`. The random id allows two rings to be merged. */
@@ -62,9 +67,17 @@ export function newKeyRing(): string {
 export function createKeyRing(text: string | undefined): KeyRing {
   const keys = text === undefined ? new Map<string, Uint8Array<ArrayBuffer>>() : parseKeyRing(text)
 
-  return {
+  const ring: KeyRing = {
     ids: [...keys.keys()],
+    missing: [],
+    isForeign: false,
+    get canSeal() {
+      return keys.size > 0 && !ring.isForeign
+    },
     async seal(plain, context) {
+      if (ring.isForeign) {
+        throw new GridError('unavailable', 'This process lacks encryption keys of the grid. Correct its GRID_KEYS.')
+      }
       const newest = keys.entries().next().value
       if (!newest) {
         throw new GridError(
@@ -107,6 +120,7 @@ export function createKeyRing(text: string | undefined): KeyRing {
       }
     },
   }
+  return ring
 }
 
 function parseKeyRing(text: string): Map<string, Uint8Array<ArrayBuffer>> {

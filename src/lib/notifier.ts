@@ -18,6 +18,8 @@ export class Signal {
   }
 }
 
+type Signals = Map<string, Set<Pick<Signal, 'raise'>>>
+
 /** Of how many agents the notifier remembers that there is something to read. */
 const maxExpected = 10_000
 
@@ -28,8 +30,8 @@ const maxExpected = 10_000
  * It also remembers about how many messages an agent has to read. That is a guess: other processes deliver and read too.
  */
 export class Notifier {
-  readonly #signals = new Map<string, Set<Signal>>()
-  readonly #watchers = new Map<string, Set<Pick<Signal, 'raise'>>>()
+  readonly #signals: Signals = new Map()
+  readonly #watchers: Signals = new Map()
   /** When the last one stopped waiting, by agent. */
   readonly #left = new RecentMap<string, number>(maxExpected)
   readonly #listeners = new Set<() => void>()
@@ -60,16 +62,7 @@ export class Notifier {
 
   /** Raise `signal` at each notification of the agent. Returns the function that unsubscribes. */
   subscribe(agentId: string, signal: Signal): () => void {
-    const isFirst = !this.hasSubscribers
-    const signals = this.#signals.get(agentId) ?? new Set()
-    this.#signals.set(agentId, signals.add(signal))
-    if (isFirst) this.#onFirst()
-    return () => {
-      signals.delete(signal)
-      if (signals.size > 0 || this.#signals.get(agentId) !== signals) return
-      this.#signals.delete(agentId)
-      this.#left.set(agentId, performance.now())
-    }
+    return this.#follow(this.#signals, agentId, signal, () => this.#left.set(agentId, performance.now()))
   }
 
   /**
@@ -77,13 +70,19 @@ export class Notifier {
    * Returns the function that ends this.
    */
   watch(id: string, signal: Pick<Signal, 'raise'>): () => void {
+    return this.#follow(this.#watchers, id, signal)
+  }
+
+  #follow(all: Signals, id: string, signal: Pick<Signal, 'raise'>, onLast?: () => void): () => void {
     const isFirst = !this.hasSubscribers
-    const signals = this.#watchers.get(id) ?? new Set()
-    this.#watchers.set(id, signals.add(signal))
+    const signals = all.get(id) ?? new Set()
+    all.set(id, signals.add(signal))
     if (isFirst) this.#onFirst()
     return () => {
       signals.delete(signal)
-      if (signals.size === 0 && this.#watchers.get(id) === signals) this.#watchers.delete(id)
+      if (signals.size > 0 || all.get(id) !== signals) return
+      all.delete(id)
+      onLast?.()
     }
   }
 

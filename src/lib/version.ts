@@ -3,6 +3,7 @@
 import process from 'node:process'
 
 declare const AGENT_GRID_COMMIT: string | undefined
+declare const AGENT_GRID_BUILD: string | undefined
 declare const AGENT_GRID_COMMAND: string | undefined
 
 /** The version of the program in all protocols. A test compares it with package.json. */
@@ -10,6 +11,13 @@ export const version = '0.1.0'
 
 /** The commit that a package or a binary was built from; undefined in a checkout, which git knows. */
 export const commit = typeof AGENT_GRID_COMMIT === 'string' ? AGENT_GRID_COMMIT : undefined
+
+const build = typeof AGENT_GRID_BUILD === 'string' ? AGENT_GRID_BUILD : undefined
+
+/** The version with the commit and a hash of the sources, as far as they are known: two builds of one version differ. */
+export const fullVersion = [version, ...[commit, build].filter((id) => id !== undefined).map((id) => `(${id})`)].join(
+  ' ',
+)
 
 /**
  * Whether this process is the single binary: the path of its program is none of the file system.

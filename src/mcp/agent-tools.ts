@@ -261,7 +261,7 @@ const updateTaskTool = tool({
     parts: z.array(z.record(z.string(), z.unknown())).optional().describe('A2A parts: text, raw, url or data'),
     artifact: z.strictObject({
       id: identifier,
-      name: z.string().optional(),
+      name: identifier.optional(),
       append: z.boolean().optional(),
       last_chunk: z.boolean().optional(),
     }).optional(),
@@ -274,12 +274,7 @@ const updateTaskTool = tool({
       state,
       text,
       parts: parts?.map(asPart),
-      artifact: artifact && {
-        id: artifact.id,
-        name: artifact.name,
-        append: artifact.append,
-        lastChunk: artifact.last_chunk,
-      },
+      artifact: artifact && { ...artifact, lastChunk: artifact.last_chunk },
       idempotencyKey: idempotency_key,
     })
     return { text: { task_id: task.id, state: task.status.state, timestamp: isoTime(task.status.at) } }

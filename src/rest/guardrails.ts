@@ -23,8 +23,10 @@ const settings = {
   onFailure: z.enum(['closed', 'open']).optional(),
   enabled: z.boolean().optional(),
 }
-const newGuardrail = z.strictObject({ name: z.string(), provider: z.string(), token: token.optional(), ...settings })
-const changes = z.strictObject({ name: z.string().optional(), token: token.nullable().optional(), ...settings })
+/** The limits are published here, and checked by the operations. */
+const name = z.string().meta({ maxLength: 64 })
+const newGuardrail = z.strictObject({ name, provider: name, token: token.optional(), ...settings })
+const changes = z.strictObject({ name: name.optional(), token: token.nullable().optional(), ...settings })
 const page = z.strictObject({
   limit: z.coerce.number().int().min(1).max(maxListed).optional(),
   cursor: z.string().optional(),

@@ -11,7 +11,7 @@ export function live(): Response {
   return Response.json({ status: 'ok' })
 }
 
-/** `/readyz`: the process is not stopping, its database answers, and its disk has space. */
+/** `/readyz`: the process is not stopping, its database answers, its disk has space, and it has the keys of others. */
 export function ready(store: Store): Handler {
   let ping: Promise<unknown> | undefined
   let pingedAt = -Infinity
@@ -34,6 +34,8 @@ export function ready(store: Store): Handler {
       await checkDatabase()
       const { problem } = store.storage
       if (problem !== undefined) return notReady('storage full', store, problem)
+      const { isForeign, missing } = store.keyRing
+      if (isForeign) return notReady('keys differ', store, 'Other processes have encryption keys that this one lacks.')
       const { behind } = store.projection
       return Response.json({
         status: 'ready',
@@ -42,6 +44,7 @@ export function ready(store: Store): Handler {
         commit,
         // Stored messages that are not in conversations yet; a few are normal.
         ...(behind >= 1_000 && { messagesToPlace: behind }),
+        ...(missing.length > 0 && { missingKeys: missing }),
         ...(store.deps.config.backupDir !== undefined && { backup: backupStatus(store) }),
       })
     } catch {

@@ -1,6 +1,8 @@
 /** `GET /api/agents/wake-stream`: tells the program of an agent that messages are unread. See docs/protocol/rest.md, "Wake stream", and docs/security.md, "Overload". */
 import * as z from 'zod'
-import { GridError, limitReached } from '../errors.ts'
+import { callingAgent } from '../auth/actor.ts'
+import { GridError } from '../errors.ts'
+import { refusal } from '../grid/lists.ts'
 import { type InboxEvent, watchInbox } from '../grid/messaging/wait-for-messages.ts'
 import { CallerConnection } from '../lib/http/caller-connection.ts'
 import { event, eventStream, heartbeat, retryHint } from '../lib/http/event-stream.ts'
@@ -42,13 +44,8 @@ export const wakeStreamRoute = route({
     const presence = presenceIn(query)
     const events = watchInbox(account, { heartbeatMs, check, connection, presence })
     if (events) return eventStream(wakeFrames(events), connection)
-    const { perKey } = account.waiting.streams
-    throw limitReached(
-      'rate_limit_exceeded',
-      `This key has ${perKey} open streams, or its account has too many. Close one of them first.`,
-      { name: 'streams', quota: perKey },
-      15,
-    )
+    const reached = account.waiting.streams.reached(callingAgent(account.actor).credentialId)!
+    throw refusal('streams', reached, 'open streams', 'Close one of them first.', 15)
   },
 })
 

@@ -5,6 +5,7 @@ import { type FileLock, lockFile } from './driver/file-lock.ts'
 import { localPath, releaseLocalFile, setPragmas } from './driver/local-file.ts'
 import { connect } from './driver/remote-client.ts'
 import { type GlobalTables, globalTables } from './global.ts'
+import { tokensByKey } from './global/sealed-tokens.ts'
 import { type MigrationPlan, planMigration } from './migrate.ts'
 import { clientSettings, databaseName, requestTimeoutMs } from './open-database.ts'
 import { Db } from './sql.ts'
@@ -80,16 +81,8 @@ export async function readHealth(source: HealthSource, isFull: boolean): Promise
     danglingRows: isRead ? await countDangling(client) : null,
     storedAt: await global.clock.storedAt() ?? null,
     now: now(),
-    keys: await keysOf(global),
+    keys: [...await tokensByKey(global.sealedTokens)].map(([key, tokens]) => ({ key, tokens })),
   }
-}
-
-async function keysOf({ sealedTokens }: HealthSource['global']): Promise<DatabaseHealth['keys']> {
-  const tokens = new Map<string, number>()
-  for (const table of sealedTokens) {
-    for (const { key, tokens: count } of await table.byKey()) tokens.set(key, (tokens.get(key) ?? 0) + count)
-  }
-  return [...tokens].map(([key, tokens]) => ({ key, tokens }))
 }
 
 interface InspectedDatabase {

@@ -3,7 +3,7 @@ import type { Client } from '@libsql/client'
 import { migrations } from '../../db/migrations.ts'
 import type { Config } from '../config.ts'
 import type { Deps } from '../deps.ts'
-import { createKeyRing, isKeyRing, type KeyRing } from '../lib/key-ring.ts'
+import type { KeyRing } from '../lib/key-ring.ts'
 import { errorCode, isFull } from './driver/database-errors.ts'
 import { DiskSpace, type FileSystemSpace } from './driver/disk-space.ts'
 import { type FileLock, lockFile } from './driver/file-lock.ts'
@@ -12,7 +12,6 @@ import {
   createFile,
   type FileOwner,
   localPath,
-  readKeyRing,
   releaseLocalFile,
   removeLeftCopies,
   setPragmas,
@@ -25,7 +24,8 @@ import { openPost, type Post } from './driver/remote-stream.ts'
 import { openSnapshot, type Snapshot } from './driver/snapshot.ts'
 import { requireNoCopy, requireNoRestore } from './backup/tables.ts'
 import { migrate } from './migrate.ts'
-import { explained, explainedKeyRing, StartError } from './start-error.ts'
+import { openKeyRing } from './open-key-ring.ts'
+import { explained } from './start-error.ts'
 
 export interface DatabaseOptions {
   /** Replaces the database client (fault tests). */
@@ -129,7 +129,7 @@ export async function openDatabase(deps: Deps, options: DatabaseOptions): Promis
       })
     }
     const epoch = await loadEpoch(client)
-    const keyRing = createKeyRing(config.gridKeys ?? (path && checkedKeyRing(path)))
+    const keyRing = await openKeyRing(deps, path, client)
     return {
       ...{ client, storage, onStorageFault, path, lock, owner },
       ...{ migrated, epoch, keyRing, abandon },
@@ -178,19 +178,4 @@ async function loadEpoch(client: Client): Promise<string> {
 async function storedEpoch(client: Client): Promise<string | undefined> {
   const { rows } = await client.execute("SELECT value FROM store_facts WHERE key = 'epoch'")
   return rows.length === 0 ? undefined : String(rows[0].value)
-}
-
-function checkedKeyRing(path: string): string {
-  let ring
-  try {
-    ring = readKeyRing(path)
-  } catch (error) {
-    throw explainedKeyRing(error, `${path}.keys`)
-  }
-  if (isKeyRing(ring)) return ring
-  throw new StartError(
-    'invalid_key_ring',
-    `${path}.keys is not a key ring. Restore it from a backup: without it the stored tokens of other services do not open. ` +
-      'If there are none, remove the file, and the next start makes a new one.',
-  )
 }

@@ -1,8 +1,9 @@
 /** Encrypting stored tokens anew with the newest key. */
+import { setTimeout as sleep } from 'node:timers/promises'
 import { GridError } from '../errors.ts'
 import { second } from '../lib/time.ts'
 import type { Statement } from './sql.ts'
-import type { SealedTable, StoredToken } from './global/sealed-tokens.ts'
+import { type SealedTable, type StoredToken, tokensByKey } from './global/sealed-tokens.ts'
 import type { Store } from './store.ts'
 
 const batchSize = 200
@@ -23,13 +24,15 @@ interface KeyRotation {
 /**
  * Encrypt every token under another key with the newest one. Each batch is a unit of its own, so a run that was killed
  * has done what it committed, and the next one does the rest. Tokens that change meanwhile are left alone: whoever
- * changes one uses the newest key. Fails with `invalid_input` without a key ring.
+ * changes one uses the newest key. Fails with `invalid_input` without a key ring, or if a process that lives lacks the
+ * newest key. `waitForHeartbeats` is for tests.
  */
-export async function rotateKeys(store: Store): Promise<KeyRotation> {
+export async function rotateKeys(store: Store, waitForHeartbeats = () => sleep(20 * second)): Promise<KeyRotation> {
   const [key] = store.keyRing.ids
   if (key === undefined) {
     throw new GridError('invalid_input', 'This grid has no encryption keys, so it has stored no tokens. Set GRID_KEYS.')
   }
+  await requireEverywhere(store, key, waitForHeartbeats)
   const until = performance.now() + maxRunMs
   const rotated: Record<string, number> = {}
   let isFinished = true
@@ -41,6 +44,21 @@ export async function rotateKeys(store: Store): Promise<KeyRotation> {
     unreadable += done.unreadable
   }
   return { key, rotated, isFinished, unreadable, keys: await keysOf(store) }
+}
+
+async function requireEverywhere({ global }: Store, key: string, waitForHeartbeats: () => Promise<void>) {
+  const lacking = async () => (await global.instances.all()).filter(({ keyIds }) => !keyIds.includes(key))
+  const found = new Map((await lacking()).map(({ id, heartbeats }) => [id, heartbeats]))
+  if (found.size === 0) return
+  // A process that was killed has left its row.
+  await waitForHeartbeats()
+  const living = (await lacking()).filter(({ id, heartbeats }) => found.get(id) !== heartbeats)
+  if (living.length === 0) return
+  throw new GridError(
+    'invalid_input',
+    `The key ${key} is not in the key ring of every process that runs (missing in ${living.length}), so they could not ` +
+      'decrypt what it encrypts. Add it to GRID_KEYS of every process, at the end, and restart them.',
+  )
 }
 
 async function rotateTable(store: Store, table: SealedTable, key: string, until: number) {
@@ -73,9 +91,7 @@ async function replaced({ keyRing, deps }: Store, table: SealedTable, token: Sto
 }
 
 async function keysOf({ keyRing, global }: Store): Promise<KeyRotation['keys']> {
-  const counts = new Map(keyRing.ids.map((id) => [id, 0]))
-  for (const { key, tokens } of (await Promise.all(global.sealedTokens.map((table) => table.byKey()))).flat()) {
-    counts.set(key, (counts.get(key) ?? 0) + tokens)
-  }
+  const unused = keyRing.ids.map((id) => [id, 0] as const)
+  const counts = new Map([...unused, ...await tokensByKey(global.sealedTokens)])
   return [...counts].map(([key, tokens]) => ({ key, tokens, isInRing: keyRing.ids.includes(key) }))
 }

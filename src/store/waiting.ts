@@ -1,6 +1,7 @@
 /** Waiting reads and event streams of this process. See docs/delivery.md, "Waiting". */
 import type { Deps } from '../deps.ts'
 import { ConcurrencyLimit } from '../lib/limits/concurrency-limit.ts'
+import { KeyedMutex } from '../lib/limits/keyed-mutex.ts'
 import { Merged } from '../lib/limits/merged.ts'
 import { SharedBudget } from '../lib/limits/shared-budget.ts'
 import { Notifier } from '../lib/notifier.ts'
@@ -15,10 +16,11 @@ const perProcess = 10_000
 const taskStreamsPerKey = 100
 /** Lists that are being made or sent. A client that asks for every list when it starts has six. */
 const listLimits = { perKey: 6, perGroup: 200, total: 1_000 }
-/** How many bytes these lists may have. One takes some times as much memory. */
-const maxListBytes = 64_000_000
-/** An account alone has an eighth of them. */
-const listBytesDivisor = 7
+/**
+ * How many bytes lists and tasks may have that are being made or sent. Each takes some times as much memory. An account
+ * alone has a quarter of them, and a key two thirds of that: room for the largest task.
+ */
+const answerBytes = { max: 64_000_000, accountDivisor: 3, keyDivisor: 11 }
 
 const appendMs = 100
 
@@ -32,10 +34,13 @@ export interface Waiting {
   readonly pages: ConcurrencyLimit
   /** Answers that list, until they are sent, by credential and account. */
   readonly lists: ConcurrencyLimit
-  readonly listBytes: SharedBudget
+  /** The bytes of answers and events until they are sent, by account, and by credential. */
+  readonly answerBytes: { readonly ofAccounts: SharedBudget; readonly ofKeys: SharedBudget }
   /** Those who follow tasks or wait for them, by credential and account. */
   readonly taskStreams: ConcurrencyLimit
   readonly appends: Merged<TaskAppend>
+  /** Chunks that guardrails check, by task: each is checked together with the end of the one before. */
+  readonly checkedChunks: KeyedMutex
 }
 
 /** A chunk of an artifact that goes behind those before it. */
@@ -74,9 +79,13 @@ export function openWaiting(
     streams: new ConcurrencyLimit(limits),
     pages: new ConcurrencyLimit({ ...limits, perKey: perPerson }),
     lists: new ConcurrencyLimit(listLimits),
-    listBytes: new SharedBudget(maxListBytes, listBytesDivisor),
-    taskStreams: new ConcurrencyLimit({ ...limits, perKey: taskStreamsPerKey, perGroup: perProcess }),
+    answerBytes: {
+      ofAccounts: new SharedBudget(answerBytes.max, answerBytes.accountDivisor),
+      ofKeys: new SharedBudget(2 * answerBytes.max, answerBytes.keyDivisor),
+    },
+    taskStreams: new ConcurrencyLimit({ ...limits, perKey: taskStreamsPerKey }),
     appends: new Merged(appendMs),
+    checkedChunks: new KeyedMutex(),
     async close() {
       ended.abort()
       await watch

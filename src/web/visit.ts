@@ -113,18 +113,7 @@ export function publicPages(app: Hono<AppEnv>, { store, sessions }: PageDeps): P
     const request = c.req.raw
     const visitor = await sessions.visitor(request)
     const anonymous = visitor ? undefined : sessions.anonymousVisitor(request)
-    const visit = {
-      request,
-      requestId: c.get('requestId'),
-      address: addressOf(c, store.deps.config),
-      visitor,
-      csrf: visitor?.csrf ?? anonymous!.csrf,
-      query: new URL(request.url).searchParams,
-      form: new URLSearchParams(),
-      inputError: undefined,
-      kept: undefined,
-      param: (name: string) => c.req.param(name) ?? '',
-    }
+    const visit = { ...requestedBy(c, store), visitor, csrf: visitor?.csrf ?? anonymous!.csrf }
     return { visit, cookie: anonymous?.cookie }
   }
 
@@ -174,25 +163,20 @@ export function accountPages(
     if (!visitor) throw new GridError('unauthenticated', 'Sign in first.')
     const id = c.req.param('account') ?? ''
     const account = sessions.openAccount(visitor, id, options)
+    c.get('trace').account = account.trace
     const actor = account.actor as UserActor
     const membership = visitor.accounts.find((membership) => membership.id === id)!
     const { user, accounts, csrf } = visitor
     const needs = await attention.now({ id, account, findOffer: () => findClaimOffer(store, user) })
-    const query = new URL(request.url).searchParams
+    const requested = requestedBy(c, store)
+    const { query, requestId } = requested
     const cookies: string[] = []
     const timeZone = zoneOfBrowser(request)
     const path = (...parts: string[]) => ['/accounts', id, ...parts.map(encodeURIComponent)].join('/')
     return {
-      request,
-      requestId: c.get('requestId'),
-      address: addressOf(c, store.deps.config),
+      ...requested,
       visitor,
       csrf,
-      query,
-      form: new URLSearchParams(),
-      inputError: undefined,
-      kept: undefined,
-      param: (name) => c.req.param(name) ?? '',
       cookies,
       account,
       actor,
@@ -211,8 +195,7 @@ export function accountPages(
       may: (permission) => allows(actor.role, permission),
       path,
       done: (notice, ...parts) => ({ redirectTo: withNotice(path(...parts), notice) }),
-      record: (tool, input, run) =>
-        recordActivity(account, { tool, arguments: input, requestId: c.get('requestId') }, run),
+      record: (tool, input, run) => recordActivity(account, { tool, arguments: input, requestId }, run),
       showOnce: async (path, secret) => {
         const { id, cookie } = await sessions.keepOnce(request, JSON.stringify(secret))
         return { redirectTo: `${path}?shown=${id}`, cookie }
@@ -246,6 +229,21 @@ export function accountPages(
           return await submit(visit, sessions, act, page)
         }))
     },
+  }
+}
+
+/** What a visit knows of its request, whoever sent it. */
+function requestedBy(c: Context<AppEnv>, { deps: { config } }: Store): Omit<PublicVisit, 'visitor' | 'csrf'> {
+  return {
+    request: c.req.raw,
+    trace: c.get('trace'),
+    requestId: c.get('trace').requestId,
+    address: addressOf(c, config),
+    query: new URL(c.req.url).searchParams,
+    form: new URLSearchParams(),
+    inputError: undefined,
+    kept: undefined,
+    param: (name) => c.req.param(name) ?? '',
   }
 }
 

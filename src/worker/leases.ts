@@ -4,6 +4,7 @@
  */
 import { releaseAbandoned } from '../grid/messaging/read-messages.ts'
 import { minute } from '../lib/time.ts'
+import { tokensByKey } from '../store/global/sealed-tokens.ts'
 import type { Store } from '../store/store.ts'
 
 /**
@@ -60,19 +61,36 @@ export class LeaseRecovery {
 
   /** Record a heartbeat, read those of others, and release the leases that ended. Remote databases only. */
   async heartbeat(): Promise<void> {
-    const { global: { instances }, instanceId, presences, deps: { now } } = this.#store
-    await this.#store.write([instances.heartbeat(instanceId, ++this.#heartbeats, presences.here(), now())])
+    const { global: { instances }, instanceId, keyRing, presences, deps: { now } } = this.#store
+    await this.#store.write([
+      instances.heartbeat(instanceId, ++this.#heartbeats, presences.here(), keyRing.ids, now()),
+    ])
     const leases = await instances.leases(now())
     const known = await instances.all()
     const dead = this.#findDead(leases, known)
     const others = known.filter(({ id }) => id !== instanceId && !dead.has(id))
     presences.areElsewhere(others.map(({ present }) => present))
+    await this.#compareKeys(others)
     await this.#release(leases.filter((lease) =>
       lease.expiresAt !== null || dead.has(lease.holder) ||
       (lease.holder === instanceId && now() - lease.createdAt >= forgottenMs)
     ))
     // If such a process is alive after all, its next heartbeat inserts its row again.
     if (dead.size > 0) await this.#store.write([...dead].map((id) => instances.remove(id)))
+  }
+
+  /** Whether other processes have keys of stored tokens that this one lacks. */
+  async #compareKeys(others: { keyIds: string[] }[]): Promise<void> {
+    const { keyRing, global, deps } = this.#store
+    const elsewhere = others.flatMap(({ keyIds }) => keyIds).filter((id) => !keyRing.ids.includes(id))
+    const used = elsewhere.length === 0 ? undefined : await tokensByKey(global.sealedTokens)
+    const isForeign = elsewhere.some((id) => used?.has(id))
+    if (isForeign && !keyRing.isForeign) {
+      deps.log.error('Other processes have keys of stored tokens that this one lacks. Correct its GRID_KEYS.', {
+        keys: elsewhere,
+      })
+    }
+    keyRing.isForeign = isForeign
   }
 
   /** Other processes, or the next process on the file, release the leases that are still in flight. */

@@ -37,6 +37,7 @@ function keptMs({ deps: { config } }: Store): Record<OldRows, number> {
     sessions: 30 * day,
     'passkey challenges': 0,
     links: 0,
+    attempts: attemptsKeptMs,
     // It is shown, so that it can be sent again.
     invitations: 30 * day,
   }
@@ -44,7 +45,7 @@ function keptMs({ deps: { config } }: Store): Record<OldRows, number> {
 
 /** Each removes one unit of rows until a time, in an order that the foreign keys allow. Resolves to how many. */
 function sweepsOf(store: Store): [name: string, sweep: (now: number) => Promise<number>][] {
-  const { attempts, retention, oauth } = store.global
+  const { retention, oauth } = store.global
   const kept = Object.entries(keptMs(store)) as [OldRows, number][]
   return [
     ['idempotency keys', (now) => removeKeys(store, now - keyLifetimeMs)],
@@ -53,7 +54,6 @@ function sweepsOf(store: Store): [name: string, sweep: (now: number) => Promise<
       old,
       (now) => remove(store, [retention.remove(old, now - ms, maxRows)]),
     ]),
-    ['attempts', (now) => remove(store, [attempts.removeOld(now - attemptsKeptMs, maxRows)])],
     // Five statements, each with its own limit.
     ['OAuth rows', (now) => remove(store, oauth.removeExpired(now, maxRows / 5))],
     ['unclaimed accounts', (now) => removeUnclaimed(store, now - unclaimedMs, now)],

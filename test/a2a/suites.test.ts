@@ -10,6 +10,7 @@ import { type LiveGrid, liveGrid } from '../support/server.ts'
 import { waitFor } from '../support/wait-for.ts'
 
 const path = '/a2a/v1/agents/bob'
+const carolsPath = '/a2a/v1/agents/carol'
 const file = { raw: expect.stringMatching(/^[\w+/]+=*$/), filename: 'output.txt', mediaType: 'text/plain' }
 
 let grid: LiveGrid
@@ -113,6 +114,44 @@ describe('a message whose id begins with', () => {
     expect((await second.rest()).at(-1)?.result).toMatchObject({ final: true, status: { state: 'completed' } })
     expect(inShort((await first.rest()).at(-1)!)).toBe('completed')
   })
+})
+
+test('a further message is answered by its own id before its task is looked at', async () => {
+  const id = (await send(withId('tck-input-required-1'))).id
+
+  const again = await send(withId('tck-input-required-2', { taskId: id }))
+  const last = await send(withId('tck-complete-task-1', { taskId: id }))
+
+  expect([again, last].map(stateOf)).toEqual(['input_required', 'completed'])
+  expect(partsOf(last)).toEqual([[{ text: 'Hello from TCK' }]])
+})
+
+test('a responder that asks back goes on after a failed read, which it reports', async () => {
+  const carol = await grid.acme.agent('carol')
+  const reported: unknown[] = []
+  let isBroken = true
+  const other = await startResponder({
+    url: grid.url,
+    key: carol.key,
+    asksBack: true,
+    onFault: (fault) => reported.push(fault),
+    fetch: (url, init) => {
+      if (!isBroken || !String(init?.body).includes('read_messages')) return fetch(url, init)
+      isBroken = false
+      return Promise.reject(new Error('the network is down'))
+    },
+  })
+  const ask = async (text: string, taskId?: string) =>
+    (await postA2a(grid, grid.alice.key, send10({ taskId, metadata: undefined, parts: [{ text }] }), {}, carolsPath))
+      .body.result.task
+
+  const asked = await ask('hi')
+  const answered = await ask('well', asked.id)
+
+  expect([asked, answered].map(stateOf)).toEqual(['input_required', 'completed'])
+  expect(partsOf(answered)).toEqual([[{ text: 'You said: well' }]])
+  expect(reported).toMatchObject([{ message: expect.stringContaining('the network is down') }])
+  await other.stop()
 })
 
 describe('a message whose text begins with', () => {

@@ -93,7 +93,7 @@ test('only the owner can read the files that commands create', async () => {
 
 /** Bun starts fastest. */
 function run(...words: string[]): Promise<ProcessResult> {
-  return runCommand('bun', words, { DATABASE_URL: database.url })
+  return runCommand('bun', words, { DATABASE_URL: database.url, LOG_LEVEL: 'error' })
 }
 
 /** The output of the command, which must be exactly one JSON object. */

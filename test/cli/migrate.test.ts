@@ -52,9 +52,10 @@ test('--check does not make a database', async () => {
   expect(existsSync(path)).toBe(false)
 })
 
-test('--check asks a running server', async () => {
+test('beside a running server nothing is applied, and --check asks that server', async () => {
   const server = await startServe('bun', { DATABASE_URL: database.url })
 
+  expect(await run()).toMatchObject({ code: 0, stdout: 'Schema   1\nApplied  nothing; it was up to date\n' })
   expect(await run('--check')).toMatchObject({ code: 0, stdout: expect.stringContaining('The database is up to date') })
 
   await server.stop()

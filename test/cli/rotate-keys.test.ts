@@ -1,9 +1,9 @@
-/** `agent-grid rotate-keys`: next to a running server, killed, and resumed. */
+/** `agent-grid rotate-keys` */
 import { writeFileSync } from 'node:fs'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { newKeyRing } from '../../src/lib/key-ring.ts'
 import { emptyGrid } from '../support/grid.ts'
-import { runCommand, type TemporaryDatabase, temporaryDatabase } from '../support/process.ts'
+import { runCommand, startServe, type TemporaryDatabase, temporaryDatabase } from '../support/process.ts'
 
 const [old, recent] = [newKeyRing(), newKeyRing()]
 const [oldId, recentId] = [old, recent].map((ring) => ring.split(':')[0])
@@ -25,4 +25,21 @@ test('on a local file, the ring next to it is changed by putting a key in front'
   expect(stdout).toContain(`Newest key             ${recentId}\n`)
   expect(stdout).toContain(`Key ${recentId}: 0 tokens. New tokens get it.\n`)
   expect(stdout).toContain(`Key ${oldId}: 0 tokens. It can be removed from the ring`)
+})
+
+test('a newest key that the running server does not use is refused', async () => {
+  const ring = `${database.url.slice('file:'.length)}.keys`
+  writeFileSync(ring, old)
+  const server = await startServe('bun', { DATABASE_URL: database.url })
+  writeFileSync(ring, `${recent},${old}`)
+
+  const refused = await runCommand('bun', ['rotate-keys'], { DATABASE_URL: database.url })
+  const rotated = await runCommand('bun', ['rotate-keys'], { DATABASE_URL: database.url, GRID_KEYS: old })
+  await server.stop()
+
+  expect(refused).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining(`encrypts with ${oldId}. Restart it first.`),
+  })
+  expect(rotated.code).toBe(0)
 })

@@ -51,6 +51,15 @@ test('create-agent and new-key print what to paste into each client', async () =
   expect((await mcp(grid, renewed.api_key as string, 'tools/list')).status).toBe(200)
 })
 
+test('create-agent makes an agent that replies over A2A with messages, if it is told to', async () => {
+  await run('create-agent', { account: grid.acme.id, alias: 'carol', 'message-replies': 'true' })
+  await run('create-agent', { account: grid.acme.id, alias: 'dan' })
+
+  const repliesOf = async (alias: string) =>
+    (await grid.acme.store.read.agents.recipient(alias, grid.alice.id))?.messageReplies
+  expect([await repliesOf('carol'), await repliesOf('dan')]).toEqual([true, false])
+})
+
 test('list-accounts shows every account with its state, owners and number of agents', async () => {
   await signUp(grid, { alias: 'guest', owner_email: 'guest@guest.example' })
 

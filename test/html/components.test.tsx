@@ -3,9 +3,10 @@
 import { describe, expect, test } from 'vitest'
 import { GridError } from '../../src/errors.ts'
 import { AgentIcon } from '../../src/html/agent-icon.tsx'
-import { HourlyChart } from '../../src/html/chart.tsx'
+import { BarChart } from '../../src/html/chart.tsx'
 import { Badge, timeInWords } from '../../src/html/components.tsx'
-import { Csrf, TextInput } from '../../src/html/form.tsx'
+import { TextInput } from '../../src/html/fields.tsx'
+import { Csrf } from '../../src/html/form.tsx'
 import { barePage } from '../../src/html/layout.tsx'
 import { ConfirmDelete, CopyBlock } from '../../src/html/secrets.tsx'
 import { htmlError } from '../../src/wire.ts'
@@ -59,7 +60,7 @@ describe('hostile text', () => {
         <CopyBlock id='x' label={hostile} text={hostile} />
         <TextInput name='x' label={hostile} value={hostile} hint={hostile} error={hostile} placeholder={hostile} />
         <ConfirmDelete action='/x' question={hostile} fields={{ x: hostile }} />
-        <HourlyChart id='x' title={hostile} bars={[]} />
+        <BarChart id='x' title={hostile} unit='hour' series={[{ name: hostile, colour: 'accent' }]} bars={[]} />
       </Csrf.Provider>,
     )
 

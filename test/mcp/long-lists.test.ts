@@ -75,7 +75,9 @@ test('one credential has at most 6 lists at a time, and other credentials have t
     const refused = answers.filter(({ code }) => code !== undefined)
 
     expect(refused.map(({ code }) => code)).toEqual(['rate_limit_exceeded', 'rate_limit_exceeded'])
-    expect(refused[0].message).toBe('Too many lists at a time. Call again when one of them has been answered.')
+    expect(refused[0].message).toBe(
+      'This key may have 6 lists at a time. Call again when one of them has been answered.',
+    )
     expect(lists.count).toBe(0)
   }
   const others = [grid.alice, grid.bob, grid.eve].flatMap(({ key }) => Array(6).fill(key))
@@ -84,7 +86,7 @@ test('one credential has at most 6 lists at a time, and other credentials have t
 })
 
 test('the lists of one account that are not sent have a byte budget, and other accounts have their own', async () => {
-  const { lists, listBytes } = grid.store.waiting
+  const { lists, answerBytes: { ofAccounts, ofKeys } } = grid.store.waiting
   const ends: (() => void)[] = []
   /** A list whose client does not read the answer until its end is called. */
   const list = async (key: string, tool = 'admin_list_agents') => {
@@ -99,22 +101,23 @@ test('the lists of one account that are not sent have a byte budget, and other a
       body: JSON.stringify(body),
     }
     const response = await grid.app.request(new URL(gridPath, grid.deps.config.baseUrl).href, init, connection)
-    return (await response.text()).includes('Too many lists at a time') ? 'refused' : 'made'
+    return (await response.text()).match(/This (key|account) may have [\d,]+ (bytes|lists)/)?.[0] ?? 'made'
   }
   const keys = [grid.acme.adminKey]
-  while (keys.length < 3) keys.push((await createAdminKey(grid.acme.store, `key ${keys.length}`)).adminKey)
+  while (keys.length < 4) keys.push((await createAdminKey(grid.acme.store, `key ${keys.length}`)).adminKey)
   const answers: string[] = []
   for (const key of keys) {
-    for (let n = 0; n < 4; n++) answers.push(await list(key))
+    for (let n = 0; n < 5; n++) answers.push(await list(key))
   }
 
-  expect(answers).toEqual([...Array(8).fill('made'), ...Array(4).fill('refused')])
-  expect([lists.count, listBytes.held]).toEqual([8, 8_000_000])
-  expect(await list(grid.alice.key, 'list_agents')).toBe('refused')
+  const full = 'This account may have 16,000,000 bytes'
+  expect(answers).toEqual([...Array(16).fill('made'), ...Array(4).fill(full)])
+  expect([lists.count, ofAccounts.held, ofKeys.held]).toEqual([16, 16_000_000, 16_000_000])
+  expect(await list(grid.alice.key, 'list_agents')).toBe(full)
   expect(await list(grid.evil.adminKey)).toBe('made')
   for (const end of ends.splice(0)) end()
   await waitFor('the release', () => lists.count === 0)
-  expect([await list(grid.alice.key, 'list_agents'), listBytes.held]).toEqual(['made', 32_000])
+  expect([await list(grid.alice.key, 'list_agents'), ofAccounts.held, ofKeys.held]).toEqual(['made', 32_000, 32_000])
 })
 
 interface Entry {

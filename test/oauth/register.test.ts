@@ -135,13 +135,12 @@ test('a flood of 10,000 registrations neither stops a new client nor removes one
   const { body } = await register({ redirect_uris: [callback] }, '192.0.2.1')
   await fill(9_500, { createdAt: grid.clock.now, lastUsedAt: null })
   grid.clock.now += minute
-  const flood = await Promise.all(
-    Array.from(
-      { length: 500 },
-      (_, n) => register({ redirect_uris: [callback] }, `2001:db8:${n % 20}:${n % 100}::1`),
-    ),
-  )
-  expect(flood.every(({ status }) => status === 201)).toBe(true)
+  for (let batch = 0; batch < 5; batch++) {
+    const flood = await Promise.all(
+      Array.from({ length: 100 }, (_, n) => register({ redirect_uris: [callback] }, `2001:db8:${batch}:${n}::1`)),
+    )
+    expect(flood.every(({ status }) => status === 201)).toBe(true)
+  }
 
   grid.clock.now += 13 * minute
   expect((await register({ redirect_uris: [callback] }, '192.0.2.2')).status).toBe(201)

@@ -90,7 +90,7 @@ test('client commands start without the database driver', () => {
   const demo = agentGrid('demo')
 
   expect(clientWords.filter((word) => !/^(--?v|version)/.test(word))).toEqual(clientCommands.map(({ name }) => name))
-  expect(version.stdout).toMatch(/^agent-grid \d+\.\d+\.\d+ \([0-9a-f]{12}(-dirty)?\)\n$/)
+  expect(version.stdout).toMatch(/^agent-grid \d+\.\d+\.\d+ \([0-9a-f]{12}(-dirty)?\) \([0-9a-f]{12}\)\n$/)
   expect(health).toMatchObject({ status: 1, stderr: 'No server answers at http://127.0.0.1:1.\n' })
   // Nothing is installed next to it.
   expect(demo.stderr).toContain("Cannot find module 'libsql'")

@@ -1,5 +1,5 @@
 /** The activity log. */
-import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import { activityRow, recordActivity } from '../../src/grid/activity.ts'
 import type { AccountStore } from '../../src/store/account.ts'
 import { rows } from '../support/database.ts'
@@ -49,58 +49,22 @@ describe('the log', () => {
   }
 })
 
-describe('the list', () => {
-  let grid: TestGrid
-  let acme: AccountStore
-  beforeAll(async () => {
-    grid = await testGrid()
-    acme = grid.acme.store
-    const as = (credentialId: string, userId: string | null) =>
-      grid.store.account(grid.acme.id, { type: 'admin', credentialId, credentialKind: 'admin_key', userId })
-    for (let n = 1; n <= 250; n++) {
-      grid.clock.now += 1_000
-      const caller = n % 2 === 0 ? as('key-1', 'ann') : as('key-2', null)
-      await call(caller, n % 5 === 0 ? 'fives' : 'others', n % 10 === 0).catch(() => {})
-    }
-    await call(grid.evil.store, 'fives')
-  })
+test('the list has nothing of another account, whatever the filter', async () => {
+  const grid = await testGrid()
+  const caller = { type: 'admin', credentialId: 'key-1', credentialKind: 'admin_key', userId: 'ann' } as const
+  const acme = grid.store.account(grid.acme.id, caller)
+  await call(acme, 'others')
+  await call(grid.evil.store, 'fives')
+  const evil = grid.evil.store.read.activity
 
-  test.each([
-    ['tool', { tool: 'fives' }, 50],
-    ['outcome', { outcome: 'internal' }, 25],
-    ['failure', { isRefused: true }, 25],
-    ['a failure with the outcome ok', { isRefused: true, outcome: 'ok' }, 0],
-    ['credential', { credentialId: 'key-2' }, 125],
-    ['user', { userId: 'ann' }, 125],
-    ['several at once', { tool: 'fives', outcome: 'ok', userId: 'ann' }, 0],
-    ['a page of a filter', { tool: 'fives', before: 101, limit: 30 }, 20],
-    ['a tool that does not exist', { tool: "fives' OR 1 = 1 --" }, 0],
-  ])('is filtered by %s', async (_, filter, found) => {
-    expect(await acme.read.activity.list(filter)).toHaveLength(found)
-  })
-
-  test('is filtered by time, the given moment included', async () => {
-    const [newest, second] = await acme.read.activity.list({ limit: 2 })
-
-    expect(await acme.read.activity.list({ since: second.createdAt })).toEqual([newest, second])
-    expect(await acme.read.activity.list({ since: second.createdAt + 1 })).toEqual([newest])
-    expect((await acme.read.activity.list({ until: newest.createdAt }))[0]).toEqual(second)
-    expect((await acme.read.activity.list({ until: newest.createdAt + 1 }))[0]).toEqual(newest)
-  })
-
-  test('has nothing of another account, whatever the filter', async () => {
-    const evil = grid.evil.store.read.activity
-
-    expect(await evil.list()).toHaveLength(1)
-    expect(await evil.list({ tool: 'others' })).toEqual([])
-    expect(await evil.list({ credentialId: 'key-1' })).toEqual([])
-    expect(await evil.list({ userId: 'ann' })).toEqual([])
-    expect(await evil.has((await acme.read.activity.list())[0].id)).toBe(false)
-  })
+  expect(await evil.list()).toHaveLength(1)
+  expect(await evil.list({ tool: 'others' })).toEqual([])
+  expect(await evil.list({ credentialId: 'key-1' })).toEqual([])
+  expect(await evil.list({ userId: 'ann' })).toEqual([])
+  expect(await evil.has((await acme.read.activity.list())[0].id)).toBe(false)
 })
 
-/** A recorded call that changes nothing, and fails if `fails`. */
-function call(account: AccountStore, tool: string, fails = false): Promise<unknown> {
-  const run = () => fails ? Promise.reject(new Error('a fault')) : Promise.resolve()
-  return recordActivity(account, { tool, arguments: { of: tool }, requestId: 'r' }, run)
+/** A recorded call that changes nothing. */
+function call(account: AccountStore, tool: string): Promise<unknown> {
+  return recordActivity(account, { tool, arguments: { of: tool }, requestId: 'r' }, () => Promise.resolve())
 }

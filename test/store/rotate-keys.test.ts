@@ -162,3 +162,23 @@ describe('a token', () => {
     expect(grid.logs.filter((line) => line.includes('cannot be encrypted anew')).join('\n')).toContain(damaged.id)
   })
 })
+
+test('a newest key that a process lacks is refused while that process lives', async () => {
+  const grid = await testGrid({ env: { GRID_KEYS: first } })
+  await addGuardrails(grid, 1)
+  const heartbeat = (n: number, ...rings: string[]) =>
+    grid.store.write([grid.store.global.instances.heartbeat('other', n, '{}', rings.map(idOf), 1)])
+  const rotating = (whileWaiting: () => Promise<unknown>) =>
+    rotateKeys(under(grid, `${second},${first}`), async () => void await whileWaiting())
+
+  await heartbeat(1, first)
+  await expect(rotating(() => heartbeat(2, first))).rejects.toThrow(`The key ${idOf(second)} is not in the key ring of`)
+  expect(await opened(grid, first)).toEqual(['token 0'])
+
+  // It was killed.
+  expect(await rotating(() => Promise.resolve())).toMatchObject({ rotated: { guardrails: 1 } })
+  await grid.store.write([grid.store.global.instances.remove('other')])
+  await heartbeat(1, first, second)
+  await rotating(() => Promise.reject(new Error('nothing to wait for')))
+  await grid.close()
+})

@@ -25,6 +25,11 @@ export interface ResponderOptions {
   longMs?: number
   /** How long the task takes to which a suite subscribes: at least twice its limit for streams. */
   resubscribeMs?: number
+  /** Ask back once for messages that no suite names, so that their tasks stay open for a while. */
+  asksBack?: boolean
+  /** Called for each fault at once. */
+  onFault?(error: unknown): void
+  fetch?: typeof fetch
 }
 
 /** What the responder does in a task, by the beginning of a message, and with a later message in it. */
@@ -37,6 +42,7 @@ const text = (content: string): Step => ({ text: content })
 const file = { filename: 'output.txt', mediaType: 'text/plain' }
 const rawFile = { raw: btoa('Generated file content'), ...file }
 const completed: Step = { state: 'completed' }
+const echo = (said: string): Step[] => [text(`You said: ${said}`)]
 const question: Step = { state: 'input-required', text: 'What else do you need?' }
 
 function streamed(parts: Record<string, unknown>[]): Step[] {
@@ -96,7 +102,9 @@ interface TaskMessage {
 export async function startResponder(options: ResponderOptions): Promise<Responder> {
   const client = new Client({ name: 'responder', version: '1' }, { versionNegotiation: { mode: 'auto' } })
   const requestInit = { headers: { Authorization: `Bearer ${options.key}` } }
-  await client.connect(new StreamableHTTPClientTransport(new URL(gridPath, options.url), { requestInit }))
+  await client.connect(
+    new StreamableHTTPClientTransport(new URL(gridPath, options.url), { requestInit, fetch: options.fetch }),
+  )
 
   const known = behaviours(options)
   // `tck-artifact-file-url` before `tck-artifact-file`.
@@ -111,13 +119,17 @@ export async function startResponder(options: ResponderOptions): Promise<Respond
   }
 
   function stepsFor({ task_id, message, a2a }: TaskMessage): Step[] {
-    const begun = open.get(task_id!)?.next?.(message)
-    if (begun) return begun
     const begins = (said = '') => beginnings.find((beginning) => said.startsWith(beginning))
-    const beginning = begins(a2a?.messageId) ?? begins(message)
-    if (beginning === undefined) return [text(`You said: ${message}`)]
-    open.set(task_id!, known[beginning])
-    return known[beginning].steps
+    const named = begins(a2a?.messageId)
+    const next = named === undefined ? open.get(task_id!)?.next : undefined
+    if (next) return next(message)
+    const beginning = named ?? begins(message)
+    if (beginning === undefined && !options.asksBack) return echo(message)
+    const behaviour = beginning === undefined
+      ? { steps: [{ state: 'working' }, question], next: echo }
+      : known[beginning]
+    open.set(task_id!, behaviour)
+    return behaviour.steps
   }
 
   async function answer(message: TaskMessage): Promise<void> {
@@ -140,19 +152,31 @@ export async function startResponder(options: ResponderOptions): Promise<Respond
 
   async function readOn(): Promise<void> {
     while (!stopping.signal.aborted) {
-      const { text: messages } = await call('read_messages', { wait_seconds: 20 })
-      for (const message of (messages as TaskMessage[]).filter(({ task_id }) => task_id !== undefined)) {
+      const messages = await read().catch(async (error) => {
+        note(error)
+        await sleep(500, undefined, { signal: stopping.signal }).catch(() => {})
+        return []
+      })
+      for (const message of messages.filter(({ task_id }) => task_id !== undefined)) {
         const work = answer(message).catch(note).finally(() => working.delete(work))
         working.add(work)
       }
     }
   }
 
-  function note(error: unknown): void {
-    if (!stopping.signal.aborted) faults.push(error)
+  async function read(): Promise<TaskMessage[]> {
+    const { text: messages, code, message } = await call('read_messages', { wait_seconds: 20 })
+    if (code !== undefined) throw new Error(`${code} ${message}`)
+    return messages as TaskMessage[]
   }
 
-  const reading = readOn().catch(note)
+  function note(error: unknown): void {
+    if (stopping.signal.aborted) return
+    faults.push(error)
+    options.onFault?.(error)
+  }
+
+  const reading = readOn()
   return {
     faults,
     async stop() {

@@ -3,7 +3,8 @@
 /** Pages with what the script adds to, on a server that keeps the posted forms. */
 import { Hono } from 'hono'
 import { Card, LocalTime } from '../../src/html/components.tsx'
-import { Form, PasswordInput, Select, SubmitButton, TextInput } from '../../src/html/form.tsx'
+import { PasswordInput, Select, TextInput } from '../../src/html/fields.tsx'
+import { Form, SubmitButton } from '../../src/html/form.tsx'
 import type { AppFrame } from '../../src/html/frame.tsx'
 import { appPage, barePage } from '../../src/html/layout.tsx'
 import { ConfirmDelete, SecretDialog } from '../../src/html/secrets.tsx'

@@ -2,6 +2,7 @@
 import { callingAgent } from '../../src/auth/actor.ts'
 import { startTask } from '../../src/grid/tasks/start-task.ts'
 import type { Task, TaskEvent } from '../../src/grid/tasks/task.ts'
+import { getTask } from '../../src/grid/tasks/tasks.ts'
 import { watchTask } from '../../src/grid/tasks/watch-task.ts'
 import type { AccountStore } from '../../src/store/account.ts'
 
@@ -13,13 +14,13 @@ export async function askFor(
 ): Promise<Task> {
   const message = { messageId: `id of ${text}`, parts: [{ text }] }
   const input = { to: '@bob', message, mode: 'task' as const, ...more }
-  return (await startTask(client, callingAgent(client.actor), input)).task
+  return await getTask(client, (await startTask(client, callingAgent(client.actor), input)).task.id)
 }
 
 /** All events of a task, from its first to its last. */
 export async function eventsOf(client: AccountStore, id: string, after = 0): Promise<TaskEvent[]> {
   const events: TaskEvent[] = []
-  for await (const news of watchTask(client, id, { after, endsWhenInterrupted: false, heartbeatMs: 60_000 })) {
+  for await (const news of watchTask(client, id, { after, heartbeatMs: 60_000 })) {
     if (news !== 'heartbeat' && !('first' in news)) events.push(news)
   }
   return events

@@ -107,8 +107,6 @@ export const allowedCrossAccountQueries = [
 const allowedCrossAccountBranches = [
   // Aliases are unique in the whole grid.
   'SELECT 1 FROM agents AS taken WHERE taken.alias = ? AND taken.account_id <> ? AND taken.moved_to IS NULL',
-  // Limits on signups count all from an address.
-  "FROM signups AS seen WHERE seen.address BETWEEN allowed.value ->> 'from' AND allowed.value ->> 'to'",
 ]
 
 const accounts = { tables: accountTables, columns: ['account_id', 'sender_account_id', 'recipient_account_id'] }

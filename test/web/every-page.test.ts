@@ -1,4 +1,8 @@
-/** Every page, as every kind of visitor who may see it. `npm run screenshots` saves screenshots of all of them. */
+/**
+ * Every page, as every kind of visitor who may see it, with names as long as they may be and of a script that is written
+ * from right to left. `npm run screenshots` saves screenshots of all of them, with the names of the site.
+ */
+import process from 'node:process'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { createAccount } from '../../src/grid/accounts/accounts.ts'
 import { browser } from '../support/browse.ts'
@@ -6,6 +10,17 @@ import { faultsOf, hasBrowser, useBrowser, views } from '../support/browser.ts'
 import { parametersOf } from '../support/crawl.ts'
 import { emptyLiveGrid, type LiveGrid, liveGrid } from '../support/server.ts'
 import { pagesOf, type SeededSite, seedSite, setUpPath, type SitePage, visitors } from '../support/site.ts'
+
+/** SQL assignments for the names and texts of an account, and what they take in their order. */
+const fields: Record<string, [sets: string, ...takes: ('name' | 'text')[]]> = {
+  agents: ['description = ?', 'text'],
+  credentials: ['name = ?', 'name'],
+  skills: ['name = substr(?, 1, 60) || substr(id, -4), description = ?', 'name', 'text'],
+  channels: ['description = ?', 'text'],
+  guardrails: ['name = substr(?, 1, 60) || substr(id, -4)', 'name'],
+}
+const namesOfAll = ['users', 'accounts', 'oauth_clients']
+const rightToLeft = 'חברת הרובוטים (בע״מ) 2026'
 
 let grid: LiveGrid
 let site: SeededSite
@@ -15,7 +30,20 @@ beforeAll(async () => {
   grid = await liveGrid({ host: 'localhost', env: { DURABILITY: 'relaxed', SIGNUP_PER_HOUR: '1000' } })
   site = await seedSite(grid)
   pages = await pagesOf(grid, site)
+  await grid.acme.agent('w'.repeat(32))
+  if (!process.env.SCREENSHOTS) await storeEverywhere(`${rightToLeft} ${'W'.repeat(54)}`)
 }, 120_000)
+
+async function storeEverywhere(name: string): Promise<void> {
+  const given = { name, text: name.repeat(10).slice(0, 500) }
+  await grid.store.write([
+    ...Object.entries(fields).map(([table, [sets, ...takes]]) => ({
+      sql: `UPDATE "${table}" SET ${sets} WHERE "account_id" = ?`,
+      args: [...takes.map((what) => given[what]), grid.acme.id],
+    })),
+    ...namesOfAll.map((table) => ({ sql: `UPDATE "${table}" SET name = ?`, args: [name] })),
+  ])
+}
 
 test('links lead to every page of an account; other addresses lead on, or are parts of pages', async () => {
   const routes = new Set(grid.app.routes.flatMap(({ method, path }) => method === 'GET' ? [path] : []))
@@ -77,8 +105,13 @@ describe.skipIf(!hasBrowser)('in Chromium', { timeout: 900_000 }, () => {
     for (const [name, value] of site.browsers[as]?.cookies ?? []) {
       await visitor.context.addCookies([{ name, value, url: grid.url }])
     }
-    // Their pages look like those of the owner in a wide window.
-    const seen = as === 'viewer' || as === 'beginner' ? views.slice(1) : views
+    // The pages of these visitors look alike in a wide window, and on a phone. Each is examined by axe in one of them.
+    const [desktop, phone, ...others] = views
+    const seen = as === 'viewer' || as === 'beginner'
+      ? [phone, ...others]
+      : as === 'owner'
+      ? [desktop, { ...phone, isLayoutOnly: true }, ...others]
+      : views
     const found: string[] = []
     for (const { name, path, status = 200 } of pages.filter((page) => (page.as ?? 'owner') === as)) {
       const answer = await visitor.page.goto(grid.url + path(site))
@@ -91,6 +124,27 @@ describe.skipIf(!hasBrowser)('in Chromium', { timeout: 900_000 }, () => {
 
     expect(found).toEqual([])
     await visitor.close()
+  })
+
+  test('a name from right to left does not move what is next to it', async () => {
+    await storeEverywhere(rightToLeft)
+    const { page, context, close } = await visit()
+    for (const [name, value] of site.browsers.owner!.cookies) {
+      await context.addCookies([{ name, value, url: grid.url }])
+    }
+    const account = `${grid.url}/accounts/${grid.acme.id}`
+    const isBefore = async (first: string, second: string) => {
+      const [one, other] = await Promise.all([first, second].map((text) => page.locator(text).first().boundingBox()))
+      return one!.x + one!.width <= other!.x
+    }
+
+    await page.goto(`${account}/settings/team`)
+    expect(await isBefore('.who:has(.badge) bdi', '.who .badge')).toBe(true)
+    const newSkill = `/accounts/${grid.acme.id}/skills/new`
+    await site.browsers.owner!.submit(newSkill, { name: 'reading' })
+    await page.goto(`${account}/activity`)
+    expect(await isBefore('td bdi', 'td bdi + .soft')).toBe(true)
+    await close()
   })
 
   test('so are the set-up page of an empty grid, and those of links that have ended', async () => {

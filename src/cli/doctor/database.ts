@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import type { Config } from '../../config.ts'
 import { createKeyRing, isKeyRing } from '../../lib/key-ring.ts'
 import { day, hour, second } from '../../lib/time.ts'
-import { commit, version } from '../../lib/version.ts'
+import { fullVersion } from '../../lib/version.ts'
 import { backupsIn, mayBeFolder } from '../../store/backup/files.ts'
 import { type DatabaseHealth, inspectDatabase } from '../../store/health.ts'
 import { StartError } from '../../store/start-error.ts'
@@ -17,14 +17,12 @@ interface InsideFacts {
   database: DatabaseHealth
 }
 
-export const build = commit === undefined ? version : `${version} (${commit})`
-
 /** `agent-grid doctor` asks it of a running server. */
 export const lookInside = storeCommand({
   name: 'doctor',
   summary: 'Tell what only the process that has the database can tell.',
   options: {},
-  run: async (store) => ({ build, keyIds: [...store.keyRing.ids], database: await store.health() }),
+  run: async (store) => ({ build: fullVersion, keyIds: [...store.keyRing.ids], database: await store.health() }),
   print: JSON.stringify,
 })
 
@@ -73,7 +71,7 @@ async function askServer(config: Config, inUse: Error): Promise<LookedAt> {
     const action = 'If it is no server of this grid, end it. Then run the doctor again to see the database itself.'
     return { findings: [broken('database', found, action)] }
   }
-  if (server.build === build) return { ...judge(server.database), server }
+  if (server.build === fullVersion) return { ...judge(server.database), server }
   return { findings: [skipped('database', 'A server of another version has the database.')], server }
 }
 

@@ -2,13 +2,14 @@ import type { Config } from '../../config.ts'
 import { day, isoTime, minute } from '../../lib/time.ts'
 import type { DatabaseHealth } from '../../store/health.ts'
 import { askReady, isOfGrid, ownServer } from '../health.ts'
-import { build, type LookedAt } from './database.ts'
+import { fullVersion } from '../../lib/version.ts'
+import type { LookedAt } from './database.ts'
 import { broken, type Finding, ok, warning } from './finding.ts'
 
 /** Whether a server is ready where the settings say, and is this program. `holder` has the local file. */
 export async function checkServer(config: Config, holder: LookedAt['server']): Promise<Finding> {
-  if (holder && holder.build !== build) {
-    return warning('server', `This program is ${build}, and the server is ${holder.build}.`, 'Restart the grid.')
+  if (holder && holder.build !== fullVersion) {
+    return warning('server', `This program is ${fullVersion}, and the server is ${holder.build}.`, 'Restart the grid.')
   }
   const { port } = config
   const answer = await askReady(ownServer(config))

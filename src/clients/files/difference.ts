@@ -5,8 +5,9 @@ import { type FileChange, isChange } from './change.ts'
 
 /** Of a file that only we write, no more is shown. */
 const shownLines = 12
-/** Of a longer line, only what changes is shown. */
+/** Of a longer line, only what changes is shown, with so much around it. */
 const wholeLine = 160
+const around = 20
 
 export function differenceOf(changes: readonly FileChange[], secrets: readonly string[]): string {
   const text = changes.map(fileDifference).join('\n\n')
@@ -74,7 +75,7 @@ function shortened(line: string, other: string | undefined): string {
   while (start < line.length && line[start] === other[start]) start++
   let same = 0
   while (same < Math.min(line.length, other.length) - start && line.at(-1 - same) === other.at(-1 - same)) same++
-  return `…${line.slice(start, line.length - same)}…`
+  return `…${line.slice(Math.max(0, start - around), line.length - Math.max(0, same - around))}…`
 }
 
 function shortPath(path: string): string {

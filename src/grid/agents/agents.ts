@@ -46,6 +46,8 @@ export interface NewAgent {
   description?: string
   remoteUrl?: string
   remoteToken?: string
+  /** See `AgentUpdate`. */
+  messageReplies?: boolean
   skills?: SkillInput[]
 }
 
@@ -85,6 +87,9 @@ export async function createAgent(
     await account.write([
       ...newAgentStatements(account, { ...agent, ...token, signupId: null }, key),
       account.change.agents.addAccess(agent.id, accessList),
+      ...(input.messageReplies
+        ? [account.change.agentSettings.update(agent.id, { ...agent, messageReplies: true })]
+        : []),
       ...attachSkills(account, agent.id, skills),
       ...requireAgentLimit(account),
     ])

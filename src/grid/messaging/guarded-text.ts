@@ -22,10 +22,14 @@ export interface MessageContent {
   details?: Record<string, unknown>
   /** The id of its conversation, which some sender chose, if it is not in the details. */
   conversationId?: string
+  /** The end of a text that goes on with the body. It is checked, and not changed. */
+  continues?: string
 }
 
 export interface GuardedContent {
   text: string
+  /** Where the message begins in the text: behind what it continues. */
+  start: number
   unreadable: string[]
   fits: boolean
 }
@@ -34,8 +38,12 @@ export function hashOf({ text, unreadable }: GuardedContent): string {
   return hashForLookup([text, ...unreadable].join('\0'))
 }
 
-/** The one text of a message: its text, then those of its details and its conversation, joined by line feeds. */
+/**
+ * The one text of a message: its text, right behind what it continues, then those of its details and its conversation,
+ * joined by line feeds.
+ */
 export function guardedContent(content: MessageContent): GuardedContent {
+  const { continues = '' } = content
   const texts: string[] = []
   const unreadable: string[] = []
   const seen = (text: string) => {
@@ -48,15 +56,16 @@ export function guardedContent(content: MessageContent): GuardedContent {
     partOfBody: (text) => text,
     unreadable: (raw) => unreadable.push(raw),
   })
-  const text = texts.join('\n')
-  return { text, unreadable, fits: text.length <= maxGuardedLength }
+  const text = continues + texts.join('\n')
+  return { text, start: continues.length, unreadable, fits: text.length <= maxGuardedLength }
 }
 
 /** The message with these stretches of its one text masked; without any, or with very many, all of it. */
 export function withMasked(content: MessageContent, text: string, spans: readonly Span[], max: number): MessageContent {
   const merged = mergedSpans(text, spans)
   const masked = merged.length === 0 || merged.length > maxSpans ? [{ start: 0, end: text.length }] : merged
-  let offset = 0
+  const from = content.continues?.length ?? 0
+  let offset = from
   const next = (part: string) => {
     const start = offset
     offset += part.length + 1
@@ -65,7 +74,7 @@ export function withMasked(content: MessageContent, text: string, spans: readonl
   const redacted = mapTexts(content, {
     text: (part) => cleanedIfMasked(part, next(part)),
     file: next,
-    partOfBody: (part, start) => cleanedIfMasked(part, maskedIn(part, start, masked)),
+    partOfBody: (part, start) => cleanedIfMasked(part, maskedIn(part, from + start, masked)),
     unreadable: () => {},
   })
   return { ...redacted, body: hasAtMost(redacted.body, max) ? redacted.body : mask }
@@ -83,9 +92,11 @@ export function withReplacement(
   replacement: string,
   max: number,
 ): MessageContent {
-  const others = text.slice(content.body.length)
-  const written = others === '' || replacement.endsWith(others)
-    ? withoutInvisible(wellFormed(replacement.slice(0, replacement.length - others.length)) ?? '')
+  const { continues = '', body } = content
+  const others = text.slice(continues.length + body.length)
+  const isOfBody = replacement.startsWith(continues) && replacement.endsWith(others)
+  const written = isOfBody
+    ? withoutInvisible(wellFormed(replacement.slice(continues.length, replacement.length - others.length)) ?? '')
     : ''
   const masked = () => withMasked(content, text, [], max)
   if (written === '' || !hasAtMost(written, max)) return masked()
@@ -106,8 +117,10 @@ interface TextVisitor {
 }
 
 /** The message with every text replaced by what the visitor makes of it, in one order. */
-function mapTexts({ body, details, conversationId }: MessageContent, visitor: TextVisitor): MessageContent {
+function mapTexts(content: MessageContent, visitor: TextVisitor): MessageContent {
+  const { body, details, conversationId } = content
   return {
+    ...content,
     body: visitor.text(body),
     ...(details && { details: mapDetails(body, details, visitor) }),
     ...(conversationId !== undefined && { conversationId: String(deep(conversationId, visitor)) }),

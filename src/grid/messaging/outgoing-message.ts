@@ -25,6 +25,9 @@ export interface A2aDetails {
   referenceTaskIds?: string[]
   acceptedOutputModes?: string[]
   waitingTaskIds?: string[]
+  /** Of the artifact that the message is a chunk of. */
+  artifactId?: string
+  artifactName?: string
 }
 
 export interface LeasePart {
@@ -44,6 +47,8 @@ export interface SendInput {
   /** What the message answers: acked in the unit that stores it. */
   acks?: LeasePart
   a2a?: A2aDetails
+  /** The end of a text that goes on with this message. Guardrails check both as one text. */
+  continues?: string
   /** What it does to a task. Without this, a reply to a message of a task completes it. */
   task?: TaskStep
 }
@@ -94,7 +99,7 @@ export interface Recipient {
   readonly inboxes: number
   /** Stores a message, if every condition that was read still holds at the commit. */
   store(message: ReviewedMessage, quotas: Quotas): Statement
-  deliver(message: ReviewedMessage): Statement
+  deliver(message: ReviewedMessage): Statement[]
   /** Returns the column `receipt`, the JSON of a `SendReceipt`; no row if the message is not stored. */
   receipt(message: ReviewedMessage): Statement
   /** The ids of the agents that have the committed message in their inbox, by the rows of `deliver`. */

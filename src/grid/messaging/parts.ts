@@ -5,7 +5,8 @@ import { GridError, invalidInput } from '../../errors.ts'
 import { isBase64 } from '../../lib/encoding.ts'
 import { withoutInvisible, withoutInvisibleIn } from '../../lib/invisible-text.ts'
 import type { AccountStore } from '../../store/account.ts'
-import type { PartOfMessage, StoredPart } from '../../store/account/new-message.ts'
+import type { NewMessage, PartOfMessage, StoredPart } from '../../store/account/new-message.ts'
+import type { A2aDetails } from './outgoing-message.ts'
 
 /** Most bytes of A2A details that a read shows of one message, as JSON in UTF-8. */
 const maxInlineBytes = 8 * 1024
@@ -79,6 +80,13 @@ export function splitDetails(messageId: string, details: Record<string, unknown>
     room -= handleSize
   }
   return { inline, apart }
+}
+
+/** A member of the details of a message about to be stored, also if it is set apart. */
+export function detailOf({ id, a2a, largeParts }: NewMessage, name: keyof A2aDetails): unknown {
+  const apart: StoredPart[] = largeParts === null ? [] : JSON.parse(largeParts)
+  const part = apart.find((part) => part.id === `${id}.${name}`)
+  return part ? JSON.parse(part.content) : JSON.parse(a2a ?? '{}')[name]
 }
 
 /** The details as their reader sees them. `sanitized`: an older version stored them with invisible characters. */

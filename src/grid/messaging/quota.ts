@@ -4,6 +4,7 @@ import { GridError, limitReached } from '../../errors.ts'
 import { day, minute, second, startOfDay } from '../../lib/time.ts'
 import type { AccountStore } from '../../store/account.ts'
 import type { InboxAddress, NewMessage } from '../../store/account/new-message.ts'
+import type { NewChunk } from '../../store/account/task-changes.ts'
 import type { Quotas } from '../../store/account/usage.ts'
 import type { Statement } from '../../store/sql.ts'
 import type { Recipient, Sender, SendPart } from './outgoing-message.ts'
@@ -81,8 +82,9 @@ export function countMessage(
 }
 
 /** Counts a chunk of an artifact, right after it: to an account it costs as much as a message. */
-export function countChunk(account: AccountStore, { inbox }: Target, parts: string): Statement[] {
-  return account.change.usage.count(quotasOf(account, inbox), Buffer.byteLength(parts) + rowBytes)
+export function countChunk(account: AccountStore, { inbox }: Target, chunk: NewChunk): Statement[] {
+  const texts = Buffer.byteLength(JSON.stringify(chunk))
+  return account.change.usage.count(quotasOf(account, inbox), texts + rowBytes)
 }
 
 function isReached(used: number, quota: number): boolean {

@@ -16,9 +16,9 @@ export function recipientPart(
   message: ReviewedMessage,
 ): SendPart {
   return {
-    statements: [recipient.deliver(message)],
-    stored([delivered]: UnitRows) {
-      if (!message.isInTaskAlone) notifier.notify(recipient.reached(delivered))
+    statements: recipient.deliver(message),
+    stored(delivered: UnitRows) {
+      if (!message.isInTaskAlone) notifier.notify(recipient.reached(delivered.flat()))
     },
   }
 }
@@ -48,12 +48,7 @@ async function agent(account: AccountStore, sender: Sender, alias: string): Prom
 function inboxOf(
   { change: { messages, receipts } }: AccountStore,
   label: string,
-  { id: agentId, home, guards, messageReplies }: {
-    id: string
-    home?: string
-    guards: number
-    messageReplies: boolean
-  },
+  { id: agentId, home, guards, messageReplies }: { id: string; home?: string; guards: number; messageReplies: boolean },
 ): Recipient {
   const inbox = home === undefined ? { agentId } : { agentId, home }
   return {
@@ -64,7 +59,7 @@ function inboxOf(
     guards,
     messageReplies,
     store: (message, quotas) => messages.addDirect(message, inbox, quotas),
-    deliver: (message) => messages.deliver(message, inbox),
+    deliver: (message) => [messages.deliver(message, inbox)],
     receipt: (message) => home === undefined ? receipts.toAgent(message, agentId) : receipts.toOtherAccount(message),
     reached: () => [agentId],
   }

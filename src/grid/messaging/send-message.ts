@@ -24,7 +24,7 @@ import {
 import { splitDetails } from './parts.ts'
 import { quotaPart, quotasOf, refuseBeyondQuotas, trialPart } from './quota.ts'
 import { recipientPart, resolve } from './resolve.ts'
-import { checkKey, findRepeat, keyLifetimeMs, presenceAt, requestHashOf, withPresence } from './sent-message.ts'
+import { findRepeat, keyLifetimeMs, keyOf, presenceAt, requestOf, withPresence } from './sent-message.ts'
 import { ackAgain, acksPart, requireHeld } from './timed-leases.ts'
 import { hopsOf, turnPart } from './turns.ts'
 
@@ -106,12 +106,10 @@ async function repeated(account: AccountStore, sent: SentMessage, acks?: LeasePa
 function draftOf(input: SendInput): Draft {
   const { text, isCleaned } = checkText(input.text)
   const a2a = input.a2a && withoutInvisibleIn(input.a2a)
-  const key = input.idempotencyKey === undefined ? null : checkKey(input.idempotencyKey)
   const cleaned = { ...input, text, a2a }
   return {
     input: cleaned,
-    key,
-    requestHash: key === null ? '' : requestHashOf(cleaned),
+    ...keyOf(input.idempotencyKey, () => requestOf(cleaned)),
     sanitized: isCleaned || a2a !== input.a2a,
   }
 }
@@ -124,8 +122,8 @@ async function compose(
   recipient: string,
 ): Promise<{ composed: NewMessage; repliedTo: RepliedTo | undefined }> {
   const { conversationId } = input
-  if (conversationId !== undefined && wellFormed(conversationId) !== conversationId) {
-    throw new GridError('invalid_input', 'The conversation id is not well-formed text.')
+  if (conversationId !== undefined && withoutInvisible(wellFormed(conversationId) ?? '') !== conversationId) {
+    throw new GridError('invalid_input', 'The conversation id has characters that are not visible, or no Unicode.')
   }
   const repliedTo = await messageRepliedTo(account, sender, input.replyToMessageId)
   const type = messageTypes[account.actor.type]
@@ -158,9 +156,7 @@ async function compose(
 }
 
 function inTask<Message extends NewMessage>(message: Message, step: TaskStep | undefined): Message {
-  if (!step) return message
-  const { taskId, isInTaskAlone } = step
-  return { ...message, taskId, isInTaskAlone }
+  return step ? { ...message, taskId: step.taskId, isInTaskAlone: step.isInTaskAlone } : message
 }
 
 /** The message as its guardrails leave it. They may ask other services, so quotas are checked first. */

@@ -55,60 +55,47 @@ export function asSentAnswer(sent: SentMessage) {
 export const keyLifetimeMs = 7 * day
 const maxKeyLength = 200
 
-export function checkKey(key: string): string {
+function checkKey(key: string): string {
   if (key === '' || !hasAtMost(key, maxKeyLength) || wellFormed(key) !== key) {
     throw new GridError('invalid_input', `An idempotency key must have 1 to ${maxKeyLength} characters.`)
   }
   return key
 }
 
-/** The key of a call and the hash of its `request`, which is a text. Fails with `invalid_input`. */
-export function keyOf(key: string | undefined, request: string): Pick<Draft, 'key' | 'requestHash'> {
+/** The key of a call and the hash of what a repeat must equal, if it has one. Fails with `invalid_input`. */
+export function keyOf(key: string | undefined, request: () => string): Pick<Draft, 'key' | 'requestHash'> {
   return key === undefined
     ? { key: null, requestHash: '' }
-    : { key: checkKey(key), requestHash: hashForLookup(request) }
+    : { key: checkKey(key), requestHash: hashForLookup(request()) }
 }
 
 /** The send that was already made under its idempotency key. `home`: the account that the agent was in then, if another. */
 export async function findRepeat(
   account: AccountStore,
-  sender: Sender,
+  { agentId }: Sender,
   { key, requestHash }: Pick<Draft, 'key' | 'requestHash'>,
 ): Promise<{ sent: SentMessage; home?: string } | undefined> {
   if (key === null) return undefined
-  const earlier = await account.read.messages.byKey(sender.agentId, key, account.deps.now() - keyLifetimeMs)
+  const earlier = await account.read.messages.byKey(agentId, key, account.deps.now() - keyLifetimeMs)
   if (!earlier) return undefined
-  if (earlier.requestHash !== requestHash) {
+  const { requestHash: first, error, home, receipt, sanitized, ...sent } = earlier
+  if (first !== requestHash) {
     throw new GridError(
       'idempotency_conflict',
       'This idempotency key was used for other content. Use a new key for new content.',
     )
   }
-  if (earlier.error !== null) {
-    const { message, info } = JSON.parse(earlier.error) as BlockedError
+  if (error !== null) {
+    const { message, info } = JSON.parse(error) as BlockedError
     throw new GridError('guardrail_blocked', message, { info })
   }
-  const { id, recipient, conversationId, createdAt, hops, sanitized, receipt } = earlier
-  const sent = {
-    id,
-    recipient,
-    conversationId,
-    createdAt,
-    hops,
-    ...(sanitized && { sanitized }),
-    ...await receiptOf(account, sender, receipt),
-  }
-  return { sent, home: earlier.home ?? undefined }
+  // An update of a task has no receipt.
+  const told: SendReceipt = JSON.parse(receipt ?? '{"unread":0}')
+  return { sent: { ...sent, ...(sanitized && { sanitized }), ...told }, home: home ?? undefined }
 }
 
-/** A send that was stored by an older version has no receipt. */
-async function receiptOf(account: AccountStore, sender: Sender, receipt: string | null): Promise<SendReceipt> {
-  return receipt === null ? { unread: await account.read.inbox.unread(sender.agentId) } : JSON.parse(receipt)
-}
-
-/** The hash that a repeat must match: of `request` if the caller gave one, otherwise of the content of the send. */
-export function requestHashOf({ to, text, replyToMessageId, conversationId, a2a, request }: SendInput): string {
-  if (request !== undefined) return hashForLookup(request)
+/** What a repeat of a send must equal: what its caller says, or the content. */
+export function requestOf({ to, text, replyToMessageId, conversationId, a2a, request }: SendInput): string {
   const address = to.trim().toLowerCase().replace(/^@/, '')
-  return hashForLookup(JSON.stringify([address, text, replyToMessageId, conversationId, a2a]))
+  return request ?? JSON.stringify([address, text, replyToMessageId, conversationId, a2a])
 }

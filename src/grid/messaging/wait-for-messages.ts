@@ -71,7 +71,7 @@ export async function waitForMessages(
       leave ??= account.waiting.presence.enter(agentId, { state: 'waiting' })
       // Random, so that they do not all read again at one moment.
       const again = setTimeout(() => signal.raise(), batch ? lookEveryMs : busyMs * (0.5 + Math.random()))
-      await signal.raised()
+      await account.trace.time('waitingMs', () => signal.raised())
       clearTimeout(again)
       if (!isOver) wokenAt = account.deps.now()
       isFirst = false
@@ -107,7 +107,7 @@ interface InboxWatch {
  */
 export function watchInbox(account: AccountStore, watch: InboxWatch): AsyncGenerator<InboxEvent> | undefined {
   const agent = callingAgent(account.actor)
-  return account.waiting.streams.hasCapacity(agent.credentialId) ? events(account, agent, watch) : undefined
+  return account.waiting.streams.reached(agent.credentialId) ? undefined : events(account, agent, watch)
 }
 
 async function* events(

@@ -13,7 +13,6 @@ export type Rate = readonly [max: number, windowMs: number]
 
 /** Retention of attempts, in milliseconds: the longest window. */
 export const attemptsKeptMs = day
-const removedAtOnce = 100
 
 /** What one attempt counts towards, and the rates of that. */
 export interface Count {
@@ -45,8 +44,8 @@ export async function takeAttempts(
   limits: AttemptLimit[],
   at: number,
 ): Promise<boolean> {
-  const { add, removeOld, has } = store.global.attempts
-  const [added] = await store.write([add(attempts, limits, at), removeOld(at - attemptsKeptMs, removedAtOnce)])
+  const { add, has } = store.global.attempts
+  const [added] = await store.write([add(attempts, limits, at)])
   // A repeated statement after a lost response adds nothing but finds its own rows.
   return added.length > 0 || await has(attempts[0].id)
 }

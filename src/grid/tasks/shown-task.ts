@@ -27,8 +27,7 @@ export async function shownTasks(viewer: Viewer, rows: readonly TaskRow[], detai
     detail.historyLength === 0 ? [] : tasks.history(end, agentId, ids),
     tasks.events(end, agentId, ids, detail),
   ])
-  const apart = hasHandles([...history, ...events]) ? await tasks.parts(end, agentId, ids) : []
-  const parts = new Map(apart.map((part) => [part.id, part]))
+  const parts = await partsOf(viewer, ids, [...history, ...events])
   const historyOf = byTask(history)
   const eventsOf = byTask(events)
   return rows.map((row): Task => {
@@ -51,13 +50,22 @@ export async function shownTasks(viewer: Viewer, rows: readonly TaskRow[], detai
 }
 
 export async function shownEvents(viewer: Viewer, task: string, rows: readonly TaskEventRow[]): Promise<TaskEvent[]> {
-  const { account: { read: { tasks } }, end, agentId } = viewer
-  const apart = hasHandles(rows) ? await tasks.parts(end, agentId, [task]) : []
-  const parts = new Map(apart.map((part) => [part.id, part]))
+  const parts = await partsOf(viewer, [task], rows)
   return rows.map((row) => eventOf(row, parts))
 }
 
 type Parts = ReadonlyMap<string, TaskPartRow>
+
+/** What is stored apart of these messages. */
+async function partsOf(
+  { account: { read: { tasks } }, end, agentId }: Viewer,
+  ids: readonly string[],
+  rows: readonly { messageId: string | null; a2a: string | null }[],
+): Promise<Parts> {
+  const split = rows.filter(({ a2a }) => a2a?.includes('"part_id"')).map(({ messageId }) => messageId!)
+  const apart = split.length > 0 ? await tasks.parts(end, agentId, ids, split) : []
+  return new Map(apart.map((part) => [part.id, part]))
+}
 
 function eventOf(row: TaskEventRow, apart: Parts): TaskEvent {
   const { n, at, state, reason } = row
@@ -147,10 +155,6 @@ function wholeOf(handle: Handle, apart: Parts): Part[] {
 
 function isHandle(part: Part | Handle): part is Handle {
   return 'part_id' in part && 'kind' in part
-}
-
-function hasHandles(rows: readonly { a2a: string | null }[]): boolean {
-  return rows.some(({ a2a }) => a2a?.includes('"part_id"'))
 }
 
 function byTask<Row extends { taskId: string }>(rows: readonly Row[]): Map<string, Row[]> {

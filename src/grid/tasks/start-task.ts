@@ -4,13 +4,13 @@ import { invalidInput } from '../../errors.ts'
 import { newId } from '../../lib/id.ts'
 import { day } from '../../lib/time.ts'
 import type { AccountStore } from '../../store/account.ts'
+import type { TaskRow } from '../../store/account/tasks.ts'
 import type { A2aDetails, Sender, SendInput, SentMessage, TaskStep } from '../messaging/outgoing-message.ts'
 import { resolve } from '../messaging/resolve.ts'
 import { sendMessage } from '../messaging/send-message.ts'
 import { findRepeat, keyOf, withPresence } from '../messaging/sent-message.ts'
-import { shownTasks } from './shown-task.ts'
-import type { Part, Task, TaskMessage, TaskMode } from './task.ts'
-import { findTask, getTask, taskHasEnded, taskNotFound } from './tasks.ts'
+import type { Part, TaskMessage, TaskMode } from './task.ts'
+import { clientOf, findTask, refuseIfFull, taskHasEnded, taskNotFound } from './tasks.ts'
 
 type ClientMessage = Omit<TaskMessage, 'role'>
 
@@ -38,14 +38,15 @@ interface TaskContinuation {
 
 export interface SentTask {
   sent: SentMessage
-  task: Task
+  /** `home`: the earlier account of the client that the task is in. */
+  task: Pick<TaskRow, 'id' | 'contextId' | 'mode'> & { home?: string }
 }
 
 const maxTaskMs = 7 * day
 /** What a recipient reads of a message that has files or data alone. */
 const noText = 'This message has no text. What it brings is in a2a.parts.'
 
-/** Send a message that makes a task, in one unit. A repeat returns that task as it is now. */
+/** Send a message that makes a task, in one unit. A repeat returns that task. */
 export async function startTask(account: AccountStore, sender: Sender, input: NewTask): Promise<SentTask> {
   const request = input.request ?? canonicalJson([input.to, input.message, input.contextId ?? null])
   const repeat = await repeatOf(account, sender, input.idempotencyKey, request)
@@ -97,19 +98,7 @@ export async function startTask(account: AccountStore, sender: Sender, input: Ne
     waiting,
   })
   // Another send with the key was stored at the same time.
-  if (sent.taskId !== id) return { sent, task: await taskOfRepeat(account, sender, sent) }
-  const isAsSent = !sent.redacted && !sent.sanitized
-  const task: Task = {
-    id,
-    contextId,
-    recipient: recipient.label.slice(1),
-    artifacts: [],
-    generation: 1,
-    mode,
-    status: { state: 'submitted', at: sent.createdAt },
-    history: [{ ...message, role: 'user' }],
-  }
-  return { sent, task: isAsSent ? task : await getTask(account, id) }
+  return { sent, task: sent.taskId === id ? { id, contextId, mode } : await taskOfRepeat(account, sender, sent) }
 }
 
 /** Send a further message of a task to its recipient. A task that waits for its client goes on. */
@@ -128,6 +117,7 @@ export async function continueTask(account: AccountStore, sender: Sender, input:
     throw invalidInput('message.contextId differs from the contextId of the task.', 'message.contextId')
   }
   if (task.expiresAt === null) throw taskHasEnded(task)
+  refuseIfFull(task)
   const { tasks } = account.change
   const changer = { end: 'client' as const, agent: sender.agentId }
   const step: TaskStep = {
@@ -155,7 +145,7 @@ export async function continueTask(account: AccountStore, sender: Sender, input:
     task: step,
     contextId,
   })
-  return { sent, task: await getTask(account, taskId) }
+  return { sent, task }
 }
 
 /** The send with this key that was made already, and its task. Fails with `idempotency_conflict`. */
@@ -165,7 +155,7 @@ async function repeatOf(
   key: string | undefined,
   request: string,
 ): Promise<SentTask | undefined> {
-  const repeat = await findRepeat(account, sender, keyOf(key, request))
+  const repeat = await findRepeat(account, sender, keyOf(key, () => request))
   if (!repeat) return undefined
   const { sent, home } = repeat
   return { sent: await withPresence(account, sent), task: await taskOfRepeat(account, sender, sent, home) }
@@ -176,13 +166,13 @@ async function taskOfRepeat(
   { agentId }: Sender,
   { id: messageId }: SentMessage,
   home?: string,
-): Promise<Task> {
-  const tasks = home === undefined ? account.read.tasks : account.tasksOf(home)
+): Promise<SentTask['task']> {
+  const { account: { read: { tasks } } } = clientOf(account, home)
   const id = await tasks.byMessage(agentId, messageId)
   const row = id === undefined ? undefined : await tasks.of('client', agentId, id)
   // Its retention may have ended.
   if (!row) throw taskNotFound(messageId)
-  return (await shownTasks({ account: { read: { tasks } }, end: 'client', agentId }, [row], { withArtifacts: true }))[0]
+  return { ...row, home }
 }
 
 /** How a message of a client is sent, and what its recipient is told of the task. */

@@ -2,20 +2,35 @@
 import { Buffer } from 'node:buffer'
 import { callingAgent } from '../../auth/actor.ts'
 import { GridError, invalidInput } from '../../errors.ts'
+import type { CallerConnection } from '../../lib/http/caller-connection.ts'
 import { newId } from '../../lib/id.ts'
 import { hashForLookup } from '../../lib/secrets.ts'
 import type { AccountStore } from '../../store/account.ts'
 import type { TaskEnd } from '../../store/account/task-ends.ts'
 import type { TaskFilter, TaskRow } from '../../store/account/tasks.ts'
+import { inRoom } from '../lists.ts'
 import { shownTasks, type Viewer } from './shown-task.ts'
-import { isTerminal, type Task, type TaskState } from './task.ts'
+import type { Task, TaskState } from './task.ts'
 
 /** `recipient`: the alias that the endpoint is for. Tasks with another recipient look missing. */
 export interface TaskScope {
   recipient?: string
 }
 
+/** How a task is answered. */
+export interface TaskRead extends TaskScope {
+  /** Only so many of its newest messages. */
+  historyLength?: number
+  /** Over which it is answered: until it is sent there, it takes room. */
+  connection?: CallerConnection
+  /** Wait for room, because the call has changed something. */
+  waits?: boolean
+  /** The earlier account of the calling agent that the task is in. */
+  home?: string
+}
+
 interface TaskListInput extends TaskScope {
+  connection?: CallerConnection
   contextId?: string
   state?: TaskState
   pageSize: number
@@ -33,17 +48,24 @@ export interface TaskPage {
   totalSize: number
 }
 
-/** A page with more content ends early: libsql-server returns at most 10 MB from one statement. */
-const maxPageBytes = 8 * 2 ** 20
+/** What a task or a page of tasks holds: libsql-server returns at most 10 MB from one statement. */
+export const maxTaskBytes = 8 * 2 ** 20
 
-/** A task of the calling agent. `historyLength`: only so many of its newest messages. Fails with `task_not_found`. */
+/** A task of the calling agent. Fails with `task_not_found`, or with `rate_limit_exceeded` if there is no room for it. */
 export async function getTask(
   account: AccountStore,
   id: string,
-  { recipient, historyLength }: TaskScope & { historyLength?: number } = {},
+  { recipient, historyLength, connection, waits, home }: TaskRead = {},
 ): Promise<Task> {
-  const row = await findTask(account, id, recipient)
-  return (await shownTasks(clientOf(account), [row], { historyLength, withArtifacts: true }))[0]
+  const row = await findTask(account, id, recipient, home)
+  const viewer = clientOf(account, home)
+  const make = async () => (await shownTasks(viewer, [row], { historyLength, withArtifacts: true }))[0]
+  return await inRoom(account, connection, roomOf([row]), make, { waits })
+}
+
+/** How many bytes of room tasks take in an answer. One that is larger than its limit takes no more than all of a key's. */
+function roomOf(rows: readonly TaskRow[]): number {
+  return Math.min(rows.reduce((sum, { bytes }) => sum + bytes, 0), maxTaskBytes)
 }
 
 export async function listTasks(account: AccountStore, input: TaskListInput): Promise<TaskPage> {
@@ -62,8 +84,9 @@ export async function listTasks(account: AccountStore, input: TaskListInput): Pr
     tasks.list(viewer.agentId, filter, before, pageSize + 1),
     tasks.count(viewer.agentId, filter),
   ])
-  const rows = await firstThatFit(viewer, found.slice(0, pageSize))
-  const shown = await shownTasks(viewer, rows, { historyLength, withArtifacts: includeArtifacts })
+  const rows = firstThatFit(found.slice(0, pageSize))
+  const make = () => shownTasks(viewer, rows, { historyLength, withArtifacts: includeArtifacts })
+  const shown = await inRoom(account, input.connection, roomOf(rows), make)
   const last = found.length > rows.length ? rows.at(-1) : undefined
   return { tasks: shown, nextPageToken: last ? tokenOf(last, ofList) : '', pageSize, totalSize }
 }
@@ -72,7 +95,7 @@ export async function listTasks(account: AccountStore, input: TaskListInput): Pr
 export async function cancelTask(
   account: AccountStore,
   id: string,
-  { recipient }: TaskScope & { metadata?: Record<string, unknown> } = {},
+  { recipient, connection }: TaskRead & { metadata?: Record<string, unknown> } = {},
 ): Promise<Task> {
   const task = await findTask(account, id, recipient)
   if (task.expiresAt === null) throw notCancelable(task)
@@ -91,15 +114,21 @@ export async function cancelTask(
   const { notifier } = account.waiting
   notifier.notify([task.recipientAgentId])
   notifier.wake([id])
-  return await getTask(account, id, { recipient })
+  return await getTask(account, id, { recipient, connection, waits: true })
 }
 
-async function firstThatFit({ account, end, agentId }: Viewer, rows: TaskRow[]): Promise<TaskRow[]> {
-  if (rows.length < 2) return rows
-  const sizes = await account.read.tasks.bytes(end, agentId, rows.map(({ id }) => id))
-  let left = maxPageBytes
-  const over = rows.findIndex(({ id }) => (left -= sizes.get(id) ?? 0) < 0)
+/** At least one. */
+function firstThatFit(rows: TaskRow[]): TaskRow[] {
+  let left = maxTaskBytes
+  const over = rows.findIndex(({ bytes }) => (left -= bytes) < 0)
   return over < 0 ? rows : rows.slice(0, Math.max(over, 1))
+}
+
+/** Fails with `payload_too_large`. Calls at the same time pass together. */
+export function refuseIfFull({ bytes }: TaskRow): void {
+  if (bytes < maxTaskBytes) return
+  const most = `${maxTaskBytes / 2 ** 20} MiB`
+  throw new GridError('payload_too_large', `The task has reached its limit of ${most}. End it.`)
 }
 
 /** From now on the client gets the task, and not the plain reply of its recipient. */
@@ -108,23 +137,27 @@ export async function showTask(account: AccountStore, id: string, end: TaskEnd):
   await account.write([account.change.tasks.show({ end, agent }, id)])
 }
 
-/** What the client of a task gets after a wait: the task, or the plain reply that ended it (`bareReply`). */
-export async function answerFor(account: AccountStore, task: Task): Promise<Task> {
-  if (task.mode !== 'message' || isTerminal(task.status.state)) return task
-  await showTask(account, task.id, 'client')
-  // It may have been answered, or updated, at the same time.
-  return await getTask(account, task.id)
+/** What the client of a task gets after a wait is the task, unless its plain reply has ended it (`bareReply`). */
+export async function showIfOpen(account: AccountStore, id: string, home?: string): Promise<void> {
+  const { mode, expiresAt } = await findTask(account, id, undefined, home)
+  if (mode === 'message' && expiresAt !== null) await showTask(account, id, 'client')
 }
 
-export async function findTask(account: AccountStore, id: string, recipient?: string): Promise<TaskRow> {
-  const { agentId } = callingAgent(account.actor)
-  const row = await account.read.tasks.of('client', agentId, id)
+export async function findTask(
+  account: AccountStore,
+  id: string,
+  recipient?: string,
+  home?: string,
+): Promise<TaskRow> {
+  const viewer = clientOf(account, home)
+  const row = await viewer.account.read.tasks.of('client', viewer.agentId, id)
   if (!row || (recipient !== undefined && row.recipientAlias !== recipient)) throw taskNotFound(id)
   return row
 }
 
-export function clientOf(account: AccountStore): Viewer {
-  return { account, end: 'client', agentId: callingAgent(account.actor).agentId }
+export function clientOf(account: AccountStore, home?: string): Viewer {
+  const tasks = home === undefined ? account.read.tasks : account.tasksOf(home)
+  return { account: { read: { tasks } }, end: 'client', agentId: callingAgent(account.actor).agentId }
 }
 
 export function taskNotFound(taskId: string): GridError {

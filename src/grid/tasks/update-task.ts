@@ -4,19 +4,21 @@ import { GridError, invalidInput } from '../../errors.ts'
 import { canonicalJson, isBase64 } from '../../lib/encoding.ts'
 import { newId } from '../../lib/id.ts'
 import { withoutInvisibleIn } from '../../lib/invisible-text.ts'
+import { hasAtMost } from '../../lib/text.ts'
 import type { AccountStore, TaskAppend } from '../../store/account.ts'
+import type { ReviewedMessage } from '../../store/account/new-message.ts'
 import type { NewChunk, TaskChange } from '../../store/account/task-changes.ts'
 import type { TaskRow } from '../../store/account/tasks.ts'
 import { answerOf } from '../messaging/answered-task.ts'
 import { maxMessageLength, type Recipient, type TaskStep } from '../messaging/outgoing-message.ts'
+import { detailOf } from '../messaging/parts.ts'
 import { countChunk, refuseBeyondQuotas } from '../messaging/quota.ts'
 import { resolve } from '../messaging/resolve.ts'
 import { sendMessage } from '../messaging/send-message.ts'
 import { findRepeat, keyLifetimeMs, keyOf } from '../messaging/sent-message.ts'
-import { shownTasks } from './shown-task.ts'
 import { isBareText, textOf } from './start-task.ts'
 import { isTerminal, type Part, type Task, type TaskState } from './task.ts'
-import { showTask, taskHasEnded, taskNotFound } from './tasks.ts'
+import { refuseIfFull, showTask, taskHasEnded, taskNotFound } from './tasks.ts'
 
 interface TaskUpdate {
   /** One of both: the id of the task, or of a message of it that the caller received. */
@@ -33,6 +35,8 @@ interface TaskUpdate {
 export const givenStates = ['working', 'input-required', 'auth-required', 'completed', 'failed', 'rejected'] as const
 
 const contents = ['text', 'raw', 'url', 'data'] as const
+const labels = ['mediaType', 'filename'] as const
+const maxLabelLength = 1_000
 
 /** A part in 1.0 form, without members that A2A does not know. Fails with `invalid_input`. */
 export function asPart(given: Record<string, unknown>): Part {
@@ -43,12 +47,23 @@ export function asPart(given: Record<string, unknown>): Part {
   if (typeof given.raw === 'string' && !isBase64(given.raw)) {
     throw invalidInput('`raw` must be base64.', 'parts')
   }
-  const known = [...present, 'mediaType', 'filename', 'metadata'].filter((name) => given[name] !== undefined)
+  for (const name of ['text', 'raw', 'url', ...labels]) {
+    if (given[name] !== undefined && typeof given[name] !== 'string') {
+      throw invalidInput(`\`${name}\` must be a string.`, 'parts')
+    }
+  }
+  if (labels.some((name) => !hasAtMost(String(given[name] ?? ''), maxLabelLength))) {
+    throw invalidInput(`A media type or file name must have at most ${maxLabelLength} characters.`, 'parts')
+  }
+  if (typeof (given.metadata ?? {}) !== 'object' || Array.isArray(given.metadata)) {
+    throw invalidInput('`metadata` must be an object.', 'parts')
+  }
+  const known = [...present, ...labels, 'metadata'].filter((name) => given[name] !== undefined)
   return Object.fromEntries(known.map((name) => [name, given[name]])) as Part
 }
 
-/** A client reads a task in one piece, and libsql-server returns at most 10 MB from one statement. */
-const maxArtifactBytes = 8 * 2 ** 20
+/** So many characters of the end of an artifact are checked with its next chunk. */
+const maxEndLength = 1_000
 const maxEvents = 10_000
 
 const noText = 'This message has no text.'
@@ -61,22 +76,24 @@ const noText = 'This message has no text.'
  * Fails with `task_not_found`, `unsupported_operation` (the task has ended), `payload_too_large`, `invalid_input`,
  * `idempotency_conflict`, or as `sendMessage` does.
  */
-export async function updateTask(account: AccountStore, update: TaskUpdate): Promise<Task> {
+export async function updateTask(account: AccountStore, given: TaskUpdate): Promise<Pick<Task, 'id' | 'status'>> {
+  const update = withoutInvisibleIn(given)
   const task = await findReceived(account, update)
   const { state, text, artifact, idempotencyKey } = update
-  const request = canonicalJson(['update_task', task.id, state, text, update.parts, artifact])
-  const once = { idempotencyKey, request }
-  if (await isRepeat(account, once)) return await shownToRecipient(account, task.id)
+  const said = ['update_task', task.id, state, text, update.parts, artifact]
+  const once = idempotencyKey === undefined ? undefined : { idempotencyKey, request: canonicalJson(said) }
+  if (await isRepeat(account, once)) return await statusOf(account, task.id)
   refuseEnded(task)
   if (state === 'submitted' || state === 'canceled') {
     throw invalidInput('A recipient cannot give a task this state.', 'state')
   }
+  if (artifact?.id === '') throw invalidInput('The id of an artifact must not be empty.', 'artifact.id')
   const parts = [...(text ? [{ text }] : []), ...update.parts ?? []]
-  const updating = { account, task, parts: withoutInvisibleIn(parts), once }
+  const updating = { account, task, parts, once }
   if (!artifact && parts.length === 0 && state === undefined) {
     throw new GridError('invalid_input', 'An update needs a state, text, parts or an artifact.')
   }
-  await checkSize(account, task, update)
+  checkSize(updating, update)
   const isAppended = artifact?.append === true && state === undefined && idempotencyKey === undefined
   // Whatever it says, its client gets the task, and not a message.
   if (task.mode === 'message') await showTask(account, task.id, 'recipient')
@@ -85,40 +102,37 @@ export async function updateTask(account: AccountStore, update: TaskUpdate): Pro
   if (artifact) await putArtifact(updating, artifact, state)
   else if (parts.length > 0) await say(updating, state)
   else await change(updating, { state: state! })
-  return await shownToRecipient(account, task.id)
+  return await statusOf(account, task.id)
 }
 
-/** A task that is full can still be ended. Updates at the same time pass together. */
-async function checkSize(account: AccountStore, task: TaskRow, { state, artifact }: TaskUpdate): Promise<void> {
+/** A task that is full can still be ended. */
+function checkSize({ task, parts }: Updating, { state, artifact }: TaskUpdate): void {
   const ends = !artifact && (state === undefined || isTerminal(state))
-  if (!ends && task.generation >= maxEvents) {
+  if (ends) return
+  if (task.generation >= maxEvents) {
     throw new GridError('payload_too_large', `The task has reached its limit of ${maxEvents} events. End it.`)
   }
-  if (!artifact) return
-  const { agentId } = callingAgent(account.actor)
-  const sizes = await account.read.tasks.artifactBytes('recipient', agentId, [task.id])
-  if ((sizes.get(task.id) ?? 0) < maxArtifactBytes) return
-  const most = `${maxArtifactBytes / 2 ** 20} MiB`
-  throw new GridError('payload_too_large', `The artifacts of the task have reached their limit of ${most}.`)
+  if (artifact || parts.length > 0) refuseIfFull(task)
 }
 
 interface Updating {
   account: AccountStore
   task: TaskRow
   parts: Part[]
-  once: Once
+  once?: Once
 }
 
 /** The key of an update, and what a repeat with the same key must equal. */
 interface Once {
-  idempotencyKey?: string
+  idempotencyKey: string
   request: string
 }
 
 /** Whether the update was stored before. Fails with `idempotency_conflict`, or as a guardrail refused it. */
-async function isRepeat(account: AccountStore, { idempotencyKey, request }: Once): Promise<boolean> {
-  const sender = callingAgent(account.actor)
-  return await findRepeat(account, sender, keyOf(idempotencyKey, request)) !== undefined
+async function isRepeat(account: AccountStore, once: Once | undefined): Promise<boolean> {
+  if (!once) return false
+  const keyed = keyOf(once.idempotencyKey, () => once.request)
+  return await findRepeat(account, callingAgent(account.actor), keyed) !== undefined
 }
 
 async function findReceived(account: AccountStore, { taskId, messageId }: TaskUpdate): Promise<TaskRow> {
@@ -136,7 +150,7 @@ function refuseEnded(task: TaskRow): void {
   if (task.expiresAt === null) throw taskHasEnded(task)
 }
 
-/** The content is a message to the client: its answer, or what is said about a state. */
+/** The content is a message to the client: its answer, what is said about a state, or a chunk that is to be checked. */
 async function say({ account, task, parts, once }: Updating, state?: TaskState, chunk?: Chunk): Promise<void> {
   const sender = callingAgent(account.actor)
   const { tasks } = account.change
@@ -147,31 +161,43 @@ async function say({ account, task, parts, once }: Updating, state?: TaskState, 
     // Its client is told what it has to do, also if it does not follow the task.
     isInTaskAlone: chunk !== undefined || task.mode !== 'receipt' || state === 'working',
     open: (id) => tasks.requireOpen(changer, task.id, id),
-    statements: ({ id, at }) => [
-      tasks.addMessage(changer, task.id, id, chunk ? 'result' : 'agent'),
-      ...tasks.change(changer, { task: task.id, event: id, at, state: chunk ? null : state!, message: id }),
-      ...(chunk ? [tasks.addChunk(changer, { ...chunk, task: task.id, event: id, parts: null })] : []),
-      ...(chunk && state ? tasks.change(changer, stateChange(task, `${id} ${state}`, at, state)) : []),
-    ],
+    statements: (message) => {
+      const { id, at } = message
+      return [
+        tasks.addMessage(changer, task.id, id, chunk ? 'result' : 'agent'),
+        ...tasks.change(changer, { task: task.id, event: id, at, state: chunk ? null : state!, message: id }),
+        ...(chunk
+          ? [tasks.addChunk(changer, { ...reviewed(chunk, message), task: task.id, event: id, parts: null })]
+          : []),
+        ...(chunk && state ? tasks.change(changer, stateChange(task, `${id} ${state}`, at, state)) : []),
+      ]
+    },
   }
   step.check = async () => refuseEnded(await findReceived(account, { taskId: task.id }))
+  const isText = parts.length === 1 && parts.every(isBareText) && textOf(parts).length <= maxMessageLength
+  const artifact = chunk && { artifactId: chunk.artifactId, artifactName: chunk.name ?? undefined }
   await sendMessage(account, sender, {
     to: `@${task.clientAlias}`,
     text: textOf(parts).slice(0, maxMessageLength).toWellFormed() || noText,
-    replyToMessageId: await isReceived(account, task.messageId) ? task.messageId : undefined,
+    // Its retention may have ended.
+    replyToMessageId: (await account.read.inbox.received(sender.agentId, task.messageId))?.id,
     conversationId: task.conversationId,
-    a2a: parts.length === 1 && parts.every(isBareText) && textOf(parts).length <= maxMessageLength
+    a2a: isText && !chunk
       ? undefined
-      : { messageId: newId(), taskId: task.id, parts },
+      : { messageId: newId(), taskId: task.id, parts: isText ? undefined : parts, ...artifact },
+    continues: chunk?.append
+      ? await account.read.tasks.endOfArtifact(sender.agentId, task.id, chunk.artifactId, maxEndLength)
+      : undefined,
     task: step,
     ...once,
   })
 }
 
-/** Its retention may have ended. */
-async function isReceived(account: AccountStore, messageId: string): Promise<boolean> {
-  const { agentId } = callingAgent(account.actor)
-  return await account.read.inbox.received(agentId, messageId) !== undefined
+/** A chunk as its guardrails left it. The end of what has another id now was not checked with it. */
+function reviewed(chunk: Chunk, message: ReviewedMessage): Chunk {
+  const artifactId = String(detailOf(message, 'artifactId'))
+  const name = chunk.name === null ? null : String(detailOf(message, 'artifactName'))
+  return { ...chunk, artifactId, name, append: chunk.append && artifactId === chunk.artifactId }
 }
 
 type Chunk = Pick<NewChunk, 'artifactId' | 'append' | 'lastChunk' | 'name'>
@@ -186,10 +212,12 @@ async function putArtifact(
   const sender = callingAgent(account.actor)
   const recipient = await resolve(account, sender, `@${task.clientAlias}`)
   // Guardrails check messages. So what they check is one.
-  if (recipient.guards > 0) return await say(updating, state, chunk)
+  if (recipient.guards > 0) {
+    return await account.waiting.checkedChunks.run(task.id, () => say(updating, state, chunk))
+  }
   account.requireSpace()
   await refuseBeyondQuotas(account, recipient)
-  if (append && state === undefined && once.idempotencyKey === undefined) {
+  if (append && state === undefined && !once) {
     const { appends } = account.waiting
     await appends.add(task.id, { artifactId: id, parts, lastChunk }, (added) => addAll(account, task, recipient, added))
   } else await change(updating, { state: state ?? null, recipient, chunks: [{ ...chunk, parts }] })
@@ -229,7 +257,7 @@ interface Changing {
 }
 
 async function change(
-  { account, task, once }: Pick<Updating, 'account' | 'task'> & { once?: Once },
+  { account, task, once }: Pick<Updating, 'account' | 'task' | 'once'>,
   changing: Changing,
 ): Promise<void> {
   const { agentId } = callingAgent(account.actor)
@@ -242,7 +270,7 @@ async function change(
     const event = { task: task.id, event: newId(), at, state: null }
     events.push(event)
     const stored = { ...chunk, task: task.id, event: event.event, parts: JSON.stringify(parts) }
-    const counted = recipient ? countChunk(account, recipient, stored.parts) : []
+    const counted = recipient ? countChunk(account, recipient, stored) : []
     return [...tasks.change(changer, event), tasks.addChunk(changer, stored), ...counted]
   })
   if (state !== null) {
@@ -251,7 +279,7 @@ async function change(
     statements.push(...tasks.change(changer, event))
   }
   const [first] = events
-  const { key, requestHash } = keyOf(once?.idempotencyKey, once?.request ?? '')
+  const { key, requestHash } = keyOf(once?.idempotencyKey, () => once!.request)
   if (key !== null) {
     const keyed = { key, requestHash, at, keysSince: at - keyLifetimeMs }
     statements.unshift(tasks.requireNewKey(agentId, keyed))
@@ -260,14 +288,12 @@ async function change(
   const rows = await account.write([...statements, tasks.outcome(changer, task.id, first.event)]).catch(
     async (error) => {
       // The same update was stored at the same time.
-      if (!once || !await isRepeat(account, once)) throw error
+      if (!await isRepeat(account, once)) throw error
     },
   )
   account.waiting.notifier.wake([task.id])
   if (!rows || rows.at(-1)!.length > 0) return
-  const now = await account.read.tasks.of('recipient', agentId, task.id)
-  if (!now) throw taskNotFound(task.id)
-  if (isTerminal(now.state)) throw taskHasEnded(now)
+  refuseEnded(await findReceived(account, { taskId: task.id }))
 }
 
 /** Who works on a task already need not say so again. */
@@ -276,11 +302,9 @@ function stateChange(task: TaskRow, event: string, at: number, state: TaskState)
   return { task: task.id, event, at, state, ...from }
 }
 
-async function shownToRecipient(account: AccountStore, id: string): Promise<Task> {
+async function statusOf(account: AccountStore, id: string): Promise<Pick<Task, 'id' | 'status'>> {
   const { agentId } = callingAgent(account.actor)
   const row = await account.read.tasks.of('recipient', agentId, id)
   if (!row) throw taskNotFound(id)
-  return (await shownTasks({ account, end: 'recipient', agentId }, [row], { historyLength: 0, withArtifacts: false }))[
-    0
-  ]
+  return { id, status: { state: row.state, at: row.statusAt } }
 }

@@ -1,13 +1,15 @@
 /** Following a task: waiting for its answer, and its events one by one. See docs/delivery.md, "Tasks". */
 import { callingAgent } from '../../auth/actor.ts'
-import { type GridError, limitReached } from '../../errors.ts'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { GridError } from '../../errors.ts'
 import { Signal } from '../../lib/notifier.ts'
 import { minute, second } from '../../lib/time.ts'
 import type { AccountStore } from '../../store/account.ts'
 import type { TaskEventRow, TaskRow } from '../../store/account/tasks.ts'
+import { refusal, roomCheckMs, roomFor } from '../lists.ts'
 import { shownEvents, shownTasks } from './shown-task.ts'
-import { isInterrupted, isTerminal, type Task, type TaskEvent } from './task.ts'
-import { clientOf, findTask, getTask, taskHasEnded, type TaskScope } from './tasks.ts'
+import { isInterrupted, isTerminal, type Task, type TaskEvent, type TaskState } from './task.ts'
+import { clientOf, findTask, maxTaskBytes, showIfOpen, taskHasEnded, type TaskScope } from './tasks.ts'
 
 interface TaskListener {
   connection?: { readonly signal: AbortSignal }
@@ -22,9 +24,16 @@ interface TaskWait extends TaskListener, TaskScope {
 }
 
 interface TaskWatch extends TaskListener, TaskScope {
+  /** The earlier account of the calling agent that the task is in. */
+  home?: string
   /** Only the events after this number, without the task first. */
   after?: number
-  endsWhenInterrupted: boolean
+  /** How many of its newest messages the task has that comes first. */
+  historyLength?: number
+  /** The stream is the answer of a send. It also ends when the task waits for its client. */
+  isOfSend?: boolean
+  /** For so long a plain reply of the recipient comes instead of the task, if the task is of mode `message`. */
+  holdMs?: number
   heartbeatMs: number
 }
 
@@ -37,130 +46,184 @@ const maxAgeMs = 15 * minute
 /** How often a stream or a wait looks whether its credential has ended, if nothing said so. */
 const checkMs = 15 * second
 const maxEventsRead = 200
+/** What passes on the values of a stream refers to the last of them. After so many bytes, that is a heartbeat. */
+const muchBytes = 64 * 1024
 
 /**
- * The task once it has ended or waits for its client, or as it is when the time is over. At once if the recipient is
- * not connected, unless `strict`, or if the credential has too many streams. Fails with `task_not_found`.
+ * Resolves once the task has ended or waits for its client, or when the time is over. At once if the recipient is not
+ * connected, unless `strict`, or if there are too many streams. Fails with `task_not_found`.
  */
 export async function waitForTask(
   account: AccountStore,
   id: string,
   { ms, strict, recipient, connection, check }: TaskWait,
-): Promise<Task> {
-  const { agentId, credentialId } = callingAgent(account.actor)
+): Promise<void> {
+  const { credentialId } = callingAgent(account.actor)
   const { notifier, taskStreams } = account.waiting
   const row = await findTask(account, id, recipient)
   const isConnected = strict || notifier.wasAwaited(row.recipientAgentId, connectedMs)
   const isOver = row.expiresAt === null || isInterrupted(row.state) || !isConnected || ms <= 0
   const releaseSeat = isOver ? undefined : taskStreams.acquire(credentialId)
-  if (!releaseSeat) return await getTask(account, id, { recipient })
+  if (!releaseSeat) return
 
-  const following = new Following(account, agentId, id, row.generation, connection?.signal)
+  try {
+    const isWaiting = ({ expiresAt, state }: TaskRow) => expiresAt !== null && !isInterrupted(state)
+    // Without a time for heartbeats it ends with its first value.
+    await whileIts(isWaiting, account, row, { ms, connection, check }).next()
+  } finally {
+    releaseSeat()
+  }
+}
+
+/** Heartbeats while a task is so, at most for `ms`. Fails as `check` does. */
+async function* whileIts(
+  isSo: (row: TaskRow) => boolean,
+  account: AccountStore,
+  { id, generation }: TaskRow,
+  { ms, heartbeatMs, home, connection, check }: TaskListener & { ms: number; heartbeatMs?: number; home?: string },
+): AsyncGenerator<'heartbeat', void> {
+  const following = new Following(account, callingAgent(account.actor).agentId, id, generation, connection?.signal)
   const timer = setTimeout(() => following.end(), ms)
   try {
-    for (let hasEnded = false; !hasEnded && !following.isOver;) {
-      await following.raised()
-      const events = await following.next()
-      hasEnded = !events || events.some(({ state }) => state !== null && (isTerminal(state) || isInterrupted(state)))
+    while (!following.isOver && isSo(await findTask(account, id, undefined, home))) {
+      const isRaised = await account.trace.time('waitingMs', () => following.raised(heartbeatMs))
+      if (!isRaised) yield 'heartbeat'
     }
     await check?.()
-    return await getTask(account, id, { recipient })
   } finally {
     clearTimeout(timer)
     following.leave()
-    releaseSeat()
   }
 }
 
 /**
- * The task and then its events, until it has ended, at most 15 minutes. Before the first value it fails with `task_not_found`, `unsupported_operation` (the task has
- * ended, and no `after` is given) or `rate_limit_exceeded`.
+ * The task and then its events, until it has ended, at most 15 minutes. Before the first value it fails with
+ * `task_not_found`, and without `isOfSend` with `unsupported_operation` (the task has ended) or `rate_limit_exceeded`.
+ * What it tells takes room until it is sent; it tells heartbeats while there is no room.
  */
 export async function* watchTask(account: AccountStore, id: string, watch: TaskWatch): AsyncGenerator<TaskNews> {
-  const { agentId, credentialId } = callingAgent(account.actor)
-  const { taskStreams } = account.waiting
-  const row = await findTask(account, id, watch.recipient)
-  const releaseSeat = taskStreams.acquire(credentialId)
-  if (!releaseSeat) throw tooManyStreams(account)
+  const { credentialId } = callingAgent(account.actor)
+  const { after, isOfSend = false, home } = watch
+  const row = await findTask(account, id, watch.recipient, home)
+  if (after === undefined && row.expiresAt === null && !isOfSend) throw taskHasEnded(row)
+  const releaseSeat = account.waiting.taskStreams.acquire(credentialId)
+  // What was sent is answered with the task alone.
+  if (!releaseSeat && !isOfSend) throw tooManyStreams(account)
   try {
-    const { after } = watch
-    if (after !== undefined) {
-      const hasAll = row.expiresAt === null && after >= row.generation
-      return hasAll ? undefined : yield* eventsOf(account, agentId, id, after, watch)
+    if (after === undefined) {
+      const { generation, state } = yield* firstOf(account, row, watch)
+      if (!releaseSeat || isTerminal(state) || (isOfSend && isInterrupted(state))) return
+      return yield* eventsOf(account, id, { after: generation, bytes: row.bytes }, watch)
     }
-    const [task] = await shownTasks(clientOf(account), [row], { withArtifacts: true })
-    if (isTerminal(task.status.state)) throw taskHasEnded({ id, state: task.status.state })
-    yield { first: task }
-    if (watch.endsWhenInterrupted && isInterrupted(task.status.state)) return
-    yield* eventsOf(account, agentId, id, task.generation, watch)
+    const hasAll = row.expiresAt === null && after >= row.generation
+    if (!hasAll) yield* eventsOf(account, id, { after, bytes: after >= row.generation ? row.bytes : 0 }, watch)
   } finally {
-    releaseSeat()
+    releaseSeat?.()
   }
 }
 
-/** Heartbeats until the recipient of a task of mode `message` has said something, at most for `ms`. */
-export async function* holdTask(
+async function* firstOf(
   account: AccountStore,
-  id: string,
-  { ms, heartbeatMs, connection, check }: TaskListener & { ms: number; heartbeatMs: number },
-): AsyncGenerator<'heartbeat'> {
-  const { agentId, credentialId } = callingAgent(account.actor)
-  const { taskStreams } = account.waiting
-  const isHeld = ({ mode, expiresAt }: TaskRow) => mode === 'message' && expiresAt !== null
-  const row = await findTask(account, id)
-  const releaseSeat = isHeld(row) && ms > 0 ? taskStreams.acquire(credentialId) : undefined
-  if (!releaseSeat) return
-  const following = new Following(account, agentId, id, row.generation, connection?.signal)
-  const timer = setTimeout(() => following.end(), ms)
+  row: TaskRow,
+  watch: TaskWatch,
+): AsyncGenerator<TaskNews, { generation: number; state: TaskState }> {
+  const { historyLength, holdMs, home } = watch
+  let now = row
+  const release = yield* takeRoom(account, row.bytes)
   try {
-    while (!following.isOver && isHeld(await findTask(account, id))) {
-      if (!await following.raised(heartbeatMs)) yield 'heartbeat'
+    const [task] = await shownTasks(clientOf(account, home), [row], { historyLength, withArtifacts: true })
+    if (holdMs !== undefined && row.mode === 'message') now = yield* held(account, row, holdMs, watch)
+    if (now === row || now.mode !== 'message') {
+      const { generation, status: { state } } = task
+      yield { first: task }
+      if (row.bytes > muchBytes) yield 'heartbeat'
+      return { generation, state }
     }
-    await check?.()
   } finally {
-    clearTimeout(timer)
-    following.leave()
-    releaseSeat()
+    release()
+  }
+  // The plain reply has come, and is the answer.
+  return yield* firstOf(account, now, { ...watch, holdMs: undefined })
+}
+
+/**
+ * Heartbeats until the recipient of a task of mode `message` has said something, at most for `ms`. Returns the task as it
+ * is then; if it is open, its client gets the task from now on.
+ */
+async function* held(
+  account: AccountStore,
+  row: TaskRow,
+  ms: number,
+  watch: TaskWatch,
+): AsyncGenerator<'heartbeat', TaskRow> {
+  yield 'heartbeat'
+  const isHeld = ({ mode, expiresAt }: TaskRow) => mode === 'message' && expiresAt !== null
+  if (ms > 0) yield* whileIts(isHeld, account, row, { ...watch, ms })
+  const { connection, home } = watch
+  if (connection?.signal.aborted) return row
+  await showIfOpen(account, row.id, home)
+  return await findTask(account, row.id, undefined, home)
+}
+
+/** Heartbeats until there is room for so many bytes. Returns the function that gives it back. */
+async function* takeRoom(account: AccountStore, bytes: number): AsyncGenerator<'heartbeat', () => void> {
+  for (;;) {
+    const release = roomFor(account, Math.min(bytes, maxTaskBytes))
+    if (typeof release === 'function') return release
+    await sleep(roomCheckMs)
+    yield 'heartbeat'
   }
 }
 
 /** Fails with `rate_limit_exceeded` if `watchTask` would. For callers that change something before they follow it. */
 export function requireTaskStream(account: AccountStore): void {
-  if (!account.waiting.taskStreams.hasCapacity(callingAgent(account.actor).credentialId)) throw tooManyStreams(account)
+  if (account.waiting.taskStreams.reached(callingAgent(account.actor).credentialId)) throw tooManyStreams(account)
 }
 
-function tooManyStreams({ waiting }: AccountStore): GridError {
-  const limit = { name: 'task-streams', quota: waiting.taskStreams.perKey }
-  return limitReached('rate_limit_exceeded', 'This key has too many streams of tasks. Close one.', limit, 5)
+function tooManyStreams({ waiting, actor }: AccountStore): GridError {
+  const reached = waiting.taskStreams.reached(callingAgent(actor).credentialId)!
+  return refusal('task-streams', reached, 'streams of tasks', 'Close one, or try again later.', 5)
 }
 
+/** The events after a number. `bytes`: about what the task had up to there. */
 async function* eventsOf(
   account: AccountStore,
-  agentId: string,
   id: string,
-  after: number,
-  { endsWhenInterrupted, heartbeatMs, connection, check }: TaskWatch,
+  { after, bytes: told }: { after: number; bytes: number },
+  { isOfSend, heartbeatMs, connection, check }: TaskWatch,
 ): AsyncGenerator<TaskNews> {
+  const { agentId } = callingAgent(account.actor)
   const following = new Following(account, agentId, id, after, connection?.signal)
   const ageTimer = setTimeout(() => following.end(), maxAgeMs)
   let checkedAt = performance.now()
   try {
     for (;;) {
-      const rows = await following.next()
+      const { generation, bytes } = await findTask(account, id)
       if (following.mayHaveEnded || performance.now() - checkedAt > checkMs) {
         if (check && !await check().then(() => true, () => false)) return
         following.mayHaveEnded = false
         checkedAt = performance.now()
       }
-      const events = rows.length > 0 ? await shownEvents({ account, end: 'client', agentId }, id, rows) : []
-      for (const event of events) {
-        yield event
-        if (event.type !== 'status') continue
-        const { state } = event.status
-        if (isTerminal(state) || (endsWhenInterrupted && isInterrupted(state))) return
+      let count = 0
+      if (generation > following.position) {
+        const release = yield* takeRoom(account, bytes - told)
+        try {
+          const rows = await following.next()
+          count = rows.length
+          for (const event of await shownEvents(clientOf(account), id, rows)) {
+            yield event
+            if (event.type !== 'status') continue
+            const { state } = event.status
+            if (isTerminal(state) || (isOfSend && isInterrupted(state))) return
+          }
+          if (bytes - told > muchBytes) yield 'heartbeat'
+        } finally {
+          release()
+        }
       }
       if (following.isOver) return
-      if (rows.length === maxEventsRead) continue
+      if (count === maxEventsRead) continue
+      told = bytes
       if (!await following.raised(heartbeatMs)) yield 'heartbeat'
     }
   } catch (error) {
@@ -175,17 +238,18 @@ class Following {
   /** The credential may have ended since this was last set to false. */
   mayHaveEnded = false
   isOver = false
+  /** The number of the last event that was read. */
+  position: number
   readonly #read: (after: number) => Promise<TaskEventRow[]>
   readonly #signal = new Signal()
   readonly #unwatch: (() => void)[]
   readonly #disconnected?: AbortSignal
   readonly #stopping?: AbortSignal
   readonly #end = () => this.end()
-  #position: number
 
   constructor(account: AccountStore, agentId: string, task: string, after: number, disconnected?: AbortSignal) {
     const { notifier } = account.waiting
-    this.#position = after
+    this.position = after
     this.#read = (n) => account.read.tasks.eventsAfter(agentId, task, n, maxEventsRead)
     this.#unwatch = [
       notifier.watch(task, this.#signal),
@@ -218,8 +282,8 @@ class Following {
   }
 
   async next(): Promise<TaskEventRow[]> {
-    const events = await this.#read(this.#position)
-    this.#position = events.at(-1)?.n ?? this.#position
+    const events = await this.#read(this.position)
+    this.position = events.at(-1)?.n ?? this.position
     return events
   }
 

@@ -141,18 +141,30 @@ function cutOff(error: unknown): never {
   throw new GridError('invalid_request', 'The body ended early.')
 }
 
+/** Of the name of a member, as it is written. */
+const maxNameLength = 1_000
+
 /** Checks depth and size before parsing: the parser copes with deep values, but code that traverses them does not. */
 function checkLimits(text: string, { maxDepth, maxTokens }: BodyLimits): void {
   let depth = 0
   let tokens = 0
   let inString = false
+  let stringFrom = 0
+  let stringLength = 0
   for (let i = 0; i < text.length; i++) {
     const char = text.charCodeAt(i)
     if (inString) {
       if (char === backslash) i++
-      else if (char === quote) inString = false
-    } else if (char === quote) inString = true
-    else if (char === openBrace || char === openBracket) {
+      else if (char === quote) {
+        inString = false
+        stringLength = i - stringFrom
+      }
+    } else if (char === quote) {
+      inString = true
+      stringFrom = i + 1
+    } else if (char === colon && stringLength > maxNameLength) {
+      throw new GridError('invalid_request', `The JSON has a name of more than ${maxNameLength} characters.`)
+    } else if (char === openBrace || char === openBracket) {
       if (++depth > maxDepth) throw new GridError('invalid_request', `The JSON is nested deeper than ${maxDepth}.`)
     } else if (char === closeBrace || char === closeBracket) depth--
     else if (char === comma && ++tokens > maxTokens) {
@@ -161,9 +173,9 @@ function checkLimits(text: string, { maxDepth, maxTokens }: BodyLimits): void {
   }
 }
 
-const [quote, backslash, comma, openBrace, closeBrace, openBracket, closeBracket] = [...'"\\,{}[]'].map((char) =>
-  char.charCodeAt(0)
-)
+const [quote, backslash, comma, colon, openBrace, closeBrace, openBracket, closeBracket] = [...'"\\,:{}[]'].map((
+  char,
+) => char.charCodeAt(0))
 
 function tooLarge(maxBytes: number): GridError {
   return new GridError('payload_too_large', `The body is larger than ${maxBytes / 1024} KiB.`)

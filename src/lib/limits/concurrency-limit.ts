@@ -1,3 +1,9 @@
+/** Whose limit is reached: of one key, of its account, or of the process. */
+export interface Reached {
+  by: 'key' | 'account' | 'grid'
+  quota: number
+}
+
 /** Limits how many slots one key, one group of keys, and all keys together hold at a time. */
 export class ConcurrencyLimit {
   /** For each key the functions that evict its slots, the oldest first. */
@@ -19,25 +25,21 @@ export class ConcurrencyLimit {
     return this.#count
   }
 
-  get perKey(): number {
-    return this.#perKey
-  }
-
-  /** Whether `acquire` would succeed. */
-  hasCapacity(key: string, group: string): boolean {
-    return this.#slotsOf(key).length < this.#perKey && this.#hasRoom(group)
+  /** The limit because of which `acquire` would fail; undefined if it would succeed. */
+  reached(key: string, group: string): Reached | undefined {
+    return this.#slotsOf(key).length >= this.#perKey ? { by: 'key', quota: this.#perKey } : this.#full(group)
   }
 
   /** Returns the function that releases the slot, or undefined if a limit is reached. */
   acquire(key: string, group: string): (() => void) | undefined {
-    return this.hasCapacity(key, group) ? this.#add(key, group, () => {}) : undefined
+    return this.reached(key, group) ? undefined : this.#add(key, group, () => {})
   }
 
   /** Like `acquire`, but at the limit of the key its oldest slot is evicted: released, and its `onEvicted` called. */
   acquireOrEvictOldest(key: string, group: string, onEvicted: () => void): (() => void) | undefined {
     const slots = this.#slotsOf(key)
     if (slots.length >= this.#perKey) slots[0]()
-    return this.#hasRoom(group) ? this.#add(key, group, onEvicted) : undefined
+    return this.#full(group) ? undefined : this.#add(key, group, onEvicted)
   }
 
   /** The slots of one group. */
@@ -45,8 +47,9 @@ export class ConcurrencyLimit {
     return new GroupLimit(this, group)
   }
 
-  #hasRoom(group: string): boolean {
-    return this.#count < this.#total && (this.#groups.get(group) ?? 0) < this.#perGroup
+  #full(group: string): Reached | undefined {
+    if ((this.#groups.get(group) ?? 0) >= this.#perGroup) return { by: 'account', quota: this.#perGroup }
+    return this.#count >= this.#total ? { by: 'grid', quota: this.#total } : undefined
   }
 
   #slotsOf(key: string): (() => void)[] {
@@ -88,12 +91,8 @@ export class GroupLimit {
     this.#group = group
   }
 
-  get perKey(): number {
-    return this.#limit.perKey
-  }
-
-  hasCapacity(key: string): boolean {
-    return this.#limit.hasCapacity(key, this.#group)
+  reached(key: string): Reached | undefined {
+    return this.#limit.reached(key, this.#group)
   }
 
   acquire(key: string): (() => void) | undefined {

@@ -3,14 +3,14 @@
  * come to equal shares, and leave some for the next one.
  */
 export class SharedBudget {
-  readonly #total: number
+  readonly total: number
   readonly #divisor: number
   #held = 0
   readonly #holders = new Map<string, number>()
 
   /** A caller holds at most `1 / divisor` of what the others leave: alone, `1 / (divisor + 1)` of `total`. */
   constructor(total: number, divisor: number) {
-    this.#total = total
+    this.total = total
     this.#divisor = divisor
   }
 
@@ -18,19 +18,33 @@ export class SharedBudget {
     return this.#held
   }
 
+  /** What a caller may hold while it is alone. */
+  get share(): number {
+    return Math.floor(this.total / (this.#divisor + 1))
+  }
+
+  /** Whether a caller could hold so much more if it were alone. */
+  allows(caller: string, amount: number): boolean {
+    return this.#of(caller) + amount <= this.share
+  }
+
   /** Take some for a caller. False, and nothing is taken, if it would hold more than its share. */
   take(caller: string, amount: number): boolean {
-    const own = (this.#holders.get(caller) ?? 0) + amount
-    if (own * this.#divisor > this.#total - this.#held - amount) return false
+    const own = this.#of(caller) + amount
+    if (own * this.#divisor > this.total - this.#held - amount) return false
     this.#holders.set(caller, own)
     this.#held += amount
     return true
   }
 
   release(caller: string, amount: number): void {
-    const own = this.#holders.get(caller)! - amount
+    const own = this.#of(caller) - amount
     if (own === 0) this.#holders.delete(caller)
     else this.#holders.set(caller, own)
     this.#held -= amount
+  }
+
+  #of(caller: string): number {
+    return this.#holders.get(caller) ?? 0
   }
 }

@@ -2,10 +2,9 @@
  * Changing tasks. Each change is one event, which is stored only while the task has not ended; what follows from it
  * happens only if the event is there. Ids of events are made before the unit, so a unit can be sent again.
  */
-import { addingKey, isNewKey } from './idempotency-keys.ts'
 import { inboxOf } from './inbox-message.ts'
 import { type AccountDb, precondition, type Statement, statement, type Values } from '../sql.ts'
-import type { NewMessage } from './new-message.ts'
+import { addingKey, isNewKey, type NewMessage } from './new-message.ts'
 import { type TaskEnd, taskEnds, type TaskMode, type TaskState } from './task-ends.ts'
 
 /** A task about to be stored, with the message that makes it. */

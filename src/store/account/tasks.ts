@@ -21,6 +21,8 @@ export interface TaskRow {
   statusAt: number
   generation: number
   expiresAt: number | null
+  /** About how many bytes its messages and artifacts take. */
+  bytes: number
 }
 
 /** The content of a message of a task; `a2a` is JSON text or null. */
@@ -67,20 +69,18 @@ const columns = `tasks.id, tasks.account_id, tasks.client_agent_id,
   (SELECT agents.alias FROM agents
     WHERE agents.account_id = tasks.account_id AND agents.id = tasks.client_agent_id) AS client_alias,
   tasks.message_id, tasks.recipient_account_id, tasks.recipient_agent_id, tasks.recipient_alias,
-  tasks.conversation_id, tasks.context_id, tasks.mode, tasks.state, tasks.status_at, tasks.generation, tasks.expires_at`
+  tasks.conversation_id, tasks.context_id, tasks.mode, tasks.state, tasks.status_at, tasks.generation, tasks.expires_at,
+  tasks.bytes`
 const isOneOf = 'tasks.id IN (SELECT value FROM json_each(:tasks))'
 const joinTaskMessages = `JOIN task_messages ON task_messages.account_id = tasks.account_id
   AND task_messages.task_id = tasks.id`
 const joinMessages = `${joinTaskMessages}
   JOIN messages ON messages.account_id = task_messages.sender_account_id AND messages.id = task_messages.message_id`
-const joinArtifacts = 'JOIN artifacts ON artifacts.account_id = tasks.account_id AND artifacts.task_id = tasks.id'
 const joinParts = `${joinTaskMessages}
   JOIN parts ON parts.account_id = task_messages.sender_account_id AND parts.message_id = task_messages.message_id`
 
-interface Size {
-  taskId: string
-  bytes: number | null
-}
+/** So many chunks are looked at for the end of an artifact. */
+const maxEndChunks = 200
 
 function queriesOf(end: string) {
   const events = (condition: string) => `
@@ -94,14 +94,7 @@ function queriesOf(end: string) {
     LEFT JOIN messages ON messages.account_id = task_events.sender_account_id AND messages.id = task_events.message_id
     WHERE ${end} AND ${condition}
     ORDER BY task_events.n`
-  const sizes = (bytes: string, joined: string) =>
-    query<Size>(`
-      SELECT tasks.id AS task_id, sum(${bytes}) AS bytes FROM tasks ${joined}
-      WHERE ${end} AND ${isOneOf} GROUP BY tasks.id`)
   return {
-    sizesOfArtifacts: sizes('octet_length(artifacts.parts)', joinArtifacts),
-    sizesOfMessages: sizes('octet_length(messages.body) + coalesce(octet_length(messages.a2a), 0)', joinMessages),
-    sizesOfParts: sizes('parts.bytes', joinParts),
     byId: query<TaskRow>(`SELECT ${columns} FROM tasks WHERE ${end} AND tasks.id = :task`),
     history: query<TaskMessageRow>(`
       SELECT task_messages.task_id, messages.id AS message_id, task_messages.role, messages.body, messages.a2a,
@@ -109,10 +102,33 @@ function queriesOf(end: string) {
       FROM tasks ${joinMessages}
       WHERE ${end} AND ${isOneOf} ORDER BY messages.seq`),
     all: query<TaskEventRow>(events(isOneOf)),
-    states: query<TaskEventRow>(events(`${isOneOf} AND task_events.state IS NOT NULL`)),
+    statuses: query<TaskEventRow>(events(`${isOneOf} AND task_events.n = (
+      SELECT max(latest.n) FROM task_events AS latest WHERE latest.account_id = tasks.account_id
+        AND latest.task_id = tasks.id AND latest.state IS NOT NULL)`)),
     after: query<TaskEventRow>(`${events('tasks.id = :task AND task_events.n > :after')} LIMIT :limit`),
     parts: query<TaskPartRow>(`
-      SELECT parts.id, parts.encoding, parts.content FROM tasks ${joinParts} WHERE ${end} AND ${isOneOf}`),
+      SELECT parts.id, parts.encoding, parts.content FROM tasks ${joinParts}
+      WHERE ${end} AND ${isOneOf} AND parts.message_id IN (SELECT value FROM json_each(:messages))`),
+    // The unary plus keeps the order of the primary key, so that only the newest chunks are read.
+    chunkEnds: query<{ text: string; append: number }>(`
+      SELECT artifacts.append, substr(coalesce(
+          artifacts.parts ->> '$[#-1].text',
+          CASE messages.a2a ->> '$.parts[#-1].kind'
+            WHEN 'text' THEN parts.content
+            WHEN 'part' THEN parts.content ->> '$.text'
+            WHEN 'parts' THEN parts.content ->> '$[#-1].text' END,
+          messages.a2a ->> '$.parts[#-1].text',
+          messages.body,
+          ''), -:chars) AS text
+      FROM tasks
+      JOIN artifacts ON artifacts.account_id = tasks.account_id AND artifacts.task_id = tasks.id
+      JOIN task_events ON task_events.account_id = artifacts.account_id AND task_events.task_id = artifacts.task_id
+        AND task_events.n = artifacts.n
+      LEFT JOIN messages ON messages.account_id = task_events.sender_account_id AND messages.id = task_events.message_id
+      LEFT JOIN parts ON parts.account_id = messages.account_id AND parts.message_id = messages.id
+        AND parts.id = messages.a2a ->> '$.parts[#-1].part_id'
+      WHERE ${end} AND tasks.id = :task AND +artifacts.artifact_id = :artifact
+      ORDER BY artifacts.n DESC LIMIT ${maxEndChunks}`),
   }
 }
 const ends = { client: queriesOf(taskEnds.client), recipient: queriesOf(taskEnds.recipient) }
@@ -147,27 +163,28 @@ export const tasks = {
     history: (end: TaskEnd, agent: string, ids: readonly string[]): Promise<TaskMessageRow[]> =>
       account.all(ends[end].history, { agent, tasks: JSON.stringify(ids) }),
     events: (end: TaskEnd, agent: string, ids: readonly string[], { withArtifacts }: { withArtifacts: boolean }) =>
-      account.all(withArtifacts ? ends[end].all : ends[end].states, {
+      account.all(withArtifacts ? ends[end].all : ends[end].statuses, {
         agent,
         tasks: JSON.stringify(ids),
       }),
     eventsAfter: (agent: string, task: string, after: number, limit: number): Promise<TaskEventRow[]> =>
       account.all(ends.client.after, { agent, task, after, limit }),
-    parts: (end: TaskEnd, agent: string, ids: readonly string[]): Promise<TaskPartRow[]> =>
-      account.all(ends[end].parts, { agent, tasks: JSON.stringify(ids) }),
-    /** About how many bytes the artifacts of these tasks take, by their ids. Tasks without any may be missing. */
-    artifactBytes: async (end: TaskEnd, agent: string, ids: readonly string[]): Promise<Map<string, number>> =>
-      summed([await account.all(ends[end].sizesOfArtifacts, { agent, tasks: JSON.stringify(ids) })]),
-    bytes: async (end: TaskEnd, agent: string, ids: readonly string[]): Promise<Map<string, number>> => {
-      const { sizesOfArtifacts, sizesOfMessages, sizesOfParts } = ends[end]
-      const values = { agent, tasks: JSON.stringify(ids) }
-      return summed(
-        await Promise.all([
-          account.all(sizesOfArtifacts, values),
-          account.all(sizesOfMessages, values),
-          account.all(sizesOfParts, values),
-        ]),
-      )
+    /** The parts of these messages that are stored apart. */
+    parts: (
+      end: TaskEnd,
+      agent: string,
+      ids: readonly string[],
+      messages: readonly string[],
+    ): Promise<TaskPartRow[]> =>
+      account.all(ends[end].parts, { agent, tasks: JSON.stringify(ids), messages: JSON.stringify(messages) }),
+    /** The last characters of the text of an artifact; empty if there is none. For the recipient of the task. */
+    endOfArtifact: async (agent: string, task: string, artifact: string, chars: number): Promise<string> => {
+      let end = ''
+      for (const { text, append } of await account.all(ends.recipient.chunkEnds, { agent, task, artifact, chars })) {
+        end = text + end
+        if (append === 0 || end.length >= chars) break
+      }
+      return end.slice(-chars)
     },
     byMessage: async (agent: string, message: string): Promise<string | undefined> =>
       (await account.one(byMessage, { agent, message }))?.id,
@@ -189,10 +206,4 @@ export const tasks = {
       (await account.all(waiting, { agent, conversationId })).map(({ id }) => id),
   }),
   changes: taskChanges,
-}
-
-function summed(lists: { taskId: string; bytes: number | null }[][]): Map<string, number> {
-  const sizes = new Map<string, number>()
-  for (const { taskId, bytes } of lists.flat()) sizes.set(taskId, (sizes.get(taskId) ?? 0) + Number(bytes ?? 0))
-  return sizes
 }

@@ -3,8 +3,7 @@ import type { verdicts as table } from '../../../db/schema.ts'
 import { hour } from '../../lib/time.ts'
 import { type AccountDb, boolean, precondition, query, type Statement, statement } from '../sql.ts'
 import type { CheckedDirection } from './guarding.ts'
-import { isNewKey } from './idempotency-keys.ts'
-import type { NewMessage } from './new-message.ts'
+import { isNewKey, type NewMessage } from './new-message.ts'
 
 export type VerdictAction = typeof table.$inferSelect.action
 

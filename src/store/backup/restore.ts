@@ -4,7 +4,7 @@ import { existsSync, renameSync, rmSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { migrations } from '../../../db/migrations.ts'
-import { isKeyRing, keyIdsOf } from '../../lib/key-ring.ts'
+import { keyIdsOf } from '../../lib/key-ring.ts'
 import type { FileKey } from './sealed-file.ts'
 import { isFull } from '../driver/database-errors.ts'
 import { lockFile } from '../driver/file-lock.ts'
@@ -135,7 +135,7 @@ function requireKeys(
   place: string,
   { keys }: Manifest,
 ): void {
-  const known = ring !== undefined && isKeyRing(ring) ? keyIdsOf(ring) : []
+  const known = keyIdsOf(ring)
   const missing = keys.filter((id) => !known.includes(id))
   if (missing.length === 0 || withoutKeys) return
   throw new StartError(

@@ -108,32 +108,37 @@ export function removeOwner(path: string): void {
   rmSync(`${path}.owner`, { force: true })
 }
 
-/** The key ring next to the database, created at the first use. `write` replaces the write to the file (tests). */
-export function readKeyRing(path: string, write: (file: number, text: string) => void = writeSync): string {
-  const file = `${path}.keys`
-  if (!existsSync(file)) {
-    // The key must be on disk before anything is sealed with it, and a full disk must not leave a part of it.
-    const unfinished = `${file}.new`
+/** Make a key ring next to the database. `write` replaces the write to the file (tests). */
+export function makeKeyRing(path: string, write: (file: number, text: string) => void = writeSync): string {
+  const ring = newKeyRing()
+  // The key must be on disk before anything is sealed with it, and a full disk must not leave a part of it.
+  const unfinished = `${path}.keys.new`
+  try {
+    const opened = openSync(unfinished, 'w', 0o600)
     try {
-      const opened = openSync(unfinished, 'w', 0o600)
-      try {
-        write(opened, newKeyRing())
-        fsyncSync(opened)
-      } finally {
-        closeSync(opened)
-      }
-      renameSync(unfinished, file)
-    } catch (error) {
-      rmSync(unfinished, { force: true })
-      throw error
+      write(opened, ring)
+      fsyncSync(opened)
+    } finally {
+      closeSync(opened)
     }
+    renameSync(unfinished, `${path}.keys`)
+  } catch (error) {
+    rmSync(unfinished, { force: true })
+    throw error
   }
-  return readFileSync(file, 'utf8').trim()
+  return ring
 }
 
-/** The key ring next to the database; undefined if there is none. */
+/** The key ring next to the database, from now on readable only by its owner; undefined if there is none. */
 export function readStoredKeyRing(path: string): string | undefined {
-  return existsSync(`${path}.keys`) ? readFileSync(`${path}.keys`, 'utf8').trim() : undefined
+  const file = `${path}.keys`
+  if (!existsSync(file)) return undefined
+  try {
+    if ((statSync(file).mode & 0o077) !== 0) chmodSync(file, 0o600)
+  } catch {
+    // It belongs to another user. The doctor warns.
+  }
+  return readFileSync(file, 'utf8').trim()
 }
 
 /** The start of the names of folders in which copies of the file are made, see `backup/backup-file.ts`. */

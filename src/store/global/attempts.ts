@@ -34,9 +34,6 @@ const add = statement(`
 const remove = statement(`DELETE FROM attempts WHERE id = :id`)
 const removeAll = statement(`DELETE FROM attempts WHERE kind = :kind AND subject = :subject`)
 
-const removeOld = statement(`
-  DELETE FROM attempts WHERE id IN (SELECT id FROM attempts WHERE created_at < :before LIMIT :max) RETURNING id`)
-
 export const attempts = (db: Db) => ({
   /** Adds all of them, or none if a limit is reached. Returns a row for each one added. */
   add: (list: Attempt[], limits: AttemptLimit[], at: number): Statement => ({
@@ -49,8 +46,6 @@ export const attempts = (db: Db) => ({
     (await db.one(last, { kind, subject, since, skip: max - 1 }))?.at,
   remove: (id: string): Statement => db.bind(remove, { id }),
   removeAll: (kind: string, subject: string): Statement => db.bind(removeAll, { kind, subject }),
-  /** Deletes at most `max` attempts from before a time. Returns a row for each one deleted. */
-  removeOld: (before: number, max: number): Statement => ({ ...db.bind(removeOld, { before, max }), rows: max }),
 })
 
 /** One self-registration. `address` is that of the client. */

@@ -86,9 +86,11 @@ export const clock = (db: Db) => ({
 
 const maxLeases = 1_000
 
-const all = query<{ id: string; heartbeats: number; present: string }>(`SELECT id, heartbeats, present FROM instances`)
+const all = query<{ id: string; heartbeats: number; present: string; ring: string }>(
+  `SELECT id, heartbeats, present, ring FROM instances`,
+)
 const heartbeat = statement(`
-  INSERT INTO instances (id, heartbeats, present, created_at) VALUES (:id, :heartbeats, :present, :at)
+  INSERT INTO instances (id, heartbeats, present, ring, created_at) VALUES (:id, :heartbeats, :present, :ring, :at)
   ON CONFLICT (id) DO UPDATE SET heartbeats = excluded.heartbeats, present = excluded.present`)
 const remove = statement(`DELETE FROM instances WHERE id = :id`)
 const inFlight = crossAccountQuery<{
@@ -107,10 +109,13 @@ const inFlight = crossAccountQuery<{
 )
 
 export const instances = (db: Db) => ({
-  all: () => db.all(all),
+  async all() {
+    const rows = await db.all(all)
+    return rows.map((row) => ({ ...row, keyIds: row.ring.split(',').filter((id) => id !== '') }))
+  },
   /** Record a heartbeat: a number that rises. `present` is JSON of who is at agents through the process. */
-  heartbeat: (id: string, heartbeats: number, present: string, at: number): Statement =>
-    db.bind(heartbeat, { id, heartbeats, present, at }),
+  heartbeat: (id: string, heartbeats: number, present: string, keyIds: readonly string[], at: number): Statement =>
+    db.bind(heartbeat, { id, heartbeats, present, ring: keyIds.join(), at }),
   remove: (id: string): Statement => db.bind(remove, { id }),
   /** Leases without an expiry, and those that have expired at `now`. Oldest first, at most 1,000; only ids and times. */
   leases: (now: number) => db.all(inFlight, { now }),

@@ -57,6 +57,7 @@ const removals = {
   sessions: removal('sessions', 'expires_at <= :until OR (ended_at IS NOT NULL AND ended_at <= :until)'),
   'passkey challenges': removal('passkey_challenges', 'expires_at <= :until'),
   links: removal('links', 'expires_at <= :until'),
+  attempts: removal('attempts', 'created_at <= :until'),
   invitations: removal('invitations', 'expires_at <= :until', { name: 'expired invitations' }),
 }
 /** What is removed by its age alone. */

@@ -77,3 +77,12 @@ export const sealedTokens = (db: Db): readonly SealedTable[] =>
         oldIv: token.tokenIv,
       }),
   }))
+
+/** The keys of all stored tokens, with the number of their tokens. */
+export async function tokensByKey(tables: readonly Pick<SealedTable, 'byKey'>[]): Promise<Map<string, number>> {
+  const counts = new Map<string, number>()
+  for (const table of tables) {
+    for (const { key, tokens } of await table.byKey()) counts.set(key, (counts.get(key) ?? 0) + tokens)
+  }
+  return counts
+}

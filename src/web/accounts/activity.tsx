@@ -2,7 +2,8 @@
 /** @jsxImportSource hono/jsx */
 import { isolated } from '../../html/bidi.tsx'
 import { Card, Disclosure, EmptyState, LocalTime } from '../../html/components.tsx'
-import { ButtonLink, Checkbox, type FieldOption, QueryForm, Select, SubmitButton, TextInput } from '../../html/form.tsx'
+import { Checkbox, type FieldOption, Select, TextInput } from '../../html/fields.tsx'
+import { ButtonLink, QueryForm, SubmitButton } from '../../html/form.tsx'
 import { appPage } from '../../html/layout.tsx'
 import { Pagination, Table } from '../../html/table.tsx'
 import { day } from '../../lib/time.ts'

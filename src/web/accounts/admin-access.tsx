@@ -2,7 +2,8 @@
 /** @jsxImportSource hono/jsx */
 import { Name } from '../../html/bidi.tsx'
 import { Card, EmptyState, Notice, Time } from '../../html/components.tsx'
-import { SubmitButton, TextInput } from '../../html/form.tsx'
+import { TextInput } from '../../html/fields.tsx'
+import { SubmitButton } from '../../html/form.tsx'
 import { ConfirmDelete, SecretDialog } from '../../html/secrets.tsx'
 import { Table } from '../../html/table.tsx'
 import { mcpSnippets, serverName } from '../../lib/client-snippets.ts'

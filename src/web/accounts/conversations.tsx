@@ -3,7 +3,8 @@
 /** Resuming conversations that ran away, and their limits. See docs/delivery.md, "Conversations that run away". */
 import { maxTurnLimit, resumeConversation, setTurnLimits } from '../../grid/messaging/turns.ts'
 import { Card, Facts } from '../../html/components.tsx'
-import { SubmitRow, TextInput } from '../../html/form.tsx'
+import { TextInput } from '../../html/fields.tsx'
+import { SubmitRow } from '../../html/form.tsx'
 import { defaultTurnLimits, type TurnLimits } from '../../store/account.ts'
 import { PageForm } from '../forms.tsx'
 import { settingsPath } from '../settings.tsx'

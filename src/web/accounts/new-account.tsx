@@ -2,7 +2,8 @@
 /** @jsxImportSource hono/jsx */
 import { createOwnedAccount } from '../../grid/accounts/accounts.ts'
 import { type ClaimOffer, findClaimOffer } from '../../grid/accounts/claim.ts'
-import { ButtonLink, Form, SubmitButton, TextInput } from '../../html/form.tsx'
+import { TextInput } from '../../html/fields.tsx'
+import { ButtonLink, Form, SubmitButton } from '../../html/form.tsx'
 import { barePage } from '../../html/layout.tsx'
 import { homePath } from '../../html/paths.ts'
 import { PageForm } from '../forms.tsx'

@@ -5,7 +5,7 @@ import { type ClaimOffer, findClaimOffer } from '../../grid/accounts/claim.ts'
 import { megabyte } from '../../grid/messaging/quota.ts'
 import { Meter } from '../../html/attention.tsx'
 import { Name } from '../../html/bidi.tsx'
-import { HourlyChart } from '../../html/chart.tsx'
+import { BarChart } from '../../html/chart.tsx'
 import { Card, EmptyState, Notice, Stat, Time } from '../../html/components.tsx'
 import { ButtonLink } from '../../html/form.tsx'
 import { appPage } from '../../html/layout.tsx'
@@ -71,7 +71,13 @@ async function overview(visit: Visit, offer: ClaimOffer | undefined, backupFaile
         />
       </div>
       <Card title='Messages per hour' lead='Times in UTC'>
-        <HourlyChart id='messages' title='Messages per hour in the last 24 hours' bars={figures.bars} />
+        <BarChart
+          id='messages'
+          title='Messages per hour in the last 24 hours'
+          unit='hour'
+          series={[{ name: 'Messages', colour: 'accent' }]}
+          bars={figures.bars.map(({ at, count }) => ({ at, counts: [count] }))}
+        />
       </Card>
       <div class='grid halves'>
         <RecentActivity

@@ -3,7 +3,8 @@
 /** How programs act as an agent: its keys, client configurations, and the programs that do. */
 import { Name } from '../../html/bidi.tsx'
 import { Card, Facts, Time } from '../../html/components.tsx'
-import { Form, SubmitRow, TextInput } from '../../html/form.tsx'
+import { TextInput } from '../../html/fields.tsx'
+import { Form, SubmitRow } from '../../html/form.tsx'
 import { ConfirmDelete } from '../../html/secrets.tsx'
 import { PageForm } from '../forms.tsx'
 import { AgentPrograms } from '../oauth/programs.tsx'

@@ -2,7 +2,7 @@
 /** @jsxImportSource hono/jsx */
 /** Form fields that the pages of new and existing agents share. */
 import { maxAccessList, maxDescriptionLength } from '../../grid/agents/agents.ts'
-import { ChoiceList, PasswordInput, TextArea, TextInput } from '../../html/form.tsx'
+import { ChoiceList, PasswordInput, TextArea, TextInput } from '../../html/fields.tsx'
 import type { AccessPolicy, AgentType, ProgramType, Visibility } from '../../store/account/agents.ts'
 
 export interface AgentFieldsProps {

@@ -3,7 +3,8 @@
 /** Who is in a channel, and who can be added. */
 import { type Channel, maxMembers } from '../../grid/channels/channels.ts'
 import { Card, EmptyState, Notice, Time } from '../../html/components.tsx'
-import { ButtonForm, ChoiceList, Form, SubmitRow, TextInput } from '../../html/form.tsx'
+import { ChoiceList, TextInput } from '../../html/fields.tsx'
+import { ButtonForm, Form, SubmitRow } from '../../html/form.tsx'
 import { Table } from '../../html/table.tsx'
 import { AgentName } from '../accounts/agent-name.tsx'
 import { formErrors } from '../forms.tsx'

@@ -1,7 +1,7 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
 /** Forms generated from a JSON schema: the fields, and the value of a posted form. */
-import { Checkbox, ChoiceList, Select, TextArea, TextInput } from '../../html/form.tsx'
+import { Checkbox, ChoiceList, Select, TextArea, TextInput } from '../../html/fields.tsx'
 
 /** The part of JSON Schema that the configuration schemas of providers use. */
 export interface JsonSchema {

@@ -11,7 +11,8 @@ import {
 } from '../../grid/notifications/subscriptions.ts'
 import { findSeat } from '../../grid/people/seats.ts'
 import { Badge, Card, LocalTime, Notice, Time } from '../../html/components.tsx'
-import { ButtonForm, ChoiceList, CsrfField, Form, SubmitButton, SubmitRow } from '../../html/form.tsx'
+import { ChoiceList } from '../../html/fields.tsx'
+import { ButtonForm, CsrfField, Form, SubmitButton, SubmitRow } from '../../html/form.tsx'
 import { barePage } from '../../html/layout.tsx'
 import { Table } from '../../html/table.tsx'
 import type { Handler } from '../../request-context.ts'
@@ -36,7 +37,7 @@ export function notificationPages({ get, post, may }: AccountPages, deps: PageDe
           <BrowsersCard
             visit={visit}
             browsers={await listBrowsers(visit.account)}
-            publicKey={store.keyRing.ids.length > 0 ? await publicPushKey(store) : undefined}
+            publicKey={store.keyRing.canSeal ? await publicPushKey(store) : undefined}
             now={store.deps.now()}
           />
           <DigestCard

@@ -2,7 +2,7 @@
 /** @jsxImportSource hono/jsx */
 /** Form fields for the data of a user. */
 import { Notice } from '../../html/components.tsx'
-import { PasswordInput, TextInput } from '../../html/form.tsx'
+import { PasswordInput, TextInput } from '../../html/fields.tsx'
 import type { PageDeps } from '../visit.ts'
 
 export function NameField(

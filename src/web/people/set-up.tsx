@@ -1,7 +1,8 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
 import { setUp, setUpState } from '../../grid/people/people.ts'
-import { ButtonLink, SubmitButton, TextInput } from '../../html/form.tsx'
+import { TextInput } from '../../html/fields.tsx'
+import { ButtonLink, SubmitButton } from '../../html/form.tsx'
 import { barePage } from '../../html/layout.tsx'
 import { homePath } from '../../html/paths.ts'
 import { PageForm } from '../forms.tsx'

@@ -12,7 +12,8 @@ import {
   type SecondFactors,
 } from '../../grid/people/second-factor.ts'
 import { Badge, Card, EmptyState, Notice, Time } from '../../html/components.tsx'
-import { ButtonLink, Form, PasskeyForm, SubmitRow, TextInput } from '../../html/form.tsx'
+import { TextInput } from '../../html/fields.tsx'
+import { ButtonLink, Form, PasskeyForm, SubmitRow } from '../../html/form.tsx'
 import { ConfirmDelete, CopyBlock, QrCode, SecretDialog } from '../../html/secrets.tsx'
 import { Table } from '../../html/table.tsx'
 import { formErrors, PageForm } from '../forms.tsx'

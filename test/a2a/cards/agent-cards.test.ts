@@ -95,8 +95,11 @@ describe('the card of a public agent', () => {
   test('whose address is given without its final slash is a 404 that says so', async () => {
     const { status, body } = await answerTo(new URL('.well-known/agent-card.json', url).pathname)
 
-    expect([status, JSON.parse(body).error.status]).toEqual([404, 'NOT_FOUND'])
-    expect(body).toContain('ends with a slash')
+    expect([status, JSON.parse(body).error]).toEqual([404, {
+      code: 404,
+      status: 'NOT_FOUND',
+      message: expect.stringContaining('ends with a slash'),
+    }])
   })
 
   test('is the same for callers with any key, and with none', async () => {

@@ -36,6 +36,17 @@ test('the fourth wait of a credential makes the oldest answer early', async () =
   expect(grid.store.waiting.reads.count).toBe(0)
 })
 
+test('when the caller has left nothing is leased', async () => {
+  const connection = new AbortController()
+  const reading = waitForMessages(bob, {}, { seconds: 50, connection })
+  await idle(1)
+  connection.abort()
+  await expect(reading).rejects.toThrow('left')
+  await write('hello')
+
+  expect(await textsOf(readMessages(bob, {}))).toEqual(['hello'])
+})
+
 test('when the credential ends meanwhile nothing is leased', async () => {
   const check = () => Promise.reject(new Error('revoked'))
   const reading = waitForMessages(bob, {}, { seconds: 50, check })
@@ -53,6 +64,17 @@ test('a stream says at once that messages wait, and otherwise that it is alive',
 
   expect(await empty.next()).toBe('unread')
   expect(await listen(bob).next()).toBe('unread')
+})
+
+test('a stream ends with its credential, without another event', async () => {
+  let isGood = true
+  const check = () => isGood ? Promise.resolve() : Promise.reject(new Error('revoked'))
+  const stream = listen(bob, check)
+  await stream.next()
+  isGood = false
+  await write('hello')
+
+  expect(await stream.next()).toBeUndefined()
 })
 
 test('what stays unread is announced again after a minute', async () => {

@@ -1,7 +1,9 @@
 /** What else happens to tasks: time, deletion, claims, other accounts, guardrails. On every database. */
 import { beforeEach, expect, test } from 'vitest'
+import { callingAgent } from '../../../src/auth/actor.ts'
 import { deleteAgent } from '../../../src/grid/agents/agents.ts'
 import { readMessages } from '../../../src/grid/messaging/read-messages.ts'
+import { continueTask } from '../../../src/grid/tasks/start-task.ts'
 import { cancelTask, getTask } from '../../../src/grid/tasks/tasks.ts'
 import { updateTask } from '../../../src/grid/tasks/update-task.ts'
 import { day, hour } from '../../../src/lib/time.ts'
@@ -99,13 +101,9 @@ onEachDatabase((open) => {
   })
 })
 
-/** Let each chunk of a task have this many bytes. */
+/** Let a task have this many bytes. */
 const fill = (task: string, bytes: number) =>
-  rows(
-    grid,
-    `UPDATE artifacts SET parts = '[{"text":"' || hex(zeroblob(?)) || '"}]' WHERE account_id = ? AND task_id = ?`,
-    [bytes / 2, grid.acme.id, task],
-  )
+  rows(grid, 'UPDATE tasks SET bytes = ? WHERE account_id = ? AND id = ?', [bytes, grid.acme.id, task])
 
 onEachDatabase((open) => {
   beforeEach(async () => {
@@ -114,16 +112,47 @@ onEachDatabase((open) => {
     bob = storeOf(grid, grid.bob)
   })
 
-  test('artifacts of a task have 8 MiB, and then the task can be ended', async () => {
+  test('a task has 8 MiB with all that both write, and then it can only be ended', async () => {
     const { id } = await askFor(client, 'a question')
     const chunk = (append: boolean) => ({ taskId: id, text: 'more', artifact: { id: 'a', append } })
     for (const append of [false, true]) await updateTask(bob, chunk(append))
-    await fill(id, 4 * 2 ** 20 - 14)
+    await fill(id, 8 * 2 ** 20 - 1)
     await updateTask(bob, chunk(true))
-    for (const append of [true, false]) {
-      await expect(updateTask(bob, chunk(append))).rejects.toMatchObject({ code: 'payload_too_large' })
+    const note = { taskId: id, text: 'a note', state: 'working' as const }
+    for (const update of [chunk(true), chunk(false), note]) {
+      await expect(updateTask(bob, update)).rejects.toMatchObject({ code: 'payload_too_large' })
     }
-    expect((await updateTask(bob, { taskId: id, state: 'completed' })).status.state).toBe('completed')
+    const message = { messageId: 'more', parts: [{ text: 'more' }] }
+    await expect(continueTask(client, callingAgent(client.actor), { taskId: id, message })).rejects.toMatchObject({
+      code: 'payload_too_large',
+    })
+    expect((await updateTask(bob, { taskId: id, text: 'an answer' })).status.state).toBe('completed')
+  })
+
+  test('every text of a message and an artifact counts for the size of its task', async () => {
+    const long = 'x'.repeat(100_000)
+    const size = async (id: string) =>
+      (await client.read.tasks.of('client', callingAgent(client.actor).agentId, id))!.bytes
+    const message = {
+      messageId: 'm',
+      parts: [{ text: 'hi', mediaType: long, filename: long, metadata: { [long]: 1 } }],
+      metadata: { [long]: 1 },
+      extensions: [long],
+      referenceTaskIds: [long],
+    }
+    const { id } = await askFor(client, 'a question', { message })
+    expect(await size(id)).toBeGreaterThan(600_000)
+
+    const before = await size(id)
+    for (const append of [false, true]) {
+      await updateTask(bob, { taskId: id, text: long, artifact: { id: long, name: long, append } })
+    }
+    // What goes on has no name of its own.
+    expect(await size(id) - before).toBeGreaterThan(500_000)
+    const [{ bytes }] = await rows(grid, "SELECT bytes FROM usage WHERE account_id = ? AND subject = ''", [
+      grid.acme.id,
+    ])
+    expect(Number(bytes)).toBeGreaterThan(1_100_000)
   })
 
   test('a task has 10,000 events, and then it can only be ended', async () => {

@@ -75,9 +75,10 @@ test('a read says how to answer a task, to its recipient and while it is open', 
   expect(asked.note).toBe('To complete this task, answer with reply_to_message_id, or call update_task.')
 
   await updateTask(bob, { taskId: id, state: 'input-required', text: 'which one?' })
+  const others = (await readMessages(client, {})).messages
   await updateTask(bob, { taskId: id, text: 'an answer' })
+  others.push(...(await readMessages(client, {})).messages, ...(await readAgain(bob, { since: '1h' })).messages)
 
-  const others = [...(await readMessages(client, {})).messages, ...(await readAgain(bob, { since: '1h' })).messages]
   expect(others.map(({ message, task_id, note }) => [message, task_id, note])).toEqual([
     ['which one?', id, undefined],
     ['an answer', id, undefined],
@@ -93,7 +94,7 @@ test('a recipient asks back, and the client goes on with the same task', async (
 
   const message = { messageId: 'more', parts: [{ text: 'the red one' }] }
   const { task } = await continueTask(client, callingAgent(client.actor), { taskId: id, contextId, message })
-  expect(task.status.state).toBe('working')
+  expect((await getTask(client, task.id)).status.state).toBe('working')
   await updateTask(bob, { taskId: id, text: 'here', parts: [{ data: { red: true } }] })
 
   const done = await getTask(client, id)
@@ -131,6 +132,21 @@ test('a canceled task takes its unread message back; a recipient that has read i
   await expect(updateTask(bob, { taskId: read.id, text: 'late' })).rejects.toMatchObject({
     code: 'unsupported_operation',
   })
+})
+
+test('a cancellation that came too late takes no message back, and tells no one', async () => {
+  const { id } = await askFor(client, 'a question')
+  const canceling = storeOf(grid, grid.alice)
+  const { write } = canceling
+  // It has found the task open, and its recipient ends it before the commit.
+  canceling.write = async (statements) => {
+    await updateTask(bob, { taskId: id, state: 'completed', text: 'done' })
+    return await write(statements)
+  }
+
+  await expect(cancelTask(canceling, id)).rejects.toMatchObject({ code: 'task_not_cancelable' })
+
+  expect((await readMessages(bob, {})).messages).toMatchObject([{ message: 'a question', type: 'agent' }])
 })
 
 test('tasks are listed by page, newest first', async () => {

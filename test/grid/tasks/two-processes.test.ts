@@ -30,7 +30,7 @@ test('a stream at one process is told what happens at another, soon after it', a
   const toldAt: number[] = []
   let hasBegun = false
   const ended = (async () => {
-    for await (const news of watchTask(client, id, { endsWhenInterrupted: false, heartbeatMs: 60_000 })) {
+    for await (const news of watchTask(client, id, { heartbeatMs: 60_000 })) {
       hasBegun = true
       if (news === 'heartbeat' || 'first' in news) continue
       told.push(...inShort([news]))

@@ -1,5 +1,6 @@
 /** Updates of tasks under an idempotency key, on every database. See docs/delivery.md, "Idempotency keys". */
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { cancelTask } from '../../../src/grid/tasks/tasks.ts'
 import { updateTask } from '../../../src/grid/tasks/update-task.ts'
 import { day } from '../../../src/lib/time.ts'
 import type { AccountStore } from '../../../src/store/account.ts'
@@ -65,6 +66,7 @@ onEachDatabase((open) => {
     const refused = [
       () => updateTask(bob, { ...chunk, idempotencyKey: 'a key' }),
       () => updateTask(bob, { taskId: again.id, ...note }),
+      () => updateTask(bob, { taskId: id, ...note, text: 'a note' }),
       () => sendMessage(bob, { ...send, idempotencyKey: 'a key' }),
       () => updateTask(bob, { ...chunk, idempotencyKey: 'of a send' }),
     ]
@@ -81,5 +83,29 @@ onEachDatabase((open) => {
     })
     expect(text).toMatchObject({ task_id: id, state: 'completed' })
     expect(inShort(await eventsOf(client, id))).toEqual(['submitted', 'working', 'one', 'done', 'completed'])
+  })
+
+  test('an end without words is repeated, too', async () => {
+    const { id } = await askFor(client, 'a question')
+    const end = { taskId: id, state: 'failed' as const, idempotencyKey: 'a key' }
+
+    const states = [await updateTask(bob, end), await updateTask(bob, end)].map(({ status }) => status.state)
+
+    expect(states).toEqual(['failed', 'failed'])
+  })
+
+  test('an update that came too late leaves its key free', async () => {
+    let late = 0
+    for (const n of [1, 2, 3, 4, 5]) {
+      const { id } = await askFor(client, `question ${n}`)
+      const end = { taskId: id, state: 'failed' as const, idempotencyKey: `key ${n}` }
+      const [, told] = await Promise.allSettled([cancelTask(client, id), updateTask(bob, end)])
+      if (told.status === 'fulfilled') continue
+      late++
+      const other = await askFor(client, 'another question')
+      expect((await updateTask(bob, { ...end, taskId: other.id })).status.state).toBe('failed')
+    }
+
+    expect(late).toBeGreaterThan(0)
   })
 })

@@ -60,6 +60,8 @@ test.each<[string, unknown]>([
   ['{"a":[1,{"b":"c"}]}', { a: [1, { b: 'c' }] }],
   ['[[[[]]]]', [[[[]]]]],
   ['[1,2,3,4,5,6]', [1, 2, 3, 4, 5, 6]],
+  [`{"${'n'.repeat(1_000)}":1}`, { ['n'.repeat(1_000)]: 1 }],
+  [`["${'"a":1'.replaceAll('"', '\\"')}${'x'.repeat(2_000)}"]`, [`"a":1${'x'.repeat(2_000)}`]],
   ['"[[[[[[[["', '[[[[[[[['],
   ['"a,b,c,d,e,f,g,h"', 'a,b,c,d,e,f,g,h'],
   ['{"prototype":1,"constructor":"x"}', { prototype: 1, constructor: 'x' }],
@@ -70,6 +72,7 @@ test.each<[string, unknown]>([
 test.each([
   ['[[[[[]]]]]', 'invalid_request', 'The JSON is nested deeper than 4.'],
   ['[1,2,3,4,5,6,7]', 'invalid_request', 'The JSON has more than 5 values.'],
+  [`{"a":["x"],"${'n'.repeat(1_001)}":1}`, 'invalid_request', 'The JSON has a name of more than 1000 characters.'],
   ['', 'malformed_json', 'The body is not valid JSON.'],
   ['{', 'malformed_json', 'The body is not valid JSON.'],
   ['{"__proto__":{"x":1}}', 'malformed_json', 'The body is not valid JSON.'],

@@ -5,15 +5,16 @@ test('a key holds at most its limit, and releasing a slot twice frees it once', 
   const limit = new ConcurrencyLimit({ perKey: 2, perGroup: 9, total: 9 })
   const release = limit.acquire('a', 'g')!
   limit.acquire('a', 'g')
-  expect([limit.hasCapacity('a', 'g'), limit.acquire('a', 'g'), limit.hasCapacity('b', 'g')]).toEqual([
-    false,
-    undefined,
-    true,
-  ])
+  expect([limit.reached('a', 'g') === undefined, limit.acquire('a', 'g'), limit.reached('b', 'g') === undefined])
+    .toEqual([
+      false,
+      undefined,
+      true,
+    ])
   release()
   release()
 
-  expect([limit.hasCapacity('a', 'g'), limit.count]).toEqual([true, 1])
+  expect([limit.reached('a', 'g') === undefined, limit.count]).toEqual([true, 1])
 })
 
 test('all keys together hold at most the total', () => {
@@ -28,10 +29,10 @@ test('the keys of a group together hold at most its limit, and another group has
   const limit = new ConcurrencyLimit({ perKey: 2, perGroup: 3, total: 9 })
   const releases = ['a', 'a', 'b'].map((key) => limit.acquire(key, 'g')!)
   expect([limit.acquire('b', 'g'), limit.acquireOrEvictOldest('c', 'g', () => {})]).toEqual([undefined, undefined])
-  expect(limit.hasCapacity('d', 'h')).toBe(true)
+  expect(limit.reached('d', 'h') === undefined).toBe(true)
   releases[2]()
 
-  expect(limit.hasCapacity('b', 'g')).toBe(true)
+  expect(limit.reached('b', 'g') === undefined).toBe(true)
 })
 
 test('the holder of the oldest slot is told when it is evicted', () => {

@@ -4,22 +4,22 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { isKeyRing } from '../../../src/lib/key-ring.ts'
-import { readKeyRing } from '../../../src/store/driver/local-file.ts'
+import { makeKeyRing, readStoredKeyRing } from '../../../src/store/driver/local-file.ts'
 
-test('a key ring that found no space leaves nothing, and the next start makes it', () => {
+test('a key ring that found no space leaves nothing, and the next one is whole', () => {
   const folder = mkdtempSync(join(tmpdir(), 'agent-grid-keys-'))
   const path = join(folder, 'grid.db')
   const write = (file: number, text: string) => {
     writeSync(file, text.slice(0, 10))
     throw Object.assign(new Error('no space left on device'), { code: 'ENOSPC' })
   }
-  expect(() => readKeyRing(path, write)).toThrow('no space')
+  expect(() => makeKeyRing(path, write)).toThrow('no space')
   expect(readdirSync(folder)).toEqual([])
 
-  const ring = readKeyRing(path)
+  const ring = makeKeyRing(path)
 
   expect(isKeyRing(ring)).toBe(true)
-  expect(readKeyRing(path)).toBe(ring)
+  expect(readStoredKeyRing(path)).toBe(ring)
   expect(readdirSync(folder)).toEqual(['grid.db.keys'])
   rmSync(folder, { recursive: true })
 })

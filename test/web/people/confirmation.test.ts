@@ -22,7 +22,7 @@ describe('ten minutes after the last proof', () => {
     ['appointing an owner', 'team/members/:other/role', () => ({ role: 'owner' })],
     ['inviting an owner', 'team/invitations', () => ({ email: 'new@people.example', role: 'owner' })],
     ['resetting the second factor of a member', 'team/members/:other/reset-second-factor', () => ({})],
-    ['creating an admin key', 'account/keys', () => ({ keyName: 'deployment' })],
+    ['creating an admin key', 'account/keys', () => ({ name: 'deployment' })],
     ['requiring a second factor', 'account/second-factor', () => ({ required: 'yes' })],
     ['letting people see contents', 'account/contents', () => ({ visible: 'yes' })],
     ['letting people read messages', 'account/reading', () => ({ choice: 'on' })],
@@ -89,7 +89,7 @@ describe('the proof', () => {
     expect(changed.at).toBe(settings('profile?done=password-changed'))
 
     const csrf = await csrfTokenOf(one, settings('sessions'))
-    const asked = await one.post(settings('account/keys'), { csrf, keyName: 'deployment' })
+    const asked = await one.post(settings('account/keys'), { csrf, name: 'deployment' })
 
     expect(asked.at).toMatch(/^\/confirm/)
     expect((await one.open(settings('sessions'))).status).toBe(200)
@@ -120,7 +120,7 @@ describe('the proof', () => {
     const one = await signedIn(grid, await person(grid, { role: 'owner' }))
     const csrf = await csrfTokenOf(one, settings('sessions'))
     grid.clock.now -= minute
-    const asked = await one.post(settings('account/keys'), { csrf, keyName: 'deployment' })
+    const asked = await one.post(settings('account/keys'), { csrf, name: 'deployment' })
     expect(asked.at).toMatch(/^\/confirm/)
   })
 
@@ -158,7 +158,7 @@ describe('an account that requires a second factor', () => {
       expect(page.text).toContain('This account requires a second factor')
     }
     const csrf = await csrfTokenOf(two, securityOf(grid))
-    const refused = await two.post(settings('account/keys'), { csrf, keyName: 'a key' })
+    const refused = await two.post(settings('account/keys'), { csrf, name: 'a key' })
     expect(refused.status).toBe(403)
     expect((await (await signedIn(grid, member)).open(home())).at).toBe(arrivalOf(grid.acme, 'member'))
     expect((await owner.open(home())).at).toBe(arrivalOf(grid.acme, 'owner'))

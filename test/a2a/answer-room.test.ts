@@ -1,0 +1,139 @@
+/** Answers and events take room until they are sent: of a key, of its account, and of the process. See docs/security.md. */
+import { expect, test } from 'vitest'
+import { updateTask } from '../../src/grid/tasks/update-task.ts'
+import { CallerConnection } from '../../src/lib/http/caller-connection.ts'
+import { eventStream } from '../../src/lib/http/event-stream.ts'
+import type { Connection } from '../../src/listen.ts'
+import { endpoint, endpointOf, openA2aStream, postA2a, request, send10 } from '../support/a2a.ts'
+import { rows } from '../support/database.ts'
+import { storeOf, type TestAgent, type TestGrid, testGrid } from '../support/grid.ts'
+import { waitFor } from '../support/wait-for.ts'
+
+let grid: TestGrid
+
+/** A task of an agent, that is said to have so many bytes. */
+async function start(agent: TestAgent, bytes: number, to = grid.bob): Promise<string> {
+  const sent = send10({ metadata: undefined }, { configuration: { returnImmediately: true } })
+  const { body } = await postA2a(grid, agent.key, sent, {}, endpointOf(to))
+  const { id } = body.result.task
+  await rows(grid, 'UPDATE tasks SET bytes = ? WHERE account_id = ? AND id = ?', [bytes, grid.acme.id, id])
+  return id
+}
+
+/** Calls whose clients take the answer when `take` is called. */
+function slowClient() {
+  const taken: (() => void)[] = []
+  const call = async (agent: TestAgent, body: unknown, path = endpoint) => {
+    const connection: Connection = {
+      remoteAddress: '203.0.113.7',
+      answerSent: () => new Promise<void>((resolve) => taken.push(resolve)),
+    }
+    const headers = { Authorization: `Bearer ${agent.key}`, 'Content-Type': 'application/json' }
+    const init = { method: 'POST', headers, body: JSON.stringify(body) }
+    const response = await grid.app.request(new URL(path, grid.deps.config.baseUrl).href, init, connection)
+    const { error } = await response.json()
+    return error ? `${response.status} ${error.message}` : 'answered'
+  }
+  return { call, take: () => taken.splice(0).forEach((resolve) => resolve()) }
+}
+
+/** One byte below the limit. */
+const full = 8 * 2 ** 20 - 1
+
+test('tasks that are not sent yet take room of their key, their account and the grid, and errors say of which', async () => {
+  grid = await testGrid()
+  const { call, take } = slowClient()
+  const carol = await grid.acme.agent('carol')
+  const [ofAlice, ofCarol, small] = [await start(grid.alice, full), await start(carol, full), await start(carol, 1_000)]
+  const get = (id: string) => request('GetTask', { id })
+  const refused = (who: string, bytes: string) =>
+    `429 ${who} may have ${bytes} bytes of unsent answers at a time. Call again when some of them have been read.`
+
+  expect(await call(grid.alice, get(ofAlice))).toBe('answered')
+  expect(await call(grid.alice, get(ofAlice))).toBe(refused('This key', '10,666,666'))
+  expect(await call(grid.alice, request('ListTasks', {}))).toBe(refused('This key', '10,666,666'))
+  expect(await call(carol, get(ofCarol))).toBe(refused('This account', '16,000,000'))
+  expect(await call(carol, get(small))).toBe('answered')
+  expect(await call(grid.eve, request('ListTasks', {}))).toBe('answered')
+
+  const { ofAccounts, ofKeys } = grid.store.waiting.answerBytes
+  take()
+  await waitFor('the room', () => ofAccounts.held === 0 && ofKeys.held === 0)
+  ofAccounts.take('others', 15_000_000)
+  ofAccounts.take('more', 10_000_000)
+  ofAccounts.take('yet more', 8_000_000)
+  expect(await call(grid.alice, get(ofAlice))).toBe(refused('The grid', '64,000,000'))
+})
+
+test('a send is answered when there is room, since it has been sent', async () => {
+  grid = await testGrid()
+  const { call, take } = slowClient()
+  const id = await start(grid.alice, full)
+  await call(grid.alice, request('GetTask', { id }))
+
+  const large = send10({ metadata: undefined, parts: [{ text: 'hi' }, { data: 'x'.repeat(3_000_000) }] }, {
+    configuration: { returnImmediately: true },
+  })
+  const answer = call(grid.alice, large, endpointOf(grid.bob))
+  await waitFor('the message', async () => (await storeOf(grid, grid.bob).read.inbox.unread(grid.bob.id)) === 2)
+  const first = await Promise.race([answer, new Promise((resolve) => setImmediate(resolve, 'not yet'))])
+  take()
+
+  expect([first, await answer]).toEqual(['not yet', 'answered'])
+})
+
+test('streams of large tasks get the task and its events one after the other, and all of them', async () => {
+  grid = await testGrid()
+  const { ofAccounts } = grid.store.waiting.answerBytes
+  const id = await start(grid.alice, full)
+  const open = () => openA2aStream(grid, grid.alice.key, request('SubscribeToTask', { id }))
+  const [one, two] = [await open(), await open()]
+  expect(await one.nextItem()).toEqual({ comment: 'ping' })
+  expect((await one.nextItem())?.result.task.id).toBe(id)
+  for (let n = 0; n < 3; n++) expect(await two.nextItem()).toEqual({ comment: 'ping' })
+  expect(ofAccounts.held).toBe(full)
+
+  // What it asks for next says that it has taken the task.
+  const ofOne = one.next()
+  expect((await two.next())?.result.task.id).toBe(id)
+  const ofTwo = two.next()
+  await updateTask(storeOf(grid, grid.bob), { taskId: id, text: 'an answer', artifact: { id: 'a' } })
+  for (const event of [await ofOne, await ofTwo]) {
+    expect(event?.result.artifactUpdate.artifact.parts).toEqual([{ text: 'an answer' }])
+  }
+  await Promise.all([one.close(), two.close()])
+  expect(ofAccounts.held).toBe(0)
+})
+
+test('an account has a limit of streams of tasks of its own, and leaves room for others', async () => {
+  grid = await testGrid({ env: { WAITS_PER_ACCOUNT: '2' } })
+  const ids = [await start(grid.alice, 0), await start(grid.bob, 0, grid.alice)]
+  const agents = [grid.alice, grid.bob]
+  const streams = []
+  for (const [n, agent] of agents.entries()) {
+    streams.push(await openA2aStream(grid, agent.key, request('SubscribeToTask', { id: ids[n] })))
+  }
+
+  const { status, body } = await postA2a(grid, grid.alice.key, request('SubscribeToTask', { id: ids[0] }))
+  expect([status, body.error.message]).toEqual([
+    429,
+    'This account may have 2 streams of tasks at a time. Close one, or try again later.',
+  ])
+  expect(grid.store.waiting.taskStreams.reached('key of eve', grid.evil.id)).toBeUndefined()
+  await Promise.all(streams.map((stream) => stream.close()))
+})
+
+test('a client that takes nothing is disconnected, with what the server holds for it', async () => {
+  grid = await testGrid()
+  const closed = new Promise<number>((resolve) => {
+    const connection = new CallerConnection(new Request('http://localhost'), {
+      answerSent: (ms) => Promise.resolve(resolve(ms)),
+    })
+    async function* frames() {
+      for (;;) yield await Promise.resolve('x')
+    }
+    const { body } = eventStream(frames(), connection, { maxStallMs: 1 })
+    void body!.getReader().read()
+  })
+  expect(await closed).toBe(0)
+})

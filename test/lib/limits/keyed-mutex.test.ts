@@ -1,0 +1,21 @@
+import { setImmediate } from 'node:timers/promises'
+import { expect, test } from 'vitest'
+import { KeyedMutex } from '../../../src/lib/limits/keyed-mutex.ts'
+
+test('tasks of one key run one after the other, also after one that fails; those of other keys do not wait', async () => {
+  const mutex = new KeyedMutex()
+  const log: string[] = []
+  const run = (key: string, name: string) =>
+    mutex.run(key, async () => {
+      log.push(`${name} begins`)
+      await setImmediate()
+      log.push(`${name} ends`)
+      if (name === 'a') throw new Error('failed')
+    })
+
+  const ended = await Promise.allSettled([run('k', 'a'), run('k', 'b'), run('other', 'c')])
+
+  expect(ended.map(({ status }) => status)).toEqual(['rejected', 'fulfilled', 'fulfilled'])
+  expect(log.slice(0, 3)).toEqual(['a begins', 'c begins', 'a ends'])
+  expect(log.filter((line) => !line.startsWith('c'))).toEqual(['a begins', 'a ends', 'b begins', 'b ends'])
+})

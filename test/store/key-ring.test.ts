@@ -1,0 +1,92 @@
+/** The key ring of a process, and what it does without one, or with another than the grid. */
+import { chmodSync, existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { createGuardrail } from '../../src/grid/guardrails/guardrails.ts'
+import { newKeyRing } from '../../src/lib/key-ring.ts'
+import { LeaseRecovery } from '../../src/worker/leases.ts'
+import { type TestGrid, testGrid } from '../support/grid.ts'
+import { type TemporaryDatabase, temporaryDatabase } from '../support/process.ts'
+import { startSqld } from '../support/sqld.ts'
+
+let database: TemporaryDatabase
+let file: string
+beforeEach(() => {
+  database = temporaryDatabase()
+  file = `${database.folder}/grid.db.keys`
+})
+afterEach(() => database.remove())
+
+const addToken = ({ acme }: TestGrid, name: string) =>
+  createGuardrail(acme.store, { name, provider: 'openai-moderation', token: `token of ${name}` })
+const levels = ({ logs }: TestGrid, text: string) =>
+  logs.filter((line) => line.includes(text)).map((line) => JSON.parse(line).level)
+async function ready(grid: TestGrid) {
+  const answer = await grid.request('/readyz')
+  return { code: answer.status, ...await answer.json() }
+}
+
+test('the first start makes a key ring, and warns that it needs a copy', async () => {
+  const grid = await testGrid({ url: database.url })
+
+  expect(levels(grid, 'A new key ring was made')).toEqual(['warn'])
+  expect(statSync(file).mode & 0o777).toBe(0o600)
+  await grid.close()
+})
+
+test('with stored tokens a lost ring is not replaced: the start goes on, says so, and encrypts nothing', async () => {
+  const first = await testGrid({ url: database.url })
+  await addToken(first, 'mod')
+  await first.close()
+  const ring = readFileSync(file, 'utf8')
+  const [id] = ring.split(':')
+  rmSync(file)
+
+  const without = await testGrid({ url: database.url, cast: first })
+  expect(levels(without, 'There is no key ring, so nothing is encrypted')).toEqual(['error'])
+  expect(await ready(without)).toMatchObject({ code: 200, status: 'ready', missingKeys: [id] })
+  await expect(addToken(without, 'other')).rejects.toThrow('cannot store tokens')
+  expect(existsSync(file)).toBe(false)
+  await without.close()
+
+  writeFileSync(file, ring)
+  const again = await testGrid({ url: database.url, cast: first })
+  expect(await ready(again)).not.toHaveProperty('missingKeys')
+  await addToken(again, 'other')
+  await again.close()
+})
+
+test('a ring that others could read is closed at the start', async () => {
+  writeFileSync(file, newKeyRing())
+  chmodSync(file, 0o644)
+
+  await (await testGrid({ url: database.url })).close()
+
+  expect(statSync(file).mode & 0o777).toBe(0o600)
+})
+
+test('of two processes with different keys only the one is ready that has those of stored tokens', async () => {
+  const server = await startSqld({ isRelaxed: true })
+  const right = await testGrid({ url: server.url, env: { GRID_KEYS: newKeyRing() } })
+  const wrong = await testGrid({ url: server.url, env: { GRID_KEYS: newKeyRing() }, cast: right })
+  const [ofRight, ofWrong] = [new LeaseRecovery(right.store), new LeaseRecovery(wrong.store)]
+  const heartbeats = async () => {
+    for (const recovery of [ofRight, ofWrong, ofRight]) await recovery.heartbeat()
+  }
+  await heartbeats()
+  expect([await ready(right), await ready(wrong)]).toMatchObject([{ code: 200 }, { code: 200 }])
+
+  await addToken(right, 'mod')
+  await heartbeats()
+  expect([await ready(right), await ready(wrong)]).toMatchObject([{ code: 200 }, { code: 503, status: 'keys differ' }])
+  expect(levels(wrong, 'keys of stored tokens that this one lacks')).toEqual(['error'])
+  await expect(addToken(wrong, 'other')).rejects.toMatchObject({ code: 'unavailable' })
+  await addToken(right, 'another')
+
+  // Only then is the key lost.
+  await ofRight.stop()
+  await ofWrong.heartbeat()
+  expect(await ready(wrong)).toMatchObject({ code: 200 })
+  await addToken(wrong, 'other')
+  await Promise.all([right.close(), wrong.close()])
+  await server.stop()
+})
