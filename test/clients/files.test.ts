@@ -6,6 +6,7 @@ import process from 'node:process'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { clientNames, conversationTools } from '../../src/clients/programs.ts'
 import { removeConnection, saveConnection } from '../../src/clients/connections.ts'
+import { stateOfFile } from '../../src/clients/files/change.ts'
 import { differenceOf } from '../../src/clients/files/difference.ts'
 import { connectFiles, disconnectFiles, planFor } from '../support/connected.ts'
 import { type Home, testHome } from '../support/home.ts'
@@ -96,12 +97,14 @@ test('as another agent, what others put between our entries stays, and only what
   home.write('.codex/config.toml', 'model = "x"\n')
   const first = connectFiles('codex', { allowedTools })
   const table = '[mcp_servers.agent-grid]\n'
-  const text = home.read('.codex/config.toml').replace(table, `${table}startup_timeout_sec = 2\n`)
+  const added = home.read('.codex/config.toml').replace(table, `${table}startup_timeout_sec = 2\n`)
+  const text = added.replace('update_task.approval_mode = "approve"', 'update_task.approval_mode = "prompt"')
   home.write('.codex/config.toml', { text: `${text}\n[mcp_servers.agent-grid.tools.set_skills]\nx = 1\n`, mode: 0o600 })
+  expect(first.files.map(stateOfFile)).toEqual(['there', 'there', 'there'])
   const other = `grid_agt_${'b'.repeat(49)}`
   const { plan } = planFor('codex', { key: other, allowedTools: ['read_messages'] }, first)
   const [config] = plan.changes
-  const removed = allowedTools.slice(1).map((tool) => `  - tools.${tool}.approval_mode = "approve"`)
+  const removed = allowedTools.slice(1, -1).map((tool) => `  - tools.${tool}.approval_mode = "approve"`)
 
   expect(config.next).toContain('startup_timeout_sec = 2')
   expect(config.next).toContain('tools.set_skills]\nx = 1\n')
@@ -111,6 +114,7 @@ test('as another agent, what others put between our entries stays, and only what
       '  - http_headers.Authorization = "Bearer grid_agt_…kkkk"',
       '  …',
       ...removed,
+      '  …',
       '  + http_headers.Authorization = "Bearer grid_agt_…bbbb"',
     ].join('\n'),
   )
@@ -118,9 +122,11 @@ test('as another agent, what others put between our entries stays, and only what
 
 test('of a file on one line only what changes is shown, so that secrets of others are not', () => {
   home.write('.claude.json', `{"oauth":{"token":"${'s'.repeat(200)}"},"mcpServers":{"o":{"command":"x"}}}`)
+  home.write('.claude/settings.json', '{\n  "a": "\u009b2J"\n}')
   const { plan } = planFor('claude')
   const shown = differenceOf(plan.changes, [key])
 
+  expect(shown).not.toContain('\u009b')
   expect(shown).toContain('"agent-grid":{"type":"http"')
   expect(shown).not.toContain('sss')
 })
