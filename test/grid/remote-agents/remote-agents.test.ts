@@ -212,7 +212,10 @@ test('a line that another process of a shared database holds is left to it', asy
   await send('hello')
   const other = 'b'.repeat(36)
   await grid.store.write([
-    { sql: `INSERT INTO instances (id, heartbeats, created_at, present) VALUES (?, 1, 0, '{}')`, args: [other] },
+    {
+      sql: `INSERT INTO instances (id, heartbeats, created_at, present, ring) VALUES (?, 1, 0, '{}', '[]')`,
+      args: [other],
+    },
     { sql: 'UPDATE remote_agents SET held_by = ? WHERE account_id = ?', args: [`${other} 1`, grid.acme.id] },
   ])
 
