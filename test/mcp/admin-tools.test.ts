@@ -153,12 +153,20 @@ test('guardrails are listed without their token, and replaced as a whole with di
   expect(less.text.guardrails).toEqual([
     { id: short.id, name: 'short', provider: 'length', direction: 'both', action: 'flag' },
   ])
-  const common = { enabled: true, createdAt: now }
+  // The address is in the configuration.
+  const common = { enabled: true, createdAt: now, host: undefined }
   const model = { baseUrl: 'https://api.openai.com', model: 'omni-moderation-latest' }
   expect(listed.text).toEqual({
     guardrails: [
-      { ...judge, ...common, config: model, host: 'api.openai.com', action: 'block', onFailure: 'closed', agentCount: 0 },
-      { ...short, ...common, config, host: null, action: 'flag', onFailure: 'open', agentCount: 1 },
+      {
+        ...judge,
+        ...common,
+        config: model,
+        action: 'block',
+        onFailure: 'closed',
+        agentCount: 0,
+      },
+      { ...short, ...common, config, action: 'flag', onFailure: 'open', agentCount: 1 },
     ],
     total: 2,
   })
