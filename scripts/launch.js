@@ -3,6 +3,7 @@
  * The start of a built program: `scripts/build.js` writes it next to the program, which it loads with V8's code cache.
  * The cache saves compiling: half of the processor time of a start.
  */
+import { createHash } from 'node:crypto'
 import { accessSync, constants, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname } from 'node:path'
@@ -23,8 +24,9 @@ const program = PROGRAM
 const started = 5_000
 
 const file = fileURLToPath(new URL(program, import.meta.url))
-/** V8 itself refuses a cache of another version of V8, or of other flags. */
-const cacheFile = `${file}.${process.version}-${process.arch}.cache`
+const place = createHash('sha256').update(file).digest('hex').slice(0, 8)
+/** V8 itself refuses a cache of another version of V8, or of other flags. The path is in it, for stack traces. */
+const cacheFile = `${file}.${process.version}-${process.arch}-${place}.cache`
 
 mapStackTraces()
 const script = new vm.Script(

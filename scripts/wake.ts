@@ -84,7 +84,7 @@ async function main(): Promise<void> {
       await tryRow(labs[0], `${turns} turns with ${labs[1].client.title}`, () => converse(labs[0], labs[1], turns))
     }
   } finally {
-    closeTerminals()
+    closeTerminals(true)
     await model.close()
     await grid.close()
     // What clients leave behind still writes.

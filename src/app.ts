@@ -7,7 +7,7 @@ import { extensionTexts } from './a2a/extensions.ts'
 import { a2aHttpJson, a2aPathError } from './a2a/http-json.ts'
 import { createAuthenticator, createCallLimits, keysOnly } from './auth/bearer.ts'
 import { createSessions } from './auth/session.ts'
-import { createEdge, servedOrigins } from './edge.ts'
+import { createCallLog, createEdge, servedOrigins } from './edge.ts'
 import { GridError } from './errors.ts'
 import { publicCors } from './lib/http/cors.ts'
 import { ResponseHeaders } from './lib/http/response-headers.ts'
@@ -32,7 +32,7 @@ import { unsubscribeFromDigest } from './web/notifications/settings-notification
 import { errorFrame } from './web/error-frame.ts'
 import { livePath, liveStream } from './web/live.ts'
 import { createWebApp } from './web/web.ts'
-import { asGridError, htmlError, restError, rpcFrameError } from './wire.ts'
+import { htmlError, restError, rpcFrameError } from './wire.ts'
 
 /** A method, or `ALL`; the paths; and what answers them. */
 type Route = [method: string, paths: string | readonly string[], handler: Handler]
@@ -40,7 +40,7 @@ type Route = [method: string, paths: string | readonly string[], handler: Handle
 /** The grid as a function from request to response, unchanged on Node, Deno and Bun. */
 export function createApp(store: Store): Hono<AppEnv> {
   const { deps } = store
-  const { config, log, overload } = deps
+  const { config, overload } = deps
   const origins = servedOrigins(config)
   const responseHeaders = new ResponseHeaders(origins.every((origin) => origin.startsWith('https:')))
 
@@ -77,9 +77,9 @@ export function createApp(store: Store): Hono<AppEnv> {
 
     ['GET', ['/.well-known/oauth-protected-resource', '/.well-known/oauth-protected-resource/*'], resources.metadata],
     ['GET', serverMetadataPaths, serverMetadata(config, origins, documentProbe(deps).canFetch)],
-    ['POST', '/oauth/token', oauthEndpoint(log, tokenEndpoint(oauth))],
-    ['POST', '/oauth/register', oauthEndpoint(log, registerClient(store))],
-    ['POST', '/oauth/revoke', oauthEndpoint(log, revokeEndpoint(oauth))],
+    ['POST', '/oauth/token', oauthEndpoint(tokenEndpoint(oauth))],
+    ['POST', '/oauth/register', oauthEndpoint(registerClient(store))],
+    ['POST', '/oauth/revoke', oauthEndpoint(revokeEndpoint(oauth))],
   ]
   const others: Route[] = [
     ['POST', ['/a2a/v1/grid', '/a2a/v1/grid/', '/a2a/v1/agents/:alias', '/a2a/v1/agents/:alias/'], a2aRpc],
@@ -104,6 +104,7 @@ export function createApp(store: Store): Hono<AppEnv> {
   ]
 
   const app = new Hono<AppEnv>({ strict: true })
+  app.use(createCallLog(deps))
   app.use(createEdge(deps, responseHeaders))
   addRoutes(health)
   for (const [method, paths] of openToPages) app.on([method, 'OPTIONS'], [paths].flat(), publicCors)
@@ -146,12 +147,12 @@ export function createApp(store: Store): Hono<AppEnv> {
   }
 
   app.onError((error, c) => {
-    const requestId = c.get('requestId')
-    const known = asGridError(error, log, requestId)
+    const trace = c.get('trace')
+    const known = trace.refusal(error)
     const answer = isRpcPath(c.req.path)
       ? rpcFrameError(known, known.kind === 'unavailable' ? -32603 : -32600)
       : restError(known)
-    return responseHeaders.finishError(answer, requestId)
+    return responseHeaders.finishError(answer, trace.requestId)
   })
 
   return app

@@ -1,10 +1,18 @@
-/** What every request passes: checks of Host and Origin, the response headers, the log. */
+/** What every request passes: the log, checks of Host and Origin, the response headers. */
 import type { MiddlewareHandler } from 'hono'
+import { routePath } from 'hono/route'
 import type { Config } from './config.ts'
 import type { Deps } from './deps.ts'
 import { GridError } from './errors.ts'
+import { CallTrace } from './lib/call-trace.ts'
 import type { ResponseHeaders } from './lib/http/response-headers.ts'
+import { TokenBuckets } from './lib/limits/call-limits.ts'
+import { minute, second } from './lib/time.ts'
 import type { AppEnv } from './request-context.ts'
+
+/** A caller that is refused again and again for one reason does not fill the log. */
+const linesPerReason = { perSecond: second / minute, burst: 10 }
+const slowMs = second
 
 const loopbackHosts = ['localhost', '127.0.0.1', '[::1]']
 /** Supervisors ask them at the address of the process, such as the address of a pod. */
@@ -22,21 +30,55 @@ export function servedOrigins(config: Config): string[] {
 }
 
 /**
- * Refuses an unknown Host (421), except of probes, and a foreign Origin (403). Gives every response an id and its headers.
+ * Logs a call that was refused, and one that took long, apart from its waits for messages. It comes before all others, so
+ * that it sees what they refuse. See docs/operating.md, "Logs".
+ */
+export function createCallLog({ log, now }: Deps): MiddlewareHandler<AppEnv> {
+  const lines = new TokenBuckets(linesPerReason)
+
+  return async function callLog(c, next) {
+    const startedAt = now()
+    const trace = new CallTrace(log)
+    c.set('trace', trace)
+    await next()
+    const { method, path } = c.req
+    const { requestId } = trace
+    log.debug('request', { requestId, method, path, status: c.res.status, ms: now() - startedAt })
+    if (trace.ended) void trace.ended.then(logCall, logCall)
+    else logCall()
+
+    function logCall(): void {
+      const { account, code, tool } = trace
+      const ms = now() - startedAt - (account?.waitingMs ?? 0)
+      if (code === undefined && ms <= slowMs) return
+      // Callers without a credential share one bucket: they could be any number.
+      const reason = `${account?.account} ${account?.agent} ${code}`
+      if (lines.take(reason, now()) > 0) return
+      const called = tool === undefined ? { route: routePath(c) } : { tool }
+      const outcome = code === undefined ? 'A call was slow' : 'A call was refused'
+      log.info(outcome, { requestId, door: doorOf(path), ...called, code, ms, ...account })
+    }
+  }
+}
+
+const doors: Record<string, string> = { mcp: 'mcp', a2a: 'a2a', api: 'rest', oauth: 'oauth' }
+
+function doorOf(path: string): string {
+  return path === '/api/v1/grid' ? 'mcp' : doors[path.split('/')[1]] ?? 'web'
+}
+
+/**
+ * Refuses an unknown Host (421), except of probes, and a foreign Origin (403). Gives every response its headers.
  * See docs/security.md, "Requests".
  */
 export function createEdge(
-  { config, log, now, bodies }: Deps,
+  { config, bodies }: Deps,
   responseHeaders: ResponseHeaders,
 ): MiddlewareHandler<AppEnv> {
   const hosts = new Set(servedOrigins(config).flatMap(hostHeaders))
   const isAllowedOrigin = originFilter(config)
 
   return async function edge(c, next) {
-    const startedAt = now()
-    // A fifth of the cost of `newId`; request ids need no order.
-    const requestId = crypto.randomUUID()
-    c.set('requestId', requestId)
     const request = c.req.raw
     const host = request.headers.get('host') ?? new URL(request.url).host
     if (!hosts.has(host.toLowerCase()) && !probes.includes(c.req.path)) {
@@ -58,14 +100,7 @@ export function createEdge(
     } finally {
       bodies.release(request)
     }
-    responseHeaders.finish(c.res, requestId)
-    log.debug('request', {
-      requestId,
-      method: request.method,
-      path: c.req.path,
-      status: c.res.status,
-      ms: now() - startedAt,
-    })
+    responseHeaders.finish(c.res, c.get('trace').requestId)
   }
 }
 

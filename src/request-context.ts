@@ -1,11 +1,12 @@
 /** What every handler is given of one request, whichever door it belongs to. Types only. */
 import type { Context } from 'hono'
+import type { CallTrace } from './lib/call-trace.ts'
 import type { Connection } from './listen.ts'
 
-/** What Hono's context holds: the connection, and the id that names the request in its answer and in the log. */
+/** What Hono's context holds: the connection, and what the log will say of the call. */
 export interface AppEnv {
   Bindings: Connection
-  Variables: { requestId: string }
+  Variables: { trace: CallTrace }
 }
 
 export type AppContext = Context<AppEnv>

@@ -1,7 +1,6 @@
 /** Maps errors to each protocol: by kind, with exceptions by code. */
-import { type ErrorCode, type ErrorKind, GridError } from './errors.ts'
+import type { ErrorCode, ErrorKind, GridError } from './errors.ts'
 import { type ErrorFrame, errorPage } from './html/error-page.tsx'
-import type { Log } from './lib/log.ts'
 
 /** The HTTP status of each kind of error. */
 export const httpStatus = {
@@ -227,11 +226,4 @@ export function toolError(error: GridError, hints: Hints): string {
   // In the text, because models do not see headers.
   const wait = error.kind === 'limited' ? { retry_after_seconds: error.details.retryAfterSeconds } : {}
   return JSON.stringify({ error: { code: error.code, message, ...wait } })
-}
-
-/** Returns a `GridError` unchanged. Logs any other error, and returns `internal` without its details. */
-export function asGridError(error: unknown, log: Log, requestId?: string): GridError {
-  if (error instanceof GridError) return error
-  log.error('Unexpected error', { error, requestId })
-  return new GridError('internal', 'Internal error')
 }

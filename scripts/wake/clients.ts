@@ -1,5 +1,5 @@
 /** The clients that are woken: Claude Code, Codex and opencode. */
-import { appendFileSync, readFileSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import process from 'node:process'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -16,55 +16,55 @@ function claude(version: string): WakeClient {
     package: `@anthropic-ai/claude-code@${version}`,
     program: `@anthropic-ai/claude-code-${platform}/claude`,
     wakesUnprompted: true,
-    configure({ home, project }) {
+    configure({ home }) {
       editJson(join(home, '.claude.json'), (state) => ({
         ...state,
         ...{ hasCompletedOnboarding: true, theme: 'dark' },
         customApiKeyResponses: { approved: [apiKey.slice(-20)], rejected: [] },
-        projects: { [project]: { hasTrustDialogAccepted: true, hasCompletedProjectOnboarding: true } },
       }))
-      const allow = ['read_messages', 'send_message', 'list_agents'].map((tool) => `mcp__agent-grid__${tool}`)
-      editJson(join(home, '.claude/settings.json'), (settings) => ({ ...settings, permissions: { allow } }))
     },
     env: (place) => ({
       ...placeEnv(place),
       ...{ ANTHROPIC_BASE_URL: place.model, ANTHROPIC_API_KEY: apiKey },
       ...{ CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1', DISABLE_AUTOUPDATER: '1' },
     }),
-    open: (terminal) => terminal.shows(/❯/),
+    // It would decide itself what it may call in its other mode.
+    words: ['--permission-mode', 'default'],
+    async open(terminal) {
+      await terminal.shows(/❯/)
+      if (!/trust this folder/.test(terminal.screen())) return
+      // It drops keys while it starts.
+      await sleep(1_000)
+      terminal.press('Down')
+      await terminal.shows(/❯ Yes, I trust this folder/)
+      terminal.press('Enter')
+      await terminal.shows(/manual mode on|for shortcuts/)
+    },
     oneShot: (prompt) => ['-p', prompt],
     exit: '/exit',
     clear: '/clear',
   }
 }
 
-const codex: WakeClient = {
-  title: 'codex',
+const codex = (version: string): WakeClient => ({
+  title: `codex ${version}`,
   name: 'codex',
-  package: '@openai/codex@latest',
+  package: `@openai/codex@${version}`,
   program: '.bin/codex',
   wakesUnprompted: false,
-  configure({ home, project, model }) {
-    const file = join(home, '.codex/config.toml')
-    // What a person approves at the first call of a tool.
-    const approval = 'default_tools_approval_mode = "approve"'
-    const written = readFileSync(file, 'utf8').replace('[mcp_servers.agent-grid]', (table) => `${table}\n${approval}`)
-    // What stands before the first table belongs to none.
+  configure({ home, model }) {
+    mkdirSync(join(home, '.codex'))
     writeFileSync(
-      file,
-      `model = "gpt-5"\nmodel_provider = "lab"\napproval_policy = "never"\ncheck_for_update_on_startup = false\n\n${written}`,
-    )
-    appendFileSync(
-      file,
-      `
+      join(home, '.codex/config.toml'),
+      `model = "gpt-5"
+model_provider = "lab"
+check_for_update_on_startup = false
+
 [model_providers.lab]
 name = "lab"
 base_url = "${model}/v1"
 wire_api = "responses"
 supports_websockets = false
-
-[projects."${project}"]
-trust_level = "trusted"
 `,
     )
   },
@@ -84,12 +84,12 @@ trust_level = "trusted"
   oneShot: (prompt) => ['exec', '--skip-git-repo-check', '--dangerously-bypass-hook-trust', prompt],
   exit: '/quit',
   clear: '/new',
-}
+})
 
-const openCode: WakeClient = {
-  title: 'opencode',
+const openCode = (version: string): WakeClient => ({
+  title: `opencode ${version}`,
   name: 'opencode',
-  package: 'opencode-ai@latest',
+  package: `opencode-ai@${version}`,
   program: `opencode-${platform}/bin/opencode`,
   wakesUnprompted: false,
   configure({ home, model }) {
@@ -101,7 +101,8 @@ const openCode: WakeClient = {
     editJson(join(home, '.config/opencode/opencode.json'), (config) => ({
       ...config,
       ...{ autoupdate: false, model: 'lab/model', small_model: 'lab/model', provider: { lab } },
-      permission: { 'agent-grid_*': 'allow' },
+      // Without this it asks for nothing.
+      permission: { '*': 'ask' },
     }))
   },
   env: (place) => placeEnv(place),
@@ -109,12 +110,15 @@ const openCode: WakeClient = {
   oneShot: (prompt) => ['run', prompt],
   exit: '/exit',
   clear: '/new',
-}
+})
 
 /** By the name of the folder in which each is installed. */
 export const wakeClients: Record<string, WakeClient> = {
   'claude-2.1.197': claude('2.1.197'),
   'claude-newest': claude('latest'),
-  codex,
-  opencode: openCode,
+  'claude-2.1.329': claude('2.1.329'),
+  'codex-newest': codex('latest'),
+  'codex-0.166.0': codex('0.166.0'),
+  'opencode-newest': openCode('latest'),
+  'opencode-1.18.32': openCode('1.18.32'),
 }

@@ -2,6 +2,7 @@ import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import process from 'node:process'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { GridClient } from '../../src/clients/grid-client.ts'
 import { freePort } from '../../src/lib/free-port.ts'
@@ -26,8 +27,10 @@ export interface LabGrid {
   setTurnsPerHour(turns: number): void
   /** Send a message. Resolves when it was accepted, to the time at which it was sent. */
   send(from: LabAgent, to: LabAgent, message: string): Promise<number>
-  /** Stop the process, if it runs, and start another one on the same database. */
-  restart(): Promise<void>
+  /** Stop the process, or kill it, and start another one on the same database. */
+  restart(signal?: 'SIGTERM' | 'SIGKILL'): Promise<void>
+  /** The process takes connections and answers nothing for so many ms. */
+  hang(ms: number): Promise<void>
   close(): Promise<void>
 }
 
@@ -50,9 +53,9 @@ export async function startLabGrid(folder: string): Promise<LabGrid> {
     return child
   }
   let child = await start()
-  const stop = async () => {
-    if (child.exitCode !== null) return
-    child.kill('SIGTERM')
+  const stop = async (signal: NodeJS.Signals = 'SIGTERM') => {
+    if (child.exitCode !== null || child.signalCode !== null) return
+    child.kill(signal)
     await once(child, 'exit')
   }
   const command = (...words: string[]) => {
@@ -91,10 +94,15 @@ export async function startLabGrid(folder: string): Promise<LabGrid> {
       await callTool(url, from.key, 'send_message', { to: to.alias, message })
       return at
     },
-    async restart() {
-      await stop()
+    async restart(signal) {
+      await stop(signal)
       child = await start()
     },
-    close: stop,
+    async hang(ms) {
+      child.kill('SIGSTOP')
+      await sleep(ms)
+      child.kill('SIGCONT')
+    },
+    close: () => stop(),
   }
 }

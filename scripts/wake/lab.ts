@@ -39,34 +39,36 @@ export interface LabSession {
 let count = 0
 
 /** A home folder in which the client is connected as a new agent. */
-export function newPlace(
+export async function newPlace(
   { folder, grid, model, client, program, clientProgram }: Lab,
   wake: 'auto' | 'off' = 'auto',
-): Place {
+): Promise<Place> {
   const name = `${client.name}-${++count}`
   const home = join(folder, name)
-  const place = { home, project: join(home, 'project'), program, grid: grid.url, model: model.url(name) }
+  const place = { home, project: join(home, 'project'), program, grid: grid.url, model: model.url(name), keys: 0 }
   mkdirSync(place.project, { recursive: true })
   const whole = { ...place, agent: grid.createAgent(name) }
-  connect(client, whole, clientProgram, wake)
   client.configure(whole)
+  await connect(client, whole, clientProgram, wake)
   return whole
 }
 
 /** Open a session. Its first prompt is said, if the client needs one to be woken. */
 export async function openSession(
   lab: Lab,
-  { place = newPlace(lab), trust = 'all', prompted = true }: {
+  { place: known, trust = 'all', prompted = true }: {
     place?: Place
     trust?: 'all' | 'none'
     prompted?: boolean
   } = {},
 ): Promise<LabSession> {
   const { client, grid, model, sender } = lab
+  const place = known ?? await newPlace(lab)
   const path = place.model.split('/').at(-1)!
   const env = client.env(place)
-  const terminal = openTerminal(`t${++count}`, [place.program], { cwd: place.project, env })
+  const terminal = openTerminal(`t${++count}`, [place.program, ...client.words ?? []], { cwd: place.project, env })
   await client.open(terminal, trust, place)
+  place.keys += terminal.keys()
   const asked = () => model.asked.filter(({ client }) => client === path)
   const session: LabSession = {
     place,

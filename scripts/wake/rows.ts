@@ -36,6 +36,14 @@ async function waiterEnds({ place }: LabSession, from: number): Promise<string> 
   return `no process after ${((Date.now() - from) / second).toFixed(1)} s`
 }
 
+/** The processes of a session stand still for so many ms. */
+async function asleep({ terminal, place }: LabSession, ms: number): Promise<void> {
+  const pids = [terminal.pid, ...waitersOf(place)]
+  for (const pid of pids) process.kill(pid, 'SIGSTOP')
+  await sleep(ms)
+  for (const pid of pids) process.kill(pid, 'SIGCONT')
+}
+
 /** How often a model was told of unread messages. */
 function tellings(session: LabSession): number {
   return session.asked().filter(isTold).length
@@ -54,13 +62,13 @@ export const rows: readonly Row[] = [
       const answers = await lab.grid.unread(lab.sender)
       const time = await wake(session)
       await waitFor('the answer', async () => await lab.grid.unread(lab.sender) > answers)
-      return `asked after ${time}; answered`
+      return `asked after ${time}; answered; ${session.place.keys} keys to connect and to start, then none`
     },
   },
   {
     title: 'message before the first prompt: told with it, once',
     async run(lab) {
-      const place = newPlace(lab)
+      const place = await newPlace(lab)
       await lab.grid.send(lab.sender, place.agent, 'early')
       const session = await openSession(lab, { place, prompted: false })
       if (lab.client.wakesUnprompted) await isReady(session)
@@ -176,19 +184,22 @@ export const rows: readonly Row[] = [
       return await waiterEnds(session, from)
     },
   },
-  {
-    title: 'grid restarted: woken again',
+  ...([
+    ['grid restarted', ({ grid }) => grid.restart()],
+    ['grid killed', ({ grid }) => grid.restart('SIGKILL')],
+    ['grid hung for 75 s', ({ grid }) => grid.hang(75 * second)],
+    ['laptop asleep for 75 s', (_, session) => asleep(session, 75 * second)],
+  ] as [string, (lab: Lab, session: LabSession) => Promise<void>][]).map(([title, fail]): Row => ({
+    title: `${title}: woken again`,
     async run(lab) {
       const session = await openSession(lab)
       await isReady(session)
-      await lab.grid.restart()
-      const from = Date.now()
-      const at = await session.send()
-      await session.isTold(at)
+      await fail(lab, session)
+      const ms = await session.isTold(await session.send())
       await session.isIdle()
-      return `told ${((Date.now() - from) / second).toFixed(1)} s after the restart`
+      return `told ${(ms / second).toFixed(1)} s after it`
     },
-  },
+  })),
   {
     title: 'key revoked: the waiter ends and the next start says so',
     async run(lab) {
@@ -209,7 +220,7 @@ export const rows: readonly Row[] = [
   {
     title: 'two sessions: the newest is woken',
     async run(lab) {
-      const place = newPlace(lab)
+      const place = await newPlace(lab)
       const older = await openSession(lab, { place })
       await isReady(older)
       const { clientPid } = listener(place)!
@@ -226,7 +237,7 @@ export const rows: readonly Row[] = [
     title: 'hooks that nobody has approved: nothing runs',
     clients: ['codex'],
     async run(lab) {
-      const place = newPlace(lab)
+      const place = await newPlace(lab)
       const session = await openSession(lab, { place, trust: 'none' })
       await lab.grid.send(lab.sender, place.agent, 'hello')
       await sleep(3 * second)
@@ -237,7 +248,7 @@ export const rows: readonly Row[] = [
   {
     title: 'one prompt without a terminal: not told, no waiter, time',
     async run(lab) {
-      const [withHooks, without] = [newPlace(lab), newPlace(lab, 'off')]
+      const [withHooks, without] = [await newPlace(lab), await newPlace(lab, 'off')]
       await lab.grid.send(lab.sender, withHooks.agent, 'hello')
       const times: [number, number][] = []
       for (let i = 0; i < 7; i++) times.push([await oneShot(lab, withHooks), await oneShot(lab, without)])

@@ -58,7 +58,7 @@ export async function startScriptedModel(script: ScriptedModel['script']): Promi
     pending.delete(client)
     if (act.delayMs !== undefined) await sleep(act.delayMs)
     const tool = 'tool' in act ? act : undefined
-    const find = (wanted: string) => offered.find(({ name }) => name === wanted || name.endsWith(`_${wanted}`))
+    const find = (wanted: string) => offered.find(({ name }) => name.endsWith(wanted))
     let found = tool && find(tool.tool)
     let words = tool?.arguments ?? {}
     if (tool && !found && find('ToolSearch')) {

@@ -18,9 +18,11 @@ export interface WakeClient {
   program: string
   /** Whether a session can be woken before its first prompt. */
   wakesUnprompted: boolean
-  /** Write what a new user has answered before, and which model is asked. */
+  /** Write what a log-in leaves, and which model is asked. Nothing else is in the home before it is connected. */
   configure(place: Place): void
   env(place: Place): Record<string, string>
+  /** Its words in a terminal. */
+  words?: string[]
   /** Open a session in a terminal. Resolves when it takes prompts. */
   open(terminal: Terminal, trust: 'all' | 'none', place: Place): Promise<void>
   /** The words that run one prompt without a terminal. */
@@ -41,6 +43,8 @@ export interface Place {
   grid: string
   /** The address of the model, without `/v1`. */
   model: string
+  /** How many keys were pressed to connect it, and until its sessions took prompts. */
+  keys: number
 }
 
 /** The environment of everything that runs in a place. */
@@ -58,16 +62,26 @@ export function install({ package: name, program }: WakeClient, folder: string):
   return join(folder, 'node_modules', program)
 }
 
-/** Connect a client as its user does. */
-export function connect({ name }: WakeClient, place: Place, clientProgram: string, wake: 'auto' | 'off'): void {
-  const words = ['connect', name, '--url', place.grid, '--as', place.agent.alias, '--wake', wake, '--yes']
-  const { status, stdout, stderr } = spawnSync(process.execPath, [clientProgram, ...words], {
+/** Connect a client as its user does, in a terminal, with a yes to both questions. */
+export async function connect(
+  { name }: WakeClient,
+  place: Place,
+  clientProgram: string,
+  wake: 'auto' | 'off',
+): Promise<void> {
+  const words = ['connect', name, '--url', place.grid, '--as', place.agent.alias, '--wake', wake]
+  const env = { ...placeEnv(place), AGENT_GRID_KEY: place.agent.key }
+  const terminal = openTerminal(`connect-${place.agent.alias.slice(1)}`, [process.execPath, clientProgram, ...words], {
     cwd: place.project,
-    env: { ...placeEnv(place), AGENT_GRID_KEY: place.agent.key },
-    encoding: 'utf8',
+    env,
   })
-  // 3: a person has to approve something.
-  if (status !== 0 && status !== 3) throw new Error(`connect ${name} ended with ${status}: ${stdout}${stderr}`)
+  for (const question of [/without asking you each time/, /Write this/]) {
+    await terminal.shows(question)
+    terminal.type('y')
+    terminal.press('Enter')
+  }
+  await waitFor(`the connection of ${name}`, () => !terminal.isOpen())
+  place.keys += terminal.keys()
 }
 
 /** Change a JSON file, which need not exist. */
@@ -158,6 +172,8 @@ export interface Terminal {
   press(...keys: string[]): void
   /** Resolves when the screen shows it. */
   shows(pattern: RegExp): Promise<void>
+  /** How many keys were pressed. */
+  keys(): number
   /** The process id of the program. */
   pid: number
   /** Whether the program runs. */
@@ -181,11 +197,19 @@ export function openTerminal(
   const target = `=${name}:`
   const screen = () => isOpen() ? tmux('capture-pane', '-p', '-t', target) : ''
   const isOpen = () => spawnSync('tmux', ['-L', server, 'has-session', '-t', `=${name}`]).status === 0
+  let count = 0
   return {
     screen,
     isOpen,
-    type: (text) => void tmux('send-keys', '-t', target, '-l', text),
-    press: (...keys) => void tmux('send-keys', '-t', target, ...keys),
+    keys: () => count,
+    type(text) {
+      count += text.length
+      tmux('send-keys', '-t', target, '-l', text)
+    },
+    press(...keys) {
+      count += keys.length
+      tmux('send-keys', '-t', target, ...keys)
+    },
     async shows(pattern) {
       try {
         await waitFor(`${pattern} in the terminal of ${name}`, () => pattern.test(screen()))
@@ -198,11 +222,17 @@ export function openTerminal(
   }
 }
 
-/** Close all terminals. */
-export function closeTerminals(): void {
-  spawnSync('tmux', ['-L', server, 'kill-server'])
+/** Close all terminals. `isEnd`: there will be no more. */
+export function closeTerminals(isEnd = false): void {
+  if (isEnd) return void spawnSync('tmux', ['-L', server, 'kill-server'])
+  const { stdout } = spawnSync('tmux', ['-L', server, 'list-sessions', '-F', '#{session_name}'], { encoding: 'utf8' })
+  for (const name of stdout.split('\n').filter(Boolean)) {
+    spawnSync('tmux', ['-L', server, 'kill-session', '-t', `=${name}`])
+  }
 }
 
 function tmux(...words: string[]): string {
-  return execFileSync('tmux', ['-L', server, ...words], { encoding: 'utf8' })
+  // It goes on without sessions: a server that is just ending takes no new one.
+  const settings = words[0] === 'new-session' ? ['start-server', ';', 'set', '-g', 'exit-empty', 'off', ';'] : []
+  return execFileSync('tmux', ['-L', server, ...settings, ...words], { encoding: 'utf8' })
 }

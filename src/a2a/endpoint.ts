@@ -9,7 +9,7 @@ import { GridError } from '../errors.ts'
 import { type Bodies, type BodyLimits, mediaType, parseBody } from '../lib/http/body.ts'
 import { event, streamHeaders } from '../lib/http/event-stream.ts'
 import type { Handler } from '../request-context.ts'
-import { a2aError, a2aStatus, asGridError, errorHeaders } from '../wire.ts'
+import { a2aError, a2aStatus, errorHeaders } from '../wire.ts'
 
 /** @see JSON-RPC 2.0 §4 */
 type RpcId = string | number | null
@@ -29,7 +29,7 @@ const streams03 = ['message/stream', 'tasks/resubscribe']
  * response, even one without an id. See docs/protocol/a2a.md, "A2A", "Errors".
  */
 export function a2aGrid(authenticateCall: AuthenticateCall, deps: Deps, cards: Cards): Handler {
-  const { config, bodies, log } = deps
+  const { config, bodies } = deps
   const domain = new URL(config.baseUrl).hostname
 
   return async function a2a(c) {
@@ -48,6 +48,7 @@ export function a2aGrid(authenticateCall: AuthenticateCall, deps: Deps, cards: C
       const version = requestedVersion(request)
       if (version) headers['A2A-Version'] = version
       const { codec, run } = findMethod(method)
+      c.get('trace').tool = method
       headers['A2A-Version'] = codec.version
       if (admitted.extensions.length > 0) headers[codec.extensionsHeader] = admitted.extensions.join(', ')
 
@@ -56,7 +57,7 @@ export function a2aGrid(authenticateCall: AuthenticateCall, deps: Deps, cards: C
         ? streamResponse(result, admitted.connection, headers, (result) => ({ jsonrpc: '2.0', id, result }))
         : Response.json({ jsonrpc: '2.0', id, result }, { headers })
     } catch (error) {
-      const gridError = asGridError(error, log, c.get('requestId'))
+      const gridError = c.get('trace').refusal(error)
       const status = a2aStatus(gridError)
       const answer = { jsonrpc: '2.0', id, error: a2aError(gridError, domain) }
       if (status === 200 && streams03.includes(method)) {

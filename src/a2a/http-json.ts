@@ -10,7 +10,7 @@ import type { Deps } from '../deps.ts'
 import { GridError } from '../errors.ts'
 import { type Bodies, type BodyLimits, mediaType, parseBody } from '../lib/http/body.ts'
 import type { Handler } from '../request-context.ts'
-import { a2aHttpError, asGridError, errorHeaders } from '../wire.ts'
+import { a2aHttpError, errorHeaders } from '../wire.ts'
 
 /** The endpoints: the shared one, also with a tenant before the path of an operation, and that of each agent. */
 const endpoints = ['/a2a/v1/grid', '/a2a/v1/grid/:tenant', '/a2a/v1/agents/:alias']
@@ -57,7 +57,7 @@ function operation(
   deps: Deps,
   cards: Cards,
 ): Handler {
-  const { config, bodies, log } = deps
+  const { config, bodies } = deps
   const domain = new URL(config.baseUrl).hostname
 
   return async function a2aOperation(c) {
@@ -80,7 +80,7 @@ function operation(
       const { 'Content-Type': _, ...others } = headers
       return streamResponse(result, admitted.connection, others, (result) => result)
     } catch (error) {
-      const gridError = asGridError(error, log, c.get('requestId'))
+      const gridError = c.get('trace').refusal(error)
       const { status, body } = a2aHttpError(gridError, domain)
       return new Response(JSON.stringify(body), {
         status,

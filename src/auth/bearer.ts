@@ -57,7 +57,7 @@ export function createAuthenticator(store: Store): Authenticate {
     const credential = await store.global.credentials.byHash(hash, store.deps.now())
     if (!credential) throw unknownKey()
     const account = openAccount(credential.accountId, actorOfKey(credential))
-    recordUse(account, credential, recordedUses, account.change.keys.markUsed)
+    recordUse(store, account, credential, recordedUses, account.change.keys.markUsed)
     return account
   }
 
@@ -65,7 +65,7 @@ export function createAuthenticator(store: Store): Authenticate {
     const grant = await store.global.oauth.tokens.byAccessHash(hashForLookup(token), store.deps.now())
     if (!grant) throw tokenEnded()
     const account = openAccount(grant.accountId, actorOfToken(grant))
-    recordUse(account, grant, recordedUses, account.change.grants.markUsed)
+    recordUse(store, account, grant, recordedUses, account.change.grants.markUsed)
     return account
   }
 
@@ -128,6 +128,7 @@ export function createCallLimits({ config, now, callerHints }: Deps): (authentic
         }
         throw error
       })
+      c.get('trace').account = account.trace
       const accountId = accountIds.get(account)!
       if (c.env.caller !== accountId) callerHints.learn(authorization!, accountId)
       countCall(account, accountId)
@@ -157,6 +158,7 @@ function actorOfToken({ id, userId, grantedAgentId, agentId, alias, onTrial }: A
 
 /** Records the use in the background, at most once a minute per credential. */
 function recordUse(
+  store: Store,
   account: AccountStore,
   credential: Pick<Credential, 'id' | 'agentId' | 'lastUsedAt'>,
   recordedUses: Map<string, number>,
@@ -171,7 +173,8 @@ function recordUse(
 
   const changes = [markUsed(credential.id, at)]
   if (credential.agentId !== null) changes.push(account.change.agents.markSeen(credential.agentId, at))
-  account.write(changes).catch((error) => {
+  // Not by the account, whose log would count it as time of this call.
+  store.write(changes).catch((error) => {
     if (!isStorageFull(error)) log.warn('The last use of a credential was not recorded', { error })
   })
 }

@@ -2,6 +2,7 @@
 import { spawn } from 'node:child_process'
 import process from 'node:process'
 import { createInterface } from 'node:readline/promises'
+import { printable } from '../lib/printable.ts'
 import { attentionExitCode, CommandError } from './command.ts'
 
 /** Whether a person can answer. */
@@ -13,7 +14,7 @@ export function isAttended(): boolean {
 export async function ask(question: string): Promise<string> {
   const terminal = createInterface({ input: process.stdin, output: process.stderr })
   try {
-    return (await terminal.question(question)).trim()
+    return (await terminal.question(printable(question))).trim()
   } finally {
     terminal.close()
   }

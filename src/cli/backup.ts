@@ -12,6 +12,7 @@ import { type FileKey, SealedFileError } from '../store/backup/sealed-file.ts'
 import { backUpStopped } from '../store/backup/stopped.ts'
 import { isFull } from '../store/driver/database-errors.ts'
 import { isNoSpace, localPath } from '../store/driver/local-file.ts'
+import { print } from './output.ts'
 import { askHolder, isInUse } from './store-command.ts'
 import {
   CommandError,
@@ -69,7 +70,7 @@ export const backup: ProcessCommand = {
       keys: manifest.keys,
     }
     const title = args.verify ? `The backup of ${manifest.madeAt} is whole, and its database intact.\n` : ''
-    console.log(json ? JSON.stringify(result) : title + printBackup(result))
+    print(json ? JSON.stringify(result) : title + printBackup(result))
     return 0
   },
 }
@@ -175,7 +176,7 @@ export const restore: ProcessCommand = {
       messages: manifest.rows.messages ?? 0,
       kept,
     }
-    console.log(json ? JSON.stringify(result) : printRestored(result))
+    print(json ? JSON.stringify(result) : printRestored(result))
     return 0
   },
 }

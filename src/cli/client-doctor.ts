@@ -1,9 +1,11 @@
 /** `agent-grid doctor --client`. See docs/runners.md, "Doctor of clients". */
+import { jsonLine } from '../lib/redact.ts'
 import { version } from '../lib/version.ts'
 import type { ClientReport } from './examine-clients.ts'
 import type { ProcessCommand } from './command.ts'
 import { conclusions, exitCodes, findingLines, statusOf } from './doctor/finding.ts'
 import { personNeeded } from './grid-access.ts'
+import { print } from './output.ts'
 
 /** The option that makes the doctor look at the clients of this machine, and not at a grid. */
 export const clientOption = {
@@ -30,9 +32,9 @@ export async function runClientDoctor(json: boolean): Promise<number> {
   }
   const status = statusOf(clients.flatMap(({ checks }) => checks))
   const end = { well: 'All is well.', ...conclusions }[status]
-  console.log(
+  print(
     json
-      ? JSON.stringify({ status, version, clients })
+      ? jsonLine({ status, version, clients })
       : [`agent-grid ${version}`, ...clients.map(describe), end].join('\n\n'),
   )
   return exitCodes[status]

@@ -3,6 +3,7 @@ import { ClientError } from '../clients/grid-call.ts'
 import { ConfigError, describeSettings } from '../config.ts'
 import { GridError } from '../errors.ts'
 import { commit, fullVersion, version } from '../lib/version.ts'
+import { jsonLine } from '../lib/redact.ts'
 import type { StartError } from '../store/start-error.ts'
 import {
   type Command,
@@ -14,6 +15,7 @@ import {
   usageError,
 } from './command.ts'
 import type { runStoreCommand } from './store-command.ts'
+import { print, printError } from './output.ts'
 import { table } from './tables.ts'
 
 const helpNames = ['help', '--help', '-h']
@@ -33,22 +35,22 @@ export async function runCommandLine(words: string[], program: Program): Promise
     return await findAndRun(words, program)
   } catch (error) {
     const { code, message, exitCode } = describeError(error)
-    if (words.includes('--json')) console.log(JSON.stringify({ error: { code, message } }))
-    else console.error(message)
+    if (words.includes('--json')) print(jsonLine({ error: { code, message } }))
+    else printError(message)
     return exitCode
   }
 }
 
 async function findAndRun(line: string[], program: Program): Promise<number> {
   const [name = 'help', words] = program.splitName(line)
-  if (helpNames.includes(name)) return print(program.help(words.length > 0 ? program.splitName(words)[0] : undefined))
+  if (helpNames.includes(name)) return printed(program.help(words.length > 0 ? program.splitName(words)[0] : undefined))
   if (versionNames.includes(name)) {
-    return print(words.includes('--json') ? JSON.stringify({ version, commit }) : `agent-grid ${fullVersion}`)
+    return printed(words.includes('--json') ? JSON.stringify({ version, commit }) : `agent-grid ${fullVersion}`)
   }
   const command = program.findCommand(name)
   if ('startWith' in command && command.startWith) return await command.startWith(words)
   const { args, json, help: wantsHelp, words: passedOn } = readArguments(command, words, process.env)
-  if (wantsHelp) return print(program.help(name))
+  if (wantsHelp) return printed(program.help(name))
   return 'start' in command ? await command.start(json, args, passedOn) : await run(command, args, json, program)
 }
 
@@ -61,7 +63,7 @@ async function run(
   const result = await program.runStoreCommand!(command, args).catch((error) => {
     throw withOptionNames(error, command)
   })
-  return print(json ? JSON.stringify(result) : command.print(result))
+  return printed(json ? jsonLine(result) : command.print(result))
 }
 
 /** Verbs name the fields of their input, such as `accessList`; the user wrote `--access-list`. */
@@ -76,8 +78,8 @@ function withOptionNames(error: unknown, { options }: StoreCommand): unknown {
   return new CommandError(error.code, message, error instanceof CommandError ? error.exitCode : 1)
 }
 
-function print(text: string): number {
-  console.log(text)
+function printed(text: string): number {
+  print(text)
   return 0
 }
 

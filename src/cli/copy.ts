@@ -3,6 +3,7 @@ import { ConfigError, readConfig } from '../config.ts'
 import { copyGrid } from '../store/backup/move.ts'
 import { localPath } from '../store/driver/local-file.ts'
 import { type ProcessCommand, usageError } from './command.ts'
+import { print, printError } from './output.ts'
 import { table } from './tables.ts'
 
 export const copy: ProcessCommand = {
@@ -25,13 +26,13 @@ export const copy: ProcessCommand = {
     const content = await copyGrid(
       { from, to: { url: to, authToken: args['to-token']?.trim() }, now: Date.now },
       (name, rows) => {
-        if (!json && rows > 0) console.error(`${name}: ${rows}`)
+        if (!json && rows > 0) printError(`${name}: ${rows}`)
       },
     )
     const name = localPath(to) ?? new URL(to).host
     const rows = Object.values(content.rows).reduce((sum, count) => sum + count, 0)
     const result = { copied_to: name, rows, messages: content.rows.messages ?? 0, keys: content.keys }
-    console.log(
+    print(
       json ? JSON.stringify(result) : [
         table([['Copied to', name], ['Rows', rows], ['Messages', result.messages]]),
         '',

@@ -5,6 +5,7 @@ import { newKeyRing } from '../lib/key-ring.ts'
 import { ownCommand } from '../lib/version.ts'
 import { CommandError, type ProcessCommand } from './command.ts'
 import { httpRequest } from './http-request.ts'
+import { print } from './output.ts'
 import { processDeps, readServerConfig, startServer, stopServer } from './process.ts'
 
 /** Two agents talk over A2A and MCP on a temporary grid. Exit code 0 only if every message arrived. */
@@ -27,9 +28,9 @@ export const demo: ProcessCommand = {
       try {
         const messages = await runConversation(
           `http://127.0.0.1:${config.port}`,
-          json ? () => {} : (line) => console.log(line),
+          json ? () => {} : print,
         )
-        if (json) console.log(JSON.stringify({ ok: true, messages }))
+        if (json) print(JSON.stringify({ ok: true, messages }))
         return 0
       } finally {
         await stopServer(server)

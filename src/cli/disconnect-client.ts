@@ -10,6 +10,7 @@ import { removeInstallation } from '../clients/installed-program.ts'
 import { type ClientName, programs } from '../clients/programs.ts'
 import { confirm } from './ask.ts'
 import { attentionExitCode, type CommandArguments } from './command.ts'
+import { print, printError } from './output.ts'
 
 /** Run `disconnect`. Resolves to its exit code. */
 export async function disconnectClient(json: boolean, args: CommandArguments): Promise<number> {
@@ -40,13 +41,13 @@ export async function disconnectClient(json: boolean, args: CommandArguments): P
 
 /** With `--json`, standard output has one object only. */
 export function sayer(json: boolean): (text: string) => void {
-  return (text) => json ? console.error(text) : console.log(text)
+  return json ? printError : print
 }
 
 /** Print the result, and what is left for a person. Returns the exit code. */
 export function end(json: boolean, result: Record<string, unknown>, steps: readonly string[]): number {
-  if (json) console.log(JSON.stringify(result))
-  else for (const step of steps) console.log(`Next: ${step}`)
+  if (json) print(JSON.stringify(result))
+  else for (const step of steps) print(`Next: ${step}`)
   return steps.length > 0 ? attentionExitCode : 0
 }
 

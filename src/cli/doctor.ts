@@ -1,5 +1,6 @@
 import process from 'node:process'
 import { existsSync } from 'node:fs'
+import { jsonLine } from '../lib/redact.ts'
 import { fullVersion, version } from '../lib/version.ts'
 import { localPath } from '../store/driver/local-file.ts'
 import { clientOption, runClientDoctor } from './client-doctor.ts'
@@ -9,6 +10,7 @@ import { checkAddresses, checkEmail, checkSettings } from './doctor/settings.ts'
 import { checkBackups, checkDatabase, checkKeyRing } from './doctor/database.ts'
 import { checkDisk, checkDurability, checkFiles } from './doctor/files.ts'
 import { conclusions, exitCodes, type Finding, findingLines, statusOf } from './doctor/finding.ts'
+import { print } from './output.ts'
 
 /** Exit code 0 if the grid is well, 3 if there are warnings, 1 if something is broken. Changes nothing. */
 export const doctor: ProcessCommand = {
@@ -25,7 +27,7 @@ export const doctor: ProcessCommand = {
   async start(json, { full, client }) {
     if (client) return await runClientDoctor(json)
     const report = await examine(process.env, full === 'yes')
-    console.log(json ? JSON.stringify(report) : describe(report))
+    print(json ? jsonLine(report) : describe(report))
     return exitCodes[report.status]
   },
 }

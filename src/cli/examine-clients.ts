@@ -5,7 +5,7 @@ import { homedir } from 'node:os'
 import { join } from 'node:path'
 import process from 'node:process'
 import { createInterface } from 'node:readline'
-import { type Connection, findConnection, readConnections } from '../clients/connections.ts'
+import { connectAgain, type Connection, findConnection, readConnections } from '../clients/connections.ts'
 import { stateOfFile } from '../clients/files/change.ts'
 import { readJsonc } from '../clients/files/json-edit.ts'
 import { GridCallError, isCredentialGone } from '../clients/grid-call.ts'
@@ -60,18 +60,15 @@ async function examine(connection: Connection, now: () => number): Promise<Clien
   return { agent: alias, grid: url, client, folder, checks: checks.toSorted((a, b) => place(a) - place(b)) }
 }
 
-function connectAgain({ client, alias }: Connection): string {
-  return `Connect again: "agent-grid connect ${client} --as ${alias}".`
-}
-
 function checkFiles(connection: Connection): ClientFinding[] {
   const { files } = connection
+  const action = `Connect again: ${connectAgain(connection)}`
   const faults = files.flatMap((file) => {
     const state = stateOfFile(file)
     if (state === 'there') return []
     return state === 'gone'
-      ? [broken('files', `What was written to ${file.path} is gone.`, connectAgain(connection))]
-      : [warning('files', `What was written to ${file.path} was changed since.`, connectAgain(connection))]
+      ? [broken('files', `What was written to ${file.path} is gone.`, action)]
+      : [warning('files', `What was written to ${file.path} was changed since.`, action)]
   })
   return faults.length > 0 ? faults : [ok('files', `Its ${files.length} files are as they were written.`)]
 }
@@ -82,7 +79,7 @@ function checkProgram(connection: Connection): ClientFinding {
   }
   const missing = installedProgram().command.find((path) => !existsSync(path))
   if (missing === undefined) return ok('program', 'The program that its hooks call is installed.')
-  return broken('program', `Its hooks call ${missing}, which is gone.`, connectAgain(connection))
+  return broken('program', `Its hooks call ${missing}, which is gone.`, `Connect again: ${connectAgain(connection)}`)
 }
 
 function checkClient(client: ClientName): ClientFinding {
@@ -234,24 +231,30 @@ const clockMs = 2 * minute
 
 /** Call the grid once. `now` is the clock of this machine, in ms since 1970. */
 async function checkGrid(
-  { url, key, alias }: { url: string; key: string; alias?: string },
+  { url, key, alias, client }: { url: string; key: string; alias?: string; client?: ClientName },
   now: () => number,
 ): Promise<GridFinding[]> {
+  const again = client && alias ? connectAgain({ client, url, alias }) : '"agent-grid connect"'
   try {
-    return judge(await new GridClient({ url, key, timeoutMs }).me(), alias, now())
+    return judge(await new GridClient({ url, key, timeoutMs }).me(), alias, now(), again)
   } catch (error) {
     if (!(error instanceof GridCallError)) throw error
-    return judgeError(url, error)
+    return judgeError(url, error, again)
   }
 }
 
-function judge({ agent, key: { last4, name }, grid, clock }: Me, alias: string | undefined, now: number) {
+function judge(
+  { agent, key: { last4, name }, grid, clock }: Me,
+  alias: string | undefined,
+  now: number,
+  again: string,
+) {
   const isOurs = alias === undefined || agent === alias
   return [
     ok('grid', `${grid.url} answers.`),
     isOurs
       ? ok('key', `The key …${last4}${name ? ` ("${name}")` : ''} is of ${agent}.`)
-      : warning('key', `The key is of ${agent}, not of ${alias}.`, 'Connect again: "agent-grid connect".'),
+      : warning('key', `The key is of ${agent}, not of ${alias}.`, `Connect again: ${again}`),
     isSameRelease(grid.version) ? ok('version', `This program is ${version}, and so is the grid.`) : warning(
       'version',
       `This program is ${version}, and the grid is ${grid.version}.`,
@@ -268,10 +271,10 @@ function judgeClock(aheadMs: number): GridFinding {
   return warning('clock', `The clock of this machine is ${difference} the clock of the grid.`, action)
 }
 
-function judgeError(url: string, error: GridCallError): GridFinding[] {
+function judgeError(url: string, error: GridCallError, again: string): GridFinding[] {
   const { status, code, message } = error
   if (isCredentialGone(error)) {
-    const action = 'It was revoked. Connect again: "agent-grid connect".'
+    const action = `It was revoked. Connect again: ${again}`
     return [ok('grid', `${url} answers.`), broken('key', `The grid does not accept the key: ${message}`, action)]
   }
   if (status === 0 || code === 'not_a_grid') {

@@ -1,6 +1,6 @@
 /** Calling a grid as an agent, from commands that people and scripts run. */
-import { findConnection, type GridAccess, withAt } from '../clients/connections.ts'
-import { attentionExitCode, type CommandArguments, CommandError, type CommandOption } from './command.ts'
+import { findConnection, type GridAccess, readConnections, withAt } from '../clients/connections.ts'
+import { attentionExitCode, type CommandArguments, CommandError, type CommandOption, didYouMean } from './command.ts'
 
 /** The options that choose the agent. */
 export const accessOptions = {
@@ -16,9 +16,10 @@ export function gridAccess({ as, url }: CommandArguments): GridAccess {
   const access = findConnection({ alias: as, url })
   if (access) return access
   const agent = as === undefined ? 'an agent' : withAt(as)
+  const hint = as === undefined ? '' : didYouMean(agent, readConnections().map(({ alias }) => alias))
   throw personNeeded(
     'not_connected',
-    `This machine is not connected as ${agent}. Run "agent-grid connect", or set AGENT_GRID_URL and AGENT_GRID_KEY.`,
+    `This machine is not connected as ${agent}.${hint} Run "agent-grid connect", or set AGENT_GRID_URL and AGENT_GRID_KEY.`,
   )
 }
 

@@ -3,6 +3,7 @@ import { type Config, readConfig } from '../config.ts'
 import { second } from '../lib/time.ts'
 import { httpRequest } from './http-request.ts'
 import { CommandError, type ProcessCommand, usageError } from './command.ts'
+import { print } from './output.ts'
 
 /** Exit code 0 if the server is ready, otherwise 1. For health checks of containers, and for the machine of a client. */
 export const health: ProcessCommand = {
@@ -23,7 +24,7 @@ export const health: ProcessCommand = {
       )
     }
     if (status !== 200) throw new CommandError('not_ready', `The server is not ready: ${text}`)
-    console.log(json ? text : 'The server is ready.')
+    print(json ? text : 'The server is ready.')
     return 0
   },
 }

@@ -9,6 +9,7 @@ import { followLog } from '../worker/threads.ts'
 import { CommandError, type ProcessCommand, storeCommand } from './command.ts'
 import { runStoreCommand } from './store-command.ts'
 import { table } from './tables.ts'
+import { print } from './output.ts'
 
 /** In the server that holds a local file it uses the key ring that the server read at its start. */
 export const rotateStoredTokens = storeCommand({
@@ -56,7 +57,7 @@ export const rotateKeysCommand: ProcessCommand = {
     const path = localPath(databaseUrl)
     const [newest] = keyIdsOf(gridKeys ?? (path && readStoredKeyRing(path)))
     const result = await runStoreCommand(rotateStoredTokens, newest === undefined ? {} : { newest })
-    console.log(json ? JSON.stringify(result) : rotateStoredTokens.print(result))
+    print(json ? JSON.stringify(result) : rotateStoredTokens.print(result))
     return 0
   },
 }

@@ -2,10 +2,12 @@
 import { readFileSync } from 'node:fs'
 import process from 'node:process'
 import { setTimeout as pause } from 'node:timers/promises'
-import { mayRepeat, printable, reconnectMs } from '../clients/grid-call.ts'
+import { mayRepeat, reconnectMs } from '../clients/grid-call.ts'
 import { GridClient, type InboxMessage, type Peek, type SendRequest, type Sent } from '../clients/grid-client.ts'
+import { jsonLine } from '../lib/redact.ts'
 import { type CommandArguments, type ProcessCommand, usageError } from './command.ts'
 import { accessOptions, gridAccess } from './grid-access.ts'
+import { print, printTaken } from './output.ts'
 
 /** How often a send is tried. Its key makes sure that it is stored once. */
 const maxAttempts = 3
@@ -39,7 +41,7 @@ export const send: ProcessCommand = {
       ...(acks !== undefined && { acks: { lease_id: acks } }),
     }
     const sent = await sendOnce(new GridClient(gridAccess(args)), request, key)
-    console.log(json ? JSON.stringify(sent) : `Sent to ${sent.recipient}: ${sent.message_id}`)
+    print(json ? jsonLine(sent) : `Sent to ${sent.recipient}: ${sent.message_id}`)
     return 0
   },
 }
@@ -97,7 +99,7 @@ export const read: ProcessCommand = {
 }
 
 async function run(client: GridClient, args: CommandArguments, json: boolean): Promise<void> {
-  const show = ({ json: value, text }: Output) => print(json ? JSON.stringify(value) : text)
+  const show = ({ json: value, text }: Output) => printTaken(json ? jsonLine(value) : text)
   const { peek, lease, extend, ack, release } = args
   const limit = numberOf(args, 'limit', 1, 50)
   if (peek !== undefined) {
@@ -129,15 +131,6 @@ async function run(client: GridClient, args: CommandArguments, json: boolean): P
   if (id !== null) await client.ack(id)
 }
 
-/** Resolves when the reader of the output has taken the text. */
-function print(text: string): Promise<void> {
-  return new Promise((resolve, reject) => {
-    process.stdout.once('error', reject)
-    process.stdout.write(`${text}\n`, (error) => error ? reject(error) : resolve())
-  })
-}
-
-/** The grid removes what moves the cursor of a terminal, if it is one of ours. */
 function textOf(messages: InboxMessage[], remaining: number): string {
   if (messages.length === 0) return 'No unread messages.'
   const shown = messages.map((message) => {
@@ -147,7 +140,7 @@ function textOf(messages: InboxMessage[], remaining: number): string {
     return `${user}${where}, ${timestamp}${again} (${message_id})\n${text.replace(/^/gm, '  ')}`
   })
   const more = remaining > 0 ? `\n\n${count(remaining)} more unread.` : ''
-  return printable(shown.join('\n\n')) + more
+  return shown.join('\n\n') + more
 }
 
 function count(n: number): string {
@@ -173,7 +166,7 @@ export const watch: ProcessCommand = {
   },
   async start(json, args) {
     for await (const peek of wakes(new GridClient(gridAccess(args)))) {
-      console.log(json ? JSON.stringify(peek) : lineOf(peek))
+      print(json ? jsonLine(peek) : lineOf(peek))
       if (args.once !== undefined) break
     }
     return 0
@@ -202,5 +195,5 @@ function lineOf({ agent, unread, messages }: Peek): string {
   const senders = [...new Set(messages.map(({ user }) => user))]
   const more = senders.length > maxNamed ? ` and ${senders.length - maxNamed} more` : ''
   const n = unread >= 100 ? '100 or more' : unread
-  return printable(`${agent}: ${n} unread from ${senders.slice(0, maxNamed).join(', ')}${more}`)
+  return `${agent}: ${n} unread from ${senders.slice(0, maxNamed).join(', ')}${more}`
 }

@@ -5,6 +5,7 @@ import { localPath } from '../store/driver/local-file.ts'
 import { inspectDatabase } from '../store/health.ts'
 import { type MigrationPlan, planAfter } from '../store/migrate.ts'
 import { attentionExitCode, type ProcessCommand, type StoreCommand, storeCommand } from './command.ts'
+import { print } from './output.ts'
 import { askHolder, isInUse, runStoreCommand } from './store-command.ts'
 import { table } from './tables.ts'
 
@@ -39,12 +40,12 @@ export const migrate: ProcessCommand = {
   async start(json, { check }) {
     if (check === undefined) {
       const result = await runStoreCommand(applyMigrations, {})
-      console.log(json ? JSON.stringify(result) : applyMigrations.print(result))
+      print(json ? JSON.stringify(result) : applyMigrations.print(result))
       return 0
     }
     const config = readConfig(process.env)
     const plan = await findPlan(config)
-    console.log(json ? JSON.stringify(report(plan)) : describe(plan, config))
+    print(json ? JSON.stringify(report(plan)) : describe(plan, config))
     return plan.missing.length === 0 ? 0 : attentionExitCode
   },
 }

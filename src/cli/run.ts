@@ -15,6 +15,7 @@ import { lockHolder, takeLock } from '../clients/state/lock.ts'
 import { hour, minute, second } from '../lib/time.ts'
 import { accessOptions, gridAccess, personNeeded } from './grid-access.ts'
 import { type CommandArguments, CommandError, type CommandOptions, type ProcessCommand, usageError } from './command.ts'
+import { print, printError } from './output.ts'
 
 const options = {
   ...accessOptions,
@@ -60,7 +61,7 @@ export const run: ProcessCommand = {
     const agent = { url: access.url, alias }
     const log = (message: string) => {
       logLine(agent, `run: ${message}`)
-      console.error(`${new Date().toISOString()} ${message}`)
+      printError(`${new Date().toISOString()} ${message}`)
     }
     const state = new RunState(agent, Date.now)
     const lock = takeLock(runnerLock(agent))
@@ -84,7 +85,7 @@ export const run: ProcessCommand = {
       lock.release()
     }
     log('Stopped.')
-    if (json) console.log(JSON.stringify({ agent: alias, stopped: true }))
+    if (json) print(JSON.stringify({ agent: alias, stopped: true }))
     return 0
   },
 }
@@ -154,7 +155,7 @@ function printService(
     folder: resolve(args.folder ?? '.'),
     path: process.env.PATH ?? '',
   })
-  console.log(json ? JSON.stringify({ system: 'systemd', unit }) : unit)
+  print(json ? JSON.stringify({ system: 'systemd', unit }) : unit)
   return 0
 }
 

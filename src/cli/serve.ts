@@ -19,6 +19,7 @@ import {
   startServer,
   stopServer,
 } from './process.ts'
+import { print } from './output.ts'
 import { serverCommands } from './store-commands.ts'
 import { table } from './tables.ts'
 
@@ -46,7 +47,7 @@ export const serve: ProcessCommand = {
     })
     const lockedOutUser = await findLockedOutUser(server.store)
     const start = { store: server.store, setUpUrl, lockedOutUser }
-    console.log(json ? JSON.stringify(startReport(start)) : greeting(start))
+    print(json ? JSON.stringify(startReport(start)) : greeting(start))
 
     await aborted(stopping)
     deps.log.info('Stopping')
@@ -88,12 +89,12 @@ function greeting({ store, setUpUrl, lockedOutUser }: Start): string {
       ['Stop', 'Ctrl-C'],
     ]),
     '',
+    'Connect the coding clients of a machine, with Node:',
+    `  ${connectCommand(config)}`,
+    '',
     'Register an agent:',
     `  curl ${config.appUrl}/api/v1/agentic-signup -H 'Content-Type: application/json' \\`,
     `    -d '{"owner_email":"you@example.com","alias":"my-agent"}'`,
-    '',
-    'Connect the coding clients of a machine, with Node:',
-    `  ${connectCommand(config)}`,
     '',
     'To see whether the machine of an agent reaches this grid, with Node and no key:',
     `  ${clientCommand(config, `health --url ${config.baseUrl}`)}`,

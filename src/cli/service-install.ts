@@ -3,6 +3,7 @@ import process from 'node:process'
 import { resolve } from 'node:path'
 import { isBinary } from '../lib/version.ts'
 import { type ProcessCommand, usageError } from './command.ts'
+import { print, printError } from './output.ts'
 
 /** Only prints: the operator reads it, and installs it as root. */
 export const serviceInstall: ProcessCommand = {
@@ -20,9 +21,9 @@ export const serviceInstall: ProcessCommand = {
     const words = serveWords()
     // The service has a `/tmp` of its own, and its user may not enter the homes of others.
     const hidden = words.find((word) => /^\/(tmp|var\/tmp|root|home)\//.test(word))
-    if (hidden !== undefined) console.error(`The service may not reach ${hidden}. Move the program to /opt first.`)
+    if (hidden !== undefined) printError(`The service may not reach ${hidden}. Move the program to /opt first.`)
     const unit = systemdUnit(words, baseUrl)
-    console.log(json ? JSON.stringify({ unit }) : unit)
+    print(json ? JSON.stringify({ unit }) : unit)
     return Promise.resolve(0)
   },
 }

@@ -5,6 +5,7 @@
 import { existsSync } from 'node:fs'
 import { join, resolve, sep } from 'node:path'
 import process from 'node:process'
+import { clientCommand } from '../lib/client-snippets.ts'
 import { ClientError } from './grid-call.ts'
 import type { WrittenFile } from './files/written-file.ts'
 import type { ClientName } from './programs.ts'
@@ -117,6 +118,11 @@ export function findConnection(query: ConnectionQuery = {}): GridAccess | undefi
   }
   const connection = nearest.at(-1)
   return connection && { url: connection.url, key: connection.key, alias: connection.alias, connection }
+}
+
+/** What a person runs to connect a client again, whether or not `agent-grid` is in their `PATH`. */
+export function connectAgain({ url, alias, client }: Pick<Connection, 'url' | 'alias' | 'client'>): string {
+  return clientCommand({ appUrl: url }, `connect ${client} --url ${url} --as ${alias.slice(1)}`)
 }
 
 export function isSamePlace(a: ConnectionPlace, b: ConnectionPlace): boolean {

@@ -4,7 +4,7 @@
 import type { IncomingMessage } from 'node:http'
 import process from 'node:process'
 import { aliasPattern } from '../lib/alias.ts'
-import { minute, second } from '../lib/time.ts'
+import { second } from '../lib/time.ts'
 
 /** A program of a client failed. Scripts read `code`, people read the message. */
 export class ClientError extends Error {
@@ -93,10 +93,16 @@ async function respond(url: string, { body, timeoutMs, ...request }: GridRequest
   // A hook needs one of the two. An import of it would make Node print a warning, which a client would read.
   const http = process.getBuiltinModule(url.startsWith('https:') ? 'node:https' : 'node:http')
   return await new Promise((resolve, reject) => {
-    const outgoing = http.request(url, { ...request, timeout: timeoutMs }, resolve)
+    const outgoing = http.request(url, request, resolve)
     outgoing.on('error', reject)
-    outgoing.on('timeout', () => outgoing.destroy(new Error('The grid did not answer in time.')))
     outgoing.end(body)
+    if (timeoutMs === undefined) return
+    // Bun does not fire the timeout of a request.
+    const timer = setTimeout(() => {
+      reject(new Error('The grid did not answer in time.'))
+      outgoing.destroy()
+    }, timeoutMs)
+    for (const event of ['response', 'error']) outgoing.once(event, () => clearTimeout(timer))
   })
 }
 
@@ -164,11 +170,6 @@ export function lineOf(text: string): string {
   return text.slice(0, maxLineLength).replace(/[\p{Cc}\p{Cf}\u2028\u2029]+/gu, ' ')
 }
 
-/** A text of an answer for a terminal: it has lines and tabs, and nothing that moves the cursor or hides what follows. */
-export function printable(text: string): string {
-  return text.replace(/(?![\n\t])[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/gu, '')
-}
-
 /** Resolves after so many ms, or when `signal` aborts. */
 export function pause(ms: number, signal: AbortSignal): Promise<void> {
   if (!(ms > 0) || signal.aborted) return Promise.resolve()
@@ -183,7 +184,7 @@ export function pause(ms: number, signal: AbortSignal): Promise<void> {
   })
 }
 
-/** When to open a stream again, in ms: after 1 s up to 1 min. Random, so that clients do not all come back at one moment. */
+/** When to open a stream again, in ms: after 1 s up to 15 s. Random, so that clients do not all come back at one moment. */
 export function reconnectMs(failures: number): number {
-  return Math.min(second * 2 ** Math.max(0, failures - 1), minute) * (0.5 + Math.random() / 2)
+  return Math.min(second * 2 ** Math.max(0, failures - 1), 15 * second) * (0.5 + Math.random() / 2)
 }

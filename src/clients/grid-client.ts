@@ -155,14 +155,20 @@ export class GridClient {
   async *wakeStream({ attended, runner, signal }: WakeStreamOptions = {}): AsyncGenerator<WakeEvent> {
     const url = `${this.#base}/api/agents/wake-stream${queryOf({ attended, runner })}`
     const headers = { ...this.#headers, Accept: 'text/event-stream' }
-    const response = await openCall(url, { headers, signal, timeoutMs: this.#timeoutMs ?? usualTimeoutMs })
+    const timeoutMs = this.#timeoutMs ?? usualTimeoutMs
+    const response = await openCall(url, { headers, signal, timeoutMs })
+    // Frames come every 15 s, so the connection is gone when three of them do not come. Bun fires the timeout of a
+    // response although it gets data.
+    const silence = setTimeout(() => response.destroy(new Error('The stream is silent.')), 1.5 * timeoutMs)
     try {
-      // Frames come every 15 s, so a silence of three of them means that the connection is gone.
-      response.setTimeout(45_000, () => response.destroy(new Error('The stream is silent.')))
-      yield* wakeEvents(response)
+      for await (const event of wakeEvents(response)) {
+        silence.refresh()
+        yield event
+      }
     } catch (error) {
       if (!signal?.aborted) throw unreachable(this.#base, error)
     } finally {
+      clearTimeout(silence)
       response.destroy()
     }
   }

@@ -19,11 +19,13 @@ const client = 'opencode'
 const takenMs = 5_000
 /** A prompt of the user does not wait longer for what it is told. */
 const callMs = 1_000
+const hintMs = 10_000
 
 /** What opencode gives a plugin, as far as it is used here. */
 interface PluginInput {
   directory: string
   client: {
+    tui: { showToast(request: { body: { message: string; variant: 'info'; duration: number } }): Promise<unknown> }
     session: {
       promptAsync(
         request: { path: { id: string }; body: { parts: { type: 'text'; text: string }[] } },
@@ -56,11 +58,15 @@ interface Hooks {
   dispose?(): Promise<void>
 }
 
+/** The folders in which it works: opencode also starts it a second time, if it is there for the user and for a project. */
+const started = new Set<string>()
+
 /** What opencode runs when it starts. Without a connection, or unattended, it does nothing. */
 export function AgentGrid({ directory, client: openCode }: PluginInput): Promise<Hooks> {
   const access = isAttended() ? connectionOf(directory) : undefined
   const { alias, connection } = access ?? {}
-  if (!access || alias === undefined || connection?.wake === 'off') return Promise.resolve({})
+  if (!access || alias === undefined || connection?.wake === 'off' || started.has(directory)) return Promise.resolve({})
+  started.add(directory)
   const agent = { url: access.url, alias }
   const grid = new GridClient({ ...access, timeoutMs: callMs })
   const sessions = new Sessions()
@@ -68,10 +74,15 @@ export function AgentGrid({ directory, client: openCode }: PluginInput): Promise
   if ((connection?.wake ?? 'auto') === 'auto') {
     void wake(agent, new GridClient(access), sessions, openCode, ending.signal)
   }
+  let hasHint = connection?.wake === 'start'
   return Promise.resolve({
-    event({ event }) {
+    async event({ event }) {
       sessions.note(event)
-      return Promise.resolve()
+      // Before, the terminal does not show anything yet.
+      if (hasHint || event.type !== 'catalog.updated') return
+      hasHint = true
+      const message = `You are ${alias} on the agent-grid. Messages wake a session once it has had a prompt.`
+      await openCode.tui.showToast({ body: { message, variant: 'info', duration: hintMs } }).catch(() => {})
     },
     async 'chat.message'({ sessionID }, { message, parts }) {
       const isFirst = sessions.use(sessionID)
@@ -85,6 +96,7 @@ export function AgentGrid({ directory, client: openCode }: PluginInput): Promise
     },
     dispose() {
       ending.abort()
+      started.delete(directory)
       endSession(agent, { client, pid: process.pid })
       return Promise.resolve()
     },

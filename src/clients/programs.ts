@@ -137,7 +137,7 @@ export const programs: Record<ClientName, ClientProgram> = {
       file: openCodeFile,
       entry: (tool) => ({ container: ['permission'], name: `${serverName}_${tool}`, value: 'allow' }),
     },
-    allowing: 'it asks only if its configuration says so: choose "Allow always" then.',
+    allowing: 'choose "Allow always" when it asks, which it does only if its configuration says so.',
     asks: 'for a model and its log-in',
     login: `Log in: opencode mcp auth ${serverName}`,
     wakes: wokenAfterPrompt,
@@ -206,8 +206,8 @@ export const programs: Record<ClientName, ClientProgram> = {
       // VS Code runs this file too, and has another name for it.
       context: (additionalContext, usual) => ({ additionalContext, ...usual }),
     },
-    allowing:
-      'it keeps permissions for each folder. Choose to allow the tool for the folder when it asks, or start it with ' +
+    tool: (name) => `${serverName}-${name}`,
+    allowing: 'choose to allow the tool for the folder when it asks, or start it with ' +
       `--allow-tool '${serverName}(read_messages)' for each tool.`,
     asks: 'to log in, and whether you trust a folder',
     login: 'Log in: start copilot, and sign in at the grid when it asks.',

@@ -6,6 +6,7 @@ import { length } from './local/length.ts'
 import { patterns } from './local/patterns.ts'
 import { phrases } from './local/phrases.ts'
 import { pii } from './local/pii.ts'
+import { oncePerText } from './local/view.ts'
 import {
   type GuardedText,
   type GuardrailCheck,
@@ -32,6 +33,8 @@ export interface LocalConfig {
 export class LocalChecks {
   readonly #providers: readonly Provider[]
   readonly #prepared = new RecentMap<string, GuardrailCheck>(maxBytes)
+  /** Of the last text: sender and recipient often have the same guardrail. */
+  readonly #verdicts = oncePerText(() => new Map<GuardrailCheck, Promise<Verdict>>())
 
   constructor(providers = localProviders) {
     this.#providers = providers
@@ -49,9 +52,11 @@ export class LocalChecks {
 
   /** Fails if the configuration cannot work, as one of an older version might not. */
   async check({ guarded, ...given }: LocalConfig & { guarded: GuardedText }): Promise<Verdict> {
-    const verdict = await this.#of(given)(guarded, {} as ProviderTools)
-    const isAll = verdict.spans && verdict.spans.length > maxSpans
-    return isAll ? { ...verdict, spans: [{ start: 0, end: guarded.text.length }] } : verdict
+    const check = this.#of(given)
+    const verdicts = this.#verdicts(guarded.text)
+    const verdict = verdicts.get(check) ?? run(check, guarded)
+    verdicts.set(check, verdict)
+    return await verdict
   }
 
   #of({ provider: id, config }: LocalConfig): GuardrailCheck {
@@ -65,4 +70,9 @@ export class LocalChecks {
     }
     return check
   }
+}
+
+async function run(check: GuardrailCheck, guarded: GuardedText): Promise<Verdict> {
+  const { spans = [], ...verdict } = await check(guarded, {} as ProviderTools)
+  return { ...verdict, spans: spans.length > maxSpans ? [{ start: 0, end: guarded.text.length }] : spans }
 }

@@ -151,7 +151,6 @@ export async function runCheck(check: GuardrailCheck, guarded: GuardedText, tool
   const { signal } = tools
   if (signal.aborted) throw timeout()
   const verdict = check(guarded, tools)
-  if (!(verdict instanceof Promise)) return verdict
   let onAbort = () => {}
   const aborted = new Promise<never>((_, reject) => {
     onAbort = () => reject(timeout())

@@ -42,9 +42,9 @@ export const listedProviders: readonly ListedProvider[] = providers.map(
 )
 
 /** How long a local check may take, and a preparation, which must leave time for the check. */
-const checkMs = 1 * second
-const prepareMs = 500
-const thread = { program: 'guardrails', maxMegabytes: 192, maxWaitMs: 3 * second } as const
+const checkMs = 1_500
+const prepareMs = 900
+const thread = { program: 'guardrails', maxMegabytes: 192, maxWaitMs: 4 * second } as const
 
 /** Runs the checks of guardrails: local ones on a thread, because expressions of users can take seconds. */
 export class GuardrailChecks {
@@ -60,10 +60,6 @@ export class GuardrailChecks {
     this.timeoutMs = timeoutMs
   }
 
-  isLocal({ provider }: Pick<LocalConfig, 'provider'>): boolean {
-    return this.#providerOf(provider).kind === 'local'
-  }
-
   /**
    * What a guardrail of the account `owner` says of a text. `toolsOf` is called for a remote one. Fails with a
    * `ProviderFailure`, with `NoTurn` if others kept the thread busy, or if the configuration cannot work, as one of an
@@ -71,23 +67,23 @@ export class GuardrailChecks {
    */
   async check(
     owner: string,
-    { provider, config }: LocalConfig,
+    { provider: id, config }: LocalConfig,
     guarded: GuardedText,
     toolsOf: () => Promise<ProviderTools>,
   ): Promise<Verdict> {
-    if (this.isLocal({ provider })) {
+    const provider = this.#providerOf(id)
+    if (provider.kind === 'local') {
       const check = this.#local.check.bind(this.#local)
-      return await this.#thread.run(owner, 'check', check, { provider, config, guarded }, checkMs).catch(orTooSlow)
+      return await this.#thread.run(owner, 'check', check, { provider: id, config, guarded }, checkMs).catch(orTooSlow)
     }
-    const remote = this.#providerOf(provider)
-    return await runCheck(remote.prepare(remote.config.parse(JSON.parse(config))), guarded, await toolsOf())
+    return await runCheck(provider.prepare(provider.config.parse(JSON.parse(config))), guarded, await toolsOf())
   }
 
   /** Fails with a `RefusedConfig` if a configuration of this shape cannot work, or with `NoTurn`. */
-  async requirePreparable(owner: string, provider: string, config: unknown): Promise<void> {
-    if (!this.isLocal({ provider })) return void this.#providerOf(provider).prepare(config)
+  async requirePreparable(owner: string, provider: Provider, config: unknown): Promise<void> {
+    if (provider.kind === 'remote') return void provider.prepare(config)
     const prepare = this.#local.prepare.bind(this.#local)
-    const given = { provider, config: JSON.stringify(config) }
+    const given = { provider: provider.id, config: JSON.stringify(config) }
     const refused = await this.#thread.run(owner, 'prepare', prepare, given, prepareMs).catch((error) => {
       if (!(error instanceof JobTooLong)) throw error
       return { field: '', message: 'This takes too long to prepare. Use fewer or smaller expressions.' }

@@ -10,12 +10,12 @@ import {
   SERVER_INFO_META_KEY,
   type SpecTypeName,
 } from '@modelcontextprotocol/server'
-import type { ErrorKind } from '../errors.ts'
+import type { ErrorKind, GridError } from '../errors.ts'
 import type { Lease } from '../grid/messaging/read-messages.ts'
 import { maxWaitSeconds } from '../grid/messaging/wait-for-messages.ts'
+import type { CallTrace } from '../lib/call-trace.ts'
 import { formLimits } from '../lib/http/body.ts'
 import { parse } from '../lib/input.ts'
-import type { Log } from '../lib/log.ts'
 import {
   type Era,
   eraOf,
@@ -32,7 +32,6 @@ import { inboxUri } from './resources.ts'
 import { lateAnswer, listenStream } from './streams.ts'
 import { fromText } from './tool.ts'
 import type { Toolset } from './toolset.ts'
-import { asGridError } from '../wire.ts'
 
 /** The longest wait without an event stream. Every proxy and runtime tolerates this silence. */
 const maxSilentSeconds = 20
@@ -44,6 +43,7 @@ interface Call<Params> {
   params: Params
   headers: Headers
   toolset: Toolset
+  trace: CallTrace
 }
 
 interface Method<Params> {
@@ -132,17 +132,17 @@ export async function dispatch(
   headers: Headers,
   message: unknown,
   toolset: Toolset,
-  log: Log,
+  trace: CallTrace,
 ): Promise<RpcAnswer | Response> {
   try {
     const era = eraOf(headers, message, acceptsBoth(headers))
-    if (era !== undefined) return await answerRequest(era, headers, message as JSONRPCRequest, toolset)
+    if (era !== undefined) return await answerRequest(era, headers, message as JSONRPCRequest, toolset, trace)
     await recordRefusal(message, toolset)
     return new Response(null, { status: 202 })
   } catch (error) {
     // A tool that fails has a result, so no tool has run.
     await recordRefusal(message, toolset)
-    return refusal(error, message, log)
+    return refusal(error, message, trace)
   }
 }
 
@@ -157,11 +157,13 @@ function answerRequest(
   headers: Headers,
   { id, method: name, params = {} }: JSONRPCRequest,
   toolset: Toolset,
+  trace: CallTrace,
 ): RpcAnswer | Response | Promise<RpcAnswer | Response> {
   const method = methods[era].get(name)
   if (!method || (method.needs && !toolset[method.needs])) {
     throw new RefusedMessage(era === 'modern' ? 404 : 200, ProtocolErrorCode.MethodNotFound, 'Method not found')
   }
+  trace.tool = name
   const checked = parse(method.params, params)
   if (method.spec && !isSpecType[method.spec](params)) {
     throw new ProtocolError(
@@ -169,7 +171,7 @@ function answerRequest(
       `The parameters of ${name} do not match the MCP specification.`,
     )
   }
-  return method.answer({ era, id, params: checked, headers, toolset })
+  return method.answer({ era, id, params: checked, headers, toolset, trace })
 }
 
 /** What the modern era adds to every result. */
@@ -182,7 +184,7 @@ function result({ era, id }: Call<unknown>, value: object, cache?: object, lease
 }
 
 function callTool(call: Call<z.output<typeof named>>): Promise<RpcAnswer> | Response {
-  const { headers, toolset, params: { name, arguments: args } } = call
+  const { headers, toolset, trace, params: { name, arguments: args } } = call
   const { inbox } = toolset
   const isLate = inbox !== undefined && waitsLong(name, args) && canBeForgotten(headers) && acceptsBoth(headers)
   const running = toolset.call(name, args, isLate ? maxWaitSeconds : maxSilentSeconds)
@@ -190,7 +192,9 @@ function callTool(call: Call<z.output<typeof named>>): Promise<RpcAnswer> | Resp
     throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Unknown tool: ${name}. ${toolset.whyUnknown(name)}`)
   }
   const answer = running.then((outcome) => result(call, outcome.result, undefined, outcome.lease))
-  return isLate ? lateAnswer(answer, inbox.connection) : answer
+  if (!isLate) return answer
+  trace.ended = answer
+  return lateAnswer(answer, inbox.connection)
 }
 
 /** Whether a call waits so long that its answer must be a stream. */
@@ -245,9 +249,10 @@ async function recordRefusal(message: unknown, toolset: Toolset): Promise<void> 
   if (method === 'tools/call') await toolset.recordRefusal?.(params)
 }
 
-function refusal(error: unknown, message: unknown, log: Log): RpcAnswer {
-  if (error instanceof RefusedMessage) log.debug('An MCP message was refused', { error })
-  const { code, message: text, data } = error instanceof ProtocolError ? error : asProtocolError(error, log)
+function refusal(error: unknown, message: unknown, trace: CallTrace): RpcAnswer {
+  const refused = error instanceof ProtocolError ? error : asProtocolError(trace.refusal(error))
+  const { code, message: text, data } = refused
+  trace.code ??= String(code)
   return {
     body: { jsonrpc: '2.0', id: idOf(message), error: { code, message: text, data } },
     status: error instanceof RefusedMessage ? error.status : 200,
@@ -265,8 +270,7 @@ const codes: Partial<Record<ErrorKind, number>> = {
   unavailable: ProtocolErrorCode.InternalError,
 }
 
-function asProtocolError(error: unknown, log: Log): ProtocolError {
-  const { kind, code, message, details } = asGridError(error, log)
+function asProtocolError({ kind, code, message, details }: GridError): ProtocolError {
   // As `rpcFrameError` in `wire.ts` has it.
   const data = kind === 'limited' ? { code, retry_after_seconds: details.retryAfterSeconds } : undefined
   return new ProtocolError(codes[kind] ?? ProtocolErrorCode.InvalidParams, message, data)

@@ -13,7 +13,7 @@ import { addressOf } from '../lib/http/client-address.ts'
 import type { ResponseHeaders } from '../lib/http/response-headers.ts'
 import type { AppContext, Handler } from '../request-context.ts'
 import type { Store } from '../store/store.ts'
-import { asGridError, rpcFrameError } from '../wire.ts'
+import { rpcFrameError } from '../wire.ts'
 import { dispatch } from './dispatcher.ts'
 import { serverError } from './protocol.ts'
 import { inboxStream } from './streams.ts'
@@ -30,7 +30,7 @@ export function mcpGrid(
   return mcpServer(deps, responseHeaders, apiLimits, {
     async authenticate(c) {
       const { account, check } = await authenticateCall(c)
-      return accountToolset(account, c.get('requestId'), { connection: new CallerConnection(c.req.raw, c.env), check })
+      return accountToolset(account, c.get('trace'), { connection: new CallerConnection(c.req.raw, c.env), check })
     },
     metadataUrl,
   })
@@ -41,7 +41,7 @@ export function mcpSignup(store: Store, responseHeaders: ResponseHeaders): Handl
   const limits = { ...apiLimits, maxBytes: formLimits.maxBytes }
   return mcpServer(store.deps, responseHeaders, limits, {
     authenticate: (c) =>
-      Promise.resolve(signupToolset({ store, address: addressOf(c, store.deps.config) }, c.get('requestId'))),
+      Promise.resolve(signupToolset({ store, address: addressOf(c, store.deps.config) }, c.get('trace'))),
   })
 }
 
@@ -53,26 +53,26 @@ interface Endpoint {
 
 /** The caller is authenticated before the method and the body are read. */
 function mcpServer(
-  { log, bodies }: Deps,
+  { bodies }: Deps,
   responseHeaders: ResponseHeaders,
   limits: BodyLimits,
   endpoint: Endpoint,
 ): Handler {
   return async function mcp(c) {
     const request = c.req.raw
-    const requestId = c.get('requestId')
+    const trace = c.get('trace')
     try {
       const toolset = await endpoint.authenticate(c)
       if (request.method === 'GET') return inboxStream(request, toolset)
       if (request.method !== 'POST') throw new GridError('method_not_allowed', 'Send MCP messages with POST.')
-      const answer = await dispatch(request.headers, await readMessage(bodies, request, limits), toolset, log)
+      const answer = await dispatch(request.headers, await readMessage(bodies, request, limits), toolset, trace)
       if (answer instanceof Response) return answer
       const { body, status, lease } = answer
-      const response = status === 200 ? responseHeaders.json(body, requestId) : Response.json(body, { status })
+      const response = status === 200 ? responseHeaders.json(body, trace.requestId) : Response.json(body, { status })
       if (lease) await settle(lease, toolset.inbox?.connection)
       return response
     } catch (error) {
-      return errorResponse(asGridError(error, log, requestId), endpoint.metadataUrl?.(request))
+      return errorResponse(trace.refusal(error), endpoint.metadataUrl?.(request))
     }
   }
 }

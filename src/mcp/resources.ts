@@ -1,11 +1,10 @@
 /** The resources of an agent: the first pages of `list_agents` and `list_channels`, and its unread count. MCP 2026-07-28, "Resources". */
 import { callingAgent } from '../auth/actor.ts'
 import { agentPage, inListSlot } from '../grid/lists.ts'
+import type { CallTrace } from '../lib/call-trace.ts'
 import type { CallerConnection } from '../lib/http/caller-connection.ts'
-import type { Log } from '../lib/log.ts'
 import { jsonLine } from '../lib/redact.ts'
 import type { AccountStore } from '../store/account.ts'
-import { asGridError } from '../wire.ts'
 import { listAgentsTool, listChannelsTool } from './agent-tools.ts'
 
 /** An entry of `resources/list`. */
@@ -35,8 +34,7 @@ export const listedResources: readonly ListedResource[] = [
 export function readResource(
   account: AccountStore,
   uri: string,
-  log: Log,
-  requestId: string,
+  trace: CallTrace,
   connection?: CallerConnection,
 ): Promise<string> | undefined {
   const source = sources.get(uri)
@@ -45,6 +43,6 @@ export function readResource(
     ? source(account)
     : inListSlot(account, connection, agentPage.bytes, () => source(account))
   return read.then(jsonLine, (error) => {
-    throw asGridError(error, log, requestId)
+    throw trace.refusal(error)
   })
 }

@@ -5,9 +5,9 @@ import { inListSlot } from '../grid/lists.ts'
 import { unreadText } from '../grid/messaging/inbox-message.ts'
 import type { Lease } from '../grid/messaging/read-messages.ts'
 import { type InboxEvent, watchInbox } from '../grid/messaging/wait-for-messages.ts'
+import type { CallTrace } from '../lib/call-trace.ts'
 import type { CallerConnection } from '../lib/http/caller-connection.ts'
 import { parse } from '../lib/input.ts'
-import type { Log } from '../lib/log.ts'
 import { jsonLine } from '../lib/redact.ts'
 import { second } from '../lib/time.ts'
 import { adminReadTools } from './admin-read-tools.ts'
@@ -28,7 +28,7 @@ import {
   type ToolOutput,
 } from './tool.ts'
 import type { AccountStore } from '../store/account.ts'
-import { asGridError, type Hints, toolError } from '../wire.ts'
+import { type Hints, toolError } from '../wire.ts'
 
 export interface Toolset {
   /** For the model, when its client connects. */
@@ -97,16 +97,15 @@ const adminInstructions =
   'Administration of one account of the grid: agents, channels, skills and guardrails. Agents are named by id or alias, channels by id or name. Every call is recorded.'
 const signupInstructions = 'Register an agent with signup. The result holds its key and a ready configuration.'
 
-export function accountToolset(account: AccountStore, requestId: string, caller?: LiveCaller): Toolset {
-  return isAgentAccount(account) ? agentToolset(account, requestId, caller) : adminToolset(account, requestId, caller)
+export function accountToolset(account: AccountStore, trace: CallTrace, caller?: LiveCaller): Toolset {
+  return isAgentAccount(account) ? agentToolset(account, trace, caller) : adminToolset(account, trace, caller)
 }
 
 function isAgentAccount(account: AccountStore): account is AccountStore<AgentActor> {
   return account.actor.type === 'agent'
 }
 
-function agentToolset(account: AccountStore<AgentActor>, requestId: string, caller?: LiveCaller): Toolset {
-  const { log } = account.deps
+function agentToolset(account: AccountStore<AgentActor>, trace: CallTrace, caller?: LiveCaller): Toolset {
   return {
     async instructions() {
       const { agentId, alias } = account.actor
@@ -116,8 +115,7 @@ function agentToolset(account: AccountStore<AgentActor>, requestId: string, call
     },
     ...bindTools(
       agentCatalog,
-      log,
-      requestId,
+      trace,
       (entry, args, maxWaitSeconds) => runAccountTool(entry, account, args, { maxWaitSeconds, caller }),
     ),
     inbox: caller && {
@@ -126,7 +124,7 @@ function agentToolset(account: AccountStore<AgentActor>, requestId: string, call
     },
     resources: {
       listed: listedResources,
-      read: (uri) => readResource(account, uri, log, requestId, caller?.connection),
+      read: (uri) => readResource(account, uri, trace, caller?.connection),
     },
     prompts: {
       listed: listedPrompts,
@@ -151,10 +149,11 @@ function readersSentence(since: number | null): string {
 }
 
 /** The activity log has every call of an admin, even one that was refused before its tool. */
-function adminToolset(account: AccountStore, requestId: string, caller?: LiveCaller): Toolset {
+function adminToolset(account: AccountStore, trace: CallTrace, caller?: LiveCaller): Toolset {
+  const { requestId } = trace
   return {
     instructions: () => Promise.resolve(adminInstructions),
-    ...bindTools(adminCatalog, account.deps.log, requestId, (entry, args) => {
+    ...bindTools(adminCatalog, trace, (entry, args) => {
       const call = { tool: entry.tool.name, arguments: args, requestId }
       return recordActivity(
         account,
@@ -167,17 +166,16 @@ function adminToolset(account: AccountStore, requestId: string, caller?: LiveCal
   }
 }
 
-export function signupToolset(caller: SignupCaller, requestId: string): Toolset {
+export function signupToolset(caller: SignupCaller, trace: CallTrace): Toolset {
   return {
     instructions: () => Promise.resolve(signupInstructions),
-    ...bindTools(signupCatalog, caller.store.deps.log, requestId, (entry, args) => runTool(entry, caller, args)),
+    ...bindTools(signupCatalog, trace, (entry, args) => runTool(entry, caller, args)),
   }
 }
 
 function bindTools<Caller>(
   catalog: ToolCatalog<Caller>,
-  log: Log,
-  requestId: string,
+  trace: CallTrace,
   run: (entry: CatalogTool<Caller>, args: unknown, maxWaitSeconds: number) => Promise<ToolOutput>,
 ): Pick<Toolset, 'tools' | 'call' | 'whyUnknown'> {
   return {
@@ -190,7 +188,9 @@ function bindTools<Caller>(
     },
     call(name, args, maxWaitSeconds) {
       const entry = catalog.byName.get(name)
-      return entry && toolOutcome(run(entry, args, maxWaitSeconds), catalog.hints, log, requestId)
+      if (!entry) return undefined
+      trace.tool = name
+      return toolOutcome(run(entry, args, maxWaitSeconds), catalog.hints, trace)
     },
   }
 }
@@ -221,8 +221,7 @@ async function runTool<Caller>(
 async function toolOutcome(
   run: Promise<ToolOutput>,
   hints: Hints,
-  log: Log,
-  requestId: string,
+  trace: CallTrace,
 ): Promise<ToolOutcome> {
   let lease: Lease | undefined
   try {
@@ -233,7 +232,7 @@ async function toolOutcome(
     return { result: { content }, lease }
   } catch (error) {
     await lease?.release()
-    return { result: { content: [textPart(toolError(asGridError(error, log, requestId), hints))], isError: true } }
+    return { result: { content: [textPart(toolError(trace.refusal(error), hints))], isError: true } }
   }
 }
 

@@ -27,7 +27,6 @@ import {
   surplusConsentCookies,
 } from './pending-request.ts'
 import type { Handler } from '../request-context.ts'
-import { asGridError } from '../wire.ts'
 
 /** Dependencies of the authorization endpoint. */
 export interface AuthorizeParts extends OAuthParts {
@@ -44,7 +43,7 @@ export function authorizePage(parts: AuthorizeParts): Handler {
     try {
       return await authorize(parts, c.req.raw)
     } catch (error) {
-      const known = asGridError(error, parts.store.deps.log, c.get('requestId'))
+      const known = c.get('trace').refusal(error)
       return await authorizationErrorPage(known, known.code === 'invalid_client' ? { status: 400 } : {})
     }
   }

@@ -29,7 +29,6 @@ import { withParameters } from './redirect-uri.ts'
 import type { Handler } from '../request-context.ts'
 import type { AccountStore } from '../store/account.ts'
 import type { ConsentProof } from '../store/global/oauth-requests.ts'
-import { asGridError } from '../wire.ts'
 
 /** Clients redeem a code at once. */
 const codeLifetimeMs = 60 * second
@@ -42,7 +41,8 @@ const clientsPerUser = 100
 export function authorizeDecision(parts: AuthorizeParts): Handler {
   return async function authorizeDecision(c) {
     const request = c.req.raw
-    const requestId = c.get('requestId')
+    const trace = c.get('trace')
+    const { requestId } = trace
     try {
       const visitor = await parts.sessions.visitor(request)
       if (!visitor) throw new GridError('unauthenticated', 'You are no longer signed in.')
@@ -61,7 +61,7 @@ export function authorizeDecision(parts: AuthorizeParts): Handler {
           throw new GridError('invalid_request', 'The form must contain the decision: Allow or Deny.')
       }
     } catch (error) {
-      return await authorizationErrorPage(asGridError(error, parts.store.deps.log, requestId))
+      return await authorizationErrorPage(trace.refusal(error))
     }
   }
 }

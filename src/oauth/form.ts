@@ -1,9 +1,8 @@
 /** Form bodies of the OAuth endpoints. @see RFC 6749 §3.2 */
 import { GridError } from '../errors.ts'
 import { type Bodies, formLimits, mediaType } from '../lib/http/body.ts'
-import type { Log } from '../lib/log.ts'
 import type { AppContext, Handler } from '../request-context.ts'
-import { asGridError, oauthError } from '../wire.ts'
+import { oauthError } from '../wire.ts'
 
 /** The fields of a form. Fails with `invalid_request` for other content types and repeated fields, and with `payload_too_large`. */
 export async function readOAuthForm(bodies: Bodies, request: Request): Promise<URLSearchParams> {
@@ -31,10 +30,10 @@ export function parameter(parameters: URLSearchParams, name: string): string | u
 }
 
 /** Wraps the handler of an endpoint: converts errors and forbids caching. */
-export function oauthEndpoint(log: Log, handle: (c: AppContext) => Promise<Response>): Handler {
+export function oauthEndpoint(handle: (c: AppContext) => Promise<Response>): Handler {
   return async function endpoint(c) {
     const response = await handle(c).catch((error) => {
-      const failure = oauthError(asGridError(error, log, c.get('requestId')))
+      const failure = oauthError(c.get('trace').refusal(error))
       // @see RFC 6749 §5.2
       const usedHeader = failure.status === 401 && c.req.raw.headers.has('authorization')
       if (usedHeader) failure.headers.set('WWW-Authenticate', 'Basic realm="agent-grid"')

@@ -152,7 +152,7 @@ function requireSameResource(form: URLSearchParams, granted: string, resourceOf:
  */
 export function revokeEndpoint(parts: OAuthParts) {
   return async function revokeEndpoint(c: AppContext): Promise<Response> {
-    await revoke(parts, c.req.raw, c.get('requestId'))
+    await revoke(parts, c.req.raw, c.get('trace').requestId)
     return new Response(null, { status: 200 })
   }
 }

@@ -49,7 +49,7 @@ export const partRoute = route({
     const range = rangeOf(request, etag, bytes.length)
     if (range === 'unsatisfiable') {
       const error = new GridError('range_not_satisfiable', `The part has ${bytes.length} bytes.`)
-      const answer = restError(error)
+      const answer = restError(c.get('trace').refusal(error))
       answer.headers.set('Content-Range', `bytes */${bytes.length}`)
       return answer
     }

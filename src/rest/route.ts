@@ -120,7 +120,7 @@ export function handlerOf(
     const recorded = recordedAs !== undefined && {
       tool: recordedAs,
       arguments: { ...await (named ?? asGiven)(account, params), ...givenQuery, ...givenBody },
-      requestId: c.get('requestId'),
+      requestId: c.get('trace').requestId,
     }
     const answered = recorded ? await recordActivity(account, recorded, answer) : await answer(account)
     return answered instanceof Response ? answered : Response.json(answered, { status })

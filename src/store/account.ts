@@ -3,6 +3,7 @@ import type { Row } from '@libsql/client'
 import type { Actor } from '../auth/actor.ts'
 import type { Deps } from '../deps.ts'
 import { GridError } from '../errors.ts'
+import { AccountTrace } from '../lib/call-trace.ts'
 import { accountTokenContext, type KeyRing, type SealedToken } from '../lib/key-ring.ts'
 import type { GroupLimit, Reached } from '../lib/limits/concurrency-limit.ts'
 import type { Notifier } from '../lib/notifier.ts'
@@ -27,6 +28,8 @@ export type { LiveNews, LivePlace, TaskAppend, TurnLimits, UnitRows }
 export interface AccountStore<Caller extends Actor = Actor> {
   readonly actor: Caller
   readonly deps: Deps
+  /** For the log: the ids of the caller, and the time that this call takes for what. */
+  readonly trace: AccountTrace
   /** The id of this database's history. It changes when a backup is restored. Cursors contain it. */
   readonly epoch: string
   readonly instanceId: string
@@ -55,6 +58,7 @@ export interface AccountStore<Caller extends Actor = Actor> {
 export interface Guarding {
   readonly owner: string
   readonly isOwn: boolean
+  readonly trace: AccountTrace
   readonly read: Reads['guarding']
   /** Count and store verdicts of its guardrails on a message of this account. */
   verdicts(judged: Omit<JudgedMessage, 'senderAccountId'>, found: NewVerdict[]): [Statement, Statement]
@@ -179,11 +183,13 @@ export function accountOpener(context: StoreContext): (accountId: string, actor:
 
   return function openAccount(accountId, actor) {
     const { read, change } = tablesOf(accountId)
-    const write = (statements: Statement[]) => queue.write(accountId, statements)
+    const trace = new AccountTrace(accountId, actor.type === 'agent' ? actor.agentId : undefined, deps.now)
+    const write = (statements: Statement[]) => trace.time('commitMs', () => queue.write(accountId, statements))
 
     return {
       actor,
       deps,
+      trace,
       epoch,
       instanceId,
       owner: accountId,
@@ -193,7 +199,8 @@ export function accountOpener(context: StoreContext): (accountId: string, actor:
       write,
       requireSpace: () => queue.requireSpace(),
       writeLater: (statements) => queue.writeLater(statements),
-      record: (entry, statements) => writeWithActivity(context, [{ accountId, entry }], statements),
+      record: (entry, statements) =>
+        trace.time('commitMs', () => writeWithActivity(context, [{ accountId, entry }], statements)),
       seal: (table, rowId, token) => keyRing.seal(token, accountTokenContext(table, accountId, rowId)),
       open: (table, rowId, sealed) => keyRing.open(sealed, accountTokenContext(table, accountId, rowId)),
       guarding(home = accountId) {
@@ -201,6 +208,7 @@ export function accountOpener(context: StoreContext): (accountId: string, actor:
         return {
           owner: home,
           isOwn: home === accountId,
+          trace,
           read: tables.read.guarding,
           verdicts: (judged, found) => tables.change.verdicts.add({ ...judged, senderAccountId: accountId }, found),
           openToken: (id, token) => keyRing.open(token, accountTokenContext('guardrails', home, id)),

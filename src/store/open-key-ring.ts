@@ -2,6 +2,7 @@
 import type { Client } from '@libsql/client'
 import type { Deps } from '../deps.ts'
 import { createKeyRing, isKeyRing, type KeyRing } from '../lib/key-ring.ts'
+import type { Log } from '../lib/log.ts'
 import { makeKeyRing, readStoredKeyRing } from './driver/local-file.ts'
 import { sealedTokens, tokensByKey } from './global/sealed-tokens.ts'
 import { Db } from './sql.ts'
@@ -17,14 +18,7 @@ export async function openKeyRing(
   client: Client,
 ): Promise<KeyRing> {
   const used = [...(await tokensByKey(sealedTokens(new Db(client)))).keys()]
-  let text = config.gridKeys
-  if (text === undefined && path !== undefined) {
-    text = storedKeyRing(path)
-    if (text === undefined && used.length === 0) {
-      text = newKeyRing(path)
-      log.warn('A new key ring was made. Keep a copy of it, apart from the data.', { file: `${path}.keys` })
-    }
-  }
+  const text = config.gridKeys ?? (path && ringNextTo(path, used.length === 0, log))
   const ring = createKeyRing(text)
   ring.missing = used.filter((id) => !ring.ids.includes(id))
   if (ring.missing.length > 0) {
@@ -36,26 +30,25 @@ export async function openKeyRing(
   return ring
 }
 
-function storedKeyRing(path: string): string | undefined {
+function ringNextTo(path: string, mayBeNew: boolean, log: Log): string | undefined {
   const file = `${path}.keys`
-  let ring
   try {
-    ring = readStoredKeyRing(path)
+    const stored = readStoredKeyRing(path)
+    if (stored !== undefined) return checkedKeyRing(stored, file)
+    if (!mayBeNew) return undefined
+    const ring = makeKeyRing(path)
+    log.warn('A new key ring was made. Keep a copy of it, apart from the data.', { file })
+    return ring
   } catch (error) {
     throw explainedKeyRing(error, file)
   }
-  if (ring === undefined || isKeyRing(ring)) return ring
+}
+
+function checkedKeyRing(ring: string, file: string): string {
+  if (isKeyRing(ring)) return ring
   throw new StartError(
     'invalid_key_ring',
     `${file} is not a key ring. Restore it from a backup: without it the stored tokens of other services do not open. ` +
       'If there are none, remove the file, and the next start makes a new one.',
   )
-}
-
-function newKeyRing(path: string): string {
-  try {
-    return makeKeyRing(path)
-  } catch (error) {
-    throw explainedKeyRing(error, `${path}.keys`)
-  }
 }

@@ -4,6 +4,7 @@
 import type { Sessions, Visitor } from '../auth/session.ts'
 import { type ErrorCode, type ErrorKind, GridError } from '../errors.ts'
 import { secretFields } from '../html/fields.tsx'
+import type { CallTrace } from '../lib/call-trace.ts'
 import type { Bodies } from '../lib/http/body.ts'
 import { readForm } from '../lib/http/form.ts'
 import { errorHeaders, httpStatus } from '../wire.ts'
@@ -30,6 +31,7 @@ export function withCookie(response: Response, cookie: string | undefined): Resp
 /** What a request to a page knows of its form. */
 export interface FormVisit {
   request: Request
+  trace: CallTrace
   /** The signed-in user, if any. */
   visitor: Visitor | undefined
   /** The posted form; empty on GET. */
@@ -110,6 +112,7 @@ export async function submit<V extends FormVisit>(
     const shown = asResponse(await pageOr(error, () => page({ ...visit, ...again })))
     const { body, headers } = shown
     if (headers.has('Location')) return shown
+    if (!waited) visit.trace.refusal(error)
     for (const [name, value] of Object.entries(errorHeaders(error))) headers.set(name, value)
     return new Response(body, { status: waited ? 200 : httpStatus[error.kind], headers })
   }

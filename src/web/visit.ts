@@ -163,6 +163,7 @@ export function accountPages(
     if (!visitor) throw new GridError('unauthenticated', 'Sign in first.')
     const id = c.req.param('account') ?? ''
     const account = sessions.openAccount(visitor, id, options)
+    c.get('trace').account = account.trace
     const actor = account.actor as UserActor
     const membership = visitor.accounts.find((membership) => membership.id === id)!
     const { user, accounts, csrf } = visitor
@@ -235,7 +236,8 @@ export function accountPages(
 function requestedBy(c: Context<AppEnv>, { deps: { config } }: Store): Omit<PublicVisit, 'visitor' | 'csrf'> {
   return {
     request: c.req.raw,
-    requestId: c.get('requestId'),
+    trace: c.get('trace'),
+    requestId: c.get('trace').requestId,
     address: addressOf(c, config),
     query: new URL(c.req.url).searchParams,
     form: new URLSearchParams(),

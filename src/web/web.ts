@@ -1,8 +1,9 @@
 import { Hono } from 'hono'
+import { GridError } from '../errors.ts'
 import { homePath } from '../html/paths.ts'
 import { staticAnswer } from '../lib/http/static-answer.ts'
 import type { AppEnv } from '../request-context.ts'
-import { asGridError, htmlError } from '../wire.ts'
+import { htmlError } from '../wire.ts'
 import { activityPages } from './accounts/activity.tsx'
 import { claimLinkPages } from './accounts/claim-link.tsx'
 import { claimPages } from './accounts/claim.tsx'
@@ -83,17 +84,19 @@ export function createWebApp(pageDeps: PageDeps, routes: FormRoute[] = []): Hono
   sessionPages(ownRoutes, pageDeps)
 
   app.onError(async (error, c) => {
-    const gridError = asGridError(error, deps.log, c.get('requestId'))
-    if (gridError.code === 'unauthenticated' && c.req.method === 'GET') {
+    // Where the user goes on after these, nothing is refused.
+    const code = error instanceof GridError ? error.code : undefined
+    if (code === 'unauthenticated' && c.req.method === 'GET') {
       return c.redirect(signInPath(new URL(c.req.url)), 303)
     }
-    if (gridError.code === 'confirmation_required') {
+    if (code === 'confirmation_required') {
       return c.redirect(confirmPath(new URL(c.req.url), c.req.method), 303)
     }
-    if (gridError.code === 'second_factor_required' && c.req.method === 'GET') {
+    if (code === 'second_factor_required' && c.req.method === 'GET') {
       const id = new URL(c.req.url).pathname.split('/')[2]
       return c.redirect(`/accounts/${id}/settings/security`, 303)
     }
+    const gridError = c.get('trace').refusal(error)
     return await htmlError(gridError, await errorFrame(sessions, c.req.raw, gridError))
   })
   return app

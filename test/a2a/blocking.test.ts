@@ -87,6 +87,20 @@ test('with A2A_BLOCKING_MAX_SECONDS=0 nothing waits, whatever the client prefers
   expect(stateOf(await post(send10(), bobs, { Prefer: 'wait=100' }))).toBe('TASK_STATE_SUBMITTED')
 })
 
+test('a call that waits does not tell the answer to a credential that has ended', async () => {
+  await open({ A2A_BLOCKING_STRICT: '1' })
+  const answer = post(send10(), bobs)
+  const id = await newest()
+  await grid.store.write([{
+    sql: 'UPDATE credentials SET revoked_at = 1 WHERE account_id = ? AND agent_id = ?',
+    args: [grid.acme.id, grid.alice.id],
+  }])
+  await bob({ taskId: id, text: 'for Alice alone' })
+
+  const { status, body } = await answer
+  expect([status, JSON.stringify(body).includes('for Alice alone')]).toEqual([401, false])
+})
+
 /** The id of the newest open task of Alice, once it is there. */
 async function newest(): Promise<string> {
   return await waitFor('a task', async () => {

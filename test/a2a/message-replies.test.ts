@@ -152,6 +152,21 @@ test('the shared endpoint confirms as before, and other agents answer with tasks
   expect(await inboxOf(grid, grid.alice)).toEqual([])
 })
 
+test('a stream that is held back does not tell the reply to a credential that has ended', async () => {
+  const stream = await openStream(stream10())
+  await stream.nextItem()
+  const { messageId } = await received()
+  await grid.store.write([{
+    sql: 'UPDATE credentials SET revoked_at = 1 WHERE account_id = ? AND agent_id = ?',
+    args: [grid.acme.id, grid.alice.id],
+  }])
+  await reply('for Alice alone', messageId)
+
+  const told = []
+  for (let item; (item = await stream.nextItem()) !== undefined;) told.push(item)
+  expect(JSON.stringify(told)).not.toContain('for Alice alone')
+})
+
 /** The next message of Bob: which it is, and its task. */
 async function received(): Promise<{ messageId: string; taskId: string }> {
   const { message_id, task_id } = await waitFor('a message', async () => (await inboxOf(grid, grid.bob)).at(0))

@@ -1,9 +1,14 @@
 /** What `connect` writes into the files of clients, and `disconnect` takes out again. */
-import { mkdirSync } from 'node:fs'
-import { join } from 'node:path'
+import { spawnSync } from 'node:child_process'
+import { chownSync, linkSync, mkdirSync, statSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import process from 'node:process'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { clientNames, conversationTools } from '../../src/clients/programs.ts'
-import { connectFiles, disconnectFiles } from '../support/connected.ts'
+import { removeConnection, saveConnection } from '../../src/clients/connections.ts'
+import { stateOfFile } from '../../src/clients/files/change.ts'
+import { differenceOf } from '../../src/clients/files/difference.ts'
+import { connectFiles, disconnectFiles, planFor } from '../support/connected.ts'
 import { type Home, testHome } from '../support/home.ts'
 import { type StartingState, startingStates } from './starting-states.ts'
 
@@ -53,17 +58,128 @@ test.each(startingStates)('$title: connected as another agent and disconnected, 
   expect(home.tree()).toEqual(before)
 })
 
-test.each(clientNames)('%s: a file with a key is for the user only, and the files of a project have none', (client) => {
-  const folder = join(home.folder, 'work')
-  mkdirSync(folder)
-  connectFiles(client)
-  const withKey = Object.values(home.tree()).filter((file) => file.includes(key))
-  for (const file of withKey) expect(file).toMatch(/^600 /)
+test.each(clientNames)(
+  '%s: a file with a key is for the user only; those of a project name no key, home or agent',
+  (client) => {
+    const folder = join(home.folder, 'work')
+    mkdirSync(folder)
+    connectFiles(client)
+    const withKey = Object.values(home.tree()).filter((file) => file.includes(key))
+    for (const file of withKey) expect(file).toMatch(/^600 /)
 
-  connectFiles(client, { folder })
-  const ofProject = Object.entries(home.tree()).filter(([path]) => path.startsWith('work'))
-  expect(ofProject.length).toBeGreaterThan(1)
-  for (const [path, file] of ofProject) expect(file, path).not.toContain('grid_agt_')
+    connectFiles(client, { folder, allowedTools })
+    const ofProject = Object.entries(home.tree()).filter(([path]) => path.startsWith('work'))
+    expect(ofProject.length).toBeGreaterThan(1)
+    for (const [path, file] of ofProject) {
+      for (const own of ['grid_agt_', home.folder, home.env.AGENT_GRID_HOME, '@ann']) {
+        expect(file, path).not.toContain(
+          own,
+        )
+      }
+    }
+  },
+)
+
+test('a hook of a project calls the program of whoever has it, and is silent elsewhere', () => {
+  const folder = join(home.folder, 'work')
+  connectFiles('codex', { folder })
+  const { hooks } = JSON.parse(home.read('work/.codex/hooks.json'))
+  const run = () => spawnSync('sh', ['-c', hooks.Stop[0].hooks[0].command], { env: process.env, encoding: 'utf8' })
+  expect(run()).toMatchObject({ status: 0, stdout: '', stderr: '' })
+
+  const launcher = join(home.env.AGENT_GRID_HOME, 'data/program/agent-grid')
+  mkdirSync(dirname(launcher), { recursive: true })
+  writeFileSync(launcher, '#!/bin/sh\necho "$@"\nexit 2\n', { mode: 0o755 })
+  expect(run()).toMatchObject({ status: 2, stdout: 'hook codex stop --project\n' })
+})
+
+test('as another agent, what others put between our entries stays, and only what changes is shown', () => {
+  home.write('.codex/config.toml', 'model = "x"\n')
+  const first = connectFiles('codex', { allowedTools })
+  const table = '[mcp_servers.agent-grid]\n'
+  const added = home.read('.codex/config.toml').replace(table, `${table}startup_timeout_sec = 2\n`)
+  const text = added.replace('update_task.approval_mode = "approve"', 'update_task.approval_mode = "prompt"')
+  home.write('.codex/config.toml', { text: `${text}\n[mcp_servers.agent-grid.tools.set_skills]\nx = 1\n`, mode: 0o600 })
+  expect(first.files.map(stateOfFile)).toEqual(['there', 'there', 'there'])
+  const other = `grid_agt_${'b'.repeat(49)}`
+  const { plan } = planFor('codex', { key: other, allowedTools: ['read_messages'] }, first)
+  const [config] = plan.changes
+  const removed = allowedTools.slice(1, -1).map((tool) => `  - tools.${tool}.approval_mode = "approve"`)
+
+  expect(config.next).toContain('startup_timeout_sec = 2')
+  expect(config.next).toContain('tools.set_skills]\nx = 1\n')
+  expect(differenceOf([config], [key, other])).toBe(
+    [
+      '~/.codex/config.toml is changed',
+      '  - http_headers.Authorization = "Bearer grid_agt_…kkkk"',
+      '  …',
+      ...removed,
+      '  …',
+      '  + http_headers.Authorization = "Bearer grid_agt_…bbbb"',
+    ].join('\n'),
+  )
+})
+
+test('of a file on one line only what changes is shown, so that secrets of others are not', () => {
+  home.write('.claude.json', `{"oauth":{"token":"${'s'.repeat(200)}"},"mcpServers":{"o":{"command":"x"}}}`)
+  home.write('.claude/settings.json', '{\n  "a": "\u009b2J"\n}')
+  const { plan } = planFor('claude')
+  const shown = differenceOf(plan.changes, [key])
+
+  expect(shown).not.toContain('\u009b')
+  expect(shown).toContain('"agent-grid":{"type":"http"')
+  expect(shown).not.toContain('sss')
+})
+
+const twice: [string, (string | undefined)[], string | undefined][] = [
+  ['for the user and for a project, in a new file', [undefined, 'one'], undefined],
+  ['for two projects, in a file of the user', ['one', 'two'], '{\n  "a": 1\n}\n'],
+]
+
+test.each(twice)('connected twice %s, and disconnected in any order: nothing is left', async (_, folders, text) => {
+  if (text) home.write('.claude.json', text)
+  for (const folder of folders) if (folder) mkdirSync(join(home.folder, folder))
+  const before = home.tree()
+  for (const order of [folders, folders.toReversed()]) {
+    const connections = []
+    for (const folder of folders) {
+      const at = folder === undefined ? {} : { folder: join(home.folder, folder), scope: 'project' as const }
+      connections.push(connectFiles('claude', at))
+      await saveConnection(connections.at(-1)!)
+    }
+    for (const folder of order) {
+      const connection = connections[folders.indexOf(folder)]
+      disconnectFiles(connection)
+      await removeConnection(connection)
+    }
+    expect(home.tree()).toEqual(before)
+  }
+})
+
+test('a client whose permissions are one word is connected without ours', () => {
+  home.write('.config/opencode/opencode.json', '{"permission": "ask"}')
+  const { plan } = planFor('opencode', { allowedTools })
+
+  expect(plan.left).toContain(
+    `${join(home.folder, '.config/opencode/opencode.json')}: permission.agent-grid_read_messages`,
+  )
+  expect(plan.changes.find(({ path }) => path.endsWith('.json'))!.next).toMatch(/^\{"permission": "ask", "mcp": /)
+})
+
+test('CRLF is not mixed, a hard link is not broken, and an owner is not lost', () => {
+  const isRoot = process.getuid?.() === 0
+  for (const path of ['.claude/settings.json', '.codex/config.toml']) {
+    home.write(path, path.endsWith('toml') ? 'a = 1\r\n' : '{\r\n  "a": 1\r\n}\r\n')
+    if (isRoot) chownSync(join(home.folder, path), 1234, 1234)
+  }
+  linkSync(join(home.folder, '.codex/config.toml'), join(home.folder, 'backup.toml'))
+  for (const client of ['claude', 'codex'] as const) connectFiles(client, { allowedTools })
+
+  for (const path of ['.claude/settings.json', '.codex/config.toml']) {
+    expect(home.read(path), path).not.toMatch(/[^\r]\n/)
+    if (isRoot) expect(statSync(join(home.folder, path)).uid, path).toBe(1234)
+  }
+  expect(home.read('backup.toml')).toContain('agent-grid')
 })
 
 test('a comment stays with its value, and a trailing comma with the file that has one', () => {

@@ -174,28 +174,23 @@ test('a session is told once that its key is refused, at its start or its next p
 })
 
 test.each([
-  ['the user in a project that has its own', 'claude start --as @bob', 'work', false],
-  ['the project, there', 'claude start --project', 'work', true],
-  ['the user elsewhere', 'claude start --as @bob', 'elsewhere', true],
-  ['a project, elsewhere', 'claude start --project', 'elsewhere', false],
-])('of two connections the nearest speaks: the hook of %s', async (_, words, cwd, isTold) => {
+  ['the user, in a project of another agent', 'claude start --as @bob', 'work', '@alice', false],
+  ['the user, in a project of the same agent', 'claude start --as @bob', 'work', '@bob', false],
+  ['the project, there', 'claude start --project', 'work', '@alice', true],
+  ['the user, elsewhere', 'claude start --as @bob', 'elsewhere', '@alice', true],
+  ['a project, elsewhere', 'claude start --project', 'elsewhere', '@alice', false],
+])('of two connections the nearest speaks: the hook of %s', async (_, words, cwd, ofProject, isTold) => {
   const folder = join(machine.home, 'work')
-  const of = {
-    url: grid.url,
-    client: 'claude' as const,
-    wake: 'auto' as const,
-    keyName: '',
-    isOwnKey: false,
-    files: [],
-    at: '',
-  }
-  await saveConnection({ ...of, ...grid.bob, alias: '@bob', scope: 'user' })
-  await saveConnection({ ...of, ...grid.bob, alias: '@bob', scope: 'project', folder })
+  const of = { url: grid.url, client: 'claude', wake: 'auto', keyName: '', isOwnKey: false, files: [], at: '' } as const
+  const agents = { '@bob': grid.bob, '@alice': grid.alice }
+  await saveConnection({ ...of, files: [], key: grid.bob.key, alias: '@bob', scope: 'user' })
+  const { key } = agents[ofProject as '@bob' | '@alice']
+  await saveConnection({ ...of, files: [], key, alias: ofProject, scope: 'project', folder })
   const client = await machine.client({ AGENT_GRID_KEY: '' })
 
   const { stdout } = await client.run(words.split(' '), { session_id: 's1', cwd: join(machine.home, cwd) })
 
-  expect(stdout.includes('You are @bob')).toBe(isTold)
+  expect(/You are @(bob|alice)/.test(stdout)).toBe(isTold)
 })
 
 test('the model is told the name of the tool as its client has it', async () => {

@@ -3,10 +3,11 @@ import { Buffer } from 'node:buffer'
 import { createServer, type Server } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 import { afterEach, expect, test } from 'vitest'
-import { GridCallError, maxAnswerLength, printable } from '../../src/clients/grid-call.ts'
+import { GridCallError, maxAnswerLength } from '../../src/clients/grid-call.ts'
 import { GridClient } from '../../src/clients/grid-client.ts'
 import { findGrid, login } from '../../src/clients/login.ts'
 import { systemdUserUnit } from '../../src/clients/run/service.ts'
+import { printable } from '../../src/lib/printable.ts'
 import { type Home, testHome } from '../support/home.ts'
 
 const key = `grid_agt_${'k'.repeat(49)}`

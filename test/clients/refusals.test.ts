@@ -70,6 +70,15 @@ test.each(clientNames)('a link of a project does not lead to another file of the
   expect(home.tree()).toEqual(before)
 })
 
+test('a sibling whose name only begins like that of the project is outside of it', () => {
+  const folder = join(home.folder, 'p')
+  mkdirSync(folder)
+  home.write('p-evil/settings.json', '{}')
+  home.write('p/.gemini', { link: '../p-evil' })
+
+  expect(() => planFor('gemini', { folder })).toThrow('is a link out of the project')
+})
+
 test('if a file changes after it was looked at, the files before it are restored', () => {
   home.write('.claude.json', '{}')
   home.write('.claude/settings.json', '{}')

@@ -15,9 +15,11 @@ export interface Attacked {
   answer: string
 }
 
-/** Each place of this text is another state of the automaton of these expressions. */
 const random = Array.from({ length: 250_000 }, (_, n) => Math.imul(n + 1, 0x9e3779b1) >>> 31 ? 'a' : 'b').join('')
-const slow = (n: number) => ({ patterns: [1, 2, 3, 4].map((k) => `a[ab]{${400 + 4 * n + k}}c`) })
+/** Each place of the text is another state of the automaton of these expressions, and each of their places is tried. */
+const slow = (n: number) => ({
+  patterns: [1, 2, 3, 4].map((k) => `[a-bd-eg-hj-km-np-qs-tv-wy-z]{${400 + 4 * n + k}}\\d`),
+})
 const everywhere = (n: number) => ({ patterns: [`[ab]${'z?'.repeat(n)}`] })
 /** A large program, of which nothing is left. */
 const dear = { patterns: Array(50).fill(`x(?:${'(?i:[\\x41-\\x{ffff}])'.repeat(23)}){0}`) }
@@ -76,7 +78,7 @@ async function main(): Promise<void> {
     const attacks = [attack(), attack()]
     await Promise.race([...attacks, new Promise((resolve) => setTimeout(resolve, 200))])
     await report('others', () => send(acme, grid.alice, '@bob', 'the swordfish'))
-    await Promise.all(attacks)
+    return await Promise.all(attacks)
   })
   await attach(evil, 'mallory', Array.from({ length: 40 }, (_, n) => everywhere(n)), 'closed')
   await report('everywhere', attack)

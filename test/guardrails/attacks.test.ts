@@ -1,5 +1,9 @@
-/** Expressions that take seconds, on a thread. See docs/protocol/guardrails.md, "Limits of local providers". */
+/** Expressions that take seconds, on a thread. See docs/protocol/guardrails.md, "How a message is checked". */
 import { execFile } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import process from 'node:process'
 import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
 import { runtimeCommand } from '../../scripts/runtime.ts'
@@ -7,8 +11,13 @@ import { someRuntimes } from '../support/long.ts'
 import type { Attacked } from './attack-script.ts'
 
 test.each(someRuntimes)('slow expressions on %s hold neither the event loop nor other accounts', async (runtime) => {
-  const [command, ...words] = runtimeCommand(runtime)
-  const { stdout } = await promisify(execFile)(command, [...words, 'test/guardrails/attack-script.ts'])
+  // Deno may write there alone.
+  const folder = mkdtempSync(join(tmpdir(), 'attacks-'))
+  const [command, ...words] = runtimeCommand(runtime, `file:${folder}/grid.db`, folder)
+  const { stdout } = await promisify(execFile)(command, [...words, 'test/guardrails/attack-script.ts'], {
+    env: { ...process.env, TMPDIR: folder },
+  })
+  rmSync(folder, { recursive: true, force: true })
   const found: Record<string, Attacked> = JSON.parse(stdout.trim().split('\n').at(-1)!)
 
   // Each takes at least a second. Other work of the machine holds it for some milliseconds.

@@ -2,6 +2,7 @@ import { createClient, type InStatement } from '@libsql/client'
 import { connect } from 'node:net'
 import { expect, test } from 'vitest'
 import type { Connection } from '../../src/listen.ts'
+import { connect as connectDatabase } from '../../src/store/driver/remote-client.ts'
 import { type TestGrid, testGrid, type TestGridOptions } from '../support/grid.ts'
 import { callTool, type Era, eras, gridPath, wireRequest } from '../support/mcp.ts'
 import { liveGrid } from '../support/server.ts'
@@ -23,6 +24,33 @@ test.each(eras)('%s: a read whose client goes away before the answer comes again
 
   expect(again.text).toMatchObject([{ message: 'hi', redelivered: true }])
   expect(rest.text).toEqual([])
+})
+
+test('a release that the database refuses once is tried again', async () => {
+  let refusals = 0
+  grid = await testGrid({
+    connect(settings) {
+      const client = connectDatabase(settings)
+      const batch = client.batch.bind(client)
+      client.batch = async (statements, mode) => {
+        const isRelease = statements.some((statement) =>
+          /^INSERT INTO lease_releases/.test((statement as { sql: string }).sql)
+        )
+        if (isRelease && refusals++ === 0) throw new Error('The database does not answer')
+        return await batch(statements, mode)
+      }
+      return client
+    },
+  })
+  const { app, alice, bob, deps, store } = grid
+  await callTool(grid, alice.key, 'send_message', { to: 'bob', message: 'hi' })
+  const url = new URL(gridPath, deps.config.baseUrl).href
+  const leaving: Connection = { remoteAddress: '203.0.113.7', hasLeft: () => Promise.resolve(true) }
+  await app.request(url, readRequest(bob.key, 'legacy'), leaving)
+  await store.drained()
+
+  expect(refusals).toBe(2)
+  expect((await callTool(grid, bob.key, 'read_messages')).text).toMatchObject([{ message: 'hi', redelivered: true }])
 })
 
 test.each([['an answer in one piece', 20], ['an event stream', 50]])(

@@ -2,6 +2,7 @@
 import { Buffer } from 'node:buffer'
 import { beforeEach, expect, test } from 'vitest'
 import { postA2a, send10 } from '../support/a2a.ts'
+import { rows } from '../support/database.ts'
 import { onEachDatabase } from '../support/databases.ts'
 import type { TestGrid } from '../support/grid.ts'
 import { callTool } from '../support/mcp.ts'
@@ -34,6 +35,15 @@ onEachDatabase((open) => {
       etag: `"${path.split('/').at(-1)}"`,
     })
     expect(await bodyOf(response)).toEqual(content)
+  })
+
+  test('a part of a message that was parked cannot be read, and the message neither', async () => {
+    const parked = "UPDATE deliveries SET state = 'parked', read_at = 1 WHERE account_id = ?"
+    await rows(grid, parked, [grid.acme.id])
+
+    expect((await get()).status).toBe(404)
+    const part = await callTool(grid, grid.bob.key, 'read_part', { part_id: path.split('/').at(-1) })
+    expect(part.code).toBe('part_not_found')
   })
 
   test.each([

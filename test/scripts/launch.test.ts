@@ -1,5 +1,6 @@
 /** How a built program starts: with V8's code cache, and with stack traces that name the sources. */
 import { spawnSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
 import {
   chmodSync,
   cpSync,
@@ -97,6 +98,17 @@ test('stack traces name files and lines of the sources', () => {
   expect(status).toBe(1)
 })
 
+test('a copy of an installation names its own files in stack traces', () => {
+  build("console.log(new Error('here').stack)\n")
+  start([], { CODE_CACHE: 'write' })
+  const copy = join(folder, 'copy')
+  cpSync(join(folder, 'dist'), join(copy, 'dist'), { recursive: true })
+
+  const { stdout } = spawnSync(process.execPath, [join(copy, 'dist/src/main.js')], { encoding: 'utf8' })
+
+  expect(stdout.split('\n').slice(0, 2)).toEqual(['Error: here', `    at ${copy}/src/main.ts:1:13`])
+})
+
 function build(text: string): void {
   writeFileSync(join(folder, 'src/main.ts'), text)
   const { status, stderr } = spawnSync(process.execPath, [join(folder, 'scripts/build.js'), 'src/main.ts'])
@@ -110,7 +122,8 @@ function reporter(): string {
 
 function cacheName(): string {
   const program = readdirSync(dist).find((name) => name.endsWith('.cjs'))
-  return `${program}.${process.version}-${process.arch}.cache`
+  const place = createHash('sha256').update(join(dist, program!)).digest('hex').slice(0, 8)
+  return `${program}.${process.version}-${process.arch}-${place}.cache`
 }
 
 function start(flags: string[], env: Record<string, string> = {}) {

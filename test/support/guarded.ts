@@ -3,6 +3,7 @@ import { createGuardrail, type NewGuardrail, setAgentGuardrails } from '../../sr
 import { GuardrailChecks } from '../../src/guardrails/providers.ts'
 import type { GuardedText, GuardrailCheck, Span } from '../../src/guardrails/provider.ts'
 import { phrases } from '../../src/guardrails/local/phrases.ts'
+import { llmJudge } from '../../src/guardrails/remote/llm-judge.ts'
 import { webhook } from '../../src/guardrails/remote/webhook.ts'
 import type { GuardrailDirection } from '../../src/store/account/guardrails.ts'
 import type { TestAccount } from './grid.ts'
@@ -35,7 +36,7 @@ export function testProviders({ timeoutMs }: { timeoutMs?: number } = {}) {
     asked,
     remote,
     prepared: () => prepared,
-    guardrailChecks: new GuardrailChecks([words, service], timeoutMs),
+    guardrailChecks: new GuardrailChecks([words, service, llmJudge], timeoutMs),
   }
 }
 

@@ -20,6 +20,8 @@ import { claimAgents, signUpAs } from './signup.ts'
 export interface KeyCase {
   key: string
   change(): Promise<unknown>
+  /** It was fetched with a grant, which expires by itself, so each use asks the database. */
+  hasGrant?: true
   /** It is not refused afterwards. */
   stays?: true
 }
@@ -36,17 +38,18 @@ const keyChanges: Record<string, Prepare> = {
   'its agent is deleted': (grid) => ({ ...alice(grid), change: () => deleteAgent(grid.acme.store, 'alice') }),
   async 'the grant that its key was fetched with is revoked'(grid) {
     const { key, grantId } = await fetchedKey(grid)
-    return { key, change: () => revokeGrant(grid.acme.store, grantId) }
+    return { key, hasGrant: true, change: () => revokeGrant(grid.acme.store, grantId) }
   },
   async 'the grant that its key was fetched with expires'(grid) {
     const { key } = await fetchedKey(grid)
     const change = () => Promise.resolve(grid.clock.now += 30 * day)
-    return { key, change }
+    return { key, hasGrant: true, change }
   },
   async 'the user of its fetched key becomes a viewer'(grid) {
     const { key, user } = await fetchedKey(grid)
     return {
       key,
+      hasGrant: true,
       change: () => setMemberRole(grid.acme.store, { userId: user.id, role: 'viewer' }),
     }
   },

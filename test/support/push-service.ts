@@ -17,7 +17,9 @@ interface TakenPush {
 }
 
 /** What the service answers to one request; 201 without it. */
-export type PushAnswer = { status: number; headers?: Record<string, string> } | ((response: ServerResponse) => void)
+export type PushAnswer =
+  | { status: number; headers?: Record<string, string> }
+  | ((response: ServerResponse) => void | Promise<void>)
 
 export type PushService = Awaited<ReturnType<typeof startPushService>>
 

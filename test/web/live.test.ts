@@ -1,6 +1,7 @@
 /** The stream of open pages: what it tells, to whom, and how it ends. */
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import type { Role } from '../../src/auth/actor.ts'
+import { sessionIdleMs } from '../../src/auth/session.ts'
 import { removeMember, setMemberRole } from '../../src/grid/people/team.ts'
 import { leaseOf, readMessages } from '../../src/grid/messaging/read-messages.ts'
 import { listThreads } from '../../src/grid/conversations/threads.ts'
@@ -176,6 +177,43 @@ test('nothing is told of another account, nor of a thread that the reader may no
   for (const { rest } of streams) {
     expect((await rest()).map(({ name }) => name)).not.toContain('thread')
   }
+})
+
+test('what was missed is told only as far as the reader may read it', async () => {
+  const { one } = await member('viewer')
+  await sendMessage(storeOf(grid, grid.alice), { to: 'bob', text: 'one' })
+  await placed()
+  const owner = await signedInMember(grid, grid.acme, 'owner')
+  const watch = `/live?watch=${grid.acme.id}&after=0`
+  const [streamOfOwner, streamOfViewer] = [liveOf(await owner.request(watch)), liveOf(await one.request(watch))]
+  await streamOfOwner.next('thread')
+  stop.abort()
+
+  expect((await streamOfViewer.rest()).map(({ name }) => name)).not.toContain('thread')
+})
+
+test('a session that expires ends the stream before it tells anything more', async () => {
+  const { one } = await member('owner')
+  grid.clock.now += sessionIdleMs - minute
+  const live = await openLive(one, grid.acme.id)
+  await live.next('count')
+  grid.clock.now += minute
+  await sendMessage(storeOf(grid, grid.alice), { to: 'bob', text: 'after the end' })
+
+  const events = await live.rest()
+  expect(events.map(({ name }) => name)).not.toContain('thread')
+  expect(events.at(-1)).toMatchObject({ name: 'bye', data: { why: 'session' } })
+})
+
+test('news go on after a query for them failed', async () => {
+  const live = await openLive(await signedInMember(grid, grid.acme, 'owner'), grid.acme.id)
+  const { livePlaces } = grid.store.global
+  const failing = vi.spyOn(livePlaces, 'after').mockRejectedValueOnce(new Error('the database is away'))
+  await sendMessage(storeOf(grid, grid.alice), { to: 'bob', text: 'one' })
+
+  expect((await live.next('thread')).data).toMatchObject({ a: grid.acme.id })
+  expect(failing.mock.calls.length).toBeGreaterThan(1)
+  await live.close()
 })
 
 test('an account of others is refused as one that does not exist, and so is a thread of another account silent', async () => {

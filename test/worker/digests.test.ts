@@ -1,5 +1,6 @@
 /** Mail digests: when one is sent, what it says, and how it ends. */
 import { beforeEach, expect, test } from 'vitest'
+import { createChannel } from '../../src/grid/channels/channels.ts'
 import { markRead } from '../../src/grid/conversations/marks.ts'
 import { type DigestPeriod, findDigest, setDigest } from '../../src/grid/notifications/digests.ts'
 import { giveUpAlias } from '../../src/grid/people/seats.ts'
@@ -100,6 +101,23 @@ onEachDatabase((open) => {
 
     expect(await after(day)).toEqual([])
     expect(await rows(grid, 'SELECT 1 FROM mail_digests WHERE account_id = ?', [grid.acme.id])).toEqual([])
+  })
+
+  test('posts in channels are not among what waits', async () => {
+    await createChannel(grid.acme.store, { name: 'general', members: ['alice', 'ann-lee'] })
+    await choose('hourly')
+    await say(grid, alice, '#general', 'a post')
+
+    expect(await after(hour)).toEqual([])
+  })
+
+  test('an address that is not proved any more gets none', async () => {
+    await choose('hourly')
+    await say(grid, alice, 'ann-lee', 'hello')
+    const unproved = { sql: 'UPDATE users SET email_verified_at = NULL WHERE id = ?', args: [ann.person.id] }
+    await grid.store.write([unproved])
+
+    expect(await after(hour)).toEqual([])
   })
 
   test('it needs a verified address and email', async () => {

@@ -107,6 +107,19 @@ onEachDatabase((open) => {
     expect((await after(quietMs)).map(({ title }) => title)).toEqual(['@bob'])
   })
 
+  test('what arrives while the browser is told of something else is told after a minute', async () => {
+    await say(grid, alice, 'ann-lee', 'one')
+    service.answers.push(async (response) => {
+      await say(grid, alice, 'ann-lee', 'two')
+      await grid.store.write(grid.store.global.notifications.note(quietMs, batchMs))
+      response.writeHead(201).end()
+    })
+    expect((await after(quietMs)).map(({ body }) => body)).toEqual(['A new message in Acme'])
+
+    expect(await after(batchMs - 1)).toEqual([])
+    expect((await after(1)).map(({ body }) => body)).toEqual(['A new message in Acme'])
+  })
+
   test('posts in channels, messages to others and those from before are not notified', async () => {
     await createChannel(grid.acme.store, { name: 'general', members: ['alice', 'ann-lee'] })
     await say(grid, alice, '#general', 'a post')

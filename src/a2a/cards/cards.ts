@@ -12,7 +12,7 @@ import { RecentMap } from '../../lib/recent-map.ts'
 import type { AppContext, Handler } from '../../request-context.ts'
 import type { AccountStore } from '../../store/account.ts'
 import type { Store } from '../../store/store.ts'
-import { asGridError, restError } from '../../wire.ts'
+import { restError } from '../../wire.ts'
 
 /** Where clients of each version look for the root card, and the shared endpoint itself. */
 export const rootCardPaths = [
@@ -139,7 +139,7 @@ export class Cards {
     try {
       return await answer()
     } catch (error) {
-      const refusal = asGridError(error, this.#store.deps.log, c.get('requestId'))
+      const refusal = c.get('trace').refusal(error)
       const response = restError(refusal)
       for (const [header, value] of Object.entries(challenge(refusal))) response.headers.set(header, value)
       response.headers.set('Vary', vary)

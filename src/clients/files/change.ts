@@ -115,7 +115,8 @@ export function stateOfFile(written: WrittenFile): EntryState {
   const current = readText(path)
   if (current === undefined) return 'gone'
   if (format === 'own') return hashOfText(current) === after ? 'there' : 'changed'
-  const states = statesOf(format, path, current, entries)
+  // Its user may change permissions at any time.
+  const states = statesOf(format, path, current, entries.filter(({ isOptional }) => !isOptional))
   return states.find((state) => state === 'changed') ?? states.find((state) => state === 'gone') ?? 'there'
 }
 

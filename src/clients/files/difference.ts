@@ -1,15 +1,18 @@
 /** What a person sees of a change before it is made: the lines of the real file that change. */
 import { homedir } from 'node:os'
 import { sep } from 'node:path'
+import { printable } from '../grid-call.ts'
 import { type FileChange, isChange } from './change.ts'
 
 /** Of a file that only we write, no more is shown. */
 const shownLines = 12
-/** Of a longer line, only what changes is shown. */
+/** Of a longer line, only what changes is shown, with so much around it. */
 const wholeLine = 160
+const around = 20
 
 export function differenceOf(changes: readonly FileChange[], secrets: readonly string[]): string {
-  const text = changes.map(fileDifference).join('\n\n')
+  // A project may be someone else's.
+  const text = printable(changes.map(fileDifference).join('\n\n'))
   return secrets.filter(Boolean).reduce((shown, secret) => shown.replaceAll(secret, masked(secret)), text)
 }
 
@@ -32,10 +35,7 @@ function linesOf(text: string | undefined): string[] {
 
 /** The lines that are taken out and put in, in the order of the file, with `…` for what stays between them. */
 function changedLines(before: readonly string[], after: readonly string[]): string[] {
-  let start = 0
-  while (start < before.length && before[start] === after[start]) start++
-  let same = 0
-  while (same < Math.min(before.length, after.length) - start && before.at(-1 - same) === after.at(-1 - same)) same++
+  const [start, same] = commonEnds(before, after)
   const [old, fresh] = [before.slice(start, before.length - same), after.slice(start, after.length - same)]
   // The longest common lines of the rest, by dynamic programming: how many there are from each pair of lines on.
   const common = Array.from({ length: old.length + 1 }, () => new Uint32Array(fresh.length + 1))
@@ -70,11 +70,18 @@ function changedLines(before: readonly string[], after: readonly string[]): stri
 /** A long line without what it has in common with the one in whose place it is. */
 function shortened(line: string, other: string | undefined): string {
   if (other === undefined || line.length <= wholeLine) return line
+  const [start, same] = commonEnds(line, other)
+  return `…${line.slice(Math.max(0, start - around), line.length - Math.max(0, same - around))}…`
+}
+
+/** How much two texts, or lists of lines, have in common at their beginning, and after that at their end. */
+function commonEnds(a: ArrayLike<string>, b: ArrayLike<string>): [start: number, end: number] {
+  const length = Math.min(a.length, b.length)
   let start = 0
-  while (start < line.length && line[start] === other[start]) start++
-  let same = 0
-  while (same < Math.min(line.length, other.length) - start && line.at(-1 - same) === other.at(-1 - same)) same++
-  return `…${line.slice(start, line.length - same)}…`
+  while (start < length && a[start] === b[start]) start++
+  let end = 0
+  while (end < length - start && a[a.length - 1 - end] === b[b.length - 1 - end]) end++
+  return [start, end]
 }
 
 function shortPath(path: string): string {

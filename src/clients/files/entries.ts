@@ -77,8 +77,14 @@ export function putEntries(
       continue
     }
     if (state === 'changed') throw foreignEntry(path, [...entry.container, entry.name!])
-    // It is taken over if it is there already, such as after the list of connections was lost.
-    if (state === 'gone') add(all, putSafely(wanted, all.next, entry))
+    try {
+      // It is taken over if it is there already, such as after the list of connections was lost.
+      if (state === 'gone') add(all, putSafely(wanted, all.next, entry))
+    } catch (error) {
+      if (!entry.isOptional) throw error
+      all.skipped.push(placeName(entry))
+      continue
+    }
     all.entries.push(written)
   }
   return all

@@ -1,6 +1,14 @@
 /** Values in a JSON file of others: put in and taken out without touching anything else. Comments and order stay. */
 import { readFileSync } from 'node:fs'
-import { createScanner, getNodeValue, type Node, parse, type ParseError, parseTree } from 'jsonc-parser'
+import {
+  createScanner,
+  findNodeAtLocation,
+  getNodeValue,
+  type Node,
+  parse,
+  type ParseError,
+  parseTree,
+} from 'jsonc-parser'
 import {
   type Entry,
   FileRefusedError,
@@ -59,7 +67,7 @@ export function readJsonc(path: string): Record<string, unknown> {
 /** Take out of the text of a file the element with a hash, or the member of a name, with whatever is in it. */
 export function takeEntry(path: string, text: string, { container: names, name, hash }: WrittenEntry): string {
   const root = parseFile(path, text)
-  const container = nodeAt(root, names)!
+  const container = findNodeAtLocation(root, [...names])!
   const node = name === undefined
     ? container.children!.findLast((element) => hashOfValue(getNodeValue(element)) === hash)!
     : membersNamed(container, name)[0]
@@ -69,7 +77,7 @@ export function takeEntry(path: string, text: string, { container: names, name, 
 /** Take out a container that is empty, unless it has a comment. */
 export function takeEmpty(path: string, text: string, names: readonly string[]): string {
   const root = parseFile(path, text)
-  const node = nodeAt(root, names)!
+  const node = findNodeAtLocation(root, [...names])!
   if (/\/[/*]/.test(spanOf(text, node))) return text
   return node === root ? '' : without(text, node.parent!.parent!, node.parent!)
 }
@@ -144,7 +152,7 @@ function placeOf(path: string, root: Node, { container: names, name }: Entry): {
     if (next !== undefined && membersNamed(node, next).length > 1) {
       throw new FileRefusedError(path, `has "${next}" twice in ${here}. Nothing was changed; mend it first.`)
     }
-    const child = depth === names.length ? undefined : valueAt(node, names[depth])
+    const child = depth === names.length ? undefined : findNodeAtLocation(node, [names[depth]])
     if (child === undefined) return { container: node, depth }
     node = child
   }
@@ -152,14 +160,6 @@ function placeOf(path: string, root: Node, { container: names, name }: Entry): {
 
 function membersNamed(node: Node, name: string): Node[] {
   return (node.children ?? []).filter((member) => member.type === 'property' && member.children![0].value === name)
-}
-
-function valueAt(node: Node, name: string): Node | undefined {
-  return membersNamed(node, name)[0]?.children?.[1]
-}
-
-function nodeAt(root: Node, names: readonly string[]): Node | undefined {
-  return names.reduce<Node | undefined>((node, name) => node && valueAt(node, name), root)
 }
 
 /** The value inside the containers that are missing from `depth` on. */

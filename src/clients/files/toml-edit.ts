@@ -31,14 +31,12 @@ export function readToml(path: string, text: string): Json {
   }
 }
 
-/** Put a key below the head of the nearest table around it, or else below a new one at the end of the file. */
+/** Put a key below the head of its table, or below a new one at the end of the file. */
 export function putKey(_path: string, text: string, { container, name, value }: Entry, table: string[]): Put {
   const eol = text.includes('\r\n') ? '\r\n' : '\n'
   const statements = statementsOf(text)
-  const head = statements
-    .filter(({ path, isHead }) => isHead && path.length >= table.length && isBelow(container, path))
-    .toSorted((a, b) => a.path.length - b.path.length).at(-1)
-  const key = [...container.slice(head?.path.length ?? table.length), name!]
+  const head = statements.find(({ path, isHead }) => isHead && dotted(path) === dotted(table))
+  const key = [...container.slice(table.length), name!]
   const line = `${dotted(key)} = ${JSON.stringify(value)}`
   if (head === undefined) {
     const gap = text === '' || text === '\ufeff' ? '' : text.endsWith('\n') ? eol : eol + eol

@@ -1,7 +1,6 @@
 /** What a client tells a hook, by its command line and as JSON on standard input, and how it reads the answer. */
 import process from 'node:process'
-import { clientCommand } from '../../lib/client-snippets.ts'
-import type { Wake } from '../connections.ts'
+import { connectAgain, type Wake } from '../connections.ts'
 import type { GridCallError } from '../grid-call.ts'
 import type { MessageSummary } from '../grid-client.ts'
 import { serverName } from '../primer.ts'
@@ -155,7 +154,7 @@ export function wakeWords(
 }
 
 export function refusalWords(client: ClientName, { url, alias }: GridAgent, { message }: GridCallError): string {
-  const command = clientCommand({ appUrl: url }, `connect ${client} --url ${url} --as ${alias.slice(1)}`)
+  const command = connectAgain({ client, url, alias })
   return `The grid at ${url} does not accept the key of ${alias} on this machine (${message}), so nothing is told of ` +
     `new messages. To mend it, the user runs: ${command}`
 }

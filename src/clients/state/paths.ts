@@ -3,6 +3,7 @@ import { appendFileSync, mkdirSync, renameSync, statSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import process from 'node:process'
+import { printable } from '../../lib/printable.ts'
 
 /** An agent of a grid. What is kept about it on this machine is kept by these two. */
 export interface GridAgent {
@@ -72,7 +73,7 @@ export function logLine(agent: GridAgent, message: string): void {
   try {
     const path = join(stateFolder(agent), 'client.log')
     if (sizeOf(path) > maxBytes) renameSync(path, `${path}.1`)
-    appendFileSync(path, `${new Date().toISOString()} ${process.pid} ${message}\n`, { mode: 0o600 })
+    appendFileSync(path, `${new Date().toISOString()} ${process.pid} ${printable(message)}\n`, { mode: 0o600 })
   } catch {
     // A client program goes on without its log.
   }

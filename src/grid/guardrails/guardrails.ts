@@ -191,7 +191,7 @@ export async function checkConfig(account: AccountStore, provider: Provider, con
     throw refusedField(path.map(String).join('.'), message)
   }
   try {
-    await account.deps.guardrailChecks.requirePreparable(account.owner, provider.id, checked.data)
+    await account.deps.guardrailChecks.requirePreparable(account.owner, provider, checked.data)
   } catch (error) {
     if (error instanceof RefusedConfig) throw refusedField(error.field, error.message)
     throw error instanceof NoTurn ? noTurn() : error

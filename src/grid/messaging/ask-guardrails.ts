@@ -12,8 +12,10 @@ import type { GuardedContent } from './guarded-text.ts'
 const maxKinds = 10
 const maxKindLength = 60
 
+type NamedGuardrail = Omit<ActiveGuardrail, 'config' | 'token'>
+
 export interface Finding {
-  guardrail: ActiveGuardrail
+  guardrail: NamedGuardrail
   action: VerdictAction
   kinds: string[]
   spans: readonly Span[]
@@ -23,14 +25,13 @@ export interface Finding {
 type Answer = Omit<Finding, 'guardrail' | 'action'>
 
 /** `no turn`: others kept the checks busy, so it was not asked. */
-export type PossibleAnswer = Promise<Answer | 'failed' | 'no turn'>
+type PossibleAnswer = Promise<Answer | 'failed' | 'no turn'>
 
-/** What asking takes. `answers` are those of the send, and `deadline` its time, which begins with the first call. */
+/** What asking takes. `deadline` is the time of remote guardrails, which begins with the first call. */
 export interface Asking {
   deps: Pick<Deps, 'log' | 'now' | 'safeFetch' | 'guardrailChecks'>
   guarding: Guarding
   deadline: () => AbortSignal
-  answers: LocalAnswers<PossibleAnswer>
 }
 
 /** Ask guardrails, each once. Resolves to what they object to, for each agent apart. */
@@ -42,10 +43,13 @@ export async function askGuardrails(
 ): Promise<Finding[]> {
   const isReadable = content.fits && content.unreadable.length === 0
   const answers = content.fits
-    ? await answersOf(guardrails, { ...guarded, text: content.text }, asking)
+    ? await asking.guarding.trace.time(
+      'guardrailsMs',
+      () => answersOf(guardrails, { ...guarded, text: content.text }, asking),
+    )
     : guardrails.map(() => nothing)
   const findings: Finding[] = []
-  for (const [i, guardrail] of guardrails.entries()) {
+  for (const [i, { config: _, token: _token, ...guardrail }] of guardrails.entries()) {
     const found = findingOf(guardrail, answers[i], isReadable)
     if (found) findings.push(found)
   }
@@ -57,12 +61,10 @@ async function answersOf(
   guarded: GuardedText,
   asking: Asking,
 ): Promise<Awaited<PossibleAnswer>[]> {
-  const services = new Map<string, PossibleAnswer>()
+  const asked = new Map<string, PossibleAnswer>()
   return await Promise.all(guardrails.map((guardrail) => {
-    const ask = () => answerOf(guardrail, guarded, asking)
-    if (asking.deps.guardrailChecks.isLocal(guardrail)) return asking.answers.of(guarded.text, guardrail, ask)
-    const answer = services.get(guardrail.id) ?? ask()
-    services.set(guardrail.id, answer)
+    const answer = asked.get(guardrail.id) ?? answerOf(guardrail, guarded, asking)
+    asked.set(guardrail.id, answer)
     return answer
   }))
 }
@@ -72,7 +74,7 @@ const actions = { block: 'blocked', redact: 'redacted', flag: 'flagged' } as con
 
 /** `isReadable`: guardrails see all of the message. */
 function findingOf(
-  guardrail: ActiveGuardrail,
+  guardrail: NamedGuardrail,
   answer: Awaited<PossibleAnswer>,
   isReadable: boolean,
 ): Finding | undefined {
@@ -125,21 +127,6 @@ function checked({ kinds, spans = [], replacement }: Verdict): Answer {
   }
 }
 
-/** Local guardrails with the same configuration are asked once about a text, also in two accounts. */
-export class LocalAnswers<Answer> {
-  #text = ''
-  readonly #answers = new Map<string, Map<string, Answer>>()
-
-  of(text: string, { provider, config }: { provider: string; config: string }, ask: () => Answer): Answer {
-    if (text !== this.#text) this.#answers.clear()
-    this.#text = text
-    let byProvider = this.#answers.get(config)
-    if (!byProvider) this.#answers.set(config, byProvider = new Map())
-    if (!byProvider.has(provider)) byProvider.set(provider, ask())
-    return byProvider.get(provider) as Answer
-  }
-}
-
 /** When to try a send again whose guardrail could not answer. */
 const retryAfterSeconds = 5
 
@@ -168,6 +155,10 @@ export function unavailable(found: Finding[], isOwn: boolean, recipient: string)
     `${named(found, isOwn, recipient)} could not check this message, so it was not sent. Send it again later.`,
     { retryAfterSeconds, notExecuted: true },
   )
+}
+
+export function isRefused(found: Finding[]): boolean {
+  return found.some(({ action }) => action === 'blocked' || action === 'failed')
 }
 
 export function kindsOf(found: Finding[]): string[] {

@@ -4,34 +4,14 @@ import { newId } from '../../lib/id.ts'
 import { once } from '../../lib/lazy.ts'
 import type { Guarding } from '../../store/account.ts'
 import { type ActiveGuardrail, recipientIsGuarded, senderIsGuarded } from '../../store/account/guarding.ts'
-import {
-  type ChangedDelivery,
-  type GuardedSend,
-  lengthOf,
-  type ReviewedMessage,
-} from '../../store/account/new-message.ts'
+import { type ChangedDelivery, type GuardedSend, type ReviewedMessage } from '../../store/account/new-message.ts'
 import type { NewVerdict, VerdictAction } from '../../store/account/verdicts.ts'
-import {
-  askGuardrails,
-  type Asking,
-  blocked,
-  type Finding,
-  kindsOf,
-  LocalAnswers,
-  type PossibleAnswer,
-  unavailable,
-} from './ask-guardrails.ts'
-import {
-  type GuardedContent,
-  guardedContent,
-  hashOf,
-  type MessageContent,
-  withMasked,
-  withReplacement,
-} from './guarded-text.ts'
-import { type A2aDetails, maxMessageLength, type OutgoingMessage } from './outgoing-message.ts'
+import { askGuardrails, type Asking, blocked, type Finding, isRefused, kindsOf, unavailable } from './ask-guardrails.ts'
+import { type GuardedContent, guardedContent, hashOf, type MessageContent } from './guarded-text.ts'
+import type { A2aDetails, OutgoingMessage } from './outgoing-message.ts'
 import { splitDetails } from './parts.ts'
 import { countMessage } from './quota.ts'
+import { changedDeliveries, redactedContent } from './redacted.ts'
 
 interface Findings {
   guarding: Guarding
@@ -47,7 +27,7 @@ interface Findings {
 export async function checkGuardrails(outgoing: OutgoingMessage): Promise<ReviewedMessage> {
   const { deps } = outgoing.account
   const deadline = once(() => AbortSignal.timeout(deps.guardrailChecks.timeoutMs))
-  const asking = { deps, deadline, answers: new LocalAnswers<PossibleAnswer>() }
+  const asking = { deps, deadline }
   return await checkRecipients(outgoing, await checkSender(outgoing, asking), asking)
 }
 
@@ -71,7 +51,7 @@ async function checkSender(outgoing: OutgoingMessage, asking: Omit<Asking, 'guar
 
   const guarding = account.guarding()
   const guarded = guardedContent(content)
-  const guardrails = await guarding.read.ofAgent(sender.agentId, 'outbound')
+  const guardrails = guarding.read.ofAgent(sender.agentId, 'outbound')
   const outbound = await ask(outgoing, guardrails, guarded, { ...asking, guarding }, 'outbound')
   await refuse(outgoing, outbound)
   const left = applied(message, content, outbound)
@@ -83,37 +63,41 @@ async function checkRecipients(
   sent: Checked,
   asking: Omit<Asking, 'guarding'>,
 ): Promise<ReviewedMessage> {
-  const { account, recipient } = outgoing
+  const { account, sender, recipient } = outgoing
   if ((recipient.guards & recipientIsGuarded) === 0) return withVerdicts(outgoing, sent.message, [sent.outbound])
 
   const guarding = account.guarding(recipient.inbox?.home)
   const content = sent.guarded ?? guardedContent(sent.content)
   const guardrails = recipient.inbox
-    ? await guarding.read.ofAgent(recipient.id, 'inbound')
-    : await guarding.read.ofMembers(recipient.id, outgoing.sender.agentId)
+    ? guarding.read.ofAgent(recipient.id, 'inbound')
+    : guarding.read.ofMembers(recipient.id, sender.agentId)
   const inbound = await ask(outgoing, guardrails, content, { ...asking, guarding }, 'inbound')
   if (recipient.inbox) {
     await refuse(outgoing, inbound)
     return withVerdicts(outgoing, applied(sent.message, sent.content, inbound).message, [sent.outbound, inbound])
   }
-  return withVerdicts(outgoing, sent.message, [sent.outbound, inbound], changedDeliveries(sent, inbound))
+  const deliveries = await changedDeliveries(sent.message, sent.content, content.text, inbound.found)
+  return withVerdicts(outgoing, sent.message, [sent.outbound, inbound], deliveries)
 }
 
 /** What guardrails of one side find. Those that people have told to let exactly this text pass find nothing. */
 async function ask(
   { sender, recipient }: Pick<OutgoingMessage, 'sender' | 'recipient'>,
-  guardrails: readonly ActiveGuardrail[],
+  pages: AsyncIterable<ActiveGuardrail[]>,
   content: GuardedContent,
   asking: Asking,
   direction: 'inbound' | 'outbound',
 ): Promise<Findings> {
   const { guarding } = asking
   const addressed = { direction, sender: `@${sender.alias}`, recipient: recipient.label }
-  const found = (await askGuardrails(guardrails, content, addressed, asking)).filter(({ spans }) =>
+  const found: Finding[] = []
+  const sharedWith: string[] = []
+  for await (const guardrails of pages) {
+    const objections = await askGuardrails(guardrails, content, addressed, asking)
     // What is only in the text that the message continues was decided with that.
-    spans.length === 0 || spans.some(({ end }) => end > content.start)
-  )
-  const sharedWith = content.fits ? guardrails.flatMap(({ sharedWith }) => sharedWith ?? []) : []
+    found.push(...objections.filter(({ spans }) => spans.length === 0 || spans.some(({ end }) => end > content.start)))
+    if (content.fits) sharedWith.push(...guardrails.flatMap(({ sharedWith }) => sharedWith ?? []))
+  }
   // Most messages are harmless, so what only others need is read here.
   if (found.length === 0) return { guarding, content, found, sharedWith, hash: '', keepsContents: false }
   const hash = hashOf(content)
@@ -123,7 +107,7 @@ async function ask(
 }
 
 function byName({ guardrail: a }: Finding, { guardrail: b }: Finding): number {
-  return a.name === b.name ? (a.agentId < b.agentId ? -1 : 1) : a.name < b.name ? -1 : 1
+  return a.name === b.name ? 0 : a.name < b.name ? -1 : 1
 }
 
 function applied(
@@ -151,44 +135,6 @@ function applied(
   }
 }
 
-/** Stretches of several guardrails are masked together. A text that one wrote is used only if no other redacts. */
-function redactedContent(content: MessageContent, text: string, redactions: Finding[]): MessageContent {
-  const distinct = [...new Map(redactions.map((finding) => [finding.guardrail.id, finding])).values()]
-  const [{ replacement }] = distinct
-  if (distinct.length === 1 && replacement !== undefined) {
-    return withReplacement(content, text, replacement, maxMessageLength)
-  }
-  // Without stretches it is unknown what to leave, so everything is masked.
-  const isWhole = distinct.some(({ spans, replacement }) => replacement !== undefined || spans.length === 0)
-  return withMasked(content, text, isWhole ? [] : distinct.flatMap(({ spans }) => spans), maxMessageLength)
-}
-
-/** What each member of a channel gets instead of the post, if its guardrails object to anything. */
-function changedDeliveries({ message, content }: Checked, { content: { text }, found }: Findings): ChangedDelivery[] {
-  const ofAgents = new Map<string, Finding[]>()
-  for (const finding of found) {
-    const { agentId } = finding.guardrail
-    ofAgents.set(agentId, [...ofAgents.get(agentId) ?? [], finding])
-  }
-  return [...ofAgents].map(([agentId, findings]) => {
-    const unchanged = { agentId, isLeftOut: false, body: null, a2a: null, flagged: true, chars: lengthOf(message) }
-    if (isRefused(findings)) return { ...unchanged, isLeftOut: true }
-    const redactions = findings.filter(({ action }) => action === 'redacted')
-    if (redactions.length === 0) return unchanged
-    const { body, details, conversationId } = redactedContent(content, text, redactions)
-    // A delivery has no conversation of its own.
-    if (conversationId !== content.conversationId) return { ...unchanged, isLeftOut: true }
-    // Whole, because the parts of the message are stored as the others may see them.
-    const a2a = details ? JSON.stringify(details) : null
-    const inline = details ? JSON.stringify(splitDetails(message.id, details).inline) : null
-    return { ...unchanged, body, a2a, chars: lengthOf({ body, a2a: inline }) }
-  })
-}
-
-function isRefused(findings: Finding[]): boolean {
-  return findings.some(({ action }) => action === 'blocked' || action === 'failed')
-}
-
 /** A message names so many of the hosts that got its text. */
 const maxHosts = 3
 
@@ -213,7 +159,7 @@ function withVerdicts(
   const verdictsOf = (isOwn: boolean) => found.filter(({ guarding }) => guarding.isOwn === isOwn)
   const statements = (sides: Findings[]) =>
     sides.length === 0 ? [] : sides[0].guarding.verdicts(judged, sides.flatMap((side) => newVerdicts(side)))
-  const leftOut = deliveries.filter(({ isLeftOut }) => isLeftOut).length
+  const leftOut = deliveries.reduce((sum, { agentIds, copy }) => copy ? sum : sum + agentIds.length, 0)
   // What is masked for one member is seen by that member alone.
   const everybody = recipient.inbox ? found : found.filter(({ guarding }) => guarding === sides[0]?.guarding)
   const redacted = kindsOf(everybody.flatMap((side) => side.found).filter(({ action }) => action === 'redacted'))
@@ -258,7 +204,7 @@ function newVerdicts(side: Findings, found = side.found): NewVerdict[] {
   for (const { guardrail, action, kinds } of found) {
     const key = `${guardrail.id} ${action}`
     const known = verdicts.get(key)
-    if (known) known.agentIds.push(guardrail.agentId)
+    if (known) known.agentIds.push(...guardrail.agentIds)
     else {
       verdicts.set(key, {
         id: newId(),
@@ -267,7 +213,7 @@ function newVerdicts(side: Findings, found = side.found): NewVerdict[] {
         direction: guardrail.direction,
         action,
         kinds,
-        agentIds: [guardrail.agentId],
+        agentIds: [...guardrail.agentIds],
         textHash: side.hash,
         content: action === 'blocked' ? keptText(side) : null,
       })

@@ -99,7 +99,7 @@ export interface Recipient {
   readonly inboxes: number
   /** Stores a message, if every condition that was read still holds at the commit. */
   store(message: ReviewedMessage, quotas: Quotas): Statement
-  deliver(message: ReviewedMessage): Statement
+  deliver(message: ReviewedMessage): Statement[]
   /** Returns the column `receipt`, the JSON of a `SendReceipt`; no row if the message is not stored. */
   receipt(message: ReviewedMessage): Statement
   /** The ids of the agents that have the committed message in their inbox, by the rows of `deliver`. */

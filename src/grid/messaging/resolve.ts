@@ -16,9 +16,9 @@ export function recipientPart(
   message: ReviewedMessage,
 ): SendPart {
   return {
-    statements: [recipient.deliver(message)],
-    stored([delivered]: UnitRows) {
-      if (!message.isInTaskAlone) notifier.notify(recipient.reached(delivered))
+    statements: recipient.deliver(message),
+    stored(delivered: UnitRows) {
+      if (!message.isInTaskAlone) notifier.notify(recipient.reached(delivered.flat()))
     },
   }
 }
@@ -59,7 +59,7 @@ function inboxOf(
     guards,
     messageReplies,
     store: (message, quotas) => messages.addDirect(message, inbox, quotas),
-    deliver: (message) => messages.deliver(message, inbox),
+    deliver: (message) => [messages.deliver(message, inbox)],
     receipt: (message) => home === undefined ? receipts.toAgent(message, agentId) : receipts.toOtherAccount(message),
     reached: () => [agentId],
   }

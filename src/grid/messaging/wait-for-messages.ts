@@ -71,7 +71,7 @@ export async function waitForMessages(
       leave ??= account.waiting.presence.enter(agentId, { state: 'waiting' })
       // Random, so that they do not all read again at one moment.
       const again = setTimeout(() => signal.raise(), batch ? lookEveryMs : busyMs * (0.5 + Math.random()))
-      await signal.raised()
+      await account.trace.time('waitingMs', () => signal.raised())
       clearTimeout(again)
       if (!isOver) wokenAt = account.deps.now()
       isFirst = false

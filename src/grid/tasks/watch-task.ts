@@ -86,7 +86,8 @@ async function* whileIts(
   const timer = setTimeout(() => following.end(), ms)
   try {
     while (!following.isOver && isSo(await findTask(account, id, undefined, home))) {
-      if (!await following.raised(heartbeatMs)) yield 'heartbeat'
+      const isRaised = await account.trace.time('waitingMs', () => following.raised(heartbeatMs))
+      if (!isRaised) yield 'heartbeat'
     }
     await check?.()
   } finally {

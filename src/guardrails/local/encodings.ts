@@ -65,18 +65,31 @@ export function embedded(view: View, depth = 2): View[] {
   })
 }
 
-/** Stretches that may be encoded. Lines of the usual width belong together. */
-function runsOf(text: string): { encoded: string; start: number; end: number }[] {
-  const runs: { encoded: string; start: number; end: number }[] = []
-  for (const { 0: found, index } of text.matchAll(encodedRuns)) {
+interface Run {
+  encoded: string
+  start: number
+  end: number
+}
+
+/** What may stand between the pieces of one text: the ends of lines, quotation marks of code and of email. */
+const betweenPieces = /^[\s"'`+,>\\]{1,8}$/
+
+/** Stretches that may be encoded: each alone, and those together that follow each other. */
+function runsOf(text: string): Run[] {
+  const runs: Run[] = []
+  const joined: Run[] = []
+  for (const { 0: encoded, index: start } of text.matchAll(encodedRuns)) {
+    const run = { encoded, start, end: start + encoded.length }
     const last = runs.at(-1)
-    const end = index + found.length
-    if (last && last.encoded.length % 4 === 0 && /^\r?\n$/.test(text.slice(last.end, index))) {
-      last.encoded += found
-      last.end = end
-    } else runs.push({ encoded: found, start: index, end })
+    if (last && betweenPieces.test(text.slice(last.end, Math.min(start, last.end + 9)))) {
+      if (joined.at(-1)?.end !== last.end) joined.push({ ...last })
+      const chain = joined.at(-1)!
+      chain.encoded += encoded
+      chain.end = run.end
+    }
+    runs.push(run)
   }
-  return runs
+  return [...runs, ...joined]
 }
 
 function decode(encoded: string): string | undefined {

@@ -4,14 +4,15 @@ import { mask, replaceIn, type View } from './view.ts'
 /** Beyond printable ASCII, except what stands for something that was found. */
 const special = new RegExp(`[^ -~${mask}]`, 'gu')
 
-/** The view with ASCII digits, spaces and hyphens, without widths and styles, and nothing hidden. */
+/** The view with ASCII digits, spaces and hyphens, without widths, styles and frames, and nothing hidden. */
 export function plain(view: View): View {
   return replaceIn(view, special, (char) => plainForm(char!))
 }
 
 const plainForm = remembered((char) => {
   if (/[\0-\x7f]/.test(char)) return char
-  if (/\p{Default_Ignorable_Code_Point}/u.test(char)) return ''
+  // A digit with a variation selector and a frame is a keycap.
+  if (/[\p{Default_Ignorable_Code_Point}\p{Me}]/u.test(char)) return ''
   if (/\p{Zs}/u.test(char)) return ' '
   if (/[\u2010-\u2015\u2212\ufe58\ufe63\uff0d]/.test(char)) return '-'
   return /\p{Nd}/u.test(char) ? digitOf(char) : char.normalize('NFKC')

@@ -1,7 +1,7 @@
 /** Finds personal data and keys. */
 import * as z from 'zod'
 import { provider, type Span } from '../provider.ts'
-import { embedded, unescaped } from './encodings.ts'
+import { embedded, unescaped, withoutTags } from './encodings.ts'
 import { plain } from './fold.ts'
 import { email, phone } from './pii/contact.ts'
 import type { Detector } from './pii/detector.ts'
@@ -25,19 +25,30 @@ export const pii = provider({
   },
   prepare({ kinds }) {
     const chosen = detectors.filter(({ id }) => (kinds as readonly string[]).includes(id))
-    return (guarded) => search(guarded, (view) => findIn(view, chosen))
+    return (guarded) => search(guarded, (reading) => findIn(reading, chosen))
   },
 })
 
-const search = searchOf((text): View[] => {
+interface Reading {
+  readonly view: View
+  /** Without its tags, a text may be found to have keys. The numbers of a table would become others. */
+  readonly isWithoutTags?: boolean
+}
+
+const search = searchOf((text): Reading[] => {
   const written = plain(unescaped({ text }))
-  // Numbers alone are encoded too often to mean something.
-  return [written, ...embedded(written).filter(({ text }) => /\p{L}/u.test(text))]
+  const untagged = withoutTags(written)
+  return [
+    { view: written },
+    ...(untagged === written ? [] : [{ view: untagged, isWithoutTags: true }]),
+    // Numbers alone are encoded too often to mean something.
+    ...embedded(written).filter(({ text }) => /\p{L}/u.test(text)).map((view) => ({ view })),
+  ]
 })
 
-function findIn(view: View, chosen: readonly Detector[]): Found[] {
+function findIn({ view, isWithoutTags }: Reading, chosen: readonly Detector[]): Found[] {
   const found: Found[] = []
-  for (const { kind, find } of chosen) {
+  for (const { kind, find } of chosen.filter(({ id }) => !isWithoutTags || id === 'api_key')) {
     const free = find(view.text).filter((span) => !found.some((other) => overlaps(span, other)))
     found.push(...free.map(({ start, end }) => ({ kind, start, end })))
   }

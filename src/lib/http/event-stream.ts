@@ -39,7 +39,8 @@ export function eventStream(
     hasEnded = true
     clearTimeout(stalled)
     connection.close()
-    await frames.return(undefined)
+    // The client has left, so no one waits for this: a rejection would end the process.
+    await frames.return(undefined).catch(() => {})
   }
   const body = new ReadableStream<Uint8Array>({
     async pull(controller) {

@@ -1,13 +1,14 @@
 /** The guardrails that a send has to ask: whether there are any, and which. */
 import type { guardrails } from '../../../db/schema.ts'
 import type { SealedToken } from '../../lib/key-ring.ts'
-import { type AccountDb, boolean, query } from '../sql.ts'
+import { type AccountDb, boolean, type Query, query, type Values } from '../sql.ts'
 
 type GuardrailAction = typeof guardrails.$inferSelect.action
 export type CheckedDirection = 'inbound' | 'outbound'
 
+/** A guardrail with the agents that it checks a message for, all with the same action. */
 export interface ActiveGuardrail {
-  agentId: string
+  agentIds: string[]
   id: string
   name: string
   provider: string
@@ -15,7 +16,7 @@ export interface ActiveGuardrail {
   action: GuardrailAction
   direction: CheckedDirection
   onFailure: typeof guardrails.$inferSelect.onFailure
-  /** The service that gets the texts of a person's alias; null for other agents and local providers. */
+  /** The service that gets the texts of a person among the agents; null if there is none, and for local providers. */
   sharedWith: string | null
   token?: SealedToken
 }
@@ -68,25 +69,40 @@ function isGuarded(account: string, agent: string, direction: CheckedDirection):
     WHERE agent_guardrails.account_id = ${account} AND agent_guardrails.agent_id = ${agent} AND ${isOf(direction)})`
 }
 
-type ActiveRow = Omit<ActiveGuardrail, 'direction' | 'token'> & { [Column in keyof SealedToken]: string | null }
+/** `attached` is JSON: the ids of agents, each with its own action or null. */
+type ActiveRow =
+  & Omit<ActiveGuardrail, 'agentIds' | 'direction' | 'token'>
+  & { attached: string }
+  & {
+    [Column in keyof SealedToken]: string | null
+  }
 
-const activeColumns =
-  `agent_guardrails.agent_id, guardrails.id, guardrails.name, guardrails.provider, guardrails.config,
-  coalesce(agent_guardrails.action, guardrails.action) AS action, guardrails.on_failure,
-  iif(${isOfPerson}, guardrails.host, NULL) AS shared_with,
-  guardrails.encrypted_token, guardrails.token_iv, guardrails.token_auth_tag, guardrails.token_key_id`
-const ofAgent = (direction: CheckedDirection) =>
+/** A row for each guardrail of the agents that `attached` chooses. It is grouped first: a configuration is read once. */
+const ofAttached = (attached: string) =>
   query<ActiveRow>(`
-    SELECT ${activeColumns} FROM agent_guardrails ${joinEnabled}
-    WHERE agent_guardrails.account_id = :account AND agent_guardrails.agent_id = :agent AND ${isOf(direction)}`)
+    SELECT attached.attached, guardrails.id, guardrails.name, guardrails.provider, guardrails.config, guardrails.action,
+      guardrails.on_failure, iif(attached.has_person, guardrails.host, NULL) AS shared_with,
+      guardrails.encrypted_token, guardrails.token_iv, guardrails.token_auth_tag, guardrails.token_key_id
+    FROM (
+      SELECT agent_guardrails.guardrail_id,
+        json_group_array(json_array(agent_guardrails.agent_id, agent_guardrails.action)) AS attached,
+        max(${isOfPerson}) AS has_person
+      FROM agent_guardrails ${joinEnabled} ${attached} AND agent_guardrails.guardrail_id > :after
+      GROUP BY agent_guardrails.guardrail_id ORDER BY agent_guardrails.guardrail_id LIMIT :limit
+    ) AS attached
+    CROSS JOIN guardrails ON guardrails.account_id = :account AND guardrails.id = attached.guardrail_id
+    ORDER BY attached.guardrail_id`)
+const ofAgent = (direction: CheckedDirection) =>
+  ofAttached(
+    `WHERE agent_guardrails.account_id = :account AND agent_guardrails.agent_id = :agent AND ${isOf(direction)}`,
+  )
 const byDirection = { inbound: ofAgent('inbound'), outbound: ofAgent('outbound') }
-const ofMembers = query<ActiveRow>(`
-  SELECT ${activeColumns} FROM agent_guardrails ${joinEnabled}
-  JOIN channel_members ON channel_members.account_id = agent_guardrails.account_id
-    AND channel_members.agent_id = agent_guardrails.agent_id AND channel_members.channel_id = :channel
-  JOIN agents ON agents.account_id = agent_guardrails.account_id AND agents.id = agent_guardrails.agent_id
-    AND agents.deleted_at IS NULL
-  WHERE agent_guardrails.account_id = :account AND agent_guardrails.agent_id <> :from AND ${isOf('inbound')}`)
+const ofMembers = ofAttached(`
+      JOIN channel_members ON channel_members.account_id = agent_guardrails.account_id
+        AND channel_members.agent_id = agent_guardrails.agent_id AND channel_members.channel_id = :channel
+      JOIN agents ON agents.account_id = agent_guardrails.account_id AND agents.id = agent_guardrails.agent_id
+        AND agents.deleted_at IS NULL
+      WHERE agent_guardrails.account_id = :account AND agent_guardrails.agent_id <> :from AND ${isOf('inbound')}`)
 const aboutText = query<{ keepsContents: boolean; allowedBy: string }>(
   `
   SELECT accounts.people_see_contents AS keeps_contents,
@@ -96,24 +112,46 @@ const aboutText = query<{ keepsContents: boolean; allowedBy: string }>(
   { keepsContents: boolean },
 )
 
-const asActive = (direction: CheckedDirection) =>
-(
-  { encryptedToken, tokenIv, tokenAuthTag, tokenKeyId, ...row }: ActiveRow,
-): ActiveGuardrail => ({
-  ...row,
-  direction,
-  ...(encryptedToken !== null && {
-    token: { encryptedToken, tokenIv: tokenIv!, tokenAuthTag: tokenAuthTag!, tokenKeyId: tokenKeyId! },
-  }),
-})
+async function* inPages(
+  account: AccountDb,
+  page: Query<ActiveRow>,
+  direction: CheckedDirection,
+  values: Values,
+): AsyncGenerator<ActiveGuardrail[]> {
+  for (let after = '';;) {
+    const rows = await account.all(page, { ...values, after, limit: pageSize })
+    yield rows.flatMap((row) => asActive(row, direction))
+    if (rows.length < pageSize) return
+    after = rows[pageSize - 1].id
+  }
+}
+
+/** One for each action that agents have it with. */
+function asActive(
+  { attached, encryptedToken, tokenIv, tokenAuthTag, tokenKeyId, ...row }: ActiveRow,
+  direction: CheckedDirection,
+): ActiveGuardrail[] {
+  const agentsOf = new Map<GuardrailAction, string[]>()
+  for (const [agentId, action] of JSON.parse(attached) as [string, GuardrailAction | null][]) {
+    const agentIds = agentsOf.get(action ?? row.action)
+    if (agentIds) agentIds.push(agentId)
+    else agentsOf.set(action ?? row.action, [agentId])
+  }
+  const token = encryptedToken === null
+    ? undefined
+    : { encryptedToken, tokenIv: tokenIv!, tokenAuthTag: tokenAuthTag!, tokenKeyId: tokenKeyId! }
+  return [...agentsOf].map(([action, agentIds]) => ({ ...row, action, agentIds, direction, token }))
+}
+
+/** Configurations can have 100 kB, so they are read some at a time. */
+const pageSize = 20
 
 export const guarding = {
   reads: (account: AccountDb) => ({
-    ofAgent: async (agent: string, direction: CheckedDirection): Promise<ActiveGuardrail[]> =>
-      (await account.all(byDirection[direction], { agent })).map(asActive(direction)),
-    /** The inbound ones of the live members of a channel, except the sender: a row for each member and guardrail. */
-    ofMembers: async (channel: string, from: string): Promise<ActiveGuardrail[]> =>
-      (await account.all(ofMembers, { channel, from })).map(asActive('inbound')),
+    ofAgent: (agent: string, direction: CheckedDirection) =>
+      inPages(account, byDirection[direction], direction, { agent }),
+    /** The inbound ones of the live members of a channel, except the sender. */
+    ofMembers: (channel: string, from: string) => inPages(account, ofMembers, 'inbound', { channel, from }),
     /** Whether people may see blocked texts, and the guardrails that let the text with this SHA-256 pass. */
     async aboutText(hash: string): Promise<{ keepsContents: boolean; allowedBy: Set<string> }> {
       const found = await account.one(aboutText, { hash })

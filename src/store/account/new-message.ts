@@ -46,14 +46,11 @@ export interface GuardedSend {
   statements: Statement[]
 }
 
+/** What some members of a channel get instead of a post, flagged. */
 export interface ChangedDelivery {
-  agentId: string
-  isLeftOut: boolean
-  /** The redacted text, and the A2A details as JSON; null for those of the message. */
-  body: string | null
-  a2a: string | null
-  flagged: boolean
-  chars: number
+  agentIds: readonly string[]
+  /** The redacted text, and the A2A details as JSON; null for those of the message. Without it they get nothing. */
+  copy?: { body: string | null; a2a: string | null; chars: number }
 }
 
 export interface GuardedReceipt {

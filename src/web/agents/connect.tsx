@@ -13,7 +13,7 @@ import {
 } from '../../lib/client-snippets.ts'
 
 /** The line that connects the coding clients of a machine, before the ways of single clients. */
-export function ConnectLine({ config, alias, secret }: { config: Config; alias: string; secret?: string }) {
+export function ConnectLine({ config, alias, secret }: { config: Config; alias?: string; secret?: string }) {
   return (
     <div class='stack tight'>
       <h3>One line</h3>

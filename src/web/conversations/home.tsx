@@ -5,6 +5,7 @@ import { Card, EmptyState } from '../../html/components.tsx'
 import { ButtonLink } from '../../html/form.tsx'
 import { Icon } from '../../html/icons.tsx'
 import { appPage } from '../../html/layout.tsx'
+import { ConnectLine } from '../agents/connect.tsx'
 import type { Pages, Visit } from '../visit.ts'
 
 /**
@@ -38,10 +39,10 @@ export function FirstAgent({ visit }: { visit: Visit }) {
           </ButtonLink>
         )}
       >
-        An agent has an @alias and an inbox. Create one and paste its configuration into Claude Code, Cursor or any
-        other client. Then it can send messages to the other agents, and you read here what they say.
+        An agent has an @alias and an inbox. It can send messages to the other agents, and you read here what they say.
         {!mayCreate && ' Owners and admins of the account can create one.'}
       </EmptyState>
+      {mayCreate && <ConnectLine config={visit.account.deps.config} />}
     </Card>
   )
 }

@@ -126,6 +126,21 @@ test('the text of a blocked message is kept only while people may see contents',
   expect(await contents()).toEqual([undefined, undefined, undefined, undefined])
 })
 
+test('of a message that is delivered, flagged or redacted, no text is kept', async () => {
+  await setContentsVisible(ann, { isVisible: true })
+  const flag = await guard(grid.acme, 'alice', { name: 'flag', direction: 'outbound', action: 'flag' })
+  const words = { phrases: ['marlin'] }
+  const redact = await guard(grid.acme, 'bob', { name: 'r', direction: 'inbound', action: 'redact', config: words })
+
+  await sendMessage(storeOf(grid, grid.alice), { to: 'bob', text: `a marlin and a ${secret}` })
+
+  expect((await listCases(ann, flag)).map(({ action, content }) => [action, content])).toEqual([['flagged', undefined]])
+  expect((await listCases(ann, redact)).map(({ action, content }) => [action, content]))
+    .toEqual([['redacted', undefined]])
+  const kept = 'SELECT 1 FROM verdicts WHERE account_id = ? AND content IS NOT NULL'
+  expect(await rows(grid, kept, [grid.acme.id])).toEqual([])
+})
+
 test('the account of the recipient decides whether it keeps the text of a blocked message', async () => {
   await grid.evil.agent('desk', { visibility: 'public' })
   await guard(grid.evil, 'desk', { direction: 'inbound' })

@@ -1,9 +1,13 @@
 /** Guardrails of the members of a channel: each member gets what its own guardrails leave. */
 import { beforeEach, expect, test } from 'vitest'
 import { createChannel } from '../../../src/grid/channels/channels.ts'
+import type { Finding } from '../../../src/grid/messaging/ask-guardrails.ts'
+import { createGuardrail, setAgentGuardrails } from '../../../src/grid/guardrails/guardrails.ts'
 import { readMessages } from '../../../src/grid/messaging/read-messages.ts'
 import { findPart } from '../../../src/grid/messaging/parts.ts'
+import { changedDeliveries } from '../../../src/grid/messaging/redacted.ts'
 import { newKeyRing } from '../../../src/lib/key-ring.ts'
+import type { ReviewedMessage } from '../../../src/store/account/new-message.ts'
 import { onEachDatabase, type OpenGrid } from '../../support/databases.ts'
 import { storeOf, type TestAgent, type TestGrid } from '../../support/grid.ts'
 import { guard, kind, secret, testProviders } from '../../support/guarded.ts'
@@ -40,6 +44,23 @@ onEachDatabase((open) => {
     const status = await callTool(grid, grid.alice.key, 'message_status', { message_id: sent.text.message_id })
     expect(status.text.guardrails).toEqual([{ action: 'blocked', kinds: [kind], name: 'strict', agents: ['@bob'] }])
     expect(status.text.timeline.map(({ alias }: { alias: string }) => alias)).not.toContain('@bob')
+  })
+
+  test('a service is asked once about a post, however many members have its guardrail', async () => {
+    let asked = 0
+    providers.remote.check = () => {
+      asked++
+      return { kinds: [] }
+    }
+    const id = await guard(grid.acme, 'bob', { direction: 'inbound', provider: 'webhook' })
+    for (const agent of ['carol', 'dave']) {
+      await setAgentGuardrails(grid.acme.store, { agent, guardrails: [{ ref: id, direction: 'inbound' }] })
+    }
+
+    await post('hello')
+
+    expect(asked).toBe(1)
+    expect(await texts(dave)).toEqual(['hello'])
   })
 
   test('what is redacted for one member is seen by that member alone, everywhere', async () => {
@@ -87,6 +108,53 @@ onEachDatabase((open) => {
     expect((await findPart(storeOf(grid, carol), `${id}.0`)).bytes.toString()).toBe(file)
     expect(JSON.stringify(await received(carol))).toContain(secret)
   })
+
+  test('each of many guardrails is asked once for all members, and each member has it with its own action', async () => {
+    const ids = []
+    for (let n = 0; n < 41; n++) {
+      const config = { phrases: [`word-${n}.`] }
+      ids.push((await createGuardrail(grid.acme.store, { name: `g${n}`, provider: 'phrases', config })).id)
+    }
+    for (const [agent, action] of [['bob', 'block'], ['carol', 'redact'], ['dave', 'flag']] as const) {
+      const guardrails = ids.map((ref) => ({ ref, direction: 'inbound' as const, action }))
+      await setAgentGuardrails(grid.acme.store, { agent, guardrails })
+    }
+    const before = providers.asked.length
+
+    const sent = await post('word-0. word-20. word-40.')
+
+    expect(providers.asked.length - before).toBe(41)
+    expect(sent.text).toMatchObject({ recipients: 2, left_out: 1 })
+    expect(await texts(grid.bob)).toEqual([])
+    expect(await texts(carol)).toEqual(['[redacted] [redacted] [redacted]'])
+    expect(await received(dave)).toMatchObject([{ message: 'word-0. word-20. word-40.', flagged: true }])
+  })
+})
+
+test('copies of a long post for hundreds of members that would be too large together have no text', async () => {
+  const finding = (n: number): Finding => ({
+    guardrail: { agentIds: [`first-${n}`, `second-${n}`] } as Finding['guardrail'],
+    action: 'redacted',
+    kinds: [],
+    spans: [{ start: n, end: n + 1 }],
+  })
+  const found = Array.from({ length: 250 }, (_, n) => finding(n))
+  found.forEach(({ guardrail }, n) => guardrail.id = `${n}`)
+  const text = 'x'.repeat(90_000)
+  const content = { body: 'hi', details: { parts: [{ text }] } }
+
+  const deliveries = await changedDeliveries(
+    { id: 'm', body: 'hi', a2a: null } as ReviewedMessage,
+    content,
+    `hi\n${text}`,
+    found,
+  )
+
+  expect(deliveries.flatMap(({ agentIds }) => agentIds)).toHaveLength(500)
+  const sizes = deliveries.map(({ copy, agentIds }) => agentIds.length * copy!.a2a!.length)
+  expect(sizes[0]).toBeGreaterThan(180_000)
+  expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThan(6_100_000)
+  expect(deliveries.at(-1)!.copy).toMatchObject({ body: '[redacted]', a2a: '{"parts":[{"text":"[redacted]"}]}' })
 })
 
 function post(message: string, more: object = {}) {

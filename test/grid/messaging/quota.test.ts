@@ -55,6 +55,20 @@ onEachDatabase((open) => {
     expect(await usedBytes(grid.evil)).toBe('hi'.length + 5 * 500)
   })
 
+  test.each([false, true])('the chunks of artifacts count like messages (appended: %s)', async (append) => {
+    grid = await open({ env: { MEGABYTES_PER_DAY: '1' } })
+    const { task_id } = (await askBob(), await answer(grid.bob.key, 'read_messages', {}))[0]
+    const chunk = (artifact: object) => answer(grid.bob.key, 'update_task', { task_id, parts: [{ data }], artifact })
+    const data = 'x'.repeat(200_000)
+    await chunk({ id: 'a' })
+    const before = await usedBytes(grid.acme)
+    await chunk({ id: 'a', append })
+
+    expect(await usedBytes(grid.acme)).toBeGreaterThan(before + 200_000)
+    for (let n = 0; n < 3; n++) await chunk({ id: 'a', append })
+    expect(await chunk({ id: 'a', append })).toMatchObject({ code: 'quota_exceeded' })
+  })
+
   test("a stranger's inbox takes a number of messages of one account", async () => {
     grid = await open({ env: { STRANGER_MESSAGES_PER_DAY: '2' } })
     await grid.acme.agent('desk', { visibility: 'public' })
@@ -124,6 +138,11 @@ onEachDatabase((open) => {
 
 async function send(from: TestAgent, to: string, more: object = {}, by: TestGrid = grid) {
   return await answer(from.key, 'send_message', { to, message: 'hi', ...more }, by)
+}
+
+async function askBob() {
+  const headers = { 'A2A-Extensions': 'http://localhost:8787/a2a/ext/await-reply/v1' }
+  await postA2a(grid, grid.alice.key, send10(), headers)
 }
 
 async function create(alias: string) {

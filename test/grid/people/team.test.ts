@@ -16,6 +16,7 @@ import { newId } from '../../../src/lib/id.ts'
 import { rows } from '../../support/database.ts'
 import { type TestGrid, testGrid } from '../../support/grid.ts'
 import { mcp } from '../../support/mcp.ts'
+import { accessTokenFor } from '../../support/oauth-token.ts'
 import { password, type Person, person } from '../../support/people.ts'
 
 let grid: TestGrid
@@ -114,29 +115,33 @@ test('a transfer makes the other member owner and the caller admin', async () =>
   await expect(transferOwnership(as(bea, 'owner'), newId())).rejects.toMatchObject({ code: 'member_not_found' })
 })
 
-test.each(['demotion', 'removal', 'leaving'])('admin keys and invitations end with the role: %s', async (how) => {
-  const [owner, admin] = await onlyMembers('owner', 'admin')
-  const { adminKey } = await createAdminKey(as(admin, 'admin'), 'of the admin')
-  const kept = await createAdminKey(as(owner, 'owner'), 'of the owner')
-  const invitation = await inviteMember(as(admin, 'admin'), { email: 'x@people.example', role: 'admin' })
-  const status = async (key: string) => (await mcp(grid, key, 'tools/list')).status
-  expect([await status(adminKey), await status(kept.adminKey)]).toEqual([200, 200])
+test.each(['demotion', 'removal', 'leaving'])(
+  'admin keys, grants and invitations end with the role: %s',
+  async (how) => {
+    const [owner, admin] = await onlyMembers('owner', 'admin')
+    const { adminKey } = await createAdminKey(as(admin, 'admin'), 'of the admin')
+    const kept = await createAdminKey(as(owner, 'owner'), 'of the owner')
+    const invitation = await inviteMember(as(admin, 'admin'), { email: 'x@people.example', role: 'admin' })
+    const { token } = await accessTokenFor(grid, admin.id, grid.acme.id)
+    const status = async (key: string) => (await mcp(grid, key, 'tools/list')).status
+    expect([await status(adminKey), await status(token), await status(kept.adminKey)]).toEqual([200, 200, 200])
 
-  if (how === 'demotion') await setMemberRole(as(owner, 'owner'), { userId: admin.id, role: 'member' })
-  else if (how === 'removal') await removeMember(as(owner, 'owner'), admin.id)
-  else await leaveAccount(as(admin, 'admin'))
+    if (how === 'demotion') await setMemberRole(as(owner, 'owner'), { userId: admin.id, role: 'member' })
+    else if (how === 'removal') await removeMember(as(owner, 'owner'), admin.id)
+    else await leaveAccount(as(admin, 'admin'))
 
-  expect([await status(adminKey), await status(kept.adminKey)]).toEqual([401, 200])
-  await expect(openInvitation(grid.store, tokenOf(invitation))).rejects.toMatchObject({ code: 'link_expired' })
+    expect([await status(adminKey), await status(token), await status(kept.adminKey)]).toEqual([401, 401, 200])
+    await expect(openInvitation(grid.store, tokenOf(invitation))).rejects.toMatchObject({ code: 'link_expired' })
 
-  // The key stays revoked when the role comes back.
-  await rows(
-    grid,
-    "INSERT INTO memberships (account_id, user_id, role, created_at) VALUES (?, ?, 'admin', 0) ON CONFLICT DO UPDATE SET role = 'admin'",
-    [grid.acme.id, admin.id],
-  )
-  expect(await status(adminKey)).toBe(401)
-})
+    // The key and the grant stay revoked when the role comes back.
+    await rows(
+      grid,
+      "INSERT INTO memberships (account_id, user_id, role, created_at) VALUES (?, ?, 'admin', 0) ON CONFLICT DO UPDATE SET role = 'admin'",
+      [grid.acme.id, admin.id],
+    )
+    expect([await status(adminKey), await status(token)]).toEqual([401, 401])
+  },
+)
 
 test('an invitation works once, for one day, and only for the invited address', async () => {
   const [owner] = await onlyMembers('owner')

@@ -83,6 +83,14 @@ test.each([
   expect(parts[before.length - 1]).toMatchObject({ text: (before.at(-1) as { text: string }).text })
 })
 
+test('what was masked in the id of an artifact does not let a split secret through', async () => {
+  await guard(grid.acme, 'bob', { direction: 'outbound', action: 'redact' })
+  await put({ id: `a ${secret}` }, first)
+  await put({ id: `a ${secret}`, append: true }, second)
+
+  expect((await getTask(client, id)).artifacts.map(({ parts }) => parts)).toEqual([[{ text: second }]])
+})
+
 test('chunks that come at the same time are checked one behind the other', async () => {
   await guard(grid.acme, 'bob', { direction: 'outbound' })
   await put({})

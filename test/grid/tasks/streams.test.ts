@@ -63,6 +63,40 @@ test('all followers of a task see each event once, in order', async () => {
   expect(streams[0].news).toHaveLength(11)
 })
 
+test('a follower that is behind by more than one read misses nothing', async () => {
+  const { id } = await askFor(client, 'a question')
+  const lines = Array.from({ length: 450 }, (_, n) => `line ${n}`)
+  await Promise.all(lines.map((text) => updateTask(bob, { taskId: id, artifact: { id: 'log' }, text })))
+  const stream = listen(client, id, { after: 0 })
+  await waitFor('all lines', () => stream.news.length === 451)
+  await updateTask(bob, { taskId: id, state: 'completed' })
+  await stream.ended
+
+  const numbers = stream.news.map((one) => typeof one === 'object' && 'n' in one ? one.n : 0)
+  expect(numbers).toEqual(Array.from({ length: 452 }, (_, n) => n + 1))
+})
+
+test('a stream whose read fails gives its place back, and the next one goes on where it was', async () => {
+  const { id } = await askFor(client, 'a question')
+  const { tasks } = client.read
+  const { eventsAfter } = tasks
+  let isFailing = false
+  tasks.eventsAfter = (...given) =>
+    isFailing ? Promise.reject(new Error('The database does not answer')) : eventsAfter(...given)
+  const first = listen(client, id)
+  await waitFor('the stream', () => first.news.length === 1)
+  isFailing = true
+  await updateTask(bob, { taskId: id, state: 'working' })
+  await first.ended
+  isFailing = false
+
+  expect(grid.store.waiting.taskStreams.count).toBe(0)
+  const second = listen(client, id, { after: 1 })
+  await updateTask(bob, { taskId: id, text: 'an answer' })
+  await second.ended
+  expect(told(second.news)).toEqual(['working', 'an answer', 'completed'])
+})
+
 test('a wait ends with the answer; at once if nobody is there to give one', async () => {
   const { id } = await askFor(client, 'a question')
   await waitForTask(client, id, { ms: 60_000, strict: false })

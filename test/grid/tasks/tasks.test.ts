@@ -134,6 +134,21 @@ test('a canceled task takes its unread message back; a recipient that has read i
   })
 })
 
+test('a cancellation that came too late takes no message back, and tells no one', async () => {
+  const { id } = await askFor(client, 'a question')
+  const canceling = storeOf(grid, grid.alice)
+  const { write } = canceling
+  // It has found the task open, and its recipient ends it before the commit.
+  canceling.write = async (statements) => {
+    await updateTask(bob, { taskId: id, state: 'completed', text: 'done' })
+    return await write(statements)
+  }
+
+  await expect(cancelTask(canceling, id)).rejects.toMatchObject({ code: 'task_not_cancelable' })
+
+  expect((await readMessages(bob, {})).messages).toMatchObject([{ message: 'a question', type: 'agent' }])
+})
+
 test('tasks are listed by page, newest first', async () => {
   const ids = []
   for (const n of [1, 2, 3, 4, 5]) {

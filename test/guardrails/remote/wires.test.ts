@@ -197,6 +197,24 @@ describe('azure-prompt-shields', () => {
   })
 })
 
+test.each([
+  ['openai-moderation', ({ input }: ServiceRequest['body']) => ({
+    results: input.map(() => ({ flagged: false, categories: {}, category_scores: {} })),
+  })],
+  ['azure-prompt-shields', ({ documents }: ServiceRequest['body']) => ({
+    userPromptAnalysis: { attackDetected: false },
+    documentsAnalysis: documents.map(() => ({ attackDetected: false })),
+  })],
+])('%s sees every place of a long text', async (provider, answer) => {
+  const url = await serve(({ body }: ServiceRequest) => answer(body))
+  const words = Array.from({ length: 20_000 }, (_, n) => `w${n};`)
+
+  await checkWith(provider, url)(words.join(''))
+
+  const seen = service.requests.flatMap(({ body }) => body.input ?? body.documents).join(' ')
+  expect(words.filter((word) => !seen.includes(word))).toEqual([])
+})
+
 describe('presidio', () => {
   const entity = (text: string, word: string, entity_type: string, score = 0.85) => {
     // As Python counts.

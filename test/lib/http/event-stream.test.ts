@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { CallerConnection } from '../../../src/lib/http/caller-connection.ts'
 import { eventStream } from '../../../src/lib/http/event-stream.ts'
-import { waitFor } from '../../support/wait-for.ts'
+import { turn, waitFor } from '../../support/wait-for.ts'
 
 /** A stream of numbers, and what is known of it. */
 function numbers(maxStallMs?: number) {
@@ -59,3 +59,30 @@ test('a frame that is made while the client leaves waits for nobody', async () =
 
   expect(vi.getTimerCount()).toBe(0)
 })
+
+test.each([undefined, 5])(
+  'a stream that fails while its client leaves ends nothing else (stall after %s ms)',
+  async (maxStallMs) => {
+    let hasEnded = false
+    async function* frames(): AsyncGenerator<string> {
+      try {
+        for (;;) yield 'x\n'
+      } finally {
+        hasEnded = true
+        await Promise.reject(new Error('It could not clean up.'))
+      }
+    }
+    const unhandled: unknown[] = []
+    const note = (error: unknown) => void unhandled.push(error)
+    process.on('unhandledRejection', note)
+    onTestFinished(() => void process.off('unhandledRejection', note))
+    const connection = new CallerConnection(new Request('http://grid.example/'))
+    const reader = eventStream(frames(), connection, { maxStallMs }).body!.getReader()
+    await reader.read()
+    if (maxStallMs === undefined) void reader.cancel()
+    await waitFor('the end', () => hasEnded)
+    await turn()
+
+    expect(unhandled).toEqual([])
+  },
+)

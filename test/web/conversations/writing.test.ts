@@ -113,6 +113,19 @@ test('a form that is sent twice stores one message, and leads both times to it',
   expect((await stored()).map(({ body }) => body)).toEqual(['Yes', 'No'])
 })
 
+test('an answer that quotes a message, and is sent twice, is stored once', async () => {
+  const { grid, browser, path, tell } = site
+  const { thread, seq } = await tell(grid.alice, '@ann', 'Ready?')
+  const page = await browser.open(`${path('conversations', thread)}?reply=${seq}`)
+  const action = path('conversations', thread, 'messages')
+
+  const first = await browser.send(page, { text: 'Yes' }, action)
+  const again = await browser.send(page, { text: 'Yes' }, action)
+
+  expect(again.at).toBe(first.at)
+  expect(await stored()).toHaveLength(1)
+})
+
 test('a message that a guardrail refuses comes back with its text, its quote and the reason', async () => {
   const { grid, browser, path, tell } = site
   const asked = await tell(grid.alice, '@ann', 'What is it?')

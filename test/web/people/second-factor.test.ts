@@ -108,6 +108,20 @@ describe('codes', () => {
     expect(late.status).toBe(400)
   })
 
+  test('a code works for the period before and after its own, and not for longer', async () => {
+    const ann = await person(grid, { role: 'owner' })
+    const { secret } = await addTotp(grid, ann)
+    grid.clock.now += 5 * minute
+    const one = browser(grid)
+    await one.signIn(ann.email, password)
+    const use = (offset: number) => one.submit('/second-factor', { code: codeOf(grid, secret, offset) })
+
+    for (const seconds of [-90, -60, 60, 90]) {
+      expect([seconds, (await use(seconds * second)).status]).toEqual([seconds, 400])
+    }
+    expect((await use(-30 * second)).at).toBe(arrivalOf(grid.acme, 'owner'))
+  })
+
   test('the code of the set-up does not work a second time', async () => {
     const ann = await person(grid, { role: 'owner' })
     const { secret } = await addTotp(grid, ann, { keepsStep: true })
@@ -205,6 +219,19 @@ describe('setting it up', () => {
     expect((await one.submit(`${security}/totp`, { code: '12345' }, `${security}/totp/finish`)).status).toBe(400)
 
     expect((await browser(grid).signIn(ann.email, password)).at).toBe(arrivalOf(grid.acme, 'owner'))
+  })
+
+  test('a session without a fresh proof cannot remove the app', async () => {
+    const ann = await person(grid, { role: 'owner' })
+    const { one } = await addTotp(grid, ann)
+    const security = securityOf(grid)
+    const page = await one.open(security)
+    grid.clock.now += 10 * minute
+
+    const asked = await one.send(page, {}, `${security}/totp/remove`)
+
+    expect(asked.at).toMatch(/^\/confirm/)
+    expect(await rows(grid, 'SELECT 1 FROM totps')).toHaveLength(1)
   })
 
   test('removing the last factor removes the recovery codes, and the password is enough again', async () => {

@@ -5,10 +5,17 @@ import { type Candidate, type Detector, matching } from './detector.ts'
 /** In groups of any size, with one space, hyphen or dot between them. */
 const cardShape = /(?<![\p{L}\p{N}_]|\d[.,:-])\d(?:[ .-]?\d){12,18}(?![\p{L}\p{N}_]|[.,:-]\d)/gu
 
+/** In the groups of a card, with the same signs between them, such as a line feed, `/` or brackets. */
+const groupedShape =
+  /(?<![\p{L}\p{N}])\d{4}(?<signs>[\s./_|()[\]{}*-]{1,4})(?:\d{4}\k<signs>\d{4}\k<signs>\d{4}|\d{6}\k<signs>\d{4,5})(?!\k<signs>\d|[\p{L}\p{N}])/gu
+
 export const card: Detector = {
   id: 'card',
   kind: 'credit card number',
-  find: (text) => matching(text, cardShape, isCard),
+  find: (text) => [
+    ...matching(text, cardShape, isCard),
+    ...matching(text, groupedShape, ({ text }) => isCreditCard(text.replace(/\D/g, ''))),
+  ],
 }
 
 function isCard({ text }: Candidate): boolean {

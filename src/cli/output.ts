@@ -1,0 +1,19 @@
+/** What commands write to the terminal. All of it passes here: texts of other machines may be in any of it. */
+import process from 'node:process'
+import { printable } from '../lib/printable.ts'
+
+export function print(text: string): void {
+  console.log(printable(text))
+}
+
+export function printError(text: string): void {
+  console.error(printable(text))
+}
+
+/** Resolves when the reader of the output has taken the text. */
+export function printTaken(text: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    process.stdout.once('error', reject)
+    process.stdout.write(`${printable(text)}\n`, (error) => error ? reject(error) : resolve())
+  })
+}

@@ -1,0 +1,90 @@
+/** What is left of a message after redactions, and what members of a channel get of a post. */
+import { setImmediate } from 'node:timers/promises'
+import { once } from '../../lib/lazy.ts'
+import { type ChangedDelivery, lengthOf, type ReviewedMessage } from '../../store/account/new-message.ts'
+import { type Finding, isRefused } from './ask-guardrails.ts'
+import { type MessageContent, withMasked, withReplacement } from './guarded-text.ts'
+import { maxMessageLength } from './outgoing-message.ts'
+import { splitDetails } from './parts.ts'
+
+/** More stretches than these of all guardrails together are not looked at one by one. */
+const maxSpansTogether = 10_000
+/** How many UTF-16 units the copies of a post take at most that are redacted for some of its members. */
+const mostCopied = 6_000_000
+
+/** Stretches of several guardrails are masked together. A text that one wrote is used only if no other redacts. */
+export function redactedContent(content: MessageContent, text: string, redactions: Finding[]): MessageContent {
+  const distinct = [...new Map(redactions.map((finding) => [finding.guardrail.id, finding])).values()]
+  const [{ replacement }] = distinct
+  if (distinct.length === 1 && replacement !== undefined) {
+    return withReplacement(content, text, replacement, maxMessageLength)
+  }
+  const spans = distinct.flatMap(({ spans }) => spans)
+  // Without stretches it is unknown what to leave, so everything is masked.
+  const isWhole = spans.length > maxSpansTogether ||
+    distinct.some(({ spans, replacement }) => replacement !== undefined || spans.length === 0)
+  return withMasked(content, text, isWhole ? [] : spans, maxMessageLength)
+}
+
+/**
+ * What members get instead of a post that `found` objects to. Those with the same objections get the same. When the
+ * copies are too large together, the rest of these members get the post without any text.
+ */
+export async function changedDeliveries(
+  message: ReviewedMessage,
+  content: MessageContent,
+  text: string,
+  found: Finding[],
+): Promise<ChangedDelivery[]> {
+  const unchanged = { body: null, a2a: null, chars: lengthOf(message) }
+  const masked = once(() => copyOf(message, content, withMasked(content, text, [], maxMessageLength)))
+  const deliveries: ChangedDelivery[] = []
+  let left = mostCopied
+  for (const { agentIds, findings } of byAgents(found)) {
+    const redactions = findings.filter(({ action }) => action === 'redacted')
+    let copy: ChangedDelivery['copy']
+    if (redactions.length === 0) copy = unchanged
+    else {
+      copy = copyOf(message, content, redactedContent(content, text, redactions))
+      if (agentIds.length * sizeOf(copy) > left) copy = masked()
+      left -= agentIds.length * sizeOf(copy)
+    }
+    deliveries.push({ agentIds, ...(copy && !isRefused(findings) && { copy }) })
+    // Other calls go on: there may be a copy for each of 500 members.
+    await setImmediate()
+  }
+  return deliveries
+}
+
+function byAgents(found: Finding[]): { agentIds: string[]; findings: Finding[] }[] {
+  const indexesOf = new Map<string, number[]>()
+  for (const [index, { guardrail }] of found.entries()) {
+    for (const agentId of guardrail.agentIds) {
+      const indexes = indexesOf.get(agentId)
+      if (indexes) indexes.push(index)
+      else indexesOf.set(agentId, [index])
+    }
+  }
+  const groups = new Map<string, { agentIds: string[]; findings: Finding[] }>()
+  for (const [agentId, indexes] of indexesOf) {
+    const key = indexes.join()
+    const group = groups.get(key)
+    if (group) group.agentIds.push(agentId)
+    else groups.set(key, { agentIds: [agentId], findings: indexes.map((index) => found[index]) })
+  }
+  return [...groups.values()]
+}
+
+/** Undefined if the message cannot be delivered so: a delivery has no conversation of its own. */
+function copyOf(message: ReviewedMessage, content: MessageContent, redacted: MessageContent): ChangedDelivery['copy'] {
+  const { body, details, conversationId } = redacted
+  if (conversationId !== content.conversationId) return undefined
+  // Whole, because the parts of the message are stored as the others may see them.
+  const a2a = details ? JSON.stringify(details) : null
+  const inline = details ? JSON.stringify(splitDetails(message.id, details).inline) : null
+  return { body, a2a, chars: lengthOf({ body, a2a: inline }) }
+}
+
+function sizeOf(copy: ChangedDelivery['copy']): number {
+  return (copy?.body?.length ?? 0) + (copy?.a2a?.length ?? 0)
+}

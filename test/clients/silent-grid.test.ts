@@ -1,0 +1,53 @@
+/** Grids that hang. Bun fires neither the timeout of a request nor, at the right time, the one of a response. */
+import { spawn } from 'node:child_process'
+import process from 'node:process'
+import { createServer, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { expect, test } from 'vitest'
+import { runtimeBinary } from '../../scripts/other-runtime.js'
+import { outputOf } from '../../scripts/run-program.ts'
+
+/** Follow a wake stream whose silence may last 1.8 s, and print how it ends. */
+const program = `
+import { GridClient } from ${JSON.stringify(new URL('../../src/clients/grid-client.ts', import.meta.url).href)}
+let events = 0
+try {
+  for await (const event of new GridClient({ url: process.argv.at(-1), key: 'k', timeoutMs: 1200 }).wakeStream()) events++
+  console.log(events, 'ended')
+} catch (error) {
+  console.log(events, error.message)
+}
+process.exit(0)`
+
+const runtimes: [string, string[]][] = [
+  ['node', [process.execPath, '--import', 'tsx', '--input-type=module', '--eval', program]],
+  ['bun', [runtimeBinary('bun'), '--eval', program]],
+]
+
+/** What follows the stream of a server that hangs: at once, or after some frames. */
+async function follow(words: string[], hang: (response: ServerResponse) => void): Promise<string> {
+  const server = createServer((_, response) => hang(response))
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const output = await outputOf(spawn(words[0], [...words.slice(1), url], { stdio: ['ignore', 'pipe', 'pipe'] }))
+  server.closeAllConnections()
+  server.close()
+  return output.trim()
+}
+
+test.each(runtimes)('%s: a grid that does not answer is given up', async (_, words) => {
+  expect(await follow(words, () => {})).toMatch(/^0 .*The grid did not answer in time/)
+})
+
+test.each(runtimes)('%s: a stream goes on as long as frames come, and ends when it is silent', async (_, words) => {
+  const output = await follow(words, (response) => {
+    response.writeHead(200, { 'Content-Type': 'text/event-stream' })
+    let frames = 0
+    const timer = setInterval(() => {
+      response.write(': heartbeat\n\n')
+      if (++frames === 25) clearInterval(timer)
+    }, 100)
+  })
+
+  expect(output).toMatch(/^25 .*The stream is silent/)
+})
