@@ -74,11 +74,28 @@ CREATE TRIGGER delivery_is_added AFTER INSERT ON deliveries
 WHEN NEW.state = 'unread'
 BEGIN UPDATE agent_numbers SET unread = unread + 1 WHERE n = NEW.inbox; END;
 
+CREATE TRIGGER remote_agent_is_added AFTER INSERT ON agents
+WHEN NEW.remote_url IS NOT NULL
+BEGIN INSERT INTO remote_agents (account_id, agent_id) VALUES (NEW.account_id, NEW.id); END;
+
+CREATE TRIGGER remote_agent_is_elsewhere AFTER UPDATE OF remote_url ON agents
+WHEN NEW.remote_url IS NOT OLD.remote_url
+BEGIN UPDATE remote_agents SET card = NULL, card_at = NULL WHERE account_id = NEW.account_id AND agent_id = NEW.id; END;
+
+CREATE TRIGGER delivery_is_due AFTER INSERT ON deliveries
+WHEN NEW.state = 'unread'
+BEGIN
+  UPDATE remote_agents SET due_at = NEW.created_at
+    WHERE account_id = NEW.account_id AND agent_id = NEW.agent_id AND due_at IS NULL;
+END;
+
 CREATE TRIGGER delivery_is_changed AFTER UPDATE OF state, inbox ON deliveries
 WHEN (OLD.state = 'unread') <> (NEW.state = 'unread') OR OLD.inbox <> NEW.inbox
 BEGIN
   UPDATE agent_numbers SET unread = unread - 1 WHERE n = OLD.inbox AND OLD.state = 'unread';
   UPDATE agent_numbers SET unread = unread + 1 WHERE n = NEW.inbox AND NEW.state = 'unread';
+  UPDATE remote_agents SET due_at = NEW.created_at
+    WHERE account_id = NEW.account_id AND agent_id = NEW.agent_id AND due_at IS NULL AND NEW.state = 'unread';
 END;
 
 CREATE TRIGGER delivery_is_removed AFTER DELETE ON deliveries

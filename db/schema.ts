@@ -755,6 +755,55 @@ export const contexts = sqliteTable('contexts', {
   index('contexts_used').on(t.usedAt),
 ])
 
+/** A line of requests to a server outside, of which one is made at a time. See docs/delivery.md, "Remote agents". */
+const line = () => ({
+  /** When the next request is due; null if there is nothing to send. */
+  dueAt: integer('due_at'),
+  /** Failed attempts since the last one that succeeded, when they began, and why the last one failed. */
+  attempts: integer('attempts').notNull().default(0),
+  failingSince: integer('failing_since'),
+  error: text('error'),
+  /** The id of the process that makes a request now, and an id of the attempt. */
+  heldBy: text('held_by'),
+})
+
+/** How messages get to an agent with a `remote_url`. A trigger adds the row, another one makes it due. */
+export const remoteAgents = sqliteTable('remote_agents', {
+  accountId: text('account_id').notNull(),
+  agentId: text('agent_id').notNull(),
+  /** What was read of the card of the agent, as JSON; null before it was read. */
+  card: text('card'),
+  cardAt: integer('card_at'),
+  ...line(),
+}, (t) => [
+  primaryKey({ columns: [t.accountId, t.agentId] }),
+  foreignKey({ columns: [t.accountId, t.agentId], foreignColumns: [agents.accountId, agents.id] }),
+  index('remote_agents_due').on(t.dueAt).where(sql`due_at IS NOT NULL`),
+])
+
+/** What became of a message at a remote agent: one row for each that it accepted. */
+export const remoteExchanges = sqliteTable('remote_exchanges', {
+  accountId: text('account_id').notNull(),
+  /** That of the message. */
+  id: text('id').notNull(),
+  agentId: text('agent_id').notNull(),
+  /** The conversation of the message, or the alias of its sender. */
+  conversation: text('conversation').notNull(),
+  /** What the remote agent calls the conversation and the task. */
+  contextId: text('context_id'),
+  taskId: text('task_id'),
+  state: text('state', { enum: ['working', 'input-required', 'ended'] }).notNull(),
+  createdAt: integer('created_at').notNull(),
+  ...line(),
+}, (t) => [
+  // A post to a channel may reach several.
+  primaryKey({ columns: [t.accountId, t.agentId, t.id] }),
+  foreignKey({ columns: [t.accountId, t.agentId], foreignColumns: [agents.accountId, agents.id] }),
+  index('remote_exchanges_conversation').on(t.accountId, t.agentId, t.conversation, t.createdAt),
+  index('remote_exchanges_created').on(t.createdAt),
+  index('remote_exchanges_due').on(t.dueAt).where(sql`due_at IS NOT NULL`),
+])
+
 /** What the agents of an account have sent on a day. */
 export const usage = sqliteTable('usage', {
   accountId: text('account_id').notNull().references(() => accounts.id),

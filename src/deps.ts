@@ -6,6 +6,7 @@ import type { CallerHints } from './lib/http/client-address.ts'
 import type { Log } from './lib/log.ts'
 import type { Overload } from './lib/limits/overload.ts'
 import type { SafeFetch } from './lib/outbound/safe-fetch.ts'
+import type { SafeStream } from './lib/outbound/safe-stream.ts'
 
 /** Why an email is sent. Each kind has one subject. */
 type EmailKind =
@@ -52,6 +53,8 @@ export interface Deps {
   readonly log: Log
   /** The only way to send requests to servers that users name. */
   readonly safeFetch: SafeFetch
+  /** The same, for any method and for responses that are read as they come. */
+  readonly safeStream: SafeStream
   readonly email: EmailSender
   /** Ports this process listens on; `safeFetch` does not connect to them. Code that listens on another port adds it. */
   readonly ownPorts: Set<number>

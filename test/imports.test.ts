@@ -24,7 +24,7 @@ const browserDoor: Rule = {
 
 /** Verbs in one account. */
 const verbs: Rule = {
-  ours: ['grid/', 'store/account/', 'store/account.ts', 'guardrails/', 'auth/actor.ts']
+  ours: ['grid/', 'store/account/', 'store/account.ts', 'guardrails/', 'remote/', 'auth/actor.ts']
     .concat('errors.ts', 'lib/'),
   types: ['store/sql.ts', 'deps.ts'],
 }
@@ -93,6 +93,7 @@ const rules: Record<string, Rule> = {
   'grid/oauth/': globalVerbs,
   // The providers, and how each of them is configured.
   'guardrails/': { ours: ['errors.ts', 'lib/'], packages: ['zod', 're2js', 'franc', 'validator'] },
+  'remote/': { ours: ['errors.ts', 'lib/'], packages: ['zod', '@a2a-js/sdk'] },
   'auth/': {
     ours: ['errors.ts', 'lib/'],
     types: ['store/', 'deps.ts', 'request-context.ts'],
@@ -191,7 +192,7 @@ const words: { word: RegExp; only: string[]; why: string }[] = [
   {
     word: /'node:(https?|net|tls|dgram|dns|dns\/promises)'/,
     only: [
-      'lib/outbound/safe-fetch.ts',
+      'lib/outbound/safe-stream.ts',
       'lib/outbound/safe-connect.ts',
       'lib/free-port.ts',
       'lib/http/sent-answers.ts',

@@ -78,6 +78,23 @@ const placed = await rows(grid, 'SELECT thread_id, seq, root_seq FROM thread_mes
 const numbers = (name: string) => [...new Set(placed.map((row) => String(row[name])))]
 const snoozed = { kind: 'agent_key', subject: 'a thread of acme', until: grid.clock.now + day, level: 1 }
 await owner.store.write([owner.store.change.snoozes.put(user, snoozed)])
+const robot = await owner.agent('acme-robot', { type: 'a2a', remoteUrl: 'https://robot.example/acme' })
+const exchange = {
+  id: reply.id,
+  conversation: 'a conversation of acme',
+  contextId: 'a context of acme',
+  taskId: 'a task of acme',
+}
+const line = { kind: 'inbox' as const, agent: robot.id, id: robot.id, hold: 'a hold of acme' }
+await owner.store.write([
+  ...owner.store.change.remoteAgents.putExchange(
+    robot.id,
+    { ...exchange, state: 'input-required', dueAt: 0, error: null },
+    grid.clock.now,
+  ),
+  { sql: 'UPDATE remote_agents SET due_at = 0 WHERE account_id = ?', args: [owner.id] },
+  owner.store.change.remoteAgents.hold(line, 'a process', grid.clock.now),
+])
 const [pause] = await owner.store.read.turns.paused()
 const [logged] = await owner.store.read.activity.list({ limit: 1 })
 await updateTrial(grid, grid.bob, { used: 1, max: 10, expiresAt: grid.clock.now + 1 })
@@ -100,7 +117,7 @@ const [task] = await rows(
   'SELECT message_id, conversation_id FROM tasks WHERE account_id = ? AND id = ?',
   [owner.id, foreign['task id']],
 )
-const agents = [grid.alice.id, grid.bob.id, foreign['agent id'], desk.id, seat.agentId]
+const agents = [grid.alice.id, grid.bob.id, foreign['agent id'], desk.id, seat.agentId, robot.id]
 const messages = [foreign['message id'], reply.id, setAside.id, String(task.message_id)]
 const names = [
   ...[foreign['agent alias'], 'alice', foreign['channel name'], foreign['guardrail name'], foreign['skill name']],
@@ -140,7 +157,8 @@ const texts: Record<string, string[]> = {
   codeHash: [String(grant.code_hash)],
   hash: [String(grant.code_hash), String(accessToken.hash), 'a hash of acme'],
   refreshId: [String(grant.code_taken_by)],
-  conversation: [pause.key],
+  conversation: [pause.key, exchange.conversation],
+  hold: [line.hold],
   email: ['ann@acme.example', 'guest@acme.example'],
   search: ['acme', 'alice'],
   trigrams: [trigramQuery(owner.id, 'acme')!, trigramQuery(owner.id, 'alice')!],
@@ -189,6 +207,7 @@ const others: Record<string, InValue[]> = {
   ...{ hops: [0], answers: [0], automated: [1], bytes: [1], countedIn: [owner.id] },
   ...{ receiver: [null, ...agents], messagesPerDay: [0], bytesPerDay: [0], strangerMessagesPerDay: [0] },
   messageReplies: [1],
+  ...{ instance: ['a process'], card: ['{}'], contextId: ['c'], taskId: ['t'], error: [null] },
   ...{ except: ['[]'], reason: [null], agents: ['[]'], limits: ['{}'] },
   ...{ createdAt: [later], expiresAt: [later], wokenAt: [later], day: [startOfDay], hour: [later] },
   ...{

@@ -1,22 +1,16 @@
-/** Two agents in two clients talk with each other through the grid, while a person looks in. */
+/** Two agents in two clients talk with each other through the grid. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { waitFor } from '../../test/support/wait-for.ts'
 import { type Lab, openSession } from './lab.ts'
 import { type Act, type Asked, isTold } from './scripted-model.ts'
 import { listens } from './wake-client.ts'
 
-/** The grid pauses the conversation after so many turns within an hour, unless something comes from outside. */
-const turnsPerHour = 12
-/** The person writes after so many turns. */
-const personEvery = 8
-
 /**
  * Hold a conversation of so many turns: each says a number, and the other the next one. Prints the transcript. Fails if it
  * stops.
  */
 export async function converse(first: Lab, second: Lab, turns: number): Promise<string> {
-  const { grid, model, sender } = first
-  grid.setTurnsPerHour(turnsPerHour)
+  const { grid, model } = first
   const transcript: string[] = []
   model.script = (asked) => answer(asked, turns, transcript)
   const [ann, bob] = [await openSession(first), await openSession(second)]
@@ -26,14 +20,10 @@ export async function converse(first: Lab, second: Lab, turns: number): Promise<
   const from = Date.now()
   for (let turn = 1; turn <= turns; turn++) {
     await waitFor(`turn ${turn}`, () => transcript.length >= turn)
-    // The person who attends @ann lets her know something.
-    if (turn % personEvery === 0) await grid.send(sender, ann.place.agent, 'Please go on, I read along.')
   }
-  grid.setTurnsPerHour(200)
   console.log(transcript.join('\n'))
   const seconds = Math.round((Date.now() - from) / 1_000)
-  const keys = `${ann.place.keys} and ${bob.place.keys} keys before, none then`
-  return `${transcript.length} turns in ${seconds} s, ${keys}; a pause was due after ${turnsPerHour} without the person`
+  return `${transcript.length} turns in ${seconds} s; ${ann.place.keys} and ${bob.place.keys} keys before, none then`
 }
 
 /** Say the next number to whoever said one. */

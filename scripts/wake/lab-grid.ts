@@ -23,8 +23,6 @@ export interface LabGrid {
   unread(agent: LabAgent): Promise<number>
   /** Resolves when the grid says that a session attends an agent. */
   isAttended(agent: LabAgent): Promise<void>
-  /** Pause conversations after so many turns an hour. */
-  setTurnsPerHour(turns: number): void
   /** Send a message. Resolves when it was accepted, to the time at which it was sent. */
   send(from: LabAgent, to: LabAgent, message: string): Promise<number>
   /** Stop the process, or kill it, and start another one on the same database. */
@@ -86,7 +84,6 @@ export async function startLabGrid(folder: string): Promise<LabGrid> {
         return JSON.stringify(agents).includes('attended (')
       })
     },
-    setTurnsPerHour: (turns) => void command('set-turn-limits', '--account', account, '--per-hour', String(turns)),
     async send(from, to, message) {
       // A command has kept the process waiting: it has not noticed yet which connections the grid has closed.
       await turn()

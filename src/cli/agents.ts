@@ -37,7 +37,8 @@ export const createAgentCommand = storeCommand({
     },
     'access-list': { placeholder: 'ALIASES', description: 'the aliases on that allow or block list, comma-separated' },
     description: { placeholder: 'TEXT', description: 'what the agent does' },
-    'remote-url': { placeholder: 'URL', description: 'URL of an agent of type a2a' },
+    'remote-url': { placeholder: 'URL', description: 'URL of an agent of type a2a: its card, endpoint or host' },
+    'remote-token': { placeholder: 'TOKEN', description: 'bearer token for it', env: 'REMOTE_TOKEN' },
     'message-replies': { placeholder: '', description: 'its replies over A2A are messages, not tasks', flag: true },
   },
   async run(store, args) {
@@ -51,11 +52,12 @@ export const createAgentCommand = storeCommand({
       remoteUrl: args['remote-url'],
       ...(args['message-replies'] !== undefined && { messageReplies: true }),
     }
+    const remoteToken = args['remote-token']
     const { agent, apiKey } = await changeAccount(
       store,
       'create-agent',
       { account: args.account, ...input },
-      (account) => createAgent(account, input),
+      (account) => createAgent(account, { ...input, remoteToken }),
     )
     return describeAgentKey(store, agent, apiKey)
   },

@@ -12,6 +12,7 @@ import { CallerHints } from '../lib/http/client-address.ts'
 import { Overload } from '../lib/limits/overload.ts'
 import type { Log } from '../lib/log.ts'
 import { createSafeFetch } from '../lib/outbound/safe-fetch.ts'
+import { createSafeStream } from '../lib/outbound/safe-stream.ts'
 import { second } from '../lib/time.ts'
 import { listen, type Listener } from '../listen.ts'
 import { createLinkLog, createLog } from '../log.ts'
@@ -43,12 +44,15 @@ export async function readServerConfig(env: Record<string, string | undefined>):
 export function processDeps(config: Config, stopping?: AbortSignal): Deps {
   const log = createLog(config.logLevel)
   const ownPorts = new Set([config.port])
+  const outbound = { config, log, ownPorts }
+  const safeStream = createSafeStream(outbound)
   return {
     config,
     now: Date.now,
     log,
     ownPorts,
-    safeFetch: createSafeFetch({ config, log, ownPorts }),
+    safeFetch: createSafeFetch(outbound, safeStream),
+    safeStream,
     email: createEmailSender({ config, log, printLink: createLinkLog(config.logLevel) }),
     bodies: new Bodies(),
     callerHints: new CallerHints(config),

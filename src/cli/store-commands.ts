@@ -28,6 +28,7 @@ import {
 import { lookInside } from './doctor/database.ts'
 import { migrateServed } from './migrate.ts'
 import { tryGuardrailCommand } from './try-guardrail.ts'
+import { tryRemoteCommand } from './try-remote.ts'
 
 export const storeCommands: readonly StoreCommand[] = [
   createAccountCommand,
@@ -35,6 +36,7 @@ export const storeCommands: readonly StoreCommand[] = [
   createAgentCommand,
   newKeyCommand,
   tryGuardrailCommand,
+  tryRemoteCommand,
   setAutomatedCommand,
   setTurnLimitsCommand,
   listPausedConversationsCommand,

@@ -3,6 +3,7 @@ import * as z from 'zod'
 import { createAgent, deleteAgent, maxAccessList, maxDescriptionLength } from '../grid/agents/agents.ts'
 import { maxSkills, setAgentSkills } from '../grid/agents/skills.ts'
 import { createChannel, deleteChannel, maxMembers, setChannelMembers } from '../grid/channels/channels.ts'
+import { readCardAgain } from '../grid/remote-agents/remote-agents.ts'
 import { maxAttached, setAgentGuardrails } from '../grid/guardrails/guardrails.ts'
 import { aliasPattern } from '../lib/alias.ts'
 import { atMost, identifier, requiredIdentifier as ref } from '../lib/input.ts'
@@ -76,7 +77,8 @@ const createAgentTool = tool({
   }),
   async run(account: AccountStore, { skills, ...input }) {
     const { agent, apiKey, ...rest } = await createAgent(account, { ...input, skills: skills?.map(asSkill) })
-    return { text: { agent: asAgent(agent), agent_id: agent.id, api_key: apiKey, ...rest } }
+    const found = agent.type === 'a2a' ? await readCardAgain(account, agent.id) : {}
+    return { text: { agent: asAgent(agent), agent_id: agent.id, api_key: apiKey, ...rest, ...found } }
   },
 })
 

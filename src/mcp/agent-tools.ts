@@ -160,7 +160,12 @@ const messageStatusTool = tool({
         recipient: status.recipient,
         read_by: status.readBy.map(({ alias, readAt }) => ({ alias: `@${alias}`, read_at: isoTime(readAt) })),
         delivery: status.delivery,
-        timeline: status.timeline.map(({ alias, event, at }) => ({ alias: `@${alias}`, event, at: isoTime(at) })),
+        timeline: status.timeline.map(({ alias, event, at, reason }) => ({
+          alias: `@${alias}`,
+          event,
+          at: isoTime(at),
+          ...(reason && { reason }),
+        })),
         ...(status.leftOut > 0 && { timeline_left_out: status.leftOut }),
         ...(status.guardrails.length > 0 && {
           guardrails: status.guardrails.map(({ agents, ...entry }) => ({

@@ -17,6 +17,7 @@ import { messageStatus, threadMessages } from './account/thread-messages.ts'
 import { names, profile } from './account/profile.ts'
 import { notifications } from './account/notifications.ts'
 import { parts } from './account/new-message.ts'
+import { remoteAgents } from './account/remote-agents.ts'
 import { retention } from './account/retention.ts'
 import { seats } from './account/seats.ts'
 import { skills } from './account/skills.ts'
@@ -54,6 +55,7 @@ const tables = {
   parts,
   profile,
   receipts,
+  remoteAgents,
   retention,
   seats,
   skills,
@@ -86,6 +88,7 @@ const traffic: ReadonlySet<keyof Tables> = new Set<keyof Tables>([
   'messages',
   'parts',
   'receipts',
+  'remoteAgents',
   'tasks',
   'timedLeases',
   'turns',

@@ -177,7 +177,9 @@ export interface StoreContext extends RecordingContext {
   readonly presences: Presences
 }
 
-export function accountOpener(context: StoreContext): (accountId: string, actor: Actor) => AccountStore {
+export function accountOpener(
+  context: StoreContext,
+): <Caller extends Actor>(accountId: string, actor: Caller) => AccountStore<Caller> {
   const { tablesOf, queue, keyRing, deps, epoch, instanceId, waiting, live } = context
   const { presences } = context
 

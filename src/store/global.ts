@@ -9,6 +9,7 @@ import { livePlaces, threadProjection } from './global/thread-projection.ts'
 import { newDeliveries } from './new-deliveries.ts'
 import { notifications, turns } from './global/notifications.ts'
 import { oauth } from './global/oauth.ts'
+import { remoteLines } from './global/remote-lines.ts'
 import { retention } from './global/retention.ts'
 import { sealedTokens } from './global/sealed-tokens.ts'
 import { secondFactors } from './global/second-factors.ts'
@@ -36,6 +37,7 @@ export function globalTables(db: Db, keys?: KeyCache) {
     notifications: notifications(db),
     oauth: oauth(db),
     publicAgents: publicAgents(db),
+    remoteLines: remoteLines(db),
     retention: retention(db),
     sealedTokens: sealedTokens(db),
     secondFactors: secondFactors(db),

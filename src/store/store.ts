@@ -30,7 +30,7 @@ import { openWaiting, type Waiting } from './waiting.ts'
 
 export interface Store {
   readonly deps: Deps
-  account(accountId: string, actor: Actor): AccountStore
+  account<Caller extends Actor>(accountId: string, actor: Caller): AccountStore<Caller>
   /** Tables that belong to no account, and the cross-account queries. */
   readonly global: GlobalTables
   /** Encrypts secrets of users. Those of accounts are encrypted by their `AccountStore`. */

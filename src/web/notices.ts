@@ -30,6 +30,9 @@ const notices = {
   'snoozed': 'Snoozed. It comes back later, or as soon as it gets worse.',
   'well-again': 'It no longer needs attention.',
   'shown-again': 'It is shown again.',
+  'tried-remote': 'The messages are sent now.',
+  'card-read': 'The card was read.',
+  'card-not-read': 'No usable card was found. Check the remote URL and its token.',
   requeued: 'The messages are unread again, and the agent was notified.',
   resumed: 'The conversation continues. Its turns are counted from now on.',
 

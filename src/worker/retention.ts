@@ -21,6 +21,7 @@ function keptMs({ deps: { config } }: Store): Record<OldRows, number> {
   return {
     tasks: retention,
     contexts: retention,
+    'remote exchanges': retention,
     verdicts: retention,
     'texts of blocked messages': 7 * day,
     'blocked sends': keyLifetimeMs,

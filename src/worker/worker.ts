@@ -7,6 +7,7 @@ import { keepClock, removePreviousFiles } from './clock.ts'
 import { sendDigests, tellOfPauses } from './digests.ts'
 import { LeaseRecovery } from './leases.ts'
 import { PushNotifier } from './push.ts'
+import { RemoteLines } from './remote-lines.ts'
 import { failTasks, sweep } from './retention.ts'
 import { LogFollower } from './threads.ts'
 
@@ -19,6 +20,7 @@ const previousFilesMs = 10 * minute
 const pausesMs = 5 * second
 const pushMs = 2 * second
 const digestsMs = minute
+const remoteLinesMs = second
 const tasksMs = 2 * second
 const backupsMs = minute
 /** For messages of processes that were killed before they placed them in conversations. */
@@ -38,6 +40,7 @@ export async function startWorker(store: Store): Promise<Worker> {
   await leases.start()
   const follower = new LogFollower(store)
   const notifier = new PushNotifier(store)
+  const remoteLines = new RemoteLines(store)
 
   const stopTasks = [
     every(sweepMs, firstSweepMs, removeOld),
@@ -47,6 +50,7 @@ export async function startWorker(store: Store): Promise<Worker> {
     every(backupsMs, backupsMs, () => backUpIfDue(store)),
     every(pausesMs, pausesMs, () => tellOfPauses(store)),
     every(pushMs, pushMs, () => notifier.run()),
+    every(remoteLinesMs, 0, () => remoteLines.run()),
     every(digestsMs, digestsMs, () => sendDigests(store, stopping.signal)),
     every(tasksMs, tasksMs, () => failTasks(store, stopping.signal)),
     every(followMs, 0, () => follower.run()),
@@ -93,7 +97,7 @@ export async function startWorker(store: Store): Promise<Worker> {
   let stopped: Promise<void> | undefined
   async function stop(): Promise<void> {
     stopping.abort()
-    await notifier.stop()
+    await Promise.all([notifier.stop(), remoteLines.stop()])
     await Promise.all(stopTasks.map((stopTask) => stopTask()))
     await sweeping
     await follower.stop()

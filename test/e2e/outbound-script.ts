@@ -9,13 +9,14 @@ import { readConfig } from '../../src/config.ts'
 import { createEmailSender } from '../../src/email.ts'
 import { claimEmail } from '../../src/grid/people/email-templates.ts'
 import { RemoteError } from '../../src/lib/outbound/remote-error.ts'
-import { createSafeFetch, type SafeFetchOptions } from '../../src/lib/outbound/safe-fetch.ts'
+import { createSafeFetch } from '../../src/lib/outbound/safe-fetch.ts'
+import type { SafeStreamOptions } from '../../src/lib/outbound/safe-stream.ts'
 import { newPushKey, pushRequest } from '../../src/lib/outbound/web-push.ts'
 import { createLog } from '../../src/log.ts'
 import { hostileServers, jsonResponse, listenWith } from '../support/hostile.ts'
 import { ssrfUrls } from '../support/ssrf-urls.ts'
 
-function safeFetch(env: Record<string, string>, resolve?: SafeFetchOptions['resolve']) {
+function safeFetch(env: Record<string, string>, resolve?: SafeStreamOptions['resolve']) {
   return createSafeFetch({ config: readConfig(env), log: createLog('error'), ownPorts: new Set(), resolve })
 }
 

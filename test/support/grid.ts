@@ -15,6 +15,7 @@ import { CallerHints } from '../../src/lib/http/client-address.ts'
 import { newKeyRing } from '../../src/lib/key-ring.ts'
 import { Overload } from '../../src/lib/limits/overload.ts'
 import { createSafeFetch, type SafeFetch } from '../../src/lib/outbound/safe-fetch.ts'
+import { createSafeStream } from '../../src/lib/outbound/safe-stream.ts'
 import { createLog } from '../../src/log.ts'
 import type { AccountStore } from '../../src/store/account.ts'
 import { connect } from '../../src/store/driver/remote-client.ts'
@@ -132,6 +133,7 @@ async function openGrid(
     now: () => clock.now,
     log,
     safeFetch: safeFetch ?? createSafeFetch({ config, log, ownPorts }),
+    safeStream: createSafeStream({ config, log, ownPorts }),
     email: {
       isConfigured: true,
       send: (email) => void emails.push(email),

@@ -3,7 +3,8 @@ import type { Socket } from 'node:net'
 import { afterEach } from 'vitest'
 import { readConfig } from '../../src/config.ts'
 import { RemoteError } from '../../src/lib/outbound/remote-error.ts'
-import { createSafeFetch, type SafeFetchOptions, type SafeRequest } from '../../src/lib/outbound/safe-fetch.ts'
+import { createSafeFetch, type SafeRequest } from '../../src/lib/outbound/safe-fetch.ts'
+import type { SafeStreamOptions } from '../../src/lib/outbound/safe-stream.ts'
 import { createLog } from '../../src/log.ts'
 import { listenWith, type TestServer } from './hostile.ts'
 
@@ -19,7 +20,7 @@ export function testSafeFetch() {
     await Promise.all(closing.splice(0).map((close) => close()))
   })
 
-  function safeFetch(env: Record<string, string>, options: Partial<SafeFetchOptions> = {}) {
+  function safeFetch(env: Record<string, string>, options: Partial<SafeStreamOptions> = {}) {
     const log = createLog('debug', (line) => logs.push(line))
     return createSafeFetch({ config: readConfig(env), log, ownPorts: new Set(), ...options })
   }

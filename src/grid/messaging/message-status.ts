@@ -11,10 +11,11 @@ interface TimelineEntry {
   /**
    * `stored` in the inbox; `woken`: a waiting read or stream was notified; `leased` by a read or a program; `released`:
    * it came back; `parked`: it cannot be shown, came back five times, or the agent was deleted; `replied` to the
-   * sender.
+   * sender. A remote agent `accepted` it, or `failed`, with the reason.
    */
-  event: 'stored' | 'woken' | 'leased' | 'released' | 'parked' | 'replied'
+  event: 'stored' | 'woken' | 'leased' | 'accepted' | 'released' | 'parked' | 'failed' | 'replied'
   at: number
+  reason?: string
 }
 
 interface MessageStatus {
@@ -25,9 +26,10 @@ interface MessageStatus {
   /**
    * `queued` while it is unread by a recipient, and `pending` if that includes a remote agent. `leased` while a program
    * works on it that has not acked it. `read` when no delivery is unread or leased. `failed` when no recipient can read
-   * it: each was deleted before, its task was canceled, or it cannot be shown.
+   * it: each was deleted before, its task was canceled, it cannot be shown, or a remote agent refused it. `delivered` when
+   * remote agents have accepted it.
    */
-  delivery: 'queued' | 'leased' | 'read' | 'pending' | 'failed'
+  delivery: 'queued' | 'leased' | 'read' | 'pending' | 'delivered' | 'failed'
   timeline: TimelineEntry[]
   leftOut: number
   guardrails: GuardrailEntry[]
@@ -75,11 +77,24 @@ export async function messageStatus(account: AccountStore, messageId: string): P
   }
 }
 
-const order: TimelineEntry['event'][] = ['stored', 'woken', 'leased', 'released', 'parked', 'replied']
+const order: TimelineEntry['event'][] = [
+  'stored',
+  'woken',
+  'leased',
+  'accepted',
+  'released',
+  'parked',
+  'failed',
+  'replied',
+]
 
-function eventsOf({ alias, state, createdAt, wokenAt, readAt, isOwn }: RecipientStatus): TimelineEntry[] {
+function eventsOf(recipient: RecipientStatus): TimelineEntry[] {
+  const { alias, type, state, createdAt, wokenAt, readAt, isOwn, error } = recipient
   const events: TimelineEntry[] = [{ alias, event: 'stored', at: createdAt }]
-  if (isRead(state) && readAt !== null) events.push({ alias, event: 'leased', at: readAt })
+  if (isRead(state) && readAt !== null) {
+    events.push({ alias, event: type === 'a2a' ? 'accepted' : 'leased', at: readAt })
+  }
+  if (error !== null) return [...events, { alias, event: 'failed', at: readAt ?? createdAt, reason: error }]
   // Only its own account may know when an agent waits, and what happens in its inbox.
   if (isOwn && wokenAt !== null) events.push({ alias, event: 'woken', at: wokenAt })
   if (isOwn && state === 'parked' && readAt !== null) events.push({ alias, event: 'parked', at: readAt })
@@ -110,5 +125,6 @@ function deliveryOf(recipients: Pick<RecipientStatus, 'state' | 'type' | 'isLeas
   if (unread.some((recipient) => recipient.type === 'a2a')) return 'pending'
   if (unread.length > 0 || recipients.length === 0) return 'queued'
   if (recipients.some(({ isLeased }) => isLeased)) return 'leased'
+  if (recipients.every(({ type, state }) => type === 'a2a' && isRead(state))) return 'delivered'
   return recipients.some((recipient) => isRead(recipient.state)) ? 'read' : 'failed'
 }

@@ -28,6 +28,8 @@ export class RemoteError extends GridError {
   readonly reason: RemoteErrorReason
   /** Only for the log. */
   readonly detail: string
+  /** The log has it. */
+  isReported = false
 
   constructor(reason: RemoteErrorReason, detail: string) {
     super('remote_unreachable', 'The remote server was not reached, or gave no usable response.')

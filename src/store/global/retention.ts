@@ -34,6 +34,9 @@ const removal = (table: string, isOld: string, { name, key = 'rowid' }: { name?:
 const removals = {
   tasks: removal('tasks', 'expires_at IS NULL AND status_at <= :until', { name: 'old tasks' }),
   contexts: removal('contexts', 'used_at <= :until', { name: 'old contexts' }),
+  'remote exchanges': removal('remote_exchanges', 'due_at IS NULL AND created_at <= :until', {
+    name: 'old remote exchanges',
+  }),
   verdicts: removal('verdicts', 'created_at <= :until', { name: 'old verdicts' }),
   'texts of blocked messages': crossAccountStatement(
     'old texts of verdicts',

@@ -7,6 +7,7 @@ import { setAgentSkills } from '../../grid/agents/skills.ts'
 import { type AgentGuardrailInput, setAgentGuardrails } from '../../grid/guardrails/guardrails.ts'
 import { setAutomated } from '../../grid/messaging/turns.ts'
 import { requeueMessages } from '../../grid/messaging/parked.ts'
+import { readCardAgain, tryNow } from '../../grid/remote-agents/remote-agents.ts'
 import { revokeGrant } from '../../grid/oauth/grants.ts'
 import { readChoice } from '../forms.tsx'
 import type { Pages, Visit } from '../visit.ts'
@@ -38,6 +39,18 @@ export function agentActions({ get, post }: Pages<Visit>): void {
     const input = { agent: visit.param('alias') }
     await visit.record('requeue_messages', input, (account) => requeueMessages(account, input))
     return visit.done('requeued', 'agents', input.agent)
+  }, showAgent)
+
+  post('/agents/:alias/try-now', async (visit) => {
+    const agent = visit.param('alias')
+    await visit.record('try_remote_agent', { agent }, (account) => tryNow(account, agent))
+    return visit.done('tried-remote', 'agents', agent)
+  }, showAgent)
+
+  post('/agents/:alias/read-card', async (visit) => {
+    const agent = visit.param('alias')
+    const found = await visit.record('read_remote_card', { agent }, (account) => readCardAgain(account, agent))
+    return visit.done('card' in found ? 'card-read' : 'card-not-read', 'agents', agent)
   }, showAgent)
 
   post('/agents/:alias/skills', async (visit) => {

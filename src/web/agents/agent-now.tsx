@@ -4,6 +4,7 @@
 import type { Child } from 'hono/jsx'
 import { type AgentTalk, talkOfAgent } from '../../grid/conversations/list.ts'
 import { whoMayRead } from '../../grid/conversations/open.ts'
+import { remoteState } from '../../grid/remote-agents/remote-agents.ts'
 import { unreadText } from '../../grid/messaging/inbox-message.ts'
 import { Name } from '../../html/bidi.tsx'
 import { Badge, Card, EmptyState, Facts, Time, WithFacts } from '../../html/components.tsx'
@@ -19,6 +20,7 @@ import { namesOf, shownMessage } from '../conversations/shown.ts'
 import { pluralize } from '../listing.tsx'
 import type { Visit } from '../visit.ts'
 import { typeName } from './agent-fields.tsx'
+import { RemoteAgent } from './remote-agent.tsx'
 import { accessOf, agentOf, agentPage, agentPath, PresenceNow } from './agent.tsx'
 
 const maxChannels = 20
@@ -28,7 +30,7 @@ export async function showAgent(visit: Visit): Promise<Response> {
   const agent = await agentOf(visit)
   const { account, requestId } = visit
   const { inbox, agents, agentSettings, channels, parked, seats } = account.read
-  const [talk, unread, oldest, parkedCount, trial, signup, joined, holder, access] = await Promise.all([
+  const [talk, unread, oldest, parkedCount, trial, signup, joined, holder, access, remote] = await Promise.all([
     talkOfAgent(account, agent, { requestId }),
     inbox.unread(agent.id),
     inbox.oldestUnread(agent.id),
@@ -38,6 +40,7 @@ export async function showAgent(visit: Visit): Promise<Response> {
     channels.joined(agent.id, maxChannels),
     agent.type === 'human' ? seats.holder(agent.id) : undefined,
     agent.type === 'human' ? undefined : accessOf(visit, agent),
+    agent.type === 'a2a' ? remoteState(account, agent.id) : undefined,
   ])
   const now = account.deps.now()
   const seen = <Time at={agent.lastSeenAt} now={now} />
@@ -79,6 +82,7 @@ export async function showAgent(visit: Visit): Promise<Response> {
             <Card title='About'>
               <Facts items={about} />
             </Card>
+            {remote && <RemoteAgent visit={visit} agent={agent} state={remote} now={now} />}
             <TalksWith talk={talk} agent={agent} visit={visit} now={now} />
             {joined.length > 0 && (
               <Card title='Channels'>

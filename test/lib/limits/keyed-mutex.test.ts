@@ -1,6 +1,6 @@
-import { setImmediate } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { KeyedMutex } from '../../../src/lib/limits/keyed-mutex.ts'
+import { turn } from '../../support/wait-for.ts'
 
 test('tasks of one key run one after the other, also after one that fails; those of other keys do not wait', async () => {
   const mutex = new KeyedMutex()
@@ -8,7 +8,7 @@ test('tasks of one key run one after the other, also after one that fails; those
   const run = (key: string, name: string) =>
     mutex.run(key, async () => {
       log.push(`${name} begins`)
-      await setImmediate()
+      await turn()
       log.push(`${name} ends`)
       if (name === 'a') throw new Error('failed')
     })

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { readConfig } from '../../../src/config.ts'
 import { isAllowedAddress } from '../../../src/lib/outbound/egress-policy.ts'
-import type { Resolver } from '../../../src/lib/outbound/safe-fetch.ts'
+import type { Resolver } from '../../../src/lib/outbound/safe-stream.ts'
 import { jsonResponse, listenWith, type TestServer } from '../../support/hostile.ts'
 import { quick, reasonOf, testSafeFetch } from '../../support/safe-fetch.ts'
 import { loopbackUrls, ssrfUrls } from '../../support/ssrf-urls.ts'

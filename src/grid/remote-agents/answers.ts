@@ -1,0 +1,103 @@
+/** What a remote agent answers, as messages of that agent in the grid. */
+import { GridError } from '../../errors.ts'
+import { withoutInvisible } from '../../lib/invisible-text.ts'
+import { hasAtMost } from '../../lib/text.ts'
+import type { RemoteAnswer } from '../../remote/client.ts'
+import type { InboxMessage } from '../../store/account/inbox-message.ts'
+import { type A2aDetails, maxMessageLength } from '../messaging/outgoing-message.ts'
+import { sendMessage } from '../messaging/send-message.ts'
+import { isBareText, textOf } from '../tasks/start-task.ts'
+import type { Part } from '../tasks/task.ts'
+import { asPart, updateTask } from '../tasks/update-task.ts'
+import type { Attempt } from './attempt.ts'
+
+const noText = 'This message has no text.'
+/** Errors that pass: the answer is stored later. */
+const passing: readonly GridError['code'][] = ['unavailable', 'storage_full', 'guardrail_unavailable', 'write_conflict']
+
+/**
+ * Send what the agent answered, asked or failed with to the sender of the message. Resolves to why the sender did not
+ * get it, or to null. Repeating it changes nothing.
+ */
+export async function deliverAnswer(
+  attempt: Attempt,
+  message: InboxMessage,
+  { state, parts: given }: RemoteAnswer,
+): Promise<string | null> {
+  const parts = given.flatMap(usable)
+  const text = cleaned(textOf(parts))
+  if (state === 'failed' && message.taskId === null) {
+    return await tellOfFailure(attempt, message, text === '' ? 'It failed.' : `It failed: ${text}`)
+  }
+  const { account } = attempt
+  return await unlessRefused(async () => {
+    if (message.taskId !== null && state !== 'completed') {
+      const change = state === 'failed' ? 'failed' as const : 'input-required' as const
+      await updateTask(account, { taskId: message.taskId, state: change, parts })
+    } else {
+      await sendMessage(account, account.actor, {
+        to: message.recipient.startsWith('#') ? message.recipient : `@${message.fromAlias}`,
+        text: hasAtMost(text, maxMessageLength) ? text || noText : shortened(text),
+        replyToMessageId: message.id,
+        idempotencyKey: `${state}:${message.id}`,
+        ...(isWholeText(parts, text) ? {} : { a2a: { messageId: message.id, parts } satisfies A2aDetails }),
+      })
+    }
+  })
+}
+
+/** Tell the sender that a message has no answer, and why. Resolves as `deliverAnswer` does. */
+export async function tellOfFailure(
+  { account, system }: Attempt,
+  message: InboxMessage,
+  reason: string,
+): Promise<string | null> {
+  const { alias } = account.actor
+  const text = shortened(`@${alias} did not get or answer your message. ${reason}`)
+  const refused = await unlessRefused(async () => {
+    if (message.taskId !== null) await updateTask(account, { taskId: message.taskId, state: 'failed', text })
+    else if (!message.recipient.startsWith('#')) {
+      await sendMessage(system, account.actor, {
+        to: `@${message.fromAlias}`,
+        text,
+        replyToMessageId: message.id,
+        idempotencyKey: `failed:${message.id}`,
+      })
+    }
+  })
+  return refused ?? reason
+}
+
+/** Resolves to the words of a refusal, which a repeat would get again. */
+async function unlessRefused(send: () => Promise<void>): Promise<string | null> {
+  try {
+    await send()
+    return null
+  } catch (error) {
+    if (!(error instanceof GridError) || passing.includes(error.code)) throw error
+    // The answer was stored by an earlier attempt.
+    return error.code === 'idempotency_conflict' ? null : error.message
+  }
+}
+
+/** A part that the grid can store; none for one that it cannot. */
+function usable(given: Record<string, unknown>): Part[] {
+  try {
+    return [asPart(given)]
+  } catch {
+    return []
+  }
+}
+
+function isWholeText(parts: readonly Part[], text: string): boolean {
+  return parts.every(isBareText) && hasAtMost(text, maxMessageLength)
+}
+
+function cleaned(text: string): string {
+  return withoutInvisible(text.replaceAll('\0', '').toWellFormed())
+}
+
+/** The beginning of a text that is too long for a message. The whole text is in the parts. */
+function shortened(text: string): string {
+  return hasAtMost(text, maxMessageLength) ? text : `${Array.from(text).slice(0, maxMessageLength - 1).join('')}…`
+}

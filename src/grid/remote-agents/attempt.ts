@@ -1,0 +1,15 @@
+/** An attempt to reach a remote agent. */
+import type { AgentActor } from '../../auth/actor.ts'
+import type { AccountStore } from '../../store/account.ts'
+import type { HeldLine } from '../../store/account/remote-agents.ts'
+
+/** One attempt on a line that this process holds. */
+export interface Attempt {
+  /** As the remote agent. */
+  account: AccountStore<AgentActor>
+  /** The same account, as the grid itself, which tells of failures. */
+  system: AccountStore
+  line: HeldLine
+  /** Ends the attempt. The line stays held then, until the process has ended. */
+  signal: AbortSignal
+}

@@ -1,0 +1,74 @@
+/** What people see of a remote agent, and can do about it. See docs/delivery.md, "Remote agents". */
+import { requireAdmin } from '../../auth/actor.ts'
+import { GridError } from '../../errors.ts'
+import { readCard, type RemoteAddress, type RemoteCard } from '../../remote/card.ts'
+import { RemoteRefusal } from '../../remote/refusal.ts'
+import type { AccountStore } from '../../store/account.ts'
+import type { RemoteAgentRow } from '../../store/account/remote-agents.ts'
+import { findProgram } from '../agents/find-agent.ts'
+
+/** What was found at a URL: the card, or why there is none. */
+export type FoundCard = { card: RemoteCard } | { problem: string }
+
+/** Where the agent is, with its token. */
+export async function addressOf(account: AccountStore, agentId: string, row: RemoteAgentRow): Promise<RemoteAddress> {
+  const { remoteUrl: url, encryptedToken, tokenIv, tokenAuthTag, tokenKeyId } = row
+  if (encryptedToken === null) return { url }
+  const sealed = { encryptedToken, tokenIv: tokenIv!, tokenAuthTag: tokenAuthTag!, tokenKeyId: tokenKeyId! }
+  return { url, token: await account.open('agents', agentId, sealed) }
+}
+
+/** Read the card at a URL. A card that cannot be read is no error: the agent may be out of reach at the moment. */
+export async function findCard({ deps }: Pick<AccountStore, 'deps'>, address: RemoteAddress): Promise<FoundCard> {
+  try {
+    return { card: await readCard(deps.safeStream, address) }
+  } catch (error) {
+    if (error instanceof RemoteRefusal) return { problem: error.message }
+    if (error instanceof GridError) {
+      return { problem: 'No card was found there. Messages wait until the agent can be reached.' }
+    }
+    throw error
+  }
+}
+
+/** Read the card of an agent (id or alias), and keep it. Fails with `agent_not_found`. */
+export async function readCardAgain(account: AccountStore, ref: string): Promise<FoundCard> {
+  requireAdmin(account.actor)
+  const { id: agentId } = await findProgram(account, ref)
+  const row = await account.read.remoteAgents.byId(agentId)
+  if (!row) throw new GridError('agent_not_found', `${ref} is not a remote agent.`)
+  const found = await findCard(account, await addressOf(account, agentId, row))
+  if ('card' in found) {
+    await account.write([
+      account.change.remoteAgents.putCard(agentId, JSON.stringify(found.card), account.deps.now()),
+    ])
+  }
+  return found
+}
+
+/** Send what waits for an agent (id or alias) now, and not when the next attempt is due. */
+export async function tryNow(account: AccountStore, ref: string): Promise<void> {
+  requireAdmin(account.actor)
+  const { id } = await findProgram(account, ref)
+  await account.write([account.change.remoteAgents.tryNow(id, account.deps.now())])
+}
+
+/** The state of its line: what waits, since when it fails, and when the next attempt is due. Times are milliseconds. */
+export interface RemoteState {
+  url: string
+  card?: RemoteCard
+  unread: number
+  dueAt: number | null
+  attempts: number
+  failingSince: number | null
+  error: string | null
+}
+
+/** Undefined for an agent that is not remote. */
+export async function remoteState(account: AccountStore, agentId: string): Promise<RemoteState | undefined> {
+  const row = await account.read.remoteAgents.byId(agentId)
+  if (!row) return undefined
+  const { remoteUrl: url, card, dueAt, attempts, failingSince, error } = row
+  const unread = await account.read.inbox.unread(agentId)
+  return { url, ...(card !== null && { card: JSON.parse(card) }), unread, dueAt, attempts, failingSince, error }
+}

@@ -1,0 +1,291 @@
+/**
+ * The only way to send requests to servers that users name. See docs/security.md, "Outgoing requests".
+ *
+ * A host name is resolved once, all its IP addresses are checked, and the connection goes to one of them. The name is
+ * not resolved again, so the addresses cannot change in between.
+ */
+import { Buffer } from 'node:buffer'
+import { lookup } from 'node:dns/promises'
+import { type IncomingMessage, request as httpRequest } from 'node:http'
+import type { Socket } from 'node:net'
+import { networkInterfaces } from 'node:os'
+import { clearTimeout, setTimeout } from 'node:timers'
+import type { Config } from '../../config.ts'
+import { hostnameOf, isAllowedAddress, isIpAddress, isLocalAddress, parseAllowedUrl, portOf } from './egress-policy.ts'
+import type { Log } from '../log.ts'
+import { asRemoteError, RemoteError } from './remote-error.ts'
+import { safeConnect } from './safe-connect.ts'
+import { version } from '../version.ts'
+
+export interface RequestLimits {
+  /** From resolving the name to the last byte of the response. */
+  timeoutMs: number
+  /** The largest response; 64 KiB by default. */
+  maxBytes?: number
+  signal?: AbortSignal
+  /** The request only checks whether the server can be reached, so a failure is not logged as a warning. */
+  isProbe?: boolean
+}
+
+export interface SafeInit extends RequestLimits {
+  method: string
+  body?: string | Uint8Array
+  contentType?: string
+  headers?: Record<string, string>
+  /** The longest pause of the response, before its first byte or between two. */
+  idleMs?: number
+}
+
+/**
+ * Send one request to a public server, or to a private one if `ALLOW_PRIVATE_TARGETS` is set. Resolves when the headers
+ * of a response are there, of any status except a redirect. This, and reading the body, may reject with a `RemoteError`
+ * (`remote_unreachable`), whose message is always the same and whose `reason` says why.
+ */
+export type SafeStream = (url: string, init: SafeInit) => Promise<Response>
+
+export type Resolver = (host: string) => Promise<string[]>
+
+export interface SafeStreamOptions {
+  config: Pick<Config, 'allowPrivateTargets' | 'blockedTargets' | 'egressProxy'>
+  log: Log
+  /** Ports this process listens on. Requests to them on this machine are refused. The set may grow. */
+  ownPorts: ReadonlySet<number>
+  /** Used instead of the system's resolver. */
+  resolve?: Resolver
+  /** CA certificates to trust instead of the system's. */
+  ca?: string
+}
+
+export const defaultMaxBytes = 64 * 1024
+const maxHeaderBytes = 16 * 1024
+/** A name may have many addresses that cannot be reached. */
+const maxAttempts = 4
+/** Headers of the connection, which callers cannot set. */
+const fixedHeaders =
+  /^(host|connection|content-length|content-type|transfer-encoding|accept-encoding|te|trailer|upgrade|expect|keep-alive|user-agent|proxy-.*)$/i
+
+export function createSafeStream(options: SafeStreamOptions): SafeStream {
+  return async (address, init) => {
+    const url = parseAllowedUrl(address, options.config)
+    const deadline = new Deadline(init)
+    let socket: Socket | undefined
+    const end = () => {
+      deadline.clear()
+      socket?.destroy()
+    }
+    const failed = (error: unknown) => {
+      end()
+      return reported(options.log, url?.host, init, deadline.signal.aborted ? deadline.signal.reason : error)
+    }
+    try {
+      if (!url) throw new RemoteError('refused', 'The URL is not allowed')
+      const headers = requestHeaders(url, init)
+      const addresses = await checkedAddresses(url, options, deadline.signal)
+      socket = await connect(url, addresses, options, deadline.signal)
+      const incoming = await deadline.unlessIdle(sendRequest(socket, url, headers, init))
+      return asResponse(incoming, deadline, init.maxBytes ?? defaultMaxBytes, { end, failed })
+    } catch (error) {
+      throw failed(error)
+    }
+  }
+}
+
+/** The error as a `RemoteError`. The log says why a request failed, once. */
+export function reported(log: Log, host: string | undefined, { isProbe }: RequestLimits, error: unknown): RemoteError {
+  if (error instanceof RemoteError && error.isReported) return error
+  const remoteError = asRemoteError(error, 'invalid_response')
+  remoteError.isReported = true
+  log[isProbe ? 'debug' : 'warn']('An outbound request failed', {
+    host,
+    fault: remoteError.reason,
+    detail: remoteError.detail,
+  })
+  return remoteError
+}
+
+/** One signal for the deadline, for pauses, and for the signal of the caller. Its reason is a `RemoteError`. */
+class Deadline {
+  readonly #controller = new AbortController()
+  readonly #timer: ReturnType<typeof setTimeout>
+  readonly #idleMs: number | undefined
+  readonly #callers: AbortSignal | undefined
+
+  constructor({ timeoutMs, idleMs, signal }: Pick<SafeInit, 'timeoutMs' | 'idleMs' | 'signal'>) {
+    this.#timer = this.#abortAfter(timeoutMs)
+    this.#idleMs = idleMs
+    this.#callers = signal
+    if (signal?.aborted) this.#abort()
+    signal?.addEventListener('abort', this.#abort, { once: true })
+  }
+
+  get signal(): AbortSignal {
+    return this.#controller.signal
+  }
+
+  /** Settles as `work` does, but rejects when the time is over, even if `work` never settles. */
+  async unlessIdle<T>(work: Promise<T>): Promise<T> {
+    const timer = this.#idleMs === undefined ? undefined : this.#abortAfter(this.#idleMs)
+    try {
+      return await unlessAborted(this.signal, work)
+    } finally {
+      clearTimeout(timer)
+    }
+  }
+
+  clear(): void {
+    clearTimeout(this.#timer)
+    this.#callers?.removeEventListener('abort', this.#abort)
+  }
+
+  #abortAfter(ms: number): ReturnType<typeof setTimeout> {
+    return setTimeout(() => this.#controller.abort(new RemoteError('timeout', `${ms} ms`)), ms)
+  }
+
+  readonly #abort = () => this.#controller.abort(new RemoteError('aborted', 'by the caller'))
+}
+
+function requestHeaders(url: URL, { body, contentType, headers = {} }: SafeInit): Record<string, string> {
+  for (const [name, value] of Object.entries(headers)) {
+    const isPlain = /^[\w-]+$/.test(name) && /^[\x20-\x7e]*$/.test(value)
+    if (!isPlain || fixedHeaders.test(name)) throw new RemoteError('refused', 'A header is not allowed')
+  }
+  return {
+    ...headers,
+    Host: url.host,
+    'User-Agent': `agent-grid/${version}`,
+    'Accept-Encoding': 'identity',
+    Connection: 'close',
+    ...(contentType !== undefined && { 'Content-Type': contentType }),
+    ...(body !== undefined && { 'Content-Length': String(Buffer.byteLength(body)) }),
+  }
+}
+
+/** All IP addresses of the host, IPv4 first. Rejects with `refused` if one of them is not allowed. */
+async function checkedAddresses(url: URL, options: SafeStreamOptions, signal: AbortSignal): Promise<string[]> {
+  const { config, ownPorts, resolve = systemResolver } = options
+  const host = hostnameOf(url)
+  const addresses = isIpAddress(host) ? [host] : await unlessAborted(signal, resolve(host)).catch((error) => {
+    throw asRemoteError(error, 'not_connected')
+  })
+  if (addresses.length === 0) throw new RemoteError('not_connected', 'The name has no IP address')
+
+  const localAddresses = Object.values(networkInterfaces()).flatMap((all = []) => all.map(({ address }) => address))
+  for (const address of addresses) {
+    const isLocal = isIpAddress(address) && isLocalAddress(address, localAddresses)
+    const isOtherProgram = config.allowPrivateTargets && !ownPorts.has(portOf(url))
+    if (!isAllowedAddress(address, config) || (isLocal && !isOtherProgram)) {
+      throw new RemoteError('refused', `The address ${address} is not allowed`)
+    }
+  }
+  return [...addresses].sort((a, b) => Number(a.includes(':')) - Number(b.includes(':')))
+}
+
+async function connect(
+  url: URL,
+  addresses: string[],
+  options: SafeStreamOptions,
+  signal: AbortSignal,
+): Promise<Socket> {
+  const { egressProxy } = options.config
+  const proxy = egressProxy === undefined ? undefined : new URL(egressProxy)
+  let lastError: unknown
+  for (const address of addresses.slice(0, maxAttempts)) {
+    try {
+      return await safeConnect({ url, address, proxy, ca: options.ca }, signal)
+    } catch (error) {
+      lastError = error
+    }
+  }
+  throw asRemoteError(lastError, 'not_connected')
+}
+
+function sendRequest(
+  socket: Socket,
+  url: URL,
+  headers: Record<string, string>,
+  { method, body }: SafeInit,
+): Promise<IncomingMessage> {
+  return new Promise((resolve, reject) => {
+    const outgoing = httpRequest({
+      method,
+      host: hostnameOf(url),
+      port: portOf(url),
+      path: url.pathname + url.search,
+      headers,
+      maxHeaderSize: maxHeaderBytes,
+      createConnection: () => socket,
+    }, resolve)
+    outgoing.on('error', reject)
+    // The server switches to another protocol.
+    outgoing.on('upgrade', () => reject(new RemoteError('invalid_response', 'It switched the protocol')))
+    // A socket from a proxy is paused.
+    outgoing.on('socket', (socket) => socket.resume())
+    outgoing.end(body)
+  })
+}
+
+interface Settle {
+  end(): void
+  /** Ends, and makes the error that the reader gets. */
+  failed(error: unknown): RemoteError
+}
+
+function asResponse(
+  incoming: IncomingMessage,
+  deadline: Deadline,
+  maxBytes: number,
+  { end, failed }: Settle,
+): Response {
+  const status = incoming.statusCode!
+  const headers = new Headers()
+  for (const [name, value] of Object.entries(incoming.headers)) headers.set(name, [value].flat().join(', '))
+  if (status >= 300 && status < 400) throw new RemoteError('redirected', String(status))
+  if ((headers.get('content-encoding') ?? 'identity') !== 'identity') {
+    throw new RemoteError('invalid_response', 'It is encoded')
+  }
+  if (Number(headers.get('content-length') ?? 0) > maxBytes) {
+    throw new RemoteError('too_large', `over ${maxBytes} bytes`)
+  }
+  const chunks = chunksOf(incoming, maxBytes)
+  const body = new ReadableStream<Uint8Array>({
+    async pull(controller) {
+      try {
+        const { done, value } = await deadline.unlessIdle(chunks.next())
+        if (!done) return controller.enqueue(value)
+        end()
+        controller.close()
+      } catch (error) {
+        controller.error(failed(error))
+      }
+    },
+    cancel: end,
+  }, { highWaterMark: 0 })
+  // These must not have a body.
+  const isEmpty = status === 204 || status === 205
+  if (isEmpty) end()
+  return new Response(isEmpty ? null : body, { status, headers })
+}
+
+async function* chunksOf(incoming: IncomingMessage, maxBytes: number): AsyncGenerator<Uint8Array, undefined> {
+  let size = 0
+  for await (const chunk of incoming as AsyncIterable<Buffer>) {
+    size += chunk.byteLength
+    if (size > maxBytes) throw new RemoteError('too_large', `over ${maxBytes} bytes`)
+    yield chunk
+  }
+  if (!incoming.complete) throw new RemoteError('invalid_response', 'It is incomplete')
+}
+
+async function systemResolver(host: string): Promise<string[]> {
+  return (await lookup(host, { all: true })).map(({ address }) => address)
+}
+
+/** Settles as `work` does, but rejects when the signal aborts, even if `work` never settles. */
+function unlessAborted<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const stop = () => reject(signal.reason)
+    if (signal.aborted) stop()
+    signal.addEventListener('abort', stop, { once: true })
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', stop))
+  })
+}

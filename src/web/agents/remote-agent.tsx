@@ -1,0 +1,49 @@
+/** @jsxRuntime automatic */
+/** @jsxImportSource hono/jsx */
+/** How messages get to a remote agent: its card, and what waits for it. See docs/delivery.md, "Remote agents". */
+import { unreadText } from '../../grid/messaging/inbox-message.ts'
+import type { RemoteState } from '../../grid/remote-agents/remote-agents.ts'
+import { Name } from '../../html/bidi.tsx'
+import { Badge, Card, Facts, Notice, Time } from '../../html/components.tsx'
+import { ButtonForm } from '../../html/form.tsx'
+import type { Agent } from '../../store/account/agents.ts'
+import type { Visit } from '../visit.ts'
+
+export function RemoteAgent(
+  { visit, agent, state, now }: { visit: Visit; agent: Agent; state: RemoteState; now: number },
+) {
+  const { url, card, unread, dueAt, failingSince, error } = state
+  const path = (action: string) => visit.path('agents', agent.alias, action)
+  const skills = card?.skills.map(({ name }) => name) ?? []
+  return (
+    <Card title='Remote agent' lead='Messages are sent to its server, one after the other.'>
+      {failingSince !== null && (
+        <Notice kind='warning'>
+          It cannot be reached since <Time at={failingSince} now={now} />. {error}
+        </Notice>
+      )}
+      <Facts
+        items={[
+          ['Address', <Name text={url} />],
+          ['Card', card ? <Name text={card.name} /> : 'not read yet'],
+          ['Speaks', card && `A2A ${card.endpoint.version}, ${card.endpoint.binding}`],
+          ['Not used', card && card.otherOrigins.length > 0 && `endpoints at ${card.otherOrigins.join(', ')}`],
+          ['Waiting', `${unreadText(unread)} messages`],
+          ['Next attempt', failingSince !== null && dueAt !== null && <Time at={dueAt} now={now} />],
+          ['Skills on its card', skills.length > 0 && skills.map((name) => <Badge title={name}>{name}</Badge>)],
+        ]}
+      />
+      {visit.may('manage') && (
+        <div class='row'>
+          {unread > 0 && <ButtonForm action={path('try-now')} kind='plain' isSmall>Try now</ButtonForm>}
+          <ButtonForm action={path('read-card')} kind='plain' isSmall>Read the card</ButtonForm>
+          {skills.length > 0 && (
+            <ButtonForm action={path('skills')} fields={{ skills: skills.join('\n') }} kind='plain' isSmall>
+              Use its skills
+            </ButtonForm>
+          )}
+        </div>
+      )}
+    </Card>
+  )
+}

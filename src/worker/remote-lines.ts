@@ -1,0 +1,111 @@
+/** Sends to remote agents what is due. See docs/delivery.md, "Remote agents". */
+import { deliverNext, followExchange } from '../grid/remote-agents/deliver.ts'
+import { newId } from '../lib/id.ts'
+import { minute, second } from '../lib/time.ts'
+import type { DueLine } from '../store/global/remote-lines.ts'
+import type { Store } from '../store/store.ts'
+
+const maxRunning = 100
+/** Requests to one server at a time: one that hangs keeps no others waiting. */
+const maxOfOrigin = 8
+/** After so many failures in a row, a server is left alone for a while, and then tried by one request. */
+const failuresUntilPause = 3
+const firstPauseMs = 5 * second
+const lookMs = 50
+
+interface Origin {
+  running: number
+  failures: number
+  pausedUntil: number
+}
+
+/** Each line is held by one process for one request. `run` starts what is due. */
+export class RemoteLines {
+  readonly #store: Store
+  readonly #stopping = new AbortController()
+  readonly #running = new Map<string, Promise<void>>()
+  readonly #origins = new Map<string, Origin>()
+  readonly #unsubscribe: () => void
+  #looking: ReturnType<typeof setTimeout> | undefined
+
+  constructor(store: Store) {
+    this.#store = store
+    this.#unsubscribe = store.waiting.notifier.onEach(() => this.#lookSoon())
+  }
+
+  async run(): Promise<void> {
+    if (this.#stopping.signal.aborted || this.#running.size >= maxRunning) return
+    const { global: { remoteLines }, instanceId, deps: { now } } = this.#store
+    const busy = [...this.#origins].filter(([, origin]) => this.#isBusy(origin)).map(([name]) => name)
+    for (const line of await remoteLines.due(now(), instanceId, busy, maxRunning - this.#running.size)) {
+      this.#start(line)
+    }
+  }
+
+  async settled(): Promise<void> {
+    while (this.#running.size > 0) await Promise.all(this.#running.values())
+  }
+
+  /** End the requests. Their lines are free once this process has ended. */
+  async stop(): Promise<void> {
+    this.#unsubscribe()
+    clearTimeout(this.#looking)
+    this.#stopping.abort()
+    await this.settled()
+  }
+
+  #isBusy({ running, failures, pausedUntil }: Origin): boolean {
+    return running >= (failures > 0 ? 1 : maxOfOrigin) || this.#store.deps.now() < pausedUntil
+  }
+
+  #lookSoon(): void {
+    this.#looking ??= setTimeout(() => {
+      this.#looking = undefined
+      this.run().catch((error) => this.#warn(error))
+    }, lookMs)
+  }
+
+  #start(line: DueLine): void {
+    const key = `${line.kind} ${line.accountId} ${line.id}`
+    const name = new URL(line.remoteUrl).origin
+    const origin = this.#origins.get(name) ?? { running: 0, failures: 0, pausedUntil: 0 }
+    if (this.#stopping.signal.aborted || this.#running.has(key) || this.#isBusy(origin)) return
+    this.#origins.set(name, origin)
+    origin.running++
+    const attempt = this.#attempt(line)
+      .then((isReached) => {
+        if (isReached !== undefined) this.#count(origin, isReached)
+      })
+      .catch((error) => this.#warn(error, line.accountId))
+      .finally(() => {
+        this.#running.delete(key)
+        origin.running--
+        if (origin.running === 0 && origin.failures === 0) this.#origins.delete(name)
+        this.#lookSoon()
+      })
+    this.#running.set(key, attempt)
+  }
+
+  #count(origin: Origin, isReached: boolean): void {
+    origin.failures = isReached ? 0 : origin.failures + 1
+    const over = origin.failures - failuresUntilPause
+    if (over >= 0) origin.pausedUntil = this.#store.deps.now() + Math.min(minute, firstPauseMs * 2 ** over)
+  }
+
+  /** Resolves to whether the server was reached; undefined if another process holds the line. */
+  async #attempt({ kind, accountId, agentId, alias, id }: DueLine): Promise<boolean | undefined> {
+    const { instanceId, deps: { now } } = this.#store
+    const system = this.#store.account(accountId, { type: 'system', job: 'remote-agents' })
+    const account = this.#store.account(accountId, { type: 'agent', agentId, alias, credentialId: 'remote-agent' })
+    const line = { kind, agent: agentId, id, hold: `${instanceId} ${newId()}` }
+    const [held] = await system.write([system.change.remoteAgents.hold(line, instanceId, now())])
+    if (held.length === 0) return undefined
+    const attempt = { account, system, line, signal: this.#stopping.signal }
+    return kind === 'inbox' ? await deliverNext(attempt) : await followExchange(attempt)
+  }
+
+  #warn(error: unknown, account?: string): void {
+    if (this.#stopping.signal.aborted) return
+    this.#store.deps.log.warn('A request to a remote agent failed', { error, ...(account && { account }) })
+  }
+}

@@ -1,0 +1,302 @@
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { RemoteLines } from '../../../src/worker/remote-lines.ts'
+import { type TestGrid, testGrid } from '../../support/grid.ts'
+import { guard } from '../../support/guarded.ts'
+import { callTool } from '../../support/mcp.ts'
+import { signedInByEmail } from '../../support/people.ts'
+import {
+  type Answer,
+  messageResult,
+  type RemoteAgent,
+  remoteAgent,
+  type RemoteCall,
+  taskResult,
+} from '../../support/remote-agent.ts'
+
+let grid: TestGrid
+let remote: RemoteAgent
+let lines: RemoteLines
+
+beforeEach(async () => {
+  grid = await testGrid({ env: { ALLOW_PRIVATE_TARGETS: '1' } })
+  lines = new RemoteLines(grid.store)
+})
+afterEach(async () => {
+  await lines.stop()
+  await remote.close()
+  await grid.close()
+})
+
+async function withRemote(answer: (call: RemoteCall) => Answer, card?: object) {
+  remote = await remoteAgent(answer, card)
+  await callTool(grid, grid.acme.adminKey, 'admin_create_agent', {
+    alias: 'robot',
+    type: 'a2a',
+    remoteUrl: remote.url,
+    remoteToken: 'secret-of-robot',
+  })
+}
+
+/** Everything that is due now is tried. */
+async function step(ms = 0): Promise<void> {
+  grid.clock.now += ms
+  await lines.run()
+  await lines.settled()
+}
+
+const send = async (message: string, more: object = {}) =>
+  (await callTool(grid, grid.alice.key, 'send_message', { to: '@robot', message, ...more })).text
+const read = async () => (await callTool(grid, grid.alice.key, 'read_messages')).text
+const status = async (id: string) => (await callTool(grid, grid.alice.key, 'message_status', { message_id: id })).text
+
+test('a message reaches the remote agent with its token, and the answer comes back as a reply', async () => {
+  await withRemote(() => messageResult('42'))
+  const { message_id } = await send('What is 6 times 7?')
+  expect((await status(message_id)).delivery).toBe('pending')
+
+  await step()
+
+  const [{ method, params, headers }] = remote.calls
+  expect(method).toBe('SendMessage')
+  expect(params.message).toMatchObject({ messageId: message_id, parts: [{ text: 'What is 6 times 7?' }] })
+  expect(headers).toMatchObject({
+    authorization: 'Bearer secret-of-robot',
+    'idempotency-key': message_id,
+    'a2a-version': '1.0',
+  })
+  expect(remote.cardHeaders[0].authorization).toBe('Bearer secret-of-robot')
+  expect(await read()).toMatchObject([{
+    user: '@robot',
+    message: '42',
+    reply_to_message_id: message_id,
+    type: 'agent',
+  }])
+  const { delivery, timeline } = await status(message_id)
+  expect(delivery).toBe('delivered')
+  expect(timeline.map(({ event }: { event: string }) => event)).toEqual(['stored', 'accepted', 'replied'])
+})
+
+test('messages arrive in their order, and a conversation goes on in its context', async () => {
+  await withRemote(() => messageResult('ok'))
+  for (const text of ['one', 'two', 'three']) await send(text)
+
+  await step()
+  await step()
+  await step()
+
+  expect(remote.calls.map(({ params }) => [params.message!.parts, params.message!.contextId])).toEqual([
+    [[{ text: 'one' }], undefined],
+    [[{ text: 'two' }], 'remote-context'],
+    [[{ text: 'three' }], 'remote-context'],
+  ])
+})
+
+test('a task is looked at until it ends, and its artifacts are the answer', async () => {
+  let looks = 0
+  await withRemote(({ method }) =>
+    method === 'SendMessage'
+      ? taskResult('t1', 'SUBMITTED')
+      : ++looks < 3
+      ? taskResult('t1', 'WORKING', { isLook: true })
+      : taskResult('t1', 'COMPLETED', {
+        isLook: true,
+        made: [{ text: 'Do' }, { text: 'ne.' }, { data: { sum: 42 } }],
+      })
+  )
+  const { message_id } = await send('Add')
+  await step()
+  expect([await read(), (await status(message_id)).delivery]).toEqual([[], 'delivered'])
+
+  for (let n = 0; n < 4; n++) await step(1_000)
+
+  expect(await read()).toMatchObject([{
+    message: 'Done.',
+    reply_to_message_id: message_id,
+    a2a: { parts: [{ text: 'Done.' }, { data: { sum: 42 } }] },
+  }])
+  expect(looks).toBe(3)
+})
+
+test('a question comes as a message, and its answer continues the same task', async () => {
+  await withRemote(({ params: { message } }) =>
+    message?.taskId === 't1'
+      ? taskResult('t1', 'COMPLETED', { said: 'Booked.' })
+      : taskResult('t1', 'INPUT_REQUIRED', { said: 'Which day?' })
+  )
+  await send('Book a table')
+  await step()
+  const [question] = await read()
+  expect(question.message).toBe('Which day?')
+
+  await send('Friday', { reply_to_message_id: question.message_id })
+  await step()
+
+  expect(remote.calls[1].params.message).toMatchObject({ taskId: 't1', contextId: 'remote-context' })
+  expect(await read()).toMatchObject([{ message: 'Booked.' }])
+  // The next one begins a task of its own.
+  await send('Thanks')
+  await step()
+  expect(remote.calls[2].params.message!.taskId).toBeUndefined()
+})
+
+test.each([
+  ['an HTTP status', { status: 403 }, '403'],
+  ['a JSON-RPC error', { error: { code: -32602, message: 'No such\u001b skill' } }, 'No such skill'],
+])('a refusal by %s is final: the sender is told, and the next message goes on', async (_, refusal, reason) => {
+  await withRemote(({ params }) => params.message!.parts[0].text === 'bad' ? refusal : messageResult('ok'))
+  const { message_id } = await send('bad')
+  await send('good')
+
+  await step()
+  await step()
+
+  const [notice, answer] = await read()
+  expect(notice).toMatchObject({ user: '@robot', type: 'system', reply_to_message_id: message_id })
+  expect(notice.message).toContain(reason)
+  expect(answer.message).toBe('ok')
+  const { delivery, timeline } = await status(message_id)
+  expect(delivery).toBe('failed')
+  expect(timeline).toContainEqual(expect.objectContaining({ event: 'failed', reason: expect.stringContaining(reason) }))
+})
+
+test('a server that is out of order is tried again later, with the same ids, and after a day no more', async () => {
+  await withRemote(() => ({ status: 503 }))
+  const { message_id } = await send('hello')
+  await send('later')
+
+  await step()
+  await step(4_999)
+  expect(remote.calls).toHaveLength(1)
+  await step(1)
+  expect(remote.calls).toHaveLength(2)
+  expect(new Set(remote.calls.map(({ params }) => params.message!.messageId))).toEqual(new Set([message_id]))
+
+  for (let hour = 0; hour < 27; hour++) await step(3_600_000)
+  const [notice] = await read()
+  expect(notice).toMatchObject({ type: 'system', reply_to_message_id: message_id })
+  expect(notice.message).toContain('24 hours')
+})
+
+test('a process that is killed after the answer leaves one answer, and its line is free for the next process', async () => {
+  await withRemote(() => messageResult('42'))
+  await send('What is 6 times 7?')
+  // The unit that settles the line is lost.
+  const { write } = grid.store
+  const account = grid.store.account.bind(grid.store)
+  grid.store.account = ((id: string, actor: never) => {
+    const opened = account(id, actor)
+    return {
+      ...opened,
+      write: (statements: { sql: string }[]) =>
+        statements.some(({ sql }) => sql.includes("SET state = 'read'"))
+          ? Promise.reject(new Error('killed'))
+          : opened.write(statements as never),
+    }
+  }) as never
+  await step()
+  Object.assign(grid.store, { account, write })
+  const held = 'a-process-that-is-gone-0123456789012 x'
+  await grid.store.write([{
+    sql: 'UPDATE remote_agents SET held_by = ?, due_at = 0 WHERE account_id = ?',
+    args: [held, grid.acme.id],
+  }])
+
+  await step()
+
+  expect(remote.calls).toHaveLength(2)
+  expect((await read()).map(({ message }: { message: string }) => message)).toEqual(['42'])
+})
+
+test('a line that another process of a shared database holds is left to it', async () => {
+  await withRemote(() => messageResult('42'))
+  await send('hello')
+  const other = 'b'.repeat(36)
+  await grid.store.write([
+    {
+      sql: `INSERT INTO instances (id, heartbeats, created_at, present, ring) VALUES (?, 1, 0, '{}', '[]')`,
+      args: [other],
+    },
+    { sql: 'UPDATE remote_agents SET held_by = ? WHERE account_id = ?', args: [`${other} 1`, grid.acme.id] },
+  ])
+
+  await step()
+  expect(remote.calls).toHaveLength(0)
+
+  await grid.store.write([{ sql: 'DELETE FROM instances WHERE id = ?', args: [other] }])
+  await step()
+  expect(remote.calls).toHaveLength(1)
+})
+
+test('an endpoint on another server than the card is not used, and gets no token', async () => {
+  const other = await remoteAgent(() => messageResult('mine'))
+  await withRemote(() => messageResult('ok'), {
+    supportedInterfaces: [{ url: `${other.url}/rpc`, protocolBinding: 'JSONRPC', protocolVersion: '1.0' }],
+  })
+  await send('hello')
+
+  await step()
+
+  expect((await read())[0].message).toContain(`names endpoints on another server only: ${other.url}`)
+  expect([other.calls.length, remote.calls.length]).toEqual([0, 0])
+  await other.close()
+})
+
+test('what a remote agent answers passes the guardrails of the reader', async () => {
+  await withRemote(() => messageResult('The word is swordfish'))
+  await guard(grid.acme, 'alice', { direction: 'inbound', action: 'block' })
+  const { message_id } = await send('hello')
+
+  await step()
+
+  expect(await read()).toEqual([])
+  expect((await status(message_id)).delivery).toBe('delivered')
+  expect(remote.calls).toHaveLength(1)
+  await step(3_600_000)
+  expect(remote.calls).toHaveLength(1)
+})
+
+test('hops are passed on, and those of an answer count on', async () => {
+  await withRemote(() => messageResult('ok'))
+  await send('hello')
+  await step()
+  const [answer] = await read()
+
+  await send('again', { reply_to_message_id: answer.message_id })
+  await step()
+
+  expect(remote.calls.map(({ params }) => params.message!.metadata)).toMatchObject([{ hops: 0 }, { hops: 2 }])
+  expect(answer.hops).toBe(1)
+})
+
+test('its page shows the card and why messages wait, and sends them at once on request', async () => {
+  let isDown = true
+  await withRemote(() => isDown ? { status: 503 } : messageResult('ok'))
+  await send('hello')
+  await step()
+  const ann = await signedInByEmail(grid, 'ann@acme.example')
+  const path = `/accounts/${grid.acme.id}/agents/robot`
+  const { text } = await ann.open(path)
+  expect(text).toContain('It cannot be reached since')
+  expect(text).toContain('A2A 1.0, JSONRPC')
+
+  isDown = false
+  await ann.submit(path, {}, `${path}/try-now`)
+  await step()
+
+  expect((await read())[0].message).toBe('ok')
+})
+
+test('who creates it is told what its card says, or that there is none', async () => {
+  await withRemote(() => messageResult('ok'))
+  const create = async (alias: string, remoteUrl: string) =>
+    (await callTool(grid, grid.acme.adminKey, 'admin_create_agent', { alias, type: 'a2a', remoteUrl })).text
+
+  expect(await create('robot-two', remote.url)).toMatchObject({
+    agent: { alias: '@robot-two' },
+    card: { name: 'Remote', skills: [{ name: 'Adding' }], endpoint: { version: '1.0' } },
+  })
+  expect(await create('robot-three', `${remote.url}/nothing`)).toMatchObject({
+    agent: { alias: '@robot-three' },
+    problem: expect.stringContaining('No card was found'),
+  })
+})
