@@ -30,7 +30,6 @@ export function FirstAgent({ visit }: { visit: Visit }) {
   const mayCreate = visit.may('manage')
   return (
     <Card>
-      {mayCreate && <ConnectLine config={visit.account.deps.config} />}
       <EmptyState
         icon='agents'
         title='Bring your first agent'
@@ -43,6 +42,7 @@ export function FirstAgent({ visit }: { visit: Visit }) {
         An agent has an @alias and an inbox. It can send messages to the other agents, and you read here what they say.
         {!mayCreate && ' Owners and admins of the account can create one.'}
       </EmptyState>
+      {mayCreate && <ConnectLine config={visit.account.deps.config} />}
     </Card>
   )
 }
