@@ -80,7 +80,11 @@ BEGIN INSERT INTO remote_agents (account_id, agent_id) VALUES (NEW.account_id, N
 
 CREATE TRIGGER remote_agent_is_elsewhere AFTER UPDATE OF remote_url ON agents
 WHEN NEW.remote_url IS NOT OLD.remote_url
-BEGIN UPDATE remote_agents SET card = NULL, card_at = NULL WHERE account_id = NEW.account_id AND agent_id = NEW.id; END;
+BEGIN
+  UPDATE remote_agents SET card = NULL, card_at = NULL WHERE account_id = NEW.account_id AND agent_id = NEW.id;
+  UPDATE remote_exchanges SET state = 'ended', due_at = NULL, context_id = NULL
+    WHERE account_id = NEW.account_id AND agent_id = NEW.id;
+END;
 
 CREATE TRIGGER delivery_is_due AFTER INSERT ON deliveries
 WHEN NEW.state = 'unread'
@@ -140,12 +144,14 @@ BEGIN
       AND state = 'submitted';
 END;
 
+-- Parsed, an object or a list takes some 40 bytes more than its text.
 CREATE TRIGGER message_of_task_is_counted AFTER INSERT ON task_messages
 BEGIN
   UPDATE tasks SET bytes = bytes
       + coalesce((SELECT octet_length(body) + coalesce(octet_length(a2a), 0) FROM messages
         WHERE account_id = NEW.sender_account_id AND id = NEW.message_id), 0)
-      + coalesce((SELECT sum(octet_length(content)) FROM parts
+      + coalesce((SELECT sum(octet_length(content) + iif(media_type LIKE '%json%',
+          40 * (2 * length(content) - length(replace(content, '{', '')) - length(replace(content, '[', ''))), 0)) FROM parts
         WHERE account_id = NEW.sender_account_id AND message_id = NEW.message_id), 0)
     WHERE account_id = NEW.account_id AND id = NEW.task_id;
 END;
@@ -153,7 +159,8 @@ END;
 CREATE TRIGGER artifact_is_counted AFTER INSERT ON artifacts
 BEGIN
   UPDATE tasks SET bytes = bytes + octet_length(NEW.artifact_id) + coalesce(octet_length(NEW.name), 0)
-      + coalesce(octet_length(NEW.parts), 0)
+      + coalesce(octet_length(NEW.parts)
+        + 40 * (2 * length(NEW.parts) - length(replace(NEW.parts, '{', '')) - length(replace(NEW.parts, '[', ''))), 0)
     WHERE account_id = NEW.account_id AND id = NEW.task_id;
 END;
 

@@ -116,15 +116,20 @@ export function withoutInvisibleIn<T>(value: T): T {
   return cleanedValue(value) as T
 }
 
+/** Halves of a character are replaced, because two texts that are joined later would make it whole. */
+function cleanedText(text: string): string {
+  return withoutInvisible(text.toWellFormed())
+}
+
 function cleanedValue(value: unknown): unknown {
-  if (typeof value === 'string') return withoutInvisible(value)
+  if (typeof value === 'string') return cleanedText(value)
   if (typeof value !== 'object' || value === null) return value
   if (Array.isArray(value)) {
     const items = value.map(cleanedValue)
     return items.every((item, i) => item === value[i]) ? value : items
   }
   const members = Object.entries(value)
-  const cleaned = members.map(([name, member]) => [withoutInvisible(name), cleanedValue(member)] as const)
+  const cleaned = members.map(([name, member]) => [cleanedText(name), cleanedValue(member)] as const)
   const isSame = cleaned.every(([name, member], i) => name === members[i][0] && member === members[i][1])
   return isSame ? value : Object.fromEntries(cleaned)
 }

@@ -18,6 +18,8 @@ interface Lane {
   readonly jobs: Set<Job>
   /** Least goes first. It grows with the milliseconds that jobs of this owner take. */
   turn: number
+  /** How long its last job took, in milliseconds. Of equals, the quicker one goes first. */
+  lastMs: number
 }
 
 const mostLanes = 10_000
@@ -77,7 +79,7 @@ export class SharedThread {
 
   #laneOf(owner: string): Lane {
     let lane = this.#lanes.get(owner)
-    if (!lane) this.#lanes.set(owner, lane = { jobs: new Set(), turn: 0 })
+    if (!lane) this.#lanes.set(owner, lane = { jobs: new Set(), turn: 0, lastMs: 0 })
     if (lane.jobs.size === 0) lane.turn = Math.max(lane.turn, this.#turn)
     return lane
   }
@@ -91,7 +93,8 @@ export class SharedThread {
       this.#turn = lane.turn
       const startedAt = performance.now()
       await job.run()
-      lane.turn += performance.now() - startedAt
+      lane.lastMs = performance.now() - startedAt
+      lane.turn += lane.lastMs
     }
     this.#thread?.keepAlive(false)
     this.#isServing = false
@@ -101,7 +104,9 @@ export class SharedThread {
     let first: Lane | undefined
     for (const lane of this.#waiting) {
       if (lane.jobs.size === 0) this.#waiting.delete(lane)
-      else if (!first || lane.turn < first.turn) first = lane
+      else if (!first || lane.turn < first.turn || (lane.turn === first.turn && lane.lastMs < first.lastMs)) {
+        first = lane
+      }
     }
     return first
   }

@@ -1,5 +1,7 @@
 /** Finding and reading the card of a remote agent. See docs/protocol/a2a.md, "Remote agents". */
 import * as z from 'zod'
+import { parseBody } from '../lib/http/body.ts'
+import { withoutInvisible } from '../lib/invisible-text.ts'
 import { once } from '../lib/lazy.ts'
 import { RemoteError } from '../lib/outbound/remote-error.ts'
 import { second } from '../lib/time.ts'
@@ -32,12 +34,12 @@ export const a2aSdk = once(async () => ({
 }))
 
 const cardPath = '.well-known/agent-card.json'
-const maxCardBytes = 256 * 1024
+const cardLimits = { maxBytes: 256 * 1024, maxDepth: 32, maxTokens: 5_000 }
 const timeoutMs = 5 * second
 /** Of what is shown of a card. */
 const maxSkills = 50
 
-const text = (most: number) => z.string().transform((given) => given.slice(0, most))
+const text = (most: number) => z.string().transform((given) => withoutInvisible(given).slice(0, most))
 const cardSchema = z.object({
   name: text(200),
   description: text(500).catch(''),
@@ -84,15 +86,15 @@ async function fetchJson(stream: SafeStream, url: string, token: string | undefi
       ...(token !== undefined && { Authorization: `Bearer ${token}` }),
     },
     timeoutMs,
-    maxBytes: maxCardBytes,
+    maxBytes: cardLimits.maxBytes,
     isProbe: true,
   })
   const body = await response.text()
   if (response.status !== 200) throw new RemoteError('invalid_response', `${response.status} for the card`)
   try {
-    return JSON.parse(body)
+    return parseBody(body, cardLimits)
   } catch {
-    throw new RemoteError('invalid_response', 'The card is not JSON')
+    throw new RemoteError('invalid_response', 'The card is not JSON, or too large')
   }
 }
 

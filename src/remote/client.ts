@@ -1,4 +1,5 @@
 /** Requests to remote agents over A2A, by the official client. See docs/protocol/a2a.md, "Remote agents". */
+import { parseBody } from '../lib/http/body.ts'
 import { withoutInvisible } from '../lib/invisible-text.ts'
 import { RemoteError } from '../lib/outbound/remote-error.ts'
 import { second } from '../lib/time.ts'
@@ -26,7 +27,10 @@ export interface RemoteAnswer {
 }
 
 const timeoutMs = 30 * second
-const maxAnswerBytes = 12 * 1024 * 1024
+/** The official client bounds nothing: a few bytes of JSON can become a hundred times as much. */
+const answerLimits = { maxBytes: 4 * 1024 * 1024, maxDepth: 32, maxTokens: 20_000 }
+/** Longest id of a task or a context. */
+const maxIdLength = 256
 
 /** Send a message. The same message may be sent again: its id and idempotency key stay the same. */
 export async function sendToRemote(
@@ -86,7 +90,9 @@ async function request(
     supportedInterfaces: [{ url, protocolBinding: binding, protocolVersion: version, tenant }],
   })
   try {
-    return await answerOf(await send(await factory.createFromAgentCard(card), {}))
+    const answer = await answerOf(await send(await factory.createFromAgentCard(card), {}))
+    if (![answer.taskId, answer.contextId].every(isId)) throw new RemoteError('invalid_response', 'An id is too long')
+    return answer
   } catch (error) {
     throw asFailure(error, outcome.status)
   }
@@ -109,10 +115,19 @@ function fetchOf(
       contentType,
       headers: { ...headers, ...more, ...(token !== undefined && isOwn && { authorization: `Bearer ${token}` }) },
       timeoutMs,
-      maxBytes: maxAnswerBytes,
+      maxBytes: answerLimits.maxBytes,
     })
     outcome.status = response.status
-    return response
+    const text = await response.text()
+    const { status, headers: given } = response
+    try {
+      parseBody(text, answerLimits)
+    } catch {
+      // What an error says is not needed.
+      if (!response.ok) return new Response(null, { status, headers: given })
+      throw new RemoteError('invalid_response', 'It is no JSON, or too large')
+    }
+    return new Response(text, { status, headers: given })
   }
 }
 
@@ -148,6 +163,10 @@ async function answerOf(result: Result): Promise<RemoteAnswer> {
   return { state: 'completed', ...task, parts: made.length > 0 ? made : said }
 }
 
+function isId(id: string | undefined): boolean {
+  return id === undefined || (id.length <= maxIdLength && id === withoutInvisible(id) && !id.includes('\0'))
+}
+
 /** An artifact that was sent in chunks has a part for each of them. */
 function joinedText(parts: readonly Record<string, unknown>[]): Record<string, unknown>[] {
   const joined: Record<string, unknown>[] = []
@@ -174,7 +193,7 @@ function asFailure(error: unknown, status = 0): unknown {
   const said = withoutInvisible(String(message ?? '')).replace(/\s+/g, ' ').slice(0, 200)
   const isRefused = status >= 400 && status < 500 && !temporary.includes(status)
   if (typeof envelopeCode === 'number' ? envelopeCode !== internalError : isRefused) {
-    return new RemoteRefusal(`It answered ${isRefused ? status : `"${said}"`}.`)
+    return isRefused ? new RemoteRefusal(`It answered ${status}.`) : new RemoteRefusal('It refused the request.', said)
   }
   return new RemoteError('invalid_response', `${status} ${said}`)
 }

@@ -6,6 +6,8 @@ import type { DueLine } from '../store/global/remote-lines.ts'
 import type { Store } from '../store/store.ts'
 
 const maxRunning = 100
+/** Of one account. */
+const maxOfAccount = 16
 /** Requests to one server at a time: one that hangs keeps no others waiting. */
 const maxOfOrigin = 8
 /** After so many failures in a row, a server is left alone for a while, and then tried by one request. */
@@ -25,6 +27,8 @@ export class RemoteLines {
   readonly #stopping = new AbortController()
   readonly #running = new Map<string, Promise<void>>()
   readonly #origins = new Map<string, Origin>()
+  /** How many requests of each account run. */
+  readonly #accounts = new Map<string, number>()
   readonly #unsubscribe: () => void
   #looking: ReturnType<typeof setTimeout> | undefined
 
@@ -37,7 +41,9 @@ export class RemoteLines {
     if (this.#stopping.signal.aborted || this.#running.size >= maxRunning) return
     const { global: { remoteLines }, instanceId, deps: { now } } = this.#store
     const busy = [...this.#origins].filter(([, origin]) => this.#isBusy(origin)).map(([name]) => name)
-    for (const line of await remoteLines.due(now(), instanceId, busy, maxRunning - this.#running.size)) {
+    const accounts = [...this.#accounts].filter(([, running]) => running >= maxOfAccount).map(([id]) => id)
+    const free = maxRunning - this.#running.size
+    for (const line of await remoteLines.due(now(), instanceId, { origins: busy, accounts }, free)) {
       this.#start(line)
     }
   }
@@ -69,7 +75,10 @@ export class RemoteLines {
     const key = `${line.kind} ${line.accountId} ${line.id}`
     const name = new URL(line.remoteUrl).origin
     const origin = this.#origins.get(name) ?? { running: 0, failures: 0, pausedUntil: 0 }
+    const ofAccount = this.#accounts.get(line.accountId) ?? 0
     if (this.#stopping.signal.aborted || this.#running.has(key) || this.#isBusy(origin)) return
+    if (ofAccount >= maxOfAccount) return
+    this.#accounts.set(line.accountId, ofAccount + 1)
     this.#origins.set(name, origin)
     origin.running++
     const attempt = this.#attempt(line)
@@ -80,6 +89,9 @@ export class RemoteLines {
       .finally(() => {
         this.#running.delete(key)
         origin.running--
+        const left = this.#accounts.get(line.accountId)! - 1
+        if (left > 0) this.#accounts.set(line.accountId, left)
+        else this.#accounts.delete(line.accountId)
         if (origin.running === 0 && origin.failures === 0) this.#origins.delete(name)
         this.#lookSoon()
       })

@@ -103,3 +103,9 @@ test('a long text takes time in proportion to its length', () => {
     expect(took[2]).toBeLessThan(1_000)
   }
 })
+
+test('halves of characters are replaced in JSON: joined, they would be an invisible one', () => {
+  const halves = ['\udb40', '\udc65']
+
+  expect(withoutInvisibleIn(halves)).toEqual(['\ufffd', '\ufffd'])
+})

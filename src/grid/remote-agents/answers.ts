@@ -11,6 +11,8 @@ import type { Part } from '../tasks/task.ts'
 import { asPart, updateTask } from '../tasks/update-task.ts'
 import type { Attempt } from './attempt.ts'
 
+/** Of the words of a remote agent in the timeline of a message. */
+const maxReason = 200
 const noText = 'This message has no text.'
 /** Errors that pass: the answer is stored later. */
 const temporary: readonly GridError['code'][] = [
@@ -32,7 +34,7 @@ export async function deliverAnswer(
   const parts = given.flatMap(usable)
   const text = cleaned(textOf(parts))
   if (state === 'failed' && message.taskId === null) {
-    return await tellOfFailure(attempt, message, text === '' ? 'It failed.' : `It failed: ${text}`)
+    return await tellOfFailure(attempt, message, 'It failed.', text)
   }
   const { account } = attempt
   const idempotencyKey = `${state}:${message.id}`
@@ -52,28 +54,31 @@ export async function deliverAnswer(
   })
 }
 
-/** Tell the sender that a message has no answer, and why. Resolves to the reason that people are shown. */
+/**
+ * Tell the sender that a message has no answer, and why. What the remote agent `said` comes as its own message. Resolves to
+ * the reason that people are shown.
+ */
 export async function tellOfFailure(
   { account, system }: Attempt,
   message: InboxMessage,
   reason: string,
+  said = '',
 ): Promise<string> {
   const { alias } = account.actor
   const text = shortened(`@${alias} did not get or answer your message. ${reason}`)
   const idempotencyKey = `failed:${message.id}`
   const refused = await unlessRefused(async () => {
     if (message.taskId !== null) {
-      await updateTask(account, { taskId: message.taskId, state: 'failed', text, idempotencyKey })
+      await updateTask(account, { taskId: message.taskId, state: 'failed', text: said || text, idempotencyKey })
     } else if (!message.recipient.startsWith('#')) {
-      await sendMessage(system, account.actor, {
-        to: `@${message.fromAlias}`,
-        text,
-        replyToMessageId: message.id,
-        idempotencyKey,
-      })
+      const reply = { to: `@${message.fromAlias}`, replyToMessageId: message.id }
+      if (said !== '') {
+        await sendMessage(account, account.actor, { ...reply, text: said, idempotencyKey: `said:${message.id}` })
+      }
+      await sendMessage(system, account.actor, { ...reply, text, idempotencyKey })
     }
   })
-  return refused ?? reason
+  return refused ?? (said === '' ? reason : `${reason} "${said.slice(0, maxReason)}"`)
 }
 
 /** Resolves to the words of a refusal, which a repeat would get again. */

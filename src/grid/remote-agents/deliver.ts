@@ -23,9 +23,15 @@ export async function deliverNext(attempt: Attempt): Promise<boolean> {
     await write([remoteAgents.accepted(line, deps.now())])
     return true
   }
-  const conversation = message.conversationId ?? message.fromAlias
-  const giveUp = async (reason: string) => {
-    await tellOfFailure(attempt, message, reason)
+  // Two remote agents would tell each other of their failures without end.
+  if (message.type === 'system') {
+    await write([inbox.markRead(actor.agentId, [message.id], deps.now()), remoteAgents.accepted(line, deps.now())])
+    return true
+  }
+  // Another sender must not get into it by naming its conversation.
+  const conversation = JSON.stringify([message.fromAlias, message.recipient, message.conversationId])
+  const giveUp = async (told: string, said?: string) => {
+    const reason = await tellOfFailure(attempt, message, told, said)
     const exchange = { id: message.id, conversation, contextId: null, taskId: null, state: 'ended' as const }
     await write([
       remoteAgents.park(actor.agentId, message.id, deps.now()),
@@ -66,8 +72,8 @@ export async function followExchange(attempt: Attempt): Promise<boolean> {
     return true
   }
   const { taskId } = exchange
-  const giveUp = async (reason: string) => {
-    await tellOfFailure(attempt, message, reason)
+  const giveUp = async (told: string, said?: string) => {
+    const reason = await tellOfFailure(attempt, message, told, said)
     await put({ state: 'ended', error: reason })
   }
   return await withRetries(attempt, giveUp, async () => {
@@ -98,7 +104,7 @@ async function passedOn(
 /** How many grids a message has been sent on by, this one included. Fails when it probably runs in a circle. */
 function crossingsOf({ a2a }: InboxMessage): number {
   const before = Number(JSON.parse(a2a ?? '{}').metadata?.crossings)
-  const crossings = Number.isInteger(before) ? before + 1 : 1
+  const crossings = Number.isInteger(before) ? Math.max(0, before) + 1 : 1
   if (crossings > maxCrossings) {
     throw new RemoteRefusal(`It has crossed ${maxCrossings} grids, as a message in a circle does.`)
   }

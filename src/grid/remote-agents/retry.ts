@@ -14,7 +14,7 @@ const givenUpAfterMs = day
  */
 export async function withRetries(
   { account, line, signal }: Attempt,
-  giveUp: (reason: string) => Promise<void>,
+  giveUp: (reason: string, said?: string) => Promise<void>,
   attempt: () => Promise<void>,
 ): Promise<boolean> {
   try {
@@ -24,7 +24,7 @@ export async function withRetries(
     // The process stops. The line is free once it has ended.
     if (signal.aborted) return true
     if (error instanceof RemoteRefusal) {
-      await giveUp(error.message)
+      await giveUp(error.message, error.said)
       return true
     }
     const { read: { remoteAgents }, change, deps } = account

@@ -23,7 +23,8 @@ const dueOf = (kind: DueLine['kind'], table: string, id: string) => `
   SELECT '${kind}' AS kind, line.account_id, line.agent_id, agents.alias, line.${id} AS id, agents.remote_url, line.due_at
   FROM ${table} AS line JOIN agents ON agents.account_id = line.account_id AND agents.id = line.agent_id
   WHERE line.due_at <= :now AND agents.deleted_at IS NULL AND agents.remote_url IS NOT NULL AND ${isFree}
-    AND NOT EXISTS (SELECT 1 FROM json_each(:busy) WHERE instr(agents.remote_url, value || '/') = 1)`
+    AND line.account_id NOT IN (SELECT value FROM json_each(:accounts))
+    AND NOT EXISTS (SELECT 1 FROM json_each(:origins) WHERE instr(agents.remote_url, value || '/') = 1)`
 const due = crossAccountQuery<DueLine>(
   'requests to remote agents that are due',
   `${dueOf('inbox', 'remote_agents', 'agent_id')} UNION ALL ${dueOf('exchange', 'remote_exchanges', 'id')}
@@ -31,7 +32,18 @@ const due = crossAccountQuery<DueLine>(
 )
 
 export const remoteLines = (db: Db) => ({
-  /** What is due and not held, longest due first; nothing of the origins in `busy`. */
-  due: (now: number, instance: string, busy: readonly string[], limit: number) =>
-    db.all(due, { now, instance, busy: JSON.stringify(busy), limit }),
+  /** What is due and not held, longest due first; nothing of the origins and accounts in `busy`. */
+  due: (
+    now: number,
+    instance: string,
+    busy: { origins: readonly string[]; accounts: readonly string[] },
+    limit: number,
+  ) => {
+    const { origins, accounts } = busy
+    return db.all(due, {
+      ...{ now, instance, limit },
+      origins: JSON.stringify(origins),
+      accounts: JSON.stringify(accounts),
+    })
+  },
 })

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { RemoteLines } from '../../../src/worker/remote-lines.ts'
 import { testGrid } from '../../support/grid.ts'
 import { callTool } from '../../support/mcp.ts'
-import { type Answer, messageResult, remoteAgent } from '../../support/remote-agent.ts'
+import { type Answer, messageResult, remoteAgent, taskResult } from '../../support/remote-agent.ts'
 import { waitFor } from '../../support/wait-for.ts'
 
 /** A grid with a remote agent `@robot`, to which one message was sent and tried once. */
@@ -36,6 +36,8 @@ test.each<[string, Answer]>([
   ['no result', { raw: '{}', headers: json }],
   ['a result of another shape', { result: { surprise: true } }],
   ['deep JSON', { raw: `{"jsonrpc":"2.0","id":1,"result":${deep}}`, headers: json }],
+  ['many values', { raw: `{"jsonrpc":"2.0","id":1,"result":[${'{},'.repeat(30_000)}1]}`, headers: json }],
+  ['an endless id', taskResult('t'.repeat(300), 'WORKING')],
   ['13 MB', { raw: `"${'x'.repeat(13 * 2 ** 20)}"`, headers: json }],
   ['compressed bytes', { raw: 'x', headers: { ...json, 'content-encoding': 'gzip' } }],
   ['a redirect', { raw: '', headers: {} }],

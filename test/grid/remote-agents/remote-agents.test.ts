@@ -6,6 +6,7 @@ import { RemoteLines } from '../../../src/worker/remote-lines.ts'
 import { type TestGrid, testGrid } from '../../support/grid.ts'
 import { guard } from '../../support/guarded.ts'
 import { callTool } from '../../support/mcp.ts'
+import { callRest } from '../../support/rest.ts'
 import { signedInByEmail } from '../../support/people.ts'
 import {
   type Answer,
@@ -143,9 +144,9 @@ test('a question comes as a message, and its answer continues the same task', as
 })
 
 test.each([
-  ['an HTTP status', { status: 403 }, '403'],
-  ['a JSON-RPC error', { error: { code: -32602, message: 'No such\u001b skill' } }, 'No such skill'],
-])('a refusal by %s is final: the sender is told, and the next message goes on', async (_, refusal, reason) => {
+  ['an HTTP status', { status: 403 }, '403', undefined],
+  ['a JSON-RPC error', { error: { code: -32602, message: 'No such\u001b skill' } }, 'refused', 'No such skill'],
+])('a refusal by %s is final: the sender is told, and the next message goes on', async (_, refusal, reason, said) => {
   await withRemote(({ params }) => params.message!.parts[0].text === 'bad' ? refusal : messageResult('ok'))
   const { message_id } = await send('bad')
   await send('good')
@@ -153,13 +154,46 @@ test.each([
   await step()
   await step()
 
-  const [notice, answer] = await read()
-  expect(notice).toMatchObject({ user: '@robot', type: 'system', reply_to_message_id: message_id })
+  const messages = await read()
+  const notice = messages.find(({ type }: { type: string }) => type === 'system')
+  expect(notice).toMatchObject({ user: '@robot', reply_to_message_id: message_id })
   expect(notice.message).toContain(reason)
-  expect(answer.message).toBe('ok')
+  // Words of the agent are not words of the grid.
+  expect(notice.message).not.toContain('skill')
+  const ofAgent = messages.filter(({ type }: { type: string }) => type === 'agent')
+  expect(ofAgent.map(({ message }: { message: string }) => message)).toEqual([...said ? [said] : [], 'ok'])
   const { delivery, timeline } = await status(message_id)
   expect(delivery).toBe('failed')
-  expect(timeline).toContainEqual(expect.objectContaining({ event: 'failed', reason: expect.stringContaining(reason) }))
+  expect(timeline).toContainEqual(
+    expect.objectContaining({ event: 'failed', reason: expect.stringContaining(said ?? reason) }),
+  )
+})
+
+test('another sender does not get into a conversation by naming it', async () => {
+  await withRemote(() => taskResult('t1', 'INPUT_REQUIRED', { said: 'Approve?' }))
+  await send('Pay')
+  await step()
+  const { body } = await callRest(grid, grid.bob.key, 'POST /api/v1/messages', {
+    ...{ to: '@robot', message: 'yes', conversation_id: 'alice' },
+  })
+  expect(body.message_id).toBeDefined()
+
+  await step()
+
+  expect(remote.calls).toHaveLength(2)
+  expect(remote.calls[1].params.message).toMatchObject({ parts: [{ text: 'yes' }] })
+  expect(remote.calls[1].params.message!.taskId).toBeUndefined()
+  expect(remote.calls[1].params.message!.contextId).toBeUndefined()
+})
+
+test('two remote agents that refuse do not tell each other of it', async () => {
+  await withRemote(() => ({ status: 401 }))
+  const other = await grid.acme.agent('other-robot', { type: 'a2a', remoteUrl: remote.url })
+  await callTool(grid, other.key, 'send_message', { to: '@robot', message: 'hi' })
+
+  for (let n = 0; n < 6; n++) await step(10_000)
+
+  expect(remote.calls).toHaveLength(1)
 })
 
 test('a server that is out of order is tried again later, with the same ids, and after a day no more', async () => {

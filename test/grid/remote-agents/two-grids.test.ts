@@ -67,15 +67,17 @@ test('a message that two grids would send to each other without end stops', asyn
   const lines = [new RemoteLines(here.store), new RemoteLines(there.store)]
   const { message_id } = (await callTool(here, here.alice.key, 'send_message', { to: '@mirror', message: 'hi' })).text
 
-  const notice = await waitFor('the end of the circle', async () => {
+  const [words, notice] = await waitFor('the end of the circle', async () => {
     for (const grid of [here, there]) grid.clock.now += 1_000
     for (const line of lines) await line.run()
     for (const line of lines) await line.settled()
-    return (await callTool(here, here.alice.key, 'read_messages')).text[0]
+    const { text } = await callTool(here, here.alice.key, 'read_messages', { peek: true })
+    return text.length === 2 && text
   })
 
+  expect(words).toMatchObject({ type: 'agent', reply_to_message_id: message_id })
+  expect(words.message).toContain('It has crossed 8 grids')
   expect(notice).toMatchObject({ type: 'system', reply_to_message_id: message_id })
-  expect(notice.message).toContain('It has crossed 8 grids')
   for (const line of lines) await line.stop()
   for (const grid of [here, there]) await grid.close()
 })
