@@ -19,17 +19,14 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import process from 'node:process'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { freePort } from '../../src/lib/free-port.ts'
 import { isLong } from '../support/long.ts'
-import { runCommand, runtimes, type TemporaryDatabase, temporaryDatabase } from '../support/process.ts'
+import { runCommand, runtimes } from '../support/process.ts'
+import { useDatabase } from '../support/use-database.ts'
 import { runJson } from '../support/seed-agents.ts'
 
-let database: TemporaryDatabase
-beforeEach(() => {
-  database = temporaryDatabase()
-})
-afterEach(() => database.remove())
+const database = useDatabase()
 
 test.each(isLong ? runtimes : ['node'] as const)(
   'a start on %s that is refused names the file or address, the reason and the next step',
