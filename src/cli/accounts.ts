@@ -2,11 +2,12 @@ import { hashPassword } from '../auth/passwords.ts'
 import { createAccount, createAdminKey, deleteAdminKey, openAccount } from '../grid/accounts/accounts.ts'
 import { createLinkFor, signInUrlOfOwner } from '../grid/people/operator.ts'
 import { resetSecondFactor } from '../grid/people/second-factor.ts'
+import { readPage } from '../lib/read-page.ts'
 import { isoTime } from '../lib/time.ts'
 import { ownCommand } from '../lib/version.ts'
 import { storeCommand } from './command.ts'
-import { accountOption, changeAccount, emailOption } from './store-command.ts'
-import { cursorOption, listPage, printList, table } from './tables.ts'
+import { accountCommand, accountOption, emailOption } from './store-command.ts'
+import { printList, table } from './tables.ts'
 
 export const createAccountCommand = storeCommand({
   name: 'create-account',
@@ -46,20 +47,24 @@ export const createAccountCommand = storeCommand({
     `\nNext: ${ownCommand} create-agent --account ${account.account_id} --alias my-agent`,
 })
 
-type Account = { id: string; name: string; state: 'provisional' | 'claimed'; createdAt: number }
+/** One page of accounts: far below the size that a terminal or a script handles at once. */
+const page = { entries: 1_000, bytes: 1_000_000, chunk: 250 }
 
 /** Accounts in the order of their creation. Provisional ones were opened by a signup, and wait for a claim. */
 export const listAccountsCommand = storeCommand({
   name: 'list-accounts',
   summary: 'List the accounts with their owners and the number of agents.',
-  options: { cursor: cursorOption },
-  async run(store, { cursor }) {
-    const source = {
-      read: store.global.accounts.page,
-      keyOf: ({ id }: Account) => id,
-      entryOf: (account: Account) => account,
-    }
-    const { entries, more } = await listPage(source, cursor)
+  options: {
+    cursor: {
+      placeholder: 'CURSOR',
+      description: 'next_cursor of the previous page; a page has up to 1,000 rows',
+    },
+  },
+  async run(store, args) {
+    type Account = Awaited<ReturnType<typeof read>>[number]
+    const read = store.global.accounts.page
+    const source = { read, keyOf: ({ id }: Account) => id, entryOf: (account: Account) => account }
+    const { entries, cursor } = await readPage(source, args.cursor, page)
     const accounts = []
     for (const { id, name, state, createdAt } of entries) {
       const { read } = store.account(id, { type: 'system', job: 'list-accounts' })
@@ -73,7 +78,7 @@ export const listAccountsCommand = storeCommand({
         created_at: isoTime(createdAt),
       })
     }
-    return { accounts, ...more }
+    return { accounts, ...(cursor !== undefined && { next_cursor: cursor }) }
   },
   print: ({ accounts, next_cursor }) =>
     printList(
@@ -89,22 +94,13 @@ export const listAccountsCommand = storeCommand({
     ),
 })
 
-export const createAdminKeyCommand = storeCommand({
+export const createAdminKeyCommand = accountCommand({
   name: 'create-admin-key',
   summary: 'Create another admin key for an account.',
-  options: {
-    account: accountOption,
-    name: { placeholder: 'NAME', description: 'what the key is for', required: true },
-  },
-  async run(store, args) {
-    const { id, adminKey } = await changeAccount(
-      store,
-      'create-admin-key',
-      args,
-      (account) => createAdminKey(account, args.name),
-    )
-    return { key_id: id, admin_key: adminKey }
-  },
+  options: { name: { placeholder: 'NAME', description: 'what the key is for', required: true } },
+  input: ({ name }) => ({ name }),
+  change: (account, { name }) => createAdminKey(account, name),
+  result: ({ id, adminKey }) => ({ key_id: id, admin_key: adminKey }),
   print: (key) => table([['ID', key.key_id], ['Admin key', key.admin_key]]) + '\nThe key is not shown again.',
 })
 
@@ -133,22 +129,13 @@ export const listAdminKeysCommand = storeCommand({
       : table(keys.map((key) => [key.key_id, `…${key.last4}  ${key.created_at}  ${key.name}`] as const)),
 })
 
-export const deleteAdminKeyCommand = storeCommand({
+export const deleteAdminKeyCommand = accountCommand({
   name: 'delete-admin-key',
   summary: 'Delete an admin key. It stops working at once, and this cannot be undone.',
-  options: {
-    account: accountOption,
-    key: { placeholder: 'ID', description: 'ID of the key; list-admin-keys shows it', required: true },
-  },
-  async run(store, args) {
-    const { id } = await changeAccount(
-      store,
-      'delete-admin-key',
-      { account: args.account, id: args.key },
-      (account) => deleteAdminKey(account, args.key),
-    )
-    return { deleted: true, key_id: id }
-  },
+  options: { key: { placeholder: 'ID', description: 'ID of the key; list-admin-keys shows it', required: true } },
+  input: ({ key }) => ({ id: key }),
+  change: (account, { id }) => deleteAdminKey(account, id),
+  result: ({ id }) => ({ deleted: true, key_id: id }),
   print: (key) => `The admin key ${key.key_id} is deleted.`,
 })
 

@@ -5,16 +5,15 @@ import { parkedMessages, requeueMessages } from '../grid/messaging/parked.ts'
 import { resumeConversation, setAutomated, setTurnLimits } from '../grid/messaging/turns.ts'
 import { a2aAddress, type McpConfig, mcpConfig, serverName, snippets } from '../lib/client-snippets.ts'
 import { isoTime } from '../lib/time.ts'
-import type { Store } from '../store/store.ts'
+import type { AccountStore } from '../store/account.ts'
 import { storeCommand } from './command.ts'
-import { accountOption, agentOption, changeAccount } from './store-command.ts'
+import { accountCommand, accountOption, agentOption } from './store-command.ts'
 import { printList, table } from './tables.ts'
 
-export const createAgentCommand = storeCommand({
+export const createAgentCommand = accountCommand({
   name: 'create-agent',
   summary: 'Create an agent with its key, and print what to paste into each client.',
   options: {
-    account: accountOption,
     alias: {
       placeholder: 'ALIAS',
       description: '3 to 32 characters of a-z, 0-9 and -, unique on the grid',
@@ -41,45 +40,28 @@ export const createAgentCommand = storeCommand({
     'remote-token': { placeholder: 'TOKEN', description: 'bearer token for it', env: 'REMOTE_TOKEN' },
     'message-replies': { placeholder: '', description: 'its replies over A2A are messages, not tasks', flag: true },
   },
-  async run(store, args) {
-    const input = {
-      alias: args.alias,
-      type: args.type,
-      visibility: args.visibility,
-      accessPolicy: args['access-policy'],
-      accessList: args['access-list']?.split(',').filter((alias) => alias.trim() !== ''),
-      description: args.description,
-      remoteUrl: args['remote-url'],
-      ...(args['message-replies'] !== undefined && { messageReplies: true }),
-    }
-    const remoteToken = args['remote-token']
-    const { agent, apiKey } = await changeAccount(
-      store,
-      'create-agent',
-      { account: args.account, ...input },
-      (account) => createAgent(account, { ...input, remoteToken }),
-    )
-    return describeAgentKey(store, agent, apiKey)
-  },
+  input: (args) => ({
+    alias: args.alias,
+    type: args.type,
+    visibility: args.visibility,
+    accessPolicy: args['access-policy'],
+    accessList: args['access-list']?.split(',').filter((alias) => alias.trim() !== ''),
+    description: args.description,
+    remoteUrl: args['remote-url'],
+    ...(args['message-replies'] !== undefined && { messageReplies: true }),
+  }),
+  change: (account, input, args) => createAgent(account, { ...input, remoteToken: args['remote-token'] }),
+  result: describeAgentKey,
   print: printAgentKey,
 })
 
-export const newKeyCommand = storeCommand({
+export const newKeyCommand = accountCommand({
   name: 'new-key',
   summary: 'Replace all keys of an agent by a new one. The old ones stop working at once.',
-  options: {
-    account: accountOption,
-    agent: agentOption,
-  },
-  async run(store, args) {
-    const { agent, apiKey } = await changeAccount(
-      store,
-      'new-key',
-      { account: args.account, agent: args.agent },
-      (account) => reissueKey(account, args.agent),
-    )
-    return describeAgentKey(store, agent, apiKey)
-  },
+  options: { agent: agentOption },
+  input: ({ agent }) => ({ agent }),
+  change: (account, { agent }) => reissueKey(account, agent),
+  result: describeAgentKey,
   print: printAgentKey,
 })
 
@@ -93,7 +75,10 @@ type AgentKey = {
   a2a_url: string
 }
 
-function describeAgentKey({ deps }: Store, agent: { id: string; alias: string }, apiKey: string): AgentKey {
+function describeAgentKey(
+  { agent, apiKey }: { agent: { id: string; alias: string }; apiKey: string },
+  { deps }: AccountStore,
+): AgentKey {
   return {
     agent_id: agent.id,
     alias: `@${agent.alias}`,
@@ -144,27 +129,19 @@ export const listParkedMessagesCommand = storeCommand({
     ),
 })
 
-export const requeueMessagesCommand = storeCommand({
+export const requeueMessagesCommand = accountCommand({
   name: 'requeue-messages',
   summary: 'Make parked messages of an agent unread again.',
   options: {
-    account: accountOption,
     agent: agentOption,
     message: {
       placeholder: 'ID',
       description: 'ID from list-parked-messages; without it, all (at most 500 at a time)',
     },
   },
-  async run(store, { account, agent, message }) {
-    const input = { agent, ...(message !== undefined && { messageId: message }) }
-    const { alias, requeued, left } = await changeAccount(
-      store,
-      'requeue-messages',
-      { account, ...input },
-      (account) => requeueMessages(account, input),
-    )
-    return { agent: `@${alias}`, requeued, left }
-  },
+  input: ({ agent, message }) => ({ agent, ...(message !== undefined && { messageId: message }) }),
+  change: requeueMessages,
+  result: ({ alias, requeued, left }) => ({ agent: `@${alias}`, requeued, left }),
   print: ({ agent, requeued, left }) =>
     `${agent} has ${requeued} ${requeued === 1 ? 'message' : 'messages'} to read again.` +
     (left > 0 ? ` ${left} more are parked.` : ''),
@@ -202,70 +179,51 @@ export const listPausedConversationsCommand = storeCommand({
 })
 
 /** See docs/delivery.md, "Conversations that run away". */
-export const resumeConversationCommand = storeCommand({
+export const resumeConversationCommand = accountCommand({
   name: 'resume-conversation',
   summary: 'Let a paused conversation go on.',
-  options: {
-    account: accountOption,
-    conversation: { placeholder: 'ID', description: 'ID from list-paused-conversations', required: true },
-  },
-  async run(store, args) {
-    const { key, agents } = await changeAccount(
-      store,
-      'resume-conversation',
-      { account: args.account, id: args.conversation },
-      (account) => resumeConversation(account, args.conversation),
-    )
-    return { resumed: true, conversation_id: key, agents: agents.map((alias) => `@${alias}`) }
-  },
+  options: { conversation: { placeholder: 'ID', description: 'ID from list-paused-conversations', required: true } },
+  input: ({ conversation }) => ({ id: conversation }),
+  change: (account, { id }) => resumeConversation(account, id),
+  result: ({ key, agents }) => ({
+    resumed: true,
+    conversation_id: key,
+    agents: agents.map((alias) => `@${alias}`),
+  }),
   print: ({ agents }) => `The conversation of ${agents.join(', ')} goes on.`,
 })
 
 /** See docs/delivery.md, "Conversations that run away". */
-export const setAutomatedCommand = storeCommand({
+export const setAutomatedCommand = accountCommand({
   name: 'set-automated',
   summary: 'Mark an agent as automated: its conversations are never paused.',
   options: {
-    account: accountOption,
     agent: agentOption,
     automated: { placeholder: 'YES', description: 'yes (default) or no', oneOf: ['yes', 'no'] },
   },
-  async run(store, args) {
-    const input = { agent: args.agent, isAutomated: args.automated !== 'no' }
-    const { alias, isAutomated } = await changeAccount(
-      store,
-      'set-automated',
-      { account: args.account, ...input },
-      (account) => setAutomated(account, input),
-    )
-    return { alias: `@${alias}`, automated: isAutomated }
-  },
+  input: ({ agent, automated }) => ({ agent, isAutomated: automated !== 'no' }),
+  change: setAutomated,
+  result: ({ alias, isAutomated }) => ({ alias: `@${alias}`, automated: isAutomated }),
   print: ({ alias, automated }) => `${alias} is ${automated ? 'marked as' : 'not'} automated.`,
 })
 
 /** See docs/delivery.md, "Conversations that run away". */
-export const setTurnLimitsCommand = storeCommand({
+export const setTurnLimitsCommand = accountCommand({
   name: 'set-turn-limits',
   summary: 'Change when conversations of an account that run away are told and paused.',
   options: {
-    account: accountOption,
     warn: { placeholder: 'N', description: 'turns until agents are told; 0: never' },
     'per-hour': { placeholder: 'N', description: 'turns an hour until a conversation is paused; 0: never' },
     hops: { placeholder: 'N', description: 'answers in a chain until the next is refused; 0: never' },
   },
-  async run(store, args) {
+  input(args) {
     // Anything but digits is not a number, which the limits refuse.
     const number = (text: string | undefined) =>
       text === undefined ? undefined : /^\d+$/.test(text) ? Number(text) : NaN
-    const input = { warn: number(args.warn), perHour: number(args['per-hour']), hops: number(args.hops) }
-    const limits = await changeAccount(
-      store,
-      'set-turn-limits',
-      { account: args.account, ...input },
-      (account) => setTurnLimits(account, input),
-    )
-    return { warn: limits.warn, per_hour: limits.perHour, hops: limits.hops }
+    return { warn: number(args.warn), perHour: number(args['per-hour']), hops: number(args.hops) }
   },
+  change: setTurnLimits,
+  result: ({ warn, perHour, hops }) => ({ warn, per_hour: perHour, hops }),
   print: ({ warn, per_hour, hops }) =>
     `Told after ${warn} turns, paused after ${per_hour} an hour; refused after ${hops} hops.`,
 })

@@ -96,10 +96,7 @@ export function readArguments(
 ): { args: CommandArguments; json: boolean; help: boolean; words: string[] } {
   const end = command.words ? line.indexOf('--') : -1
   const words = end < 0 ? [] : line.slice(end + 1)
-  const { json, help, ...parsed } = parseWords(command, end < 0 ? line : line.slice(0, end))
-  const args = Object.fromEntries(
-    Object.entries(parsed).map(([name, value]) => [name, value === true ? 'true' : value]),
-  )
+  const { json, help, ...args } = parseWords(command, end < 0 ? line : line.slice(0, end))
   const given = { ...readVariables(command, env), ...(help ? args : readFiles(command, args)) }
   return { args: help ? {} : checkArguments(command, given), json: json === true, help: help === true, words }
 }
@@ -140,10 +137,8 @@ function parseWords(command: Command, words: string[]): Record<string, unknown> 
     const { operand } = command
     const { values, positionals } = parseArgs({ args: words, options, strict: true, allowPositionals: !!operand })
     if (positionals.length > 1) throw new Error(`Unexpected argument '${positionals[1]}'`)
-    const given = Object.entries(values).map((
-      [name, value],
-    ) => [name, value === true && isFlag(command, name) ? 'yes' : value])
-    return { ...Object.fromEntries(given), ...(operand && positionals.length === 1 && { [operand]: positionals[0] }) }
+    for (const name of Object.keys(values)) if (command.options[name]?.flag) values[name] = 'yes'
+    return { ...values, ...(operand && positionals.length === 1 && { [operand]: positionals[0] }) }
   } catch (error) {
     const [firstLine] = (error as Error).message.split('\n')
     const unknown = firstLine.match(/^Unknown option '--([^']+)'/)?.[1]
@@ -164,10 +159,6 @@ function settingHint(option: string): string | undefined {
   return describeSettings().some((setting) => setting.name === name)
     ? ` Settings are environment variables: set ${name}. "agent-grid help settings" lists them.`
     : undefined
-}
-
-function isFlag({ options }: Command, name: string): boolean {
-  return Object.hasOwn(options, name) && options[name].flag === true
 }
 
 /** Validate arguments from a command line or from another process. Fails with `usage`. */

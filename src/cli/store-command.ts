@@ -7,9 +7,16 @@ import { recordActivity } from '../grid/activity.ts'
 import type { AccountStore } from '../store/account.ts'
 import { localPath, readOwner } from '../store/driver/local-file.ts'
 import { noDatabase } from '../store/start-error.ts'
-import { openStore, type Store } from '../store/store.ts'
+import { openStore } from '../store/store.ts'
 import { runOnServer } from './command-server.ts'
-import type { CommandArguments, CommandOption, CommandResult, StoreCommand } from './command.ts'
+import {
+  type CommandArguments,
+  type CommandOption,
+  type CommandOptions,
+  type CommandResult,
+  type StoreCommand,
+  storeCommand,
+} from './command.ts'
 import { processDeps } from './process.ts'
 
 /**
@@ -75,16 +82,43 @@ export const emailOption = {
   required: true,
 } as const satisfies CommandOption
 
-/**
- * Change an account as the operator, recorded in the activity log with the actor `system`. Fails with `account_not_found`,
- * and as `change` does.
- */
-export async function changeAccount<T>(
-  store: Store,
-  command: string,
-  { account: id, ...args }: { readonly account: string; readonly [option: string]: unknown },
-  change: (account: AccountStore) => Promise<T>,
-): Promise<T> {
-  const account = await openAccount(store, id, { type: 'system', job: command })
-  return await recordActivity(account, { tool: command, arguments: args, requestId: null }, change)
+interface AccountCommand<
+  O extends CommandOptions,
+  Input extends Record<string, unknown>,
+  Changed,
+  R extends CommandResult,
+> {
+  name: string
+  summary: string
+  /** Besides `--account`. */
+  options: O
+  /** What the activity log shows, and the change gets. */
+  input(args: CommandArguments<O>): Input
+  /** `args` may have a secret, which the log does not get. */
+  change(account: AccountStore, input: Input, args: CommandArguments<O>): Promise<Changed>
+  result(changed: Changed, account: AccountStore): R
+  print(result: R): string
+}
+
+/** A command that changes an account as the operator, recorded in the activity log with the actor `system`. */
+export function accountCommand<
+  const O extends CommandOptions,
+  Input extends Record<string, unknown>,
+  Changed,
+  R extends CommandResult,
+>(command: AccountCommand<O, Input, Changed, R>): StoreCommand {
+  const { name, summary, options, change, result, print } = command
+  return storeCommand({
+    name,
+    summary,
+    options: { account: accountOption, ...options },
+    async run(store, { account: id, ...others }) {
+      const args = others as unknown as CommandArguments<O>
+      const input = command.input(args)
+      const account = await openAccount(store, String(id), { type: 'system', job: name })
+      const call = { tool: name, arguments: input, requestId: null }
+      return result(await recordActivity(account, call, () => change(account, input, args)), account)
+    },
+    print,
+  })
 }

@@ -1,43 +1,35 @@
 import { GridError } from '../errors.ts'
-import { type TriedGuardrail, tryGuardrail } from '../grid/guardrails/try-guardrail.ts'
+import { tryGuardrail } from '../grid/guardrails/try-guardrail.ts'
 import { escapeControls } from '../lib/redact.ts'
-import { accountOption, changeAccount } from './store-command.ts'
-import { storeCommand, usageError } from './command.ts'
+import { accountCommand } from './store-command.ts'
+import { usageError } from './command.ts'
 import { table } from './tables.ts'
 
 /** Sends nothing and stores nothing but the activity. See docs/protocol/guardrails.md, "Trying one". */
-export const tryGuardrailCommand = storeCommand({
+export const tryGuardrailCommand = accountCommand({
   name: 'try-guardrail',
   summary: 'Run a guardrail on a text, and print its verdict.',
   options: {
-    account: accountOption,
     guardrail: { placeholder: 'GUARDRAIL', description: 'name or ID of a guardrail of the account' },
     provider: { placeholder: 'PROVIDER', description: 'instead of --guardrail: a provider, with --config and --token' },
     config: { placeholder: 'JSON', description: 'configuration of the provider (default {})' },
     token: { placeholder: 'TOKEN', description: 'token or signing secret for the provider', env: 'GUARDRAIL_TOKEN' },
     text: { placeholder: 'TEXT', description: 'the text to check', required: true, file: 'file' },
   },
-  async run(store, { account, text, ...args }) {
-    const tried = triedGuardrail(args)
-    // The log has what was tried, but neither the text nor the token.
-    const recorded = 'guardrail' in tried ? tried : { provider: tried.provider, config: tried.config }
-    const { provider, milliseconds, verdict, failure, raw } = await changeAccount(
-      store,
-      'try-guardrail',
-      { account, ...recorded },
-      (account) => tryGuardrail(account, tried, text),
-    )
-    return {
-      provider,
-      verdict: verdict === undefined ? 'failed' : verdict.kinds.length > 0 ? 'objection' : 'no objection',
-      kinds: verdict?.kinds ?? [],
-      spans: verdict?.spans ?? null,
-      replacement: verdict?.replacement ?? null,
-      failure: failure ?? null,
-      milliseconds,
-      raw: raw ?? null,
-    }
-  },
+  /** Neither the text nor the token. */
+  input: triedGuardrail,
+  change: (account, tried, { token, text }) =>
+    tryGuardrail(account, 'guardrail' in tried ? tried : { ...tried, token }, text),
+  result: ({ provider, milliseconds, verdict, failure, raw }) => ({
+    provider,
+    verdict: verdict === undefined ? 'failed' : verdict.kinds.length > 0 ? 'objection' : 'no objection',
+    kinds: verdict?.kinds ?? [],
+    spans: verdict?.spans ?? null,
+    replacement: verdict?.replacement ?? null,
+    failure: failure ?? null,
+    milliseconds,
+    raw: raw ?? null,
+  }),
   print: (trial) =>
     [
       table([
@@ -55,20 +47,15 @@ export const tryGuardrailCommand = storeCommand({
 })
 
 function triedGuardrail(
-  { guardrail, provider, config, token }: {
-    guardrail: string | undefined
-    provider: string | undefined
-    config: string | undefined
-    token: string | undefined
-  },
-): TriedGuardrail {
+  { guardrail, provider, config }: { guardrail?: string; provider?: string; config?: string },
+): { guardrail: string } | { provider: string; config: unknown } {
   if ((guardrail === undefined) === (provider === undefined)) {
     throw usageError('try-guardrail needs --guardrail or --provider, and not both.')
   }
   if (guardrail !== undefined && config !== undefined) {
     throw usageError('--config goes with --provider. A guardrail has its own configuration.')
   }
-  return guardrail === undefined ? { provider: provider!, config: readConfigOption(config), token } : { guardrail }
+  return guardrail === undefined ? { provider: provider!, config: readConfigOption(config) } : { guardrail }
 }
 
 /** The configuration of a provider, from the option `--config`. Fails with `invalid_input` unless it is JSON. */

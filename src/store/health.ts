@@ -1,9 +1,8 @@
 /** The facts of a database that `agent-grid doctor` judges. Nothing is changed. */
 import type { Client } from '@libsql/client'
 import type { Config } from '../config.ts'
-import { type FileLock, lockFile } from './driver/file-lock.ts'
-import { localPath, releaseLocalFile, setPragmas } from './driver/local-file.ts'
-import { connect } from './driver/remote-client.ts'
+import { openStopped } from './backup/stopped.ts'
+import { localPath } from './driver/local-file.ts'
 import { type GlobalTables, globalTables } from './global.ts'
 import { tokensByKey } from './global/sealed-tokens.ts'
 import { type MigrationPlan, planMigration } from './migrate.ts'
@@ -11,40 +10,12 @@ import { clientSettings, databaseName, requestTimeoutMs } from './open-database.
 import { Db } from './sql.ts'
 import { explained } from './start-error.ts'
 
-/** How a local file is written, as SQLite has it in force. */
-interface WriteMode {
-  journal: string
-  /** 2: each commit is fsynced. */
-  synchronous: number
-}
-
-/** The pragmas that decide whether an acknowledged message is on disk. */
-async function writeMode(client: Client): Promise<WriteMode> {
-  return {
-    journal: String(await pragma(client, 'journal_mode')),
-    synchronous: Number(await pragma(client, 'synchronous')),
-  }
-}
-
-async function pageBytes(client: Client): Promise<number> {
-  return Number(await pragma(client, 'page_count')) * Number(await pragma(client, 'page_size'))
-}
-
 /** At most ten lines. It reads the whole database. With `isFull` indexes are compared with their tables too. */
 async function findDamage(client: Client, isFull: boolean): Promise<string[]> {
   const name = isFull ? 'integrity_check' : 'quick_check'
   const { rows } = await client.execute(`PRAGMA ${name}(10)`)
   const lines = rows.map((row) => String(row[0]))
   return lines.length === 1 && lines[0] === 'ok' ? [] : lines
-}
-
-/** How many rows point to rows that are missing. It reads the whole database too. */
-async function countDangling(client: Client): Promise<number> {
-  return (await client.execute('PRAGMA foreign_key_check')).rows.length
-}
-
-async function pragma(client: Client, name: string): Promise<unknown> {
-  return (await client.execute(`PRAGMA ${name}`)).rows[0][0]
 }
 
 interface HealthSource {
@@ -57,7 +28,8 @@ interface HealthSource {
 }
 
 export interface DatabaseHealth {
-  writeMode: WriteMode | null
+  /** The pragmas of a local file that decide whether an acknowledged message is on disk. `synchronous` 2: each is. */
+  writeMode: { journal: string; synchronous: number } | null
   /** What is damaged, and how many rows point nowhere; null if the database is too large to be read whole. */
   damage: string[] | null
   danglingRows: number | null
@@ -74,11 +46,18 @@ const wholeBytesServed = 16 * 2 ** 20
 /** Read the facts. With `isFull` everything is read, which may take minutes; not for a server, in which others wait. */
 export async function readHealth(source: HealthSource, isFull: boolean): Promise<DatabaseHealth> {
   const { client, global, isLocal, isServer, now } = source
-  const isRead = isLocal && (isFull || await pageBytes(client) <= (isServer ? wholeBytesServed : wholeBytes))
+  const pragma = async (name: string) => (await client.execute(`PRAGMA ${name}`)).rows[0][0]
+  const number = async (name: string) => Number(await pragma(name))
+  const most = isServer ? wholeBytesServed : wholeBytes
+  const isRead = isLocal && (isFull || await number('page_count') * await number('page_size') <= most)
+  const writeMode = async () => ({
+    journal: String(await pragma('journal_mode')),
+    synchronous: await number('synchronous'),
+  })
   return {
-    writeMode: isLocal ? await writeMode(client) : null,
+    writeMode: isLocal ? await writeMode() : null,
     damage: isRead ? await findDamage(client, isFull) : null,
-    danglingRows: isRead ? await countDangling(client) : null,
+    danglingRows: isRead ? (await client.execute('PRAGMA foreign_key_check')).rows.length : null,
     storedAt: await global.clock.storedAt() ?? null,
     now: now(),
     keys: [...await tokensByKey(global.sealedTokens)].map(([key, tokens]) => ({ key, tokens })),
@@ -100,13 +79,11 @@ export async function inspectDatabase<Result>(
   look: (database: InspectedDatabase) => Promise<Result>,
 ): Promise<Result> {
   const path = localPath(config.databaseUrl)
-  const client = connect(clientSettings(config, { ms: requestTimeoutMs }))
-  let lock: FileLock | undefined
+  let close: (() => Promise<void>) | undefined
   try {
-    if (path) {
-      lock = await lockFile(path)
-      await setPragmas(client, config.durability)
-    }
+    const opened = await openStopped(clientSettings(config, { ms: requestTimeoutMs }), config.durability)
+    const { client } = opened
+    close = opened.close
     return await look({
       client,
       plan: () => planMigration(client, databaseName(config, path)),
@@ -118,8 +95,6 @@ export async function inspectDatabase<Result>(
   } catch (error) {
     throw explained(error, config.databaseUrl, path)
   } finally {
-    if (lock) await releaseLocalFile(client)
-    else client.close()
-    await lock?.release()
+    await close?.()
   }
 }

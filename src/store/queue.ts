@@ -84,9 +84,7 @@ export class WriteQueue {
     if (this.#ended) return Promise.reject(stopped())
 
     return new Promise((resolve, reject) => {
-      const rows = statements.reduce((sum, statement) => sum + (statement.rows ?? 1), 0)
-      const unit: Unit = { statements, rows, since: this.#options.now(), resolve, reject }
-      this.#lanes.add(lane, unit)
+      this.#lanes.add(lane, { statements, since: this.#options.now(), resolve, reject })
       this.#schedule()
     })
   }
@@ -110,10 +108,8 @@ export class WriteQueue {
   writeLater(statements: Statement[]): void {
     this.#inspect(statements)
     if (this.#hasStorageFault || this.#ended) return
-    const rows = statements.reduce((sum, statement) => sum + (statement.rows ?? 1), 0)
     const unit: Unit = {
       statements,
-      rows,
       since: 0,
       isDeferred: true,
       resolve: () => {},

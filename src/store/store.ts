@@ -14,7 +14,7 @@ import {
 } from './account.ts'
 import { accountTables } from './account-tables.ts'
 import { createCopier } from './backup/copier.ts'
-import type { Storage } from './driver/disk-space.ts'
+import type { DiskSpace } from './driver/disk-space.ts'
 import { type FileOwner, releaseLocalFile, removeOwner, writeOwner } from './driver/local-file.ts'
 import { removePreviousFiles } from './driver/previous-file.ts'
 import { queriesOf } from './driver/remote-client.ts'
@@ -41,7 +41,7 @@ export interface Store {
   readonly projection: { behind: number }
   /** What is known of the backups of the database, as this process last saw it. */
   backups: BackupHistory
-  readonly storage: Storage
+  readonly storage: Pick<DiskSpace, 'problem' | 'check'>
   /**
    * Commit statements as one unit; they may belong to several accounts. Resolves once the unit is on disk. Fails with
    * `write_conflict` if a constraint or a precondition failed, with `storage_full`, and with `unavailable`.

@@ -11,21 +11,6 @@ import { RemoteLines } from './remote-lines.ts'
 import { failTasks, sweep } from './retention.ts'
 import { LogFollower } from './threads.ts'
 
-const heartbeatMs = 15 * second
-/** Soon after the start, for processes that do not run for an hour. */
-const firstSweepMs = minute
-const sweepMs = hour
-const storageMs = second
-const previousFilesMs = 10 * minute
-const pausesMs = 5 * second
-const pushMs = 2 * second
-const digestsMs = minute
-const remoteLinesMs = second
-const tasksMs = 2 * second
-const backupsMs = minute
-/** For messages of processes that were killed before they placed them in conversations. */
-const followMs = 5 * second
-
 export interface Worker {
   stop(): Promise<void>
 }
@@ -43,23 +28,21 @@ export async function startWorker(store: Store): Promise<Worker> {
   const remoteLines = new RemoteLines(store)
 
   const stopTasks = [
-    every(sweepMs, firstSweepMs, removeOld),
-    every(storageMs, storageMs, watchStorage),
-    every(hour, minute, () => keepSigningKeys(store)),
-    every(previousFilesMs, previousFilesMs, () => Promise.resolve(removePreviousFiles(store, startedAt))),
-    every(backupsMs, backupsMs, () => backUpIfDue(store)),
-    every(pausesMs, pausesMs, () => tellOfPauses(store)),
-    every(pushMs, pushMs, () => notifier.run()),
-    every(remoteLinesMs, 0, () => remoteLines.run()),
-    every(digestsMs, digestsMs, () => sendDigests(store, stopping.signal)),
-    every(tasksMs, tasksMs, () => failTasks(store, stopping.signal)),
-    every(followMs, 0, () => follower.run()),
+    // The first time soon after the start, for processes that do not run for an hour.
+    every(hour, removeOld, minute),
+    every(second, watchStorage),
+    every(hour, () => keepSigningKeys(store), minute),
+    every(10 * minute, () => Promise.resolve(removePreviousFiles(store, startedAt))),
+    every(minute, () => backUpIfDue(store)),
+    every(5 * second, () => tellOfPauses(store)),
+    every(2 * second, () => notifier.run()),
+    every(second, () => remoteLines.run(), 0),
+    every(minute, () => sendDigests(store, stopping.signal)),
+    every(2 * second, () => failTasks(store, stopping.signal)),
+    // For messages of processes that were killed before they placed them in conversations.
+    every(5 * second, () => follower.run(), 0),
     // Only a remote database has several processes.
-    every(
-      heartbeatMs,
-      heartbeatMs,
-      () => store.durability === 'remote' ? leases.heartbeat() : leases.releaseExpired(),
-    ),
+    every(15 * second, () => store.durability === 'remote' ? leases.heartbeat() : leases.releaseExpired()),
   ]
 
   /** Hourly, so this also stores the time. */
@@ -78,7 +61,7 @@ export async function startWorker(store: Store): Promise<Worker> {
   }
 
   /** Run `task` again `ms` after it has ended. Returns the function that stops this and waits for the running task. */
-  function every(ms: number, firstMs: number, task: () => Promise<void>): () => Promise<void> {
+  function every(ms: number, task: () => Promise<void>, firstMs = ms): () => Promise<void> {
     let running = Promise.resolve()
     let timer = setTimeout(run, firstMs)
     function run(): void {

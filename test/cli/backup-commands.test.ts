@@ -2,17 +2,16 @@
 import { chmodSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import process from 'node:process'
-import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { afterEach, expect, test, vi } from 'vitest'
 import { backup, newFileKey } from '../../src/cli/backup.ts'
 import { emptyGrid } from '../support/grid.ts'
-import { runCommand, type TemporaryDatabase, temporaryDatabase } from '../support/process.ts'
+import { runCommand } from '../support/process.ts'
+import { useDatabase } from '../support/use-database.ts'
 
-let database: TemporaryDatabase
-beforeEach(() => database = temporaryDatabase())
+const database = useDatabase()
 afterEach(() => {
   vi.restoreAllMocks()
   vi.unstubAllEnvs()
-  database.remove()
 })
 
 /** On Bun, which starts fastest. Resolves to the error. */

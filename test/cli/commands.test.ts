@@ -1,21 +1,12 @@
 import { mkdirSync, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { callTool, mcp } from '../e2e/client.ts'
 import { someRuntimes } from '../support/long.ts'
-import {
-  type ProcessResult,
-  runCommand,
-  startServe,
-  type TemporaryDatabase,
-  temporaryDatabase,
-} from '../support/process.ts'
+import { type ProcessResult, runCommand, startServe } from '../support/process.ts'
+import { useDatabase } from '../support/use-database.ts'
 
-let database: TemporaryDatabase
-beforeEach(() => {
-  database = temporaryDatabase()
-})
-afterEach(() => database.remove())
+const database = useDatabase()
 
 describe.each(someRuntimes)('on %s', (runtime) => {
   test('commands run in a running server, and their keys work at once', async () => {

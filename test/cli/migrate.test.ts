@@ -5,18 +5,17 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { migrate } from '../../src/cli/migrate.ts'
 import { addStep } from '../support/later-step.ts'
-import { runCommand, startServe, type TemporaryDatabase, temporaryDatabase } from '../support/process.ts'
+import { runCommand, startServe } from '../support/process.ts'
+import { useDatabase } from '../support/use-database.ts'
 
-let database: TemporaryDatabase
+const database = useDatabase()
 let path: string
 beforeEach(() => {
-  database = temporaryDatabase()
   path = join(database.folder, 'grid.db')
 })
 afterEach(() => {
   vi.restoreAllMocks()
   vi.unstubAllEnvs()
-  database.remove()
 })
 
 test('--check names the missing steps and changes nothing, and migrate applies them', async () => {

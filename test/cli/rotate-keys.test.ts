@@ -1,18 +1,15 @@
 /** `agent-grid rotate-keys` */
 import { writeFileSync } from 'node:fs'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { newKeyRing } from '../../src/lib/key-ring.ts'
 import { emptyGrid } from '../support/grid.ts'
-import { runCommand, startServe, type TemporaryDatabase, temporaryDatabase } from '../support/process.ts'
+import { runCommand, startServe } from '../support/process.ts'
+import { useDatabase } from '../support/use-database.ts'
 
 const [old, recent] = [newKeyRing(), newKeyRing()]
 const [oldId, recentId] = [old, recent].map((ring) => ring.split(':')[0])
 
-let database: TemporaryDatabase
-beforeEach(() => {
-  database = temporaryDatabase()
-})
-afterEach(() => database.remove())
+const database = useDatabase()
 
 test('on a local file, the ring next to it is changed by putting a key in front', async () => {
   writeFileSync(`${database.url.slice('file:'.length)}.keys`, `${recent},${old}`)

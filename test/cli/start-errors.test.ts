@@ -19,17 +19,16 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import process from 'node:process'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { freePort } from '../../src/lib/free-port.ts'
 import { isLong } from '../support/long.ts'
-import { runCommand, runtimes, type TemporaryDatabase, temporaryDatabase } from '../support/process.ts'
+import { runCommand, runtimes } from '../support/process.ts'
+import { useDatabase } from '../support/use-database.ts'
 import { runJson } from '../support/seed-agents.ts'
 
-let database: TemporaryDatabase
-beforeEach(() => {
-  database = temporaryDatabase()
-})
-afterEach(() => database.remove())
+const database = useDatabase()
+const isRoot = process.getuid?.() === 0
+const nobody = 65_534
 
 test.each(isLong ? runtimes : ['node'] as const)(
   'a start on %s that is refused names the file or address, the reason and the next step',
@@ -105,18 +104,12 @@ test.each([
   ['', 'EACCES'],
   [' and contains a database', 'SQLITE_READONLY'],
 ])('a folder that cannot be written%s is named with the reason', async (content, reason) => {
-  const isRoot = process.getuid?.() === 0
   if (content) await runJson(database.url, 'migrate')
   if (isRoot) {
-    for (const name of readdirSync(database.folder)) chownSync(join(database.folder, name), 65_534, 65_534)
+    for (const name of readdirSync(database.folder)) chownSync(join(database.folder, name), nobody, nobody)
   }
   chmodSync(database.folder, 0o555)
-  const asNobody = isRoot ? { uid: 65_534, gid: 65_534 } : {}
-  const { status, stderr } = spawnSync(process.execPath, ['scripts/node.js', 'src/main.ts', 'migrate'], {
-    ...asNobody,
-    env: { DATABASE_URL: database.url },
-    encoding: 'utf8',
-  })
+  const { status, stderr } = migrateAsNobody()
 
   expect([status, stderr.split('\n').at(-2)]).toEqual([
     1,
@@ -126,18 +119,12 @@ test.each([
 
 test('a key ring that belongs to somebody else is named, not the database', async () => {
   await runJson(database.url, 'migrate')
-  const isRoot = process.getuid?.() === 0
-  const nobody = 65_534
   if (isRoot) {
     for (const name of ['', ...readdirSync(database.folder)]) chownSync(join(database.folder, name), nobody, nobody)
     chownSync(join(database.folder, 'grid.db.keys'), 0, 0)
   }
   chmodSync(join(database.folder, 'grid.db.keys'), isRoot ? 0o600 : 0)
-  const { status, stderr } = spawnSync(process.execPath, ['scripts/node.js', 'src/main.ts', 'migrate'], {
-    ...(isRoot ? { uid: nobody, gid: nobody } : {}),
-    env: { DATABASE_URL: database.url },
-    encoding: 'utf8',
-  })
+  const { status, stderr } = migrateAsNobody()
 
   expect([status, stderr]).toEqual([
     1,
@@ -155,6 +142,15 @@ test('a remote database that wants a token is named', async () => {
   expect(code).toBe(1)
   expect(stderr).toContain(`The database at ${address} refuses this grid (HTTP 401). Set DATABASE_AUTH_TOKEN`)
 })
+
+/** As a user who is not root. */
+function migrateAsNobody() {
+  return spawnSync(process.execPath, ['scripts/node.js', 'src/main.ts', 'migrate'], {
+    ...(isRoot ? { uid: nobody, gid: nobody } : {}),
+    env: { DATABASE_URL: database.url },
+    encoding: 'utf8',
+  })
+}
 
 async function change(path: string, sql: string): Promise<void> {
   const client = createClient({ url: `file:${path}` })

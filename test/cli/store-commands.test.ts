@@ -78,6 +78,20 @@ test('list-accounts shows every account with its state, owners and number of age
   expect(command('list-accounts').print({ accounts })).toMatch(/^Account +State +Agents +Name +Owners\n[0-9a-f-]{36} /)
 })
 
+test('list-accounts goes on with the cursor of its first page', async () => {
+  await grid.store.write([{
+    sql: `INSERT INTO accounts (id, name, state, created_at) WITH RECURSIVE n(i) AS
+      (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1000) SELECT 'account ' || i, 'x', 'claimed', 1 FROM n`,
+    args: [],
+  }])
+  const first = await run('list-accounts', {}) as { accounts: unknown[]; next_cursor: string }
+  const rest = await run('list-accounts', { cursor: first.next_cursor }) as typeof first
+
+  expect([first.accounts.length, rest.accounts.length]).toEqual([1_000, 2])
+  expect(command('list-accounts').print(first)).toContain(`There are more: --cursor ${first.next_cursor}`)
+  expect(rest).not.toHaveProperty('next_cursor')
+})
+
 test('commands on an agent refuse accounts that do not exist and agents of others, and the latter is recorded', async () => {
   await expect(run('new-key', { account: 'Acme', agent: 'alice' })).rejects.toThrow(
     'No account has the id Acme. list-accounts lists them.',

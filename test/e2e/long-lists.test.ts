@@ -13,6 +13,12 @@ import { type ServerProcess, startServe, temporaryDatabase } from '../support/pr
 import { callTool } from './client.ts'
 
 const system = { type: 'system', job: 'test' } as const
+const listAgents = JSON.stringify({
+  jsonrpc: '2.0',
+  id: 1,
+  method: 'tools/call',
+  params: { name: 'admin_list_agents', arguments: {} },
+})
 const database = temporaryDatabase()
 let server: ServerProcess
 afterEach(async () => {
@@ -21,7 +27,7 @@ afterEach(async () => {
 })
 
 test('204 long lists of an admin whose clients do not read them leave a server with 256 MB alive, and others are served', async () => {
-  const { adminKeys, honest, goodAdmin } = await fill({ agents: 2_000, skills: 1 }, 34)
+  const { adminKeys, honest, goodAdmin } = await fill()
   server = await startServe('node', { DATABASE_URL: database.url, NODE_OPTIONS: '--max-old-space-size=256' })
   const before = memoryMb()
   const stalled: Socket[] = []
@@ -31,7 +37,7 @@ test('204 long lists of an admin whose clients do not read them leave a server w
   }
 
   // Its lists are not in the budget of the attacker.
-  expect(await list(goodAdmin, 'admin_list_agents', {})).toBeGreaterThan(100)
+  expect((await ask(goodAdmin)).byteLength).toBeGreaterThan(100)
   const growth = memoryMb() - before
   const served = await Promise.all(stalled.map(bytesOf))
   const megabytes = served.reduce((sum, bytes) => sum + bytes, 0) / 1_000_000
@@ -52,11 +58,16 @@ async function askAndStall(key: string): Promise<Socket> {
   socket.on('error', () => {})
   socket.pause()
   await once(socket, 'connect')
-  const body = JSON.stringify(callOf('admin_list_agents', {}))
   for (let n = 1; n <= 6; n++) {
-    const headers = { ...headersOf(key), Connection: n < 6 ? 'keep-alive' : 'close', 'Content-Length': body.length }
+    const headers = {
+      ...headersOf(key),
+      Connection: n < 6 ? 'keep-alive' : 'close',
+      'Content-Length': listAgents.length,
+    }
     const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`)
-    socket.write(['POST /mcp/v1/grid HTTP/1.1', `Host: 127.0.0.1:${server.port}`, ...lines, '', body].join('\r\n'))
+    socket.write(
+      ['POST /mcp/v1/grid HTTP/1.1', `Host: 127.0.0.1:${server.port}`, ...lines, '', listAgents].join('\r\n'),
+    )
   }
   return socket
 }
@@ -68,14 +79,13 @@ function bytesOf(socket: Socket): Promise<number> {
   return new Promise((resolve) => socket.once('close', () => resolve(bytes)))
 }
 
-/** The bytes of one answer. */
-async function list(key: string, tool = 'list_agents', args: object = { public: true }): Promise<number> {
+async function ask(key: string): Promise<ArrayBuffer> {
   const response = await fetch(`${server.url}/mcp/v1/grid`, {
     method: 'POST',
     headers: headersOf(key),
-    body: JSON.stringify(callOf(tool, args)),
+    body: listAgents,
   })
-  return (await response.arrayBuffer()).byteLength
+  return await response.arrayBuffer()
 }
 
 function headersOf(key: string) {
@@ -86,30 +96,20 @@ function headersOf(key: string) {
   }
 }
 
-function callOf(name: string, args: object) {
-  return { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name, arguments: args } }
-}
-
-/** An account with a crowd, one with 15 agents that ask, and one with two agents. */
-async function fill(crowdOf: { agents: number; skills: number }, admins = 0) {
+/** An account with a crowd and admins, and one with two agents. */
+async function fill() {
   const store = await openStore(processDeps(readConfig({ DATABASE_URL: database.url, LOG_LEVEL: 'warn' })))
-  const open = async (name: string, aliases: string[]) => {
+  const open = async (name: string) => {
     const { id } = await createAccount(store, { name, ownerEmail: `${name}@grid.example` }, system)
-    const account = await openAccount(store, id, system)
-    const keys: string[] = []
-    for (const alias of aliases) keys.push((await createAgent(account, { alias })).apiKey)
-    return { id, keys, account }
+    return await openAccount(store, id, system)
   }
-  const crowd = await open('crowd', [])
-  await addCrowd(store, crowd.id, crowdOf)
+  const [crowd, good] = [await open('crowd'), await open('good')]
+  await addCrowd(store, crowd.owner, { agents: 2_000, skills: 1 })
   const adminKeys: string[] = []
-  while (adminKeys.length < admins) {
-    adminKeys.push((await createAdminKey(crowd.account, `admin ${adminKeys.length}`)).adminKey)
-  }
-  const evil = await open('evil', Array.from({ length: 16 }, (_, n) => `asker-${n}`))
-  const good = await open('good', ['honest', 'helper'])
-  const goodAdmin = (await createAdminKey(good.account, 'admin')).adminKey
+  for (let n = 0; n < 34; n++) adminKeys.push((await createAdminKey(crowd, `admin ${n}`)).adminKey)
+  const { apiKey: honest } = await createAgent(good, { alias: 'honest' })
+  await createAgent(good, { alias: 'helper' })
+  const { adminKey: goodAdmin } = await createAdminKey(good, 'admin')
   await store.close()
-  const [attacker, ...askers] = evil.keys
-  return { attacker, askers, honest: good.keys[0], adminKeys, goodAdmin }
+  return { adminKeys, honest, goodAdmin }
 }

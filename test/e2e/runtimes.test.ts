@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { existsSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import process from 'node:process'
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { executableKind, ownTarget, targets } from '../../scripts/binary/targets.ts'
 import { newKeyRing } from '../../src/lib/key-ring.ts'
 import { binaryFile, buildBinary, removeBinary } from '../support/binary.ts'
@@ -14,9 +14,8 @@ import {
   runtimes,
   type ServerProcess,
   startServe,
-  type TemporaryDatabase,
-  temporaryDatabase,
 } from '../support/process.ts'
+import { useDatabase } from '../support/use-database.ts'
 import { type Sqld, startSqld } from '../support/sqld.ts'
 import { peopleScenario } from './people.ts'
 import { scenario } from './scenario.ts'
@@ -24,7 +23,7 @@ import { scenario } from './scenario.ts'
 /** A remote database has no key ring next to it, without which cards are not signed. */
 const keys = newKeyRing()
 
-let database: TemporaryDatabase
+const database = useDatabase()
 let sqld: Sqld
 let server: ServerProcess | undefined
 beforeAll(async () => {
@@ -34,13 +33,9 @@ afterAll(async () => {
   removeBinary()
   await sqld.stop()
 })
-beforeEach(() => {
-  database = temporaryDatabase()
-})
 afterEach(async () => {
   await server?.stop()
   server = undefined
-  database.remove()
 })
 
 const runners: readonly Runner[] = [...runtimes, 'binary']

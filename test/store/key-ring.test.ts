@@ -1,20 +1,18 @@
 /** The key ring of a process, and what it does without one, or with another than the grid. */
 import { chmodSync, existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { createGuardrail } from '../../src/grid/guardrails/guardrails.ts'
 import { newKeyRing } from '../../src/lib/key-ring.ts'
 import { LeaseRecovery } from '../../src/worker/leases.ts'
 import { type TestGrid, testGrid } from '../support/grid.ts'
-import { type TemporaryDatabase, temporaryDatabase } from '../support/process.ts'
+import { useDatabase } from '../support/use-database.ts'
 import { startSqld } from '../support/sqld.ts'
 
-let database: TemporaryDatabase
+const database = useDatabase()
 let file: string
 beforeEach(() => {
-  database = temporaryDatabase()
   file = `${database.folder}/grid.db.keys`
 })
-afterEach(() => database.remove())
 
 const addToken = ({ acme }: TestGrid, name: string) =>
   createGuardrail(acme.store, { name, provider: 'openai-moderation', token: `token of ${name}` })

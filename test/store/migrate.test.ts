@@ -1,7 +1,7 @@
 /** Migrations. */
 import { type Client, createClient } from '@libsql/client'
-import { getTableColumns, getTableName, is } from 'drizzle-orm'
-import { getTableConfig, SQLiteTable } from 'drizzle-orm/sqlite-core'
+import { getTableName, is } from 'drizzle-orm'
+import { SQLiteTable } from 'drizzle-orm/sqlite-core'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -16,18 +16,6 @@ const tables = Object.values(schema).filter((table) => is(table, SQLiteTable))
 
 test('the baseline is that of the schema', () => {
   expect(makeBaseline()).toBe(readFileSync('db/migrations.ts', 'utf8'))
-})
-
-test('the activity log is append-only', async () => {
-  const client = createClient({ url: `file:${join(folder, 'grid.db')}`, concurrency: 1 })
-  await migrate(client)
-  const columns = Object.values(getTableColumns(schema.activity)).map(({ name }) => name)
-  await client.migrate([`INSERT INTO activity (${columns}) VALUES (${columns.map((_, i) => i)})`])
-
-  for (const change of ["UPDATE activity SET tool = 'other'", 'DELETE FROM activity']) {
-    await expect(client.execute(change)).rejects.toThrow('the activity log is append-only')
-  }
-  client.close()
 })
 
 let folder: string
@@ -52,27 +40,19 @@ describe.each([
   })
   afterEach(() => client.close())
 
-  test('an empty database becomes the schema: every table, column, key and index', async () => {
+  test('an empty database gets every table of the schema', async () => {
     const applied = await migrate(client)
 
     expect(applied).toEqual(migrations.map(({ name }) => name))
     const expected = [...tables.map((table) => getTableName(table)), 'agent_search']
     expect((await migratedTables(client)).sort()).toEqual(expected.sort())
-    for (const table of tables) {
-      expect(await shapeInDatabase(client, getTableName(table))).toEqual(shapeInSchema(table))
-    }
   })
 
-  test('foreign keys are enforced after a migration', async () => {
+  test('foreign keys are enforced after a migration, and a row that points nowhere stops a start that migrated', async () => {
+    const insert = "INSERT INTO trials (account_id, agent_id, max, expires_at) VALUES ('a', 'b', 1, 1)"
     await migrate(client)
-
-    await expect(client.execute("INSERT INTO trials (account_id, agent_id, max, expires_at) VALUES ('a', 'b', 1, 1)"))
-      .rejects.toMatchObject({ code: expect.stringMatching(/^SQLITE_CONSTRAINT/) })
-  })
-
-  test('a row that references a missing row stops a start that migrated', async () => {
-    await migrate(client)
-    await client.migrate(["INSERT INTO trials (account_id, agent_id, max, expires_at) VALUES ('a', 'b', 1, 1)"])
+    await expect(client.execute(insert)).rejects.toMatchObject({ code: expect.stringMatching(/^SQLITE_CONSTRAINT/) })
+    await client.migrate([insert])
 
     await expect(migrate(client, [...migrations, step('CREATE TABLE later (id text)')])).rejects.toThrow(
       'The database has 1 rows that point nowhere. Restore a backup.',
@@ -125,46 +105,4 @@ async function migratedTables(client: Client): Promise<string[]> {
 async function dropAll(client: Client): Promise<void> {
   const names = [...await migratedTables(client), '__drizzle_migrations']
   await client.migrate([...names.map((name) => `DROP TABLE IF EXISTS "${name}"`), 'PRAGMA user_version = 0'])
-}
-
-/** A table according to SQLite. */
-async function shapeInDatabase(client: Client, table: string) {
-  const query = async (sql: string) => (await client.execute(sql)).rows
-  const columns = await query(`PRAGMA table_info("${table}")`)
-  const foreign = await query(`PRAGMA foreign_key_list("${table}")`)
-  const indexes = await query(`PRAGMA index_list("${table}")`)
-  const indexed = async (index: string) =>
-    (await query(`PRAGMA index_info("${index}")`)).map(({ name }) => String(name))
-  return {
-    columns: columns.map(({ name, type, notnull }) => `${name} ${String(type).toLowerCase()} ${notnull}`),
-    primaryKey: columns.filter(({ pk }) => Number(pk) > 0).sort((a, b) => Number(a.pk) - Number(b.pk))
-      .map(({ name }) => String(name)),
-    foreignKeys: [...new Set(foreign.map(({ id }) => id))].map((id) => {
-      const parts = foreign.filter((row) => row.id === id).sort((a, b) => Number(a.seq) - Number(b.seq))
-      return `${parts.map(({ from }) => from)} -> ${parts[0].table} ${parts.map(({ to }) => to)}`
-    }).sort(),
-    indexes: (await Promise.all(
-      indexes.filter(({ origin }) => origin === 'c')
-        .map(async ({ name, unique, partial }) => `${name} (${await indexed(String(name))}) ${unique} ${partial}`),
-    )).sort(),
-  }
-}
-
-/** A table according to `db/schema.ts`. */
-function shapeInSchema(table: SQLiteTable) {
-  const { columns, primaryKeys, foreignKeys, indexes } = getTableConfig(table)
-  const own = Object.values(getTableColumns(table)).filter((column) => column.primary).map(({ name }) => name)
-  return {
-    columns: columns.map((column) => `${column.name} ${column.getSQLType()} ${column.notNull ? 1 : 0}`),
-    primaryKey: primaryKeys.length > 0 ? primaryKeys[0].columns.map(({ name }) => name) : own,
-    foreignKeys: foreignKeys.map((key) => {
-      const { columns, foreignColumns, foreignTable } = key.reference()
-      return `${columns.map(({ name }) => name)} -> ${getTableName(foreignTable)} ${
-        foreignColumns.map(({ name }) => name)
-      }`
-    }).sort(),
-    indexes: indexes.map(({ config: { name, columns, unique, where } }) =>
-      `${name} (${columns.map((column) => 'name' in column ? column.name : '?')}) ${unique ? 1 : 0} ${where ? 1 : 0}`
-    ).sort(),
-  }
 }

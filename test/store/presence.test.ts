@@ -1,5 +1,5 @@
 /** Who is at an agent, over several processes. See docs/delivery.md, "Presence". */
-import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest'
+import { beforeEach, expect, onTestFinished, test } from 'vitest'
 import { LeaseRecovery } from '../../src/worker/leases.ts'
 import { type TestGrid, testGrid } from '../support/grid.ts'
 import { startSqld } from '../support/sqld.ts'
@@ -15,8 +15,6 @@ beforeEach(async () => {
   other = await testGrid({ url: server.url, cast: grid })
   mine = new LeaseRecovery(grid.store)
   theirs = new LeaseRecovery(other.store)
-})
-afterEach(async () => {
 })
 
 test('two processes know who is at an agent after a heartbeat of each', async () => {

@@ -2,6 +2,7 @@
 import { beforeEach, expect, test } from 'vitest'
 import { takeSignInAttempt } from '../../src/grid/people/throttle.ts'
 import { day, hour } from '../../src/lib/time.ts'
+import type { Statement } from '../../src/store/sql.ts'
 import { sweep } from '../../src/worker/retention.ts'
 import { rows } from '../support/database.ts'
 import { onEachDatabase } from '../support/databases.ts'
@@ -14,74 +15,43 @@ onEachDatabase((open) => {
     grid = await open()
   })
 
-  test('a session is removed 30 days after it has ended or expired', async () => {
-    const { sessions } = grid.store.global
-    const { userId, at } = await ann()
-    const session = (id: string, ms: number) =>
-      sessions.add({
-        id,
-        userId,
-        tokenHash: id,
-        expiresAt: at + ms,
-        halfExpiresAt: 0,
-        hasSecondFactor: true,
-        confirmedAt: grid.clock.now,
-        userAgent: '',
-        address: '',
-      }, at)
-    await grid.store.write([session('ended', 9 * day), session('short', day), session('long', 2 * day)])
-    await grid.store.write([sessions.end(userId, 'ended', at)])
-
-    expect(await idsAfter(31 * day - 1, 'sessions')).toEqual(['long', 'short'])
-    expect(await idsAfter(1, 'sessions')).toEqual(['long'])
-  })
-
-  test('a link is removed when it has expired, used or not', async () => {
-    const { links } = grid.store.global
-    const { userId, at } = await ann()
-    const link = (id: string, ms: number) =>
-      links.add({ id, kind: 'verify', tokenHash: id, userId, email: 'ann@acme.example', expiresAt: at + ms }, at)
-    await grid.store.write([link('used', hour), link('short', hour), link('long', day)])
-    await grid.store.write(links.use('verify', 'used', at))
-
-    expect(await idsAfter(hour - 1, 'links')).toEqual(['long', 'short', 'used'])
-    expect(await idsAfter(1, 'links')).toEqual(['long'])
-  })
-
-  test('a snooze is removed when it has ended', async () => {
-    const { userId, at } = await ann()
-    await grid.store.write([{
-      sql: "INSERT INTO snoozes (account_id, user_id, kind, subject, until, level) VALUES (?, ?, 'waiting', 'x', ?, 1)",
-      args: [grid.acme.id, userId, at + hour],
-    }])
-    const left = async () => (await rows(grid, 'SELECT 1 FROM snoozes WHERE account_id = ?', [grid.acme.id])).length
-
-    grid.clock.now = at + hour - 1
-    await sweep(grid.store)
-    expect(await left()).toBe(1)
-    grid.clock.now++
-    await sweep(grid.store)
-    expect(await left()).toBe(0)
-  })
-
-  test('an expired invitation is shown for 30 days, and then removed', async () => {
-    const { userId, at } = await ann()
-    const { store } = grid.acme
-    const invitation = (id: string, ms: number) =>
-      store.change.team.addInvitation(
-        { id, email: 'x@acme.example', role: 'member', tokenHash: id, invitedBy: userId, expiresAt: at + ms },
+  const added: Record<string, (row: { id: string; userId: string; at: number; expiresAt: number }) => Statement> = {
+    sessions: ({ id, at, ...row }) =>
+      grid.store.global.sessions.add({
+        ...{ ...row, id, tokenHash: id, halfExpiresAt: 0, hasSecondFactor: true, confirmedAt: at },
+        ...{ userAgent: '', address: '' },
+      }, at),
+    links: ({ id, at, ...row }) =>
+      grid.store.global.links.add({ ...row, id, kind: 'verify', tokenHash: id, email: 'ann@acme.example' }, at),
+    invitations: ({ id, userId, at, expiresAt }) =>
+      grid.acme.store.change.team.addInvitation(
+        { id, email: 'x@acme.example', role: 'member', tokenHash: id, invitedBy: userId, expiresAt },
         at,
-      )
-    await store.write([invitation('old', day), invitation('new', 2 * day)])
-    const shown = async () => (await store.read.team.invitations()).map(({ id }) => id).sort()
+      ),
+    snoozes: ({ id, userId, expiresAt }) => ({
+      sql: "INSERT INTO snoozes (account_id, user_id, kind, subject, until, level) VALUES (?, ?, 'waiting', ?, ?, 1)",
+      args: [grid.acme.id, userId, id, expiresAt],
+    }),
+  }
 
-    grid.clock.now += 31 * day - 1
-    await sweep(grid.store)
-    expect(await shown()).toEqual(['new', 'old'])
-    grid.clock.now += 1
-    await sweep(grid.store)
-    expect(await shown()).toEqual(['new'])
-  })
+  test.each([['sessions', 30], ['links', 0], ['invitations', 30], ['snoozes', 0]])(
+    'what has expired is removed from %s after %i days',
+    async (table, days) => {
+      const { sessions, links } = grid.store.global
+      const userId = (await grid.store.global.users.byEmail('ann@acme.example'))!.id
+      const at = grid.clock.now
+      const add = (id: string, ms: number) => added[table]({ id, userId, at, expiresAt: at + ms })
+      await grid.store.write([add('short', hour), add('long', 2 * hour)])
+      if (table === 'sessions') {
+        await grid.store.write([add('ended', 9 * day), sessions.end(userId, 'ended', at)])
+      }
+      if (table === 'links') await grid.store.write([add('used', hour), ...links.use('verify', 'used', at)])
+
+      const before = await idsAfter(hour + days * day - 1, table)
+      expect(before).toEqual(table === 'links' ? ['long', 'short', 'used'] : ['long', 'short'])
+      expect(await idsAfter(1, table)).toEqual(['long'])
+    },
+  )
 
   test('attempts are removed after a day, in several units, by two sweeps at once', async () => {
     const { attempts } = grid.store.global
@@ -121,13 +91,16 @@ onEachDatabase((open) => {
   })
 })
 
-async function ann() {
-  return { userId: (await grid.store.global.users.byEmail('ann@acme.example'))!.id, at: grid.clock.now }
-}
-
 /** The ids in a table after a time and a sweep. */
-async function idsAfter(ms: number, table: 'sessions' | 'links' | 'oauth_clients'): Promise<string[]> {
+async function idsAfter(ms: number, table: string): Promise<string[]> {
   grid.clock.now += ms
   await sweep(grid.store)
-  return (await rows(grid, `SELECT id FROM ${table} ORDER BY id`)).map(({ id }) => String(id))
+  const id = table === 'snoozes' ? 'subject' : 'id'
+  const isOwned = table === 'snoozes' || table === 'invitations'
+  const found = await rows(
+    grid,
+    `SELECT ${id} AS id FROM ${table} ${isOwned ? 'WHERE account_id = ?' : ''} ORDER BY 1`,
+    isOwned ? [grid.acme.id] : [],
+  )
+  return found.map(({ id }) => String(id))
 }

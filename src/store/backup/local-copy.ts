@@ -2,8 +2,7 @@
 import type { Client } from '@libsql/client'
 import { open } from 'node:fs/promises'
 import { FileClient } from '../driver/file-client.ts'
-import { lockFile } from '../driver/file-lock.ts'
-import { releaseLocalFile, setPragmas } from '../driver/local-file.ts'
+import { releaseLocalFile } from '../driver/local-file.ts'
 import { type Snapshot, snapshotOf } from '../driver/snapshot.ts'
 import { sync } from './files.ts'
 import { copyFacts, quoted, tableNames } from './tables.ts'
@@ -23,20 +22,6 @@ export interface Content {
 
 const keyColumn = 'token_key_id'
 
-/**
- * Check a database (`integrity_check`, foreign keys) and count what is in it. It reads all of it, so not on a client whose
- * statements hold up others. Fails with an error that says what is wrong.
- */
-async function inspect(client: Pick<Client, 'execute'>): Promise<Content> {
-  const { query } = snapshotOf(client)
-  const [[found]] = await query('PRAGMA integrity_check(1)')
-  if (found !== 'ok') throw new Error(`The copy of the database is damaged: ${found}`)
-  const lost = await query('PRAGMA foreign_key_check')
-  if (lost.length > 0) throw new Error(`The copy of the database has ${lost.length} rows that point nowhere`)
-
-  return await contentOf({ query })
-}
-
 export async function contentOf({ query }: Pick<Snapshot, 'query'>): Promise<Content> {
   const tables = await tableNames({ query })
   const rows: Record<string, number> = {}
@@ -53,11 +38,7 @@ export async function contentOf({ query }: Pick<Snapshot, 'query'>): Promise<Con
     const ids = await query(`SELECT DISTINCT ${keyColumn} FROM ${quoted(table)} WHERE ${keyColumn} IS NOT NULL`)
     for (const [id] of ids) keys.add(String(id))
   }
-  return {
-    schema: rows.__drizzle_migrations,
-    rows,
-    keys: [...keys].sort(),
-  }
+  return { schema: rows.__drizzle_migrations, rows, keys: [...keys].sort() }
 }
 
 /** What differs, in words; undefined if nothing does. */
@@ -89,14 +70,16 @@ export async function copyFile({ path, target }: { path: string; target: string 
   await sync(target)
 }
 
-/** What a copy contains. Fails with an error that says what is wrong with it. */
-export async function checkCopy({ path }: { path: string }): Promise<Content> {
-  const client = new FileClient(path)
-  try {
-    return await inspect(client)
-  } finally {
-    client.close()
-  }
+/** Check a copy as a whole, and count what is in it. Fails with an error that says what is wrong with it. */
+export function checkCopy({ path }: { path: string }): Promise<Content> {
+  return withDatabase(path, async (client) => {
+    const { query } = snapshotOf(client)
+    const [[found]] = await query('PRAGMA integrity_check(1)')
+    if (found !== 'ok') throw new Error(`The copy of the database is damaged: ${found}`)
+    const lost = await query('PRAGMA foreign_key_check')
+    if (lost.length > 0) throw new Error(`The copy of the database has ${lost.length} rows that point nowhere`)
+    return await contentOf({ query })
+  })
 }
 
 export async function withDatabase<Result>(path: string, work: (client: Client) => Promise<Result>): Promise<Result> {
@@ -106,21 +89,4 @@ export async function withDatabase<Result>(path: string, work: (client: Client) 
   } finally {
     await releaseLocalFile(client)
   }
-}
-
-/** Lock and open the local file of a stopped grid. Nothing is migrated. Fails with `database_in_use`. */
-export async function lockDatabase(path: string): Promise<{ client: Client; release(): Promise<void> }> {
-  const lock = await lockFile(path)
-  const client = new FileClient(path)
-  const release = async () => {
-    await releaseLocalFile(client)
-    await lock.release()
-  }
-  try {
-    await setPragmas(client, 'full')
-  } catch (error) {
-    await release()
-    throw error
-  }
-  return { client, release }
 }

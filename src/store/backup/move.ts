@@ -8,8 +8,9 @@ import { connect } from '../driver/remote-client.ts'
 import { localPath } from '../driver/local-file.ts'
 import { openSnapshot, type Snapshot, snapshotOf } from '../driver/snapshot.ts'
 import { StartError } from '../start-error.ts'
-import { type Content, lockDatabase } from './local-copy.ts'
+import type { Content } from './local-copy.ts'
 import { type DatabaseAddress, fill } from './fill.ts'
+import { openStopped } from './stopped.ts'
 import { copyingFact } from './tables.ts'
 
 /** A process tells of itself every 15 s. */
@@ -46,8 +47,8 @@ async function openSource(from: DatabaseAddress, now: () => number): Promise<Sou
   const path = localPath(from.url)
   if (path !== undefined) {
     if (!existsSync(path)) throw new StartError('no_database', `There is no database at ${path}.`)
-    const { client, release } = await lockDatabase(path)
-    return { snapshot: snapshotOf(client), requireUnserved: () => Promise.resolve(), close: release }
+    const { client, close } = await openStopped(from)
+    return { snapshot: snapshotOf(client), requireUnserved: () => Promise.resolve(), close }
   }
   const client = connect({ ...from, intMode: 'number' })
   const closed = await closeSource(client, new URL(from.url).host, now).catch((error) => {

@@ -46,8 +46,8 @@ export async function restoreFile(options: RestoreOptions & { path: string }): P
   const restored = restoringFile(path)
   try {
     const isNew = !existsSync(path)
-    const isWhole = !isNew && await withDatabase(path, foldAll).then(() => true, orFull)
-    for (const file of [restored, `${restored}-wal`, `${restored}-journal`]) rmSync(file, { force: true })
+    const isWhole = !isNew && await canBeFolded(path)
+    for (const ending of ['', ...logEndings]) rmSync(`${restored}${ending}`, { force: true })
     const manifest = await openBackup(backup, key, restored)
     requireKnownSchema(backup, manifest)
     requireKeys(
@@ -100,13 +100,15 @@ async function withOpened<Result>(
   }
 }
 
-async function foldAll(client: Client): Promise<void> {
-  await client.execute('PRAGMA journal_mode = DELETE')
-}
-
-function orFull(error: unknown): false {
-  if (isFull(error)) throw error
-  return false
+/** Fold the log into its file. Resolves to false for a file that is damaged. */
+async function canBeFolded(path: string): Promise<boolean> {
+  try {
+    await withDatabase(path, (client) => client.execute('PRAGMA journal_mode = DELETE'))
+    return true
+  } catch (error) {
+    if (isFull(error)) throw error
+    return false
+  }
 }
 
 /** A new epoch, so that cursors of before are refused, and numbers that no client has seen. */
@@ -146,10 +148,6 @@ function requireKeys(
   )
 }
 
-function keptName(path: string, now: number): string {
-  return unusedName(`${path}.before-${new Date(now).toISOString().replace(/\.\d+/, '').replaceAll(':', '-')}`)
-}
-
 /**
  * Give the new file the name of the old one, which stays under another. A log may be left of a file that was removed:
  * SQLite would write it into the new one. Resolves to where the old files are.
@@ -169,8 +167,9 @@ async function replace(
   return kept.map((ending) => `${name}${ending}`)
 }
 
-/** The name, with a number behind it if another restore has used it. */
-function unusedName(name: string): string {
+/** Where the old file goes. It has a number behind it if another restore has used the name. */
+function keptName(path: string, now: number): string {
+  const name = `${path}.before-${new Date(now).toISOString().replace(/\.\d+/, '').replaceAll(':', '-')}`
   const names = [name, ...Array.from({ length: 100 }, (_, n) => `${name}-${n + 2}`)]
   return names.find((candidate) => ['', ...logEndings].every((ending) => !existsSync(`${candidate}${ending}`)))!
 }

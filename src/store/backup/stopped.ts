@@ -1,18 +1,41 @@
-/** Backups of databases that this process opens itself: a local file without a server, and a remote database. */
+/** Databases that this process opens itself, a local file without a server or a remote database; and their backups. */
 import type { Client } from '@libsql/client'
 import { existsSync } from 'node:fs'
 import { dirname } from 'node:path'
+import { lockFile } from '../driver/file-lock.ts'
+import { localPath, releaseLocalFile, setPragmas, workFolderOf } from '../driver/local-file.ts'
 import { connect } from '../driver/remote-client.ts'
-import { localPath, workFolderOf } from '../driver/local-file.ts'
 import { openSnapshot } from '../driver/snapshot.ts'
 import { noDatabase } from '../start-error.ts'
 import { makeBackup, type NewBackup } from './backup-file.ts'
-import { copyFile, lockDatabase, type Manifest } from './local-copy.ts'
+import { copyFile, type Manifest } from './local-copy.ts'
 import { bytesOf, copySnapshot } from './copier.ts'
 import { requireSpace, temporaryFolder } from './files.ts'
 import type { DatabaseAddress } from './fill.ts'
 import { backups } from '../global/backups.ts'
 import { Db } from '../sql.ts'
+
+/** Open a database, of which a local file is locked. Nothing is migrated. Fails with `database_in_use`. */
+export async function openStopped(
+  settings: Parameters<typeof connect>[0],
+  durability: 'full' | 'relaxed' = 'full',
+): Promise<{ client: Client; close(): Promise<void> }> {
+  const path = localPath(settings.url)
+  const lock = path === undefined ? undefined : await lockFile(path)
+  const client = connect({ ...settings, intMode: 'number' })
+  const close = async () => {
+    if (lock) await releaseLocalFile(client)
+    else client.close()
+    await lock?.release()
+  }
+  try {
+    if (lock) await setPragmas(client, durability)
+  } catch (error) {
+    await close()
+    throw error
+  }
+  return { client, close }
+}
 
 /** Back a database up without migrating it. Fails with `database_in_use` and with a `BackupExistsError`. */
 export async function backUpStopped(
@@ -20,37 +43,24 @@ export async function backUpStopped(
   backup: Pick<NewBackup, 'path' | 'key' | 'madeAt' | 'minFreeBytes'>,
 ): Promise<{ manifest: Manifest; bytes: number }> {
   const path = localPath(database.url)
-  // A database whose schema is too old for it says nothing of its backups.
-  const note = async (client: Client, { bytes }: { bytes: number }) => {
-    const made = backups(new Db(client)).noteMade({ at: backup.madeAt, file: backup.path, bytes })
-    for (const statement of made) await client.execute(statement).catch(() => {})
+  if (path !== undefined && !existsSync(path)) throw noDatabase(path)
+  const { client, close } = await openStopped(database)
+  try {
+    const made = await makeBackup({
+      ...backup,
+      async copyTo(target) {
+        if (path === undefined) return await copySnapshot(() => openSnapshot(database), target)
+        await requireSpace(dirname(target), bytesOf(path), backup.minFreeBytes)
+        await copyFile({ path, target })
+      },
+      workFolder: path === undefined ? await temporaryFolder('copy', backup.madeAt) : workFolderOf(path),
+      thread: false,
+    })
+    // A database whose schema is too old for it says nothing of its backups.
+    const noted = backups(new Db(client)).noteMade({ at: backup.madeAt, file: backup.path, bytes: made.bytes })
+    for (const statement of noted) await client.execute(statement).catch(() => {})
+    return made
+  } finally {
+    await close()
   }
-  if (path !== undefined) {
-    if (!existsSync(path)) throw noDatabase(path)
-    const { client, release } = await lockDatabase(path)
-    try {
-      const made = await makeBackup({
-        ...backup,
-        async copyTo(target) {
-          await requireSpace(dirname(target), bytesOf(path), backup.minFreeBytes)
-          await copyFile({ path, target })
-        },
-        workFolder: workFolderOf(path),
-        thread: false,
-      })
-      await note(client, made)
-      return made
-    } finally {
-      await release()
-    }
-  }
-  const made = await makeBackup({
-    ...backup,
-    copyTo: (target) => copySnapshot(() => openSnapshot(database), target),
-    workFolder: await temporaryFolder('copy', backup.madeAt),
-    thread: false,
-  })
-  const client = connect({ ...database, intMode: 'number' })
-  await note(client, made).finally(() => client.close())
-  return made
 }

@@ -11,13 +11,6 @@ export interface FileSystemSpace {
   total: number
 }
 
-/** Whether there is space for what is sent. A remote database only tells by refusing a write. */
-export interface Storage {
-  readonly problem: string | undefined
-  /** Look at the disk. Resolves to whether it has become full since the last look. */
-  check(): Promise<boolean>
-}
-
 interface DiskSpaceOptions {
   path: string | undefined
   /** The low-water mark, at most a tenth of the file system. 0: none. */
@@ -39,7 +32,8 @@ const recoveryFactor = 1.1
 /** As many random bytes as the system gives at once. */
 const probeBytes = 65_536
 
-export class DiskSpace implements Storage {
+/** Whether there is space for what is sent. A remote database only tells by refusing a write. */
+export class DiskSpace {
   readonly #options: DiskSpaceOptions
   isFull = false
   /** While the file is copied next to itself: how many bytes the copy will still take. */
@@ -83,6 +77,7 @@ export class DiskSpace implements Storage {
     this.#options.log.warn('The disk of the database has space again; messages are accepted')
   }
 
+  /** Look at the disk. Resolves to whether it has become full since the last look. */
   async check(): Promise<boolean> {
     const { path, log } = this.#options
     if (path !== undefined) {

@@ -1,10 +1,8 @@
 /** The client of a local file: one connection, which keeps its statements. */
-import type { Client, InArgs, InStatement, InValue, ResultSet, TransactionMode } from '@libsql/client'
+import type { Client, InStatement, InValue, ResultSet, TransactionMode } from '@libsql/client'
 import { LibsqlBatchError, LibsqlError } from '@libsql/client/sqlite3'
 import Database from 'libsql'
-import { type Connection, prepared } from './prepared-statement.ts'
-
-type GivenStatement = InStatement | [sql: string, args?: InArgs]
+import { type Connection, plain, prepared } from './prepared-statement.ts'
 
 const begin = { write: 'BEGIN IMMEDIATE', read: 'BEGIN TRANSACTION READONLY', deferred: 'BEGIN DEFERRED' }
 const maxKept = 1_000
@@ -22,6 +20,7 @@ export class FileClient implements Client {
   closed = false
   transaction: Client['transaction'] = notOffered
   sync: Client['sync'] = notOffered
+  reconnect: Client['reconnect'] = notOffered
   readonly #path: string
   #connection: Connection | undefined
   #isLost = false
@@ -31,13 +30,11 @@ export class FileClient implements Client {
     this.#path = path
   }
 
-  execute(statement: InStatement): Promise<ResultSet>
-  execute(sql: string, args?: InArgs): Promise<ResultSet>
-  execute(statement: InStatement, args?: InArgs): Promise<ResultSet> {
-    return this.#use(() => this.#run(statement, args))
+  execute(statement: InStatement): Promise<ResultSet> {
+    return this.#use(() => this.#run(statement))
   }
 
-  batch(statements: GivenStatement[], mode: TransactionMode = 'deferred'): Promise<ResultSet[]> {
+  batch(statements: InStatement[], mode: TransactionMode = 'deferred'): Promise<ResultSet[]> {
     return this.#use((connection) => this.#runAll(connection, statements, mode))
   }
 
@@ -58,12 +55,6 @@ export class FileClient implements Client {
   executeMultiple(sql: string): Promise<void> {
     this.#kept.clear()
     return this.#use((connection) => void connection.exec(sql))
-  }
-
-  reconnect(): Promise<void> {
-    this.close()
-    this.closed = this.#isLost = false
-    return Promise.resolve()
   }
 
   close(): void {
@@ -95,39 +86,32 @@ export class FileClient implements Client {
     })
   }
 
-  #runAll(connection: Connection, statements: GivenStatement[], mode: TransactionMode): ResultSet[] {
+  #runAll(connection: Connection, statements: InStatement[], mode: TransactionMode): ResultSet[] {
     this.#run(begin[mode])
     const results = statements.map((statement, i) => {
       if (!connection.inTransaction) {
         throw new LibsqlBatchError('The transaction has been rolled back', i, 'TRANSACTION_CLOSED')
       }
       try {
-        return Array.isArray(statement) ? this.#run(...statement) : this.#run(statement)
+        return this.#run(statement)
       } catch (error) {
         const found = toLibsqlError(error)
         if (!(found instanceof LibsqlError)) throw found
-        throw new LibsqlBatchError(
-          found.message,
-          i,
-          found.code,
-          found.extendedCode,
-          found.rawCode,
-          found.cause as Error,
-        )
+        const { message, code, extendedCode, rawCode, cause } = found
+        throw new LibsqlBatchError(message, i, code, extendedCode, rawCode, cause as Error)
       }
     })
     this.#run('COMMIT')
     return results
   }
 
-  #run(statement: InStatement, args: InArgs = []): ResultSet {
-    if (typeof statement !== 'string') return this.#run(statement.sql, statement.args)
-    if (!Array.isArray(args)) throw new TypeError('Arguments must be an array')
-    let run = this.#kept.get(statement)
+  #run(statement: InStatement): ResultSet {
+    const { sql, args } = plain(statement)
+    let run = this.#kept.get(sql)
     if (!run) {
-      if (!isKept(statement) || this.#kept.size === maxKept) this.#kept.clear()
-      run = prepared(statement, this.#connection!)
-      if (isKept(statement)) this.#kept.set(statement, run)
+      if (!isKept(sql) || this.#kept.size === maxKept) this.#kept.clear()
+      run = prepared(sql, this.#connection!)
+      if (isKept(sql)) this.#kept.set(sql, run)
     }
     return run(args)
   }

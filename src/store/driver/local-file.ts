@@ -176,26 +176,25 @@ const maxLogBytes = 32 * 2 ** 20
 
 /** Resolves to whether the file has a log: a full disk may have no space for one, and can only be read. */
 export async function setPragmas(client: Client, durability: 'full' | 'relaxed'): Promise<boolean> {
-  const synchronous = durability === 'full' ? 2 : 1
-  const pragmas: [string, string, string | number][] = [
-    ['busy_timeout', String(busyMs), busyMs],
-    ['journal_mode', 'WAL', 'wal'],
-    ['synchronous', String(synchronous), synchronous],
-    ['foreign_keys', 'ON', 1],
-    ['cache_size', String(-cacheKb), -cacheKb],
-    ['wal_autocheckpoint', String(checkpointPages), checkpointPages],
-    ['journal_size_limit', String(maxLogBytes), maxLogBytes],
-  ]
+  const pragmas = Object.entries({
+    busy_timeout: busyMs,
+    journal_mode: 'wal',
+    synchronous: durability === 'full' ? 2 : 1,
+    foreign_keys: 1,
+    cache_size: -cacheKb,
+    wal_autocheckpoint: checkpointPages,
+    journal_size_limit: maxLogBytes,
+  })
   let hasLog = true
-  for (const [name, set] of pragmas) {
+  for (const [name, value] of pragmas) {
     try {
-      await client.execute(`PRAGMA ${name} = ${set}`)
+      await client.execute(`PRAGMA ${name} = ${value}`)
     } catch (error) {
       if (name !== 'journal_mode' || !isFull(error)) throw error
       hasLog = false
     }
   }
-  for (const [name, , expected] of pragmas) {
+  for (const [name, expected] of pragmas) {
     if (name === 'journal_mode' && !hasLog) continue
     const { rows } = await client.execute(`PRAGMA ${name}`)
     if (rows[0][0] !== expected) throw new Error(`The database refused PRAGMA ${name} = ${expected}`)

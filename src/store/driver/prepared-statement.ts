@@ -1,9 +1,21 @@
-/** A statement of a local file, and its results, as the driver's own client returns them. */
-import type { InValue, ResultSet, Row, Value } from '@libsql/client'
+/** Statements and their results, as the driver's own client has them; and a prepared statement of a local file. */
+import type { InStatement, InValue, ResultSet, Row, Value } from '@libsql/client'
 import type Database from 'libsql'
 import { Buffer } from 'node:buffer'
 
 export type Connection = InstanceType<typeof Database>
+
+export interface PlainStatement {
+  sql: string
+  args: InValue[]
+}
+
+export function plain(statement: InStatement): PlainStatement {
+  if (typeof statement === 'string') return { sql: statement, args: [] }
+  const { sql, args = [] } = statement
+  if (!Array.isArray(args)) throw new TypeError('Arguments must be an array')
+  return { sql, args }
+}
 
 /** Such a statement returns at most one row. */
 const endsInLimit = /\slimit 1$/i
@@ -28,19 +40,21 @@ export function prepared(sql: string, connection: Connection): (args: InValue[])
     }
     if (!isQuery) {
       const { changes, lastInsertRowid } = native.run(values)
-      return resultSet([], [], [], changes, BigInt(lastInsertRowid))
+      return resultSet({ columns: [], rows: [], rowsAffected: changes, lastInsertRowid: BigInt(lastInsertRowid) })
     }
     const rows = isSingle ? [native.get(values)].filter((row) => row !== undefined) : native.all(values)
-    return resultSet(names, types, rows.map((row) => new Row((row as unknown[]).map(toValue))))
+    return resultSet({
+      columns: names,
+      columnTypes: types,
+      rows: rows.map((row) => new Row((row as unknown[]).map(toValue))),
+    })
   }
 }
 
-function resultSet(
-  columns: string[],
-  columnTypes: string[],
-  rows: Row[],
-  rowsAffected = 0,
-  lastInsertRowid?: bigint,
+export function resultSet(
+  { columns, columnTypes = columns.map(() => ''), rows, rowsAffected = 0, lastInsertRowid }:
+    & Pick<ResultSet, 'columns' | 'rows'>
+    & Partial<ResultSet>,
 ): ResultSet {
   return { columns, columnTypes, rows, rowsAffected, lastInsertRowid, toJSON }
 }

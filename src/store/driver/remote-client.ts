@@ -5,7 +5,8 @@ import { GridError } from '../../errors.ts'
 import { isConnectionLoss } from './database-errors.ts'
 import { FileClient } from './file-client.ts'
 import { localPath } from './local-file.ts'
-import { openPost, plain, type Post, RemoteStream } from './remote-stream.ts'
+import { plain } from './prepared-statement.ts'
+import { openPost, type Post, RemoteStream } from './remote-stream.ts'
 import { RemoteQueries } from './remote-queries.ts'
 
 /** `post` sends requests. Its default is for commands that move a whole database. */

@@ -4,11 +4,10 @@
  *
  * Each query sees every commit that was acknowledged before its call.
  */
-import type { InValue, ResultSet, Row, Value } from '@libsql/client'
+import type { InValue, ResultSet, Value } from '@libsql/client'
 import { setImmediate } from 'node:timers'
 import { RecentMap } from '../../lib/recent-map.ts'
-import { rowClassOf } from './prepared-statement.ts'
-import type { PlainStatement } from './remote-stream.ts'
+import { type PlainStatement, resultSet, rowClassOf } from './prepared-statement.ts'
 
 interface WaitingQuery extends PlainStatement {
   resolve(result: ResultSet): void
@@ -127,17 +126,12 @@ function resultsOf(answer: ResultSet | Error, columns: string[]): ResultSet[] | 
   const SetRow = rowClassOf(columns)
   const found = answer.rows.map((row): Value[][] => JSON.parse(String(row[0])))
   if (found.some((values) => values.some((each) => each.some(isInexact)))) return undefined
-  return found.map((values) => resultSet(columns, values.map((each) => new SetRow(each))))
+  return found.map((values) => resultSet({ columns, rows: values.map((each) => new SetRow(each)) }))
 }
 
 /** Whether it may have been another integer in the database. */
 function isInexact(value: Value): boolean {
   return typeof value === 'number' && Number.isInteger(value) && !Number.isSafeInteger(value)
-}
-
-function resultSet(columns: string[], rows: Row[]): ResultSet {
-  const result = { columns, columnTypes: columns.map(() => ''), rows, rowsAffected: 0, lastInsertRowid: undefined }
-  return { ...result, toJSON: () => ({ ...result, rows: rows.map((row) => Array.from(row)) }) }
 }
 
 /** Whether SQLite reads the same value from JSON as it gets from an argument. */

@@ -4,18 +4,11 @@
  *
  * @see https://github.com/tursodatabase/libsql/blob/main/docs/HTTP_V2_SPEC.md
  */
-import {
-  type InStatement,
-  type InValue,
-  LibsqlBatchError,
-  LibsqlError,
-  type ResultSet,
-  type Value,
-} from '@libsql/client'
+import { type InValue, LibsqlBatchError, LibsqlError, type ResultSet, type Value } from '@libsql/client'
 import { Buffer } from 'node:buffer'
 import * as http from 'node:http'
 import * as https from 'node:https'
-import { rowClassOf } from './prepared-statement.ts'
+import { type PlainStatement, resultSet, rowClassOf } from './prepared-statement.ts'
 
 export type Post = (
   url: string,
@@ -42,11 +35,6 @@ export function openPost(timeout: { ms: number }): Post {
           .on('close', () => reject(new Error('The answer of the database was cut off')))
       }).on('error', reject).end(body)
     })
-}
-
-export interface PlainStatement {
-  sql: string
-  args: InValue[]
 }
 
 interface HranaError {
@@ -167,13 +155,6 @@ export class RemoteStream {
   }
 }
 
-export function plain(statement: InStatement): PlainStatement {
-  if (typeof statement === 'string') return { sql: statement, args: [] }
-  const { sql, args = [] } = statement
-  if (!Array.isArray(args)) throw new TypeError('Arguments must be an array')
-  return { sql, args }
-}
-
 /** A text that occurs more than once in a request is sent once. */
 function repeatedTexts(statements: PlainStatement[]): string[] {
   const [seen, repeated] = [new Set<string>(), new Set<string>()]
@@ -203,14 +184,13 @@ function encodedValue(value: InValue): unknown {
 function toResultSet({ cols, rows, affected_row_count, last_insert_rowid }: HranaResult): ResultSet {
   const columns = cols.map(({ name }) => name ?? '')
   const ServerRow = rowClassOf(columns)
-  return {
+  return resultSet({
     columns,
     columnTypes: cols.map(({ decltype }) => decltype ?? ''),
     rows: rows.map((values) => new ServerRow(values.map(decodedValue))),
     rowsAffected: affected_row_count,
     lastInsertRowid: last_insert_rowid === null ? undefined : BigInt(last_insert_rowid),
-    toJSON: () => ({ columns, rows, rowsAffected: affected_row_count, lastInsertRowid: last_insert_rowid }),
-  }
+  })
 }
 
 function decodedValue(encoded: HranaResult['rows'][number][number]): Value {

@@ -9,7 +9,6 @@ export type UnitRows = Row[][]
 /** An atomic list of statements, and who waits for it. */
 export interface Unit {
   statements: Statement[]
-  rows: number
   since: number
   resolve(rows: UnitRows): void
   reject(error: unknown): void
@@ -79,8 +78,9 @@ export class Lanes {
       const unit = units.shift()!
       group.push(unit)
       this.#size--
-      rows += unit.rows
-      const rowsOfLane = (rowsOf.get(lane) ?? 0) + unit.rows
+      const rowsOfUnit = unit.statements.reduce((sum, statement) => sum + (statement.rows ?? 1), 0)
+      rows += rowsOfUnit
+      const rowsOfLane = (rowsOf.get(lane) ?? 0) + rowsOfUnit
       rowsOf.set(lane, rowsOfLane)
       // Moves the lane behind all others, for this loop and for the next group.
       this.#lanes.delete(lane)

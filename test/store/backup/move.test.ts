@@ -4,10 +4,10 @@ import { copyFileSync, mkdtempSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { openBackup } from '../../../src/store/backup/backup-file.ts'
-import { contentOf, lockDatabase } from '../../../src/store/backup/local-copy.ts'
+import { contentOf } from '../../../src/store/backup/local-copy.ts'
 import { copyGrid } from '../../../src/store/backup/move.ts'
 import { restoreFile, restoreRemote } from '../../../src/store/backup/restore.ts'
-import { backUpStopped } from '../../../src/store/backup/stopped.ts'
+import { backUpStopped, openStopped } from '../../../src/store/backup/stopped.ts'
 import { snapshotOf } from '../../../src/store/driver/snapshot.ts'
 import { tableNames } from '../../../src/store/backup/tables.ts'
 import { type LocalFile, localFile } from '../../support/local-file.ts'
@@ -128,9 +128,9 @@ test('a copy that did not end is no grid, and a grid that is copied takes no new
   ) {
     const path = join(file.folder, `${code}.db`)
     copyFileSync(url.slice('file:'.length), path)
-    const { client, release } = await lockDatabase(path)
+    const { client, close } = await openStopped({ url: `file:${path}` })
     await client.execute({ sql: 'INSERT INTO store_facts (key, value) VALUES (?, ?)', args: [fact, value] })
-    await release()
+    await close()
 
     await expect(testGrid({ url: `file:${path}` })).rejects.toMatchObject({ code })
   }

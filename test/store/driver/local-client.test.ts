@@ -88,11 +88,13 @@ test('a database that is busy, then a new connection: what is acknowledged is st
 
   for (let i = 0; i < 3; i++) {
     await expect(batch([insert, 'refused', 1])).rejects.toMatchObject({ code: 'SQLITE_BUSY' })
-    await client.reconnect()
+    client.close()
+    client = connect({ url: url('grid') })
   }
   await expect(execute(insert, 'refused', 1)).rejects.toMatchObject({ code: 'SQLITE_BUSY' })
   await other.rollback()
-  await client.reconnect()
+  client.close()
+  client = connect({ url: url('grid') })
   await execute(insert, 'alone', 1)
   await batch([insert, 'together', 1])
 

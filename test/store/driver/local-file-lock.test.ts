@@ -4,7 +4,7 @@ import { existsSync, linkSync, rmSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { runtimeCommand } from '../../../scripts/runtime.ts'
-import { lockDatabase } from '../../../src/store/backup/local-copy.ts'
+import { openStopped } from '../../../src/store/backup/stopped.ts'
 import { type LocalFile, localFile, pragmas, putFact } from '../../support/local-file.ts'
 import { waitFor } from '../../support/wait-for.ts'
 
@@ -51,7 +51,7 @@ test('the lock is that of the file, whatever link leads to it', async () => {
   symlinkSync(file.path, link)
 
   expect((await hold('0', link)).answer).toMatchObject({ code: 'database_in_use' })
-  await expect(lockDatabase(link)).rejects.toMatchObject({ code: 'database_in_use' })
+  await expect(openStopped({ url: `file:${link}` })).rejects.toMatchObject({ code: 'database_in_use' })
 })
 
 test('a file with two names is refused, because each would have a lock of its own', async () => {

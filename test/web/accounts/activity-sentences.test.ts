@@ -94,7 +94,7 @@ test('has a phrase for every call in the source', () => {
       .map((file) => readFileSync(`src/${folder}/${file}`, 'utf8'))
   ).join('\n')
   const named = [...source.matchAll(/\.record\(\s*'([a-z_]+)'|\btool: '([a-z_-]+)'|\bname: '(admin_[a-z_]+)'/g)]
-  const commands = [...source.matchAll(/changeAccount\(\s*store,\s*'([a-z-]+)'/g)]
+  const commands = [...source.matchAll(/accountCommand\(\{\s*name: '([a-z-]+)'/g)]
   const tools = [...named, ...commands].map(([, ...found]) => found.find(Boolean)!)
 
   expect(tools.length).toBeGreaterThan(35)
