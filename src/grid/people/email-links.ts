@@ -9,14 +9,7 @@ import { retryOnConflict } from '../retry-on-conflict.ts'
 import { passwordChangedEmail } from './email-templates.ts'
 import { linkExpired } from './people.ts'
 import { mayBeSomebodyElse, proveAddress, takeOver } from './prove-address.ts'
-import {
-  type EmailLinkKind,
-  findEmailLink,
-  redeemEmailLink,
-  sendNotice,
-  sendVerificationLink,
-  trySendEmailLink,
-} from './send-email.ts'
+import { type EmailLinkKind, findEmailLink, redeemEmailLink, sendNotice, trySendEmailLink } from './send-email.ts'
 
 /** Paths that an email may contain. With any other text, the caller that requests an email could write into it. */
 const allowedPath =
@@ -33,14 +26,6 @@ export async function requestEmailLink(
   const user = await store.global.users.byEmail(email)
   const query = allowedPath.test(input.next ?? '') ? `?next=${encodeURIComponent(input.next!)}` : ''
   await trySendEmailLink(store, kind, { userId: user?.id ?? null, email, query }, address)
-}
-
-export async function requestVerification(
-  store: Store,
-  user: { id: string; email: string },
-  address: string,
-): Promise<void> {
-  await sendVerificationLink(store, { userId: user.id, email: user.email }, address)
 }
 
 /** The user of an email link, unless their address has changed since. Does not use the link. */

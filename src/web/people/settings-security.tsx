@@ -5,6 +5,7 @@ import { addPasskey, hasPasskeys, passkeyOptions, removePasskey } from '../../gr
 import {
   beginTotp,
   finishTotp,
+  isProtected,
   listSecondFactors,
   pendingTotp,
   removeTotp,
@@ -87,10 +88,6 @@ export function securityPages({ get, post }: Pages<Visit>, { store }: PageDeps):
     async (visit) => await visit.showOnce(path(visit), await replaceRecoveryCodes(store, visit.visitor)),
     showPage,
   )
-}
-
-function isProtected({ passkeys, hasTotp }: SecondFactors): boolean {
-  return passkeys.length > 0 || hasTotp
 }
 
 function DemandNotice({ visit, factors }: { visit: Visit; factors: SecondFactors }) {
