@@ -103,16 +103,30 @@ test.each([
   expect(response.at).toMatch(/^\/(accounts\/|%0d)/)
 })
 
-test('a wrong password and an unknown address get the same page', async () => {
-  const [wrong, unknown] = await Promise.all([
-    browser(grid).signIn('ann@acme.example', 'not her password'),
-    browser(grid).signIn('nobody@acme.example', 'not her password'),
-  ])
+test('too many attempts get a retry time, for known and unknown addresses alike', async () => {
+  const answers = []
+  for (const address of ['ann@acme.example', 'nobody@acme.example']) {
+    const one = browser(grid, '198.51.100.2')
+    const pages = []
+    for (let n = 0; n < 8; n++) pages.push(await one.signIn(address, 'wrong password'))
+    answers.push(pages.map(({ status, headers, text }) => [status, headers.get('retry-after'), text]))
+  }
 
-  expect(wrong.status).toBe(401)
-  expect(wrong.text).toContain('The email address or the password is wrong.')
-  expect(unknown.text).toBe(wrong.text)
-  expect(unknown.status).toBe(wrong.status)
+  expect(answers[1]).toEqual(answers[0])
+  expect(answers[0][0]).toEqual([401, null, expect.stringContaining('The email address or the password is wrong.')])
+  expect(answers[0].at(-1)).toEqual([429, expect.stringMatching(/^\d+$/), expect.stringContaining('Try again in')])
+})
+
+test('signing in does not adopt a session cookie that was set before', async () => {
+  const planted = 'x'.repeat(43)
+  const [one, thief] = [browser(grid), browser(grid)]
+  for (const each of [one, thief]) each.cookies.set('grid-session', planted)
+
+  await one.signIn('ann@acme.example', password)
+
+  expect(one.cookies.get('grid-session')).not.toBe(planted)
+  expect((await one.open('/')).at).toMatch(/^\/accounts\//)
+  expect((await thief.open(`/accounts/${grid.acme.id}`)).at).toMatch(/^\/sign-in/)
 })
 
 test('a foreign account is not found, exactly like one that does not exist', async () => {
