@@ -10,7 +10,9 @@ import { hashForLookup, isSameSecret, mintLinkToken } from '../lib/secrets.ts'
 import { day, hour, minute } from '../lib/time.ts'
 import { createKeyRing, type KeyRing } from '../lib/key-ring.ts'
 import type { AccountStore } from '../store/account.ts'
+import type { ListedSession } from '../store/global/sessions.ts'
 import type { Membership } from '../store/global/users.ts'
+import type { Statement } from '../store/sql.ts'
 import type { Store } from '../store/store.ts'
 import { allows } from './actor.ts'
 import { signInFailed } from './passwords.ts'
@@ -56,14 +58,7 @@ interface AnonymousVisitor {
   cookie: string | undefined
 }
 
-/** A live session in the list of a user's sessions. */
-export interface ActiveSession {
-  id: string
-  createdAt: number
-  lastSeenAt: number
-  expiresAt: number
-  userAgent: string
-  address: string
+export interface ActiveSession extends ListedSession {
   isCurrent: boolean
 }
 
@@ -90,7 +85,22 @@ export function createSessions(store: Store, origins: string[]) {
   const anonymousCookie = cookieName('visit', isSecure)
   const oneTimeCookie = cookieName('once', isSecure)
 
-  function recordLastSeen(id: string, lastSeenAt: number, at: number): void {
+  /** The live session of a request, also a half one. */
+  async function sessionOf(request: Request) {
+    const token = secretCookieOf(request, sessionCookie)
+    if (token === undefined) return undefined
+    const session = await store.global.sessions.byToken(hashForLookup(token), now(), now() - sessionIdleMs)
+    return session && { ...session, token }
+  }
+
+  /** The statements that end the live session of a request; none if there is no such session. */
+  async function endSession(request: Request): Promise<Statement[]> {
+    const session = await sessionOf(request)
+    return session ? [store.global.sessions.end(session.user.id, session.id, now())] : []
+  }
+
+  function recordLastSeen(id: string, lastSeenAt: number): void {
+    const at = now()
     if (at - lastSeenAt < lastSeenPrecisionMs) return
     store.write([store.global.sessions.markSeen(id, at)])
       .catch((error) => {
@@ -117,22 +127,17 @@ export function createSessions(store: Store, origins: string[]) {
       request: Request,
       { isQuiet = request.headers.has(bySelfHeader) }: { isQuiet?: boolean } = {},
     ): Promise<Visitor | undefined> {
-      const token = secretCookieOf(request, sessionCookie)
-      if (token === undefined) return undefined
-      const at = now()
-      const session = await store.global.sessions.byToken(hashForLookup(token), at, at - sessionIdleMs)
+      const session = await sessionOf(request)
       if (!session || session.awaitsSecondFactor) return undefined
-      if (!isQuiet) recordLastSeen(session.id, session.lastSeenAt, at)
-      const accounts = await store.global.users.memberships(session.user.id)
-      const { user, id: sessionId, confirmedAt } = session
+      const { user, id: sessionId, confirmedAt, token } = session
+      if (!isQuiet) recordLastSeen(sessionId, session.lastSeenAt)
+      const accounts = await store.global.users.memberships(user.id)
       return { user, sessionId, confirmedAt, accounts, csrf: formToken(token) }
     },
 
     /** The user of a session whose second factor is missing. */
     async halfVisitor(request: Request): Promise<SessionUser | undefined> {
-      const token = secretCookieOf(request, sessionCookie)
-      if (token === undefined) return undefined
-      const session = await store.global.sessions.byToken(hashForLookup(token), now(), now() - sessionIdleMs)
+      const session = await sessionOf(request)
       return session?.awaitsSecondFactor ? session.user : undefined
     },
 
@@ -167,10 +172,8 @@ export function createSessions(store: Store, origins: string[]) {
      */
     async keepOnce(request: Request, secret: string): Promise<{ id: string; cookie: string }> {
       const id = newId()
-      const { encryptedToken, tokenIv, tokenAuthTag } = await ringOf(secretCookieOf(request, sessionCookie)).seal(
-        secret,
-        id,
-      )
+      const ring = ringOf(secretCookieOf(request, sessionCookie))
+      const { encryptedToken, tokenIv, tokenAuthTag } = await ring.seal(secret, id)
       const cookie = serializeCookie(`${oneTimeCookie}-${id}`, [encryptedToken, tokenIv, tokenAuthTag].join('.'), {
         isSecure,
         maxAgeMs: oneTimeCookieMs,
@@ -222,7 +225,7 @@ export function createSessions(store: Store, origins: string[]) {
       const { users } = store.global
       await store.write([
         ...(passwordHash === undefined ? [] : [users.requirePassword(userId, passwordHash)]),
-        ...await endSession(store, secretCookieOf(request, sessionCookie)),
+        ...await endSession(request),
         store.global.sessions.add(session, at),
       ]).catch((error) => {
         throw error instanceof GridError && error.code === 'write_conflict' ? signInFailed() : error
@@ -232,7 +235,7 @@ export function createSessions(store: Store, origins: string[]) {
 
     /** End the session of a request. Resolves to the `Set-Cookie` that removes the cookie. */
     async end(request: Request): Promise<string> {
-      const statements = await endSession(store, secretCookieOf(request, sessionCookie))
+      const statements = await endSession(request)
       if (statements.length > 0) await store.write(statements)
       return serializeCookie(sessionCookie, '', { isSecure, maxAgeMs: 0 })
     },
@@ -281,14 +284,6 @@ export function createSessions(store: Store, origins: string[]) {
       return store.account(id, { type: 'user', userId: user.id, role, sessionId, confirmedAt })
     },
   }
-}
-
-/** The statements that end the live session with this token; none if there is no such session. */
-async function endSession(store: Store, token: string | undefined) {
-  if (token === undefined) return []
-  const at = store.deps.now()
-  const session = await store.global.sessions.byToken(hashForLookup(token), at, at - sessionIdleMs)
-  return session ? [store.global.sessions.end(session.user.id, session.id, at)] : []
 }
 
 /** The CSRF token is derived from the cookie, which other sites can neither read nor set. */

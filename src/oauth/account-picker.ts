@@ -1,5 +1,6 @@
 /** The account picker: the identities that a user can currently authorize a client for. See docs/protocol/oauth.md. */
 import type { OAuthScope } from '../store/global/oauth-grants.ts'
+import type { AdministeredAccount, UsableAgent } from '../store/global/oauth-requests.ts'
 import type { Store } from '../store/store.ts'
 
 /** The page lists this many agents; the user finds the others with the search field. */
@@ -18,19 +19,8 @@ export interface AccountEntry {
   agentId: string | null
 }
 
-export interface AdminEntry extends AccountEntry {
-  agentId: null
-  accountName: string
-  ownerEmail: string | null
-}
-
-export interface AgentEntry extends AccountEntry {
-  agentId: string
-  /** Without `@`. */
-  alias: string
-  description: string
-  accountName: string
-}
+export type AdminEntry = AccountEntry & AdministeredAccount
+export type AgentEntry = AccountEntry & UsableAgent
 
 export interface AccountPicker {
   /** What the client asked for. */
@@ -76,9 +66,7 @@ export async function loadAccountPicker(
     agents: isAbsent ? [hinted.entry, ...listed.slice(0, maxAgents - 1)] : listed,
     hasMore: agents.length > maxAgents,
     isLong: admins.length + agents.length >= searchFrom,
-    newAgentAccounts: scopes.includes('agent:use')
-      ? accounts.map(({ accountId, accountName }) => ({ accountId, accountName }))
-      : [],
+    newAgentAccounts: scopes.includes('agent:use') ? accounts : [],
     search,
     hinted,
   }
@@ -96,7 +84,7 @@ async function findHinted(
   return entry ? { entry } : { missing: alias }
 }
 
-function asEntry(agent: Omit<AgentEntry, 'pick'>): AgentEntry {
+function asEntry(agent: UsableAgent): AgentEntry {
   return { ...agent, pick: `agent:${agent.agentId}` }
 }
 

@@ -19,13 +19,7 @@ import { isDocumentUrl } from './client-document.ts'
 import type { OAuthParts } from './clients.ts'
 import { authorizationErrorPage, consentPage } from './consent-page.tsx'
 import { parameter } from './form.ts'
-import {
-  type ConsentChoices,
-  consentCookieName,
-  savePendingRequest,
-  setConsentCookie,
-  surplusConsentCookies,
-} from './pending-request.ts'
+import { type ConsentChoices, consentCookies, savePendingRequest } from './pending-request.ts'
 import type { Handler } from '../request-context.ts'
 
 /** Dependencies of the authorization endpoint. */
@@ -106,12 +100,9 @@ async function showConsentPage(
     chosen: query.get(chosenParameter) ?? undefined,
     searchFields: clientParameters(query),
   })
-  const isSecure = store.deps.config.appUrl.startsWith('https:')
-  for (const name of surplusConsentCookies(request, isSecure)) {
-    response.headers.append('Set-Cookie', setConsentCookie(name, undefined, isSecure))
+  for (const cookie of consentCookies(request, handle, store.deps.config)) {
+    response.headers.append('Set-Cookie', cookie)
   }
-  const name = consentCookieName(handle.hash, isSecure)
-  response.headers.append('Set-Cookie', setConsentCookie(name, handle.cookie, isSecure))
   return response
 }
 

@@ -27,14 +27,7 @@ export interface Client {
   domain: string | undefined
 }
 
-export interface Clients {
-  /**
-   * The client with this id, or undefined. To authorize, a stored copy of its document must be fresh; otherwise it is
-   * fetched. To issue a token, any stored copy is enough: logins survive an outage of the client's web server, and
-   * anonymous callers cannot make the grid send requests.
-   */
-  find(id: string, purpose: 'authorize' | 'token'): Promise<Client | undefined>
-}
+export type Clients = ReturnType<typeof createClients>
 
 /** Dependencies of the OAuth endpoints. */
 export interface OAuthParts {
@@ -45,10 +38,15 @@ export interface OAuthParts {
 }
 
 /** The clients of this grid: registered ones, and those with a metadata document. */
-export function createClients({ global, write, deps }: Store): Clients {
+export function createClients({ global, write, deps }: Store) {
   const { config, log, now, safeFetch } = deps
   const fetches = new Map<string, Promise<Client | undefined>>()
 
+  /**
+   * The client with this id, or undefined. To authorize, a stored copy of its document must be fresh; otherwise it is
+   * fetched. To issue a token, any stored copy is enough: logins survive an outage of the client's web server, and
+   * anonymous callers cannot make the grid send requests.
+   */
   async function find(id: string, purpose: 'authorize' | 'token'): Promise<Client | undefined> {
     const isDocument = isDocumentUrl(id)
     if (isDocument && !mayFetch(new URL(id).hostname)) return undefined

@@ -14,7 +14,7 @@ import { errorHeaders, httpStatus } from '../wire.ts'
 import type { AccountPicker, AdminEntry, AgentEntry } from './account-picker.ts'
 import { isLoopbackRedirect, redirectHost } from './redirect-uri.ts'
 
-export interface ConsentView {
+interface ConsentView {
   /** `domain` is the host of its metadata document; undefined for a client that registered itself. */
   client: { name: string; domain: string | undefined }
   redirectUri: string

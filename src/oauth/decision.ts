@@ -19,11 +19,10 @@ import { authorizationErrorPage } from './consent-page.tsx'
 import { parameter, readOAuthForm } from './form.ts'
 import {
   type ConsentChoices,
-  consentCookieName,
+  endConsentCookie,
   findPendingRequest,
   type PendingRequest,
   requestNotPending,
-  setConsentCookie,
 } from './pending-request.ts'
 import { withParameters } from './redirect-uri.ts'
 import type { Handler } from '../request-context.ts'
@@ -49,7 +48,7 @@ export function authorizeDecision(parts: AuthorizeParts): Handler {
       const form = await readOAuthForm(parts.store.deps.bodies, request)
       parts.sessions.checkForm(request, form, visitor)
       const handle = parameter(form, 'handle')
-      const pending = await findPendingRequest(parts.store, request, handle, visitor, isSecure(parts))
+      const pending = await findPendingRequest(parts.store, request, handle, visitor)
       switch (form.get('decision')) {
         case 'allow':
           return await allow(parts, pending, form, requestId)
@@ -151,14 +150,9 @@ function findEntry({ entries }: ConsentChoices, pick: string | undefined): Accou
   return entry
 }
 
-function clearConsentCookie(parts: AuthorizeParts, { handleHash }: ConsentProof, response: Response): Response {
-  const name = consentCookieName(handleHash, isSecure(parts))
-  response.headers.append('Set-Cookie', setConsentCookie(name, undefined, isSecure(parts)))
+function clearConsentCookie({ store }: AuthorizeParts, proof: ConsentProof, response: Response): Response {
+  response.headers.append('Set-Cookie', endConsentCookie(proof, store.deps.config))
   return response
-}
-
-function isSecure({ store }: AuthorizeParts): boolean {
-  return store.deps.config.appUrl.startsWith('https:')
 }
 
 function accessLost(): GridError {

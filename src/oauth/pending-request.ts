@@ -1,5 +1,6 @@
 /** Authorization requests that wait for the user's decision, stored between the consent page and its answer. */
 import type { Visitor } from '../auth/session.ts'
+import type { Config } from '../config.ts'
 import { GridError } from '../errors.ts'
 import { cookieName, cookieNames, cookieOf, serializeCookie } from '../lib/http/cookies.ts'
 import { hashForLookup, mintLinkToken } from '../lib/secrets.ts'
@@ -30,7 +31,7 @@ export interface PendingRequest {
 }
 
 /** The secrets of one consent page: the handle is in its form, the cookie in its browser. */
-export interface ConsentHandle {
+interface ConsentHandle {
   token: string
   hash: string
   cookie: string
@@ -71,10 +72,9 @@ export async function findPendingRequest(
   request: Request,
   handle: string | undefined,
   visitor: Visitor,
-  isSecure: boolean,
 ): Promise<PendingRequest> {
   const handleHash = hashForLookup(handle ?? '')
-  const cookie = cookieOf(request, consentCookieName(handleHash, isSecure))
+  const cookie = cookieOf(request, consentCookieName(handleHash, deps.config))
   const proof = {
     handleHash,
     cookieHash: hashForLookup(cookie ?? ''),
@@ -107,17 +107,25 @@ const prefix = 'consent-'
 const maxCookies = 10
 
 /** The name of the cookie that belongs to a handle. */
-export function consentCookieName(handleHash: string, isSecure: boolean): string {
-  return cookieName(prefix + handleHash.slice(0, 12), isSecure)
+function consentCookieName(handleHash: string, config: Config): string {
+  return cookieName(prefix + handleHash.slice(0, 12), isSecure(config))
 }
 
-/** `Set-Cookie` for a consent page; without a value it removes the cookie. */
-export function setConsentCookie(name: string, value: string | undefined, isSecure: boolean): string {
-  return serializeCookie(name, value ?? '', { isSecure, maxAgeMs: value === undefined ? 0 : lifetimeMs })
+/** `Set-Cookie` headers of a consent page: its cookie, and the end of others, so that the browser has `maxCookies`. */
+export function consentCookies(request: Request, { hash, cookie }: ConsentHandle, config: Config): string[] {
+  const names = cookieNames(request).filter((name) => name.startsWith(cookieName(prefix, isSecure(config))))
+  const surplus = names.slice(0, Math.max(0, names.length - maxCookies + 1))
+  return [
+    ...surplus.map((name) => serializeCookie(name, '', { isSecure: isSecure(config), maxAgeMs: 0 })),
+    serializeCookie(consentCookieName(hash, config), cookie, { isSecure: isSecure(config), maxAgeMs: lifetimeMs }),
+  ]
 }
 
-/** The consent cookies to remove, so that with one more the browser has at most `maxCookies`. */
-export function surplusConsentCookies(request: Request, isSecure: boolean): string[] {
-  const names = cookieNames(request).filter((name) => name.startsWith(cookieName(prefix, isSecure)))
-  return names.slice(0, Math.max(0, names.length - maxCookies + 1))
+/** `Set-Cookie` that removes the cookie of an answered page. */
+export function endConsentCookie({ handleHash }: ConsentProof, config: Config): string {
+  return serializeCookie(consentCookieName(handleHash, config), '', { isSecure: isSecure(config), maxAgeMs: 0 })
+}
+
+function isSecure({ appUrl }: Config): boolean {
+  return appUrl.startsWith('https:')
 }

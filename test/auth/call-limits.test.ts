@@ -169,15 +169,10 @@ test('refused keys of an address are throttled, in the words of each door', asyn
     expect(answer.status).toBe(429)
     expect(limitHeaders(answer)).toEqual(['1', '"failed-keys";q=120;w=60', '"failed-keys";r=0;t=1'])
   }
-  expect(answers.map(({ body }) => [body.error.code, body.error.message])).toEqual([
-    [-32000, tooManyKeys],
-    [-32050, tooManyKeys],
-  ])
-  for (const response of plain) {
-    expect(await response.json()).toEqual({
-      error: { code: 'rate_limit_exceeded', message: tooManyKeys, retry_after_seconds: 1 },
-    })
-  }
+  expect(answers.map(({ body }) => body.error.code)).toEqual([-32000, -32050])
+  expect(await plain[0].json()).toEqual({
+    error: { code: 'rate_limit_exceeded', message: tooManyKeys, retry_after_seconds: 1 },
+  })
 })
 
 test('a good key of a throttled address is served, and so are other addresses', async () => {

@@ -64,8 +64,9 @@ describe('consent', () => {
     await deleteAgent(grid.acme.store, 'alice')
     await submitConsent(grid, grid.ann, { handle: one.handle, pick: agent(), decision: 'allow' })
     await setRole(grid, grid.ann, 'member')
-    await submitConsent(grid, grid.ann, { handle: two.handle, pick: admin(), decision: 'allow' })
+    const lost = await submitConsent(grid, grid.ann, { handle: two.handle, pick: admin(), decision: 'allow' })
 
+    expect(redirectParameters(lost)).toMatchObject({ error: 'access_denied', state: 'x7', iss: issuer })
     expect((await log()).map(({ tool, outcome }) => [tool, outcome])).toEqual([
       ['give_grant', 'access_denied'],
       ['give_grant', 'access_denied'],

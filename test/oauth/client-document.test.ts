@@ -83,7 +83,6 @@ test.each<[string, Document]>([
   ['a secret', { json: { ...good, client_secret: 'x' } }],
   ['only private_key_jwt', { json: { ...good, token_endpoint_auth_method: 'private_key_jwt' } }],
   ['a status that is not 200', { status: 404, json: good }],
-  ['a redirect', { status: 302, headers: new Headers({ location: 'https://evil.example/' }), json: good }],
   ['HTML', { headers: new Headers({ 'content-type': 'text/html' }), json: good }],
   ['other redirect URIs', { json: { ...good, redirect_uris: ['https://client.example/cb'] } }],
 ])('a document with %s leads to an error page at authorize', async (_, document) => {

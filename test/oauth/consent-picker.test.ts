@@ -71,23 +71,6 @@ test('a request for agents cannot be answered with @admin, and a member sees no 
   expect(forAgents.picks).toEqual([agent(grid.alice), agent(grid.bob)])
 })
 
-test.each(
-  [
-    [
-      'member',
-      'admin',
-      'This program asks to administer an account, and you are not an owner or admin of any account.',
-    ],
-    ['viewer', 'agent:use', 'This program asks to act as an agent, and no account gives you access to an agent.'],
-    ['viewer', undefined, 'you are not an owner or admin of any account, and no account gives you access to an agent.'],
-  ] as const,
-)('a %s who is asked for the scope %s reads the true reason', async (role, scope, reason) => {
-  const { html, picks } = await openConsentPage(grid, await signedInPerson(grid, role), scope ? { scope } : {})
-
-  expect(picks).toEqual([])
-  expect(html).toContain(reason)
-})
-
 test('only agents that the user can act as are listed', async () => {
   await deleteAgent(grid.acme.store, 'bob')
   await grid.acme.agent('remote', { type: 'a2a', remoteUrl: 'https://remote.example/' })

@@ -120,16 +120,6 @@ test('a fetched key replaces no key of an admin, of another client, of another p
   for (const key of others) expect(await mcpAccess(grid, key)).toBe('agent tools')
 })
 
-test.each<[string, () => Promise<string> | string, number, string]>([
-  ['an admin token', async () => (await obtainTokens(grid)).access_token, 400, 'agent_token_required'],
-  ['an agent key', () => grid.alice.key, 400, 'agent_token_required'],
-  ['an admin key', () => grid.acme.adminKey, 400, 'agent_token_required'],
-  ['an unknown token', () => 'x', 401, 'unauthenticated'],
-])('%s gets no static key', async (_, token, status, code) => {
-  expect(await fetchApiKey(grid, await token())).toMatchObject({ status, body: { error: { code } } })
-  expect(await mcpAccess(grid, grid.alice.key)).toBe('agent tools')
-})
-
 const endings: [string, (id: string, refreshToken: string) => Promise<unknown>][] = [
   ['the user who gave it', (id) => revokeOwnGrant(grid.store, grid.ann.visitor, id, null)],
   ['an admin of the account', (id) => revokeGrant(grid.acme.store, id)],

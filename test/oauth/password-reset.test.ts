@@ -34,13 +34,13 @@ const ann = () => grid.ann.visitor.user.id
 const agent = () => `agent:${grid.alice.id}`
 const revoke = (token: string, client_id = grid.clientId) => postForm(grid, '/oauth/revoke', { token, client_id })
 
-test('a reset is logged in each account where a program lost its access, and in no other', async () => {
+test('a reset ends all programs of the user, and is logged in each account where one lost its access, and in no other', async () => {
   await joinEvil(grid)
-  await obtainTokens(grid)
-  await fetchApiKey(grid, (await obtainTokens(grid, agent())).access_token)
+  const tokens = [await obtainTokens(grid), await obtainTokens(grid, agent())]
+  const { apiKey } = (await fetchApiKey(grid, tokens[1].access_token)).body
   await codeFor(grid)
   await revoke((await obtainTokens(grid)).refresh_token)
-  await accessTokenFor(grid, ann(), grid.evil.id)
+  const theirs = await accessTokenFor(grid, ann(), grid.evil.id)
   const eds = await accessTokenFor(grid, grid.ed.visitor.user.id, grid.evil.id)
   const [before, beforeEvil] = [(await log()).length, (await log(grid.evil)).length]
   const alone = await newAccount()
@@ -59,7 +59,15 @@ test('a reset is logged in each account where a program lost its access, and in 
   expect(await sentences(grid, grid.evil, await signedIn(grid, grid.ed.visitor.user))).toContain(
     'Disconnected Client by resetting the password',
   )
-  expect(await mcpAccess(grid, eds.token)).toBe('admin tools')
+  for (const { access_token, refresh_token } of tokens) {
+    expect(await mcpAccess(grid, access_token)).toBe('401')
+    expect((await refresh(grid, refresh_token)).body).toMatchObject({ error: 'invalid_grant' })
+  }
+  expect([await mcpAccess(grid, apiKey), await mcpAccess(grid, theirs.token)]).toEqual(['401', '401'])
+  expect([await mcpAccess(grid, grid.bob.key), await mcpAccess(grid, eds.token)]).toEqual([
+    'agent tools',
+    'admin tools',
+  ])
   expect(await logOf(alone)).toEqual([])
 })
 
@@ -116,24 +124,6 @@ test('a reset checks again when a program is authorized in another account meanw
   for (const account of [grid.acme, grid.evil]) {
     expect((await log(account)).map(({ tool }) => tool)).toEqual(['reset_password'])
   }
-})
-
-test('a reset revokes the grants of the user in every account, and no grants of others', async () => {
-  await joinEvil(grid)
-  const [here, there] = [await obtainTokens(grid), await obtainTokens(grid, `admin:${grid.evil.id}`)]
-  const agent = await obtainTokens(grid, `agent:${grid.alice.id}`)
-  const { apiKey: key } = (await fetchApiKey(grid, agent.access_token)).body
-  const eds = await obtainTokens(grid, `admin:${grid.evil.id}`, { browser: grid.ed })
-
-  await reset()
-
-  for (const { access_token, refresh_token } of [here, there, agent]) {
-    expect(await mcpAccess(grid, access_token)).toBe('401')
-    expect((await refresh(grid, refresh_token)).body).toMatchObject({ error: 'invalid_grant' })
-  }
-  expect(await mcpAccess(grid, key)).toBe('401')
-  expect(await mcpAccess(grid, grid.bob.key)).toBe('agent tools')
-  expect(await mcpAccess(grid, eds.access_token)).toBe('admin tools')
 })
 
 test('after a reset neither an unused code nor an open consent page gives access', async () => {

@@ -1,8 +1,6 @@
-/** Revocation (RFC 7009), lists of grants, and the removal of expired rows. See docs/protocol/oauth.md, "Tokens". */
+/** Revocation (RFC 7009), and the removal of expired rows. See docs/protocol/oauth.md, "Tokens". */
 import { beforeEach, expect, test } from 'vitest'
-import { listGrants, listOwnGrants, revokeGrant, revokeOwnGrant } from '../../src/grid/oauth/grants.ts'
 import { day, minute } from '../../src/lib/time.ts'
-import { postA2a, send03 } from '../support/a2a.ts'
 import { rows } from '../support/database.ts'
 import {
   callback,
@@ -15,7 +13,6 @@ import {
   openConsentPage,
   postForm,
   refresh,
-  signedInPerson,
 } from '../support/oauth.ts'
 
 let grid: OAuthGrid
@@ -63,65 +60,10 @@ test('revoking an unknown, ended or malformed token is answered with 200', async
   expect(await revoke(undefined)).toMatchObject({ status: 400, body: { error: 'invalid_request' } })
 })
 
-test('an access token is valid for MCP, the wake stream and the static key, and 401 at A2A', async () => {
-  const { access_token } = await obtainTokens(grid, agent())
-  const stopped = new AbortController()
-
-  const a2a = await postA2a(grid, access_token, send03())
-  const wake = await grid.request('https://grid.example/api/agents/wake-stream', {
-    headers: { Authorization: `Bearer ${access_token}` },
-    signal: stopped.signal,
-  })
-
-  expect(a2a.status).toBe(401)
-  expect(wake.status).toBe(200)
-  await wake.body?.cancel()
-  stopped.abort()
-})
-
 test('refresh tokens and codes are no bearer tokens', async () => {
   const { refresh_token } = await obtainTokens(grid)
 
   for (const secret of [refresh_token, await codeFor(grid)]) expect(await mcpAccess(grid, secret)).toBe('401')
-})
-
-test('a user sees the grants of all own accounts and can revoke only own grants', async () => {
-  await grid.store.write([
-    grid.store.global.users.addMembership(grid.evil.id, grid.ann.visitor.user.id, 'member', 1),
-  ])
-  const tokens = await obtainTokens(grid)
-  await obtainTokens(grid, `agent:${grid.eve.id}`)
-  await codeFor(grid)
-  const { id } = grid.ann.visitor.user
-
-  const own = await listOwnGrants(grid.store, id)
-
-  expect(own.map(({ actsAs, accountName, clientName }) => [actsAs, accountName, clientName]).sort()).toEqual([
-    ['@admin', 'Acme', 'Demo'],
-    ['@eve', 'Evil', 'Demo'],
-  ])
-  const grant = own.find(({ actsAs }) => actsAs === '@admin')!
-  await expect(revokeOwnGrant(grid.store, grid.ed.visitor, grant.id, null)).rejects.toMatchObject({
-    code: 'credential_not_found',
-  })
-  expect(await mcpAccess(grid, tokens.access_token)).toBe('admin tools')
-  await revokeOwnGrant(grid.store, grid.ann.visitor, grant.id, null)
-  expect(await mcpAccess(grid, tokens.access_token)).toBe('401')
-  expect(await listOwnGrants(grid.store, id)).toHaveLength(1)
-})
-
-test('owners and admins see and revoke the grants of their account, and of no other', async () => {
-  const tokens = await obtainTokens(grid, agent(), { browser: await signedInPerson(grid, 'member') })
-
-  const [grant] = await listGrants(grid.acme.store)
-
-  expect(grant).toMatchObject({ actsAs: '@alice', clientName: 'Demo', clientDomain: null })
-  expect(await listGrants(grid.evil.store)).toEqual([])
-  await expect(revokeGrant(grid.evil.store, grant.id)).rejects.toMatchObject({ code: 'credential_not_found' })
-  expect(await mcpAccess(grid, tokens.access_token)).toBe('agent tools')
-  await revokeGrant(grid.acme.store, grant.id)
-  expect(await mcpAccess(grid, tokens.access_token)).toBe('401')
-  expect(await listGrants(grid.acme.store)).toEqual([])
 })
 
 test('the sweep removes expired rows in batches, and keeps live ones', async () => {

@@ -57,22 +57,19 @@ test('within the grace period, and before a successor was used, an old refresh t
     .toHaveLength(1)
 })
 
-test.each([['121 seconds', 121], ['exactly the grace period', 120]])(
-  'an old refresh token after %s revokes the grant with its access tokens',
-  async (_, seconds) => {
-    const first = await obtainTokens(grid)
-    const second1 = (await refresh(grid, first.refresh_token)).body
-    grid.clock.now += seconds * second
+test('an old refresh token after the grace period revokes the grant with its access tokens', async () => {
+  const first = await obtainTokens(grid)
+  const second1 = (await refresh(grid, first.refresh_token)).body
+  grid.clock.now += 120 * second
 
-    expect((await refresh(grid, first.refresh_token)).body).toMatchObject({
-      error: 'invalid_grant',
-      error_description: expect.stringContaining('already used'),
-    })
+  expect((await refresh(grid, first.refresh_token)).body).toMatchObject({
+    error: 'invalid_grant',
+    error_description: expect.stringContaining('already used'),
+  })
 
-    expect(await mcpAccess(grid, second1.access_token)).toBe('401')
-    expect((await refresh(grid, second1.refresh_token)).body.error).toBe('invalid_grant')
-  },
-)
+  expect(await mcpAccess(grid, second1.access_token)).toBe('401')
+  expect((await refresh(grid, second1.refresh_token)).body.error).toBe('invalid_grant')
+})
 
 test('an old refresh token after its successor was used revokes the grant, also within the grace period', async () => {
   const first = await obtainTokens(grid)

@@ -47,15 +47,6 @@ test('agents that join an account cause no further email', async () => {
   expect(grid.emails).toHaveLength(1)
 })
 
-test('a signup over MCP sends the email too', async () => {
-  const call = { name: 'signup', arguments: { owner_email: 'zoe@owner.example', alias: 'zoe' } }
-  await grid.post('/mcp/v1/signup', { jsonrpc: '2.0', id: 1, method: 'tools/call', params: call }, {
-    Accept: 'application/json, text/event-stream',
-  })
-
-  await waitFor('the email', () => grid.emails.length === 1)
-})
-
 test('a signup succeeds even if its email cannot be queued', async () => {
   grid = await testGrid({
     inspect(sql) {

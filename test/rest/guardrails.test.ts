@@ -147,9 +147,14 @@ describe('the token', () => {
     const config = { baseUrl: 'https://elsewhere.example', model: 'm', policy: 'p' }
 
     const refused = await call(update, { guardrail: id, config })
+    const same = await call(update, { guardrail: id, config: { ...config, baseUrl: 'https://l.example/another/path' } })
     const changed = await call(update, { guardrail: id, config, token: `${token}-2` })
 
-    expect([refused.status, refused.body.error.code]).toEqual([400, 'invalid_input'])
+    expect([refused.status, refused.body.error.message]).toEqual([
+      400,
+      expect.stringContaining('The server address has changed'),
+    ])
+    expect(same.status).toBe(200)
     expect([changed.status, changed.body.config]).toEqual([200, config])
   })
 
@@ -177,18 +182,6 @@ describe('refuses', () => {
   test.each<[string, string, Record<string, unknown>, number, string, string]>([
     ['a field that it does not have', create, { name: 'g', provider: 'pii', tokn: 'x' }, 400, 'invalid_input', 'tokn'],
     ['a missing name', create, { provider: 'pii' }, 400, 'invalid_input', 'name is missing'],
-    ['an unknown provider', create, { name: 'g', provider: 'magic' }, 400, 'invalid_input', 'no such provider'],
-    ['a wrong action', create, { name: 'g', provider: 'pii', action: 'burn' }, 400, 'invalid_input', 'action must be'],
-    ['a wrong configuration', create, { name: 'g', provider: 'length' }, 400, 'invalid_input', 'config.maxCharacters'],
-    ['a missing token', create, { name: 'g', provider: 'lakera-guard' }, 400, 'invalid_input', 'needs a token'],
-    [
-      'a token that is not needed',
-      create,
-      { name: 'g', provider: 'pii', token: 'x' },
-      400,
-      'invalid_input',
-      'no token',
-    ],
     ['a name that is taken', create, { name: 'own', provider: 'pii' }, 409, 'guardrail_taken', 'own'],
     ['another provider', update, { guardrail: 'own', provider: 'length' }, 400, 'invalid_input', 'provider'],
     ['to change what is not there', update, { guardrail: 'none' }, 404, 'guardrail_not_found', 'no such guardrail'],
@@ -219,14 +212,5 @@ describe('refuses', () => {
 
     expect([response.status, (await response.json()).error.code]).toEqual([status, code])
     expect(await activityOf(grid)).toEqual([])
-  })
-
-  test('agents, with an error that says what to use', async () => {
-    const refused = await call(list, {}, grid.alice.key)
-
-    expect(refused.status).toBe(403)
-    expect(refused.body).toEqual({
-      error: { code: 'wrong_credential', message: 'Only an admin of the account can do this. Use an admin key.' },
-    })
   })
 })

@@ -18,28 +18,19 @@ const many = Array.from({ length: 51 }, (_, n) => `message ${n}`)
 const message = { to: '@alice', message: 'hi' }
 
 test.each([
-  ['GET', '/api/v1/inbox?limit=0', undefined, 'limit must be at least 1.'],
   ['GET', '/api/v1/inbox?limit=51', undefined, 'limit must be at most 50.'],
-  ['GET', '/api/v1/inbox?limit=many', undefined, 'limit must be a number.'],
   ['GET', '/api/v1/inbox?summary=yes', undefined, 'summary must be one of true, false.'],
   ['GET', '/api/v1/inbox?peek=true', undefined, 'peek is not a known field.'],
   ['POST', leases, { limit: 51 }, 'limit must be at most 50.'],
-  ['POST', leases, { limit: '5' }, 'limit must be a number.'],
-  ['POST', leases, { max_chars: 0 }, 'max_chars must be at least 1.'],
   ['POST', leases, { seconds: 29 }, 'seconds must be at least 30.'],
-  ['POST', leases, { seconds: 43_201 }, 'seconds must be at most 43200.'],
   ['POST', leases, { seconds: 30.5 }, 'seconds must be a whole number.'],
-  ['POST', leases, { message_ids: [] }, 'message_ids must not be empty.'],
   ['POST', leases, { message_ids: many }, 'message_ids must have at most 50 entries.'],
   ['POST', leases, { message_ids: ['\ud800'] }, 'message_ids.0 must be plain Unicode text.'],
-  ['POST', leases, { conversation_id: 'x'.repeat(201) }, 'conversation_id must have at most 200 characters.'],
   ['POST', leases, { wait: 1 }, 'wait is not a known field.'],
   ['POST', `${leases}/x/extend`, {}, 'seconds is missing.'],
-  ['POST', `${leases}/x/extend`, undefined, 'seconds is missing.'],
   ['POST', `${leases}/x/ack`, { message_ids: 'x' }, 'message_ids must be an array.'],
   ['POST', `${leases}/${'x'.repeat(201)}/release`, {}, 'The input must have at most 200 characters.'],
   ['POST', '/api/v1/messages', { to: '@alice' }, 'message is missing.'],
-  ['POST', '/api/v1/messages', { message: 'hi' }, 'to is missing.'],
   ['POST', '/api/v1/messages', { ...message, from: '@x' }, 'from is not a known field.'],
   ['POST', '/api/v1/messages', { ...message, acks: {} }, 'acks.lease_id is missing.'],
   [

@@ -1,7 +1,6 @@
 /** The account in which a signup puts its agent, and what the agent can reach. See docs/security.md, "Signup and claims". */
 import { beforeEach, expect, test } from 'vitest'
 import { createAuthenticator } from '../../src/auth/bearer.ts'
-import { createAgent } from '../../src/grid/agents/agents.ts'
 import { listAgents } from '../../src/grid/agents/find-agent.ts'
 import { messageStatus } from '../../src/grid/messaging/message-status.ts'
 import { readMessages } from '../../src/grid/messaging/read-messages.ts'
@@ -33,12 +32,6 @@ test('signups for different addresses cannot find each other', async () => {
 
   await expect(sendMessage(one, { to: 'zoe-two', text: 'hi' })).rejects.toMatchObject({ code: 'recipient_not_found' })
   expect((await listAgents(one, {})).agents).toEqual([])
-})
-
-test('an agent that signed up has no admin rights', async () => {
-  const account = await signedUp(grid, { alias: 'zoe-one' })
-
-  await expect(createAgent(account, { alias: 'more' })).rejects.toMatchObject({ code: 'wrong_credential' })
 })
 
 test('a claimed account is never joined', async () => {

@@ -1,11 +1,9 @@
 /** What a signup returns and creates. See docs/protocol/signup.md, "Signup", and docs/protocol/messages.md, "Trial". */
 import { beforeEach, expect, test } from 'vitest'
-import { createAuthenticator } from '../../src/auth/bearer.ts'
 import { listSkills } from '../../src/grid/agents/skills.ts'
-import { hashForLookup } from '../../src/lib/secrets.ts'
 import { hour } from '../../src/lib/time.ts'
 import { type TestGrid, testGrid } from '../support/grid.ts'
-import { signedUp, signUp, signups } from '../support/signup.ts'
+import { signedUp, signUp } from '../support/signup.ts'
 
 let grid: TestGrid
 beforeEach(async () => {
@@ -42,12 +40,13 @@ test('a signup is 201 with the key, the alias with @, the trial, the claim link 
   })
 })
 
-test('the key works at once', async () => {
-  const { api_key } = await (await signUp(grid, { alias: 'zoe-agent', description: 'finds things' })).json()
-  const account = await createAuthenticator(grid.store)(`Bearer ${api_key}`)
+test('the key works at once, for an agent on trial, with each skill once', async () => {
+  const skills = ['search', 'sums', 'search', ' sums ']
+  const account = await signedUp(grid, { alias: 'zoe-agent', description: 'finds things', skills })
+  const agent = await account.read.agents.byAlias('zoe-agent')
 
   expect(account.actor).toMatchObject({ type: 'agent', alias: 'zoe-agent' })
-  expect(await account.read.agents.byAlias('zoe-agent')).toMatchObject({
+  expect(agent).toMatchObject({
     type: 'mcp',
     visibility: 'private',
     accessPolicy: 'auto_approve',
@@ -55,32 +54,14 @@ test('the key works at once', async () => {
     remoteUrl: null,
     createdAt: grid.clock.now,
   })
-})
-
-test('each skill is attached once', async () => {
-  const account = await signedUp(grid, { alias: 'zoe-agent', skills: ['search', 'sums', 'search', ' sums '] })
-
-  expect((await listSkills(account, { agent: 'zoe-agent' })).skills).toEqual([
-    { name: 'search', description: '' },
-    { name: 'sums', description: '' },
-  ])
-})
-
-test('the hash of the claim link is stored, and not the link', async () => {
-  const { trial } = await (await signUp(grid, { alias: 'zoe-agent' })).json()
-  const [row] = await signups(grid, 'ann@owner.example')
-
-  expect(row.claim_token_hash).toBe(hashForLookup(trial.claim_url.split('/').pop()))
-})
-
-test('the agent has a trial of 10 messages and 24 hours', async () => {
-  const account = await signedUp(grid, { alias: 'zoe-agent' })
-  const agent = await account.read.agents.byAlias('zoe-agent')
-
   expect(await account.read.agents.trial(agent!.id)).toEqual({
     used: 0,
     max: 10,
     endedAt: null,
     expiresAt: grid.clock.now + 24 * hour,
   })
+  expect((await listSkills(account, { agent: 'zoe-agent' })).skills).toEqual([
+    { name: 'search', description: '' },
+    { name: 'sums', description: '' },
+  ])
 })

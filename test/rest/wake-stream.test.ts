@@ -48,18 +48,6 @@ test('a sender is not woken, nor an agent of another account', async () => {
   }
 })
 
-test.each(
-  [
-    ['no key', undefined, 401, 'unauthenticated'],
-    ['an admin key', () => grid.acme.adminKey, 403, 'wrong_credential'],
-  ] as const,
-)('%s is %i', async (_, key, status, code) => {
-  const response = await open(key?.())
-
-  expect(response.status).toBe(status)
-  expect(await response.json()).toMatchObject({ error: { code } })
-})
-
 test('the fourth stream of a key is 429, and streams that were left make room', async () => {
   const streams = []
   for (let i = 0; i < 3; i++) streams.push(readEvents(await open(grid.bob.key)))

@@ -6,11 +6,12 @@ import { createChannel } from '../../src/grid/channels/channels.ts'
 import { createGuardrail, setAgentGuardrails } from '../../src/grid/guardrails/guardrails.ts'
 import { setDigest } from '../../src/grid/notifications/digests.ts'
 import { subscribe } from '../../src/grid/notifications/subscriptions.ts'
-import { requestEmailLink, requestVerification } from '../../src/grid/people/email-links.ts'
+import { requestEmailLink } from '../../src/grid/people/email-links.ts'
 import { inviteMember } from '../../src/grid/people/invitations.ts'
 import { createSetUpLink } from '../../src/grid/people/people.ts'
 import { chooseAlias } from '../../src/grid/people/seats.ts'
 import { beginTotp, replaceRecoveryCodes } from '../../src/grid/people/second-factor.ts'
+import { sendVerificationLink } from '../../src/grid/people/send-email.ts'
 import { hour } from '../../src/lib/time.ts'
 import { type Browser, browser } from './browse.ts'
 import { crawl } from './crawl.ts'
@@ -209,7 +210,7 @@ export async function seedSite(grid: TestGrid) {
   const address = '198.51.100.20'
   await emailed('signIn', () => requestEmailLink(store, 'sign_in', { email: vera.email }, address))
   await emailed('reset', () => requestEmailLink(store, 'reset', { email: 'tomas@acme.example' }, address))
-  await emailed('verify', () => requestVerification(store, olga, address))
+  await emailed('verify', () => sendVerificationLink(store, olga, address))
   for (const [name, email, role] of [['invitation', 'paul@acme.example', 'member'], ['known', bea.email, 'admin']]) {
     links[name] = new URL((await inviteMember(account, { email, role })).url).pathname
   }

@@ -16,7 +16,7 @@ import type { Store } from '../../store/store.ts'
 import { activityRow, recordActivity, type RecordedCall } from '../activity.ts'
 import { refuseTooManySkills, requireSkillLimit } from '../agents/skills.ts'
 import { claimEmail } from '../people/email-templates.ts'
-import { linkLifetimeMs } from '../people/people.ts'
+import { linkExpired, linkLifetimeMs } from '../people/people.ts'
 import { proveAddress } from '../people/prove-address.ts'
 import { takeEmailAttempt } from '../people/throttle.ts'
 import { retryOnConflict } from '../retry-on-conflict.ts'
@@ -91,7 +91,7 @@ export async function sendClaimEmail(store: Store, token: string, address: strin
 /** The email address of a claim email's link, and whether it has a user. Does not use it. Fails with `link_expired`. */
 export async function findClaimEmailLink(store: Store, token: string): Promise<{ email: string; isKnown: boolean }> {
   const link = await store.global.links.byToken('claim', hashForLookup(token), store.deps.now())
-  if (!link?.email) throw new GridError('link_expired', 'This link was used already or has expired. Ask for a new one.')
+  if (!link?.email) throw linkExpired()
   return { email: link.email, isKnown: (await store.global.users.byEmail(link.email)) !== undefined }
 }
 

@@ -3,21 +3,18 @@ import { type Actor, allows, requireAdmin, requirePermission, type SignedInUser 
 import { GridError } from '../../errors.ts'
 import type { AccountStore } from '../../store/account.ts'
 import type { RevocableAccess } from '../../store/global/oauth-grants.ts'
+import type { TokenOfGrant } from '../../store/global/oauth-tokens.ts'
 import type { Statement } from '../../store/sql.ts'
 import type { Store } from '../../store/store.ts'
 import { type ActivityActor, activityRow, recordActivity } from '../activity.ts'
 import { retryOnConflict } from '../retry-on-conflict.ts'
 
 /** A grant as pages show it. Times are milliseconds since the epoch. */
-export interface ListedGrant {
-  id: string
-  clientName: string
+export interface ListedGrant extends GrantRow {
   /** The host of the client ID metadata document; null for a client that registered itself. */
   clientDomain: string | null
   /** What the client acts as: `@admin`, or the alias of an agent with `@`. */
   actsAs: string
-  createdAt: number
-  lastUsedAt: number | null
   /** The agent key that the client fetched with the grant; null if it fetched none. It ends with the grant. */
   key: { last4: string; lastUsedAt: number | null } | null
 }
@@ -31,8 +28,7 @@ export interface AccountGrant extends ListedGrant {
 }
 
 export async function listOwnGrants({ global, deps }: Store, userId: string): Promise<OwnGrant[]> {
-  const found = await global.oauth.grants.ofUser(userId, deps.now())
-  return found.map((grant) => ({ ...asListed(grant), accountName: grant.accountName }))
+  return (await global.oauth.grants.ofUser(userId, deps.now())).map(asListed)
 }
 
 /** Revoke a grant of the signed-in user, with the agent key that was fetched with it. */
@@ -46,17 +42,12 @@ export async function revokeOwnGrant(
   if (!grant) throw notFound(id)
   const account = store.account(grant.accountId, { type: 'user', userId: user.id, role: grant.role, sessionId })
   const call = { tool: 'revoke_own_grant', arguments: describeGrant(grant), requestId }
-  await recordActivity(
-    account,
-    call,
-    (recording) => endLiveGrant(recording, id),
-  )
+  await recordActivity(account, call, (recording) => endLiveGrant(recording, id))
 }
 
 export async function listGrants(account: AccountStore): Promise<AccountGrant[]> {
   requireAdmin(account.actor)
-  const found = await account.read.grants.list(account.deps.now())
-  return found.map((grant) => ({ ...asListed(grant), email: grant.email }))
+  return (await account.read.grants.list(account.deps.now())).map(asListed)
 }
 
 /** The live grants to act as an agent, newest first: members see their own, owners and admins all. */
@@ -67,7 +58,7 @@ export async function listGrantsOfAgent(account: AccountStore, agentId: string):
   const seen = actor.type === 'user' && !allows(actor.role, 'manage')
     ? found.filter(({ userId }) => userId === actor.userId)
     : found
-  return seen.map((grant) => ({ ...asListed(grant), email: grant.email }))
+  return seen.map(asListed)
 }
 
 export async function revokeGrant(account: AccountStore, id: string): Promise<{ id: string }> {
@@ -76,27 +67,12 @@ export async function revokeGrant(account: AccountStore, id: string): Promise<{ 
   return { id }
 }
 
-/** The grant of a token. `agentId` and `alias` are null for the account's admin. */
-interface TokenGrant {
-  accountId: string
-  grantId: string
-  clientId: string
-  clientName: string
-  userId: string
-  agentId: string | null
-  alias: string | null
-}
-
 /** Revoke a grant because its client revoked the refresh token. The grant is the actor. @see RFC 7009 §2.1 */
-export async function revokeGrantByClient(store: Store, grant: TokenGrant, requestId: string | null): Promise<void> {
+export async function revokeGrantByClient(store: Store, grant: TokenOfGrant, requestId: string | null): Promise<void> {
   const { accountId, grantId } = grant
   const account = store.account(accountId, actorOfGrant(grant))
   const call = { tool: 'return_grant', arguments: describeGrant({ ...grant, id: grantId }), requestId }
-  await recordActivity(
-    account,
-    call,
-    (recording) => endLiveGrant(recording, grantId),
-  )
+  await recordActivity(account, call, (recording) => endLiveGrant(recording, grantId))
 }
 
 /** The grant in the arguments of a logged call. Readable after the grant itself is deleted. */
@@ -106,7 +82,7 @@ export function describeGrant(
   return { id, program: clientName, client: clientId, as: actsAsOf(alias) }
 }
 
-function actorOfGrant({ grantId, userId, agentId, alias }: TokenGrant): Actor {
+function actorOfGrant({ grantId, userId, agentId, alias }: TokenOfGrant): Actor {
   return agentId === null || alias === null
     ? { type: 'admin', credentialId: grantId, credentialKind: 'oauth', userId }
     : { type: 'agent', agentId, alias, credentialId: grantId, userId }
@@ -132,16 +108,12 @@ interface GrantRow {
   keyLastUsedAt: number | null
 }
 
-function asListed(
-  { id, clientId, clientName, alias, createdAt, lastUsedAt, keyLast4, keyLastUsedAt }: GrantRow,
-): ListedGrant {
+function asListed<Row extends GrantRow>(row: Row): Row & ListedGrant {
+  const { clientId, alias, keyLast4, keyLastUsedAt } = row
   return {
-    id,
-    clientName,
+    ...row,
     clientDomain: clientId.startsWith('https://') ? new URL(clientId).host : null,
     actsAs: actsAsOf(alias),
-    createdAt,
-    lastUsedAt,
     key: keyLast4 === null ? null : { last4: keyLast4, lastUsedAt: keyLastUsedAt },
   }
 }

@@ -8,15 +8,8 @@ import { revokeAllGrants } from '../oauth/grants.ts'
 import { retryOnConflict } from '../retry-on-conflict.ts'
 import { passwordChangedEmail } from './email-templates.ts'
 import { linkExpired } from './people.ts'
-import { mayBeSomebodyElse, proveAddress, takeOver } from './prove-address.ts'
-import {
-  type EmailLinkKind,
-  findEmailLink,
-  redeemEmailLink,
-  sendNotice,
-  sendVerificationLink,
-  trySendEmailLink,
-} from './send-email.ts'
+import { endAccess, mayBeSomebodyElse, proveAddress, takeOver } from './prove-address.ts'
+import { type EmailLinkKind, findEmailLink, redeemEmailLink, sendNotice, trySendEmailLink } from './send-email.ts'
 
 /** Paths that an email may contain. With any other text, the caller that requests an email could write into it. */
 const allowedPath =
@@ -33,14 +26,6 @@ export async function requestEmailLink(
   const user = await store.global.users.byEmail(email)
   const query = allowedPath.test(input.next ?? '') ? `?next=${encodeURIComponent(input.next!)}` : ''
   await trySendEmailLink(store, kind, { userId: user?.id ?? null, email, query }, address)
-}
-
-export async function requestVerification(
-  store: Store,
-  user: { id: string; email: string },
-  address: string,
-): Promise<void> {
-  await sendVerificationLink(store, { userId: user.id, email: user.email }, address)
 }
 
 /** The user of an email link, unless their address has changed since. Does not use the link. */
@@ -99,13 +84,9 @@ export async function resetPassword(
       precondition: [global.links.requireOpen('reset', tokenHash, at)],
       statements: [
         ...global.links.use('reset', tokenHash, at),
-        ...(user && mayBeSomebodyElse(user) ? takeOver(store, userId, at) : []),
+        ...(user && mayBeSomebodyElse(user) ? takeOver : endAccess)(store, userId, at),
         global.users.setPassword(userId, hash),
         global.users.verifyEmail(userId, email, at),
-        global.sessions.endOthers(userId, '', at),
-        global.links.endAll(userId, at),
-        // A consent in progress is a grant already and revoked above, or fails because its request is gone.
-        global.oauth.requests.removeOfUser(userId),
       ],
     })
     return { userId, email }

@@ -9,27 +9,27 @@ export type EmailContent = Omit<OutgoingEmail, 'to'>
 
 type AppUrl = Pick<Config, 'appUrl'>
 
-export function verifyAddressEmail(config: AppUrl, link: string): EmailContent {
-  return emailContent(config, 'verify_address', link, [
-    `Please confirm that this is your email address on ${hostOf(config)}:`,
-    link,
-    `The link works once, for 15 minutes. ${ignoreNotice}`,
-  ])
-}
+const ignoreNotice = 'If you did not request it, ignore this email.'
 
-export function signInEmail(config: AppUrl, link: string): EmailContent {
-  return emailContent(config, 'sign_in', link, [
-    `Open this link to sign in to ${hostOf(config)}:`,
-    link,
-    `The link works once, for 15 minutes. Do not share it: anyone who opens it is signed in as you. ${ignoreNotice}`,
-  ])
-}
+const linkTexts = {
+  verify_address: ['Please confirm that this is your email address on', ignoreNotice],
+  sign_in: [
+    'Open this link to sign in to',
+    `Do not share it: anyone who opens it is signed in as you. ${ignoreNotice}`,
+  ],
+  password_reset: [
+    'Open this link to choose a new password for',
+    `${ignoreNotice} Your password does not change until you do.`,
+  ],
+} as const
 
-export function passwordResetEmail(config: AppUrl, link: string): EmailContent {
-  return emailContent(config, 'password_reset', link, [
-    `Open this link to choose a new password for ${hostOf(config)}:`,
+/** An email with a link for a user. */
+export function linkEmail(config: AppUrl, kind: keyof typeof linkTexts, link: string): EmailContent {
+  const [request, warning] = linkTexts[kind]
+  return emailContent(config, kind, link, [
+    `${request} ${hostOf(config)}:`,
     link,
-    `The link works once, for 15 minutes. ${ignoreNotice} Your password does not change until you do.`,
+    `The link works once, for 15 minutes. ${warning}`,
   ])
 }
 
@@ -148,8 +148,6 @@ const subjects = {
   conversation_paused: 'A conversation of your agents is paused',
   digest: 'Messages wait for you',
 } satisfies Record<OutgoingEmail['kind'], string>
-
-const ignoreNotice = 'If you did not request it, ignore this email.'
 
 function emailContent(
   config: AppUrl,

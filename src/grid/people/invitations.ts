@@ -17,7 +17,7 @@ import { authorize } from '../authorize.ts'
 import { retryOnConflict } from '../retry-on-conflict.ts'
 import { checkRole, requireAssignable } from './team.ts'
 
-export const invitationLifetimeMs = day
+const invitationLifetimeMs = day
 const maxPending = 100
 
 /** An invitation whose link has yet to be sent or shown. The link is not stored anywhere. */

@@ -40,12 +40,7 @@ export async function createLinkFor(
   command: string,
 ): Promise<{ userId: string; url: string }> {
   const user = await findUser(store, email)
-  const { url, statement } = createEmailLink(
-    store,
-    kind,
-    { userId: user.id, email: user.email },
-    printedLinkLifetimeMs,
-  )
+  const { url, statement } = printedLink(store, kind, user)
   await changeUser(store, user, command, [statement])
   return { userId: user.id, url }
 }
@@ -59,10 +54,13 @@ export async function signInUrlOfOwner(
   if (!user || user.passwordHash !== null) {
     return { url: `${store.deps.config.appUrl}/sign-in`, worksOnce: false }
   }
-  const to = { userId: user.id, email: user.email }
-  const { url, statement } = createEmailLink(store, 'sign_in', to, printedLinkLifetimeMs)
+  const { url, statement } = printedLink(store, 'sign_in', user)
   await store.write([statement])
   return { url, worksOnce: true }
+}
+
+function printedLink(store: Store, kind: 'sign_in' | 'reset', { id, email }: User) {
+  return createEmailLink(store, kind, { userId: id, email }, printedLinkLifetimeMs)
 }
 
 export async function findLockedOutUser(store: Store): Promise<string | undefined> {

@@ -92,6 +92,18 @@ export async function signIn(
   return { userId: user.id, passwordHash: user.passwordHash }
 }
 
+/** Check the password of a signed-in user. Guesses count as sign-in attempts. Fails with `wrong`. */
+export async function checkPassword(
+  store: Store,
+  user: { email: string; passwordHash: string | null | undefined },
+  { password, address }: { password: string; address: string },
+  wrong: GridError,
+): Promise<void> {
+  const attempt = await takeSignInAttempt(store, user.email, address)
+  if (!(await verifyPassword(user.passwordHash, password, { hasPriority: true }))) throw wrong
+  await attempt.succeeded()
+}
+
 /** The normalised address, or an empty string that no user has: a malformed address fails like an unknown one. */
 function signInEmail(text: string): string {
   try {

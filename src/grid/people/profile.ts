@@ -1,5 +1,5 @@
 /** Changes of users to their own profile: name, keyboard, password and email address. */
-import { hashPassword, verifyPassword } from '../../auth/passwords.ts'
+import { hashPassword } from '../../auth/passwords.ts'
 import { normaliseEmail } from '../../lib/names.ts'
 import { invalidInput } from '../../errors.ts'
 import type { User } from '../../store/global/users.ts'
@@ -7,9 +7,8 @@ import type { Store } from '../../store/store.ts'
 import { checkName } from '../accounts/accounts.ts'
 import { checkLinkOwner } from './email-links.ts'
 import { addressChangedEmail, passwordChangedEmail } from './email-templates.ts'
-import { linkExpired } from './people.ts'
+import { checkPassword, linkExpired } from './people.ts'
 import { findEmailLink, redeemEmailLink, sendNotice, trySendEmailLink } from './send-email.ts'
-import { takeSignInAttempt } from './throttle.ts'
 
 export async function setUserName(store: Store, userId: string, name: string): Promise<void> {
   await store.write([store.global.users.setName(userId, checkName(name, 'name'))])
@@ -70,7 +69,7 @@ export async function confirmEmailChange(store: Store, token: string, userId: st
   return link.email
 }
 
-/** The user, if `current` is their password. Guesses count as sign-in attempts. */
+/** The user, if `current` is their password. */
 async function checkCurrentPassword(
   store: Store,
   userId: string,
@@ -81,11 +80,8 @@ async function checkCurrentPassword(
   if (user.passwordHash === null) {
     throw invalidInput('You have no password yet. Request an email link to set one.', 'current')
   }
-  const attempt = await takeSignInAttempt(store, user.email, address)
-  if (!(await verifyPassword(user.passwordHash, current, { hasPriority: true }))) {
-    throw invalidInput('This is not your current password.', 'current')
-  }
-  await attempt.succeeded()
+  const wrong = invalidInput('This is not your current password.', 'current')
+  await checkPassword(store, user, { password: current, address }, wrong)
   return { ...user, passwordHash: user.passwordHash }
 }
 

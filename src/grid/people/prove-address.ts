@@ -10,10 +10,14 @@ export function mayBeSomebodyElse({ registeredByShownLink, emailVerifiedAt }: Us
 }
 
 /** Statements that remove everything with which someone else could get back in: password, factors, sessions, links. */
-export function takeOver({ global }: Store, userId: string, at: number): Statement[] {
+export function takeOver(store: Store, userId: string, at: number): Statement[] {
+  const { users, secondFactors } = store.global
+  return [users.removePassword(userId), ...secondFactors.removeAll(userId), ...endAccess(store, userId, at)]
+}
+
+/** Statements that end all sessions, links and open consent pages of a user. */
+export function endAccess({ global }: Store, userId: string, at: number): Statement[] {
   return [
-    global.users.removePassword(userId),
-    ...global.secondFactors.removeAll(userId),
     global.sessions.endOthers(userId, '', at),
     global.links.endAll(userId, at),
     // A consent in progress is a grant already and revoked with the others, or fails because its request is gone.

@@ -1,28 +1,32 @@
 /** The second factor of users: authenticator apps and recovery codes. See docs/security.md, "Signing in". */
 import { callingUser, requireConfirmed, type SignedInUser } from '../../auth/actor.ts'
-import { verifyPassword } from '../../auth/passwords.ts'
 import { newTotpSecret, totpStep, totpUri } from '../../auth/totp.ts'
 import { GridError, invalidInput } from '../../errors.ts'
 import { newId } from '../../lib/id.ts'
 import { totpContext } from '../../lib/key-ring.ts'
 import { hashForLookup, mintRecoveryCode } from '../../lib/secrets.ts'
 import type { AccountStore } from '../../store/account.ts'
-import type { StoredTotp } from '../../store/global/second-factors.ts'
+import type { Passkey, StoredTotp } from '../../store/global/second-factors.ts'
 import type { Statement } from '../../store/sql.ts'
 import type { Store } from '../../store/store.ts'
 import { authorize } from '../authorize.ts'
 import { retryOnConflict } from '../retry-on-conflict.ts'
 import { changeUser, findUser } from './operator.ts'
+import { checkPassword } from './people.ts'
 import { sendSecondFactorEmail } from './send-email.ts'
-import { takeSecondFactorAttempt, takeSignInAttempt } from './throttle.ts'
+import { takeSecondFactorAttempt } from './throttle.ts'
 
 const recoveryCodeCount = 10
 
 export interface SecondFactors {
-  passkeys: { id: string; name: string; createdAt: number; lastUsedAt: number | null }[]
+  passkeys: Passkey[]
   hasTotp: boolean
   /** Unused recovery codes. */
   codesLeft: number
+}
+
+export function isProtected({ passkeys, hasTotp }: SecondFactors): boolean {
+  return passkeys.length > 0 || hasTotp
 }
 
 export async function listSecondFactors({ global }: Store, userId: string): Promise<SecondFactors> {
@@ -57,12 +61,9 @@ export async function confirmByPassword(
   password: string,
   address: string,
 ): Promise<string> {
-  const attempt = await takeSignInAttempt(store, user.email, address)
   const passwordHash = (await store.global.users.byId(user.id))?.passwordHash
-  if (!(await verifyPassword(passwordHash, password, { hasPriority: true }))) {
-    throw invalidInput('This is not your password.', 'password')
-  }
-  await attempt.succeeded()
+  const wrong = invalidInput('This is not your password.', 'password')
+  await checkPassword(store, { email: user.email, passwordHash }, { password, address }, wrong)
   return passwordHash!
 }
 
@@ -123,8 +124,7 @@ export async function removeTotp(store: Store, actor: SignedInUser): Promise<voi
 export async function replaceRecoveryCodes(store: Store, actor: SignedInUser): Promise<string[]> {
   requireConfirmed(actor, store.deps.now())
   const { id, email } = actor.user
-  const { passkeys, hasTotp } = await listSecondFactors(store, id)
-  if (passkeys.length === 0 && !hasTotp) {
+  if (!isProtected(await listSecondFactors(store, id))) {
     throw new GridError('invalid_input', 'Add a passkey or an authenticator app first.')
   }
   const { codes, statements } = await newRecoveryCodes(store, id)
@@ -143,8 +143,7 @@ export async function addFactor(
   own: string,
   statements: Statement[],
 ): Promise<string[] | undefined> {
-  const { passkeys, hasTotp } = await listSecondFactors(store, id)
-  const isFirst = passkeys.length === 0 && !hasTotp
+  const isFirst = !isProtected(await listSecondFactors(store, id))
   const first = isFirst ? await newRecoveryCodes(store, id) : undefined
   await store.write([
     store.global.secondFactors.requireFirst(id, own, isFirst),
@@ -245,9 +244,7 @@ export async function resetMemberSecondFactor(
 /** Remove the second factor of a user as the operator, and end their sessions. */
 export async function resetSecondFactor(store: Store, email: string, command: string): Promise<{ userId: string }> {
   const user = await findUser(store, email)
-  const { secondFactors } = store.global
-  const [passkeys, totp] = await Promise.all([secondFactors.passkeysOf(user.id), secondFactors.totpOf(user.id)])
-  if (passkeys.length === 0 && (totp?.confirmedAt ?? null) === null) throw hasNone()
+  if (!isProtected(await listSecondFactors(store, user.id))) throw hasNone()
   await changeUser(store, user, command, resetStatements(store, user.id))
   sendSecondFactorEmail(store, user.email, 'reset')
   return { userId: user.id }

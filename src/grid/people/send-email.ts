@@ -9,22 +9,21 @@ import {
   digestEmail,
   type EmailContent,
   invitationEmail,
-  passwordResetEmail,
+  linkEmail,
   type SecondFactorChange,
   secondFactorChangedEmail,
-  signInEmail,
-  verifyAddressEmail,
 } from './email-templates.ts'
 import type { SentInvitation } from './invitations.ts'
 import { linkExpired, linkLifetimeMs } from './people.ts'
 import { requireEmailAttempt, type SilentPurpose, takeDigestAttempt, takeEmailAttempt } from './throttle.ts'
 
-const templates = {
-  sign_in: signInEmail,
-  reset: passwordResetEmail,
-  verify: verifyAddressEmail,
-  change_email: verifyAddressEmail,
-} satisfies Record<EmailLinkKind, unknown>
+/** Where the link of each kind leads, and the email that brings it. */
+const links = {
+  verify: { path: '/verify', email: 'verify_address' },
+  sign_in: { path: '/sign-in-link', email: 'sign_in' },
+  reset: { path: '/reset', email: 'password_reset' },
+  change_email: { path: '/new-address', email: 'verify_address' },
+} as const satisfies Record<EmailLinkKind, object>
 
 interface LinkRecipient {
   userId: string | null
@@ -49,11 +48,11 @@ export async function trySendEmailLink(
 /** Send a signed-in user the link that verifies the address. `address` is the client's. */
 export async function sendVerificationLink(
   store: Store,
-  to: { userId: string; email: string },
+  { id, email }: { id: string; email: string },
   address: string,
 ): Promise<void> {
-  await requireEmailAttempt(store, { purpose: 'verify', email: to.email, address })
-  await createAndSendLink(store, 'verify', to)
+  await requireEmailAttempt(store, { purpose: 'verify', email, address })
+  await createAndSendLink(store, 'verify', { userId: id, email })
 }
 
 async function createAndSendLink(
@@ -64,7 +63,7 @@ async function createAndSendLink(
   const { config, email: emailSender } = store.deps
   const { url, statement } = createEmailLink(store, kind, { userId, email })
   await store.write([...precedingStatements, statement])
-  if (userId !== null) emailSender.send({ to: email, ...templates[kind](config, url + query) })
+  if (userId !== null) emailSender.send({ to: email, ...linkEmail(config, links[kind].email, url + query) })
 }
 
 /** Send an invitation. Its limits were checked before it was created. */
@@ -101,13 +100,6 @@ export async function trySendDigest(
 /** The kinds that are sent to users. A claim email may go to an address that has no user yet (`claim-email.ts`). */
 export type EmailLinkKind = Exclude<LinkKind, 'set_up' | 'claim'>
 
-const paths: Record<EmailLinkKind, string> = {
-  verify: '/verify',
-  sign_in: '/sign-in-link',
-  reset: '/reset',
-  change_email: '/new-address',
-}
-
 /** A new link. With `userId` null it can never be used: unknown addresses take the same work. */
 export function createEmailLink(
   { global, deps: { config, now } }: Store,
@@ -118,7 +110,7 @@ export function createEmailLink(
   const { token, hash } = mintLinkToken()
   const at = now()
   const link = { id: newId(), kind, tokenHash: hash, ...to, expiresAt: at + lifetimeMs }
-  return { url: `${config.appUrl}${paths[kind]}/${token}`, statement: global.links.add(link, at) }
+  return { url: `${config.appUrl}${links[kind].path}/${token}`, statement: global.links.add(link, at) }
 }
 
 /** The user and address of a link that can still be used. Does not use it. Fails with `link_expired`. */

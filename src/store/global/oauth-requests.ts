@@ -70,13 +70,13 @@ export const requests = (db: Db) => ({
   removeExpired: (at: number, limit: number): Statement => ({ ...db.bind(removeExpired, { at, limit }), rows: limit }),
 })
 
-interface AdministeredAccount {
+export interface AdministeredAccount {
   accountId: string
   accountName: string
   ownerEmail: string | null
 }
 
-interface UsableAgent {
+export interface UsableAgent {
   accountId: string
   agentId: string
   alias: string

@@ -22,7 +22,8 @@ export interface AccessToken {
   lastUsedAt: number | null
 }
 
-interface TokenOfGrant {
+/** A token and its grant. `agentId` and `alias` are null for the account's admin. */
+export interface TokenOfGrant {
   accountId: string
   id: string
   kind: 'access' | 'refresh'

@@ -29,7 +29,8 @@ interface SessionOfToken {
   hasSecondFactor: boolean
 }
 
-interface ListedSession {
+/** A live session in the list of a user's sessions. */
+export interface ListedSession {
   id: string
   createdAt: number
   lastSeenAt: number

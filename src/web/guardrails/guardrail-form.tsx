@@ -107,7 +107,7 @@ export function settingsOf(provider: ListedProvider, form: URLSearchParams): Gua
   const token = form.get('token') ?? ''
   return {
     name: form.get('name') ?? '',
-    config: readSchemaValue(provider.configSchema as JsonSchema, form, 'config'),
+    config: readSchemaValue(provider.configSchema as JsonSchema, form),
     action: readChoice(form, 'action', actions.map(({ value }) => value)),
     onFailure: readChoice(form, 'onFailure', failures.map(({ value }) => value)),
     enabled: form.has('enabled'),
@@ -168,7 +168,7 @@ export function GuardrailForm(
             isRequired
           />
           {hasFields
-            ? <SchemaFields schema={schema} path='config' value={stored?.config} />
+            ? <SchemaFields schema={schema} stored={stored?.config} />
             : <p class='soft'>This provider has no settings.</p>}
           {provider.needsToken && (
             <TokenFields

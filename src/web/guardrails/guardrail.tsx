@@ -71,7 +71,7 @@ async function show(visit: Visit, tried?: TriedText) {
         <div class='stack'>
           {mayManage
             ? <GuardrailForm visit={visit} provider={provider} stored={guardrail} action={at.path} />
-            : <Settings visit={visit} guardrail={guardrail} provider={provider} now={account.deps.now()} />}
+            : <Settings visit={visit} guardrail={guardrail} provider={provider} />}
         </div>
         <div class='stack'>
           {mayManage && <TryCard visit={visit} path={at.path} isRemote={provider.kind === 'remote'} tried={tried} />}
@@ -126,12 +126,7 @@ const directions = { inbound: 'received', outbound: 'sent', both: 'both directio
 
 /** The settings, for users who may not change them. */
 function Settings(
-  { visit, guardrail, provider, now }: {
-    visit: Visit
-    guardrail: GuardrailDetails
-    provider: ListedProvider
-    now: number
-  },
+  { visit, guardrail, provider }: { visit: Visit; guardrail: GuardrailDetails; provider: ListedProvider },
 ) {
   const config = guardrail.config as Record<string, unknown>
   const properties = (provider.configSchema as JsonSchema).properties ?? {}
@@ -144,13 +139,13 @@ function Settings(
             <Badge kind={guardrail.enabled ? 'info' : 'plain'} hasDot>{guardrail.enabled ? 'on' : 'off'}</Badge>,
           ],
           ...Object.entries(config).map(([name, value]): [string, string] => [
-            properties[name]?.title ?? labelOf(name),
+            labelOf(name),
             inWords(value, properties[name]),
           ]),
           ['When it finds a match', titleOf(actions, guardrail.action)],
           ['When the provider fails', titleOf(failures, guardrail.onFailure)],
           ['Token', !provider.needsToken ? 'none needed' : guardrail.hasToken ? 'stored' : 'missing'],
-          ['Created', <Time at={guardrail.createdAt} now={now} />],
+          ['Created', <Time at={guardrail.createdAt} now={visit.account.deps.now()} />],
         ]}
       />
       <ManagersOnlyNote visit={visit} what='change guardrails' />
@@ -167,5 +162,5 @@ function inWords(value: unknown, schema?: JsonSchema): string {
     return value.length === 0 ? 'none' : value.map((item) => inWords(item, schema?.items)).join(', ')
   }
   if (schema?.enum) return labelOf(String(value))
-  return typeof value === 'object' ? JSON.stringify(value) : String(value)
+  return String(value)
 }

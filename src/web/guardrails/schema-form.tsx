@@ -1,12 +1,14 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
-/** Forms generated from a JSON schema: the fields, and the value of a posted form. */
-import { Checkbox, ChoiceList, Select, TextArea, TextInput } from '../../html/fields.tsx'
+/** The settings of a guardrail, generated from the schema of its provider: the fields, and the value of a posted form. */
+import { ChoiceList, Select, TextArea, TextInput } from '../../html/fields.tsx'
 
-/** The part of JSON Schema that the configuration schemas of providers use. */
+/**
+ * The part of JSON Schema that the configuration schemas of providers use: an object of texts, numbers, choices and lists.
+ * `test/web/guardrails/schema-form.test.tsx` checks that they use no more.
+ */
 export interface JsonSchema {
   type?: string
-  title?: string
   description?: string
   default?: unknown
   enum?: string[]
@@ -22,25 +24,16 @@ export interface JsonSchema {
 /** From this maximum length on, a text gets a field of several lines. */
 const longText = 400
 
-/** What the fields of an object show. */
-interface SchemaFormProps {
-  /** The name of the object in the form. Its fields are called `path.name`. */
-  path: string
-  /** The stored value. Undefined for a new one, which shows the defaults. */
-  value: unknown
-}
-
-export function SchemaFields({ schema, ...shown }: SchemaFormProps & { schema: JsonSchema }) {
-  const values = (shown.value ?? {}) as Record<string, unknown>
+/** The fields of a configuration, called `config.name`. Without a stored value they show the defaults. */
+export function SchemaFields({ schema, stored }: { schema: JsonSchema; stored: unknown }) {
+  const values = stored as Record<string, unknown> | undefined
   return (
     <>
       {Object.entries(schema.properties ?? {}).map(([name, property]) => (
         <SchemaField
-          {...shown}
           schema={property}
           name={name}
-          path={`${shown.path}.${name}`}
-          value={shown.value === undefined ? property.default : values[name]}
+          value={values ? values[name] : property.default}
           isRequired={schema.required?.includes(name) ?? false}
         />
       ))}
@@ -49,31 +42,17 @@ export function SchemaFields({ schema, ...shown }: SchemaFormProps & { schema: J
 }
 
 function SchemaField(
-  { schema, name, isRequired, ...shown }: SchemaFormProps & { schema: JsonSchema; name: string; isRequired: boolean },
+  { schema, name, value, isRequired }: { schema: JsonSchema; name: string; value: unknown; isRequired: boolean },
 ) {
-  const { path, value } = shown
-  const hasDefault = schema.default !== undefined
   const field = {
-    name: path,
-    label: schema.title ?? labelOf(name),
+    name: `config.${name}`,
+    label: labelOf(name),
     hint: hintOf(schema),
     isRequired,
-    isOptional: !isRequired && !hasDefault && schema.type !== 'boolean',
+    isOptional: !isRequired && schema.default === undefined,
   }
   const text = value === undefined || value === null ? '' : String(value)
 
-  if (schema.type === 'object') {
-    return (
-      <fieldset>
-        <legend>{field.label}</legend>
-        {field.hint && <p class='hint'>{field.hint}</p>}
-        <SchemaFields {...shown} schema={schema} />
-      </fieldset>
-    )
-  }
-  if (schema.type === 'boolean') {
-    return <Checkbox name={path} label={field.label} hint={field.hint} isChecked={value === true} />
-  }
   if (schema.type === 'array') {
     const values = Array.isArray(value) ? value.map(String) : []
     if (schema.items?.enum) {
@@ -84,13 +63,7 @@ function SchemaField(
   }
   if (schema.enum) {
     const options = schema.enum.map((value) => ({ value, title: labelOf(value) }))
-    return (
-      <Select
-        {...field}
-        options={isRequired || hasDefault ? options : [{ value: '', title: '' }, ...options]}
-        value={text}
-      />
-    )
+    return <Select {...field} options={options} value={text} />
   }
   if (schema.type === 'number' || schema.type === 'integer') {
     return (
@@ -116,16 +89,15 @@ function SchemaField(
  * The value of a posted form, to be validated against the schema. An empty field is left out, so that it is missing or
  * gets its default. A number that does not parse stays text.
  */
-export function readSchemaValue(schema: JsonSchema, form: URLSearchParams, path: string): unknown {
-  if (schema.type === 'object') {
-    const values = Object.entries(schema.properties ?? {})
-      .map(([name, property]) => [name, readSchemaValue(property, form, `${path}.${name}`)] as const)
-    return Object.fromEntries(values.filter(([, value]) => value !== undefined))
-  }
-  if (schema.type === 'boolean') return form.has(path)
-  if (schema.type === 'array' && schema.items?.enum) return form.getAll(path)
+export function readSchemaValue({ properties = {} }: JsonSchema, form: URLSearchParams): Record<string, unknown> {
+  const values = Object.entries(properties).map(([name, schema]) => [name, readField(schema, form, `config.${name}`)])
+  return Object.fromEntries(values.filter(([, value]) => value !== undefined))
+}
 
-  const text = (form.get(path) ?? '').trim()
+function readField(schema: JsonSchema, form: URLSearchParams, name: string): unknown {
+  if (schema.type === 'array' && schema.items?.enum) return form.getAll(name)
+
+  const text = (form.get(name) ?? '').trim()
   if (schema.type === 'array') return text.split('\n').map((line) => line.trim()).filter((line) => line !== '')
   if (text === '') return undefined
   const isNumber = (schema.type === 'number' || schema.type === 'integer') && Number.isFinite(Number(text))

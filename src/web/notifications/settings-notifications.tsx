@@ -38,13 +38,8 @@ export function notificationPages({ get, post, may }: AccountPages, deps: PageDe
             visit={visit}
             browsers={await listBrowsers(visit.account)}
             publicKey={store.keyRing.canSeal ? await publicPushKey(store) : undefined}
-            now={store.deps.now()}
           />
-          <DigestCard
-            visit={visit}
-            digest={await findDigest(visit.account)}
-            isPossible={store.deps.email.isConfigured}
-          />
+          <DigestCard visit={visit} digest={await findDigest(visit.account)} />
         </>
       )
       : <NoAlias visit={visit} />
@@ -101,13 +96,9 @@ function NoAlias({ visit }: { visit: Visit }) {
 }
 
 function BrowsersCard(
-  { visit, browsers, publicKey, now }: {
-    visit: Visit
-    browsers: Browsers
-    publicKey: string | undefined
-    now: number
-  },
+  { visit, browsers, publicKey }: { visit: Visit; browsers: Browsers; publicKey: string | undefined },
 ) {
+  const now = visit.account.deps.now()
   const action = settingsPath(visit, 'notifications', 'browsers')
   const test = settingsPath(visit, 'notifications', 'test')
   const refused = formErrors(visit, action, []).rest ?? formErrors(visit, test, []).rest
@@ -191,12 +182,9 @@ function SubscribeForm({ action, publicKey }: { action: string; publicKey: strin
 }
 
 function DigestCard(
-  { visit, digest, isPossible }: {
-    visit: Visit
-    digest: { period: DigestPeriod; nextAt: number } | undefined
-    isPossible: boolean
-  },
+  { visit, digest }: { visit: Visit; digest: { period: DigestPeriod; nextAt: number } | undefined },
 ) {
+  const isPossible = visit.account.deps.email.isConfigured
   const isVerified = visit.visitor.user.emailVerifiedAt !== null
   return (
     <Card

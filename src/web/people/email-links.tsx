@@ -100,44 +100,45 @@ function newPasswordPage(visit: PublicVisit, email: string) {
 
 /** Verifying the user's current email address, or a new one. */
 function verifyPages({ get, post }: Pages<PublicVisit>, { store }: PageDeps): void {
-  get('/verify/:token', async (visit) => {
-    const { user } = signedIn(visit)
-    const link = await findEmailLinkUser(store, 'verify', visit.param('token'))
-    checkLinkOwner(link, user.id)
-    return await confirmPage(visit, '/verify', { title: 'Verify your address', email: link.email, verb: 'Verify' })
-  })
-  post('/verify/:token', async (visit) => {
-    await verifyEmail(store, visit.param('token'), signedIn(visit).user.id)
-    return { redirectTo: '/?done=address-verified' }
-  })
-
-  get('/new-address/:token', async (visit) => {
-    const { user } = signedIn(visit)
-    const link = await findEmailLink(store, 'change_email', visit.param('token'))
-    checkLinkOwner(link, user.id)
-    return await confirmPage(visit, '/new-address', { title: 'Change your address', email: link.email, verb: 'Change' })
-  })
-  post('/new-address/:token', async (visit) => {
-    await confirmEmailChange(store, visit.param('token'), signedIn(visit).user.id)
-    return { redirectTo: '/?done=address-changed' }
-  })
-}
-
-function confirmPage(
-  { csrf, param }: PublicVisit,
-  path: string,
-  { title, email, verb }: { title: string; email: string; verb: string },
-) {
-  return barePage(
-    { title, csrf },
-    <>
-      <h1>{title}</h1>
-      <p>
-        Confirm that you use <strong>{email}</strong> on this grid.
-      </p>
-      <ButtonForm action={`${path}/${encodeURIComponent(param('token'))}`} isWhole>{verb}</ButtonForm>
-    </>,
-  )
+  const confirmations = [
+    {
+      path: '/verify',
+      verb: 'Verify',
+      done: 'address-verified',
+      confirm: verifyEmail,
+      find: (token: string) => findEmailLinkUser(store, 'verify', token),
+    },
+    {
+      path: '/new-address',
+      verb: 'Change',
+      done: 'address-changed',
+      confirm: confirmEmailChange,
+      find: (token: string) => findEmailLink(store, 'change_email', token),
+    },
+  ] as const
+  for (const { path, verb, done, find, confirm } of confirmations) {
+    get(`${path}/:token`, async (visit) => {
+      const { user } = signedIn(visit)
+      const token = visit.param('token')
+      const link = await find(token)
+      checkLinkOwner(link, user.id)
+      const title = `${verb} your address`
+      return await barePage(
+        { title, csrf: visit.csrf },
+        <>
+          <h1>{title}</h1>
+          <p>
+            Confirm that you use <strong>{link.email}</strong> on this grid.
+          </p>
+          <ButtonForm action={`${path}/${encodeURIComponent(token)}`} isWhole>{verb}</ButtonForm>
+        </>,
+      )
+    })
+    post(`${path}/:token`, async (visit) => {
+      await confirm(store, visit.param('token'), signedIn(visit).user.id)
+      return { redirectTo: withNotice('/', done) }
+    })
+  }
 }
 
 interface RequestPage {

@@ -6,19 +6,13 @@ import { PasswordInput, TextInput } from '../../html/fields.tsx'
 import type { PageDeps } from '../visit.ts'
 
 export function NameField(
-  { label = 'Your name', value, error, isFocused }: {
-    label?: string
-    value?: string
-    error?: string
-    isFocused?: boolean
-  },
+  { label = 'Your name', value, isFocused }: { label?: string; value?: string; isFocused?: boolean },
 ) {
   return (
     <TextInput
       name='name'
       label={label}
       value={value}
-      error={error}
       autocomplete='name'
       maxLength={80}
       isRequired
@@ -32,12 +26,7 @@ export function NameField(
  * a password, users sign in by email link.
  */
 export function NewPasswordField(
-  { label = 'Password', email, error, isOptional }: {
-    label?: string
-    email?: string
-    error?: string
-    isOptional?: boolean
-  },
+  { label = 'Password', email, isOptional }: { label?: string; email?: string; isOptional?: boolean },
 ) {
   return (
     <>
@@ -48,7 +37,6 @@ export function NewPasswordField(
         hint={isOptional
           ? 'At least 10 characters. Without a password, you sign in by email link.'
           : 'At least 10 characters.'}
-        error={error}
         autocomplete='new-password'
         isOptional={isOptional}
         isRequired={!isOptional}
@@ -57,14 +45,13 @@ export function NewPasswordField(
   )
 }
 
-export function EmailField({ value, error, isFocused }: { value?: string; error?: string; isFocused?: boolean }) {
+export function EmailField({ value, isFocused }: { value?: string; isFocused?: boolean }) {
   return (
     <TextInput
       name='email'
       type='email'
       label='Email'
       value={value}
-      error={error}
       autocomplete='username'
       isRequired
       isFocused={isFocused}

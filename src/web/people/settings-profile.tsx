@@ -1,8 +1,8 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
-import { requestVerification } from '../../grid/people/email-links.ts'
 import { changePassword, requestEmailChange, setShortcuts, setUserName } from '../../grid/people/profile.ts'
 import { findSeat, type Seat, suggestAlias } from '../../grid/people/seats.ts'
+import { sendVerificationLink } from '../../grid/people/send-email.ts'
 import { Badge, Card, Facts } from '../../html/components.tsx'
 import { PasswordInput, TextInput } from '../../html/fields.tsx'
 import { SubmitRow } from '../../html/form.tsx'
@@ -45,7 +45,7 @@ export function profilePages(pages: AccountPages, deps: PageDeps): void {
     return visit.done(on ? 'shortcuts-on' : 'shortcuts-off', 'settings', 'profile')
   }, show)
   post('/settings/profile/verify', async (visit) => {
-    await requestVerification(store, visit.visitor.user, visit.address)
+    await sendVerificationLink(store, visit.visitor.user, visit.address)
     return visit.done(sent('verification-sent'), 'settings', 'profile')
   }, show)
   post('/settings/profile/email', async (visit) => {

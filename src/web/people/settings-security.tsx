@@ -5,6 +5,7 @@ import { addPasskey, hasPasskeys, passkeyOptions, removePasskey } from '../../gr
 import {
   beginTotp,
   finishTotp,
+  isProtected,
   listSecondFactors,
   pendingTotp,
   removeTotp,
@@ -26,7 +27,6 @@ export function securityPages({ get, post }: Pages<Visit>, { store }: PageDeps):
   const path = (visit: Visit, ...action: string[]) => settingsPath(visit, 'security', ...action)
   const show = async (visit: Visit, codes?: string[]) => {
     const factors = await listSecondFactors(store, visit.actor.userId)
-    const { now } = store.deps
     return await settingsPage(
       visit,
       'security',
@@ -34,7 +34,7 @@ export function securityPages({ get, post }: Pages<Visit>, { store }: PageDeps):
         {codes && <CodesDialog codes={codes} />}
         {visit.inputError && <Notice kind='bad'>{visit.inputError.message}</Notice>}
         <DemandNotice visit={visit} factors={factors} />
-        <PasskeysCard visit={visit} factors={factors} isPossible={hasPasskeys(store)} now={now()} />
+        <PasskeysCard visit={visit} factors={factors} isPossible={hasPasskeys(store)} />
         <TotpCard visit={visit} factors={factors} />
         <CodesCard visit={visit} factors={factors} />
       </>,
@@ -89,10 +89,6 @@ export function securityPages({ get, post }: Pages<Visit>, { store }: PageDeps):
   )
 }
 
-function isProtected({ passkeys, hasTotp }: SecondFactors): boolean {
-  return passkeys.length > 0 || hasTotp
-}
-
 function DemandNotice({ visit, factors }: { visit: Visit; factors: SecondFactors }) {
   const { requiresSecondFactor, role } = visit.membership
   if (isProtected(factors) || !requiresSecondFactor || !allows(role, 'manage')) return null
@@ -104,13 +100,9 @@ function DemandNotice({ visit, factors }: { visit: Visit; factors: SecondFactors
 }
 
 function PasskeysCard(
-  { visit, factors: { passkeys }, isPossible, now }: {
-    visit: Visit
-    factors: SecondFactors
-    isPossible: boolean
-    now: number
-  },
+  { visit, factors: { passkeys }, isPossible }: { visit: Visit; factors: SecondFactors; isPossible: boolean },
 ) {
+  const now = visit.account.deps.now()
   return (
     <Card
       title='Passkeys'

@@ -17,13 +17,12 @@ export function sessionPages({ get, post }: Pages<Visit>, { store, sessions }: P
   get('/settings/sessions', async (visit) => {
     const active = await sessions.list(visit.visitor)
     const grants = await listOwnGrants(store, visit.visitor.user.id)
-    const now = store.deps.now()
     return await settingsPage(
       visit,
       'sessions',
       <>
-        <SessionsCard visit={visit} sessions={active} now={now} />
-        <OwnPrograms visit={visit} grants={grants} now={now} />
+        <SessionsCard visit={visit} sessions={active} />
+        <OwnPrograms visit={visit} grants={grants} now={store.deps.now()} />
       </>,
     )
   })
@@ -43,7 +42,8 @@ export function sessionPages({ get, post }: Pages<Visit>, { store, sessions }: P
   })
 }
 
-function SessionsCard({ visit, sessions, now }: { visit: Visit; sessions: ActiveSession[]; now: number }) {
+function SessionsCard({ visit, sessions }: { visit: Visit; sessions: ActiveSession[] }) {
+  const now = visit.account.deps.now()
   return (
     <Card
       title='Browsers'

@@ -8,7 +8,7 @@ import {
 } from '../../grid/people/invitations.ts'
 import { resetMemberSecondFactor } from '../../grid/people/second-factor.ts'
 import { sendInvitationEmail } from '../../grid/people/send-email.ts'
-import { assignableRoles, leaveAccount, removeMember, setMemberRole } from '../../grid/people/team.ts'
+import { leaveAccount, removeMember, setMemberRole } from '../../grid/people/team.ts'
 import { requireEmailAttempt } from '../../grid/people/throttle.ts'
 import { Card, Notice, Time } from '../../html/components.tsx'
 import { ConfirmDelete, SecretDialog } from '../../html/secrets.tsx'
@@ -18,15 +18,13 @@ import { settingsPage, settingsPath } from '../settings.tsx'
 import type { AccountPages, PageDeps, Visit } from '../visit.ts'
 import { InvitationsCard, LeaveCard, MembersCard } from './team-cards.tsx'
 
-export function teamPages({ get, post, may }: AccountPages, deps: PageDeps): void {
-  const { store } = deps
+export function teamPages({ get, post, may }: AccountPages, { store }: PageDeps): void {
   const show = async (visit: Visit, shown?: ShownInvitation) => {
     const { team } = visit.account.read
     const members = await team.members()
     const invitations = visit.may('manage') ? await team.invitations() : []
     const issuers = visit.may('manage') ? await visit.account.read.keys.issuers() : []
     const formerKeys = visit.may('manage') ? await visit.account.read.keys.ofFormerMembers() : []
-    const now = store.deps.now()
     return await settingsPage(
       visit,
       'team',
@@ -37,17 +35,9 @@ export function teamPages({ get, post, may }: AccountPages, deps: PageDeps): voi
           visit={visit}
           members={members}
           issuedKeys={new Map(issuers.map(({ userId, keys }) => [userId, keys]))}
-          assignableRoles={assignableRoles(visit.actor.role)}
-          now={now}
         />
-        {formerKeys.length > 0 && <FormerKeysCard visit={visit} keys={formerKeys} now={now} />}
-        <InvitationsCard
-          visit={visit}
-          deps={deps}
-          invitations={invitations}
-          assignableRoles={assignableRoles(visit.actor.role)}
-          now={now}
-        />
+        {formerKeys.length > 0 && <FormerKeysCard visit={visit} keys={formerKeys} />}
+        <InvitationsCard visit={visit} invitations={invitations} />
         <LeaveCard visit={visit} members={members} hasAgents={await visit.account.read.agents.hasPrograms()} />
       </>,
     )
@@ -123,7 +113,8 @@ interface FormerKey {
 }
 
 /** Keys that former members and viewers still know, each with a button that replaces it. */
-function FormerKeysCard({ visit, keys, now }: { visit: Visit; keys: FormerKey[]; now: number }) {
+function FormerKeysCard({ visit, keys }: { visit: Visit; keys: FormerKey[] }) {
+  const now = visit.account.deps.now()
   return (
     <Card
       title='Keys to replace'

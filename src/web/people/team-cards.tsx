@@ -1,6 +1,7 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
 import type { Role } from '../../auth/actor.ts'
+import { assignableRoles } from '../../grid/people/team.ts'
 import { Name } from '../../html/bidi.tsx'
 import { Avatar, Badge, Card, EmptyState, Facts, Notice, Time } from '../../html/components.tsx'
 import { Select, TextInput } from '../../html/fields.tsx'
@@ -11,7 +12,7 @@ import { Table } from '../../html/table.tsx'
 import type { AccountMember, Invitation } from '../../store/account/team.ts'
 import { formErrors, PageForm } from '../forms.tsx'
 import { settingsPath } from '../settings.tsx'
-import type { PageDeps, Visit } from '../visit.ts'
+import type { Visit } from '../visit.ts'
 
 const rolePermissions: Record<Role, string> = {
   owner: 'Everything, including owners and the account itself.',
@@ -20,17 +21,15 @@ const rolePermissions: Record<Role, string> = {
   viewer: 'Can view everything.',
 }
 
-/** The members of the account. The user may assign and revoke the `assignableRoles`. */
+/** The members of the account. `issuedKeys` tells how many live agent keys each user was shown, by user id. */
 export function MembersCard(
-  { visit, members, issuedKeys, assignableRoles, now }: {
+  { visit, members, issuedKeys }: {
     visit: Visit
     members: AccountMember[]
-    /** How many live agent keys each user was shown, by user id. */
     issuedKeys: ReadonlyMap<string, number>
-    assignableRoles: readonly Role[]
-    now: number
   },
 ) {
+  const now = visit.account.deps.now()
   return (
     <Card title='Members'>
       <Table
@@ -52,7 +51,7 @@ export function MembersCard(
           },
           {
             title: 'Role',
-            cell: (member) => <RoleCell visit={visit} member={member} assignableRoles={assignableRoles} />,
+            cell: (member) => <RoleCell visit={visit} member={member} />,
           },
           { title: 'Since', cell: ({ since }) => <Time at={since} now={now} /> },
           visit.may('manage') && {
@@ -63,7 +62,7 @@ export function MembersCard(
             title: 'Remove',
             isUntitled: true,
             cell: ({ userId, name, email, role }) =>
-              userId !== visit.actor.userId && assignableRoles.includes(role) && (
+              userId !== visit.actor.userId && assignableBy(visit).includes(role) && (
                 <ConfirmDelete
                   action={settingsPath(visit, 'team', 'members', userId, 'remove')}
                   label='Remove'
@@ -121,32 +120,27 @@ function SecondFactorCell({ visit, member }: { visit: Visit; member: AccountMemb
   )
 }
 
-function RoleCell(
-  { visit, member, assignableRoles }: { visit: Visit; member: AccountMember; assignableRoles: readonly Role[] },
-) {
+/** The roles that the user may assign and revoke. */
+function assignableBy({ actor }: Visit): readonly Role[] {
+  return assignableRoles(actor.role)
+}
+
+function RoleCell({ visit, member }: { visit: Visit; member: AccountMember }) {
   const { userId, name, email, role } = member
-  if (!assignableRoles.includes(role)) return <Badge>{role}</Badge>
+  if (!assignableBy(visit).includes(role)) return <Badge>{role}</Badge>
   const action = settingsPath(visit, 'team', 'members', userId, 'role')
   const posted = Object.keys(formErrors(visit, action, [])).length > 0 ? visit.form.get('role') : null
   return (
     <Form action={action} isLine>
       <select class='input' name='role' aria-label={`Role of ${name || email}`}>
-        {assignableRoles.map((one) => <option value={one} selected={one === (posted ?? role)}>{one}</option>)}
+        {assignableBy(visit).map((one) => <option value={one} selected={one === (posted ?? role)}>{one}</option>)}
       </select>
       <SubmitButton kind='plain' isSmall whenChanged={posted === null}>Save</SubmitButton>
     </Form>
   )
 }
 
-export function InvitationsCard(
-  { visit, deps, invitations, assignableRoles, now }: {
-    visit: Visit
-    deps: PageDeps
-    invitations: Invitation[]
-    assignableRoles: readonly Role[]
-    now: number
-  },
-) {
+export function InvitationsCard({ visit, invitations }: { visit: Visit; invitations: Invitation[] }) {
   if (!visit.may('manage')) {
     return (
       <Card title='Invitations'>
@@ -154,7 +148,7 @@ export function InvitationsCard(
       </Card>
     )
   }
-  const hasEmail = deps.store.deps.email.isConfigured
+  const hasEmail = visit.account.deps.email.isConfigured
   return (
     <Card
       title='Invitations'
@@ -173,7 +167,7 @@ export function InvitationsCard(
           name='role'
           label='Role'
           value='member'
-          options={assignableRoles.map((role) => ({ value: role, title: role }))}
+          options={assignableBy(visit).map((role) => ({ value: role, title: role }))}
         />
         <SubmitButton>Invite</SubmitButton>
       </PageForm>
@@ -183,29 +177,14 @@ export function InvitationsCard(
             Invitations are listed here until they are accepted.
           </EmptyState>
         )
-        : (
-          <InvitationTable
-            visit={visit}
-            invitations={invitations}
-            assignableRoles={assignableRoles}
-            again={hasEmail ? 'Send again' : 'New link'}
-            now={now}
-          />
-        )}
+        : <InvitationTable visit={visit} invitations={invitations} again={hasEmail ? 'Send again' : 'New link'} />}
     </Card>
   )
 }
 
-function InvitationTable(
-  { visit, invitations, assignableRoles, again, now }: {
-    visit: Visit
-    invitations: Invitation[]
-    assignableRoles: readonly Role[]
-    /** The title of the button that replaces the link. */
-    again: string
-    now: number
-  },
-) {
+/** `again` is the title of the button that replaces the link. */
+function InvitationTable({ visit, invitations, again }: { visit: Visit; invitations: Invitation[]; again: string }) {
+  const now = visit.account.deps.now()
   return (
     <Table
       id='invitations'
@@ -224,7 +203,7 @@ function InvitationTable(
           title: 'Change',
           isUntitled: true,
           cell: ({ id, role }) =>
-            assignableRoles.includes(role) && (
+            assignableBy(visit).includes(role) && (
               <div class='row'>
                 <ButtonForm action={settingsPath(visit, 'team', 'invitations', id, 'again')} kind='quiet' isSmall>
                   {again}

@@ -3,10 +3,8 @@ import { expect, test } from 'vitest'
 import {
   claimEmail,
   invitationEmail,
+  linkEmail,
   passwordChangedEmail,
-  passwordResetEmail,
-  signInEmail,
-  verifyAddressEmail,
 } from '../../../src/grid/people/email-templates.ts'
 
 const config = { appUrl: 'https://app.grid.example:8443' }
@@ -14,9 +12,9 @@ const link = 'https://app.grid.example:8443/x/token'
 const invitation = { invitedBy: 'ann@acme.example', accountName: 'Acme', role: 'member' } as const
 
 const templates = [
-  verifyAddressEmail(config, link),
-  signInEmail(config, link),
-  passwordResetEmail(config, link),
+  linkEmail(config, 'verify_address', link),
+  linkEmail(config, 'sign_in', link),
+  linkEmail(config, 'password_reset', link),
   invitationEmail(config, link, invitation),
   claimEmail(config, link, 'zoe'),
   passwordChangedEmail(config),

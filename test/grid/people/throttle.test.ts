@@ -93,7 +93,7 @@ describe('sign-ins', () => {
 
   test('neither address is stored in plain text', async () => {
     await tries()
-    expect(JSON.stringify(await storedAttempts())).not.toMatch(/ann|acme|203\.0/)
+    expect(JSON.stringify(await rows(grid, 'SELECT * FROM attempts'))).not.toMatch(/ann|acme|203\.0/)
   })
 
   function tries(email = ann, address = here): Promise<string> {
@@ -137,13 +137,6 @@ describe('emails', () => {
     expect(await takeNth(500)).toBe(true)
   })
 
-  test('requests that send nothing because of the recipient count for the client too', async () => {
-    for (let n = 0; n < 20; n++) await take(ann, here, 'reset')
-
-    expect(await take('other@x.example', here, 'reset')).toBe(false)
-    expect(await take('other@x.example', here, 'sign_in')).toBe(true)
-  })
-
   test('one recipient gets 12 digests an hour', async () => {
     for (let n = 0; n < 12; n++) expect(await takeDigestAttempt(grid.store, ann)).toBe(true)
 
@@ -170,7 +163,3 @@ describe('emails', () => {
     await requireEmailAttempt(grid.store, { purpose: 'verify', email: ann, address: here })
   })
 })
-
-function storedAttempts() {
-  return rows(grid, 'SELECT * FROM attempts')
-}

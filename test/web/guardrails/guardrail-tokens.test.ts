@@ -62,22 +62,6 @@ test('a token is kept, replaced and removed, and is never shown', async () => {
   expect(seen).not.toContain(token)
 })
 
-test('a stored token is not sent to another server', async () => {
-  const id = await makeJudge(grid.acme)
-  const ann = await signedInWithRole(grid, 'owner')
-  const path = `${guardrails}/${id}`
-  const same = { ...judge, 'config.baseUrl': 'https://l.example/another/path' }
-  const elsewhere = { ...judge, 'config.baseUrl': 'https://evil.example' }
-
-  const page = await ann.submit(path, { name: 'judge', ...elsewhere })
-  expect(page.status).toBe(400)
-  expect(page.text).toContain('The server address has changed')
-  expect((await stored(grid.acme, id)).config).toMatchObject({ baseUrl: 'https://l.example' })
-
-  expect((await ann.submit(path, { name: 'judge', ...same })).at).toContain('done=saved')
-  expect((await ann.submit(path, { name: 'judge', token: 'theirs', ...elsewhere })).at).toContain('done=saved')
-})
-
 test('a guardrail cannot be enabled without its token, not even when the token is removed at the same time', async () => {
   const id = await makeJudge(grid.acme)
   const ann = await signedInWithRole(grid, 'owner')

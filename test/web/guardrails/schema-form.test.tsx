@@ -3,6 +3,7 @@
 /** Forms generated from schemas: every kind of field, shown and read back. */
 import { expect, test } from 'vitest'
 import * as z from 'zod'
+import { listedProviders } from '../../../src/guardrails/providers.ts'
 import { Csrf, Form } from '../../../src/html/form.tsx'
 import { type JsonSchema, readSchemaValue, SchemaFields } from '../../../src/web/guardrails/schema-form.tsx'
 
@@ -12,12 +13,9 @@ const everything = z.strictObject({
   site: z.url().default('https://a.example'),
   count: z.int().min(1).max(9_000),
   share: z.number().min(0).max(1).optional(),
-  isStrict: z.boolean().default(true),
   mode: z.enum(['soft', 'very_hard']).default('soft'),
-  maybe: z.enum(['a', 'b']).optional(),
   kinds: z.array(z.enum(['email', 'api_key'])),
   lines: z.array(z.string()).default([]),
-  nested: z.strictObject({ url: z.string().describe('Where it is.'), deep: z.strictObject({ on: z.boolean() }) }),
 })
 const schema = z.toJSONSchema(everything, { io: 'input' }) as JsonSchema
 
@@ -27,12 +25,9 @@ const value = {
   site: 'https://b.example',
   count: 12,
   share: 0.25,
-  isStrict: false,
   mode: 'very_hard',
-  maybe: 'b',
   kinds: ['api_key'],
   lines: ['first', 'second one'],
-  nested: { url: 'x', deep: { on: true } },
 }
 
 const filled: [string, string][] = [
@@ -42,29 +37,29 @@ const filled: [string, string][] = [
   ['config.count', '12'],
   ['config.share', '0.25'],
   ['config.mode', 'very_hard'],
-  ['config.maybe', 'b'],
   ['config.kinds', 'api_key'],
   ['config.lines', 'first\n\nsecond one\n'],
-  ['config.nested.url', 'x'],
-  ['config.nested.deep.on', 'on'],
 ]
 
+test('the schemas of all providers have fields of these kinds alone', () => {
+  for (const { id, configSchema } of listedProviders) {
+    for (const [name, one] of Object.entries((configSchema as JsonSchema).properties ?? {})) {
+      expect(['string', 'number', 'integer', 'array'], `${id} ${name}`).toContain(one.type)
+      if (one.type === 'array') expect(one.items?.type, `${id} ${name}`).toBe('string')
+    }
+  }
+})
+
 test('a posted form becomes a value that the schema accepts', () => {
-  const config = readSchemaValue(schema, new URLSearchParams(filled), 'config')
+  const config = readSchemaValue(schema, new URLSearchParams(filled))
 
   expect(config).toEqual(value)
   expect(everything.safeParse(config).success).toBe(true)
 })
 
 test('empty fields are left out, and an invalid number stays text', () => {
-  expect(readSchemaValue(schema, new URLSearchParams({ 'config.count': 'many', 'config.share': '' }), 'config'))
-    .toEqual({
-      count: 'many',
-      isStrict: false,
-      kinds: [],
-      lines: [],
-      nested: { deep: { on: false } },
-    })
+  expect(readSchemaValue(schema, new URLSearchParams({ 'config.count': 'many', 'config.share': '' })))
+    .toEqual({ count: 'many', kinds: [], lines: [] })
 })
 
 /** The fields of a form that was refused. */
@@ -73,7 +68,7 @@ function posted(values: URLSearchParams, wrong?: string): string {
   const html = String(
     <Csrf.Provider value=''>
       <Form action='/x' posted={form}>
-        <SchemaFields schema={schema} path='config' value={{}} />
+        <SchemaFields schema={schema} stored={{}} />
       </Form>
     </Csrf.Provider>,
   )
@@ -81,7 +76,7 @@ function posted(values: URLSearchParams, wrong?: string): string {
 }
 
 test('a posted form shows the same fields as the stored value', () => {
-  const shown = String(<SchemaFields schema={schema} path='config' value={value} />)
+  const shown = String(<SchemaFields schema={schema} stored={value} />)
   const again = posted(new URLSearchParams(filled))
 
   for (
@@ -94,23 +89,18 @@ test('a posted form shows the same fields as the stored value', () => {
       /value="very_hard" selected/,
       /name="config.kinds" value="api_key" checked/,
       />first\nsecond one</,
-      /<legend>Nested<\/legend>/,
-      /name="config.nested.url"[^>]*value="x"/,
-      /name="config.nested.deep.on"[^>]*checked/,
     ]
   ) {
     expect(shown).toMatch(part)
     // What was typed comes back as it was.
     if (!/quoted|first/.test(part.source)) expect(again).toMatch(part)
   }
-  expect(shown).not.toMatch(/name="config.isStrict"[^>]*checked/)
   expect(shown).not.toMatch(/value="email" checked/)
 })
 
 test('a new form shows the defaults', () => {
-  const shown = String(<SchemaFields schema={schema} path='config' value={undefined} />)
+  const shown = String(<SchemaFields schema={schema} stored={undefined} />)
 
   expect(shown).toMatch(/name="config.site"[^>]*value="https:\/\/a.example"/)
-  expect(shown).toMatch(/name="config.isStrict"[^>]*checked/)
   expect(shown).toMatch(/value="soft" selected/)
 })

@@ -63,7 +63,7 @@ test('an address without a user cannot accept without registering', async () => 
   expect(short.html).toContain('value="Bob"')
 })
 
-test.each(['withdrawn', 'sent again', 'used', 'a day old', 'made up'])(
+test.each(['withdrawn', 'sent again', 'invited again', 'used', 'a day old', 'made up'])(
   'a link that is %s does not work',
   async (what) => {
     await invite('bob@people.example')
@@ -75,6 +75,7 @@ test.each(['withdrawn', 'sent again', 'used', 'a day old', 'made up'])(
     grid.clock.now += 6 * 60_000
     if (what === 'withdrawn') await ann.submit(team, {}, `${team}/invitations/${id}/withdraw`)
     if (what === 'sent again') await ann.submit(team, {}, `${team}/invitations/${id}/again`)
+    if (what === 'invited again') await invite('bob@people.example', 'viewer')
     if (what === 'used') await browser(grid).submit(link, { name: 'Bob', password }, `${link}/register`)
     if (what === 'a day old') grid.clock.now += day
 
@@ -86,7 +87,7 @@ test.each(['withdrawn', 'sent again', 'used', 'a day old', 'made up'])(
     expect((await bob.post(`${link}/register`, { csrf, name: 'Bob', password })).status).toBe(403)
     const own = (await bob.open('/sign-in')).html.match(/name="csrf" value="([^"]+)"/)![1]
     expect((await bob.post(`${link}/register`, { csrf: own, name: 'Bob', password })).status).toBe(400)
-    if (what === 'sent again') expect((await bob.open(emailedPath(grid))).text).toContain('Olga invites')
+    if (what.endsWith('again')) expect((await bob.open(emailedPath(grid))).text).toContain('Olga invites')
   },
 )
 

@@ -35,8 +35,7 @@ const stored = (columns: string, table = 'push_subscriptions') =>
 const browsers = async () =>
   (await stored('endpoint')).map(({ endpoint }) => String(endpoint).replace(service.url, '')).sort()
 const digests = async () => (await stored('period', 'mail_digests')).map(({ period }) => period)
-const csrfOf = async (browser: Browser, page = path) =>
-  (await browser.open(page)).html.match(/name="csrf" value="([^"]+)"/)![1]
+const csrfOf = async (browser: Browser) => (await browser.open(path)).html.match(/name="csrf" value="([^"]+)"/)![1]
 
 test('a person turns notifications on in a browser, tests them, and turns them off', async () => {
   const page = await ann.open(path)
@@ -156,13 +155,6 @@ test('a person cannot change the notifications of another', async () => {
   const csrf = await csrfOf(owner)
 
   expect((await owner.post(`${path}/browsers/${id}/remove`, { csrf })).status).toBe(404)
-  expect(await browsers()).toEqual(['/browser'])
-  const eve = await signedIn(grid, await person(grid, { role: 'owner', account: grid.evil }))
-  const foreign = path.replace(grid.acme.id, grid.evil.id)
-  const evesCsrf = await csrfOf(eve, foreign)
-  for (const at of [path, foreign]) {
-    expect((await eve.post(`${at}/browsers/${id}/remove`, { csrf: evesCsrf })).status).toBe(404)
-  }
   expect(await browsers()).toEqual(['/browser'])
 })
 

@@ -45,26 +45,36 @@ describe.skipIf(!hasBrowser)('in Chromium', { timeout: 300_000 }, () => {
     return authenticatorId
   }
 
-  async function signInAs(user: { id: string }): Promise<void> {
-    const { cookies } = await signedIn(grid, user)
+  /** An owner, signed in, with a passkey of this browser. */
+  async function annWithPasskey() {
+    const ann = await person(grid, { role: 'owner' })
+    const authenticatorId = await authenticator()
+    const { cookies } = await signedIn(grid, ann)
     for (const [name, value] of cookies) await visitor.context.addCookies([{ name, value, url }])
-  }
-
-  /** Register a passkey on the page of the signed-in user. */
-  async function register(name: string): Promise<void> {
     const { page } = visitor
     await page.goto(`${security()}/passkeys/new`)
-    await page.fill('input[name=name]', name)
+    await page.fill('input[name=name]', 'Laptop')
     await Promise.all([page.waitForURL(/security\?(shown|done)=/), page.click('text=Add passkey')])
+    return { ann, authenticatorId }
+  }
+
+  async function openPasskeySignIn(): Promise<void> {
+    await visitor.page.goto(`${url}/sign-in`)
+    await visitor.page.click('text=Sign in with a passkey')
+  }
+
+  async function signInByPassword({ email }: { email: string }): Promise<void> {
+    const { page, context } = visitor
+    await context.clearCookies()
+    await page.goto(`${url}/sign-in`)
+    await page.fill('input[name=email]', email)
+    await page.fill('input[name=password]', password)
+    await Promise.all([page.waitForURL(/second-factor/), page.click('button:text-is("Sign in")')])
   }
 
   test('one is registered, signs in by itself, and is asked for after a password', async () => {
-    const ann = await person(grid, { role: 'owner' })
     const { page } = visitor
-    await authenticator()
-    await signInAs(ann)
-
-    await register('Laptop')
+    const { ann } = await annWithPasskey()
     expect(await page.textContent('#secret-text')).toMatch(/^([2-9a-z]{4}(-[2-9a-z]{4}){3}\n?){10}$/)
     await page.goto(security())
     expect(await page.textContent('#passkeys')).toContain('Laptop')
@@ -73,21 +83,14 @@ describe.skipIf(!hasBrowser)('in Chromium', { timeout: 300_000 }, () => {
     await page.goto(`${url}/sign-in?next=${encodeURIComponent(`/accounts/${grid.acme.id}/agents`)}`)
     await Promise.all([page.waitForURL(`${home()}/agents`), page.click('text=Sign in with a passkey')])
 
-    await visitor.context.clearCookies()
-    await page.goto(`${url}/sign-in`)
-    await page.fill('input[name=email]', ann.email)
-    await page.fill('input[name=password]', password)
-    await Promise.all([page.waitForURL(/second-factor/), page.click('button:text-is("Sign in")')])
+    await signInByPassword(ann)
     await Promise.all([page.waitForURL(url + arrivalOf(grid.acme, 'owner')), page.click('text=Use a passkey')])
     expect(visitor.faults).toEqual([])
   })
 
   test('one confirms a change after ten minutes', async () => {
-    const ann = await person(grid, { role: 'owner' })
     const { page } = visitor
-    await authenticator()
-    await signInAs(ann)
-    await register('Laptop')
+    await annWithPasskey()
     grid.clock.now += 11 * minute
     await page.goto(`${home()}/settings/account`)
     await page.fill('#key-name', 'deployment')
@@ -101,11 +104,8 @@ describe.skipIf(!hasBrowser)('in Chromium', { timeout: 300_000 }, () => {
   })
 
   test('the same device registers one passkey only, and a passkey that is removed does not sign in', async () => {
-    const ann = await person(grid, { role: 'owner' })
     const { page } = visitor
-    await authenticator()
-    await signInAs(ann)
-    await register('Laptop')
+    await annWithPasskey()
     await page.goto(`${security()}/passkeys/new`)
     await page.click('text=Add passkey')
     await page.waitForSelector('text=This device has a passkey of yours already.')
@@ -114,19 +114,14 @@ describe.skipIf(!hasBrowser)('in Chromium', { timeout: 300_000 }, () => {
     await page.click('#passkeys summary')
     await Promise.all([page.waitForURL(/done=passkey-removed/), page.click('#passkeys form button')])
     await visitor.context.clearCookies()
-    await page.goto(`${url}/sign-in`)
-    await page.click('text=Sign in with a passkey')
+    await openPasskeySignIn()
     await page.waitForSelector('text=The passkey was not accepted. Try again.')
   })
 
   test('a passkey that is removed while its answer is checked does not sign in', async () => {
-    const ann = await person(grid, { role: 'owner' })
     const { page } = visitor
-    await authenticator()
-    await signInAs(ann)
-    await register('Laptop')
+    await annWithPasskey()
     await visitor.context.clearCookies()
-    await page.goto(`${url}/sign-in`)
     const { write } = grid.store
     vi.spyOn(grid.store, 'write').mockImplementation(async (statements) => {
       if (statements.some(({ sql }) => sql.startsWith('UPDATE passkeys'))) {
@@ -135,30 +130,24 @@ describe.skipIf(!hasBrowser)('in Chromium', { timeout: 300_000 }, () => {
       return await write(statements)
     })
 
-    await page.click('text=Sign in with a passkey')
+    await openPasskeySignIn()
     await page.waitForSelector('text=The passkey was not accepted. Try again.')
   })
 
   test('a passkey that is not unlocked is not used', async () => {
-    const ann = await person(grid, { role: 'owner' })
     const { page } = visitor
-    const authenticatorId = await authenticator()
-    await signInAs(ann)
-    await register('Laptop')
+    const { authenticatorId } = await annWithPasskey()
     await cdp.send('WebAuthn.setUserVerified', { authenticatorId, isUserVerified: false })
     await visitor.context.clearCookies()
-    await page.goto(`${url}/sign-in`)
-    await page.click('text=Sign in with a passkey')
+    await openPasskeySignIn()
 
     await page.waitForSelector('text=No passkey was used. Try again.')
   })
 
   test('an answer counts once, for its user, browser and purpose, within five minutes', async () => {
-    const [ann, bob] = [await person(grid, { role: 'owner' }), await person(grid, { role: 'owner' })]
     const { page } = visitor
-    await authenticator()
-    await signInAs(ann)
-    await register('Laptop')
+    const { ann } = await annWithPasskey()
+    const bob = await person(grid, { role: 'owner' })
     // Bob needs a second factor, too. It is never used.
     await addPasskey(grid, bob, 'Phone')
     await visitor.context.clearCookies()
@@ -168,8 +157,7 @@ describe.skipIf(!hasBrowser)('in Chromium', { timeout: 300_000 }, () => {
 
     /** The answer to a new challenge, which the page does not send. */
     const answered = async () => {
-      await page.goto(`${url}/sign-in`)
-      await page.click('text=Sign in with a passkey')
+      await openPasskeySignIn()
       const passkey = await waitFor('the answer', () => page.evaluate<string | undefined>('window.answer'))
       return { passkey, csrf: (await page.getAttribute('form[data-passkey] input[name=csrf]', 'value'))! }
     }
@@ -199,11 +187,9 @@ describe.skipIf(!hasBrowser)('in Chromium', { timeout: 300_000 }, () => {
   })
 
   test('a passkey proves nothing about another user', async () => {
-    const [ann, bob] = [await person(grid, { role: 'owner' }), await person(grid, { role: 'owner' })]
     const { page } = visitor
-    await authenticator()
-    await signInAs(ann)
-    await register('Laptop')
+    const { ann } = await annWithPasskey()
+    const bob = await person(grid, { role: 'owner' })
     await addPasskey(grid, bob, 'Phone')
     // The page asks for a passkey of Bob; this browser offers whatever it has, which is Ann's.
     await page.addInitScript(`{
@@ -213,21 +199,14 @@ describe.skipIf(!hasBrowser)('in Chromium', { timeout: 300_000 }, () => {
         return get.call(this, options)
       }
     }`)
-    const begin = async ({ email }: { email: string }) => {
-      await visitor.context.clearCookies()
-      await page.goto(`${url}/sign-in`)
-      await page.fill('input[name=email]', email)
-      await page.fill('input[name=password]', password)
-      await Promise.all([page.waitForURL(/second-factor/), page.click('button:text-is("Sign in")')])
-    }
 
-    await begin(bob)
+    await signInByPassword(bob)
     await page.click('text=Use a passkey')
     await page.waitForSelector('text=The passkey was not accepted. Try again.')
     await page.goto(home())
     expect(page.url()).toMatch(/second-factor/)
 
-    await begin(ann)
+    await signInByPassword(ann)
     await Promise.all([page.waitForURL(url + arrivalOf(grid.acme, 'owner')), page.click('text=Use a passkey')])
   })
 })

@@ -103,16 +103,30 @@ test.each([
   expect(response.at).toMatch(/^\/(accounts\/|%0d)/)
 })
 
-test('a wrong password and an unknown address get the same page', async () => {
-  const [wrong, unknown] = await Promise.all([
-    browser(grid).signIn('ann@acme.example', 'not her password'),
-    browser(grid).signIn('nobody@acme.example', 'not her password'),
-  ])
+test('too many attempts get a retry time, for known and unknown addresses alike', async () => {
+  const answers = []
+  for (const address of ['ann@acme.example', 'nobody@acme.example']) {
+    const one = browser(grid, '198.51.100.2')
+    const pages = []
+    for (let n = 0; n < 8; n++) pages.push(await one.signIn(address, 'wrong password'))
+    answers.push(pages.map(({ status, headers, text }) => [status, headers.get('retry-after'), text]))
+  }
 
-  expect(wrong.status).toBe(401)
-  expect(wrong.text).toContain('The email address or the password is wrong.')
-  expect(unknown.text).toBe(wrong.text)
-  expect(unknown.status).toBe(wrong.status)
+  expect(answers[1]).toEqual(answers[0])
+  expect(answers[0][0]).toEqual([401, null, expect.stringContaining('The email address or the password is wrong.')])
+  expect(answers[0].at(-1)).toEqual([429, expect.stringMatching(/^\d+$/), expect.stringContaining('Try again in')])
+})
+
+test('signing in does not adopt a session cookie that was set before', async () => {
+  const planted = 'x'.repeat(43)
+  const [one, thief] = [browser(grid), browser(grid)]
+  for (const each of [one, thief]) each.cookies.set('grid-session', planted)
+
+  await one.signIn('ann@acme.example', password)
+
+  expect(one.cookies.get('grid-session')).not.toBe(planted)
+  expect((await one.open('/')).at).toMatch(/^\/accounts\//)
+  expect((await thief.open(`/accounts/${grid.acme.id}`)).at).toMatch(/^\/sign-in/)
 })
 
 test('a foreign account is not found, exactly like one that does not exist', async () => {
@@ -216,21 +230,16 @@ test('a sign-in form is bound to the browser that opened it', async () => {
 })
 
 test.each([
-  ['every address is HTTPS', { BASE_URL: 'https://grid.example' }],
-  ['only the web address is HTTPS', { BASE_URL: 'http://10.0.0.5:8787', APP_URL: 'https://grid.example' }],
-])('if %s cookies are Secure and bound to the host', async (_, env) => {
+  ['every address is HTTPS', { BASE_URL: 'https://grid.example' }, true],
+  ['only the web address is HTTPS', { BASE_URL: 'http://10.0.0.5:8787', APP_URL: 'https://grid.example' }, true],
+  ['only the API address is HTTPS', { BASE_URL: 'https://api.example', APP_URL: 'http://grid.example' }, false],
+])('if %s, cookies are Secure and bound to the host: %o', async (_, env, isSecure) => {
   const grid = await testGrid({ env })
 
-  const visit = await grid.request('https://grid.example/sign-in')
+  const visit = await grid.request(`${grid.deps.config.appUrl}/sign-in`)
+
+  const [name, flag] = isSecure ? ['__Host-grid-visit', ' Secure;'] : ['grid-visit', '']
   expect(visit.headers.get('set-cookie')).toMatch(
-    /^__Host-grid-visit=\w{43}; Path=\/; HttpOnly; Secure; SameSite=Lax$/,
+    new RegExp(`^${name}=\\w{43}; Path=/; HttpOnly;${flag} SameSite=Lax$`),
   )
-})
-
-test('if only the API address is HTTPS, cookies work on the web address without encryption', async () => {
-  const grid = await testGrid({ env: { BASE_URL: 'https://api.example', APP_URL: 'http://grid.example' } })
-
-  const visit = await grid.request('http://grid.example/sign-in')
-
-  expect(visit.headers.get('set-cookie')).toMatch(/^grid-visit=\w{43}; Path=\/; HttpOnly; SameSite=Lax$/)
 })
