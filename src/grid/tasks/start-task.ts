@@ -9,7 +9,8 @@ import type { A2aDetails, Sender, SendInput, SentMessage, TaskStep } from '../me
 import { resolve } from '../messaging/resolve.ts'
 import { sendMessage } from '../messaging/send-message.ts'
 import { findRepeat, keyOf, withPresence } from '../messaging/sent-message.ts'
-import type { Part, TaskMessage, TaskMode } from './task.ts'
+import type { TaskMessage, TaskMode } from './task.ts'
+import { isBareText, textOf } from './task-parts.ts'
 import { clientOf, findTask, refuseIfFull, taskHasEnded, taskNotFound } from './tasks.ts'
 
 type ClientMessage = Omit<TaskMessage, 'role'>
@@ -202,12 +203,4 @@ async function sendInTask(
     waitingTaskIds: waiting.length > 0 ? waiting : undefined,
   }
   return await sendMessage(account, sender, { ...input, text: textOf(parts) || noText, a2a })
-}
-
-export function textOf(parts: readonly Part[]): string {
-  return parts.flatMap((part) => 'text' in part && part.text !== '' ? [part.text] : []).join('\n')
-}
-
-export function isBareText(part: Part): boolean {
-  return 'text' in part && !part.mediaType && !part.filename && !part.metadata
 }

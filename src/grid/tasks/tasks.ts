@@ -95,7 +95,7 @@ export async function listTasks(account: AccountStore, input: TaskListInput): Pr
 export async function cancelTask(
   account: AccountStore,
   id: string,
-  { recipient, connection }: TaskRead & { metadata?: Record<string, unknown> } = {},
+  { recipient, connection }: TaskRead = {},
 ): Promise<Task> {
   const task = await findTask(account, id, recipient)
   if (task.expiresAt === null) throw notCancelable(task)
