@@ -107,7 +107,10 @@ export async function nativeArgon2(): Promise<Argon2> {
 
 /** Runs on every platform, but blocks the event loop for 30 to 90 ms per call. */
 export async function wasmArgon2(): Promise<Argon2> {
-  const { argon2id, argon2Verify } = await import('hash-wasm')
+  // The file of one algorithm, because the whole package adds 240 kB to the program. It has no types.
+  const { default: { argon2id, argon2Verify } } = await import('hash-wasm/dist/argon2.umd.min.js') as unknown as {
+    default: typeof import('hash-wasm')
+  }
   return {
     hash: (password) =>
       argon2id({

@@ -126,8 +126,8 @@ async function deliver({ way, isStranger, text, parts, context }: Sent): Promise
   return body.result?.messageId ?? body.result?.message?.messageId
 }
 
-/** Without what a sender says about itself, which is on the first message of each. */
-function unintroduced({ senderDescription: _, senderSkills: __, ...message }: Shown): Shown {
+/** Without what is not stored with it: what a sender says about itself, on the first of its messages, and our note. */
+function unintroduced({ senderDescription: _, senderSkills: __, note: ___, ...message }: Shown): Shown {
   return message
 }
 

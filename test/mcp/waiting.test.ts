@@ -1,4 +1,5 @@
 import { beforeEach, expect, test } from 'vitest'
+import { deleteAgent } from '../../src/grid/agents/agents.ts'
 import { readEvents } from '../support/events.ts'
 import { followIdle } from '../support/idle.ts'
 import { callTool, eras, gridPath, mcp, toolResult, wireRequest } from '../support/mcp.ts'
@@ -122,6 +123,22 @@ test('a fourth event stream is 405 until one of the others is closed', async () 
 test('an admin, and a caller that does not accept event streams, get 405', async () => {
   expect((await stream(grid.acme.adminKey)).status).toBe(405)
   expect((await stream(grid.bob.key, 'application/json')).status).toBe(405)
+})
+
+test('a wait and an event stream end with their key', async () => {
+  const { key } = await grid.acme.agent('carol')
+  const events = readEvents(await stream(key))
+  await events.frame()
+  const reading = callTool(grid, key, 'read_messages', { wait_seconds: 20 })
+  await idle(2)
+  await deleteAgent(grid.acme.store, 'carol')
+  grid.clock.now += 20_000
+  grid.store.waiting.notifier.notifyAll()
+
+  expect(JSON.stringify(await reading)).toContain('revoked')
+  for (let frame = await events.frame(); frame !== undefined; frame = await events.frame()) {
+    expect(frame).not.toContain('data')
+  }
 })
 
 function send(text: string) {

@@ -70,7 +70,7 @@ test('a resource that is refused because of a limit is -32000, as every limit', 
 
   expect(answer.body.error).toEqual({
     code: -32000,
-    message: 'Too many lists at a time. Call again when one of them has been answered.',
+    message: 'This key may have 6 lists at a time. Call again when one of them has been answered.',
     data: { code: 'rate_limit_exceeded', retry_after_seconds: 1 },
   })
 })

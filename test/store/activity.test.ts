@@ -49,6 +49,19 @@ describe('the log', () => {
   }
 })
 
+test('the list is filtered by time, from a moment until before another', async () => {
+  const grid = await testGrid()
+  const acme = grid.acme.store
+  await call(acme, 'first')
+  grid.clock.now += 1_000
+  await call(acme, 'second')
+  const [{ createdAt }] = await acme.read.activity.list()
+  const toolsOf = async (filter: object) => (await acme.read.activity.list(filter)).map(({ tool }) => tool)
+
+  expect(await toolsOf({ since: createdAt })).toEqual(['second'])
+  expect(await toolsOf({ until: createdAt })).toEqual(['first'])
+})
+
 test('the list has nothing of another account, whatever the filter', async () => {
   const grid = await testGrid()
   const caller = { type: 'admin', credentialId: 'key-1', credentialKind: 'admin_key', userId: 'ann' } as const
