@@ -5,14 +5,9 @@ import { ParamReader } from './param-reader.ts'
 
 export type A2aVersion = '0.3' | '1.0'
 
-export interface ClientMessage {
-  messageId: string
+export interface ClientMessage extends Omit<TaskMessage, 'role'> {
   contextId?: string
   taskId?: string
-  parts: Part[]
-  metadata?: Record<string, unknown>
-  extensions?: string[]
-  referenceTaskIds?: string[]
 }
 
 /** How a client wants its send to be answered. */

@@ -54,6 +54,8 @@ test('an agent is created with every field, listed with eight, and its key sends
     agent: { ...shown, id, alias: '@remote-desk', createdAt: now },
     agent_id: anId,
     api_key: expect.stringMatching(/^grid_agt_[0-9A-Za-z]{49}$/),
+    // There is no agent at the address.
+    problem: expect.stringContaining('No card was found there.'),
   })
   expect(agents).toContainEqual(created.text.agent)
   expect(sent.text.recipient).toBe('@alice')

@@ -17,7 +17,7 @@ import { sendMessage } from '../messaging/send-message.ts'
 import { findRepeat, keyLifetimeMs, keyOf } from '../messaging/sent-message.ts'
 import { isTerminal, type Part, type Task, type TaskState } from './task.ts'
 import { isBareText, joined, textOf } from './task-parts.ts'
-import { refuseIfFull, showTask, taskHasEnded, taskNotFound } from './tasks.ts'
+import { refuseEnded, refuseIfFull, showTask, taskNotFound } from './tasks.ts'
 
 interface TaskUpdate {
   /** One of both: the id of the task, or of a message of it that the caller received. */
@@ -115,10 +115,6 @@ async function findReceived(account: AccountStore, { taskId, messageId }: TaskUp
   const task = id === undefined ? undefined : await account.read.tasks.of('recipient', agentId, id)
   if (!task) throw taskNotFound(taskId ?? messageId!)
   return task
-}
-
-function refuseEnded(task: TaskRow): void {
-  if (task.expiresAt === null) throw taskHasEnded(task)
 }
 
 /** The content is a message to the client: its answer, what is said about a state, or a chunk that is to be checked. */

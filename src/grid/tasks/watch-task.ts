@@ -9,7 +9,7 @@ import type { TaskEventRow, TaskRow } from '../../store/account/tasks.ts'
 import { refusal, roomCheckMs, roomFor } from '../lists.ts'
 import { shownEvents, shownTasks } from './shown-task.ts'
 import { endsStream, isInterrupted, type Task, type TaskEvent, type TaskState } from './task.ts'
-import { clientOf, findTask, maxTaskBytes, showIfOpen, taskHasEnded, type TaskScope } from './tasks.ts'
+import { clientOf, findTask, maxTaskBytes, refuseEnded, showIfOpen, type TaskScope } from './tasks.ts'
 
 interface TaskListener {
   connection?: { readonly signal: AbortSignal }
@@ -105,7 +105,7 @@ export async function* watchTask(account: AccountStore, id: string, watch: TaskW
   const { credentialId } = callingAgent(account.actor)
   const { after, isOfSend = false, home } = watch
   const row = await findTask(account, id, watch.recipient, home)
-  if (after === undefined && row.expiresAt === null && !isOfSend) throw taskHasEnded(row)
+  if (after === undefined && !isOfSend) refuseEnded(row)
   const releaseSeat = account.waiting.taskStreams.acquire(credentialId)
   // What was sent is answered with the task alone.
   if (!releaseSeat && !isOfSend) throw tooManyStreams(account)
