@@ -17,8 +17,8 @@ export const tryRemoteCommand = storeCommand({
   print({ url, card, answer, problem, milliseconds }) {
     const rows: [string, string][] = [['Address', url]]
     if (card) {
-      const { name, from, endpoint, otherOrigins } = card
-      rows.push(['Card', `${name}, from ${from}`])
+      const { name, readFrom, endpoint, otherOrigins } = card
+      rows.push(['Card', `${name}, from ${readFrom}`])
       rows.push(['Endpoint', `${endpoint.url} (A2A ${endpoint.version}, ${endpoint.binding})`])
       if (otherOrigins.length > 0) rows.push(['Not used', `endpoints at ${otherOrigins.join(', ')}`])
     }

@@ -20,7 +20,7 @@ export interface RemoteCard {
   /** Where requests go: of the interfaces on the origin of the agent, the best that this grid speaks. */
   endpoint: { url: string; binding: string; version: string; tenant?: string }
   /** The URL that the card was read from. */
-  from: string
+  readFrom: string
   /** Origins of interfaces that are not used, because they are not that of the agent. */
   otherOrigins: string[]
 }
@@ -60,14 +60,14 @@ export async function readCard(stream: SafeStream, address: RemoteAddress): Prom
     try {
       return await cardOf(await fetchJson(stream, url, address.token), url)
     } catch (error) {
-      if (error instanceof RemoteRefusal) throw error
+      if (!(error instanceof RemoteError)) throw error
       failure ??= error
     }
   }
   throw failure
 }
 
-/** As given, then below it. `new URL` would drop the last part of a path without a final `/`. */
+/** Below the address, then the address itself. `new URL` would drop the last part of a path without a final `/`. */
 function candidates(given: string): string[] {
   if (given.endsWith('.json')) return [given]
   const { origin, pathname } = new URL(given)
@@ -96,7 +96,7 @@ async function fetchJson(stream: SafeStream, url: string, token: string | undefi
   }
 }
 
-async function cardOf(given: unknown, from: string): Promise<RemoteCard> {
+async function cardOf(given: unknown, readFrom: string): Promise<RemoteCard> {
   const { DefaultAgentCardResolver } = await a2aSdk()
   let card: z.infer<typeof cardSchema>
   try {
@@ -105,7 +105,7 @@ async function cardOf(given: unknown, from: string): Promise<RemoteCard> {
   } catch {
     throw new RemoteError('invalid_response', 'It is not the card of an agent')
   }
-  const { origin } = new URL(from)
+  const { origin } = new URL(readFrom)
   const originOf = (url: string) => URL.canParse(url) ? new URL(url).origin : url.slice(0, 100)
   const own = card.supportedInterfaces.filter(({ url }) => originOf(url) === origin)
   const others = card.supportedInterfaces.map(({ url }) => originOf(url)).filter((other) => other !== origin)
@@ -127,7 +127,7 @@ async function cardOf(given: unknown, from: string): Promise<RemoteCard> {
       version: best.protocolVersion,
       ...(best.tenant && { tenant: best.tenant }),
     },
-    from,
+    readFrom,
     otherOrigins: [...new Set(others)].slice(0, 5),
   }
 }

@@ -163,8 +163,8 @@ function isOnlyText(part: Record<string, unknown>): boolean {
   return typeof part.text === 'string' && Object.values(part).filter(Boolean).length <= 1
 }
 
-/** Refusals that pass: repeating the request is of use. */
-const passing = [408, 425, 429]
+/** Temporary refusals: the request is repeated. */
+const temporary = [408, 425, 429]
 const internalError = -32603
 
 /** A `RemoteRefusal`, or the error as it is, after which the request is repeated. */
@@ -172,7 +172,7 @@ function asFailure(error: unknown, status = 0): unknown {
   if (error instanceof RemoteError) return error
   const { envelopeCode, message } = Object(error) as { envelopeCode?: unknown; message?: unknown }
   const said = withoutInvisible(String(message ?? '')).replace(/\s+/g, ' ').slice(0, 200)
-  const isRefused = status >= 400 && status < 500 && !passing.includes(status)
+  const isRefused = status >= 400 && status < 500 && !temporary.includes(status)
   if (typeof envelopeCode === 'number' ? envelopeCode !== internalError : isRefused) {
     return new RemoteRefusal(`It answered ${isRefused ? status : `"${said}"`}.`)
   }

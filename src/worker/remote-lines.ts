@@ -101,7 +101,15 @@ export class RemoteLines {
     const [held] = await system.write([system.change.remoteAgents.hold(line, instanceId, now())])
     if (held.length === 0) return undefined
     const attempt = { account, system, line, signal: this.#stopping.signal }
-    return kind === 'inbox' ? await deliverNext(attempt) : await followExchange(attempt)
+    try {
+      return kind === 'inbox' ? await deliverNext(attempt) : await followExchange(attempt)
+    } catch (error) {
+      // The database did not take what became of the attempt. Otherwise the line would be held until the process ends.
+      const at = now()
+      const failed = [system.change.remoteAgents.failed(line, 'The grid itself failed.', at, at + firstPauseMs)]
+      await system.write(failed).catch(() => system.writeLater(failed))
+      throw error
+    }
   }
 
   #warn(error: unknown, account?: string): void {

@@ -25,8 +25,8 @@ test('says what the card says, and what the agent answers', async () => {
 })
 
 test.each([
-  ['no card', 'http://127.0.0.1:1', 'No card was found there.'],
-  ['a private address', 'http://10.0.0.1/', 'No card was found there.'],
+  ['no card', 'http://127.0.0.1:1', 'No card was found there (refused).'],
+  ['a private address', 'http://10.0.0.1/', 'No card was found there (refused).'],
 ])('%s is a problem in words', async (_, url, problem) => {
   const grid = await testGrid({ env: { ALLOW_PRIVATE_TARGETS: url.includes('127') ? '1' : '' } })
 

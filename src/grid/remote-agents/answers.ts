@@ -13,7 +13,12 @@ import type { Attempt } from './attempt.ts'
 
 const noText = 'This message has no text.'
 /** Errors that pass: the answer is stored later. */
-const passing: readonly GridError['code'][] = ['unavailable', 'storage_full', 'guardrail_unavailable', 'write_conflict']
+const temporary: readonly GridError['code'][] = [
+  'unavailable',
+  'storage_full',
+  'guardrail_unavailable',
+  'write_conflict',
+]
 
 /**
  * Send what the agent answered, asked or failed with to the sender of the message. Resolves to why the sender did not
@@ -30,38 +35,41 @@ export async function deliverAnswer(
     return await tellOfFailure(attempt, message, text === '' ? 'It failed.' : `It failed: ${text}`)
   }
   const { account } = attempt
+  const idempotencyKey = `${state}:${message.id}`
   return await unlessRefused(async () => {
     if (message.taskId !== null && state !== 'completed') {
       const change = state === 'failed' ? 'failed' as const : 'input-required' as const
-      await updateTask(account, { taskId: message.taskId, state: change, parts })
+      await updateTask(account, { taskId: message.taskId, state: change, parts, idempotencyKey })
     } else {
       await sendMessage(account, account.actor, {
         to: message.recipient.startsWith('#') ? message.recipient : `@${message.fromAlias}`,
         text: hasAtMost(text, maxMessageLength) ? text || noText : shortened(text),
         replyToMessageId: message.id,
-        idempotencyKey: `${state}:${message.id}`,
+        idempotencyKey,
         ...(isWholeText(parts, text) ? {} : { a2a: { messageId: message.id, parts } satisfies A2aDetails }),
       })
     }
   })
 }
 
-/** Tell the sender that a message has no answer, and why. Resolves as `deliverAnswer` does. */
+/** Tell the sender that a message has no answer, and why. Resolves to the reason that people are shown. */
 export async function tellOfFailure(
   { account, system }: Attempt,
   message: InboxMessage,
   reason: string,
-): Promise<string | null> {
+): Promise<string> {
   const { alias } = account.actor
   const text = shortened(`@${alias} did not get or answer your message. ${reason}`)
+  const idempotencyKey = `failed:${message.id}`
   const refused = await unlessRefused(async () => {
-    if (message.taskId !== null) await updateTask(account, { taskId: message.taskId, state: 'failed', text })
-    else if (!message.recipient.startsWith('#')) {
+    if (message.taskId !== null) {
+      await updateTask(account, { taskId: message.taskId, state: 'failed', text, idempotencyKey })
+    } else if (!message.recipient.startsWith('#')) {
       await sendMessage(system, account.actor, {
         to: `@${message.fromAlias}`,
         text,
         replyToMessageId: message.id,
-        idempotencyKey: `failed:${message.id}`,
+        idempotencyKey,
       })
     }
   })
@@ -74,7 +82,7 @@ async function unlessRefused(send: () => Promise<void>): Promise<string | null> 
     await send()
     return null
   } catch (error) {
-    if (!(error instanceof GridError) || passing.includes(error.code)) throw error
+    if (!(error instanceof GridError) || temporary.includes(error.code)) throw error
     // The answer was stored by an earlier attempt.
     return error.code === 'idempotency_conflict' ? null : error.message
   }

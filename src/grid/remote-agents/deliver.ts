@@ -1,7 +1,5 @@
 /** Carrying the messages of a remote agent to it, one after the other. See docs/delivery.md, "Remote agents". */
-import { RemoteError } from '../../lib/outbound/remote-error.ts'
-import { day, hour, minute, second } from '../../lib/time.ts'
-import { readCard, type RemoteAddress, type RemoteCard } from '../../remote/card.ts'
+import { day, minute, second } from '../../lib/time.ts'
 import { lookAtTask, type RemoteAnswer, sendToRemote } from '../../remote/client.ts'
 import { RemoteRefusal } from '../../remote/refusal.ts'
 import type { InboxMessage } from '../../store/account/inbox-message.ts'
@@ -9,18 +7,15 @@ import type { RemoteExchange } from '../../store/account/remote-agents.ts'
 import type { Attempt } from './attempt.ts'
 import { deliverAnswer, tellOfFailure } from './answers.ts'
 import { partsOf } from './outgoing-parts.ts'
-import { addressOf } from './remote-agents.ts'
+import { findRemote, streamOf } from './find-remote.ts'
+import { withRetries } from './retry.ts'
 
-/** Delays before the retries; the last one repeats. See docs/delivery.md, "Remote agents". */
-const retryAfterMs = [5 * second, 30 * second, 2 * minute, 10 * minute, hour]
-const givenUpAfterMs = day
-const cardLifetimeMs = hour
 /** Each grid that sends a message on counts as one. */
 const maxCrossings = 8
 /** How long a task may work. */
 const maxWorkMs = 7 * day
 
-/** Send the oldest unread message of the agent. Resolves to whether the server was reached. */
+/** Send the oldest unread message of the agent. Resolves to whether its server answered as one does that works. */
 export async function deliverNext(attempt: Attempt): Promise<boolean> {
   const { account: { actor, read, write, change: { inbox, remoteAgents }, deps }, line } = attempt
   const [message] = await read.inbox.nextUnread(actor.agentId, 1)
@@ -38,7 +33,7 @@ export async function deliverNext(attempt: Attempt): Promise<boolean> {
       remoteAgents.accepted(line, deps.now()),
     ])
   }
-  return await tried(attempt, giveUp, async () => {
+  return await withRetries(attempt, giveUp, async () => {
     const before = await read.remoteAgents.newest(actor.agentId, conversation)
     const { address, card } = await findRemote(attempt)
     const answer = await sendToRemote(streamOf(attempt), address, card, {
@@ -48,7 +43,7 @@ export async function deliverNext(attempt: Attempt): Promise<boolean> {
       ...(before?.taskId && before.state === 'input-required' && { taskId: before.taskId }),
       metadata: { hops: message.hops, crossings: crossingsOf(message), from: `@${message.fromAlias}` },
     })
-    const exchange = await settled(attempt, message, answer, deps.now())
+    const exchange = await passedOn(attempt, message, answer, deps.now())
     await write([
       inbox.markRead(actor.agentId, [message.id], deps.now()),
       ...remoteAgents.putExchange(actor.agentId, { ...exchange, id: message.id, conversation }, deps.now()),
@@ -58,7 +53,7 @@ export async function deliverNext(attempt: Attempt): Promise<boolean> {
   })
 }
 
-/** Ask what became of an accepted message. Resolves to whether the server was reached. */
+/** Ask what became of an accepted message. Resolves as `deliverNext` does. */
 export async function followExchange(attempt: Attempt): Promise<boolean> {
   const { account: { actor, read, write, change: { remoteAgents }, deps }, line } = attempt
   const exchange = await read.remoteAgents.exchange(actor.agentId, line.id)
@@ -75,16 +70,16 @@ export async function followExchange(attempt: Attempt): Promise<boolean> {
     await tellOfFailure(attempt, message, reason)
     await put({ state: 'ended', error: reason })
   }
-  return await tried(attempt, giveUp, async () => {
+  return await withRetries(attempt, giveUp, async () => {
     if (deps.now() - exchange.createdAt > maxWorkMs) return await giveUp('It has not answered within 7 days.')
     const { address, card } = await findRemote(attempt)
     const answer = await lookAtTask(streamOf(attempt), address, card, taskId)
-    await put(await settled(attempt, message, answer, exchange.createdAt))
+    await put(await passedOn(attempt, message, answer, exchange.createdAt))
   })
 }
 
 /** Pass on an answer. Resolves to what the exchange is then. */
-async function settled(
+async function passedOn(
   attempt: Attempt,
   message: InboxMessage,
   answer: RemoteAnswer,
@@ -113,71 +108,4 @@ function crossingsOf({ a2a }: InboxMessage): number {
 /** Each second at first, then slower and slower, up to each minute. */
 function pauseAfter(workedMs: number): number {
   return workedMs < 30 * second ? second : Math.min(minute, workedMs / 10)
-}
-
-async function tried(
-  { account, line, signal }: Attempt,
-  giveUp: (reason: string) => Promise<void>,
-  attempt: () => Promise<void>,
-): Promise<boolean> {
-  try {
-    await attempt()
-    return true
-  } catch (error) {
-    if (signal.aborted) return true
-    if (error instanceof RemoteRefusal) {
-      await giveUp(error.message)
-      return true
-    }
-    const { read: { remoteAgents }, change, deps } = account
-    const at = deps.now()
-    const { attempts = 0, failingSince } =
-      await (line.kind === 'inbox' ? remoteAgents.byId(line.agent) : remoteAgents.exchange(line.agent, line.id)) ?? {}
-    if (at - (failingSince ?? at) >= givenUpAfterMs) await giveUp('It could not be reached for 24 hours.')
-    else {
-      const pause = retryAfterMs[Math.min(attempts, retryAfterMs.length - 1)]
-      await account.write([change.remoteAgents.failed(line, reasonOf(error), at, at + pause)])
-    }
-    if (!(error instanceof RemoteError)) deps.log.warn('A message to a remote agent was not sent', { error })
-    return !(error instanceof RemoteError)
-  }
-}
-
-/** In words, for the people of the account. */
-function reasonOf(error: unknown): string {
-  if (!(error instanceof RemoteError)) return 'The grid could not store the answer.'
-  const reasons = {
-    refused: 'Its address is not allowed.',
-    not_connected: 'No connection.',
-    timeout: 'It took too long.',
-    aborted: 'The request was ended.',
-    redirected: 'It redirects.',
-    too_large: 'Its answer is too large.',
-    invalid_response: 'Its answer is not A2A.',
-  }
-  return reasons[error.reason]
-}
-
-function streamOf({ account: { deps }, signal }: Attempt): typeof deps.safeStream {
-  return (url, init) => deps.safeStream(url, { ...init, signal })
-}
-
-/** Where the agent is, and its card, which is read again after an hour. */
-async function findRemote(attempt: Attempt): Promise<{ address: RemoteAddress; card: RemoteCard }> {
-  const { account } = attempt
-  const { actor: { agentId }, read, change: { remoteAgents }, deps, write } = account
-  const row = await read.remoteAgents.byId(agentId)
-  if (!row) throw new RemoteRefusal('It has no address any more.')
-  const address = await addressOf(account, agentId, row)
-  const kept: RemoteCard | undefined = row.card === null ? undefined : JSON.parse(row.card)
-  if (kept && deps.now() - row.cardAt! < cardLifetimeMs) return { address, card: kept }
-  try {
-    const card = await readCard(streamOf(attempt), address)
-    await write([remoteAgents.putCard(agentId, JSON.stringify(card), deps.now())])
-    return { address, card }
-  } catch (error) {
-    // The agent may work although its card is out of reach for a moment.
-    if (kept && !(error instanceof RemoteRefusal)) return { address, card: kept }
-    throw error
-  }
 }

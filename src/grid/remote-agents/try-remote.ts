@@ -6,7 +6,7 @@ import type { RemoteAddress, RemoteCard } from '../../remote/card.ts'
 import { type RemoteAnswer, sendToRemote } from '../../remote/client.ts'
 import { RemoteRefusal } from '../../remote/refusal.ts'
 import type { AccountStore } from '../../store/account.ts'
-import { findCard } from './remote-agents.ts'
+import { findCard } from './manage.ts'
 
 export interface TriedRemote extends Record<string, unknown> {
   url: string

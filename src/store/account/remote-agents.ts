@@ -1,6 +1,6 @@
 /** Remote agents of the account: the line of messages to each, and what became of those that were accepted. */
 import type { remoteExchanges } from '../../../db/schema.ts'
-import { isFree } from '../global/remote-lines.ts'
+import { isFree, type LineKind } from '../global/remote-lines.ts'
 import { type AccountDb, query, type Statement, statement } from '../sql.ts'
 
 export type ExchangeState = typeof remoteExchanges.$inferSelect.state
@@ -46,8 +46,6 @@ const newest = query<RemoteExchange>(`
   SELECT ${exchangeColumns} FROM remote_exchanges
   WHERE account_id = :account AND agent_id = :agent AND conversation = :conversation
   ORDER BY created_at DESC LIMIT 1`)
-
-export type LineKind = 'inbox' | 'exchange'
 
 const ofEach = <T>(make: (table: string, row: string) => T): Record<LineKind, T> => ({
   inbox: make('remote_agents', 'account_id = :account AND agent_id = :agent'),

@@ -2,8 +2,11 @@
 import { crossAccountQuery, type Db } from '../sql.ts'
 
 /** A request that is due: the next message of a remote agent, or a look at what became of the message `id`. */
+/** A line of messages to a remote agent, or of questions what became of one. */
+export type LineKind = 'inbox' | 'exchange'
+
 export interface DueLine {
-  kind: 'inbox' | 'exchange'
+  kind: LineKind
   accountId: string
   agentId: string
   /** Without `@`. */

@@ -4,7 +4,7 @@
 import type { Child } from 'hono/jsx'
 import { type AgentTalk, talkOfAgent } from '../../grid/conversations/list.ts'
 import { whoMayRead } from '../../grid/conversations/open.ts'
-import { remoteState } from '../../grid/remote-agents/remote-agents.ts'
+import { remoteState } from '../../grid/remote-agents/manage.ts'
 import { unreadText } from '../../grid/messaging/inbox-message.ts'
 import { Name } from '../../html/bidi.tsx'
 import { Badge, Card, EmptyState, Facts, Time, WithFacts } from '../../html/components.tsx'

@@ -2,7 +2,7 @@
 /** @jsxImportSource hono/jsx */
 /** How messages get to a remote agent: its card, and what waits for it. See docs/delivery.md, "Remote agents". */
 import { unreadText } from '../../grid/messaging/inbox-message.ts'
-import type { RemoteState } from '../../grid/remote-agents/remote-agents.ts'
+import type { RemoteState } from '../../grid/remote-agents/manage.ts'
 import { Name } from '../../html/bidi.tsx'
 import { Badge, Card, Facts, Notice, Time } from '../../html/components.tsx'
 import { ButtonForm } from '../../html/form.tsx'

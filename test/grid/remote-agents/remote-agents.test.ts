@@ -1,3 +1,6 @@
+import type { Actor } from '../../../src/auth/actor.ts'
+import type { AccountStore } from '../../../src/store/account.ts'
+import type { Statement } from '../../../src/store/sql.ts'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { RemoteLines } from '../../../src/worker/remote-lines.ts'
 import { type TestGrid, testGrid } from '../../support/grid.ts'
@@ -177,34 +180,50 @@ test('a server that is out of order is tried again later, with the same ids, and
   expect(notice.message).toContain('24 hours')
 })
 
-test('a process that is killed after the answer leaves one answer, and its line is free for the next process', async () => {
-  await withRemote(() => messageResult('42'))
+/** Units that contain `sql` are not stored, until this is undone. */
+function failing(sql: string): () => void {
+  const { account } = grid.store
+  const opened = account.bind(grid.store)
+  const isMeant = (statements: { sql: string }[]) => statements.some((statement) => statement.sql.includes(sql))
+  Object.assign(grid.store, {
+    account(id: string, actor: Actor): AccountStore {
+      const { write, ...rest } = opened(id, actor)
+      const refuse = (statements: Statement[]) =>
+        isMeant(statements) ? Promise.reject(new Error('not stored')) : write(statements)
+      return { ...rest, write: refuse }
+    },
+  })
+  return () => Object.assign(grid.store, { account })
+}
+
+test.each([
+  ['an answer', () => messageResult('42'), '42'],
+  ['a question', () => taskResult('t1', 'INPUT_REQUIRED', { said: 'Which?' }), 'Which?'],
+])('a unit that is lost after %s leaves it once, and the line goes on', async (_, answer, text) => {
+  await withRemote(answer)
   await send('What is 6 times 7?')
-  // The unit that settles the line is lost.
-  const { write } = grid.store
-  const account = grid.store.account.bind(grid.store)
-  grid.store.account = ((id: string, actor: never) => {
-    const opened = account(id, actor)
-    return {
-      ...opened,
-      write: (statements: { sql: string }[]) =>
-        statements.some(({ sql }) => sql.includes("SET state = 'read'"))
-          ? Promise.reject(new Error('killed'))
-          : opened.write(statements as never),
-    }
-  }) as never
+  const restore = failing("SET state = 'read'")
   await step()
-  Object.assign(grid.store, { account, write })
-  const held = 'a-process-that-is-gone-0123456789012 x'
-  await grid.store.write([{
-    sql: 'UPDATE remote_agents SET held_by = ?, due_at = 0 WHERE account_id = ?',
-    args: [held, grid.acme.id],
-  }])
+  restore()
 
+  await step(10_000)
+  await step(10_000)
+
+  expect(remote.calls.length).toBeGreaterThan(1)
+  expect((await read()).map(({ message }: { message: string }) => message)).toEqual([text])
+})
+
+test('a failure that cannot be stored does not hold the line', async () => {
+  await withRemote(({ params }) => params.message!.parts[0].text === 'bad' ? { status: 403 } : messageResult('ok'))
+  await send('bad')
+  await send('good')
+  const restore = failing("SET state = 'parked'")
   await step()
+  restore()
 
-  expect(remote.calls).toHaveLength(2)
-  expect((await read()).map(({ message }: { message: string }) => message)).toEqual(['42'])
+  for (let n = 0; n < 3; n++) await step(10_000)
+
+  expect((await read()).map(({ message }: { message: string }) => message)).toContain('ok')
 })
 
 test('a line that another process of a shared database holds is left to it', async () => {

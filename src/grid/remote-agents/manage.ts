@@ -1,22 +1,15 @@
 /** What people see of a remote agent, and can do about it. See docs/delivery.md, "Remote agents". */
 import { requireAdmin } from '../../auth/actor.ts'
 import { GridError } from '../../errors.ts'
+import { RemoteError } from '../../lib/outbound/remote-error.ts'
 import { readCard, type RemoteAddress, type RemoteCard } from '../../remote/card.ts'
 import { RemoteRefusal } from '../../remote/refusal.ts'
 import type { AccountStore } from '../../store/account.ts'
-import type { RemoteAgentRow } from '../../store/account/remote-agents.ts'
 import { findProgram } from '../agents/find-agent.ts'
+import { addressOf } from './find-remote.ts'
 
 /** What was found at a URL: the card, or why there is none. */
 export type FoundCard = { card: RemoteCard } | { problem: string }
-
-/** Where the agent is, with its token. */
-export async function addressOf(account: AccountStore, agentId: string, row: RemoteAgentRow): Promise<RemoteAddress> {
-  const { remoteUrl: url, encryptedToken, tokenIv, tokenAuthTag, tokenKeyId } = row
-  if (encryptedToken === null) return { url }
-  const sealed = { encryptedToken, tokenIv: tokenIv!, tokenAuthTag: tokenAuthTag!, tokenKeyId: tokenKeyId! }
-  return { url, token: await account.open('agents', agentId, sealed) }
-}
 
 /** Read the card at a URL. A card that cannot be read is no error: the agent may be out of reach at the moment. */
 export async function findCard({ deps }: Pick<AccountStore, 'deps'>, address: RemoteAddress): Promise<FoundCard> {
@@ -25,7 +18,7 @@ export async function findCard({ deps }: Pick<AccountStore, 'deps'>, address: Re
   } catch (error) {
     if (error instanceof RemoteRefusal) return { problem: error.message }
     if (error instanceof GridError) {
-      return { problem: 'No card was found there. Messages wait until the agent can be reached.' }
+      return { problem: error instanceof RemoteError ? `No card was found there (${error.reason}).` : error.message }
     }
     throw error
   }

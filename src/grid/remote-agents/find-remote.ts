@@ -1,0 +1,42 @@
+/** Where a remote agent is, and what its card says. */
+import { hour } from '../../lib/time.ts'
+import { readCard, type RemoteAddress, type RemoteCard } from '../../remote/card.ts'
+import { RemoteRefusal } from '../../remote/refusal.ts'
+import type { AccountStore } from '../../store/account.ts'
+import type { RemoteAgentRow } from '../../store/account/remote-agents.ts'
+import type { Attempt } from './attempt.ts'
+
+const cardLifetimeMs = hour
+
+/** Where the agent is, with its token. */
+export async function addressOf(account: AccountStore, agentId: string, row: RemoteAgentRow): Promise<RemoteAddress> {
+  const { remoteUrl: url, encryptedToken, tokenIv, tokenAuthTag, tokenKeyId } = row
+  if (encryptedToken === null) return { url }
+  const sealed = { encryptedToken, tokenIv: tokenIv!, tokenAuthTag: tokenAuthTag!, tokenKeyId: tokenKeyId! }
+  return { url, token: await account.open('agents', agentId, sealed) }
+}
+
+/** Requests of an attempt, which end with it. */
+export function streamOf({ account: { deps }, signal }: Attempt): typeof deps.safeStream {
+  return (url, init) => deps.safeStream(url, { ...init, signal })
+}
+
+/** Where the agent is, and its card, which is read again after an hour. */
+export async function findRemote(attempt: Attempt): Promise<{ address: RemoteAddress; card: RemoteCard }> {
+  const { account } = attempt
+  const { actor: { agentId }, read, change: { remoteAgents }, deps, write } = account
+  const row = await read.remoteAgents.byId(agentId)
+  if (!row) throw new RemoteRefusal('It has no address any more.')
+  const address = await addressOf(account, agentId, row)
+  const kept: RemoteCard | undefined = row.card === null ? undefined : JSON.parse(row.card)
+  if (kept && deps.now() - row.cardAt! < cardLifetimeMs) return { address, card: kept }
+  try {
+    const card = await readCard(streamOf(attempt), address)
+    await write([remoteAgents.putCard(agentId, JSON.stringify(card), deps.now())])
+    return { address, card }
+  } catch (error) {
+    // The agent may work although its card is out of reach for a moment.
+    if (kept && !(error instanceof RemoteRefusal)) return { address, card: kept }
+    throw error
+  }
+}

@@ -1,0 +1,58 @@
+/** What becomes of an attempt that fails. See docs/delivery.md, "Remote agents". */
+import { RemoteError } from '../../lib/outbound/remote-error.ts'
+import { day, hour, minute, second } from '../../lib/time.ts'
+import { RemoteRefusal } from '../../remote/refusal.ts'
+import type { Attempt } from './attempt.ts'
+
+/** Delays before the retries; the last one repeats. */
+const retryAfterMs = [5 * second, 30 * second, 2 * minute, 10 * minute, hour]
+const givenUpAfterMs = day
+
+/**
+ * Make an attempt. If it fails, it is repeated later, or `giveUp` is called with the reason. Resolves to whether the
+ * server answered as one does that works.
+ */
+export async function withRetries(
+  { account, line, signal }: Attempt,
+  giveUp: (reason: string) => Promise<void>,
+  attempt: () => Promise<void>,
+): Promise<boolean> {
+  try {
+    await attempt()
+    return true
+  } catch (error) {
+    // The process stops. The line is free once it has ended.
+    if (signal.aborted) return true
+    if (error instanceof RemoteRefusal) {
+      await giveUp(error.message)
+      return true
+    }
+    const { read: { remoteAgents }, change, deps } = account
+    const at = deps.now()
+    const { attempts = 0, failingSince } =
+      await (line.kind === 'inbox' ? remoteAgents.byId(line.agent) : remoteAgents.exchange(line.agent, line.id)) ?? {}
+    const reason = reasonOf(error)
+    if (at - (failingSince ?? at) >= givenUpAfterMs) await giveUp(`It has failed for 24 hours. ${reason}`)
+    else {
+      const pause = retryAfterMs[Math.min(attempts, retryAfterMs.length - 1)]
+      await account.write([change.remoteAgents.failed(line, reason, at, at + pause)])
+    }
+    if (!(error instanceof RemoteError)) deps.log.warn('A message to a remote agent was not sent', { error })
+    return !(error instanceof RemoteError)
+  }
+}
+
+/** In words, for the people of the account. */
+function reasonOf(error: unknown): string {
+  if (!(error instanceof RemoteError)) return 'The grid itself failed: its log says why.'
+  const reasons = {
+    refused: 'Its address is not allowed.',
+    not_connected: 'No connection.',
+    timeout: 'It took too long.',
+    aborted: 'The request was ended.',
+    redirected: 'It redirects.',
+    too_large: 'Its answer is too large.',
+    invalid_response: 'Its answer is not A2A.',
+  }
+  return reasons[error.reason]
+}
