@@ -149,7 +149,7 @@ test('after the removal of a key that others may have, nothing that it signed ve
 })
 
 test('without encryption keys cards are served unsigned, and the key set is empty', async () => {
-  const withoutRing = { ...grid.store.keyRing, ids: [] }
+  const withoutRing = { ...grid.store.keyRing, ids: [], canSeal: false }
   Object.assign(grid.store, { keyRing: withoutRing })
 
   expect(await cardAt('/.well-known/agent-card.json', '1.0')).not.toHaveProperty('signatures')
