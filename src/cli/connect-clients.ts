@@ -47,9 +47,9 @@ export async function connectClients(json: boolean, args: CommandArguments): Pro
   const url = await findGrid(address)
   const say = sayer(json)
   if (/^http:/.test(url) && !isLoopback(url)) say(`${url} is not encrypted: others on the way can read the key.`)
-  const isAllowed = args.tools === undefined
-    ? isDryRun || isSure ? undefined : await askForTools(clients, folderOf(args))
-    : args.tools === 'allow'
+  const answers = args.tools !== undefined || isDryRun || isSure
+    ? new Map<ClientName, boolean>()
+    : await askForTools(clients, folderOf(args))
   const results: ConnectResult[] = []
   for (const client of clients) {
     results.push(
@@ -59,7 +59,7 @@ export async function connectClients(json: boolean, args: CommandArguments): Pro
         key: args.key?.trim(),
         folder: folderOf(args),
         wake: (args.wake ?? 'auto') as Wake,
-        isAllowed,
+        isAllowed: args.tools === undefined ? answers.get(client) : args.tools === 'allow',
         isSure,
         isDryRun,
         say,
@@ -86,17 +86,21 @@ async function chooseClients(takesAll: boolean): Promise<ClientName[]> {
   return chosen as ClientName[]
 }
 
-/** Ask once for all clients. Resolves to undefined if there is nothing new to ask. */
-async function askForTools(clients: readonly ClientName[], folder: string | undefined): Promise<boolean | undefined> {
+/** Ask once for all clients that were not asked about yet. Resolves to the answer for each of them. */
+async function askForTools(
+  clients: readonly ClientName[],
+  folder: string | undefined,
+): Promise<Map<ClientName, boolean>> {
   const wasAsked = (client: ClientName) => {
     const { askedTools = [] } = connectionAt(placeOf(client, folder)) ?? {}
     return conversationTools.every((tool) => askedTools.includes(tool))
   }
   const unasked = clients.filter((client) => mayWritePermissions(client, folder) && !wasAsked(client))
-  if (unasked.length === 0) return undefined
+  if (unasked.length === 0) return new Map()
   const titles = unasked.map((client) => programs[client].title).join(', ')
-  return await agrees(`May ${titles} call these tools of the grid without asking you each time?
+  const isAllowed = await agrees(`May ${titles} call these tools of the grid without asking you each time?
   ${conversationTools.join(', ')}`)
+  return new Map(unasked.map((client) => [client, isAllowed]))
 }
 
 async function offerPath(isSure: boolean, say: (text: string) => void): Promise<void> {
@@ -238,9 +242,10 @@ async function writeConnection(
 /** What the client still asks its user, and how long it waits for a grid that hangs. */
 function whatItAsks(client: ClientName, { url, folder, allowedTools = [] }: Connected): string[] {
   const { title, asks, allowing, server: { limit } } = programs[client]
-  const asked = conversationTools.filter((tool) => !allowedTools.includes(tool))
+  const isWritten = mayWritePermissions(client, folder)
+  const asked = conversationTools.filter((tool) => !isWritten || !allowedTools.includes(tool))
   const command = clientCommand({ appUrl: url }, `connect ${client} --tools allow`)
-  const how = mayWritePermissions(client, folder) ? `run ${command}, or ${allowing}` : allowing
+  const how = isWritten ? `run ${command}, or ${allowing}` : allowing
   return [
     `${title} asks everybody ${asks}.`,
     ...(asked.length === 0 ? [] : [`It also asks before calls of ${asked.join(', ')}. To allow them, ${how}`]),

@@ -101,7 +101,11 @@ export function removeInstallation(): void {
     if (readlinkSync(link) === installedProgram().launcher) rmSync(link)
   }
   for (const path of [folder(), stateRoot(), join(configFolder(), 'connections.json')]) {
-    rmSync(path, { recursive: true, force: true })
+    try {
+      rmSync(path, { recursive: true, force: true })
+    } catch {
+      // Windows does not remove a program that runs.
+    }
   }
   removeFolders([join(configFolder(), 'keys'), configFolder(), dataFolder()].toReversed())
 }

@@ -80,7 +80,7 @@ test.each(clientNames)(
   },
 )
 
-test('a hook of a project calls the program of whoever has it, and is silent elsewhere', () => {
+test('a hook of a project calls the program where it is installed, and is silent elsewhere', () => {
   const folder = join(home.folder, 'work')
   connectFiles('codex', { folder })
   const { hooks } = JSON.parse(home.read('work/.codex/hooks.json'))

@@ -34,6 +34,7 @@ test('an agent is created with every field, listed with eight, and its key sends
   expect(created.text).toEqual({
     agent: { ...shown, id, alias: '@remote-desk', createdAt: now },
     agent_id: anId,
+    problem: expect.stringContaining('No card was found'),
     api_key: expect.stringMatching(/^grid_agt_[0-9A-Za-z]{49}$/),
     // There is no agent at the address.
     problem: expect.stringContaining('No card was found there.'),

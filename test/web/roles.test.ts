@@ -57,11 +57,17 @@ beforeAll(async () => {
   const olga = (await store.global.users.byEmail('olga@acme.example'))!
   await accessTokenFor(grid, olga.id, acme.id)
   const seat = (await acme.store.read.agents.byAlias('olga-marin'))!.id
-  // Whichever agent links lead to first has a program and a parked message.
+  // Whichever agent links lead to first has a program and a parked message, and is a remote agent out of reach.
   for (const { id } of await acme.store.read.agents.page('', 50)) {
     await accessTokenFor(grid, olga.id, acme.id, id)
     const parked = `UPDATE deliveries SET state = 'parked', read_at = 1 WHERE account_id = ? AND agent_id = ?`
-    if (id !== seat) await rows(grid, parked, [acme.id, id])
+    if (id === seat) continue
+    await rows(grid, parked, [acme.id, id])
+    const remote =
+      `UPDATE agents SET type = 'a2a', remote_url = 'https://robot.invalid/' WHERE account_id = ? AND id = ?`
+    await rows(grid, remote, [acme.id, id])
+    const line = 'INSERT OR REPLACE INTO remote_agents (account_id, agent_id, failing_since) VALUES (?, ?, 1)'
+    await rows(grid, line, [acme.id, id])
   }
   users.owner = olga
   users.member = (await store.global.users.byEmail('hal@acme.example'))!

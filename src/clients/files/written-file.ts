@@ -108,11 +108,11 @@ export function takeOut(text: string, insertions: readonly Insertion[]): string 
 }
 
 /** The values that make up a value, one by one: we own these, and not the objects around them. */
-export function leavesOf(path: string[], value: Json, isOptional?: true): Entry[] {
+export function leavesOf(path: string[], value: Json): Entry[] {
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
-    return Object.entries(value).flatMap(([name, member]) => leavesOf([...path, name], member, isOptional))
+    return Object.entries(value).flatMap(([name, member]) => leavesOf([...path, name], member))
   }
-  return [{ container: path.slice(0, -1), name: path.at(-1), value, ...(isOptional && { isOptional }) }]
+  return [{ container: path.slice(0, -1), name: path.at(-1), value }]
 }
 
 export function valueAt(value: Json | undefined, path: readonly string[]): Json | undefined {

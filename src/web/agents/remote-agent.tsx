@@ -35,7 +35,9 @@ export function RemoteAgent(
       />
       {visit.may('manage') && (
         <div class='row'>
-          {unread > 0 && <ButtonForm action={path('try-now')} kind='plain' isSmall>Try now</ButtonForm>}
+          {(unread > 0 || failingSince !== null) && (
+            <ButtonForm action={path('try-now')} kind='plain' isSmall>Try now</ButtonForm>
+          )}
           <ButtonForm action={path('read-card')} kind='plain' isSmall>Read the card</ButtonForm>
           {skills.length > 0 && (
             <ButtonForm action={path('skills')} fields={{ skills: skills.join('\n') }} kind='plain' isSmall>

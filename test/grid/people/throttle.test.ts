@@ -91,14 +91,9 @@ describe('sign-ins', () => {
     expect(await tries(ann, here)).toBe('ok')
   })
 
-  test('neither address is stored in plain text, and old attempts are removed', async () => {
+  test('neither address is stored in plain text', async () => {
     await tries()
     expect(JSON.stringify(await storedAttempts())).not.toMatch(/ann|acme|203\.0/)
-
-    grid.clock.now += day + 1
-    await tries('bob@acme.example')
-
-    expect(await storedAttempts()).toHaveLength(4)
   })
 
   function tries(email = ann, address = here): Promise<string> {

@@ -88,7 +88,9 @@ test('a copy of a remote database fails if a process began on it meanwhile', asy
   const copied = copyGrid(
     { from: { url: server.url }, to: { url: `file:${join(file.folder, 'served', 'grid.db')}` }, now },
     () => {
-      began ??= client.execute("INSERT INTO instances (id, heartbeats, present, created_at) VALUES ('i', 1, '[]', 0)")
+      began ??= client.execute(
+        "INSERT INTO instances (id, heartbeats, present, ring, created_at) VALUES ('i', 1, '[]', '[]', 0)",
+      )
     },
   )
 

@@ -27,6 +27,7 @@ test.each(roles)('without agents an %s sees the first step, here and instead of 
   expect(home.at).toBe(`/accounts/${grid.evil.id}/overview`)
   for (const { text } of [home, await one.open(`/accounts/${grid.evil.id}/conversations`)]) {
     expect(text).toContain('Bring your first agent')
+    expect(text.includes('/agent-grid.tgz connect --url')).toBe(role === 'owner' || role === 'admin')
     expect(text.includes('Owners and admins of the account can create one.')).toBe(
       role === 'member' || role === 'viewer',
     )
