@@ -31,11 +31,7 @@ export async function storedMessages(grid: TestGrid, ids: string[]): Promise<Map
       timestamp: isoTime(Number(row.created_at)).replace('.000Z', 'Z'),
       ...(row.conversation_id !== null && { conversation_id: row.conversation_id }),
       ...(row.sanitized === 1 && { sanitized: true }),
-      ...(row.a2a !== null && {
-        a2a: JSON.parse(String(row.a2a)),
-        task_id: JSON.parse(String(row.a2a)).taskId,
-        note: 'To complete this task, answer with reply_to_message_id, or call update_task.',
-      }),
+      ...(row.a2a !== null && { a2a: JSON.parse(String(row.a2a)), task_id: JSON.parse(String(row.a2a)).taskId }),
     }]
   }))
 }
