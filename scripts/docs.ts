@@ -11,7 +11,7 @@ import { type ErrorCode, errorKinds } from '../src/errors.ts'
 import { adminReadTools } from '../src/mcp/admin-read-tools.ts'
 import { adminWriteTools } from '../src/mcp/admin-write-tools.ts'
 import { agentTools } from '../src/mcp/agent-tools.ts'
-import { signupTool } from '../src/mcp/signup-tool.ts'
+import { signupTool } from '../src/mcp/toolset.ts'
 import { restRoutes } from '../src/rest/routes.ts'
 import { httpStatus } from '../src/wire.ts'
 

@@ -1,39 +1,28 @@
 /** The wire format of A2A 0.3.0: the field `kind` gives the type of an object. */
 import type { Part, TaskEvent } from '../grid/tasks/task.ts'
 import {
-  type A2aReceipt,
   type Codec,
   contentOf,
-  readSend,
   type SendConfiguration,
   type TaskRef,
   unlessEmpty,
   writeArtifact,
-  type WriteDialect,
-  writeList,
-  writeMessage,
   writeStatus,
-  writeTask,
 } from './codec.ts'
 import type { ParamReader } from './param-reader.ts'
-
-const dialect: WriteDialect = {
-  kind: (kind) => ({ kind }),
-  role: { user: 'user', agent: 'agent' },
-  writeState: (state) => state,
-  writePart,
-}
 
 export const codec03: Codec = {
   version: '0.3',
   extensionsHeader: 'X-A2A-Extensions',
-  readSend: (params) => readSend(params, { checkMessage, readPart, readConfiguration }),
-  writeReceipt,
-  writeReply: (task, reply) => writeMessage(task, reply, dialect),
-  writeTask: (task) => writeTask(task, dialect),
-  writeSentTask: (task) => writeTask(task, dialect),
+  checkMessage,
+  readPart,
+  readConfiguration,
+  kind: (kind) => ({ kind }),
+  role: { user: 'user', agent: 'agent' },
+  writeState: (state) => state,
+  writePart,
+  asResult: (_, written) => written,
   writeEvent,
-  writeList: (page) => writeList(page, (task) => writeTask(task, dialect)),
 }
 
 const contentFields = ['text', 'file', 'data']
@@ -71,16 +60,12 @@ function readConfiguration(
   }
 }
 
-function writeReceipt({ messageId, text, contextId, taskId, metadata }: A2aReceipt): unknown {
-  return { kind: 'message', role: 'agent', messageId, parts: [{ kind: 'text', text }], contextId, taskId, metadata }
-}
-
 function writeEvent(task: TaskRef, event: TaskEvent, closes: boolean): unknown {
   const ref = { taskId: task.id, contextId: task.contextId }
   if (event.type === 'status') {
-    return { kind: 'status-update', ...ref, status: writeStatus(task, event.status, dialect), final: closes }
+    return { kind: 'status-update', ...ref, status: writeStatus(task, event.status, codec03), final: closes }
   }
-  const artifact = writeArtifact(event.artifact, dialect)
+  const artifact = writeArtifact(event.artifact, codec03)
   return { kind: 'artifact-update', ...ref, artifact, append: event.append, lastChunk: event.lastChunk }
 }
 

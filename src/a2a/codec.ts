@@ -1,19 +1,13 @@
 /** The version-independent model of A2A requests and results. See docs/protocol/a2a.md, "Versions". */
 import type { Part, Task, TaskEvent, TaskMessage, TaskState } from '../grid/tasks/task.ts'
-import type { TaskPage } from '../grid/tasks/tasks.ts'
 import { isoTime } from '../lib/time.ts'
 import { ParamReader } from './param-reader.ts'
 
 export type A2aVersion = '0.3' | '1.0'
 
-export interface ClientMessage {
-  messageId: string
+export interface ClientMessage extends Omit<TaskMessage, 'role'> {
   contextId?: string
   taskId?: string
-  parts: Part[]
-  metadata?: Record<string, unknown>
-  extensions?: string[]
-  referenceTaskIds?: string[]
 }
 
 /** How a client wants its send to be answered. */
@@ -35,49 +29,35 @@ export interface SendRequest {
   configuration: SendConfiguration
 }
 
-/** The confirmation of a delivered message. */
-export interface A2aReceipt {
-  /** The grid's `message_id`. */
-  messageId: string
-  text: string
-  contextId?: string
-  taskId?: string
-  metadata?: Record<string, unknown>
-}
+/** A message of an agent may have no task: a plain confirmation. */
+export type TaskRef = Partial<Pick<Task, 'id' | 'contextId'>>
 
-export type TaskRef = Pick<Task, 'id' | 'contextId'>
-
-/** The wire format of one version. Readers fail with `invalid_input`. */
+/** The wire format of one version: what differs from the other. Readers fail with `invalid_input`. */
 export interface Codec {
   version: A2aVersion
   /** The header that names activated extensions. */
   extensionsHeader: string
-  readSend(params: unknown): SendRequest
-  writeReceipt(receipt: A2aReceipt): unknown
-  /** A reply as the `result` of a send, or as the only event of a stream. */
-  writeReply(task: TaskRef, reply: TaskMessage): unknown
-  writeTask(task: Task): unknown
-  /** The task as the `result` of a send, or as the first event of a stream. */
-  writeSentTask(task: Task): unknown
-  /** `closes`: the stream ends after this event. */
-  writeEvent(task: TaskRef, event: TaskEvent, closes: boolean): unknown
-  writeList(page: TaskPage): unknown
-}
-
-/** What differs between the versions in a send. */
-export interface SendDialect {
   /** Refuses an object that is marked as something other than a message. */
   checkMessage?(message: ParamReader): void
   readPart(part: ParamReader): Part
   readConfiguration(configuration: ParamReader): Pick<SendConfiguration, 'returnImmediately' | 'push'>
+  /** The discriminator of an object; none in 1.0. */
+  kind(name: 'message' | 'task'): { kind?: string }
+  role: Record<TaskMessage['role'], string>
+  writeState(state: TaskState): string
+  writePart(part: Part): unknown
+  /** A message or task, as it is written, as the `result` of a send or as an event of a stream. */
+  asResult(name: 'message' | 'task', written: unknown): unknown
+  /** `closes`: the stream ends after this event. */
+  writeEvent(task: TaskRef, event: TaskEvent, closes: boolean): unknown
 }
 
 /** Both versions accept both spellings, because clients mix them up. The role of an agent is refused. */
 const roles = ['user', 'ROLE_USER']
 
-export function readSend(params: unknown, dialect: SendDialect): SendRequest {
+export function readSend(params: unknown, codec: Codec): SendRequest {
   const send = new ParamReader(params, '')
-  const message = readMessage(send.requiredObject('message'), dialect)
+  const message = readMessage(send.requiredObject('message'), codec)
   const configuration = send.object('configuration')
   return {
     message,
@@ -85,7 +65,7 @@ export function readSend(params: unknown, dialect: SendDialect): SendRequest {
     tenant: send.id('tenant'),
     configuration: configuration
       ? {
-        ...dialect.readConfiguration(configuration),
+        ...codec.readConfiguration(configuration),
         historyLength: configuration.count('historyLength'),
         acceptedOutputModes: configuration.texts('acceptedOutputModes'),
       }
@@ -93,8 +73,8 @@ export function readSend(params: unknown, dialect: SendDialect): SendRequest {
   }
 }
 
-function readMessage(message: ParamReader, dialect: SendDialect): ClientMessage {
-  dialect.checkMessage?.(message)
+function readMessage(message: ParamReader, codec: Codec): ClientMessage {
+  codec.checkMessage?.(message)
   const role = message.value('role')
   if (typeof role !== 'string' || !roles.includes(role)) {
     throw message.invalid('role', 'must be "user" in A2A 0.3 and "ROLE_USER" in A2A 1.0')
@@ -105,7 +85,7 @@ function readMessage(message: ParamReader, dialect: SendDialect): ClientMessage 
     messageId: message.requiredId('messageId'),
     contextId: message.id('contextId'),
     taskId: message.id('taskId'),
-    parts: parts.map((part, n) => dialect.readPart(new ParamReader(part, `${message.pathOf('parts')}[${n}]`))),
+    parts: parts.map((part, n) => codec.readPart(new ParamReader(part, `${message.pathOf('parts')}[${n}]`))),
     metadata: message.record('metadata'),
     extensions: message.texts('extensions'),
     referenceTaskIds: message.texts('referenceTaskIds'),
@@ -123,64 +103,61 @@ export function unlessEmpty(text: string | undefined): string | undefined {
   return text === '' ? undefined : text
 }
 
-/** What differs between the versions in what the grid writes. */
-export interface WriteDialect {
-  /** The discriminator of an object; none in 1.0. */
-  kind(name: 'message' | 'task'): { kind?: string }
-  role: Record<TaskMessage['role'], string>
-  writeState(state: TaskState): string
-  writePart(part: Part): unknown
-}
-
-export function writeTask(task: Task, dialect: WriteDialect): Record<string, unknown> {
+export function writeTask(task: Task, codec: Codec): Record<string, unknown> {
   const { id, contextId, history, artifacts } = task
   return {
-    ...dialect.kind('task'),
+    ...codec.kind('task'),
     id,
     contextId,
-    status: writeStatus(task, task.status, dialect),
-    history: unlessNone(history.map((message) => writeMessage(task, message, dialect))),
-    artifacts: unlessNone(artifacts.map((artifact) => writeArtifact(artifact, dialect))),
+    status: writeStatus(task, task.status, codec),
+    history: unlessNone(history.map((message) => writeMessage(task, message, codec))),
+    artifacts: unlessNone(artifacts.map((artifact) => writeArtifact(artifact, codec))),
   }
 }
 
-export function writeStatus(task: TaskRef, { state, message, at }: Task['status'], dialect: WriteDialect): unknown {
+export function writeStatus(task: TaskRef, { state, message, at }: Task['status'], codec: Codec): unknown {
   return {
-    state: dialect.writeState(state),
-    message: message && writeMessage(task, message, dialect),
+    state: codec.writeState(state),
+    message: message && writeMessage(task, message, codec),
     timestamp: isoTime(at),
   }
 }
 
-export function writeArtifact(artifact: Task['artifacts'][number], dialect: WriteDialect): unknown {
+export function writeArtifact(artifact: Task['artifacts'][number], codec: Codec): unknown {
   const { artifactId, name, description, parts, metadata, extensions } = artifact
   return {
     artifactId,
     name: unlessEmpty(name),
     description: unlessEmpty(description),
-    parts: parts.map((part) => dialect.writePart(part)),
+    parts: parts.map((part) => codec.writePart(part)),
     metadata,
     extensions: unlessNone(extensions),
   }
 }
 
-export function writeMessage(task: TaskRef, message: TaskMessage, dialect: WriteDialect): unknown {
+/** A message as the `result` of a send, or as the only event of a stream. */
+export function writeReply(task: TaskRef, reply: TaskMessage, codec: Codec): unknown {
+  return codec.asResult('message', writeMessage(task, reply, codec))
+}
+
+/** A task as the `result` of a send, or as the first event of a stream. */
+export function writeSentTask(task: Task, codec: Codec): unknown {
+  return codec.asResult('task', writeTask(task, codec))
+}
+
+export function writeMessage(task: TaskRef, message: TaskMessage, codec: Codec): unknown {
   const { messageId, role, parts, metadata, extensions, referenceTaskIds } = message
   return {
-    ...dialect.kind('message'),
+    ...codec.kind('message'),
     messageId,
-    role: dialect.role[role],
-    parts: parts.map((part) => dialect.writePart(part)),
+    role: codec.role[role],
+    parts: parts.map((part) => codec.writePart(part)),
     contextId: task.contextId,
     taskId: task.id,
     metadata,
     extensions: unlessNone(extensions),
     referenceTaskIds: unlessNone(referenceTaskIds),
   }
-}
-
-export function writeList({ tasks, nextPageToken, pageSize, totalSize }: TaskPage, write: (task: Task) => unknown) {
-  return { tasks: tasks.map(write), nextPageToken, pageSize, totalSize }
 }
 
 function unlessNone<T>(list: T[] | undefined): T[] | undefined {

@@ -14,7 +14,7 @@ import { requireTaskStream, waitForTask, watchTask } from '../grid/tasks/watch-t
 import { canonicalJson } from '../lib/encoding.ts'
 import { withoutInvisibleIn } from '../lib/invisible-text.ts'
 import { second } from '../lib/time.ts'
-import type { ClientMessage, SendRequest } from './codec.ts'
+import { type ClientMessage, readSend as readRequest, type SendRequest, writeReply, writeSentTask } from './codec.ts'
 import { extensionUri } from './extensions.ts'
 import { endpointAlias, recipientOf, withoutRouting } from './grid-routing.ts'
 import { EventStream, type MethodCall, type StreamItem } from './method-call.ts'
@@ -36,7 +36,7 @@ export async function messageSend(call: MethodCall): Promise<unknown> {
   const { historyLength } = send.request.configuration
   const task = await getTask(account, id, { home, historyLength, connection, waits: true })
   const reply = bareReply(task)
-  return reply ? codec.writeReply(task, reply) : codec.writeSentTask(task)
+  return reply ? writeReply(task, reply, codec) : writeSentTask(task, codec)
 }
 
 /** The receipt alone, or the task and its events. Fails as `messageSend`, or with `rate_limit_exceeded`. */
@@ -68,7 +68,7 @@ interface Send {
 async function readSend(call: MethodCall): Promise<Send> {
   const { account, codec, params, aliases, extensions } = call
   const { config } = account.deps
-  const request = codec.readSend(params)
+  const request = readRequest(params, codec)
   const { message, configuration } = request
   const sender = callingAgent(account.actor)
   const to = recipientOf(request, extensionUri(config, 'grid-routing'), aliases)
@@ -142,11 +142,9 @@ function waitMsOf({ account, waitSeconds }: MethodCall): number {
 
 function receiptOf({ account, codec }: MethodCall, { sent, task }: SentTask): unknown {
   const isPlain = account.deps.config.a2aPlainReceipts
-  return codec.writeReceipt({
-    messageId: sent.id,
-    text: `Message delivered to ${sent.recipient}${changesOf(sent)}`,
-    ...(!isPlain && { contextId: task.contextId, taskId: task.id, metadata: receiptMetadata(sent) }),
-  })
+  const text = `Message delivered to ${sent.recipient}${changesOf(sent)}`
+  const metadata = isPlain ? undefined : receiptMetadata(sent)
+  return writeReply(isPlain ? {} : task, { messageId: sent.id, role: 'agent', parts: [{ text }], metadata }, codec)
 }
 
 async function* oneItem(item: StreamItem): AsyncGenerator<StreamItem> {

@@ -4,7 +4,7 @@ import { isTerminal, type TaskState, taskStates } from '../grid/tasks/task.ts'
 import { cancelTask, findTask, getTask, listTasks } from '../grid/tasks/tasks.ts'
 import { requireTaskStream, watchTask } from '../grid/tasks/watch-task.ts'
 import { stateOf10 } from './codec-10.ts'
-import { unlessEmpty } from './codec.ts'
+import { unlessEmpty, writeTask } from './codec.ts'
 import { endpointAlias } from './grid-routing.ts'
 import { EventStream, type MethodCall } from './method-call.ts'
 import { ParamReader } from './param-reader.ts'
@@ -15,7 +15,7 @@ export async function tasksGet(call: MethodCall): Promise<unknown> {
   const params = new ParamReader(call.params, '')
   const id = params.requiredId('id')
   const historyLength = params.count('historyLength')
-  return call.codec.writeTask(await getTask(call.account, id, { ...scopeOf(call, params), historyLength }))
+  return writeTask(await getTask(call.account, id, { ...scopeOf(call, params), historyLength }), call.codec)
 }
 
 /** `tasks/list`, `ListTasks`: the tasks of the caller, newest status first. Fails with `invalid_input`. */
@@ -23,7 +23,7 @@ export async function tasksList(call: MethodCall): Promise<unknown> {
   const params = new ParamReader(call.params ?? {}, '')
   const pageSize = params.count('pageSize', { min: 1, max: 100 }) ?? 50
   const includeArtifacts = params.flag('includeArtifacts') ?? false
-  const page = await listTasks(call.account, {
+  const { tasks, ...page } = await listTasks(call.account, {
     ...scopeOf(call, params),
     contextId: params.id('contextId'),
     state: readState(params),
@@ -33,15 +33,16 @@ export async function tasksList(call: MethodCall): Promise<unknown> {
     since: params.time('statusTimestampAfter'),
     includeArtifacts,
   })
-  return call.codec.writeList(page)
+  return { tasks: tasks.map((task) => writeTask(task, call.codec)), ...page }
 }
 
 /** `tasks/cancel`, `CancelTask`. Fails with `invalid_input`, `task_not_found` or `task_not_cancelable`. */
 export async function tasksCancel(call: MethodCall): Promise<unknown> {
   const params = new ParamReader(call.params, '')
   const id = params.requiredId('id')
-  const metadata = params.record('metadata')
-  return call.codec.writeTask(await cancelTask(call.account, id, { ...scopeOf(call, params), metadata }))
+  // Not used, but refused if it is wrong.
+  params.record('metadata')
+  return writeTask(await cancelTask(call.account, id, scopeOf(call, params)), call.codec)
 }
 
 /**

@@ -2,7 +2,7 @@
 import { spawn } from 'node:child_process'
 import process from 'node:process'
 import { createInterface } from 'node:readline/promises'
-import { printable } from '../lib/printable.ts'
+import { printable } from '../lib/redact.ts'
 import { attentionExitCode, CommandError } from './command.ts'
 
 /** Whether a person can answer. */

@@ -1,6 +1,6 @@
 /** What commands write to the terminal. All of it passes here: texts of other machines may be in any of it. */
 import process from 'node:process'
-import { printable } from '../lib/printable.ts'
+import { printable } from '../lib/redact.ts'
 
 export function print(text: string): void {
   console.log(printable(text))

@@ -3,7 +3,7 @@
  * for. The type of the configuration, its parser and `agent-grid help settings` are made from this table, in its order.
  */
 import * as z from 'zod'
-import { reservedAliases } from '../lib/alias.ts'
+import { reservedAliases } from '../lib/names.ts'
 import {
   addressRanges,
   databaseUrl,

@@ -1,6 +1,6 @@
 /** Agent cards, and the keys that sign them. See docs/protocol/a2a.md, "Agent cards". */
 import { GridError, isStorageFull } from '../errors.ts'
-import { aliasPattern, normaliseAlias } from '../lib/alias.ts'
+import { aliasPattern, normaliseAlias } from '../lib/names.ts'
 import { newId } from '../lib/id.ts'
 import { withoutInvisible, withoutInvisibleIn } from '../lib/invisible-text.ts'
 import { signingKeyContext } from '../lib/key-ring.ts'

@@ -4,12 +4,12 @@ import type { Channel } from '../grid/channels/channels.ts'
 import { listBytes, listGuardrails } from '../grid/guardrails/list-guardrails.ts'
 import { listedProviders } from '../guardrails/providers.ts'
 import { withoutInvisible } from '../lib/invisible-text.ts'
-import { type Page, type PageBudget, readPage } from '../lib/read-page.ts'
+import { type PageSource, readPage } from '../lib/read-page.ts'
 import { isoTime } from '../lib/time.ts'
 import type { AccountStore } from '../store/account.ts'
 import type { Agent } from '../store/account/agents.ts'
 import { identifier } from '../lib/input.ts'
-import { tool, type ToolOutput } from './tool.ts'
+import { tool } from './tool.ts'
 
 /** Agents or channels in one call: the default, and the maximum. */
 const pageLimit = 10_000
@@ -55,44 +55,55 @@ export function asChannel(channel: Channel): Record<string, unknown> {
   }
 }
 
-const listAgents = tool({
-  name: 'admin_list_agents',
-  title: 'List agents',
-  description: `List the agents of the account by alias, without deleted ones, and their total. ${pagingNote}`,
-  annotations: readOnly,
-  input: pageInput,
-  listBytes: pageBytes,
-  async run({ read: { agents } }: AccountStore, { limit, cursor }) {
-    const source = { read: agents.page, keyOf: ({ alias }: Agent) => alias, entryOf: asAgent }
-    return await listing('agents', readPage(source, cursor, budget(chunk, limit)), agents.total())
-  },
-})
+/** A tool that lists one kind of what the account has, in pages, with the total. */
+function listing<Row>(
+  what: string,
+  description: string,
+  input: typeof pageInput | typeof cursorInput,
+  of: (read: AccountStore['read']) => { source: PageSource<Row, unknown>; total: () => Promise<number> },
+) {
+  return tool({
+    name: `admin_list_${what}`,
+    title: `List ${what}`,
+    description: `${description} ${pagingNote}`,
+    annotations: readOnly,
+    input,
+    listBytes: pageBytes,
+    async run({ read }: AccountStore, { limit = pageLimit, cursor }: z.output<typeof pageInput>) {
+      const { source, total } = of(read)
+      const page = readPage(source, cursor, { entries: limit, bytes: pageBytes, chunk })
+      const [{ entries, cursor: next }, count] = await Promise.all([page, total()])
+      return { text: { [what]: entries, total: count, ...(next !== undefined && { next_cursor: next }) } }
+    },
+  })
+}
 
-const listChannels = tool({
-  name: 'admin_list_channels',
-  title: 'List channels',
-  description: `List the channels of the account by name, without deleted ones, and their total. ${pagingNote}`,
-  annotations: readOnly,
-  input: pageInput,
-  listBytes: pageBytes,
-  async run({ read: { channels } }: AccountStore, { limit, cursor }) {
-    const source = { read: channels.page, keyOf: nameOf, entryOf: asChannel }
-    return await listing('channels', readPage(source, cursor, budget(chunk, limit)), channels.total())
-  },
-})
+const listAgents = listing(
+  'agents',
+  'List the agents of the account by alias, without deleted ones, and their total.',
+  pageInput,
+  ({ agents }) => ({
+    source: { read: agents.page, keyOf: ({ alias }: Agent) => alias, entryOf: asAgent },
+    total: agents.total,
+  }),
+)
 
-const listSkills = tool({
-  name: 'admin_list_skills',
-  title: 'List skills',
-  description: `List the skills of the account, with the number of agents each is attached to. ${pagingNote}`,
-  annotations: readOnly,
-  input: cursorInput,
-  listBytes: pageBytes,
-  async run({ read: { skills } }: AccountStore, { cursor }) {
-    const source = { read: skills.withCounts, keyOf: nameOf, entryOf: asSkill }
-    return await listing('skills', readPage(source, cursor, budget(chunk)), skills.searchTotal(''))
-  },
-})
+const listChannels = listing(
+  'channels',
+  'List the channels of the account by name, without deleted ones, and their total.',
+  pageInput,
+  ({ channels }) => ({ source: { read: channels.page, keyOf: nameOf, entryOf: asChannel }, total: channels.total }),
+)
+
+const listSkills = listing(
+  'skills',
+  'List the skills of the account, with the number of agents each is attached to.',
+  cursorInput,
+  ({ skills }) => ({
+    source: { read: skills.withCounts, keyOf: nameOf, entryOf: asSkill },
+    total: () => skills.searchTotal(''),
+  }),
+)
 
 const listGuardrailsTool = tool({
   name: 'admin_list_guardrails',
@@ -128,13 +139,6 @@ function asSkill<Skill extends Named>(skill: Skill): Skill {
   return { ...skill, name: withoutInvisible(skill.name) }
 }
 
-const nameOf = ({ name }: Named) => name
-
-function budget(chunk: number, entries = pageLimit): PageBudget {
-  return { entries, bytes: pageBytes, chunk }
-}
-
-async function listing(name: string, reading: Promise<Page<unknown>>, counting: Promise<number>): Promise<ToolOutput> {
-  const [{ entries, cursor }, total] = await Promise.all([reading, counting])
-  return { text: { [name]: entries, total, ...(cursor !== undefined && { next_cursor: cursor }) } }
+function nameOf({ name }: Named): string {
+  return name
 }

@@ -1,5 +1,6 @@
 /** The tools, resources and prompts of one caller, by its credential. */
 import type { AgentActor } from '../auth/actor.ts'
+import { signUp } from '../grid/accounts/signup.ts'
 import { recordActivity, recordRefusal } from '../grid/activity.ts'
 import { inListSlot } from '../grid/lists.ts'
 import { unreadText } from '../grid/messaging/inbox-message.ts'
@@ -7,7 +8,7 @@ import type { Lease } from '../grid/messaging/read-messages.ts'
 import { type InboxEvent, watchInbox } from '../grid/messaging/wait-for-messages.ts'
 import type { CallTrace } from '../lib/call-trace.ts'
 import type { CallerConnection } from '../lib/http/caller-connection.ts'
-import { parse } from '../lib/input.ts'
+import { parse, signupInput } from '../lib/input.ts'
 import { jsonLine } from '../lib/redact.ts'
 import { second } from '../lib/time.ts'
 import { adminReadTools } from './admin-read-tools.ts'
@@ -15,12 +16,12 @@ import { adminWriteTools } from './admin-write-tools.ts'
 import { agentTools, textsOfOthers } from './agent-tools.ts'
 import { type ListedPrompt, listedPrompts, type PromptResult, readPrompt } from './prompts.ts'
 import { type ListedResource, listedResources, readResource } from './resources.ts'
-import { type SignupCaller, signupTool } from './signup-tool.ts'
 import {
   type CatalogTool,
   type ListedTool,
   type LiveCaller,
   readArguments,
+  tool,
   type ToolCall,
   type ToolCatalog,
   toolCatalog,
@@ -28,6 +29,7 @@ import {
   type ToolOutput,
 } from './tool.ts'
 import type { AccountStore } from '../store/account.ts'
+import type { Store } from '../store/store.ts'
 import { type Hints, toolError } from '../wire.ts'
 
 export interface Toolset {
@@ -61,6 +63,24 @@ export interface WatchableInbox {
 }
 
 export const heartbeatMs = 20 * second
+
+/** A caller without a credential. */
+interface SignupCaller {
+  store: Store
+  /** The client address that the signup limit counts. */
+  address: string
+}
+
+/** Signup, for agents that have no key yet. See docs/protocol/signup.md, "Over MCP". */
+export const signupTool = tool({
+  name: 'signup',
+  description: 'Register an agent on the grid. The result holds its key, shown once, and a ready MCP configuration.',
+  annotations: { destructiveHint: false },
+  input: signupInput,
+  async run({ store, address }: SignupCaller, input) {
+    return { text: { ...(await signUp(store, { ...input, ownerEmail: input.owner_email }, address)) } }
+  },
+})
 
 const agentCatalog = toolCatalog(agentTools, {
   recipient_not_found: 'Use list_agents to see the agents you can write to.',

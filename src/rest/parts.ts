@@ -1,7 +1,7 @@
 /** `GET /api/v1/parts/{id}`: the content of a large part of a message. See docs/protocol/messages.md, "Large parts". */
 import { GridError } from '../errors.ts'
 import { findPart } from '../grid/messaging/parts.ts'
-import { matchesEtag } from '../lib/http/etag.ts'
+import { matchesEtag } from '../lib/http/response-headers.ts'
 import { restError } from '../wire.ts'
 import { route } from './route.ts'
 

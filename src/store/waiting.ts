@@ -1,8 +1,7 @@
 /** Waiting reads and event streams of this process. See docs/delivery.md, "Waiting". */
 import type { Deps } from '../deps.ts'
 import { ConcurrencyLimit } from '../lib/limits/concurrency-limit.ts'
-import { KeyedMutex } from '../lib/limits/keyed-mutex.ts'
-import { Merged } from '../lib/limits/merged.ts'
+import { KeyedMutex, Merged } from '../lib/limits/by-key.ts'
 import { SharedBudget } from '../lib/limits/shared-budget.ts'
 import { Notifier } from '../lib/notifier.ts'
 import { type NewDeliveries, watchNewDeliveries } from './new-deliveries.ts'

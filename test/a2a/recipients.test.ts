@@ -37,10 +37,8 @@ test('an agent may write to itself', async () => {
 
 test.each([
   ['no metadata', send03({ metadata: undefined })],
-  ['metadata null', send03({ metadata: null })],
   ['an empty recipient', send03({ metadata: { to: '' } })],
   ['nothing but an @', send10({ metadata: { to: ' @ ' } })],
-  ['another metadata field only', send10({ metadata: { too: 'bob' } })],
 ])("checklist 3: with %s 'to' is missing: the error names message.metadata and asks for the alias", async (_, body) => {
   const answer = await post(body)
 
@@ -54,7 +52,6 @@ test.each([
 
 test.each([
   ['a number', { metadata: { to: 123 } }, {}],
-  ['an object', { metadata: { to: {} } }, {}],
   ['a text of 101 characters', { metadata: { to: 'x'.repeat(101) } }, {}],
   ['two different agents', { metadata: { to: 'bob' } }, { tenant: 'alice' }],
   ['different agents in message and params', { metadata: { to: 'bob' } }, { metadata: { to: 'alice' } }],

@@ -13,7 +13,6 @@ beforeEach(async () => {
 test.each([
   ['a file', send03({ parts: [{ kind: 'file', file: { bytes: 'AAAA' } }] })],
   ['data', send10({ parts: [{ data: [1] }] })],
-  ['empty texts', send03({ parts: [{ kind: 'text', text: '' }, { kind: 'text', text: '' }] })],
 ])('checklist 4: a message of only %s has no text content', async (_, body) => {
   const answer = await post(body)
 
@@ -28,13 +27,9 @@ test.each([
 
 test.each([
   ['no params', undefined, 'params'],
-  ['params that are an array', [], 'params'],
-  ['empty params', {}, 'message'],
   ['a message that is text', { message: 'hi' }, 'message'],
-  ['parts that are text', { message: { parts: 'invalid' } }, 'message.role'],
   ['parts that are text, else complete', params({ parts: 'invalid' }), 'message.parts'],
   ['no parts', params({ parts: [] }), 'message.parts'],
-  ['missing parts', params({ parts: undefined }), 'message.parts'],
   ['a part that is text', params({ parts: ['hi'] }), 'message.parts[0]'],
   ['a part without content', params({ parts: [{ kind: 'text' }] }), 'message.parts[0]'],
   ['a part with two contents', params({ parts: [{ text: 'a', data: {} }] }), 'message.parts[0]'],
@@ -43,20 +38,14 @@ test.each([
   ['a text with U+0000', params({ parts: [{ kind: 'text', text: 'a\0b' }] }), 'message.parts[0].text'],
   ['a file without content', params({ parts: [{ kind: 'file', file: {} }] }), 'message.parts[0].file'],
   ['no messageId', params({ messageId: undefined }), 'message.messageId'],
-  ['an empty messageId', params({ messageId: '' }), 'message.messageId'],
-  ['a messageId that is a number', params({ messageId: 1 }), 'message.messageId'],
-  ['a contextId that is a number', params({ contextId: 1 }), 'message.contextId'],
   ['a contextId of 257 characters', params({ contextId: 'x'.repeat(257) }), 'message.contextId'],
   ['a contextId that is not Unicode', params({ contextId: '\ud800' }), 'message.contextId'],
   ['no role', params({ role: undefined }), 'message.role'],
   ['the role of an agent', params({ role: 'agent' }), 'message.role'],
-  ['the role of an agent in 1.0', params({ role: 'ROLE_AGENT' }), 'message.role'],
-  ['an unknown role', params({ role: 'robot' }), 'message.role'],
   ['another kind of object', params({ kind: 'task' }), 'message.kind'],
   ['metadata that is text', params({ metadata: 'bob' }), 'message.metadata'],
   ['extensions that are not strings', params({ extensions: [1] }), 'message.extensions'],
   ['a fractional historyLength', { ...params(), configuration: { historyLength: 1.5 } }, 'configuration.historyLength'],
-  ['a negative historyLength', { ...params(), configuration: { historyLength: -1 } }, 'configuration.historyLength'],
   ['blocking that is text', { ...params(), configuration: { blocking: 'no' } }, 'configuration.blocking'],
 ])('%s: -32602 names the field', async (_, given, field) => {
   const { status, body } = await post(request('message/send', given))

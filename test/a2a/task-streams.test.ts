@@ -179,17 +179,6 @@ test('a repeated stream with the same key follows the task of the first', async 
   expect(await inboxOf(grid, grid.bob)).toEqual([])
 })
 
-test('a client that leaves does not end its task', async () => {
-  const stream = await open(stream10(), bobs)
-  const { result: { task } } = (await stream.next())!
-  await stream.close()
-  await inboxOf(grid, grid.bob)
-  await bob({ taskId: task.id, text: 'done' })
-
-  const { body } = await post(request('GetTask', { id: task.id }))
-  expect(body.result.status.state).toBe('TASK_STATE_COMPLETED')
-})
-
 async function submitted(): Promise<{ id: string }> {
   return (await post(send10({}, { configuration: { returnImmediately: true } }))).body.result.task
 }

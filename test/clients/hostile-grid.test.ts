@@ -7,7 +7,7 @@ import { GridCallError, maxAnswerLength } from '../../src/clients/grid-call.ts'
 import { GridClient } from '../../src/clients/grid-client.ts'
 import { findGrid, login } from '../../src/clients/login.ts'
 import { systemdUserUnit } from '../../src/clients/run/service.ts'
-import { printable } from '../../src/lib/printable.ts'
+import { printable } from '../../src/lib/redact.ts'
 import { type Home, testHome } from '../support/home.ts'
 
 const key = `grid_agt_${'k'.repeat(49)}`

@@ -39,15 +39,10 @@ test('every change of one character is refused, at every position', () => {
 })
 
 test.each([
-  ['empty', () => ''],
   ['a prefix alone', () => 'grid_agt_'],
-  ['too short', (key: string) => key.slice(0, -1)],
   ['too long', (key: string) => `${key}0`],
   ['of another kind', (key: string) => key.replace('agt', 'adm')],
   ['of an unknown kind', (key: string) => key.replace('agt', 'xxx')],
-  ['in upper case', (key: string) => key.toUpperCase()],
-  ['with a line break', (key: string) => `${key}\n`],
-  ['twice', (key: string) => key + key],
   ['with a digit of another script', (key: string) => key.slice(0, -1) + '٣'],
   ['with its checksum rotated', (key: string) => key.slice(0, 50) + key.slice(51) + key[50]],
 ])('a text that is %s is no key', (_, change) => {

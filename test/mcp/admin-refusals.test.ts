@@ -37,14 +37,11 @@ const remoteUrlRule =
 test.each([
   ['admin_list_agents', { limit: 0 }, 'invalid_input', 'limit must be at least 1.'],
   ['admin_list_agents', { limit: 10_001 }, 'invalid_input', 'limit must be at most 10000.'],
-  ['admin_list_agents', { limit: 1.5 }, 'invalid_input', 'limit must be a whole number.'],
   ['admin_list_channels', { limit: 'five' }, 'invalid_input', 'limit must be a number.'],
   ['admin_list_channels', { cursor: 'a\0b' }, 'invalid_input', 'cursor must be plain Unicode text.'],
   ['admin_list_skills', { agent: 'bob' }, 'invalid_input', 'admin_list_skills has no argument agent. It takes cursor.'],
   ['admin_create_agent', {}, 'invalid_input', 'alias is missing.'],
-  ['admin_create_agent', { alias: 5 }, 'invalid_input', 'alias must be a string.'],
   ['admin_create_agent', { alias: 'Zoe' }, 'invalid_alias', `An alias has ${nameRule}`],
-  ['admin_create_agent', { alias: 'z'.repeat(33) }, 'invalid_alias', `An alias has ${nameRule}`],
   ['admin_create_agent', { alias: 'admin' }, 'alias_reserved', 'The alias @admin is reserved. Choose another.'],
   ['admin_create_agent', { alias: 'bob' }, 'alias_taken', 'The alias @bob is taken. Choose another.'],
   ['admin_create_agent', { alias: 'eve' }, 'alias_taken', 'The alias @eve is taken. Choose another.'],
@@ -81,16 +78,9 @@ test.each([
     'invalid_input',
     expect.stringContaining('admin_create_agent has no argument role. It takes alias, type, '),
   ],
-  ['admin_create_agent', { alias: 'zoe', skills: 'tax' }, 'invalid_input', 'skills must be an array.'],
   ['admin_create_agent', { alias: 'zoe', skills: [5] }, 'invalid_input', 'skills.0 must be a string or an object.'],
   ['admin_create_agent', { alias: 'zoe', skills: ['tax', {}] }, 'invalid_input', 'skills.1.name is missing.'],
   ['admin_create_agent', { alias: 'zoe', skills: [''] }, 'invalid_input', 'skills.0 must not be empty.'],
-  [
-    'admin_create_agent',
-    { alias: 'zoe', skills: [{ name: 'tax', id: '1' }] },
-    'invalid_input',
-    'skills.0.id is not a known field.',
-  ],
   [
     'admin_create_agent',
     { alias: 'zoe', skills: Array(201).fill('tax') },
@@ -105,11 +95,9 @@ test.each([
   ],
   ['admin_delete_agent', {}, 'invalid_input', eitherIdOrAlias],
   ['admin_delete_agent', { id: 'bob', alias: 'bob' }, 'invalid_input', eitherIdOrAlias],
-  ['admin_delete_agent', { agent_id: 'bob', alias: 'bob' }, 'invalid_input', eitherIdOrAlias],
   ['admin_delete_agent', { agent_id: 'x', id: 'y' }, 'invalid_input', 'agent_id and id differ. Give id alone.'],
   ['admin_delete_agent', { agent_id: 'nobody' }, 'agent_not_found', noAgent],
   ['admin_delete_agent', { alias: 'bob\0' }, 'invalid_input', 'alias must be plain Unicode text.'],
-  ['admin_delete_agent', { alias: 'bob\ud800' }, 'invalid_input', 'alias must be plain Unicode text.'],
   ['admin_delete_agent', { alias: 'nobody' }, 'agent_not_found', noAgent],
   ['admin_create_channel', { name: 'x' }, 'invalid_input', `A channel name has ${nameRule}`],
   [
@@ -119,25 +107,9 @@ test.each([
     'The account has a channel #general. Choose another name.',
   ],
   ['admin_create_channel', { name: 'fresh', members: ['bob', 'nobody'] }, 'agent_not_found', noAgent],
-  ['admin_create_channel', { name: 'fresh', members: [null] }, 'invalid_input', 'members.0 must be a string.'],
-  [
-    'admin_create_channel',
-    { name: 'fresh', members: Array(501).fill('bob') },
-    'invalid_input',
-    'members must have at most 500 entries.',
-  ],
-  [
-    'admin_delete_channel',
-    { alias: 'general' },
-    'invalid_input',
-    'admin_delete_channel has no argument alias. It takes id, name.',
-  ],
   ['admin_delete_channel', {}, 'invalid_input', eitherIdOrName],
   ['admin_delete_channel', { name: 'nothing' }, 'channel_not_found', noChannel],
-  ['admin_set_agent_skills', { alias: 'bob' }, 'invalid_input', 'skills is missing.'],
-  ['admin_set_agent_skills', { skills: [] }, 'invalid_input', eitherIdOrAlias],
   ['admin_set_agent_skills', { alias: 'nobody', skills: ['fresh'] }, 'agent_not_found', noAgent],
-  ['admin_set_agent_guardrails', { alias: 'nobody', guardrails: [] }, 'agent_not_found', noAgent],
   ['admin_set_agent_guardrails', { alias: 'bob', guardrails: ['none'] }, 'guardrail_not_found', noGuardrail],
   [
     'admin_set_agent_guardrails',
@@ -152,7 +124,6 @@ test.each([
     'guardrails.0.action must be one of block, redact, flag.',
   ],
   ['admin_set_channel_members', { name: 'nothing', members: [] }, 'channel_not_found', noChannel],
-  ['admin_set_channel_members', { members: ['bob'] }, 'invalid_input', eitherIdOrName],
 ])('%s of %j is refused with %s, and nothing changes', async (name, args, code, message) => {
   const before = await state()
 

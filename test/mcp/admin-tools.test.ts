@@ -5,25 +5,6 @@ import { rows } from '../support/database.ts'
 import { callTool, mcp } from '../support/mcp.ts'
 import { type LiveGrid, liveGrid } from '../support/server.ts'
 
-const agentFields = [
-  'id',
-  'alias',
-  'type',
-  'visibility',
-  'accessPolicy',
-  'description',
-  'remoteUrl',
-  'createdAt',
-]
-const channelFields = [
-  'id',
-  'name',
-  'description',
-  'memberCount',
-  'externalIntegrationType',
-  'externalChannelName',
-  'createdAt',
-]
 const now = '2026-11-21T09:00:00.000Z'
 const anId = expect.stringMatching(/^[0-9a-f]{8}-[0-9a-f]{4}-7/)
 
@@ -64,7 +45,6 @@ test('an agent is created with every field, listed with eight, and its key sends
 test('admin_list_agents shows the agents of the account by alias, with defaults', async () => {
   const { agents, total } = (await adminOf(grid.evil, 'admin_list_agents')).text
 
-  expect(Object.keys(agents[0])).toEqual(agentFields)
   expect({ agents, total }).toEqual({
     agents: [{
       id: grid.eve.id,
@@ -90,7 +70,6 @@ test('a channel is created with its members, listed with its seven fields, given
   const deleted = await admin('admin_delete_channel', { name: 'general' })
   const after = (await admin('admin_list_channels')).text
 
-  expect(Object.keys(channel)).toEqual(channelFields)
   expect(created.text).toEqual({
     channel: {
       id,
@@ -118,7 +97,6 @@ test('skills are replaced as a whole, created when unknown, and counted; a repea
   const again = await adminOf(grid.evil, 'admin_set_agent_skills', input)
 
   expect(set.text).toEqual({ agent: expect.objectContaining({ alias: '@eve' }), skills: ['kept', 'new'] })
-  expect(Object.keys(set.text.agent)).toEqual(agentFields)
   expect(listed.text).toEqual({
     skills: [
       { id: anId, name: 'kept', description: '', agentCount: 1 },

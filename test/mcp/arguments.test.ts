@@ -19,7 +19,6 @@ test.each([
     'text',
     'to, message, reply_to_message_id, idempotency_key',
   ],
-  ['message_status', { id: 'x' }, 'id', 'message_id'],
   ['list_channels', { toString: 1 }, 'toString', 'cursor'],
 ])('%s of %j is refused with the arguments that it takes', async (name, args, field, takes) => {
   const { code, message } = await asAlice(name, args)
@@ -112,23 +111,11 @@ test('null is an argument that is not given', async () => {
   expect(await asAlice('send_message', { to: null, message: 'two' })).toMatchObject({ message: 'to is missing.' })
 })
 
-test('set_skills takes names and objects', async () => {
-  await asAlice('set_skills', { skills: ['maths', { name: 'poems', description: 'Short ones' }] })
-
-  expect((await asBob('list_skills', { agent: 'alice' })).text).toEqual([
-    { name: 'maths', description: '' },
-    { name: 'poems', description: 'Short ones' },
-  ])
-})
-
 test.each([
   ['1h', ['new', 'newest']],
-  ['1 hour', ['new', 'newest']],
   ['60 Minutes', ['new', 'newest']],
   ['1 hour ago', ['new', 'newest']],
-  ['3600 sec', ['new', 'newest']],
   ['2 days', ['old', 'new', 'newest']],
-  ['2026-11-21T08:30:00Z', ['new', 'newest']],
   ['2026-11-21T09:30:00+01:00', ['new', 'newest']],
   ['2026-11-21 08:30', ['new', 'newest']],
   ['2026-11-21', ['old', 'new', 'newest']],
@@ -152,16 +139,6 @@ test('since takes the id of a message, and shows what came after it', async () =
   expect(text).toMatchObject([{ message: 'two' }])
   expect(foreign.code).toBe('message_not_found')
 })
-
-test.each(['yesterday', '2026-13-01', '2026-11-21T25:00', '1 fortnight', '-1h'])(
-  'since %s is refused',
-  async (since) => {
-    expect(await asBob('read_messages', { since })).toMatchObject({
-      code: 'invalid_input',
-      message: expect.stringContaining('an ISO time, a message_id'),
-    })
-  },
-)
 
 test.each(eras)('%s: instructions say who the agent is and what waits for it', async (era) => {
   const instructions = async () => {

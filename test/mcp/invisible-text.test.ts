@@ -33,13 +33,6 @@ test('a message without it is not marked, nor is one whose script needs joiners'
   }
 })
 
-test('a lone surrogate is replaced, but was no invisible character', async () => {
-  expect((await send('a\ud800b')).text).not.toHaveProperty('sanitized')
-  const [read] = await inbox()
-  expect(read.message).toBe('a\ufffdb')
-  expect(read).not.toHaveProperty('sanitized')
-})
-
 test('a message of nothing else is refused, and invisible characters do not count', async () => {
   expect(await send(hidden)).toMatchObject({
     code: 'invalid_input',

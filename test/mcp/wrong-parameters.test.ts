@@ -15,10 +15,8 @@ test.each([
   [{}, 'protocolVersion is missing.'],
   [{ ...initialize, protocolVersion: 3 }, 'protocolVersion must be a string.'],
   [{ ...initialize, capabilities: [] }, 'capabilities must be an object.'],
-  [{ ...initialize, capabilities: undefined }, 'capabilities is missing.'],
   [{ ...initialize, clientInfo: { name: 'demo' } }, 'clientInfo.version is missing.'],
   [{ ...initialize, capabilities: { roots: 3 } }, 'The parameters of initialize do not match the MCP specification.'],
-  [{ ...initialize, clientInfo: { ...initialize.clientInfo, icons: 3 } }, /do not match the MCP specification\.$/],
 ])('initialize with %j is -32602: %s', async (params, message) => {
   for (const [key, path] of [[grid.alice.key], [grid.acme.adminKey], [undefined, signupPath]] as const) {
     const answer = await sendWire(grid, key, wireRequest('legacy', 'initialize', params), path)
@@ -31,11 +29,7 @@ test.each([
 test.each(eras)('%s: wrong parameters of resources and lists are -32602 and name the field', async (era) => {
   const wrong: [string, Record<string, unknown>, string][] = [
     ['resources/read', {}, 'uri is missing.'],
-    ['resources/read', { uri: 3 }, 'uri must be a string.'],
     ['resources/list', { cursor: 3 }, 'cursor must be a string.'],
-    ['resources/templates/list', { cursor: {} }, 'cursor must be a string.'],
-    ['tools/list', { cursor: [] }, 'cursor must be a string.'],
-    ['tools/call', {}, 'name is missing.'],
     ['tools/call', { name: 'list_agents', arguments: 'x' }, 'arguments must be an object.'],
     ...(era === 'modern'
       ? [
@@ -48,7 +42,6 @@ test.each(eras)('%s: wrong parameters of resources and lists are -32602 and name
       ] as [string, Record<string, unknown>, string][]
       : [
         ['resources/subscribe', { uri: [] }, 'uri must be a string.'],
-        ['resources/unsubscribe', {}, 'uri is missing.'],
       ] as [string, Record<string, unknown>, string][]),
   ]
   for (const [method, params, message] of wrong) {

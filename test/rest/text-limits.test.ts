@@ -4,7 +4,7 @@ import * as z from 'zod'
 import { adminReadTools } from '../../src/mcp/admin-read-tools.ts'
 import { adminWriteTools } from '../../src/mcp/admin-write-tools.ts'
 import { agentTools } from '../../src/mcp/agent-tools.ts'
-import { signupTool } from '../../src/mcp/signup-tool.ts'
+import { signupTool } from '../../src/mcp/toolset.ts'
 import { openApiDocument } from '../../src/rest/openapi.ts'
 import { restRoutes } from '../../src/rest/routes.ts'
 

@@ -29,7 +29,6 @@ export interface ResponderOptions {
   asksBack?: boolean
   /** Called for each fault at once. */
   onFault?(error: unknown): void
-  fetch?: typeof fetch
 }
 
 /** What the responder does in a task, by the beginning of a message, and with a later message in it. */
@@ -103,7 +102,7 @@ export async function startResponder(options: ResponderOptions): Promise<Respond
   const client = new Client({ name: 'responder', version: '1' }, { versionNegotiation: { mode: 'auto' } })
   const requestInit = { headers: { Authorization: `Bearer ${options.key}` } }
   await client.connect(
-    new StreamableHTTPClientTransport(new URL(gridPath, options.url), { requestInit, fetch: options.fetch }),
+    new StreamableHTTPClientTransport(new URL(gridPath, options.url), { requestInit }),
   )
 
   const known = behaviours(options)

@@ -1,7 +1,7 @@
 /** What a person sees of a change before it is made: the lines of the real file that change. */
 import { homedir } from 'node:os'
 import { sep } from 'node:path'
-import { printable } from '../../lib/printable.ts'
+import { printable } from '../../lib/redact.ts'
 import { type FileChange, isChange } from './change.ts'
 
 /** Of a file that only we write, no more is shown. */

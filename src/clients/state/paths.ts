@@ -3,7 +3,7 @@ import { appendFileSync, mkdirSync, renameSync, statSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import process from 'node:process'
-import { printable } from '../../lib/printable.ts'
+import { printable } from '../../lib/redact.ts'
 
 /** An agent of a grid. What is kept about it on this machine is kept by these two. */
 export interface GridAgent {

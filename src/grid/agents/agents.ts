@@ -2,7 +2,7 @@
 import { type Actor, requireAdmin } from '../../auth/actor.ts'
 import type { Config } from '../../config.ts'
 import { GridError, invalidInput } from '../../errors.ts'
-import { aliasPattern, bareAlias, checkNewAlias, normaliseAlias } from '../../lib/alias.ts'
+import { aliasPattern, bareAlias, checkNewAlias, normaliseAlias } from '../../lib/names.ts'
 import { newId } from '../../lib/id.ts'
 import { parseAllowedTarget } from '../../lib/outbound/egress-policy.ts'
 import { type MintedKey, mintKey } from '../../lib/secrets.ts'

@@ -1,12 +1,13 @@
 /** What a guardrail did, for the people of its account, and the texts that they allow nevertheless. */
 import { requireAdmin, requirePermission } from '../../auth/actor.ts'
-import { GridError, invalidInput } from '../../errors.ts'
+import { invalidInput } from '../../errors.ts'
 import { hour } from '../../lib/time.ts'
 import type { AccountStore } from '../../store/account.ts'
 import type { CheckedDirection } from '../../store/account/guarding.ts'
 import type { VerdictAction } from '../../store/account/verdicts.ts'
 import { authorize } from '../authorize.ts'
 import { retryOnConflict } from '../retry-on-conflict.ts'
+import { guardrailNotFound } from './list-guardrails.ts'
 
 const maxCases = 100
 export const maxExceptions = 1_000
@@ -125,6 +126,5 @@ export async function listExceptions(
 }
 
 async function requireGuardrail(account: AccountStore, id: string): Promise<void> {
-  if (await account.read.guardrails.byId(id)) return
-  throw new GridError('guardrail_not_found', 'There is no such guardrail, or it was deleted.')
+  if (!await account.read.guardrails.byId(id)) throw guardrailNotFound()
 }

@@ -10,7 +10,6 @@ import { NoTurn } from '../../lib/shared-thread.ts'
 import type { AccountStore } from '../../store/account.ts'
 import { type Agent, noToken } from '../../store/account/agents.ts'
 import type {
-  FoundGuardrail,
   Guardrail,
   GuardrailAction,
   GuardrailAttachment,
@@ -21,7 +20,7 @@ import { tokenOfOtherServer } from '../agents/agents.ts'
 import { findAgent } from '../agents/find-agent.ts'
 import { retryOnConflict } from '../retry-on-conflict.ts'
 import { requireConsent } from './consents.ts'
-import { guardrailNotFound } from './list-guardrails.ts'
+import { findGuardrail } from './list-guardrails.ts'
 
 export const maxAttached = 200
 const maxNameLength = 64
@@ -138,12 +137,6 @@ export async function deleteGuardrail(account: AccountStore, ref: string): Promi
     ])
     return { id }
   })
-}
-
-async function findGuardrail(account: AccountStore, ref: string): Promise<FoundGuardrail> {
-  const guardrail = await account.read.guardrails.byRef(ref.trim())
-  if (!guardrail) throw guardrailNotFound()
-  return guardrail
 }
 
 export function findProvider(id: string): Provider {

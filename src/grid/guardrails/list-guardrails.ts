@@ -5,7 +5,7 @@ import { withoutInvisible } from '../../lib/invisible-text.ts'
 import { readPage } from '../../lib/read-page.ts'
 import { isoTime } from '../../lib/time.ts'
 import type { AccountStore } from '../../store/account.ts'
-import type { Guardrail } from '../../store/account/guardrails.ts'
+import type { FoundGuardrail, Guardrail } from '../../store/account/guardrails.ts'
 
 /** How many guardrails one page has: the default, and the maximum. */
 export const maxListed = 10_000
@@ -39,10 +39,15 @@ export async function listGuardrails(
 
 export async function showGuardrail(account: AccountStore, ref: string): Promise<ShownGuardrail> {
   requireAdmin(account.actor)
-  const { guardrails } = account.read
-  const guardrail = await guardrails.byRef(ref.trim())
+  const guardrail = await findGuardrail(account, ref)
+  return shown(guardrail, await account.read.guardrails.agentsOfTotal(guardrail.id))
+}
+
+/** A guardrail by its name or id. Fails with `guardrail_not_found`. */
+export async function findGuardrail(account: AccountStore, ref: string): Promise<FoundGuardrail> {
+  const guardrail = await account.read.guardrails.byRef(ref.trim())
   if (!guardrail) throw guardrailNotFound()
-  return shown(guardrail, await guardrails.agentsOfTotal(guardrail.id))
+  return guardrail
 }
 
 /** A guardrail as it is shown. Names of older versions may have invisible characters. */

@@ -139,7 +139,7 @@ function applied(
 const maxHosts = 3
 
 function withVerdicts(
-  { sender, recipient }: OutgoingMessage,
+  outgoing: OutgoingMessage,
   reviewed: ReviewedMessage,
   sides: (Findings | undefined)[],
   deliveries: ChangedDelivery[] = [],
@@ -149,19 +149,13 @@ function withVerdicts(
   const message = hosts.length === 0 ? reviewed : { ...reviewed, sharedWith: hosts.join(', ') }
   const found = sides.filter((side) => side !== undefined && side.found.length > 0) as Findings[]
   if (found.length === 0) return message
-  const judged = {
-    id: message.id,
-    recipient: recipient.label,
-    at: message.at,
-    senderAlias: sender.alias,
-    isStored: true,
-  }
+  const judged = judgedOf(outgoing, true)
   const verdictsOf = (isOwn: boolean) => found.filter(({ guarding }) => guarding.isOwn === isOwn)
   const statements = (sides: Findings[]) =>
     sides.length === 0 ? [] : sides[0].guarding.verdicts(judged, sides.flatMap((side) => newVerdicts(side)))
   const leftOut = deliveries.reduce((sum, { agentIds, copy }) => copy ? sum : sum + agentIds.length, 0)
   // What is masked for one member is seen by that member alone.
-  const everybody = recipient.inbox ? found : found.filter(({ guarding }) => guarding === sides[0]?.guarding)
+  const everybody = outgoing.recipient.inbox ? found : found.filter(({ guarding }) => guarding === sides[0]?.guarding)
   const redacted = kindsOf(everybody.flatMap((side) => side.found).filter(({ action }) => action === 'redacted'))
   const guarded: GuardedSend = {
     deliveries,
@@ -171,22 +165,19 @@ function withVerdicts(
   return { ...message, guarded }
 }
 
+function judgedOf({ sender, recipient, message }: OutgoingMessage, isStored: boolean) {
+  return { id: message.id, recipient: recipient.label, at: message.at, senderAlias: sender.alias, isStored }
+}
+
 /** Fail if one side refuses. A block is stored with the idempotency key; after a failure, a repeat asks again. */
 async function refuse(outgoing: OutgoingMessage, side: Findings): Promise<void> {
   const { guarding, found } = side
   if (!isRefused(found)) return
-  const { account, sender, recipient, message, draft: { requestHash } } = outgoing
+  const { account, recipient, message, draft: { requestHash } } = outgoing
   const action: VerdictAction = found.some(({ action }) => action === 'blocked') ? 'blocked' : 'failed'
   const decisive = found.filter((finding) => finding.action === action)
-  const judged = {
-    id: message.id,
-    recipient: recipient.label,
-    at: message.at,
-    senderAlias: sender.alias,
-    isStored: false,
-  }
   const { isOwn } = guarding
-  const cases = guarding.verdicts(judged, newVerdicts(side, decisive))
+  const cases = guarding.verdicts(judgedOf(outgoing, false), newVerdicts(side, decisive))
   if (action === 'failed') {
     account.writeLater(cases)
     throw unavailable(decisive, isOwn, recipient.label)

@@ -3,6 +3,7 @@
  * with stretches of it masked. See docs/protocol/guardrails.md, "How a message is checked".
  */
 import { Buffer } from 'node:buffer'
+import { joined } from '../../guardrails/local/view.ts'
 import { maxSpans, type Span } from '../../guardrails/provider.ts'
 import { isBase64 } from '../../lib/encoding.ts'
 import { withoutInvisible } from '../../lib/invisible-text.ts'
@@ -208,17 +209,12 @@ function textOfFile(raw: string): string | undefined {
 
 /** Sorted, without overlaps, and without cutting a character off from its marks. */
 function mergedSpans(text: string, spans: readonly Span[]): Span[] {
-  const inside = spans.filter(({ start, end }) => start < end).map(({ start, end }) => ({
-    start: boundary(text, Math.max(0, Math.floor(start)), -1),
-    end: clusterEnd(text, boundary(text, Math.min(text.length, Math.ceil(end)), 1)),
-  })).filter(({ start, end }) => start < end).sort((a, b) => a.start - b.start)
-  const merged: { start: number; end: number }[] = []
-  for (const span of inside) {
-    const last = merged.at(-1)
-    if (last && span.start <= last.end) last.end = Math.max(last.end, span.end)
-    else merged.push(span)
-  }
-  return merged
+  return joined(
+    spans.filter(({ start, end }) => start < end).map(({ start, end }) => ({
+      start: boundary(text, Math.max(0, Math.floor(start)), -1),
+      end: clusterEnd(text, boundary(text, Math.min(text.length, Math.ceil(end)), 1)),
+    })),
+  )
 }
 
 function boundary(text: string, at: number, step: -1 | 1): number {

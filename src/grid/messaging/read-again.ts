@@ -133,6 +133,8 @@ type MessageSummary = Pick<
   | 'redelivered'
 >
 
+type UnreadMessage = Awaited<ReturnType<AccountStore['read']['inbox']['nextUnread']>>[number]
+
 interface InboxPeek<Message> {
   agent: string
   /** How many are unread; 100 stands for 100 or more. */
@@ -146,12 +148,8 @@ interface InboxPeek<Message> {
 
 export async function peekInbox(account: AccountStore, input: PageSize): Promise<InboxPeek<GridMessage>> {
   const budget = budgetOf(input)
-  return await peek(account, budget.limit, (found) => {
-    const page = fitting(found.slice(0, budget.limit), budget)
-    const { messages } = rendered(page, (message, introducesSender) => {
-      return asGridMessage(message, { maxChars: budget.maxChars, introducesSender })
-    })
-    return { messages, seen: page.length }
+  return await peek(account, budget.limit, (found) => fitting(found, budget), (message, introducesSender) => {
+    return asGridMessage(message, { maxChars: budget.maxChars, introducesSender })
   })
 }
 
@@ -160,31 +158,28 @@ export async function summarizeInbox(
   account: AccountStore,
   input: Pick<PageSize, 'limit'>,
 ): Promise<InboxPeek<MessageSummary>> {
-  const { limit } = budgetOf(input)
-  return await peek(account, limit, (found) => {
-    const page = found.slice(0, limit)
-    const { messages } = rendered(page, (message) => asGridMessage(message, { maxChars: 1, introducesSender: false }))
-    return { messages: messages.map(summaryOf), seen: page.length }
+  const inbox = await peek(account, budgetOf(input).limit, (found) => found, (message) => {
+    return asGridMessage(message, { maxChars: 1, introducesSender: false })
   })
+  return { ...inbox, messages: inbox.messages.map(summaryOf) }
 }
 
-async function peek<Message>(
+/** `pageOf` takes those of the messages that fit. */
+async function peek(
   account: AccountStore,
   limit: number,
-  show: (found: Awaited<ReturnType<AccountStore['read']['inbox']['nextUnread']>>) => {
-    messages: Message[]
-    seen: number
-  },
-): Promise<InboxPeek<Message>> {
+  pageOf: (found: UnreadMessage[]) => UnreadMessage[],
+  show: Parameters<typeof rendered>[1],
+): Promise<InboxPeek<GridMessage>> {
   const { agentId, alias } = callingAgent(account.actor)
   const { read: { inbox }, waiting: { presence } } = account
   const [unread, found] = await Promise.all([inbox.unread(agentId), inbox.nextUnread(agentId, limit + 1)])
-  const { messages, seen } = show(found)
+  const page = pageOf(found.slice(0, limit))
   return {
     agent: `@${alias}`,
     unread,
-    messages,
-    has_more: found.length > seen,
+    messages: rendered(page, show).messages,
+    has_more: found.length > page.length,
     presence: { attended: presence.at(agentId)?.state === 'attended' },
   }
 }

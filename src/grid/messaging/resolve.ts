@@ -1,6 +1,6 @@
 /** Where a message can go. Each kind of recipient brings its own conditions and statements to the commit. */
 import { GridError } from '../../errors.ts'
-import { aliasPattern, normaliseAlias, normaliseChannelName } from '../../lib/alias.ts'
+import { aliasPattern, normaliseAlias, normaliseChannelName } from '../../lib/names.ts'
 import { minute } from '../../lib/time.ts'
 import type { AccountStore, UnitRows } from '../../store/account.ts'
 import type { ReviewedMessage } from '../../store/account/new-message.ts'

@@ -6,9 +6,9 @@ import type { RemoteAnswer } from '../../remote/client.ts'
 import type { InboxMessage } from '../../store/account/inbox-message.ts'
 import { type A2aDetails, maxMessageLength } from '../messaging/outgoing-message.ts'
 import { sendMessage } from '../messaging/send-message.ts'
-import { isBareText, textOf } from '../tasks/start-task.ts'
 import type { Part } from '../tasks/task.ts'
-import { asPart, updateTask } from '../tasks/update-task.ts'
+import { asPart, isBareText, textOf } from '../tasks/task-parts.ts'
+import { updateTask } from '../tasks/update-task.ts'
 import type { Attempt } from './attempt.ts'
 
 /** Of the words of a remote agent in the timeline of a message. */

@@ -9,8 +9,9 @@ import type { A2aDetails, Sender, SendInput, SentMessage, TaskStep } from '../me
 import { resolve } from '../messaging/resolve.ts'
 import { sendMessage } from '../messaging/send-message.ts'
 import { findRepeat, keyOf, withPresence } from '../messaging/sent-message.ts'
-import type { Part, TaskMessage, TaskMode } from './task.ts'
-import { clientOf, findTask, refuseIfFull, taskHasEnded, taskNotFound } from './tasks.ts'
+import type { TaskMessage, TaskMode } from './task.ts'
+import { isBareText, textOf } from './task-parts.ts'
+import { clientOf, findTask, refuseEnded, refuseIfFull, taskNotFound } from './tasks.ts'
 
 type ClientMessage = Omit<TaskMessage, 'role'>
 
@@ -107,23 +108,18 @@ export async function continueTask(account: AccountStore, sender: Sender, input:
   const request = input.request ?? canonicalJson([taskId, message])
   const repeat = await repeatOf(account, sender, input.idempotencyKey, request)
   if (repeat) return repeat
-  const openTask = async () => {
-    const task = await findTask(account, taskId, recipient)
-    if (task.expiresAt === null) throw taskHasEnded(task)
-    return task
-  }
   const task = await findTask(account, taskId, recipient)
   if (input.contextId !== undefined && input.contextId !== task.contextId) {
     throw invalidInput('message.contextId differs from the contextId of the task.', 'message.contextId')
   }
-  if (task.expiresAt === null) throw taskHasEnded(task)
+  refuseEnded(task)
   refuseIfFull(task)
   const { tasks } = account.change
   const changer = { end: 'client' as const, agent: sender.agentId }
   const step: TaskStep = {
     taskId,
     isInTaskAlone: false,
-    check: openTask,
+    check: async () => refuseEnded(await findTask(account, taskId, recipient)),
     open: (id) => tasks.requireOpen(changer, taskId, id),
     statements: ({ id, at }) => [
       tasks.addMessage(changer, taskId, id, 'user'),
@@ -202,12 +198,4 @@ async function sendInTask(
     waitingTaskIds: waiting.length > 0 ? waiting : undefined,
   }
   return await sendMessage(account, sender, { ...input, text: textOf(parts) || noText, a2a })
-}
-
-export function textOf(parts: readonly Part[]): string {
-  return parts.flatMap((part) => 'text' in part && part.text !== '' ? [part.text] : []).join('\n')
-}
-
-export function isBareText(part: Part): boolean {
-  return 'text' in part && !part.mediaType && !part.filename && !part.metadata
 }

@@ -30,6 +30,11 @@ export function isInterrupted(state: TaskState): boolean {
   return interruptedStates.includes(state)
 }
 
+/** Whether a stream of a task ends with this state. The answer to a send also ends when the task waits for its client. */
+export function endsStream(state: TaskState, isOfSend: boolean): boolean {
+  return isTerminal(state) || (isOfSend && isInterrupted(state))
+}
+
 export interface TaskMessage {
   messageId: string
   role: 'user' | 'agent'

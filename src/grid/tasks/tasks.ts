@@ -95,7 +95,7 @@ export async function listTasks(account: AccountStore, input: TaskListInput): Pr
 export async function cancelTask(
   account: AccountStore,
   id: string,
-  { recipient, connection }: TaskRead & { metadata?: Record<string, unknown> } = {},
+  { recipient, connection }: TaskRead = {},
 ): Promise<Task> {
   const task = await findTask(account, id, recipient)
   if (task.expiresAt === null) throw notCancelable(task)
@@ -164,9 +164,11 @@ export function taskNotFound(taskId: string): GridError {
   return new GridError('task_not_found', 'You have no task with this id.', { info: { taskId } })
 }
 
-export function taskHasEnded({ id, state }: Pick<TaskRow, 'id' | 'state'>): GridError {
+/** Fails with `unsupported_operation`. */
+export function refuseEnded({ id, state, expiresAt }: TaskRow): void {
+  if (expiresAt !== null) return
   const message = `The task has ended: it is ${state}. Begin a new one.`
-  return new GridError('unsupported_operation', message, { info: { taskId: id } })
+  throw new GridError('unsupported_operation', message, { info: { taskId: id } })
 }
 
 function notCancelable({ id, state }: TaskRow): GridError {

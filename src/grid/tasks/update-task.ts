@@ -1,10 +1,9 @@
 /** What the recipient of a task says about it. See docs/protocol/mcp.md, "update_task". */
 import { callingAgent } from '../../auth/actor.ts'
 import { GridError, invalidInput } from '../../errors.ts'
-import { canonicalJson, isBase64 } from '../../lib/encoding.ts'
+import { canonicalJson } from '../../lib/encoding.ts'
 import { newId } from '../../lib/id.ts'
 import { withoutInvisibleIn } from '../../lib/invisible-text.ts'
-import { hasAtMost } from '../../lib/text.ts'
 import type { AccountStore, TaskAppend } from '../../store/account.ts'
 import type { ReviewedMessage } from '../../store/account/new-message.ts'
 import type { NewChunk, TaskChange } from '../../store/account/task-changes.ts'
@@ -16,9 +15,9 @@ import { countChunk, refuseBeyondQuotas } from '../messaging/quota.ts'
 import { resolve } from '../messaging/resolve.ts'
 import { sendMessage } from '../messaging/send-message.ts'
 import { findRepeat, keyLifetimeMs, keyOf } from '../messaging/sent-message.ts'
-import { isBareText, textOf } from './start-task.ts'
 import { isTerminal, type Part, type Task, type TaskState } from './task.ts'
-import { refuseIfFull, showTask, taskHasEnded, taskNotFound } from './tasks.ts'
+import { isBareText, joined, textOf } from './task-parts.ts'
+import { refuseEnded, refuseIfFull, showTask, taskNotFound } from './tasks.ts'
 
 interface TaskUpdate {
   /** One of both: the id of the task, or of a message of it that the caller received. */
@@ -33,34 +32,6 @@ interface TaskUpdate {
 }
 
 export const givenStates = ['working', 'input-required', 'auth-required', 'completed', 'failed', 'rejected'] as const
-
-const contents = ['text', 'raw', 'url', 'data'] as const
-const labels = ['mediaType', 'filename'] as const
-const maxLabelLength = 1_000
-
-/** A part in 1.0 form, without members that A2A does not know. Fails with `invalid_input`. */
-export function asPart(given: Record<string, unknown>): Part {
-  const present = contents.filter((name) => given[name] !== undefined)
-  if (present.length !== 1) {
-    throw invalidInput('A part must have exactly one of text, raw, url and data.', 'parts')
-  }
-  if (typeof given.raw === 'string' && !isBase64(given.raw)) {
-    throw invalidInput('`raw` must be base64.', 'parts')
-  }
-  for (const name of ['text', 'raw', 'url', ...labels]) {
-    if (given[name] !== undefined && typeof given[name] !== 'string') {
-      throw invalidInput(`\`${name}\` must be a string.`, 'parts')
-    }
-  }
-  if (labels.some((name) => !hasAtMost(String(given[name] ?? ''), maxLabelLength))) {
-    throw invalidInput(`A media type or file name must have at most ${maxLabelLength} characters.`, 'parts')
-  }
-  if (typeof (given.metadata ?? {}) !== 'object' || Array.isArray(given.metadata)) {
-    throw invalidInput('`metadata` must be an object.', 'parts')
-  }
-  const known = [...present, ...labels, 'metadata'].filter((name) => given[name] !== undefined)
-  return Object.fromEntries(known.map((name) => [name, given[name]])) as Part
-}
 
 /** So many characters of the end of an artifact are checked with its next chunk. */
 const maxEndLength = 1_000
@@ -144,10 +115,6 @@ async function findReceived(account: AccountStore, { taskId, messageId }: TaskUp
   const task = id === undefined ? undefined : await account.read.tasks.of('recipient', agentId, id)
   if (!task) throw taskNotFound(taskId ?? messageId!)
   return task
-}
-
-function refuseEnded(task: TaskRow): void {
-  if (task.expiresAt === null) throw taskHasEnded(task)
 }
 
 /** The content is a message to the client: its answer, what is said about a state, or a chunk that is to be checked. */
@@ -239,15 +206,6 @@ async function addAll(
     } else chunks.push({ artifactId, append: true, lastChunk, name: null, parts: [...parts as Part[]] })
   }
   await change({ account, task }, { state: null, recipient, chunks })
-}
-
-/** Parts one behind the other. Texts that follow each other are one, or a chunk would take more room than its text. */
-function joined(parts: Part[], more: readonly Part[]): Part[] {
-  const [first, ...others] = more
-  const last = parts.at(-1)
-  if (!first || !last || !isBareText(first) || !isBareText(last)) return [...parts, ...more]
-  const text = (last as { text: string }).text + (first as { text: string }).text
-  return [...parts.slice(0, -1), { text }, ...others]
 }
 
 interface Changing {

@@ -8,8 +8,8 @@ import type { AccountStore } from '../../store/account.ts'
 import type { TaskEventRow, TaskRow } from '../../store/account/tasks.ts'
 import { refusal, roomCheckMs, roomFor } from '../lists.ts'
 import { shownEvents, shownTasks } from './shown-task.ts'
-import { isInterrupted, isTerminal, type Task, type TaskEvent, type TaskState } from './task.ts'
-import { clientOf, findTask, maxTaskBytes, showIfOpen, taskHasEnded, type TaskScope } from './tasks.ts'
+import { endsStream, isInterrupted, type Task, type TaskEvent, type TaskState } from './task.ts'
+import { clientOf, findTask, maxTaskBytes, refuseEnded, showIfOpen, type TaskScope } from './tasks.ts'
 
 interface TaskListener {
   connection?: { readonly signal: AbortSignal }
@@ -105,14 +105,14 @@ export async function* watchTask(account: AccountStore, id: string, watch: TaskW
   const { credentialId } = callingAgent(account.actor)
   const { after, isOfSend = false, home } = watch
   const row = await findTask(account, id, watch.recipient, home)
-  if (after === undefined && row.expiresAt === null && !isOfSend) throw taskHasEnded(row)
+  if (after === undefined && !isOfSend) refuseEnded(row)
   const releaseSeat = account.waiting.taskStreams.acquire(credentialId)
   // What was sent is answered with the task alone.
   if (!releaseSeat && !isOfSend) throw tooManyStreams(account)
   try {
     if (after === undefined) {
       const { generation, state } = yield* firstOf(account, row, watch)
-      if (!releaseSeat || isTerminal(state) || (isOfSend && isInterrupted(state))) return
+      if (!releaseSeat || endsStream(state, isOfSend)) return
       return yield* eventsOf(account, id, { after: generation, bytes: row.bytes }, watch)
     }
     const hasAll = row.expiresAt === null && after >= row.generation
@@ -190,7 +190,7 @@ async function* eventsOf(
   account: AccountStore,
   id: string,
   { after, bytes: told }: { after: number; bytes: number },
-  { isOfSend, heartbeatMs, connection, check }: TaskWatch,
+  { isOfSend = false, heartbeatMs, connection, check }: TaskWatch,
 ): AsyncGenerator<TaskNews> {
   const { agentId } = callingAgent(account.actor)
   const following = new Following(account, agentId, id, after, connection?.signal)
@@ -212,9 +212,7 @@ async function* eventsOf(
           count = rows.length
           for (const event of await shownEvents(clientOf(account), id, rows)) {
             yield event
-            if (event.type !== 'status') continue
-            const { state } = event.status
-            if (isTerminal(state) || (isOfSend && isInterrupted(state))) return
+            if (event.type === 'status' && endsStream(event.status.state, isOfSend)) return
           }
           if (bytes - told > muchBytes) yield 'heartbeat'
         } finally {

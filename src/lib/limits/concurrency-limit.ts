@@ -4,6 +4,9 @@ export interface Reached {
   quota: number
 }
 
+/** The limits of one group. */
+export type GroupLimit = ReturnType<ConcurrencyLimit['of']>
+
 /** Limits how many slots one key, one group of keys, and all keys together hold at a time. */
 export class ConcurrencyLimit {
   /** For each key the functions that evict its slots, the oldest first. */
@@ -42,9 +45,13 @@ export class ConcurrencyLimit {
     return this.#full(group) ? undefined : this.#add(key, group, onEvicted)
   }
 
-  /** The slots of one group. */
-  of(group: string): GroupLimit {
-    return new GroupLimit(this, group)
+  /** The same, for the keys of one group. */
+  of(group: string) {
+    return {
+      reached: (key: string) => this.reached(key, group),
+      acquire: (key: string) => this.acquire(key, group),
+      acquireOrEvictOldest: (key: string, onEvicted: () => void) => this.acquireOrEvictOldest(key, group, onEvicted),
+    }
   }
 
   #full(group: string): Reached | undefined {
@@ -78,28 +85,5 @@ export class ConcurrencyLimit {
     const count = (this.#groups.get(group) ?? 0) + change
     if (count > 0) this.#groups.set(group, count)
     else this.#groups.delete(group)
-  }
-}
-
-/** The same limits, for the keys of one group. */
-export class GroupLimit {
-  readonly #limit: ConcurrencyLimit
-  readonly #group: string
-
-  constructor(limit: ConcurrencyLimit, group: string) {
-    this.#limit = limit
-    this.#group = group
-  }
-
-  reached(key: string): Reached | undefined {
-    return this.#limit.reached(key, this.#group)
-  }
-
-  acquire(key: string): (() => void) | undefined {
-    return this.#limit.acquire(key, this.#group)
-  }
-
-  acquireOrEvictOldest(key: string, onEvicted: () => void): (() => void) | undefined {
-    return this.#limit.acquireOrEvictOldest(key, this.#group, onEvicted)
   }
 }

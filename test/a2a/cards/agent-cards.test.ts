@@ -126,17 +126,6 @@ describe('the card of a public agent', () => {
     const changedAt = (response: Response) => Date.parse(response.headers.get('last-modified')!)
     expect(changedAt(second) - changedAt(first)).toBe(5_000)
   })
-
-  test('can be read by pages of any origin', async () => {
-    await publish()
-
-    const response = await get('/a2a/v1/agents/bob', undefined, { Origin: 'https://page.example' })
-    const head = await grid.request('/a2a/v1/agents/bob', { method: 'HEAD' })
-
-    expect(response.headers.get('access-control-allow-origin')).toBe('*')
-    expect(head.status).toBe(200)
-    expect(await head.text()).toBe('')
-  })
 })
 
 describe('the card of a private agent', () => {

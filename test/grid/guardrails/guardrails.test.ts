@@ -187,8 +187,8 @@ test('local guardrails with the same configuration are asked once, also those of
   await guard(grid.acme, 'alice', { name: 'other', direction: 'outbound', config: { phrases: ['other'] } })
   await guard(grid.evil, 'desk', { direction: 'inbound' })
 
-  await sendTo('@desk', 'hello')
-  await sendTo('@desk', 'again')
+  await sendText('hello', { to: '@desk' })
+  await sendText('again', { to: '@desk' })
 
   expect(asked()).toEqual(['outbound hello', 'outbound hello', 'outbound again', 'outbound again'])
 })
@@ -198,7 +198,7 @@ test('a local guardrail is asked again about what another one left of a text', a
   await guard(grid.acme, 'alice', { direction: 'outbound', action: 'redact' })
   await guard(grid.acme, 'bob', { direction: 'inbound' })
 
-  const sent = await sendTo('bob', `the word is ${secret}`)
+  const sent = await sendText(`the word is ${secret}`)
 
   expect(asked()).toEqual([`outbound the word is ${secret}`, 'inbound the word is [redacted]'])
   expect(sent.code).toBeUndefined()
@@ -237,15 +237,11 @@ test('a service is asked in each direction, and local guardrails do not wait for
   await guard(grid.acme, 'alice', { direction: 'outbound' })
   await guard(grid.acme, 'bob', { direction: 'inbound', provider: 'webhook' })
 
-  expect((await sendTo('bob', 'hello')).code).toBeUndefined()
+  expect((await sendText('hello')).code).toBeUndefined()
 
   expect(directions).toEqual(['outbound', 'inbound'])
   expect(asked()).toEqual(['outbound hello'])
 })
-
-function sendTo(to: string, message: string) {
-  return callTool(grid, grid.alice.key, 'send_message', { to, message })
-}
 
 function asked(): string[] {
   return providers.asked.map(({ direction, text }) => `${direction} ${text}`)

@@ -37,17 +37,6 @@ test('the fourth wait of a credential makes the oldest answer early', async () =
   // Less than the waits themselves: after those the first would be answered in any case.
 }, 40_000)
 
-test('when the caller has left nothing is leased', async () => {
-  const connection = new AbortController()
-  const reading = waitForMessages(bob, {}, { seconds: 50, connection })
-  await idle(1)
-  connection.abort()
-  await expect(reading).rejects.toThrow('left')
-  await write('hello')
-
-  expect(await textsOf(readMessages(bob, {}))).toEqual(['hello'])
-})
-
 test('when the credential ends meanwhile nothing is leased', async () => {
   const check = () => Promise.reject(new Error('revoked'))
   const reading = waitForMessages(bob, {}, { seconds: 50, check })

@@ -25,15 +25,6 @@ beforeEach(async () => {
   bob = storeOf(grid, grid.bob)
 })
 
-test('a wait is answered at the commit of a message', async () => {
-  const reading = textsOf(wait(bob))
-  await idle(1)
-  await sendMessage(alice, { to: '@bob', text: 'hello' })
-
-  expect(await inTime(reading)).toEqual(['hello'])
-  expect(grid.store.waiting.notifier.hasSubscribers).toBe(false)
-})
-
 test('every member of a channel is woken by a post', async () => {
   const members = await Promise.all(['carol', 'dave', 'erin'].map((alias) => grid.acme.agent(alias)))
   const readers = [grid.bob, ...members].map((agent) => storeOf(grid, agent))

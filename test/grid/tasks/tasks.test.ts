@@ -17,6 +17,7 @@ import { followLog } from '../../../src/worker/threads.ts'
 import { rows } from '../../support/database.ts'
 import { isTerminal } from '../../../src/grid/tasks/task.ts'
 import { nextIteration } from '../../../src/lib/limits/request-scheduler.ts'
+import { waitFor } from '../../support/wait-for.ts'
 
 let grid: TestGrid
 
@@ -221,10 +222,18 @@ test('what is appended at once is one event, in its order and before what follow
   await updateTask(bob, { taskId: id, text: 'Once', artifact: { id: 'story' } })
   const words = Array.from({ length: 50 }, (_, n) => ` ${n}`)
 
-  await Promise.all(
-    words.map((text) => updateTask(bob, { taskId: id, text, artifact: { id: 'story', append: true } })),
-  )
+  const { appends } = bob.waiting
+  const add = appends.add.bind(appends)
+  let queued = 0
+  appends.add = (...given) => {
+    queued++
+    return add(...given)
+  }
+
+  const appending = words.map((text) => updateTask(bob, { taskId: id, text, artifact: { id: 'story', append: true } }))
+  await waitFor('all that is appended', () => queued === words.length)
   await updateTask(bob, { taskId: id, state: 'completed' })
+  await Promise.all(appending)
 
   const events = await eventsOf(client, id)
   expect(inShort(events).join('')).toBe(`submittedOnce${words.join('')}completed`)

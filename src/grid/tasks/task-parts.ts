@@ -1,0 +1,50 @@
+/** The parts of messages and artifacts, in 1.0 form. */
+import { invalidInput } from '../../errors.ts'
+import { isBase64 } from '../../lib/encoding.ts'
+import { hasAtMost } from '../../lib/text.ts'
+import type { Part } from './task.ts'
+
+const contents = ['text', 'raw', 'url', 'data'] as const
+const labels = ['mediaType', 'filename'] as const
+const maxLabelLength = 1_000
+
+/** A part in 1.0 form, without members that A2A does not know. Fails with `invalid_input`. */
+export function asPart(given: Record<string, unknown>): Part {
+  const present = contents.filter((name) => given[name] !== undefined)
+  if (present.length !== 1) {
+    throw invalidInput('A part must have exactly one of text, raw, url and data.', 'parts')
+  }
+  if (typeof given.raw === 'string' && !isBase64(given.raw)) {
+    throw invalidInput('`raw` must be base64.', 'parts')
+  }
+  for (const name of ['text', 'raw', 'url', ...labels]) {
+    if (given[name] !== undefined && typeof given[name] !== 'string') {
+      throw invalidInput(`\`${name}\` must be a string.`, 'parts')
+    }
+  }
+  if (labels.some((name) => !hasAtMost(String(given[name] ?? ''), maxLabelLength))) {
+    throw invalidInput(`A media type or file name must have at most ${maxLabelLength} characters.`, 'parts')
+  }
+  if (typeof (given.metadata ?? {}) !== 'object' || Array.isArray(given.metadata)) {
+    throw invalidInput('`metadata` must be an object.', 'parts')
+  }
+  const known = [...present, ...labels, 'metadata'].filter((name) => given[name] !== undefined)
+  return Object.fromEntries(known.map((name) => [name, given[name]])) as Part
+}
+
+/** Parts one behind the other. Texts that follow each other are one, or a chunk would take more room than its text. */
+export function joined(parts: Part[], more: readonly Part[]): Part[] {
+  const [first, ...others] = more
+  const last = parts.at(-1)
+  if (!first || !last || !isBareText(first) || !isBareText(last)) return [...parts, ...more]
+  const text = (last as { text: string }).text + (first as { text: string }).text
+  return [...parts.slice(0, -1), { text }, ...others]
+}
+
+export function textOf(parts: readonly Part[]): string {
+  return parts.flatMap((part) => 'text' in part && part.text !== '' ? [part.text] : []).join('\n')
+}
+
+export function isBareText(part: Part): boolean {
+  return 'text' in part && !part.mediaType && !part.filename && !part.metadata
+}
