@@ -40,7 +40,7 @@ export async function showAgent(visit: Visit): Promise<Response> {
     channels.joined(agent.id, maxChannels),
     agent.type === 'human' ? seats.holder(agent.id) : undefined,
     agent.type === 'human' ? undefined : accessOf(visit, agent),
-    agent.type === 'a2a' ? remoteState(account, agent.id) : undefined,
+    agent.remoteUrl === null ? undefined : remoteState(account, agent.id),
   ])
   const now = account.deps.now()
   const seen = <Time at={agent.lastSeenAt} now={now} />
