@@ -52,7 +52,7 @@ function escapeControl(char: string): string {
   return `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`
 }
 
-/** A text for a terminal: it has lines and tabs, and nothing that moves the cursor or hides what follows. */
+/** A text for a terminal: it has lines and tabs, and nothing that moves the cursor, hides what follows or cannot be seen. */
 export function printable(text: string): string {
-  return text.replace(/(?![\n\t])[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/gu, '')
+  return text.replace(/(?![\n\t])[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069\u{e0000}-\u{e007f}]/gu, '')
 }

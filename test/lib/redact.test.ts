@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { redact, redactedJson } from '../../src/lib/redact.ts'
+import { printable, redact, redactedJson } from '../../src/lib/redact.ts'
 
 const key = `grid_adm_${'k'.repeat(45)}LAST`
 
@@ -34,4 +34,8 @@ test('a long text is redacted quickly', () => {
   redact(`grid_adm_${'k'.repeat(200_000)}`)
 
   expect(performance.now() - startedAt).toBeLessThan(20_000)
+})
+
+test('a text for a terminal has no escapes, no controls of direction and no tags', () => {
+  expect(printable('a\u001b[2Jb\u202ec\u{e0065}d\n\te\u2028')).toBe('a[2Jbcd\n\te')
 })
