@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { hasBrowser, useBrowser, type Visitor } from '../support/browser.ts'
 import { emailedPath, password } from '../support/people.ts'
 import { emptyLiveGrid } from '../support/server.ts'
+import { connectCommand } from '../../src/lib/client-snippets.ts'
 import { setUpPath } from '../support/site.ts'
 
 describe.skipIf(!hasBrowser)('in Chromium', { timeout: 240_000 }, () => {
@@ -16,6 +17,8 @@ describe.skipIf(!hasBrowser)('in Chromium', { timeout: 240_000 }, () => {
       const bob = await visit({ withScript })
 
       await ann.page.goto(grid.url + await setUpPath(grid))
+      // What comes next, in the words of the start and of an empty account.
+      await ann.page.getByText(connectCommand(grid.deps.config)).waitFor()
       await fill(ann, { accountName: 'Acme', name: 'Ann', email: 'ann@acme.example', password })
       const home = new URL(ann.page.url()).pathname
       expect(home).toMatch(/^\/accounts\/[\w-]+\/overview$/)

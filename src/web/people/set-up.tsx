@@ -4,7 +4,10 @@ import { setUp, setUpState } from '../../grid/people/people.ts'
 import { TextInput } from '../../html/fields.tsx'
 import { ButtonLink, SubmitButton } from '../../html/form.tsx'
 import { barePage } from '../../html/layout.tsx'
+import { CopyBlock } from '../../html/secrets.tsx'
 import { homePath } from '../../html/paths.ts'
+import { connectCommand } from '../../lib/client-snippets.ts'
+import type { Config } from '../../config.ts'
 import { PageForm } from '../forms.tsx'
 import type { PageDeps, Pages, PublicVisit } from '../visit.ts'
 import { EmailField, NameField, NewPasswordField } from './person-fields.tsx'
@@ -13,7 +16,7 @@ import { EmailField, NameField, NewPasswordField } from './person-fields.tsx'
 export function setUpPages({ get, post }: Pages<PublicVisit>, { store, sessions }: PageDeps): void {
   const show = async (visit: PublicVisit) => {
     const state = await setUpState(store, visit.param('token'))
-    return state === 'open' ? await setUpPage(visit) : await endedPage(state)
+    return state === 'open' ? await setUpPage(visit, store.deps.config) : await endedPage(state)
   }
   get('/set-up/:token', show)
   post('/set-up/:token', async ({ request, form, address, param }) => {
@@ -62,7 +65,7 @@ function endedPage(state: 'done' | 'ended') {
   )
 }
 
-function setUpPage(visit: PublicVisit) {
+function setUpPage(visit: PublicVisit, config: Config) {
   const action = `/set-up/${encodeURIComponent(visit.param('token'))}`
   return barePage(
     { title: 'Set up the grid', csrf: visit.csrf },
@@ -83,6 +86,7 @@ function setUpPage(visit: PublicVisit) {
         <NewPasswordField />
         <SubmitButton isWhole>Create account</SubmitButton>
       </PageForm>
+      <CopyBlock id='connect' label='Then, in a terminal' text={connectCommand(config)} wraps />
     </>,
   )
 }
