@@ -63,8 +63,7 @@ beforeAll(async () => {
     const parked = `UPDATE deliveries SET state = 'parked', read_at = 1 WHERE account_id = ? AND agent_id = ?`
     if (id === seat) continue
     await rows(grid, parked, [acme.id, id])
-    const remote =
-      `UPDATE agents SET remote_url = 'https://robot.invalid/' WHERE account_id = ? AND id = ?`
+    const remote = `UPDATE agents SET remote_url = 'https://robot.invalid/' WHERE account_id = ? AND id = ?`
     await rows(grid, remote, [acme.id, id])
     const line = 'INSERT OR REPLACE INTO remote_agents (account_id, agent_id, failing_since) VALUES (?, ?, 1)'
     await rows(grid, line, [acme.id, id])
