@@ -16,12 +16,15 @@ export interface Sqld {
 export async function startSqld({ isRelaxed = false } = {}): Promise<Sqld> {
   const folder = mkdtempSync(join(tmpdir(), 'agent-grid-sqld-'))
   const remove = () => rmSync(folder, { recursive: true, force: true })
-  const server = await startLibsqlServer({
-    folder,
-    port: await freePort(),
-    adminPort: await freePort(),
-    durability: isRelaxed ? 'unchanged' : 'strong',
-  }).catch((error) => {
+  const start = async () =>
+    await startLibsqlServer({
+      folder,
+      port: await freePort(),
+      adminPort: await freePort(),
+      durability: isRelaxed ? 'unchanged' : 'strong',
+    })
+  // Another test may have taken a port since it was free.
+  const server = await start().catch(start).catch((error) => {
     remove()
     throw error
   })
