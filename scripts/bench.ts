@@ -23,6 +23,8 @@ const scenarios = {
   compare,
 } satisfies Record<string, Scenario>
 type ScenarioName = keyof typeof scenarios
+/** Each has one connection. */
+const maxClients = 256
 const names = Object.keys(scenarios) as ScenarioName[]
 const defaults: ScenarioName[] = ['requests', 'waking', 'fan-out']
 
@@ -79,9 +81,6 @@ async function main(): Promise<void> {
 }
 
 void main()
-
-/** Each client has one connection. */
-const maxClients = 256
 
 export interface BenchOptions<Name extends string> {
   scenarios: Name[]
