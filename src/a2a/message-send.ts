@@ -170,7 +170,7 @@ function receiptMetadata(
   return Object.keys(metadata).length > 0 ? metadata : undefined
 }
 
-/** The shared endpoint needs text; that of an agent also takes files and data alone. */
+/** The shared endpoint needs text. The endpoint of an agent also takes files or data without text. */
 function contentError({ message, configuration }: SendRequest, isShared: boolean): GridError | undefined {
   const hasContent = message.parts.some((part) => 'text' in part ? part.text !== '' : !isShared)
   if (!hasContent) {

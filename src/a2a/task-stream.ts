@@ -34,7 +34,7 @@ function itemOf(codec: Codec, task: TaskRef, news: TaskNews, isOfSend: boolean):
   if ('first' in news) {
     const reply = bareReply(news.first)
     if (reply) return { result: writeReply(task, reply, codec) }
-    // Its number is that of its newest event, so that a client that comes back gets what follows.
+    // It has the number of the newest event, so that a client that reconnects gets what follows.
     return { id: news.first.generation, result: writeSentTask(news.first, codec) }
   }
   const closes = news.type === 'status' && endsStream(news.status.state, isOfSend)

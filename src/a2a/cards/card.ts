@@ -45,7 +45,7 @@ export function gridCard(config: Config): Card10 {
   })
 }
 
-/** It names the endpoint of the agent alone: clients that ignore a tenant would reach nobody at the shared one. */
+/** It names only the endpoint of the agent: at the shared endpoint, clients that ignore a tenant would reach no agent. */
 export function agentCard(config: Config, { alias, description, skills }: CardAgent): Card10 {
   return card(declaredExtensions(config, 'agent'), {
     name: alias,

@@ -73,7 +73,9 @@ export async function tellOfFailure(
     } else if (!message.recipient.startsWith('#')) {
       const reply = { to: `@${message.fromAlias}`, replyToMessageId: message.id }
       if (said !== '') {
-        await sendMessage(account, account.actor, { ...reply, text: said, idempotencyKey: `said:${message.id}` })
+        const words = { ...reply, text: shortened(said), idempotencyKey: `said:${message.id}` }
+        // A guardrail may block the words. The notice has none of them.
+        await unlessRefused(async () => void await sendMessage(account, account.actor, words))
       }
       await sendMessage(system, account.actor, { ...reply, text, idempotencyKey })
     }

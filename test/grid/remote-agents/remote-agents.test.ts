@@ -186,6 +186,19 @@ test('another sender does not get into a conversation by naming it', async () =>
   expect(remote.calls[1].params.message!.contextId).toBeUndefined()
 })
 
+test('the sender is told of a failure whose words are too long or blocked', async () => {
+  await withRemote(() => taskResult('t1', 'FAILED', { said: `swordfish ${'x'.repeat(20_000)}` }))
+  await send('one')
+  await step()
+  await guard(grid.acme, 'alice', { direction: 'inbound', action: 'block' })
+  await send('two')
+  await step()
+
+  const messages = await read()
+  const types = messages.map(({ type }: { type: string }) => type)
+  expect(types).toEqual(['agent', 'system', 'system'])
+})
+
 test('two remote agents that refuse do not tell each other of it', async () => {
   await withRemote(() => ({ status: 401 }))
   const other = await grid.acme.agent('other-robot', { type: 'a2a', remoteUrl: remote.url })
