@@ -56,7 +56,7 @@ const summaryFields = {
 
 const messageSummary = z.object(summaryFields).meta({ id: 'MessageSummary' })
 
-const gridMessage = z.object({
+export const gridMessage = z.object({
   ...summaryFields,
   via: z.literal('a2a').optional(),
   external: flag('The sender belongs to another account'),

@@ -2,12 +2,15 @@
 import * as z from 'zod'
 import { callingAgent } from '../auth/actor.ts'
 import { GridError } from '../errors.ts'
+import { ask } from '../grid/messaging/ask.ts'
 import { maxMessageLength } from '../grid/messaging/outgoing-message.ts'
 import { isSelf } from '../grid/messaging/resolve.ts'
-import { sendMessage } from '../grid/messaging/send-message.ts'
 import { asSentAnswer } from '../grid/messaging/sent-message.ts'
+import { settleLease } from '../grid/messaging/read-messages.ts'
+import { maxWaitSeconds } from '../grid/messaging/wait-for-messages.ts'
+import { CallerConnection } from '../lib/http/caller-connection.ts'
 import { identifier } from '../lib/input.ts'
-import { messageIds } from './inbox.ts'
+import { gridMessage, messageIds } from './inbox.ts'
 import { flag, names, type Route, route, time, turns, unread } from './route.ts'
 
 const newMessage = z.strictObject({
@@ -20,6 +23,7 @@ const newMessage = z.strictObject({
     lease_id: identifier,
     message_ids: messageIds.optional().describe('Only these messages of the lease; without it, all'),
   }).optional().describe('The messages that this answers; they are acknowledged when it is stored'),
+  wait_seconds: z.int().min(0).max(maxWaitSeconds).optional().describe('How long to wait for the answer'),
 })
 
 const sent = z.object({
@@ -38,6 +42,11 @@ const sent = z.object({
   left_out: z.int().optional().describe('Members whose guardrails blocked it'),
   redacted: names.optional().describe('What guardrails masked'),
   task_id: z.string().optional().describe('The task that it completed'),
+  answer: z.object({
+    messages: z.array(gridMessage).describe('The answer, or nothing'),
+    unread: unread('How many other messages are unread'),
+    note: z.string().optional().describe('Without an answer: what became of the message, and how to go on'),
+  }).optional().describe('Only with wait_seconds'),
 })
 
 export const messageRoutes: Route[] = [
@@ -69,20 +78,25 @@ export const messageRoutes: Route[] = [
       'conversation_paused',
       'storage_full',
     ],
-    async serve({ account, c, body }) {
+    async serve({ account, c, body, check }) {
       const sender = callingAgent(account.actor)
       if (isSelf(sender, body.to)) {
         throw new GridError('self_message', 'This is your own alias. Write to another agent.')
       }
-      const answer = await sendMessage(account, sender, {
+      const connection = new CallerConnection(c.req.raw, c.env)
+      const { sent, answer } = await ask(account, sender, {
         to: body.to,
         text: body.message,
         replyToMessageId: body.reply_to_message_id,
         conversationId: body.conversation_id,
         idempotencyKey: c.req.header('idempotency-key'),
         acks: body.acks && { leaseId: body.acks.lease_id, messageIds: body.acks.message_ids },
-      })
-      return asSentAnswer(answer)
+      }, { seconds: body.wait_seconds ?? 0, connection, check })
+      const answered = asSentAnswer(sent)
+      if (!answer) return answered
+      const { lease, ...told } = answer
+      if (lease) await settleLease(lease, connection)
+      return { ...answered, answer: told }
     },
   }),
 ]
