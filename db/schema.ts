@@ -576,6 +576,8 @@ export const leases = sqliteTable('leases', {
   holder: text('holder').notNull(),
   createdAt: integer('created_at').notNull(),
   expiresAt: integer('expires_at'),
+  /** The idempotency key of the send that took it as `next`. */
+  key: text('key'),
 }, (t) => [
   primaryKey({ columns: [t.accountId, t.id] }),
   foreignKey({ columns: [t.accountId, t.agentId], foreignColumns: [agents.accountId, agents.id] }),

@@ -33,7 +33,7 @@ const timed = [newId(), newId()]
 for (const [n, id] of timed.entries()) {
   const { leases } = owner.store.change
   const expiresAt = grid.clock.now + (n === 0 ? day : 1)
-  const lease = { id, agent: grid.bob.id, holder: 'x', at: grid.clock.now, expiresAt }
+  const lease = { id, agent: grid.bob.id, holder: 'x', at: grid.clock.now, expiresAt, key: foreign['idempotency key'] }
   await sendMessage(as(grid.alice), { to: 'bob', text: 'for a program of acme' })
   await writeParts(owner.store, leases.take(lease, { limit: 1, maxChars: 100_000, expected: 1 }, null))
 }

@@ -46,6 +46,8 @@ export interface SendInput {
   request?: string
   /** What the message answers: acked in the unit that stores it. */
   acks?: LeasePart
+  /** What its caller does in the unit that stores it. */
+  part?: SendPart
   a2a?: A2aDetails
   /** The end of a text that goes on with this message. Guardrails check both as one text. */
   continues?: string

@@ -18,27 +18,34 @@ const busyMs = 500
 export interface WaitOptions {
   seconds: number
   /** Its signal is aborted when the caller disconnects: then nothing is leased. */
-  connection?: { readonly signal: AbortSignal }
+  connection?: { readonly signal: AbortSignal; allowSilence?(seconds: number): void }
   /** Fails when the credential has ended. Called before each read but the first. */
   check?(): Promise<unknown>
   lookEveryMs?: number
 }
 
+/** Like `readMessages`, but waits as `waitUntilFound` does. */
+export async function waitForMessages(account: AccountStore, input: PageSize, wait: WaitOptions): Promise<Batch> {
+  return await waitUntilFound(account, (wokenAt) => readMessages(account, input, wokenAt), wait)
+}
+
 /**
- * Like `readMessages`, but waits while the inbox is empty or the grid is too busy. The batch is empty when its time is
- * over, when the process stops, when there are too many waits, or when the credential begins its fourth wait and this
- * is its oldest. If the credential ends, it fails with `unauthenticated`, or with `unavailable` if the agent has moved
- * to another account.
+ * Take messages of the calling agent, and wait while there are none or the grid is too busy. Nothing is found when the
+ * time is over, when the process stops, when there are too many waits, or when the credential begins its fourth wait
+ * and this is its oldest. If the credential ends, it fails with `unauthenticated`, or with `unavailable` if the agent
+ * has moved to another account.
  */
-export async function waitForMessages(
+export async function waitUntilFound<Found extends { messages: readonly unknown[] }>(
   account: AccountStore,
-  input: PageSize,
+  /** `wokenAt` is when the wait was last woken. */
+  take: (wokenAt?: number) => Promise<Found>,
   { seconds, connection, check, lookEveryMs = lookMs }: WaitOptions,
-): Promise<Batch> {
+): Promise<Found> {
   const { agentId, credentialId } = callingAgent(account.actor)
   const { notifier, reads } = account.waiting
-  if (seconds <= 0) return await readMessages(account, input)
+  if (seconds <= 0) return await take()
 
+  connection?.allowSilence?.(seconds)
   const disconnected = connection?.signal
   const signal = new Signal()
   let isOver = false
@@ -47,7 +54,7 @@ export async function waitForMessages(
   let leave: (() => void) | undefined
   const look = async () => {
     if (!isFirst) await check?.()
-    return await readMessages(account, input, wokenAt)
+    return await take(wokenAt)
   }
   const finish = () => {
     isOver = true
@@ -63,14 +70,14 @@ export async function waitForMessages(
       if (disconnected?.aborted) throw new GridError('unavailable', 'The caller has left.')
       // Evaluated before the inbox is read, so that the last read comes after the end of the wait.
       const isLast = isOver || account.deps.stopping?.aborted
-      const batch = await look().catch((error) => {
+      const found = await look().catch((error) => {
         // Many waits that are woken at one moment fill the write queue. They have time.
         if (isLast || !(error instanceof GridError) || !error.details.notExecuted) throw error
       })
-      if (batch && (batch.messages.length > 0 || isLast)) return batch
+      if (found && (found.messages.length > 0 || isLast)) return found
       leave ??= account.waiting.presence.enter(agentId, { state: 'waiting' })
       // Random, so that they do not all read again at one moment.
-      const again = setTimeout(() => signal.raise(), batch ? lookEveryMs : busyMs * (0.5 + Math.random()))
+      const again = setTimeout(() => signal.raise(), found ? lookEveryMs : busyMs * (0.5 + Math.random()))
       await account.trace.time('waitingMs', () => signal.raised())
       clearTimeout(again)
       if (!isOver) wokenAt = account.deps.now()
