@@ -23,8 +23,8 @@ import { type Call, flag, names, type Route, route, time, turns, unread } from '
 const defaultPeek = 20
 
 const seconds = z.int().min(leaseSeconds.min).max(leaseSeconds.max)
-/** A lease never has more messages than one answer. */
 const ofLeaseOrAll = 'Only these messages of the lease; without it, all'
+/** A lease never has more messages than one answer. */
 export const messageIds = z.array(identifier).min(1).max(maxBatch)
 
 const peekQuery = z.strictObject({
