@@ -1,9 +1,9 @@
 /** Leases that wait, and sends that take the next messages. See docs/protocol/rest.md, "Messages". */
 import { beforeEach, expect, test } from 'vitest'
 import { reissueKey } from '../../src/grid/agents/agent-settings.ts'
-import { second } from '../../src/lib/time.ts'
+import { day, second } from '../../src/lib/time.ts'
 import type { Connection } from '../../src/listen.ts'
-import { rows } from '../support/database.ts'
+import { rows, updateTrial } from '../support/database.ts'
 import { onEachDatabase, type OpenGrid } from '../support/databases.ts'
 import { type TestGrid, testGrid } from '../support/grid.ts'
 import { followIdle } from '../support/idle.ts'
@@ -50,8 +50,10 @@ onEachDatabase((openGrid: OpenGrid) => {
       await answer({ to: '@nobody', next: {} }),
       await answer({ acks: { lease_id: grid.bob.id }, next: {} }),
     ]
+    await updateTrial(grid, grid.bob, { used: 1, max: 1, expiresAt: grid.clock.now + day })
+    refused.push(await answer({ next: {} }))
 
-    expect(refused.map(({ body }) => body.error.code)).toEqual(['recipient_not_found', 'stale_lease'])
+    expect(refused.map(({ body }) => body.error.code)).toEqual(['recipient_not_found', 'stale_lease', 'trial_expired'])
     expect(await rows(grid, 'SELECT id FROM leases WHERE account_id = ?', [grid.acme.id])).toEqual([])
     expect((await read(grid.bob.key))[0].redelivered).toBeUndefined()
   })
