@@ -2,7 +2,7 @@
 export const migrations: { name: string; hash: string; statements: string[] }[] = [
   {
     "name": "0000_grid",
-    "hash": "8052664540103192b4fe702af08a77cfce97ea29fd9e7405562f321e86f216e3",
+    "hash": "ce03c37bec0b6675b85e4f9553e9edbbe327a3eb72ebcc6eac1b3d56ba6cade6",
     "statements": [
       "CREATE TABLE `accounts` (\n\t`id` text PRIMARY KEY NOT NULL,\n\t`name` text NOT NULL,\n\t`state` text NOT NULL,\n\t`join_email` text,\n\t`created_at` integer NOT NULL,\n\t`claimed_at` integer,\n\t`requires_second_factor` integer DEFAULT false NOT NULL,\n\t`people_see_contents` integer DEFAULT false NOT NULL,\n\t`turn_limits` text,\n\t`people_read_since` integer\n);",
       "CREATE UNIQUE INDEX `accounts_join_email` ON `accounts` (`join_email`);",
@@ -76,7 +76,7 @@ export const migrations: { name: string; hash: string; statements: string[] }[] 
       "CREATE UNIQUE INDEX `invitations_token` ON `invitations` (`token_hash`);",
       "CREATE INDEX `invitations_expire` ON `invitations` (`expires_at`);",
       "CREATE TABLE `lease_releases` (\n\t`account_id` text NOT NULL,\n\t`agent_id` text NOT NULL,\n\t`sender_account_id` text NOT NULL,\n\t`message_id` text NOT NULL,\n\t`n` integer NOT NULL,\n\t`leased_at` integer NOT NULL,\n\t`released_at` integer NOT NULL,\n\tPRIMARY KEY(`message_id`, `sender_account_id`, `account_id`, `agent_id`, `n`),\n\tFOREIGN KEY (`message_id`,`sender_account_id`,`account_id`,`agent_id`) REFERENCES `deliveries`(`message_id`,`sender_account_id`,`account_id`,`agent_id`) ON UPDATE cascade ON DELETE no action\n);",
-      "CREATE TABLE `leases` (\n\t`account_id` text NOT NULL,\n\t`agent_id` text NOT NULL,\n\t`id` text NOT NULL,\n\t`holder` text NOT NULL,\n\t`created_at` integer NOT NULL,\n\t`expires_at` integer,\n\t`awaits_answer` integer DEFAULT false NOT NULL,\n\tPRIMARY KEY(`account_id`, `id`),\n\tFOREIGN KEY (`account_id`,`agent_id`) REFERENCES `agents`(`account_id`,`id`) ON UPDATE no action ON DELETE no action\n);",
+      "CREATE TABLE `leases` (\n\t`account_id` text NOT NULL,\n\t`agent_id` text NOT NULL,\n\t`id` text NOT NULL,\n\t`holder` text NOT NULL,\n\t`created_at` integer NOT NULL,\n\t`expires_at` integer,\n\t`awaits_answer` integer DEFAULT false NOT NULL,\n\t`key` text,\n\tPRIMARY KEY(`account_id`, `id`),\n\tFOREIGN KEY (`account_id`,`agent_id`) REFERENCES `agents`(`account_id`,`id`) ON UPDATE no action ON DELETE no action\n);",
       "CREATE INDEX `leases_awaiting` ON `leases` (`account_id`,`agent_id`) WHERE awaits_answer = 1;",
       "CREATE TABLE `links` (\n\t`id` text PRIMARY KEY NOT NULL,\n\t`kind` text NOT NULL,\n\t`token_hash` text NOT NULL,\n\t`user_id` text,\n\t`email` text,\n\t`created_at` integer NOT NULL,\n\t`expires_at` integer NOT NULL,\n\t`used_at` integer,\n\tFOREIGN KEY (`user_id`) REFERENCES `users`(`id`) ON UPDATE no action ON DELETE no action\n);",
       "CREATE UNIQUE INDEX `links_token` ON `links` (`token_hash`);",

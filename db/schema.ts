@@ -578,6 +578,8 @@ export const leases = sqliteTable('leases', {
   expiresAt: integer('expires_at'),
   /** Its id is that of a message whose sender waits for the answer. A trigger puts the answer into the lease. */
   awaitsAnswer: flag('awaits_answer').notNull().default(false),
+  /** The idempotency key of the send that took it as `next`. */
+  key: text('key'),
 }, (t) => [
   primaryKey({ columns: [t.accountId, t.id] }),
   foreignKey({ columns: [t.accountId, t.agentId], foreignColumns: [agents.accountId, agents.id] }),

@@ -33,7 +33,7 @@ const timed = [newId(), newId()]
 for (const [n, id] of timed.entries()) {
   const { leases } = owner.store.change
   const expiresAt = grid.clock.now + (n === 0 ? day : 1)
-  const lease = { id, agent: grid.bob.id, holder: 'x', at: grid.clock.now, expiresAt }
+  const lease = { id, agent: grid.bob.id, holder: 'x', at: grid.clock.now, expiresAt, key: foreign['idempotency key'] }
   await sendMessage(as(grid.alice), { to: 'bob', text: 'for a program of acme' })
   await writeParts(owner.store, leases.take(lease, { limit: 1, maxChars: 100_000, expected: 1 }, null))
 }
@@ -68,7 +68,10 @@ await owner.store.write([
 await owner.agent('acme-desk', { visibility: 'public', accessPolicy: 'block_list', accessList: ['eve'] })
 const desk = (await owner.store.read.agents.byAlias('acme-desk'))!
 const setAside = await sendMessage(as(grid.alice), { to: 'acme-desk', text: 'a parked text of acme' })
-await owner.store.write([owner.store.change.leases.parkUnread(desk.id, grid.clock.now)])
+await owner.store.write([
+  owner.store.change.leases.parkUnread(desk.id, grid.clock.now),
+  owner.store.change.leases.awaitAnswer(grid.alice.id, setAside.id, 'a process', grid.clock.now),
+])
 const asUser = { type: 'user', userId: user, role: 'owner', sessionId: 'a session of acme' } as const
 const ofUser = grid.store.account(owner.id, { ...asUser, confirmedAt: grid.clock.now })
 const seat = await chooseAlias(ofUser, { alias: 'acme-person' })

@@ -51,8 +51,8 @@ export interface SendInput {
   continues?: string
   /** What it does to a task. Without this, a reply to a message of a task completes it. */
   task?: TaskStep
-  /** What else its unit does. It is not done again with a repeat. */
-  more?(message: NewMessage): SendPart
+  /** What its caller does in the unit that stores it. It is not done again with a repeat. */
+  part?(message: NewMessage): SendPart
 }
 
 export interface Draft {

@@ -18,26 +18,30 @@ const busyMs = 500
 export interface WaitOptions {
   seconds: number
   /** Its signal is aborted when the caller disconnects: then nothing is leased. */
-  connection?: { readonly signal: AbortSignal }
+  connection?: { readonly signal: AbortSignal; allowSilence?(seconds: number): void }
   /** Fails when the credential has ended. Called before each read but the first. */
   check?(): Promise<unknown>
   lookEveryMs?: number
 }
 
-/**
- * Like `readMessages`, but waits while the inbox is empty or the grid is too busy. The batch is empty when its time is
- * over, when the process stops, when there are too many waits, or when the credential begins its fourth wait and this
- * is its oldest. If the credential ends, it fails with `unauthenticated`, or with `unavailable` if the agent has moved
- * to another account.
- */
-export async function waitForMessages(account: AccountStore, input: PageSize, options: WaitOptions): Promise<Batch> {
-  if (options.seconds <= 0) return await readMessages(account, input)
+/** Like `readMessages`, but waits as `waitUntilFound` does. */
+export async function waitForMessages(account: AccountStore, input: PageSize, wait: WaitOptions): Promise<Batch> {
+  return await waitUntilFound(account, (wokenAt) => readMessages(account, input, wokenAt), wait)
+}
+
+/** Take messages of the calling agent, and wait while there are none or the grid is too busy. */
+export async function waitUntilFound<Found extends { messages: readonly unknown[] }>(
+  account: AccountStore,
+  take: (wokenAt?: number) => Promise<Found>,
+  options: WaitOptions,
+): Promise<Found> {
+  if (options.seconds <= 0) return await take()
   const { agentId } = callingAgent(account.actor)
   let leave: (() => void) | undefined
   try {
     return await waitUntil(account, options, {
       follow: (signal) => account.waiting.notifier.subscribe(agentId, signal),
-      look: (wokenAt) => readMessages(account, input, wokenAt),
+      look: take,
       isEnough: ({ messages }) => messages.length > 0,
       rest: () => leave ??= account.waiting.presence.enter(agentId, { state: 'waiting' }),
     })
@@ -67,6 +71,7 @@ export async function waitUntil<Found>(
   { follow, look, isEnough, rest }: Wait<Found>,
 ): Promise<Found> {
   const { credentialId } = callingAgent(account.actor)
+  connection?.allowSilence?.(seconds)
   const disconnected = connection?.signal
   const signal = new Signal()
   let isOver = false

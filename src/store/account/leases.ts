@@ -12,6 +12,8 @@ export interface NewLease {
   holder: string
   at: number
   expiresAt: number | null
+  /** The idempotency key of the send that took it as `next`. */
+  key?: string
 }
 
 interface LeaseSize {
@@ -26,7 +28,7 @@ interface LeaseSize {
 export type LeaseSelection = { messages: readonly string[] } | { conversation: string }
 
 /** The parts of leasing messages. `lease` and `messages` depend on the rows that `claim` has changed. */
-interface LeaseParts {
+export interface LeaseParts {
   claim: Statement
   lease: Statement
   /** Returns the leased messages as raw rows, which `read.leases.messages` decodes. */
@@ -65,8 +67,8 @@ const claimConversation = claiming(`${inInbox} AND EXISTS (
     AND messages.id = deliveries.message_id AND messages.conversation_id = :conversationId)`)
 // A claim that took nothing makes no lease.
 const add = statement(`
-  INSERT INTO leases (account_id, agent_id, id, holder, created_at, expires_at)
-  SELECT :account, :agent, :lease, :holder, :at, :expiresAt
+  INSERT INTO leases (account_id, agent_id, id, holder, created_at, expires_at, key)
+  SELECT :account, :agent, :lease, :holder, :at, :expiresAt, :key
   WHERE EXISTS (SELECT 1 FROM deliveries WHERE deliveries.account_id = :account AND ${ofLease})
   ON CONFLICT DO NOTHING`)
 const leased = statement(
@@ -159,6 +161,10 @@ export const leases = {
         ? account.bind(claimMessages, { ...values, messages: JSON.stringify(selection.messages) })
         : account.bind(claimConversation, { ...values, conversationId: selection.conversation })
     }
+    const messagesOf = (agent: string, lease: string, limit: number, at: number): Statement => ({
+      ...account.bind(leased, { agent, lease, limit, since: at - hour }),
+      rows: 0,
+    })
     const released = (agent: string, lease: string, at: number): Statement[] => [
       { ...account.bind(logRelease, { agent, lease, at }), rows: 50 },
       { ...account.bind(parkReturned, { agent, lease, at }), rows: 1 },
@@ -178,14 +184,16 @@ export const leases = {
         wokenAt: number | null,
         selection?: LeaseSelection,
       ): LeaseParts => {
-        const { id, agent, holder, at, expiresAt } = lease
+        const { id, agent, holder, at, expiresAt, key = null } = lease
         const values = { agent, lease: id, limit, maxChars, at, wokenAt }
         return {
           claim: { ...claimOf(selection, values), rows: Math.min(limit, expected) },
-          lease: account.bind(add, { agent, lease: id, holder, at, expiresAt }),
-          messages: { ...account.bind(leased, { agent, lease: id, limit, since: at - hour }), rows: 0 },
+          lease: account.bind(add, { agent, lease: id, holder, at, expiresAt, key }),
+          messages: messagesOf(agent, id, limit, at),
         }
       },
+      /** As `LeaseParts.messages`, of a lease that there is. */
+      messages: messagesOf,
       ack: (lease: string) => account.bind(remove, { lease }),
       /** The agent waits for the answer to a message that it sent: the answer will be in the lease of the same id. */
       awaitAnswer: (agent: string, message: string, holder: string, at: number): Statement =>
