@@ -10,6 +10,7 @@ import { RemoteLines } from '../../src/worker/remote-lines.ts'
 import { endpoint, endpointOf, inboxOf, postA2a, request, send03, send10 } from '../support/a2a.ts'
 import { rows } from '../support/database.ts'
 import { storeOf, type TestGrid, testGrid } from '../support/grid.ts'
+import { waitFor } from '../support/wait-for.ts'
 import { noticeInShort, startWebhook, type Webhook, type WebhookAnswer } from '../support/webhook.ts'
 
 let grid: TestGrid
@@ -414,7 +415,7 @@ test('a receiver that hangs keeps no others waiting', async () => {
   const others = await Promise.all(Array.from({ length: 20 }, () => webhook()))
   hooks.push(hanging)
   const id = await newTask()
-  for (const { url } of [hanging]) await set10(id, { url })
+  await set10(id, { url: hanging.url })
   const tasks = await Promise.all(others.map(() => newTask()))
   for (const [n, task] of tasks.entries()) await set10(task, { url: others[n].url })
   const bob = storeOf(grid, grid.bob)
@@ -422,6 +423,7 @@ test('a receiver that hangs keeps no others waiting', async () => {
   for (const task of [id, ...tasks]) await updateTask(bob, { taskId: task, state: 'completed' })
   await lines.run()
 
-  await expect.poll(() => others.map(shown)).toEqual(others.map(() => ['completed']))
+  await waitFor('the others', () => others.every(({ taken }) => taken.length > 0))
+  expect(others.map(shown)).toEqual(others.map(() => ['completed']))
   expect(hanging.taken).toHaveLength(1)
 })

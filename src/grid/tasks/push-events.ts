@@ -57,7 +57,7 @@ export async function pushEvents(attempt: Attempt, send: SendNotice): Promise<bo
       if (status < 200 || status > 299) throw new RemoteError('invalid_response', `${status}`)
       after = event.n
       const [held] = await write([pushConfigs.sent(line, after)])
-      if (held.length === 0) return
+      if (!held[0]?.held_by) return
     }
   })
   // What a path of a server refuses says nothing of its other paths.

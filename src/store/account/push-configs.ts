@@ -50,13 +50,15 @@ const put = statement(`
     held_by = NULL`)
 const remove = statement(`DELETE FROM task_push_configs WHERE ${isOfTask} AND config_id = :config`)
 const isHeld = `${isConfig} AND held_by = :hold`
+const hasMore = (n: string) =>
+  `EXISTS (SELECT 1 FROM tasks
+    WHERE tasks.account_id = :account AND tasks.id = task_push_configs.task_id AND tasks.generation > ${n})`
 const sent = statement(`
-  UPDATE task_push_configs SET sent_n = :n, attempts = 0, failing_since = NULL, error = NULL WHERE ${isHeld} RETURNING id`)
+  UPDATE task_push_configs SET sent_n = :n, attempts = 0, failing_since = NULL, error = NULL,
+    held_by = iif(${hasMore(':n')}, held_by, NULL), due_at = iif(${hasMore(':n')}, due_at, NULL)
+  WHERE ${isHeld} RETURNING held_by`)
 const release = statement(`
-  UPDATE task_push_configs SET held_by = NULL, due_at = iif(EXISTS (
-      SELECT 1 FROM tasks WHERE tasks.account_id = :account AND tasks.id = task_push_configs.task_id
-        AND tasks.generation > task_push_configs.sent_n), :dueAt, NULL)
-  WHERE ${isHeld}`)
+  UPDATE task_push_configs SET held_by = NULL, due_at = iif(${hasMore('sent_n')}, :dueAt, NULL) WHERE ${isHeld}`)
 const end = statement(`
   UPDATE task_push_configs SET held_by = NULL, due_at = NULL, error = :error, ended_at = :at WHERE ${isHeld}`)
 
@@ -72,7 +74,10 @@ export const pushConfigs = {
       account.bind(put, { ...(secrets ?? noSecrets), ...config, agent, task, config: configId, at }),
     remove: (agent: string, task: string, configId: string): Statement =>
       account.bind(remove, { agent, task, config: configId }),
-    /** The receiver has event `n`. No row if the registration is gone: then nothing more may be sent. */
+    /**
+     * The receiver has event `n`. Returns `held_by`: null if there is no other event, which ends the attempt. No row if the
+     * registration is gone.
+     */
     sent: ({ agent, id, hold }: HeldLine, n: number): Statement => account.bind(sent, { agent, id, hold, n }),
     /** End an attempt. What is left of the events is due at `dueAt`. */
     release: ({ agent, id, hold }: HeldLine, dueAt: number): Statement =>
