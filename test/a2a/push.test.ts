@@ -3,14 +3,17 @@ import { createLocalJWKSet, jwtVerify } from 'jose'
 import { createHash } from 'node:crypto'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { lineAttempts } from '../../src/app.ts'
+import { deleteAgent } from '../../src/grid/agents/agents.ts'
 import { updateTask } from '../../src/grid/tasks/update-task.ts'
 import { day, hour, minute, second } from '../../src/lib/time.ts'
 import { createSafeStream } from '../../src/lib/outbound/safe-stream.ts'
+import { sweep } from '../../src/worker/retention.ts'
 import { RemoteLines } from '../../src/worker/remote-lines.ts'
 import { endpoint, endpointOf, inboxOf, postA2a, request, send03, send10 } from '../support/a2a.ts'
 import { rows } from '../support/database.ts'
 import { storeOf, type TestGrid, testGrid } from '../support/grid.ts'
 import { waitFor } from '../support/wait-for.ts'
+import { claimAgents, signUpAs } from '../support/signup.ts'
 import { noticeInShort, startWebhook, type Webhook, type WebhookAnswer } from '../support/webhook.ts'
 
 let grid: TestGrid
@@ -344,6 +347,34 @@ test('a further message with a webhook registers it, and the webhook is told of 
   await step()
 
   expect(shown(hook)).toEqual(['working'])
+})
+
+test('the webhooks of a deleted agent are silent, and those of an agent that moves hear the end of its tasks', async () => {
+  const [ofDeleted, ofMoved] = [await webhook(), await webhook()]
+  const zoe = await signUpAs(grid, 'zoe@new.example', 'zoe')
+  await signUpAs(grid, 'zoe@new.example', 'mate')
+  await set10(await newTask(), { url: ofDeleted.url })
+  await inboxOf(grid, grid.bob)
+  const configuration = { returnImmediately: true, taskPushNotificationConfig: { url: ofMoved.url } }
+  await postA2a(grid, zoe.key, send10({ metadata: { to: '@mate' } }, { configuration }))
+
+  await deleteAgent(grid.acme.store, 'alice')
+  await claimAgents(grid, zoe.link, { into: grid.acme, keep: ['mate'] })
+  await step()
+
+  expect(shown(ofDeleted)).toEqual([])
+  expect(shown(ofMoved)).toEqual(['canceled'])
+})
+
+test('a webhook goes with its task', async () => {
+  const id = await newTask()
+  await set10(id, { url: 'https://x.example' })
+  await call('CancelTask', { id })
+
+  grid.clock.now += 91 * day
+  await sweep(grid.store)
+
+  expect(await rows(grid, 'SELECT id FROM task_push_configs WHERE account_id = ?', [grid.acme.id])).toEqual([])
 })
 
 const refused = [

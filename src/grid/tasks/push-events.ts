@@ -6,7 +6,7 @@ import type { AccountStore } from '../../store/account.ts'
 import type { PushConfig } from '../../store/account/push-configs.ts'
 import type { Attempt } from '../remote-agents/attempt.ts'
 import { withRetries } from '../remote-agents/retry.ts'
-import { roomCheckMs, roomFor } from '../lists.ts'
+import { roomFor } from '../lists.ts'
 import type { PushSecrets } from './push-configs.ts'
 import { shownEvents, shownTasks } from './shown-task.ts'
 import type { Task, TaskEvent } from './task.ts'
@@ -26,6 +26,8 @@ export type SendNotice = (attempt: Attempt, notice: PushNotice) => Promise<numbe
 
 /** After this time an attempt ends, so that others get their turn. */
 const maxAttemptMs = 10 * second
+/** How long a whole task waits while others of its account take all the room. */
+const noRoomMs = 5 * second
 
 /** Send the events that a webhook has not got, one after the other. Resolves as a `LineAttempt` does. */
 export async function pushEvents(attempt: Attempt, send: SendNotice): Promise<boolean> {
@@ -38,16 +40,16 @@ export async function pushEvents(attempt: Attempt, send: SendNotice): Promise<bo
     await write([pushConfigs.end(line, reason, deps.now())])
     deps.log.info('Push notifications of a task were given up', { task: config.taskId, reason })
   }
+  const endAttempt = async (pauseMs: number) => {
+    await write([pushConfigs.release(line, deps.now() + pauseMs)])
+  }
   const isReached = await withRetries(attempt, giveUp, async () => {
     const secrets = await secretsOf(attempt.account, config)
-    for (let after = config.sentN;;) {
+    for (let after = config.sentN; performance.now() < until;) {
       const { event, task, bytes, taskThen } = await eventAfter(attempt.account, config.taskId, after)
-      const release = roomFor(attempt.account, bytes)
-      const hasRoom = typeof release === 'function'
-      if (!event || !hasRoom || performance.now() > until) {
-        if (hasRoom) release()
-        return void await write([pushConfigs.release(line, deps.now() + (hasRoom ? 0 : roomCheckMs))])
-      }
+      if (!event) break
+      const release = roomFor(attempt.account, config.version === '0.3' ? bytes : 0)
+      if (typeof release !== 'function') return await endAttempt(noRoomMs)
       try {
         status = await send(attempt, { config, task, event, taskThen, ...secrets })
       } finally {
@@ -59,6 +61,7 @@ export async function pushEvents(attempt: Attempt, send: SendNotice): Promise<bo
       const [held] = await write([pushConfigs.sent(line, after)])
       if (!held[0]?.held_by) return
     }
+    await endAttempt(0)
   })
   // What a path of a server refuses says nothing of its other paths.
   return isReached || (status >= 400 && status < 500)
