@@ -98,6 +98,21 @@ await owner.store.write([
   { sql: 'UPDATE remote_agents SET due_at = 0 WHERE account_id = ?', args: [owner.id] },
   owner.store.change.remoteAgents.hold(line, 'a process', grid.clock.now),
 ])
+const push = { id: newId(), configId: 'a webhook of acme', url: 'https://acme.example/hook', scheme: null }
+await owner.store.write([
+  owner.store.change.pushConfigs.put(
+    foreign['agent id'],
+    foreign['task id'],
+    { ...push, version: '1.0' },
+    grid.clock.now,
+  ),
+  { sql: 'UPDATE task_push_configs SET due_at = 0 WHERE account_id = ?', args: [owner.id] },
+  owner.store.change.remoteAgents.hold(
+    { kind: 'push', agent: foreign['agent id'], id: push.id, hold: 'a hold of acme' },
+    'a process',
+    grid.clock.now,
+  ),
+])
 const [pause] = await owner.store.read.turns.paused()
 const [logged] = await owner.store.read.activity.list({ limit: 1 })
 await updateTrial(grid, grid.bob, { used: 1, max: 10, expiresAt: grid.clock.now + 1 })
@@ -112,7 +127,7 @@ const [accessToken] = await rows(grid, 'SELECT hash FROM oauth_tokens WHERE acco
 const ids = [
   ...[foreign['agent id'], grid.alice.id, grid.bob.id, desk.id, foreign['channel id'], foreign['guardrail id']],
   ...[foreign['message id'], reply.id, foreign['skill id'], foreign['credential id'], foreign['part id']],
-  ...[foreign['account id'], user, grantId, invitation, lease!.id, logged.id],
+  ...[push.id, foreign['account id'], user, grantId, invitation, lease!.id, logged.id],
   ...(await owner.store.read.keys.ofAgent(grid.bob.id, grid.clock.now)).map(({ id }) => id),
 ]
 const [task] = await rows(
@@ -179,6 +194,7 @@ const texts: Record<string, string[]> = {
   context: ['acme'],
   artifact: ['acme'],
   client: agents,
+  config: [push.configId],
   ids: list(ids),
   words: list(names),
   aliases: list(names),
@@ -210,6 +226,7 @@ const others: Record<string, InValue[]> = {
   ...{ hops: [0], answers: [0], automated: [1], bytes: [1], countedIn: [owner.id] },
   ...{ receiver: [null, ...agents], messagesPerDay: [0], bytesPerDay: [0], strangerMessagesPerDay: [0] },
   messageReplies: [1],
+  ...{ url: ['https://x.example'], scheme: [null], version: ['1.0'], n: [1] },
   ...{ instance: ['a process'], card: ['{}'], contextId: ['c'], taskId: ['t'], error: [null] },
   ...{ except: ['[]'], reason: [null], agents: ['[]'], limits: ['{}'] },
   ...{ createdAt: [later], expiresAt: [later], wokenAt: [later], day: [startOfDay], hour: [later] },

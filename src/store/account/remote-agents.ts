@@ -50,7 +50,11 @@ const newest = query<RemoteExchange>(`
 const ofEach = <T>(make: (table: string, row: string) => T): Record<LineKind, T> => ({
   inbox: make('remote_agents', 'account_id = :account AND agent_id = :agent'),
   exchange: make('remote_exchanges', 'account_id = :account AND agent_id = :agent AND id = :id'),
+  push: make('task_push_configs', 'account_id = :account AND agent_id = :agent AND id = :id'),
 })
+const failures = ofEach((table, row) =>
+  query<Pick<Line, 'attempts' | 'failingSince'>>(`SELECT attempts, failing_since FROM ${table} WHERE ${row}`)
+)
 // A unit that is sent again finds its own hold.
 const hold = ofEach((table, row) =>
   statement(`
@@ -98,7 +102,7 @@ export interface NewExchange extends Pick<RemoteExchange, 'id' | 'conversation' 
 export interface HeldLine {
   kind: LineKind
   agent: string
-  /** The id of the message of an exchange; that of the agent otherwise. */
+  /** The id of the message of an exchange, of the agent, or of the registration of a webhook. */
   id: string
   hold: string
 }
@@ -107,6 +111,8 @@ export const remoteAgents = {
   reads: (account: AccountDb) => ({
     byId: (agent: string) => account.one(byId, { agent }),
     exchange: (agent: string, id: string) => account.one(exchange, { agent, id }),
+    /** How often the requests of a line have failed in a row, and since when. */
+    failures: ({ kind, agent, id }: HeldLine) => account.one(failures[kind], { agent, id }),
     /** The last exchange of a conversation with the agent. */
     newest: (agent: string, conversation: string) => account.one(newest, { agent, conversation }),
   }),
