@@ -2,7 +2,7 @@
 export const migrations: { name: string; hash: string; statements: string[] }[] = [
   {
     "name": "0000_grid",
-    "hash": "7a1b87e612f421b8674bdda8aff9acb91b0e7755b52bf61085540426a06ea61e",
+    "hash": "f733b20f5b180a96ecaa254f48ecd540d4d0cddbffa8513965c505b4e7362f4c",
     "statements": [
       "CREATE TABLE `accounts` (\n\t`id` text PRIMARY KEY NOT NULL,\n\t`name` text NOT NULL,\n\t`state` text NOT NULL,\n\t`join_email` text,\n\t`created_at` integer NOT NULL,\n\t`claimed_at` integer,\n\t`requires_second_factor` integer DEFAULT false NOT NULL,\n\t`people_see_contents` integer DEFAULT false NOT NULL,\n\t`turn_limits` text,\n\t`people_read_since` integer\n);",
       "CREATE UNIQUE INDEX `accounts_join_email` ON `accounts` (`join_email`);",
@@ -125,11 +125,12 @@ export const migrations: { name: string; hash: string; statements: string[] }[] 
       "CREATE INDEX `push_subscriptions_user` ON `push_subscriptions` (`account_id`,`user_id`);",
       "CREATE INDEX `push_subscriptions_session` ON `push_subscriptions` (`session_id`);",
       "CREATE TABLE `recovery_codes` (\n\t`user_id` text NOT NULL,\n\t`hash` text NOT NULL,\n\t`used_by` text,\n\tPRIMARY KEY(`user_id`, `hash`),\n\tFOREIGN KEY (`user_id`) REFERENCES `users`(`id`) ON UPDATE no action ON DELETE no action\n);",
-      "CREATE TABLE `remote_agents` (\n\t`account_id` text NOT NULL,\n\t`agent_id` text NOT NULL,\n\t`card` text,\n\t`card_at` integer,\n\t`due_at` integer,\n\t`attempts` integer DEFAULT 0 NOT NULL,\n\t`failing_since` integer,\n\t`error` text,\n\t`held_by` text,\n\tPRIMARY KEY(`account_id`, `agent_id`),\n\tFOREIGN KEY (`account_id`,`agent_id`) REFERENCES `agents`(`account_id`,`id`) ON UPDATE no action ON DELETE no action\n);",
+      "CREATE TABLE `remote_agents` (\n\t`account_id` text NOT NULL,\n\t`agent_id` text NOT NULL,\n\t`card` text,\n\t`card_at` integer,\n\t`paused_at` integer,\n\t`callback_secret` text DEFAULT (hex(randomblob(32))) NOT NULL,\n\t`due_at` integer,\n\t`attempts` integer DEFAULT 0 NOT NULL,\n\t`failing_since` integer,\n\t`error` text,\n\t`tried_at` integer,\n\t`held_by` text,\n\tPRIMARY KEY(`account_id`, `agent_id`),\n\tFOREIGN KEY (`account_id`,`agent_id`) REFERENCES `agents`(`account_id`,`id`) ON UPDATE no action ON DELETE no action\n);",
       "CREATE INDEX `remote_agents_due` ON `remote_agents` (`due_at`) WHERE due_at IS NOT NULL;",
-      "CREATE TABLE `remote_exchanges` (\n\t`account_id` text NOT NULL,\n\t`id` text NOT NULL,\n\t`agent_id` text NOT NULL,\n\t`conversation` text NOT NULL,\n\t`context_id` text,\n\t`task_id` text,\n\t`state` text NOT NULL,\n\t`created_at` integer NOT NULL,\n\t`due_at` integer,\n\t`attempts` integer DEFAULT 0 NOT NULL,\n\t`failing_since` integer,\n\t`error` text,\n\t`held_by` text,\n\tPRIMARY KEY(`account_id`, `agent_id`, `id`),\n\tFOREIGN KEY (`account_id`,`agent_id`) REFERENCES `agents`(`account_id`,`id`) ON UPDATE no action ON DELETE no action\n);",
+      "CREATE TABLE `remote_exchanges` (\n\t`account_id` text NOT NULL,\n\t`id` text NOT NULL,\n\t`agent_id` text NOT NULL,\n\t`conversation` text NOT NULL,\n\t`context_id` text,\n\t`task_id` text,\n\t`state` text NOT NULL,\n\t`created_at` integer NOT NULL,\n\t`sends` integer NOT NULL,\n\t`callback_hash` text,\n\t`due_at` integer,\n\t`attempts` integer DEFAULT 0 NOT NULL,\n\t`failing_since` integer,\n\t`error` text,\n\t`tried_at` integer,\n\t`held_by` text,\n\tPRIMARY KEY(`account_id`, `agent_id`, `id`),\n\tFOREIGN KEY (`account_id`,`agent_id`) REFERENCES `agents`(`account_id`,`id`) ON UPDATE no action ON DELETE no action\n);",
       "CREATE INDEX `remote_exchanges_conversation` ON `remote_exchanges` (`account_id`,`agent_id`,`conversation`,`created_at`);",
       "CREATE INDEX `remote_exchanges_created` ON `remote_exchanges` (`created_at`);",
+      "CREATE INDEX `remote_exchanges_callback` ON `remote_exchanges` (`callback_hash`) WHERE callback_hash IS NOT NULL;",
       "CREATE INDEX `remote_exchanges_due` ON `remote_exchanges` (`due_at`) WHERE due_at IS NOT NULL;",
       "CREATE TABLE `seats` (\n\t`account_id` text NOT NULL,\n\t`user_id` text NOT NULL,\n\t`agent_id` text NOT NULL,\n\tPRIMARY KEY(`account_id`, `user_id`),\n\tFOREIGN KEY (`user_id`) REFERENCES `users`(`id`) ON UPDATE no action ON DELETE no action,\n\tFOREIGN KEY (`account_id`,`agent_id`) REFERENCES `agents`(`account_id`,`id`) ON UPDATE no action ON DELETE no action\n);",
       "CREATE UNIQUE INDEX `seats_agent` ON `seats` (`account_id`,`agent_id`);",

@@ -89,7 +89,7 @@ const line = { kind: 'inbox' as const, agent: robot.id, id: robot.id, hold: 'a h
 await owner.store.write([
   ...owner.store.change.remoteAgents.putExchange(
     robot.id,
-    { ...exchange, state: 'input-required', dueAt: 0, error: null },
+    { ...exchange, state: 'input-required', dueAt: 0, error: null, sends: 1, callbackHash: 'a callback of acme' },
     grid.clock.now,
   ),
   { sql: 'UPDATE remote_agents SET due_at = 0 WHERE account_id = ?', args: [owner.id] },
@@ -253,6 +253,7 @@ const others: Record<string, InValue[]> = {
   ...{ credentialKind: [null], requestId: [null], signupId: [null], a2a: [null] },
   ...{ arguments: ['{}'], config: ['{}'], parts: ['[]'], hours: ['[0]'], kept: ['[]'] },
   ...{ roles: ['["owner"]'], seqs: [JSON.stringify([...Array(99).keys()])] },
+  ...{ sends: [1], callbackHash: [null] },
   ...{ remoteUrl: [null], encryptedToken: [null], tokenIv: [null], tokenAuthTag: [null], tokenKeyId: [null] },
   ...Object.fromEntries(
     ['description', 'body', 'recipient', 'newHash', 'handleHash', 'requestHash', 'tokenHash', 'last4', 'holder']

@@ -10,10 +10,13 @@ interface Line {
   attempts: number
   failingSince: number | null
   error: string | null
+  triedAt: number | null
 }
 
 export interface RemoteAgentRow extends Line {
   remoteUrl: string
+  pausedAt: number | null
+  callbackSecret: string
   card: string | null
   cardAt: number | null
   encryptedToken: string | null
@@ -30,14 +33,18 @@ export interface RemoteExchange extends Line {
   taskId: string | null
   state: ExchangeState
   createdAt: number
+  /** With which attempt the agent accepted or refused it. */
+  sends: number
+  callbackHash: string | null
 }
 
-const lineColumns = 'due_at, attempts, failing_since, error'
-const exchangeColumns = `id, conversation, context_id, task_id, state, created_at, ${lineColumns}`
+const lineColumns = 'due_at, attempts, failing_since, error, tried_at'
+const exchangeColumns = `id, conversation, context_id, task_id, state, created_at, sends, callback_hash, ${lineColumns}`
 
 const byId = query<RemoteAgentRow>(`
   SELECT agents.remote_url, agents.encrypted_token, agents.token_iv, agents.token_auth_tag, agents.token_key_id,
-    remote.card, remote.card_at, remote.due_at, remote.attempts, remote.failing_since, remote.error
+    remote.card, remote.card_at, remote.paused_at, remote.callback_secret, remote.due_at, remote.attempts,
+    remote.failing_since, remote.error, remote.tried_at
   FROM remote_agents AS remote JOIN agents ON agents.account_id = remote.account_id AND agents.id = remote.agent_id
   WHERE remote.account_id = :account AND remote.agent_id = :agent AND agents.remote_url IS NOT NULL`)
 const exchange = query<RemoteExchange>(`
@@ -54,7 +61,7 @@ const ofEach = <T>(make: (table: string, row: string) => T): Record<LineKind, T>
 // A unit that is sent again finds its own hold.
 const hold = ofEach((table, row) =>
   statement(`
-    UPDATE ${table} SET held_by = :hold
+    UPDATE ${table} SET held_by = :hold, tried_at = :at
     WHERE ${row} AND due_at <= :at AND (${isFree} OR held_by = :hold)
     RETURNING ${lineColumns}`)
 )
@@ -72,27 +79,32 @@ const accepted = statement(`
   WHERE account_id = :account AND agent_id = :agent AND held_by = :hold`)
 const tryNow = statement(`
   UPDATE remote_agents SET due_at = :at WHERE account_id = :account AND agent_id = :agent AND ${unreadExists}`)
+const pause = statement(`
+  UPDATE remote_agents SET paused_at = coalesce(paused_at, :at) WHERE account_id = :account AND agent_id = :agent`)
+// The time of the pause does not count as one in which the agent failed.
+const resume = statement(`
+  UPDATE remote_agents SET paused_at = NULL, attempts = 0, failing_since = NULL, error = NULL,
+    due_at = iif(${unreadExists}, :at, NULL)
+  WHERE account_id = :account AND agent_id = :agent AND paused_at IS NOT NULL`)
 const putCard = statement(`
   UPDATE remote_agents SET card = :card, card_at = :at WHERE account_id = :account AND agent_id = :agent`)
 const park = statement(`
   UPDATE deliveries SET state = 'parked', read_at = :at
   WHERE account_id = :account AND agent_id = :agent AND message_id = :message AND state = 'unread'`)
+// A callback that came during the look has made the exchange due again. `min` of one that ends is NULL.
 const putExchange = statement(`
-  INSERT INTO remote_exchanges (account_id, id, agent_id, conversation, context_id, task_id, state, created_at, due_at,
-    error)
-  VALUES (:account, :id, :agent, :conversation, :contextId, :taskId, :state, :at, :dueAt, :error)
+  INSERT INTO remote_exchanges (account_id, id, agent_id, conversation, context_id, task_id, state, created_at, sends,
+    callback_hash, due_at, error)
+  VALUES (:account, :id, :agent, :conversation, :contextId, :taskId, :state, :at, :sends, :callbackHash, :dueAt, :error)
   ON CONFLICT (account_id, agent_id, id) DO UPDATE SET context_id = excluded.context_id, task_id = excluded.task_id,
-    state = excluded.state, due_at = excluded.due_at, error = excluded.error, held_by = NULL, attempts = 0,
-    failing_since = NULL`)
+    state = excluded.state, error = excluded.error, held_by = NULL, attempts = 0, failing_since = NULL,
+    due_at = iif(due_at > tried_at, min(excluded.due_at, due_at), excluded.due_at)`)
 const endInput = statement(`
   UPDATE remote_exchanges SET state = 'ended'
   WHERE account_id = :account AND agent_id = :agent AND conversation = :conversation AND state = 'input-required'
     AND id <> :id`)
 
-export interface NewExchange extends Pick<RemoteExchange, 'id' | 'conversation' | 'contextId' | 'taskId' | 'state'> {
-  dueAt: number | null
-  error: string | null
-}
+export type NewExchange = Omit<RemoteExchange, 'createdAt' | 'attempts' | 'failingSince' | 'triedAt'>
 
 /** A row that this process holds for one attempt. */
 export interface HeldLine {
@@ -119,6 +131,8 @@ export const remoteAgents = {
     /** The line of an agent goes on with its next unread message. */
     accepted: ({ agent, hold }: HeldLine, at: number): Statement => account.bind(accepted, { agent, hold, at }),
     tryNow: (agent: string, at: number): Statement => account.bind(tryNow, { agent, at }),
+    pause: (agent: string, at: number): Statement => account.bind(pause, { agent, at }),
+    resume: (agent: string, at: number): Statement => account.bind(resume, { agent, at }),
     putCard: (agent: string, card: string, at: number): Statement => account.bind(putCard, { agent, card, at }),
     park: (agent: string, message: string, at: number): Statement => account.bind(park, { agent, message, at }),
     /** Adds or replaces the exchange of a message, and ends an earlier one of the conversation that waited for input. */
