@@ -79,6 +79,7 @@ const numbers = (name: string) => [...new Set(placed.map((row) => String(row[nam
 const snoozed = { kind: 'agent_key', subject: 'a thread of acme', until: grid.clock.now + day, level: 1 }
 await owner.store.write([owner.store.change.snoozes.put(user, snoozed)])
 const robot = await owner.agent('acme-robot', { type: 'a2a', remoteUrl: 'https://robot.example/acme' })
+const toRobot = await sendMessage(as(grid.alice), { to: 'acme-robot', text: 'for a robot of acme' })
 const exchange = {
   id: reply.id,
   conversation: 'a conversation of acme',
@@ -108,7 +109,7 @@ const [accessToken] = await rows(grid, 'SELECT hash FROM oauth_tokens WHERE acco
 /** Texts of one kind: a statement is run with each of them, or with all as a JSON list. */
 const ids = [
   ...[foreign['agent id'], grid.alice.id, grid.bob.id, desk.id, foreign['channel id'], foreign['guardrail id']],
-  ...[foreign['message id'], reply.id, foreign['skill id'], foreign['credential id'], foreign['part id']],
+  ...[foreign['message id'], reply.id, toRobot.id, foreign['skill id'], foreign['credential id'], foreign['part id']],
   ...[foreign['account id'], user, grantId, invitation, lease!.id, logged.id],
   ...(await owner.store.read.keys.ofAgent(grid.bob.id, grid.clock.now)).map(({ id }) => id),
 ]

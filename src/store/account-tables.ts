@@ -21,6 +21,7 @@ import { remoteAgents } from './account/remote-agents.ts'
 import { retention } from './account/retention.ts'
 import { seats } from './account/seats.ts'
 import { skills } from './account/skills.ts'
+import { spentTokens } from './account/spent-tokens.ts'
 import { tasks } from './account/tasks.ts'
 import { team } from './account/team.ts'
 import { threads } from './account/threads.ts'
@@ -60,6 +61,7 @@ const tables = {
   seats,
   skills,
   snoozes,
+  spentTokens,
   tasks,
   team,
   threadMessages,
@@ -89,6 +91,7 @@ const traffic: ReadonlySet<keyof Tables> = new Set<keyof Tables>([
   'parts',
   'receipts',
   'remoteAgents',
+  'spentTokens',
   'tasks',
   'timedLeases',
   'turns',

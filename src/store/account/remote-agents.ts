@@ -54,6 +54,20 @@ const newest = query<RemoteExchange>(`
   WHERE account_id = :account AND agent_id = :agent AND conversation = :conversation
   ORDER BY created_at DESC LIMIT 1`)
 
+const progress = query<RemoteProgress>(`
+  SELECT deliveries.agent_id, deliveries.state IN ('read', 'task') AS is_read, deliveries.seq = (
+      SELECT next.seq FROM deliveries AS next WHERE next.account_id = :account
+        AND next.inbox = deliveries.inbox AND next.state = 'unread'
+      ORDER BY next.seq LIMIT 1) AS is_next,
+    exchange.state, exchange.created_at AS decided_at, exchange.sends, line.attempts,
+    iif(exchange.id IS NULL, line.error, exchange.error) AS error,
+    iif(exchange.id IS NULL, line.tried_at, exchange.tried_at) AS tried_at
+  FROM deliveries
+  JOIN remote_agents AS line ON line.account_id = :account AND line.agent_id = deliveries.agent_id
+  LEFT JOIN remote_exchanges AS exchange ON exchange.account_id = :account
+    AND exchange.agent_id = deliveries.agent_id AND exchange.id = deliveries.message_id
+  WHERE deliveries.account_id = :account AND deliveries.message_id = :id`)
+
 const ofEach = <T>(make: (table: string, row: string) => T): Record<LineKind, T> => ({
   inbox: make('remote_agents', 'account_id = :account AND agent_id = :agent'),
   exchange: make('remote_exchanges', 'account_id = :account AND agent_id = :agent AND id = :id'),
@@ -106,6 +120,21 @@ const endInput = statement(`
 
 export type NewExchange = Omit<RemoteExchange, 'createdAt' | 'attempts' | 'failingSince' | 'triedAt'>
 
+/** How far a message is at one remote agent. `isRead` and `isNext`, the first one of its line, are 0 or 1. */
+export interface RemoteProgress {
+  agentId: string
+  isRead: number
+  isNext: number
+  /** Null until the agent has accepted or refused it, which was at `decidedAt`, with the attempt number `sends`. */
+  state: ExchangeState | null
+  decidedAt: number
+  sends: number
+  /** Of the line. */
+  attempts: number
+  error: string | null
+  triedAt: number | null
+}
+
 /** A row that this process holds for one attempt. */
 export interface HeldLine {
   kind: LineKind
@@ -118,6 +147,8 @@ export interface HeldLine {
 export const remoteAgents = {
   reads: (account: AccountDb) => ({
     byId: (agent: string) => account.one(byId, { agent }),
+    /** How far a message is at each remote agent of the account that it was sent to. */
+    progress: (id: string) => account.all(progress, { id }),
     exchange: (agent: string, id: string) => account.one(exchange, { agent, id }),
     /** The last exchange of a conversation with the agent. */
     newest: (agent: string, conversation: string) => account.one(newest, { agent, conversation }),
