@@ -768,6 +768,8 @@ const line = () => ({
   attempts: integer('attempts').notNull().default(0),
   failingSince: integer('failing_since'),
   error: text('error'),
+  /** When the last attempt began. */
+  triedAt: integer('tried_at'),
   /** The id of the process that makes a request now, and an id of the attempt. */
   heldBy: text('held_by'),
 })
@@ -779,6 +781,10 @@ export const remoteAgents = sqliteTable('remote_agents', {
   /** What was read of the card of the agent, as JSON; null before it was read. */
   card: text('card'),
   cardAt: integer('card_at'),
+  /** Since when people keep its messages back; null if they do not. */
+  pausedAt: integer('paused_at'),
+  /** Random. The tokens of its callbacks are made of it: all that they allow is to make the grid look now. */
+  callbackSecret: text('callback_secret').notNull().default(sql`(hex(randomblob(32)))`),
   ...line(),
 }, (t) => [
   primaryKey({ columns: [t.accountId, t.agentId] }),
@@ -799,6 +805,10 @@ export const remoteExchanges = sqliteTable('remote_exchanges', {
   taskId: text('task_id'),
   state: text('state', { enum: ['working', 'input-required', 'ended'] }).notNull(),
   createdAt: integer('created_at').notNull(),
+  /** With which attempt the agent accepted or refused the message. */
+  sends: integer('sends').notNull(),
+  /** SHA-256 of the token of its callback; null if it has none. */
+  callbackHash: text('callback_hash'),
   ...line(),
 }, (t) => [
   // A post to a channel may reach several.
@@ -806,6 +816,7 @@ export const remoteExchanges = sqliteTable('remote_exchanges', {
   foreignKey({ columns: [t.accountId, t.agentId], foreignColumns: [agents.accountId, agents.id] }),
   index('remote_exchanges_conversation').on(t.accountId, t.agentId, t.conversation, t.createdAt),
   index('remote_exchanges_created').on(t.createdAt),
+  index('remote_exchanges_callback').on(t.callbackHash).where(sql`callback_hash IS NOT NULL`),
   index('remote_exchanges_due').on(t.dueAt).where(sql`due_at IS NOT NULL`),
 ])
 

@@ -1,5 +1,6 @@
 /** Every route of the service. */
 import { Hono } from 'hono'
+import { callbackPath, remoteCallback } from './a2a/callbacks.ts'
 import { agentCardPaths, card10Paths, Cards, extendedCardPaths, rootCardPaths } from './a2a/cards/cards.ts'
 import { keySetPath } from './a2a/cards/signing.ts'
 import { a2aGrid } from './a2a/endpoint.ts'
@@ -84,6 +85,7 @@ export function createApp(store: Store): Hono<AppEnv> {
   ]
   const others: Route[] = [
     ['POST', ['/a2a/v1/grid', '/a2a/v1/grid/', '/a2a/v1/agents/:alias', '/a2a/v1/agents/:alias/'], a2aRpc],
+    ['POST', callbackPath, remoteCallback(store)],
     ['GET', '/agent-grid.tgz', clientPackage(deps)],
     ['GET', '/llms.txt', llmsText(config)],
     ['GET', '/join.md', joinText(config)],

@@ -82,6 +82,7 @@ const numbers = (name: string) => [...new Set(placed.map((row) => String(row[nam
 const snoozed = { kind: 'agent_key', subject: 'a thread of acme', until: grid.clock.now + day, level: 1 }
 await owner.store.write([owner.store.change.snoozes.put(user, snoozed)])
 const robot = await owner.agent('acme-robot', { type: 'a2a', remoteUrl: 'https://robot.example/acme' })
+const toRobot = await sendMessage(as(grid.alice), { to: 'acme-robot', text: 'for a robot of acme' })
 const exchange = {
   id: reply.id,
   conversation: 'a conversation of acme',
@@ -92,7 +93,7 @@ const line = { kind: 'inbox' as const, agent: robot.id, id: robot.id, hold: 'a h
 await owner.store.write([
   ...owner.store.change.remoteAgents.putExchange(
     robot.id,
-    { ...exchange, state: 'input-required', dueAt: 0, error: null },
+    { ...exchange, state: 'input-required', dueAt: 0, error: null, sends: 1, callbackHash: 'a callback of acme' },
     grid.clock.now,
   ),
   { sql: 'UPDATE remote_agents SET due_at = 0 WHERE account_id = ?', args: [owner.id] },
@@ -126,7 +127,7 @@ const [accessToken] = await rows(grid, 'SELECT hash FROM oauth_tokens WHERE acco
 /** Texts of one kind: a statement is run with each of them, or with all as a JSON list. */
 const ids = [
   ...[foreign['agent id'], grid.alice.id, grid.bob.id, desk.id, foreign['channel id'], foreign['guardrail id']],
-  ...[foreign['message id'], reply.id, foreign['skill id'], foreign['credential id'], foreign['part id']],
+  ...[foreign['message id'], reply.id, toRobot.id, foreign['skill id'], foreign['credential id'], foreign['part id']],
   ...[push.id, foreign['account id'], user, grantId, invitation, lease!.id, logged.id],
   ...(await owner.store.read.keys.ofAgent(grid.bob.id, grid.clock.now)).map(({ id }) => id),
 ]
@@ -273,6 +274,7 @@ const others: Record<string, InValue[]> = {
   ...{ credentialKind: [null], requestId: [null], signupId: [null], a2a: [null] },
   ...{ arguments: ['{}'], config: ['{}'], parts: ['[]'], hours: ['[0]'], kept: ['[]'] },
   ...{ roles: ['["owner"]'], seqs: [JSON.stringify([...Array(99).keys()])] },
+  ...{ sends: [1], callbackHash: [null] },
   ...{ remoteUrl: [null], encryptedToken: [null], tokenIv: [null], tokenAuthTag: [null], tokenKeyId: [null] },
   ...Object.fromEntries(
     ['description', 'body', 'recipient', 'newHash', 'handleHash', 'requestHash', 'tokenHash', 'last4', 'holder']

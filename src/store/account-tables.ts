@@ -22,6 +22,7 @@ import { remoteAgents } from './account/remote-agents.ts'
 import { retention } from './account/retention.ts'
 import { seats } from './account/seats.ts'
 import { skills } from './account/skills.ts'
+import { spentTokens } from './account/spent-tokens.ts'
 import { tasks } from './account/tasks.ts'
 import { team } from './account/team.ts'
 import { threads } from './account/threads.ts'
@@ -62,6 +63,7 @@ const tables = {
   seats,
   skills,
   snoozes,
+  spentTokens,
   tasks,
   team,
   threadMessages,
@@ -92,6 +94,7 @@ const traffic: ReadonlySet<keyof Tables> = new Set<keyof Tables>([
   'pushConfigs',
   'receipts',
   'remoteAgents',
+  'spentTokens',
   'tasks',
   'timedLeases',
   'turns',

@@ -125,7 +125,7 @@ export class RemoteLines {
     const line = { kind, agent: agentId, id, hold: `${instanceId} ${newId()}` }
     const [held] = await system.write([system.change.remoteAgents.hold(line, instanceId, now())])
     if (held.length === 0) return undefined
-    const attempt = { account, system, line, signal: this.#stopping.signal }
+    const attempt = { account, system, line, number: Number(held[0].attempts) + 1, signal: this.#stopping.signal }
     try {
       return await make(attempt)
     } catch (error) {
