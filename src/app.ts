@@ -6,6 +6,7 @@ import { keySetPath } from './a2a/cards/signing.ts'
 import { a2aGrid } from './a2a/endpoint.ts'
 import { extensionTexts } from './a2a/extensions.ts'
 import { a2aHttpJson, a2aPathError } from './a2a/http-json.ts'
+import { pushAttempt } from './a2a/push.ts'
 import { createAuthenticator, createCallLimits, keysOnly } from './auth/bearer.ts'
 import { createSessions } from './auth/session.ts'
 import { createCallLog, createEdge, servedOrigins } from './edge.ts'
@@ -163,4 +164,9 @@ export function createApp(store: Store): Hono<AppEnv> {
 /** Callers of these paths read nothing but JSON-RPC, also in a refusal. */
 function isRpcPath(path: string): boolean {
   return path.startsWith('/mcp/') || path.startsWith('/a2a/') || path === '/api/v1/grid'
+}
+
+/** The requests of the worker that are written as a door writes its answers. */
+export function lineAttempts(store: Store): { push: ReturnType<typeof pushAttempt> } {
+  return { push: pushAttempt(store) }
 }

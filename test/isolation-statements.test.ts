@@ -33,7 +33,7 @@ const timed = [newId(), newId()]
 for (const [n, id] of timed.entries()) {
   const { leases } = owner.store.change
   const expiresAt = grid.clock.now + (n === 0 ? day : 1)
-  const lease = { id, agent: grid.bob.id, holder: 'x', at: grid.clock.now, expiresAt }
+  const lease = { id, agent: grid.bob.id, holder: 'x', at: grid.clock.now, expiresAt, key: foreign['idempotency key'] }
   await sendMessage(as(grid.alice), { to: 'bob', text: 'for a program of acme' })
   await writeParts(owner.store, leases.take(lease, { limit: 1, maxChars: 100_000, expected: 1 }, null))
 }
@@ -68,7 +68,10 @@ await owner.store.write([
 await owner.agent('acme-desk', { visibility: 'public', accessPolicy: 'block_list', accessList: ['eve'] })
 const desk = (await owner.store.read.agents.byAlias('acme-desk'))!
 const setAside = await sendMessage(as(grid.alice), { to: 'acme-desk', text: 'a parked text of acme' })
-await owner.store.write([owner.store.change.leases.parkUnread(desk.id, grid.clock.now)])
+await owner.store.write([
+  owner.store.change.leases.parkUnread(desk.id, grid.clock.now),
+  owner.store.change.leases.awaitAnswer(grid.alice.id, setAside.id, 'a process', grid.clock.now),
+])
 const asUser = { type: 'user', userId: user, role: 'owner', sessionId: 'a session of acme' } as const
 const ofUser = grid.store.account(owner.id, { ...asUser, confirmedAt: grid.clock.now })
 const seat = await chooseAlias(ofUser, { alias: 'acme-person' })
@@ -96,6 +99,21 @@ await owner.store.write([
   { sql: 'UPDATE remote_agents SET due_at = 0 WHERE account_id = ?', args: [owner.id] },
   owner.store.change.remoteAgents.hold(line, 'a process', grid.clock.now),
 ])
+const push = { id: newId(), configId: 'a webhook of acme', url: 'https://acme.example/hook', scheme: null }
+await owner.store.write([
+  owner.store.change.pushConfigs.put(
+    foreign['agent id'],
+    foreign['task id'],
+    { ...push, version: '1.0' },
+    grid.clock.now,
+  ),
+  { sql: 'UPDATE task_push_configs SET due_at = 0 WHERE account_id = ?', args: [owner.id] },
+  owner.store.change.remoteAgents.hold(
+    { kind: 'push', agent: foreign['agent id'], id: push.id, hold: 'a hold of acme' },
+    'a process',
+    grid.clock.now,
+  ),
+])
 const [pause] = await owner.store.read.turns.paused()
 const [logged] = await owner.store.read.activity.list({ limit: 1 })
 await updateTrial(grid, grid.bob, { used: 1, max: 10, expiresAt: grid.clock.now + 1 })
@@ -110,7 +128,7 @@ const [accessToken] = await rows(grid, 'SELECT hash FROM oauth_tokens WHERE acco
 const ids = [
   ...[foreign['agent id'], grid.alice.id, grid.bob.id, desk.id, foreign['channel id'], foreign['guardrail id']],
   ...[foreign['message id'], reply.id, toRobot.id, foreign['skill id'], foreign['credential id'], foreign['part id']],
-  ...[foreign['account id'], user, grantId, invitation, lease!.id, logged.id],
+  ...[push.id, foreign['account id'], user, grantId, invitation, lease!.id, logged.id],
   ...(await owner.store.read.keys.ofAgent(grid.bob.id, grid.clock.now)).map(({ id }) => id),
 ]
 const [task] = await rows(
@@ -177,6 +195,7 @@ const texts: Record<string, string[]> = {
   context: ['acme'],
   artifact: ['acme'],
   client: agents,
+  config: [push.configId],
   ids: list(ids),
   words: list(names),
   aliases: list(names),
@@ -208,6 +227,7 @@ const others: Record<string, InValue[]> = {
   ...{ hops: [0], answers: [0], automated: [1], bytes: [1], countedIn: [owner.id] },
   ...{ receiver: [null, ...agents], messagesPerDay: [0], bytesPerDay: [0], strangerMessagesPerDay: [0] },
   messageReplies: [1],
+  ...{ url: ['https://x.example'], scheme: [null], version: ['1.0'], n: [1] },
   ...{ instance: ['a process'], card: ['{}'], contextId: ['c'], taskId: ['t'], error: [null] },
   ...{ except: ['[]'], reason: [null], agents: ['[]'], limits: ['{}'] },
   ...{ createdAt: [later], expiresAt: [later], wokenAt: [later], day: [startOfDay], hour: [later] },

@@ -17,6 +17,7 @@ import { messageStatus, threadMessages } from './account/thread-messages.ts'
 import { names, profile } from './account/profile.ts'
 import { notifications } from './account/notifications.ts'
 import { parts } from './account/new-message.ts'
+import { pushConfigs } from './account/push-configs.ts'
 import { remoteAgents } from './account/remote-agents.ts'
 import { retention } from './account/retention.ts'
 import { seats } from './account/seats.ts'
@@ -55,6 +56,7 @@ const tables = {
   parked,
   parts,
   profile,
+  pushConfigs,
   receipts,
   remoteAgents,
   retention,
@@ -89,6 +91,7 @@ const traffic: ReadonlySet<keyof Tables> = new Set<keyof Tables>([
   'leases',
   'messages',
   'parts',
+  'pushConfigs',
   'receipts',
   'remoteAgents',
   'spentTokens',

@@ -88,6 +88,8 @@ export const allowedCrossAccountQueries = [
   'tokens of agents under other keys',
   'tokens of guardrails by key',
   'tokens of guardrails under other keys',
+  'tokens of task_push_configs by key',
+  'tokens of task_push_configs under other keys',
   'subscriptions of a browser',
   'tokens of push_keys by key',
   'tokens of push_keys under other keys',

@@ -4,7 +4,7 @@ import type { Config } from '../../config.ts'
 import { GridError, invalidInput } from '../../errors.ts'
 import { aliasPattern, bareAlias, checkNewAlias, normaliseAlias } from '../../lib/names.ts'
 import { newId } from '../../lib/id.ts'
-import { parseAllowedTarget } from '../../lib/outbound/egress-policy.ts'
+import { requireAllowedTarget } from '../../lib/outbound/egress-policy.ts'
 import { type MintedKey, mintKey } from '../../lib/secrets.ts'
 import { hasAtMost } from '../../lib/text.ts'
 import type { AccountStore } from '../../store/account.ts'
@@ -210,14 +210,7 @@ export function checkRemoteUrl(config: Config, type: AgentType, remoteUrl: strin
   if (!remoteUrl) {
     throw invalidInput('An agent of type a2a needs a remoteUrl: the address of its A2A server.', 'remoteUrl')
   }
-  const url = parseAllowedTarget(remoteUrl, config)
-  if (!url) {
-    const rule = config.allowPrivateTargets
-      ? 'an http or https address without user and password, on an allowed port'
-      : 'an https address without user and password, on an allowed port and not in a private network'
-    throw invalidInput(`remoteUrl must be ${rule}.`, 'remoteUrl')
-  }
-  return url.href
+  return requireAllowedTarget(remoteUrl, config, 'remoteUrl')
 }
 
 /** Seal a token for the row of its agent, so that no other row can use it. */

@@ -77,6 +77,7 @@ export async function sendMessage(
       ...input.acks ? [acksPart(account, message, input.acks)] : [],
       ...step ? [taskPart(account, step, message)] : [],
       ...message.key === null ? [] : [{ statements: [account.change.messages.addKey(message, draft.requestHash)] }],
+      ...input.part ? [input.part(message)] : [],
     ]
     const sent = await commit(account, recipient, message, parts)
     if (sent) return sent

@@ -15,3 +15,6 @@ export interface Attempt {
   /** Ends the attempt. The line stays held then, until the process has ended. */
   signal: AbortSignal
 }
+
+/** Makes the next requests of a line. Resolves to whether the server answered as one does that works. */
+export type LineAttempt = (attempt: Attempt) => Promise<boolean>

@@ -71,7 +71,11 @@ const progress = query<RemoteProgress>(`
 const ofEach = <T>(make: (table: string, row: string) => T): Record<LineKind, T> => ({
   inbox: make('remote_agents', 'account_id = :account AND agent_id = :agent'),
   exchange: make('remote_exchanges', 'account_id = :account AND agent_id = :agent AND id = :id'),
+  push: make('task_push_configs', 'account_id = :account AND agent_id = :agent AND id = :id'),
 })
+const failures = ofEach((table, row) =>
+  query<Pick<Line, 'attempts' | 'failingSince'>>(`SELECT attempts, failing_since FROM ${table} WHERE ${row}`)
+)
 // A unit that is sent again finds its own hold.
 const hold = ofEach((table, row) =>
   statement(`
@@ -139,7 +143,7 @@ export interface RemoteProgress {
 export interface HeldLine {
   kind: LineKind
   agent: string
-  /** The id of the message of an exchange; that of the agent otherwise. */
+  /** The id of the message of an exchange, of the agent, or of the registration of a webhook. */
   id: string
   hold: string
 }
@@ -150,6 +154,8 @@ export const remoteAgents = {
     /** How far a message is at each remote agent of the account that it was sent to. */
     progress: (id: string) => account.all(progress, { id }),
     exchange: (agent: string, id: string) => account.one(exchange, { agent, id }),
+    /** How often the requests of a line have failed in a row, and since when. */
+    failures: ({ kind, agent, id }: HeldLine) => account.one(failures[kind], { agent, id }),
     /** The last exchange of a conversation with the agent. */
     newest: (agent: string, conversation: string) => account.one(newest, { agent, conversation }),
   }),
