@@ -15,10 +15,14 @@ const maxAttempts = 3
 export const send: ProcessCommand = {
   name: 'send',
   summary: 'Send a message as an agent.',
-  operand: 'to',
+  operands: ['to', 'message'],
   options: {
     to: { placeholder: 'TO', description: '@agent or #channel', required: true },
-    message: { placeholder: 'TEXT', description: 'the message; without it, standard input', file: 'message-file' },
+    message: {
+      placeholder: 'TEXT',
+      description: 'the message; without it or with -, standard input',
+      file: 'message-file',
+    },
     'reply-to': { placeholder: 'ID', description: 'message_id of what this answers' },
     conversation: {
       placeholder: 'ID',
@@ -35,7 +39,7 @@ export const send: ProcessCommand = {
     const { to, conversation, acks, 'idempotency-key': key = crypto.randomUUID() } = args
     const request: SendRequest = {
       to: to!,
-      message: args.message ?? readInput(),
+      message: args.message === undefined || args.message === '-' ? readInput() : args.message,
       reply_to_message_id: args['reply-to'],
       conversation_id: conversation,
       ...(acks !== undefined && { acks: { lease_id: acks } }),
@@ -47,7 +51,7 @@ export const send: ProcessCommand = {
 }
 
 function readInput(): string {
-  if (process.stdin.isTTY) throw usageError('Give --message TEXT, or the message on standard input.')
+  if (process.stdin.isTTY) throw usageError('Give the message as TEXT or on standard input.')
   // The shell adds the line feed at the end.
   return readFileSync(0, 'utf8').replace(/\r?\n$/, '')
 }

@@ -25,10 +25,10 @@ afterEach(async () => {
 })
 
 test('a message is sent from an option or from standard input, and read once', async () => {
-  const send = ['send', '@bob', '--message', 'one', '--json', '--idempotency-key', 'k']
+  const send = ['send', '@bob', 'one', '--json', '--idempotency-key', 'k']
   const first = await run(grid.alice.key, send)
   expect((await run(grid.alice.key, send)).stdout).toBe(first.stdout)
-  const second = await run(grid.alice.key, ['send', '@bob'], 'two\nlines\n')
+  const second = await run(grid.alice.key, ['send', '@bob', '-'], 'two\nlines\n')
   const read = await run(grid.bob.key, ['read', '--json'])
   const empty = await run(grid.bob.key, ['read'])
 
@@ -75,6 +75,16 @@ test('what was released comes again, flagged', async () => {
 
   expect(released.stdout).toBe('1 message unread again.\n')
   expect((await run(grid.bob.key, ['read'])).stdout).toContain('redelivered')
+})
+
+test('a misspelt alias is told with the agent of the account that was meant', async () => {
+  const [like, foreign] = [
+    await run(grid.alice.key, ['send', '@bbo', 'hi']),
+    await run(grid.alice.key, ['send', '@evee', 'hi']),
+  ]
+
+  expect(like).toMatchObject({ code: 1, stderr: `Agent '@bbo' not found. Did you mean "@bob"?\n` })
+  expect(foreign.stderr).toBe("Agent '@evee' not found\n")
 })
 
 test.each([
