@@ -578,9 +578,12 @@ export const leases = sqliteTable('leases', {
   expiresAt: integer('expires_at'),
   /** The idempotency key of the send that took it as `next`. */
   key: text('key'),
+  /** Its id is that of a message whose sender waits for the answer. A trigger puts the answer into the lease. */
+  awaitsAnswer: flag('awaits_answer').notNull().default(false),
 }, (t) => [
   primaryKey({ columns: [t.accountId, t.id] }),
   foreignKey({ columns: [t.accountId, t.agentId], foreignColumns: [agents.accountId, agents.id] }),
+  index('leases_awaiting').on(t.accountId, t.agentId).where(sql`awaits_answer = 1`),
 ])
 
 /** The processes that serve a remote database. `heartbeats` rises while a process lives; the others watch it. */

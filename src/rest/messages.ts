@@ -1,15 +1,18 @@
 /** `POST /api/v1/messages`: sending. See docs/protocol/rest.md, "Messages". */
 import * as z from 'zod'
 import { callingAgent } from '../auth/actor.ts'
-import { GridError } from '../errors.ts'
+import { GridError, invalidInput } from '../errors.ts'
+import { ask } from '../grid/messaging/ask.ts'
 import { maxMessageLength } from '../grid/messaging/outgoing-message.ts'
 import { isSelf } from '../grid/messaging/resolve.ts'
-import { sendMessage } from '../grid/messaging/send-message.ts'
 import { asSentAnswer } from '../grid/messaging/sent-message.ts'
+import { settleLease } from '../grid/messaging/read-messages.ts'
 import { sendAndTakeNext } from '../grid/messaging/take-next.ts'
 import type { TimedLease } from '../grid/messaging/timed-leases.ts'
+import { maxWaitSeconds } from '../grid/messaging/wait-for-messages.ts'
+import { CallerConnection } from '../lib/http/caller-connection.ts'
 import { identifier } from '../lib/input.ts'
-import { acks, asLeaseInput, asLeasePart, leaseAnswer, leased, nextLease, waitOf } from './inbox.ts'
+import { acks, asLeaseInput, asLeasePart, gridMessage, leaseAnswer, leased, nextLease, waitOf } from './inbox.ts'
 import { type Call, flag, names, type Route, route, time, turns, unread } from './route.ts'
 
 const newMessage = z.strictObject({
@@ -20,6 +23,7 @@ const newMessage = z.strictObject({
   conversation_id: identifier.optional().describe('Without it, that of what this answers'),
   acks: acks.optional().describe('The messages that this answers; they are acknowledged when it is stored'),
   next: nextLease.optional().describe('Lease the next messages with it; the fields of a lease, also wait_seconds'),
+  wait_seconds: z.int().min(0).max(maxWaitSeconds).optional().describe('How long to wait for the answer'),
 })
 
 const sent = z.object({
@@ -38,6 +42,11 @@ const sent = z.object({
   left_out: z.int().optional().describe('Members whose guardrails blocked it'),
   redacted: names.optional().describe('What guardrails masked'),
   task_id: z.string().optional().describe('The task that it completed'),
+  answer: z.object({
+    messages: z.array(gridMessage).describe('The answer, or nothing'),
+    unread: unread('How many other messages are unread'),
+    note: z.string().optional().describe('Without an answer: what became of the message, and how to go on'),
+  }).optional().describe('Only with wait_seconds'),
   next: z.union([leased, z.object({ error: z.object({ code: z.string(), message: z.string() }) })]).optional()
     .describe('The lease; with error, nothing was leased, and the message is stored'),
 })
@@ -85,9 +94,17 @@ export const messageRoutes: Route[] = [
         idempotencyKey: c.req.header('idempotency-key'),
         acks: asLeasePart(body.acks),
       }
-      if (!body.next) return asSentAnswer(await sendMessage(account, sender, input))
-      const { sent, next } = await sendAndTakeNext(account, sender, input, asLeaseInput(body.next))
-      return { ...asSentAnswer(sent), next: await nextAnswer(call, next(waitOf(call, body.next))) }
+      if (body.next) {
+        if (body.wait_seconds) throw invalidInput('Give wait_seconds or next, not both.', 'next')
+        const { sent, next } = await sendAndTakeNext(account, sender, input, asLeaseInput(body.next))
+        return { ...asSentAnswer(sent), next: await nextAnswer(call, next(waitOf(call, body.next))) }
+      }
+      const { sent, answer } = await ask(account, sender, input, waitOf(call, body))
+      const answered = asSentAnswer(sent)
+      if (!answer) return answered
+      const { lease, ...told } = answer
+      if (lease) await settleLease(lease, new CallerConnection(c.req.raw, c.env))
+      return { ...answered, answer: told }
     },
   }),
 ]

@@ -141,7 +141,7 @@ async function createEntities(
   mate: string,
 ) {
   const agent = await account.agent(`${prefix}-agent`, { description: `an agent of ${prefix}` })
-  const as = ({ id, alias }: TestAgent) =>
+  const as = ({ id, alias }: Pick<TestAgent, 'id' | 'alias'>) =>
     grid.store.account(account.id, { type: 'agent', agentId: id, alias, credentialId: 'test' })
   const { channel } = await createChannel(account.store, {
     name: `${prefix}-channel`,
@@ -160,7 +160,9 @@ async function createEntities(
     a2a: { messageId: prefix, parts: [{ raw: btoa(`a file of ${prefix} `.repeat(1_000)) }] },
   })
   await sendMessage(as(sender), { to: `#${channel.name}`, text: `a post of ${prefix}` })
-  await sendMessage(as(agent), { to: `@${sender.alias}`, text: `a note of ${prefix}` })
+  const note = await sendMessage(as(agent), {
+    ...{ to: `@${sender.alias}`, text: `a note of ${prefix}`, conversationId: `${prefix}-note` },
+  })
   const question = [{ text: `a question of ${prefix}` }, { raw: btoa(`a file of ${prefix} `.repeat(1_000)) }]
   const asked = await startTask(as(agent), callingAgent(as(agent).actor), {
     ...{ to: `@${sender.alias}`, mode: 'task', contextId: prefix },
@@ -173,6 +175,14 @@ async function createEntities(
     ...{ to: `@${mate}`, mode: 'task', contextId: `${prefix}-asked` },
     message: { messageId: `${prefix}-asked`, parts: [{ text: `another question of ${prefix}` }] },
   })
+  // One message was answered, and its sender waits for the answer to another.
+  const { change: { leases }, write } = account.store
+  const mateAgent = (await account.store.read.agents.byAlias(mate))!
+  await write([leases.awaitAnswer(sender.id, file.id, 'a process', 1)])
+  await sendMessage(as(mateAgent), {
+    ...{ to: `@${sender.alias}`, text: `an answer of ${prefix}`, replyToMessageId: file.id },
+  })
+  await write([leases.awaitAnswer(agent.id, note.id, 'a process', 1)])
   const paused = await pausedConversation(account.store, [sender.alias, `${prefix}-runaway`])
   const lease = await leaseMessages(as(sender), { limit: 1 })
   const [unread] = await rows(grid, 'SELECT message_id FROM tasks WHERE account_id = ? AND id = ?', [

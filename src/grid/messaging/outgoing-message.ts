@@ -1,6 +1,6 @@
 /** What a send is made of: its input, its recipient, its parts and its result. */
 import type { AccountStore, UnitRows } from '../../store/account.ts'
-import type { InboxAddress, ReviewedMessage } from '../../store/account/new-message.ts'
+import type { InboxAddress, NewMessage, ReviewedMessage } from '../../store/account/new-message.ts'
 import type { SendReceipt } from '../../store/account/messages.ts'
 import type { Quotas } from '../../store/account/usage.ts'
 import type { Statement } from '../../store/sql.ts'
@@ -46,13 +46,13 @@ export interface SendInput {
   request?: string
   /** What the message answers: acked in the unit that stores it. */
   acks?: LeasePart
-  /** What its caller does in the unit that stores it. */
-  part?: SendPart
   a2a?: A2aDetails
   /** The end of a text that goes on with this message. Guardrails check both as one text. */
   continues?: string
   /** What it does to a task. Without this, a reply to a message of a task completes it. */
   task?: TaskStep
+  /** What else its unit does. It is not done again with a repeat. */
+  more?(message: NewMessage): SendPart
 }
 
 export interface Draft {

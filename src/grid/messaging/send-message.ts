@@ -74,9 +74,9 @@ export async function sendMessage(
       ...message.largeParts === null ? [] : [{ statements: [account.change.parts.add(message)] }],
       ...message.guarded ? [{ statements: message.guarded.statements }] : [],
       ...input.acks ? [acksPart(account, message, input.acks)] : [],
-      ...input.part ? [input.part] : [],
       ...step ? [taskPart(account, step, message)] : [],
       ...message.key === null ? [] : [{ statements: [account.change.messages.addKey(message, draft.requestHash)] }],
+      ...input.more ? [input.more(message)] : [],
     ]
     const sent = await commit(account, recipient, message, parts)
     if (sent) return sent

@@ -95,9 +95,15 @@ const byKey = query<
   { sanitized: boolean },
 )
 
+const states = query<{ state: 'unread' | 'read' | 'parked' | 'task' | 'withdrawn' }>(`
+  SELECT DISTINCT deliveries.state FROM deliveries
+  WHERE deliveries.message_id = :id AND deliveries.sender_account_id = :account`)
+
 export const messages = {
   reads: (account: AccountDb) => ({
     sent: (id: string, from: string) => account.one(sent, { id, from }),
+    /** The states that the deliveries of a message have. */
+    states: async (id: string) => (await account.all(states, { id })).map(({ state }) => state),
     /**
      * The send that an agent made with this key after `since`. `error` is JSON of the error of one that was
      * blocked, `home` the account that it was sent in, if a claim has moved the agent since.
