@@ -173,6 +173,12 @@ BEGIN
       AND state = 'submitted';
 END;
 
+CREATE TRIGGER event_of_task_is_pushed AFTER INSERT ON task_events
+BEGIN
+  UPDATE task_push_configs SET due_at = NEW.at
+    WHERE account_id = NEW.account_id AND task_id = NEW.task_id AND due_at IS NULL AND ended_at IS NULL;
+END;
+
 -- Parsed, an object or a list takes some 40 bytes more than its text.
 CREATE TRIGGER message_of_task_is_counted AFTER INSERT ON task_messages
 BEGIN

@@ -212,7 +212,7 @@ type Waiting = Pick<Call<unknown, unknown>, 'account' | 'c' | 'check'>
 export function waitOf(
   { account, c, check }: Waiting,
   { wait_seconds: seconds = 0 }: Pick<z.output<typeof nextLease>, 'wait_seconds'>,
-): WaitOptions {
+): WaitOptions & { connection: CallerConnection } {
   if (seconds > 0) account.deps.bodies.release(c.req.raw)
   return { seconds, check, connection: new CallerConnection(c.req.raw, c.env) }
 }

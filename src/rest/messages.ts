@@ -1,7 +1,7 @@
 /** `POST /api/v1/messages`: sending. See docs/protocol/rest.md, "Messages". */
 import * as z from 'zod'
 import { callingAgent } from '../auth/actor.ts'
-import { GridError, invalidInput } from '../errors.ts'
+import { GridError } from '../errors.ts'
 import { ask } from '../grid/messaging/ask.ts'
 import { maxMessageLength } from '../grid/messaging/outgoing-message.ts'
 import { isSelf } from '../grid/messaging/resolve.ts'
@@ -10,7 +10,6 @@ import { settleLease } from '../grid/messaging/read-messages.ts'
 import { sendAndTakeNext } from '../grid/messaging/take-next.ts'
 import type { TimedLease } from '../grid/messaging/timed-leases.ts'
 import { maxWaitSeconds } from '../grid/messaging/wait-for-messages.ts'
-import { CallerConnection } from '../lib/http/caller-connection.ts'
 import { identifier } from '../lib/input.ts'
 import { acks, asLeaseInput, asLeasePart, gridMessage, leaseAnswer, leased, nextLease, waitOf } from './inbox.ts'
 import { type Call, flag, names, type Route, route, time, turns, unread } from './route.ts'
@@ -22,8 +21,8 @@ const newMessage = z.strictObject({
   reply_to_message_id: identifier.optional().describe('message_id of what this answers'),
   conversation_id: identifier.optional().describe('Without it, that of what this answers'),
   acks: acks.optional().describe('The messages that this answers; they are acknowledged when it is stored'),
-  next: nextLease.optional().describe('Lease the next messages with it; the fields of a lease, also wait_seconds'),
   wait_seconds: z.int().min(0).max(maxWaitSeconds).optional().describe('How long to wait for the answer'),
+  next: nextLease.optional().describe('Lease the next messages with it; the fields of a lease, also wait_seconds'),
 })
 
 const sent = z.object({
@@ -86,6 +85,9 @@ export const messageRoutes: Route[] = [
       if (isSelf(sender, body.to)) {
         throw new GridError('self_message', 'This is your own alias. Write to another agent.')
       }
+      if (body.next && body.wait_seconds) {
+        throw new GridError('invalid_input', 'Give wait_seconds or next, not both.', { field: 'wait_seconds' })
+      }
       const input = {
         to: body.to,
         text: body.message,
@@ -95,16 +97,15 @@ export const messageRoutes: Route[] = [
         acks: asLeasePart(body.acks),
       }
       if (body.next) {
-        if (body.wait_seconds) throw invalidInput('Give wait_seconds or next, not both.', 'next')
         const { sent, next } = await sendAndTakeNext(account, sender, input, asLeaseInput(body.next))
         return { ...asSentAnswer(sent), next: await nextAnswer(call, next(waitOf(call, body.next))) }
       }
-      const { sent, answer } = await ask(account, sender, input, waitOf(call, body))
-      const answered = asSentAnswer(sent)
-      if (!answer) return answered
+      const wait = waitOf(call, body)
+      const { sent, answer } = await ask(account, sender, input, wait)
+      if (!answer) return asSentAnswer(sent)
       const { lease, ...told } = answer
-      if (lease) await settleLease(lease, new CallerConnection(c.req.raw, c.env))
-      return { ...answered, answer: told }
+      if (lease) await settleLease(lease, wait.connection)
+      return { ...asSentAnswer(sent), answer: told }
     },
   }),
 ]

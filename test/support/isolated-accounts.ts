@@ -160,9 +160,7 @@ async function createEntities(
     a2a: { messageId: prefix, parts: [{ raw: btoa(`a file of ${prefix} `.repeat(1_000)) }] },
   })
   await sendMessage(as(sender), { to: `#${channel.name}`, text: `a post of ${prefix}` })
-  const note = await sendMessage(as(agent), {
-    ...{ to: `@${sender.alias}`, text: `a note of ${prefix}`, conversationId: `${prefix}-note` },
-  })
+  await sendMessage(as(agent), { to: `@${sender.alias}`, text: `a note of ${prefix}` })
   const question = [{ text: `a question of ${prefix}` }, { raw: btoa(`a file of ${prefix} `.repeat(1_000)) }]
   const asked = await startTask(as(agent), callingAgent(as(agent).actor), {
     ...{ to: `@${sender.alias}`, mode: 'task', contextId: prefix },
@@ -175,14 +173,13 @@ async function createEntities(
     ...{ to: `@${mate}`, mode: 'task', contextId: `${prefix}-asked` },
     message: { messageId: `${prefix}-asked`, parts: [{ text: `another question of ${prefix}` }] },
   })
-  // One message was answered, and its sender waits for the answer to another.
+  // Its sender waited for the answer to one message.
   const { change: { leases }, write } = account.store
   const mateAgent = (await account.store.read.agents.byAlias(mate))!
   await write([leases.awaitAnswer(sender.id, file.id, 'a process', 1)])
   await sendMessage(as(mateAgent), {
     ...{ to: `@${sender.alias}`, text: `an answer of ${prefix}`, replyToMessageId: file.id },
   })
-  await write([leases.awaitAnswer(agent.id, note.id, 'a process', 1)])
   const paused = await pausedConversation(account.store, [sender.alias, `${prefix}-runaway`])
   const lease = await leaseMessages(as(sender), { limit: 1 })
   const [unread] = await rows(grid, 'SELECT message_id FROM tasks WHERE account_id = ? AND id = ?', [

@@ -28,7 +28,10 @@ export type Answer =
 export type RemoteAgent = Awaited<ReturnType<typeof remoteAgent>>
 
 /** Listens on a free port. `card` replaces fields of its card. */
-export async function remoteAgent(answer: (call: RemoteCall) => Answer, card: object | ((url: string) => object) = {}) {
+export async function remoteAgent(
+  answer: (call: RemoteCall) => Answer | Promise<Answer>,
+  card: object | ((url: string) => object) = {},
+) {
   const calls: RemoteCall[] = []
   const cardHeaders: IncomingHttpHeaders[] = []
   const server = createServer((request, response) => {
@@ -42,14 +45,14 @@ export async function remoteAgent(answer: (call: RemoteCall) => Answer, card: ob
       return
     }
     let text = ''
-    request.on('data', (chunk) => text += chunk).on('end', () => {
+    request.on('data', (chunk) => text += chunk).on('end', async () => {
       const isRest = request.url === '/rpc/message:send'
       const { id, method, params } = isRest
         ? { id: 0, method: 'SendMessage', params: JSON.parse(text) }
         : JSON.parse(text)
       const call = { method, params, headers: request.headers, at: Date.now() }
       calls.push(call)
-      const said = answer(call)
+      const said = await answer(call)
       if (said === 'hang') return
       if ('raw' in said) response.writeHead(200, said.headers).end(said.raw)
       else if (isRest && 'result' in said) json(200, said.result)

@@ -44,7 +44,7 @@ export async function ask(
   let isNew = false
   const sent = await sendMessage(account, sender, {
     ...input,
-    more: ({ id, at }) => ({
+    part: ({ id, at }) => ({
       statements: [leases.awaitAnswer(agentId, id, instanceId, at)],
       stored: () => void (isNew = true),
     }),

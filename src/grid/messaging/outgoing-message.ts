@@ -51,8 +51,8 @@ export interface SendInput {
   continues?: string
   /** What it does to a task. Without this, a reply to a message of a task completes it. */
   task?: TaskStep
-  /** What else its unit does. It is not done again with a repeat. */
-  more?(message: NewMessage): SendPart
+  /** What its caller does in the unit that stores it. It is not done again with a repeat. */
+  part?(message: NewMessage): SendPart
 }
 
 export interface Draft {
@@ -97,6 +97,8 @@ export interface Recipient {
   readonly guards: number
   /** Whether its plain reply over A2A is a message, and not a task. */
   readonly messageReplies?: boolean
+  /** Whether it is a remote agent of another account, and gets messages with a token of that account. */
+  readonly spendsToken?: boolean
   /** About how many inboxes a message to it reaches. */
   readonly inboxes: number
   /** Stores a message, if every condition that was read still holds at the commit. */

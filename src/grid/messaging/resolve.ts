@@ -57,7 +57,14 @@ async function notFound({ read }: AccountStore, label: string): Promise<GridErro
 function inboxOf(
   { change: { messages, receipts } }: AccountStore,
   label: string,
-  { id: agentId, home, guards, messageReplies }: { id: string; home?: string; guards: number; messageReplies: boolean },
+  { id: agentId, home, guards, messageReplies, isRemote, spendsToken }: {
+    id: string
+    home?: string
+    guards: number
+    messageReplies: boolean
+    isRemote?: boolean
+    spendsToken?: boolean
+  },
 ): Recipient {
   const inbox = home === undefined ? { agentId } : { agentId, home }
   return {
@@ -67,9 +74,15 @@ function inboxOf(
     id: agentId,
     guards,
     messageReplies,
+    spendsToken,
     store: (message, quotas) => messages.addDirect(message, inbox, quotas),
     deliver: (message) => [messages.deliver(message, inbox)],
-    receipt: (message) => home === undefined ? receipts.toAgent(message, agentId) : receipts.toOtherAccount(message),
+    receipt: (message) =>
+      home !== undefined
+        ? receipts.toOtherAccount(message)
+        : isRemote
+        ? receipts.toRemoteAgent(message, agentId)
+        : receipts.toAgent(message, agentId),
     reached: () => [agentId],
   }
 }

@@ -24,7 +24,7 @@ export async function sendAndTakeNext(
   const planned = await planLease(account, lease).catch(() => undefined)
   let taken: TimedLease | undefined
   const part = planned && leasePart(account, lease, planned, (lease) => taken = lease)
-  const sent = await sendMessage(account, sender, { ...input, more: part && (() => part) }).catch((error) => {
+  const sent = await sendMessage(account, sender, { ...input, part: part && (() => part) }).catch((error) => {
     // With a key, its repeat gets the lease.
     if (planned && lease.key === undefined && isOutcomeUnknown(error)) releaseUnknown(account, planned.lease, error)
     throw error

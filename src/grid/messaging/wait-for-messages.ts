@@ -29,15 +29,9 @@ export async function waitForMessages(account: AccountStore, input: PageSize, wa
   return await waitUntilFound(account, (wokenAt) => readMessages(account, input, wokenAt), wait)
 }
 
-/**
- * Take messages of the calling agent, and wait while there are none or the grid is too busy. Nothing is found when the
- * time is over, when the process stops, when there are too many waits, or when the credential begins its fourth wait
- * and this is its oldest. If the credential ends, it fails with `unauthenticated`, or with `unavailable` if the agent
- * has moved to another account.
- */
+/** Take messages of the calling agent, and wait while there are none or the grid is too busy. */
 export async function waitUntilFound<Found extends { messages: readonly unknown[] }>(
   account: AccountStore,
-  /** `wokenAt` is when the wait was last woken. */
   take: (wokenAt?: number) => Promise<Found>,
   options: WaitOptions,
 ): Promise<Found> {

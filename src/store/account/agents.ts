@@ -18,9 +18,11 @@ export interface Agent {
   remoteUrl: string | null
   createdAt: number
   lastSeenAt: number | null
+  /** The `RemotePresence` of a remote agent, as JSON. */
+  remote: string | null
 }
 
-export interface NewAgentRow extends Omit<Agent, 'lastSeenAt'>, TokenColumns {
+export interface NewAgentRow extends Omit<Agent, 'lastSeenAt' | 'remote'>, TokenColumns {
   signupId: string | null
 }
 
@@ -47,15 +49,17 @@ interface Recipient {
   id: string
   guards: number
   messageReplies: boolean
+  isRemote: boolean
 }
 
 const isLive = 'agents.account_id = :account AND agents.deleted_at IS NULL'
 const byAlias = query<Agent>(`SELECT ${agentColumns} FROM agents WHERE ${isLive} AND agents.alias = :alias LIMIT 1`)
 const recipient = query<Recipient>(
   `
-  SELECT agents.id, ${guardsOfDirect(':from', false)} AS guards, agents.message_replies
+  SELECT agents.id, ${guardsOfDirect(':from', false)} AS guards, agents.message_replies,
+    agents.remote_url IS NOT NULL AS is_remote
   FROM agents WHERE ${isLive} AND agents.alias = :alias LIMIT 1`,
-  { messageReplies: boolean },
+  { messageReplies: boolean, isRemote: boolean },
 )
 const byId = query<Agent>(`SELECT ${agentColumns} FROM agents WHERE ${isLive} AND agents.id = :id`)
 const searchIn = (alias: string, among = '1') =>
