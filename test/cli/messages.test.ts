@@ -68,6 +68,18 @@ test('a lease is taken, extended and ended with an answer; a lease that ended is
   ])
 })
 
+test('send --wait prints the answer, or why there is none', async () => {
+  const early = await run(grid.alice.key, ['send', '@bob', 'Six times seven?', '--wait'])
+  await callTool(grid, grid.bob.key, 'read_messages')
+  const asking = start(grid.alice.key, ['send', '@bob', 'And six times eight?', '--wait'])
+  const { text: [question] } = await callTool(grid, grid.bob.key, 'read_messages', { wait_seconds: 20 })
+  const answer = { to: '@alice', message: '48', reply_to_message_id: question.message_id }
+  await callTool(grid, grid.bob.key, 'send_message', answer)
+
+  expect(early).toMatchObject({ code: 3, stdout: expect.stringContaining('@bob was never here') })
+  expect(await asking.ended).toMatchObject({ code: 0, stdout: expect.stringMatching(/^@bob, .*\n  48\n$/) })
+})
+
 test('what was released comes again, flagged', async () => {
   await run(grid.alice.key, ['send', '@bob', '--message', 'hi'])
   const { stdout } = await run(grid.bob.key, ['read', '--lease', '60', '--json'])

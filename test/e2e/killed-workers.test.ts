@@ -178,7 +178,8 @@ async function isAllDone(): Promise<boolean> {
 
 async function ask(message: string): Promise<string> {
   // Each question in a conversation of its own: one with so many turns would be paused.
-  const { body } = await post(grid, grid.alice.key, { to: '@bob', message, conversation_id: `${n++}` })
+  const { status, body } = await post(grid, grid.alice.key, { to: '@bob', message, conversation_id: `${n++}` })
+  if (status !== 201) throw new Error(JSON.stringify(body))
   return body.message_id
 }
 
