@@ -350,19 +350,20 @@ test('a further message with a webhook registers it, and the webhook is told of 
 })
 
 test('the webhooks of a deleted agent are silent, and those of an agent that moves hear the end of its tasks', async () => {
-  const [ofDeleted, ofMoved] = [await webhook(), await webhook()]
+  const [ofDeleted, ofMoved] = [await webhook(500), await webhook()]
   const zoe = await signUpAs(grid, 'zoe@new.example', 'zoe')
   await signUpAs(grid, 'zoe@new.example', 'mate')
   await set10(await newTask(), { url: ofDeleted.url })
   await inboxOf(grid, grid.bob)
+  await step()
   const configuration = { returnImmediately: true, taskPushNotificationConfig: { url: ofMoved.url } }
   await postA2a(grid, zoe.key, send10({ metadata: { to: '@mate' } }, { configuration }))
 
   await deleteAgent(grid.acme.store, 'alice')
   await claimAgents(grid, zoe.link, { into: grid.acme, keep: ['mate'] })
-  await step()
+  await step(minute)
 
-  expect(shown(ofDeleted)).toEqual([])
+  expect(shown(ofDeleted)).toEqual(['working'])
   expect(shown(ofMoved)).toEqual(['canceled'])
 })
 

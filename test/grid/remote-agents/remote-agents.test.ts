@@ -419,7 +419,7 @@ test('its timeline says how often a message was sent, and how far it is', async 
 
   await step()
   await step(5_000)
-  expect(await timeline(message_id)).toEqual([['stored'], ['sent', 2, 'Its answer is not A2A.']])
+  expect(await timeline(message_id)).toEqual([['stored'], ['sent', 2, 'It did not answer as A2A asks.']])
   expect(await timeline(next)).toEqual([['stored']])
 
   answer = taskResult('t1', 'WORKING')
@@ -428,7 +428,7 @@ test('its timeline says how often a message was sent, and how far it is', async 
 
   answer = { status: 500 }
   await step(1_000)
-  expect((await timeline(message_id)).at(-1)).toEqual(['working', 'Its answer is not A2A.'])
+  expect((await timeline(message_id)).at(-1)).toEqual(['working', 'It did not answer as A2A asks.'])
 
   answer = taskResult('t1', 'FAILED', { isLook: true, said: 'no fuel' })
   // A server that fails is asked one thing at a time.
@@ -505,7 +505,7 @@ test('an agent that fails is told of from the first hour on, and what was parked
 
   await step(3_600_000)
   expect(await attention()).toContain('@robot cannot be reached for 1 h')
-  expect(await attention()).toContain('Its answer is not A2A.')
+  expect(await attention()).toContain('It did not answer as A2A asks.')
   expect(await attention()).not.toContain('has not read')
   expect([(await send('more')).recipient_presence, await listed()])
     .toEqual(['remote, failing for 1 h', 'remote, failing for 1 h'])
