@@ -1,4 +1,5 @@
 /** Push notifications of tasks: what is registered, what is sent, and what becomes of a webhook that does not take it. */
+import { StreamResponse } from '@a2a-js/sdk'
 import { createLocalJWKSet, jwtVerify } from 'jose'
 import { createHash } from 'node:crypto'
 import { afterEach, beforeEach, expect, test } from 'vitest'
@@ -88,6 +89,8 @@ test('checklist 15: a webhook of 1.0 gets each event behind its registration as 
       status: { state: 'TASK_STATE_WORKING', timestamp: '2026-11-21T09:00:00.000Z' },
     },
   })
+  expect(hook.taken.map(({ body }) => StreamResponse.fromJSON(body).payload!.$case))
+    .toEqual(['statusUpdate', 'artifactUpdate', 'artifactUpdate', 'statusUpdate'])
   for (const { headers } of hook.taken) {
     expect(headers).toMatchObject({
       'content-type': 'application/a2a+json',
