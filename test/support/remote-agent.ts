@@ -1,5 +1,5 @@
 /** An A2A agent outside of the grid, whose behaviour each test chooses. */
-import { createServer, type IncomingHttpHeaders } from 'node:http'
+import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
 export interface RemoteCall {
@@ -17,13 +17,14 @@ interface RemoteMessage {
   metadata?: Record<string, unknown>
 }
 
-/** What it answers: the result of the method, an HTTP status, a JSON-RPC error, bytes, or `hang`. */
+/** What it answers: the result of the method, an HTTP status, a JSON-RPC error, bytes, or `hang`; or it answers itself. */
 export type Answer =
   | { raw: string; headers: Record<string, string> }
   | { result: unknown }
   | { status: number }
   | { error: { code: number; message: string } }
   | 'hang'
+  | ((response: ServerResponse) => void)
 
 export type RemoteAgent = Awaited<ReturnType<typeof remoteAgent>>
 
@@ -54,6 +55,7 @@ export async function remoteAgent(
       calls.push(call)
       const said = await answer(call)
       if (said === 'hang') return
+      if (typeof said === 'function') return said(response)
       if ('raw' in said) response.writeHead(200, said.headers).end(said.raw)
       else if (isRest && 'result' in said) json(200, said.result)
       else if ('status' in said) json(said.status, { error: 'refused' })
