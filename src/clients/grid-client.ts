@@ -79,6 +79,8 @@ export interface SendRequest {
   /** What the message answers: it is acknowledged when the message is stored, or neither happens. */
   acks?: Acks
   next?: NextLease
+  /** 0 to 50: how long to wait for the answer. */
+  wait_seconds?: number
 }
 
 export interface Sent {
@@ -86,6 +88,8 @@ export interface Sent {
   recipient: string
   /** The lease that was asked for. With `error` there is none, and the message is stored. */
   next?: Lease | { error: { code: string; message: string } }
+  /** What was waited for: the answer, or a note. */
+  answer?: { messages: InboxMessage[]; unread: number; note?: string }
   [field: string]: unknown
 }
 
@@ -155,7 +159,10 @@ export class GridClient {
   /** Send a message. A call that is repeated with the same key sends it once. */
   send(request: SendRequest, idempotencyKey: string): Promise<Sent> {
     const headers = { 'Idempotency-Key': idempotencyKey }
-    return this.#json('POST', '/api/v1/messages', request, { headers, waitSeconds: request.next?.wait_seconds })
+    return this.#json('POST', '/api/v1/messages', request, {
+      headers,
+      waitSeconds: request.next?.wait_seconds ?? request.wait_seconds,
+    })
   }
 
   async me(): Promise<Me> {

@@ -2,6 +2,7 @@
 import * as z from 'zod'
 import { maxBatch } from '../grid/messaging/inbox-message.ts'
 import { peekInbox, summarizeInbox } from '../grid/messaging/read-again.ts'
+import { settleLease } from '../grid/messaging/read-messages.ts'
 import type { LeasePart } from '../grid/messaging/outgoing-message.ts'
 import {
   ackMessages,
@@ -222,10 +223,9 @@ export async function leaseAnswer(
   { leaseId, expiresAt, messages, remaining, turns }: TimedLease,
 ): Promise<z.output<typeof leased>> {
   if (leaseId !== undefined && expiresAt !== undefined) {
-    const caller = new CallerConnection(c.req.raw, c.env)
-    const release = async () => void await releaseUntaken(account, leaseId, expiresAt).catch(ignoreEnded)
-    if (await caller.hasLeft()) await release()
-    else void caller.answerTaken()?.then((isTaken) => isTaken ? undefined : release())
+    // The caller acknowledges it itself.
+    const release = () => releaseUntaken(account, leaseId, expiresAt).catch(ignoreEnded)
+    await settleLease({ id: leaseId, ack() {}, release }, new CallerConnection(c.req.raw, c.env))
   }
   return {
     lease_id: leaseId ?? null,

@@ -59,6 +59,7 @@ let proxy: Server
 let running: ChildProcess | undefined
 let armed: { step: string; fault: (typeof faults)[number] } | undefined
 let clock: NodeJS.Timeout
+let n = 0
 /** The calls that the grid has and has not answered. */
 const open = new Set<string>()
 
@@ -176,7 +177,10 @@ async function isAllDone(): Promise<boolean> {
 }
 
 async function ask(message: string): Promise<string> {
-  return (await post(grid, grid.alice.key, { to: '@bob', message })).body.message_id
+  // Each question in a conversation of its own: one with so many turns would be paused.
+  const { status, body } = await post(grid, grid.alice.key, { to: '@bob', message, conversation_id: `${n++}` })
+  if (status !== 201) throw new Error(JSON.stringify(body))
+  return body.message_id
 }
 
 /** The questions that new messages to the asker answer. */

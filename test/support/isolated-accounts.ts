@@ -176,9 +176,9 @@ async function createEntities(
   // Its sender waited for the answer to one message.
   const { change: { leases }, write } = account.store
   const mateAgent = (await account.store.read.agents.byAlias(mate))!
-  await write([leases.awaitAnswer(sender.id, file.id, 'a process', 1)])
+  await write([leases.awaitAnswer(sender.id, message.id, 'a process', 1)])
   await sendMessage(as(mateAgent), {
-    ...{ to: `@${sender.alias}`, text: `an answer of ${prefix}`, replyToMessageId: file.id },
+    ...{ to: `@${sender.alias}`, text: `an answer of ${prefix}`, replyToMessageId: message.id },
   })
   const paused = await pausedConversation(account.store, [sender.alias, `${prefix}-runaway`])
   const lease = await leaseMessages(as(sender), { limit: 1 })

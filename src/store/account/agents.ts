@@ -80,6 +80,7 @@ const byRefs = query<Agent>(`
     OR agents.alias IN (SELECT value FROM json_each(:aliases)))`)
 const page = query<Agent>(`
   SELECT ${agentColumns} FROM agents WHERE ${isLive} AND agents.alias > :after ORDER BY agents.alias LIMIT :limit`)
+const aliases = query<{ alias: string }>(`SELECT alias FROM agents WHERE ${isLive} LIMIT :limit`)
 const total = query<{ n: number }>(`SELECT count(*) AS n FROM agents WHERE ${isLive}`)
 const livePrograms = `SELECT count(*) AS n FROM agents WHERE ${isLive} AND agents.type <> 'human'`
 const programs = query<{ n: number }>(livePrograms)
@@ -119,6 +120,7 @@ export const agents = {
     byAlias: (alias: string): Promise<Agent | undefined> => account.one(byAlias, { alias }),
     /** A live agent as the recipient of a send by the agent `from`, and whether guardrails check the message. */
     recipient: (alias: string, from: string) => account.one(recipient, { alias, from }),
+    aliases: async (limit: number) => (await account.all(aliases, { limit })).map(({ alias }) => alias),
     byId: (id: string): Promise<Agent | undefined> => account.one(byId, { id }),
     hasPrograms: async (): Promise<boolean> => (await account.one(anyProgram, {})) !== undefined,
     byRefs: (ids: string[], aliases: string[]): Promise<Agent[]> =>
