@@ -1,12 +1,13 @@
-/** `POST /api/v1/messages`: sending. See docs/protocol/rest.md, "Messages". */
+/** `/api/v1/messages`: sending, and taking back. See docs/protocol/rest.md, "Messages". */
 import * as z from 'zod'
 import { callingAgent } from '../auth/actor.ts'
 import { GridError } from '../errors.ts'
-import { maxMessageLength } from '../grid/messaging/outgoing-message.ts'
+import { expirySeconds, maxMessageLength } from '../grid/messaging/outgoing-message.ts'
 import { isSelf } from '../grid/messaging/resolve.ts'
+import { retractMessage } from '../grid/messaging/retract-message.ts'
 import { sendMessage } from '../grid/messaging/send-message.ts'
 import { asSentAnswer } from '../grid/messaging/sent-message.ts'
-import { identifier } from '../lib/input.ts'
+import { identifier, parse } from '../lib/input.ts'
 import { messageIds } from './inbox.ts'
 import { flag, names, type Route, route, time, turns, unread } from './route.ts'
 
@@ -16,6 +17,8 @@ const newMessage = z.strictObject({
   message: z.string().meta({ minLength: 1, maxLength: maxMessageLength }),
   reply_to_message_id: identifier.optional().describe('message_id of what this answers'),
   conversation_id: identifier.optional().describe('Without it, that of what this answers'),
+  expires_in_seconds: z.int().min(expirySeconds.min).max(expirySeconds.max).optional()
+    .describe('Not given to a reader any more if it is unread by then; without it, it does not expire'),
   acks: z.strictObject({
     lease_id: identifier,
     message_ids: messageIds.optional().describe('Only these messages of the lease; without it, all'),
@@ -38,6 +41,12 @@ const sent = z.object({
   left_out: z.int().optional().describe('Members whose guardrails blocked it'),
   redacted: names.optional().describe('What guardrails masked'),
   task_id: z.string().optional().describe('The task that it completed'),
+})
+
+const retracted = z.object({
+  message_id: z.string(),
+  recipient: z.string().describe('@alias or #channel'),
+  delivery: z.literal('retracted'),
 })
 
 export const messageRoutes: Route[] = [
@@ -80,9 +89,23 @@ export const messageRoutes: Route[] = [
         replyToMessageId: body.reply_to_message_id,
         conversationId: body.conversation_id,
         idempotencyKey: c.req.header('idempotency-key'),
+        expiresInSeconds: body.expires_in_seconds,
         acks: body.acks && { leaseId: body.acks.lease_id, messageIds: body.acks.message_ids },
       })
       return asSentAnswer(answer)
     },
+  }),
+  route({
+    method: 'DELETE',
+    path: '/api/v1/messages/{id}',
+    id: 'retractMessage',
+    tag: 'Messages',
+    summary: 'Retract a message that has no reader yet',
+    description: 'A message to a channel can be retracted until one of the members has it.',
+    caller: 'agent key',
+    parameters: { id: 'message_id of a message that the agent sent' },
+    answers: { 200: { description: 'It is retracted', json: retracted } },
+    errors: ['message_not_found', 'message_read', 'storage_full'],
+    serve: ({ account, params }) => retractMessage(account, callingAgent(account.actor), parse(identifier, params.id)),
   }),
 ]

@@ -70,6 +70,7 @@ export const allowedCrossAccountQueries = [
   'leases in flight',
   'mail digest by its token',
   'mail digests that are due',
+  'messages that expire',
   'messages that browsers are not to be told of yet',
   'owner of an alias',
   'places of messages that move',

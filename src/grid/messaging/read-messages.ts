@@ -150,7 +150,7 @@ export async function claimMessages(account: AccountStore, budget: Budget, optio
     const turns = leased.longTurns && turnsOfRead(alias, leased.messages, leased.longTurns)
     if (damaged.length > 0) await parkDamaged(account, lease.id, damaged)
     if (messages.length === 0 && damaged.length > 0) ackLease(account, lease.id)
-    const remaining = leased.remaining ?? await inbox.unread(agentId)
+    const remaining = leased.remaining ?? await inbox.inTime(agentId, deps.now())
     notifier.expect(agentId, remaining)
     // Messages that were all parked do not make the inbox empty, nor those that came after a claim of nothing.
     const mayFindMore = remaining > 0 && (selection === undefined || damaged.length > 0)

@@ -1,7 +1,9 @@
 /** Remote agents of the account: the line of messages to each, and what became of those that were accepted. */
+import type { Row } from '@libsql/client'
 import type { remoteExchanges } from '../../../db/schema.ts'
+import { inboxOf, isInTime } from './inbox-message.ts'
 import { isFree, type LineKind } from '../global/remote-lines.ts'
-import { type AccountDb, query, type Statement, statement } from '../sql.ts'
+import { type AccountDb, type Query, query, type Statement, statement } from '../sql.ts'
 
 export type ExchangeState = typeof remoteExchanges.$inferSelect.state
 
@@ -47,27 +49,42 @@ const newest = query<RemoteExchange>(`
   WHERE account_id = :account AND agent_id = :agent AND conversation = :conversation
   ORDER BY created_at DESC LIMIT 1`)
 
-const ofEach = <T>(make: (table: string, row: string) => T): Record<LineKind, T> => ({
-  inbox: make('remote_agents', 'account_id = :account AND agent_id = :agent'),
-  exchange: make('remote_exchanges', 'account_id = :account AND agent_id = :agent AND id = :id'),
-})
+const rowOf = {
+  inbox: 'account_id = :account AND agent_id = :agent',
+  exchange: 'account_id = :account AND agent_id = :agent AND id = :id',
+}
 // A unit that is sent again finds its own hold.
-const hold = ofEach((table, row) =>
+const holding = (table: string, row: string, sending: string) =>
   statement(`
-    UPDATE ${table} SET held_by = :hold
+    UPDATE ${table} SET held_by = :hold ${sending}
     WHERE ${row} AND due_at <= :at AND (${isFree} OR held_by = :hold)
-    RETURNING ${lineColumns}`)
-)
-const fail = ofEach((table, row) =>
+    RETURNING ${sending === '' ? 'id' : 'sending_id AS id'}`)
+// From here on the message neither expires nor can be retracted. One that may have arrived is sent again after its time.
+const hold: Record<LineKind, Query<Row>> = {
+  inbox: holding(
+    'remote_agents',
+    rowOf.inbox,
+    `, sending_id = (
+      SELECT deliveries.message_id FROM deliveries
+      WHERE deliveries.inbox = ${inboxOf()} AND deliveries.state = 'unread'
+        AND (${isInTime} OR deliveries.message_id = remote_agents.sending_id)
+      ORDER BY deliveries.seq LIMIT 1)`,
+  ),
+  exchange: holding('remote_exchanges', rowOf.exchange, ''),
+}
+const failing = (table: string, row: string, sending: string) =>
   statement(`
     UPDATE ${table} SET held_by = NULL, attempts = attempts + 1, failing_since = coalesce(failing_since, :at),
-      error = :error, due_at = :dueAt
+      error = :error, due_at = :dueAt ${sending}
     WHERE ${row} AND held_by = :hold`)
-)
+const fail: Record<LineKind, Query<Row>> = {
+  inbox: failing('remote_agents', rowOf.inbox, ', sending_id = iif(:isUnsent, NULL, sending_id)'),
+  exchange: failing('remote_exchanges', rowOf.exchange, ''),
+}
 const unreadExists = `EXISTS (SELECT 1 FROM agent_numbers
     WHERE agent_numbers.account_id = :account AND agent_numbers.agent_id = :agent AND agent_numbers.unread > 0)`
 const accepted = statement(`
-  UPDATE remote_agents SET held_by = NULL, attempts = 0, failing_since = NULL, error = NULL,
+  UPDATE remote_agents SET held_by = NULL, sending_id = NULL, attempts = 0, failing_since = NULL, error = NULL,
     due_at = iif(${unreadExists}, :at, NULL)
   WHERE account_id = :account AND agent_id = :agent AND held_by = :hold`)
 const tryNow = statement(`
@@ -111,11 +128,15 @@ export const remoteAgents = {
     newest: (agent: string, conversation: string) => account.one(newest, { agent, conversation }),
   }),
   changes: (account: AccountDb) => ({
-    /** Returns a row if the line is due, and is now held. */
+    /** Returns a row if the line is due, and is now held: the column `id` is that of its message, or null. */
     hold: ({ kind, agent, id, hold: by }: HeldLine, instance: string, at: number): Statement =>
       account.bind(hold[kind], { agent, id, hold: by, instance, at }),
-    failed: ({ kind, agent, id, hold }: HeldLine, error: string, at: number, dueAt: number): Statement =>
-      account.bind(fail[kind], { agent, id, hold, error, at, dueAt }),
+    /** `isUnsent`: nothing of the message can have arrived. */
+    failed: (
+      { kind, agent, id, hold }: HeldLine,
+      { error, dueAt, isUnsent }: { error: string; dueAt: number; isUnsent: boolean },
+      at: number,
+    ): Statement => account.bind(fail[kind], { agent, id, hold, error, at, dueAt, isUnsent }),
     /** The line of an agent goes on with its next unread message. */
     accepted: ({ agent, hold }: HeldLine, at: number): Statement => account.bind(accepted, { agent, hold, at }),
     tryNow: (agent: string, at: number): Statement => account.bind(tryNow, { agent, at }),

@@ -3,12 +3,14 @@
 /** One message with all that became of it, its parts, and its chain. See docs/security.md, "People who read". */
 import type { Child } from 'hono/jsx'
 import {
+  canRetract,
   chainPageSize,
   openChain,
   type OpenChainMessage,
   type OpenedMessage,
   openMessage,
   openPart,
+  retractOwnMessage,
 } from '../../grid/conversations/open-message.ts'
 import { endOfPiece } from '../../grid/messaging/parts.ts'
 import { Name } from '../../html/bidi.tsx'
@@ -16,18 +18,22 @@ import { Badge, Card, Facts, LocalTime } from '../../html/components.tsx'
 import { FaceSymbols } from '../../html/conversation/faces.tsx'
 import { MessageText, SenderLine } from '../../html/conversation/message.tsx'
 import { ReceiptItem } from '../../html/conversation/state-line.tsx'
-import { ButtonLink } from '../../html/form.tsx'
+import { ButtonForm, ButtonLink } from '../../html/form.tsx'
 import { appPage } from '../../html/layout.tsx'
 import { Pagination } from '../../html/table.tsx'
 import { listPosition, pluralize } from '../listing.tsx'
-import type { Pages, Visit } from '../visit.ts'
+import type { AccountPages, Visit } from '../visit.ts'
 import { shownMessage, shownReceipt, titleOf } from './shown.ts'
 
 const receiptsPerPage = 50
 const maxVerdicts = 100
 
-export function messagePages({ get }: Pages<Visit>): void {
+export function messagePages({ get, may }: AccountPages): void {
   get('/messages/:message', showMessage)
+  may('use').post('/messages/:message/retract', async (visit) => {
+    await retractOwnMessage(visit.account, visit.param('message'))
+    return visit.done('message-retracted', 'messages', visit.param('message'))
+  }, showMessage)
   get('/messages/:message/chain', chainPage)
   get('/messages/:message/parts/:part', async ({ account, param, requestId }) => {
     const { mediaType, text, bytes } = await openPart(account, param('message'), param('part'), requestId)
@@ -83,7 +89,7 @@ async function showMessage(visit: Visit) {
         </div>
       </Card>
       <div class='grid halves'>
-        <Fates opened={opened} now={now} href={path('messages', String(seq))} />
+        <Fates visit={visit} opened={opened} now={now} />
         <Card title='Details'>
           <Facts
             items={facts}
@@ -114,7 +120,9 @@ function Verdict({ isOwn, guardrail, action, kinds }: StoredVerdict) {
   )
 }
 
-function Fates({ opened: { message, receipts }, now, href }: { opened: OpenedMessage; now: number; href: string }) {
+function Fates({ visit, opened, now }: { visit: Visit; opened: OpenedMessage; now: number }) {
+  const { message, receipts, reader } = opened
+  const href = visit.path('messages', String(message.seq))
   const { recipients = 0, read = 0 } = message.receipts ?? {}
   return (
     <Card
@@ -132,6 +140,7 @@ function Fates({ opened: { message, receipts }, now, href }: { opened: OpenedMes
           <a class='button' href={`${href}?after=${receipts.at(-1)!.agentId}`}>More recipients</a>
         </div>
       )}
+      {canRetract(reader, message) && <ButtonForm action={`${href}/retract`} kind='plain'>Retract</ButtonForm>}
     </Card>
   )
 }
