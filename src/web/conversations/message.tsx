@@ -14,13 +14,14 @@ import {
 } from '../../grid/conversations/open-message.ts'
 import { endOfPiece } from '../../grid/messaging/parts.ts'
 import { Name } from '../../html/bidi.tsx'
-import { Badge, Card, Facts, LocalTime } from '../../html/components.tsx'
+import { Badge, Card, Facts, LocalTime, Notice } from '../../html/components.tsx'
 import { FaceSymbols } from '../../html/conversation/faces.tsx'
 import { MessageText, SenderLine } from '../../html/conversation/message.tsx'
 import { ReceiptItem } from '../../html/conversation/state-line.tsx'
 import { ButtonForm, ButtonLink } from '../../html/form.tsx'
 import { appPage } from '../../html/layout.tsx'
 import { Pagination } from '../../html/table.tsx'
+import { formErrors } from '../forms.tsx'
 import { listPosition, pluralize } from '../listing.tsx'
 import type { AccountPages, Visit } from '../visit.ts'
 import { shownMessage, shownReceipt, titleOf } from './shown.ts'
@@ -123,6 +124,8 @@ function Verdict({ isOwn, guardrail, action, kinds }: StoredVerdict) {
 function Fates({ visit, opened, now }: { visit: Visit; opened: OpenedMessage; now: number }) {
   const { message, receipts, reader } = opened
   const href = visit.path('messages', String(message.seq))
+  const retract = `${href}/retract`
+  const { rest: refused } = formErrors(visit, retract, [])
   const { recipients = 0, read = 0 } = message.receipts ?? {}
   return (
     <Card
@@ -140,7 +143,8 @@ function Fates({ visit, opened, now }: { visit: Visit; opened: OpenedMessage; no
           <a class='button' href={`${href}?after=${receipts.at(-1)!.agentId}`}>More recipients</a>
         </div>
       )}
-      {canRetract(reader, message) && <ButtonForm action={`${href}/retract`} kind='plain'>Retract</ButtonForm>}
+      {canRetract(reader, message) && <ButtonForm action={retract} kind='plain'>Retract</ButtonForm>}
+      {refused && <Notice kind='bad'>{refused}</Notice>}
     </Card>
   )
 }
