@@ -84,7 +84,7 @@ const fail: Record<LineKind, Query<Row>> = {
 const unreadExists = `EXISTS (SELECT 1 FROM agent_numbers
     WHERE agent_numbers.account_id = :account AND agent_numbers.agent_id = :agent AND agent_numbers.unread > 0)`
 const accepted = statement(`
-  UPDATE remote_agents SET held_by = NULL, sending_id = NULL, attempts = 0, failing_since = NULL, error = NULL,
+  UPDATE remote_agents SET held_by = NULL, attempts = 0, failing_since = NULL, error = NULL,
     due_at = iif(${unreadExists}, :at, NULL)
   WHERE account_id = :account AND agent_id = :agent AND held_by = :hold`)
 const tryNow = statement(`

@@ -4,6 +4,7 @@ import { callingAgent } from '../../../src/auth/actor.ts'
 import { createChannel } from '../../../src/grid/channels/channels.ts'
 import { readMessages } from '../../../src/grid/messaging/read-messages.ts'
 import { retractMessage } from '../../../src/grid/messaging/retract-message.ts'
+import { continueTask } from '../../../src/grid/tasks/start-task.ts'
 import { getTask } from '../../../src/grid/tasks/tasks.ts'
 import { Signal } from '../../../src/lib/notifier.ts'
 import { minute, second } from '../../../src/lib/time.ts'
@@ -11,7 +12,7 @@ import { expireMessages } from '../../../src/worker/retention.ts'
 import { dump, rows } from '../../support/database.ts'
 import { onEachDatabase } from '../../support/databases.ts'
 import { storeOf, type TestAgent, type TestGrid } from '../../support/grid.ts'
-import { lease, peek, post, release } from '../../support/inbox.ts'
+import { ack, lease, peek, post, release } from '../../support/inbox.ts'
 import { callTool } from '../../support/mcp.ts'
 import { sendMessage } from '../../support/messaging.ts'
 import { callRest } from '../../support/rest.ts'
@@ -32,6 +33,7 @@ const withFile = async (to: string, expiresInSeconds?: number) => {
   const a2a = { messageId: 'x', parts }
   return (await sendMessage(storeOf(grid, grid.alice), { to, text: 'for a while', a2a, expiresInSeconds })).id
 }
+const readPart = (agent: TestAgent, part_id: string) => callTool(grid, agent.key, 'read_part', { part_id })
 const filesOf = async () =>
   Number((await rows(grid, 'SELECT count(*) AS n FROM parts WHERE account_id = ?', [grid.acme.id]))[0].n)
 
@@ -75,6 +77,19 @@ onEachDatabase((open) => {
     expect((await status(id)).delivery).toBe('expired')
   })
 
+  test('a message that is leased while the worker comes by does not expire', async () => {
+    const id = await send('@bob', { expires_in_seconds: 10 })
+    const later = grid.clock.now + minute
+    const found = await grid.store.global.retention.expiring(later, 10)
+    expect(found).toMatchObject([{ messageId: id }])
+    const { body } = await lease(grid, grid.bob.key)
+
+    await grid.acme.store.write(grid.acme.store.change.endings.expire(found, later))
+
+    await ack(grid, grid.bob.key, body.lease_id)
+    expect((await status(id)).delivery).toBe('read')
+  })
+
   test('a message that came back for the fifth time after its time expires, and is not parked', async () => {
     const id = await send('@bob', { expires_in_seconds: 60 })
     for (let n = 1; n <= 5; n++) {
@@ -97,7 +112,7 @@ onEachDatabase((open) => {
     expect(await read(grid.bob)).toEqual([])
     expect((await peek(grid, grid.bob.key)).body.unread).toBe(0)
     expect((await callTool(grid, grid.bob.key, 'read_messages', { message_id: id })).code).toBe('message_not_found')
-    expect((await callTool(grid, grid.bob.key, 'read_part', { part_id: `${id}.1` })).code).toBe('part_not_found')
+    expect((await readPart(grid.bob, `${id}.1`)).code).toBe('part_not_found')
     expect(await filesOf()).toBe(0)
     expect(await dump(grid, grid.acme)).not.toContain('for a while')
     expect(await status(id)).toMatchObject({ delivery: 'retracted', timeline: [{}, { event: 'retracted' }] })
@@ -136,7 +151,7 @@ onEachDatabase((open) => {
   })
 
   test('a post is retracted until a member has it, and expires for the others', async () => {
-    await grid.acme.agent('carol')
+    const carol = await grid.acme.agent('carol')
     await createChannel(grid.acme.store, { name: 'team', members: ['alice', 'bob', 'carol'] })
     const first = await withFile('#team')
     expect((await retract(grid.alice, first)).status).toBe(200)
@@ -153,11 +168,15 @@ onEachDatabase((open) => {
     expect(timeline).toContainEqual(expect.objectContaining({ alias: '@carol', event: 'expired' }))
     // The reader that has the message can have its file.
     expect(await filesOf()).toBe(1)
+    expect((await readPart(grid.bob, `${second}.1`)).code).toBe(undefined)
+    expect((await readPart(carol, `${second}.1`)).code).toBe('part_not_found')
     const third = await withFile('#team', 10)
     grid.clock.now += minute
     await expireMessages(grid.store)
     expect((await status(third)).delivery).toBe('expired')
     expect(await filesOf()).toBe(1)
+    const details = 'SELECT a2a FROM messages WHERE account_id = ? AND id = ?'
+    expect(await rows(grid, details, [grid.acme.id, third])).toEqual([{ a2a: null }])
   })
 
   test('a message to another account is retracted there, too', async () => {
@@ -196,6 +215,19 @@ onEachDatabase((open) => {
     ])
     await expireMessages(grid.store)
     expect((await getTask(client, late.id)).status.state).toBe('failed')
+  })
+
+  test('a recipient that works on a task is told when a further message of it is retracted', async () => {
+    const client = storeOf(grid, grid.alice)
+    const { id: taskId } = await askFor(client, 'a question')
+    await read(grid.bob)
+    const message = { messageId: 'more', parts: [{ text: 'more' }] }
+    const { sent } = await continueTask(client, callingAgent(client.actor), { taskId, message })
+
+    expect((await retract(grid.alice, sent.id)).status).toBe(200)
+
+    expect((await getTask(client, taskId)).status.state).toBe('canceled')
+    expect(await texts(grid.bob)).toEqual([`@alice canceled task ${taskId}. It expects no answer any more.`])
   })
 
   test('an answer in a task of another agent is in that task, and is not retracted', async () => {
