@@ -22,10 +22,11 @@ export const messageStatusTool = tool({
         recipient: status.recipient,
         read_by: status.readBy.map(({ alias, readAt }) => ({ alias: `@${alias}`, read_at: isoTime(readAt) })),
         delivery: status.delivery,
-        timeline: status.timeline.map(({ alias, event, at, reason }) => ({
+        timeline: status.timeline.map(({ alias, event, at, attempt, reason }) => ({
           alias: `@${alias}`,
           event,
           at: isoTime(at),
+          ...(attempt && { attempt }),
           ...(reason && { reason }),
         })),
         ...(status.leftOut > 0 && { timeline_left_out: status.leftOut }),

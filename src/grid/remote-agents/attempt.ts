@@ -12,6 +12,11 @@ export interface Attempt {
   line: HeldLine
   /** The message that is sent or asked about; undefined if the inbox is empty. */
   messageId: string | undefined
+  /** The number of this attempt: 1 for the first one since the line last worked. */
+  number: number
   /** Ends the attempt. The line stays held then, until the process has ended. */
   signal: AbortSignal
 }
+
+/** Makes the next requests of a line. Resolves to whether the server answered as one does that works. */
+export type LineAttempt = (attempt: Attempt) => Promise<boolean>

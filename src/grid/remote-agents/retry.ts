@@ -27,10 +27,9 @@ export async function withRetries(
       await giveUp(error.message, error.said)
       return true
     }
-    const { read: { remoteAgents }, change, deps } = account
+    const { read, change, deps } = account
     const at = deps.now()
-    const { attempts = 0, failingSince } =
-      await (line.kind === 'inbox' ? remoteAgents.byId(line.agent) : remoteAgents.exchange(line.agent, line.id)) ?? {}
+    const { attempts = 0, failingSince } = await read.remoteAgents.failures(line) ?? {}
     const reason = reasonOf(error)
     if (at - (failingSince ?? at) >= givenUpAfterMs) await giveUp(`It has failed for 24 hours. ${reason}`)
     else {
@@ -38,7 +37,7 @@ export async function withRetries(
       const isUnsent = error instanceof RemoteError && ['refused', 'not_connected'].includes(error.reason)
       await account.write([change.remoteAgents.failed(line, { error: reason, dueAt: at + pause, isUnsent }, at)])
     }
-    if (!(error instanceof RemoteError)) deps.log.warn('A message to a remote agent was not sent', { error })
+    if (!(error instanceof RemoteError)) deps.log.warn('A request to a server outside was not made', { error })
     return !(error instanceof RemoteError)
   }
 }
@@ -53,7 +52,7 @@ function reasonOf(error: unknown): string {
     aborted: 'The request was ended.',
     redirected: 'It redirects.',
     too_large: 'Its answer is too large.',
-    invalid_response: 'Its answer is not A2A.',
+    invalid_response: 'It did not answer as A2A asks.',
   }
   return reasons[error.reason]
 }

@@ -13,7 +13,7 @@ const isRefused = `EXISTS (SELECT 1 FROM remote_exchanges AS exchange
 
 const ofMessage = 'deliveries.sender_account_id = :account AND deliveries.message_id = messages.id'
 const isRead = `EXISTS (SELECT 1 FROM deliveries WHERE ${ofMessage}
-  AND (deliveries.state IN ('read', 'task') OR (deliveries.state = 'unread' AND ${isSending})
+  AND (deliveries.state = 'read' OR (deliveries.state = 'unread' AND ${isSending})
     OR (deliveries.state = 'parked' AND ${isRefused})))`
 // What an agent has said in a task of another one is in that task from the first moment.
 const isInTaskOfOther = `EXISTS (SELECT 1 FROM task_messages

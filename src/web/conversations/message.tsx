@@ -13,11 +13,12 @@ import {
   retractOwnMessage,
 } from '../../grid/conversations/open-message.ts'
 import { endOfPiece } from '../../grid/messaging/parts.ts'
+import { type RemoteEvent, remoteEvents } from '../../grid/remote-agents/progress.ts'
 import { Name } from '../../html/bidi.tsx'
 import { Badge, Card, Facts, LocalTime, Notice } from '../../html/components.tsx'
 import { FaceSymbols } from '../../html/conversation/faces.tsx'
 import { MessageText, SenderLine } from '../../html/conversation/message.tsx'
-import { ReceiptItem } from '../../html/conversation/state-line.tsx'
+import { ReceiptItem, type ShownReceipt } from '../../html/conversation/state-line.tsx'
 import { ButtonForm, ButtonLink } from '../../html/form.tsx'
 import { appPage } from '../../html/layout.tsx'
 import { Pagination } from '../../html/table.tsx'
@@ -56,6 +57,7 @@ async function showMessage(visit: Visit) {
   const { seq } = message
   const now = account.deps.now()
   const shown = shownMessage(message, path, now, true)
+  const remote = await remoteEvents(account, message.id)
   const verdicts = await account.read.verdicts.ofMessage(message.id, maxVerdicts)
   const facts: [string, Child][] = [
     ['Sent', <LocalTime at={message.createdAt} />],
@@ -90,7 +92,7 @@ async function showMessage(visit: Visit) {
         </div>
       </Card>
       <div class='grid halves'>
-        <Fates visit={visit} opened={opened} now={now} />
+        <Fates visit={visit} opened={opened} remote={remote} now={now} />
         <Card title='Details'>
           <Facts
             items={facts}
@@ -121,7 +123,12 @@ function Verdict({ isOwn, guardrail, action, kinds }: StoredVerdict) {
   )
 }
 
-function Fates({ visit, opened, now }: { visit: Visit; opened: OpenedMessage; now: number }) {
+function Fates({ visit, opened, remote, now }: {
+  visit: Visit
+  opened: OpenedMessage
+  remote: Awaited<ReturnType<typeof remoteEvents>>
+  now: number
+}) {
   const { message, receipts, reader } = opened
   const href = visit.path('messages', String(message.seq))
   const retract = `${href}/retract`
@@ -135,7 +142,11 @@ function Fates({ visit, opened, now }: { visit: Visit; opened: OpenedMessage; no
       {receipts.length === 0 && <p class='soft'>It had no recipients.</p>}
       <ul class='receipts'>
         {receipts.map((receipt) => (
-          <ReceiptItem receipt={shownReceipt(receipt, message.recipient, now)} at={message.createdAt} now={now} />
+          <ReceiptItem
+            receipt={withRemote(shownReceipt(receipt, message.recipient, now), remote.get(receipt.agentId))}
+            at={message.createdAt}
+            now={now}
+          />
         ))}
       </ul>
       {receipts.length === receiptsPerPage && recipients > receiptsPerPage && (
@@ -147,6 +158,17 @@ function Fates({ visit, opened, now }: { visit: Visit; opened: OpenedMessage; no
       {refused && <Notice kind='bad'>{refused}</Notice>}
     </Card>
   )
+}
+
+/** A remote agent does not read: what it did is told instead. */
+function withRemote(receipt: ShownReceipt, remote: RemoteEvent[] = []): ShownReceipt {
+  if (remote.length === 0) return receipt
+  const told = remote.map(({ event, at, attempt, reason }) => ({
+    event: `${event}${attempt === undefined ? '' : `, attempt ${attempt}`}${reason === undefined ? '' : `: ${reason}`}`,
+    at,
+  }))
+  const others = receipt.events.filter(({ event }) => !['read', 'parked'].includes(event))
+  return { ...receipt, events: [...others, ...told].sort((a, b) => a.at - b.at) }
 }
 
 /** Longer texts are cut here, in UTF-16 units. */

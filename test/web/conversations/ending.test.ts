@@ -99,6 +99,7 @@ test('a post says for how many members it expired, and that it is retracted', as
   grid.clock.now += minute
   await expireMessages(grid.store)
 
+  await placeOfSent(ann.account, retracted)
   const { threadId } = (await placeOfSent(ann.account, expiring))!
   const { text } = await browser.open(path('conversations', threadId))
   expect(text).toMatch(/1 of 2 read, expired for 1 .*retracted before it was read/)
