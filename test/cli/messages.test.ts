@@ -39,6 +39,8 @@ test('a message is sent from an option or from standard input, and read once', a
     'two\nlines',
   ])
   expect(empty).toMatchObject({ code: 0, stdout: 'No unread messages.\n' })
+  await run(grid.alice.key, ['send', '@bob', '--message', 'three', '--expires', '600'])
+  expect((await run(grid.alice.key, ['send', '@bob', '--message', 'x', '--expires', '9'])).stderr).toContain('10 to')
   grid.clock.now += 10 * minute
   expect((await run(grid.bob.key, ['read'])).stdout).toBe('No unread messages.\n')
 })
