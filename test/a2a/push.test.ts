@@ -155,6 +155,17 @@ test.each<WebhookAnswer>([500, 404, 302, { status: 307, headers: { location: 'ht
   },
 )
 
+test('a notification that arrives begins the pauses anew', async () => {
+  const hook = await webhook(500, 500, 204, 500)
+  const id = await newTask()
+  await set10(id, { url: hook.url })
+  await answer(id)
+
+  for (const wait of [0, 5 * second, 30 * second, 5 * second]) await step(wait)
+
+  expect(shown(hook)).toEqual(['working', 'working', 'working', 'completed', 'completed'])
+})
+
 test('a webhook that never answers well is tried for a day, and then stays silent and readable', async () => {
   const hook = await webhook(...Array(100).fill(500))
   const id = await newTask()
