@@ -15,7 +15,8 @@ const maxOfOrigin = 8
 /** After so many failures in a row, a server is left alone for a while, and then tried by one request. */
 const failuresUntilPause = 3
 const firstPauseMs = 5 * second
-const lookMs = 50
+/** How soon after news a process looks. Under load it looks all the time, and a remote database has several to answer. */
+const lookMs = { local: 50, remote: 250 }
 
 interface Origin {
   running: number
@@ -82,7 +83,7 @@ export class RemoteLines {
     this.#looking ??= setTimeout(() => {
       this.#looking = undefined
       this.run().catch((error) => this.#warn(error))
-    }, lookMs)
+    }, this.#store.durability === 'remote' ? lookMs.remote : lookMs.local)
   }
 
   #start(line: DueLine): void {
