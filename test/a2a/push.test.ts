@@ -1,4 +1,5 @@
 /** Push notifications of tasks: what is registered, what is sent, and what becomes of a webhook that does not take it. */
+import { StreamResponse } from '@a2a-js/sdk'
 import { createLocalJWKSet, jwtVerify } from 'jose'
 import { createHash } from 'node:crypto'
 import { afterEach, beforeEach, expect, test } from 'vitest'
@@ -88,6 +89,8 @@ test('checklist 15: a webhook of 1.0 gets each event behind its registration as 
       status: { state: 'TASK_STATE_WORKING', timestamp: '2026-11-21T09:00:00.000Z' },
     },
   })
+  expect(hook.taken.map(({ body }) => StreamResponse.fromJSON(body).payload!.$case))
+    .toEqual(['statusUpdate', 'artifactUpdate', 'artifactUpdate', 'statusUpdate'])
   for (const { headers } of hook.taken) {
     expect(headers).toMatchObject({
       'content-type': 'application/a2a+json',
@@ -350,19 +353,20 @@ test('a further message with a webhook registers it, and the webhook is told of 
 })
 
 test('the webhooks of a deleted agent are silent, and those of an agent that moves hear the end of its tasks', async () => {
-  const [ofDeleted, ofMoved] = [await webhook(), await webhook()]
+  const [ofDeleted, ofMoved] = [await webhook(500), await webhook()]
   const zoe = await signUpAs(grid, 'zoe@new.example', 'zoe')
   await signUpAs(grid, 'zoe@new.example', 'mate')
   await set10(await newTask(), { url: ofDeleted.url })
   await inboxOf(grid, grid.bob)
+  await step()
   const configuration = { returnImmediately: true, taskPushNotificationConfig: { url: ofMoved.url } }
   await postA2a(grid, zoe.key, send10({ metadata: { to: '@mate' } }, { configuration }))
 
   await deleteAgent(grid.acme.store, 'alice')
   await claimAgents(grid, zoe.link, { into: grid.acme, keep: ['mate'] })
-  await step()
+  await step(minute)
 
-  expect(shown(ofDeleted)).toEqual([])
+  expect(shown(ofDeleted)).toEqual(['working'])
   expect(shown(ofMoved)).toEqual(['canceled'])
 })
 
