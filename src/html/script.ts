@@ -1,5 +1,6 @@
 import { drafts } from './scripts/drafts.ts'
 import { inView } from './scripts/in-view.ts'
+import { jump } from './scripts/jump.ts'
 import { keyboard } from './scripts/keyboard.ts'
 import { liveScript } from './scripts/live.ts'
 import { push } from './scripts/push.ts'
@@ -206,4 +207,4 @@ addEventListener('pageshow', () => {
   for (const form of document.querySelectorAll('form[data-sent]')) delete form.dataset.sent
   for (const button of document.querySelectorAll('button[aria-busy]')) button.removeAttribute('aria-busy')
 })
-` + times + drafts + inView + keyboard + liveScript + push
+` + times + drafts + inView + jump + keyboard + liveScript + push

@@ -13,7 +13,8 @@ export interface SearchQuery {
   /** Days, as `2026-11-24`. */
   after: string
   before: string
-  has: 'file' | 'link' | ''
+  /** `file`, `link`. */
+  has: string[]
   isUnread: boolean
 }
 
@@ -29,7 +30,7 @@ export function parseSearch(query: URLSearchParams): SearchQuery {
   })
   const field = (name: string) => (fields.get(name) ?? '').toLowerCase()
   const day = (name: string) => /^\d{4}-\d\d-\d\d$/.test(field(name)) ? field(name) : ''
-  const has = field('has')
+  const has = query.getAll('has').concat(field('has'))
   return {
     words: words.replace(/\s+/g, ' ').trim(),
     from: field('from').replace(/^@/, ''),
@@ -37,7 +38,7 @@ export function parseSearch(query: URLSearchParams): SearchQuery {
     in: field('in').replace(/^#/, ''),
     after: day('after'),
     before: day('before'),
-    has: has === 'file' || has === 'link' ? has : '',
+    has: ['file', 'link'].filter((kind) => has.includes(kind)),
     isUnread: field('is') === 'unread',
   }
 }

@@ -41,13 +41,15 @@ export async function searchConversations(
 ): Promise<SearchResult> {
   const reader = await readerOf(account)
   const words = queryWords(query.words)
-  const isAsked = words.length > 0 || Object.entries(query).some(([name, value]) => name !== 'words' && Boolean(value))
+  const isAsked = words.length > 0 || Object.entries(query).some(([name, value]) => {
+    return name !== 'words' && (Array.isArray(value) ? value.length > 0 : Boolean(value))
+  })
   const within = withinOf(reader)
   const isReader = within === undefined || within.agents.length > 0
   const nothing = { hits: [], total: 0, hasMore: false, isAsked, isReader }
   if (!isAsked || !isReader || (query.isUnread && !reader.seat) || (query.to && query.in)) return nothing
   const to = query.in ? `#${query.in}` : query.to ? `@${query.to}` : undefined
-  const terms: SearchTerms = { words, from: query.from || undefined, to, has: query.has ? [query.has] : [], within }
+  const terms: SearchTerms = { words, from: query.from || undefined, to, has: query.has, within }
   const range = { ...await rangeOf(account, days, position), limit: maxLooked + 1 }
   const found = await account.read.search.places(terms, range, query.isUnread ? reader.seat?.agentId : undefined)
   const looked = found.slice(0, maxLooked)
