@@ -88,6 +88,10 @@ export const identifier = atMost(plainText(z.string()), maxIdentifierLength)
 /** The same, and not empty. */
 export const requiredIdentifier = atMost(plainText(z.string().min(1)), maxIdentifierLength)
 
+/** Parts of a message. Their members are not in the schema, because each model pays for every byte of it. */
+export const partsInput = z.array(z.record(z.string(), z.unknown())).max(20)
+  .describe('{text | raw (base64) | url (https) | data, mediaType?, filename?}')
+
 /**
  * Input of a signup, over REST and MCP. Unknown fields are ignored. See docs/protocol/signup.md, "Signup", and
  * docs/protocol/README.md, "Limits".

@@ -6,6 +6,7 @@ import { agentPage } from '../grid/lists.ts'
 import { listAgents } from '../grid/agents/find-agent.ts'
 import { listSkills, setSkills } from '../grid/agents/skills.ts'
 import { listChannels } from '../grid/channels/channels.ts'
+import { givenParts } from '../grid/messaging/given-parts.ts'
 import { type GridMessage, maxBatch, type PageSize } from '../grid/messaging/inbox-message.ts'
 import { messageStatus } from '../grid/messaging/message-status.ts'
 import { maxMessageLength } from '../grid/messaging/outgoing-message.ts'
@@ -16,10 +17,9 @@ import { sendMessage } from '../grid/messaging/send-message.ts'
 import { asSentAnswer } from '../grid/messaging/sent-message.ts'
 import { turnsNote } from '../grid/messaging/turns.ts'
 import { maxWaitSeconds, waitForMessages, type WaitOptions } from '../grid/messaging/wait-for-messages.ts'
-import { asPart } from '../grid/tasks/task-parts.ts'
 import { givenStates, updateTask } from '../grid/tasks/update-task.ts'
 import { isId } from '../lib/id.ts'
-import { atMost, identifier } from '../lib/input.ts'
+import { atMost, identifier, partsInput } from '../lib/input.ts'
 import { isoTime } from '../lib/time.ts'
 import { type Arguments, type MoreOutput, renamed, type Tool, tool, type ToolOutput } from './tool.ts'
 import type { AccountStore } from '../store/account.ts'
@@ -48,6 +48,7 @@ const sendMessageTool = tool({
     // `sendMessage` counts characters; zod would count UTF-16 units.
     message: z.string().meta({ minLength: 1, maxLength: maxMessageLength }),
     reply_to_message_id: identifier.optional().describe('message_id of what this answers; a reply completes its task'),
+    parts: partsInput.optional(),
     idempotency_key: identifier.optional().describe('Repeating with the same key sends once'),
   }),
   rename: asReply,
@@ -60,6 +61,7 @@ const sendMessageTool = tool({
       to: input.to,
       text: input.message,
       replyToMessageId: input.reply_to_message_id,
+      parts: input.parts && givenParts(input.parts),
       idempotencyKey: input.idempotency_key,
     })
     return { text: asSentAnswer(sent) }
@@ -259,7 +261,7 @@ const updateTaskTool = tool({
     message_id: identifier.optional().describe('Or the id of one of its messages'),
     state: z.enum(givenStates).optional(),
     text: z.string().optional(),
-    parts: z.array(z.record(z.string(), z.unknown())).optional().describe('A2A parts: text, raw, url or data'),
+    parts: partsInput.optional().describe('As of send_message'),
     artifact: z.strictObject({
       id: identifier,
       name: identifier.optional(),
@@ -274,7 +276,7 @@ const updateTaskTool = tool({
       messageId: message_id,
       state,
       text,
-      parts: parts?.map(asPart),
+      parts: parts && givenParts(parts),
       artifact: artifact && { ...artifact, lastChunk: artifact.last_chunk },
       idempotencyKey: idempotency_key,
     })

@@ -2,11 +2,13 @@
 import * as z from 'zod'
 import { callingAgent } from '../auth/actor.ts'
 import { GridError } from '../errors.ts'
+import { givenParts } from '../grid/messaging/given-parts.ts'
 import { maxMessageLength } from '../grid/messaging/outgoing-message.ts'
 import { isSelf } from '../grid/messaging/resolve.ts'
 import { sendMessage } from '../grid/messaging/send-message.ts'
 import { asSentAnswer } from '../grid/messaging/sent-message.ts'
-import { identifier } from '../lib/input.ts'
+import { messageLimits } from '../lib/http/body.ts'
+import { identifier, partsInput } from '../lib/input.ts'
 import { messageIds } from './inbox.ts'
 import { flag, names, type Route, route, time, turns, unread } from './route.ts'
 
@@ -15,6 +17,7 @@ const newMessage = z.strictObject({
   // `sendMessage` counts characters; zod would count UTF-16 units.
   message: z.string().meta({ minLength: 1, maxLength: maxMessageLength }),
   reply_to_message_id: identifier.optional().describe('message_id of what this answers'),
+  parts: partsInput.optional(),
   conversation_id: identifier.optional().describe('Without it, that of what this answers'),
   acks: z.strictObject({
     lease_id: identifier,
@@ -51,10 +54,12 @@ export const messageRoutes: Route[] = [
     caller: 'agent key',
     headers: { 'Idempotency-Key': 'A repeat with the same key within 7 days sends nothing and gets the same answer' },
     body: newMessage,
+    limits: messageLimits,
     answers: { 201: { description: 'The message is stored', json: sent } },
     errors: [
       'invalid_input',
       'message_too_long',
+      'payload_too_large',
       'self_message',
       'recipient_not_found',
       'channel_not_found',
@@ -79,6 +84,7 @@ export const messageRoutes: Route[] = [
         text: body.message,
         replyToMessageId: body.reply_to_message_id,
         conversationId: body.conversation_id,
+        parts: body.parts && givenParts(body.parts),
         idempotencyKey: c.req.header('idempotency-key'),
         acks: body.acks && { leaseId: body.acks.lease_id, messageIds: body.acks.message_ids },
       })

@@ -18,7 +18,7 @@ onEachDatabase((open) => {
     const raw = { raw: content.toString('base64'), mediaType: 'image/png', filename: 'cat.png' }
     await postA2a(grid, grid.alice.key, send10({ parts: [{ text: 'x' }, raw] }))
     const [message] = (await callTool(grid, grid.bob.key, 'read_messages')).text
-    path = `/api/v1/parts/${message.a2a.parts[1].part_id}`
+    path = `/api/v1/parts/${message.parts[0].part_id}`
   })
 
   test('the whole part, as a download that no page of the grid shows', async () => {

@@ -5,7 +5,7 @@
 import { Buffer } from 'node:buffer'
 import { joined } from '../../guardrails/local/view.ts'
 import { maxSpans, type Span } from '../../guardrails/provider.ts'
-import { isBase64 } from '../../lib/encoding.ts'
+import { isBase64, textOfBytes } from '../../lib/encoding.ts'
 import { withoutInvisible } from '../../lib/invisible-text.ts'
 import { once } from '../../lib/lazy.ts'
 import { hashForLookup } from '../../lib/secrets.ts'
@@ -199,12 +199,7 @@ function fileOf(raw: string, visitor: TextVisitor): string {
 /** Undefined also for what is no base64: decoders disagree on where it ends, and a model may read it as it is. */
 function textOfFile(raw: string): string | undefined {
   if (!isBase64(raw.replace(/[\r\n]/g, ''))) return undefined
-  try {
-    const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(Buffer.from(raw, 'base64'))
-    return text.includes('\0') ? undefined : text
-  } catch {
-    return undefined
-  }
+  return textOfBytes(Buffer.from(raw, 'base64'))
 }
 
 /** Sorted, without overlaps, and without cutting a character off from its marks. */

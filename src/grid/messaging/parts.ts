@@ -9,7 +9,7 @@ import type { NewMessage, PartOfMessage, StoredPart } from '../../store/account/
 import type { A2aDetails } from './outgoing-message.ts'
 
 /** Most bytes of A2A details that a read shows of one message, as JSON in UTF-8. */
-const maxInlineBytes = 8 * 1024
+export const maxInlineBytes = 8 * 1024
 /** Details other than parts stay inline up to this size each, so that parts have room. */
 const maxFieldBytes = 1024
 /** A handle that would be longer, because of its name or metadata, leaves them to the stored part. */
@@ -24,7 +24,7 @@ export interface PartHandle {
    * place on; or the name of a member of the A2A details, or `details`. Whatever is whole is JSON.
    */
   kind: string
-  name?: string
+  filename?: string
   mediaType?: string
   bytes: number
   part_id: string
@@ -87,21 +87,6 @@ export function detailOf({ id, a2a, largeParts }: NewMessage, name: keyof A2aDet
   const apart: StoredPart[] = largeParts === null ? [] : JSON.parse(largeParts)
   const part = apart.find((part) => part.id === `${id}.${name}`)
   return part ? JSON.parse(part.content) : JSON.parse(a2a ?? '{}')[name]
-}
-
-/** The details as their reader sees them. `sanitized`: an older version stored them with invisible characters. */
-export function shownDetails(
-  messageId: string,
-  json: string,
-  maxChars: number,
-): { shown: unknown; sanitized: boolean } {
-  const stored = JSON.parse(json)
-  const details = withoutInvisibleIn(stored)
-  const sanitized = details !== stored
-  const isInline = Buffer.byteLength(json) <= maxInlineBytes
-  const inline = isInline ? details : splitDetails(messageId, details).inline
-  if ((isInline ? json : JSON.stringify(inline)).length <= maxChars) return { shown: inline, sanitized }
-  return { shown: { more: [handleOf('details', wholePart(`${messageId}.details`, inline))] }, sanitized }
 }
 
 /** A part of a message that the calling agent received or sent. Fails with `part_not_found`. */
@@ -209,10 +194,10 @@ export function endOfPiece(text: string, offset: number, maxChars: number): numb
 export function storedPart(id: string, part: unknown): { part: StoredPart; handle: PartHandle } {
   const stored = contentPart(id, part)
   if (stored) {
-    const { filename: name, mediaType, metadata } = part as Record<string, unknown>
+    const { filename, mediaType, metadata } = part as Record<string, unknown>
     const handle = {
       kind: stored.kind,
-      ...(name !== undefined && { name: String(name) }),
+      ...(filename !== undefined && { filename: String(filename) }),
       ...(mediaType !== undefined && { mediaType: String(mediaType) }),
       bytes: stored.part.bytes,
       part_id: id,
@@ -258,12 +243,12 @@ function textPart(kind: string, id: string, mediaType: string, text: string) {
   return { kind, part: { id, mediaType, encoding: 'utf8' as const, content, bytes: Buffer.byteLength(content) } }
 }
 
-function wholePart(id: string, value: unknown): StoredPart {
+export function wholePart(id: string, value: unknown): StoredPart {
   const content = JSON.stringify(value)
   return { id, mediaType: 'application/json', encoding: 'utf8', content, bytes: Buffer.byteLength(content) }
 }
 
-function handleOf(kind: string, { id, mediaType, bytes }: StoredPart): PartHandle {
+export function handleOf(kind: string, { id, mediaType, bytes }: StoredPart): PartHandle {
   return { kind, mediaType, bytes, part_id: id }
 }
 
@@ -272,6 +257,6 @@ function bytesOf(base64: string): Buffer | undefined {
   return isBase64(base64) ? Buffer.from(base64, 'base64') : undefined
 }
 
-function sizeOf(value: unknown): number {
+export function sizeOf(value: unknown): number {
   return Buffer.byteLength(JSON.stringify(value))
 }

@@ -9,7 +9,9 @@ import type { MessageType, NewMessage, ReviewedMessage } from '../../store/accou
 import type { SendReceipt } from '../../store/account/messages.ts'
 import { answeredTask, taskPart } from './answered-task.ts'
 import { checkGuardrails } from './check-guardrails.ts'
+import { withCleanNames } from './given-parts.ts'
 import {
+  type A2aDetails,
   type Draft,
   type LeasePart,
   maxMessageLength,
@@ -105,13 +107,22 @@ async function repeated(account: AccountStore, sent: SentMessage, acks?: LeasePa
 /** What is sent, as it is checked, hashed and stored: without invisible characters. */
 function draftOf(input: SendInput): Draft {
   const { text, isCleaned } = checkText(input.text)
-  const a2a = input.a2a && withoutInvisibleIn(input.a2a)
+  const given = input.a2a ?? (input.parts?.length ? { parts: input.parts } : undefined)
+  const a2a = given && cleanedDetails(given)
   const cleaned = { ...input, text, a2a }
   return {
     input: cleaned,
     ...keyOf(input.idempotencyKey, () => requestOf(cleaned)),
-    sanitized: isCleaned || a2a !== input.a2a,
+    sanitized: isCleaned || a2a !== given,
   }
+}
+
+/** The same if nothing changed. */
+function cleanedDetails(given: A2aDetails): A2aDetails {
+  const details = withoutInvisibleIn(given)
+  const { parts } = details
+  const named = parts && withCleanNames(parts)
+  return named === parts ? details : { ...details, parts: named }
 }
 
 /** The message of a send, ready to be reviewed and committed. Fails with `invalid_input` or `message_not_found`. */

@@ -2,15 +2,15 @@
 import { withoutInvisible } from '../../lib/invisible-text.ts'
 import type { AccountStore } from '../../store/account.ts'
 import type { InboxMessage } from '../../store/account/inbox-message.ts'
+import { withText } from '../tasks/shown-task.ts'
 import { findPart, type PartHandle } from '../messaging/parts.ts'
 
-/** In 1.0 form. A message that was not sent over A2A is one text. */
+/** In 1.0 form, the text among them. */
 export async function partsOf(account: AccountStore, { body, a2a }: InboxMessage): Promise<unknown[]> {
   const { parts } = JSON.parse(a2a ?? '{}') as { parts?: Record<string, unknown>[] }
-  if (!Array.isArray(parts)) return [{ text: withoutInvisible(body) }]
   const whole: unknown[] = []
-  for (const part of parts) {
-    if (typeof part.part_id !== 'string') whole.push(part)
+  for (const part of withText(withoutInvisible(body), a2a, parts)) {
+    if (!('part_id' in part)) whole.push(part)
     else whole.push(...await fetched(account, part as unknown as PartHandle))
   }
   return whole
@@ -18,11 +18,11 @@ export async function partsOf(account: AccountStore, { body, a2a }: InboxMessage
 
 async function fetched(
   account: AccountStore,
-  { kind, name, mediaType, metadata, part_id }: PartHandle,
+  { kind, filename, mediaType, metadata, part_id }: PartHandle,
 ): Promise<unknown[]> {
   const { text = '', bytes } = await findPart(account, part_id)
   const more = {
-    ...(name && { filename: name }),
+    ...(filename && { filename }),
     ...(mediaType && { mediaType }),
     ...(metadata !== undefined && { metadata }),
   }

@@ -3,6 +3,7 @@ import { withoutInvisibleIn } from '../../lib/invisible-text.ts'
 import type { AccountStore } from '../../store/account.ts'
 import type { TaskEnd } from '../../store/account/task-ends.ts'
 import type { TaskEventRow, TaskMessageRow, TaskPartRow, TaskRow } from '../../store/account/tasks.ts'
+import { isFromA2a } from '../messaging/shown-parts.ts'
 import type { Artifact, Part, Task, TaskEvent, TaskMessage, TaskStatus } from './task.ts'
 
 export interface Viewer {
@@ -117,7 +118,7 @@ function messageOf({ messageId, role, body, a2a, isHidden }: TaskMessageRow, apa
 interface Handle {
   kind: string
   part_id: string
-  name?: string
+  filename?: string
   mediaType?: string
   metadata?: Record<string, unknown>
 }
@@ -134,14 +135,19 @@ function contentOf(body: string, a2a: string | null, apart: Parts): { parts: Par
     const part = apart.get(part_id)
     if (part) Object.assign(details, { [kind]: JSON.parse(part.content) })
   }
-  const parts = (details.parts ?? [{ text: body }]).flatMap((part) => isHandle(part) ? wholeOf(part, apart) : [part])
+  const parts = withText(body, a2a, details.parts).flatMap((part) => isHandle(part) ? wholeOf(part, apart) : [part])
   return { parts, details }
+}
+
+/** All parts of a message, its text among them. See `A2aDetails`. */
+export function withText<T>(body: string, a2a: string | null, parts: T[] | undefined): (T | { text: string })[] {
+  return parts && isFromA2a(a2a) ? parts : [{ text: body }, ...parts ?? []]
 }
 
 function wholeOf(handle: Handle, apart: Parts): Part[] {
   const stored = apart.get(handle.part_id)
   if (!stored) return []
-  const { kind, name: filename, mediaType, metadata } = handle
+  const { kind, filename, mediaType, metadata } = handle
   if (kind === 'part') return [JSON.parse(stored.content)]
   if (kind === 'parts') return JSON.parse(stored.content)
   const content = kind === 'data' ? JSON.parse(stored.content) : stored.content

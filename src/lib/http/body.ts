@@ -14,6 +14,8 @@ export interface BodyLimits {
 }
 
 export const apiLimits: BodyLimits = { maxBytes: 256 * 1024, maxDepth: 32, maxTokens: 5_000 }
+/** A message with parts, which take a third more as base64. */
+export const messageLimits: BodyLimits = { ...apiLimits, maxBytes: 512 * 1024 }
 /** A message with files. */
 export const taskLimits: BodyLimits = { ...apiLimits, maxBytes: 4 * 1024 * 1024 }
 export const formLimits: BodyLimits = { maxBytes: 16 * 1024, maxDepth: 8, maxTokens: 500 }

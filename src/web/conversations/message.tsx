@@ -11,6 +11,7 @@ import {
   openPart,
 } from '../../grid/conversations/open-message.ts'
 import { endOfPiece } from '../../grid/messaging/parts.ts'
+import { isFromA2a } from '../../grid/messaging/shown-parts.ts'
 import { Name } from '../../html/bidi.tsx'
 import { Badge, Card, Facts, LocalTime } from '../../html/components.tsx'
 import { FaceSymbols } from '../../html/conversation/faces.tsx'
@@ -194,7 +195,7 @@ function Link(
   const href = path('messages', String(seq))
   return (
     <li class={isRoot ? undefined : `d${Math.min(depth, maxDepth)}`} aria-current={isOpen ? 'true' : undefined}>
-      <SenderLine from={{ name: `@${fromAlias}`, kind: type, isA2a: a2a !== null, isForeign }} to={recipient}>
+      <SenderLine from={{ name: `@${fromAlias}`, kind: type, isA2a: isFromA2a(a2a), isForeign }} to={recipient}>
         <span class='soft'>
           <LocalTime at={createdAt} />
         </span>
