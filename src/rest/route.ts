@@ -24,7 +24,7 @@ export interface Answer {
 
 /** What the document says of a route. */
 export interface Operation {
-  method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
+  method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   /** As OpenAPI writes it, with `{name}` for a parameter. */
   path: string
   id: string
@@ -39,6 +39,8 @@ export interface Operation {
   /** Request headers and their descriptions. */
   headers?: Record<string, string>
   body?: z.ZodType
+  /** The media type of a body that is not JSON, which the route reads itself. */
+  bytes?: string
   /** Of a body, if not those of every call. */
   limits?: BodyLimits
   isBodyOptional?: boolean

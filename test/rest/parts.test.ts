@@ -29,7 +29,7 @@ onEachDatabase((open) => {
       'content-type': 'image/png',
       'accept-ranges': 'bytes',
       'cache-control': 'private, no-cache',
-      'content-disposition': 'attachment',
+      'content-disposition': "attachment; filename*=UTF-8''cat.png",
       'content-security-policy': "default-src 'none'; sandbox",
       'x-content-type-options': 'nosniff',
       etag: `"${path.split('/').at(-1)}"`,

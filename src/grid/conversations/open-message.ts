@@ -4,7 +4,8 @@ import { isId } from '../../lib/id.ts'
 import type { AccountStore } from '../../store/account.ts'
 import type { PartOfMessage, StoredPart } from '../../store/account/new-message.ts'
 import type { Receipt } from '../../store/account/thread-messages.ts'
-import { contentOf, type PartContent, type PartHandle, partIn, storedPart } from '../messaging/parts.ts'
+import { type PartHandle, storedPart } from '../messaging/parts.ts'
+import { contentOf, type PartContent, partIn } from '../messaging/read-part.ts'
 import { besidesText, inlineDetails } from '../messaging/shown-parts.ts'
 import { isReadBySwitch, mayRead, placeOfMessage, type Reader, readerOf } from './may-read.ts'
 import { type ChainMessage, findMessage, readChain, receiptsOf, type ThreadMessage } from './messages.ts'
@@ -164,7 +165,7 @@ export async function findListedPart(
   const found = isSent ? await parts.sent(agentId, id, partId) : await parts.received(agentId, id, partId)
   const part = found && (partIn(found, id, partId) ?? inlinePart(found, partId, key))
   if (!part) throw new GridError('part_not_found', 'This part does not exist, or it is gone.')
-  return contentOf(found, part)
+  return contentOf(found, part, (upload, n) => account.read.uploads.rowOfMessage(agentId, id, upload, n))
 }
 
 function inlinePart({ a2a }: PartOfMessage, partId: string, key: string): StoredPart | undefined {

@@ -1,34 +1,53 @@
 /** The parts that an agent gives with a message or an update of a task. See docs/protocol/messages.md, "Parts". */
 import { Buffer } from 'node:buffer'
 import { GridError, invalidInput } from '../../errors.ts'
+import { isId } from '../../lib/id.ts'
 import { withoutInvisible } from '../../lib/invisible-text.ts'
-import type { Part } from '../tasks/task.ts'
+import { maxNameBytes } from '../../lib/input.ts'
+import type { GivenPart, Part } from '../tasks/task.ts'
 import { asPart } from '../tasks/task-parts.ts'
 
 /** Of all parts of a call together, decoded. */
 const maxPartsBytes = 256 * 1024
-const maxNameBytes = 255
 const maxUrlLength = 2_048
 
 /** Parts of `partsInput` in 1.0 form. Fails with `invalid_input` or `payload_too_large`. */
-export function givenParts(given: readonly Record<string, unknown>[]): Part[] {
+export function givenParts(given: readonly Record<string, unknown>[]): GivenPart[] {
   const parts = given.map(givenPart)
   const bytes = parts.reduce((sum, part) => sum + bytesOf({ ...part }), 0)
   if (bytes <= maxPartsBytes) return parts
   throw new GridError('payload_too_large', `The parts have ${bytes} bytes, at most ${maxPartsBytes} fit in a call.`)
 }
 
-const known = ['text', 'raw', 'url', 'data', 'mediaType', 'filename', 'metadata', 'kind']
+const known = ['text', 'raw', 'url', 'data', 'part_id', 'mediaType', 'filename', 'metadata', 'kind']
 
-function givenPart(given: Record<string, unknown>): Part {
+function givenPart(given: Record<string, unknown>): GivenPart {
   const unknown = Object.keys(given).find((name) => !known.includes(name))
   if (unknown !== undefined) {
     throw invalidInput(
-      `A part has text, raw, url or data, mediaType and filename, and no ${unknown.slice(0, 64)}.`,
+      `A part has text, raw, url, data or part_id, mediaType and filename, and no ${unknown.slice(0, 64)}.`,
       'parts',
     )
   }
-  const part = asPart(given)
+  const { part_id, ...others } = given
+  if (part_id === undefined) return checked(asPart(given))
+  if (typeof part_id !== 'string' || !isId(part_id)) throw noUpload()
+  // As one of its members has to be a content.
+  const { mediaType, filename, metadata } = checked(asPart({ text: '', ...others }))
+  return {
+    upload: part_id.toLowerCase(),
+    ...(mediaType !== undefined && { mediaType }),
+    ...(filename !== undefined && { filename }),
+    ...(metadata && { metadata }),
+  }
+}
+
+/** What an unknown, expired, named or foreign upload looks like. */
+export function noUpload(): GridError {
+  return new GridError('part_not_found', 'You have no upload with this id that waits for a message.')
+}
+
+function checked(part: Part): Part {
   if ('url' in part && !isHttps(part.url)) throw invalidInput('`url` must be an https address.', 'parts')
   if (Buffer.byteLength(part.filename ?? '') > maxNameBytes) {
     throw invalidInput(`A file name must have at most ${maxNameBytes} bytes.`, 'parts')

@@ -1,7 +1,7 @@
 /** Inbox messages as their recipient sees them, and how many of them fit into one response. */
 import { withoutInvisible, withoutInvisibleIn } from '../../lib/invisible-text.ts'
 import { type InboxMessage, maxCountedUnread } from '../../store/account/inbox-message.ts'
-import { endOfPiece } from './parts.ts'
+import { endOfPiece } from './read-part.ts'
 import { shownDetails } from './shown-parts.ts'
 
 export const maxBatch = 50

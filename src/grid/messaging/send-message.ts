@@ -29,6 +29,7 @@ import { recipientPart, resolve } from './resolve.ts'
 import { findRepeat, keyLifetimeMs, keyOf, presenceAt, requestOf, withPresence } from './sent-message.ts'
 import { ackAgain, acksPart, requireHeld } from './timed-leases.ts'
 import { hopsOf, turnPart } from './turns.ts'
+import { uploadsPart, withUploads } from './uploads.ts'
 
 /** What a message says about who wrote it: the caller, not the sending agent. A key or an OAuth client is a program. */
 const messageTypes: Record<Actor['type'], MessageType> = {
@@ -47,7 +48,7 @@ const maxAttempts = 3
  * same idempotency key stores nothing and returns the first result. See docs/delivery.md, "Sending".
  *
  * Fails with `stale_lease`, `invalid_input`, `message_too_long`, `recipient_not_found`, `channel_not_found`,
- * `not_channel_member`, `message_not_found` (the one it replies to), `idempotency_conflict`, `trial_expired`,
+ * `not_channel_member`, `message_not_found` (the one it replies to), `part_not_found`, `idempotency_conflict`, `trial_expired`,
  * `unavailable`, `storage_full`, `quota_exceeded`, `guardrail_blocked`, `guardrail_unavailable` or
  * `conversation_paused`.
  */
@@ -56,13 +57,15 @@ export async function sendMessage(
   sender: Sender,
   input: SendInput,
 ): Promise<SentMessage> {
-  const draft = draftOf(input)
+  let draft = draftOf(input)
   const repeat = await findRepeat(account, sender, draft)
   if (repeat) return await repeated(account, repeat.sent, input.acks)
   account.requireSpace()
   if (input.acks) await requireHeld(account, input.acks)
 
   let recipient = await resolve(account, sender, input.to)
+  const a2a = await withUploads(account, sender, draft.input.a2a)
+  if (a2a !== draft.input.a2a) draft = { ...draft, input: { ...draft.input, a2a } }
   const { composed, repliedTo } = await compose(account, sender, draft, recipient.label)
   let reviewed = await review({ account, sender, recipient, message: composed, draft })
   for (let attempt = 1; attempt <= maxAttempts; attempt++) {
@@ -74,6 +77,7 @@ export async function sendMessage(
       await turnPart(account, sender, recipient, message),
       trialPart(account, sender, message),
       ...message.largeParts === null ? [] : [{ statements: [account.change.parts.add(message)] }],
+      uploadsPart(account, sender, message, a2a),
       ...message.guarded ? [{ statements: message.guarded.statements }] : [],
       ...input.acks ? [acksPart(account, message, input.acks)] : [],
       ...step ? [taskPart(account, step, message)] : [],

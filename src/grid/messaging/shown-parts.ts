@@ -88,6 +88,6 @@ function asShown(part: ShownPart): ShownPart {
   }
 }
 
-function isTextType(mediaType: string | undefined): boolean {
+export function isTextType(mediaType: string | undefined): boolean {
   return /^text\/|^application\/(json|xml|yaml|javascript)\b|\+(json|xml)\b/i.test(mediaType ?? '')
 }

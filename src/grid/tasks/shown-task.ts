@@ -7,7 +7,7 @@ import { isFromA2a } from '../messaging/shown-parts.ts'
 import type { Artifact, Part, Task, TaskEvent, TaskMessage, TaskStatus } from './task.ts'
 
 export interface Viewer {
-  account: { read: Pick<AccountStore['read'], 'tasks'> }
+  account: { read: Pick<AccountStore['read'], 'tasks'>; deps: AccountStore['deps'] }
   end: TaskEnd
   agentId: string
 }
@@ -59,13 +59,17 @@ type Parts = ReadonlyMap<string, TaskPartRow>
 
 /** What is stored apart of these messages. */
 async function partsOf(
-  { account: { read: { tasks } }, end, agentId }: Viewer,
+  { account: { read: { tasks }, deps: { config } }, end, agentId }: Viewer,
   ids: readonly string[],
   rows: readonly { messageId: string | null; a2a: string | null }[],
 ): Promise<Parts> {
   const split = rows.filter(({ a2a }) => a2a?.includes('"part_id"')).map(({ messageId }) => messageId!)
   const apart = split.length > 0 ? await tasks.parts(end, agentId, ids, split) : []
-  return new Map(apart.map((part) => [part.id, part]))
+  return new Map(apart.map((part) => {
+    // Too long for a task: its client fetches it, with the key that it has.
+    const isUpload = part.encoding === 'upload'
+    return [part.id, isUpload ? { ...part, content: `${config.baseUrl}/api/v1/parts/${part.id}` } : part]
+  }))
 }
 
 function eventOf(row: TaskEventRow, apart: Parts): TaskEvent {
@@ -149,10 +153,14 @@ function wholeOf(handle: Handle, apart: Parts): Part[] {
   if (!stored) return []
   const { kind, filename, mediaType, metadata } = handle
   if (kind === 'part') return [JSON.parse(stored.content)]
-  if (kind === 'parts') return JSON.parse(stored.content)
+  if (kind === 'parts') {
+    return (JSON.parse(stored.content) as (Part | Handle)[]).flatMap((part) =>
+      isHandle(part) ? wholeOf(part, apart) : [part]
+    )
+  }
   const content = kind === 'data' ? JSON.parse(stored.content) : stored.content
   return [{
-    [kind]: content,
+    [stored.encoding === 'upload' ? 'url' : kind]: content,
     ...(filename !== undefined && { filename }),
     ...(mediaType !== undefined && { mediaType }),
     ...(metadata && { metadata }),

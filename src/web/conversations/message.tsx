@@ -10,8 +10,9 @@ import {
   openMessage,
   openPart,
 } from '../../grid/conversations/open-message.ts'
-import { endOfPiece } from '../../grid/messaging/parts.ts'
+import { endOfPiece } from '../../grid/messaging/read-part.ts'
 import { isFromA2a } from '../../grid/messaging/shown-parts.ts'
+import { downloadHeaders, streamOf } from '../../lib/http/download.ts'
 import { Name } from '../../html/bidi.tsx'
 import { Badge, Card, Facts, LocalTime } from '../../html/components.tsx'
 import { FaceSymbols } from '../../html/conversation/faces.tsx'
@@ -31,14 +32,9 @@ export function messagePages({ get }: Pages<Visit>): void {
   get('/messages/:message', showMessage)
   get('/messages/:message/chain', chainPage)
   get('/messages/:message/parts/:part', async ({ account, param, requestId }) => {
-    const { mediaType, text, bytes } = await openPart(account, param('message'), param('part'), requestId)
-    return new Response(bytes, {
-      headers: {
-        'Content-Type': text === undefined ? mediaType : `${mediaType.split(';')[0]}; charset=utf-8`,
-        // The sender chose type and content. A browser must neither show nor run them as a page of the grid.
-        'Content-Disposition': 'attachment',
-        'Content-Security-Policy': "default-src 'none'; sandbox",
-      },
+    const part = await openPart(account, param('message'), param('part'), requestId)
+    return new Response(streamOf(part.pieces(0, part.length)), {
+      headers: { ...downloadHeaders({ ...part, isText: part.text !== undefined }), 'Content-Length': `${part.length}` },
     })
   })
 }

@@ -2,7 +2,7 @@
 import { listParts } from '../../grid/conversations/open-message.ts'
 import type { OpenConversation, OpenMessage } from '../../grid/conversations/open.ts'
 import type { Thread } from '../../grid/conversations/threads.ts'
-import { endOfPiece } from '../../grid/messaging/parts.ts'
+import { endOfPiece } from '../../grid/messaging/read-part.ts'
 import { isFromA2a } from '../../grid/messaging/shown-parts.ts'
 import type { ShownMessage } from '../../html/conversation/message.tsx'
 import type { DeliveryState, ShownReceipt } from '../../html/conversation/state-line.tsx'
