@@ -89,11 +89,10 @@ export async function appendToUpload(
   if (offset !== upload.received) throw wrongOffset(upload)
   let at = offset
   let came = 0
-  let row = Buffer.allocUnsafe(uploadRowBytes)
+  const row = Buffer.allocUnsafe(uploadRowBytes)
   let filled = 0
   const store = async () => {
     at = await storeRow(account, agentId, { ...upload, received: at }, row.subarray(0, filled))
-    row = Buffer.allocUnsafe(uploadRowBytes)
     filled = 0
   }
   for await (const chunk of whole(body)) {
