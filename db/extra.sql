@@ -93,6 +93,35 @@ BEGIN
     WHERE account_id = NEW.account_id AND agent_id = NEW.agent_id AND due_at IS NULL;
 END;
 
+-- Which waiting senders a delivery answers. See docs/delivery.md, "Asking".
+CREATE VIEW awaited_answers AS
+SELECT leases.account_id, leases.agent_id, leases.id AS lease_id, deliveries.seq, deliveries.state,
+  answer.reply_to_message_id IS asked.id AS is_reply
+FROM leases
+JOIN messages AS asked ON asked.account_id = leases.account_id AND asked.id = leases.id
+JOIN deliveries ON deliveries.account_id = leases.account_id AND deliveries.agent_id = leases.agent_id
+JOIN messages AS answer ON answer.account_id = deliveries.sender_account_id AND answer.id = deliveries.message_id
+WHERE leases.awaits_answer = 1 AND answer.seq > asked.seq AND (
+  answer.reply_to_message_id = asked.id
+  OR (answer.reply_to_message_id IS NULL AND answer.type <> 'system' AND answer.channel_id IS NULL
+    AND asked.channel_id IS NULL AND deliveries.task_id IS NULL
+    AND (asked.conversation_id IS NULL OR answer.conversation_id = asked.conversation_id)
+    AND EXISTS (SELECT 1 FROM deliveries AS asking
+      WHERE asking.message_id = asked.id AND asking.sender_account_id = asked.account_id
+        AND asking.account_id = answer.account_id AND asking.agent_id = answer.from_agent_id)));
+
+-- It goes to the oldest of them, and not to the inbox.
+CREATE TRIGGER delivery_is_awaited AFTER INSERT ON deliveries
+WHEN NEW.state = 'unread' AND EXISTS (SELECT 1 FROM leases
+  WHERE leases.account_id = NEW.account_id AND leases.agent_id = NEW.agent_id AND leases.awaits_answer = 1)
+BEGIN
+  UPDATE deliveries SET state = 'read', read_at = NEW.created_at, lease_id = awaited.lease_id
+    FROM (SELECT lease_id FROM awaited_answers WHERE seq = NEW.seq ORDER BY is_reply DESC, lease_id LIMIT 1) AS awaited
+    WHERE deliveries.seq = NEW.seq;
+  UPDATE leases SET awaits_answer = 0 WHERE account_id = NEW.account_id
+    AND id = (SELECT lease_id FROM deliveries WHERE seq = NEW.seq);
+END;
+
 CREATE TRIGGER delivery_is_changed AFTER UPDATE OF state, inbox ON deliveries
 WHEN (OLD.state = 'unread') <> (NEW.state = 'unread') OR OLD.inbox <> NEW.inbox
 BEGIN
@@ -142,6 +171,12 @@ BEGIN
   UPDATE tasks SET state = 'working', status_at = NEW.read_at, generation = generation + 1
     WHERE account_id = NEW.sender_account_id AND id = NEW.task_id AND recipient_agent_id = NEW.agent_id
       AND state = 'submitted';
+END;
+
+CREATE TRIGGER event_of_task_is_pushed AFTER INSERT ON task_events
+BEGIN
+  UPDATE task_push_configs SET due_at = NEW.at
+    WHERE account_id = NEW.account_id AND task_id = NEW.task_id AND due_at IS NULL AND ended_at IS NULL;
 END;
 
 -- Parsed, an object or a list takes some 40 bytes more than its text.

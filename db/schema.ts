@@ -612,9 +612,14 @@ export const leases = sqliteTable('leases', {
   holder: text('holder').notNull(),
   createdAt: integer('created_at').notNull(),
   expiresAt: integer('expires_at'),
+  /** Its id is that of a message whose sender waits for the answer. A trigger puts the answer into the lease. */
+  awaitsAnswer: flag('awaits_answer').notNull().default(false),
+  /** The idempotency key of the send that took it as `next`. */
+  key: text('key'),
 }, (t) => [
   primaryKey({ columns: [t.accountId, t.id] }),
   foreignKey({ columns: [t.accountId, t.agentId], foreignColumns: [agents.accountId, agents.id] }),
+  index('leases_awaiting').on(t.accountId, t.agentId).where(sql`awaits_answer = 1`),
 ])
 
 /** The processes that serve a remote database. `heartbeats` rises while a process lives; the others watch it. */
@@ -799,6 +804,8 @@ const line = () => ({
   attempts: integer('attempts').notNull().default(0),
   failingSince: integer('failing_since'),
   error: text('error'),
+  /** When the last attempt began. */
+  triedAt: integer('tried_at'),
   /** The id of the process that makes a request now, and an id of the attempt. */
   heldBy: text('held_by'),
 })
@@ -810,6 +817,10 @@ export const remoteAgents = sqliteTable('remote_agents', {
   /** What was read of the card of the agent, as JSON; null before it was read. */
   card: text('card'),
   cardAt: integer('card_at'),
+  /** Since when people keep its messages back; null if they do not. */
+  pausedAt: integer('paused_at'),
+  /** Random. The tokens of its callbacks are made of it: all that they allow is to make the grid look now. */
+  callbackSecret: text('callback_secret').notNull().default(sql`(hex(randomblob(32)))`),
   ...line(),
 }, (t) => [
   primaryKey({ columns: [t.accountId, t.agentId] }),
@@ -830,6 +841,10 @@ export const remoteExchanges = sqliteTable('remote_exchanges', {
   taskId: text('task_id'),
   state: text('state', { enum: ['working', 'input-required', 'ended'] }).notNull(),
   createdAt: integer('created_at').notNull(),
+  /** With which attempt the agent accepted or refused the message. */
+  sends: integer('sends').notNull(),
+  /** SHA-256 of the token of its callback; null if it has none. */
+  callbackHash: text('callback_hash'),
   ...line(),
 }, (t) => [
   // A post to a channel may reach several.
@@ -837,7 +852,38 @@ export const remoteExchanges = sqliteTable('remote_exchanges', {
   foreignKey({ columns: [t.accountId, t.agentId], foreignColumns: [agents.accountId, agents.id] }),
   index('remote_exchanges_conversation').on(t.accountId, t.agentId, t.conversation, t.createdAt),
   index('remote_exchanges_created').on(t.createdAt),
+  index('remote_exchanges_callback').on(t.callbackHash).where(sql`callback_hash IS NOT NULL`),
   index('remote_exchanges_due').on(t.dueAt).where(sql`due_at IS NOT NULL`),
+])
+
+/** Where the client of a task wants to be told of its events, which a trigger makes due. The token has all secrets. */
+export const taskPushConfigs = sqliteTable('task_push_configs', {
+  accountId: text('account_id').notNull(),
+  /** New with each registration, also of one that replaces another: what is being sent for the other does not count. */
+  id: text('id').notNull(),
+  taskId: text('task_id').notNull(),
+  /** The client of the task. */
+  agentId: text('agent_id').notNull(),
+  /** What the client calls it. */
+  configId: text('config_id').notNull(),
+  url: text('url').notNull(),
+  /** Of the header `Authorization`. */
+  scheme: text('scheme'),
+  ...optionalSealedToken(),
+  /** Of A2A. */
+  version: text('version', { enum: ['0.3', '1.0'] }).notNull(),
+  /** The last event that the receiver has, or that was there before the registration. */
+  sentN: integer('sent_n').notNull(),
+  createdAt: integer('created_at').notNull(),
+  /** When it was given up. */
+  endedAt: integer('ended_at'),
+  ...line(),
+}, (t) => [
+  primaryKey({ columns: [t.accountId, t.id] }),
+  uniqueIndex('task_push_configs_config').on(t.accountId, t.taskId, t.configId),
+  foreignKey({ columns: [t.accountId, t.taskId], foreignColumns: [tasks.accountId, tasks.id] })
+    .onDelete('cascade').onUpdate('cascade'),
+  index('task_push_configs_due').on(t.dueAt).where(sql`due_at IS NOT NULL`),
 ])
 
 /** What the agents of an account have sent on a day. */

@@ -1,10 +1,12 @@
 /** Every route of the service. */
 import { Hono } from 'hono'
+import { callbackPath, remoteCallback } from './a2a/callbacks.ts'
 import { agentCardPaths, card10Paths, Cards, extendedCardPaths, rootCardPaths } from './a2a/cards/cards.ts'
 import { keySetPath } from './a2a/cards/signing.ts'
 import { a2aGrid } from './a2a/endpoint.ts'
 import { extensionTexts } from './a2a/extensions.ts'
 import { a2aHttpJson, a2aPathError } from './a2a/http-json.ts'
+import { pushAttempt } from './a2a/push.ts'
 import { createAuthenticator, createCallLimits, keysOnly } from './auth/bearer.ts'
 import { createSessions } from './auth/session.ts'
 import { createCallLog, createEdge, servedOrigins } from './edge.ts'
@@ -83,6 +85,7 @@ export function createApp(store: Store): Hono<AppEnv> {
   ]
   const others: Route[] = [
     ['POST', ['/a2a/v1/grid', '/a2a/v1/grid/', '/a2a/v1/agents/:alias', '/a2a/v1/agents/:alias/'], a2aRpc],
+    ['POST', callbackPath, remoteCallback(store)],
     ['GET', '/agent-grid.tgz', clientPackage(deps)],
     ['GET', '/llms.txt', llmsText(config)],
     ['GET', '/join.md', joinText(config)],
@@ -161,4 +164,9 @@ export function createApp(store: Store): Hono<AppEnv> {
 /** Callers of these paths read nothing but JSON-RPC, also in a refusal. */
 function isRpcPath(path: string): boolean {
   return path.startsWith('/mcp/') || path.startsWith('/a2a/') || path === '/api/v1/grid'
+}
+
+/** The requests of the worker that are written as a door writes its answers. */
+export function lineAttempts(store: Store): { push: ReturnType<typeof pushAttempt> } {
+  return { push: pushAttempt(store) }
 }

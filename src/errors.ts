@@ -11,7 +11,6 @@ export const errorKinds = {
   malformed_json: 'invalid',
   message_too_long: 'invalid',
   no_text_content: 'invalid',
-  push_not_supported: 'invalid',
   recipient_required: 'invalid',
   self_message: 'invalid',
   unknown_method: 'invalid',

@@ -166,7 +166,6 @@ const grpcCodes: Record<ErrorKind, string> = {
 
 /** A2A gives these the status 400. */
 const a2aHttpByCode: Partial<Record<ErrorCode, [status: number, code: string]>> = {
-  push_not_supported: [400, 'UNIMPLEMENTED'],
   task_not_cancelable: [400, 'FAILED_PRECONDITION'],
   unsupported_operation: [400, 'UNIMPLEMENTED'],
   version_not_supported: [400, 'UNIMPLEMENTED'],
@@ -207,7 +206,6 @@ const a2aByCode: Partial<Record<ErrorCode, A2aMapping>> = {
   idempotency_conflict: { code: -32602, reason: 'IDEMPOTENCY_CONFLICT', isGridReason: true },
   task_not_found: { code: -32001, reason: 'TASK_NOT_FOUND' },
   task_not_cancelable: { code: -32002, reason: 'TASK_NOT_CANCELABLE' },
-  push_not_supported: { code: -32003, reason: 'PUSH_NOTIFICATION_NOT_SUPPORTED' },
   unsupported_operation: { code: -32004, reason: 'UNSUPPORTED_OPERATION' },
   no_text_content: { code: -32005, reason: 'CONTENT_TYPE_NOT_SUPPORTED' },
   version_not_supported: { code: -32009, reason: 'VERSION_NOT_SUPPORTED' },

@@ -90,6 +90,8 @@ const rules: Record<string, Rule> = {
   'grid/notifications/': globalVerbs,
   // Signing keys and public agents belong to no account.
   'grid/cards.ts': globalVerbs,
+  // A callback names no account.
+  'grid/remote-agents/callback.ts': globalVerbs,
   'grid/oauth/': globalVerbs,
   // The providers, and how each of them is configured.
   'guardrails/': { ours: ['errors.ts', 'lib/'], packages: ['zod', 're2js', 'franc', 'validator'] },
@@ -124,7 +126,7 @@ const rules: Record<string, Rule> = {
   'lib/': {
     ours: ['errors.ts'],
     types: ['deps.ts'],
-    packages: ['hono', 'oslo', 'zod', 'ipaddr.js', 'secure-json-parse', 'uuid', 'web-push', 'jose'],
+    packages: ['hono', 'oslo', 'zod', 'ipaddr.js', 'leven', 'secure-json-parse', 'uuid', 'web-push', 'jose'],
   },
 }
 

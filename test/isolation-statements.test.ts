@@ -34,7 +34,7 @@ const timed = [newId(), newId()]
 for (const [n, id] of timed.entries()) {
   const { leases } = owner.store.change
   const expiresAt = grid.clock.now + (n === 0 ? day : 1)
-  const lease = { id, agent: grid.bob.id, holder: 'x', at: grid.clock.now, expiresAt }
+  const lease = { id, agent: grid.bob.id, holder: 'x', at: grid.clock.now, expiresAt, key: foreign['idempotency key'] }
   await sendMessage(as(grid.alice), { to: 'bob', text: 'for a program of acme' })
   await writeParts(owner.store, leases.take(lease, { limit: 1, maxChars: 100_000, expected: 1 }, null))
 }
@@ -78,7 +78,10 @@ const uploads = await rows(grid, 'SELECT id FROM uploads WHERE account_id = ?', 
 await owner.agent('acme-desk', { visibility: 'public', accessPolicy: 'block_list', accessList: ['eve'] })
 const desk = (await owner.store.read.agents.byAlias('acme-desk'))!
 const setAside = await sendMessage(as(grid.alice), { to: 'acme-desk', text: 'a parked text of acme' })
-await owner.store.write([owner.store.change.leases.parkUnread(desk.id, grid.clock.now)])
+await owner.store.write([
+  owner.store.change.leases.parkUnread(desk.id, grid.clock.now),
+  owner.store.change.leases.awaitAnswer(grid.alice.id, setAside.id, 'a process', grid.clock.now),
+])
 const asUser = { type: 'user', userId: user, role: 'owner', sessionId: 'a session of acme' } as const
 const ofUser = grid.store.account(owner.id, { ...asUser, confirmedAt: grid.clock.now })
 const seat = await chooseAlias(ofUser, { alias: 'acme-person' })
@@ -89,6 +92,7 @@ const numbers = (name: string) => [...new Set(placed.map((row) => String(row[nam
 const snoozed = { kind: 'agent_key', subject: 'a thread of acme', until: grid.clock.now + day, level: 1 }
 await owner.store.write([owner.store.change.snoozes.put(user, snoozed)])
 const robot = await owner.agent('acme-robot', { type: 'a2a', remoteUrl: 'https://robot.example/acme' })
+const toRobot = await sendMessage(as(grid.alice), { to: 'acme-robot', text: 'for a robot of acme' })
 const exchange = {
   id: reply.id,
   conversation: 'a conversation of acme',
@@ -99,11 +103,26 @@ const line = { kind: 'inbox' as const, agent: robot.id, id: robot.id, hold: 'a h
 await owner.store.write([
   ...owner.store.change.remoteAgents.putExchange(
     robot.id,
-    { ...exchange, state: 'input-required', dueAt: 0, error: null },
+    { ...exchange, state: 'input-required', dueAt: 0, error: null, sends: 1, callbackHash: 'a callback of acme' },
     grid.clock.now,
   ),
   { sql: 'UPDATE remote_agents SET due_at = 0 WHERE account_id = ?', args: [owner.id] },
   owner.store.change.remoteAgents.hold(line, 'a process', grid.clock.now),
+])
+const push = { id: newId(), configId: 'a webhook of acme', url: 'https://acme.example/hook', scheme: null }
+await owner.store.write([
+  owner.store.change.pushConfigs.put(
+    foreign['agent id'],
+    foreign['task id'],
+    { ...push, version: '1.0' },
+    grid.clock.now,
+  ),
+  { sql: 'UPDATE task_push_configs SET due_at = 0 WHERE account_id = ?', args: [owner.id] },
+  owner.store.change.remoteAgents.hold(
+    { kind: 'push', agent: foreign['agent id'], id: push.id, hold: 'a hold of acme' },
+    'a process',
+    grid.clock.now,
+  ),
 ])
 const [pause] = await owner.store.read.turns.paused()
 const [logged] = await owner.store.read.activity.list({ limit: 1 })
@@ -118,9 +137,9 @@ const [accessToken] = await rows(grid, 'SELECT hash FROM oauth_tokens WHERE acco
 /** Texts of one kind: a statement is run with each of them, or with all as a JSON list. */
 const ids = [
   ...[foreign['agent id'], grid.alice.id, grid.bob.id, desk.id, foreign['channel id'], foreign['guardrail id']],
-  ...[foreign['message id'], reply.id, foreign['skill id'], foreign['credential id'], foreign['part id']],
   ...uploads.map(({ id }) => String(id)),
-  ...[foreign['account id'], user, grantId, invitation, lease!.id, logged.id],
+  ...[foreign['message id'], reply.id, toRobot.id, foreign['skill id'], foreign['credential id'], foreign['part id']],
+  ...[push.id, foreign['account id'], user, grantId, invitation, lease!.id, logged.id],
   ...(await owner.store.read.keys.ofAgent(grid.bob.id, grid.clock.now)).map(({ id }) => id),
 ]
 const [task] = await rows(
@@ -187,6 +206,7 @@ const texts: Record<string, string[]> = {
   context: ['acme'],
   artifact: ['acme'],
   client: agents,
+  config: [push.configId],
   ids: list(ids),
   words: list(names),
   aliases: list(names),
@@ -218,6 +238,7 @@ const others: Record<string, InValue[]> = {
   ...{ hops: [0], answers: [0], automated: [1], bytes: [1], countedIn: [owner.id] },
   ...{ receiver: [null, ...agents], messagesPerDay: [0], bytesPerDay: [0], strangerMessagesPerDay: [0] },
   messageReplies: [1],
+  ...{ url: ['https://x.example'], scheme: [null], version: ['1.0'], n: [1] },
   ...{ instance: ['a process'], card: ['{}'], contextId: ['c'], taskId: ['t'], error: [null] },
   ...{ except: ['[]'], reason: [null], agents: ['[]'], limits: ['{}'] },
   ...{ createdAt: [later], expiresAt: [later], wokenAt: [later], day: [startOfDay], hour: [later] },
@@ -265,6 +286,7 @@ const others: Record<string, InValue[]> = {
   ...{ n: [0], length: [1], filename: ['x'], mediaType: ['text/plain'], content: ['x'] },
   ...{ arguments: ['{}'], config: ['{}'], parts: ['[]'], hours: ['[0]'], kept: ['[]'] },
   ...{ roles: ['["owner"]'], seqs: [JSON.stringify([...Array(99).keys()])] },
+  ...{ sends: [1], callbackHash: [null] },
   ...{ remoteUrl: [null], encryptedToken: [null], tokenIv: [null], tokenAuthTag: [null], tokenKeyId: [null] },
   ...Object.fromEntries(
     ['description', 'body', 'recipient', 'newHash', 'handleHash', 'requestHash', 'tokenHash', 'last4', 'holder']

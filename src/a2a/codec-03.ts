@@ -10,6 +10,7 @@ import {
   writeStatus,
 } from './codec.ts'
 import type { ParamReader } from './param-reader.ts'
+import { readPushConfig } from './push-config.ts'
 
 export const codec03: Codec = {
   version: '0.3',
@@ -54,9 +55,10 @@ function readConfiguration(
   configuration: ParamReader,
 ): Pick<SendConfiguration, 'returnImmediately' | 'push'> {
   const blocking = configuration.flag('blocking')
+  const push = configuration.object('pushNotificationConfig')
   return {
     returnImmediately: blocking === undefined ? undefined : !blocking,
-    push: configuration.object('pushNotificationConfig') !== undefined,
+    push: push && readPushConfig(push, '0.3'),
   }
 }
 

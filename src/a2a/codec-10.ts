@@ -10,6 +10,7 @@ import {
   writeStatus,
 } from './codec.ts'
 import type { ParamReader } from './param-reader.ts'
+import { readPushConfig } from './push-config.ts'
 
 export const codec10: Codec = {
   version: '1.0',
@@ -47,9 +48,10 @@ function readPart(part: ParamReader): Part {
 function readConfiguration(
   configuration: ParamReader,
 ): Pick<SendConfiguration, 'returnImmediately' | 'push'> {
+  const push = configuration.object('taskPushNotificationConfig')
   return {
     returnImmediately: configuration.flag('returnImmediately'),
-    push: configuration.object('taskPushNotificationConfig') !== undefined,
+    push: push && readPushConfig(push, '1.0'),
   }
 }
 

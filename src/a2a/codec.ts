@@ -1,4 +1,5 @@
 /** The version-independent model of A2A requests and results. See docs/protocol/a2a.md, "Versions". */
+import type { PushConfigInput } from '../grid/tasks/push-configs.ts'
 import type { Part, Task, TaskEvent, TaskMessage, TaskState } from '../grid/tasks/task.ts'
 import { isoTime } from '../lib/time.ts'
 import { ParamReader } from './param-reader.ts'
@@ -17,8 +18,8 @@ export interface SendConfiguration {
   /** The most messages that the answer has. Default: all. */
   historyLength?: number
   acceptedOutputModes?: string[]
-  /** Whether the client asks for push notifications to a webhook. */
-  push: boolean
+  /** Where the client wants to be told of events of the task. */
+  push?: PushConfigInput
 }
 
 export interface SendRequest {
@@ -69,7 +70,7 @@ export function readSend(params: unknown, codec: Codec): SendRequest {
         historyLength: configuration.count('historyLength'),
         acceptedOutputModes: configuration.texts('acceptedOutputModes'),
       }
-      : { push: false },
+      : {},
   }
 }
 

@@ -46,18 +46,20 @@ export function a2aHttpJson(
   return operations.map(([httpMethod, path, method]) => [
     httpMethod,
     endpoints.flatMap((endpoint) => [`${endpoint}${path}`, `${endpoint}${path}/`]),
-    operation(method, paramNames(path), authenticateCall, deps, cards),
+    operation(method, path, authenticateCall, deps, cards),
   ])
 }
 
 function operation(
   method: string,
-  names: string[],
+  path: string,
   authenticateCall: AuthenticateCall,
   deps: Deps,
   cards: Cards,
 ): Handler {
   const { config, bodies } = deps
+  const names = paramNames(path)
+  const hasVerb = /:\w+\}$/.test(path)
   const domain = new URL(config.baseUrl).hostname
 
   return async function a2aOperation(c) {
@@ -73,7 +75,7 @@ function operation(
       if (admitted.extensions.length > 0) headers[codec10.extensionsHeader] = admitted.extensions.join(', ')
 
       const given = request.method === 'POST' ? await readBody(bodies, request, limitsOf(aliases)) : queryOf(request)
-      const inPath = names.map((name) => [name, c.req.param(name)?.replace(/:\w+$/, '')])
+      const inPath = names.map((name) => [name, hasVerb ? c.req.param(name)?.replace(/:\w+$/, '') : c.req.param(name)])
       const params = { ...given, ...Object.fromEntries(inPath) }
       const result = await findMethod(method).run({ ...admitted, cards, codec: codec10, method, params })
       if (!(result instanceof EventStream)) return new Response(JSON.stringify(result), { headers })

@@ -23,7 +23,7 @@ import { heartbeatMs, taskItems } from './task-stream.ts'
 /**
  * Deliver a message to the agent it names. The result is a receipt, at once, or the task, after waiting for its recipient.
  * Fails with `invalid_input`, `recipient_required`, `recipient_not_found`, `task_not_found`, `unsupported_operation`,
- * `no_text_content`, `push_not_supported`, or as `sendMessage` does. See docs/protocol/a2a.md, "Errors".
+ * `no_text_content`, or as `sendMessage` does. See docs/protocol/a2a.md, "Errors".
  */
 export async function messageSend(call: MethodCall): Promise<unknown> {
   const send = await readSend(call)
@@ -83,17 +83,18 @@ async function readSend(call: MethodCall): Promise<Send> {
   if (error && message.taskId !== undefined) await findTask(account, message.taskId, to)
   if (error) throw error
 
-  const { returnImmediately } = configuration
-  const isReceipt = isShared && message.taskId === undefined && returnImmediately !== true &&
-    !extensions.includes(extensionUri(config, 'await-reply'))
-  const mayBeMessage = !isShared && message.taskId === undefined && returnImmediately !== true
-  const mode = isReceipt ? 'receipt' : mayBeMessage ? 'message' : 'task'
-  return { request, sender, to, mode, returnsImmediately: returnImmediately === true }
+  const { push } = configuration
+  const mayBeOther = message.taskId === undefined && configuration.returnImmediately !== true
+  const isPlain = isShared && mayBeOther && !extensions.includes(extensionUri(config, 'await-reply'))
+  // A notification is about a task, so the client is shown the task.
+  const mode = push || !mayBeOther ? 'task' : isPlain ? 'receipt' : isShared ? 'task' : 'message'
+  const returnsImmediately = configuration.returnImmediately === true || (isPlain && push !== undefined)
+  return { request, sender, to, mode, returnsImmediately }
 }
 
 async function deliver(call: MethodCall, { request, sender, to, mode }: Send): Promise<SentTask> {
   const { account } = call
-  const { message, configuration: { acceptedOutputModes } } = request
+  const { message, configuration: { acceptedOutputModes, push } } = request
   const { config } = account.deps
   const idempotencyKey = call.idempotencyKey ??
     (call.extensions.includes(extensionUri(config, 'idempotency')) ? message.messageId : undefined)
@@ -103,6 +104,7 @@ async function deliver(call: MethodCall, { request, sender, to, mode }: Send): P
     idempotencyKey,
     request: idempotencyKey === undefined ? undefined : requestOf(call),
     acceptedOutputModes,
+    push,
   }
   if (message.taskId !== undefined) {
     return await continueTask(account, sender, { ...common, taskId: message.taskId, recipient: to })
@@ -171,21 +173,16 @@ function receiptMetadata(
 }
 
 /** The shared endpoint needs text. The endpoint of an agent also takes files or data without text. */
-function contentError({ message, configuration }: SendRequest, isShared: boolean): GridError | undefined {
+function contentError({ message }: SendRequest, isShared: boolean): GridError | undefined {
   const hasContent = message.parts.some((part) => 'text' in part ? part.text !== '' : !isShared)
   if (!hasContent) {
     return new GridError('no_text_content', 'No text content in message parts', { field: 'message.parts' })
   }
-  return configuration.push ? pushNotSupported() : undefined
+  return undefined
 }
 
 function recipientRequired(): GridError {
   return new GridError('recipient_required', "Missing 'to' in message.metadata - specify the recipient @alias", {
     field: 'message.metadata.to',
   })
-}
-
-/** A suite of A2A looks for the words "not supported". */
-export function pushNotSupported(): GridError {
-  return new GridError('push_not_supported', 'Push notifications are not supported. Send without a push configuration.')
 }

@@ -3,9 +3,10 @@ import { codec03 } from './codec-03.ts'
 import { codec10 } from './codec-10.ts'
 import type { Codec } from './codec.ts'
 import { endpointAlias } from './grid-routing.ts'
-import { messageSend, messageStream, pushNotSupported } from './message-send.ts'
+import { messageSend, messageStream } from './message-send.ts'
 import type { MethodCall } from './method-call.ts'
 import { ParamReader } from './param-reader.ts'
+import { pushConfigDelete, pushConfigGet, pushConfigList, pushConfigSet } from './push-methods.ts'
 import { tasksCancel, tasksGet, tasksList, tasksSubscribe } from './task-methods.ts'
 import { GridError } from '../errors.ts'
 
@@ -19,10 +20,10 @@ const operations: [method03: string, method10: string, Operation][] = [
   ['tasks/list', 'ListTasks', tasksList],
   ['tasks/cancel', 'CancelTask', tasksCancel],
   ['tasks/resubscribe', 'SubscribeToTask', tasksSubscribe],
-  ['tasks/pushNotificationConfig/set', 'CreateTaskPushNotificationConfig', refusePush],
-  ['tasks/pushNotificationConfig/get', 'GetTaskPushNotificationConfig', refusePush],
-  ['tasks/pushNotificationConfig/list', 'ListTaskPushNotificationConfigs', refusePush],
-  ['tasks/pushNotificationConfig/delete', 'DeleteTaskPushNotificationConfig', refusePush],
+  ['tasks/pushNotificationConfig/set', 'CreateTaskPushNotificationConfig', pushConfigSet],
+  ['tasks/pushNotificationConfig/get', 'GetTaskPushNotificationConfig', pushConfigGet],
+  ['tasks/pushNotificationConfig/list', 'ListTaskPushNotificationConfigs', pushConfigList],
+  ['tasks/pushNotificationConfig/delete', 'DeleteTaskPushNotificationConfig', pushConfigDelete],
   ['agent/getAuthenticatedExtendedCard', 'GetExtendedAgentCard', extendedCard],
 ]
 
@@ -37,10 +38,6 @@ export function findMethod(name: string): { codec: Codec; run: Operation } {
   if (method) return method
   const message = 'Unknown A2A method. Send with message/send (0.3) or SendMessage (1.0).'
   throw new GridError('unknown_method', message, { field: 'method' })
-}
-
-function refusePush(): never {
-  throw pushNotSupported()
 }
 
 /** Fails with `invalid_input` or `agent_not_found`. */

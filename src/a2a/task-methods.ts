@@ -77,7 +77,7 @@ export async function tasksSubscribe(call: MethodCall): Promise<EventStream> {
 }
 
 /** An endpoint shows all tasks of the caller, or those with the agent in the path or the tenant. */
-function scopeOf({ aliases, connection }: MethodCall, params: ParamReader) {
+export function scopeOf({ aliases, connection }: MethodCall, params: ParamReader) {
   return { recipient: endpointAlias(aliases, params.id('tenant')), connection }
 }
 

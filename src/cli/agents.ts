@@ -73,10 +73,11 @@ type AgentKey = {
   mcp_config: McpConfig
   /** Where A2A clients call the agent. */
   a2a_url: string
+  note?: string
 }
 
 function describeAgentKey(
-  { agent, apiKey }: { agent: { id: string; alias: string }; apiKey: string },
+  { agent, apiKey, note }: { agent: { id: string; alias: string }; apiKey: string; note?: string },
   { deps }: AccountStore,
 ): AgentKey {
   return {
@@ -85,6 +86,7 @@ function describeAgentKey(
     api_key: apiKey,
     mcp_config: mcpConfig(deps.config.appUrl, apiKey),
     a2a_url: a2aAddress(deps.config.baseUrl, agent.alias),
+    ...(note !== undefined && { note }),
   }
 }
 
@@ -93,6 +95,7 @@ function printAgentKey(agent: AgentKey): string {
   return [
     table([['Agent', agent.alias], ['ID', agent.agent_id], ['Key', agent.api_key], ['A2A address', agent.a2a_url]]),
     'The key is not shown again.',
+    ...agent.note === undefined ? [] : [agent.note],
     ...snippets({ baseUrl: origin, key: agent.api_key }).map(({ title, where, text }) =>
       `\n${title} (${where}):\n\n${text.replace(/^/gm, '  ')}`
     ),

@@ -45,7 +45,7 @@ const plainOption = {
 export const backup: ProcessCommand = {
   name: 'backup',
   summary: 'Back up the database of a running or stopped grid, or check a backup. The key ring is not in a backup.',
-  operand: 'file',
+  operands: ['file'],
   options: {
     file: {
       placeholder: 'FILE',
@@ -142,7 +142,7 @@ async function copyOnServer(
 export const restore: ProcessCommand = {
   name: 'restore',
   summary: 'Check a backup and put it in the place of the database, whose server must be stopped. Keeps the old files.',
-  operand: 'file',
+  operands: ['file'],
   options: {
     file: { placeholder: 'FILE', description: 'the backup', required: true },
     key: { ...keyOption, description: 'pass phrase of the backup' },

@@ -2,6 +2,7 @@ import process from 'node:process'
 import { ClientError } from '../clients/grid-call.ts'
 import { ConfigError, describeSettings } from '../config.ts'
 import { GridError } from '../errors.ts'
+import { didYouMean } from '../lib/did-you-mean.ts'
 import { commit, fullVersion, version } from '../lib/version.ts'
 import { jsonLine } from '../lib/redact.ts'
 import type { StartError } from '../store/start-error.ts'
@@ -9,7 +10,7 @@ import {
   type Command,
   type CommandArguments,
   CommandError,
-  didYouMean,
+  isOperand,
   readArguments,
   type StoreCommand,
   usageError,
@@ -152,11 +153,11 @@ function options(command: Command): string {
   const lines = Object.entries(command.options).flatMap(([name, option]) => {
     const { placeholder, description, required, env, file } = option
     const notes = (required ? ' (required)' : '') + (env ? ` (safer in ${env})` : '')
-    const title = name === command.operand ? placeholder : `--${name} ${placeholder}`.trim()
+    const title = isOperand(command, name) ? placeholder : `--${name} ${placeholder}`.trim()
     const line = [title, description + notes] as const
     return file === undefined
       ? [line]
-      : [line, [`--${file} PATH`, `a file with --${name}; - is standard input`] as const]
+      : [line, [`--${file} PATH`, `a file with ${title.split(' ')[0]}; - is standard input`] as const]
   })
   return [
     `agent-grid ${command.name}: ${command.summary}`,

@@ -1,8 +1,8 @@
 /** What a command is, and how its options are parsed. */
 import { readFileSync } from 'node:fs'
 import { parseArgs, type ParseArgsConfig } from 'node:util'
-import { closestMatch } from 'leven'
 import { describeSettings } from '../config.ts'
+import { didYouMean } from '../lib/did-you-mean.ts'
 import type { Store } from '../store/store.ts'
 
 export interface CommandOption {
@@ -33,8 +33,8 @@ interface CommandDescription<O extends CommandOptions> {
   readonly name: string
   readonly summary: string
   readonly options: O
-  /** The name of the required option that is given without its name, such as a file. */
-  readonly operand?: string
+  /** The names of the options that are given without their names, such as a file. */
+  readonly operands?: readonly string[]
   /** What may stand behind `--`: the words are passed on as they are. */
   readonly words?: { readonly placeholder: string; readonly description: string }
 }
@@ -134,23 +134,29 @@ function parseWords(command: Command, words: string[]): Record<string, unknown> 
     if (file !== undefined) options[file] = { type: 'string' }
   }
   try {
-    const { operand } = command
-    const { values, positionals } = parseArgs({ args: words, options, strict: true, allowPositionals: !!operand })
-    if (positionals.length > 1) throw new Error(`Unexpected argument '${positionals[1]}'`)
+    const { operands = [] } = command
+    const allowPositionals = operands.length > 0
+    const { values, positionals } = parseArgs({ args: words, options, strict: true, allowPositionals })
+    const more = positionals[operands.length]
+    if (more !== undefined) throw new Error(`Unexpected argument '${more}'`)
     for (const name of Object.keys(values)) if (command.options[name]?.flag) values[name] = 'yes'
-    return { ...values, ...(operand && positionals.length === 1 && { [operand]: positionals[0] }) }
+    return { ...values, ...Object.fromEntries(positionals.map((word, n) => [operands[n], word])) }
   } catch (error) {
     const [firstLine] = (error as Error).message.split('\n')
     const unknown = firstLine.match(/^Unknown option '--([^']+)'/)?.[1]
-    const names = Object.keys(options).filter((name) => name !== command.operand).map((name) => `--${name}`)
+    const names = Object.keys(options).filter((name) => !isOperand(command, name)).map((name) => `--${name}`)
     const hint = unknown === undefined ? '' : settingHint(unknown) ?? didYouMean(`--${unknown}`, names)
-    const takes = `${command.name} takes ${[...operandOf(command), ...names.toSorted()].join(', ')}.`
+    const takes = `${command.name} takes ${[...operandsOf(command), ...names.toSorted()].join(', ')}.`
     throw usageError(`${firstLine}.${hint}\n${takes}\n${usageHint(command)}`)
   }
 }
 
-function operandOf({ operand, options }: Command): string[] {
-  return operand === undefined ? [] : [options[operand].placeholder]
+function operandsOf({ operands = [], options }: Command): string[] {
+  return operands.map((name) => options[name].placeholder)
+}
+
+export function isOperand({ operands = [] }: Command, option: string): boolean {
+  return operands.includes(option)
 }
 
 /** For a setting that was given as an option. */
@@ -173,7 +179,7 @@ export function checkArguments(command: Command, given: Record<string, unknown>)
   for (const [name, { required, placeholder, file }] of Object.entries(command.options)) {
     if (required && !given[name]) {
       const orFile = file === undefined ? '' : ` or --${file} PATH`
-      const option = name === command.operand ? placeholder : `${`--${name} ${placeholder}`.trim()}${orFile}`
+      const option = isOperand(command, name) ? placeholder : `${`--${name} ${placeholder}`.trim()}${orFile}`
       throw usageError(`${command.name} needs ${option}.\n${usageHint(command)}`)
     }
   }
@@ -182,11 +188,4 @@ export function checkArguments(command: Command, given: Record<string, unknown>)
 
 function usageHint(command: Command): string {
   return `"agent-grid help ${command.name}" lists its options.`
-}
-
-/** ` Did you mean "list-accounts"?` for a word that is not one of `words`; an empty text if none of them is like it. */
-export function didYouMean(word: string, words: readonly string[]): string {
-  // A third of the letters may be wrong.
-  const closest = closestMatch(word, words, { maxDistance: Math.ceil(word.length / 3) })
-  return closest === undefined ? '' : ` Did you mean "${closest}"?`
 }

@@ -7,7 +7,7 @@ const yes = { placeholder: '', flag: true } as const
 export const connect: ProcessCommand = {
   name: 'connect',
   summary: 'Connect a coding client to a grid: tools, hooks and a skill.',
-  operand: 'client',
+  operands: ['client'],
   options: {
     client: {
       placeholder: 'CLIENT',
@@ -56,7 +56,7 @@ export const connect: ProcessCommand = {
 export const disconnect: ProcessCommand = {
   name: 'disconnect',
   summary: 'Take out of a coding client what connect wrote, and revoke its key.',
-  operand: 'client',
+  operands: ['client'],
   options: {
     client: { placeholder: 'CLIENT', description: clientNames.join(', '), oneOf: clientNames, required: true },
     scope: {

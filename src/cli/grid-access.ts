@@ -1,6 +1,7 @@
 /** Calling a grid as an agent, from commands that people and scripts run. */
 import { findConnection, type GridAccess, readConnections, withAt } from '../clients/connections.ts'
-import { attentionExitCode, type CommandArguments, CommandError, type CommandOption, didYouMean } from './command.ts'
+import { didYouMean } from '../lib/did-you-mean.ts'
+import { attentionExitCode, type CommandArguments, CommandError, type CommandOption } from './command.ts'
 
 /** The options that choose the agent. */
 export const accessOptions = {

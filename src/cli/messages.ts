@@ -5,20 +5,26 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { mayRepeat, reconnectMs } from '../clients/grid-call.ts'
 import { GridClient, type InboxMessage, type Peek, type SendRequest, type Sent } from '../clients/grid-client.ts'
 import { jsonLine } from '../lib/redact.ts'
-import { type CommandArguments, type ProcessCommand, usageError } from './command.ts'
+import { attentionExitCode, type CommandArguments, type ProcessCommand, usageError } from './command.ts'
 import { accessOptions, gridAccess } from './grid-access.ts'
 import { print, printTaken } from './output.ts'
 
 /** How often a send is tried. Its key makes sure that it is stored once. */
 const maxAttempts = 3
+/** How long a send waits for its answer: the most that the grid allows. */
+const waitSeconds = 50
 
 export const send: ProcessCommand = {
   name: 'send',
   summary: 'Send a message as an agent.',
-  operand: 'to',
+  operands: ['to', 'message'],
   options: {
     to: { placeholder: 'TO', description: '@agent or #channel', required: true },
-    message: { placeholder: 'TEXT', description: 'the message; without it, standard input', file: 'message-file' },
+    message: {
+      placeholder: 'TEXT',
+      description: 'the message; without it or with -, standard input',
+      file: 'message-file',
+    },
     'reply-to': { placeholder: 'ID', description: 'message_id of what this answers' },
     conversation: {
       placeholder: 'ID',
@@ -28,6 +34,7 @@ export const send: ProcessCommand = {
       placeholder: 'LEASE',
       description: 'lease_id of "read --lease": its messages are acknowledged together with this send',
     },
+    wait: { placeholder: '', description: `wait up to ${waitSeconds} s for the answer, and print it`, flag: true },
     'idempotency-key': { placeholder: 'KEY', description: 'a text of your own; a repeat with the same one sends once' },
     ...accessOptions,
   },
@@ -35,19 +42,22 @@ export const send: ProcessCommand = {
     const { to, conversation, acks, 'idempotency-key': key = crypto.randomUUID() } = args
     const request: SendRequest = {
       to: to!,
-      message: args.message ?? readInput(),
+      message: args.message === undefined || args.message === '-' ? readInput() : args.message,
       reply_to_message_id: args['reply-to'],
       conversation_id: conversation,
       ...(acks !== undefined && { acks: { lease_id: acks } }),
+      ...(args.wait !== undefined && { wait_seconds: waitSeconds }),
     }
     const sent = await sendOnce(new GridClient(gridAccess(args)), request, key)
-    print(json ? jsonLine(sent) : `Sent to ${sent.recipient}: ${sent.message_id}`)
-    return 0
+    if (json) print(jsonLine(sent))
+    else if (!sent.answer) print(`Sent to ${sent.recipient}: ${sent.message_id}`)
+    else print(sent.answer.note ?? textOf(sent.answer.messages, sent.answer.unread))
+    return sent.answer?.messages.length === 0 ? attentionExitCode : 0
   },
 }
 
 function readInput(): string {
-  if (process.stdin.isTTY) throw usageError('Give --message TEXT, or the message on standard input.')
+  if (process.stdin.isTTY) throw usageError('Give the message as TEXT or on standard input.')
   // The shell adds the line feed at the end.
   return readFileSync(0, 'utf8').replace(/\r?\n$/, '')
 }

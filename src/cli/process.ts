@@ -1,7 +1,7 @@
 /** Creates the dependencies of a process, and handles its signals and uncaught errors. */
 import process from 'node:process'
 import { setTimeout } from 'node:timers'
-import { createApp } from '../app.ts'
+import { createApp, lineAttempts } from '../app.ts'
 import { type Config, ConfigError, readConfig } from '../config.ts'
 import type { Deps } from '../deps.ts'
 import { createEmailSender } from '../email.ts'
@@ -115,7 +115,7 @@ export async function startServer(deps: Deps, options?: StoreOptions): Promise<S
   let worker: Worker | undefined
   try {
     // Before the first request: messages that a dead process had leased must be unread again.
-    worker = await startWorker(store)
+    worker = await startWorker(store, lineAttempts(store))
     const app = createApp(store)
     const listener = await listenOrFail((request, connection) => app.fetch(request, connection), deps)
     return { store, worker, listeners: [listener], stopWatch: deps.overload.watch() }

@@ -6,7 +6,7 @@ import { table } from './tables.ts'
 export const tryRemoteCommand = storeCommand({
   name: 'try-remote',
   summary: 'Read the card of a remote agent, send it a message, and print what it answers.',
-  operand: 'url',
+  operands: ['url'],
   options: {
     url: { placeholder: 'URL', description: 'address of its card, endpoint or host', required: true },
     token: { placeholder: 'TOKEN', description: 'bearer token for it', env: 'REMOTE_TOKEN' },

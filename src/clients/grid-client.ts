@@ -1,5 +1,6 @@
 /** The calls that the client programs make to a grid. */
 import type { IncomingMessage } from 'node:http'
+import { second } from '../lib/time.ts'
 import { version } from '../lib/version.ts'
 import { aliasIn, callJson, type GridRequest, noGrid, openCall, unreachable, usualTimeoutMs } from './grid-call.ts'
 
@@ -39,7 +40,13 @@ export interface Peek {
   presence?: { attended?: boolean }
 }
 
-interface LeaseRequest {
+interface Acks {
+  lease_id: string
+  message_ids?: string[]
+}
+
+/** What `SendRequest` takes as `next`. */
+export interface NextLease {
   /** 1 to 50. */
   limit?: number
   max_chars?: number
@@ -47,6 +54,13 @@ interface LeaseRequest {
   seconds?: number
   message_ids?: string[]
   conversation_id?: string
+  /** 0 to 50: how long to wait if there is nothing to lease. */
+  wait_seconds?: number
+}
+
+interface LeaseRequest extends NextLease {
+  /** Work that is done: it is acknowledged first. */
+  acks?: Acks
 }
 
 export interface Lease {
@@ -63,12 +77,19 @@ export interface SendRequest {
   reply_to_message_id?: string
   conversation_id?: string
   /** What the message answers: it is acknowledged when the message is stored, or neither happens. */
-  acks?: { lease_id: string; message_ids?: string[] }
+  acks?: Acks
+  next?: NextLease
+  /** 0 to 50: how long to wait for the answer. */
+  wait_seconds?: number
 }
 
 export interface Sent {
   message_id: string
   recipient: string
+  /** The lease that was asked for. With `error` there is none, and the message is stored. */
+  next?: Lease | { error: { code: string; message: string } }
+  /** What was waited for: the answer, or a note. */
+  answer?: { messages: InboxMessage[]; unread: number; note?: string }
   [field: string]: unknown
 }
 
@@ -117,7 +138,7 @@ export class GridClient {
 
   /** Lease messages: no other reader gets them until the lease expires, is released or acknowledged. */
   lease(request: LeaseRequest = {}): Promise<Lease> {
-    return this.#json('POST', '/api/v1/inbox/leases', request)
+    return this.#json('POST', '/api/v1/inbox/leases', request, { waitSeconds: request.wait_seconds })
   }
 
   /** Let a lease expire so many seconds from now. Fails with `stale_lease` if it has ended, as the next two. */
@@ -137,7 +158,11 @@ export class GridClient {
 
   /** Send a message. A call that is repeated with the same key sends it once. */
   send(request: SendRequest, idempotencyKey: string): Promise<Sent> {
-    return this.#json('POST', '/api/v1/messages', request, { 'Idempotency-Key': idempotencyKey })
+    const headers = { 'Idempotency-Key': idempotencyKey }
+    return this.#json('POST', '/api/v1/messages', request, {
+      headers,
+      waitSeconds: request.next?.wait_seconds ?? request.wait_seconds,
+    })
   }
 
   async me(): Promise<Me> {
@@ -173,7 +198,12 @@ export class GridClient {
     }
   }
 
-  #json(method: GridRequest['method'], path: string, body?: unknown, headers?: Record<string, string>) {
+  #json(
+    method: GridRequest['method'],
+    path: string,
+    body?: unknown,
+    { headers, waitSeconds = 0 }: { headers?: Record<string, string>; waitSeconds?: number } = {},
+  ) {
     return callJson(this.#base + path, {
       method,
       headers: {
@@ -183,7 +213,7 @@ export class GridClient {
         ...headers,
       },
       body: body === undefined ? undefined : JSON.stringify(body),
-      timeoutMs: this.#timeoutMs,
+      timeoutMs: (this.#timeoutMs ?? usualTimeoutMs) + waitSeconds * second,
     })
   }
 }

@@ -106,7 +106,7 @@ function endOf(time: SnoozeTime, at: number, timeZone: string): number {
 
 export { maxCounted, maxOfKind }
 
-/** An agent is waited for when its oldest unread message is older than this. */
+/** An agent is waited for when its oldest unread message is older than this, or its server fails for so long. */
 const unreadForLongMs = hour
 /** For how long parked messages, refused calls and failures of guardrails are told. */
 const parkedForMs = 7 * day
@@ -120,7 +120,7 @@ const keyNeverUsedMs = 30 * day
 export const keyOldMs = 365 * day
 const nearlyUsed = 0.8
 
-type Row<Name extends 'waiting' | 'returned' | 'parked' | 'refused' | 'failing' | 'keys'> = Awaited<
+type Row<Name extends 'waiting' | 'returned' | 'remote' | 'parked' | 'refused' | 'failing' | 'keys'> = Awaited<
   ReturnType<AccountStore['read']['attention'][Name]>
 >[number]
 
@@ -143,6 +143,7 @@ export type Condition =
     | { kind: 'paused'; of: PausedConversation }
     | { kind: 'guardrail'; of: Row<'failing'> }
     | { kind: 'released'; of: Row<'returned'> }
+    | { kind: 'remote'; of: Row<'remote'> }
     | { kind: 'parked'; of: Row<'parked'> }
     | { kind: 'unread'; of: Omit<Row<'waiting'>, 'sender'> & { sender?: string | null; presence?: Presence } }
     | { kind: 'refused'; of: Row<'refused'> }
@@ -166,10 +167,11 @@ export async function findConditions(account: AccountStore): Promise<Condition[]
   const at = account.deps.now()
   const keyTimes = { at, unusedSince: at - keyUnusedMs, neverUsedSince: at - keyNeverUsedMs, oldSince: at - keyOldMs }
   const failedSince = Math.floor((at - failedForMs) / hour) * hour
-  const [paused, failing, returned, parked, waiting, refused, long, quotas, keys] = await Promise.all([
+  const [paused, failing, returned, remote, parked, waiting, refused, long, quotas, keys] = await Promise.all([
     turns.paused(),
     attention.failing(failedSince),
     attention.returned(),
+    attention.remote(at - unreadForLongMs),
     attention.parked(at - parkedForMs),
     attention.waiting(at - unreadForLongMs),
     attention.refused(at - failedForMs, manyRefused),
@@ -181,6 +183,9 @@ export async function findConditions(account: AccountStore): Promise<Condition[]
     ...all('paused', paused, ({ key, pausedAt }) => ({ subject: key, since: pausedAt, level: pausedAt })),
     ...all('guardrail', failing, (of) => ({ subject: of.guardrailId, since: of.since, level: of.messages })),
     ...all('released', returned, (of) => ({ subject: of.agentId, since: of.since, level: of.messages })),
+    ...all('remote', remote, ({ agentId, pausedAt, failingSince, unread }) => {
+      return { subject: agentId, since: pausedAt ?? failingSince, level: Math.max(1, unread) }
+    }),
     ...all('parked', parked, (of) => ({ subject: of.agentId, since: of.since, level: of.messages })),
     ...all('unread', withPresence(account, waiting), (of) => {
       return { subject: of.agentId, since: of.since, level: of.unread }

@@ -6,6 +6,13 @@ export type Presence =
   | { state: 'attended' | 'runner'; client: string }
   | { state: 'waiting' }
 
+/** Instead of a client, the server of a remote agent. Times are milliseconds since the epoch. */
+export interface RemotePresence {
+  state: 'remote'
+  failingSince: number | null
+  pausedAt: number | null
+}
+
 /** A lease that is neither extended nor ended counts as work for this long. */
 const maxLeasedMs = 10 * minute
 /** The last call of an agent is known to the minute, so one of this time ago may have been just now. */
@@ -93,10 +100,15 @@ function rankOf(presence: Presence): number {
 }
 
 /**
- * Who is at an agent: `attended`, `runner`, `waiting`, or when it was last seen. `lastSeenAt` is null if it has never
- * made a call.
+ * Who is at an agent: `attended`, `runner`, `waiting`, `remote`, or when it was last seen. `lastSeenAt` is null if it has
+ * never made a call.
  */
-export function presenceWord(presence: Presence | undefined, lastSeenAt: number | null, now: number): string {
+export function presenceWord(
+  presence: Presence | RemotePresence | undefined,
+  lastSeenAt: number | null,
+  now: number,
+): string {
+  if (presence?.state === 'remote') return remoteWord(presence, now)
   if (presence) return presence.state
   if (lastSeenAt === null) return 'nobody yet'
   const passed = now - lastSeenAt
@@ -104,9 +116,18 @@ export function presenceWord(presence: Presence | undefined, lastSeenAt: number 
 }
 
 /** `presenceWord`, with the program if it said its name: `attended (claude)`. */
-export function presenceWords(presence: Presence | undefined, lastSeenAt: number | null, now: number): string {
+export function presenceWords(
+  presence: Presence | RemotePresence | undefined,
+  lastSeenAt: number | null,
+  now: number,
+): string {
   const word = presenceWord(presence, lastSeenAt, now)
   return presence && 'client' in presence && presence.client !== '' ? `${word} (${presence.client})` : word
+}
+
+function remoteWord({ failingSince, pausedAt }: RemotePresence, now: number): string {
+  if (pausedAt !== null) return 'remote, paused'
+  return failingSince === null ? 'remote' : `remote, failing for ${spanOf(now - failingSince)}`
 }
 
 function spanOf(ms: number): string {

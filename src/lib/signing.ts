@@ -21,7 +21,8 @@ export interface DetachedSignature {
   signature: string
 }
 
-export type Sign = (text: string) => Promise<DetachedSignature>
+/** `type`: what is signed, for the header `typ`. */
+export type Sign = (text: string, type?: 'JOSE' | 'JWT') => Promise<DetachedSignature>
 
 export async function newSigningKeyPair(kid: string): Promise<SigningKeyPair> {
   const { generateKeyPair, exportJWK } = await library()
@@ -36,10 +37,10 @@ export async function newSigningKeyPair(kid: string): Promise<SigningKeyPair> {
 export async function createSigner(privateKey: JWK, { kid, jku }: { kid: string; jku: string }): Promise<Sign> {
   const { FlattenedSign, importJWK } = await library()
   const key = await importJWK(privateKey, algorithm)
-  return async function sign(text) {
+  return async function sign(text, type = 'JOSE') {
     // Some verifiers of agent cards require `typ`.
     const signed = await new FlattenedSign(new TextEncoder().encode(text))
-      .setProtectedHeader({ alg: algorithm, typ: 'JOSE', kid, jku }).sign(key)
+      .setProtectedHeader({ alg: algorithm, typ: type, kid, jku }).sign(key)
     return { protected: signed.protected!, signature: signed.signature }
   }
 }

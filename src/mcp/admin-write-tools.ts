@@ -71,7 +71,7 @@ const createAgentTool = tool({
     description,
     remoteUrl: atMost(z.string(), 2_000).optional().describe('https address; required for type a2a, for it alone'),
     remoteToken: atMost(z.string().min(1), 4_000).optional().describe(
-      'Bearer token for the agent at remoteUrl; not shown again',
+      'Bearer token for the agent at remoteUrl; not shown again. Of a public agent, other accounts spend it too',
     ),
     skills: z.array(skill).max(maxSkills).optional().describe('What it can do: names, or names with descriptions'),
   }),

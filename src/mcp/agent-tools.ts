@@ -7,13 +7,13 @@ import { listAgents } from '../grid/agents/find-agent.ts'
 import { listSkills, setSkills } from '../grid/agents/skills.ts'
 import { listChannels } from '../grid/channels/channels.ts'
 import { givenParts } from '../grid/messaging/given-parts.ts'
+import { ask } from '../grid/messaging/ask.ts'
 import { type GridMessage, maxBatch, type PageSize } from '../grid/messaging/inbox-message.ts'
 import { messageStatus } from '../grid/messaging/message-status.ts'
 import { maxMessageLength } from '../grid/messaging/outgoing-message.ts'
 import { readPart } from '../grid/messaging/read-part.ts'
 import { type Page, readAgain, readMessage } from '../grid/messaging/read-again.ts'
 import { isSelf } from '../grid/messaging/resolve.ts'
-import { sendMessage } from '../grid/messaging/send-message.ts'
 import { asSentAnswer } from '../grid/messaging/sent-message.ts'
 import { turnsNote } from '../grid/messaging/turns.ts'
 import { maxWaitSeconds, waitForMessages, type WaitOptions } from '../grid/messaging/wait-for-messages.ts'
@@ -41,7 +41,8 @@ function pageOutput(tool: string, entries: unknown[], cursor: string | undefined
 
 const sendMessageTool = tool({
   name: 'send_message',
-  description: 'Write to an agent or a channel. To answer a message, send to its reply_to.',
+  description:
+    'Write to an agent or a channel. To answer a message, send to its reply_to. With wait_seconds you get the answer in this call: use it if you need the answer to go on.',
   annotations: { destructiveHint: false },
   input: z.strictObject({
     to: identifier.describe('@alias or #channel'),
@@ -49,22 +50,32 @@ const sendMessageTool = tool({
     message: z.string().meta({ minLength: 1, maxLength: maxMessageLength }),
     reply_to_message_id: identifier.optional().describe('message_id of what this answers; a reply completes its task'),
     parts: partsInput.optional(),
+    wait_seconds: z.int().min(0).max(maxWaitSeconds).optional().describe('How long to wait for the answer'),
     idempotency_key: identifier.optional().describe('Repeating with the same key sends once'),
   }),
   rename: asReply,
-  async run(account: AccountStore<AgentActor>, input) {
+  async run(account: AccountStore<AgentActor>, input, call) {
     const sender = account.actor
     if (isSelf(sender, input.to)) {
       throw new GridError('self_message', 'This is your own alias. Write to another agent.')
     }
-    const sent = await sendMessage(account, sender, {
+    const { sent, answer } = await ask(account, sender, {
       to: input.to,
       text: input.message,
       replyToMessageId: input.reply_to_message_id,
       parts: input.parts && givenParts(input.parts),
       idempotencyKey: input.idempotency_key,
-    })
-    return { text: asSentAnswer(sent) }
+    }, { ...call.caller, seconds: Math.min(input.wait_seconds ?? 0, call.maxWaitSeconds) })
+    const text = asSentAnswer(sent)
+    if (!answer) return { text }
+    const { messages, unread, note, lease } = answer
+    const more: MoreOutput = { ...(unread > 0 && { unread }), ...(note !== undefined && { note }) }
+    return {
+      text,
+      ...(messages.length > 0 && { answer: withNewTimes(messages) }),
+      ...(Object.keys(more).length > 0 && { more }),
+      lease,
+    }
   },
 })
 
@@ -163,10 +174,11 @@ const messageStatusTool = tool({
         recipient: status.recipient,
         read_by: status.readBy.map(({ alias, readAt }) => ({ alias: `@${alias}`, read_at: isoTime(readAt) })),
         delivery: status.delivery,
-        timeline: status.timeline.map(({ alias, event, at, reason }) => ({
+        timeline: status.timeline.map(({ alias, event, at, attempt, reason }) => ({
           alias: `@${alias}`,
           event,
           at: isoTime(at),
+          ...(attempt && { attempt }),
           ...(reason && { reason }),
         })),
         ...(status.leftOut > 0 && { timeline_left_out: status.leftOut }),

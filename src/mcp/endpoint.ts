@@ -6,7 +6,7 @@ import { ProtocolErrorCode } from '@modelcontextprotocol/server'
 import type { AuthenticateCall } from '../auth/bearer.ts'
 import type { Deps } from '../deps.ts'
 import { GridError } from '../errors.ts'
-import type { Lease } from '../grid/messaging/read-messages.ts'
+import { settleLease } from '../grid/messaging/read-messages.ts'
 import { apiLimits, type Bodies, type BodyLimits, formLimits, messageLimits, parseBody } from '../lib/http/body.ts'
 import { CallerConnection } from '../lib/http/caller-connection.ts'
 import { addressOf } from '../lib/http/client-address.ts'
@@ -17,7 +17,6 @@ import { rpcFrameError } from '../wire.ts'
 import { dispatch } from './dispatcher.ts'
 import { serverError } from './protocol.ts'
 import { inboxStream } from './streams.ts'
-import { endLease } from './tool.ts'
 import { accountToolset, signupToolset, type Toolset } from './toolset.ts'
 
 /** For agents and admins. `metadataUrl` tells clients where to learn how to sign in. See docs/protocol/mcp.md, "MCP". */
@@ -69,18 +68,12 @@ function mcpServer(
       if (answer instanceof Response) return answer
       const { body, status, lease } = answer
       const response = status === 200 ? responseHeaders.json(body, trace.requestId) : Response.json(body, { status })
-      if (lease) await settle(lease, toolset.inbox?.connection)
+      if (lease) await settleLease(lease, toolset.inbox?.connection)
       return response
     } catch (error) {
       return errorResponse(trace.refusal(error), endpoint.metadataUrl?.(request))
     }
   }
-}
-
-/** See docs/delivery.md, "When a reader dies". */
-async function settle(lease: Lease, connection: CallerConnection | undefined): Promise<void> {
-  if (await connection?.hasLeft()) await lease.release()
-  else endLease(lease, connection)
 }
 
 async function readMessage(bodies: Bodies, request: Request, limits: BodyLimits): Promise<unknown> {

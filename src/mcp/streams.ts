@@ -6,7 +6,7 @@ import type { CallerConnection } from '../lib/http/caller-connection.ts'
 import { event, eventStream, heartbeat, retryHint } from '../lib/http/event-stream.ts'
 import { type RpcAnswer, serverInfo } from './protocol.ts'
 import { inboxUri } from './resources.ts'
-import { endLease } from './tool.ts'
+import { endLease } from '../grid/messaging/read-messages.ts'
 import { heartbeatMs, type Toolset, type WatchableInbox } from './toolset.ts'
 
 /**

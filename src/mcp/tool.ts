@@ -20,6 +20,8 @@ interface ToolAnnotations {
 export interface ToolOutput {
   /** The first part. */
   text: unknown
+  /** The next part: the messages that answer what was sent. */
+  answer?: unknown[]
   more?: MoreOutput
   /** The lease on the messages in the answer. */
   lease?: Lease
@@ -40,13 +42,6 @@ export interface MoreOutput {
 export interface ToolOutcome {
   result: ToolResult
   lease?: Lease
-}
-
-/** To be called when the answer with the leased messages is sent. Some runtimes tell later whether it was taken. */
-export function endLease(lease: Lease, connection: CallerConnection | undefined): void {
-  const taken = connection?.answerTaken()
-  if (!taken) return lease.ack()
-  void taken.then((isTaken) => isTaken ? lease.ack() : lease.release())
 }
 
 export interface LiveCaller {

@@ -248,6 +248,7 @@ async function toolOutcome(
     const output = await run
     lease = output.lease
     const content = [textPart(jsonLine(output.text))]
+    if (output.answer) content.push(textPart(jsonLine(output.answer)))
     if (output.more) content.push(textPart(jsonLine(output.more)))
     return { result: { content }, lease }
   } catch (error) {

@@ -19,6 +19,8 @@ export interface RemoteCard {
   name: string
   description: string
   skills: { name: string; description: string }[]
+  /** Whether it can tell of what becomes of a task. */
+  pushes: boolean
   /** Where requests go: of the interfaces on the origin of the agent, the best that this grid speaks. */
   endpoint: { url: string; binding: string; version: string; tenant?: string }
   /** The URL that the card was read from. */
@@ -44,6 +46,7 @@ const cardSchema = z.object({
   name: text(200),
   description: text(500).catch(''),
   skills: z.array(z.object({ name: text(64), description: text(500).catch('') })).catch([]),
+  capabilities: z.object({ pushNotifications: z.boolean().catch(false) }).catch({ pushNotifications: false }),
   supportedInterfaces: z.array(z.object({
     url: z.string(),
     protocolBinding: z.string(),
@@ -123,6 +126,7 @@ async function cardOf(given: unknown, readFrom: string): Promise<RemoteCard> {
     name: card.name,
     description: card.description,
     skills: card.skills.slice(0, maxSkills),
+    pushes: card.capabilities.pushNotifications,
     endpoint: {
       url: best.url,
       binding: best.protocolBinding,

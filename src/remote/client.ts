@@ -17,6 +17,12 @@ export interface RemoteMessage {
   metadata?: Record<string, unknown>
 }
 
+/** Where an agent may tell that something became of a task, and the token that it then shows. */
+export interface Callback {
+  url: string
+  token: string
+}
+
 /** What a remote agent says about a message. `taskId` is absent when it answered without a task. */
 export interface RemoteAnswer {
   state: 'working' | 'input-required' | 'completed' | 'failed'
@@ -32,21 +38,33 @@ const answerLimits = { maxBytes: 4 * 1024 * 1024, maxDepth: 32, maxTokens: 20_00
 /** Longest id of a task or a context. */
 const maxIdLength = 256
 
-/** Send a message. The same message may be sent again: its id and idempotency key stay the same. */
+/** Send a message. The same message may be sent again: its id, idempotency key and callback stay the same. */
 export async function sendToRemote(
   stream: SafeStream,
   address: RemoteAddress,
   card: RemoteCard,
   message: RemoteMessage,
+  callback?: Callback,
 ): Promise<RemoteAnswer> {
-  return await request(stream, address, card, { 'Idempotency-Key': message.messageId }, async (client, options) => {
-    const { SendMessageRequest } = await a2aSdk()
-    const sent = SendMessageRequest.fromJSON({
-      message: { ...message, role: 'ROLE_USER' },
-      configuration: { returnImmediately: true },
+  const send = (push: object) =>
+    request(stream, address, card, { 'Idempotency-Key': message.messageId }, async (client, options) => {
+      const { SendMessageRequest } = await a2aSdk()
+      const sent = SendMessageRequest.fromJSON({
+        message: { ...message, role: 'ROLE_USER' },
+        configuration: { returnImmediately: true, ...push },
+      })
+      return await client.sendMessage(sent, options)
     })
-    return await client.sendMessage(sent, options)
-  })
+  if (!card.pushes || !callback) return await send({})
+  const { url, token } = callback
+  const authentication = { scheme: 'Bearer', credentials: token }
+  try {
+    return await send({ taskPushNotificationConfig: { url, token, authentication } })
+  } catch (error) {
+    // It may have refused the callback alone: servers do not call every address.
+    if (!(error instanceof RemoteRefusal)) throw error
+    return await send({})
+  }
 }
 
 /** Ask what became of a task. */

@@ -2,24 +2,29 @@
 import * as z from 'zod'
 import { maxBatch } from '../grid/messaging/inbox-message.ts'
 import { peekInbox, summarizeInbox } from '../grid/messaging/read-again.ts'
+import { settleLease } from '../grid/messaging/read-messages.ts'
+import type { LeasePart } from '../grid/messaging/outgoing-message.ts'
 import {
   ackMessages,
   extendLease,
-  leaseMessages,
+  type LeaseInput,
   leaseSeconds,
   releaseMessages,
+  releaseUntaken,
+  type TimedLease,
+  waitForLease,
 } from '../grid/messaging/timed-leases.ts'
 import { turnsNote } from '../grid/messaging/turns.ts'
+import { maxWaitSeconds, type WaitOptions } from '../grid/messaging/wait-for-messages.ts'
 import { CallerConnection } from '../lib/http/caller-connection.ts'
 import { identifier, parse } from '../lib/input.ts'
 import { isoTime } from '../lib/time.ts'
-import type { AppContext } from '../request-context.ts'
-import type { AccountStore } from '../store/account.ts'
-import { flag, names, type Route, route, time, turns, unread } from './route.ts'
+import { type Call, flag, names, type Route, route, time, turns, unread } from './route.ts'
 
 const defaultPeek = 20
 
 const seconds = z.int().min(leaseSeconds.min).max(leaseSeconds.max)
+const ofLeaseOrAll = 'Only these messages of the lease; without it, all'
 /** A lease never has more messages than one answer. */
 export const messageIds = z.array(identifier).min(1).max(maxBatch)
 
@@ -29,7 +34,8 @@ const peekQuery = z.strictObject({
   ),
   summary: z.enum(['true', 'false']).optional().describe('true: without the texts of the messages'),
 })
-const newLease = z.strictObject({
+/** What `POST /api/v1/messages` takes as `next`. */
+export const nextLease = z.strictObject({
   limit: z.int().min(1).max(maxBatch).optional().describe(`At most this many messages; ${maxBatch} without it`),
   max_chars: z.int().min(1).optional().describe(
     'Longest total of the messages; a longer first message comes alone, shortened',
@@ -37,10 +43,13 @@ const newLease = z.strictObject({
   seconds: seconds.optional().describe(`How long the lease lasts; ${leaseSeconds.default} without it`),
   message_ids: messageIds.optional().describe('Only these of the unread messages'),
   conversation_id: identifier.optional().describe('Only messages of this conversation'),
+  wait_seconds: z.int().min(0).max(maxWaitSeconds).optional().describe('How long to wait if there are none'),
 })
+export const acks = z.strictObject({ lease_id: identifier, message_ids: messageIds.optional().describe(ofLeaseOrAll) })
+const newLease = nextLease.extend({ acks: acks.optional().describe('Work that is done: it is acknowledged first') })
 const extension = z.strictObject({ seconds: seconds.describe('How long the lease lasts from now') })
 const leasedMessages = z.strictObject({
-  message_ids: messageIds.optional().describe('Only these messages of the lease; without it, all'),
+  message_ids: messageIds.optional().describe(ofLeaseOrAll),
 })
 
 const summaryFields = {
@@ -56,7 +65,7 @@ const summaryFields = {
 
 const messageSummary = z.object(summaryFields).meta({ id: 'MessageSummary' })
 
-const gridMessage = z.object({
+export const gridMessage = z.object({
   ...summaryFields,
   via: z.literal('a2a').optional(),
   external: flag('The sender belongs to another account'),
@@ -90,7 +99,7 @@ const inbox = z.union([
   z.object({ ...peekFields, messages: z.array(messageSummary) }),
 ])
 
-const leased = z.object({
+export const leased = z.object({
   lease_id: z.string().nullable().describe('null without messages'),
   expires_at: time('When the messages come back unless they are acknowledged').nullable(),
   messages: z.array(gridMessage).describe('Oldest first'),
@@ -130,23 +139,11 @@ export const inboxRoutes: Route[] = [
     body: newLease,
     isBodyOptional: true,
     answers: { 200: { description: 'The lease, or null if nothing is unread', json: leased } },
-    errors: ['invalid_input', 'lease_limit_reached', 'storage_full'],
-    async serve({ account, c, body }) {
-      const { leaseId, expiresAt, messages, remaining, turns } = await leaseMessages(account, {
-        limit: body.limit,
-        maxChars: body.max_chars,
-        seconds: body.seconds,
-        messageIds: body.message_ids,
-        conversationId: body.conversation_id,
-      })
-      if (leaseId !== undefined) await releaseUnlessTaken(account, leaseId, c)
-      return {
-        lease_id: leaseId ?? null,
-        expires_at: expiresAt === undefined ? null : isoTime(expiresAt),
-        messages,
-        remaining,
-        ...(turns !== undefined && { turns, note: turnsNote(turns) }),
-      }
+    errors: ['invalid_input', 'lease_limit_reached', 'stale_lease', 'storage_full'],
+    async serve(call) {
+      const { account, body } = call
+      const lease = await waitForLease(account, asLeaseInput(body), waitOf(call, body), asLeasePart(body.acks))
+      return await leaseAnswer(call, lease)
     },
   }),
   route({
@@ -196,12 +193,48 @@ function leaseIdOf({ lease }: Record<string, string>): string {
   return parse(identifier, lease)
 }
 
-/** A caller that did not get its answer does not know the lease and would have to wait for its end. */
-async function releaseUnlessTaken(account: AccountStore, leaseId: string, c: AppContext): Promise<void> {
-  const caller = new CallerConnection(c.req.raw, c.env)
-  const release = async () => void await releaseMessages(account, { leaseId }).catch(ignoreEnded)
-  if (await caller.hasLeft()) return await release()
-  void caller.answerTaken()?.then((isTaken) => isTaken ? undefined : release())
+export function asLeasePart(given: z.output<typeof acks> | undefined): LeasePart | undefined {
+  return given && { leaseId: given.lease_id, messageIds: given.message_ids }
+}
+
+export function asLeaseInput(body: z.output<typeof nextLease>): LeaseInput {
+  return {
+    limit: body.limit,
+    maxChars: body.max_chars,
+    seconds: body.seconds,
+    messageIds: body.message_ids,
+    conversationId: body.conversation_id,
+  }
+}
+
+type Waiting = Pick<Call<unknown, unknown>, 'account' | 'c' | 'check'>
+
+/** The wait of a call. Its body does not count as in flight any more: it is read, and small. */
+export function waitOf(
+  { account, c, check }: Waiting,
+  { wait_seconds: seconds = 0 }: Pick<z.output<typeof nextLease>, 'wait_seconds'>,
+): WaitOptions & { connection: CallerConnection } {
+  if (seconds > 0) account.deps.bodies.release(c.req.raw)
+  return { seconds, check, connection: new CallerConnection(c.req.raw, c.env) }
+}
+
+/** A lease as it is answered. It is released if the caller does not get it: then it would have to wait for its end. */
+export async function leaseAnswer(
+  { account, c }: Waiting,
+  { leaseId, expiresAt, messages, remaining, turns }: TimedLease,
+): Promise<z.output<typeof leased>> {
+  if (leaseId !== undefined && expiresAt !== undefined) {
+    // The caller acknowledges it itself.
+    const release = () => releaseUntaken(account, leaseId, expiresAt).catch(ignoreEnded)
+    await settleLease({ id: leaseId, ack() {}, release }, new CallerConnection(c.req.raw, c.env))
+  }
+  return {
+    lease_id: leaseId ?? null,
+    expires_at: expiresAt === undefined ? null : isoTime(expiresAt),
+    messages,
+    remaining,
+    ...(turns !== undefined && { turns, note: turnsNote(turns) }),
+  }
 }
 
 /** The caller may have ended the lease itself; without the database, it expires. */

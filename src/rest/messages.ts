@@ -3,14 +3,18 @@ import * as z from 'zod'
 import { callingAgent } from '../auth/actor.ts'
 import { GridError } from '../errors.ts'
 import { givenParts } from '../grid/messaging/given-parts.ts'
+import { ask } from '../grid/messaging/ask.ts'
 import { maxMessageLength } from '../grid/messaging/outgoing-message.ts'
 import { isSelf } from '../grid/messaging/resolve.ts'
-import { sendMessage } from '../grid/messaging/send-message.ts'
 import { asSentAnswer } from '../grid/messaging/sent-message.ts'
 import { messageLimits } from '../lib/http/body.ts'
 import { identifier, partsInput } from '../lib/input.ts'
-import { messageIds } from './inbox.ts'
-import { flag, names, type Route, route, time, turns, unread } from './route.ts'
+import { settleLease } from '../grid/messaging/read-messages.ts'
+import { sendAndTakeNext } from '../grid/messaging/take-next.ts'
+import type { TimedLease } from '../grid/messaging/timed-leases.ts'
+import { maxWaitSeconds } from '../grid/messaging/wait-for-messages.ts'
+import { acks, asLeaseInput, asLeasePart, gridMessage, leaseAnswer, leased, nextLease, waitOf } from './inbox.ts'
+import { type Call, flag, names, type Route, route, time, turns, unread } from './route.ts'
 
 const newMessage = z.strictObject({
   to: identifier.describe('@alias or #channel'),
@@ -19,10 +23,9 @@ const newMessage = z.strictObject({
   reply_to_message_id: identifier.optional().describe('message_id of what this answers'),
   parts: partsInput.optional(),
   conversation_id: identifier.optional().describe('Without it, that of what this answers'),
-  acks: z.strictObject({
-    lease_id: identifier,
-    message_ids: messageIds.optional().describe('Only these messages of the lease; without it, all'),
-  }).optional().describe('The messages that this answers; they are acknowledged when it is stored'),
+  acks: acks.optional().describe('The messages that this answers; they are acknowledged when it is stored'),
+  wait_seconds: z.int().min(0).max(maxWaitSeconds).optional().describe('How long to wait for the answer'),
+  next: nextLease.optional().describe('Lease the next messages with it; the fields of a lease, also wait_seconds'),
 })
 
 const sent = z.object({
@@ -41,6 +44,13 @@ const sent = z.object({
   left_out: z.int().optional().describe('Members whose guardrails blocked it'),
   redacted: names.optional().describe('What guardrails masked'),
   task_id: z.string().optional().describe('The task that it completed'),
+  answer: z.object({
+    messages: z.array(gridMessage).describe('The answer, or nothing'),
+    unread: unread('How many other messages are unread'),
+    note: z.string().optional().describe('Without an answer: what became of the message, and how to go on'),
+  }).optional().describe('Only with wait_seconds'),
+  next: z.union([leased, z.object({ error: z.object({ code: z.string(), message: z.string() }) })]).optional()
+    .describe('The lease; with error, nothing was leased, and the message is stored'),
 })
 
 export const messageRoutes: Route[] = [
@@ -74,21 +84,44 @@ export const messageRoutes: Route[] = [
       'conversation_paused',
       'storage_full',
     ],
-    async serve({ account, c, body }) {
+    async serve(call) {
+      const { account, c, body } = call
       const sender = callingAgent(account.actor)
       if (isSelf(sender, body.to)) {
         throw new GridError('self_message', 'This is your own alias. Write to another agent.')
       }
-      const answer = await sendMessage(account, sender, {
+      if (body.next && body.wait_seconds) {
+        throw new GridError('invalid_input', 'Give wait_seconds or next, not both.', { field: 'wait_seconds' })
+      }
+      const input = {
         to: body.to,
         text: body.message,
         replyToMessageId: body.reply_to_message_id,
         conversationId: body.conversation_id,
         parts: body.parts && givenParts(body.parts),
         idempotencyKey: c.req.header('idempotency-key'),
-        acks: body.acks && { leaseId: body.acks.lease_id, messageIds: body.acks.message_ids },
-      })
-      return asSentAnswer(answer)
+        acks: asLeasePart(body.acks),
+      }
+      if (body.next) {
+        const { sent, next } = await sendAndTakeNext(account, sender, input, asLeaseInput(body.next))
+        return { ...asSentAnswer(sent), next: await nextAnswer(call, next(waitOf(call, body.next))) }
+      }
+      const wait = waitOf(call, body)
+      const { sent, answer } = await ask(account, sender, input, wait)
+      if (!answer) return asSentAnswer(sent)
+      const { lease, ...told } = answer
+      if (lease) await settleLease(lease, wait.connection)
+      return { ...asSentAnswer(sent), answer: told }
     },
   }),
 ]
+
+/** The message is stored, so what fails now is told in its answer. */
+async function nextAnswer(call: Pick<Call<unknown, unknown>, 'account' | 'c' | 'check'>, next: Promise<TimedLease>) {
+  try {
+    return await leaseAnswer(call, await next)
+  } catch (error) {
+    const { code, message } = call.c.get('trace').refusal(error)
+    return { error: { code, message } }
+  }
+}

@@ -64,7 +64,7 @@ export const turns = {
   note: z.string().optional().describe('What to do about them'),
 }
 
-interface Call<Query, Body> {
+export interface Call<Query, Body> {
   account: AccountStore
   c: AppContext
   params: Record<string, string>

@@ -17,10 +17,12 @@ import { messageStatus, threadMessages } from './account/thread-messages.ts'
 import { names, profile } from './account/profile.ts'
 import { notifications } from './account/notifications.ts'
 import { parts } from './account/new-message.ts'
+import { pushConfigs } from './account/push-configs.ts'
 import { remoteAgents } from './account/remote-agents.ts'
 import { retention } from './account/retention.ts'
 import { seats } from './account/seats.ts'
 import { skills } from './account/skills.ts'
+import { spentTokens } from './account/spent-tokens.ts'
 import { tasks } from './account/tasks.ts'
 import { team } from './account/team.ts'
 import { threads } from './account/threads.ts'
@@ -55,12 +57,14 @@ const tables = {
   parked,
   parts,
   profile,
+  pushConfigs,
   receipts,
   remoteAgents,
   retention,
   seats,
   skills,
   snoozes,
+  spentTokens,
   tasks,
   team,
   threadMessages,
@@ -89,8 +93,10 @@ const traffic: ReadonlySet<keyof Tables> = new Set<keyof Tables>([
   'leases',
   'messages',
   'parts',
+  'pushConfigs',
   'receipts',
   'remoteAgents',
+  'spentTokens',
   'tasks',
   'timedLeases',
   'turns',

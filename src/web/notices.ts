@@ -31,6 +31,8 @@ const notices = {
   'well-again': 'It no longer needs attention.',
   'shown-again': 'It is shown again.',
   'tried-remote': 'The messages are sent now.',
+  'remote-paused': 'Its messages wait until you resume it.',
+  'remote-resumed': 'Its messages are sent again.',
   'card-read': 'The card was read.',
   'card-not-read': 'No usable card was found. Check the remote URL and its token.',
   requeued: 'The messages are unread again, and the agent was notified.',

@@ -1,8 +1,10 @@
-/** Sends to remote agents what is due. See docs/delivery.md, "Remote agents". */
+/** Sends to servers outside what is due. See docs/delivery.md, "Remote agents". */
+import { setMaxListeners } from 'node:events'
+import type { LineAttempt } from '../grid/remote-agents/attempt.ts'
 import { deliverNext, followExchange } from '../grid/remote-agents/deliver.ts'
 import { newId } from '../lib/id.ts'
 import { minute, second } from '../lib/time.ts'
-import type { DueLine } from '../store/global/remote-lines.ts'
+import type { DueLine, LineKind } from '../store/global/remote-lines.ts'
 import type { Store } from '../store/store.ts'
 
 const maxRunning = 100
@@ -21,9 +23,13 @@ interface Origin {
   pausedUntil: number
 }
 
-/** Each line is held by one process for one request. `run` starts what is due. */
+/** How the requests of each kind are made. Without the function of a kind, its lines wait. */
+export type LineAttempts = Partial<Record<LineKind, LineAttempt>>
+
+/** Each line is held by one process for one attempt. `run` starts what is due. */
 export class RemoteLines {
   readonly #store: Store
+  readonly #attempts: LineAttempts
   readonly #stopping = new AbortController()
   readonly #running = new Map<string, Promise<void>>()
   readonly #origins = new Map<string, Origin>()
@@ -32,8 +38,11 @@ export class RemoteLines {
   readonly #unsubscribe: () => void
   #looking: ReturnType<typeof setTimeout> | undefined
 
-  constructor(store: Store) {
+  constructor(store: Store, attempts: LineAttempts = {}) {
     this.#store = store
+    // Each request listens for the end. Beyond 10 listeners Node warns.
+    setMaxListeners(0, this.#stopping.signal)
+    this.#attempts = { inbox: deliverNext, exchange: followExchange, ...attempts }
     this.#unsubscribe = store.waiting.notifier.onEach(() => this.#lookSoon())
   }
 
@@ -106,15 +115,19 @@ export class RemoteLines {
 
   /** Resolves to whether the server was reached; undefined if another process holds the line. */
   async #attempt({ kind, accountId, agentId, alias, id }: DueLine): Promise<boolean | undefined> {
+    const make = this.#attempts[kind]
+    if (!make) return undefined
     const { instanceId, deps: { now } } = this.#store
     const system = this.#store.account(accountId, { type: 'system', job: 'remote-agents' })
-    const account = this.#store.account(accountId, { type: 'agent', agentId, alias, credentialId: 'remote-agent' })
+    // What answers weigh is counted by credential.
+    const credentialId = `remote-agent ${accountId}`
+    const account = this.#store.account(accountId, { type: 'agent', agentId, alias, credentialId })
     const line = { kind, agent: agentId, id, hold: `${instanceId} ${newId()}` }
     const [held] = await system.write([system.change.remoteAgents.hold(line, instanceId, now())])
     if (held.length === 0) return undefined
-    const attempt = { account, system, line, signal: this.#stopping.signal }
+    const attempt = { account, system, line, number: Number(held[0].attempts) + 1, signal: this.#stopping.signal }
     try {
-      return kind === 'inbox' ? await deliverNext(attempt) : await followExchange(attempt)
+      return await make(attempt)
     } catch (error) {
       // The database did not take what became of the attempt. Otherwise the line would be held until the process ends.
       const at = now()

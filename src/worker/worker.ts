@@ -7,7 +7,7 @@ import { keepClock, removePreviousFiles } from './clock.ts'
 import { sendDigests, tellOfPauses } from './digests.ts'
 import { LeaseRecovery } from './leases.ts'
 import { PushNotifier } from './push.ts'
-import { RemoteLines } from './remote-lines.ts'
+import { type LineAttempts, RemoteLines } from './remote-lines.ts'
 import { failTasks, sweep } from './retention.ts'
 import { LogFollower } from './threads.ts'
 
@@ -15,8 +15,8 @@ export interface Worker {
   stop(): Promise<void>
 }
 
-/** Recover leases, then run each task at its interval until `stop`. */
-export async function startWorker(store: Store): Promise<Worker> {
+/** Recover leases, then run each task at its interval until `stop`. `attempts`: the requests that doors write. */
+export async function startWorker(store: Store, attempts?: LineAttempts): Promise<Worker> {
   const stopping = new AbortController()
   const startedAt = store.deps.now()
   const leases = new LeaseRecovery(store)
@@ -25,7 +25,7 @@ export async function startWorker(store: Store): Promise<Worker> {
   await leases.start()
   const follower = new LogFollower(store)
   const notifier = new PushNotifier(store)
-  const remoteLines = new RemoteLines(store)
+  const remoteLines = new RemoteLines(store, attempts)
 
   const stopTasks = [
     // The first time soon after the start, for processes that do not run for an hour.

@@ -173,17 +173,6 @@ test.each(['tasks/get', 'tasks/cancel', 'tasks/resubscribe', 'GetTask', 'CancelT
   },
 )
 
-test.each([
-  'tasks/pushNotificationConfig/set',
-  'DeleteTaskPushNotificationConfig',
-])('%s is refused: push notifications are not supported', async (method) => {
-  const { body } = await post(request(method, { id: 't-1' }))
-
-  expect(body.error).toMatchObject({ code: -32003, data: [{ reason: 'PUSH_NOTIFICATION_NOT_SUPPORTED' }] })
-  // The suite of A2A looks for these words.
-  expect(body.error.message.toLowerCase()).toContain('not supported')
-})
-
 test.each(['', '0.3', '0.3.0', '0.3.17', '1.0', '1.0.1', ' 1.0 '])(
   'checklist 1: A2A-Version %j passes',
   async (version) => {

@@ -109,8 +109,8 @@ test.each([
   ['a missing task', 'GET', '/tasks/none', undefined, {}, 404, 'NOT_FOUND'],
   ['a path that is not served', 'GET', '/nothing', undefined, {}, 404, 'NOT_FOUND'],
   ['a method that is not served', 'DELETE', '/tasks', undefined, {}, 405, 'UNIMPLEMENTED'],
-  ['push', 'GET', '/tasks/t/pushNotificationConfigs', undefined, {}, 400, 'UNIMPLEMENTED'],
-  ['push', 'DELETE', '/tasks/t/pushNotificationConfigs/c', undefined, {}, 400, 'UNIMPLEMENTED'],
+  ['push', 'GET', '/tasks/t/pushNotificationConfigs', undefined, {}, 404, 'NOT_FOUND'],
+  ['push', 'DELETE', '/tasks/t/pushNotificationConfigs/c', undefined, {}, 404, 'NOT_FOUND'],
 ])('%s: %s %s is refused with its status', async (_, method, path, body, headers, status, name) => {
   for (const base of [shared, ofBob]) {
     const answer = await call(method, base + path, body, headers)

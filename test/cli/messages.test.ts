@@ -25,10 +25,10 @@ afterEach(async () => {
 })
 
 test('a message is sent from an option or from standard input, and read once', async () => {
-  const send = ['send', '@bob', '--message', 'one', '--json', '--idempotency-key', 'k']
+  const send = ['send', '@bob', 'one', '--json', '--idempotency-key', 'k']
   const first = await run(grid.alice.key, send)
   expect((await run(grid.alice.key, send)).stdout).toBe(first.stdout)
-  const second = await run(grid.alice.key, ['send', '@bob'], 'two\nlines\n')
+  const second = await run(grid.alice.key, ['send', '@bob', '-'], 'two\nlines\n')
   const read = await run(grid.bob.key, ['read', '--json'])
   const empty = await run(grid.bob.key, ['read'])
 
@@ -68,6 +68,18 @@ test('a lease is taken, extended and ended with an answer; a lease that ended is
   ])
 })
 
+test('send --wait prints the answer, or why there is none', async () => {
+  const early = await run(grid.alice.key, ['send', '@bob', 'Six times seven?', '--wait'])
+  await callTool(grid, grid.bob.key, 'read_messages')
+  const asking = start(grid.alice.key, ['send', '@bob', 'And six times eight?', '--wait'])
+  const { text: [question] } = await callTool(grid, grid.bob.key, 'read_messages', { wait_seconds: 20 })
+  const answer = { to: '@alice', message: '48', reply_to_message_id: question.message_id }
+  await callTool(grid, grid.bob.key, 'send_message', answer)
+
+  expect(early).toMatchObject({ code: 3, stdout: expect.stringContaining('@bob was never here') })
+  expect(await asking.ended).toMatchObject({ code: 0, stdout: expect.stringMatching(/^@bob, .*\n  48\n$/) })
+})
+
 test('what was released comes again, flagged', async () => {
   await run(grid.alice.key, ['send', '@bob', '--message', 'hi'])
   const { stdout } = await run(grid.bob.key, ['read', '--lease', '60', '--json'])
@@ -75,6 +87,16 @@ test('what was released comes again, flagged', async () => {
 
   expect(released.stdout).toBe('1 message unread again.\n')
   expect((await run(grid.bob.key, ['read'])).stdout).toContain('redelivered')
+})
+
+test('a misspelt alias is told with the agent of the account that was meant', async () => {
+  const [like, foreign] = [
+    await run(grid.alice.key, ['send', '@bbo', 'hi']),
+    await run(grid.alice.key, ['send', '@evee', 'hi']),
+  ]
+
+  expect(like).toMatchObject({ code: 1, stderr: `Agent '@bbo' not found. Did you mean "@bob"?\n` })
+  expect(foreign.stderr).toBe("Agent '@evee' not found\n")
 })
 
 test.each([

@@ -22,6 +22,9 @@ export interface TaskClient {
   /** The ids of the tasks; undefined if the client has no such call. */
   list?(): Promise<string[]>
   cancel(id: string): Promise<string>
+  /** Sets a webhook of a task. Resolves to what is then read back of it and of all. */
+  setWebhook(id: string, url: string): Promise<string[]>
+  deleteWebhook(id: string): Promise<unknown>
   subscribe(id: string): AsyncGenerator<string>
 }
 
@@ -68,6 +71,10 @@ export async function usesTasks(
   expect(await client.get(first)).toEqual(['completed', 'done'])
 
   const second = await client.send('second')
+  const webhook = 'https://x.example/hook'
+  expect(await client.setWebhook(second, webhook)).toEqual([webhook, webhook])
+  await client.deleteWebhook(second)
+  await client.deleteWebhook(second)
   expect(await client.cancel(second)).toBe('canceled')
   await expect(client.cancel(second)).rejects.toThrow()
   await expect(client.get(randomUUID())).rejects.toThrow()
@@ -121,6 +128,13 @@ async function client03(url: string, key: string, to?: string): Promise<TaskClie
       return [status.state, ...artifacts.map(({ parts: [part] }) => part.kind === 'text' ? part.text : part.kind)]
     },
     cancel: async (id) => (await client.cancelTask({ id })).status.state,
+    async setWebhook(taskId, url) {
+      await client.setTaskPushNotificationConfig({ taskId, pushNotificationConfig: { id: 'one', url } })
+      const one = await client.getTaskPushNotificationConfig({ id: taskId })
+      const all = await client.listTaskPushNotificationConfig({ id: taskId })
+      return [one, ...all].map(({ pushNotificationConfig }) => pushNotificationConfig.url)
+    },
+    deleteWebhook: (id) => client.deleteTaskPushNotificationConfig({ id, pushNotificationConfigId: 'one' }),
     subscribe: (id) => events(client.resubscribeTask({ id })),
   }
 }
@@ -185,6 +199,19 @@ async function client10({ url, key, to, protocolBinding, protocolVersion }: Inte
       return tasks.map(({ id }) => id)
     },
     cancel: async (id) => stateOf(await client.cancelTask({ tenant: '', id, metadata: undefined })),
+    async setWebhook(taskId, url) {
+      const config = { tenant: '', id: 'one', taskId, url, token: '', authentication: undefined }
+      await client.createTaskPushNotificationConfig(config)
+      const one = await client.getTaskPushNotificationConfig({ tenant: '', taskId, id: 'one' })
+      const { configs } = await client.listTaskPushNotificationConfig({
+        tenant: '',
+        taskId,
+        pageSize: 10,
+        pageToken: '',
+      })
+      return [one, ...configs].map(({ url }) => url)
+    },
+    deleteWebhook: (taskId) => client.deleteTaskPushNotificationConfig({ tenant: '', taskId, id: 'one' }),
     subscribe: (id) => events10(client.resubscribeTask({ tenant: '', id })),
   }
 }
@@ -211,7 +238,7 @@ const cardFields = {
   name: 'Bob',
   description: 'Replies.',
   version: '1.0.0',
-  capabilities: { streaming: true, extensions: [] },
+  capabilities: { streaming: true, pushNotifications: true, extensions: [] },
   defaultInputModes: ['text/plain'],
   defaultOutputModes: ['text/plain'],
   skills: [],

@@ -1,7 +1,7 @@
 /** Leases of runners when the grid is killed. See docs/delivery.md, "Leases of runners". */
 import { expect, test } from 'vitest'
 import { GridCallError } from '../../src/clients/grid-call.ts'
-import { GridClient, type InboxMessage } from '../../src/clients/grid-client.ts'
+import { GridClient, type InboxMessage, type Lease, type NextLease } from '../../src/clients/grid-client.ts'
 import { startProgram, startServe, temporaryDatabase } from '../support/process.ts'
 import { seedAgents } from '../support/seed-agents.ts'
 import { waitFor } from '../support/wait-for.ts'
@@ -24,11 +24,12 @@ test.each([
     const at = (url: string, key: string) => new GridClient({ url, key })
     await sendPlain(first.url, alice.key, '@bob', 'question')
     const before = at(first.url, bob.key)
-    const answer = (leaseId: string) => ({ to: '@alice', message: 'answer', acks: { lease_id: leaseId } })
+    const answer = (leaseId: string) => ({ to: '@alice', message: 'answer', acks: { lease_id: leaseId }, next: {} })
 
     let leaseId: string | undefined
     await expect((async () => {
       leaseId = (await before.lease({ seconds: 600 })).lease_id!
+      if (isAnswered) await sendPlain(first.url, alice.key, '@bob', 'the next question')
       if (isAnswered) await before.send(answer(leaseId), 'k')
       else await before.ack(leaseId)
     })()).rejects.toBeInstanceOf(GridCallError)
@@ -43,7 +44,10 @@ test.each([
       await expect(asBob.ack(leaseId)).rejects.toMatchObject({ code: 'stale_lease' })
       await expect(asBob.send(answer(leaseId), 'other')).rejects.toMatchObject({ code: 'stale_lease' })
     }
-    if (isAnswered) expect(await asBob.send(answer(leaseId!), 'k')).toMatchObject({ recipient: '@alice' })
+    if (isAnswered) {
+      const again = await asBob.send(answer(leaseId!), 'k')
+      expect(again).toMatchObject({ recipient: '@alice', next: { messages: [{ message: 'the next question' }] } })
+    }
     expect((await asAlice.peek()).unread).toBe(isAnswered ? 1 : 0)
     await second.stop()
     database.remove()
@@ -68,23 +72,27 @@ test('runners on a grid that is killed again and again answer every question exa
   let isOver = false
   let leased = 0
   const runner = async () => {
-    while (!isOver) {
-      const { lease_id: id, messages } = await clientOf(bob).lease({ limit: 2, seconds: 30 }).catch(nothing)
+    const limits = { limit: 2, seconds: 30 }
+    for (let held: Lease | undefined; !isOver;) {
+      const { lease_id: id, messages } = held ?? await clientOf(bob).lease(limits).catch(nothing)
+      held = undefined
       leased += messages.length
-      for (const message of messages) await answer(message, id!)
+      for (const message of messages) {
+        held = await answer(message, id!, message === messages.at(-1) ? limits : undefined)
+      }
       if (messages.length === 0) await pause(50)
     }
   }
   /** Repeats until the grid has answered. What is stale is with another runner by now. */
-  const answer = async ({ message_id }: InboxMessage, lease_id: string) => {
+  const answer = async ({ message_id }: InboxMessage, lease_id: string, next: NextLease | undefined) => {
     const acks = { lease_id, message_ids: [message_id] }
-    const request = { to: '@alice', message: 'answer', reply_to_message_id: message_id, acks }
-    await waitFor('an answer of the grid', async () => {
-      return await clientOf(bob).send(request, `${lease_id} ${message_id}`).then(
-        () => true,
-        (error) => error.code === 'stale_lease',
-      )
+    const request = { to: '@alice', message: 'answer', reply_to_message_id: message_id, acks, next }
+    const sent = await waitFor('an answer of the grid', async () => {
+      return await clientOf(bob).send(request, `${lease_id} ${message_id}`).catch((error) => {
+        return error.code === 'stale_lease' && { next: undefined }
+      })
     })
+    return sent.next && 'messages' in sent.next ? sent.next : undefined
   }
   const runners = [runner(), runner(), runner()]
   for (let n = 1; n <= kills; n++) {

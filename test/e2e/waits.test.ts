@@ -4,6 +4,7 @@
  * See docs/operating.md, "Runtimes".
  */
 import { afterAll, describe, expect, test } from 'vitest'
+import { GridClient } from '../../src/clients/grid-client.ts'
 import { readEvents } from '../support/events.ts'
 import { isLong } from '../support/long.ts'
 import { wireRequest } from '../support/mcp.ts'
@@ -38,17 +39,18 @@ afterAll(async () => {
 })
 
 /** Each test has an agent of its own, so that the tests and their long waits run in parallel. */
-const aliases = ['alice', 'silent', 'long', 'woken-20', 'woken-50', 'streams']
+const aliases = ['alice', 'silent', 'long', 'lease', 'woken-20', 'woken-50', 'streams']
 
 describe.each(runtimes)('on %s', { concurrent: true }, (runtime) => {
   test.runIf(isLong)(
-    'a wait of 20 s is one answer, and one of 32 s with heartbeats: both outlast the patience of the runtime',
+    'a wait of 20 s is one answer, one of 32 s has heartbeats, and a lease waits silently: all outlast the runtime',
     async () => {
       const { url, key } = await serverOn(runtime)
       const startedAt = performance.now()
       const silent = callTool(url, key('silent'), 'read_messages', { wait_seconds: 20 }).then((answer) => {
         return { answer, ms: performance.now() - startedAt }
       })
+      const lease = new GridClient({ url, key: key('lease') }).lease({ wait_seconds: longSeconds })
       const response = await startRead(url, key('long'), { wait_seconds: longSeconds })
       expect(response.headers.get('content-type')).toBe('text/event-stream')
       const frames = []
@@ -56,12 +58,14 @@ describe.each(runtimes)('on %s', { concurrent: true }, (runtime) => {
       for (let frame; (frame = await events.frame()) !== undefined;) frames.push(frame)
       const ms = performance.now() - startedAt
       const short = await silent
+      const leased = await lease
 
       expect(short.answer.messages).toEqual([])
       expect(short.ms).toBeGreaterThan(19_900)
       expect(ms).toBeGreaterThan(longSeconds * 1_000 - 100)
       expect(frames.slice(0, -1).filter((frame) => frame.startsWith(':')).length).toBeGreaterThanOrEqual(2)
       expect(toolOutput('read_messages', messageOf(frames.at(-1)!).result).messages).toEqual([])
+      expect(leased).toMatchObject({ lease_id: null, messages: [] })
     },
     120_000,
   )
@@ -85,13 +89,18 @@ describe.each(runtimes)('on %s', { concurrent: true }, (runtime) => {
   test('when the caller of a wait leaves, nothing is leased', async () => {
     const { url, key, adminKey } = await serverOn(runtime)
     let agents = 0
-    for (const wait_seconds of [20, 50]) {
+    const starts = {
+      short: (key: string, signal: AbortSignal) => startRead(url, key, { wait_seconds: 20 }, signal),
+      long: (key: string, signal: AbortSignal) => startRead(url, key, { wait_seconds: 50 }, signal),
+      lease: (key: string, signal: AbortSignal) => startLease(url, key, { wait_seconds: 50 }, signal),
+    }
+    for (const start of Object.values(starts)) {
       // A server learns a moment later that its client left. Until then it leases messages, and releases them.
       await waitFor('a message that was never leased to a caller that left', async () => {
         const alias = `leaving-${agents++}`
         const { api_key } = await callTool(url, adminKey, 'admin_create_agent', { alias })
         const client = new AbortController()
-        const answer = startRead(url, api_key, { wait_seconds }, client.signal).then((response) => response.text())
+        const answer = start(api_key, client.signal).then((response) => response.text())
         await firstCall(url, key('alice'), alias)
         client.abort()
         await expect(answer).rejects.toThrow()
@@ -160,6 +169,11 @@ function startRead(url: string, key: string, args: object, signal?: AbortSignal)
     body: JSON.stringify(body),
     signal,
   })
+}
+
+function startLease(url: string, key: string, body: object, signal: AbortSignal): Promise<Response> {
+  const headers = { 'Content-Type': 'application/json', ...bearer(key) }
+  return fetch(`${url}/api/v1/inbox/leases`, { method: 'POST', headers, body: JSON.stringify(body), signal })
 }
 
 async function send(url: string, key: string, to: string, message: string): Promise<void> {

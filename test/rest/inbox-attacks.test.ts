@@ -25,8 +25,11 @@ test('an agent has 100 open leases, and more when one of them ends', async () =>
   expect(await dump(grid, grid.acme)).toBe(before)
   expect((await lease(grid, grid.alice.key)).status).toBe(200)
 
-  await ack(grid, grid.bob.key, ids[0])
-  expect((await lease(grid, grid.bob.key)).body.messages).toMatchObject([{ message: 'message 100' }])
+  const answer = { to: '@alice', message: 'answer', next: {} }
+  const sent = await post(grid, grid.bob.key, answer)
+  expect([sent.status, sent.body.next.error.code]).toEqual([201, 'lease_limit_reached'])
+  const { body } = await post(grid, grid.bob.key, { ...answer, acks: { lease_id: ids[0] } })
+  expect(body.next.messages).toMatchObject([{ message: 'message 100' }])
   // Those that have expired are not open.
   grid.clock.now += 10 * minute
   expect((await lease(grid, grid.bob.key)).body.messages).toHaveLength(50)

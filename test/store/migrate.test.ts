@@ -104,5 +104,9 @@ async function migratedTables(client: Client): Promise<string[]> {
 
 async function dropAll(client: Client): Promise<void> {
   const names = [...await migratedTables(client), '__drizzle_migrations']
-  await client.migrate([...names.map((name) => `DROP TABLE IF EXISTS "${name}"`), 'PRAGMA user_version = 0'])
+  await client.migrate([
+    'DROP VIEW IF EXISTS awaited_answers',
+    ...names.map((name) => `DROP TABLE IF EXISTS "${name}"`),
+    'PRAGMA user_version = 0',
+  ])
 }

@@ -5,12 +5,14 @@ import { describe, expect, test } from 'vitest'
 import * as schema from '../../db/schema.ts'
 import { createAgent } from '../../src/grid/agents/agents.ts'
 import { createGuardrail } from '../../src/grid/guardrails/guardrails.ts'
+import { setPushConfig } from '../../src/grid/tasks/push-configs.ts'
 import { createKeyRing, newKeyRing, pushKeyContext, signingKeyContext, totpContext } from '../../src/lib/key-ring.ts'
 import { rotateKeys } from '../../src/store/rotate-keys.ts'
 import type { Store } from '../../src/store/store.ts'
 import { onEachDatabase } from '../support/databases.ts'
-import { type TestGrid, testGrid } from '../support/grid.ts'
+import { storeOf, type TestGrid, testGrid } from '../support/grid.ts'
 import { person } from '../support/people.ts'
+import { askFor } from '../support/tasks.ts'
 
 const [first, second, third] = [newKeyRing(), newKeyRing(), newKeyRing()]
 const idOf = (ring: string) => ring.split(':')[0]
@@ -41,6 +43,10 @@ async function seal(grid: TestGrid): Promise<string[]> {
     remoteUrl: 'https://far.example',
     remoteToken: 'of an agent',
   })
+  const client = storeOf(grid, grid.alice)
+  const url = 'https://far.example'
+  const webhook = { configId: 'one', url, token: 'of a webhook', version: '1.0' as const, urlField: 'url' }
+  await setPushConfig(client, (await askFor(client, 'x')).id, webhook)
   const ann = await person(grid)
   const secret = await store.keyRing.seal('of an app', totpContext(ann.id))
   await store.write([store.global.secondFactors.setTotp(ann.id, secret, grid.clock.now)])
@@ -48,7 +54,15 @@ async function seal(grid: TestGrid): Promise<string[]> {
   await store.write([store.global.notifications.addPushKey('vapid', 'public', key, null, grid.clock.now)])
   const signing = await store.keyRing.seal('to sign cards', signingKeyContext('kid'))
   await store.write([store.global.signingKeys.add({ id: 'kid', publicKey: '{}', at: 1 }, signing, '')])
-  return ['of acme', 'of an agent', 'of an app', 'of evil', 'of push services', 'to sign cards']
+  return [
+    'of acme',
+    'of an agent',
+    'of an app',
+    'of evil',
+    'of push services',
+    'to sign cards',
+    '{"token":"of a webhook"}',
+  ]
 }
 
 /** Guardrails with a token each: `token 0` and so on. */
@@ -73,7 +87,7 @@ test('every table with an encrypted column is in the list', () => {
   )
 
   expect(sealed.map((table) => getTableName(table)).sort())
-    .toEqual(['agents', 'guardrails', 'push_keys', 'signing_keys', 'totps'])
+    .toEqual(['agents', 'guardrails', 'push_keys', 'signing_keys', 'task_push_configs', 'totps'])
 })
 
 onEachDatabase((open) => {
@@ -86,17 +100,17 @@ onEachDatabase((open) => {
 
     expect(result).toEqual({
       key: idOf(second),
-      rotated: { guardrails: 2, agents: 1, totps: 1, push_keys: 1, signing_keys: 1 },
+      rotated: { guardrails: 2, agents: 1, task_push_configs: 1, totps: 1, push_keys: 1, signing_keys: 1 },
       isFinished: true,
       unreadable: 0,
       keys: [
-        { key: idOf(second), tokens: 6, isInRing: true },
+        { key: idOf(second), tokens: 7, isInRing: true },
         { key: idOf(first), tokens: 0, isInRing: true },
       ],
     })
     expect(await opened(grid, second)).toEqual(tokens)
     expect(await rotateKeys(under(grid, second))).toMatchObject({
-      rotated: { guardrails: 0, agents: 0, totps: 0, push_keys: 0, signing_keys: 0 },
+      rotated: { guardrails: 0, agents: 0, task_push_configs: 0, totps: 0, push_keys: 0, signing_keys: 0 },
     })
     expect(grid.logs.join('\n')).not.toMatch(/of acme|of an a/)
   })

@@ -9,8 +9,10 @@ import { waitFor } from './wait-for.ts'
  */
 export function followIdle({ waiting: { notifier } }: Pick<Store, 'waiting'>): (count: number) => Promise<void> {
   const idle = new Set<Signal>()
-  const subscribe = notifier.subscribe.bind(notifier)
-  notifier.subscribe = (agentId, signal) => {
+  const [subscribe, watch] = [notifier.subscribe.bind(notifier), notifier.watch.bind(notifier)]
+  notifier.subscribe = (agentId, signal) => subscribe(agentId, followed(signal))
+  notifier.watch = (id, signal) => watch(id, 'raised' in signal ? followed(signal as Signal) : signal)
+  function followed(signal: Signal): Signal {
     const [raise, raised] = [signal.raise.bind(signal), signal.raised.bind(signal)]
     let isRaised = false
     signal.raise = () => {
@@ -24,7 +26,7 @@ export function followIdle({ waiting: { notifier } }: Pick<Store, 'waiting'>): (
       idle.delete(signal)
       isRaised = false
     }
-    return subscribe(agentId, signal)
+    return signal
   }
   return async (count) => {
     await waitFor(`${count} idle reads and streams`, () => idle.size === count)

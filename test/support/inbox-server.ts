@@ -37,6 +37,7 @@ export async function startInboxServer() {
   let isRevoked = false
   let clock = () => Date.now()
   let version = ownVersion
+  let attended = false
   const leases = new Set<string>()
 
   const server = createServer(async (request, response) => {
@@ -80,7 +81,7 @@ export async function startInboxServer() {
   function peek() {
     const unread = entries.filter(({ state }) => state === 'unread').map(({ message }) => message)
     const messages = unread.map(({ message: _, ...summary }) => summary)
-    return { agent: '@worker', unread: unread.length, messages, has_more: false }
+    return { agent: '@worker', unread: unread.length, messages, has_more: false, presence: { attended } }
   }
 
   function lease({ message_ids, limit = 50 }: { message_ids?: string[]; limit?: number }) {
@@ -104,7 +105,8 @@ export async function startInboxServer() {
     if (acks && !leases.has(acks.lease_id)) return { status: 409, code: 'stale_lease' }
     sent.push({ ...message, key })
     if (acks) end(acks.lease_id, 'read', acks.message_ids)
-    answers.set(key, { message_id: randomUUID(), recipient: message.to })
+    const next = message.next && lease(message.next)
+    answers.set(key, { message_id: randomUUID(), recipient: message.to, next })
     return { ok: answers.get(key) }
   }
 
@@ -164,10 +166,11 @@ export async function startInboxServer() {
       isRevoked = true
       for (const stream of streams.keys()) stream.end()
     },
-    /** Let the grid have another clock or version. */
-    pretend(other: { clock?: () => number; version?: string }) {
+    /** Let the grid have another clock or version, or a person at its agent. */
+    pretend(other: { clock?: () => number; version?: string; attended?: boolean }) {
       clock = other.clock ?? clock
       version = other.version ?? version
+      attended = other.attended ?? attended
     },
     /** End all leases, as if their time was over. */
     expire: () => [...leases].forEach((id) => end(id, 'unread')),

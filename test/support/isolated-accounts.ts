@@ -143,7 +143,7 @@ async function createEntities(
   mate: string,
 ) {
   const agent = await account.agent(`${prefix}-agent`, { description: `an agent of ${prefix}` })
-  const as = ({ id, alias }: TestAgent) =>
+  const as = ({ id, alias }: Pick<TestAgent, 'id' | 'alias'>) =>
     grid.store.account(account.id, { type: 'agent', agentId: id, alias, credentialId: 'test' })
   const { channel } = await createChannel(account.store, {
     name: `${prefix}-channel`,
@@ -185,6 +185,13 @@ async function createEntities(
   const asking = await startTask(as(sender), callingAgent(as(sender).actor), {
     ...{ to: `@${mate}`, mode: 'task', contextId: `${prefix}-asked` },
     message: { messageId: `${prefix}-asked`, parts: [{ text: `another question of ${prefix}` }] },
+  })
+  // Its sender waited for the answer to one message.
+  const { change: { leases }, write } = account.store
+  const mateAgent = (await account.store.read.agents.byAlias(mate))!
+  await write([leases.awaitAnswer(sender.id, message.id, 'a process', 1)])
+  await sendMessage(as(mateAgent), {
+    ...{ to: `@${sender.alias}`, text: `an answer of ${prefix}`, replyToMessageId: message.id },
   })
   const paused = await pausedConversation(account.store, [sender.alias, `${prefix}-runaway`])
   const lease = await leaseMessages(as(sender), { limit: 1 })

@@ -1,5 +1,5 @@
 /** An A2A agent outside of the grid, whose behaviour each test chooses. */
-import { createServer, type IncomingHttpHeaders } from 'node:http'
+import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
 export interface RemoteCall {
@@ -17,18 +17,22 @@ interface RemoteMessage {
   metadata?: Record<string, unknown>
 }
 
-/** What it answers: the result of the method, an HTTP status, a JSON-RPC error, bytes, or `hang`. */
+/** What it answers: the result of the method, an HTTP status, a JSON-RPC error, bytes, or `hang`; or it answers itself. */
 export type Answer =
   | { raw: string; headers: Record<string, string> }
   | { result: unknown }
   | { status: number }
   | { error: { code: number; message: string } }
   | 'hang'
+  | ((response: ServerResponse) => void)
 
 export type RemoteAgent = Awaited<ReturnType<typeof remoteAgent>>
 
 /** Listens on a free port. `card` replaces fields of its card. */
-export async function remoteAgent(answer: (call: RemoteCall) => Answer, card: object | ((url: string) => object) = {}) {
+export async function remoteAgent(
+  answer: (call: RemoteCall) => Answer | Promise<Answer>,
+  card: object | ((url: string) => object) = {},
+) {
   const calls: RemoteCall[] = []
   const cardHeaders: IncomingHttpHeaders[] = []
   const server = createServer((request, response) => {
@@ -42,15 +46,16 @@ export async function remoteAgent(answer: (call: RemoteCall) => Answer, card: ob
       return
     }
     let text = ''
-    request.on('data', (chunk) => text += chunk).on('end', () => {
+    request.on('data', (chunk) => text += chunk).on('end', async () => {
       const isRest = request.url === '/rpc/message:send'
       const { id, method, params } = isRest
         ? { id: 0, method: 'SendMessage', params: JSON.parse(text) }
         : JSON.parse(text)
       const call = { method, params, headers: request.headers, at: Date.now() }
       calls.push(call)
-      const said = answer(call)
+      const said = await answer(call)
       if (said === 'hang') return
+      if (typeof said === 'function') return said(response)
       if ('raw' in said) response.writeHead(200, said.headers).end(said.raw)
       else if (isRest && 'result' in said) json(200, said.result)
       else if ('status' in said) json(said.status, { error: 'refused' })

@@ -65,8 +65,8 @@ beforeAll(async () => {
     await rows(grid, parked, [acme.id, id])
     const remote = `UPDATE agents SET remote_url = 'https://robot.invalid/' WHERE account_id = ? AND id = ?`
     await rows(grid, remote, [acme.id, id])
-    const line = 'INSERT OR REPLACE INTO remote_agents (account_id, agent_id, failing_since) VALUES (?, ?, 1)'
-    await rows(grid, line, [acme.id, id])
+    const line = 'INSERT OR REPLACE INTO remote_agents (account_id, agent_id, failing_since) VALUES (?, ?, ?)'
+    await rows(grid, line, [acme.id, id, grid.clock.now])
   }
   users.owner = olga
   users.member = (await store.global.users.byEmail('hal@acme.example'))!

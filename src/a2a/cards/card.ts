@@ -104,7 +104,7 @@ function card(extensions: unknown[], { name, description, supportedInterfaces, m
     description,
     version,
     supportedInterfaces,
-    capabilities: { streaming: true, pushNotifications: false, extendedAgentCard: true, extensions },
+    capabilities: { streaming: true, pushNotifications: true, extendedAgentCard: true, extensions },
     securitySchemes: { bearer: { httpAuthSecurityScheme: { scheme: 'Bearer' } } },
     securityRequirements: [{ schemes: { bearer: { list: [] } } }],
     defaultInputModes: modes,

@@ -65,7 +65,7 @@ export async function signCard(
     escapeNonAscii(cleaned),
     canonicalJson(omitEmpty(omitDefaults({ ...card10, securitySchemes: undefined }))),
   ])
-  return await Promise.all([...texts].map(sign))
+  return await Promise.all([...texts].map((text) => sign(text)))
 }
 
 /** What ProtoJSON leaves out: empty lists and texts, and `required: false`. */

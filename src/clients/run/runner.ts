@@ -1,12 +1,12 @@
 /** Runs a program for an unattended agent: one child for each message. */
 import { minute, second } from '../../lib/time.ts'
 import { GridCallError, isCredentialGone, mayRepeat, pause, retryAfterMs } from '../grid-call.ts'
-import type { GridClient } from '../grid-client.ts'
+import type { GridClient, Lease, MessageSummary } from '../grid-client.ts'
 import type { GridAgent } from '../state/paths.ts'
 import { liveSessions } from '../state/sessions.ts'
 import { WakeSignals } from '../wake-signals.ts'
 import type { Answer } from './dialogue.ts'
-import { nextThread } from './threads.ts'
+import { nextThread, type Thread } from './threads.ts'
 import { type HeldLease, HeldLeases, isStale, runTurn, type TurnOptions, type TurnResult, type Work } from './turn.ts'
 import { type RunState, type TurnBudget, waitForTurn } from './run-state.ts'
 
@@ -69,6 +69,10 @@ class Runner {
   readonly #signals: WakeSignals
   readonly #signal: AbortSignal
   readonly #retries = new Map<string, Retry>()
+  /** What was unread at the last look, without what this runner took. */
+  #unread: readonly MessageSummary[] = []
+  /** What was leased together with the last answer. */
+  #next: Retry | undefined
   #lastSaid = ''
 
   constructor(
@@ -123,6 +127,7 @@ class Runner {
     const { messages, presence } = await this.#grid.peek({ limit: peekLimit })
     if (presence?.attended || liveSessions(this.#agent).length > 0) {
       this.#say('A person attends the agent in a session. The runner waits.')
+      await this.#releaseNext()
       await pause(this.#options.standByMs, this.#signal)
       return 0
     }
@@ -132,13 +137,32 @@ class Runner {
       await this.#turn(retries[0])
       return 0
     }
-    const thread = nextThread(messages, this.#options.per, (key) => this.#retries.has(key))
-    const lease = thread && await this.leases.take(thread.messageIds)
-    if (lease) {
-      await this.#turn({ thread: thread.key, lease, failures: 0, at: 0 })
+    this.#unread = messages
+    const thread = this.#next ? undefined : this.#nextThread()
+    if (thread) this.#hold(thread, await this.#grid.lease(this.leases.requestFor(thread.messageIds)))
+    const turn = this.#next
+    if (turn) {
+      this.#next = undefined
+      await this.#turn(turn)
       return 0
     }
     return Math.max(1, Math.min(peekMs, (retries[0]?.at ?? Infinity) - now()))
+  }
+
+  #nextThread(): Thread | undefined {
+    return nextThread(this.#unread, this.#options.per, (key) => this.#retries.has(key))
+  }
+
+  /** Keep the lease on a thread for the next turn. */
+  #hold({ key, messageIds }: Thread, leased: Lease): void {
+    this.#unread = this.#unread.filter(({ message_id }) => !messageIds.includes(message_id))
+    const lease = this.leases.hold(leased)
+    if (lease) this.#next = { thread: key, lease, failures: 0, at: 0 }
+  }
+
+  async #releaseNext(): Promise<void> {
+    if (this.#next) await this.leases.release(this.#next.lease)
+    this.#next = undefined
   }
 
   async #turn(turn: Retry): Promise<void> {
@@ -186,19 +210,37 @@ class Runner {
   async #send({ id, messages, lost }: HeldLease, answers: Answer[]): Promise<void> {
     const rest = new Set(messages.map(({ message_id }) => message_id))
     for (const answer of answers) {
-      if (!await this.#sendOne(id, lost, answer)) continue
+      const next = answer === answers.at(-1) ? this.#upcoming() : undefined
+      if (!await this.#sendOne(id, lost, answer, next)) continue
       for (const messageId of answer.messageIds) rest.delete(messageId)
     }
     if (rest.size > 0) await this.#persist(lost, () => this.#grid.ack(id, [...rest]))
   }
 
-  /** Resolves to whether something was stored: the answer, or a note if the grid refuses the answer. */
-  async #sendOne(leaseId: string, lost: AbortSignal, { to, replyTo, text, messageIds }: Answer): Promise<boolean> {
+  /** What to lease with an answer; undefined if no turn follows at once. */
+  #upcoming(): Thread | undefined {
+    const isBusy = this.#signal.aborted || this.#next !== undefined || liveSessions(this.#agent).length > 0
+    const budget = waitForTurn(this.#state.turns(), this.#options, this.#options.now())
+    return isBusy || budget.ms > 0 ? undefined : this.#nextThread()
+  }
+
+  /**
+   * Send an answer, and lease the next thread with it. Resolves to whether something was stored: the answer, or a note if
+   * the grid refuses the answer.
+   */
+  async #sendOne(
+    leaseId: string,
+    lost: AbortSignal,
+    { to, replyTo, text, messageIds }: Answer,
+    thread: Thread | undefined,
+  ): Promise<boolean> {
     const acks = { lease_id: leaseId, message_ids: messageIds }
     const send = async (message: string, key: string): Promise<GridCallError | undefined> => {
       try {
-        const request = { to, message, reply_to_message_id: replyTo, acks }
-        await this.#persist(lost, () => this.#grid.send(request, key))
+        const next = thread && this.leases.requestFor(thread.messageIds)
+        const request = { to, message, reply_to_message_id: replyTo, acks, next }
+        const sent = await this.#persist(lost, () => this.#grid.send(request, key))
+        if (thread && sent.next && !('error' in sent.next)) this.#hold(thread, sent.next)
       } catch (error) {
         if (isRefusal(error)) return error
         throw error

@@ -2,7 +2,7 @@
 import process from 'node:process'
 import { second } from '../../lib/time.ts'
 import { GridCallError } from '../grid-call.ts'
-import type { GridClient, InboxMessage } from '../grid-client.ts'
+import type { GridClient, InboxMessage, Lease, NextLease } from '../grid-client.ts'
 import { type Answer, answersIn, type InputFormat, inputOf, promptOf, UnclearOutput } from './dialogue.ts'
 import { runGroup } from './process-group.ts'
 import type { Program, TurnOutput } from './programs.ts'
@@ -137,13 +137,13 @@ export class HeldLeases {
     this.#state.saveLeases([])
   }
 
-  /** Lease messages; undefined if another reader has them by now. */
-  async take(messageIds: string[]): Promise<HeldLease | undefined> {
-    const { lease_id: id, messages } = await this.#grid.lease({
-      message_ids: messageIds,
-      limit: messageIds.length,
-      seconds: this.#seconds,
-    })
+  /** The request for a lease on messages. */
+  requestFor(messageIds: string[]): NextLease {
+    return { message_ids: messageIds, limit: messageIds.length, seconds: this.#seconds }
+  }
+
+  /** Keep a lease that the grid has made; undefined if another reader has the messages by now. */
+  hold({ lease_id: id, messages }: Lease): HeldLease | undefined {
     if (id === null) return undefined
     const lost = new AbortController()
     const timer = setInterval(() => void this.#extend(id, lost), this.#seconds * second / 3)
@@ -162,11 +162,15 @@ export class HeldLeases {
     return lease
   }
 
+  async release({ id, drop }: HeldLease): Promise<void> {
+    await this.#grid.release(id).catch(ignoreStale)
+    drop()
+  }
+
   async releaseAll(): Promise<void> {
     for (const lease of [...this.#held.values()]) {
       try {
-        await this.#grid.release(lease.id).catch(ignoreStale)
-        lease.drop()
+        await this.release(lease)
       } catch (error) {
         // It stays written down, for the next runner.
         this.#log(`A lease could not be released: ${(error as Error).message}`)

@@ -84,6 +84,7 @@ export async function signUp(store: Store, input: SignupInput, address: string):
       remoteUrl: null,
       createdAt: at,
       lastSeenAt: null,
+      remote: null,
     }
     const claim = mintLinkToken()
     const signup = { id: newId(), home: provisionalId, joinEmail, ownerEmail, address, claimTokenHash: claim.hash, at }

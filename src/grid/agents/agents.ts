@@ -4,7 +4,7 @@ import type { Config } from '../../config.ts'
 import { GridError, invalidInput } from '../../errors.ts'
 import { aliasPattern, bareAlias, checkNewAlias, normaliseAlias } from '../../lib/names.ts'
 import { newId } from '../../lib/id.ts'
-import { parseAllowedTarget } from '../../lib/outbound/egress-policy.ts'
+import { requireAllowedTarget } from '../../lib/outbound/egress-policy.ts'
 import { type MintedKey, mintKey } from '../../lib/secrets.ts'
 import { hasAtMost } from '../../lib/text.ts'
 import type { AccountStore } from '../../store/account.ts'
@@ -20,6 +20,7 @@ import {
 } from '../../store/account/agents.ts'
 import type { NewKey } from '../../store/account/keys.ts'
 import type { Statement } from '../../store/sql.ts'
+import { strangersPerHour } from '../messaging/quota.ts'
 import { retryOnConflict } from '../retry-on-conflict.ts'
 import { findProgram } from './find-agent.ts'
 import {
@@ -51,11 +52,14 @@ export interface NewAgent {
   skills?: SkillInput[]
 }
 
+/** Of the token of a remote agent that is public. */
+export const strangersShare = `Together they may send at most ${strangersPerHour} messages an hour.`
+
 /** Create an agent in the account. The key is returned only here. See docs/protocol/messages.md, "Agents". */
 export async function createAgent(
   account: AccountStore,
   input: NewAgent,
-): Promise<{ agent: Agent; apiKey: string; sanitized?: true }> {
+): Promise<{ agent: Agent; apiKey: string; sanitized?: true; note?: string }> {
   requireAdmin(account.actor)
   const alias = checkNewAlias(bareAlias(input.alias), account.deps.config.reservedAliases)
   const type = input.type ?? 'mcp'
@@ -69,13 +73,16 @@ export async function createAgent(
     remoteUrl: checkRemoteUrl(account.deps.config, type, input.remoteUrl),
     createdAt: account.deps.now(),
     lastSeenAt: null,
+    remote: null,
   }
   const token = await sealRemoteToken(account, agent, input.remoteToken)
   const key = mintKey('agent_key')
   const skills = checkSkills(input.skills ?? [])
   const accessList = checkAccessList(agent.accessPolicy, input.accessList ?? [])
   const isCleaned = agent.description !== (input.description ?? '') || areCleaned(input.skills ?? [])
-  const created = { agent, apiKey: key.key, ...(isCleaned && sanitized) }
+  const isShared = agent.visibility === 'public' && input.remoteToken !== undefined
+  const note = isShared && { note: `Agents of other accounts spend the remoteToken too. ${strangersShare}` }
+  const created = { agent, apiKey: key.key, ...(isCleaned && sanitized), ...note }
 
   return await retryOnConflict(async () => {
     // A repeated write after a lost response found its own agent, so it has succeeded.
@@ -203,14 +210,7 @@ export function checkRemoteUrl(config: Config, type: AgentType, remoteUrl: strin
   if (!remoteUrl) {
     throw invalidInput('An agent of type a2a needs a remoteUrl: the address of its A2A server.', 'remoteUrl')
   }
-  const url = parseAllowedTarget(remoteUrl, config)
-  if (!url) {
-    const rule = config.allowPrivateTargets
-      ? 'an http or https address without user and password, on an allowed port'
-      : 'an https address without user and password, on an allowed port and not in a private network'
-    throw invalidInput(`remoteUrl must be ${rule}.`, 'remoteUrl')
-  }
-  return url.href
+  return requireAllowedTarget(remoteUrl, config, 'remoteUrl')
 }
 
 /** Seal a token for the row of its agent, so that no other row can use it. */

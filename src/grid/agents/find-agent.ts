@@ -3,7 +3,7 @@ import { callingAgent } from '../../auth/actor.ts'
 import { GridError } from '../../errors.ts'
 import { normaliseAlias } from '../../lib/names.ts'
 import { withoutInvisible, withoutInvisibleIn } from '../../lib/invisible-text.ts'
-import { presenceWords } from '../../lib/presence.ts'
+import { type Presence, presenceWords, type RemotePresence } from '../../lib/presence.ts'
 import { readPage } from '../../lib/read-page.ts'
 import { wellFormed } from '../../lib/text.ts'
 import type { AccountStore } from '../../store/account.ts'
@@ -33,6 +33,14 @@ export async function findProgram(account: AccountStore, ref: string): Promise<A
     'not_allowed',
     `@${agent.alias} is a person. Only they can change or give up their alias, and no program can act as them.`,
   )
+}
+
+/** Who is at an agent of the account: clients from memory, and the server of a remote agent as it was read. */
+export function presenceOf(
+  { waiting: { presence } }: Pick<AccountStore, 'waiting'>,
+  { id, remote }: Pick<Agent, 'id' | 'remote'>,
+): Presence | RemotePresence | undefined {
+  return presence.at(id) ?? (remote === null ? undefined : JSON.parse(remote))
 }
 
 export interface ListedAgent {
@@ -104,11 +112,11 @@ function isFound(agent: SearchedAgent): agent is SearchedAgent & FoundAgent {
 }
 
 function presenceIn(
-  { waiting, deps: { now } }: AccountStore,
-  { id, lastSeenAt }: FoundAgent,
+  account: AccountStore,
+  agent: FoundAgent,
   input: { public?: boolean },
 ): string | undefined {
-  return input.public ? undefined : presenceWords(waiting.presence.at(id), lastSeenAt, now())
+  return input.public ? undefined : presenceWords(presenceOf(account, agent), agent.lastSeenAt, account.deps.now())
 }
 
 function asListed(agent: FoundAgent, presence: string | undefined): ListedAgent {

@@ -3,6 +3,7 @@ import { callingAgent } from '../../auth/actor.ts'
 import { GridError } from '../../errors.ts'
 import type { AccountStore } from '../../store/account.ts'
 import type { RecipientStatus } from '../../store/account/thread-messages.ts'
+import { type RemoteEvent, remoteEvents } from '../remote-agents/progress.ts'
 
 const maxTimeline = 200
 
@@ -11,10 +12,12 @@ interface TimelineEntry {
   /**
    * `stored` in the inbox; `woken`: a waiting read or stream was notified; `leased` by a read or a program; `released`:
    * it came back; `parked`: it cannot be shown, came back five times, or the agent was deleted; `replied` to the
-   * sender. A remote agent `accepted` it, or `failed`, with the reason.
+   * sender. To a remote agent it was `sent`, which `accepted` it and is `working`, or `failed`.
    */
-  event: 'stored' | 'woken' | 'leased' | 'accepted' | 'released' | 'parked' | 'failed' | 'replied'
+  event: 'stored' | 'woken' | 'leased' | 'released' | 'parked' | 'replied' | RemoteEvent['event']
   at: number
+  /** Of what was `sent`. */
+  attempt?: number
   reason?: string
 }
 
@@ -55,7 +58,10 @@ export async function messageStatus(account: AccountStore, messageId: string): P
   if (!message) throw new GridError('message_not_found', 'You have sent no message with this id.')
 
   const recipients = await account.read.messageStatus.of(messageId)
-  const events = [...recipients.flatMap(eventsOf), ...await furtherEvents(account, sender.agentId, messageId)]
+  const isRemote = recipients.some(({ type, isOwn }) => type === 'a2a' && isOwn)
+  const remote = isRemote ? await remoteEvents(account, messageId) : new Map<string, RemoteEvent[]>()
+  const ofRecipients = recipients.flatMap((recipient) => eventsOf(recipient, remote.get(recipient.agentId)))
+  const events = [...ofRecipients, ...await furtherEvents(account, sender.agentId, messageId)]
     // Events of the same millisecond are in their natural order.
     .sort((a, b) => a.at - b.at || order.indexOf(a.event) - order.indexOf(b.event))
   return {
@@ -81,20 +87,23 @@ const order: TimelineEntry['event'][] = [
   'stored',
   'woken',
   'leased',
+  'sent',
   'accepted',
+  'working',
   'released',
   'parked',
   'failed',
   'replied',
 ]
 
-function eventsOf(recipient: RecipientStatus): TimelineEntry[] {
-  const { alias, type, state, createdAt, wokenAt, readAt, isOwn, error } = recipient
+/** `remote`: what a remote agent of the account did with it. */
+function eventsOf(recipient: RecipientStatus, remote: RemoteEvent[] = []): TimelineEntry[] {
+  const { alias, type, state, createdAt, wokenAt, readAt, isOwn } = recipient
   const events: TimelineEntry[] = [{ alias, event: 'stored', at: createdAt }]
+  if (remote.length > 0) return [...events, ...remote.map((event) => ({ alias, ...event }))]
   if (isRead(state) && readAt !== null) {
     events.push({ alias, event: type === 'a2a' ? 'accepted' : 'leased', at: readAt })
   }
-  if (error !== null) return [...events, { alias, event: 'failed', at: readAt ?? createdAt, reason: error }]
   // Only its own account may know when an agent waits, and what happens in its inbox.
   if (isOwn && wokenAt !== null) events.push({ alias, event: 'woken', at: wokenAt })
   if (isOwn && state === 'parked' && readAt !== null) events.push({ alias, event: 'parked', at: readAt })

@@ -1,6 +1,6 @@
 /** What a send is made of: its input, its recipient, its parts and its result. */
 import type { AccountStore, UnitRows } from '../../store/account.ts'
-import type { InboxAddress, ReviewedMessage } from '../../store/account/new-message.ts'
+import type { InboxAddress, NewMessage, ReviewedMessage } from '../../store/account/new-message.ts'
 import type { SendReceipt } from '../../store/account/messages.ts'
 import type { Quotas } from '../../store/account/usage.ts'
 import type { Statement } from '../../store/sql.ts'
@@ -56,6 +56,8 @@ export interface SendInput {
   continues?: string
   /** What it does to a task. Without this, a reply to a message of a task completes it. */
   task?: TaskStep
+  /** What its caller does in the unit that stores it. It is not done again with a repeat. */
+  part?(message: NewMessage): SendPart
 }
 
 export interface Draft {
@@ -100,6 +102,8 @@ export interface Recipient {
   readonly guards: number
   /** Whether its plain reply over A2A is a message, and not a task. */
   readonly messageReplies?: boolean
+  /** Whether it is a remote agent of another account, and gets messages with a token of that account. */
+  readonly spendsToken?: boolean
   /** About how many inboxes a message to it reaches. */
   readonly inboxes: number
   /** Stores a message, if every condition that was read still holds at the commit. */

@@ -1,7 +1,7 @@
 /** What an account may send on a day, and how full an inbox may be. See docs/operating.md, "Quotas". */
 import { Buffer } from 'node:buffer'
 import { GridError, limitReached } from '../../errors.ts'
-import { day, minute, second, startOfDay } from '../../lib/time.ts'
+import { day, hour, minute, second, startOfDay } from '../../lib/time.ts'
 import type { AccountStore } from '../../store/account.ts'
 import type { InboxAddress, NewMessage } from '../../store/account/new-message.ts'
 import type { NewChunk } from '../../store/account/task-changes.ts'
@@ -14,6 +14,9 @@ const rowBytes = 500
 export const megabyte = 1_000_000
 /** When to try a full inbox again. Only its agent can change it. */
 const fullInboxRetrySeconds = minute / second
+
+/** What all agents of other accounts together may send in an hour to a remote agent whose token they spend. */
+export const strangersPerHour = 60
 
 type Target = Pick<Recipient, 'label' | 'inbox'>
 
@@ -95,7 +98,11 @@ function exceeded(quota: string, limit: number, retryAfterSeconds: number, what:
   const wait = retryAfterSeconds <= 2 * fullInboxRetrySeconds
     ? `${retryAfterSeconds} seconds`
     : `${Math.ceil(retryAfterSeconds * second / minute)} minutes`
-  const windowSeconds = quota.endsWith('_per_day') ? day / second : undefined
+  const windowSeconds = quota.endsWith('_per_day')
+    ? day / second
+    : quota.endsWith('_per_hour')
+    ? hour / second
+    : undefined
   const reached = { name: quota.replaceAll('_', '-'), quota: limit, windowSeconds }
   return limitReached('quota_exceeded', `${what} Try again in ${wait}.`, reached, retryAfterSeconds, {
     info: { quota, limit: String(limit) },
@@ -108,6 +115,28 @@ function count(n: number, noun: string): string {
 
 function secondsToTomorrow(now: number): number {
   return Math.ceil((day - now % day) / second)
+}
+
+/** Counts a message to a remote agent of another account, which gets it with a token of that account. */
+export function spentTokenPart(
+  { change, read, deps }: AccountStore,
+  { label, id: to }: Recipient,
+  message: NewMessage,
+): SendPart {
+  const spent = { to, id: message.id, since: message.at - hour, max: strangersPerHour }
+  return {
+    preconditions: [change.spentTokens.requireRoom(spent)],
+    statements: [change.spentTokens.count(to, message)],
+    needsMessage: true,
+    async refuse() {
+      const now = deps.now()
+      const first = await read.spentTokens.blockedSince({ to, since: now - hour, max: strangersPerHour })
+      if (first === undefined) return
+      const what =
+        `Agents of other accounts have sent ${strangersPerHour} messages to ${label} in the last hour, its limit.`
+      throw exceeded('stranger_messages_per_hour', strangersPerHour, Math.ceil((first + hour - now) / second), what)
+    },
+  }
 }
 
 /** Counts a message on the trial of its sender. The statement that stores the message checks it. */

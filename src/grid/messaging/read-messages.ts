@@ -1,10 +1,11 @@
 /** Reading: unread messages are leased to the caller, until they arrived or did not. See docs/delivery.md. */
 import { callingAgent, requireAdmin } from '../../auth/actor.ts'
 import { GridError, isStorageFull } from '../../errors.ts'
+import type { CallerConnection } from '../../lib/http/caller-connection.ts'
 import { newId } from '../../lib/id.ts'
 import { minute } from '../../lib/time.ts'
-import { type AccountStore, writeParts } from '../../store/account.ts'
-import type { LeaseSelection, NewLease } from '../../store/account/leases.ts'
+import { type AccountStore, type UnitRows, writeParts } from '../../store/account.ts'
+import type { LeaseParts, LeaseSelection, NewLease } from '../../store/account/leases.ts'
 import {
   asGridMessage,
   type Budget,
@@ -37,12 +38,25 @@ export function leaseOf(account: AccountStore, leaseId: string): Lease {
   }
 }
 
+/** To be called before the answer with the leased messages is sent. See docs/delivery.md, "When a reader dies". */
+export async function settleLease(lease: Lease, connection: CallerConnection | undefined): Promise<void> {
+  if (await connection?.hasLeft()) await lease.release()
+  else endLease(lease, connection)
+}
+
+/** To be called when the answer is sent. Some runtimes tell later whether it was taken. */
+export function endLease(lease: Lease, connection: CallerConnection | undefined): void {
+  const taken = connection?.answerTaken()
+  if (!taken) return lease.ack()
+  void taken.then((isTaken) => isTaken ? lease.ack() : lease.release())
+}
+
 function ackLease(account: AccountStore, leaseId: string): void {
   account.writeLater([account.change.leases.ack(leaseId)])
 }
 
 /** Throw the error of a failed leasing. A lease that may exist is released once the database answers. */
-function releaseUnknown(account: AccountStore, lease: NewLease, error: unknown): never {
+export function releaseUnknown(account: AccountStore, lease: NewLease, error: unknown): never {
   if (!(error instanceof GridError) || !error.details.notExecuted) {
     const at = account.deps.now()
     account.writeLater(account.change.leases.giveUp({ ...lease, at, expiresAt: at + lateClaimMs }))
@@ -123,44 +137,72 @@ export async function readMessages(account: AccountStore, input: PageSize, woken
   }
 }
 
-interface ClaimOptions extends Pick<NewLease, 'holder' | 'expiresAt'> {
+interface ClaimOptions extends Pick<NewLease, 'holder' | 'expiresAt' | 'key'> {
   wokenAt?: number
   selection?: LeaseSelection
 }
 
+/** A lease that is not made yet, and the statements that make it. */
+export interface PlannedClaim {
+  lease: NewLease
+  parts: LeaseParts
+}
+
 /** Lease the oldest unread messages of the calling agent that fit. What cannot be shown is parked. */
 export async function claimMessages(account: AccountStore, budget: Budget, options: ClaimOptions): Promise<Claim> {
-  const { agentId, alias } = callingAgent(account.actor)
-  const { change, deps, read: { inbox, leases }, waiting: { notifier } } = account
-  const { holder, expiresAt, wokenAt, selection } = options
   for (;;) {
-    // Only an inbox that has probably something to lease is claimed without a look, because a claim waits for others.
-    const expected = notifier.expected(agentId) || await inbox.unread(agentId)
-    if (expected === 0) return { messages: [], remaining: 0 }
-
-    const lease = { id: newId(), agent: agentId, holder, at: deps.now(), expiresAt }
-    const parts = change.leases.take(lease, { ...budget, expected }, wokenAt ?? null, selection)
+    const planned = await planClaim(account, budget, options)
+    if (!planned) return { messages: [], remaining: 0 }
+    const { lease, parts } = planned
     const rows = await writeParts(account, parts).catch((error) => releaseUnknown(account, lease, error))
-    const leased = leases.messages(rows.messages)
-    const { messages, damaged } = rendered(leased.messages, (message, introducesSender) => {
-      return asGridMessage(message, { maxChars: budget.maxChars, introducesSender })
-    })
-    // Reading the message of a task makes it `working`, in the same unit.
-    notifier.wake(leased.messages.flatMap(({ taskId }) => taskId === null ? [] : [taskId]))
-    const turns = leased.longTurns && turnsOfRead(alias, leased.messages, leased.longTurns)
-    if (damaged.length > 0) await parkDamaged(account, lease.id, damaged)
-    if (messages.length === 0 && damaged.length > 0) ackLease(account, lease.id)
-    const remaining = leased.remaining ?? await inbox.unread(agentId)
-    notifier.expect(agentId, remaining)
+    const { isDamaged, ...claim } = await claimed(account, budget, lease, rows.messages)
     // Messages that were all parked do not make the inbox empty, nor those that came after a claim of nothing.
-    const mayFindMore = remaining > 0 && (selection === undefined || damaged.length > 0)
-    if (messages.length === 0 && mayFindMore) continue
-    return {
-      messages,
-      remaining,
-      lastSeq: leased.messages.at(-1)?.seq,
-      ...(turns !== undefined && { turns }),
-      ...(messages.length > 0 && { leaseId: lease.id }),
-    }
+    const mayFindMore = claim.remaining > 0 && (options.selection === undefined || isDamaged)
+    if (claim.messages.length > 0 || !mayFindMore) return claim
+  }
+}
+
+/** Undefined if nothing is unread. */
+export async function planClaim(
+  account: AccountStore,
+  budget: Budget,
+  { holder, expiresAt, key, wokenAt, selection }: ClaimOptions,
+): Promise<PlannedClaim | undefined> {
+  const { agentId } = callingAgent(account.actor)
+  const { change, deps, read: { inbox }, waiting: { notifier } } = account
+  // Only an inbox that has probably something to lease is claimed without a look, because a claim waits for others.
+  const expected = notifier.expected(agentId) || await inbox.unread(agentId)
+  if (expected === 0) return undefined
+  const lease = { id: newId(), agent: agentId, holder, at: deps.now(), expiresAt, key }
+  return { lease, parts: change.leases.take(lease, { ...budget, expected }, wokenAt ?? null, selection) }
+}
+
+/** What a lease has, by the rows of its part `messages`. */
+export async function claimed(
+  account: AccountStore,
+  budget: Budget,
+  lease: { id: string },
+  rows: UnitRows[number],
+): Promise<Claim & { isDamaged: boolean }> {
+  const { agentId, alias } = callingAgent(account.actor)
+  const { read: { inbox, leases }, waiting: { notifier } } = account
+  const leased = leases.messages(rows)
+  const { messages, damaged } = rendered(leased.messages, (message, introducesSender) => {
+    return asGridMessage(message, { maxChars: budget.maxChars, introducesSender })
+  })
+  // Reading the message of a task makes it `working`, in the same unit.
+  notifier.wake(leased.messages.flatMap(({ taskId }) => taskId === null ? [] : [taskId]))
+  const turns = leased.longTurns && turnsOfRead(alias, leased.messages, leased.longTurns)
+  if (damaged.length > 0) await parkDamaged(account, lease.id, damaged)
+  if (messages.length === 0 && damaged.length > 0) ackLease(account, lease.id)
+  const remaining = leased.remaining ?? await inbox.unread(agentId)
+  notifier.expect(agentId, remaining)
+  return {
+    messages,
+    remaining,
+    lastSeq: leased.messages.at(-1)?.seq,
+    isDamaged: damaged.length > 0,
+    ...(turns !== undefined && { turns }),
+    ...(messages.length > 0 && { leaseId: lease.id }),
   }
 }

@@ -1,5 +1,6 @@
 /** Where a message can go. Each kind of recipient brings its own conditions and statements to the commit. */
 import { GridError } from '../../errors.ts'
+import { didYouMean } from '../../lib/did-you-mean.ts'
 import { aliasPattern, normaliseAlias, normaliseChannelName } from '../../lib/names.ts'
 import { minute } from '../../lib/time.ts'
 import type { AccountStore, UnitRows } from '../../store/account.ts'
@@ -8,6 +9,8 @@ import type { Recipient, Sender, SendPart } from './outgoing-message.ts'
 
 /** Members of a channel that were seen within this time count as active. */
 const activeMs = 10 * minute
+/** How many aliases are compared with one that is unknown. */
+const maxCompared = 1_000
 
 /** Delivers the message, and wakes who waits for it. What is in a task alone waits in no inbox. */
 export function recipientPart(
@@ -35,20 +38,33 @@ export function isSelf(sender: Sender, to: string): boolean {
 
 async function agent(account: AccountStore, sender: Sender, alias: string): Promise<Recipient> {
   const label = `@${alias}`
-  if (!aliasPattern.test(alias)) throw new GridError('recipient_not_found', `Agent '${label}' not found`)
+  if (!aliasPattern.test(alias)) throw await notFound(account, label)
   const found = await account.read.agents.recipient(alias, sender.agentId)
   if (found) return inboxOf(account, label, found)
 
   const other = await account.read.directory.recipient(alias, sender)
   // Agents of other accounts that do not accept the caller and those that do not exist look alike.
-  if (!other) throw new GridError('recipient_not_found', `Agent '${label}' not found`)
+  if (!other) throw await notFound(account, label)
   return inboxOf(account, label, other)
+}
+
+/** Only agents of the same account are suggested: all of them are listed to the caller. */
+async function notFound({ read }: AccountStore, label: string): Promise<GridError> {
+  const hint = didYouMean(label, (await read.agents.aliases(maxCompared)).map((alias) => `@${alias}`))
+  return new GridError('recipient_not_found', `Agent '${label}' not found${hint && `.${hint}`}`)
 }
 
 function inboxOf(
   { change: { messages, receipts } }: AccountStore,
   label: string,
-  { id: agentId, home, guards, messageReplies }: { id: string; home?: string; guards: number; messageReplies: boolean },
+  { id: agentId, home, guards, messageReplies, isRemote, spendsToken }: {
+    id: string
+    home?: string
+    guards: number
+    messageReplies: boolean
+    isRemote?: boolean
+    spendsToken?: boolean
+  },
 ): Recipient {
   const inbox = home === undefined ? { agentId } : { agentId, home }
   return {
@@ -58,9 +74,15 @@ function inboxOf(
     id: agentId,
     guards,
     messageReplies,
+    spendsToken,
     store: (message, quotas) => messages.addDirect(message, inbox, quotas),
     deliver: (message) => [messages.deliver(message, inbox)],
-    receipt: (message) => home === undefined ? receipts.toAgent(message, agentId) : receipts.toOtherAccount(message),
+    receipt: (message) =>
+      home !== undefined
+        ? receipts.toOtherAccount(message)
+        : isRemote
+        ? receipts.toRemoteAgent(message, agentId)
+        : receipts.toAgent(message, agentId),
     reached: () => [agentId],
   }
 }

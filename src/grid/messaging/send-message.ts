@@ -24,7 +24,7 @@ import {
   type TaskStep,
 } from './outgoing-message.ts'
 import { splitDetails } from './parts.ts'
-import { quotaPart, quotasOf, refuseBeyondQuotas, trialPart } from './quota.ts'
+import { quotaPart, quotasOf, refuseBeyondQuotas, spentTokenPart, trialPart } from './quota.ts'
 import { recipientPart, resolve } from './resolve.ts'
 import { findRepeat, keyLifetimeMs, keyOf, presenceAt, requestOf, withPresence } from './sent-message.ts'
 import { ackAgain, acksPart, requireHeld } from './timed-leases.ts'
@@ -76,12 +76,14 @@ export async function sendMessage(
       recipientPart(account, recipient, message),
       await turnPart(account, sender, recipient, message),
       trialPart(account, sender, message),
+      ...recipient.spendsToken ? [spentTokenPart(account, recipient, message)] : [],
       ...message.largeParts === null ? [] : [{ statements: [account.change.parts.add(message)] }],
       uploadsPart(account, sender, message, a2a),
       ...message.guarded ? [{ statements: message.guarded.statements }] : [],
       ...input.acks ? [acksPart(account, message, input.acks)] : [],
       ...step ? [taskPart(account, step, message)] : [],
       ...message.key === null ? [] : [{ statements: [account.change.messages.addKey(message, draft.requestHash)] }],
+      ...input.part ? [input.part(message)] : [],
     ]
     const sent = await commit(account, recipient, message, parts)
     if (sent) return sent

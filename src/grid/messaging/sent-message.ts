@@ -10,21 +10,22 @@ import type { Draft, Sender, SendInput, SentMessage } from './outgoing-message.t
 import type { BlockedError } from '../../store/account/verdicts.ts'
 import { turnsNote } from './turns.ts'
 
-/** Who is at the recipient, from memory. The receipt has nothing about agents of other accounts, nor of a channel. */
+/** Who is at the recipient: clients from memory, and the server of a remote agent from the receipt. The receipt has nothing about agents of other accounts, nor of a channel. */
 export function presenceAt(
   { waiting, deps: { now } }: AccountStore,
   agentId: string | undefined,
-  { recipientUnread, recipientSeenAt = null }: SendReceipt,
+  { recipientUnread, recipientSeenAt = null, recipientRemote }: SendReceipt,
 ): Pick<SentMessage, 'recipientPresence'> {
   if (agentId === undefined || recipientUnread === undefined) return {}
-  return { recipientPresence: presenceWord(waiting.presence.at(agentId), recipientSeenAt, now()) }
+  return { recipientPresence: presenceWord(waiting.presence.at(agentId) ?? recipientRemote, recipientSeenAt, now()) }
 }
 
 /** A repeat has the receipt of the first send, and tells who is at the recipient now. */
 export async function withPresence(account: AccountStore, sent: SentMessage): Promise<SentMessage> {
   if (sent.recipientUnread === undefined) return sent
   const agent = await account.read.agents.byAlias(sent.recipient.slice(1))
-  return { ...sent, ...presenceAt(account, agent?.id, sent) }
+  const recipientRemote = agent?.remote ? JSON.parse(agent.remote) : undefined
+  return { ...sent, ...presenceAt(account, agent?.id, { ...sent, recipientRemote }) }
 }
 
 /** A sent message as programs are answered, over MCP and REST. See docs/protocol/mcp.md, "send_message". */

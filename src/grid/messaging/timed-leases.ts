@@ -7,26 +7,71 @@ import { type AccountStore, writeParts } from '../../store/account.ts'
 import type { LeaseSelection } from '../../store/account/leases.ts'
 import type { NewMessage } from '../../store/account/new-message.ts'
 import { maxOpenLeases } from '../../store/account/timed-leases.ts'
-import { budgetOf, type PageSize } from './inbox-message.ts'
+import { budgetOf, maxBatch, type PageSize } from './inbox-message.ts'
 import type { LeasePart, SendPart } from './outgoing-message.ts'
-import { type Claim, claimMessages, release } from './read-messages.ts'
+import { type Claim, claimed, claimMessages, planClaim, type PlannedClaim, release } from './read-messages.ts'
+import { type WaitOptions, waitUntilFound } from './wait-for-messages.ts'
 
 export const leaseSeconds = { min: 30, default: 600, max: 43_200 }
 
-interface LeaseInput extends PageSize {
+export interface LeaseInput extends PageSize {
   seconds?: number
   /** Only these messages, as far as they are unread; or only those of a conversation. Not both. */
   messageIds?: readonly string[]
   conversationId?: string
+  /** The idempotency key of the send that takes it as `next`. Its open lease, if there is one, is taken again. */
+  key?: string
 }
 
 /** Messages that the caller has until `expiresAt`. Without messages there is no lease. */
-interface TimedLease extends Omit<Claim, 'lastSeq'> {
+export interface TimedLease extends Omit<Claim, 'lastSeq'> {
   expiresAt?: number
 }
 
+/** Lease unread messages as `leaseMessages` does, and wait for them. `acks` is acknowledged first. */
+export async function waitForLease(
+  account: AccountStore,
+  input: LeaseInput,
+  wait: WaitOptions,
+  acks?: LeasePart,
+): Promise<TimedLease> {
+  if (acks) await ackMessages(account, acks)
+  return await waitUntilFound(account, (wokenAt) => leaseMessages(account, input, wokenAt), wait)
+}
+
 /** Lease unread messages of the calling agent for some time. Its expired leases are released first. */
-export async function leaseMessages(account: AccountStore, input: LeaseInput): Promise<TimedLease> {
+export async function leaseMessages(account: AccountStore, input: LeaseInput, wokenAt?: number): Promise<TimedLease> {
+  const again = input.key !== undefined && await leaseAgain(account, input, input.key)
+  if (again) return again
+
+  const options = await newLease(account, input)
+  return leasedUntil(account, options.expiresAt, await claimMessages(account, budgetOf(input), { ...options, wokenAt }))
+}
+
+/** The lease that the first send under this key took, for a repeat of it. It is extended. */
+async function leaseAgain(account: AccountStore, input: LeaseInput, key: string): Promise<TimedLease | undefined> {
+  const { agentId } = callingAgent(account.actor)
+  const { change, deps, read } = account
+  const at = deps.now()
+  const held = await read.timedLeases.byKey(agentId, key, at)
+  if (!held) return undefined
+  // Later than before, so that the lease is not released when the first answer turns out to be lost.
+  const expiresAt = Math.max(expiryOf(input, at), held.expiresAt + 1)
+  const rows = await writeParts(account, {
+    extended: change.timedLeases.extend(agentId, held.id, at, expiresAt),
+    messages: change.leases.messages(agentId, held.id, maxBatch, at),
+  })
+  if (rows.extended.length === 0) return undefined
+  return leasedUntil(account, expiresAt, await claimed(account, budgetOf(input), held, rows.messages))
+}
+
+/** The lease of `next`, made in the unit of a send. Undefined if there is nothing to lease. */
+export async function planLease(account: AccountStore, input: LeaseInput): Promise<PlannedClaim | undefined> {
+  return await planClaim(account, budgetOf(input), await newLease(account, input))
+}
+
+/** What every new lease begins with: `invalid_input`, `lease_limit_reached`, and the end of expired leases. */
+async function newLease(account: AccountStore, input: LeaseInput) {
   const { agentId, credentialId } = callingAgent(account.actor)
   const selection = selectionOf(input)
   const at = account.deps.now()
@@ -41,15 +86,21 @@ export async function leaseMessages(account: AccountStore, input: LeaseInput): P
   // Together they share a commit.
   await Promise.all(expired.map((id) => release(account, agentId, id)))
 
-  const expiresAt = at + (input.seconds ?? leaseSeconds.default) * second
-  const { lastSeq: _, ...claimed } = await claimMessages(account, budgetOf(input), {
-    holder: credentialId,
-    expiresAt,
-    selection,
-  })
-  if (claimed.leaseId === undefined) return claimed
-  account.waiting.presence.leased(agentId, expiresAt)
-  return { ...claimed, expiresAt }
+  return { holder: credentialId, expiresAt: expiryOf(input, at), selection, key: input.key }
+}
+
+function expiryOf({ seconds = leaseSeconds.default }: LeaseInput, at: number): number {
+  return at + seconds * second
+}
+
+export function leasedUntil(
+  account: AccountStore,
+  expiresAt: number,
+  { leaseId, messages, remaining, turns }: Claim,
+): TimedLease {
+  if (leaseId === undefined) return { messages, remaining }
+  account.waiting.presence.leased(callingAgent(account.actor).agentId, expiresAt)
+  return { leaseId, expiresAt, messages, remaining, ...(turns !== undefined && { turns }) }
 }
 
 function selectionOf({ messageIds, conversationId }: LeaseInput): LeaseSelection | undefined {
@@ -91,6 +142,19 @@ export async function releaseMessages(account: AccountStore, part: LeasePart): P
   if (found > 0) await release(account, agentId, into)
   await leaseChanged(account)
   return found
+}
+
+/** The caller did not get its lease: release it, unless a repeat has got it since, or its caller has ended it. */
+export async function releaseUntaken(account: AccountStore, leaseId: string, expiresAt: number): Promise<void> {
+  const { agentId } = callingAgent(account.actor)
+  const { change, deps, waiting } = account
+  const unit = [
+    change.timedLeases.requireUntil(leaseId, expiresAt),
+    ...change.leases.release(agentId, leaseId, deps.now()),
+  ]
+  await account.write(unit)
+  waiting.notifier.notify([agentId])
+  await leaseChanged(account)
 }
 
 /** A lease of the calling agent has ended: the ones that are left tell whether a runner works. */

@@ -18,59 +18,91 @@ const busyMs = 500
 export interface WaitOptions {
   seconds: number
   /** Its signal is aborted when the caller disconnects: then nothing is leased. */
-  connection?: { readonly signal: AbortSignal }
+  connection?: { readonly signal: AbortSignal; allowSilence?(seconds: number): void }
   /** Fails when the credential has ended. Called before each read but the first. */
   check?(): Promise<unknown>
   lookEveryMs?: number
 }
 
-/**
- * Like `readMessages`, but waits while the inbox is empty or the grid is too busy. The batch is empty when its time is
- * over, when the process stops, when there are too many waits, or when the credential begins its fourth wait and this
- * is its oldest. If the credential ends, it fails with `unauthenticated`, or with `unavailable` if the agent has moved
- * to another account.
- */
-export async function waitForMessages(
-  account: AccountStore,
-  input: PageSize,
-  { seconds, connection, check, lookEveryMs = lookMs }: WaitOptions,
-): Promise<Batch> {
-  const { agentId, credentialId } = callingAgent(account.actor)
-  const { notifier, reads } = account.waiting
-  if (seconds <= 0) return await readMessages(account, input)
+/** Like `readMessages`, but waits as `waitUntilFound` does. */
+export async function waitForMessages(account: AccountStore, input: PageSize, wait: WaitOptions): Promise<Batch> {
+  return await waitUntilFound(account, (wokenAt) => readMessages(account, input, wokenAt), wait)
+}
 
+/** Take messages of the calling agent, and wait while there are none or the grid is too busy. */
+export async function waitUntilFound<Found extends { messages: readonly unknown[] }>(
+  account: AccountStore,
+  take: (wokenAt?: number) => Promise<Found>,
+  options: WaitOptions,
+): Promise<Found> {
+  if (options.seconds <= 0) return await take()
+  const { agentId } = callingAgent(account.actor)
+  let leave: (() => void) | undefined
+  try {
+    return await waitUntil(account, options, {
+      follow: (signal) => account.waiting.notifier.subscribe(agentId, signal),
+      look: take,
+      isEnough: ({ messages }) => messages.length > 0,
+      rest: () => leave ??= account.waiting.presence.enter(agentId, { state: 'waiting' }),
+    })
+  } finally {
+    leave?.()
+  }
+}
+
+interface Wait<Found> {
+  /** Raise the signal whenever there may be something. Returns the function that ends this. */
+  follow(signal: Signal): () => void
+  /** `wokenAt` is when the signal was raised. */
+  look(wokenAt: number | undefined): Promise<Found>
+  isEnough(found: Found): boolean
+  /** Called before each pause. */
+  rest?(): void
+}
+
+/**
+ * Look, and look again when woken, until what is found is enough. Resolves to what the last look found, which is not
+ * enough when the time is over, the process stops, there are too many waits, or the credential begins its fourth wait
+ * and this is its oldest. Fails as `look` does, with `unavailable` if the caller has left, and as `check` does.
+ */
+export async function waitUntil<Found>(
+  account: AccountStore,
+  { seconds, connection, check, lookEveryMs = lookMs }: WaitOptions,
+  { follow, look, isEnough, rest }: Wait<Found>,
+): Promise<Found> {
+  const { credentialId } = callingAgent(account.actor)
+  connection?.allowSilence?.(seconds)
   const disconnected = connection?.signal
   const signal = new Signal()
   let isOver = false
   let isFirst = true
   let wokenAt: number | undefined
-  let leave: (() => void) | undefined
-  const look = async () => {
-    if (!isFirst) await check?.()
-    return await readMessages(account, input, wokenAt)
-  }
   const finish = () => {
     isOver = true
     signal.raise()
   }
-  const unsubscribe = notifier.subscribe(agentId, signal)
-  const releaseSlot = reads.acquireOrEvictOldest(credentialId, finish)
+  const unfollow = follow(signal)
+  const releaseSlot = account.waiting.reads.acquireOrEvictOldest(credentialId, finish)
   if (!releaseSlot) finish()
   const timer = setTimeout(finish, seconds * second)
   disconnected?.addEventListener('abort', finish, { once: true })
   try {
     for (;;) {
       if (disconnected?.aborted) throw new GridError('unavailable', 'The caller has left.')
-      // Evaluated before the inbox is read, so that the last read comes after the end of the wait.
+      // Evaluated before the look, so that the last look comes after the end of the wait.
       const isLast = isOver || account.deps.stopping?.aborted
-      const batch = await look().catch((error) => {
+      const looked = isFirst ? look(wokenAt) : Promise.resolve(check?.()).then(() => look(wokenAt))
+      const found = await looked.catch((error) => {
         // Many waits that are woken at one moment fill the write queue. They have time.
         if (isLast || !(error instanceof GridError) || !error.details.notExecuted) throw error
       })
-      if (batch && (batch.messages.length > 0 || isLast)) return batch
-      leave ??= account.waiting.presence.enter(agentId, { state: 'waiting' })
-      // Random, so that they do not all read again at one moment.
-      const again = setTimeout(() => signal.raise(), batch ? lookEveryMs : busyMs * (0.5 + Math.random()))
+      if (found !== undefined && (isLast || isEnough(found))) return found
+      rest?.()
+      // Random, so that they do not all look again at one moment.
+      const again = setTimeout(
+        () => signal.raise(),
+        found === undefined ? busyMs * (0.5 + Math.random()) : lookEveryMs,
+      )
       await account.trace.time('waitingMs', () => signal.raised())
       clearTimeout(again)
       if (!isOver) wokenAt = account.deps.now()
@@ -80,8 +112,7 @@ export async function waitForMessages(
     clearTimeout(timer)
     disconnected?.removeEventListener('abort', finish)
     releaseSlot?.()
-    leave?.()
-    unsubscribe()
+    unfollow()
   }
 }
 

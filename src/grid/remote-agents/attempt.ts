@@ -10,6 +10,11 @@ export interface Attempt {
   /** The same account, as the grid itself, which tells of failures. */
   system: AccountStore
   line: HeldLine
+  /** The number of this attempt: 1 for the first one since the line last worked. */
+  number: number
   /** Ends the attempt. The line stays held then, until the process has ended. */
   signal: AbortSignal
 }
+
+/** Makes the next requests of a line. Resolves to whether the server answered as one does that works. */
+export type LineAttempt = (attempt: Attempt) => Promise<boolean>

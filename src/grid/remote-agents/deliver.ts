@@ -1,4 +1,5 @@
 /** Carrying the messages of a remote agent to it, one after the other. See docs/delivery.md, "Remote agents". */
+import { hashForLookup } from '../../lib/secrets.ts'
 import { day, minute, second } from '../../lib/time.ts'
 import { lookAtTask, type RemoteAnswer, sendToRemote } from '../../remote/client.ts'
 import { RemoteRefusal } from '../../remote/refusal.ts'
@@ -7,6 +8,7 @@ import type { RemoteExchange } from '../../store/account/remote-agents.ts'
 import type { Attempt } from './attempt.ts'
 import { deliverAnswer, tellOfFailure } from './answers.ts'
 import { partsOf } from './outgoing-parts.ts'
+import { callbackOf } from './callback.ts'
 import { findRemote, streamOf } from './find-remote.ts'
 import { withRetries } from './retry.ts'
 
@@ -30,29 +32,32 @@ export async function deliverNext(attempt: Attempt): Promise<boolean> {
   }
   // Another sender must not get into it by naming its conversation.
   const conversation = JSON.stringify([message.fromAlias, message.recipient, message.conversationId])
+  const exchange = { id: message.id, conversation, sends: attempt.number, callbackHash: null }
   const giveUp = async (told: string, said?: string) => {
-    const reason = await tellOfFailure(attempt, message, told, said)
-    const exchange = { id: message.id, conversation, contextId: null, taskId: null, state: 'ended' as const }
+    const error = await tellOfFailure(attempt, message, told, said)
+    const ended = { ...exchange, contextId: null, taskId: null, state: 'ended' as const, dueAt: null, error }
     await write([
       remoteAgents.park(actor.agentId, message.id, deps.now()),
-      ...remoteAgents.putExchange(actor.agentId, { ...exchange, dueAt: null, error: reason }, deps.now()),
+      ...remoteAgents.putExchange(actor.agentId, ended, deps.now()),
       remoteAgents.accepted(line, deps.now()),
     ])
   }
   return await withRetries(attempt, giveUp, async () => {
     const before = await read.remoteAgents.newest(actor.agentId, conversation)
-    const { address, card } = await findRemote(attempt)
+    const { address, card, callbackSecret } = await findRemote(attempt)
+    const callback = callbackOf(deps.config, callbackSecret, message.id)
     const answer = await sendToRemote(streamOf(attempt), address, card, {
       messageId: message.id,
       parts: await partsOf(attempt.account, message),
       ...(before?.contextId && { contextId: before.contextId }),
       ...(before?.taskId && before.state === 'input-required' && { taskId: before.taskId }),
       metadata: { hops: message.hops, crossings: crossingsOf(message), from: `@${message.fromAlias}` },
-    })
-    const exchange = await passedOn(attempt, message, answer, deps.now())
+    }, callback)
+    const callbackHash = callback ? hashForLookup(callback.token) : null
+    const accepted = { ...exchange, callbackHash, ...await passedOn(attempt, message, answer, deps.now()) }
     await write([
       inbox.markRead(actor.agentId, [message.id], deps.now()),
-      ...remoteAgents.putExchange(actor.agentId, { ...exchange, id: message.id, conversation }, deps.now()),
+      ...remoteAgents.putExchange(actor.agentId, accepted, deps.now()),
       remoteAgents.accepted(line, deps.now()),
     ])
     if (message.taskId !== null) attempt.account.waiting.notifier.wake([message.taskId])

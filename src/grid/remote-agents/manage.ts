@@ -5,6 +5,7 @@ import { RemoteError } from '../../lib/outbound/remote-error.ts'
 import { readCard, type RemoteAddress, type RemoteCard } from '../../remote/card.ts'
 import { RemoteRefusal } from '../../remote/refusal.ts'
 import type { AccountStore } from '../../store/account.ts'
+import type { RemoteAgentRow } from '../../store/account/remote-agents.ts'
 import { findProgram } from '../agents/find-agent.ts'
 import { addressOf } from './find-remote.ts'
 
@@ -46,22 +47,29 @@ export async function tryNow(account: AccountStore, ref: string): Promise<void> 
   await account.write([account.change.remoteAgents.tryNow(id, account.deps.now())])
 }
 
+/** Keep back the messages of an agent (id or alias), or send what has waited. What it has accepted is still followed. */
+export async function setPaused(account: AccountStore, ref: string, isPaused: boolean): Promise<void> {
+  requireAdmin(account.actor)
+  const { id } = await findProgram(account, ref)
+  const { change: { remoteAgents }, deps } = account
+  await account.write([isPaused ? remoteAgents.pause(id, deps.now()) : remoteAgents.resume(id, deps.now())])
+}
+
+type Shown = 'dueAt' | 'attempts' | 'failingSince' | 'error' | 'triedAt' | 'pausedAt'
+
 /** The state of its line: what waits, since when it fails, and when the next attempt is due. Times are milliseconds. */
-export interface RemoteState {
+export interface RemoteState extends Pick<RemoteAgentRow, Shown> {
   url: string
   card?: RemoteCard
   unread: number
-  dueAt: number | null
-  attempts: number
-  failingSince: number | null
-  error: string | null
 }
 
 /** Undefined for an agent that is not remote. */
 export async function remoteState(account: AccountStore, agentId: string): Promise<RemoteState | undefined> {
   const row = await account.read.remoteAgents.byId(agentId)
   if (!row) return undefined
-  const { remoteUrl: url, card, dueAt, attempts, failingSince, error } = row
+  const { remoteUrl: url, card, dueAt, attempts, failingSince, error, triedAt, pausedAt } = row
+  const line = { dueAt, attempts, failingSince, error, triedAt, pausedAt }
   const unread = await account.read.inbox.unread(agentId)
-  return { url, ...(card !== null && { card: JSON.parse(card) }), unread, dueAt, attempts, failingSince, error }
+  return { url, ...(card !== null && { card: JSON.parse(card) }), unread, ...line }
 }

@@ -27,17 +27,16 @@ export async function withRetries(
       await giveUp(error.message, error.said)
       return true
     }
-    const { read: { remoteAgents }, change, deps } = account
+    const { read, change, deps } = account
     const at = deps.now()
-    const { attempts = 0, failingSince } =
-      await (line.kind === 'inbox' ? remoteAgents.byId(line.agent) : remoteAgents.exchange(line.agent, line.id)) ?? {}
+    const { attempts = 0, failingSince } = await read.remoteAgents.failures(line) ?? {}
     const reason = reasonOf(error)
     if (at - (failingSince ?? at) >= givenUpAfterMs) await giveUp(`It has failed for 24 hours. ${reason}`)
     else {
       const pause = retryAfterMs[Math.min(attempts, retryAfterMs.length - 1)]
       await account.write([change.remoteAgents.failed(line, reason, at, at + pause)])
     }
-    if (!(error instanceof RemoteError)) deps.log.warn('A message to a remote agent was not sent', { error })
+    if (!(error instanceof RemoteError)) deps.log.warn('A request to a server outside was not made', { error })
     return !(error instanceof RemoteError)
   }
 }
@@ -52,7 +51,7 @@ function reasonOf(error: unknown): string {
     aborted: 'The request was ended.',
     redirected: 'It redirects.',
     too_large: 'Its answer is too large.',
-    invalid_response: 'Its answer is not A2A.',
+    invalid_response: 'It did not answer as A2A asks.',
   }
   return reasons[error.reason]
 }

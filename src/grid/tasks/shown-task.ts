@@ -15,6 +15,8 @@ export interface Viewer {
 interface TaskDetail {
   historyLength?: number
   withArtifacts: boolean
+  /** As the task was at this event. */
+  upTo?: { n: number; at: number }
 }
 
 /** What stands in a history for a message whose masked places the client must not learn. */
@@ -33,9 +35,10 @@ export async function shownTasks(viewer: Viewer, rows: readonly TaskRow[], detai
   const eventsOf = byTask(events)
   return rows.map((row): Task => {
     // A task may have changed since its row was read. What is shown is of one moment.
-    const ofTask = eventsOf.get(row.id) ?? []
+    const { n: last, at: until } = detail.upTo ?? { n: Infinity, at: Infinity }
+    const ofTask = (eventsOf.get(row.id) ?? []).filter(({ n }) => n <= last)
     const shown = ofTask.map((event) => eventOf(event, parts))
-    const messages = (historyOf.get(row.id) ?? []).filter(({ role }) => role !== 'result')
+    const messages = (historyOf.get(row.id) ?? []).filter(({ role, at }) => role !== 'result' && at <= until)
     return {
       id: row.id,
       contextId: row.contextId,

@@ -4,12 +4,15 @@ import { invalidInput } from '../../errors.ts'
 import { newId } from '../../lib/id.ts'
 import { day } from '../../lib/time.ts'
 import type { AccountStore } from '../../store/account.ts'
+import type { NewPushConfig } from '../../store/account/push-configs.ts'
 import type { TaskRow } from '../../store/account/tasks.ts'
+import type { Statement } from '../../store/sql.ts'
 import type { A2aDetails, Sender, SendInput, SentMessage, TaskStep } from '../messaging/outgoing-message.ts'
 import { resolve } from '../messaging/resolve.ts'
 import { sendMessage } from '../messaging/send-message.ts'
 import { findRepeat, keyOf, withPresence } from '../messaging/sent-message.ts'
 import type { TaskMessage, TaskMode } from './task.ts'
+import { newPushConfig, type PushConfigInput, requirePlaceFor } from './push-configs.ts'
 import { isBareText, textOf } from './task-parts.ts'
 import { clientOf, findTask, refuseEnded, refuseIfFull, taskNotFound } from './tasks.ts'
 
@@ -25,6 +28,7 @@ interface NewTask {
   idempotencyKey?: string
   request?: string
   acceptedOutputModes?: string[]
+  push?: PushConfigInput
 }
 
 interface TaskContinuation {
@@ -35,6 +39,7 @@ interface TaskContinuation {
   message: ClientMessage
   idempotencyKey?: string
   request?: string
+  push?: PushConfigInput
 }
 
 export interface SentTask {
@@ -58,6 +63,7 @@ export async function startTask(account: AccountStore, sender: Sender, input: Ne
   if (!recipient.inbox) throw invalidInput('A task needs an agent as its recipient.', 'to')
   const mode = input.mode === 'message' && !recipient.messageReplies ? 'task' : input.mode
   const { agentId: recipientAgentId, home } = recipient.inbox
+  const push = input.push && await newPushConfig(account, input.push)
   const known = input.contextId === undefined
     ? undefined
     : await read.tasks.conversation(sender.agentId, input.contextId, recipientAgentId)
@@ -85,6 +91,7 @@ export async function startTask(account: AccountStore, sender: Sender, input: Ne
         change.tasks.keepContext(task),
         ...change.tasks.add(task),
         change.tasks.addMessage(changer, id, stored.id, 'user'),
+        ...pushOf(account, sender, id, push, stored.at),
       ]
     },
   }
@@ -114,6 +121,8 @@ export async function continueTask(account: AccountStore, sender: Sender, input:
   }
   refuseEnded(task)
   refuseIfFull(task)
+  const push = input.push && await newPushConfig(account, input.push)
+  if (push) await requirePlaceFor(account, taskId, push)
   const { tasks } = account.change
   const changer = { end: 'client' as const, agent: sender.agentId }
   const step: TaskStep = {
@@ -122,6 +131,8 @@ export async function continueTask(account: AccountStore, sender: Sender, input:
     check: async () => refuseEnded(await findTask(account, taskId, recipient)),
     open: (id) => tasks.requireOpen(changer, taskId, id),
     statements: ({ id, at }) => [
+      // First, so that it is told of what the message changes.
+      ...pushOf(account, sender, taskId, push, at),
       tasks.addMessage(changer, taskId, id, 'user'),
       ...tasks.change(changer, {
         task: taskId,
@@ -142,6 +153,16 @@ export async function continueTask(account: AccountStore, sender: Sender, input:
     contextId,
   })
   return { sent, task }
+}
+
+function pushOf(
+  account: AccountStore,
+  { agentId }: Sender,
+  taskId: string,
+  push: NewPushConfig | undefined,
+  at: number,
+): Statement[] {
+  return push ? [account.change.pushConfigs.put(agentId, taskId, push, at)] : []
 }
 
 /** The send with this key that was made already, and its task. Fails with `idempotency_conflict`. */

@@ -1,5 +1,6 @@
 /** Which URLs and IP addresses outgoing requests may use. See docs/security.md, "Outgoing requests". */
 import ipaddr from 'ipaddr.js'
+import { invalidInput } from '../../errors.ts'
 
 export interface EgressPolicy {
   /** Also allow loopback and private networks, and `http:`. */
@@ -50,6 +51,16 @@ export function parseAllowedTarget(text: string, policy: EgressPolicy): URL | un
   // RFC 6761, section 6.3: these names are loopback addresses.
   const address = /(^|\.)localhost\.?$/.test(host) ? '127.0.0.1' : host
   return !isIpAddress(address) || isAllowedAddress(address, policy) ? url : undefined
+}
+
+/** The same for the URL in a field of the request, in its normal form. Fails with `invalid_input`. */
+export function requireAllowedTarget(text: string, policy: EgressPolicy, field: string): string {
+  const url = parseAllowedTarget(text, policy)
+  if (url) return url.href
+  const rule = policy.allowPrivateTargets
+    ? 'an http or https address without user and password, on an allowed port'
+    : 'an https address without user and password, on an allowed port and not in a private network'
+  throw invalidInput(`${field} must be ${rule}.`, field)
 }
 
 export function portOf(url: URL): number {

@@ -5,8 +5,15 @@ import { type AccountDb, contains, matchesSearchText, query } from '../sql.ts'
 const maxFoundSkills = 10
 const maxSkillText = 100
 
+/** The `RemotePresence` of a remote agent, as JSON; null for other agents. */
+export function remoteAsJson(account: string, agent: string): string {
+  return `(SELECT json_object('state', 'remote', 'failingSince', line.failing_since, 'pausedAt', line.paused_at)
+    FROM remote_agents AS line WHERE line.account_id = ${account} AND line.agent_id = ${agent})`
+}
+
 export const agentColumns = `agents.id, agents.alias, agents.type, agents.visibility, agents.access_policy,
-  agents.description, agents.remote_url, agents.created_at, agents.last_seen_at`
+  agents.description, agents.remote_url, agents.created_at, agents.last_seen_at,
+  ${remoteAsJson('agents.account_id', 'agents.id')} AS remote`
 
 const fromSkills = `FROM agent_skills
   JOIN skills ON skills.account_id = agent_skills.account_id AND skills.id = agent_skills.skill_id

@@ -18,9 +18,11 @@ export interface Agent {
   remoteUrl: string | null
   createdAt: number
   lastSeenAt: number | null
+  /** The `RemotePresence` of a remote agent, as JSON. */
+  remote: string | null
 }
 
-export interface NewAgentRow extends Omit<Agent, 'lastSeenAt'>, TokenColumns {
+export interface NewAgentRow extends Omit<Agent, 'lastSeenAt' | 'remote'>, TokenColumns {
   signupId: string | null
 }
 
@@ -47,15 +49,17 @@ interface Recipient {
   id: string
   guards: number
   messageReplies: boolean
+  isRemote: boolean
 }
 
 const isLive = 'agents.account_id = :account AND agents.deleted_at IS NULL'
 const byAlias = query<Agent>(`SELECT ${agentColumns} FROM agents WHERE ${isLive} AND agents.alias = :alias LIMIT 1`)
 const recipient = query<Recipient>(
   `
-  SELECT agents.id, ${guardsOfDirect(':from', false)} AS guards, agents.message_replies
+  SELECT agents.id, ${guardsOfDirect(':from', false)} AS guards, agents.message_replies,
+    agents.remote_url IS NOT NULL AS is_remote
   FROM agents WHERE ${isLive} AND agents.alias = :alias LIMIT 1`,
-  { messageReplies: boolean },
+  { messageReplies: boolean, isRemote: boolean },
 )
 const byId = query<Agent>(`SELECT ${agentColumns} FROM agents WHERE ${isLive} AND agents.id = :id`)
 const searchIn = (alias: string, among = '1') =>
@@ -76,6 +80,7 @@ const byRefs = query<Agent>(`
     OR agents.alias IN (SELECT value FROM json_each(:aliases)))`)
 const page = query<Agent>(`
   SELECT ${agentColumns} FROM agents WHERE ${isLive} AND agents.alias > :after ORDER BY agents.alias LIMIT :limit`)
+const aliases = query<{ alias: string }>(`SELECT alias FROM agents WHERE ${isLive} LIMIT :limit`)
 const total = query<{ n: number }>(`SELECT count(*) AS n FROM agents WHERE ${isLive}`)
 const livePrograms = `SELECT count(*) AS n FROM agents WHERE ${isLive} AND agents.type <> 'human'`
 const programs = query<{ n: number }>(livePrograms)
@@ -115,6 +120,7 @@ export const agents = {
     byAlias: (alias: string): Promise<Agent | undefined> => account.one(byAlias, { alias }),
     /** A live agent as the recipient of a send by the agent `from`, and whether guardrails check the message. */
     recipient: (alias: string, from: string) => account.one(recipient, { alias, from }),
+    aliases: async (limit: number) => (await account.all(aliases, { limit })).map(({ alias }) => alias),
     byId: (id: string): Promise<Agent | undefined> => account.one(byId, { id }),
     hasPrograms: async (): Promise<boolean> => (await account.one(anyProgram, {})) !== undefined,
     byRefs: (ids: string[], aliases: string[]): Promise<Agent[]> =>

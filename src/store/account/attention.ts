@@ -35,7 +35,7 @@ const waiting = query<WaitingAgent>(`
       FROM agent_numbers WHERE agent_numbers.account_id = :account) AS inboxes
     JOIN deliveries AS oldest ON oldest.account_id = :account AND oldest.seq = inboxes.first_seq
     JOIN agents ON agents.account_id = :account AND agents.id = inboxes.agent_id AND agents.deleted_at IS NULL
-      AND agents.type <> 'human'
+      AND agents.type <> 'human' AND agents.remote_url IS NULL
     WHERE oldest.created_at <= :until
     ORDER BY oldest.created_at LIMIT ${maxOfKind}) AS late
   LEFT JOIN messages ON messages.account_id = :account AND messages.id = late.message_id
@@ -54,12 +54,26 @@ const returned = query<{ agentId: string; alias: string; messages: number; since
     LIMIT ${maxCounted}) AS came_back
   ${joinAgents('came_back')} AND agents.deleted_at IS NULL
   GROUP BY agents.id ORDER BY since LIMIT ${maxOfKind}`)
-const parked = query<
-  { agentId: string; alias: string; isDeleted: boolean; messages: number; releases: number; since: number }
->(
+interface ParkedMessages {
+  agentId: string
+  alias: string
+  isDeleted: boolean
+  messages: number
+  releases: number
+  since: number
+  /** Why a remote agent did not get the last one of them; null for other agents. */
+  reason: string | null
+}
+
+const parked = query<ParkedMessages>(
   `
   SELECT agents.id AS agent_id, agents.alias, agents.deleted_at IS NOT NULL AS is_deleted, count(*) AS messages,
-    max(lost.release_count) AS releases, min(lost.read_at) AS since
+    max(lost.release_count) AS releases, min(lost.read_at) AS since,
+    iif(agents.remote_url IS NULL, NULL, (
+      SELECT exchange.error FROM deliveries CROSS JOIN remote_exchanges AS exchange
+      WHERE deliveries.account_id = :account AND deliveries.state = 'parked' AND deliveries.agent_id = agents.id
+        AND exchange.account_id = :account AND exchange.agent_id = agents.id AND exchange.id = deliveries.message_id
+      ORDER BY deliveries.read_at DESC LIMIT 1)) AS reason
   FROM (
     SELECT deliveries.inbox, deliveries.read_at, deliveries.release_count FROM deliveries
     WHERE deliveries.account_id = :account AND deliveries.state = 'parked' AND deliveries.read_at >= :since
@@ -68,6 +82,27 @@ const parked = query<
   GROUP BY agents.id ORDER BY since LIMIT ${maxOfKind}`,
   { isDeleted: boolean },
 )
+
+interface RemoteInTrouble {
+  agentId: string
+  alias: string
+  failingSince: number | null
+  pausedAt: number | null
+  error: string | null
+  /** The time of the next attempt. */
+  dueAt: number | null
+  unread: number
+}
+
+const remote = query<RemoteInTrouble>(`
+  SELECT agents.id AS agent_id, agents.alias, line.failing_since, line.paused_at, line.error, line.due_at,
+    min(agent_numbers.unread, ${maxCounted}) AS unread
+  FROM remote_agents AS line
+  JOIN agents ON agents.account_id = :account AND agents.id = line.agent_id AND agents.deleted_at IS NULL
+    AND agents.remote_url IS NOT NULL
+  JOIN agent_numbers ON agent_numbers.account_id = :account AND agent_numbers.agent_id = line.agent_id
+  WHERE line.account_id = :account AND (line.failing_since <= :until OR line.paused_at IS NOT NULL)
+  ORDER BY coalesce(line.paused_at, line.failing_since) LIMIT ${maxOfKind}`)
 
 interface RefusedCaller {
   calls: number
@@ -149,6 +184,8 @@ export const attention = {
     waiting: (until: number) => account.all(waiting, { until }),
     /** Agents with unread messages that were released three times or more; `releases` is the most of one message. */
     returned: () => account.all(returned),
+    /** Remote agents that have failed since `until` or before, and those that are paused. */
+    remote: (until: number) => account.all(remote, { until }),
     parked: (since: number) => account.all(parked, { since }),
     /** Callers with at least `least` refused calls since then; `outcome` is that of the last one. */
     refused: (since: number, least: number) => account.all(refused, { since, least }),

@@ -48,16 +48,19 @@ interface OtherRecipient {
   home: string
   guards: number
   messageReplies: boolean
+  /** It is a remote agent, and what is sent to it is sent with a token of its account. */
+  spendsToken: boolean
 }
 
 const recipient = crossAccountQuery<OtherRecipient>(
   'recipient in another account',
   `
-  SELECT agents.id, agents.account_id AS home, ${guardsOfDirect(':callerId', true)} AS guards, agents.message_replies
+  SELECT agents.id, agents.account_id AS home, ${guardsOfDirect(':callerId', true)} AS guards, agents.message_replies,
+    agents.encrypted_token IS NOT NULL AS spends_token
   FROM agents
   WHERE agents.alias = :alias AND agents.account_id <> :account
     AND ${acceptsMessagesOf('agents', { alias: ':caller', id: ':callerId' })}`,
-  { messageReplies: boolean },
+  { messageReplies: boolean, spendsToken: boolean },
 )
 // Agents that the caller cannot reach count, too: looking at many of them also takes long.
 const bySearch = crossAccountQuery<SearchedAgent>(

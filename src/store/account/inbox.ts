@@ -23,6 +23,17 @@ const lastRead = query<{ seq: number | null }>(`SELECT max(deliveries.seq) AS se
 const ofLease = query<InboxMessage>(
   selectInboxMessages(`deliveries.lease_id = :lease AND deliveries.lease_id IS NOT NULL`),
 )
+const answerTo = query<InboxMessage>(
+  `${
+    selectInboxMessages(`deliveries.state = 'read' AND deliveries.seq IN (
+      SELECT seq FROM deliveries AS leased
+      WHERE leased.account_id = :account AND leased.lease_id = :message AND leased.lease_id IS NOT NULL
+      UNION ALL
+      SELECT replied.seq FROM messages AS reply
+      JOIN deliveries AS replied ON replied.message_id = reply.id AND replied.sender_account_id = reply.account_id
+      WHERE replied.account_id = :account AND replied.agent_id = :agent AND reply.reply_to_message_id = :message)`)
+  } LIMIT 1`,
+)
 
 // Each half of an inbox has its own index. One statement reads both halves: a message that is leased or released
 // between two statements would be in neither.
@@ -103,6 +114,8 @@ export const inbox = {
     newestUnread: async (agent: string) => (await account.one(newestUnread, { agent }))?.seq ?? 0,
     lastRead: async (agent: string) => (await account.one(lastRead, { agent }))?.seq ?? 0,
     ofLease: (agent: string, lease: string) => account.all(ofLease, { agent, lease }),
+    /** What answered a message of the agent and was read, if the agent waited for it, or the message is a reply. */
+    answerTo: (agent: string, message: string) => account.one(answerTo, { agent, message }),
     lastLease: async (agent: string) => (await account.one(lastLease, { agent }))?.id ?? null,
     nextUnread: (agent: string, limit: number) => account.all(nextUnread, { agent, limit }),
     after: (agent: string, after: number, limit: number) =>

@@ -12,6 +12,8 @@ export interface NewLease {
   holder: string
   at: number
   expiresAt: number | null
+  /** The idempotency key of the send that took it as `next`. */
+  key?: string
 }
 
 interface LeaseSize {
@@ -26,7 +28,7 @@ interface LeaseSize {
 export type LeaseSelection = { messages: readonly string[] } | { conversation: string }
 
 /** The parts of leasing messages. `lease` and `messages` depend on the rows that `claim` has changed. */
-interface LeaseParts {
+export interface LeaseParts {
   claim: Statement
   lease: Statement
   /** Returns the leased messages as raw rows, which `read.leases.messages` decodes. */
@@ -65,13 +67,38 @@ const claimConversation = claiming(`${inInbox} AND EXISTS (
     AND messages.id = deliveries.message_id AND messages.conversation_id = :conversationId)`)
 // A claim that took nothing makes no lease.
 const add = statement(`
-  INSERT INTO leases (account_id, agent_id, id, holder, created_at, expires_at)
-  SELECT :account, :agent, :lease, :holder, :at, :expiresAt
+  INSERT INTO leases (account_id, agent_id, id, holder, created_at, expires_at, key)
+  SELECT :account, :agent, :lease, :holder, :at, :expiresAt, :key
   WHERE EXISTS (SELECT 1 FROM deliveries WHERE deliveries.account_id = :account AND ${ofLease})
   ON CONFLICT DO NOTHING`)
 const leased = statement(
   `${selectInboxMessages(ofLease, [`${countedUnread()} AS remaining`, `${longTurns} AS long_turns`])} LIMIT :limit`,
 )
+
+// The answer to a message goes to the lease of the same id. See the trigger `delivery_is_awaited`.
+const awaitAnswer = statement(`
+  INSERT INTO leases (account_id, agent_id, id, holder, created_at, awaits_answer)
+  SELECT account_id, from_agent_id, id, :holder, :at, 1 FROM messages
+  WHERE account_id = :account AND id = :message AND from_agent_id = :agent
+    AND NOT EXISTS (SELECT 1 FROM deliveries
+      WHERE deliveries.account_id = :account AND deliveries.lease_id = :message AND deliveries.lease_id IS NOT NULL)
+  ON CONFLICT DO NOTHING`)
+const takeUnread = statement(`
+  UPDATE deliveries SET state = 'read', read_at = :at, lease_id = :message
+  WHERE account_id = :account AND agent_id = :agent AND seq = (
+    SELECT seq FROM awaited_answers
+    WHERE account_id = :account AND agent_id = :agent AND lease_id = :message AND state = 'unread'
+    ORDER BY is_reply DESC, seq LIMIT 1)`)
+const isAnswered = statement(`
+  UPDATE leases SET awaits_answer = 0 WHERE account_id = :account AND id = :message AND agent_id = :agent
+    AND EXISTS (SELECT 1 FROM deliveries
+      WHERE deliveries.account_id = :account AND deliveries.lease_id = :message AND deliveries.lease_id IS NOT NULL)`)
+/** Whether the recipient of a message waits for an answer of its sender. */
+const waitsFor = query<{ one: number }>(`
+  SELECT 1 AS one FROM leases
+  JOIN deliveries ON deliveries.message_id = leases.id AND deliveries.sender_account_id = leases.account_id
+    AND deliveries.account_id = :account AND deliveries.agent_id = :from
+  WHERE leases.account_id = :account AND leases.agent_id = :agent AND leases.awaits_answer = 1 LIMIT 1`)
 
 const logRelease = statement(`
   INSERT INTO lease_releases (account_id, agent_id, sender_account_id, message_id, n, leased_at, released_at)
@@ -113,7 +140,9 @@ const woken = statement(`
     ORDER BY deliveries.seq DESC LIMIT ${maxWoken})`)
 
 export const leases = {
-  reads: () => ({
+  reads: (account: AccountDb) => ({
+    /** Whether an agent waits for an answer to a message that it sent to `from`. */
+    waitsFor: async (agent: string, from: string) => (await account.one(waitsFor, { agent, from })) !== undefined,
     /** Decodes the rows of `LeaseParts.messages`. `longTurns` are the turns of long conversations, by their keys. */
     messages: (rows: Row[]): {
       messages: InboxMessage[]
@@ -132,6 +161,10 @@ export const leases = {
         ? account.bind(claimMessages, { ...values, messages: JSON.stringify(selection.messages) })
         : account.bind(claimConversation, { ...values, conversationId: selection.conversation })
     }
+    const messagesOf = (agent: string, lease: string, limit: number, at: number): Statement => ({
+      ...account.bind(leased, { agent, lease, limit, since: at - hour }),
+      rows: 0,
+    })
     const released = (agent: string, lease: string, at: number): Statement[] => [
       { ...account.bind(logRelease, { agent, lease, at }), rows: 50 },
       { ...account.bind(parkReturned, { agent, lease, at }), rows: 1 },
@@ -151,15 +184,26 @@ export const leases = {
         wokenAt: number | null,
         selection?: LeaseSelection,
       ): LeaseParts => {
-        const { id, agent, holder, at, expiresAt } = lease
+        const { id, agent, holder, at, expiresAt, key = null } = lease
         const values = { agent, lease: id, limit, maxChars, at, wokenAt }
         return {
           claim: { ...claimOf(selection, values), rows: Math.min(limit, expected) },
-          lease: account.bind(add, { agent, lease: id, holder, at, expiresAt }),
-          messages: { ...account.bind(leased, { agent, lease: id, limit, since: at - hour }), rows: 0 },
+          lease: account.bind(add, { agent, lease: id, holder, at, expiresAt, key }),
+          messages: messagesOf(agent, id, limit, at),
         }
       },
+      /** As `LeaseParts.messages`, of a lease that there is. */
+      messages: messagesOf,
       ack: (lease: string) => account.bind(remove, { lease }),
+      /** The agent waits for the answer to a message that it sent: the answer will be in the lease of the same id. */
+      awaitAnswer: (agent: string, message: string, holder: string, at: number): Statement =>
+        account.bind(awaitAnswer, { agent, message, holder, at }),
+      /** It waits again for the answer, which may be unread by now. */
+      awaitAgain: (agent: string, message: string, holder: string, at: number): Statement[] => [
+        account.bind(awaitAnswer, { agent, message, holder, at }),
+        account.bind(takeUnread, { agent, message, at }),
+        account.bind(isAnswered, { agent, message }),
+      ],
       /** Make the messages unread again, or park them. Does nothing once the lease was acked or released. */
       release: released,
       /** Release a lease that may have been made or not. A claim that comes late takes nothing. */

@@ -1,5 +1,7 @@
 /** Messages that agents of the account send: the statements of a send, and looking up what was sent. */
+import type { RemotePresence } from '../../lib/presence.ts'
 import { type AccountDb, boolean, precondition, query, type Statement, statement, type Values } from '../sql.ts'
+import { remoteAsJson } from './agent-columns.ts'
 import { acceptsMessagesOf } from './directory.ts'
 import { countedUnread, inboxOf } from './inbox-message.ts'
 import {
@@ -95,9 +97,15 @@ const byKey = query<
   { sanitized: boolean },
 )
 
+const states = query<{ state: 'unread' | 'read' | 'parked' | 'task' | 'withdrawn' }>(`
+  SELECT DISTINCT deliveries.state FROM deliveries
+  WHERE deliveries.message_id = :id AND deliveries.sender_account_id = :account`)
+
 export const messages = {
   reads: (account: AccountDb) => ({
     sent: (id: string, from: string) => account.one(sent, { id, from }),
+    /** The states that the deliveries of a message have. */
+    states: async (id: string) => (await account.all(states, { id })).map(({ state }) => state),
     /**
      * The send that an agent made with this key after `since`. `error` is JSON of the error of one that was
      * blocked, `home` the account that it was sent in, if a claim has moved the agent since.
@@ -181,6 +189,8 @@ export interface SendReceipt extends GuardedReceipt {
   /** Unread messages of a recipient in the same account, this one included; 100 stands for 100 or more. */
   recipientUnread?: number
   recipientSeenAt?: number | null
+  /** Of a remote agent. */
+  recipientRemote?: RemotePresence
   /** Other members of the channel, and how many of them were seen lately. */
   recipients?: number
   recipientsActive?: number
@@ -195,8 +205,10 @@ const recipients = (condition = '') =>
 const seenAt = '(SELECT agents.last_seen_at FROM agents WHERE agents.account_id = :account AND agents.id = :to)'
 
 const toOtherAccount = prepared(`json_object('unread', ${unread})`)
-const toAgent = prepared(
-  `json_object('unread', ${unread}, 'recipientUnread', ${countedUnread(':to')}, 'recipientSeenAt', ${seenAt})`,
+const ofRecipient = `'unread', ${unread}, 'recipientUnread', ${countedUnread(':to')}, 'recipientSeenAt', ${seenAt}`
+const toAgent = prepared(`json_object(${ofRecipient})`)
+const toRemoteAgent = prepared(
+  `json_object(${ofRecipient}, 'recipientRemote', json(${remoteAsJson(':account', ':to')}))`,
 )
 const toChannel = prepared(`json_object('unread', ${unread}, 'recipients', ${recipients()},
   'recipientsActive', ${recipients('AND agents.last_seen_at > :activeSince')})`)
@@ -232,6 +244,7 @@ export const receipts = {
     }
     return {
       toAgent: (message: ReviewedMessage, to: string) => bound(toAgent, message, { to }),
+      toRemoteAgent: (message: ReviewedMessage, to: string) => bound(toRemoteAgent, message, { to }),
       toOtherAccount: (message: ReviewedMessage) => bound(toOtherAccount, message, {}),
       /** `activeSince` is the time since when a seen recipient counts as active. */
       toChannel: (message: ReviewedMessage, activeSince: number) => bound(toChannel, message, { activeSince }),

@@ -10,10 +10,13 @@ interface Line {
   attempts: number
   failingSince: number | null
   error: string | null
+  triedAt: number | null
 }
 
 export interface RemoteAgentRow extends Line {
   remoteUrl: string
+  pausedAt: number | null
+  callbackSecret: string
   card: string | null
   cardAt: number | null
   encryptedToken: string | null
@@ -30,14 +33,18 @@ export interface RemoteExchange extends Line {
   taskId: string | null
   state: ExchangeState
   createdAt: number
+  /** With which attempt the agent accepted or refused it. */
+  sends: number
+  callbackHash: string | null
 }
 
-const lineColumns = 'due_at, attempts, failing_since, error'
-const exchangeColumns = `id, conversation, context_id, task_id, state, created_at, ${lineColumns}`
+const lineColumns = 'due_at, attempts, failing_since, error, tried_at'
+const exchangeColumns = `id, conversation, context_id, task_id, state, created_at, sends, callback_hash, ${lineColumns}`
 
 const byId = query<RemoteAgentRow>(`
   SELECT agents.remote_url, agents.encrypted_token, agents.token_iv, agents.token_auth_tag, agents.token_key_id,
-    remote.card, remote.card_at, remote.due_at, remote.attempts, remote.failing_since, remote.error
+    remote.card, remote.card_at, remote.paused_at, remote.callback_secret, remote.due_at, remote.attempts,
+    remote.failing_since, remote.error, remote.tried_at
   FROM remote_agents AS remote JOIN agents ON agents.account_id = remote.account_id AND agents.id = remote.agent_id
   WHERE remote.account_id = :account AND remote.agent_id = :agent AND agents.remote_url IS NOT NULL`)
 const exchange = query<RemoteExchange>(`
@@ -47,14 +54,32 @@ const newest = query<RemoteExchange>(`
   WHERE account_id = :account AND agent_id = :agent AND conversation = :conversation
   ORDER BY created_at DESC LIMIT 1`)
 
+const progress = query<RemoteProgress>(`
+  SELECT deliveries.agent_id, deliveries.state IN ('read', 'task') AS is_read, deliveries.seq = (
+      SELECT next.seq FROM deliveries AS next WHERE next.account_id = :account
+        AND next.inbox = deliveries.inbox AND next.state = 'unread'
+      ORDER BY next.seq LIMIT 1) AS is_next,
+    exchange.state, exchange.created_at AS decided_at, exchange.sends, line.attempts,
+    iif(exchange.id IS NULL, line.error, exchange.error) AS error,
+    iif(exchange.id IS NULL, line.tried_at, exchange.tried_at) AS tried_at
+  FROM deliveries
+  JOIN remote_agents AS line ON line.account_id = :account AND line.agent_id = deliveries.agent_id
+  LEFT JOIN remote_exchanges AS exchange ON exchange.account_id = :account
+    AND exchange.agent_id = deliveries.agent_id AND exchange.id = deliveries.message_id
+  WHERE deliveries.account_id = :account AND deliveries.message_id = :id`)
+
 const ofEach = <T>(make: (table: string, row: string) => T): Record<LineKind, T> => ({
   inbox: make('remote_agents', 'account_id = :account AND agent_id = :agent'),
   exchange: make('remote_exchanges', 'account_id = :account AND agent_id = :agent AND id = :id'),
+  push: make('task_push_configs', 'account_id = :account AND agent_id = :agent AND id = :id'),
 })
+const failures = ofEach((table, row) =>
+  query<Pick<Line, 'attempts' | 'failingSince'>>(`SELECT attempts, failing_since FROM ${table} WHERE ${row}`)
+)
 // A unit that is sent again finds its own hold.
 const hold = ofEach((table, row) =>
   statement(`
-    UPDATE ${table} SET held_by = :hold
+    UPDATE ${table} SET held_by = :hold, tried_at = :at
     WHERE ${row} AND due_at <= :at AND (${isFree} OR held_by = :hold)
     RETURNING ${lineColumns}`)
 )
@@ -72,33 +97,53 @@ const accepted = statement(`
   WHERE account_id = :account AND agent_id = :agent AND held_by = :hold`)
 const tryNow = statement(`
   UPDATE remote_agents SET due_at = :at WHERE account_id = :account AND agent_id = :agent AND ${unreadExists}`)
+const pause = statement(`
+  UPDATE remote_agents SET paused_at = coalesce(paused_at, :at) WHERE account_id = :account AND agent_id = :agent`)
+// The time of the pause does not count as one in which the agent failed.
+const resume = statement(`
+  UPDATE remote_agents SET paused_at = NULL, attempts = 0, failing_since = NULL, error = NULL,
+    due_at = iif(${unreadExists}, :at, NULL)
+  WHERE account_id = :account AND agent_id = :agent AND paused_at IS NOT NULL`)
 const putCard = statement(`
   UPDATE remote_agents SET card = :card, card_at = :at WHERE account_id = :account AND agent_id = :agent`)
 const park = statement(`
   UPDATE deliveries SET state = 'parked', read_at = :at
   WHERE account_id = :account AND agent_id = :agent AND message_id = :message AND state = 'unread'`)
+// A callback that came during the look has made the exchange due again. `min` of one that ends is NULL.
 const putExchange = statement(`
-  INSERT INTO remote_exchanges (account_id, id, agent_id, conversation, context_id, task_id, state, created_at, due_at,
-    error)
-  VALUES (:account, :id, :agent, :conversation, :contextId, :taskId, :state, :at, :dueAt, :error)
+  INSERT INTO remote_exchanges (account_id, id, agent_id, conversation, context_id, task_id, state, created_at, sends,
+    callback_hash, due_at, error)
+  VALUES (:account, :id, :agent, :conversation, :contextId, :taskId, :state, :at, :sends, :callbackHash, :dueAt, :error)
   ON CONFLICT (account_id, agent_id, id) DO UPDATE SET context_id = excluded.context_id, task_id = excluded.task_id,
-    state = excluded.state, due_at = excluded.due_at, error = excluded.error, held_by = NULL, attempts = 0,
-    failing_since = NULL`)
+    state = excluded.state, error = excluded.error, held_by = NULL, attempts = 0, failing_since = NULL,
+    due_at = iif(due_at > tried_at, min(excluded.due_at, due_at), excluded.due_at)`)
 const endInput = statement(`
   UPDATE remote_exchanges SET state = 'ended'
   WHERE account_id = :account AND agent_id = :agent AND conversation = :conversation AND state = 'input-required'
     AND id <> :id`)
 
-export interface NewExchange extends Pick<RemoteExchange, 'id' | 'conversation' | 'contextId' | 'taskId' | 'state'> {
-  dueAt: number | null
+export type NewExchange = Omit<RemoteExchange, 'createdAt' | 'attempts' | 'failingSince' | 'triedAt'>
+
+/** How far a message is at one remote agent. `isRead` and `isNext`, the first one of its line, are 0 or 1. */
+export interface RemoteProgress {
+  agentId: string
+  isRead: number
+  isNext: number
+  /** Null until the agent has accepted or refused it, which was at `decidedAt`, with the attempt number `sends`. */
+  state: ExchangeState | null
+  decidedAt: number
+  sends: number
+  /** Of the line. */
+  attempts: number
   error: string | null
+  triedAt: number | null
 }
 
 /** A row that this process holds for one attempt. */
 export interface HeldLine {
   kind: LineKind
   agent: string
-  /** The id of the message of an exchange; that of the agent otherwise. */
+  /** The id of the message of an exchange, of the agent, or of the registration of a webhook. */
   id: string
   hold: string
 }
@@ -106,7 +151,11 @@ export interface HeldLine {
 export const remoteAgents = {
   reads: (account: AccountDb) => ({
     byId: (agent: string) => account.one(byId, { agent }),
+    /** How far a message is at each remote agent of the account that it was sent to. */
+    progress: (id: string) => account.all(progress, { id }),
     exchange: (agent: string, id: string) => account.one(exchange, { agent, id }),
+    /** How often the requests of a line have failed in a row, and since when. */
+    failures: ({ kind, agent, id }: HeldLine) => account.one(failures[kind], { agent, id }),
     /** The last exchange of a conversation with the agent. */
     newest: (agent: string, conversation: string) => account.one(newest, { agent, conversation }),
   }),
@@ -119,6 +168,8 @@ export const remoteAgents = {
     /** The line of an agent goes on with its next unread message. */
     accepted: ({ agent, hold }: HeldLine, at: number): Statement => account.bind(accepted, { agent, hold, at }),
     tryNow: (agent: string, at: number): Statement => account.bind(tryNow, { agent, at }),
+    pause: (agent: string, at: number): Statement => account.bind(pause, { agent, at }),
+    resume: (agent: string, at: number): Statement => account.bind(resume, { agent, at }),
     putCard: (agent: string, card: string, at: number): Statement => account.bind(putCard, { agent, card, at }),
     park: (agent: string, message: string, at: number): Statement => account.bind(park, { agent, message, at }),
     /** Adds or replaces the exchange of a message, and ends an earlier one of the conversation that waited for input. */

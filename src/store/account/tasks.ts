@@ -29,6 +29,7 @@ export interface TaskRow {
 export interface TaskMessageRow {
   taskId: string
   messageId: string
+  at: number
   role: 'user' | 'agent' | 'result'
   body: string
   a2a: string | null
@@ -97,8 +98,8 @@ function queriesOf(end: string) {
   return {
     byId: query<TaskRow>(`SELECT ${columns} FROM tasks WHERE ${end} AND tasks.id = :task`),
     history: query<TaskMessageRow>(`
-      SELECT task_messages.task_id, messages.id AS message_id, task_messages.role, messages.body, messages.a2a,
-        task_messages.role = 'user' AND ${isRedactedByOthers} AS is_hidden
+      SELECT task_messages.task_id, messages.id AS message_id, messages.created_at AS at, task_messages.role,
+        messages.body, messages.a2a, task_messages.role = 'user' AND ${isRedactedByOthers} AS is_hidden
       FROM tasks ${joinMessages}
       WHERE ${end} AND ${isOneOf} ORDER BY messages.seq`),
     all: query<TaskEventRow>(events(isOneOf)),

@@ -204,23 +204,17 @@ export interface RecipientStatus {
   readAt: number | null
   isOwn: number
   isLeased: number
-  /** Why a remote agent of the account did not get it, or has not yet. */
-  error: string | null
+  agentId: string
 }
 
 // Only leases that expire: all others end with the answer of a read. Those of other accounts are not shown.
 const statusOf = query<RecipientStatus>(`
-  SELECT agents.alias, agents.type, deliveries.state, deliveries.created_at, deliveries.woken_at, deliveries.read_at,
+  SELECT agents.id AS agent_id, agents.alias, agents.type, deliveries.state, deliveries.created_at, deliveries.woken_at, deliveries.read_at,
     deliveries.account_id = deliveries.sender_account_id AS is_own,
     EXISTS (SELECT 1 FROM leases WHERE leases.account_id = :account AND leases.id = deliveries.lease_id
-      AND leases.expires_at IS NOT NULL) AS is_leased,
-    coalesce(exchange.error, iif(deliveries.state = 'unread', remote.error, NULL)) AS error
+      AND leases.expires_at IS NOT NULL) AS is_leased
   FROM deliveries
   JOIN agents ON agents.account_id = deliveries.account_id AND agents.id = deliveries.agent_id
-  LEFT JOIN remote_agents AS remote ON remote.account_id = :account AND deliveries.account_id = :account
-    AND remote.agent_id = deliveries.agent_id
-  LEFT JOIN remote_exchanges AS exchange ON exchange.account_id = :account AND deliveries.account_id = :account
-    AND exchange.agent_id = deliveries.agent_id AND exchange.id = deliveries.message_id
   WHERE deliveries.sender_account_id = :account AND deliveries.message_id = :id
   ORDER BY deliveries.read_at, agents.alias`)
 

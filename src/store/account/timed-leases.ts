@@ -28,6 +28,8 @@ const ofLease = `deliveries.account_id = :account AND deliveries.agent_id = :age
 const isNamed = `(:messages IS NULL OR deliveries.message_id IN (SELECT value FROM json_each(:messages)))`
 
 const open = query<{ expiresAt: number }>(`SELECT expires_at FROM leases WHERE ${live}`)
+const byKey = query<{ id: string; expiresAt: number }>(`
+  SELECT id, expires_at FROM leases WHERE account_id = :account AND key = :key AND ${isLive}`)
 const lastExpiry = query<{ at: number | null }>(`
   SELECT max(expires_at) AS at FROM leases WHERE account_id = :account AND ${isLive}`)
 const held = query<{ messageId: string }>(`SELECT message_id FROM deliveries WHERE ${ofLease} AND ${isOpen}`)
@@ -55,12 +57,17 @@ const requireHeld = precondition(`
   OR (${isOpen} AND (SELECT count(*) FROM deliveries WHERE ${ofLease} AND ${isNamed})
     >= coalesce(json_array_length(:messages), 0))`)
 
+const requireUntil = precondition(`EXISTS (
+  SELECT 1 FROM leases WHERE leases.account_id = :account AND leases.id = :lease AND leases.expires_at = :expiresAt)`)
+
 const listOf = (messages: readonly string[] | undefined) => messages ? JSON.stringify([...new Set(messages)]) : null
 
 export const timedLeases = {
   reads: (account: AccountDb) => ({
     isOpen: async (agent: string, lease: string, at: number) =>
       (await account.one(open, { agent, lease, at })) !== undefined,
+    /** The open lease that a send under this idempotency key took as `next`. */
+    byKey: (agent: string, key: string, at: number) => account.one(byKey, { agent, key, at }),
     /** When the last lease of the agent that is open at `at` expires; null without one. */
     lastExpiry: async (agent: string, at: number) => (await account.one(lastExpiry, { agent, at }))?.at ?? null,
     openCount: async (agent: string, at: number) => (await account.all(openOnes, { agent, at })).length,
@@ -88,6 +95,8 @@ export const timedLeases = {
       close: account.bind(close, { agent, lease, at }),
       ended: { ...account.bind(ended, { into }), rows: 0 },
     }),
+    /** Fails its unit if the lease has ended or was extended since. */
+    requireUntil: (lease: string, expiresAt: number) => account.bind(requireUntil, { lease, expiresAt }),
     /** Fails its unit unless the lease is open and holds the messages, or the message `id` is stored already. */
     requireHeld: ({ agent, lease, messages }: LeasedMessages, id: string, at: number) =>
       account.bind(requireHeld, { agent, lease, messages: listOf(messages), id, at }),

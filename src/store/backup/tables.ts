@@ -36,7 +36,7 @@ export async function copyTables(
   ])
   const copied = tables.filter(({ sql, name }) => !isVirtual(sql) && name !== indexedTable)
   for (const table of copied) onTable(table.name, await copyRows(source, target, table, signal))
-  await target.migrate([...ofType('index'), ...ofType('trigger')].map(({ sql }) => sql))
+  await target.migrate([...ofType('index'), ...ofType('view'), ...ofType('trigger')].map(({ sql }) => sql))
   const indexed = tables.find(({ name }) => name === indexedTable)
   if (indexed) onTable(indexedTable, await copyRows(source, target, indexed, signal))
   const [[version]] = await source.query('PRAGMA user_version')

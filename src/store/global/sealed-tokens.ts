@@ -55,6 +55,7 @@ const ofAccount = (name: string) =>
 const tables = [
   ofAccount('guardrails'),
   ofAccount('agents'),
+  ofAccount('task_push_configs'),
   tableOf('totps', 'user_id', 'user_id', ({ owner }) => totpContext(owner)),
   tableOf('push_keys', 'id', 'id', ({ id }) => pushKeyContext(id)),
   tableOf('signing_keys', 'id', 'id', ({ id }) => signingKeyContext(id)),

@@ -85,6 +85,8 @@ const phrases: Record<string, Phrase> = {
   pause_conversation: ['Pause', 'Paused', 'the conversation of {participants}, who kept answering each other'],
   resume_conversation: ['Resume', 'Resumed', 'the conversation of {participants}'],
   try_remote_agent: ['Send', 'Sent', 'what waits for {agent}'],
+  pause_remote_agent: ['Pause', 'Paused', 'the messages to {agent}'],
+  resume_remote_agent: ['Resume', 'Resumed', 'the messages to {agent}'],
   read_remote_card: ['Read', 'Read', 'the card of {agent}'],
   requeue_messages: ['Put back', 'Put back', 'the parked messages of {agent}'],
   set_turn_limits: ['Change', 'Changed', 'the limits of conversations'],

@@ -7,7 +7,7 @@ import { setAgentSkills } from '../../grid/agents/skills.ts'
 import { type AgentGuardrailInput, setAgentGuardrails } from '../../grid/guardrails/guardrails.ts'
 import { setAutomated } from '../../grid/messaging/turns.ts'
 import { requeueMessages } from '../../grid/messaging/parked.ts'
-import { readCardAgain, tryNow } from '../../grid/remote-agents/manage.ts'
+import { readCardAgain, setPaused, tryNow } from '../../grid/remote-agents/manage.ts'
 import { revokeGrant } from '../../grid/oauth/grants.ts'
 import { readChoice } from '../forms.tsx'
 import type { Pages, Visit } from '../visit.ts'
@@ -45,6 +45,14 @@ export function agentActions({ get, post }: Pages<Visit>): void {
     const agent = visit.param('alias')
     await visit.record('try_remote_agent', { agent }, (account) => tryNow(account, agent))
     return visit.done('tried-remote', 'agents', agent)
+  }, showAgent)
+
+  post('/agents/:alias/pause', async (visit) => {
+    const agent = visit.param('alias')
+    const isPaused = readChoice(visit.form, 'paused', ['yes', 'no']) !== 'no'
+    const name = isPaused ? 'pause_remote_agent' : 'resume_remote_agent'
+    await visit.record(name, { agent }, (account) => setPaused(account, agent, isPaused))
+    return visit.done(isPaused ? 'remote-paused' : 'remote-resumed', 'agents', agent)
   }, showAgent)
 
   post('/agents/:alias/read-card', async (visit) => {

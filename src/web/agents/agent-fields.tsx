@@ -1,7 +1,7 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
 /** Form fields that the pages of new and existing agents share. */
-import { maxAccessList, maxDescriptionLength } from '../../grid/agents/agents.ts'
+import { maxAccessList, maxDescriptionLength, strangersShare } from '../../grid/agents/agents.ts'
 import { ChoiceList, PasswordInput, TextArea, TextInput } from '../../html/fields.tsx'
 import type { AccessPolicy, AgentType, ProgramType, Visibility } from '../../store/account/agents.ts'
 
@@ -123,9 +123,10 @@ export function RemoteFields({ stored, hasToken }: AgentFieldsProps & { hasToken
       <PasswordInput
         name='remoteToken'
         label='Remote token'
-        hint={hasToken
-          ? 'A token is stored, encrypted. Enter another to replace it. It is never shown.'
-          : 'The bearer token for its endpoint. Stored encrypted and never shown.'}
+        hint={(hasToken
+          ? 'A token is stored, encrypted. Enter another to replace it. It is never shown. '
+          : 'The bearer token for its endpoint. Stored encrypted and never shown. ') +
+          `If the agent is public, agents of other accounts spend it too. ${strangersShare}`}
         isOptional
         autocomplete='new-password'
       />

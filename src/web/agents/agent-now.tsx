@@ -2,6 +2,7 @@
 /** @jsxImportSource hono/jsx */
 /** What an agent does now: whether it is here, what waits for it, and what it said and heard last. */
 import type { Child } from 'hono/jsx'
+import { presenceOf } from '../../grid/agents/find-agent.ts'
 import { type AgentTalk, talkOfAgent } from '../../grid/conversations/list.ts'
 import { whoMayRead } from '../../grid/conversations/open.ts'
 import { remoteState } from '../../grid/remote-agents/manage.ts'
@@ -44,7 +45,7 @@ export async function showAgent(visit: Visit): Promise<Response> {
   ])
   const now = account.deps.now()
   const seen = <Time at={agent.lastSeenAt} now={now} />
-  const presence = account.waiting.presence.at(agent.id)
+  const presence = presenceOf(account, agent)
   const queue = `${unreadText(unread)} unread`
   const about: [string, Child][] = [
     ['Now', presence && <PresenceNow presence={presence} lastSeenAt={null} now={now} />],

@@ -6,7 +6,7 @@ import { listGrantsOfAgent } from '../../grid/oauth/grants.ts'
 import { AgentIcon } from '../../html/agent-icon.tsx'
 import { Badge, Notice, Tabs, Time } from '../../html/components.tsx'
 import { type AppPage, appPage } from '../../html/layout.tsx'
-import { type Presence, presenceWords } from '../../lib/presence.ts'
+import { type Presence, presenceWords, type RemotePresence } from '../../lib/presence.ts'
 import type { Agent } from '../../store/account/agents.ts'
 import type { Visit } from '../visit.ts'
 
@@ -84,18 +84,22 @@ export function agentPage(
 
 /** Who is at an agent, or when it was last seen. See docs/delivery.md, "Presence". */
 export function PresenceNow(
-  { presence, lastSeenAt, now }: { presence: Presence | undefined; lastSeenAt: number | null; now: number },
+  { presence, lastSeenAt, now }: {
+    presence: Presence | RemotePresence | undefined
+    lastSeenAt: number | null
+    now: number
+  },
 ) {
   if (presence) {
     const words = presenceWords(presence, lastSeenAt, now)
-    return (
-      <Badge kind={presence.state === 'waiting' ? undefined : 'good'} title={meaning[presence.state]}>{words}</Badge>
-    )
+    const isThere = presence.state === 'attended' || presence.state === 'runner'
+    return <Badge kind={isThere ? 'good' : undefined} title={meaning[presence.state]}>{words}</Badge>
   }
   return <Time at={lastSeenAt} now={now} />
 }
 
-const meaning: Record<Presence['state'], string> = {
+const meaning: Record<(Presence | RemotePresence)['state'], string> = {
+  remote: 'Messages are sent to its server',
   attended: 'A session of a person listens for messages',
   runner: 'A program runs it unattended',
   waiting: 'A read or a stream waits for messages',

@@ -1,5 +1,6 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
+import { presenceOf } from '../../grid/agents/find-agent.ts'
 import { Badge, Card, EmptyState, Time } from '../../html/components.tsx'
 import { appPage } from '../../html/layout.tsx'
 import { Pagination, Table } from '../../html/table.tsx'
@@ -145,8 +146,8 @@ async function list({ account, frame, path, query, may }: Visit) {
             {
               title: 'Last seen',
               width: 'short',
-              cell: ({ id, lastSeenAt }) => (
-                <PresenceNow presence={account.waiting.presence.at(id)} lastSeenAt={lastSeenAt} now={now} />
+              cell: (agent) => (
+                <PresenceNow presence={presenceOf(account, agent)} lastSeenAt={agent.lastSeenAt} now={now} />
               ),
             },
           ]}

@@ -12,11 +12,16 @@ import type { Visit } from '../visit.ts'
 export function RemoteAgent(
   { visit, agent, state, now }: { visit: Visit; agent: Agent; state: RemoteState; now: number },
 ) {
-  const { url, card, unread, dueAt, failingSince, error } = state
+  const { url, card, unread, dueAt, attempts, failingSince, error, triedAt, pausedAt } = state
   const path = (action: string) => visit.path('agents', agent.alias, action)
   const skills = card?.skills.map(({ name }) => name) ?? []
   return (
     <Card title='Remote agent' lead='Messages are sent to its server, one after the other.'>
+      {pausedAt !== null && (
+        <Notice kind='warning'>
+          It is paused since <Time at={pausedAt} now={now} />. Its messages wait.
+        </Notice>
+      )}
       {failingSince !== null && (
         <Notice kind='warning'>
           It cannot be reached since <Time at={failingSince} now={now} />. {error}
@@ -29,15 +34,28 @@ export function RemoteAgent(
           ['Speaks', card && `A2A ${card.endpoint.version}, ${card.endpoint.binding}`],
           ['Not used', card && card.otherOrigins.length > 0 && `endpoints at ${card.otherOrigins.join(', ')}`],
           ['Waiting', `${unreadText(unread)} messages`],
-          ['Next attempt', failingSince !== null && dueAt !== null && <Time at={dueAt} now={now} />],
+          ['Last attempt', failingSince !== null && <Time at={triedAt} now={now} />],
+          ['Failed attempts', failingSince !== null && attempts.toLocaleString('en')],
+          [
+            'Next attempt',
+            pausedAt === null && failingSince !== null && dueAt !== null && <Time at={dueAt} now={now} />,
+          ],
           ['Skills on its card', skills.length > 0 && skills.map((name) => <Badge title={name}>{name}</Badge>)],
         ]}
       />
       {visit.may('manage') && (
         <div class='row'>
-          {(unread > 0 || failingSince !== null) && (
+          {pausedAt === null && (unread > 0 || failingSince !== null) && (
             <ButtonForm action={path('try-now')} kind='plain' isSmall>Try now</ButtonForm>
           )}
+          <ButtonForm
+            action={path('pause')}
+            fields={{ paused: pausedAt === null ? 'yes' : 'no' }}
+            kind={pausedAt === null ? 'plain' : undefined}
+            isSmall
+          >
+            {pausedAt === null ? 'Pause' : 'Resume'}
+          </ButtonForm>
           <ButtonForm action={path('read-card')} kind='plain' isSmall>Read the card</ButtonForm>
           {skills.length > 0 && (
             <ButtonForm action={path('skills')} fields={{ skills: skills.join('\n') }} kind='plain' isSmall>

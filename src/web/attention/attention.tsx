@@ -23,7 +23,7 @@ import { actionOf, inWords } from './condition-words.tsx'
 const groups = {
   paused: { title: 'Runaway', kinds: ['paused', 'turns'] },
   waiting: { title: 'Waiting', kinds: ['unread'] },
-  failing: { title: 'Failing', kinds: ['guardrail', 'released', 'parked'] },
+  failing: { title: 'Failing', kinds: ['guardrail', 'released', 'remote', 'parked'] },
   refused: { title: 'Refused', kinds: ['refused'] },
   limits: { title: 'Limits', kinds: ['quota'] },
   claims: { title: 'Claims', kinds: ['claim'] },

@@ -58,8 +58,28 @@ export function inWords(condition: Condition, now: number): Words {
         ],
       }
     }
+    case 'remote': {
+      const { alias, pausedAt, failingSince, error, dueAt, unread } = condition.of
+      const isPaused = pausedAt !== null
+      return {
+        icon: 'warning',
+        tone: isPaused ? 'warning' : 'bad',
+        what: isPaused
+          ? <>{named([alias])} is paused</>
+          : <>{named([alias])} cannot be reached for {durationInWords(now - failingSince!)}</>,
+        facts: [
+          `${atMost(unread)} waiting`,
+          isPaused ? since : error,
+          !isPaused && dueAt !== null && (
+            <>
+              next attempt <Time at={dueAt} now={now} />
+            </>
+          ),
+        ],
+      }
+    }
     case 'parked': {
-      const { alias, isDeleted, messages, releases } = condition.of
+      const { alias, isDeleted, messages, releases, reason } = condition.of
       return {
         icon: 'warning',
         tone: 'bad',
@@ -69,6 +89,8 @@ export function inWords(condition: Condition, now: number): Words {
             ? 'the agent was deleted'
             : releases > 0
             ? 'they came back again and again'
+            : reason !== null
+            ? <Name text={reason} />
             : 'they cannot be shown',
           since,
         ],
@@ -190,6 +212,7 @@ export function actionOf({ path, may }: Visit, condition: Condition): Child {
     case 'guardrail':
       return open(path('guardrails', condition.of.guardrailId))
     case 'released':
+    case 'remote':
     case 'unread':
       return open(path('agents', condition.of.alias))
     case 'parked':

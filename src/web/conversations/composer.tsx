@@ -2,6 +2,7 @@
 /** @jsxImportSource hono/jsx */
 /** Where a person writes in a conversation, and says what they have read of it. */
 import type { Child } from 'hono/jsx'
+import { presenceOf } from '../../grid/agents/find-agent.ts'
 import { nextUnread } from '../../grid/conversations/marks.ts'
 import type { OpenConversation, OpenMessage } from '../../grid/conversations/open.ts'
 import {
@@ -62,7 +63,7 @@ async function writingIn(visit: Visit, { reader, thread, messages }: OpenConvers
   const addressee = addresseeIn(reader, thread)
   const to = answered?.to ?? addressee?.to
   if (to !== undefined) {
-    const there = await presenceOf(visit, to)
+    const there = await presenceNow(visit, to)
     return <Writing visit={visit} thread={thread.id} to={to} answered={answered} there={there} />
   }
   if (thread.channel) {
@@ -98,11 +99,10 @@ async function writingIn(visit: Visit, { reader, thread, messages }: OpenConvers
 }
 
 /** The recipient's presence or when it was last seen; nothing for channels and agents of other accounts. */
-async function presenceOf({ account }: Visit, to: string): Promise<Child> {
+async function presenceNow({ account }: Visit, to: string): Promise<Child> {
   const agent = to.startsWith('@') ? await account.read.agents.byAlias(to.slice(1)) : undefined
   if (!agent) return null
-  const { waiting: { presence }, deps: { now } } = account
-  return presenceWords(presence.at(agent.id), agent.lastSeenAt, now())
+  return presenceWords(presenceOf(account, agent), agent.lastSeenAt, account.deps.now())
 }
 
 /** The message that the page or the refused form answers, if the reader can. */

@@ -13,11 +13,12 @@ import {
 import { endOfPiece } from '../../grid/messaging/read-part.ts'
 import { isFromA2a } from '../../grid/messaging/shown-parts.ts'
 import { downloadHeaders, streamOf } from '../../lib/http/download.ts'
+import { type RemoteEvent, remoteEvents } from '../../grid/remote-agents/progress.ts'
 import { Name } from '../../html/bidi.tsx'
 import { Badge, Card, Facts, LocalTime } from '../../html/components.tsx'
 import { FaceSymbols } from '../../html/conversation/faces.tsx'
 import { MessageText, SenderLine } from '../../html/conversation/message.tsx'
-import { ReceiptItem } from '../../html/conversation/state-line.tsx'
+import { ReceiptItem, type ShownReceipt } from '../../html/conversation/state-line.tsx'
 import { ButtonLink } from '../../html/form.tsx'
 import { appPage } from '../../html/layout.tsx'
 import { Pagination } from '../../html/table.tsx'
@@ -46,6 +47,7 @@ async function showMessage(visit: Visit) {
   const { seq } = message
   const now = account.deps.now()
   const shown = shownMessage(message, path, now, true)
+  const remote = await remoteEvents(account, message.id)
   const verdicts = await account.read.verdicts.ofMessage(message.id, maxVerdicts)
   const facts: [string, Child][] = [
     ['Sent', <LocalTime at={message.createdAt} />],
@@ -80,7 +82,7 @@ async function showMessage(visit: Visit) {
         </div>
       </Card>
       <div class='grid halves'>
-        <Fates opened={opened} now={now} href={path('messages', String(seq))} />
+        <Fates opened={opened} remote={remote} now={now} href={path('messages', String(seq))} />
         <Card title='Details'>
           <Facts
             items={facts}
@@ -111,7 +113,12 @@ function Verdict({ isOwn, guardrail, action, kinds }: StoredVerdict) {
   )
 }
 
-function Fates({ opened: { message, receipts }, now, href }: { opened: OpenedMessage; now: number; href: string }) {
+function Fates({ opened: { message, receipts }, remote, now, href }: {
+  opened: OpenedMessage
+  remote: Awaited<ReturnType<typeof remoteEvents>>
+  now: number
+  href: string
+}) {
   const { recipients = 0, read = 0 } = message.receipts ?? {}
   return (
     <Card
@@ -121,7 +128,11 @@ function Fates({ opened: { message, receipts }, now, href }: { opened: OpenedMes
       {receipts.length === 0 && <p class='soft'>It had no recipients.</p>}
       <ul class='receipts'>
         {receipts.map((receipt) => (
-          <ReceiptItem receipt={shownReceipt(receipt, message.recipient, now)} at={message.createdAt} now={now} />
+          <ReceiptItem
+            receipt={withRemote(shownReceipt(receipt, message.recipient, now), remote.get(receipt.agentId))}
+            at={message.createdAt}
+            now={now}
+          />
         ))}
       </ul>
       {receipts.length === receiptsPerPage && recipients > receiptsPerPage && (
@@ -131,6 +142,17 @@ function Fates({ opened: { message, receipts }, now, href }: { opened: OpenedMes
       )}
     </Card>
   )
+}
+
+/** A remote agent does not read: what it did is told instead. */
+function withRemote(receipt: ShownReceipt, remote: RemoteEvent[] = []): ShownReceipt {
+  if (remote.length === 0) return receipt
+  const told = remote.map(({ event, at, attempt, reason }) => ({
+    event: `${event}${attempt === undefined ? '' : `, attempt ${attempt}`}${reason === undefined ? '' : `: ${reason}`}`,
+    at,
+  }))
+  const others = receipt.events.filter(({ event }) => !['read', 'parked'].includes(event))
+  return { ...receipt, events: [...others, ...told].sort((a, b) => a.at - b.at) }
 }
 
 /** Longer texts are cut here, in UTF-16 units. */

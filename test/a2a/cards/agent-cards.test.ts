@@ -42,7 +42,7 @@ describe('the card of a public agent', () => {
         { url, protocolBinding: 'JSONRPC', protocolVersion: '0.3' },
         { url, protocolBinding: 'HTTP+JSON', protocolVersion: '1.0' },
       ],
-      capabilities: { streaming: true, pushNotifications: false, extendedAgentCard: true },
+      capabilities: { streaming: true, pushNotifications: true, extendedAgentCard: true },
       defaultInputModes: ['text/plain', 'application/json', 'application/octet-stream'],
     })
   })

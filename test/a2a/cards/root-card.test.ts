@@ -28,7 +28,7 @@ test('the card is public and gives the endpoint to clients of 0.3 and of 1.0', a
       { url, protocolBinding: 'HTTP+JSON', protocolVersion: '1.0' },
     ],
     supportsAuthenticatedExtendedCard: true,
-    capabilities: { streaming: true, pushNotifications: false, extendedAgentCard: true },
+    capabilities: { streaming: true, pushNotifications: true, extendedAgentCard: true },
     securitySchemes: { bearer: { type: 'http', scheme: 'bearer', httpAuthSecurityScheme: { scheme: 'Bearer' } } },
     securityRequirements: [{ schemes: { bearer: { list: [] } } }],
     defaultInputModes: ['text/plain'],

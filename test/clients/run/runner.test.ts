@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { counting, echo, endless, failing, picky, silent, stubborn, waiting } from '../../support/children.ts'
@@ -73,6 +73,33 @@ test('each conversation has its own child, one after the other; a batch has one 
   expect(grid.sent.slice(2).map(({ to, message }) => [to, message])).toEqual([['@a', 'to @a'], ['@b', 'to @b']])
 })
 
+test('the next conversation is leased with the answer, and given back if a person has come', async () => {
+  const program = place.program('slow', waiting)
+  const ids = ['@a', '@b', '@a', '@c'].map((user) => grid.put({ user }))
+  const runner = start([program])
+  await waitFor('the child', () => existsSync(join(place.folder, 'begun')))
+  writeFileSync(join(place.folder, 'go'), '')
+  await waitFor('three answers', () => grid.sent.length === 3)
+  await runner.stop()
+  const leases = grid.calls.filter((call) => call.endsWith('/leases'))
+  expect(grid.sent.map(({ to, next }) => [to, next?.message_ids])).toEqual([
+    ['@a', [ids[1]]],
+    ['@b', [ids[3]]],
+    ['@c', undefined],
+  ])
+  expect(leases).toHaveLength(1)
+
+  for (const file of ['begun', 'go']) rmSync(join(place.folder, file))
+  const [first, second] = ['@a', '@b'].map((user) => grid.put({ user }))
+  const other = start([program])
+  await waitFor('the child', () => existsSync(join(place.folder, 'begun')))
+  grid.pretend({ attended: true })
+  writeFileSync(join(place.folder, 'go'), '')
+  await waitFor('the stand-by', () => other.log.some((line) => line.includes('A person attends')))
+  await waitFor('the message', () => grid.stateOf(second) === 'unread')
+  expect(grid.stateOf(first)).toBe('read')
+})
+
 test.each(['', 'NO_REPLY'])('the output "%s" answers nothing, and the messages are acknowledged', async (output) => {
   start(output === '' ? [place.program('silent', silent)] : [place.program('echo', echo), output])
   const id = grid.put({})
@@ -127,12 +154,13 @@ test('a child is ended with everything it started when its time is over', async 
 test('no more children are started than the budget of an hour allows', async () => {
   let now = Date.now()
   const runner = start([place.program('echo', echo), 'done'], { perHour: 2, now: () => now })
-  for (const user of ['@a', '@b', '@c']) grid.put({ user })
+  const [, , last] = ['@a', '@b', '@c'].map((user) => grid.put({ user }))
   await waitFor(
     'the budget',
     () => runner.log.some((line) => line.includes('budget is used up: 2 turns within an hour')),
   )
   expect(grid.sent).toHaveLength(2)
+  expect(grid.stateOf(last)).toBe('unread')
 
   await runner.stop()
   now += 3_600_001

@@ -1,3 +1,6 @@
+import { Buffer } from 'node:buffer'
+import type { ServerResponse } from 'node:http'
+import { gzipSync } from 'node:zlib'
 import { expect, test } from 'vitest'
 import { RemoteLines } from '../../../src/worker/remote-lines.ts'
 import { testGrid } from '../../support/grid.ts'
@@ -31,6 +34,18 @@ async function tried(answer: () => Answer, card: object | ((url: string) => obje
 const json = { 'content-type': 'application/json' }
 const deep = `${'['.repeat(200_000)}${']'.repeat(200_000)}`
 
+/** Writes as long as somebody reads, at most 100 MB. */
+function flood(response: ServerResponse): void {
+  const piece = 'x'.repeat(100_000)
+  let left = 1_000
+  const more = () => {
+    while (left-- > 0) if (!response.write(piece)) return
+    response.end()
+  }
+  response.on('drain', more)
+  more()
+}
+
 test.each<[string, Answer]>([
   ['no JSON', { raw: '<html>', headers: json }],
   ['no result', { raw: '{}', headers: json }],
@@ -41,7 +56,31 @@ test.each<[string, Answer]>([
   ['13 MB', { raw: `"${'x'.repeat(13 * 2 ** 20)}"`, headers: json }],
   ['compressed bytes', { raw: 'x', headers: { ...json, 'content-encoding': 'gzip' } }],
   ['a redirect', { raw: '', headers: {} }],
-])('%s is an attempt that failed, and nothing is told yet', async (name, answer) => {
+  ['a reset', (response) => response.socket!.resetAndDestroy()],
+  ['a reset within an answer', (response) => {
+    response.writeHead(200, { ...json, 'content-length': '100' })
+    response.write('{"jsonrpc"', () => response.socket!.resetAndDestroy())
+  }],
+  ['half an answer', (response) => response.writeHead(200, json).end('{"jsonrpc":"2.0","id":1,"resu')],
+  ['a longer answer than it declares', (response) => {
+    response.socket!.end('HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 2\r\n\r\n{}{}')
+  }],
+  ['100 MB of which nothing is declared', flood],
+  ['an endless stream of events', (response) => {
+    response.setHeader('content-type', 'text/event-stream')
+    flood(response)
+  }],
+  ['100 MB of headers', (response) => {
+    response.socket!.write(`HTTP/1.1 200 OK\r\n${`x: ${'x'.repeat(1_000)}\r\n`.repeat(1_000)}`)
+  }],
+  ['a bomb of gzip', (response) => {
+    response.writeHead(200, { ...json, 'content-encoding': 'gzip' }).end(gzipSync(Buffer.alloc(50 * 2 ** 20)))
+  }],
+  ['another protocol', (response) => {
+    response.socket!.end('HTTP/1.1 101 Switching Protocols\r\nupgrade: x\r\nconnection: upgrade\r\n\r\n')
+  }],
+  ['no content', { status: 204 }],
+])('checklist 19: %s is an attempt that failed, and nothing is told yet', async (name, answer) => {
   const { lines, read, line, close } = await tried(() => name === 'a redirect' ? { status: 302 } : answer)
 
   await lines.run()
@@ -49,6 +88,29 @@ test.each<[string, Answer]>([
 
   expect(await read()).toEqual([])
   expect(await line()).toMatchObject({ attempts: 1, error: expect.stringMatching(/./) })
+  await close()
+})
+
+test.each<[string, Answer]>([
+  ['another task', taskResult('t2', 'COMPLETED', { isLook: true, said: 'not yours' })],
+  ['a message', messageResult('not a task')],
+  ['no task', { result: null }],
+])('a look at a task that is answered with %s tells nothing, and is repeated', async (_, answer) => {
+  let [asked, looked] = [0, answer]
+  const { grid, lines, read, id, close } = await tried(() => asked++ === 0 ? taskResult('t1', 'WORKING') : looked)
+  const step = async (ms: number) => {
+    grid.clock.now += ms
+    await lines.run()
+    await lines.settled()
+  }
+  await step(0)
+  await step(1_000)
+  expect(await read()).toEqual([])
+
+  looked = taskResult('t1', 'COMPLETED', { isLook: true, said: 'yours' })
+  await step(5_000)
+
+  expect(await read()).toMatchObject([{ message: 'yours', reply_to_message_id: id }])
   await close()
 })
 
@@ -74,7 +136,7 @@ test('a server that hangs keeps no other server waiting', async () => {
 test.each<[string, (url: string) => object, string]>([
   ['A2A 1.0 over HTTP+JSON', (url) => card10(url, 'HTTP+JSON'), '1.0'],
   ['A2A 1.0 over JSON-RPC', (url) => card10(url, 'JSONRPC'), '1.0'],
-])('%s', async (_, card, version) => {
+])('checklist 19: %s', async (_, card, version) => {
   const { lines, read, remote, id, close } = await tried(() => messageResult('yes'), card)
 
   await lines.run()
@@ -86,7 +148,7 @@ test.each<[string, (url: string) => object, string]>([
   await close()
 })
 
-test('A2A 0.3 over JSON-RPC', async () => {
+test('checklist 19: A2A 0.3 over JSON-RPC', async () => {
   const message = {
     kind: 'message',
     messageId: 'm',
@@ -106,6 +168,22 @@ test('A2A 0.3 over JSON-RPC', async () => {
 
   expect(remote.calls[0].method).toBe('message/send')
   expect(remote.calls[0].params.message).toMatchObject({ messageId: id, parts: [{ kind: 'text', text: 'hi' }] })
+  expect(await read()).toMatchObject([{ message: 'yes' }])
+  await close()
+})
+
+test('checklist 19: of a hybrid card, the interface of 1.0 is used', async () => {
+  const { lines, read, remote, close } = await tried(() => messageResult('yes'), (url) => ({
+    ...card10(url, 'JSONRPC'),
+    protocolVersion: '0.3.0',
+    preferredTransport: 'JSONRPC',
+    url: `${url}/rpc`,
+  }))
+
+  await lines.run()
+  await lines.settled()
+
+  expect(remote.calls.map(({ method }) => method)).toEqual(['SendMessage'])
   expect(await read()).toMatchObject([{ message: 'yes' }])
   await close()
 })

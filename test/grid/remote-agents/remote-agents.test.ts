@@ -3,6 +3,7 @@ import type { AccountStore } from '../../../src/store/account.ts'
 import type { Statement } from '../../../src/store/sql.ts'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { RemoteLines } from '../../../src/worker/remote-lines.ts'
+import { followLog } from '../../../src/worker/threads.ts'
 import { type TestGrid, testGrid } from '../../support/grid.ts'
 import { guard } from '../../support/guarded.ts'
 import { callTool } from '../../support/mcp.ts'
@@ -31,13 +32,14 @@ afterEach(async () => {
   await grid.close()
 })
 
-async function withRemote(answer: (call: RemoteCall) => Answer, card?: object) {
+async function withRemote(answer: (call: RemoteCall) => Answer, card?: object, more?: object) {
   remote = await remoteAgent(answer, card)
   await callTool(grid, grid.acme.adminKey, 'admin_create_agent', {
     alias: 'robot',
     type: 'a2a',
     remoteUrl: remote.url,
     remoteToken: 'secret-of-robot',
+    ...more,
   })
 }
 
@@ -77,7 +79,7 @@ test('a message reaches the remote agent with its token, and the answer comes ba
   }])
   const { delivery, timeline } = await status(message_id)
   expect(delivery).toBe('delivered')
-  expect(timeline.map(({ event }: { event: string }) => event)).toEqual(['stored', 'accepted', 'replied'])
+  expect(timeline.map(({ event }: { event: string }) => event)).toEqual(['stored', 'sent', 'accepted', 'replied'])
 })
 
 test('messages arrive in their order, and a conversation goes on in its context', async () => {
@@ -365,4 +367,150 @@ test('who creates it is told what its card says, or that there is none', async (
     agent: { alias: '@robot-three' },
     problem: expect.stringContaining('No card was found'),
   })
+})
+
+test('agents of other accounts have a limit an hour in all, and those of its own account have none', async () => {
+  await withRemote(() => messageResult('ok'), {}, { visibility: 'public' })
+  const frank = await grid.evil.agent('frank')
+  const strangers = [grid.eve, frank]
+  for (let n = 0; n < 60; n++) {
+    const sent = await callTool(grid, strangers[n % 2].key, 'send_message', { to: '@robot', message: `${n}` })
+    expect(sent.text.message_id).toBeDefined()
+    grid.clock.now += 1_000
+  }
+
+  const refused = await callRest(grid, frank.key, 'POST /api/v1/messages', { to: '@robot', message: 'more' })
+  expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, `${3_600 - 60}`])
+  expect(refused.body.error).toMatchObject({
+    code: 'quota_exceeded',
+    message: expect.stringMatching(
+      /^Agents of other accounts have sent 60 messages to @robot.*Try again in 59 minutes/,
+    ),
+  })
+  expect((await send('mine')).message_id).toBeDefined()
+  grid.clock.now += 3_600_000 - 60_000 + 1
+  expect((await callTool(grid, frank.key, 'send_message', { to: '@robot', message: 'later' })).text.message_id)
+    .toBeDefined()
+})
+
+test('without a token of its own account, a remote agent has no such limit', async () => {
+  remote = await remoteAgent(() => messageResult('ok'))
+  const open = { alias: 'open-robot', type: 'a2a', visibility: 'public', remoteUrl: remote.url }
+  await callTool(grid, grid.acme.adminKey, 'admin_create_agent', open)
+
+  for (let n = 0; n < 61; n++) {
+    const sent = await callTool(grid, grid.eve.key, 'send_message', { to: '@open-robot', message: `${n}` })
+    expect(sent.text.message_id).toBeDefined()
+  }
+})
+
+const timeline = async (id: string) =>
+  (await status(id)).timeline.map(({ event, ...more }: Record<string, unknown>) => [
+    event,
+    ...['attempt', 'reason'].flatMap((name) => more[name] ?? []),
+  ])
+
+test('its timeline says how often a message was sent, and how far it is', async () => {
+  let answer: Answer = { status: 503 }
+  await withRemote(({ params }) => params.message?.parts[0].text === 'behind it' ? messageResult('ok') : answer)
+  const { message_id } = await send('hello')
+  const { message_id: next } = await send('behind it')
+  expect(await timeline(message_id)).toEqual([['stored']])
+
+  await step()
+  await step(5_000)
+  expect(await timeline(message_id)).toEqual([['stored'], ['sent', 2, 'It did not answer as A2A asks.']])
+  expect(await timeline(next)).toEqual([['stored']])
+
+  answer = taskResult('t1', 'WORKING')
+  await step(30_000)
+  expect(await timeline(message_id)).toEqual([['stored'], ['sent', 3], ['accepted'], ['working']])
+
+  answer = { status: 500 }
+  await step(1_000)
+  expect((await timeline(message_id)).at(-1)).toEqual(['working', 'It did not answer as A2A asks.'])
+
+  answer = taskResult('t1', 'FAILED', { isLook: true, said: 'no fuel' })
+  // A server that fails is asked one thing at a time.
+  await step(5_000)
+  await step()
+  const all = await timeline(message_id)
+  expect(all.slice(0, 3)).toEqual([['stored'], ['sent', 3], ['accepted']])
+  expect(all).toContainEqual(['failed', 'It failed. "no fuel"'])
+  await followLog(grid.store)
+  const ann = await signedInByEmail(grid, 'ann@acme.example')
+  const { text } = await ann.open(`/accounts/${grid.acme.id}/messages/${message_id}`)
+  for (const told of ['sent, attempt 3', 'accepted', 'failed: It failed. "no fuel"']) {
+    expect(text).toContain(told)
+  }
+})
+
+test('while it is paused nothing is sent, what it has accepted is followed, and people are told', async () => {
+  await withRemote(({ method }) =>
+    method === 'SendMessage' ? taskResult('t1', 'WORKING') : taskResult('t1', 'COMPLETED', { isLook: true, said: 'ok' })
+  )
+  await send('one')
+  await step()
+  const ann = await signedInByEmail(grid, 'ann@acme.example')
+  const path = `/accounts/${grid.acme.id}/agents/robot`
+  await ann.submit(path, { paused: 'yes' }, `${path}/pause`)
+
+  const { message_id, recipient_presence } = await send('two')
+  await step(1_000)
+
+  expect(recipient_presence).toBe('remote, paused')
+  expect(remote.calls.map(({ method }) => method)).toEqual(['SendMessage', 'GetTask'])
+  expect((await read()).map(({ message }: { message: string }) => message)).toEqual(['ok'])
+  expect((await status(message_id)).delivery).toBe('pending')
+  expect((await ann.open(path)).text).toContain('It is paused since')
+  expect((await ann.open(`/accounts/${grid.acme.id}/attention`)).text).toContain('@robot is paused')
+
+  await ann.submit(path, { paused: 'no' }, `${path}/pause`)
+  await step()
+  expect(remote.calls.at(-1)!.params.message).toMatchObject({ messageId: message_id })
+})
+
+test('a pause does not count as time in which the agent failed', async () => {
+  let answer: Answer = { status: 503 }
+  await withRemote(() => answer)
+  const { message_id } = await send('hello')
+  await step()
+  const [{ id }] = await grid.acme.store.read.agents.byRefs([], ['robot'])
+  const { change } = grid.acme.store
+  await grid.acme.store.write([change.remoteAgents.pause(id, grid.clock.now)])
+  await step(48 * 3_600_000)
+  await grid.acme.store.write([change.remoteAgents.resume(id, grid.clock.now)])
+  await step()
+  expect((await status(message_id)).delivery).toBe('pending')
+
+  answer = messageResult('ok')
+  await step(5_000)
+  expect((await status(message_id)).delivery).toBe('delivered')
+})
+
+test('an agent that fails is told of from the first hour on, and what was parked with its reason', async () => {
+  await withRemote(() => ({ status: 503 }))
+  await send('hello')
+  const attention = async () => {
+    const ann = await signedInByEmail(grid, 'ann@acme.example')
+    return (await ann.open(`/accounts/${grid.acme.id}/attention`)).text
+  }
+  const listed = async () => {
+    const { text } = await callTool(grid, grid.alice.key, 'list_agents', { search: 'robot' })
+    return (text.agents ?? text).find(({ alias }: { alias: string }) => alias === '@robot').presence
+  }
+  expect([(await send('hello')).recipient_presence, await listed()]).toEqual(['remote', 'remote'])
+  await step()
+  expect(await attention()).not.toContain('@robot')
+
+  await step(3_600_000)
+  expect(await attention()).toContain('@robot cannot be reached for 1 h')
+  expect(await attention()).toContain('It did not answer as A2A asks.')
+  expect(await attention()).not.toContain('has not read')
+  expect([(await send('more')).recipient_presence, await listed()])
+    .toEqual(['remote, failing for 1 h', 'remote, failing for 1 h'])
+
+  for (let hour = 0; hour < 25; hour++) await step(3_600_000)
+  expect(await attention()).toContain('1 message to @robot cannot be delivered')
+  expect(await attention()).toContain('It has failed for 24 hours.')
 })

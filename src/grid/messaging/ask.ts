@@ -1,0 +1,150 @@
+/** Sending a message and waiting for its answer, in one call. See docs/delivery.md, "Asking". */
+import { callingAgent } from '../../auth/actor.ts'
+import { GridError } from '../../errors.ts'
+import { second } from '../../lib/time.ts'
+import type { AccountStore } from '../../store/account.ts'
+import type { InboxMessage } from '../../store/account/inbox-message.ts'
+import { asGridMessage, budgetOf, type GridMessage, rendered } from './inbox-message.ts'
+import { messageStatus } from './message-status.ts'
+import type { Sender, SendInput, SentMessage } from './outgoing-message.ts'
+import { type Lease, leaseOf, release } from './read-messages.ts'
+import { sendMessage } from './send-message.ts'
+import { type WaitOptions, waitUntil } from './wait-for-messages.ts'
+
+export interface Answer {
+  /** The answer alone, or nothing. */
+  messages: GridMessage[]
+  /** How many other messages are unread; 100 stands for 100 or more. */
+  unread: number
+  /** Without an answer: what became of the message, and how to go on. */
+  note?: string
+  lease?: Lease
+}
+
+export interface Asked {
+  sent: SentMessage
+  /** Absent if the caller does not wait. */
+  answer?: Answer
+}
+
+/**
+ * Send a message and wait for its answer: the first reply to it, or the next message of the agent that it was sent to
+ * which replies to nothing. The answer goes to the oldest such wait, and not to the inbox. The caller acks its lease,
+ * as that of a read. Fails as `sendMessage` does; what goes wrong after the message was stored is told in a note.
+ */
+export async function ask(
+  account: AccountStore,
+  sender: Sender,
+  input: SendInput,
+  options: WaitOptions,
+): Promise<Asked> {
+  if (options.seconds <= 0) return { sent: await sendMessage(account, sender, input) }
+  const { actor, instanceId, change: { leases } } = account
+  const { agentId } = callingAgent(actor)
+  let isNew = false
+  const sent = await sendMessage(account, sender, {
+    ...input,
+    part: ({ id, at }) => ({
+      statements: [leases.awaitAnswer(agentId, id, instanceId, at)],
+      stored: () => void (isNew = true),
+    }),
+  })
+  return { sent, answer: await answerTo(account, sent, isNew, options) }
+}
+
+async function answerTo(
+  account: AccountStore,
+  sent: SentMessage,
+  isNew: boolean,
+  options: WaitOptions,
+): Promise<Answer> {
+  const { agentId } = callingAgent(account.actor)
+  const { inbox } = account.read
+  const before = isNew ? undefined : await inbox.answerTo(agentId, sent.id)
+  const [repeated] = before ? shown(before) : []
+  if (repeated) return { messages: [{ ...repeated, replayed: true }], unread: await inbox.unread(agentId) }
+
+  let note: string | undefined
+  try {
+    note = isNew ? await whyInVain(account, sent) : undefined
+    const answer = note === undefined ? await waitForAnswer(account, sent.id, isNew, options) : undefined
+    const messages = answer ? shown(answer) : []
+    if (messages.length > 0) {
+      return { messages, unread: await inbox.unread(agentId), lease: leaseOf(account, sent.id) }
+    }
+  } catch (error) {
+    if (!(error instanceof GridError)) account.deps.log.warn('A wait for an answer failed', { error })
+    note = `The wait for an answer ended: ${
+      error instanceof GridError ? error.message : 'an internal error.'
+    } ${howToGoOn}`
+  }
+  // An answer that came at this moment is unread now, as any that comes later.
+  await release(account, agentId, sent.id)
+  if (options.connection?.signal.aborted) return { messages: [], unread: 0 }
+  return { messages: [], unread: await inbox.unread(agentId), note: note ?? await becameOf(account, sent) }
+}
+
+const howToGoOn = 'The answer will come to your inbox: a read with wait_seconds waits for it.'
+
+function shown(answer: InboxMessage): GridMessage[] {
+  const { maxChars } = budgetOf({})
+  // A damaged message is unread again, and parked by the next read.
+  return rendered([answer], (message) => asGridMessage(message, { maxChars, introducesSender: true })).messages
+}
+
+/** Resolves to the answer; undefined when the time is over, or nobody can read the message any more. */
+async function waitForAnswer(
+  account: AccountStore,
+  message: string,
+  isNew: boolean,
+  options: WaitOptions,
+): Promise<InboxMessage | undefined> {
+  const { agentId } = callingAgent(account.actor)
+  const { change: { leases }, deps: { now }, instanceId, read, waiting: { notifier }, write } = account
+  const { answer } = await waitUntil(account, options, {
+    follow: (signal) => notifier.watch(agentId, signal),
+    async look() {
+      // An earlier call may end only now, and give back what it waited for.
+      if (!isNew) await write(leases.awaitAgain(agentId, message, instanceId, now()))
+      const [answer] = await read.inbox.ofLease(agentId, message)
+      return { answer, isLost: !answer && isLost(await read.messages.states(message)) }
+    },
+    isEnough: ({ answer, isLost }) => answer !== undefined || isLost,
+  })
+  return answer
+}
+
+/** Whether no recipient can read the message any more. A post may have no recipient yet. */
+function isLost(states: readonly InboxMessage['state'][]): boolean {
+  return states.length > 0 && !states.some((state) => state === 'unread' || state === 'read' || state === 'task')
+}
+
+/** Why no answer is to be expected soon, in a sentence. */
+async function whyInVain(account: AccountStore, sent: SentMessage): Promise<string | undefined> {
+  const { agentId } = callingAgent(account.actor)
+  const { read: { agents, leases }, waiting: { presence } } = account
+  // An agent of another account is not looked at.
+  if (sent.recipientUnread === undefined) return undefined
+  const recipient = await agents.byAlias(sent.recipient.slice(1))
+  if (!recipient) return undefined
+  const isProgram = recipient.type !== 'human' && recipient.remoteUrl === null
+  if (isProgram && sent.recipientSeenAt == null && !presence.at(recipient.id)) {
+    return `${sent.recipient} was never here, so this call did not wait. ${howToGoOn}`
+  }
+  if (await leases.waitsFor(recipient.id, agentId)) {
+    return `${sent.recipient} waits for an answer of yours, so this call did not wait. Answer first.`
+  }
+}
+
+/** In sentences, and how to go on. */
+async function becameOf(account: AccountStore, { id, recipient, createdAt }: SentMessage): Promise<string> {
+  const { delivery, readBy, timeline } = await messageStatus(account, id)
+  if (delivery === 'failed') return `${recipient} cannot read it any more.`
+  if (recipient.startsWith('#')) return `No member has answered yet; ${readBy.length} have read it. ${howToGoOn}`
+  const readAt = timeline.find(({ event }) => event === 'leased' || event === 'accepted')?.at
+  if (readAt === undefined) return `${recipient} has not read it yet. ${howToGoOn}`
+  const after = `${Math.round(Math.max(0, readAt - createdAt) / second)} s after it was sent`
+  return delivery === 'leased'
+    ? `${recipient} took it ${after} and works on it. ${howToGoOn}`
+    : `${recipient} read it ${after} and has not answered yet. ${howToGoOn}`
+}

@@ -1,0 +1,29 @@
+/** How far a message is at remote agents. See docs/delivery.md, "Remote agents". */
+import type { AccountStore } from '../../store/account.ts'
+import type { RemoteProgress } from '../../store/account/remote-agents.ts'
+
+/** `at` is in milliseconds since the epoch, `attempt` counts from 1. The reason may quote the agent. */
+export interface RemoteEvent {
+  event: 'sent' | 'accepted' | 'working' | 'failed'
+  at: number
+  attempt?: number
+  reason?: string
+}
+
+/** What remote agents of the account did with a message, oldest first, by the ids of the agents. */
+export async function remoteEvents(account: AccountStore, message: string): Promise<Map<string, RemoteEvent[]>> {
+  const found = await account.read.remoteAgents.progress(message)
+  return new Map(found.map((progress) => [progress.agentId, eventsOf(progress)]))
+}
+
+function eventsOf(
+  { state, decidedAt, sends, isRead, isNext, attempts, triedAt, error }: RemoteProgress,
+): RemoteEvent[] {
+  const why = error === null ? {} : { reason: error }
+  if (state === null) return isNext && attempts > 0 ? [{ event: 'sent', at: triedAt!, attempt: attempts, ...why }] : []
+  const events: RemoteEvent[] = [{ event: 'sent', at: decidedAt, attempt: sends }]
+  if (isRead) events.push({ event: 'accepted', at: decidedAt })
+  if (state === 'working') events.push({ event: 'working', at: triedAt ?? decidedAt, ...why })
+  if (state === 'ended' && error !== null) events.push({ event: 'failed', at: triedAt ?? decidedAt, reason: error })
+  return events
+}

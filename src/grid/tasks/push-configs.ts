@@ -1,0 +1,92 @@
+/** Webhooks of tasks: their clients set, see and delete them. See docs/protocol/a2a.md, "Push notifications". */
+import { callingAgent } from '../../auth/actor.ts'
+import { GridError, invalidInput } from '../../errors.ts'
+import { newId } from '../../lib/id.ts'
+import { requireAllowedTarget } from '../../lib/outbound/egress-policy.ts'
+import type { AccountStore } from '../../store/account.ts'
+import { maxPushConfigs, type NewPushConfig, type PushConfig } from '../../store/account/push-configs.ts'
+import { findTask } from './tasks.ts'
+
+/** What the requests to a webhook prove themselves with. */
+export interface PushSecrets {
+  /** For the header `X-A2A-Notification-Token`. */
+  token?: string
+  /** For the header `Authorization`, behind the scheme. */
+  credentials?: string
+}
+
+export interface PushConfigInput extends PushSecrets {
+  /** What the client calls it. Another one of this id is replaced. */
+  configId: string
+  url: string
+  scheme?: string
+  version: PushConfig['version']
+  /** Where the URL is in the request. */
+  urlField: string
+}
+
+/** Check a webhook, and encrypt its secrets. Fails with `invalid_input`. */
+export async function newPushConfig(account: AccountStore, input: PushConfigInput): Promise<NewPushConfig> {
+  const { configId, scheme = null, token, credentials, version, urlField } = input
+  const url = requireAllowedTarget(input.url, account.deps.config, urlField)
+  const id = newId()
+  const config = { id, configId, url, scheme, version }
+  // Tokens are also signed with a key that only a grid with a key ring has.
+  if (scheme === null && token === undefined) return config
+  const secrets: PushSecrets = { token, credentials }
+  return { ...config, secrets: await account.seal('task_push_configs', id, JSON.stringify(secrets)) }
+}
+
+/** Register a webhook for a task of the calling agent. Fails with `task_not_found` or `invalid_input`. */
+export async function setPushConfig(
+  account: AccountStore,
+  taskId: string,
+  input: PushConfigInput,
+  recipient?: string,
+): Promise<PushConfig> {
+  await findTask(account, taskId, recipient)
+  const config = await newPushConfig(account, input)
+  const { agentId } = callingAgent(account.actor)
+  await account.write([account.change.pushConfigs.put(agentId, taskId, config, account.deps.now())])
+  const stored = (await account.read.pushConfigs.ofTask(agentId, taskId)).find(({ configId }) =>
+    configId === config.configId
+  )
+  if (!stored) throw tooMany()
+  return stored
+}
+
+/** All of a task of the calling agent, the oldest first. Fails with `task_not_found`. */
+export async function listPushConfigs(
+  account: AccountStore,
+  taskId: string,
+  recipient?: string,
+): Promise<PushConfig[]> {
+  await findTask(account, taskId, recipient)
+  return await account.read.pushConfigs.ofTask(callingAgent(account.actor).agentId, taskId)
+}
+
+/** Deletes it, if it is there. Fails with `task_not_found`. */
+export async function deletePushConfig(
+  account: AccountStore,
+  taskId: string,
+  configId: string,
+  recipient?: string,
+): Promise<void> {
+  await findTask(account, taskId, recipient)
+  const { agentId } = callingAgent(account.actor)
+  await account.write([account.change.pushConfigs.remove(agentId, taskId, configId)])
+}
+
+/** Fails with `invalid_input` if the task cannot have it. */
+export async function requirePlaceFor(
+  account: AccountStore,
+  taskId: string,
+  { configId }: Pick<NewPushConfig, 'configId'>,
+): Promise<void> {
+  const others = (await listPushConfigs(account, taskId)).filter((config) => config.configId !== configId)
+  if (others.length >= maxPushConfigs) throw tooMany()
+}
+
+function tooMany(): GridError {
+  return invalidInput(`A task has at most ${maxPushConfigs} push configurations. Delete one.`, 'id')
+}

@@ -1,0 +1,90 @@
+/** Webhooks of tasks: where their clients want to be told of events. See docs/protocol/a2a.md, "Push notifications". */
+import type { taskPushConfigs } from '../../../db/schema.ts'
+import type { SealedToken } from '../../lib/key-ring.ts'
+import {
+  type AccountDb,
+  excludedToken,
+  insertedToken,
+  query,
+  sealedColumns,
+  type Statement,
+  statement,
+} from '../sql.ts'
+import type { HeldLine } from './remote-agents.ts'
+import { taskEnds } from './task-ends.ts'
+
+/** As stored. `sentN`: the last event that the receiver has. */
+export type PushConfig = Omit<typeof taskPushConfigs.$inferSelect, 'accountId' | 'agentId' | keyof LineColumns>
+type LineColumns = Pick<
+  typeof taskPushConfigs.$inferSelect,
+  'dueAt' | 'attempts' | 'failingSince' | 'error' | 'heldBy'
+>
+
+export interface NewPushConfig extends Pick<PushConfig, 'id' | 'configId' | 'url' | 'scheme' | 'version'> {
+  /** JSON of the secrets. */
+  secrets?: SealedToken
+}
+
+export const maxPushConfigs = 10
+
+const columns = `id, task_id, config_id, url, scheme, ${sealedColumns}, version, sent_n, created_at, ended_at`
+const isOfTask = 'account_id = :account AND agent_id = :agent AND task_id = :task'
+const ofTask = query<PushConfig>(
+  `SELECT ${columns} FROM task_push_configs WHERE ${isOfTask} ORDER BY created_at, id`,
+)
+const isConfig = 'account_id = :account AND agent_id = :agent AND id = :id'
+const byId = query<PushConfig>(`SELECT ${columns} FROM task_push_configs WHERE ${isConfig}`)
+// A unit that is sent again finds its own row.
+const put = statement(`
+  INSERT INTO task_push_configs (account_id, id, task_id, agent_id, config_id, url, scheme, ${sealedColumns}, version,
+    sent_n, created_at)
+  SELECT :account, :id, tasks.id, :agent, :config, :url, :scheme, ${insertedToken}, :version, tasks.generation, :at
+  FROM tasks
+  WHERE ${taskEnds.client} AND tasks.id = :task AND ${maxPushConfigs} > (
+    SELECT count(*) FROM task_push_configs AS other
+    WHERE other.account_id = :account AND other.task_id = :task AND other.config_id <> :config)
+  ON CONFLICT (account_id, id) DO NOTHING
+  ON CONFLICT (account_id, task_id, config_id) DO UPDATE SET id = excluded.id, url = excluded.url,
+    scheme = excluded.scheme, ${excludedToken}, version = excluded.version, sent_n = excluded.sent_n,
+    created_at = excluded.created_at, ended_at = NULL, due_at = NULL, attempts = 0, failing_since = NULL, error = NULL,
+    held_by = NULL`)
+const remove = statement(`DELETE FROM task_push_configs WHERE ${isOfTask} AND config_id = :config`)
+const isHeld = `${isConfig} AND held_by = :hold`
+const hasMore = (n: string) =>
+  `EXISTS (SELECT 1 FROM tasks
+    WHERE tasks.account_id = :account AND tasks.id = task_push_configs.task_id AND tasks.generation > ${n})`
+const sent = statement(`
+  UPDATE task_push_configs SET sent_n = :n, attempts = 0, failing_since = NULL, error = NULL,
+    held_by = iif(${hasMore(':n')}, held_by, NULL), due_at = iif(${hasMore(':n')}, due_at, NULL)
+  WHERE ${isHeld} RETURNING held_by`)
+const release = statement(`
+  UPDATE task_push_configs SET held_by = NULL, due_at = iif(${hasMore('sent_n')}, :dueAt, NULL) WHERE ${isHeld}`)
+const end = statement(`
+  UPDATE task_push_configs SET held_by = NULL, due_at = NULL, error = :error, ended_at = :at WHERE ${isHeld}`)
+
+export const pushConfigs = {
+  reads: (account: AccountDb) => ({
+    /** The oldest first. */
+    ofTask: (agent: string, task: string) => account.all(ofTask, { agent, task }),
+    byId: (agent: string, id: string) => account.one(byId, { agent, id }),
+  }),
+  changes: (account: AccountDb) => ({
+    /** Add or replace one of a task, unless the task is not the agent's or has too many. Later events will be sent. */
+    put: (agent: string, task: string, { secrets, configId, ...config }: NewPushConfig, at: number): Statement =>
+      account.bind(put, { ...(secrets ?? noSecrets), ...config, agent, task, config: configId, at }),
+    remove: (agent: string, task: string, configId: string): Statement =>
+      account.bind(remove, { agent, task, config: configId }),
+    /**
+     * The receiver has event `n`. Returns `held_by`: null if there is no other event, which ends the attempt. No row if the
+     * registration is gone.
+     */
+    sent: ({ agent, id, hold }: HeldLine, n: number): Statement => account.bind(sent, { agent, id, hold, n }),
+    /** End an attempt. What is left of the events is due at `dueAt`. */
+    release: ({ agent, id, hold }: HeldLine, dueAt: number): Statement =>
+      account.bind(release, { agent, id, hold, dueAt }),
+    end: ({ agent, id, hold }: HeldLine, error: string, at: number): Statement =>
+      account.bind(end, { agent, id, hold, error, at }),
+  }),
+}
+
+const noSecrets = { encryptedToken: null, tokenIv: null, tokenAuthTag: null, tokenKeyId: null }

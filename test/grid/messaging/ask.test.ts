@@ -1,0 +1,219 @@
+/** Sending and waiting for the answer in one call. */
+import { beforeEach, expect, test } from 'vitest'
+import { callingAgent } from '../../../src/auth/actor.ts'
+import { createChannel } from '../../../src/grid/channels/channels.ts'
+import { ask, type Asked } from '../../../src/grid/messaging/ask.ts'
+import type { SendInput } from '../../../src/grid/messaging/outgoing-message.ts'
+import { readMessages } from '../../../src/grid/messaging/read-messages.ts'
+import { waitForMessages, type WaitOptions } from '../../../src/grid/messaging/wait-for-messages.ts'
+import type { AccountStore } from '../../../src/store/account.ts'
+import { storeOf, type TestGrid, testGrid } from '../../support/grid.ts'
+import { followIdle } from '../../support/idle.ts'
+import { sendMessage } from '../../support/messaging.ts'
+
+let grid: TestGrid
+let idle: ReturnType<typeof followIdle>
+let alice: AccountStore
+let bob: AccountStore
+beforeEach(async () => {
+  grid = await testGrid()
+  idle = followIdle(grid.store)
+  alice = storeOf(grid, grid.alice)
+  bob = storeOf(grid, grid.bob)
+  // An agent that was never here is not waited for.
+  for (const { store, id } of [{ store: alice, id: grid.alice.id }, { store: bob, id: grid.bob.id }]) {
+    await store.write([store.change.agents.markSeen(id, grid.clock.now)])
+  }
+})
+
+test('the reply is the answer, and is leased to the call alone', async () => {
+  const asking = asked({ text: 'how many?' })
+  await idle(1)
+  const [question] = await questions()
+  await sendMessage(bob, { to: '@alice', text: 'three', replyToMessageId: question.message_id })
+
+  const { sent, answer } = await asking
+  expect(answer).toMatchObject({ messages: [{ message: 'three', reply_to_message_id: sent.id }], unread: 0 })
+  expect(await textsOf(readMessages(alice, {}))).toEqual([])
+  await answer!.lease!.release()
+  expect((await readMessages(alice, {})).messages).toMatchObject([{ message: 'three', redelivered: true }])
+})
+
+test('without a reply id the next message of the agent answers, and what others write stays unread', async () => {
+  const asking = asked({ text: 'how many?' })
+  await idle(1)
+  const carol = storeOf(grid, await grid.acme.agent('carol'))
+  await sendMessage(carol, { to: '@alice', text: 'hello' })
+  await sendMessage(bob, { to: '@alice', text: 'about something else', replyToMessageId: (await earlier()).id })
+  await sendMessage(bob, { to: '@alice', text: 'three' })
+
+  expect((await asking).answer).toMatchObject({ messages: [{ message: 'three' }], unread: 2 })
+})
+
+test('two questions to one agent get their own answers, and without a reply id the older one comes first', async () => {
+  const [first, second, third] = ['first', 'second', 'third'].map((text) => asked({ text }))
+  await idle(3)
+  const byText = new Map((await questions()).map(({ message, message_id }) => [message, message_id]))
+  await sendMessage(bob, { to: '@alice', text: 'to the third', replyToMessageId: byText.get('third') })
+  await sendMessage(bob, { to: '@alice', text: 'to the first' })
+  await sendMessage(bob, { to: '@alice', text: 'to the second' })
+
+  const answers = await Promise.all([first, second, third].map(answerOf))
+  expect(answers).toEqual([['to the first'], ['to the second'], ['to the third']])
+})
+
+test('in a conversation only a message of the conversation answers', async () => {
+  const asking = asked({ text: 'how many?', conversationId: 'eggs' })
+  await idle(1)
+  await sendMessage(bob, { to: '@alice', text: 'seven', conversationId: 'milk' })
+  await sendMessage(bob, { to: '@alice', text: 'three', conversationId: 'eggs' })
+
+  expect(await answerOf(asking)).toEqual(['three'])
+})
+
+test('a call that waits for an answer comes before a waiting read, which sees nothing of it', async () => {
+  const reading = waitForMessages(alice, {}, { seconds: 50 })
+  await idle(1)
+  const asking = asked({ text: 'how many?' })
+  await idle(2)
+  await sendMessage(bob, { to: '@alice', text: 'three' })
+  expect(await answerOf(asking)).toEqual(['three'])
+  await sendMessage(bob, { to: '@alice', text: 'something else' })
+
+  expect(await textsOf(reading)).toEqual(['something else'])
+})
+
+test('a post is answered by a reply alone', async () => {
+  await createChannel(grid.acme.store, { name: 'team', members: ['alice', 'bob'] })
+  const asking = asked({ to: '#team', text: 'who?' })
+  await idle(1)
+  const [post] = await questions()
+  await sendMessage(bob, { to: '@alice', text: 'no reply' })
+  await sendMessage(bob, { to: '#team', text: 'no reply either' })
+  await sendMessage(bob, { to: '#team', text: 'me', replyToMessageId: post.message_id })
+
+  expect(await answerOf(asking)).toEqual(['me'])
+})
+
+test('without an answer in time, a note says what became of the message, and a late answer is unread', async () => {
+  const asking = asked({ text: 'how many?' }, { seconds: 0.5 })
+  await idle(1)
+  grid.clock.now += 4_000
+  await questions()
+  const { answer } = await asking
+  await sendMessage(bob, { to: '@alice', text: 'three' })
+
+  expect(answer).toEqual({
+    messages: [],
+    unread: 0,
+    note: '@bob read it 4 s after it was sent and has not answered yet. ' +
+      'The answer will come to your inbox: a read with wait_seconds waits for it.',
+  })
+  expect(await textsOf(readMessages(alice, {}))).toEqual(['three'])
+})
+
+test('a caller that leaves finds the answer in its inbox', async () => {
+  const connection = new AbortController()
+  const asking = asked({ text: 'how many?' }, { seconds: 50, connection })
+  await idle(1)
+  connection.abort()
+  await asking
+  await sendMessage(bob, { to: '@alice', text: 'three' })
+
+  expect(await textsOf(readMessages(alice, {}))).toEqual(['three'])
+})
+
+test('a call does not wait for an agent that was never here', async () => {
+  await grid.acme.agent('carol')
+
+  expect((await asked({ to: '@carol', text: 'how many?' })).answer!.note).toContain('@carol was never here')
+})
+
+test('a call does not wait for an agent that waits for its answer', async () => {
+  const asking = asked({ text: 'how many?', conversationId: 'eggs' })
+  await idle(1)
+  const back = await ask(bob, callingAgent(bob.actor), { to: '@alice', text: 'of what?' }, { seconds: 50 })
+  expect(back.answer!.note).toContain('@alice waits for an answer of yours')
+  await sendMessage(bob, { to: '@alice', text: 'three', conversationId: 'eggs' })
+
+  expect(await answerOf(asking)).toEqual(['three'])
+})
+
+test('a message of a client of A2A that begins a task answers nothing', async () => {
+  // Shown by its column: a delivery of a task has no reply id.
+  const asking = asked({ text: 'how many?' }, { seconds: 0.1 })
+  await idle(1)
+  const { startTask } = await import('../../../src/grid/tasks/start-task.ts')
+  await startTask(bob, callingAgent(bob.actor), {
+    to: '@alice',
+    message: { messageId: 'm1', parts: [{ text: 'do this' }] },
+    mode: 'task',
+  })
+
+  expect(await answerOf(asking)).toEqual([])
+  expect(await textsOf(readMessages(alice, {}))).toEqual(['do this'])
+})
+
+test('a repeat gets the same receipt and the same answer, read or not', async () => {
+  const input = { text: 'how many?', idempotencyKey: 'k' }
+  const asking = asked(input)
+  await idle(1)
+  await sendMessage(bob, { to: '@alice', text: 'three' })
+  const first = await asking
+  // The response got lost.
+  await first.answer!.lease!.release()
+  const second = await asked(input)
+  second.answer!.lease!.ack()
+  const third = await asked(input)
+
+  expect([second.sent.id, third.sent.id]).toEqual([first.sent.id, first.sent.id])
+  expect(second.answer!.messages).toMatchObject([{ message: 'three', redelivered: true }])
+  expect(third.answer!.messages).toMatchObject([{ message: 'three', replayed: true }])
+  expect(third.answer!.lease).toBeUndefined()
+})
+
+test('a repeat waits on when the first call gives up beside it', async () => {
+  const input = { text: 'how many?', idempotencyKey: 'k' }
+  const connection = new AbortController()
+  const first = asked(input, { seconds: 50, connection })
+  await idle(1)
+  const second = asked(input)
+  await idle(2)
+  connection.abort()
+  await first
+  await idle(1)
+  await sendMessage(bob, { to: '@alice', text: 'three' })
+
+  expect(await answerOf(second)).toEqual(['three'])
+})
+
+test('a call returns at once when no one can read its message any more', async () => {
+  const asking = asked({ text: 'how many?' }, { seconds: 50, lookEveryMs: 20 })
+  await idle(1)
+  const { deleteAgent } = await import('../../../src/grid/agents/agents.ts')
+  await deleteAgent(grid.acme.store, 'bob')
+
+  expect((await asking).answer!.note).toContain('@bob cannot read it any more.')
+})
+
+function asked(input: Partial<SendInput>, options: WaitOptions = { seconds: 50 }): Promise<Asked> {
+  return ask(alice, callingAgent(alice.actor), { to: '@bob', text: '', ...input }, options)
+}
+
+/** What bob has to read. */
+async function questions() {
+  return (await readMessages(bob, {})).messages
+}
+
+/** A message of alice from before. */
+function earlier() {
+  return sendMessage(alice, { to: '@bob', text: 'earlier' })
+}
+
+async function answerOf(asking: Promise<Asked>): Promise<string[]> {
+  return (await asking).answer!.messages.map(({ message }) => message)
+}
+
+async function textsOf(reading: Promise<{ messages: { message: string }[] }>): Promise<string[]> {
+  return (await reading).messages.map(({ message }) => message)
+}

@@ -1,0 +1,205 @@
+/** Remote agents that tell of what becomes of a message. */
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { RemoteLines } from '../../../src/worker/remote-lines.ts'
+import { callTool } from '../../support/mcp.ts'
+import { type Answer, type RemoteAgent, remoteAgent, type RemoteCall, taskResult } from '../../support/remote-agent.ts'
+import { sdkAgent, type SdkAgentOptions, sdkCompleted, sdkMessage, sdkTask } from '../../support/sdk-agent.ts'
+import { type LiveGrid, liveGrid } from '../../support/server.ts'
+import { waitFor } from '../../support/wait-for.ts'
+
+let grid: LiveGrid
+let lines: RemoteLines
+
+beforeEach(async () => {
+  grid = await liveGrid({ env: { ALLOW_PRIVATE_TARGETS: '1' } })
+  lines = new RemoteLines(grid.store)
+})
+afterEach(async () => {
+  await lines.stop()
+  await grid.close()
+})
+
+async function send(remoteUrl: string): Promise<string> {
+  await callTool(grid, grid.acme.adminKey, 'admin_create_agent', { alias: 'robot', type: 'a2a', remoteUrl })
+  return (await callTool(grid, grid.alice.key, 'send_message', { to: '@robot', message: 'hi' })).text.message_id
+}
+
+async function step(ms = 0): Promise<void> {
+  grid.clock.now += ms
+  await lines.run()
+  await lines.settled()
+}
+
+const read = async () => (await callTool(grid, grid.alice.key, 'read_messages')).text
+
+const variants: SdkAgentOptions[] = [{}, { streaming: false }, { binding: 'HTTP+JSON' }, { version: '0.3' }]
+
+test.each(variants)('an agent of the official SDK (%j) tells of its task, and is asked at once', async (options) => {
+  let finish = () => {}
+  const finishing = new Promise<void>((resolve) => finish = resolve)
+  const remote = await sdkAgent(async (context, bus) => {
+    bus.publish(sdkTask(context))
+    await finishing
+    bus.publish(sdkCompleted('done', context))
+    bus.finished()
+  }, options)
+  const message_id = await send(remote.url)
+  await step()
+  await step()
+  expect(await read()).toEqual([])
+
+  finish()
+  // The clock stands still, so no look is due by itself.
+  const answers = await waitFor('the answer', async () => {
+    await step()
+    const messages = await read()
+    return messages.length > 0 && messages
+  })
+
+  expect(answers).toMatchObject([{ message: 'done', reply_to_message_id: message_id }])
+  await remote.close()
+})
+
+test.each(variants)('an agent of the official SDK (%j) answers with a message', async (options) => {
+  const remote = await sdkAgent((context, bus) => {
+    bus.publish(sdkMessage('at once', context))
+    bus.finished()
+    return Promise.resolve()
+  }, options)
+  const message_id = await send(remote.url)
+
+  await step()
+
+  expect(await read()).toMatchObject([{ message: 'at once', reply_to_message_id: message_id }])
+  await remote.close()
+})
+
+/** A remote agent whose task works until it is told to end. It is called by its tests, not by itself. */
+async function working() {
+  const state: { isDone: boolean; looks: number; duringLook?: () => Promise<void> } = { isDone: false, looks: 0 }
+  const answer = async ({ method }: RemoteCall): Promise<Answer> => {
+    if (method === 'SendMessage') return taskResult('t1', 'WORKING')
+    state.looks++
+    const is = state.isDone ? 'COMPLETED' : 'WORKING'
+    await state.duringLook?.()
+    return taskResult('t1', is, { isLook: true, said: 'done' })
+  }
+  const remote = await remoteAgent(answer, { capabilities: { pushNotifications: true } })
+  const message = await send(remote.url)
+  await step()
+  return { remote, state, message, ...configOf(remote) }
+}
+
+function configOf(remote: RemoteAgent): { url: string; token: string } {
+  const { configuration } = remote.calls.at(-1)!.params as {
+    configuration?: { taskPushNotificationConfig?: { url: string; token: string } }
+  }
+  return configuration?.taskPushNotificationConfig ?? { url: '', token: '' }
+}
+
+const post = (url: string, headers: Record<string, string>, body = '{"statusUpdate":{"status":"COMPLETED"}}') =>
+  fetch(url, { method: 'POST', headers, body })
+
+test.each(['Authorization', 'X-A2A-Notification-Token'])(
+  'a callback with its token in %s is a hint only',
+  async (name) => {
+    const { remote, state, url, token } = await working()
+    const headers = { [name]: name === 'Authorization' ? `Bearer ${token}` : token }
+
+    const answer = await post(url, headers)
+    await step()
+    expect([answer.status, await answer.text(), state.looks]).toEqual([204, '', 1])
+    expect(await read()).toEqual([])
+
+    state.isDone = true
+    await post(url, headers)
+    await step()
+    expect(await read()).toMatchObject([{ message: 'done' }])
+    // Ended: nothing is asked any more.
+    expect((await post(url, headers)).status).toBe(204)
+    await step()
+    expect(state.looks).toBe(2)
+    await remote.close()
+  },
+)
+
+test('a callback with another token, message or no token looks like one of an unknown message', async () => {
+  const { remote, state, url, token } = await working()
+  const unknown = crypto.randomUUID()
+
+  const answers = await Promise.all([
+    post(url, {}),
+    post(url, { Authorization: 'Bearer nonsense' }),
+    post(url.replace(/[^/]*$/, unknown), { Authorization: `Bearer ${token}` }),
+    post(url.replace(/[^/]*$/, unknown), { Authorization: 'Bearer nonsense' }, 'x'.repeat(1_000_000)),
+  ])
+  await step()
+
+  expect(answers.map(({ status }) => status)).toEqual([404, 404, 404, 404])
+  expect(await Promise.all(answers.map((answer) => answer.text()))).toEqual(['', '', '', ''])
+  expect(state.looks).toBe(0)
+  await remote.close()
+})
+
+test('a callback that comes during a look leads to another look', async () => {
+  const { remote, state, url, token } = await working()
+  state.duringLook = async () => {
+    state.duringLook = undefined
+    // The task ends after this look was answered.
+    grid.clock.now++
+    await post(url, { Authorization: `Bearer ${token}` })
+    state.isDone = true
+  }
+  await step(1_000)
+  expect(state.looks).toBe(1)
+
+  await step()
+
+  expect(await read()).toMatchObject([{ message: 'done' }])
+  await remote.close()
+})
+
+test('a server that refuses the callback gets the message without it', async () => {
+  const remote = await remoteAgent(
+    ({ params }) =>
+      params.configuration && 'taskPushNotificationConfig' in (params.configuration as object)
+        ? { error: { code: -32602, message: 'This address is not allowed' } }
+        : taskResult('t1', 'COMPLETED', { said: 'ok' }),
+    { capabilities: { pushNotifications: true } },
+  )
+  await send(remote.url)
+
+  await step()
+
+  expect(await read()).toMatchObject([{ message: 'ok' }])
+  await remote.close()
+})
+
+test('each attempt of a message names the same callback', async () => {
+  const remote = await remoteAgent(() => ({ status: 503 }), { capabilities: { pushNotifications: true } })
+  await send(remote.url)
+  await step()
+  const first = configOf(remote)
+  await step(5_000)
+
+  expect(remote.calls).toHaveLength(2)
+  expect([first.token, configOf(remote)]).toEqual([expect.stringMatching(/^[\w-]{43}$/), first])
+  await remote.close()
+})
+
+test.each([
+  ['an agent that does not push', {}, undefined],
+  ['a grid that others cannot reach', { capabilities: { pushNotifications: true } }, 'http://127.0.0.1:1'],
+])('%s is given no callback', async (_, card, baseUrl) => {
+  const remote = await remoteAgent(() => taskResult('t1', 'WORKING'), card)
+  await send(remote.url)
+  // Only addresses of private networks are allowed to tests, so this one is not.
+  if (baseUrl !== undefined) {
+    Object.assign(grid.deps, { config: { ...grid.deps.config, baseUrl: 'http://user@127.0.0.1' } })
+  }
+
+  await step()
+
+  expect(configOf(remote).url).toBe('')
+  await remote.close()
+})
