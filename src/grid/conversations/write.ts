@@ -7,6 +7,7 @@ import type { Seat } from '../../store/account/seats.ts'
 import type { SendInput, SentMessage } from '../messaging/outgoing-message.ts'
 import { isSelf } from '../messaging/resolve.ts'
 import { sendMessage } from '../messaging/send-message.ts'
+import type { GivenPart } from '../tasks/task.ts'
 import { callingSeat } from '../people/seats.ts'
 import { type Reader, readerOf } from './may-read.ts'
 import { findMessage, type ThreadMessage } from './messages.ts'
@@ -17,6 +18,7 @@ interface NewPersonMessage {
   to: string
   text: string
   conversationId?: string
+  parts?: GivenPart[]
   /** Made with the form: sending it again stores the message once. */
   idempotencyKey?: string
 }
@@ -24,6 +26,7 @@ interface NewPersonMessage {
 interface PersonReply {
   messageId: string
   text: string
+  parts?: GivenPart[]
   idempotencyKey?: string
 }
 
@@ -38,11 +41,11 @@ export async function writeMessage(account: AccountStore, input: NewPersonMessag
 /** Answer a message, as the calling user: where it came from, or once more where they sent it. */
 export async function replyToMessage(
   account: AccountStore,
-  { messageId, text, idempotencyKey }: PersonReply,
+  { messageId, text, parts, idempotencyKey }: PersonReply,
 ): Promise<SentMessage> {
   const seat = await callingSeat(account)
   const to = await addressOfAnswer(account, seat, messageId)
-  return await sendAs(account, seat, { to, text, replyToMessageId: messageId, idempotencyKey })
+  return await sendAs(account, seat, { to, text, parts, replyToMessageId: messageId, idempotencyKey })
 }
 
 /** To whom an answer goes. An agent of the account is meant by itself: its alias may have changed since. */
@@ -122,6 +125,7 @@ async function messageIn(account: AccountStore, threadId: number, seq: number): 
 
 interface NewAnswer {
   text: string
+  parts?: GivenPart[]
   /** The `seq` of the message of the conversation that is answered. Without it the text is for its addressee. */
   answers?: number
   idempotencyKey?: string
@@ -130,7 +134,7 @@ interface NewAnswer {
 export async function writeInConversation(
   account: AccountStore,
   threadId: number,
-  { text, answers, idempotencyKey }: NewAnswer,
+  { text, parts, answers, idempotencyKey }: NewAnswer,
 ): Promise<SentMessage> {
   const reader = await readerOf(account)
   const thread = await findThread(account, threadId)
@@ -141,7 +145,7 @@ export async function writeInConversation(
     if (!answered) {
       throw new GridError('message_not_found', 'The message that you are answering is no longer in this conversation.')
     }
-    return await replyToMessage(account, { messageId: answered.id, text, idempotencyKey })
+    return await replyToMessage(account, { messageId: answered.id, text, parts, idempotencyKey })
   }
   const addressee = addresseeIn(reader, thread)
   if (!addressee) {
@@ -150,7 +154,7 @@ export async function writeInConversation(
       'Your alias is not part of this conversation. Write to one of its agents instead.',
     )
   }
-  return await writeMessage(account, { ...addressee, text, idempotencyKey })
+  return await writeMessage(account, { ...addressee, text, parts, idempotencyKey })
 }
 
 const placingMs = 2_000

@@ -12,11 +12,11 @@ const maxPartsBytes = 256 * 1024
 const maxUrlLength = 2_048
 
 /** Parts of `partsInput` in 1.0 form. Fails with `invalid_input` or `payload_too_large`. */
-export function givenParts(given: readonly Record<string, unknown>[]): GivenPart[] {
+export function givenParts(given: readonly Record<string, unknown>[], maxBytes = maxPartsBytes): GivenPart[] {
   const parts = given.map(givenPart)
   const bytes = parts.reduce((sum, part) => sum + bytesOf({ ...part }), 0)
-  if (bytes <= maxPartsBytes) return parts
-  throw new GridError('payload_too_large', `The parts have ${bytes} bytes, at most ${maxPartsBytes} fit in a call.`)
+  if (bytes <= maxBytes) return parts
+  throw new GridError('payload_too_large', `The parts have ${bytes} bytes, at most ${maxBytes} fit in a call.`)
 }
 
 const known = ['text', 'raw', 'url', 'data', 'part_id', 'mediaType', 'filename', 'metadata', 'kind']
