@@ -1,7 +1,9 @@
 /** Files uploaded in pieces: broken off and resumed, named by one message, and their limits. docs/protocol/rest.md, "Uploads". */
 import { Buffer } from 'node:buffer'
 import { beforeEach, expect, test } from 'vitest'
+import { createChannel } from '../../src/grid/channels/channels.ts'
 import { sweep } from '../../src/worker/retention.ts'
+import { endpointOf, postA2a, request, send10 } from '../support/a2a.ts'
 import { rows, updateTrial } from '../support/database.ts'
 import { onEachDatabase } from '../support/databases.ts'
 import { type TestAgent, type TestGrid, testGrid } from '../support/grid.ts'
@@ -227,6 +229,63 @@ test('a guardrail sees the text of an upload when a message names it, and what i
   expect(file).toBe(`${'x'.repeat(100_000)} [redacted] `)
   await guard(grid.acme, 'alice', { direction: 'outbound' })
   expect((await send([{ part_id: await uploaded(text) }])).code).toBe('guardrail_blocked')
+})
+
+test('a client of A2A gets the upload of an answer or an artifact as an address, which it opens with its key', async () => {
+  const { body } = await postA2a(
+    grid,
+    grid.alice.key,
+    send10({ metadata: undefined }, { configuration: { returnImmediately: true } }),
+    {},
+    endpointOf(grid.bob),
+  )
+  const { task_id, message_id } = await read()
+  const ids = [await uploaded(content, {}, grid.bob), await uploaded(content, { filename: 'b.bin' }, grid.bob)]
+  await callTool(grid, grid.bob.key, 'update_task', { task_id, parts: [{ part_id: ids[0] }], artifact: { id: 'log' } })
+  const answer = { to: 'alice', message: 'done', reply_to_message_id: message_id, parts: [{ part_id: ids[1] }] }
+  expect((await callTool(grid, grid.bob.key, 'send_message', answer)).code).toBeUndefined()
+
+  const { body: { result } } = await postA2a(grid, grid.alice.key, request('GetTask', { id: body.result.task.id }))
+
+  const [log, done] = result.artifacts
+  expect([log.parts.length, done.parts]).toMatchObject([1, [{ text: 'done' }, { filename: 'b.bin' }]])
+  for (const { url } of [log.parts[0], done.parts[1]]) {
+    const file = await grid.request(new URL(url).pathname, { headers: { Authorization: `Bearer ${grid.alice.key}` } })
+    expect(Buffer.from(await file.arrayBuffer()).equals(content)).toBe(true)
+  }
+})
+
+test('an upload that is masked for one member of a channel is whole for the others', async () => {
+  const carol = await grid.acme.agent('carol')
+  await createChannel(grid.acme.store, { name: 'team', members: ['alice', 'bob', 'carol'] })
+  await guard(grid.acme, 'bob', { direction: 'inbound', action: 'redact' })
+  const part_id = await uploaded(Buffer.from(`a ${secret}`), { mediaType: 'text/plain' })
+
+  const { id } = await send([{ part_id }], '#team')
+
+  const files = await Promise.all([grid.bob, carol].map(async ({ key }) => {
+    const { text: [{ parts: [part] }] } = await callTool(grid, key, 'read_messages')
+    return part.text ?? (await callRest(grid, key, 'GET /api/v1/parts/{id}', { id: part.part_id })).text
+  }))
+  expect(files).toEqual(['a [redacted]', `a ${secret}`])
+  expect((await callRest(grid, grid.bob.key, 'GET /api/v1/parts/{id}', { id: `${id}.0` })).status).toBe(404)
+})
+
+test('20 uploads of one message are all there, also those whose handles do not fit into a read', async () => {
+  const ids: string[] = []
+  for (let n = 0; n < 4; n++) ids.push(await uploaded(Buffer.from(`${n}`), { filename: 'n'.repeat(250) }))
+  const parts = Array.from({ length: 20 }, (_, n) => ({ part_id: ids[n % 4], mediaType: `x/${'x'.repeat(90)}` }))
+  await send(parts)
+
+  const { parts: shown } = await read()
+  const rest = shown.at(-1)
+  expect([rest.kind, JSON.stringify(shown).length < 8 * 1024]).toEqual(['parts', true])
+  const { text } = await callRest(grid, grid.bob.key, 'GET /api/v1/parts/{id}', { id: rest.part_id })
+  const handles = [...shown.slice(0, -1), ...JSON.parse(text)]
+  const contents = await Promise.all(
+    handles.map(async ({ part_id: id }) => (await callRest(grid, grid.bob.key, 'GET /api/v1/parts/{id}', { id })).text),
+  )
+  expect(contents).toEqual(parts.map((_, n) => String(n % 4)))
 })
 
 test.each([
