@@ -261,13 +261,19 @@ test('an upload that is masked for one member of a channel is whole for the othe
   await guard(grid.acme, 'bob', { direction: 'inbound', action: 'redact' })
   const part_id = await uploaded(Buffer.from(`a ${secret}`), { mediaType: 'text/plain' })
 
-  const { id } = await send([{ part_id }], '#team')
+  const other = await uploaded(Buffer.from('harmless'))
+
+  const { id } = await send([{ part_id }, { part_id: other }], '#team')
 
   const files = await Promise.all([grid.bob, carol].map(async ({ key }) => {
     const { text: [{ parts: [part] }] } = await callTool(grid, key, 'read_messages')
     return part.text ?? (await callRest(grid, key, 'GET /api/v1/parts/{id}', { id: part.part_id })).text
   }))
   expect(files).toEqual(['a [redacted]', `a ${secret}`])
+  // The copy of one member does not hold what is whole in the upload.
+  const copies = await rows(grid, 'SELECT a2a FROM deliveries WHERE account_id = ? AND a2a IS NOT NULL', [grid.acme.id])
+  expect(JSON.stringify(copies)).not.toContain(btoa('harmless'))
+  expect((await callRest(grid, grid.bob.key, 'GET /api/v1/parts/{id}', { id: `${id}.1` })).text).toBe('harmless')
   expect((await callRest(grid, grid.bob.key, 'GET /api/v1/parts/{id}', { id: `${id}.0` })).status).toBe(404)
 })
 

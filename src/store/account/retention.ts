@@ -54,7 +54,7 @@ const removeMessages = [
   statement(`DELETE FROM parts WHERE account_id = :account AND message_id IN ${ids}`),
   // Removed by their age, in pieces, because they may be large.
   statement(
-    `UPDATE uploads SET message_id = NULL, created_at = 0 WHERE account_id = :account AND message_id IN ${ids}`,
+    `UPDATE uploads SET message_id = NULL WHERE account_id = :account AND message_id IN ${ids}`,
   ),
   statement(`DELETE FROM task_messages WHERE sender_account_id = :account AND message_id IN ${ids}`),
   statement(`DELETE FROM messages WHERE account_id = :account AND id IN ${ids}`),

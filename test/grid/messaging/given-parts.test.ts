@@ -68,6 +68,12 @@ test.each<[string, unknown, string]>([
   expect((await callTool(grid, grid.bob.key, 'read_messages')).text).toEqual([])
 })
 
+test('a text part that is as long as the message is not taken for the message', async () => {
+  await ways['send_message']([{ text: 'one' }])
+
+  expect((await callTool(grid, grid.bob.key, 'read_messages')).text[0].parts).toEqual([{ text: 'one', bytes: 3 }])
+})
+
 test('256 KiB of bytes fit in a call, and come as a handle that both agents can fetch', async () => {
   const raw = Buffer.alloc(256 * 1024, 7).toString('base64')
   for (const [n, way] of Object.values(ways).entries()) {
