@@ -16,6 +16,8 @@ import { withRetries } from './retry.ts'
 const maxCrossings = 8
 /** How long a task may work. */
 const maxWorkMs = 7 * day
+/** Between two looks, while the sender waits. */
+const pauseWhileAwaitedMs = 2 * second
 
 /** Send the oldest unread message of the agent. Resolves to whether its server answered as one does that works. */
 export async function deliverNext(attempt: Attempt): Promise<boolean> {
@@ -101,7 +103,9 @@ async function passedOn(
   const { state, contextId = null, taskId = null } = answer
   const exchange = { contextId, taskId, error: null, dueAt: null }
   if (state === 'working' && taskId !== null) {
-    return { ...exchange, state: 'working', dueAt: deps.now() + pauseAfter(deps.now() - since) }
+    const pause = pauseAfter(deps.now() - since)
+    const isSoon = pause > pauseWhileAwaitedMs && await isAwaited(attempt, message)
+    return { ...exchange, state: 'working', dueAt: deps.now() + (isSoon ? pauseWhileAwaitedMs : pause) }
   }
   const error = await deliverAnswer(attempt, message, answer)
   return { ...exchange, error, state: state === 'input-required' ? 'input-required' : 'ended' }
@@ -115,6 +119,14 @@ function crossingsOf({ a2a }: InboxMessage): number {
     throw new RemoteRefusal(`It has crossed ${maxCrossings} grids, as a message in a circle does.`)
   }
   return crossings
+}
+
+/** Whether the sender waits for an answer in this process. */
+async function isAwaited({ account }: Attempt, { fromAlias, taskId }: InboxMessage): Promise<boolean> {
+  const { waiting: { notifier }, read } = account
+  if (taskId !== null && notifier.isFollowed(taskId)) return true
+  const sender = await read.agents.byAlias(fromAlias)
+  return sender !== undefined && notifier.isAwaited(sender.id)
 }
 
 /** Each second at first, then slower and slower, up to each minute. */
