@@ -132,13 +132,19 @@ export class RemoteLines {
     const line = { kind, agent: agentId, id, hold: `${instanceId} ${newId()}` }
     const [held] = await system.write([system.change.remoteAgents.hold(line, instanceId, now())])
     if (held.length === 0) return undefined
-    const attempt = { account, system, line, number: Number(held[0].attempts) + 1, signal: this.#stopping.signal }
+    const { attempts, sending_id: messageId } = held[0]
+    const attempt = {
+      ...{ account, system, line, signal: this.#stopping.signal },
+      messageId: messageId === null ? undefined : String(messageId),
+      number: Number(attempts) + 1,
+    }
     try {
       return await make(attempt)
     } catch (error) {
       // The database did not take what became of the attempt. Otherwise the line would be held until the process ends.
       const at = now()
-      const failed = [system.change.remoteAgents.failed(line, 'The grid itself failed.', at, at + firstPauseMs)]
+      const failure = { error: 'The grid itself failed.', dueAt: at + firstPauseMs, isUnsent: false }
+      const failed = [system.change.remoteAgents.failed(line, failure, at)]
       await system.write(failed).catch(() => system.writeLater(failed))
       throw error
     }

@@ -17,6 +17,7 @@ interface NewPersonMessage {
   to: string
   text: string
   conversationId?: string
+  expiresInSeconds?: number
   /** Made with the form: sending it again stores the message once. */
   idempotencyKey?: string
 }
@@ -24,6 +25,7 @@ interface NewPersonMessage {
 interface PersonReply {
   messageId: string
   text: string
+  expiresInSeconds?: number
   idempotencyKey?: string
 }
 
@@ -38,11 +40,11 @@ export async function writeMessage(account: AccountStore, input: NewPersonMessag
 /** Answer a message, as the calling user: where it came from, or once more where they sent it. */
 export async function replyToMessage(
   account: AccountStore,
-  { messageId, text, idempotencyKey }: PersonReply,
+  { messageId, ...input }: PersonReply,
 ): Promise<SentMessage> {
   const seat = await callingSeat(account)
   const to = await addressOfAnswer(account, seat, messageId)
-  return await sendAs(account, seat, { to, text, replyToMessageId: messageId, idempotencyKey })
+  return await sendAs(account, seat, { ...input, to, replyToMessageId: messageId })
 }
 
 /** To whom an answer goes. An agent of the account is meant by itself: its alias may have changed since. */
@@ -124,13 +126,14 @@ interface NewAnswer {
   text: string
   /** The `seq` of the message of the conversation that is answered. Without it the text is for its addressee. */
   answers?: number
+  expiresInSeconds?: number
   idempotencyKey?: string
 }
 
 export async function writeInConversation(
   account: AccountStore,
   threadId: number,
-  { text, answers, idempotencyKey }: NewAnswer,
+  { answers, ...input }: NewAnswer,
 ): Promise<SentMessage> {
   const reader = await readerOf(account)
   const thread = await findThread(account, threadId)
@@ -141,7 +144,7 @@ export async function writeInConversation(
     if (!answered) {
       throw new GridError('message_not_found', 'The message that you are answering is no longer in this conversation.')
     }
-    return await replyToMessage(account, { messageId: answered.id, text, idempotencyKey })
+    return await replyToMessage(account, { ...input, messageId: answered.id })
   }
   const addressee = addresseeIn(reader, thread)
   if (!addressee) {
@@ -150,7 +153,7 @@ export async function writeInConversation(
       'Your alias is not part of this conversation. Write to one of its agents instead.',
     )
   }
-  return await writeMessage(account, { ...addressee, text, idempotencyKey })
+  return await writeMessage(account, { ...input, ...addressee })
 }
 
 const placingMs = 2_000

@@ -21,8 +21,9 @@ const pauseWhileAwaitedMs = 2 * second
 
 /** Send the oldest unread message of the agent. Resolves to whether its server answered as one does that works. */
 export async function deliverNext(attempt: Attempt): Promise<boolean> {
-  const { account: { actor, read, write, change: { inbox, remoteAgents }, deps }, line } = attempt
-  const [message] = await read.inbox.nextUnread(actor.agentId, 1)
+  const { account: { actor, read, write, change: { inbox, remoteAgents }, deps }, line, messageId } = attempt
+  // It does not expire from the hold on.
+  const message = messageId === undefined ? undefined : await read.inbox.message(actor.agentId, messageId, 0)
   if (!message) {
     await write([remoteAgents.accepted(line, deps.now())])
     return true
@@ -70,7 +71,7 @@ export async function deliverNext(attempt: Attempt): Promise<boolean> {
 export async function followExchange(attempt: Attempt): Promise<boolean> {
   const { account: { actor, read, write, change: { remoteAgents }, deps }, line } = attempt
   const exchange = await read.remoteAgents.exchange(actor.agentId, line.id)
-  const message = await read.inbox.message(actor.agentId, line.id)
+  const message = await read.inbox.message(actor.agentId, line.id, deps.now())
   const put = (change: Partial<RemoteExchange>) =>
     write(remoteAgents.putExchange(actor.agentId, { ...exchange!, dueAt: null, error: null, ...change }, deps.now()))
   // What the agent was asked was removed, so there is nothing to answer.

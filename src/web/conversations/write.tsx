@@ -7,13 +7,13 @@ import { placeOfSent, writeInConversation, writeMessage } from '../../grid/conve
 import { maxMessageLength, type SentMessage } from '../../grid/messaging/outgoing-message.ts'
 import { chooseAlias, findSeat, type Seat, suggestAlias } from '../../grid/people/seats.ts'
 import { Card } from '../../html/components.tsx'
-import { TextArea, TextInput } from '../../html/fields.tsx'
+import { CellSelect, TextArea, TextInput } from '../../html/fields.tsx'
 import { ButtonLink, SubmitButton } from '../../html/form.tsx'
 import { Icon } from '../../html/icons.tsx'
 import { appPage } from '../../html/layout.tsx'
 import { PageForm } from '../forms.tsx'
 import type { PageResult, Pages, Visit } from '../visit.ts'
-import { draftName, messageKey } from './composer.tsx'
+import { draftName, expiryField, expiryIn, messageKey } from './composer.tsx'
 import { listPlace, listQuery, seqIn, threadIn } from './list-pane.tsx'
 
 const maxMarked = 50
@@ -30,7 +30,7 @@ export function writingPages({ get, post }: Pages<Visit>, showThread: (visit: Vi
 
   post('/conversations/:thread/messages', async (visit) => {
     const { account, form } = visit
-    const answer = { text: form.get('text') ?? '', answers: seqIn(form, 'reply'), idempotencyKey: keyIn(form) }
+    const answer = { ...writtenIn(form), answers: seqIn(form, 'reply') }
     return await toSent(visit, await atField('text', () => writeInConversation(account, threadIn(visit), answer)))
   }, showThread)
   post('/conversations/:thread/read', async (visit) => {
@@ -61,7 +61,7 @@ async function write(visit: Visit): Promise<PageResult> {
   if (alias !== null && !await findSeat(account)) {
     await visit.record('choose_alias', { alias }, (account) => chooseAlias(account, { alias }))
   }
-  const message = { to: (form.get('to') ?? '').trim(), text: form.get('text') ?? '', idempotencyKey: keyIn(form) }
+  const message = { ...writtenIn(form), to: (form.get('to') ?? '').trim() }
   return await toSent(visit, await atField('to', () => writeMessage(account, message)))
 }
 
@@ -89,8 +89,12 @@ async function toSent(visit: Visit, { id }: SentMessage): Promise<PageResult> {
   return { redirectTo: `${conversationPath(visit, place.threadId)}#m${place.seq}` }
 }
 
-function keyIn(form: URLSearchParams): string | undefined {
-  return form.get('key') || undefined
+function writtenIn(form: URLSearchParams) {
+  return {
+    text: form.get('text') ?? '',
+    expiresInSeconds: expiryIn(form),
+    idempotencyKey: form.get('key') || undefined,
+  }
 }
 
 async function showWrite(visit: Visit): Promise<Response> {
@@ -145,7 +149,7 @@ function WriteCard(
   const { query, membership, actor } = visit
   return (
     <Card>
-      <PageForm visit={visit} action={visit.path('write')} fields={['alias', 'to', 'text']}>
+      <PageForm visit={visit} action={visit.path('write')} fields={['alias', 'to', 'text', 'expires']}>
         <input type='hidden' name='key' value={messageKey(visit)} />
         {!seat && (
           <TextInput
@@ -182,6 +186,7 @@ function WriteCard(
           <SubmitButton>
             <Icon name='send' size={16} />Send
           </SubmitButton>
+          <CellSelect {...expiryField} />
           {seat && <span class='soft small'>You write as @{seat.alias}.</span>}
           <span class='soft small sends' data-needs-script>Ctrl+Enter sends.</span>
         </div>
