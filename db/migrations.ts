@@ -2,7 +2,7 @@
 export const migrations: { name: string; hash: string; statements: string[] }[] = [
   {
     "name": "0000_grid",
-    "hash": "2f018e009871cd0f90b802e0fc10dd32c0e1f6ba29bfc57e849cc0a241bced2b",
+    "hash": "b537230f7afb543e1e12d2ee85fc37379741ca9ebaf780c49395f8c10bf07bc5",
     "statements": [
       "CREATE TABLE `accounts` (\n\t`id` text PRIMARY KEY NOT NULL,\n\t`name` text NOT NULL,\n\t`state` text NOT NULL,\n\t`join_email` text,\n\t`created_at` integer NOT NULL,\n\t`claimed_at` integer,\n\t`requires_second_factor` integer DEFAULT false NOT NULL,\n\t`people_see_contents` integer DEFAULT false NOT NULL,\n\t`turn_limits` text,\n\t`people_read_since` integer\n);",
       "CREATE UNIQUE INDEX `accounts_join_email` ON `accounts` (`join_email`);",
@@ -79,6 +79,7 @@ export const migrations: { name: string; hash: string; statements: string[] }[] 
       "CREATE TABLE `lease_releases` (\n\t`account_id` text NOT NULL,\n\t`agent_id` text NOT NULL,\n\t`sender_account_id` text NOT NULL,\n\t`message_id` text NOT NULL,\n\t`n` integer NOT NULL,\n\t`leased_at` integer NOT NULL,\n\t`released_at` integer NOT NULL,\n\tPRIMARY KEY(`message_id`, `sender_account_id`, `account_id`, `agent_id`, `n`),\n\tFOREIGN KEY (`message_id`,`sender_account_id`,`account_id`,`agent_id`) REFERENCES `deliveries`(`message_id`,`sender_account_id`,`account_id`,`agent_id`) ON UPDATE cascade ON DELETE no action\n);",
       "CREATE TABLE `leases` (\n\t`account_id` text NOT NULL,\n\t`agent_id` text NOT NULL,\n\t`id` text NOT NULL,\n\t`holder` text NOT NULL,\n\t`created_at` integer NOT NULL,\n\t`expires_at` integer,\n\t`awaits_answer` integer DEFAULT false NOT NULL,\n\t`key` text,\n\tPRIMARY KEY(`account_id`, `id`),\n\tFOREIGN KEY (`account_id`,`agent_id`) REFERENCES `agents`(`account_id`,`id`) ON UPDATE no action ON DELETE no action\n);",
       "CREATE INDEX `leases_awaiting` ON `leases` (`account_id`,`agent_id`) WHERE awaits_answer = 1;",
+      "CREATE INDEX `leases_timed` ON `leases` (`account_id`,`agent_id`,`expires_at`) WHERE expires_at IS NOT NULL;",
       "CREATE TABLE `links` (\n\t`id` text PRIMARY KEY NOT NULL,\n\t`kind` text NOT NULL,\n\t`token_hash` text NOT NULL,\n\t`user_id` text,\n\t`email` text,\n\t`created_at` integer NOT NULL,\n\t`expires_at` integer NOT NULL,\n\t`used_at` integer,\n\tFOREIGN KEY (`user_id`) REFERENCES `users`(`id`) ON UPDATE no action ON DELETE no action\n);",
       "CREATE UNIQUE INDEX `links_token` ON `links` (`token_hash`);",
       "CREATE INDEX `links_user` ON `links` (`user_id`,`kind`);",

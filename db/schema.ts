@@ -590,6 +590,8 @@ export const leases = sqliteTable('leases', {
   primaryKey({ columns: [t.accountId, t.id] }),
   foreignKey({ columns: [t.accountId, t.agentId], foreignColumns: [agents.accountId, agents.id] }),
   index('leases_awaiting').on(t.accountId, t.agentId).where(sql`awaits_answer = 1`),
+  // Leases of plain reads are not in it, so it costs them nothing.
+  index('leases_timed').on(t.accountId, t.agentId, t.expiresAt).where(sql`expires_at IS NOT NULL`),
 ])
 
 /** The processes that serve a remote database. `heartbeats` rises while a process lives; the others watch it. */
