@@ -561,8 +561,11 @@ export const deliveries = sqliteTable('deliveries', {
   agentId: text('agent_id').notNull(),
   senderAccountId: text('sender_account_id').notNull(),
   messageId: text('message_id').notNull(),
-  /** `task`: it is in its task alone. `withdrawn`: the task was canceled before it was read. */
-  state: text('state', { enum: ['unread', 'read', 'parked', 'task', 'withdrawn'] }).notNull(),
+  /**
+   * `task`: it is in its task alone. The last three ended unread. `withdrawn`: the task was canceled; `expired`: its time
+   * was over; `retracted`: by its sender.
+   */
+  state: text('state', { enum: ['unread', 'read', 'parked', 'task', 'withdrawn', 'expired', 'retracted'] }).notNull(),
   /** UTF-16 units of text and inline A2A fields, so that a read can respect its limit without loading messages. */
   chars: integer('chars').notNull(),
   createdAt: integer('created_at').notNull(),
@@ -584,6 +587,8 @@ export const deliveries = sqliteTable('deliveries', {
   inbox: integer('inbox').notNull(),
   /** The task that the message belongs to, of the account of its client. A trigger makes it `working` when it is read. */
   taskId: text('task_id'),
+  /** When it is not given to a reader any more, if it is unread then; null for never. */
+  expiresAt: integer('expires_at'),
 }, (t) => [
   foreignKey({
     columns: [t.accountId, t.agentId, t.inbox],
@@ -592,7 +597,7 @@ export const deliveries = sqliteTable('deliveries', {
   foreignKey({ columns: [t.senderAccountId, t.messageId], foreignColumns: [messages.accountId, messages.id] }),
   uniqueIndex('deliveries_message').on(t.messageId, t.senderAccountId, t.accountId, t.agentId),
   // The two halves of an inbox. The planner would prefer a full index, and filter the whole history.
-  index('deliveries_unread').on(t.inbox, t.seq, t.chars).where(sql`state = 'unread'`),
+  index('deliveries_unread').on(t.inbox, t.seq, t.chars, t.expiresAt).where(sql`state = 'unread'`),
   index('deliveries_read').on(t.inbox, t.seq).where(sql`state = 'read'`),
   // Messages that were released and then leased again. They are few, and the newest lease may be among them.
   index('deliveries_redelivered').on(t.inbox, t.seq).where(sql`state = 'read' AND release_count > 0`),
@@ -600,6 +605,7 @@ export const deliveries = sqliteTable('deliveries', {
   index('deliveries_stranger').on(t.accountId, t.agentId, t.strangerId).where(sql`stranger_id IS NOT NULL`),
   // What needs a person: messages that come back again and again, and those that cannot be delivered.
   index('deliveries_returned').on(t.accountId, t.inbox).where(sql`state = 'unread' AND release_count > 2`),
+  index('deliveries_expire').on(t.expiresAt).where(sql`state = 'unread' AND expires_at IS NOT NULL`),
   index('deliveries_parked').on(t.accountId, t.readAt).where(sql`state = 'parked'`),
 ])
 
@@ -620,6 +626,8 @@ export const leases = sqliteTable('leases', {
   primaryKey({ columns: [t.accountId, t.id] }),
   foreignKey({ columns: [t.accountId, t.agentId], foreignColumns: [agents.accountId, agents.id] }),
   index('leases_awaiting').on(t.accountId, t.agentId).where(sql`awaits_answer = 1`),
+  // Leases of plain reads are not in it, so it costs them nothing.
+  index('leases_timed').on(t.accountId, t.agentId, t.expiresAt).where(sql`expires_at IS NOT NULL`),
 ])
 
 /** The processes that serve a remote database. `heartbeats` rises while a process lives; the others watch it. */
@@ -817,6 +825,8 @@ export const remoteAgents = sqliteTable('remote_agents', {
   /** What was read of the card of the agent, as JSON; null before it was read. */
   card: text('card'),
   cardAt: integer('card_at'),
+  /** The message that is sent now, or that may have arrived although its request failed. */
+  sendingId: text('sending_id'),
   /** Since when people keep its messages back; null if they do not. */
   pausedAt: integer('paused_at'),
   /** Random. The tokens of its callbacks are made of it: all that they allow is to make the grid look now. */

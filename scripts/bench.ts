@@ -5,6 +5,7 @@
 import { parseArgs } from 'node:util'
 import { compare } from './bench/compare.ts'
 import { type Database, databases } from './bench/grid.ts'
+import { exchange } from './bench/exchange.ts'
 import { fsyncMs, machine } from './bench/numbers.ts'
 import { createReport, titleOf } from './bench/report.ts'
 import { fanOut, requests } from './bench/requests.ts'
@@ -21,6 +22,7 @@ const scenarios = {
   'fan-out': fanOut,
   start,
   compare,
+  exchange,
 } satisfies Record<string, Scenario>
 type ScenarioName = keyof typeof scenarios
 /** Each has one connection. */

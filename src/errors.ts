@@ -76,6 +76,7 @@ export const errorKinds = {
   last_owner: 'conflict',
   lease_limit_reached: 'conflict',
   member_exists: 'conflict',
+  message_read: 'conflict',
   idempotency_conflict: 'conflict',
   skill_taken: 'conflict',
   stale_lease: 'conflict',

@@ -221,7 +221,8 @@ export type Hints = Partial<Record<ErrorCode, string>>
 /** The text of a failed MCP tool call, for a model. */
 export function toolError(error: GridError, hints: Hints): string {
   const hint = hints[error.code]
-  const message = hint ? `${error.message}. ${hint}` : error.message
+  const stop = /[.?]$/.test(error.message) ? '' : '.'
+  const message = hint ? `${error.message}${stop} ${hint}` : error.message
   // In the text, because models do not see headers.
   const wait = error.kind === 'limited' ? { retry_after_seconds: error.details.retryAfterSeconds } : {}
   return JSON.stringify({ error: { code: error.code, message, ...wait } })

@@ -250,6 +250,7 @@ const others: Record<string, InValue[]> = {
     host: ['guard.acme.example'],
     enabled: [1],
     isRefused: [0],
+    isUnsent: [1],
     isChange: [0, 1],
     mayShowLink: [0],
     isRequired: [1],

@@ -10,7 +10,13 @@ import { createAgent } from '../src/grid/agents/agents.ts'
 import { deleteSkill, listSkills, setSkills, updateSkill } from '../src/grid/agents/skills.ts'
 import { snooze } from '../src/grid/attention.ts'
 import { changeChannelMembers, createChannel, listChannels, updateChannel } from '../src/grid/channels/channels.ts'
-import { findListedPart, openChain, openMessage, openPart } from '../src/grid/conversations/open-message.ts'
+import {
+  findListedPart,
+  openChain,
+  openMessage,
+  openPart,
+  retractOwnMessage,
+} from '../src/grid/conversations/open-message.ts'
 import { findMessage } from '../src/grid/conversations/messages.ts'
 import { markRead, markUnread } from '../src/grid/conversations/marks.ts'
 import { talkOfAgent } from '../src/grid/conversations/list.ts'
@@ -39,6 +45,7 @@ const hash = '0'.repeat(64)
 const probes: Probe[] = [
   ['writeMessage', 'person', '@alias', (account, to) => writeMessage(account, { to, text: 'hi' })],
   ['writeMessage', 'person', '#channel', (account, to) => writeMessage(account, { to, text: 'hi' })],
+  ['retractOwnMessage', 'person', 'message id', (account, id) => retractOwnMessage(account, id)],
   ['replyToMessage', 'person', 'message id', (account, id) => replyToMessage(account, { messageId: id, text: 'hi' })],
   ['markRead', 'person', 'message id', (account, id) => markRead(account, [id])],
   ['markUnread', 'person', 'message id', (account, id) => markUnread(account, [id])],

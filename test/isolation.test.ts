@@ -32,6 +32,7 @@ function ownNames(own: NamesByForm, { door, name }: Call): Names {
     guardrails: ['own-0', own['guardrail name']],
     provider: 'pii',
     id: door === 'a2a' ? own['asked task id'] : own[name.includes('parts') ? partOf(name) : idOf(name)],
+    'DELETE /api/v1/messages/{id} id': own['message id'],
     message_id: own['message id'],
     reply_to_message_id: own['message id'],
     message_ids: own['leased message id'],

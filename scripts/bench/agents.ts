@@ -4,6 +4,7 @@ import { processDeps } from '../../src/cli/process.ts'
 import { readConfig } from '../../src/config.ts'
 import { createAccount, openAccount } from '../../src/grid/accounts/accounts.ts'
 import { createAgent } from '../../src/grid/agents/agents.ts'
+import { setTurnLimits } from '../../src/grid/messaging/turns.ts'
 import { createChannel } from '../../src/grid/channels/channels.ts'
 import type { AccountStore } from '../../src/store/account.ts'
 import { openStore } from '../../src/store/store.ts'
@@ -38,6 +39,8 @@ async function populate({ agents: counts, channels, history }: Population): Prom
   const system = { type: 'system', job: 'bench' } as const
   const { id } = await createAccount(store, { name: 'Bench', ownerEmail: 'bench@example.com' }, system)
   const account = await openAccount(store, id, system)
+  // Two agents have more turns in an hour than a conversation may.
+  await setTurnLimits(account, { warn: 0, perHour: 0 })
   const agents: BenchAgents = {}
   for (const [name, count] of Object.entries(counts)) agents[name] = await addAgents(account, name, count)
   if (channels) await addChannels(account, agents, channels)

@@ -7,14 +7,15 @@ import { sqlite } from './brokers/sqlite.ts'
 import { Connection } from './connection.ts'
 import { figuresOf, inSlices, ratioOf, rounds, type Step, type Workload } from './load.ts'
 import { median } from './numbers.ts'
+import { hello } from './context.ts'
 import { pairRow, pairWork, startPairs } from './pairs.ts'
-import type { BenchContext, Scenario, TextTable } from './scenario.ts'
+import type { BenchContext, Connect, Scenario, TextTable } from './scenario.ts'
 import { type ServerProcess, temporaryFolder } from './server.ts'
 
 const brokers: Broker[] = [postgresql, postgresqlBehindHttp, nats, redis, sqlite]
 
 /** The grid or a broker, running. */
-interface Subject {
+export interface Subject {
   name: string
   /** In the comparison. */
   label: string
@@ -22,9 +23,12 @@ interface Subject {
   open(clients: number): Promise<{ work: Workload; close(): unknown }>
 }
 
+export const echoRow = { ...hello, name: 'the echo' }
+
 export const compare: Scenario = {
   rows: [
     { ...pairRow, name: 'the grid, pair' },
+    echoRow,
     ...brokers.map(({ name, pairDescription: pair, speaksHttp }) => ({
       name: `${name}, pair`,
       measures:
@@ -35,50 +39,70 @@ export const compare: Scenario = {
     })),
   ],
   async run(context) {
-    const subjects = [await startGridSubject(context)]
-    for (const broker of brokers) {
-      const found = broker.find()
-      if (found === undefined) context.note(`${broker.name} is not installed`)
-      else subjects.push(subjectOf(context, broker, await broker.start(temporaryFolder(), found)))
-    }
-    const rates: Rates = subjects.map(({ name, label }) => ({ name, label, perSecond: new Map() }))
-    for (const clients of context.clients) {
-      const opened = await Promise.all(
-        subjects.map(async (subject) => ({ ...subject, ...await subject.open(clients) })),
-      )
-      for (const [i, slices] of (await inSlices(opened, context.seconds)).entries()) {
-        rates[i].perSecond.set(clients, slices.perSecond)
-        const remark = `${rounds} slices`
-        await context.report({
-          name: `${rates[i].name}, pair`,
-          clients,
-          floorClients: null,
-          ...figuresOf(slices),
-          remark,
-        })
-      }
-      for (const { close } of opened) await close()
-    }
-    for (const { server } of subjects) await server.stop()
-    context.table(comparisonOf(rates, context.clients))
+    const grid = await startPairs(context)
+    await compareSubjects(context, [
+      gridSubject('the grid', grid, (clients, connect) => pairWork(grid, clients, connect)),
+      ...await startOthers(context, brokers),
+    ], 'pair')
   },
 }
 
-async function startGridSubject(context: BenchContext): Promise<Subject> {
-  const grid = await startPairs(context)
+/** The echo of the same runtime, and these brokers as far as they are installed. */
+export async function startOthers(context: BenchContext, brokers: Broker[]): Promise<Subject[]> {
+  const { floor } = context
+  const subjects = [
+    gridSubject('the echo', floor, (clients, connect) => hello.work(floor, clients, connect)),
+  ]
+  for (const broker of brokers) {
+    const found = broker.find()
+    if (found === undefined) context.note(`${broker.name} is not installed`)
+    else subjects.push(subjectOf(context, broker, await broker.start(temporaryFolder(), found)))
+  }
+  return subjects
+}
+
+/** Measure the subjects in slices of the same rounds, and compare them with the first one. They are stopped. */
+export async function compareSubjects(context: BenchContext, subjects: Subject[], unit: string): Promise<void> {
+  const rates: Rates = subjects.map(({ name, label }) => ({ name, label, perSecond: new Map(), cpuUs: new Map() }))
+  for (const clients of context.clients) {
+    const opened = await Promise.all(
+      subjects.map(async (subject) => ({ ...subject, ...await subject.open(clients) })),
+    )
+    for (const [i, slices] of (await inSlices(opened, context.seconds)).entries()) {
+      const figures = figuresOf(slices)
+      rates[i].perSecond.set(clients, slices.perSecond)
+      rates[i].cpuUs.set(clients, figures.cpuUs)
+      const name = `${rates[i].name}, ${unit}`
+      await context.report({ name, clients, floorClients: null, ...figures, remark: `${rounds} slices` })
+    }
+    for (const { close } of opened) await close()
+  }
+  for (const server of new Set(subjects.map(({ server }) => server))) {
+    if (server !== context.floor.server) await server.stop()
+  }
+  context.table(comparisonOf(rates, context.clients, unit))
+}
+
+/** A server that is called like the grid. */
+export function gridSubject(
+  name: string,
+  { server }: { server: ServerProcess },
+  workOf: (clients: number, connect: Connect) => Workload,
+): Subject {
   return {
-    name: 'the grid',
-    label: 'the grid',
-    server: grid.server,
+    name,
+    label: name,
+    server,
     open(clients) {
       const connections: Connection[] = []
-      // Without its `prepare`: pairs leave nothing in the inboxes.
-      const { steps } = pairWork(grid, clients, () => {
-        const connection = new Connection(grid.server.port)
+      const { steps, refill } = workOf(clients, () => {
+        const connection = new Connection(server.port)
         connections.push(connection)
         return connection
       })
-      return Promise.resolve({ work: { steps }, close: () => connections.forEach((connection) => connection.close()) })
+      // Without its `prepare`: pairs leave nothing in the inboxes.
+      const close = () => connections.forEach((connection) => connection.close())
+      return Promise.resolve({ work: { steps, refill }, close })
     },
   }
 }
@@ -114,20 +138,24 @@ function pairOf(queue: Queue): Step {
   }
 }
 
-/** Pairs per second, by the number of clients: one for each slice, in the order of the slices. The first is the grid. */
-type Rates = { name: string; label: string; perSecond: Map<number, number[]> }[]
+/**
+ * What was counted in a second, by the number of clients: one for each slice, in the order of the slices; and the
+ * processor time of each. The first is the grid.
+ */
+type Rates = { name: string; label: string; perSecond: Map<number, number[]>; cpuUs: Map<number, number> }[]
 
 /**
  * A row for each subject, with a column for each number of clients. A ratio is the median of those of the slices that
  * were measured in the same round.
  */
-function comparisonOf([grid, ...others]: Rates, clients: number[]): TextTable {
-  const cellOf = ({ perSecond }: Rates[number], count: number): string => {
+function comparisonOf([grid, ...others]: Rates, clients: number[], unit: string): TextTable {
+  const cellOf = ({ perSecond, cpuUs }: Rates[number], count: number): string => {
     const rates = perSecond.get(count)!
-    return `${rate(rates)} (grid x ${ratioOf(grid.perSecond.get(count)!, rates).toFixed(2)})`
+    const cpu = grid.cpuUs.get(count)! / cpuUs.get(count)!
+    return `${rate(rates)} (grid x ${ratioOf(grid.perSecond.get(count)!, rates).toFixed(2)}, CPU x ${cpu.toFixed(1)})`
   }
   return {
-    headings: ['pairs per second', ...clients.map((count) => count === 1 ? '1 client' : `${count} clients`)],
+    headings: [`${unit}s per second`, ...clients.map((count) => count === 1 ? '1 client' : `${count} clients`)],
     rows: [
       [grid.label, ...clients.map((count) => rate(grid.perSecond.get(count)!))],
       ...others.map((other) => [other.label, ...clients.map((count) => cellOf(other, count))]),

@@ -83,13 +83,14 @@ async function readSend(call: MethodCall): Promise<Send> {
   if (error && message.taskId !== undefined) await findTask(account, message.taskId, to)
   if (error) throw error
 
-  const { push } = configuration
-  const mayBeOther = message.taskId === undefined && configuration.returnImmediately !== true
-  const isPlain = isShared && mayBeOther && !extensions.includes(extensionUri(config, 'await-reply'))
-  // A notification is about a task, so the client is shown the task.
-  const mode = push || !mayBeOther ? 'task' : isPlain ? 'receipt' : isShared ? 'task' : 'message'
-  const returnsImmediately = configuration.returnImmediately === true || (isPlain && push !== undefined)
-  return { request, sender, to, mode, returnsImmediately }
+  const { returnImmediately, push } = configuration
+  const mayBeNoTask = message.taskId === undefined && returnImmediately !== true
+  const isPlain = isShared && mayBeNoTask && !extensions.includes(extensionUri(config, 'await-reply'))
+  // A notification is about a task, so its client is shown the task.
+  const isReceipt = isPlain && !push
+  const mayBeMessage = !isShared && mayBeNoTask && !push
+  const mode = isReceipt ? 'receipt' : mayBeMessage ? 'message' : 'task'
+  return { request, sender, to, mode, returnsImmediately: returnImmediately === true || isPlain }
 }
 
 async function deliver(call: MethodCall, { request, sender, to, mode }: Send): Promise<SentTask> {

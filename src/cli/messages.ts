@@ -36,6 +36,10 @@ export const send: ProcessCommand = {
       placeholder: 'LEASE',
       description: 'lease_id of "read --lease": its messages are acknowledged together with this send',
     },
+    expires: {
+      placeholder: 'SECONDS',
+      description: 'not delivered if it is unread after 10 to 604800 seconds',
+    },
     wait: { placeholder: '', description: `wait up to ${waitSeconds} s for the answer, and print it`, flag: true },
     'idempotency-key': { placeholder: 'KEY', description: 'a text of your own; a repeat with the same one sends once' },
     ...accessOptions,
@@ -49,6 +53,7 @@ export const send: ProcessCommand = {
       ...(file !== undefined && { parts: [await partOfFile(client, file)] }),
       reply_to_message_id: args['reply-to'],
       conversation_id: conversation,
+      expires_in_seconds: numberOf(args, 'expires', 10, 604_800),
       ...(acks !== undefined && { acks: { lease_id: acks } }),
       ...(args.wait !== undefined && { wait_seconds: waitSeconds }),
     }

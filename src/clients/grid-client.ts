@@ -77,6 +77,7 @@ export interface SendRequest {
   parts?: Record<string, unknown>[]
   reply_to_message_id?: string
   conversation_id?: string
+  expires_in_seconds?: number
   /** What the message answers: it is acknowledged when the message is stored, or neither happens. */
   acks?: Acks
   next?: NextLease

@@ -55,6 +55,11 @@ export class Notifier {
     return this.#signals.has(agentId)
   }
 
+  /** Whether a caller in this process waits for anything of an agent or a task. */
+  isFollowed(id: string): boolean {
+    return this.#signals.has(id) || this.#watchers.has(id)
+  }
+
   /** Whether a caller in this process waits for messages of the agent, or did so less than `ms` ago. */
   wasAwaited(agentId: string, ms: number): boolean {
     return this.isAwaited(agentId) || performance.now() - (this.#left.get(agentId) ?? -Infinity) < ms

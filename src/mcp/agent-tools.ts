@@ -9,8 +9,7 @@ import { listChannels } from '../grid/channels/channels.ts'
 import { givenParts } from '../grid/messaging/given-parts.ts'
 import { ask } from '../grid/messaging/ask.ts'
 import { type GridMessage, maxBatch, type PageSize } from '../grid/messaging/inbox-message.ts'
-import { messageStatus } from '../grid/messaging/message-status.ts'
-import { maxMessageLength } from '../grid/messaging/outgoing-message.ts'
+import { expirySeconds, maxMessageLength } from '../grid/messaging/outgoing-message.ts'
 import { readPart } from '../grid/messaging/read-part.ts'
 import { type Page, readAgain, readMessage } from '../grid/messaging/read-again.ts'
 import { isSelf } from '../grid/messaging/resolve.ts'
@@ -21,6 +20,7 @@ import { givenStates, updateTask } from '../grid/tasks/update-task.ts'
 import { isId } from '../lib/id.ts'
 import { atMost, identifier, partsInput } from '../lib/input.ts'
 import { isoTime } from '../lib/time.ts'
+import { messageStatusTool, retractMessageTool } from './sent-message-tools.ts'
 import { type Arguments, type MoreOutput, renamed, type Tool, tool, type ToolOutput } from './tool.ts'
 import type { AccountStore } from '../store/account.ts'
 
@@ -52,6 +52,7 @@ const sendMessageTool = tool({
     parts: partsInput.optional(),
     wait_seconds: z.int().min(0).max(maxWaitSeconds).optional().describe('How long to wait for the answer'),
     idempotency_key: identifier.optional().describe('Repeating with the same key sends once'),
+    expires_in_seconds: z.int().min(expirySeconds.min).max(expirySeconds.max).optional(),
   }),
   rename: asReply,
   async run(account: AccountStore<AgentActor>, input, call) {
@@ -65,6 +66,7 @@ const sendMessageTool = tool({
       replyToMessageId: input.reply_to_message_id,
       parts: input.parts && givenParts(input.parts),
       idempotencyKey: input.idempotency_key,
+      expiresInSeconds: input.expires_in_seconds,
     }, { ...call.caller, seconds: Math.min(input.wait_seconds ?? 0, call.maxWaitSeconds) })
     const text = asSentAnswer(sent)
     if (!answer) return { text }
@@ -159,40 +161,6 @@ function withNewTimes(messages: GridMessage[]): Partial<GridMessage>[] {
       : { ...message, timestamp: `${timestamp.slice(0, 'yyyy-mm-ddThh:mm:ss'.length)}Z` }
   )
 }
-
-const messageStatusTool = tool({
-  name: 'message_status',
-  description: 'See who read a message you sent, and what happened to it when.',
-  annotations: { readOnlyHint: true },
-  input: z.strictObject({ message_id: identifier }),
-  async run(account: AccountStore, { message_id }) {
-    const status = await messageStatus(account, message_id)
-    return {
-      text: {
-        message_id: status.id,
-        sent_at: isoTime(status.sentAt),
-        recipient: status.recipient,
-        read_by: status.readBy.map(({ alias, readAt }) => ({ alias: `@${alias}`, read_at: isoTime(readAt) })),
-        delivery: status.delivery,
-        timeline: status.timeline.map(({ alias, event, at, attempt, reason }) => ({
-          alias: `@${alias}`,
-          event,
-          at: isoTime(at),
-          ...(attempt && { attempt }),
-          ...(reason && { reason }),
-        })),
-        ...(status.leftOut > 0 && { timeline_left_out: status.leftOut }),
-        ...(status.guardrails.length > 0 && {
-          guardrails: status.guardrails.map(({ agents, ...entry }) => ({
-            ...entry,
-            ...(agents && { agents: agents.map((alias) => `@${alias}`) }),
-          })),
-        }),
-        ...(status.sharedWith && { shared_with: status.sharedWith }),
-      },
-    }
-  },
-})
 
 export const listAgentsTool = tool({
   name: 'list_agents',
@@ -300,6 +268,7 @@ export const agentTools: Tool<AccountStore<AgentActor>>[] = [
   sendMessageTool,
   readMessagesTool,
   messageStatusTool,
+  retractMessageTool,
   listAgentsTool,
   listChannelsTool,
   listSkillsTool,

@@ -1,14 +1,15 @@
-/** `POST /api/v1/messages`: sending. See docs/protocol/rest.md, "Messages". */
+/** `/api/v1/messages`: sending, and taking back. See docs/protocol/rest.md, "Messages". */
 import * as z from 'zod'
 import { callingAgent } from '../auth/actor.ts'
 import { GridError } from '../errors.ts'
 import { givenParts } from '../grid/messaging/given-parts.ts'
 import { ask } from '../grid/messaging/ask.ts'
-import { maxMessageLength } from '../grid/messaging/outgoing-message.ts'
+import { expirySeconds, maxMessageLength } from '../grid/messaging/outgoing-message.ts'
 import { isSelf } from '../grid/messaging/resolve.ts'
+import { retractMessage } from '../grid/messaging/retract-message.ts'
 import { asSentAnswer } from '../grid/messaging/sent-message.ts'
 import { messageLimits } from '../lib/http/body.ts'
-import { identifier, partsInput } from '../lib/input.ts'
+import { identifier, parse, partsInput } from '../lib/input.ts'
 import { settleLease } from '../grid/messaging/read-messages.ts'
 import { sendAndTakeNext } from '../grid/messaging/take-next.ts'
 import type { TimedLease } from '../grid/messaging/timed-leases.ts'
@@ -23,6 +24,8 @@ const newMessage = z.strictObject({
   reply_to_message_id: identifier.optional().describe('message_id of what this answers'),
   parts: partsInput.optional(),
   conversation_id: identifier.optional().describe('Without it, that of what this answers'),
+  expires_in_seconds: z.int().min(expirySeconds.min).max(expirySeconds.max).optional()
+    .describe('Not given to a reader any more if it is unread by then; without it, it does not expire'),
   acks: acks.optional().describe('The messages that this answers; they are acknowledged when it is stored'),
   wait_seconds: z.int().min(0).max(maxWaitSeconds).optional().describe('How long to wait for the answer'),
   next: nextLease.optional().describe('Lease the next messages with it; the fields of a lease, also wait_seconds'),
@@ -51,6 +54,12 @@ const sent = z.object({
   }).optional().describe('Only with wait_seconds'),
   next: z.union([leased, z.object({ error: z.object({ code: z.string(), message: z.string() }) })]).optional()
     .describe('The lease; with error, nothing was leased, and the message is stored'),
+})
+
+const retracted = z.object({
+  message_id: z.string(),
+  recipient: z.string().describe('@alias or #channel'),
+  delivery: z.literal('retracted'),
 })
 
 export const messageRoutes: Route[] = [
@@ -100,6 +109,7 @@ export const messageRoutes: Route[] = [
         conversationId: body.conversation_id,
         parts: body.parts && givenParts(body.parts),
         idempotencyKey: c.req.header('idempotency-key'),
+        expiresInSeconds: body.expires_in_seconds,
         acks: asLeasePart(body.acks),
       }
       if (body.next) {
@@ -113,6 +123,19 @@ export const messageRoutes: Route[] = [
       if (lease) await settleLease(lease, wait.connection)
       return { ...asSentAnswer(sent), answer: told }
     },
+  }),
+  route({
+    method: 'DELETE',
+    path: '/api/v1/messages/{id}',
+    id: 'retractMessage',
+    tag: 'Messages',
+    summary: 'Retract a message that has no reader yet',
+    description: 'A message to a channel can be retracted until one of the members has it.',
+    caller: 'agent key',
+    parameters: { id: 'message_id of a message that the agent sent' },
+    answers: { 200: { description: 'It is retracted', json: retracted } },
+    errors: ['message_not_found', 'message_read', 'storage_full'],
+    serve: ({ account, params }) => retractMessage(account, callingAgent(account.actor), parse(identifier, params.id)),
   }),
 ]
 

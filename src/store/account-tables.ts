@@ -7,6 +7,7 @@ import { agents } from './account/agents.ts'
 import { attention, overview, snoozes } from './account/attention.ts'
 import { channels } from './account/channels.ts'
 import { directory } from './account/directory.ts'
+import { endings } from './account/endings.ts'
 import { fanOut, messages, receipts } from './account/messages.ts'
 import { grants, keys } from './account/keys.ts'
 import { guarding } from './account/guarding.ts'
@@ -42,6 +43,7 @@ const tables = {
   attention,
   channels,
   directory,
+  endings,
   fanOut,
   grants,
   guarding,
@@ -89,6 +91,7 @@ export interface AccountTables {
 /** Tables whose statements are all message traffic: they change nothing that a look-up of a key depends on. */
 const traffic: ReadonlySet<keyof Tables> = new Set<keyof Tables>([
   'activity',
+  'endings',
   'fanOut',
   'leases',
   'messages',

@@ -86,8 +86,8 @@ export class ThreadStates {
       const isUntouched = isUnread && releaseCount === 0
       states.set(seq, { mark, isOpen: isUnread || state === 'leased', isUntouched, toAgentId: agentId })
     }
-    for (const { seq, recipients, unread, parked } of posts) {
-      const mark = [recipients, unread, parked].join(' ')
+    for (const { seq, recipients, unread, parked, expired, retracted } of posts) {
+      const mark = [recipients, unread, parked, expired, retracted].join(' ')
       states.set(seq, { mark, isOpen: unread > 0, isUntouched: unread === recipients, toAgentId: null })
     }
     return states

@@ -19,6 +19,7 @@ const notices = {
   deleted: 'Deleted.',
   saved: 'Saved.',
   'message-sent': 'Your message has been sent. It appears here in a moment.',
+  'message-retracted': 'The message is retracted.',
   'all-read': 'You have read all messages to you.',
   'browser-on': 'This browser now shows notifications of messages to you.',
   'browser-off': 'The browser no longer shows notifications.',

@@ -3,7 +3,7 @@ import { setMaxListeners } from 'node:events'
 import type { LineAttempt } from '../grid/remote-agents/attempt.ts'
 import { deliverNext, followExchange } from '../grid/remote-agents/deliver.ts'
 import { newId } from '../lib/id.ts'
-import { minute, second } from '../lib/time.ts'
+import { hour, minute, second } from '../lib/time.ts'
 import type { DueLine, LineKind } from '../store/global/remote-lines.ts'
 import type { Store } from '../store/store.ts'
 
@@ -15,11 +15,14 @@ const maxOfOrigin = 8
 /** After so many failures in a row, a server is left alone for a while, and then tried by one request. */
 const failuresUntilPause = 3
 const firstPauseMs = 5 * second
-const lookMs = 50
+/** How soon after news a process looks. Under load it looks all the time, and a remote database has several to answer. */
+const lookMs = { local: 50, remote: 250 }
 
 interface Origin {
   running: number
   failures: number
+  /** The last time. After an hour it is forgotten: those who name servers could name many. */
+  failedAt: number
   pausedUntil: number
 }
 
@@ -49,6 +52,9 @@ export class RemoteLines {
   async run(): Promise<void> {
     if (this.#stopping.signal.aborted || this.#running.size >= maxRunning) return
     const { global: { remoteLines }, instanceId, deps: { now } } = this.#store
+    for (const [name, origin] of this.#origins) {
+      if (origin.running === 0 && now() - origin.failedAt > hour) this.#origins.delete(name)
+    }
     const busy = [...this.#origins].filter(([, origin]) => this.#isBusy(origin)).map(([name]) => name)
     const accounts = [...this.#accounts].filter(([, running]) => running >= maxOfAccount).map(([id]) => id)
     const free = maxRunning - this.#running.size
@@ -77,13 +83,13 @@ export class RemoteLines {
     this.#looking ??= setTimeout(() => {
       this.#looking = undefined
       this.run().catch((error) => this.#warn(error))
-    }, lookMs)
+    }, this.#store.durability === 'remote' ? lookMs.remote : lookMs.local)
   }
 
   #start(line: DueLine): void {
     const key = `${line.kind} ${line.accountId} ${line.id}`
     const name = new URL(line.remoteUrl).origin
-    const origin = this.#origins.get(name) ?? { running: 0, failures: 0, pausedUntil: 0 }
+    const origin = this.#origins.get(name) ?? { running: 0, failures: 0, failedAt: 0, pausedUntil: 0 }
     const ofAccount = this.#accounts.get(line.accountId) ?? 0
     if (this.#stopping.signal.aborted || this.#running.has(key) || this.#isBusy(origin)) return
     if (ofAccount >= maxOfAccount) return
@@ -109,6 +115,7 @@ export class RemoteLines {
 
   #count(origin: Origin, isReached: boolean): void {
     origin.failures = isReached ? 0 : origin.failures + 1
+    origin.failedAt = this.#store.deps.now()
     const over = origin.failures - failuresUntilPause
     if (over >= 0) origin.pausedUntil = this.#store.deps.now() + Math.min(minute, firstPauseMs * 2 ** over)
   }
@@ -125,13 +132,19 @@ export class RemoteLines {
     const line = { kind, agent: agentId, id, hold: `${instanceId} ${newId()}` }
     const [held] = await system.write([system.change.remoteAgents.hold(line, instanceId, now())])
     if (held.length === 0) return undefined
-    const attempt = { account, system, line, number: Number(held[0].attempts) + 1, signal: this.#stopping.signal }
+    const { attempts, sending_id: messageId } = held[0]
+    const attempt = {
+      ...{ account, system, line, signal: this.#stopping.signal },
+      messageId: messageId === null ? undefined : String(messageId),
+      number: Number(attempts) + 1,
+    }
     try {
       return await make(attempt)
     } catch (error) {
       // The database did not take what became of the attempt. Otherwise the line would be held until the process ends.
       const at = now()
-      const failed = [system.change.remoteAgents.failed(line, 'The grid itself failed.', at, at + firstPauseMs)]
+      const failure = { error: 'The grid itself failed.', dueAt: at + firstPauseMs, isUnsent: false }
+      const failed = [system.change.remoteAgents.failed(line, failure, at)]
       await system.write(failed).catch(() => system.writeLater(failed))
       throw error
     }

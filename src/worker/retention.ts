@@ -135,6 +135,24 @@ function accountStore(store: Store, accountId: string) {
   return store.account(accountId, { type: 'system', job: 'retention' })
 }
 
+/** Expire every unread message whose time is over. Several processes may do this at the same time. */
+export async function expireMessages(store: Store, signal?: AbortSignal): Promise<void> {
+  const { deps: { now }, global: { retention }, waiting: { notifier } } = store
+  for (let count = maxRows; count === maxRows && !signal?.aborted;) {
+    const found = await retention.expiring(now(), maxRows)
+    count = found.length
+    for (const accountId of new Set(found.map((delivery) => delivery.accountId))) {
+      const account = store.account(accountId, { type: 'system', job: 'expiry' })
+      const ofAccount = found.filter((delivery) => delivery.accountId === accountId)
+      await account.write(account.change.endings.expire(ofAccount, now()))
+      // Senders that wait for an answer see what became of their messages, and clients of tasks that they failed.
+      notifier.wake(
+        ofAccount.flatMap(({ fromAgentId, taskId }) => taskId === null ? [fromAgentId] : [fromAgentId, taskId]),
+      )
+    }
+  }
+}
+
 const tasksAtATime = 100
 
 const inTime = 'The time limit passed without an answer.'

@@ -8,7 +8,7 @@ import { sendDigests, tellOfPauses } from './digests.ts'
 import { LeaseRecovery } from './leases.ts'
 import { PushNotifier } from './push.ts'
 import { type LineAttempts, RemoteLines } from './remote-lines.ts'
-import { failTasks, sweep } from './retention.ts'
+import { expireMessages, failTasks, sweep } from './retention.ts'
 import { LogFollower } from './threads.ts'
 
 export interface Worker {
@@ -39,6 +39,7 @@ export async function startWorker(store: Store, attempts?: LineAttempts): Promis
     every(second, () => remoteLines.run(), 0),
     every(minute, () => sendDigests(store, stopping.signal)),
     every(2 * second, () => failTasks(store, stopping.signal)),
+    every(second, () => expireMessages(store, stopping.signal)),
     // For messages of processes that were killed before they placed them in conversations.
     every(5 * second, () => follower.run(), 0),
     // Only a remote database has several processes.

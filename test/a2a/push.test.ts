@@ -1,4 +1,5 @@
 /** Push notifications of tasks: what is registered, what is sent, and what becomes of a webhook that does not take it. */
+import { StreamResponse } from '@a2a-js/sdk'
 import { createLocalJWKSet, jwtVerify } from 'jose'
 import { createHash } from 'node:crypto'
 import { afterEach, beforeEach, expect, test } from 'vitest'
@@ -65,6 +66,16 @@ async function answer(taskId: string, chunks: string[] = []): Promise<void> {
   await updateTask(bob, { taskId, state: 'completed' })
 }
 
+/** Whether the webhook of a task was given up. */
+async function endOf(id: string) {
+  const columns = 'ended_at, held_by, due_at'
+  const [row] = await rows(grid, `SELECT ${columns} FROM task_push_configs WHERE account_id = ? AND task_id = ?`, [
+    grid.acme.id,
+    id,
+  ])
+  return { ...row }
+}
+
 const shown = ({ taken }: Webhook) => taken.map(noticeInShort)
 const idsOf = ({ taken }: Webhook) => taken.map(({ headers }) => headers['a2a-notification-id'])
 
@@ -88,6 +99,8 @@ test('checklist 15: a webhook of 1.0 gets each event behind its registration as 
       status: { state: 'TASK_STATE_WORKING', timestamp: '2026-11-21T09:00:00.000Z' },
     },
   })
+  expect(hook.taken.map(({ body }) => StreamResponse.fromJSON(body).payload!.$case))
+    .toEqual(['statusUpdate', 'artifactUpdate', 'artifactUpdate', 'statusUpdate'])
   for (const { headers } of hook.taken) {
     expect(headers).toMatchObject({
       'content-type': 'application/a2a+json',
@@ -142,6 +155,17 @@ test.each<WebhookAnswer>([500, 404, 302, { status: 307, headers: { location: 'ht
   },
 )
 
+test('a notification that arrives begins the pauses anew', async () => {
+  const hook = await webhook(500, 500, 204, 500)
+  const id = await newTask()
+  await set10(id, { url: hook.url })
+  await answer(id)
+
+  for (const wait of [0, 5 * second, 30 * second, 5 * second]) await step(wait)
+
+  expect(shown(hook)).toEqual(['working', 'working', 'working', 'completed', 'completed'])
+})
+
 test('a webhook that never answers well is tried for a day, and then stays silent and readable', async () => {
   const hook = await webhook(...Array(100).fill(500))
   const id = await newTask()
@@ -154,6 +178,7 @@ test('a webhook that never answers well is tried for a day, and then stays silen
   for (let hours = 0; hours < 30; hours++) await step(hour)
 
   expect(hook.taken.length).toBe(5 + 24)
+  expect(await endOf(id)).toEqual({ ended_at: grid.clock.now - 6 * hour, held_by: null, due_at: null })
   expect((await call('GetTaskPushNotificationConfig', { taskId: id, id: configId })).result.url).toBe(hook.url)
 })
 
@@ -164,9 +189,26 @@ test('410 ends the notifications of a webhook at once', async () => {
 
   await answer(id)
   await step()
+  const endedAt = grid.clock.now
   await step(day)
 
   expect(shown(hook)).toEqual(['working'])
+  expect(await endOf(id)).toEqual({ ended_at: endedAt, held_by: null, due_at: null })
+})
+
+test('what a path of a server refuses does not pause its other paths', async () => {
+  const hook = await startWebhook(({ path }) => path === '/hook' ? 204 : 404)
+  hooks.push(hook)
+  const tasks = [await newTask(), await newTask(), await newTask(), await newTask()]
+  for (const [n, id] of tasks.entries()) await set10(id, { url: n < 3 ? `${hook.url}/${n}` : hook.url })
+  const bob = storeOf(grid, grid.bob)
+
+  for (const taskId of tasks) {
+    await updateTask(bob, { taskId, state: 'completed' })
+    await step()
+  }
+
+  expect(hook.taken.map(({ path }) => path)).toEqual(['/hook/0', '/hook/1', '/hook/2', '/hook'])
 })
 
 test('checklist 15: a deleted webhook is silent, also in the middle of its events; another one is served', async () => {
@@ -232,6 +274,16 @@ test('the scheme Bearer without credentials is a token that the published keys v
   })
 })
 
+test('a scheme other than Bearer without credentials sends no Authorization', async () => {
+  const hook = await webhook()
+  await set10(await newTask(), { url: hook.url, authentication: { scheme: 'Basic' } })
+
+  await inboxOf(grid, grid.bob)
+  await step()
+
+  expect(hook.taken.map(({ headers }) => headers.authorization)).toEqual([undefined])
+})
+
 test('secrets are not shown again, and are not stored in clear', async () => {
   const id = await newTask()
   const url = 'https://x.example/hook'
@@ -241,6 +293,10 @@ test('secrets are not shown again, and are not stored in clear', async () => {
 
   expect(await set10(id, { id: 'one', url, ...secrets })).toEqual(shown10)
   expect((await call('GetTaskPushNotificationConfig', { taskId: id, id: 'one' })).result).toEqual(shown10)
+  expect((await call('GetTaskPushNotificationConfig', { taskId: id, id: 'two' })).error).toMatchObject({
+    code: -32001,
+    data: [{ metadata: { taskId: id } }],
+  })
   expect((await call('ListTaskPushNotificationConfigs', { taskId: id })).result).toEqual({ configs: [shown10] })
   expect((await call('tasks/pushNotificationConfig/get', { id, pushNotificationConfigId: 'one' })).result)
     .toEqual(shown03)
@@ -260,6 +316,7 @@ test('a configuration of 0.3 without id is the default one, which is set again a
   const { result } = await call('tasks/pushNotificationConfig/get', { id })
   expect(result.pushNotificationConfig).toEqual({ id: 'default', url: 'https://x.example/2' })
   expect((await call('tasks/pushNotificationConfig/list', { id })).result).toHaveLength(2)
+  expect((await call('tasks/pushNotificationConfig/delete', { id })).error.code).toBe(-32602)
   expect((await call('tasks/pushNotificationConfig/delete', { id, pushNotificationConfigId: 'default' })).result)
     .toBe(null)
   expect((await call('tasks/pushNotificationConfig/get', { id })).result.pushNotificationConfig.id).toBe('older')
@@ -298,6 +355,9 @@ test('an eleventh configuration of a task is refused, also with a message; one m
   expect(more.error.code).toBe(-32602)
   expect(withMessage.body.error.code).toBe(-32602)
   expect(await set10(id, { id: '3', url: `${url}/3` })).toMatchObject({ url: `${url}/3` })
+  const known = { taskPushNotificationConfig: { id: '4', url } }
+  expect((await postA2a(grid, grid.alice.key, send10({ taskId: id }, { configuration: known }))).body.error)
+    .toBe(undefined)
 })
 
 test('the configurations of a task look missing to others, and at the endpoint of another agent', async () => {
@@ -350,19 +410,20 @@ test('a further message with a webhook registers it, and the webhook is told of 
 })
 
 test('the webhooks of a deleted agent are silent, and those of an agent that moves hear the end of its tasks', async () => {
-  const [ofDeleted, ofMoved] = [await webhook(), await webhook()]
+  const [ofDeleted, ofMoved] = [await webhook(500), await webhook()]
   const zoe = await signUpAs(grid, 'zoe@new.example', 'zoe')
   await signUpAs(grid, 'zoe@new.example', 'mate')
   await set10(await newTask(), { url: ofDeleted.url })
   await inboxOf(grid, grid.bob)
+  await step()
   const configuration = { returnImmediately: true, taskPushNotificationConfig: { url: ofMoved.url } }
   await postA2a(grid, zoe.key, send10({ metadata: { to: '@mate' } }, { configuration }))
 
   await deleteAgent(grid.acme.store, 'alice')
   await claimAgents(grid, zoe.link, { into: grid.acme, keep: ['mate'] })
-  await step()
+  await step(minute)
 
-  expect(shown(ofDeleted)).toEqual([])
+  expect(shown(ofDeleted)).toEqual(['working'])
   expect(shown(ofMoved)).toEqual(['canceled'])
 })
 

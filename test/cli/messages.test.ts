@@ -39,6 +39,8 @@ test('a message is sent from an option or from standard input, and read once', a
     'two\nlines',
   ])
   expect(empty).toMatchObject({ code: 0, stdout: 'No unread messages.\n' })
+  await run(grid.alice.key, ['send', '@bob', '--message', 'three', '--expires', '600'])
+  expect((await run(grid.alice.key, ['send', '@bob', '--message', 'x', '--expires', '9'])).stderr).toContain('10 to')
   grid.clock.now += 10 * minute
   expect((await run(grid.bob.key, ['read'])).stdout).toBe('No unread messages.\n')
 })
@@ -77,7 +79,7 @@ test('send --wait prints the answer, or why there is none', async () => {
   await callTool(grid, grid.bob.key, 'send_message', answer)
 
   expect(early).toMatchObject({ code: 3, stdout: expect.stringContaining('@bob was never here') })
-  expect(await asking.ended).toMatchObject({ code: 0, stdout: expect.stringMatching(/^@bob, .*\n  48\n$/) })
+  expect(await asking.ended).toMatchObject({ code: 0, stdout: expect.stringMatching(/^@bob, .*\n {2}48\n$/) })
 })
 
 test('what was released comes again, flagged', async () => {

@@ -35,6 +35,7 @@ test('an agent is created with every field, listed with eight, and its key sends
     agent: { ...shown, id, alias: '@remote-desk', createdAt: now },
     agent_id: anId,
     problem: expect.stringContaining('No card was found'),
+    note: expect.stringContaining('Agents of other accounts spend the remoteToken too.'),
     api_key: expect.stringMatching(/^grid_agt_[0-9A-Za-z]{49}$/),
   })
   expect(agents).toContainEqual(created.text.agent)

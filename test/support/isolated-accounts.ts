@@ -127,10 +127,11 @@ export function unusedLike(value: string): string {
   return value.slice(0, -1) + (value.endsWith('x') ? 'z' : 'x')
 }
 
-/** A response without the value that the call named, and without new ids and keys. */
+/** A response without the value that the call named and the own alias most like it, and without new ids and keys. */
 export function withoutEcho({ outcome, text }: ToolResponse, value: string): string {
   const bare = value.replace(/^[@#]/, '')
   return `${outcome} ${bare === '' ? text : text.replaceAll(bare, '…')}`
+    .replace(/\.? Did you mean \\*"@(own|eve|mate|evil)[a-z-]*\\*"\?/, '').replace('not found. Use', 'not found Use')
     .replace(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, '<id>')
     .replace(/grid_agt_\w{49}/g, '<key>')
 }

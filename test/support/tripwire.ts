@@ -74,6 +74,7 @@ export const allowedCrossAccountQueries = [
   'look that a callback asks for',
   'mail digest by its token',
   'mail digests that are due',
+  'messages that expire',
   'messages that browsers are not to be told of yet',
   'owner of an alias',
   'places of messages that move',

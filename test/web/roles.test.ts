@@ -14,6 +14,9 @@ import { createWebApp } from '../../src/web/web.ts'
 import type { Browser } from '../support/browse.ts'
 import { crawl, type Crawled, type FoundForm, parametersOf } from '../support/crawl.ts'
 import { dump, rows } from '../support/database.ts'
+import { findMessage } from '../../src/grid/conversations/messages.ts'
+import { writeMessage } from '../../src/grid/conversations/write.ts'
+import { followLog } from '../../src/worker/threads.ts'
 import { type TestGrid, testGrid } from '../support/grid.ts'
 import { accessTokenFor } from '../support/oauth-token.ts'
 import { csrfTokenOf, person, signedIn } from '../support/people.ts'
@@ -22,7 +25,7 @@ import { type SeededSite, seedSite } from '../support/site.ts'
 
 /** What ends something that other forms need, in the order in which it is posted: after all others. */
 const endings = [
-  /(revoke|end|disallow|resume|security\/.*remove)$/,
+  /(revoke|end|retract|disallow|resume|security\/.*remove)$/,
   /reset-second-factor$/,
   /(remove|withdraw|give-up|delete)$/,
   /(leave|account\/second-factor)$/,
@@ -33,6 +36,8 @@ let grid: TestGrid
 let site: SeededSite
 let routes: { pages: string[]; forms: string[] }
 let declared: Map<string, readonly Role[]>
+/** The page of a message that the owner can retract: links lead to other messages first. */
+let retractable: string
 /** A user of each role, and what they found. */
 const users = {} as Record<Role, { id: string }>
 const found = {} as Record<Role, Crawled>
@@ -68,6 +73,17 @@ beforeAll(async () => {
     const line = 'INSERT OR REPLACE INTO remote_agents (account_id, agent_id, failing_since) VALUES (?, ?, ?)'
     await rows(grid, line, [acme.id, id, grid.clock.now])
   }
+  const actor = {
+    type: 'user',
+    userId: olga.id,
+    role: 'owner',
+    sessionId: 'test',
+    confirmedAt: grid.clock.now,
+  } as const
+  const asOlga = store.account(acme.id, actor)
+  const { id } = await writeMessage(asOlga, { to: '@bob', text: 'To be retracted' })
+  await followLog(store)
+  retractable = `/accounts/${acme.id}/messages/${(await findMessage(asOlga, { id }))!.seq}`
   users.owner = olga
   users.member = (await store.global.users.byEmail('hal@acme.example'))!
   await addTotp(grid, await person(grid, { role: 'member' }))
@@ -76,7 +92,7 @@ beforeAll(async () => {
   }
   // Every role also opens the pages that only an owner is led to.
   for (const role of roles) {
-    found[role] = await crawl(await as(role), routes, home(), [...found.owner?.pages.values() ?? []])
+    found[role] = await crawl(await as(role), routes, retractable, [home(), ...found.owner?.pages.values() ?? []])
   }
 })
 
@@ -194,7 +210,7 @@ test('every form is found on a page, and done for the weakest role that may', as
     }
     // Later forms are of what is left.
     if ([-1, 0, 2].includes(least)) {
-      for (const role of roles) found[role] = await crawl(await as(role), routes, home(), places)
+      for (const role of roles) found[role] = await crawl(await as(role), routes, retractable, [home(), ...places])
     }
   }
 

@@ -32,6 +32,8 @@ export interface Receipts {
   read: number
   unread: number
   parked: number
+  expired: number
+  retracted: number
 }
 
 export interface ChainMessage extends ThreadMessage {
@@ -102,10 +104,13 @@ export async function receiptsOf(account: AccountStore, seqs: number[]): Promise
       read: state === 'read' || state === 'leased' ? 1 : 0,
       unread: state === 'unread' ? 1 : 0,
       parked: state === 'parked' ? 1 : 0,
+      expired: state === 'expired' ? 1 : 0,
+      retracted: state === 'retracted' ? 1 : 0,
     })
   }
-  for (const { seq, recipients, unread, parked } of posts) {
-    found.set(seq, { recipient: null, recipients, read: recipients - unread - parked, unread, parked })
+  for (const { seq, recipients, ...unread } of posts) {
+    const read = recipients - unread.unread - unread.parked - unread.expired - unread.retracted
+    found.set(seq, { recipient: null, recipients, read, ...unread })
   }
   return found
 }

@@ -19,6 +19,7 @@ interface NewPersonMessage {
   text: string
   conversationId?: string
   parts?: GivenPart[]
+  expiresInSeconds?: number
   /** Made with the form: sending it again stores the message once. */
   idempotencyKey?: string
 }
@@ -27,6 +28,7 @@ interface PersonReply {
   messageId: string
   text: string
   parts?: GivenPart[]
+  expiresInSeconds?: number
   idempotencyKey?: string
 }
 
@@ -41,11 +43,11 @@ export async function writeMessage(account: AccountStore, input: NewPersonMessag
 /** Answer a message, as the calling user: where it came from, or once more where they sent it. */
 export async function replyToMessage(
   account: AccountStore,
-  { messageId, text, parts, idempotencyKey }: PersonReply,
+  { messageId, ...input }: PersonReply,
 ): Promise<SentMessage> {
   const seat = await callingSeat(account)
   const to = await addressOfAnswer(account, seat, messageId)
-  return await sendAs(account, seat, { to, text, parts, replyToMessageId: messageId, idempotencyKey })
+  return await sendAs(account, seat, { ...input, to, replyToMessageId: messageId })
 }
 
 /** To whom an answer goes. An agent of the account is meant by itself: its alias may have changed since. */
@@ -128,13 +130,14 @@ interface NewAnswer {
   parts?: GivenPart[]
   /** The `seq` of the message of the conversation that is answered. Without it the text is for its addressee. */
   answers?: number
+  expiresInSeconds?: number
   idempotencyKey?: string
 }
 
 export async function writeInConversation(
   account: AccountStore,
   threadId: number,
-  { text, parts, answers, idempotencyKey }: NewAnswer,
+  { answers, ...input }: NewAnswer,
 ): Promise<SentMessage> {
   const reader = await readerOf(account)
   const thread = await findThread(account, threadId)
@@ -145,7 +148,7 @@ export async function writeInConversation(
     if (!answered) {
       throw new GridError('message_not_found', 'The message that you are answering is no longer in this conversation.')
     }
-    return await replyToMessage(account, { messageId: answered.id, text, parts, idempotencyKey })
+    return await replyToMessage(account, { ...input, messageId: answered.id })
   }
   const addressee = addresseeIn(reader, thread)
   if (!addressee) {
@@ -154,7 +157,7 @@ export async function writeInConversation(
       'Your alias is not part of this conversation. Write to one of its agents instead.',
     )
   }
-  return await writeMessage(account, { ...addressee, text, parts, idempotencyKey })
+  return await writeMessage(account, { ...input, ...addressee })
 }
 
 const placingMs = 2_000

@@ -140,6 +140,9 @@ async function whyInVain(account: AccountStore, sent: SentMessage): Promise<stri
 async function becameOf(account: AccountStore, { id, recipient, createdAt }: SentMessage): Promise<string> {
   const { delivery, readBy, timeline } = await messageStatus(account, id)
   if (delivery === 'failed') return `${recipient} cannot read it any more.`
+  if (delivery === 'expired' || delivery === 'retracted') {
+    return `${delivery === 'expired' ? 'It expired' : 'It was retracted'} before ${recipient} read it.`
+  }
   if (recipient.startsWith('#')) return `No member has answered yet; ${readBy.length} have read it. ${howToGoOn}`
   const readAt = timeline.find(({ event }) => event === 'leased' || event === 'accepted')?.at
   if (readAt === undefined) return `${recipient} has not read it yet. ${howToGoOn}`

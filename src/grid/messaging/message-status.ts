@@ -11,10 +11,19 @@ interface TimelineEntry {
   alias: string
   /**
    * `stored` in the inbox; `woken`: a waiting read or stream was notified; `leased` by a read or a program; `released`:
-   * it came back; `parked`: it cannot be shown, came back five times, or the agent was deleted; `replied` to the
-   * sender. To a remote agent it was `sent`, which `accepted` it and is `working`, or `failed`.
+   * it came back; `parked`: it cannot be shown, came back five times, or the agent was deleted; `expired` or `retracted`
+   * while it was unread; `replied` to the sender. To a remote agent it was `sent`, which `accepted` it and is `working`, or `failed`.
    */
-  event: 'stored' | 'woken' | 'leased' | 'released' | 'parked' | 'replied' | RemoteEvent['event']
+  event:
+    | 'stored'
+    | 'woken'
+    | 'leased'
+    | 'released'
+    | 'parked'
+    | 'expired'
+    | 'retracted'
+    | 'replied'
+    | RemoteEvent['event']
   at: number
   /** Of what was `sent`. */
   attempt?: number
@@ -30,9 +39,9 @@ interface MessageStatus {
    * `queued` while it is unread by a recipient, and `pending` if that includes a remote agent. `leased` while a program
    * works on it that has not acked it. `read` when no delivery is unread or leased. `failed` when no recipient can read
    * it: each was deleted before, its task was canceled, it cannot be shown, or a remote agent refused it. `delivered` when
-   * remote agents have accepted it.
+   * remote agents have accepted it. `retracted` by its sender, or `expired` for a recipient before any other has read it.
    */
-  delivery: 'queued' | 'leased' | 'read' | 'pending' | 'delivered' | 'failed'
+  delivery: 'queued' | 'leased' | 'read' | 'pending' | 'delivered' | 'failed' | 'expired' | 'retracted'
   timeline: TimelineEntry[]
   leftOut: number
   guardrails: GuardrailEntry[]
@@ -92,6 +101,8 @@ const order: TimelineEntry['event'][] = [
   'working',
   'released',
   'parked',
+  'expired',
+  'retracted',
   'failed',
   'replied',
 ]
@@ -103,6 +114,9 @@ function eventsOf(recipient: RecipientStatus, remote: RemoteEvent[] = []): Timel
   if (remote.length > 0) return [...events, ...remote.map((event) => ({ alias, ...event }))]
   if (isRead(state) && readAt !== null) {
     events.push({ alias, event: type === 'a2a' ? 'accepted' : 'leased', at: readAt })
+  }
+  if ((state === 'expired' || state === 'retracted') && readAt !== null) {
+    events.push({ alias, event: state, at: readAt })
   }
   // Only its own account may know when an agent waits, and what happens in its inbox.
   if (isOwn && wokenAt !== null) events.push({ alias, event: 'woken', at: wokenAt })
@@ -135,5 +149,7 @@ function deliveryOf(recipients: Pick<RecipientStatus, 'state' | 'type' | 'isLeas
   if (unread.length > 0 || recipients.length === 0) return 'queued'
   if (recipients.some(({ isLeased }) => isLeased)) return 'leased'
   if (recipients.every(({ type, state }) => type === 'a2a' && isRead(state))) return 'delivered'
-  return recipients.some((recipient) => isRead(recipient.state)) ? 'read' : 'failed'
+  const isAny = (state: RecipientStatus['state']) => recipients.some((recipient) => recipient.state === state)
+  if (recipients.some(({ state }) => isRead(state))) return 'read'
+  return isAny('retracted') ? 'retracted' : isAny('expired') ? 'expired' : 'failed'
 }

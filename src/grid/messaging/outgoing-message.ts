@@ -6,6 +6,8 @@ import type { Quotas } from '../../store/account/usage.ts'
 import type { Statement } from '../../store/sql.ts'
 
 export const maxMessageLength = 10_000
+/** After how many seconds a message may expire: up to 7 days. */
+export const expirySeconds = { min: 10, max: 604_800 }
 
 export interface Sender {
   agentId: string
@@ -43,6 +45,8 @@ export interface SendInput {
   text: string
   replyToMessageId?: string
   conversationId?: string
+  /** See `expirySeconds`. What is unread then is not given to a reader any more. */
+  expiresInSeconds?: number
   /** Repeating a send with the same key stores it once. Other content with the same key is refused. */
   idempotencyKey?: string
   /** The request that a repeat with the same key must equal. Default: the content of the send. */

@@ -61,7 +61,7 @@ export async function readMessage(
 ): Promise<Page> {
   const { agentId } = callingAgent(account.actor)
   const budget = budgetOf({ maxChars })
-  const stored = await account.read.inbox.message(agentId, messageId.toLowerCase())
+  const stored = await account.read.inbox.message(agentId, messageId.toLowerCase(), account.deps.now())
   if (typeof stored?.body === 'string') requireOffset(offset, withoutInvisible(stored.body).length)
   // A caller that reads on knows the sender.
   const view = { maxChars: budget.maxChars, offset, introducesSender: offset === 0 }
@@ -82,21 +82,22 @@ async function select(
   limit: number,
 ): Promise<{ found: InboxMessage[]; from: number }> {
   const { inbox } = account.read
+  const now = account.deps.now()
   if (since === undefined) {
-    return { found: await inbox.nextUnread(agentId, limit), from: await inbox.lastRead(agentId) }
+    return { found: await inbox.nextUnread(agentId, limit, now), from: await inbox.lastRead(agentId) }
   }
   if (since === 'last_batch') {
     const lease = await inbox.lastLease(agentId)
     const found = lease === null ? [] : await inbox.ofLease(agentId, lease)
     return { found, from: await inbox.lastRead(agentId) }
   }
-  const at = timeOf(since, account.deps.now())
+  const at = timeOf(since, now)
   if (at !== undefined) {
-    const found = await inbox.storedSince(agentId, at, at - maxClockSkewMs, limit)
+    const found = await inbox.storedSince(agentId, at, at - maxClockSkewMs, limit, now)
     return { found, from: await inbox.lastRead(agentId) }
   }
   const from = isId(since) ? await positionOfMessage(account, agentId, since) : positionOf(account, agentId, since)
-  return { found: await inbox.after(agentId, from, limit), from }
+  return { found: await inbox.after(agentId, from, limit, now), from }
 }
 
 /** The time that a text names: an ISO 8601 time, in UTC if it has no zone, or a duration before `now`. */
@@ -110,7 +111,7 @@ function timeOf(text: string, now: number): number | undefined {
 }
 
 async function positionOfMessage(account: AccountStore, agentId: string, messageId: string): Promise<number> {
-  const message = await account.read.inbox.message(agentId, messageId.toLowerCase())
+  const message = await account.read.inbox.message(agentId, messageId.toLowerCase(), account.deps.now())
   if (!message) {
     throw new GridError('message_not_found', 'You have received no message with this id.', { field: 'since' })
   }
@@ -172,8 +173,8 @@ async function peek(
   show: Parameters<typeof rendered>[1],
 ): Promise<InboxPeek<GridMessage>> {
   const { agentId, alias } = callingAgent(account.actor)
-  const { read: { inbox }, waiting: { presence } } = account
-  const [unread, found] = await Promise.all([inbox.unread(agentId), inbox.nextUnread(agentId, limit + 1)])
+  const { deps: { now }, read: { inbox }, waiting: { presence } } = account
+  const [unread, found] = await Promise.all([inbox.unread(agentId), inbox.nextUnread(agentId, limit + 1, now())])
   const page = pageOf(found.slice(0, limit))
   return {
     agent: `@${alias}`,

@@ -185,7 +185,7 @@ export async function claimed(
   rows: UnitRows[number],
 ): Promise<Claim & { isDamaged: boolean }> {
   const { agentId, alias } = callingAgent(account.actor)
-  const { read: { inbox, leases }, waiting: { notifier } } = account
+  const { deps, read: { inbox, leases }, waiting: { notifier } } = account
   const leased = leases.messages(rows)
   const { messages, damaged } = rendered(leased.messages, (message, introducesSender) => {
     return asGridMessage(message, { maxChars: budget.maxChars, introducesSender })
@@ -195,7 +195,7 @@ export async function claimed(
   const turns = leased.longTurns && turnsOfRead(alias, leased.messages, leased.longTurns)
   if (damaged.length > 0) await parkDamaged(account, lease.id, damaged)
   if (messages.length === 0 && damaged.length > 0) ackLease(account, lease.id)
-  const remaining = leased.remaining ?? await inbox.unread(agentId)
+  const remaining = leased.remaining ?? await inbox.inTime(agentId, deps.now())
   notifier.expect(agentId, remaining)
   return {
     messages,

@@ -4,6 +4,7 @@ import { GridError } from '../../errors.ts'
 import { newId } from '../../lib/id.ts'
 import { withoutInvisible, withoutInvisibleIn } from '../../lib/invisible-text.ts'
 import { characterCount, hasAtMost, wellFormed } from '../../lib/text.ts'
+import { second } from '../../lib/time.ts'
 import type { AccountStore } from '../../store/account.ts'
 import type { MessageType, NewMessage, ReviewedMessage } from '../../store/account/new-message.ts'
 import type { SendReceipt } from '../../store/account/messages.ts'
@@ -167,6 +168,7 @@ async function compose(
     contextId: input.a2a?.contextId ?? null,
     taskId: null,
     isInTaskAlone: false,
+    expiresAt: input.expiresInSeconds === undefined ? null : at + input.expiresInSeconds * second,
     at,
   }
   return { composed, repliedTo }

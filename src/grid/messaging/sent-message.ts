@@ -96,7 +96,9 @@ export async function findRepeat(
 }
 
 /** What a repeat of a send must equal: what its caller says, or the content. */
-export function requestOf({ to, text, replyToMessageId, conversationId, a2a, request }: SendInput): string {
+export function requestOf(
+  { to, text, replyToMessageId, conversationId, a2a, expiresInSeconds, request }: SendInput,
+): string {
   const address = to.trim().toLowerCase().replace(/^@/, '')
-  return request ?? JSON.stringify([address, text, replyToMessageId, conversationId, a2a])
+  return request ?? JSON.stringify([address, text, replyToMessageId, conversationId, a2a, expiresInSeconds])
 }

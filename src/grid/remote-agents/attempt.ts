@@ -10,6 +10,8 @@ export interface Attempt {
   /** The same account, as the grid itself, which tells of failures. */
   system: AccountStore
   line: HeldLine
+  /** The message that is sent or asked about; undefined if the inbox is empty. */
+  messageId: string | undefined
   /** The number of this attempt: 1 for the first one since the line last worked. */
   number: number
   /** Ends the attempt. The line stays held then, until the process has ended. */

@@ -16,11 +16,14 @@ import { withRetries } from './retry.ts'
 const maxCrossings = 8
 /** How long a task may work. */
 const maxWorkMs = 7 * day
+/** Between two looks, while the sender waits. */
+const pauseWhileAwaitedMs = 2 * second
 
 /** Send the oldest unread message of the agent. Resolves to whether its server answered as one does that works. */
 export async function deliverNext(attempt: Attempt): Promise<boolean> {
-  const { account: { actor, read, write, change: { inbox, remoteAgents }, deps }, line } = attempt
-  const [message] = await read.inbox.nextUnread(actor.agentId, 1)
+  const { account: { actor, read, write, change: { inbox, remoteAgents }, deps }, line, messageId } = attempt
+  // It does not expire from the hold on.
+  const message = messageId === undefined ? undefined : await read.inbox.message(actor.agentId, messageId, 0)
   if (!message) {
     await write([remoteAgents.accepted(line, deps.now())])
     return true
@@ -68,7 +71,7 @@ export async function deliverNext(attempt: Attempt): Promise<boolean> {
 export async function followExchange(attempt: Attempt): Promise<boolean> {
   const { account: { actor, read, write, change: { remoteAgents }, deps }, line } = attempt
   const exchange = await read.remoteAgents.exchange(actor.agentId, line.id)
-  const message = await read.inbox.message(actor.agentId, line.id)
+  const message = await read.inbox.message(actor.agentId, line.id, deps.now())
   const put = (change: Partial<RemoteExchange>) =>
     write(remoteAgents.putExchange(actor.agentId, { ...exchange!, dueAt: null, error: null, ...change }, deps.now()))
   // What the agent was asked was removed, so there is nothing to answer.
@@ -100,7 +103,9 @@ async function passedOn(
   const { state, contextId = null, taskId = null } = answer
   const exchange = { contextId, taskId, error: null, dueAt: null }
   if (state === 'working' && taskId !== null) {
-    return { ...exchange, state: 'working', dueAt: deps.now() + pauseAfter(deps.now() - since) }
+    const pause = pauseAfter(deps.now() - since)
+    const isSoon = pause > pauseWhileAwaitedMs && await isAwaited(attempt, message)
+    return { ...exchange, state: 'working', dueAt: deps.now() + (isSoon ? pauseWhileAwaitedMs : pause) }
   }
   const error = await deliverAnswer(attempt, message, answer)
   return { ...exchange, error, state: state === 'input-required' ? 'input-required' : 'ended' }
@@ -114,6 +119,14 @@ function crossingsOf({ a2a }: InboxMessage): number {
     throw new RemoteRefusal(`It has crossed ${maxCrossings} grids, as a message in a circle does.`)
   }
   return crossings
+}
+
+/** Whether the sender waits for an answer in this process. */
+async function isAwaited({ account }: Attempt, { fromAlias, taskId }: InboxMessage): Promise<boolean> {
+  const { waiting: { notifier }, read } = account
+  if (taskId !== null && notifier.isFollowed(taskId)) return true
+  const sender = await read.agents.byAlias(fromAlias)
+  return sender !== undefined && notifier.isAwaited(sender.id)
 }
 
 /** Each second at first, then slower and slower, up to each minute. */

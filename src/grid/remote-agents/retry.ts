@@ -34,7 +34,8 @@ export async function withRetries(
     if (at - (failingSince ?? at) >= givenUpAfterMs) await giveUp(`It has failed for 24 hours. ${reason}`)
     else {
       const pause = retryAfterMs[Math.min(attempts, retryAfterMs.length - 1)]
-      await account.write([change.remoteAgents.failed(line, reason, at, at + pause)])
+      const isUnsent = error instanceof RemoteError && ['refused', 'not_connected'].includes(error.reason)
+      await account.write([change.remoteAgents.failed(line, { error: reason, dueAt: at + pause, isUnsent }, at)])
     }
     if (!(error instanceof RemoteError)) deps.log.warn('A request to a server outside was not made', { error })
     return !(error instanceof RemoteError)

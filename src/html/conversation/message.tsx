@@ -52,6 +52,8 @@ export interface ShownMessage {
   threadHref?: string
   /** Where the reader can answer it. */
   replyHref?: string
+  /** Where the reader can retract it. */
+  retractHref?: string
   /** It is for the reader, who has not read it. */
   isUnread: boolean
 }
@@ -129,7 +131,21 @@ function DayRule({ at }: { at: number }) {
 function Message(
   { message, isFirst, hasOwnFace, now }: { message: ShownMessage; isFirst: boolean; hasOwnFace?: boolean; now: number },
 ) {
-  const { seq, from, to, at, quote, verdicts, receipts, readBy, chainHref, threadHref, replyHref, isUnread } = message
+  const {
+    seq,
+    from,
+    to,
+    at,
+    quote,
+    verdicts,
+    receipts,
+    readBy,
+    chainHref,
+    threadHref,
+    replyHref,
+    retractHref,
+    isUnread,
+  } = message
   const classes = [isFirst && 'first', isUnread && 'unread'].filter(Boolean).join(' ')
   return (
     <li id={`m${seq}`} class={classes || undefined}>
@@ -147,6 +163,7 @@ function Message(
         {verdicts.map(({ text, isBad }) => <Badge kind={isBad ? 'bad' : 'warning'}>{text}</Badge>)}
         <StateLine receipts={receipts} readBy={readBy} at={at} now={now} />
         {replyHref && <a href={replyHref}>Reply</a>}
+        {retractHref && <a href={retractHref}>Retract</a>}
         {chainHref && <a href={chainHref}>Chain</a>}
         {threadHref && <a href={threadHref}>Conversation</a>}
       </div>

@@ -2,8 +2,19 @@
 /** @jsxImportSource hono/jsx */
 import { LocalTime, timeInWords } from '../components.tsx'
 
-/** How far a message is at one recipient. `waiting`: unread for longer than is usual; `withdrawn`: its task was canceled. */
-export type DeliveryState = 'stored' | 'waiting' | 'leased' | 'released' | 'read' | 'replied' | 'parked' | 'withdrawn'
+/** States of a message that nothing more happens to, although it was not read. `withdrawn`: its task was canceled. */
+const ended = ['withdrawn', 'expired', 'retracted'] as const
+
+/** How far a message is at one recipient. `waiting`: unread for longer than is usual. */
+export type DeliveryState =
+  | 'stored'
+  | 'waiting'
+  | 'leased'
+  | 'released'
+  | 'read'
+  | 'replied'
+  | 'parked'
+  | (typeof ended)[number]
 
 /** A message at one recipient. Times are milliseconds since the epoch. */
 export interface ShownReceipt {
@@ -15,10 +26,15 @@ export interface ShownReceipt {
 
 /** The shape of a state, drawn by the style sheet: states differ in shape too, not only in colour. Decorative. */
 function StateDot({ state }: { state: DeliveryState }) {
-  return <i class={`state ${state === 'withdrawn' ? 'stored' : state}`}></i>
+  return <i class={`state ${isEnded(state) ? 'stored' : state}`}></i>
 }
 
-const worst: DeliveryState[] = ['parked', 'released', 'waiting', 'stored', 'leased', 'withdrawn', 'read', 'replied']
+/** Whether a message ended unread at a recipient. */
+export function isEnded(state: string): boolean {
+  return (ended as readonly string[]).includes(state)
+}
+
+const worst: DeliveryState[] = ['parked', 'released', 'waiting', 'stored', 'leased', ...ended, 'read', 'replied']
 
 /** How many recipients have read a message. */
 export interface ReadBy {
@@ -26,6 +42,8 @@ export interface ReadBy {
   read: number
   /** Cannot be delivered. */
   parked: number
+  expired: number
+  retracted: number
   href: string
 }
 
@@ -38,7 +56,7 @@ export function StateLine(
     return (
       <a class='state-line' href={readBy.href}>
         <StateDot state={state} />
-        {readBy.read.toLocaleString('en')} of {readBy.recipients.toLocaleString('en')} read
+        {readBy.retracted > 0 ? wordsOfEnd.retracted : readByWords(readBy)}
       </a>
     )
   }
@@ -48,7 +66,9 @@ export function StateLine(
   const summary = (
     <>
       <StateDot state={state} />
-      {receipts.length === 1 ? wordsOf(receipts[0], at, now) : readByWords(states)}
+      {receipts.length === 1
+        ? wordsOf(receipts[0], at, now)
+        : readByWords({ read: readOf(states), recipients: states.length, expired: 0 })}
     </>
   )
   const [{ events }] = receipts
@@ -93,9 +113,19 @@ export function ReceiptItem({ receipt, at, now }: { receipt: ShownReceipt; at: n
   )
 }
 
-function readByWords(states: DeliveryState[]): string {
-  const read = states.filter((state) => state === 'read' || state === 'replied').length
-  return `${read} of ${states.length} read`
+function readOf(states: DeliveryState[]): number {
+  return states.filter((state) => state === 'read' || state === 'replied').length
+}
+
+function readByWords({ read, recipients, expired }: Pick<ReadBy, 'read' | 'recipients' | 'expired'>): string {
+  const words = `${read.toLocaleString('en')} of ${recipients.toLocaleString('en')} read`
+  return expired === 0 ? words : `${words}, expired for ${expired.toLocaleString('en')}`
+}
+
+const wordsOfEnd = {
+  withdrawn: 'canceled before it was read',
+  expired: 'expired before it was read',
+  retracted: 'retracted before it was read',
 }
 
 function wordsOf({ state, events }: ShownReceipt, at: number, now: number): string {
@@ -115,8 +145,8 @@ function wordsOf({ state, events }: ShownReceipt, at: number, now: number): stri
       return `answered after ${durationInWords(last - at)}`
     case 'parked':
       return 'cannot be delivered'
-    case 'withdrawn':
-      return 'canceled before it was read'
+    default:
+      return wordsOfEnd[state]
   }
 }
 

@@ -1,5 +1,6 @@
 /** What statements about inboxes share: the number of an inbox, its unread messages, and a message as every read selects it. */
 import type { Row } from '@libsql/client'
+import type { deliveries } from '../../../db/schema.ts'
 import { skillNamesAsJson } from './agent-columns.ts'
 import { taskEnds } from './task-ends.ts'
 
@@ -26,13 +27,16 @@ export function countedUnread(agent = ':agent'): string {
   return `min(${unreadOf(agent)}, ${maxCountedUnread})`
 }
 
+/** A condition on unread `deliveries`: readers may have them at `:at`. The worker expires the others a moment later. */
+export const isInTime = '(deliveries.expires_at IS NULL OR deliveries.expires_at > :at)'
+
 /** How many skills of a sender a message names, so that a sender fills neither the reader's context nor memory. */
 const maxSenderSkills = 10
 
 /** Times are milliseconds since the epoch; `senderSkills` and `a2a` are JSON text, which may be damaged. */
 export interface InboxMessage {
   seq: number
-  state: 'unread' | 'read' | 'parked' | 'task' | 'withdrawn'
+  state: typeof deliveries.$inferSelect.state
   chars: number
   releaseCount: number
   id: string

@@ -1,5 +1,12 @@
 /** An agent's inbox: unread messages, and reading again. Leasing messages is in `leases.ts`. */
-import { countedUnread, type InboxMessage, inboxOf, selectInboxMessages } from './inbox-message.ts'
+import {
+  countedUnread,
+  type InboxMessage,
+  inboxOf,
+  isInTime,
+  maxCountedUnread,
+  selectInboxMessages,
+} from './inbox-message.ts'
 import { type AccountDb, query, type Statement, statement } from '../sql.ts'
 import type { MessageType } from './new-message.ts'
 
@@ -13,6 +20,8 @@ const joinMessages = `JOIN messages ON messages.account_id = deliveries.sender_a
   AND messages.id = deliveries.message_id`
 
 const unread = query<{ unread: number | null }>(`SELECT ${countedUnread()} AS unread`)
+const inTime = query<{ n: number }>(`
+  SELECT count(*) AS n FROM (SELECT 1 FROM deliveries WHERE ${unreadOnes} AND ${isInTime} LIMIT ${maxCountedUnread})`)
 const oldestUnread = query<{ fromAlias: string; at: number }>(`
   SELECT messages.from_alias, deliveries.created_at AS at FROM deliveries ${joinMessages}
   WHERE ${unreadOnes} ORDER BY deliveries.seq LIMIT 1`)
@@ -38,7 +47,9 @@ const answerTo = query<InboxMessage>(
 // Each half of an inbox has its own index. One statement reads both halves: a message that is leased or released
 // between two statements would be in neither.
 const bothHalves = (half: (ones: string, after: string) => string) =>
-  `SELECT * FROM (${half(unreadOnes, ':afterUnread')}) UNION ALL SELECT * FROM (${half(readOnes, ':afterRead')})`
+  `SELECT * FROM (${half(`${unreadOnes} AND ${isInTime}`, ':afterUnread')}) UNION ALL SELECT * FROM (${
+    half(readOnes, ':afterRead')
+  })`
 const after = (ones: string, after: string) => `
   SELECT deliveries.seq FROM deliveries
   WHERE ${ones} AND deliveries.seq > ${after} AND deliveries.created_at >= :from
@@ -46,10 +57,11 @@ const after = (ones: string, after: string) => `
 const page = query<InboxMessage>(`${selectInboxMessages(`deliveries.seq IN (${bothHalves(after)})`)} LIMIT :limit`)
 const byMessage = query<InboxMessage>(
   `${
-    selectInboxMessages(`deliveries.message_id = :message AND deliveries.state NOT IN ('parked', 'withdrawn')`)
+    selectInboxMessages(`deliveries.message_id = :message AND (deliveries.state IN ('read', 'task')
+      OR (deliveries.state = 'unread' AND ${isInTime}))`)
   } LIMIT 1`,
 )
-const nextUnread = query<InboxMessage>(`${selectInboxMessages(unreadOnes)} LIMIT :limit`)
+const nextUnread = query<InboxMessage>(`${selectInboxMessages(`${unreadOnes} AND ${isInTime}`)} LIMIT :limit`)
 const newestBefore = (ones: string) =>
   query<{ seq: number }>(`
     SELECT deliveries.seq FROM deliveries WHERE ${ones} AND deliveries.created_at < :at
@@ -76,8 +88,9 @@ const markRead = statement(`
   WHERE account_id = :account AND agent_id = :agent AND state = 'unread'
     AND message_id IN (SELECT value FROM json_each(:messages))
   RETURNING message_id`)
+// What was read does not expire.
 const markUnread = statement(`
-  UPDATE deliveries SET state = 'unread', read_at = NULL
+  UPDATE deliveries SET state = 'unread', read_at = NULL, expires_at = NULL
   WHERE account_id = :account AND agent_id = :agent AND state = 'read'
     AND message_id IN (SELECT value FROM json_each(:messages))
   RETURNING message_id`)
@@ -105,9 +118,11 @@ const received = query<ReceivedMessage>(`
 export const inbox = {
   reads: (account: AccountDb) => ({
     received: (agent: string, id: string) => account.one(received, { agent, id }),
-    /** A message that was sent to the agent, as a read shows it; undefined if it is parked. */
-    message: (agent: string, message: string) => account.one(byMessage, { agent, message }),
+    /** A message that was sent to the agent, as a read shows it at this time; undefined if it is parked or has ended. */
+    message: (agent: string, message: string, at: number) => account.one(byMessage, { agent, message, at }),
     unread: async (agent: string) => (await account.one(unread, { agent }))!.unread ?? 0,
+    /** How many unread messages a read can have now; 100 stands for 100 or more. */
+    inTime: async (agent: string, at: number) => (await account.one(inTime, { agent, at }))!.n,
     /** Who sent the oldest unread message, and when it was stored; undefined without one. */
     oldestUnread: (agent: string): Promise<{ fromAlias: string; at: number } | undefined> =>
       account.one(oldestUnread, { agent }),
@@ -117,18 +132,18 @@ export const inbox = {
     /** What answered a message of the agent and was read, if the agent waited for it, or the message is a reply. */
     answerTo: (agent: string, message: string) => account.one(answerTo, { agent, message }),
     lastLease: async (agent: string) => (await account.one(lastLease, { agent }))?.id ?? null,
-    nextUnread: (agent: string, limit: number) => account.all(nextUnread, { agent, limit }),
-    after: (agent: string, after: number, limit: number) =>
-      account.all(page, { agent, afterUnread: after, afterRead: after, from: 0, limit }),
+    nextUnread: (agent: string, limit: number, at: number) => account.all(nextUnread, { agent, limit, at }),
+    after: (agent: string, after: number, limit: number, at: number) =>
+      account.all(page, { agent, afterUnread: after, afterRead: after, from: 0, limit, at }),
     /**
      * Unread and read messages that were stored at `from` or later, oldest first. Positions follow the commits and
      * times follow the clocks. So the search begins after the newest message stored before `searchFrom`, which is
      * earlier than `from` by the largest clock skew.
      */
-    async storedSince(agent: string, from: number, searchFrom: number, limit: number) {
+    async storedSince(agent: string, from: number, searchFrom: number, limit: number, at: number) {
       const afterUnread = (await account.one(unreadBefore, { agent, at: searchFrom }))?.seq ?? 0
       const afterRead = (await account.one(readBefore, { agent, at: searchFrom }))?.seq ?? 0
-      return await account.all(page, { agent, afterUnread, afterRead, from, limit })
+      return await account.all(page, { agent, afterUnread, afterRead, from, limit, at })
     },
   }),
   changes: (account: AccountDb) => ({

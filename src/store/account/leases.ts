@@ -2,7 +2,14 @@
 import type { Row } from '@libsql/client'
 import { hour } from '../../lib/time.ts'
 import { type AccountDb, query, type Statement, statement, type Values } from '../sql.ts'
-import { countedUnread, type InboxMessage, inboxMessageOf, inboxOf, selectInboxMessages } from './inbox-message.ts'
+import {
+  countedUnread,
+  type InboxMessage,
+  inboxMessageOf,
+  inboxOf,
+  isInTime,
+  selectInboxMessages,
+} from './inbox-message.ts'
 import { longTurns } from './turns.ts'
 
 export interface NewLease {
@@ -54,7 +61,7 @@ const claiming = (from: string) =>
       SELECT seq FROM (
         SELECT seq, chars, sum(chars) OVER (ORDER BY seq ROWS UNBOUNDED PRECEDING) AS total FROM (
           SELECT deliveries.seq, deliveries.chars FROM deliveries
-          WHERE ${from} AND deliveries.state = 'unread'
+          WHERE ${from} AND deliveries.state = 'unread' AND ${isInTime}
           ORDER BY deliveries.seq LIMIT :limit))
       WHERE total <= :maxChars OR total = chars)
       AND NOT ${leaseExists}`)
@@ -111,7 +118,7 @@ const parkReturned = statement(`
   WHERE account_id = :account AND agent_id = :agent AND ${ofLease}
     AND EXISTS (SELECT 1 FROM leases WHERE leases.account_id = :account AND leases.id = :lease
       AND leases.expires_at IS NOT NULL)
-    AND (release_count + 1) % ${parkedAtReturns} = 0`)
+    AND (release_count + 1) % ${parkedAtReturns} = 0 AND ${isInTime}`)
 const release = statement(`
   UPDATE deliveries SET state = 'unread', lease_id = NULL, read_at = NULL, release_count = release_count + 1
   WHERE account_id = :account AND agent_id = :agent AND ${ofLease} AND ${leaseExists}`)

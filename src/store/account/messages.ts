@@ -3,7 +3,7 @@ import type { RemotePresence } from '../../lib/presence.ts'
 import { type AccountDb, boolean, precondition, query, type Statement, statement, type Values } from '../sql.ts'
 import { remoteAsJson } from './agent-columns.ts'
 import { acceptsMessagesOf } from './directory.ts'
-import { countedUnread, inboxOf } from './inbox-message.ts'
+import { countedUnread, type InboxMessage, inboxOf } from './inbox-message.ts'
 import {
   addingKey,
   type GuardedReceipt,
@@ -59,9 +59,9 @@ const countTrial = statement(`
 // A delivery that is in its task alone does not wait in the inbox.
 const deliver = statement(`
   INSERT INTO deliveries (account_id, agent_id, sender_account_id, message_id, state, chars, created_at, read_at,
-    stranger_id, inbox, task_id)
+    stranger_id, inbox, task_id, expires_at)
   SELECT :toAccount, :to, :account, :id, iif(:isInTaskAlone, 'task', 'unread'), :chars, :at, iif(:isInTaskAlone, :at, NULL),
-    :stranger, ${inboxOf(':to', ':toAccount')}, :task
+    :stranger, ${inboxOf(':to', ':toAccount')}, :task, :expiresAt
   FROM messages WHERE ${isStored}
   ON CONFLICT DO NOTHING`)
 const addKey = statement(addingKey(`messages WHERE ${isStored}`))
@@ -97,7 +97,7 @@ const byKey = query<
   { sanitized: boolean },
 )
 
-const states = query<{ state: 'unread' | 'read' | 'parked' | 'task' | 'withdrawn' }>(`
+const states = query<Pick<InboxMessage, 'state'>>(`
   SELECT DISTINCT deliveries.state FROM deliveries
   WHERE deliveries.message_id = :id AND deliveries.sender_account_id = :account`)
 
@@ -125,7 +125,7 @@ export const messages = {
     requireStored: ({ id }: NewMessage) => account.bind(requireStored, { id }),
     countTrial: ({ id, from }: NewMessage) => account.bind(countTrial, { id, from }),
     deliver: (message: NewMessage, { agentId, home }: InboxAddress) => {
-      const { id, at, from, taskId, isInTaskAlone } = message
+      const { id, at, from, taskId, isInTaskAlone, expiresAt } = message
       return account.bind(deliver, {
         id,
         at,
@@ -135,6 +135,7 @@ export const messages = {
         stranger: home === undefined ? null : from,
         chars: lengthOf(message),
         task: taskId,
+        expiresAt,
       })
     },
     addKey: ({ id, from, key, keysSince, at }: NewMessage, requestHash: string) =>
@@ -151,9 +152,9 @@ const isRecipient = `channel_members.account_id = :account AND channel_members.c
 const toMembers = (condition = '') =>
   statement(`
     INSERT INTO deliveries (account_id, agent_id, sender_account_id, message_id, state, chars, created_at, inbox,
-      body, a2a, flagged)
+      body, a2a, flagged, expires_at)
     SELECT channel_members.account_id, channel_members.agent_id, :account, :id, 'unread', :chars, :at, ${inbox},
-      :body, :a2a, :flagged
+      :body, :a2a, :flagged, :expiresAt
     FROM channel_members ${joinAgents}
     WHERE ${isRecipient} ${condition}
     ON CONFLICT DO NOTHING
@@ -167,8 +168,18 @@ export const fanOut = {
   changes: (account: AccountDb) => ({
     /** One delivery for each live member except the sender and those whose guardrails blocked the post. Return `agent_id`. */
     toMembers: (message: ReviewedMessage, channel: string, members: number): Statement[] => {
-      const { id, at, from, guarded } = message
-      const values = { id, at, from, channel, chars: lengthOf(message), body: null, a2a: null, flagged: false }
+      const { id, at, from, expiresAt, guarded } = message
+      const values = {
+        id,
+        at,
+        from,
+        channel,
+        expiresAt,
+        chars: lengthOf(message),
+        body: null,
+        a2a: null,
+        flagged: false,
+      }
       const changed = guarded?.deliveries ?? []
       if (changed.length === 0) return [{ ...account.bind(toAll, values), rows: members }]
       const agents = JSON.stringify(changed.flatMap(({ agentIds }) => agentIds))

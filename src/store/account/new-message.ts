@@ -31,6 +31,7 @@ export interface NewMessage {
   contextId: string | null
   taskId: string | null
   isInTaskAlone: boolean
+  expiresAt: number | null
   at: number
 }
 
@@ -120,7 +121,7 @@ const received = query<PartRow>(`
   JOIN messages ON messages.account_id = deliveries.sender_account_id AND messages.id = deliveries.message_id
   ${joinPart} AND deliveries.a2a IS NULL
   WHERE deliveries.account_id = :account AND deliveries.agent_id = :agent AND deliveries.message_id = :message
-    AND deliveries.state <> 'parked'
+    AND deliveries.state NOT IN ('parked', 'expired')
   LIMIT 1`)
 const sent = query<PartRow>(`
   SELECT messages.a2a, ${partColumns} FROM messages

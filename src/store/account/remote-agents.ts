@@ -1,5 +1,6 @@
 /** Remote agents of the account: the line of messages to each, and what became of those that were accepted. */
 import type { remoteExchanges } from '../../../db/schema.ts'
+import { inboxOf, isInTime } from './inbox-message.ts'
 import { isFree, type LineKind } from '../global/remote-lines.ts'
 import { type AccountDb, query, type Statement, statement } from '../sql.ts'
 
@@ -68,24 +69,31 @@ const progress = query<RemoteProgress>(`
     AND exchange.agent_id = deliveries.agent_id AND exchange.id = deliveries.message_id
   WHERE deliveries.account_id = :account AND deliveries.message_id = :id`)
 
-const ofEach = <T>(make: (table: string, row: string) => T): Record<LineKind, T> => ({
-  inbox: make('remote_agents', 'account_id = :account AND agent_id = :agent'),
-  exchange: make('remote_exchanges', 'account_id = :account AND agent_id = :agent AND id = :id'),
-  push: make('task_push_configs', 'account_id = :account AND agent_id = :agent AND id = :id'),
+const ofEach = <T>(make: (table: string, row: string, isInbox: boolean) => T): Record<LineKind, T> => ({
+  inbox: make('remote_agents', 'account_id = :account AND agent_id = :agent', true),
+  exchange: make('remote_exchanges', 'account_id = :account AND agent_id = :agent AND id = :id', false),
+  push: make('task_push_configs', 'account_id = :account AND agent_id = :agent AND id = :id', false),
 })
 const failures = ofEach((table, row) =>
   query<Pick<Line, 'attempts' | 'failingSince'>>(`SELECT attempts, failing_since FROM ${table} WHERE ${row}`)
 )
+// From its hold on, a message neither expires nor can be retracted. One that may have arrived is sent again after its time.
+const sending = `sending_id = (
+  SELECT deliveries.message_id FROM deliveries
+  WHERE deliveries.inbox = ${inboxOf()} AND deliveries.state = 'unread'
+    AND (${isInTime} OR deliveries.message_id = remote_agents.sending_id)
+  ORDER BY deliveries.seq LIMIT 1)`
 // A unit that is sent again finds its own hold.
-const hold = ofEach((table, row) =>
+const hold = ofEach((table, row, isInbox) =>
   statement(`
-    UPDATE ${table} SET held_by = :hold, tried_at = :at
+    UPDATE ${table} SET ${isInbox ? `${sending},` : ''} held_by = :hold, tried_at = :at
     WHERE ${row} AND due_at <= :at AND (${isFree} OR held_by = :hold)
-    RETURNING ${lineColumns}`)
+    RETURNING attempts, ${isInbox ? 'sending_id' : 'NULL AS sending_id'}`)
 )
-const fail = ofEach((table, row) =>
+const fail = ofEach((table, row, isInbox) =>
   statement(`
-    UPDATE ${table} SET held_by = NULL, attempts = attempts + 1, failing_since = coalesce(failing_since, :at),
+    UPDATE ${table} SET ${isInbox ? 'sending_id = iif(:isUnsent, NULL, sending_id),' : ''}
+      held_by = NULL, attempts = attempts + 1, failing_since = coalesce(failing_since, :at),
       error = :error, due_at = :dueAt
     WHERE ${row} AND held_by = :hold`)
 )
@@ -160,11 +168,15 @@ export const remoteAgents = {
     newest: (agent: string, conversation: string) => account.one(newest, { agent, conversation }),
   }),
   changes: (account: AccountDb) => ({
-    /** Returns a row if the line is due, and is now held. */
+    /** Returns a row if the line is due, and is now held: `attempts`, and `sending_id` of the message of an inbox. */
     hold: ({ kind, agent, id, hold: by }: HeldLine, instance: string, at: number): Statement =>
       account.bind(hold[kind], { agent, id, hold: by, instance, at }),
-    failed: ({ kind, agent, id, hold }: HeldLine, error: string, at: number, dueAt: number): Statement =>
-      account.bind(fail[kind], { agent, id, hold, error, at, dueAt }),
+    /** `isUnsent`: nothing of the message can have arrived. */
+    failed: (
+      { kind, agent, id, hold }: HeldLine,
+      { error, dueAt, isUnsent }: { error: string; dueAt: number; isUnsent: boolean },
+      at: number,
+    ): Statement => account.bind(fail[kind], { agent, id, hold, error, at, dueAt, isUnsent }),
     /** The line of an agent goes on with its next unread message. */
     accepted: ({ agent, hold }: HeldLine, at: number): Statement => account.bind(accepted, { agent, hold, at }),
     tryNow: (agent: string, at: number): Statement => account.bind(tryNow, { agent, at }),

@@ -26,6 +26,9 @@ export interface PlacedMessage {
   createdAt: number
 }
 
+/** It ended unread. */
+export type EndedState = 'withdrawn' | 'expired' | 'retracted'
+
 /** What became of a message at one recipient. In an inbox of another account most is null: that is not shown. */
 export interface Receipt {
   seq: number
@@ -33,7 +36,7 @@ export interface Receipt {
   /** Null for an agent of another account: it is the `recipient` of the message. */
   alias: string | null
   /** `leased`: a reader has it, and it is not known yet whether the answer arrived. */
-  state: 'unread' | 'leased' | 'read' | 'parked' | 'withdrawn'
+  state: 'unread' | 'leased' | 'read' | 'parked' | EndedState
   storedAt: number
   wokenAt: number | null
   readAt: number | null
@@ -120,17 +123,18 @@ const seqsOf = query<{ seq: number }>(`
 const isOurs = 'deliveries.account_id = :account'
 const isAt = 'deliveries.sender_account_id = messages.account_id AND deliveries.message_id = messages.id'
 const isRecipient = 'agents.account_id = deliveries.account_id AND agents.id = deliveries.agent_id'
+const hasEnded = `deliveries.state IN ('withdrawn', 'expired', 'retracted')`
 // With `+`, because the planner would rather walk through all messages of the account in the order of their times.
 const receiptColumns = `messages.seq, deliveries.agent_id,
   iif(${isOurs}, agents.alias, NULL) AS alias,
-  CASE WHEN deliveries.state IN ('unread', 'withdrawn') THEN deliveries.state
+  CASE WHEN deliveries.state = 'unread' OR ${hasEnded} THEN deliveries.state
     WHEN ${isOurs} AND deliveries.state = 'parked' THEN 'parked'
     WHEN ${isOurs} AND EXISTS (SELECT 1 FROM leases AS lease
       WHERE lease.account_id = deliveries.account_id AND lease.id = deliveries.lease_id) THEN 'leased'
     WHEN deliveries.state = 'parked' THEN 'unread' ELSE 'read' END AS state,
   deliveries.created_at AS stored_at,
   iif(${isOurs}, deliveries.woken_at, NULL) AS woken_at,
-  iif(${isOurs} OR deliveries.state = 'read', deliveries.read_at, NULL) AS read_at,
+  iif(${isOurs} OR deliveries.state = 'read' OR ${hasEnded}, deliveries.read_at, NULL) AS read_at,
   iif(${isOurs}, deliveries.release_count, 0) AS release_count,
   (SELECT min(reply.created_at) FROM messages AS reply
     CROSS JOIN thread_messages AS place ON place.account_id = :account AND place.seq = reply.seq
@@ -150,9 +154,21 @@ const ofPost = query<Receipt>(`
   WHERE messages.account_id = :account AND messages.seq = :seq AND messages.channel_id IS NOT NULL
     AND deliveries.agent_id > :after
   ORDER BY deliveries.agent_id LIMIT :limit`)
-const posts = query<{ seq: number; recipients: number; unread: number; parked: number }>(`
+/** How many recipients of a post have not read it, by what became of it there. */
+interface PostCounts {
+  seq: number
+  recipients: number
+  unread: number
+  parked: number
+  expired: number
+  retracted: number
+}
+
+const posts = query<PostCounts>(`
   SELECT messages.seq, count(*) AS recipients, count(iif(deliveries.state = 'unread', 1, NULL)) AS unread,
-    count(iif(deliveries.state = 'parked', 1, NULL)) AS parked
+    count(iif(deliveries.state = 'parked', 1, NULL)) AS parked,
+    count(iif(deliveries.state = 'expired', 1, NULL)) AS expired,
+    count(iif(deliveries.state = 'retracted', 1, NULL)) AS retracted
   FROM ${listed} CROSS JOIN messages CROSS JOIN deliveries
   WHERE messages.account_id = :account AND messages.seq = listed.value AND messages.channel_id IS NOT NULL AND ${isAt}
   GROUP BY messages.seq`)

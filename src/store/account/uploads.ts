@@ -1,5 +1,6 @@
 /** Files that agents upload in pieces, until a message names them. See docs/protocol/rest.md, "Uploads". */
-import { type AccountDb, type Decoder, precondition, query, type Statement, statement } from '../sql.ts'
+import { type AccountDb, type Decoder, precondition, type Query, query, type Statement, statement } from '../sql.ts'
+import type { Row } from '@libsql/client'
 import type { NewMessage } from './new-message.ts'
 import type { Quotas } from './usage.ts'
 
@@ -87,6 +88,12 @@ const requireComplete = precondition(`
 const name = statement(`
   UPDATE uploads SET message_id = :message WHERE ${areGiven}
     AND EXISTS (SELECT 1 FROM messages WHERE messages.account_id = :account AND messages.id = :message)`)
+
+/** The uploads of messages, which a sub-select finds, are removed by the worker, in pieces because they may be large. */
+export function releaseUploads(messages: string): Query<Row> {
+  return statement(`
+    UPDATE uploads SET message_id = NULL, created_at = 0 WHERE account_id = :account AND message_id IN (${messages})`)
+}
 
 export const uploads = {
   reads: (account: AccountDb) => ({

@@ -1,3 +1,4 @@
+import { type ExpiringDelivery, isSending } from '../account/endings.ts'
 import { crossAccountQuery, crossAccountStatement, type Db, type Statement, statement } from '../sql.ts'
 
 // Only ids leave these queries; removal is per account, except of rows that nothing else depends on.
@@ -83,11 +84,25 @@ const tasksToFail = crossAccountQuery<{ accountId: string; id: string; expiresAt
   ORDER BY expires_at LIMIT :limit`,
 )
 
+const expiring = crossAccountQuery<ExpiringDelivery & { accountId: string; taskId: string | null }>(
+  'messages that expire',
+  `
+  SELECT deliveries.sender_account_id AS account_id, deliveries.seq, deliveries.message_id, deliveries.task_id,
+    messages.from_agent_id
+  FROM deliveries JOIN messages ON messages.account_id = deliveries.sender_account_id
+    AND messages.id = deliveries.message_id
+  WHERE deliveries.state = 'unread' AND deliveries.expires_at IS NOT NULL AND deliveries.expires_at <= :until
+    AND NOT ${isSending}
+  ORDER BY deliveries.expires_at LIMIT :limit`,
+)
+
 /** Finds the accounts with something to remove, and removes what belongs to nothing else. */
 export function retention(db: Db) {
   return {
     /** Tasks without an end whose time is over, or whose recipient was deleted: then `expiresAt` is 0. */
     tasksToFail: (until: number, limit: number) => db.all(tasksToFail, { until, limit }),
+    /** Unread deliveries whose time is over, with the accounts of their senders. */
+    expiring: (until: number, limit: number) => db.all(expiring, { until, limit }),
     /** Remove what is older than `until`, about `rows` usual rows. Returns a row for each. */
     remove: (old: OldRows, until: number, rows: number): Statement => ({
       ...db.bind(removals[old], { until, limit: Math.ceil(rows / (weights[old] ?? 1)) }),

@@ -14,14 +14,14 @@ import {
 } from '../../grid/conversations/write.ts'
 import { maxMessageLength } from '../../grid/messaging/outgoing-message.ts'
 import { Name } from '../../html/bidi.tsx'
-import { TextArea } from '../../html/fields.tsx'
+import { CellSelect, TextArea } from '../../html/fields.tsx'
 import { CsrfField, HiddenFields, SubmitButton } from '../../html/form.tsx'
 import { Icon } from '../../html/icons.tsx'
 import { writePath } from '../../html/paths.ts'
 import { maxFormFileBytes } from '../../lib/http/form.ts'
 import { newId } from '../../lib/id.ts'
 import { presenceWords } from '../../lib/presence.ts'
-import { PageForm } from '../forms.tsx'
+import { PageForm, readChoice } from '../forms.tsx'
 import type { Visit } from '../visit.ts'
 import { type ListPlace, listPlace, listQuery, seqIn } from './list-pane.tsx'
 import { namesOf, oneLine } from './shown.ts'
@@ -155,6 +155,7 @@ function Writing(
         <SubmitButton>
           <Icon name='send' size={16} />Send
         </SubmitButton>
+        <CellSelect {...expiryField} />
         {there && <span class='soft small'>{to}: {there}</span>}
         <span class='soft small sends' data-needs-script>Ctrl+Enter sends</span>
       </div>
@@ -169,6 +170,25 @@ export function FileField() {
       Attach a file, up to {maxFormFileBytes / 2 ** 20} MiB <input type='file' name='file' />
     </label>
   )
+}
+
+/** After how many seconds a message may expire, as a field of the forms that send one. */
+const expiries = ['', '600', '3600', '86400', '604800'] as const
+const expiryTitles = [
+  'Does not expire',
+  'Expires in 10 minutes',
+  'Expires in 1 hour',
+  'Expires in 1 day',
+  'Expires in 7 days',
+]
+export const expiryField = {
+  name: 'expires',
+  label: 'Expiry',
+  options: expiries.map((value, n) => ({ value, title: expiryTitles[n] })),
+}
+
+export function expiryIn(form: URLSearchParams): number | undefined {
+  return Number(readChoice(form, 'expires', expiries)) || undefined
 }
 
 /** The name of a draft. No two people share one in a browser that both use. */

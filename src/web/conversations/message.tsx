@@ -3,34 +3,41 @@
 /** One message with all that became of it, its parts, and its chain. See docs/security.md, "People who read". */
 import type { Child } from 'hono/jsx'
 import {
+  canRetract,
   chainPageSize,
   openChain,
   type OpenChainMessage,
   type OpenedMessage,
   openMessage,
   openPart,
+  retractOwnMessage,
 } from '../../grid/conversations/open-message.ts'
 import { endOfPiece } from '../../grid/messaging/read-part.ts'
 import { isFromA2a } from '../../grid/messaging/shown-parts.ts'
 import { downloadHeaders, streamOf } from '../../lib/http/download.ts'
 import { type RemoteEvent, remoteEvents } from '../../grid/remote-agents/progress.ts'
 import { Name } from '../../html/bidi.tsx'
-import { Badge, Card, Facts, LocalTime } from '../../html/components.tsx'
+import { Badge, Card, Facts, LocalTime, Notice } from '../../html/components.tsx'
 import { FaceSymbols } from '../../html/conversation/faces.tsx'
 import { MessageText, SenderLine } from '../../html/conversation/message.tsx'
 import { ReceiptItem, type ShownReceipt } from '../../html/conversation/state-line.tsx'
-import { ButtonLink } from '../../html/form.tsx'
+import { ButtonForm, ButtonLink } from '../../html/form.tsx'
 import { appPage } from '../../html/layout.tsx'
 import { Pagination } from '../../html/table.tsx'
+import { formErrors } from '../forms.tsx'
 import { listPosition, pluralize } from '../listing.tsx'
-import type { Pages, Visit } from '../visit.ts'
+import type { AccountPages, Visit } from '../visit.ts'
 import { shownMessage, shownReceipt, titleOf } from './shown.ts'
 
 const receiptsPerPage = 50
 const maxVerdicts = 100
 
-export function messagePages({ get }: Pages<Visit>): void {
+export function messagePages({ get, may }: AccountPages): void {
   get('/messages/:message', showMessage)
+  may('use').post('/messages/:message/retract', async (visit) => {
+    await retractOwnMessage(visit.account, visit.param('message'))
+    return visit.done('message-retracted', 'messages', visit.param('message'))
+  }, showMessage)
   get('/messages/:message/chain', chainPage)
   get('/messages/:message/parts/:part', async ({ account, param, requestId }) => {
     const part = await openPart(account, param('message'), param('part'), requestId)
@@ -82,7 +89,7 @@ async function showMessage(visit: Visit) {
         </div>
       </Card>
       <div class='grid halves'>
-        <Fates opened={opened} remote={remote} now={now} href={path('messages', String(seq))} />
+        <Fates visit={visit} opened={opened} remote={remote} now={now} />
         <Card title='Details'>
           <Facts
             items={facts}
@@ -113,12 +120,16 @@ function Verdict({ isOwn, guardrail, action, kinds }: StoredVerdict) {
   )
 }
 
-function Fates({ opened: { message, receipts }, remote, now, href }: {
+function Fates({ visit, opened, remote, now }: {
+  visit: Visit
   opened: OpenedMessage
   remote: Awaited<ReturnType<typeof remoteEvents>>
   now: number
-  href: string
 }) {
+  const { message, receipts, reader } = opened
+  const href = visit.path('messages', String(message.seq))
+  const retract = `${href}/retract`
+  const { rest: refused } = formErrors(visit, retract, [])
   const { recipients = 0, read = 0 } = message.receipts ?? {}
   return (
     <Card
@@ -140,6 +151,8 @@ function Fates({ opened: { message, receipts }, remote, now, href }: {
           <a class='button' href={`${href}?after=${receipts.at(-1)!.agentId}`}>More recipients</a>
         </div>
       )}
+      {canRetract(reader, message) && <ButtonForm action={retract} kind='plain'>Retract</ButtonForm>}
+      {refused && <Notice kind='bad'>{refused}</Notice>}
     </Card>
   )
 }

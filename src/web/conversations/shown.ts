@@ -1,11 +1,11 @@
 /** Messages and conversations as the components of `html/conversation/` show them. */
-import { listParts } from '../../grid/conversations/open-message.ts'
+import { canRetract, listParts } from '../../grid/conversations/open-message.ts'
 import type { OpenConversation, OpenMessage } from '../../grid/conversations/open.ts'
 import type { Thread } from '../../grid/conversations/threads.ts'
 import { endOfPiece } from '../../grid/messaging/read-part.ts'
 import { isFromA2a } from '../../grid/messaging/shown-parts.ts'
 import type { ShownMessage } from '../../html/conversation/message.tsx'
-import type { DeliveryState, ShownReceipt } from '../../html/conversation/state-line.tsx'
+import { type DeliveryState, isEnded, type ShownReceipt } from '../../html/conversation/state-line.tsx'
 import type { ShownThread } from '../../html/conversation/thread-row.tsx'
 import { minute } from '../../lib/time.ts'
 import type { Receipt } from '../../store/account/thread-messages.ts'
@@ -73,7 +73,7 @@ export function oneLine(text: string): string {
 
 /** The messages of a page of a conversation. `replyHref`: where the reader answers one. */
 export function shownMessages(
-  { messages, quoted, thread }: Pick<OpenConversation, 'messages' | 'quoted' | 'thread'>,
+  { reader, messages, quoted, thread }: Pick<OpenConversation, 'reader' | 'messages' | 'quoted' | 'thread'>,
   path: Path,
   now: number,
   replyHref?: (message: OpenMessage) => string | undefined,
@@ -82,6 +82,7 @@ export function shownMessages(
   return messages.map((message) => ({
     ...shownMessage(message, path, now),
     replyHref: replyHref?.(message),
+    ...(canRetract(reader, message) && { retractHref: path('messages', String(message.seq)) }),
     // The title says it.
     ...(thread.kind !== 'conversation' && { to: undefined }),
     quote: message.replyToMessageId === null
@@ -112,7 +113,7 @@ export function shownMessage(message: OpenMessage, path: Path, now: number, isWh
   const { seq, body, a2a, createdAt, fromAlias, isForeign, isUnread, receipts, recipient, type } = message
   const page = path('messages', String(seq))
   const end = isWhole ? body.length : endOfPiece(body, 0, maxShown)
-  const { recipient: receipt, recipients = 0, read = 0, parked = 0 } = receipts ?? {}
+  const receipt = receipts?.recipient
   return {
     seq,
     from: { name: `@${fromAlias}`, kind: type, isA2a: isFromA2a(a2a), isForeign },
@@ -132,7 +133,7 @@ export function shownMessage(message: OpenMessage, path: Path, now: number, isWh
       ...(message.sharedWith ? [{ text: `text was sent to ${message.sharedWith}`, isBad: false }] : []),
     ],
     receipts: receipt ? [shownReceipt(receipt, recipient, now)] : [],
-    ...(!receipt && recipients > 0 && { readBy: { recipients, read, parked, href: page } }),
+    ...(receipts && !receipt && receipts.recipients > 0 && { readBy: { ...receipts, href: page } }),
     isUnread,
   }
 }
@@ -143,7 +144,7 @@ export function shownReceipt(receipt: Receipt, recipient: string, now: number): 
   const events: [event: string, at: number | null][] = [
     ['stored', storedAt],
     ['woken', wokenAt],
-    [state === 'parked' || state === 'withdrawn' ? state : state === 'leased' ? 'taken' : 'read', readAt],
+    [state === 'parked' || isEnded(state) ? state : state === 'leased' ? 'taken' : 'read', readAt],
     ['answered', repliedAt],
   ]
   return {

@@ -10,13 +10,13 @@ import { maxFormFileBytes, PostedFields } from '../../lib/http/form.ts'
 import { maxMessageLength, type SentMessage } from '../../grid/messaging/outgoing-message.ts'
 import { chooseAlias, findSeat, type Seat, suggestAlias } from '../../grid/people/seats.ts'
 import { Card } from '../../html/components.tsx'
-import { TextArea, TextInput } from '../../html/fields.tsx'
+import { CellSelect, TextArea, TextInput } from '../../html/fields.tsx'
 import { ButtonLink, SubmitButton } from '../../html/form.tsx'
 import { Icon } from '../../html/icons.tsx'
 import { appPage } from '../../html/layout.tsx'
 import { PageForm } from '../forms.tsx'
 import type { PageResult, Pages, Visit } from '../visit.ts'
-import { draftName, FileField, messageKey } from './composer.tsx'
+import { draftName, expiryField, expiryIn, FileField, messageKey } from './composer.tsx'
 import { listPlace, listQuery, seqIn, threadIn } from './list-pane.tsx'
 
 const maxMarked = 50
@@ -103,6 +103,7 @@ async function messageIn(form: URLSearchParams) {
   return {
     text: form.get('text') ?? '',
     parts: givenParts(given, maxFormFileBytes),
+    expiresInSeconds: expiryIn(form),
     idempotencyKey: form.get('key') || undefined,
   }
 }
@@ -159,7 +160,7 @@ function WriteCard(
   const { query, membership, actor } = visit
   return (
     <Card>
-      <PageForm visit={visit} action={visit.path('write')} fields={['alias', 'to', 'text']} hasFile>
+      <PageForm visit={visit} action={visit.path('write')} fields={['alias', 'to', 'text', 'expires']} hasFile>
         <input type='hidden' name='key' value={messageKey(visit)} />
         {!seat && (
           <TextInput
@@ -197,6 +198,7 @@ function WriteCard(
           <SubmitButton>
             <Icon name='send' size={16} />Send
           </SubmitButton>
+          <CellSelect {...expiryField} />
           {seat && <span class='soft small'>You write as @{seat.alias}.</span>}
           <span class='soft small sends' data-needs-script>Ctrl+Enter sends.</span>
         </div>

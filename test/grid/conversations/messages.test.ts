@@ -97,7 +97,7 @@ onEachDatabase((open) => {
     await readMessages(bob, {})
 
     expect((await receiptsOf(grid.acme.store, [seq])).get(seq)).toEqual({
-      ...{ recipient: null, recipients: 2, read: 1, unread: 1, parked: 0 },
+      ...{ recipient: null, recipients: 2, read: 1, unread: 1, parked: 0, expired: 0, retracted: 0 },
     })
     const each = (await grid.acme.store.read.threadMessages.ofPost(seq, '', 50)).map((
       { alias, state },

@@ -29,7 +29,8 @@ test('marking as read tells the sender, as a read of an agent does, and unread t
   const status = await messageStatus(storeOf(grid, grid.alice), id)
   expect(status).toMatchObject({ delivery: 'read', readBy: [{ alias: 'ann', readAt: grid.clock.now }] })
   expect((await messageStatus(storeOf(grid, grid.alice), other)).delivery).toBe('queued')
-  expect((await ann.account.read.inbox.nextUnread(ann.seat.agentId, 9)).map(({ body }) => body)).toEqual(['two'])
+  expect((await ann.account.read.inbox.nextUnread(ann.seat.agentId, 9, grid.clock.now)).map(({ body }) => body))
+    .toEqual(['two'])
 
   expect(await markUnread(ann.account, [id, other])).toEqual({ unread: [id] })
   expect(await messageStatus(storeOf(grid, grid.alice), id)).toMatchObject({ delivery: 'queued', readBy: [] })

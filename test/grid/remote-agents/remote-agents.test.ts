@@ -3,6 +3,7 @@ import type { AccountStore } from '../../../src/store/account.ts'
 import type { Statement } from '../../../src/store/sql.ts'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { RemoteLines } from '../../../src/worker/remote-lines.ts'
+import { Signal } from '../../../src/lib/notifier.ts'
 import { followLog } from '../../../src/worker/threads.ts'
 import { type TestGrid, testGrid } from '../../support/grid.ts'
 import { guard } from '../../support/guarded.ts'
@@ -513,4 +514,21 @@ test('an agent that fails is told of from the first hour on, and what was parked
   for (let hour = 0; hour < 25; hour++) await step(3_600_000)
   expect(await attention()).toContain('1 message to @robot cannot be delivered')
   expect(await attention()).toContain('It has failed for 24 hours.')
+})
+
+test('while its sender waits, a task that takes long is looked at every 2 s', async () => {
+  await withRemote(({ method }) => taskResult('t1', 'WORKING', { isLook: method === 'GetTask' }))
+  await send('Build a house')
+  await step()
+  const looksIn = async (seconds: number) => {
+    const before = remote.calls.length
+    for (let second = 0; second < seconds; second++) await step(1_000)
+    return remote.calls.length - before
+  }
+  await step(300_000)
+  expect(await looksIn(20)).toBeLessThanOrEqual(1)
+  const stop = grid.store.waiting.notifier.subscribe(grid.alice.id, new Signal())
+  await step(30_000)
+  expect(await looksIn(20)).toBe(10)
+  stop()
 })

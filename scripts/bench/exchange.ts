@@ -1,0 +1,148 @@
+/** Questions that agents ask over MCP, and workers over REST that answer and take the next in one call. */
+import type { BenchAgent } from './agents.ts'
+import { nats } from './brokers/nats.ts'
+import { postgresqlBehindHttp } from './brokers/postgresql.ts'
+import { call, drainInboxes, sendMessage, sendMessageRequest, toolCallRequest } from './calls.ts'
+import { compareSubjects, echoRow, gridSubject, startOthers } from './compare.ts'
+import { type Connection, post } from './connection.ts'
+import type { BenchGrid } from './grid.ts'
+import type { Step, Workload } from './load.ts'
+import { startPairs } from './pairs.ts'
+import type { Connect, Row, Scenario } from './scenario.ts'
+
+const turnRow: Row<BenchGrid> = {
+  name: 'a turn of a worker, turn',
+  measures:
+    'POST /api/v1/messages: the answer is stored, its question acknowledged, and the next question leased. The inboxes are filled before, which does not count',
+  limit: 'SQLite: one commit, which turns that arrive together share',
+  work: turnWork,
+}
+
+const exchangeRow: Row<BenchGrid> = {
+  name: 'an exchange, turn',
+  measures: 'send_message with wait_seconds, until the answer of a worker that waits for questions',
+  limit: 'the commits of question and answer, one after the other',
+  work: exchangeWork,
+}
+
+/** In the table of the others, a turn is a pair: publish, take and acknowledge. */
+export const exchange: Scenario = {
+  rows: [turnRow, exchangeRow, echoRow],
+  async run(context) {
+    const grid = await startPairs(context)
+    await compareSubjects(context, [
+      gridSubject('a turn of a worker', grid, (clients, connect) => turnWork(grid, clients, connect)),
+      gridSubject('an exchange', grid, (clients, connect) => exchangeWork(grid, clients, connect)),
+      ...await startOthers(context, [postgresqlBehindHttp, nats]),
+    ], 'turn')
+  },
+}
+
+/** How many questions wait for a worker. */
+const waiting = 50
+
+/** Each worker has its own asker, which fills its inbox. */
+function turnWork(grid: BenchGrid, clients: number, connect: Connect): Workload {
+  const { server: { port }, agents: { sender, sink } } = grid
+  const left = Array.from({ length: clients }, () => 0)
+  const workers = sink.slice(0, clients).map((agent) => new Worker(port, agent, connect()))
+  const askers = sender.slice(0, clients)
+  const connections = askers.map(connect)
+  return {
+    steps: workers.map((worker, i): Step => async () => {
+      left[i]--
+      if (await worker.turn() !== left[i] > 0) {
+        throw new Error(`A worker with ${left[i]} questions took none, or too many`)
+      }
+    }),
+    refill: {
+      every: waiting,
+      async run() {
+        let next = 0
+        await drainInboxes(port, askers, () => connections[next++])
+        await Promise.all(askers.map(async (asker, i) => {
+          const toAsk = sendMessageRequest(port, asker, `@${sink[i].alias}`)
+          for (; left[i] < waiting; left[i]++) await sendMessage(connections[i], toAsk)
+          await workers[i].take()
+        }))
+      },
+    },
+  }
+}
+
+/** Workers wait for questions until their connections are closed. */
+function exchangeWork(
+  { server: { port }, agents: { sender, reader } }: BenchGrid,
+  clients: number,
+  connect: Connect,
+): Workload {
+  for (const agent of reader.slice(0, clients)) void new Worker(port, agent, connect(), waitSeconds).work()
+  return {
+    steps: sender.slice(0, clients).map((asker, i) => {
+      const connection = connect()
+      const args = { to: `@${reader[i].alias}`, message: 'What is 6 times 7?', wait_seconds: waitSeconds }
+      const toAsk = toolCallRequest(port, asker, 'send_message', args)
+      return async () => void await call(connection, toAsk, answer)
+    }),
+  }
+}
+
+const answer = 'Six times seven is 42.'
+/** Longer calls are answered as event streams. */
+const waitSeconds = 20
+
+interface Leased {
+  lease_id: string | null
+  messages: { message_id: string; reply_to: string }[]
+}
+
+/** A worker with a lease on one question. */
+class Worker {
+  readonly #port: number
+  readonly #agent: BenchAgent
+  readonly #connection: Connection
+  readonly #next: object
+  #leased: Leased | undefined
+
+  constructor(port: number, agent: BenchAgent, connection: Connection, wait_seconds = 0) {
+    this.#port = port
+    this.#agent = agent
+    this.#connection = connection
+    this.#next = { limit: 1, wait_seconds }
+  }
+
+  /** Lease a question, unless it has one. */
+  async take(): Promise<void> {
+    if (!this.#leased?.lease_id) this.#leased = await this.#call<Leased>('/api/v1/inbox/leases', this.#next)
+  }
+
+  /** Answer the question, and take the next. Resolves to whether there is one. */
+  async turn(): Promise<boolean> {
+    const { lease_id, messages: [{ message_id, reply_to }] } = this.#leased!
+    const body = {
+      to: reply_to,
+      message: answer,
+      reply_to_message_id: message_id,
+      acks: { lease_id },
+      next: this.#next,
+    }
+    const sent = await this.#call<{ next: Leased }>('/api/v1/messages', body)
+    this.#leased = sent.next
+    return this.#leased.lease_id !== null
+  }
+
+  /** Answer questions until the connection is closed. */
+  async work(): Promise<never> {
+    for (;;) {
+      await this.take()
+      while (this.#leased!.lease_id !== null) await this.turn()
+    }
+  }
+
+  async #call<Answer>(path: string, body: object): Promise<Answer> {
+    const headers = { Authorization: `Bearer ${this.#agent.key}` }
+    const response = await this.#connection.send(post(this.#port, path, body, headers))
+    if (response.status >= 300) throw new Error(`The server responded ${response.status}: ${response.body}`)
+    return JSON.parse(response.body)
+  }
+}

@@ -1,0 +1,47 @@
+/** Taking back a message that no reader has. See docs/delivery.md, "Messages that end". */
+import { GridError } from '../../errors.ts'
+import { newId } from '../../lib/id.ts'
+import type { AccountStore } from '../../store/account.ts'
+import { retryOnConflict } from '../retry-on-conflict.ts'
+import type { Sender } from './outgoing-message.ts'
+
+/** What a retracted message says to people who may see that it was there. */
+const retractedText = 'Retracted'
+
+export interface RetractedMessage {
+  message_id: string
+  recipient: string
+  delivery: 'retracted'
+}
+
+/**
+ * Retract a message of `sender` from all its recipients, with its files. Its task is canceled. Repeating it changes
+ * nothing. Fails with `message_not_found`, or with `message_read` if a reader has it: any member of a channel, or a
+ * remote agent that it is being sent to.
+ */
+export async function retractMessage(
+  account: AccountStore,
+  { agentId, alias }: Sender,
+  messageId: string,
+): Promise<RetractedMessage> {
+  const id = messageId.toLowerCase()
+  return await retryOnConflict(async () => {
+    const found = await account.read.endings.retractable(id, agentId)
+    if (!found) throw new GridError('message_not_found', 'You have sent no message with this id.')
+    if (found.isRead) {
+      throw new GridError(
+        'message_read',
+        'A reader has this message already, or it was sent to a remote agent. It cannot be retracted.',
+      )
+    }
+    const { recipient, taskId } = found
+    const at = account.deps.now()
+    const notice = { id: newId(), at, body: `@${alias} canceled task ${taskId}. It expects no answer any more.` }
+    await account.write([
+      ...account.change.endings.retract(id, agentId, retractedText, at),
+      ...taskId === null ? [] : account.change.tasks.withdraw(agentId, taskId, 'retracted', notice),
+    ])
+    account.waiting.notifier.wake(taskId === null ? [agentId] : [agentId, taskId])
+    return { message_id: id, recipient, delivery: 'retracted' }
+  })
+}

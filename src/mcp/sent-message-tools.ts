@@ -1,0 +1,53 @@
+/** What an agent can do with a message that it has sent. See docs/protocol/mcp.md, "Tools of agents". */
+import * as z from 'zod'
+import type { AgentActor } from '../auth/actor.ts'
+import { messageStatus } from '../grid/messaging/message-status.ts'
+import { retractMessage } from '../grid/messaging/retract-message.ts'
+import { identifier } from '../lib/input.ts'
+import { isoTime } from '../lib/time.ts'
+import type { AccountStore } from '../store/account.ts'
+import { tool } from './tool.ts'
+
+export const messageStatusTool = tool({
+  name: 'message_status',
+  description: 'See who read a message you sent, and what happened to it when.',
+  annotations: { readOnlyHint: true },
+  input: z.strictObject({ message_id: identifier }),
+  async run(account: AccountStore, { message_id }) {
+    const status = await messageStatus(account, message_id)
+    return {
+      text: {
+        message_id: status.id,
+        sent_at: isoTime(status.sentAt),
+        recipient: status.recipient,
+        read_by: status.readBy.map(({ alias, readAt }) => ({ alias: `@${alias}`, read_at: isoTime(readAt) })),
+        delivery: status.delivery,
+        timeline: status.timeline.map(({ alias, event, at, attempt, reason }) => ({
+          alias: `@${alias}`,
+          event,
+          at: isoTime(at),
+          ...(attempt && { attempt }),
+          ...(reason && { reason }),
+        })),
+        ...(status.leftOut > 0 && { timeline_left_out: status.leftOut }),
+        ...(status.guardrails.length > 0 && {
+          guardrails: status.guardrails.map(({ agents, ...entry }) => ({
+            ...entry,
+            ...(agents && { agents: agents.map((alias) => `@${alias}`) }),
+          })),
+        }),
+        ...(status.sharedWith && { shared_with: status.sharedWith }),
+      },
+    }
+  },
+})
+
+export const retractMessageTool = tool({
+  name: 'retract_message',
+  description: 'Take back a message you sent while it is unread.',
+  annotations: { idempotentHint: true },
+  input: z.strictObject({ message_id: identifier }),
+  async run(account: AccountStore<AgentActor>, { message_id }) {
+    return { text: { ...await retractMessage(account, account.actor, message_id) } }
+  },
+})

@@ -1,0 +1,107 @@
+/** Messages that end unread: they expire, or their sender retracts them. See docs/delivery.md, "Messages that end". */
+import { releaseUploads } from './uploads.ts'
+import { type AccountDb, precondition, query, type Statement, statement } from '../sql.ts'
+
+/** It is on its way to a remote agent, or may have arrived there. Tables: `deliveries`. */
+export const isSending = `EXISTS (SELECT 1 FROM remote_agents AS remote
+  WHERE remote.account_id = deliveries.account_id AND remote.agent_id = deliveries.agent_id
+    AND remote.sending_id = deliveries.message_id)`
+
+/** A remote agent got it, or may have, and does not answer it. */
+const isRefused = `EXISTS (SELECT 1 FROM remote_exchanges AS exchange
+  WHERE exchange.account_id = deliveries.account_id AND exchange.agent_id = deliveries.agent_id
+    AND exchange.id = deliveries.message_id)`
+
+const ofMessage = 'deliveries.sender_account_id = :account AND deliveries.message_id = messages.id'
+const isRead = `EXISTS (SELECT 1 FROM deliveries WHERE ${ofMessage}
+  AND (deliveries.state = 'read' OR (deliveries.state = 'unread' AND ${isSending})
+    OR (deliveries.state = 'parked' AND ${isRefused})))`
+// What an agent has said in a task of another one is in that task from the first moment.
+const isInTaskOfOther = `EXISTS (SELECT 1 FROM task_messages
+  WHERE task_messages.sender_account_id = :account AND task_messages.message_id = messages.id
+    AND task_messages.role <> 'user')`
+const isSent = 'messages.account_id = :account AND messages.id = :id AND messages.from_agent_id = :from'
+
+interface Retractable {
+  recipient: string
+  /** 0 or 1: a reader has it. */
+  isRead: number
+  /** The task of the sender that it belongs to, or null. */
+  taskId: string | null
+}
+
+const retractable = query<Retractable>(`
+  SELECT messages.recipient, ${isRead} OR ${isInTaskOfOther} AS is_read,
+    (SELECT task_messages.task_id FROM task_messages
+      WHERE task_messages.sender_account_id = :account AND task_messages.message_id = messages.id
+        AND task_messages.account_id = :account AND task_messages.role = 'user') AS task_id
+  FROM messages WHERE ${isSent}`)
+const requireUnread = precondition(`
+  EXISTS (SELECT 1 FROM messages WHERE ${isSent} AND NOT ${isRead} AND NOT ${isInTaskOfOther})`)
+const retract = statement(`
+  UPDATE deliveries SET state = 'retracted', read_at = :at, body = NULL, a2a = NULL
+  WHERE sender_account_id = :account AND message_id = :id AND state <> 'retracted'`)
+const erase = statement(`
+  UPDATE messages SET body = :body, a2a = NULL WHERE messages.account_id = :account AND messages.id = :id`)
+const removeParts = statement(`DELETE FROM parts WHERE account_id = :account AND message_id = :id`)
+
+const removeUploads = releaseUploads('SELECT :id')
+
+const expire = statement(`
+  UPDATE deliveries SET state = 'expired', read_at = :at, a2a = NULL
+  WHERE sender_account_id = :account AND seq IN (SELECT value FROM json_each(:seqs))
+    AND state = 'unread' AND expires_at <= :at AND NOT ${isSending}`)
+// A parked message that is delivered again expires at once.
+const isOver = `messages.account_id = :account AND messages.id IN (SELECT value FROM json_each(:messages))
+  AND NOT EXISTS (SELECT 1 FROM deliveries WHERE ${ofMessage}
+    AND deliveries.state NOT IN ('expired', 'retracted', 'withdrawn', 'parked'))`
+const removeExpiredParts = statement(`
+  DELETE FROM parts WHERE account_id = :account
+    AND message_id IN (SELECT messages.id FROM messages WHERE ${isOver})`)
+const removeExpiredUploads = releaseUploads(`SELECT messages.id FROM messages WHERE ${isOver}`)
+const eraseExpiredDetails = statement(`UPDATE messages SET a2a = NULL WHERE ${isOver} AND messages.a2a IS NOT NULL`)
+
+// Who waits in another process learns of it, too.
+const signal = statement(`
+  INSERT INTO wake_signals (agent_id)
+  SELECT id FROM agents WHERE account_id = :account AND id IN (SELECT value FROM json_each(:agents))`)
+
+/** A delivery whose time is over, and the message with its sender. */
+export interface ExpiringDelivery {
+  seq: number
+  messageId: string
+  fromAgentId: string
+}
+
+export const endings = {
+  reads: (account: AccountDb) => ({
+    /** What decides whether an agent can retract a message; undefined if it has not sent it. */
+    retractable: (id: string, from: string) => account.one(retractable, { id, from }),
+  }),
+  changes: (account: AccountDb) => ({
+    /**
+     * Retract a message from all its recipients: `body` stands for what it said, and its files are removed. Fails the
+     * unit if a reader has it. A trigger cancels its task.
+     */
+    retract: (id: string, from: string, body: string, at: number): Statement[] => [
+      account.bind(requireUnread, { id, from }),
+      account.bind(retract, { id, at }),
+      account.bind(erase, { id, body }),
+      account.bind(removeParts, { id }),
+      account.bind(removeUploads, { id }),
+      account.bind(signal, { agents: JSON.stringify([from]) }),
+    ],
+    /** Expire deliveries that are still unread. Files go with the last recipient. Triggers fail the tasks. */
+    expire: (found: readonly ExpiringDelivery[], at: number): Statement[] => {
+      const messages = JSON.stringify([...new Set(found.map(({ messageId }) => messageId))])
+      const agents = JSON.stringify([...new Set(found.map(({ fromAgentId }) => fromAgentId))])
+      return [
+        { ...account.bind(expire, { seqs: JSON.stringify(found.map(({ seq }) => seq)), at }), rows: found.length },
+        account.bind(removeExpiredParts, { messages }),
+        account.bind(removeExpiredUploads, { messages }),
+        account.bind(eraseExpiredDetails, { messages }),
+        account.bind(signal, { agents }),
+      ]
+    },
+  }),
+}

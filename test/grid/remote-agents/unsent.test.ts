@@ -1,0 +1,111 @@
+/** A message to a remote agent ends only before it was sent. docs/delivery.md, "Messages that end". */
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { minute } from '../../../src/lib/time.ts'
+import { RemoteLines } from '../../../src/worker/remote-lines.ts'
+import { expireMessages } from '../../../src/worker/retention.ts'
+import { type TestGrid, testGrid } from '../../support/grid.ts'
+import { callTool } from '../../support/mcp.ts'
+import { type Answer, messageResult, type RemoteAgent, remoteAgent } from '../../support/remote-agent.ts'
+import { waitFor } from '../../support/wait-for.ts'
+
+let grid: TestGrid
+let remote: RemoteAgent
+/** Made with the first step, because a send starts it soon. */
+let lines: RemoteLines | undefined
+let answer: Answer
+
+beforeEach(async () => {
+  grid = await testGrid({ env: { ALLOW_PRIVATE_TARGETS: '1' } })
+  answer = messageResult('ok')
+  remote = await remoteAgent(() => answer)
+  const robot = { alias: 'robot', type: 'a2a', remoteUrl: remote.url }
+  await callTool(grid, grid.acme.adminKey, 'admin_create_agent', robot)
+})
+afterEach(async () => {
+  await lines?.stop()
+  lines = undefined
+  await remote.close()
+  await grid.close()
+})
+
+const asAlice = (tool: string, args: object) => callTool(grid, grid.alice.key, tool, { ...args })
+const send = async (more: object = {}) =>
+  String((await asAlice('send_message', { to: '@robot', message: 'hi', ...more })).text.message_id)
+const retract = async (message_id: string) => (await asAlice('retract_message', { message_id })).code ?? 'retracted'
+const deliveryOf = async (message_id: string) => (await asAlice('message_status', { message_id })).text.delivery
+async function start(): Promise<RemoteLines> {
+  lines ??= new RemoteLines(grid.store)
+  await lines.run()
+  return lines
+}
+async function step(ms = 0): Promise<void> {
+  grid.clock.now += ms
+  await (await start()).settled()
+}
+
+test('what was retracted or has expired is not sent, and the next message is', async () => {
+  const retracted = await send()
+  const expired = await send({ expires_in_seconds: 10 })
+  const next = await send()
+  expect(await retract(retracted)).toBe('retracted')
+  grid.clock.now += minute
+
+  await step()
+
+  expect(remote.calls.map(({ params }) => params.message!.messageId)).toEqual([next])
+  await expireMessages(grid.store)
+  expect([await deliveryOf(retracted), await deliveryOf(expired)]).toEqual(['retracted', 'expired'])
+})
+
+test('what is being sent does not end, but the message behind it does', async () => {
+  answer = 'hang'
+  const sent = await send({ expires_in_seconds: 10 })
+  const behind = await send({ expires_in_seconds: 10 })
+  const later = await send()
+  const found = await grid.store.global.retention.expiring(grid.clock.now + minute, 1)
+  await start()
+  await waitFor('the request', () => remote.calls.length === 1)
+
+  grid.clock.now += minute
+  await grid.acme.store.write(grid.acme.store.change.endings.expire(found, grid.clock.now))
+  await expireMessages(grid.store)
+
+  expect(await retract(sent)).toBe('message_read')
+  expect([await deliveryOf(sent), await deliveryOf(behind)]).toEqual(['pending', 'expired'])
+  expect(await retract(later)).toBe('retracted')
+})
+
+test('a message that may have arrived does not end, and is sent again after its time', async () => {
+  answer = { status: 503 }
+  const id = await send({ expires_in_seconds: 10 })
+  await step()
+  expect(await retract(id)).toBe('message_read')
+  answer = messageResult('ok')
+
+  grid.clock.now += minute
+  await expireMessages(grid.store)
+  await step()
+
+  expect(await deliveryOf(id)).toBe('delivered')
+})
+
+test('a message whose server was not reached ends as any other', async () => {
+  await remote.close()
+  const retracted = await send()
+  const expiring = await send({ expires_in_seconds: 10 })
+  await step()
+
+  expect(await retract(retracted)).toBe('retracted')
+  await step(minute)
+  await expireMessages(grid.store)
+  expect(await deliveryOf(expiring)).toBe('expired')
+})
+
+test('a message that the server refused was sent', async () => {
+  answer = { status: 400 }
+  const id = await send()
+  await step()
+
+  expect(await deliveryOf(id)).toBe('failed')
+  expect(await retract(id)).toBe('message_read')
+})
