@@ -2,7 +2,7 @@
 import { Buffer } from 'node:buffer'
 import { beforeEach, expect, test } from 'vitest'
 import { createChannel } from '../../src/grid/channels/channels.ts'
-import { sweep } from '../../src/worker/retention.ts'
+import { expireMessages, sweep } from '../../src/worker/retention.ts'
 import { endpointOf, postA2a, request, send10 } from '../support/a2a.ts'
 import { rows, updateTrial } from '../support/database.ts'
 import { onEachDatabase } from '../support/databases.ts'
@@ -176,6 +176,24 @@ onEachDatabase((open) => {
     await sweep(grid.store)
     expect([await count('uploads'), await count('upload_rows')]).toEqual([0, 0])
   })
+})
+
+test.each([
+  ['retracted', (id: string) => callTool(grid, grid.alice.key, 'retract_message', { message_id: id })],
+  ['expired', async () => {
+    grid.clock.now += 11_000
+    await expireMessages(grid.store)
+  }],
+])('the files of a message that was %s go with it', async (_, end) => {
+  const part_id = await uploaded(content)
+  const sent = { to: 'bob', message: 'see', parts: [{ part_id }], expires_in_seconds: 10 }
+  const { text: { message_id } } = await callTool(grid, grid.alice.key, 'send_message', sent)
+
+  await end(message_id)
+  await sweep(grid.store)
+
+  expect((await look(part_id)).status).toBe(404)
+  expect(await rows(grid, 'SELECT 1 FROM upload_rows WHERE account_id = ?', [grid.acme.id])).toEqual([])
 })
 
 test('pieces of less than a row that are not the end are refused, and more than was declared too', async () => {
