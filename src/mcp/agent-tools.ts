@@ -6,19 +6,19 @@ import { agentPage } from '../grid/lists.ts'
 import { listAgents } from '../grid/agents/find-agent.ts'
 import { listSkills, setSkills } from '../grid/agents/skills.ts'
 import { listChannels } from '../grid/channels/channels.ts'
+import { givenParts } from '../grid/messaging/given-parts.ts'
 import { ask } from '../grid/messaging/ask.ts'
 import { type GridMessage, maxBatch, type PageSize } from '../grid/messaging/inbox-message.ts'
 import { expirySeconds, maxMessageLength } from '../grid/messaging/outgoing-message.ts'
-import { readPart } from '../grid/messaging/parts.ts'
+import { readPart } from '../grid/messaging/read-part.ts'
 import { type Page, readAgain, readMessage } from '../grid/messaging/read-again.ts'
 import { isSelf } from '../grid/messaging/resolve.ts'
 import { asSentAnswer } from '../grid/messaging/sent-message.ts'
 import { turnsNote } from '../grid/messaging/turns.ts'
 import { maxWaitSeconds, waitForMessages, type WaitOptions } from '../grid/messaging/wait-for-messages.ts'
-import { asPart } from '../grid/tasks/task-parts.ts'
 import { givenStates, updateTask } from '../grid/tasks/update-task.ts'
 import { isId } from '../lib/id.ts'
-import { atMost, identifier } from '../lib/input.ts'
+import { atMost, identifier, partsInput } from '../lib/input.ts'
 import { isoTime } from '../lib/time.ts'
 import { messageStatusTool, retractMessageTool, searchMessagesTool } from './sent-message-tools.ts'
 import { type Arguments, type MoreOutput, pageOutput, renamed, type Tool, tool, type ToolOutput } from './tool.ts'
@@ -36,14 +36,15 @@ const pageCursor = identifier.optional()
 const sendMessageTool = tool({
   name: 'send_message',
   description:
-    'Write to an agent or a channel. To answer a message, send to its reply_to. With wait_seconds you get the answer in this call, if you need it to go on.',
+    'Write to an agent or a channel. To answer a message, send to its reply_to. With wait_seconds you get the answer in this call.',
   annotations: { destructiveHint: false },
   input: z.strictObject({
     to: identifier.describe('@alias or #channel'),
     // `sendMessage` counts characters; zod would count UTF-16 units.
     message: z.string().meta({ minLength: 1, maxLength: maxMessageLength }),
     reply_to_message_id: identifier.optional().describe('message_id of what this answers; a reply completes its task'),
-    wait_seconds: z.int().min(0).max(maxWaitSeconds).optional().describe('How long to wait for the answer'),
+    parts: partsInput.optional(),
+    wait_seconds: z.int().min(0).max(maxWaitSeconds).optional(),
     idempotency_key: identifier.optional().describe('Repeating with the same key sends once'),
     expires_in_seconds: z.int().min(expirySeconds.min).max(expirySeconds.max).optional(),
   }),
@@ -57,6 +58,7 @@ const sendMessageTool = tool({
       to: input.to,
       text: input.message,
       replyToMessageId: input.reply_to_message_id,
+      parts: input.parts && givenParts(input.parts),
       idempotencyKey: input.idempotency_key,
       expiresInSeconds: input.expires_in_seconds,
     }, { ...call.caller, seconds: Math.min(input.wait_seconds ?? 0, call.maxWaitSeconds) })
@@ -88,9 +90,9 @@ const readMessagesTool = tool({
   input: z.strictObject({
     wait_seconds: z.int().min(0).max(maxWaitSeconds).optional().describe('How long to wait if there are none'),
     limit: z.int().min(1).max(maxBatch).optional(),
-    max_chars: z.int().min(1).optional().describe('Longest total; a longer message is shortened'),
+    max_chars: z.int().min(1).optional().describe('Longest total'),
     since: identifier.optional().describe('last_batch, 1h, an ISO time, a message_id or a cursor'),
-    peek: z.boolean().optional().describe('true: unread messages stay unread'),
+    peek: z.boolean().optional().describe('unread messages stay unread'),
     message_id: identifier.optional().describe('With offset: the rest of a shortened message'),
     offset: z.int().min(0).optional(),
   }),
@@ -160,7 +162,7 @@ export const listAgentsTool = tool({
   annotations: { readOnlyHint: true },
   input: z.strictObject({
     search: atMost(z.string(), 200).optional().describe('Part of an alias, description or skill'),
-    public: z.boolean().optional().describe('true: public agents of other accounts, whose people may read along'),
+    public: z.boolean().optional().describe('public agents of other accounts, whose people may read along'),
     cursor: pageCursor,
   }),
   listBytes: agentPage.bytes,
@@ -212,7 +214,7 @@ const setSkillsTool = tool({
 
 const readPartTool = tool({
   name: 'read_part',
-  description: 'Fetch a large part of a message by its part_id, a page at a time.',
+  description: 'Fetch a large part of a message, a page at a time.',
   annotations: { readOnlyHint: true },
   input: z.strictObject({
     part_id: identifier,
@@ -233,7 +235,7 @@ const updateTaskTool = tool({
     message_id: identifier.optional().describe('Or the id of one of its messages'),
     state: z.enum(givenStates).optional(),
     text: z.string().optional(),
-    parts: z.array(z.record(z.string(), z.unknown())).optional().describe('A2A parts: text, raw, url or data'),
+    parts: partsInput.optional().describe('As of send_message'),
     artifact: z.strictObject({
       id: identifier,
       name: identifier.optional(),
@@ -248,7 +250,7 @@ const updateTaskTool = tool({
       messageId: message_id,
       state,
       text,
-      parts: parts?.map(asPart),
+      parts: parts && givenParts(parts),
       artifact: artifact && { ...artifact, lastChunk: artifact.last_chunk },
       idempotencyKey: idempotency_key,
     })

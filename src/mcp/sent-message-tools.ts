@@ -11,7 +11,7 @@ import { pageOutput, tool } from './tool.ts'
 
 export const messageStatusTool = tool({
   name: 'message_status',
-  description: 'See who read a message you sent, and what happened to it when.',
+  description: 'See who read a message you sent, and what happened to it.',
   annotations: { readOnlyHint: true },
   input: z.strictObject({ message_id: identifier }),
   async run(account: AccountStore, { message_id }) {

@@ -150,6 +150,7 @@ function lean({ jsonSchema, path }: { jsonSchema: z.core.JSONSchema.BaseSchema; 
   delete jsonSchema.propertyNames
   if (path.length > 0) delete jsonSchema.additionalProperties
   delete jsonSchema.minimum
+  delete jsonSchema.maxItems
   if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum
   if (jsonSchema.maxLength === maxIdentifierLength) delete jsonSchema.maxLength
 }

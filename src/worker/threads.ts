@@ -45,7 +45,7 @@ async function indexSome(store: Store): Promise<boolean> {
   const rows = found.map(({ seq, id, body, a2a }) => ({
     seq,
     words: searchWords(body),
-    has: [...listParts(id, a2a).length > 0 ? ['file'] : [], ...link.test(body) ? ['link'] : []],
+    has: [...listParts({ id, a2a, body }).length > 0 ? ['file'] : [], ...link.test(body) ? ['link'] : []],
   }))
   await store.write(searchIndex.add(rows, found[0].after))
   return found.length === wordsUnitSize
