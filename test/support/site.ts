@@ -78,7 +78,6 @@ const pages: SitePage[] = [
   { name: 'consent', route: '/oauth/authorize', path: (site) => site.links.consent },
   inAccount('conversations-mine', '/conversations?show=you'),
   inAccount('conversations-waiting', '/conversations?show=waiting'),
-  inAccount('search', '/search'),
   inAccount('search-found', '/search', () => '/search?q=a'),
   inAccount('conversation', '/conversations/:thread', ({ talk }) => `/conversations/${talk.conversation}`),
   inAccount('conversation-answer', '/conversations/:thread', ({ talk }) => {
