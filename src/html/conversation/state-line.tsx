@@ -40,7 +40,6 @@ const worst: DeliveryState[] = ['parked', 'released', 'waiting', 'stored', 'leas
 export interface ReadBy {
   recipients: number
   read: number
-  /** Cannot be delivered. */
   parked: number
   expired: number
   retracted: number
@@ -144,7 +143,7 @@ function wordsOf({ state, events }: ShownReceipt, at: number, now: number): stri
     case 'replied':
       return `answered after ${durationInWords(last - at)}`
     case 'parked':
-      return 'cannot be delivered'
+      return 'parked'
     default:
       return wordsOfEnd[state]
   }

@@ -80,8 +80,8 @@ async function bothPanes(
           back={`${visit.path('conversations')}${listQuery(place)}`}
           isFromTop={!('newest' in position || 'before' in position)}
           title={isList ? <h2>{titleWith(open)}</h2> : <h1>{titleWith(open)}</h1>}
-          composer={!isList && await composerOf(visit, open)}
-          replyHref={answerHref(open, place)}
+          composer={await composerOf(visit, open, isList)}
+          replyHref={answerHref(open, place, isList ? thread : '')}
         />
       )}
     </div>,
