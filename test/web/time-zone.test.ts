@@ -43,6 +43,20 @@ test('a page without script shows days and times of the zone in the cookie', asy
   expect(times(await following.text())).toEqual(['23:30', '00:30'])
 })
 
+test('dates, hours of charts and the days of filters are those of the zone in the cookie', async () => {
+  const settings = `${home}/settings/account`
+  for (const choice of ['off', 'on']) await one.submit(settings, { choice }, `${settings}/reading`)
+  one.cookies.set('grid-zone', 'Europe/Berlin')
+  const rows = async (day: string) =>
+    (await one.open(`${home}/activity?changes=on&from=${day}&to=${day}`)).text.includes(
+      'Let owners and admins read what',
+    )
+
+  expect((await one.open(settings)).text).toContain('since 22 Nov 2026')
+  expect((await one.open(`${home}/overview`)).html).toContain('<title>00:00: 1</title>')
+  expect([await rows('2026-11-21'), await rows('2026-11-22')]).toEqual([false, true])
+})
+
 test('tomorrow is that of the zone in the cookie', async () => {
   grid.clock.now += 2 * hour
   const account = grid.store.account(grid.acme.id, owner.actor('owner'))

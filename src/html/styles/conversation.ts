@@ -116,9 +116,9 @@ kbd { padding: .0625rem .375rem; border: 1px solid var(--line); border-radius: v
 .fresh { display: contents }
 .not-sent { color: var(--danger); font-size: var(--text-s) }
 /* A line of the header, which all below it makes room for. */
-.live-paused { flex: 1 0 100%; max-width: none; height: 2rem; padding: 0 var(--s4); margin: 0 calc(var(--s4) * -1); background: var(--warning-wash); font-size: var(--text-s); line-height: 2rem; text-align: center }
-.live-paused:empty { display: none }
-.app:has(.live-paused:not(:empty)) { --head: 5.25rem } .head:has(.live-paused:not(:empty)) { flex-wrap: wrap; align-content: space-between }
+.head .live-paused { flex: 1 0 100%; max-width: none; height: 2rem; margin: 0; border-radius: var(--round-s) var(--round-s) 0 0; background: var(--warning-wash); font-size: var(--text-s); line-height: 2rem; text-align: center }
+.head .live-paused:empty { display: none }
+.app:has(.live-paused:not(:empty)) { --head: 5.25rem } .head:has(.live-paused:not(:empty)) { flex-wrap: wrap; align-content: space-between; row-gap: 0; padding-top: var(--s2) }
 @media (prefers-reduced-motion: no-preference) { .arrived { animation: arrived 1.2s } }
 @keyframes arrived { from { background: var(--hover) } }
 `

@@ -43,7 +43,7 @@ export function PeopleReadCard({ visit, since }: { visit: Visit; since: number |
   return (
     <Card id='reading' title='Reading messages' lead='Whether people read messages that are not theirs.'>
       {refused && <Refusal visit={visit}>{refused}</Refusal>}
-      <p>{whoReads(since)}</p>
+      <p>{whoReads(since, visit.timeZone)}</p>
       <p class='soft small'>
         {since === null
           ? 'If you turn it on, they can read what is written from then on. '
@@ -72,10 +72,10 @@ function Choice(
   return <ButtonForm action={action} fields={{ choice }} kind='plain'>{label}</ButtonForm>
 }
 
-function whoReads(since: number | null): string {
+function whoReads(since: number | null, zone: string): string {
   const which = 'what agents and other people write to each other'
   if (since === null) return `People cannot read ${which}.`
-  const from = since === 0 ? '' : ` since ${dateInWords(since)}`
+  const from = since === 0 ? '' : ` since ${dateInWords(since, zone)}`
   return `Owners and admins can read ${which}${from}. Each reading is in Activity.`
 }
 

@@ -129,7 +129,13 @@ async function showFollowing(visit: Visit) {
   const shown = shownMessages(open, path, now, answerHref(open, listPlace(query)))
   const messages = shown.filter(({ seq }) => seq > after)
   const before = shown.find(({ seq }) => seq === after)
-  return await htmlFragment(visit, <MessageItems messages={messages} before={before} hasOwnFaces now={now} />)
+  return await htmlFragment(
+    visit,
+    <>
+      <MessageItems messages={messages} before={before} hasOwnFaces now={now} />
+      {open.newer !== undefined && <li data-more></li>}
+    </>,
+  )
 }
 
 /**
