@@ -1,5 +1,6 @@
 /** Times in the time zone of the reader, which their browser tells in a cookie. */
 import { beforeEach, describe, expect, test } from 'vitest'
+import { setPeopleRead } from '../../src/grid/accounts/people-read.ts'
 import { attentionOf } from '../../src/grid/attention.ts'
 import { listThreads } from '../../src/grid/conversations/threads.ts'
 import { hour } from '../../src/lib/time.ts'
@@ -45,12 +46,12 @@ test('a page without script shows days and times of the zone in the cookie', asy
 
 test('dates, hours of charts and the days of filters are those of the zone in the cookie', async () => {
   const settings = `${home}/settings/account`
-  for (const choice of ['off', 'on']) await one.submit(settings, { choice }, `${settings}/reading`)
+  const account = grid.store.account(grid.acme.id, owner.actor('owner'))
+  for (const choice of ['off', 'on'] as const) await setPeopleRead(account, { choice })
+  await one.submit(`${home}/skills/new`, { name: 'night work', description: '' })
   one.cookies.set('grid-zone', 'Europe/Berlin')
   const rows = async (day: string) =>
-    (await one.open(`${home}/activity?changes=on&from=${day}&to=${day}`)).text.includes(
-      'Let owners and admins read what',
-    )
+    (await one.open(`${home}/activity?changes=on&from=${day}&to=${day}`)).text.includes('night work')
 
   expect((await one.open(settings)).text).toContain('since 22 Nov 2026')
   expect((await one.open(`${home}/overview`)).html).toContain('<title>00:00: 1</title>')

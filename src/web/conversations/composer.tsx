@@ -20,6 +20,7 @@ import { CellSelect, TextArea } from '../../html/fields.tsx'
 import { CsrfField, Form, HiddenFields, SubmitButton } from '../../html/form.tsx'
 import { Icon } from '../../html/icons.tsx'
 import { writePath } from '../../html/paths.ts'
+import { maxFormFileBytes } from '../../lib/http/form.ts'
 import { newId } from '../../lib/id.ts'
 import { presenceWords } from '../../lib/presence.ts'
 import { PageForm, readChoice } from '../forms.tsx'
@@ -138,7 +139,7 @@ function Writing(
   const action = `${page}/messages`
   const { show } = listPlace(form.has('show') ? form : query)
   return (
-    <PageForm visit={visit} action={action} restAt='text'>
+    <PageForm visit={visit} action={action} restAt='text' hasFile>
       <input type='hidden' name='key' value={messageKey(visit)} />
       {show !== 'all' && <input type='hidden' name='show' value={show} />}
       {answered && (
@@ -172,7 +173,7 @@ export async function firstPost(visit: Visit, { id, name }: { id: string; name: 
   if (!seat || !channels.has(id)) return null
   const { actor, membership } = visit
   return (
-    <Form action={writePath(membership.id)}>
+    <Form action={writePath(membership.id)} hasFile>
       <HiddenFields fields={{ key: messageKey(visit), to: `#${name}` }} />
       <TextArea
         name='text'
@@ -190,14 +191,26 @@ export async function firstPost(visit: Visit, { id, name }: { id: string; name: 
 /** The button that sends, when the message expires, and what else there is to know. */
 export function SendRow({ children }: { children?: Child }) {
   return (
-    <div class='row'>
-      <SubmitButton>
-        <Icon name='send' size={16} />Send
-      </SubmitButton>
-      <CellSelect {...expiryField} />
-      {children}
-      <span class='soft small sends' data-needs-script>Ctrl+Enter sends</span>
-    </div>
+    <>
+      <FileField />
+      <div class='row'>
+        <SubmitButton>
+          <Icon name='send' size={16} />Send
+        </SubmitButton>
+        <CellSelect {...expiryField} />
+        {children}
+        <span class='soft small sends' data-needs-script>Ctrl+Enter sends</span>
+      </div>
+    </>
+  )
+}
+
+/** A file that goes with the message. */
+function FileField() {
+  return (
+    <label class='soft small'>
+      Attach a file, up to {maxFormFileBytes / 2 ** 20} MiB <input type='file' name='file' />
+    </label>
   )
 }
 
