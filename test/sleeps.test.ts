@@ -30,6 +30,7 @@ const allowed: Record<string, string> = {
   'e2e/asks.test.ts': 'a random time until an answer, a hang-up and the next kill',
   'e2e/load.ts': 'the pace of load generators: `pause`',
   'e2e/killed-runners.test.ts': 'a clock that goes faster',
+  'e2e/killed-workers.test.ts': 'a clock that goes faster, and the pause before a call is repeated',
 }
 
 const files = readdirSync('test', { recursive: true, encoding: 'utf8' }).filter((path) => /\.tsx?$/.test(path))
