@@ -119,6 +119,13 @@ test('posts are found by the members of the time, and filters choose sender, rec
   expect(await found(grid.alice, 'word', { after: '30m' })).toEqual(['word two'])
 })
 
+test('a letter alone is a whole word', async () => {
+  await say(grid.alice, 'bob', 'apples')
+  await say(grid.alice, 'bob', 'plan A')
+
+  expect(await found(grid.bob, 'a')).toEqual(['plan A'])
+})
+
 test('pages follow each other', async () => {
   for (let n = 0; n < 5; n++) await say(grid.alice, 'bob', `word ${n}`)
   await followLog(grid.store)
