@@ -75,6 +75,12 @@ await owner.store.write([
 const asUser = { type: 'user', userId: user, role: 'owner', sessionId: 'a session of acme' } as const
 const ofUser = grid.store.account(owner.id, { ...asUser, confirmedAt: grid.clock.now })
 const seat = await chooseAlias(ofUser, { alias: 'acme-person' })
+await sendMessage(as(grid.alice), { to: seat.alias, text: 'a question of acme' })
+const ofPerson = await sendMessage(as(grid.alice), { to: seat.alias, text: 'as a person of acme writes' })
+await owner.store.write([{
+  sql: "UPDATE messages SET type = 'human' WHERE account_id = ? AND id = ?",
+  args: [owner.id, ofPerson.id],
+}])
 await recordReading(ofUser, { thread: 'a thread of acme', agents: ['alice', 'bob'] }, null)
 await followLog(grid.store)
 const placed = await rows(grid, 'SELECT thread_id, seq, root_seq FROM thread_messages WHERE account_id = ?', [owner.id])

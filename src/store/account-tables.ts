@@ -19,6 +19,7 @@ import { names, profile } from './account/profile.ts'
 import { notifications } from './account/notifications.ts'
 import { parts } from './account/new-message.ts'
 import { pushConfigs } from './account/push-configs.ts'
+import { questions } from './account/questions.ts'
 import { remoteAgents } from './account/remote-agents.ts'
 import { retention } from './account/retention.ts'
 import { seats } from './account/seats.ts'
@@ -59,6 +60,7 @@ const tables = {
   parts,
   profile,
   pushConfigs,
+  questions,
   receipts,
   remoteAgents,
   retention,
