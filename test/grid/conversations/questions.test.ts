@@ -90,7 +90,7 @@ onEachDatabase((open) => {
     await followLog(grid.store)
     expect((await waiting()).map(({ messages }) => messages)).toEqual([2])
 
-    await retractMessage(alice, { agentId: grid.alice.id }, id)
+    await retractMessage(alice, { agentId: grid.alice.id, alias: 'alice' }, id)
     expect((await waiting()).map(({ text, messages }) => [text, messages])).toEqual([['soon', 1]])
     grid.clock.now += 60_000
     expect(await waiting()).toEqual([])
