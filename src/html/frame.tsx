@@ -108,6 +108,7 @@ export function Header({ frame: { account, accounts, user } }: { frame: AppFrame
 }
 
 export const sectionTitles: Record<NavItem, string> = {
+  home: 'Home',
   conversations: 'Conversations',
   attention: 'Attention',
   overview: 'Overview',
@@ -193,6 +194,7 @@ export function BottomBar({ frame }: { frame: AppFrame }) {
 
 /** The sections that have a key after `g`, as far as the navigation has them. */
 const sectionKeys: [key: string, item: string, title: string][] = [
+  ['h', 'home', 'Home'],
   ['c', 'conversations', 'Conversations'],
   ['a', 'attention', 'Attention'],
   ['n', 'network', 'Network'],

@@ -8,6 +8,7 @@ import { attention, overview, snoozes } from './account/attention.ts'
 import { channels } from './account/channels.ts'
 import { directory } from './account/directory.ts'
 import { endings } from './account/endings.ts'
+import { figures } from './account/figures.ts'
 import { fanOut, messages, receipts } from './account/messages.ts'
 import { grants, keys } from './account/keys.ts'
 import { guarding } from './account/guarding.ts'
@@ -45,6 +46,7 @@ const tables = {
   directory,
   endings,
   fanOut,
+  figures,
   grants,
   guarding,
   guardrails,
