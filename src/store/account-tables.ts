@@ -32,6 +32,7 @@ import { threads } from './account/threads.ts'
 import { timedLeases } from './account/timed-leases.ts'
 import { turns } from './account/turns.ts'
 import { unclaimed } from './account/unclaimed.ts'
+import { uploads } from './account/uploads.ts'
 import { usage } from './account/usage.ts'
 import { verdicts } from './account/verdicts.ts'
 import type { Db } from './sql.ts'
@@ -77,6 +78,7 @@ const tables = {
   timedLeases,
   turns,
   unclaimed,
+  uploads,
   usage,
   verdicts,
 }
@@ -105,6 +107,7 @@ const traffic: ReadonlySet<keyof Tables> = new Set<keyof Tables>([
   'tasks',
   'timedLeases',
   'turns',
+  'uploads',
   'usage',
   'verdicts',
 ])
