@@ -23,6 +23,7 @@ import { pushConfigs } from './account/push-configs.ts'
 import { questions } from './account/questions.ts'
 import { remoteAgents } from './account/remote-agents.ts'
 import { retention } from './account/retention.ts'
+import { search } from './account/search.ts'
 import { seats } from './account/seats.ts'
 import { skills } from './account/skills.ts'
 import { spentTokens } from './account/spent-tokens.ts'
@@ -67,6 +68,7 @@ const tables = {
   receipts,
   remoteAgents,
   retention,
+  search,
   seats,
   skills,
   snoozes,

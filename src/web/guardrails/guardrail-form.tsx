@@ -9,7 +9,7 @@ import { Checkbox, ChoiceList, PasswordInput, TextInput } from '../../html/field
 import { Form, SubmitRow } from '../../html/form.tsx'
 import { appPage } from '../../html/layout.tsx'
 import type { AccountStore } from '../../store/account.ts'
-import { readChoice } from '../forms.tsx'
+import { readChoice, Refusal } from '../forms.tsx'
 import { ManagersOnlyNote } from '../listing.tsx'
 import type { Pages, Visit } from '../visit.ts'
 import { type JsonSchema, readSchemaValue, SchemaFields } from './schema-form.tsx'
@@ -151,7 +151,7 @@ export function GuardrailForm(
   const hasFields = Object.keys(schema.properties ?? {}).length > 0
   return (
     <>
-      {isPosted && inputError && !isOfField && !isTried && <Notice kind='bad'>{inputError.message}</Notice>}
+      {isPosted && inputError && !isOfField && !isTried && <Refusal visit={visit}>{inputError.message}</Refusal>}
       {isOfField && field.startsWith('config') && <Notice kind='bad'>Check the marked field.</Notice>}
       <Card>
         <Form
