@@ -1,5 +1,6 @@
 import { drafts } from './scripts/drafts.ts'
 import { inView } from './scripts/in-view.ts'
+import { jump } from './scripts/jump.ts'
 import { keyboard } from './scripts/keyboard.ts'
 import { liveScript } from './scripts/live.ts'
 import { push } from './scripts/push.ts'
@@ -211,4 +212,4 @@ function canSendAgain() {
   }
 }
 addEventListener('pageshow', canSendAgain)
-` + times + drafts + inView + keyboard + liveScript + push
+` + times + drafts + inView + jump + keyboard + liveScript + push

@@ -31,6 +31,7 @@ import { sessionPages } from './people/settings-sessions.tsx'
 import { teamPages } from './people/settings-team.tsx'
 import { signInPages } from './people/sign-in.tsx'
 import { welcome } from './people/welcome.tsx'
+import { searchPages } from './search/search.tsx'
 import { settingsPath } from './settings.tsx'
 import { accountPages, confirmPath, type FormRoute, type PageDeps, publicPages, signInPath } from './visit.ts'
 
@@ -67,6 +68,7 @@ export function createWebApp(pageDeps: PageDeps, routes: FormRoute[] = []): Hono
   homePages(accountRoutes)
   conversationPages(accountRoutes)
   messagePages(accountRoutes)
+  searchPages(accountRoutes)
   attentionPages(ownRoutes, pageDeps)
   overviewPages(accountRoutes, pageDeps)
   agentPages(accountRoutes)
