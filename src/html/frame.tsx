@@ -5,6 +5,7 @@ import type { Role } from '../auth/actor.ts'
 import { Name } from './bidi.tsx'
 import { Avatar, Badge, type NoticeKind } from './components.tsx'
 import { CsrfField } from './form.tsx'
+import type { Theme } from './html-response.tsx'
 import { Icon, Logo } from './icons.tsx'
 import {
   barItems,
@@ -31,6 +32,7 @@ export interface AppFrame {
   current: NavItem | undefined
   /** The time zone of the user; undefined if it is not known. */
   timeZone?: string
+  theme?: Theme
   /** How much needs the user, for the number in the navigation; undefined if it is not known. */
   attention?: number
   /** Shown above the content: the result of the last action. */

@@ -52,6 +52,7 @@ const notices = {
     'You have given up your alias. Messages to it are refused, and those that you had not read are parked.',
   'service-allowed': 'Guardrails may send your messages there from now on.',
   'service-disallowed': 'Guardrails no longer send your messages there.',
+  'theme-chosen': 'The colours of this browser have been changed.',
   'name-changed': 'Your name has been changed.',
   'password-changed': 'Your password has been changed. All your other sessions have ended.',
   'password-reset':
