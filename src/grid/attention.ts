@@ -113,6 +113,8 @@ const parkedForMs = 7 * day
 const failedForMs = day
 /** From how many refused calls of one caller on. One may be a slip. */
 const manyRefused = 3
+/** From how many blocked messages of one guardrail on. */
+const manyBlocked = 10
 const maxLong = 10
 /** A key that was not used for this time, or made and not used for the second one, or made so long ago. */
 const keyUnusedMs = 90 * day
@@ -120,9 +122,10 @@ const keyNeverUsedMs = 30 * day
 export const keyOldMs = 365 * day
 const nearlyUsed = 0.8
 
-type Row<Name extends 'waiting' | 'returned' | 'remote' | 'parked' | 'refused' | 'failing' | 'keys'> = Awaited<
-  ReturnType<AccountStore['read']['attention'][Name]>
->[number]
+type Row<Name extends 'waiting' | 'returned' | 'remote' | 'parked' | 'refused' | 'failing' | 'blocking' | 'keys'> =
+  Awaited<
+    ReturnType<AccountStore['read']['attention'][Name]>
+  >[number]
 
 interface UsedQuota {
   quota: 'messages' | 'megabytes'
@@ -142,6 +145,7 @@ export type Condition =
   & (
     | { kind: 'paused'; of: PausedConversation }
     | { kind: 'guardrail'; of: Row<'failing'> }
+    | { kind: 'blocked'; of: Row<'blocking'> }
     | { kind: 'released'; of: Row<'returned'> }
     | { kind: 'remote'; of: Row<'remote'> }
     | { kind: 'parked'; of: Row<'parked'> }
@@ -167,21 +171,28 @@ export async function findConditions(account: AccountStore): Promise<Condition[]
   const at = account.deps.now()
   const keyTimes = { at, unusedSince: at - keyUnusedMs, neverUsedSince: at - keyNeverUsedMs, oldSince: at - keyOldMs }
   const failedSince = Math.floor((at - failedForMs) / hour) * hour
-  const [paused, failing, returned, remote, parked, waiting, refused, long, quotas, keys] = await Promise.all([
-    turns.paused(),
-    attention.failing(failedSince),
-    attention.returned(),
-    attention.remote(at - unreadForLongMs),
-    attention.parked(at - parkedForMs),
-    attention.waiting(at - unreadForLongMs),
-    attention.refused(at - failedForMs, manyRefused),
-    turns.long(at - hour, maxLong),
-    nearlyUsedQuotas(account),
-    attention.keys(keyTimes),
-  ])
+  const [paused, failing, blocking, returned, remote, parked, waiting, refused, long, quotas, keys] = await Promise.all(
+    [
+      turns.paused(),
+      attention.failing(failedSince),
+      attention.blocking(failedSince, manyBlocked),
+      attention.returned(),
+      attention.remote(at - unreadForLongMs),
+      attention.parked(at - parkedForMs),
+      attention.waiting(at - unreadForLongMs),
+      attention.refused(at - failedForMs, manyRefused),
+      turns.long(at - hour, maxLong),
+      nearlyUsedQuotas(account),
+      attention.keys(keyTimes),
+    ],
+  )
   return [
     ...all('paused', paused, ({ key, pausedAt }) => ({ subject: key, since: pausedAt, level: pausedAt })),
-    ...all('guardrail', failing, (of) => ({ subject: of.guardrailId, since: of.since, level: of.messages })),
+    ...all(
+      'guardrail',
+      failing,
+      (of) => ({ subject: of.guardrailId, since: of.since, level: of.unchecked + of.refused }),
+    ),
     ...all('released', returned, (of) => ({ subject: of.agentId, since: of.since, level: of.messages })),
     ...all('remote', remote, ({ agentId, pausedAt, failingSince, unread }) => {
       return { subject: agentId, since: pausedAt ?? failingSince, level: Math.max(1, unread) }
@@ -190,6 +201,7 @@ export async function findConditions(account: AccountStore): Promise<Condition[]
     ...all('unread', withPresence(account, waiting), (of) => {
       return { subject: of.agentId, since: of.since, level: of.unread }
     }),
+    ...all('blocked', blocking, (of) => ({ subject: of.guardrailId, since: of.since, level: of.messages })),
     ...all('refused', refused, ({ credentialId, userId, actorType, since, calls }) => {
       return { subject: credentialId ?? userId ?? actorType, since, level: calls }
     }),

@@ -24,7 +24,7 @@ const groups = {
   paused: { title: 'Runaway', kinds: ['paused', 'turns'] },
   waiting: { title: 'Waiting', kinds: ['unread'] },
   failing: { title: 'Failing', kinds: ['guardrail', 'released', 'remote', 'parked'] },
-  refused: { title: 'Refused', kinds: ['refused'] },
+  refused: { title: 'Refused', kinds: ['refused', 'blocked'] },
   limits: { title: 'Limits', kinds: ['quota'] },
   claims: { title: 'Claims', kinds: ['claim'] },
   keys: { title: 'Keys', kinds: ['key'] },

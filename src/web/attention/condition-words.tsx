@@ -33,16 +33,35 @@ export function inWords(condition: Condition, now: number): Words {
       }
     }
     case 'guardrail': {
-      const { name, messages } = condition.of
+      const { name, unchecked, refused, isFailing, failure } = condition.of
       return {
         icon: 'guardrails',
         tone: 'bad',
         what: (
           <>
-            The guardrail <Name text={name} /> could not check {count(messages, 'message')}
+            The guardrail <Name text={name} />{' '}
+            {unchecked + refused === 0 ? 'does not work' : `could not check ${count(unchecked + refused, 'message')}`}
           </>
         ),
-        facts: ['they were not delivered', since && <>first {since}</>],
+        facts: [
+          unchecked > 0 && `${unchecked.toLocaleString('en')} delivered unchecked`,
+          refused > 0 && `${refused.toLocaleString('en')} not delivered`,
+          isFailing ? failure : 'it works again',
+          since && (isFailing ? <>failing since {since}</> : <>first {since}</>),
+        ],
+      }
+    }
+    case 'blocked': {
+      const { name, messages } = condition.of
+      return {
+        icon: 'guardrails',
+        tone: 'warning',
+        what: (
+          <>
+            The guardrail <Name text={name} /> blocked {count(messages, 'message')}
+          </>
+        ),
+        facts: ['within a day', since && <>first {since}</>],
       }
     }
     case 'released': {
@@ -210,6 +229,7 @@ export function actionOf({ path, may }: Visit, condition: Condition): Child {
         <ButtonForm action={path('conversations', condition.of.key, 'resume')} kind='plain' isSmall>Resume</ButtonForm>
       )
     case 'guardrail':
+    case 'blocked':
       return open(path('guardrails', condition.of.guardrailId))
     case 'released':
     case 'remote':

@@ -127,7 +127,8 @@ export function shownMessage(message: OpenMessage, path: Path, now: number, isWh
       href: `${page}/parts/${key}`,
     })),
     verdicts: [
-      ...(message.flagged ? [{ text: 'flagged', isBad: true }] : []),
+      ...(message.unchecked ? [{ text: 'not checked', isBad: true }] : []),
+      ...(message.flagged && !message.unchecked?.only ? [{ text: 'flagged', isBad: true }] : []),
       ...(message.sanitized ? [{ text: 'invisible characters removed', isBad: false }] : []),
       ...(message.sharedWith ? [{ text: `text was sent to ${message.sharedWith}`, isBad: false }] : []),
     ],
