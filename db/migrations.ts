@@ -2,7 +2,7 @@
 export const migrations: { name: string; hash: string; statements: string[] }[] = [
   {
     "name": "0000_grid",
-    "hash": "262e0b04712d22bb7631d12666b556d0dfffe52c981a1c6fe3cde0922d83acf7",
+    "hash": "d3ab64d12808c4a473690a2faae6fc05a7e0a400bcd3e08700d6f9fc6f3941d2",
     "statements": [
       "CREATE TABLE `accounts` (\n\t`id` text PRIMARY KEY NOT NULL,\n\t`name` text NOT NULL,\n\t`state` text NOT NULL,\n\t`join_email` text,\n\t`created_at` integer NOT NULL,\n\t`claimed_at` integer,\n\t`requires_second_factor` integer DEFAULT false NOT NULL,\n\t`people_see_contents` integer DEFAULT false NOT NULL,\n\t`turn_limits` text,\n\t`people_read_since` integer\n);",
       "CREATE UNIQUE INDEX `accounts_join_email` ON `accounts` (`join_email`);",
@@ -79,6 +79,7 @@ export const migrations: { name: string; hash: string; statements: string[] }[] 
       "CREATE TABLE `lease_releases` (\n\t`account_id` text NOT NULL,\n\t`agent_id` text NOT NULL,\n\t`sender_account_id` text NOT NULL,\n\t`message_id` text NOT NULL,\n\t`n` integer NOT NULL,\n\t`leased_at` integer NOT NULL,\n\t`released_at` integer NOT NULL,\n\tPRIMARY KEY(`message_id`, `sender_account_id`, `account_id`, `agent_id`, `n`),\n\tFOREIGN KEY (`message_id`,`sender_account_id`,`account_id`,`agent_id`) REFERENCES `deliveries`(`message_id`,`sender_account_id`,`account_id`,`agent_id`) ON UPDATE cascade ON DELETE no action\n);",
       "CREATE TABLE `leases` (\n\t`account_id` text NOT NULL,\n\t`agent_id` text NOT NULL,\n\t`id` text NOT NULL,\n\t`holder` text NOT NULL,\n\t`created_at` integer NOT NULL,\n\t`expires_at` integer,\n\t`awaits_answer` integer DEFAULT false NOT NULL,\n\t`key` text,\n\tPRIMARY KEY(`account_id`, `id`),\n\tFOREIGN KEY (`account_id`,`agent_id`) REFERENCES `agents`(`account_id`,`id`) ON UPDATE no action ON DELETE no action\n);",
       "CREATE INDEX `leases_awaiting` ON `leases` (`account_id`,`agent_id`) WHERE awaits_answer = 1;",
+      "CREATE INDEX `leases_timed` ON `leases` (`account_id`,`agent_id`,`expires_at`) WHERE expires_at IS NOT NULL;",
       "CREATE TABLE `links` (\n\t`id` text PRIMARY KEY NOT NULL,\n\t`kind` text NOT NULL,\n\t`token_hash` text NOT NULL,\n\t`user_id` text,\n\t`email` text,\n\t`created_at` integer NOT NULL,\n\t`expires_at` integer NOT NULL,\n\t`used_at` integer,\n\tFOREIGN KEY (`user_id`) REFERENCES `users`(`id`) ON UPDATE no action ON DELETE no action\n);",
       "CREATE UNIQUE INDEX `links_token` ON `links` (`token_hash`);",
       "CREATE INDEX `links_user` ON `links` (`user_id`,`kind`);",
@@ -180,6 +181,11 @@ export const migrations: { name: string; hash: string; statements: string[] }[] 
       "CREATE TABLE `totps` (\n\t`user_id` text PRIMARY KEY NOT NULL,\n\t`encrypted_token` text NOT NULL,\n\t`token_iv` text NOT NULL,\n\t`token_auth_tag` text NOT NULL,\n\t`token_key_id` text NOT NULL,\n\t`last_step` integer DEFAULT 0 NOT NULL,\n\t`created_at` integer NOT NULL,\n\t`confirmed_at` integer,\n\t`used_by` text,\n\tFOREIGN KEY (`user_id`) REFERENCES `users`(`id`) ON UPDATE no action ON DELETE no action\n);",
       "CREATE TABLE `trials` (\n\t`account_id` text NOT NULL,\n\t`agent_id` text NOT NULL,\n\t`used` integer DEFAULT 0 NOT NULL,\n\t`max` integer NOT NULL,\n\t`expires_at` integer NOT NULL,\n\t`ended_at` integer,\n\tPRIMARY KEY(`account_id`, `agent_id`),\n\tFOREIGN KEY (`account_id`,`agent_id`) REFERENCES `agents`(`account_id`,`id`) ON UPDATE no action ON DELETE no action\n);",
       "CREATE INDEX `trials_to_end` ON `trials` (`expires_at`) WHERE \"trials\".\"ended_at\" IS NULL;",
+      "CREATE TABLE `upload_rows` (\n\t`account_id` text NOT NULL,\n\t`upload_id` text NOT NULL,\n\t`n` integer NOT NULL,\n\t`content` blob NOT NULL,\n\tPRIMARY KEY(`account_id`, `upload_id`, `n`),\n\tFOREIGN KEY (`account_id`,`upload_id`) REFERENCES `uploads`(`account_id`,`id`) ON UPDATE cascade ON DELETE cascade\n);",
+      "CREATE TABLE `uploads` (\n\t`account_id` text NOT NULL,\n\t`id` text NOT NULL,\n\t`agent_id` text NOT NULL,\n\t`filename` text,\n\t`media_type` text,\n\t`bytes` integer NOT NULL,\n\t`received` integer DEFAULT 0 NOT NULL,\n\t`message_id` text,\n\t`created_at` integer NOT NULL,\n\tPRIMARY KEY(`account_id`, `id`),\n\tFOREIGN KEY (`account_id`,`agent_id`) REFERENCES `agents`(`account_id`,`id`) ON UPDATE no action ON DELETE no action,\n\tFOREIGN KEY (`account_id`,`message_id`) REFERENCES `messages`(`account_id`,`id`) ON UPDATE no action ON DELETE no action\n);",
+      "CREATE INDEX `uploads_agent` ON `uploads` (`account_id`,`agent_id`);",
+      "CREATE INDEX `uploads_message` ON `uploads` (`account_id`,`message_id`) WHERE message_id IS NOT NULL;",
+      "CREATE INDEX `uploads_unnamed` ON `uploads` (`created_at`) WHERE message_id IS NULL;",
       "CREATE TABLE `usage` (\n\t`account_id` text NOT NULL,\n\t`day` integer NOT NULL,\n\t`subject` text NOT NULL,\n\t`messages` integer NOT NULL,\n\t`bytes` integer NOT NULL,\n\tPRIMARY KEY(`account_id`, `day`, `subject`),\n\tFOREIGN KEY (`account_id`) REFERENCES `accounts`(`id`) ON UPDATE no action ON DELETE no action\n) WITHOUT ROWID;",
       "CREATE INDEX `usage_day` ON `usage` (`day`);",
       "CREATE TABLE `users` (\n\t`id` text PRIMARY KEY NOT NULL,\n\t`email` text NOT NULL,\n\t`name` text DEFAULT '' NOT NULL,\n\t`password_hash` text,\n\t`email_verified_at` integer,\n\t`created_at` integer NOT NULL,\n\t`registered_by_shown_link` integer DEFAULT false NOT NULL,\n\t`shortcuts` integer DEFAULT true NOT NULL\n);",

@@ -4,7 +4,7 @@
  * stored without `@`.
  */
 import { sql } from 'drizzle-orm'
-import { foreignKey, index, integer, primaryKey, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core'
+import { blob, foreignKey, index, integer, primaryKey, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core'
 
 const flag = (name: string) => integer(name, { mode: 'boolean' })
 
@@ -513,7 +513,8 @@ export const parts = sqliteTable('parts', {
   id: text('id').notNull(),
   messageId: text('message_id').notNull(),
   mediaType: text('media_type').notNull(),
-  encoding: text('encoding', { enum: ['utf8', 'base64'] }).notNull(),
+  /** `upload`: the content is the id of an upload. */
+  encoding: text('encoding', { enum: ['utf8', 'base64', 'upload'] }).notNull(),
   content: text('content').notNull(),
   /** The length of what `content` stands for. */
   bytes: integer('bytes').notNull(),
@@ -521,6 +522,41 @@ export const parts = sqliteTable('parts', {
   primaryKey({ columns: [t.accountId, t.id] }),
   foreignKey({ columns: [t.accountId, t.messageId], foreignColumns: [messages.accountId, messages.id] }),
   index('parts_message').on(t.accountId, t.messageId),
+])
+
+/** Files that agents upload before a message names them. Those that none names in time are removed. */
+export const uploads = sqliteTable('uploads', {
+  accountId: text('account_id').notNull(),
+  id: text('id').notNull(),
+  agentId: text('agent_id').notNull(),
+  filename: text('filename'),
+  mediaType: text('media_type'),
+  /** As declared. */
+  bytes: integer('bytes').notNull(),
+  /** How many have come: the lengths of its rows. */
+  received: integer('received').notNull().default(0),
+  /** The message that names it. */
+  messageId: text('message_id'),
+  createdAt: integer('created_at').notNull(),
+}, (t) => [
+  primaryKey({ columns: [t.accountId, t.id] }),
+  foreignKey({ columns: [t.accountId, t.agentId], foreignColumns: [agents.accountId, agents.id] }),
+  foreignKey({ columns: [t.accountId, t.messageId], foreignColumns: [messages.accountId, messages.id] }),
+  index('uploads_agent').on(t.accountId, t.agentId),
+  index('uploads_message').on(t.accountId, t.messageId).where(sql`message_id IS NOT NULL`),
+  index('uploads_unnamed').on(t.createdAt).where(sql`message_id IS NULL`),
+])
+
+/** The content of an upload in rows of 64 KiB, of which the last may be shorter. */
+export const uploadRows = sqliteTable('upload_rows', {
+  accountId: text('account_id').notNull(),
+  uploadId: text('upload_id').notNull(),
+  n: integer('n').notNull(),
+  content: blob('content').notNull(),
+}, (t) => [
+  primaryKey({ columns: [t.accountId, t.uploadId, t.n] }),
+  foreignKey({ columns: [t.accountId, t.uploadId], foreignColumns: [uploads.accountId, uploads.id] })
+    .onDelete('cascade').onUpdate('cascade'),
 ])
 
 /**
@@ -598,6 +634,8 @@ export const leases = sqliteTable('leases', {
   primaryKey({ columns: [t.accountId, t.id] }),
   foreignKey({ columns: [t.accountId, t.agentId], foreignColumns: [agents.accountId, agents.id] }),
   index('leases_awaiting').on(t.accountId, t.agentId).where(sql`awaits_answer = 1`),
+  // Leases of plain reads are not in it, so it costs them nothing.
+  index('leases_timed').on(t.accountId, t.agentId, t.expiresAt).where(sql`expires_at IS NOT NULL`),
 ])
 
 /** The processes that serve a remote database. `heartbeats` rises while a process lives; the others watch it. */

@@ -81,7 +81,9 @@ export const errorKinds = {
   skill_taken: 'conflict',
   stale_lease: 'conflict',
   task_not_cancelable: 'conflict',
+  upload_limit_reached: 'conflict',
   write_conflict: 'conflict',
+  wrong_offset: 'conflict',
 
   quota_exceeded: 'limited',
   rate_limit_exceeded: 'limited',
@@ -119,6 +121,8 @@ interface ErrorDetails {
   /** The roles of the account that may do what the caller may not. */
   allowedRoles?: readonly string[]
   notExecuted?: true
+  /** Where an upload goes on. */
+  offset?: number
   /** The challenge says `invalid_token` only for a refused credential (RFC 6750 §3.1). */
   credential?: 'missing' | 'refused'
 }

@@ -40,11 +40,12 @@ function retryAfterLimit({ kind, details }: GridError): number | undefined {
 }
 
 /**
- * REST: `{error: {code, message}}`, and `retry_after_seconds` if a limit was reached.
+ * REST: `{error: {code, message}}`, `retry_after_seconds` if a limit was reached, and `offset` of an upload.
  * See docs/protocol/signup.md, "Errors", and docs/protocol/README.md, "Call limits".
  */
 export function restError(error: GridError): Response {
-  const body = { error: { code: error.code, message: error.message, retry_after_seconds: retryAfterLimit(error) } }
+  const { code, message, details: { offset } } = error
+  const body = { error: { code, message, retry_after_seconds: retryAfterLimit(error), offset } }
   return Response.json(body, { status: httpStatus[error.kind], headers: errorHeaders(error) })
 }
 

@@ -3,6 +3,7 @@
  * that does not own what its parameters name: it returns the same as for unknown names, and the owner's rows stay the
  * same. So each branch of a statement is checked by itself. See docs/security.md, "Four nets".
  */
+import { Buffer } from 'node:buffer'
 import type { InValue } from '@libsql/client'
 import { expect, test } from 'vitest'
 import { recordReading } from '../src/grid/conversations/may-read.ts'
@@ -66,6 +67,15 @@ await owner.store.write([
   ...owner.store.change.verdicts.add({ ...judged, isStored: false }, [{ ...verdict, id: 'a refusal of acme' }]),
   owner.store.change.verdicts.allow(foreign['guardrail id'], 'a hash of acme', grid.clock.now),
 ])
+const uploader = { agent: grid.alice.id, since: 0 }
+await owner.store.write([
+  ...owner.store.change.uploads.append(uploader, foreign['upload id'], 0, Buffer.from('a')),
+  {
+    sql: 'UPDATE uploads SET message_id = ? WHERE account_id = ? AND id <> ?',
+    args: [foreign['message id'], owner.id, foreign['upload id']],
+  },
+])
+const uploads = await rows(grid, 'SELECT id FROM uploads WHERE account_id = ?', [owner.id])
 await owner.agent('acme-desk', { visibility: 'public', accessPolicy: 'block_list', accessList: ['eve'] })
 const desk = (await owner.store.read.agents.byAlias('acme-desk'))!
 const setAside = await sendMessage(as(grid.alice), { to: 'acme-desk', text: 'a parked text of acme' })
@@ -128,6 +138,7 @@ const [accessToken] = await rows(grid, 'SELECT hash FROM oauth_tokens WHERE acco
 /** Texts of one kind: a statement is run with each of them, or with all as a JSON list. */
 const ids = [
   ...[foreign['agent id'], grid.alice.id, grid.bob.id, desk.id, foreign['channel id'], foreign['guardrail id']],
+  ...uploads.map(({ id }) => String(id)),
   ...[foreign['message id'], reply.id, toRobot.id, foreign['skill id'], foreign['credential id'], foreign['part id']],
   ...[push.id, foreign['account id'], user, grantId, invitation, lease!.id, logged.id],
   ...(await owner.store.read.keys.ofAgent(grid.bob.id, grid.clock.now)).map(({ id }) => id),
@@ -276,6 +287,7 @@ const others: Record<string, InValue[]> = {
   ...{ type: ['agent'], visibility: ['public'], accessPolicy: ['auto_approve'], role: ['owner'], kind: ['agent_key'] },
   ...{ action: ['block'], onFailure: ['pass'], provider: ['webhook'], direction: ['inbound'], actorType: ['system'] },
   ...{ credentialKind: [null], requestId: [null], signupId: [null], a2a: [null] },
+  ...{ n: [0], length: [1], filename: ['x'], mediaType: ['text/plain'], content: ['x'] },
   ...{ arguments: ['{}'], config: ['{}'], parts: ['[]'], hours: ['[0]'], kept: ['[]'] },
   ...{ roles: ['["owner"]'], seqs: [JSON.stringify([...Array(99).keys()])] },
   ...{ sends: [1], callbackHash: [null] },

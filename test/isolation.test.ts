@@ -31,7 +31,7 @@ function ownNames(own: NamesByForm, { door, name }: Call): Names {
     guardrail: own['guardrail name'],
     guardrails: ['own-0', own['guardrail name']],
     provider: 'pii',
-    id: door === 'a2a' ? own['asked task id'] : own[name.includes('parts') ? 'part id' : idOf(name)],
+    id: door === 'a2a' ? own['asked task id'] : own[name.includes('parts') ? partOf(name) : idOf(name)],
     'DELETE /api/v1/messages/{id} id': own['message id'],
     message_id: own['message id'],
     reply_to_message_id: own['message id'],
@@ -49,6 +49,9 @@ function ownNames(own: NamesByForm, { door, name }: Call): Names {
 
 /** Whose id the `id` of an admin tool is. */
 const idOf = (tool: string) => tool.includes('channel') ? 'channel id' : 'agent id'
+
+/** Whose id the `id` of a route is. */
+const partOf = (route: string) => /^PUT|upload$/.test(route) ? 'upload id' : 'part id'
 
 const ofTexts: Form[] = [
   'agent id',

@@ -27,8 +27,10 @@ const allowed: Record<string, string> = {
   'clients/silent-grid.test.ts': 'a server whose frames come one by one, which is what the test is about',
   'e2e/fuzz/client.ts': 'a limit on how long an answer may take',
   'e2e/two-grids.test.ts': 'a random time until the next kill, and the pause before a call is repeated',
+  'e2e/asks.test.ts': 'a random time until an answer, a hang-up and the next kill',
   'e2e/load.ts': 'the pace of load generators: `pause`',
   'e2e/killed-runners.test.ts': 'a clock that goes faster',
+  'e2e/killed-workers.test.ts': 'a clock that goes faster, and the pause before a call is repeated',
 }
 
 const files = readdirSync('test', { recursive: true, encoding: 'utf8' }).filter((path) => /\.tsx?$/.test(path))

@@ -7,6 +7,7 @@ import { GridClient, type InboxMessage, type Peek, type SendRequest, type Sent }
 import { jsonLine } from '../lib/redact.ts'
 import { attentionExitCode, type CommandArguments, type ProcessCommand, usageError } from './command.ts'
 import { accessOptions, gridAccess } from './grid-access.ts'
+import { partLines, partOfFile, saveParts } from './files.ts'
 import { print, printTaken } from './output.ts'
 
 /** How often a send is tried. Its key makes sure that it is stored once. */
@@ -25,6 +26,7 @@ export const send: ProcessCommand = {
       description: 'the message; without it or with -, standard input',
       file: 'message-file',
     },
+    file: { placeholder: 'PATH', description: 'a file that goes with it' },
     'reply-to': { placeholder: 'ID', description: 'message_id of what this answers' },
     conversation: {
       placeholder: 'ID',
@@ -43,17 +45,19 @@ export const send: ProcessCommand = {
     ...accessOptions,
   },
   async start(json, args) {
-    const { to, conversation, acks, 'idempotency-key': key = crypto.randomUUID() } = args
+    const { to, file, conversation, acks, 'idempotency-key': key = crypto.randomUUID() } = args
+    const client = new GridClient(gridAccess(args))
     const request: SendRequest = {
       to: to!,
       message: args.message === undefined || args.message === '-' ? readInput() : args.message,
+      ...(file !== undefined && { parts: [await partOfFile(client, file)] }),
       reply_to_message_id: args['reply-to'],
       conversation_id: conversation,
       expires_in_seconds: numberOf(args, 'expires', 10, 604_800),
       ...(acks !== undefined && { acks: { lease_id: acks } }),
       ...(args.wait !== undefined && { wait_seconds: waitSeconds }),
     }
-    const sent = await sendOnce(new GridClient(gridAccess(args)), request, key)
+    const sent = await sendOnce(client, request, key)
     if (json) print(jsonLine(sent))
     else if (!sent.answer) print(`Sent to ${sent.recipient}: ${sent.message_id}`)
     else print(sent.answer.note ?? textOf(sent.answer.messages, sent.answer.unread))
@@ -103,6 +107,7 @@ export const read: ProcessCommand = {
     seconds: { placeholder: 'SECONDS', description: 'with --extend; 600 without it' },
     ack: { placeholder: 'LEASE', description: 'the work on a lease is done' },
     release: { placeholder: 'LEASE', description: 'give a lease up: its messages are unread again' },
+    save: { placeholder: 'FOLDER', description: 'save their files in it; no file is replaced' },
     ...accessOptions,
   },
   async start(json, args) {
@@ -115,11 +120,16 @@ export const read: ProcessCommand = {
 
 async function run(client: GridClient, args: CommandArguments, json: boolean): Promise<void> {
   const show = ({ json: value, text }: Output) => printTaken(json ? jsonLine(value) : text)
-  const { peek, lease, extend, ack, release } = args
+  const { peek, lease, extend, ack, release, save } = args
+  const showSaved = async (value: object, messages: InboxMessage[], remaining: number, note = '') => {
+    const saved = save === undefined ? undefined : await saveParts(client, save, messages)
+    const text = [textOf(messages, remaining) + note, ...(saved ?? []).map((path) => `Saved ${path}`)].join('\n')
+    await show({ json: { ...value, ...(saved && { saved }) }, text })
+  }
   const limit = numberOf(args, 'limit', 1, 50)
   if (peek !== undefined) {
     const found = await client.peek({ limit, summary: false })
-    return await show({ json: found, text: textOf(found.messages, found.unread - found.messages.length) })
+    return await showSaved(found, found.messages, found.unread - found.messages.length)
   }
   if (extend !== undefined) {
     const extended = await client.extend(extend, numberOf(args, 'seconds', 30, 43_200) ?? 600)
@@ -136,13 +146,12 @@ async function run(client: GridClient, args: CommandArguments, json: boolean): P
   const seconds = numberOf(args, 'lease', 30, 43_200)
   const leased = await client.lease({ limit, conversation_id: args.conversation, seconds: seconds ?? printSeconds })
   const { lease_id: id, messages, remaining } = leased
-  const text = textOf(messages, remaining)
   if (lease !== undefined) {
     const note = id === null ? '' : `\n\nLease ${id}, until ${leased.expires_at}. When you are done: read --ack ${id}`
-    return await show({ json: leased, text: text + note })
+    return await showSaved(leased, messages, remaining, note)
   }
   // What could not be printed comes back, as after a crash.
-  await show({ json: { messages, remaining }, text })
+  await showSaved({ messages, remaining }, messages, remaining)
   if (id !== null) await client.ack(id)
 }
 
@@ -152,7 +161,7 @@ function textOf(messages: InboxMessage[], remaining: number): string {
     const { message_id, user, channel, timestamp, redelivered, message: text = '' } = message
     const where = channel === 'direct' ? '' : ` in ${channel}`
     const again = redelivered ? ', redelivered' : ''
-    return `${user}${where}, ${timestamp}${again} (${message_id})\n${text.replace(/^/gm, '  ')}`
+    return `${user}${where}, ${timestamp}${again} (${message_id})\n${text.replace(/^/gm, '  ')}${partLines(message)}`
   })
   const more = remaining > 0 ? `\n\n${count(remaining)} more unread.` : ''
   return shown.join('\n\n') + more

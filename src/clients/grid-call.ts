@@ -21,9 +21,9 @@ export class ClientError extends Error {
 export const usualTimeoutMs = 30 * second
 
 export interface GridRequest {
-  method?: 'GET' | 'POST' | 'DELETE'
+  method?: 'GET' | 'POST' | 'PUT' | 'DELETE'
   headers?: Record<string, string>
-  body?: string
+  body?: string | Uint8Array
   /** For the whole call, and for the opening of a stream; 30 s by default. */
   timeoutMs?: number
   signal?: AbortSignal

@@ -74,6 +74,7 @@ export interface Lease {
 export interface SendRequest {
   to: string
   message: string
+  parts?: Record<string, unknown>[]
   reply_to_message_id?: string
   conversation_id?: string
   expires_in_seconds?: number
@@ -82,6 +83,12 @@ export interface SendRequest {
   next?: NextLease
   /** 0 to 50: how long to wait for the answer. */
   wait_seconds?: number
+}
+
+/** A file on its way to the grid: `offset` is how much has come. */
+export interface UploadState {
+  part_id: string
+  offset: number
 }
 
 export interface Sent {
@@ -166,6 +173,29 @@ export class GridClient {
     })
   }
 
+  /** Begin to upload a file, which a message can name when all its bytes have come. */
+  beginUpload(file: { bytes: number; filename?: string; mediaType?: string }): Promise<UploadState> {
+    return this.#json('POST', '/api/v1/parts', file)
+  }
+
+  upload(id: string, offset: number, bytes: Uint8Array): Promise<UploadState> {
+    return callJson(`${this.#base}${partPath(id)}?offset=${offset}`, {
+      method: 'PUT',
+      headers: { ...this.#headers, 'Content-Type': 'application/octet-stream', 'Content-Length': `${bytes.length}` },
+      body: bytes,
+      timeoutMs: this.#timeoutMs,
+    })
+  }
+
+  uploadState(id: string): Promise<UploadState> {
+    return this.#json('GET', `${partPath(id)}/upload`)
+  }
+
+  /** The content of a part that a message has as a handle. */
+  part(id: string): Promise<AsyncIterable<Uint8Array>> {
+    return openCall(this.#base + partPath(id), { headers: this.#headers, timeoutMs: this.#timeoutMs ?? usualTimeoutMs })
+  }
+
   async me(): Promise<Me> {
     const me = await this.#json('GET', '/api/v1/me')
     const agent = aliasIn(me?.agent)
@@ -222,6 +252,10 @@ export class GridClient {
 function queryOf(parameters: Record<string, string | undefined>): string {
   const given = Object.entries(parameters).filter((entry): entry is [string, string] => entry[1] !== undefined)
   return given.length === 0 ? '' : `?${new URLSearchParams(given)}`
+}
+
+function partPath(id: string): string {
+  return `/api/v1/parts/${encodeURIComponent(id)}`
 }
 
 function leasePath(leaseId: string, action: string): string {

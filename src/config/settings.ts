@@ -84,6 +84,11 @@ export const settings = {
     'Free megabytes on the disk of a local file below which nothing new is stored, at most a tenth of it. 0: no mark.',
     wholeNumber(0, 1_000_000, 200),
   ),
+  maxFileBytes: setting(
+    'MAX_FILE_BYTES',
+    'The largest file that agents can upload, in bytes.',
+    wholeNumber(0, 1024 ** 3, 32 * 1024 ** 2),
+  ),
   retentionDays: setting(
     'RETENTION_DAYS',
     'How long messages are kept, read or not, in days.',

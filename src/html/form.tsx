@@ -17,14 +17,17 @@ export interface FormProps {
   id?: string
   /** Puts the fields and the button in one row. */
   isLine?: boolean
+  /** It has a field for a file. */
+  hasFile?: boolean
   /** Replaces the values of the fields. */
   posted?: PostedForm
   children: Child
 }
 
-export function Form({ action, id, isLine, posted, children }: FormProps) {
+export function Form({ action, id, isLine, hasFile, posted, children }: FormProps) {
+  const enctype = hasFile ? 'multipart/form-data' : undefined
   return (
-    <form method='post' action={action} id={id} class={isLine ? 'line' : undefined}>
+    <form method='post' action={action} id={id} class={isLine ? 'line' : undefined} enctype={enctype}>
       <CsrfField />
       <Posted.Provider value={posted}>{children}</Posted.Provider>
     </form>

@@ -5,6 +5,16 @@ export function isBase64(text: string): boolean {
   return /^[\w+/-]*={0,2}$/.test(text)
 }
 
+/** Undefined for bytes that are no UTF-8 text, and for text with U+0000, which is UTF-16 or no text. */
+export function textOfBytes(bytes: Uint8Array): string | undefined {
+  try {
+    const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
+    return text.includes('\0') ? undefined : text
+  } catch {
+    return undefined
+  }
+}
+
 /** Bytes as base64 with padding. For short ones: all of them are arguments of one call. */
 export function toBase64(bytes: Uint8Array): string {
   return btoa(String.fromCharCode(...bytes))

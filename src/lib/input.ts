@@ -80,6 +80,8 @@ export const clientName = z.string().regex(
 )
 
 export const maxIdentifierLength = 200
+/** Of a file name. */
+export const maxNameBytes = 255
 const plainText = (schema: z.ZodString) =>
   schema.refine((text) => wellFormed(text) === text, 'must be plain Unicode text')
 
@@ -87,6 +89,20 @@ const plainText = (schema: z.ZodString) =>
 export const identifier = atMost(plainText(z.string()), maxIdentifierLength)
 /** The same, and not empty. */
 export const requiredIdentifier = atMost(plainText(z.string().min(1)), maxIdentifierLength)
+
+/** The name of a file. */
+export const filename = z.string()
+  .refine((name) => wellFormed(name) === name, 'must be plain Unicode text')
+  .refine((name) => new TextEncoder().encode(name).length <= maxNameBytes, `must have at most ${maxNameBytes} bytes`)
+  .meta({ maxLength: maxNameBytes })
+export const mediaType = atMost(
+  z.string().regex(/^[\w!#$&^.+-]+\/[\w!#$&^.+-]+(; ?[\w-]+=[\w.+-]+)*$/, 'must be a media type'),
+  100,
+)
+
+/** Parts of a message. Their members are not in the schema, because each model pays for every byte of it. */
+export const partsInput = z.array(z.record(z.string(), z.unknown())).max(20)
+  .describe('{text | raw (base64) | url (https) | data | part_id (an upload), mediaType?, filename?}')
 
 /**
  * Input of a signup, over REST and MCP. Unknown fields are ignored. See docs/protocol/signup.md, "Signup", and

@@ -24,12 +24,8 @@ export interface BunRuntime {
 interface BunServer {
   port: number
   requestIP(request: Request): { address: string } | null
-  timeout(request: Request, seconds: number): void
   stop(closeActive?: boolean): Promise<void>
 }
-
-/** Longer than the heartbeat interval of streams; Bun's default of 10 s would cut them. */
-const idleSeconds = 30
 
 class BunRequest implements ReceivedRequest {
   caller?: string
@@ -62,10 +58,6 @@ class BunRequest implements ReceivedRequest {
   get isGone(): boolean {
     return this.#request.signal.aborted
   }
-
-  allowSilence(seconds: number): void {
-    this.#server.timeout(this.#request, seconds + idleSeconds)
-  }
 }
 
 /** Serve with `Bun.serve`. */
@@ -75,7 +67,8 @@ export async function listenOnBun(Bun: BunRuntime, fetch: FetchHandler, options:
   const server = await Bun.serve({
     port,
     hostname: host,
-    idleTimeout: idleSeconds,
+    // Longer than the heartbeat interval of streams; Bun's default of 10 s would cut them.
+    idleTimeout: 30,
     fetch: (request, bun) => dispatch(request, new BunRequest(request, bun)),
   })
   return {

@@ -6,19 +6,19 @@ import { agentPage } from '../grid/lists.ts'
 import { listAgents } from '../grid/agents/find-agent.ts'
 import { listSkills, setSkills } from '../grid/agents/skills.ts'
 import { listChannels } from '../grid/channels/channels.ts'
+import { givenParts } from '../grid/messaging/given-parts.ts'
 import { ask } from '../grid/messaging/ask.ts'
 import { type GridMessage, maxBatch, type PageSize } from '../grid/messaging/inbox-message.ts'
 import { expirySeconds, maxMessageLength } from '../grid/messaging/outgoing-message.ts'
-import { readPart } from '../grid/messaging/parts.ts'
+import { readPart } from '../grid/messaging/read-part.ts'
 import { type Page, readAgain, readMessage } from '../grid/messaging/read-again.ts'
 import { isSelf } from '../grid/messaging/resolve.ts'
 import { asSentAnswer } from '../grid/messaging/sent-message.ts'
 import { turnsNote } from '../grid/messaging/turns.ts'
 import { maxWaitSeconds, waitForMessages, type WaitOptions } from '../grid/messaging/wait-for-messages.ts'
-import { asPart } from '../grid/tasks/task-parts.ts'
 import { givenStates, updateTask } from '../grid/tasks/update-task.ts'
 import { isId } from '../lib/id.ts'
-import { atMost, identifier } from '../lib/input.ts'
+import { atMost, identifier, partsInput } from '../lib/input.ts'
 import { isoTime } from '../lib/time.ts'
 import { messageStatusTool, retractMessageTool } from './sent-message-tools.ts'
 import { type Arguments, type MoreOutput, renamed, type Tool, tool, type ToolOutput } from './tool.ts'
@@ -49,6 +49,7 @@ const sendMessageTool = tool({
     // `sendMessage` counts characters; zod would count UTF-16 units.
     message: z.string().meta({ minLength: 1, maxLength: maxMessageLength }),
     reply_to_message_id: identifier.optional().describe('message_id of what this answers; a reply completes its task'),
+    parts: partsInput.optional(),
     wait_seconds: z.int().min(0).max(maxWaitSeconds).optional().describe('How long to wait for the answer'),
     idempotency_key: identifier.optional().describe('Repeating with the same key sends once'),
     expires_in_seconds: z.int().min(expirySeconds.min).max(expirySeconds.max).optional(),
@@ -63,6 +64,7 @@ const sendMessageTool = tool({
       to: input.to,
       text: input.message,
       replyToMessageId: input.reply_to_message_id,
+      parts: input.parts && givenParts(input.parts),
       idempotencyKey: input.idempotency_key,
       expiresInSeconds: input.expires_in_seconds,
     }, { ...call.caller, seconds: Math.min(input.wait_seconds ?? 0, call.maxWaitSeconds) })
@@ -239,7 +241,7 @@ const updateTaskTool = tool({
     message_id: identifier.optional().describe('Or the id of one of its messages'),
     state: z.enum(givenStates).optional(),
     text: z.string().optional(),
-    parts: z.array(z.record(z.string(), z.unknown())).optional().describe('A2A parts: text, raw, url or data'),
+    parts: partsInput.optional().describe('As of send_message'),
     artifact: z.strictObject({
       id: identifier,
       name: identifier.optional(),
@@ -254,7 +256,7 @@ const updateTaskTool = tool({
       messageId: message_id,
       state,
       text,
-      parts: parts?.map(asPart),
+      parts: parts && givenParts(parts),
       artifact: artifact && { ...artifact, lastChunk: artifact.last_chunk },
       idempotencyKey: idempotency_key,
     })

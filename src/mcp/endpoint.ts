@@ -7,7 +7,7 @@ import type { AuthenticateCall } from '../auth/bearer.ts'
 import type { Deps } from '../deps.ts'
 import { GridError } from '../errors.ts'
 import { settleLease } from '../grid/messaging/read-messages.ts'
-import { apiLimits, type Bodies, type BodyLimits, formLimits, parseBody } from '../lib/http/body.ts'
+import { apiLimits, type Bodies, type BodyLimits, formLimits, messageLimits, parseBody } from '../lib/http/body.ts'
 import { CallerConnection } from '../lib/http/caller-connection.ts'
 import { addressOf } from '../lib/http/client-address.ts'
 import type { ResponseHeaders } from '../lib/http/response-headers.ts'
@@ -26,7 +26,7 @@ export function mcpGrid(
   deps: Deps,
   metadataUrl: (request: Request) => string,
 ): Handler {
-  return mcpServer(deps, responseHeaders, apiLimits, {
+  return mcpServer(deps, responseHeaders, messageLimits, {
     async authenticate(c) {
       const { account, check } = await authenticateCall(c)
       return accountToolset(account, c.get('trace'), { connection: new CallerConnection(c.req.raw, c.env), check })

@@ -82,6 +82,7 @@ export const gridMessage = z.object({
   flagged: flag('A guardrail objected to something in it'),
   sanitized: flag('Invisible characters were removed from it'),
   shared_with: z.string().optional().describe('The hosts that a guardrail of a person sent the text to'),
+  parts: z.array(z.unknown()).optional().describe('What belongs to it besides its text'),
   a2a: z.unknown().optional().describe('Details from A2A'),
 }).meta({ id: 'GridMessage' })
 

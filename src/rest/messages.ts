@@ -2,16 +2,18 @@
 import * as z from 'zod'
 import { callingAgent } from '../auth/actor.ts'
 import { GridError } from '../errors.ts'
+import { givenParts } from '../grid/messaging/given-parts.ts'
 import { ask } from '../grid/messaging/ask.ts'
 import { expirySeconds, maxMessageLength } from '../grid/messaging/outgoing-message.ts'
 import { isSelf } from '../grid/messaging/resolve.ts'
 import { retractMessage } from '../grid/messaging/retract-message.ts'
 import { asSentAnswer } from '../grid/messaging/sent-message.ts'
+import { messageLimits } from '../lib/http/body.ts'
+import { identifier, parse, partsInput } from '../lib/input.ts'
 import { settleLease } from '../grid/messaging/read-messages.ts'
 import { sendAndTakeNext } from '../grid/messaging/take-next.ts'
 import type { TimedLease } from '../grid/messaging/timed-leases.ts'
 import { maxWaitSeconds } from '../grid/messaging/wait-for-messages.ts'
-import { identifier, parse } from '../lib/input.ts'
 import { acks, asLeaseInput, asLeasePart, gridMessage, leaseAnswer, leased, nextLease, waitOf } from './inbox.ts'
 import { type Call, flag, names, type Route, route, time, turns, unread } from './route.ts'
 
@@ -20,6 +22,7 @@ const newMessage = z.strictObject({
   // `sendMessage` counts characters; zod would count UTF-16 units.
   message: z.string().meta({ minLength: 1, maxLength: maxMessageLength }),
   reply_to_message_id: identifier.optional().describe('message_id of what this answers'),
+  parts: partsInput.optional(),
   conversation_id: identifier.optional().describe('Without it, that of what this answers'),
   expires_in_seconds: z.int().min(expirySeconds.min).max(expirySeconds.max).optional()
     .describe('Not given to a reader any more if it is unread by then; without it, it does not expire'),
@@ -70,10 +73,12 @@ export const messageRoutes: Route[] = [
     caller: 'agent key',
     headers: { 'Idempotency-Key': 'A repeat with the same key within 7 days sends nothing and gets the same answer' },
     body: newMessage,
+    limits: messageLimits,
     answers: { 201: { description: 'The message is stored', json: sent } },
     errors: [
       'invalid_input',
       'message_too_long',
+      'payload_too_large',
       'self_message',
       'recipient_not_found',
       'channel_not_found',
@@ -102,6 +107,7 @@ export const messageRoutes: Route[] = [
         text: body.message,
         replyToMessageId: body.reply_to_message_id,
         conversationId: body.conversation_id,
+        parts: body.parts && givenParts(body.parts),
         idempotencyKey: c.req.header('idempotency-key'),
         expiresInSeconds: body.expires_in_seconds,
         acks: asLeasePart(body.acks),

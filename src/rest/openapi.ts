@@ -74,7 +74,7 @@ export function openApiDocument(
 type SchemaOf = (schema: z.ZodType) => Json
 
 function describe(operation: Operation, inputOf: SchemaOf, answerOf: SchemaOf): Json {
-  const { id, tag, summary, description, caller, body, isBodyOptional = false, answers } = operation
+  const { id, tag, summary, description, caller, body, bytes, isBodyOptional = false, answers } = operation
   const parameters = parametersOf(operation, inputOf)
   return {
     operationId: id,
@@ -85,6 +85,7 @@ function describe(operation: Operation, inputOf: SchemaOf, answerOf: SchemaOf): 
     ...(parameters.length > 0 && { parameters }),
     ...(body &&
       { requestBody: { required: !isBodyOptional, content: { 'application/json': { schema: inputOf(body) } } } }),
+    ...(bytes && { requestBody: { required: true, content: { [bytes]: {} } } }),
     responses: {
       ...Object.fromEntries(Object.entries(answers).map(([status, answer]) => [status, asResponse(answer, answerOf)])),
       ...errorsOf(operation),
@@ -158,6 +159,7 @@ function errorsOf({ caller, body, errors = [] }: Operation): Record<string, Json
 /** The body of an error, as `restError` makes it. */
 function errorSchema(status: number, codes: ErrorCode[]): Json {
   const isLimit = status === httpStatus.limited
+  const hasOffset = codes.includes('wrong_offset')
   return {
     type: 'object',
     properties: {
@@ -167,6 +169,7 @@ function errorSchema(status: number, codes: ErrorCode[]): Json {
           code: { type: 'string', enum: codes },
           message: { type: 'string', description: 'What is wrong, and what to do' },
           ...(isLimit && { retry_after_seconds: { type: 'integer' } }),
+          ...(hasOffset && { offset: { type: 'integer', description: 'Where to go on' } }),
         },
         required: ['code', 'message'],
       },

@@ -1,13 +1,18 @@
-/** `GET /api/v1/parts/{id}`: the content of a large part of a message. See docs/protocol/messages.md, "Large parts". */
+/** `/api/v1/parts`: large parts of messages, and uploads of files. See docs/protocol/rest.md, "Parts", "Uploads". */
+import * as z from 'zod'
+import { callingAgent } from '../auth/actor.ts'
 import { GridError } from '../errors.ts'
-import { findPart } from '../grid/messaging/parts.ts'
+import { appendToUpload, beginUpload, findUpload } from '../grid/messaging/uploads.ts'
+import { filename, mediaType } from '../lib/input.ts'
+import { findPart } from '../grid/messaging/read-part.ts'
+import { downloadHeaders, streamOf } from '../lib/http/download.ts'
 import { matchesEtag } from '../lib/http/response-headers.ts'
 import { restError } from '../wire.ts'
-import { route } from './route.ts'
+import { type Route, route } from './route.ts'
 
 type ByteRange = [first: number, last: number]
 
-export const partRoute = route({
+const partRoute = route({
   method: 'GET',
   path: '/api/v1/parts/{id}',
   id: 'getPart',
@@ -32,35 +37,94 @@ export const partRoute = route({
   errors: ['part_not_found', 'range_not_satisfiable'],
   async serve({ account, c, params }) {
     const request = c.req.raw
-    const { id, mediaType, text, bytes } = await findPart(account, params.id)
+    const part = await findPart(account, params.id)
+    const { id, length } = part
     // A part never changes.
     const etag = `"${id}"`
     const headers = {
-      'Content-Type': text === undefined ? mediaType : `${mediaType.split(';')[0]}; charset=utf-8`,
+      ...downloadHeaders({ ...part, isText: part.text !== undefined }),
       ETag: etag,
       'Accept-Ranges': 'bytes',
       'Cache-Control': 'private, no-cache',
-      // The sender chose type and content. Browsers must not show or run them as a page of the grid.
-      'Content-Disposition': 'attachment',
-      'Content-Security-Policy': "default-src 'none'; sandbox",
     }
     if (matchesEtag(request.headers.get('if-none-match'), etag)) return new Response(null, { status: 304, headers })
 
-    const range = rangeOf(request, etag, bytes.length)
+    const range = rangeOf(request, etag, length)
     if (range === 'unsatisfiable') {
-      const error = new GridError('range_not_satisfiable', `The part has ${bytes.length} bytes.`)
+      const error = new GridError('range_not_satisfiable', `The part has ${length} bytes.`)
       const answer = restError(c.get('trace').refusal(error))
-      answer.headers.set('Content-Range', `bytes */${bytes.length}`)
+      answer.headers.set('Content-Range', `bytes */${length}`)
       return answer
     }
-    if (!range) return new Response(bytes, { headers })
-    const [first, last] = range
-    return new Response(bytes.subarray(first, last + 1), {
-      status: 206,
-      headers: { ...headers, 'Content-Range': `bytes ${first}-${last}/${bytes.length}` },
+    const [first, last] = range ?? [0, length - 1]
+    return new Response(streamOf(part.pieces(first, last + 1)), {
+      status: range ? 206 : 200,
+      headers: {
+        ...headers,
+        'Content-Length': String(last + 1 - first),
+        ...(range && { 'Content-Range': `bytes ${first}-${last}/${length}` }),
+      },
     })
   },
 })
+
+const newUpload = z.strictObject({
+  bytes: z.int().min(1).describe('The length of the file'),
+  filename: filename.optional(),
+  mediaType: mediaType.optional(),
+})
+const place = z.strictObject({ offset: z.coerce.number().int().min(0).describe('Where the body begins in the file') })
+const upload = z.object({
+  part_id: z.string(),
+  offset: z.int().describe('How many bytes have come: where to go on'),
+  bytes: z.int(),
+})
+const ofUpload = { tag: 'Messages', caller: 'agent key', parameters: { id: 'part_id of the upload' } } as const
+
+export const partRoutes: Route[] = [
+  partRoute,
+  route({
+    method: 'POST',
+    path: '/api/v1/parts',
+    id: 'beginUpload',
+    tag: 'Messages',
+    summary: 'Begin to upload a file for a message',
+    caller: 'agent key',
+    body: newUpload,
+    answers: { 201: { description: 'Send its bytes', json: upload } },
+    errors: ['invalid_input', 'payload_too_large', 'upload_limit_reached', 'quota_exceeded', 'storage_full'],
+    serve: ({ account, body }) => beginUpload(account, callingAgent(account.actor), body),
+  }),
+  route({
+    ...ofUpload,
+    method: 'PUT',
+    path: '/api/v1/parts/{id}',
+    id: 'uploadBytes',
+    summary: 'Send bytes of a file',
+    description:
+      'At least 64 KiB, or all that is left. If it breaks off, go on at the offset that the upload has then.',
+    query: place,
+    bytes: 'application/octet-stream',
+    answers: { 200: { description: 'The bytes are stored', json: upload } },
+    errors: ['invalid_input', 'invalid_request', 'part_not_found', 'payload_too_large', 'wrong_offset', 'storage_full'],
+    serve: ({ account, c, params, query }) =>
+      appendToUpload(account, callingAgent(account.actor), params.id, query.offset, bodyOf(c.req.raw)),
+  }),
+  route({
+    ...ofUpload,
+    method: 'GET',
+    path: '/api/v1/parts/{id}/upload',
+    id: 'getUpload',
+    summary: 'See how far an upload is',
+    answers: { 200: { description: 'The upload', json: upload } },
+    errors: ['part_not_found'],
+    serve: ({ account, params }) => findUpload(account, params.id),
+  }),
+]
+
+async function* bodyOf({ body }: Request): AsyncGenerator<Uint8Array> {
+  if (body) yield* body
+}
 
 /** Undefined for the whole part: `Range` is absent, not understood or of several ranges, or `If-Range` has another version. @see RFC 9110 §14.2, §13.1.5 */
 function rangeOf({ headers }: Request, etag: string, length: number): ByteRange | 'unsatisfiable' | undefined {

@@ -24,7 +24,7 @@ export interface Answer {
 
 /** What the document says of a route. */
 export interface Operation {
-  method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
+  method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   /** As OpenAPI writes it, with `{name}` for a parameter. */
   path: string
   id: string
@@ -39,6 +39,10 @@ export interface Operation {
   /** Request headers and their descriptions. */
   headers?: Record<string, string>
   body?: z.ZodType
+  /** The media type of a body that is not JSON, which the route reads itself. */
+  bytes?: string
+  /** Of a body, if not those of every call. */
+  limits?: BodyLimits
   isBodyOptional?: boolean
   /** By status. The first one is the status of an answer in JSON. */
   answers: Record<number, Answer>
@@ -102,7 +106,7 @@ export function handlerOf(
   store: Store,
   authenticate: { call: AuthenticateCall; key: AuthenticateCall },
 ): Handler {
-  const { caller, query, body, recordedAs, named, serve } = route
+  const { caller, query, body, limits, recordedAs, named, serve } = route
   if (!serve) return route.open!(store)
   const [status] = Object.keys(route.answers).map(Number)
 
@@ -111,7 +115,7 @@ export function handlerOf(
     requireCaller(caller!, account, c.req.raw)
     const params = c.req.param() as Record<string, string>
     const givenQuery = query && Object.fromEntries(new URL(c.req.url).searchParams)
-    const givenBody = body && await readBody(store.deps.bodies, c.req.raw)
+    const givenBody = body && await readBody(store.deps.bodies, c.req.raw, limits)
 
     const answer = async (account: AccountStore) => {
       const input = { query: query && parse(query, givenQuery), body: body && parse(body, givenBody) }
@@ -139,11 +143,11 @@ function requireCaller(caller: Caller, { actor }: AccountStore, { headers }: Req
 }
 
 /** No body means no fields. */
-async function readBody(bodies: Bodies, request: Request): Promise<Record<string, unknown>> {
+async function readBody(bodies: Bodies, request: Request, limits = apiLimits): Promise<Record<string, unknown>> {
   const { headers } = request
   const isEmpty = (headers.get('content-length') ?? '0') === '0' && !headers.has('transfer-encoding')
   if (isEmpty && (request.body === null || !headers.has('content-type'))) return {}
-  return await readJsonObject(bodies, request, apiLimits)
+  return await readJsonObject(bodies, request, limits)
 }
 
 /**

@@ -6,7 +6,7 @@ import { guardrailRoutes } from './guardrails.ts'
 import { inboxRoutes } from './inbox.ts'
 import { messageRoutes } from './messages.ts'
 import { openApiDocument } from './openapi.ts'
-import { partRoute } from './parts.ts'
+import { partRoutes } from './parts.ts'
 import type { Route } from './route.ts'
 import { signupRoute } from './signup.ts'
 import { wakeStreamRoute } from './wake-stream.ts'
@@ -29,7 +29,7 @@ export const restRoutes: readonly Route[] = [
   signupRoute,
   ...inboxRoutes,
   ...messageRoutes,
-  partRoute,
+  ...partRoutes,
   wakeStreamRoute,
   ...guardrailRoutes,
   ...agentKeyRoutes,

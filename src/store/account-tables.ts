@@ -30,6 +30,7 @@ import { threads } from './account/threads.ts'
 import { timedLeases } from './account/timed-leases.ts'
 import { turns } from './account/turns.ts'
 import { unclaimed } from './account/unclaimed.ts'
+import { uploads } from './account/uploads.ts'
 import { usage } from './account/usage.ts'
 import { verdicts } from './account/verdicts.ts'
 import type { Db } from './sql.ts'
@@ -73,6 +74,7 @@ const tables = {
   timedLeases,
   turns,
   unclaimed,
+  uploads,
   usage,
   verdicts,
 }
@@ -101,6 +103,7 @@ const traffic: ReadonlySet<keyof Tables> = new Set<keyof Tables>([
   'tasks',
   'timedLeases',
   'turns',
+  'uploads',
   'usage',
   'verdicts',
 ])

@@ -39,8 +39,8 @@ export interface AccountStore<Caller extends Actor = Actor> {
   readonly read: Reads
   readonly change: Changes
   write(statements: Statement[]): Promise<UnitRows>
-  /** Fails with `storage_full` while the disk has no space for anything new. */
-  requireSpace(): void
+  /** Fails with `storage_full` while the disk has no space for anything new, or for a file of so many bytes. */
+  requireSpace(fileBytes?: number): void
   /** Commit statements together with the next commit. No caller waits; it must be safe to repeat, and a crash may lose it. */
   writeLater(statements: Statement[]): void
   record(entry: NewActivity, statements: Statement[]): Promise<UnitRows>
@@ -201,7 +201,7 @@ export function accountOpener(
       read,
       change,
       write,
-      requireSpace: () => queue.requireSpace(),
+      requireSpace: (fileBytes) => queue.requireSpace(fileBytes),
       writeLater: (statements) => queue.writeLater(statements),
       record: (entry, statements) =>
         trace.time('commitMs', () => writeWithActivity(context, [{ accountId, entry }], statements)),

@@ -36,7 +36,7 @@ export interface QueueOptions {
   /** On a remote database, a group is sent once more if its result was lost or the database was locked. */
   local: boolean
   /** Told when the disk is full, and when a remote database has written again. */
-  storage: Pick<DiskSpace, 'isFull' | 'full' | 'recover'>
+  storage: Pick<DiskSpace, 'isFull' | 'hasRoomFor' | 'full' | 'recover'>
   inspect?: (sql: string) => void
   /** Told of each commit before it is answered. */
   keys?: { committed(statements: readonly Statement[]): void }
@@ -89,9 +89,10 @@ export class WriteQueue {
     })
   }
 
-  /** Fails with `storage_full` while a local disk is full. A remote database is asked with each write. */
-  requireSpace(): void {
-    if (this.#options.local && this.#options.storage.isFull) throw storageFull()
+  /** Fails with `storage_full` while a local disk is full, or for a file of so many bytes. A remote database is asked with each write. */
+  requireSpace(fileBytes = 0): void {
+    const { local, storage } = this.#options
+    if (local && (storage.isFull || (fileBytes > 0 && !storage.hasRoomFor(fileBytes)))) throw storageFull()
   }
 
   /** Refuse further units, and drop further deferred ones. Resolves when the queue is drained. */

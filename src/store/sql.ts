@@ -2,7 +2,7 @@
 import type { Client, InValue, ResultSet, Row, Value } from '@libsql/client'
 
 /** Reads a value that is not NULL as the database returned it. */
-type Decoder<T = unknown> = (value: Value) => T
+export type Decoder<T = unknown> = (value: Value) => T
 
 /** A decoder for each field of a row that is neither a text nor a number. */
 type Decoders<Result> = {
@@ -111,7 +111,7 @@ export interface Statement {
 }
 
 /** Values by the names of parameters. `null` is a value; `undefined` and objects throw a `TypeError`. */
-export type Values = Record<string, string | number | boolean | bigint | null>
+export type Values = Record<string, string | number | boolean | bigint | Uint8Array | null>
 
 /** Runs queries and binds statements on tables that belong to no account. */
 export class Db {
@@ -147,7 +147,7 @@ export class Db {
     const args = query.names.map((name) => {
       const value = name === 'account' && this.#accountId !== undefined ? this.#accountId : values[name]
       // The native driver ends the process when it gets an object, and one `undefined` would fail a whole group.
-      if (value === undefined || (typeof value === 'object' && value !== null)) {
+      if (value === undefined || (typeof value === 'object' && value !== null && !(value instanceof Uint8Array))) {
         throw new TypeError(`The statement was given no value for ${name}`)
       }
       return value

@@ -1,6 +1,7 @@
 /** Removes expired rows, in small units between other writes. See docs/delivery.md, "Retention". */
 import { GridError, isStorageFull } from '../errors.ts'
 import { keyLifetimeMs } from '../grid/messaging/sent-message.ts'
+import { uploadLifetimeMs } from '../grid/messaging/uploads.ts'
 import { attemptsKeptMs } from '../grid/people/attempts.ts'
 import { newId } from '../lib/id.ts'
 import { day, hour } from '../lib/time.ts'
@@ -24,6 +25,9 @@ function keptMs({ deps: { config } }: Store): Record<OldRows, number> {
     'remote exchanges': retention,
     verdicts: retention,
     'texts of blocked messages': 7 * day,
+    // These first: what they belong to goes after them.
+    'contents of uploads': uploadLifetimeMs,
+    uploads: uploadLifetimeMs,
     'blocked sends': keyLifetimeMs,
     'counts of guardrails': retention,
     // A browser is told of a thread at most once in less.

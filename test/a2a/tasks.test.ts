@@ -107,8 +107,8 @@ test('the endpoint of an agent takes files and data without text, and no empty t
   expect(data.body.result.history[0].parts).toEqual([{ kind: 'data', data: { answer: 42 } }])
   expect(none.body.error).toMatchObject({ code: -32005, message: 'No text content in message parts' })
   const [first, second] = await inboxOf(grid, grid.bob)
-  expect(first.a2a).toMatchObject({ parts: [{ raw: 'AAAA' }] })
-  expect(second.a2a).toMatchObject({ parts: [{ data: { answer: 42 } }] })
+  expect(first).toMatchObject({ parts: [{ raw: 'AAAA' }] })
+  expect(second).toMatchObject({ parts: [{ data: { answer: 42 } }] })
 })
 
 test('the endpoint of an agent takes a body of 4 MiB, the shared one of 256 KiB', async () => {

@@ -79,7 +79,7 @@ test('send --wait prints the answer, or why there is none', async () => {
   await callTool(grid, grid.bob.key, 'send_message', answer)
 
   expect(early).toMatchObject({ code: 3, stdout: expect.stringContaining('@bob was never here') })
-  expect(await asking.ended).toMatchObject({ code: 0, stdout: expect.stringMatching(/^@bob, .*\n  48\n$/) })
+  expect(await asking.ended).toMatchObject({ code: 0, stdout: expect.stringMatching(/^@bob, .*\n {2}48\n$/) })
 })
 
 test('what was released comes again, flagged', async () => {

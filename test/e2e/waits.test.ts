@@ -50,7 +50,7 @@ describe.each(runtimes)('on %s', { concurrent: true }, (runtime) => {
       const silent = callTool(url, key('silent'), 'read_messages', { wait_seconds: 20 }).then((answer) => {
         return { answer, ms: performance.now() - startedAt }
       })
-      const lease = new GridClient({ url, key: key('lease') }).lease({ wait_seconds: longSeconds })
+      const lease = new GridClient({ url, key: key('lease') }).lease({ wait_seconds: 50 })
       const response = await startRead(url, key('long'), { wait_seconds: longSeconds })
       expect(response.headers.get('content-type')).toBe('text/event-stream')
       const frames = []

@@ -177,10 +177,10 @@ test.each([
   expect(answer.body).toMatchObject({ jsonrpc: '2.0', id: null, error: { code } })
 })
 
-test('a body above 256 KiB is 413, for signup above 16 KiB', async () => {
+test('a body above 512 KiB is 413, for signup above 16 KiB', async () => {
   const padded = (bytes: number) => ({ ...wireRequest('legacy', 'ping'), body: ' '.repeat(bytes) + '{}' })
 
-  const large = await sendWire(grid, grid.alice.key, padded(256 * 1024))
+  const large = await sendWire(grid, grid.alice.key, padded(512 * 1024))
   const forSignup = await sendWire(grid, undefined, padded(16 * 1024), signupPath)
 
   expect([large.status, forSignup.status]).toEqual([413, 413])

@@ -52,7 +52,7 @@ test.each([
   ['no JSON', '{', 'application/json', 400, 'malformed_json'],
   ['a list', '[]', 'application/json', 400, 'invalid_request'],
   ['another media type', '{}', 'text/plain', 415, 'unsupported_media_type'],
-  ['too much', JSON.stringify({ x: 'x'.repeat(300_000) }), 'application/json', 413, 'payload_too_large'],
+  ['too much', JSON.stringify({ x: 'x'.repeat(600_000) }), 'application/json', 413, 'payload_too_large'],
 ])('a body that is %s is refused', async (_, body, type, status, code) => {
   for (const path of [leases, `${leases}/x/ack`, '/api/v1/messages']) {
     const response = await grid.request(path, {

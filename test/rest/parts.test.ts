@@ -18,7 +18,7 @@ onEachDatabase((open) => {
     const raw = { raw: content.toString('base64'), mediaType: 'image/png', filename: 'cat.png' }
     await postA2a(grid, grid.alice.key, send10({ parts: [{ text: 'x' }, raw] }))
     const [message] = (await callTool(grid, grid.bob.key, 'read_messages')).text
-    path = `/api/v1/parts/${message.a2a.parts[1].part_id}`
+    path = `/api/v1/parts/${message.parts[0].part_id}`
   })
 
   test('the whole part, as a download that no page of the grid shows', async () => {
@@ -29,7 +29,7 @@ onEachDatabase((open) => {
       'content-type': 'image/png',
       'accept-ranges': 'bytes',
       'cache-control': 'private, no-cache',
-      'content-disposition': 'attachment',
+      'content-disposition': "attachment; filename*=UTF-8''cat.png",
       'content-security-policy': "default-src 'none'; sandbox",
       'x-content-type-options': 'nosniff',
       etag: `"${path.split('/').at(-1)}"`,

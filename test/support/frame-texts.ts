@@ -88,7 +88,7 @@ export const hostileParts = fc.array(
     fc.tuple(fc.constantFrom(...Object.keys(fake)), short).map(([name, text]) => ({
       data: { ...fake, [name]: text, [text]: [text] },
     })),
-    short.map((text) => ({ raw: btoa(encodeURIComponent(text.toWellFormed())), mediaType: 'text/plain' })),
+    short.map((text) => ({ raw: btoa(encodeURIComponent(text.toWellFormed())), mediaType: 'image/png' })),
   ),
   { maxLength: 4 },
 )

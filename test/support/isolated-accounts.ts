@@ -2,12 +2,14 @@
  * Two unrelated accounts for the isolation matrix: the owner (Acme) has one of everything, and the caller (Evil) names
  * it in its calls. See `test/isolation.test.ts`.
  */
+import { Buffer } from 'node:buffer'
 import { callingAgent } from '../../src/auth/actor.ts'
 import { deleteAgent } from '../../src/grid/agents/agents.ts'
 import { setSkills } from '../../src/grid/agents/skills.ts'
 import { createChannel, deleteChannel } from '../../src/grid/channels/channels.ts'
 import { listThreads } from '../../src/grid/conversations/threads.ts'
 import { createGuardrail } from '../../src/grid/guardrails/guardrails.ts'
+import { beginUpload } from '../../src/grid/messaging/uploads.ts'
 import { leaseMessages } from '../../src/grid/messaging/timed-leases.ts'
 import { startTask } from '../../src/grid/tasks/start-task.ts'
 import { updateTask } from '../../src/grid/tasks/update-task.ts'
@@ -160,6 +162,17 @@ async function createEntities(
     text: `a file of ${prefix}`,
     a2a: { messageId: prefix, parts: [{ raw: btoa(`a file of ${prefix} `.repeat(1_000)) }] },
   })
+  const newUpload = () =>
+    beginUpload(as(sender), { agentId: sender.id }, {
+      bytes: 10,
+      filename: `a file of ${prefix}`,
+      mediaType: 'text/plain',
+    })
+  const upload = await newUpload()
+  const { part_id: halfway } = await newUpload()
+  await account.store.write(
+    account.store.change.uploads.append({ agent: sender.id, since: 0 }, halfway, 0, Buffer.from('a')),
+  )
   await sendMessage(as(sender), { to: `#${channel.name}`, text: `a post of ${prefix}` })
   await sendMessage(as(agent), { to: `@${sender.alias}`, text: `a note of ${prefix}` })
   const question = [{ text: `a question of ${prefix}` }, { raw: btoa(`a file of ${prefix} `.repeat(1_000)) }]
@@ -200,6 +213,7 @@ async function createEntities(
     'idempotency key': `${prefix}-key`,
     'part id': `${file.id}.0`,
     'part message id': file.id,
+    'upload id': upload.part_id,
     'paused conversation': paused,
     'task id': asked.task.id,
     'asked task id': asking.task.id,
@@ -268,6 +282,7 @@ async function reset(grid: TestGrid, evil: TestAccount, kept: KeptIds): Promise<
     remove('conversation_turns'),
     remove('idempotency_keys'),
     remove('parts'),
+    remove('uploads'),
     remove('tasks'),
     remove('contexts'),
     remove('messages'),

@@ -1,4 +1,5 @@
 /** What a reader must see of a message, from its row alone. */
+import { bytesOf } from '../../src/grid/messaging/given-parts.ts'
 import { isoTime } from '../../src/lib/time.ts'
 import { rows } from './database.ts'
 import type { TestGrid } from './grid.ts'
@@ -31,7 +32,13 @@ export async function storedMessages(grid: TestGrid, ids: string[]): Promise<Map
       timestamp: isoTime(Number(row.created_at)).replace('.000Z', 'Z'),
       ...(row.conversation_id !== null && { conversation_id: row.conversation_id }),
       ...(row.sanitized === 1 && { sanitized: true }),
-      ...(row.a2a !== null && { a2a: JSON.parse(String(row.a2a)), task_id: JSON.parse(String(row.a2a)).taskId }),
+      ...(row.a2a !== null && detailsOf(JSON.parse(String(row.a2a)))),
     }]
   }))
+}
+
+/** The text of the message is its first part, which is not repeated. One that lost all of its characters is left as it is. */
+function detailsOf({ parts = [], ...a2a }: { taskId: string; parts?: Record<string, unknown>[] }) {
+  const others = parts.slice(parts[0]?.text === '' ? 0 : 1).map((part) => ({ ...part, bytes: bytesOf(part) }))
+  return { a2a, task_id: a2a.taskId, ...(others.length > 0 && { parts: others }) }
 }

@@ -66,6 +66,8 @@ export const allowedCrossAccountQueries = [
   'old verdicts',
   'old tasks',
   'old contexts',
+  'old contents of uploads',
+  'old uploads',
   'old remote exchanges',
   'tasks without an answer',
   'leases in flight',

@@ -34,7 +34,7 @@ export function testQueue({ batch, options }: {
     log: createLog('warn', (line) => logs.push(line)),
     now: () => clock.now,
     local: true,
-    storage: { isFull: false, full() {}, recover() {} },
+    storage: { isFull: false, hasRoomFor: () => true, full() {}, recover() {} },
     inspect: () => {},
     onStorageFault: (error) => faults.push(error),
     ...options,

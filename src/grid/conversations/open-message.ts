@@ -4,7 +4,9 @@ import { isId } from '../../lib/id.ts'
 import type { AccountStore } from '../../store/account.ts'
 import type { PartOfMessage, StoredPart } from '../../store/account/new-message.ts'
 import type { Receipt } from '../../store/account/thread-messages.ts'
-import { contentOf, type PartContent, type PartHandle, partIn, shownDetails, storedPart } from '../messaging/parts.ts'
+import { type PartHandle, storedPart } from '../messaging/parts.ts'
+import { contentOf, type PartContent, partIn } from '../messaging/read-part.ts'
+import { besidesText, inlineDetails } from '../messaging/shown-parts.ts'
 import { retractMessage } from '../messaging/retract-message.ts'
 import { callingSeat } from '../people/seats.ts'
 import { isReadBySwitch, mayRead, placeOfMessage, type Reader, readerOf } from './may-read.ts'
@@ -142,33 +144,30 @@ async function threadsOf(account: AccountStore, messages: ThreadMessage[]): Prom
 interface ListedPart {
   key: string
   kind: string
-  name?: string
+  filename?: string
   mediaType: string
   bytes: number
 }
 
-/** What belongs to a message besides its text, by its A2A details. None if they are damaged. */
-export function listParts(messageId: string, a2a: string | null): ListedPart[] {
+/** What belongs to a message besides its text. Nothing if its details are damaged. */
+export function listParts({ id, a2a, body }: { id: string; a2a: string | null; body: string }): ListedPart[] {
   if (a2a === null) return []
   try {
-    const { shown } = shownDetails(messageId, a2a, Infinity)
-    const { parts = [], more = [] } = shown as { parts?: unknown[]; more?: PartHandle[] }
-    const all = [...parts.map((part, n) => handleAt(messageId, part, n)), ...more]
-    return all.flatMap((handle) => {
-      if (!handle) return []
-      const { kind, name, mediaType = 'application/json', bytes, part_id } = handle
-      return [{ key: part_id.slice(messageId.length + 1), kind, ...(name !== undefined && { name }), mediaType, bytes }]
-    })
+    const { inline } = inlineDetails(id, a2a)
+    const { parts = [], more = [] } = inline
+    const besides = besidesText(inline, body)
+    const shown = parts.flatMap((part, n) => besides.includes(part) ? [handleAt(id, part, n)] : [])
+    return [...shown, ...more].map(({ kind, filename, mediaType = 'application/json', bytes, part_id }) => (
+      { key: part_id.slice(id.length + 1), kind, filename, mediaType, bytes }
+    ))
   } catch {
     return []
   }
 }
 
-/** The handle of a part that is inline or apart. Undefined for a text that the message shows itself. */
-function handleAt(messageId: string, part: unknown, n: number): PartHandle | undefined {
-  const { part_id, text, filename } = part as Record<string, unknown>
-  if (part_id !== undefined) return part as PartHandle
-  if (text !== undefined && filename === undefined) return undefined
+/** The handle of a part that is inline or apart. */
+function handleAt(messageId: string, part: Record<string, unknown>, n: number): PartHandle {
+  if (part.part_id !== undefined) return part as unknown as PartHandle
   return storedPart(`${messageId}.${n}`, part).handle
 }
 
@@ -183,7 +182,7 @@ export async function findListedPart(
   const found = isSent ? await parts.sent(agentId, id, partId) : await parts.received(agentId, id, partId)
   const part = found && (partIn(found, id, partId) ?? inlinePart(found, partId, key))
   if (!part) throw new GridError('part_not_found', 'This part does not exist, or it is gone.')
-  return contentOf(found, part)
+  return contentOf(found, part, (upload, n) => account.read.uploads.rowOfMessage(agentId, id, upload, n))
 }
 
 function inlinePart({ a2a }: PartOfMessage, partId: string, key: string): StoredPart | undefined {

@@ -7,6 +7,7 @@ import type { Seat } from '../../store/account/seats.ts'
 import type { SendInput, SentMessage } from '../messaging/outgoing-message.ts'
 import { isSelf } from '../messaging/resolve.ts'
 import { sendMessage } from '../messaging/send-message.ts'
+import type { GivenPart } from '../tasks/task.ts'
 import { callingSeat } from '../people/seats.ts'
 import { type Reader, readerOf } from './may-read.ts'
 import { findMessage, type ThreadMessage } from './messages.ts'
@@ -17,6 +18,7 @@ interface NewPersonMessage {
   to: string
   text: string
   conversationId?: string
+  parts?: GivenPart[]
   expiresInSeconds?: number
   /** Made with the form: sending it again stores the message once. */
   idempotencyKey?: string
@@ -25,6 +27,7 @@ interface NewPersonMessage {
 interface PersonReply {
   messageId: string
   text: string
+  parts?: GivenPart[]
   expiresInSeconds?: number
   idempotencyKey?: string
 }
@@ -124,6 +127,7 @@ async function messageIn(account: AccountStore, threadId: number, seq: number): 
 
 interface NewAnswer {
   text: string
+  parts?: GivenPart[]
   /** The `seq` of the message of the conversation that is answered. Without it the text is for its addressee. */
   answers?: number
   expiresInSeconds?: number

@@ -12,6 +12,7 @@ import { type GuardedContent, guardedContent, hashOf, type MessageContent } from
 import type { A2aDetails, OutgoingMessage } from './outgoing-message.ts'
 import { splitDetails } from './parts.ts'
 import { countMessage } from './quota.ts'
+import { withContents } from './uploads.ts'
 import { changedDeliveries, redactedContent } from './redacted.ts'
 
 interface Findings {
@@ -44,7 +45,7 @@ async function checkSender(outgoing: OutgoingMessage, asking: Omit<Asking, 'guar
   const { body, conversationId } = message
   const content: MessageContent = {
     body,
-    ...(input.a2a && { details: present(input.a2a) }),
+    ...(input.a2a && { details: await withContents(account, sender, present(input.a2a)) }),
     continues: input.continues,
     ...(conversationId !== null && conversationId !== input.a2a?.contextId && { conversationId }),
   }

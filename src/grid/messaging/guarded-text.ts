@@ -5,17 +5,17 @@
 import { Buffer } from 'node:buffer'
 import { joined } from '../../guardrails/local/view.ts'
 import { maxSpans, type Span } from '../../guardrails/provider.ts'
-import { isBase64 } from '../../lib/encoding.ts'
+import { isBase64, textOfBytes } from '../../lib/encoding.ts'
 import { withoutInvisible } from '../../lib/invisible-text.ts'
 import { once } from '../../lib/lazy.ts'
 import { hashForLookup } from '../../lib/secrets.ts'
 import { hasAtMost, wellFormed } from '../../lib/text.ts'
 
 const mask = '[redacted]'
-/** The longest text that guardrails are asked about, in UTF-16 units. */
-export const maxGuardedLength = 100_000
+/** The longest text that guardrails are asked about, in UTF-16 units: 1 MiB of files, and room for the other texts. */
+export const maxGuardedLength = 1_200_000
 /** Base64 that could not fit into the longest text is not decoded. */
-const maxDecoded = 4 * maxGuardedLength
+const maxDecoded = 2 * maxGuardedLength
 const uuidPattern = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
 export interface MessageContent {
@@ -41,14 +41,14 @@ export function hashOf({ text, unreadable }: GuardedContent): string {
 
 /**
  * The one text of a message: its text, right behind what it continues, then those of its details and its conversation,
- * joined by line feeds.
+ * joined by line feeds. Data is as JSON, but its texts are not escaped.
  */
 export function guardedContent(content: MessageContent): GuardedContent {
   const { continues = '' } = content
-  const texts: string[] = []
+  let texts = ''
   const unreadable: string[] = []
-  const seen = (text: string) => {
-    texts.push(text)
+  const seen = (text: string, after = '\n') => {
+    texts += text + after
     return text
   }
   mapTexts(content, {
@@ -57,7 +57,7 @@ export function guardedContent(content: MessageContent): GuardedContent {
     partOfBody: (text) => text,
     unreadable: (raw) => unreadable.push(raw),
   })
-  const text = continues + texts.join('\n')
+  const text = continues + texts.slice(0, -1)
   return { text, start: continues.length, unreadable, fits: text.length <= maxGuardedLength }
 }
 
@@ -67,14 +67,14 @@ export function withMasked(content: MessageContent, text: string, spans: readonl
   const masked = merged.length === 0 || merged.length > maxSpans ? [{ start: 0, end: text.length }] : merged
   const from = content.continues?.length ?? 0
   let offset = from
-  const next = (part: string) => {
+  const next = (part: string, after = '\n') => {
     const start = offset
-    offset += part.length + 1
+    offset += part.length + after.length
     return maskedIn(part, start, masked)
   }
   const redacted = mapTexts(content, {
-    text: (part) => cleanedIfMasked(part, next(part)),
-    file: next,
+    text: (part, after) => cleanedIfMasked(part, next(part, after)),
+    file: (part) => next(part),
     partOfBody: (part, start) => cleanedIfMasked(part, maskedIn(part, from + start, masked)),
     unreadable: () => {},
   })
@@ -110,7 +110,8 @@ export function withReplacement(
 }
 
 interface TextVisitor {
-  text(text: string): string
+  /** `after` is what follows it in the one text. Default: a line feed. */
+  text(text: string, after?: string): string
   file(text: string): string
   /** A text part that is in the text of the message already, from `start` on. */
   partOfBody(text: string, start: number): string
@@ -134,9 +135,11 @@ function mapDetails(body: string, details: Record<string, unknown>, visitor: Tex
   let n = 0
   const part = (given: unknown) => {
     if (typeof given !== 'object' || given === null) return deep(given, visitor)
+    if ('upload' in given) return uploadOf(given as Record<string, unknown>, visitor)
     return Object.fromEntries(
       Object.entries(given).map(([name, value]) => {
         if (name === 'raw' && typeof value === 'string') return [name, fileOf(value, visitor)]
+        if (name === 'data') return [name, dataOf(value, visitor)]
         if (name !== 'text' || typeof value !== 'string' || n >= ofBody.length) return [name, deep(value, visitor)]
         const shown = visitor.partOfBody(value, start)
         start += value.length + 1
@@ -153,6 +156,20 @@ function mapDetails(body: string, details: Record<string, unknown>, visitor: Tex
   )
 }
 
+/** What is masked of an upload replaces it. Without its content as `raw`, nothing of it is seen. */
+function uploadOf({ upload, bytes, ...part }: Record<string, unknown>, visitor: TextVisitor): unknown {
+  const raw = part.raw === undefined ? undefined : fileOf(String(part.raw), visitor)
+  if (raw === undefined) visitor.unreadable(String(upload))
+  const shown = Object.entries(part).map(([name, value]) => [name, name === 'raw' ? raw : deep(value, visitor)])
+  return { ...Object.fromEntries(shown), ...(raw === part.raw && { upload, bytes }) }
+}
+
+function dataOf(data: unknown, visitor: TextVisitor): unknown {
+  const shown = deep(data, visitor, (mark) => visitor.text('', mark))
+  visitor.text('', '\n')
+  return shown
+}
+
 /** The text parts, if the text of the message is exactly these. Otherwise each is a text of its own. */
 function bodyParts({ body, details }: MessageContent): string[] {
   if (!Array.isArray(details?.parts)) return []
@@ -160,20 +177,44 @@ function bodyParts({ body, details }: MessageContent): string[] {
   return texts.join('\n') === body ? texts : []
 }
 
-/** Texts, names of members and numbers, however deep. A UUID says nothing, and its digits look like many things. */
-function deep(value: unknown, visitor: TextVisitor): unknown {
-  if (typeof value === 'string') return value === '' || uuidPattern.test(value) ? value : visitor.text(value)
+/**
+ * Texts, names of members and numbers, however deep. A UUID says nothing, and its digits look like many things. `mark`
+ * puts the marks of JSON between them.
+ */
+function deep(value: unknown, visitor: TextVisitor, mark?: (mark: string) => void): unknown {
+  const after = mark && ''
+  const quoted = (text: string, isSeen: boolean) => {
+    mark?.('"')
+    const shown = isSeen ? visitor.text(text, after) : text
+    mark?.('"')
+    return shown
+  }
+  if (typeof value === 'string') return quoted(value, value !== '' && !uuidPattern.test(value))
   if (typeof value === 'number') {
     const text = String(value)
-    const shown = visitor.text(text)
+    const shown = visitor.text(text, after)
     return shown === text ? value : shown
   }
-  if (Array.isArray(value)) return value.map((item) => deep(item, visitor))
-  if (typeof value !== 'object' || value === null) return value
+  if (Array.isArray(value)) {
+    mark?.('[')
+    const items = value.map((item, n) => {
+      if (n > 0) mark?.(',')
+      return deep(item, visitor, mark)
+    })
+    mark?.(']')
+    return items
+  }
+  if (typeof value !== 'object' || value === null) {
+    mark?.(String(value))
+    return value
+  }
   const members = new Map<string, unknown>()
   const repeats = new Map<string, number>()
+  mark?.('{')
   for (const [name, item] of Object.entries(value)) {
-    const shown = name === '' ? name : visitor.text(name)
+    if (members.size > 0) mark?.(',')
+    const shown = quoted(name, name !== '')
+    mark?.(':')
     let unused = shown
     // Several names may be masked, and no member may take the place of another.
     while (members.has(unused)) {
@@ -181,8 +222,9 @@ function deep(value: unknown, visitor: TextVisitor): unknown {
       repeats.set(shown, n)
       unused = `${shown} ${n}`
     }
-    members.set(unused, deep(item, visitor))
+    members.set(unused, deep(item, visitor, mark))
   }
+  mark?.('}')
   return Object.fromEntries(members)
 }
 
@@ -199,12 +241,7 @@ function fileOf(raw: string, visitor: TextVisitor): string {
 /** Undefined also for what is no base64: decoders disagree on where it ends, and a model may read it as it is. */
 function textOfFile(raw: string): string | undefined {
   if (!isBase64(raw.replace(/[\r\n]/g, ''))) return undefined
-  try {
-    const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(Buffer.from(raw, 'base64'))
-    return text.includes('\0') ? undefined : text
-  } catch {
-    return undefined
-  }
+  return textOfBytes(Buffer.from(raw, 'base64'))
 }
 
 /** Sorted, without overlaps, and without cutting a character off from its marks. */

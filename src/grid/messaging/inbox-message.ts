@@ -1,7 +1,8 @@
 /** Inbox messages as their recipient sees them, and how many of them fit into one response. */
 import { withoutInvisible, withoutInvisibleIn } from '../../lib/invisible-text.ts'
 import { type InboxMessage, maxCountedUnread } from '../../store/account/inbox-message.ts'
-import { endOfPiece, shownDetails } from './parts.ts'
+import { endOfPiece } from './read-part.ts'
+import { shownDetails } from './shown-parts.ts'
 
 export const maxBatch = 50
 /** Longest text and A2A details of one response, in UTF-16 units: at most 240 kB as UTF-8. */
@@ -47,6 +48,8 @@ export interface GridMessage {
   sanitized?: true
   /** The hosts that a guardrail of a person sent the text to, for checking. */
   shared_with?: string
+  /** What belongs to it besides its text. */
+  parts?: unknown[]
   a2a?: unknown
 }
 
@@ -125,15 +128,15 @@ export function asGridMessage(
   const user = `@${message.fromAlias}`
   const skills: string[] = introducesSender ? withoutInvisibleIn(JSON.parse(message.senderSkills)) : []
   const senderDescription = introducesSender ? withoutInvisible(message.senderDescription) : ''
-  const details = message.a2a === null || offset > 0
+  const details = message.a2a === null
     ? undefined
-    : shownDetails(message.id, message.a2a, maxChars - (end - offset))
+    : shownDetails(message.id, message.a2a, body, maxChars - (end - offset))
   return {
     message_id: message.id,
     channel: isPost ? message.recipient : 'direct',
     user,
     type: message.type,
-    ...(message.a2a !== null && { via: 'a2a' as const }),
+    ...(details?.isA2a && { via: 'a2a' as const }),
     ...(message.isExternal !== 0 && { external: true as const }),
     message: offset === 0 && end === length ? body : body.slice(offset, end),
     ...(offset > 0 && { offset }),
@@ -152,6 +155,7 @@ export function asGridMessage(
     ...(message.flagged !== 0 && { flagged: true as const }),
     ...((message.sanitized !== 0 || body !== message.body || details?.sanitized) && { sanitized: true as const }),
     ...(message.sharedWith !== null && { shared_with: message.sharedWith }),
-    ...(details && { a2a: details.shown }),
+    ...(offset === 0 && details?.parts && { parts: details.parts }),
+    ...(offset === 0 && details?.a2a && { a2a: details.a2a }),
   }
 }

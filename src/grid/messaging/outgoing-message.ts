@@ -16,9 +16,12 @@ export interface Sender {
   isUnlimited?: boolean
 }
 
-/** What A2A knows of a message beyond its text; kept for the recipient. Parts are in 1.0 form. */
+/**
+ * What belongs to a message beyond its text; kept for the recipient. Parts are in 1.0 form. Of a message over A2A they are
+ * all of its content, with the text. Other messages have nothing but `parts` here, which come after their text.
+ */
 export interface A2aDetails {
-  messageId: string
+  messageId?: string
   contextId?: string
   taskId?: string
   parts?: unknown[]
@@ -50,6 +53,8 @@ export interface SendInput {
   request?: string
   /** What the message answers: acked in the unit that stores it. */
   acks?: LeasePart
+  /** Besides the text. Not together with `a2a`. */
+  parts?: unknown[]
   a2a?: A2aDetails
   /** The end of a text that goes on with this message. Guardrails check both as one text. */
   continues?: string

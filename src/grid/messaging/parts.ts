@@ -1,15 +1,12 @@
 /** What does not fit inline is a handle, and fetched. See docs/protocol/messages.md, "Large parts". */
 import { Buffer } from 'node:buffer'
-import { callingAgent } from '../../auth/actor.ts'
-import { GridError, invalidInput } from '../../errors.ts'
 import { isBase64 } from '../../lib/encoding.ts'
-import { withoutInvisible, withoutInvisibleIn } from '../../lib/invisible-text.ts'
-import type { AccountStore } from '../../store/account.ts'
-import type { NewMessage, PartOfMessage, StoredPart } from '../../store/account/new-message.ts'
+import type { NewMessage, StoredPart } from '../../store/account/new-message.ts'
 import type { A2aDetails } from './outgoing-message.ts'
+import { hasUploads, isUploadPart } from './uploads.ts'
 
 /** Most bytes of A2A details that a read shows of one message, as JSON in UTF-8. */
-const maxInlineBytes = 8 * 1024
+export const maxInlineBytes = 8 * 1024
 /** Details other than parts stay inline up to this size each, so that parts have room. */
 const maxFieldBytes = 1024
 /** A handle that would be longer, because of its name or metadata, leaves them to the stored part. */
@@ -24,28 +21,21 @@ export interface PartHandle {
    * place on; or the name of a member of the A2A details, or `details`. Whatever is whole is JSON.
    */
   kind: string
-  name?: string
+  filename?: string
   mediaType?: string
   bytes: number
   part_id: string
   metadata?: unknown
 }
 
-interface SplitDetails {
+export interface SplitDetails {
   inline: Record<string, unknown>
   apart: StoredPart[]
 }
 
-export interface PartContent {
-  id: string
-  mediaType: string
-  text?: string
-  bytes: Buffer<ArrayBuffer>
-}
-
 /** Move large parts out of the details. Splitting twice changes nothing; the ids of parts follow from the message. */
 export function splitDetails(messageId: string, details: Record<string, unknown>): SplitDetails {
-  if (sizeOf(details) <= maxInlineBytes) return { inline: details, apart: [] }
+  if (!hasUploads(details) && sizeOf(details) <= maxInlineBytes) return { inline: details, apart: [] }
   const apart: StoredPart[] = []
   const setApart = (kind: string, key: string | number, content: unknown): PartHandle => {
     const part = wholePart(`${messageId}.${key}`, content)
@@ -68,11 +58,18 @@ export function splitDetails(messageId: string, details: Record<string, unknown>
   let room = maxInlineBytes - sizeOf(inline) - restBytes
   for (const [n, part] of parts.entries()) {
     const size = sizeOf(part) + 1
-    const stored = size > room ? storedPart(`${messageId}.${n}`, part) : undefined
+    const isUpload = isUploadPart(part)
+    const stored = isUpload || size > room ? storedPart(`${messageId}.${n}`, part) : undefined
     const handleSize = stored ? sizeOf(stored.handle) + 1 : size
     // A handle for each of many small parts would cost the reader more than they do.
-    if (handleSize > room || (stored && size <= maxHandleBytes)) {
-      shown.push(setApart('parts', 'rest', parts.slice(n)))
+    if (handleSize > room || (stored && !isUpload && size <= maxHandleBytes)) {
+      const rest = parts.slice(n).map((one, more) => {
+        if (!isUploadPart(one)) return one
+        const { part, handle } = storedPart(`${messageId}.${n + more}`, one)
+        apart.push(part)
+        return handle
+      })
+      shown.push(setApart('parts', 'rest', rest))
       break
     }
     if (stored) apart.push(stored.part)
@@ -89,130 +86,14 @@ export function detailOf({ id, a2a, largeParts }: NewMessage, name: keyof A2aDet
   return part ? JSON.parse(part.content) : JSON.parse(a2a ?? '{}')[name]
 }
 
-/** The details as their reader sees them. `sanitized`: an older version stored them with invisible characters. */
-export function shownDetails(
-  messageId: string,
-  json: string,
-  maxChars: number,
-): { shown: unknown; sanitized: boolean } {
-  const stored = JSON.parse(json)
-  const details = withoutInvisibleIn(stored)
-  const sanitized = details !== stored
-  const isInline = Buffer.byteLength(json) <= maxInlineBytes
-  const inline = isInline ? details : splitDetails(messageId, details).inline
-  if ((isInline ? json : JSON.stringify(inline)).length <= maxChars) return { shown: inline, sanitized }
-  return { shown: { more: [handleOf('details', wholePart(`${messageId}.details`, inline))] }, sanitized }
-}
-
-/** A part of a message that the calling agent received or sent. Fails with `part_not_found`. */
-export async function findPart(account: AccountStore, partId: string): Promise<PartContent> {
-  const { agentId } = callingAgent(account.actor)
-  const messageId = partId.slice(0, Math.max(0, partId.lastIndexOf('.')))
-  const { parts } = account.read
-  const found = await parts.received(agentId, messageId, partId) ?? await parts.sent(agentId, messageId, partId)
-  const part = found && partIn(found, messageId, partId)
-  if (!part || !found) {
-    throw new GridError('part_not_found', 'No message that you sent or received has a part with this id.')
-  }
-  return contentOf(found, part)
-}
-
-export function contentOf(found: PartOfMessage, { id, mediaType, encoding, content }: StoredPart): PartContent {
-  if (encoding === 'base64') return { id, mediaType, bytes: Buffer.from(content, 'base64') }
-  // Parts that an older version stored apart are not clean.
-  const text = isText(found.a2a, id) ? withoutInvisible(content) : cleanedJson(content)
-  return { id, mediaType, text, bytes: Buffer.from(text) }
-}
-
-/** Whether a part holds a text of the sender. All other parts are JSON that the grid has written. */
-function isText(a2a: string | null, partId: string): boolean {
-  try {
-    const { parts = [] } = JSON.parse(a2a ?? '{}') as { parts?: Partial<PartHandle>[] }
-    return ['text', 'url'].includes(parts.find((part) => part.part_id === partId)?.kind ?? '')
-  } catch {
-    return true
-  }
-}
-
-/** In JSON, controls are escaped and a line begins behind an escape, so what is cleaned are the values. */
-function cleanedJson(json: string): string {
-  try {
-    const value: unknown = JSON.parse(json)
-    const cleaned = withoutInvisibleIn(value)
-    return cleaned === value ? json : JSON.stringify(cleaned)
-  } catch {
-    return withoutInvisible(json)
-  }
-}
-
-/** A part as it is stored, or cut out of the details of its message. */
-export function partIn({ part, a2a }: PartOfMessage, messageId: string, partId: string): StoredPart | undefined {
-  if (part) return part
-  if (a2a === null) return undefined
-  let split: SplitDetails
-  try {
-    split = splitDetails(messageId, withoutInvisibleIn(JSON.parse(a2a)))
-  } catch {
-    // The row is damaged. A read does not show the message either.
-    return undefined
-  }
-  if (partId === `${messageId}.details`) return wholePart(partId, split.inline)
-  return split.apart.find(({ id }) => id === partId)
-}
-
-interface PartPage {
-  part_id: string
-  mediaType: string
-  bytes: number
-  /** A text is paged by UTF-16 units, bytes by bytes; offsets and `left` count the same. */
-  text?: string
-  base64?: string
-  left: number
-  next_offset?: number
-}
-
-const pageChars = 16_000
-const pageBytes = pageChars / 4 * 3
-
-export async function readPart(account: AccountStore, partId: string, offset = 0): Promise<PartPage> {
-  const { mediaType, text, bytes } = await findPart(account, partId)
-  const length = text === undefined ? bytes.length : text.length
-  requireOffset(offset, length)
-  const end = text === undefined ? Math.min(offset + pageBytes, length) : endOfPiece(text, offset, pageChars)
-  return {
-    part_id: partId,
-    mediaType,
-    bytes: bytes.length,
-    ...(text === undefined
-      ? { base64: bytes.subarray(offset, end).toString('base64') }
-      : { text: text.slice(offset, end) }),
-    left: length - end,
-    ...(end < length && { next_offset: end }),
-  }
-}
-
-export function requireOffset(offset: number, length: number): void {
-  if (offset === 0 || offset < length) return
-  throw invalidInput(`The offset is beyond the end: the length is ${length}.`, 'offset')
-}
-
-/** Where a piece of at most `maxChars` ends. No character is cut, and a piece has at least one. */
-export function endOfPiece(text: string, offset: number, maxChars: number): number {
-  const end = offset + maxChars
-  if (end >= text.length) return text.length
-  const splitsPair = /[\ud800-\udbff]/.test(text[end - 1]) && /[\udc00-\udfff]/.test(text[end])
-  if (!splitsPair) return end
-  return end - 1 > offset ? end - 1 : end + 1
-}
-
 /** A part in 1.0 form: its content, and its handle with the other members. */
 export function storedPart(id: string, part: unknown): { part: StoredPart; handle: PartHandle } {
   const stored = contentPart(id, part)
   if (stored) {
-    const { filename: name, mediaType, metadata } = part as Record<string, unknown>
+    const { filename, mediaType, metadata } = part as Record<string, unknown>
     const handle = {
       kind: stored.kind,
-      ...(name !== undefined && { name: String(name) }),
+      ...(filename !== undefined && { filename: String(filename) }),
       ...(mediaType !== undefined && { mediaType: String(mediaType) }),
       bytes: stored.part.bytes,
       part_id: id,
@@ -227,11 +108,15 @@ export function storedPart(id: string, part: unknown): { part: StoredPart; handl
 /** The content of a part without its other members. Undefined if only JSON can hold it. */
 function contentPart(id: string, part: unknown): { kind: string; part: StoredPart } | undefined {
   if (typeof part !== 'object' || part === null) return undefined
-  const { text, raw, url, data, mediaType } = part as Record<string, unknown>
+  const { upload, bytes: length, text, raw, url, data, mediaType } = part as Record<string, unknown>
   const type = (usual: string) =>
     typeof mediaType === 'string' && mediaType.length <= maxMediaTypeLength && mediaTypePattern.test(mediaType)
       ? mediaType
       : usual
+  if (typeof upload === 'string') {
+    const stored = { id, mediaType: type('application/octet-stream'), encoding: 'upload' as const, content: upload }
+    return { kind: 'raw', part: { ...stored, bytes: Number(length) } }
+  }
   if (typeof raw === 'string') {
     const bytes = bytesOf(raw)
     return bytes && {
@@ -258,12 +143,12 @@ function textPart(kind: string, id: string, mediaType: string, text: string) {
   return { kind, part: { id, mediaType, encoding: 'utf8' as const, content, bytes: Buffer.byteLength(content) } }
 }
 
-function wholePart(id: string, value: unknown): StoredPart {
+export function wholePart(id: string, value: unknown): StoredPart {
   const content = JSON.stringify(value)
   return { id, mediaType: 'application/json', encoding: 'utf8', content, bytes: Buffer.byteLength(content) }
 }
 
-function handleOf(kind: string, { id, mediaType, bytes }: StoredPart): PartHandle {
+export function handleOf(kind: string, { id, mediaType, bytes }: StoredPart): PartHandle {
   return { kind, mediaType, bytes, part_id: id }
 }
 
@@ -272,6 +157,6 @@ function bytesOf(base64: string): Buffer | undefined {
   return isBase64(base64) ? Buffer.from(base64, 'base64') : undefined
 }
 
-function sizeOf(value: unknown): number {
+export function sizeOf(value: unknown): number {
   return Buffer.byteLength(JSON.stringify(value))
 }

@@ -6,6 +6,7 @@ import { type Finding, isRefused } from './ask-guardrails.ts'
 import { type MessageContent, withMasked, withReplacement } from './guarded-text.ts'
 import { maxMessageLength } from './outgoing-message.ts'
 import { splitDetails } from './parts.ts'
+import { withoutContents } from './uploads.ts'
 
 /** More stretches than these of all guardrails together are not looked at one by one. */
 const maxSpansTogether = 10_000
@@ -80,7 +81,7 @@ function copyOf(message: ReviewedMessage, content: MessageContent, redacted: Mes
   const { body, details, conversationId } = redacted
   if (conversationId !== content.conversationId) return undefined
   // Whole, because the parts of the message are stored as the others may see them.
-  const a2a = details ? JSON.stringify(details) : null
+  const a2a = details ? JSON.stringify(withoutContents(details)) : null
   const inline = details ? JSON.stringify(splitDetails(message.id, details).inline) : null
   return { body, a2a, chars: lengthOf({ body, a2a: inline }) }
 }

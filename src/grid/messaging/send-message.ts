@@ -10,7 +10,9 @@ import type { MessageType, NewMessage, ReviewedMessage } from '../../store/accou
 import type { SendReceipt } from '../../store/account/messages.ts'
 import { answeredTask, taskPart } from './answered-task.ts'
 import { checkGuardrails } from './check-guardrails.ts'
+import { withCleanNames } from './given-parts.ts'
 import {
+  type A2aDetails,
   type Draft,
   type LeasePart,
   maxMessageLength,
@@ -28,6 +30,7 @@ import { recipientPart, resolve } from './resolve.ts'
 import { findRepeat, keyLifetimeMs, keyOf, presenceAt, requestOf, withPresence } from './sent-message.ts'
 import { ackAgain, acksPart, requireHeld } from './timed-leases.ts'
 import { hopsOf, turnPart } from './turns.ts'
+import { uploadsPart, withUploads } from './uploads.ts'
 
 /** What a message says about who wrote it: the caller, not the sending agent. A key or an OAuth client is a program. */
 const messageTypes: Record<Actor['type'], MessageType> = {
@@ -46,7 +49,7 @@ const maxAttempts = 3
  * same idempotency key stores nothing and returns the first result. See docs/delivery.md, "Sending".
  *
  * Fails with `stale_lease`, `invalid_input`, `message_too_long`, `recipient_not_found`, `channel_not_found`,
- * `not_channel_member`, `message_not_found` (the one it replies to), `idempotency_conflict`, `trial_expired`,
+ * `not_channel_member`, `message_not_found` (the one it replies to), `part_not_found`, `idempotency_conflict`, `trial_expired`,
  * `unavailable`, `storage_full`, `quota_exceeded`, `guardrail_blocked`, `guardrail_unavailable` or
  * `conversation_paused`.
  */
@@ -55,13 +58,15 @@ export async function sendMessage(
   sender: Sender,
   input: SendInput,
 ): Promise<SentMessage> {
-  const draft = draftOf(input)
+  let draft = draftOf(input)
   const repeat = await findRepeat(account, sender, draft)
   if (repeat) return await repeated(account, repeat.sent, input.acks)
   account.requireSpace()
   if (input.acks) await requireHeld(account, input.acks)
 
   let recipient = await resolve(account, sender, input.to)
+  const a2a = await withUploads(account, sender, draft.input.a2a)
+  if (a2a !== draft.input.a2a) draft = { ...draft, input: { ...draft.input, a2a } }
   const { composed, repliedTo } = await compose(account, sender, draft, recipient.label)
   let reviewed = await review({ account, sender, recipient, message: composed, draft })
   for (let attempt = 1; attempt <= maxAttempts; attempt++) {
@@ -74,6 +79,7 @@ export async function sendMessage(
       trialPart(account, sender, message),
       ...recipient.spendsToken ? [spentTokenPart(account, recipient, message)] : [],
       ...message.largeParts === null ? [] : [{ statements: [account.change.parts.add(message)] }],
+      uploadsPart(account, sender, message, a2a),
       ...message.guarded ? [{ statements: message.guarded.statements }] : [],
       ...input.acks ? [acksPart(account, message, input.acks)] : [],
       ...step ? [taskPart(account, step, message)] : [],
@@ -108,13 +114,22 @@ async function repeated(account: AccountStore, sent: SentMessage, acks?: LeasePa
 /** What is sent, as it is checked, hashed and stored: without invisible characters. */
 function draftOf(input: SendInput): Draft {
   const { text, isCleaned } = checkText(input.text)
-  const a2a = input.a2a && withoutInvisibleIn(input.a2a)
+  const given = input.a2a ?? (input.parts?.length ? { parts: input.parts } : undefined)
+  const a2a = given && cleanedDetails(given)
   const cleaned = { ...input, text, a2a }
   return {
     input: cleaned,
     ...keyOf(input.idempotencyKey, () => requestOf(cleaned)),
-    sanitized: isCleaned || a2a !== input.a2a,
+    sanitized: isCleaned || a2a !== given,
   }
+}
+
+/** The same if nothing changed. */
+function cleanedDetails(given: A2aDetails): A2aDetails {
+  const details = withoutInvisibleIn(given)
+  const { parts } = details
+  const named = parts && withCleanNames(parts)
+  return named === parts ? details : { ...details, parts: named }
 }
 
 /** The message of a send, ready to be reviewed and committed. Fails with `invalid_input` or `message_not_found`. */

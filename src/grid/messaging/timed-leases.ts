@@ -76,8 +76,8 @@ async function newLease(account: AccountStore, input: LeaseInput) {
   const selection = selectionOf(input)
   const at = account.deps.now()
   const { timedLeases } = account.read
-  const [expired, openCount] = await Promise.all([timedLeases.expired(agentId, at), timedLeases.openCount(agentId, at)])
-  if (openCount >= maxOpenLeases) {
+  const { open, expired } = await timedLeases.ofAgent(agentId, at)
+  if (open.length >= maxOpenLeases) {
     throw new GridError(
       'lease_limit_reached',
       `The agent has ${maxOpenLeases} open leases. Acknowledge or release one, or wait until one expires.`,

@@ -18,7 +18,7 @@ const busyMs = 500
 export interface WaitOptions {
   seconds: number
   /** Its signal is aborted when the caller disconnects: then nothing is leased. */
-  connection?: { readonly signal: AbortSignal; allowSilence?(seconds: number): void }
+  connection?: { readonly signal: AbortSignal }
   /** Fails when the credential has ended. Called before each read but the first. */
   check?(): Promise<unknown>
   lookEveryMs?: number
@@ -71,7 +71,6 @@ export async function waitUntil<Found>(
   { follow, look, isEnough, rest }: Wait<Found>,
 ): Promise<Found> {
   const { credentialId } = callingAgent(account.actor)
-  connection?.allowSilence?.(seconds)
   const disconnected = connection?.signal
   const signal = new Signal()
   let isOver = false

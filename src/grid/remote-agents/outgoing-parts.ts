@@ -2,27 +2,39 @@
 import { withoutInvisible } from '../../lib/invisible-text.ts'
 import type { AccountStore } from '../../store/account.ts'
 import type { InboxMessage } from '../../store/account/inbox-message.ts'
-import { findPart, type PartHandle } from '../messaging/parts.ts'
+import { withText } from '../tasks/shown-task.ts'
+import type { PartHandle } from '../messaging/parts.ts'
+import { RemoteRefusal } from '../../remote/refusal.ts'
+import { findPart } from '../messaging/read-part.ts'
 
-/** In 1.0 form. A message that was not sent over A2A is one text. */
+/** A larger one would be in memory several times. */
+const maxFileBytes = 1024 * 1024
+
+/** In 1.0 form, the text among them. Fails with a `RemoteRefusal` if a file is too large. */
 export async function partsOf(account: AccountStore, { body, a2a }: InboxMessage): Promise<unknown[]> {
   const { parts } = JSON.parse(a2a ?? '{}') as { parts?: Record<string, unknown>[] }
-  if (!Array.isArray(parts)) return [{ text: withoutInvisible(body) }]
-  const whole: unknown[] = []
+  return await whole(account, withText(withoutInvisible(body), a2a, parts))
+}
+
+async function whole(account: AccountStore, parts: readonly Record<string, unknown>[]): Promise<unknown[]> {
+  const all: unknown[] = []
   for (const part of parts) {
-    if (typeof part.part_id !== 'string') whole.push(part)
-    else whole.push(...await fetched(account, part as unknown as PartHandle))
+    if (!('part_id' in part)) all.push(part)
+    else all.push(...await fetched(account, part as unknown as PartHandle))
   }
-  return whole
+  return all
 }
 
 async function fetched(
   account: AccountStore,
-  { kind, name, mediaType, metadata, part_id }: PartHandle,
+  { kind, filename, mediaType, metadata, part_id }: PartHandle,
 ): Promise<unknown[]> {
-  const { text = '', bytes } = await findPart(account, part_id)
+  const { text = '', length, bytes } = await findPart(account, part_id)
+  if (length > maxFileBytes) {
+    throw new RemoteRefusal(`A file for a remote agent can have at most ${maxFileBytes} bytes, and one has ${length}.`)
+  }
   const more = {
-    ...(name && { filename: name }),
+    ...(filename && { filename }),
     ...(mediaType && { mediaType }),
     ...(metadata !== undefined && { metadata }),
   }
@@ -30,13 +42,13 @@ async function fetched(
     case 'text':
       return [{ text, ...more }]
     case 'raw':
-      return [{ raw: bytes.toString('base64'), ...more }]
+      return [{ raw: (await bytes(0, length)).toString('base64'), ...more }]
     case 'url':
       return [{ url: text, ...more }]
     case 'data':
       return [{ data: JSON.parse(text), ...more }]
     case 'parts':
-      return JSON.parse(text)
+      return await whole(account, JSON.parse(text))
     default:
       return [JSON.parse(text)]
   }

@@ -3,10 +3,11 @@ import { withoutInvisibleIn } from '../../lib/invisible-text.ts'
 import type { AccountStore } from '../../store/account.ts'
 import type { TaskEnd } from '../../store/account/task-ends.ts'
 import type { TaskEventRow, TaskMessageRow, TaskPartRow, TaskRow } from '../../store/account/tasks.ts'
+import { isFromA2a } from '../messaging/shown-parts.ts'
 import type { Artifact, Part, Task, TaskEvent, TaskMessage, TaskStatus } from './task.ts'
 
 export interface Viewer {
-  account: { read: Pick<AccountStore['read'], 'tasks'> }
+  account: { read: Pick<AccountStore['read'], 'tasks'>; deps: AccountStore['deps'] }
   end: TaskEnd
   agentId: string
 }
@@ -61,13 +62,17 @@ type Parts = ReadonlyMap<string, TaskPartRow>
 
 /** What is stored apart of these messages. */
 async function partsOf(
-  { account: { read: { tasks } }, end, agentId }: Viewer,
+  { account: { read: { tasks }, deps: { config } }, end, agentId }: Viewer,
   ids: readonly string[],
   rows: readonly { messageId: string | null; a2a: string | null }[],
 ): Promise<Parts> {
   const split = rows.filter(({ a2a }) => a2a?.includes('"part_id"')).map(({ messageId }) => messageId!)
   const apart = split.length > 0 ? await tasks.parts(end, agentId, ids, split) : []
-  return new Map(apart.map((part) => [part.id, part]))
+  return new Map(apart.map((part) => {
+    // Too long for a task: its client fetches it, with the key that it has.
+    const isUpload = part.encoding === 'upload'
+    return [part.id, isUpload ? { ...part, content: `${config.baseUrl}/api/v1/parts/${part.id}` } : part]
+  }))
 }
 
 function eventOf(row: TaskEventRow, apart: Parts): TaskEvent {
@@ -120,7 +125,7 @@ function messageOf({ messageId, role, body, a2a, isHidden }: TaskMessageRow, apa
 interface Handle {
   kind: string
   part_id: string
-  name?: string
+  filename?: string
   mediaType?: string
   metadata?: Record<string, unknown>
 }
@@ -137,19 +142,28 @@ function contentOf(body: string, a2a: string | null, apart: Parts): { parts: Par
     const part = apart.get(part_id)
     if (part) Object.assign(details, { [kind]: JSON.parse(part.content) })
   }
-  const parts = (details.parts ?? [{ text: body }]).flatMap((part) => isHandle(part) ? wholeOf(part, apart) : [part])
+  const parts = withText(body, a2a, details.parts).flatMap((part) => isHandle(part) ? wholeOf(part, apart) : [part])
   return { parts, details }
+}
+
+/** All parts of a message, its text among them. See `A2aDetails`. */
+export function withText<T>(body: string, a2a: string | null, parts: T[] | undefined): (T | { text: string })[] {
+  return parts && isFromA2a(a2a) ? parts : [{ text: body }, ...parts ?? []]
 }
 
 function wholeOf(handle: Handle, apart: Parts): Part[] {
   const stored = apart.get(handle.part_id)
   if (!stored) return []
-  const { kind, name: filename, mediaType, metadata } = handle
+  const { kind, filename, mediaType, metadata } = handle
   if (kind === 'part') return [JSON.parse(stored.content)]
-  if (kind === 'parts') return JSON.parse(stored.content)
+  if (kind === 'parts') {
+    return (JSON.parse(stored.content) as (Part | Handle)[]).flatMap((part) =>
+      isHandle(part) ? wholeOf(part, apart) : [part]
+    )
+  }
   const content = kind === 'data' ? JSON.parse(stored.content) : stored.content
   return [{
-    [kind]: content,
+    [stored.encoding === 'upload' ? 'url' : kind]: content,
     ...(filename !== undefined && { filename }),
     ...(mediaType !== undefined && { mediaType }),
     ...(metadata && { metadata }),

@@ -2,7 +2,7 @@
 import { invalidInput } from '../../errors.ts'
 import { isBase64 } from '../../lib/encoding.ts'
 import { hasAtMost } from '../../lib/text.ts'
-import type { Part } from './task.ts'
+import type { GivenPart, Part } from './task.ts'
 
 const contents = ['text', 'raw', 'url', 'data'] as const
 const labels = ['mediaType', 'filename'] as const
@@ -29,7 +29,7 @@ export function asPart(given: Record<string, unknown>): Part {
     throw invalidInput('`metadata` must be an object.', 'parts')
   }
   const known = [...present, ...labels, 'metadata'].filter((name) => given[name] !== undefined)
-  return Object.fromEntries(known.map((name) => [name, given[name]])) as Part
+  return Object.fromEntries(known.map((name) => [name, given[name]])) as unknown as Part
 }
 
 /** Parts one behind the other. Texts that follow each other are one, or a chunk would take more room than its text. */
@@ -41,10 +41,10 @@ export function joined(parts: Part[], more: readonly Part[]): Part[] {
   return [...parts.slice(0, -1), { text }, ...others]
 }
 
-export function textOf(parts: readonly Part[]): string {
+export function textOf(parts: readonly GivenPart[]): string {
   return parts.flatMap((part) => 'text' in part && part.text !== '' ? [part.text] : []).join('\n')
 }
 
-export function isBareText(part: Part): boolean {
+export function isBareText(part: GivenPart): boolean {
   return 'text' in part && !part.mediaType && !part.filename && !part.metadata
 }

@@ -157,7 +157,11 @@ export async function findTask(
 
 export function clientOf(account: AccountStore, home?: string): Viewer {
   const tasks = home === undefined ? account.read.tasks : account.tasksOf(home)
-  return { account: { read: { tasks } }, end: 'client', agentId: callingAgent(account.actor).agentId }
+  return {
+    account: { read: { tasks }, deps: account.deps },
+    end: 'client',
+    agentId: callingAgent(account.actor).agentId,
+  }
 }
 
 export function taskNotFound(taskId: string): GridError {

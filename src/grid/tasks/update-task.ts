@@ -14,8 +14,9 @@ import { detailOf } from '../messaging/parts.ts'
 import { countChunk, refuseBeyondQuotas } from '../messaging/quota.ts'
 import { resolve } from '../messaging/resolve.ts'
 import { sendMessage } from '../messaging/send-message.ts'
+import { hasUploads } from '../messaging/uploads.ts'
 import { findRepeat, keyLifetimeMs, keyOf } from '../messaging/sent-message.ts'
-import { isTerminal, type Part, type Task, type TaskState } from './task.ts'
+import { type GivenPart, isTerminal, type Part, type Task, type TaskState } from './task.ts'
 import { isBareText, joined, textOf } from './task-parts.ts'
 import { refuseEnded, refuseIfFull, showTask, taskNotFound } from './tasks.ts'
 
@@ -25,7 +26,7 @@ interface TaskUpdate {
   messageId?: string
   state?: TaskState
   text?: string
-  parts?: Part[]
+  parts?: GivenPart[]
   artifact?: { id: string; name?: string; append?: boolean; lastChunk?: boolean }
   /** Repeating an update with the same key changes nothing. See docs/delivery.md, "Idempotency keys". */
   idempotencyKey?: string
@@ -89,7 +90,7 @@ function checkSize({ task, parts }: Updating, { state, artifact }: TaskUpdate): 
 interface Updating {
   account: AccountStore
   task: TaskRow
-  parts: Part[]
+  parts: GivenPart[]
   once?: Once
 }
 
@@ -179,7 +180,8 @@ async function putArtifact(
   const sender = callingAgent(account.actor)
   const recipient = await resolve(account, sender, `@${task.clientAlias}`)
   // Guardrails check messages. So what they check is one.
-  if (recipient.guards > 0) {
+  // Uploads belong to one too.
+  if (recipient.guards > 0 || hasUploads({ parts })) {
     return await account.waiting.checkedChunks.run(task.id, () => say(updating, state, chunk))
   }
   account.requireSpace()
@@ -211,7 +213,7 @@ async function addAll(
 interface Changing {
   state: TaskState | null
   recipient?: Recipient
-  chunks?: readonly (Chunk & { parts: readonly Part[] })[]
+  chunks?: readonly (Chunk & { parts: readonly GivenPart[] })[]
 }
 
 async function change(

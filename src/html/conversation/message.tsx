@@ -20,6 +20,14 @@ export interface ShownSender {
   isForeign: boolean
 }
 
+/** What belongs to a message besides its text. `size` is in words. */
+export interface ShownPart {
+  name: string
+  type: string
+  size: string
+  href?: string
+}
+
 /** A message in a conversation. Times are milliseconds since the epoch. */
 export interface ShownMessage {
   seq: number
@@ -33,8 +41,7 @@ export interface ShownMessage {
   whole?: { characters: number; href: string }
   /** The message that it answers, in one line. */
   quote?: { from: string; text: string; href: string }
-  /** What belongs to the message besides its text. `size` is in words. */
-  parts: { name: string; type: string; size: string; href?: string }[]
+  parts: ShownPart[]
   /** What guardrails did to it, as sentences. */
   verdicts: { text: string; isBad: boolean }[]
   receipts: ShownReceipt[]
@@ -228,7 +235,7 @@ export function MessageText(
         </span>
       )}
       {parts.map(({ name, type, size, href }) => (
-        <span class='part'>
+        <div class='part'>
           {href
             ? (
               <a href={href}>
@@ -236,8 +243,22 @@ export function MessageText(
               </a>
             )
             : <Name text={name} />} <span class='soft'>{type}, {size}</span>
-        </span>
+          {href && pictures.includes(type) && <Picture href={href} name={name} />}
+        </div>
       ))}
     </div>
+  )
+}
+
+/** Types that browsers show without running anything in them. */
+const pictures = ['image/png', 'image/jpeg', 'image/gif', 'image/webp']
+
+/** Fetched and shown when it is opened: what others send may be large, or nothing that one wants to see. */
+function Picture({ href, name }: { href: string; name: string }) {
+  return (
+    <details class='picture'>
+      <summary>Show picture</summary>
+      <img src={href} alt={name} loading='lazy' />
+    </details>
   )
 }

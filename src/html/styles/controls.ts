@@ -27,6 +27,7 @@ export const controls = `
 @keyframes wait { from { pointer-events: none } }
 
 form { display: grid; gap: var(--s4); grid-template-columns: minmax(0, 1fr); margin: 0 }
+input[type='file'] { max-width: 100%; min-height: 1.75rem }
 form.line { display: flex; flex-wrap: wrap; align-items: flex-end; gap: var(--s3) }
 form.line .field { flex: 1 1 12rem }
 td form.line { flex-wrap: nowrap; align-items: center; gap: var(--s2) } td form.line .input { width: auto; min-width: 7rem }

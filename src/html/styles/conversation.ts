@@ -62,6 +62,7 @@ export const conversation = `
 .messages .below { display: flex; flex-wrap: wrap; align-items: baseline; gap: 0 var(--s3); min-height: 1.5rem; color: var(--soft); font-size: var(--text-s) }
 .messages .below > a { display: inline-flex; align-items: center; gap: .375rem; min-width: 1.5rem; color: inherit; line-height: 1.5rem; text-decoration: none } .messages .below > a:hover { color: var(--ink); text-decoration: underline }
 .messages .part { display: block; font-size: var(--text-s) } .messages :is(.part, .whole) a { display: inline-block; min-height: 1.5rem; line-height: 1.5rem }
+.messages .picture img { display: block; max-width: 100%; max-height: 24rem }
 .messages > .day { display: flex; align-items: center; gap: var(--s3); margin: var(--s4) 0 0; color: var(--soft); font-size: var(--text-s); font-weight: 540 }
 .messages > .day::before, .messages > .day::after { content: ''; flex: 1; border-top: 1px solid var(--line) }
 

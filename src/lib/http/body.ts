@@ -14,6 +14,8 @@ export interface BodyLimits {
 }
 
 export const apiLimits: BodyLimits = { maxBytes: 256 * 1024, maxDepth: 32, maxTokens: 5_000 }
+/** A message with parts, which take a third more as base64. */
+export const messageLimits: BodyLimits = { ...apiLimits, maxBytes: 512 * 1024 }
 /** A message with files. */
 export const taskLimits: BodyLimits = { ...apiLimits, maxBytes: 4 * 1024 * 1024 }
 export const formLimits: BodyLimits = { maxBytes: 16 * 1024, maxDepth: 8, maxTokens: 500 }
@@ -54,6 +56,16 @@ export class Bodies {
    * `unavailable` if too many bodies are in flight. A `Content-Length` within the limit is not trusted.
    */
   async readText(request: Request, limits: BodyLimits): Promise<string> {
+    const bytes = await this.readBytes(request, limits)
+    try {
+      return utf8.decode(bytes)
+    } catch {
+      throw new GridError('invalid_request', 'The body is not UTF-8.')
+    }
+  }
+
+  /** The same for a body of any content. */
+  async readBytes(request: Request, limits: Pick<BodyLimits, 'maxBytes'>): Promise<Uint8Array<ArrayBuffer>> {
     checkDeclaredLength(request, limits)
     const { maxBytes } = limits
     const declared = Number(request.headers.get('content-length') ?? NaN)
@@ -61,11 +73,7 @@ export class Bodies {
     if (isSmall) this.#hold(request, declared)
     const bytes = await (isSmall ? readWhole(request) : this.#readUpTo(request, maxBytes)).catch(cutOff)
     if (bytes.byteLength > maxBytes) throw tooLarge(maxBytes)
-    try {
-      return utf8.decode(bytes)
-    } catch {
-      throw new GridError('invalid_request', 'The body is not UTF-8.')
-    }
+    return bytes
   }
 
   /** Hold this many bytes more for a request. Fails with `unavailable` if these are too many. */
@@ -89,7 +97,7 @@ export class Bodies {
     this.#byRequest.delete(request)
   }
 
-  async #readUpTo(request: Request, maxBytes: number): Promise<Uint8Array> {
+  async #readUpTo(request: Request, maxBytes: number): Promise<Uint8Array<ArrayBuffer>> {
     const chunks: Uint8Array[] = []
     let size = 0
     for await (const chunk of request.body ?? []) {
@@ -114,7 +122,7 @@ export function mediaType(request: Request): string {
 }
 
 /** Fails with `payload_too_large` if the request says that its body is too large. Nothing is read. */
-export function checkDeclaredLength(request: Request, { maxBytes }: BodyLimits): void {
+export function checkDeclaredLength(request: Request, { maxBytes }: Pick<BodyLimits, 'maxBytes'>): void {
   if (Number(request.headers.get('content-length') ?? 0) > maxBytes) throw tooLarge(maxBytes)
 }
 
@@ -131,7 +139,7 @@ export function parseBody(text: string, limits: BodyLimits): unknown {
   }
 }
 
-async function readWhole(request: Request): Promise<Uint8Array> {
+async function readWhole(request: Request): Promise<Uint8Array<ArrayBuffer>> {
   return new Uint8Array(await request.arrayBuffer())
 }
 

@@ -19,8 +19,6 @@ export interface ConnectionReports {
    * the connection is closed, which happens after `withinMs` at the latest.
    */
   answerSent?(withinMs: number): Promise<void>
-  /** The answer may take so long, and the connection is not ended for its silence until then. */
-  allowSilence?(seconds: number): void
 }
 
 export class CallerConnection {
@@ -48,10 +46,6 @@ export class CallerConnection {
 
   answerSent(withinMs: number): Promise<void> | undefined {
     return this.#reports.answerSent?.(withinMs)
-  }
-
-  allowSilence(seconds: number): void {
-    this.#reports.allowSilence?.(seconds)
   }
 
   /** Aborts when the caller leaves. Created on first use: on Node the signal of a request is expensive. */

@@ -3,18 +3,26 @@ import { type Bodies, mediaType } from './body.ts'
 
 /** A message of 10,000 characters of 4 bytes, each byte as `%XX`, and the other fields. */
 const maxBytes = 160 * 1024
+/** Of the file of a form. */
+export const maxFormFileBytes = 4 * 1024 * 1024
+
+/** The fields of a posted form, and its files. */
+export class PostedFields extends URLSearchParams {
+  readonly files: File[] = []
+}
 
 /**
  * Read the fields of a posted form, with line breaks as LF. NUL is refused, because databases truncate text at it.
  * Fails with `unsupported_media_type`, `payload_too_large` or `invalid_request`.
  */
-export async function readForm(bodies: Bodies, request: Request): Promise<URLSearchParams> {
-  if (mediaType(request) !== 'application/x-www-form-urlencoded') {
-    throw new GridError('unsupported_media_type', 'The form must be application/x-www-form-urlencoded.')
-  }
-  const text = await bodies.readText(request, { maxBytes, maxDepth: 0, maxTokens: 0 })
-  const form = new URLSearchParams()
-  for (const [name, value] of new URLSearchParams(text)) {
+export async function readForm(bodies: Bodies, request: Request): Promise<PostedFields> {
+  const form = new PostedFields()
+  for (const [name, value] of await entriesOf(bodies, request)) {
+    if (typeof value !== 'string') {
+      // A field without a chosen file.
+      if (value.size > 0) form.files.push(value)
+      continue
+    }
     if (`${name}${value}`.includes('\0')) {
       throw new GridError('invalid_request', 'A form must not contain NUL characters.')
     }
@@ -22,4 +30,21 @@ export async function readForm(bodies: Bodies, request: Request): Promise<URLSea
     form.append(name, value.replaceAll('\r\n', '\n'))
   }
   return form
+}
+
+async function entriesOf(bodies: Bodies, request: Request): Promise<Iterable<[string, FormDataEntryValue]>> {
+  const type = mediaType(request)
+  if (type === 'application/x-www-form-urlencoded') {
+    return new URLSearchParams(await bodies.readText(request, { maxBytes, maxDepth: 0, maxTokens: 0 }))
+  }
+  if (type !== 'multipart/form-data') {
+    throw new GridError('unsupported_media_type', 'The form must be application/x-www-form-urlencoded.')
+  }
+  const body = await bodies.readBytes(request, { maxBytes: maxFormFileBytes + maxBytes })
+  const headers = { 'Content-Type': request.headers.get('content-type')! }
+  try {
+    return await new Response(body, { headers }).formData()
+  } catch {
+    throw new GridError('invalid_request', 'The form is not complete.')
+  }
 }

@@ -1,4 +1,5 @@
 /** Messages that end unread: they expire, or their sender retracts them. See docs/delivery.md, "Messages that end". */
+import { releaseUploads } from './uploads.ts'
 import { type AccountDb, precondition, query, type Statement, statement } from '../sql.ts'
 
 /** It is on its way to a remote agent, or may have arrived there. Tables: `deliveries`. */
@@ -44,6 +45,8 @@ const erase = statement(`
   UPDATE messages SET body = :body, a2a = NULL WHERE messages.account_id = :account AND messages.id = :id`)
 const removeParts = statement(`DELETE FROM parts WHERE account_id = :account AND message_id = :id`)
 
+const removeUploads = releaseUploads('SELECT :id')
+
 const expire = statement(`
   UPDATE deliveries SET state = 'expired', read_at = :at, a2a = NULL
   WHERE sender_account_id = :account AND seq IN (SELECT value FROM json_each(:seqs))
@@ -55,6 +58,7 @@ const isOver = `messages.account_id = :account AND messages.id IN (SELECT value 
 const removeExpiredParts = statement(`
   DELETE FROM parts WHERE account_id = :account
     AND message_id IN (SELECT messages.id FROM messages WHERE ${isOver})`)
+const removeExpiredUploads = releaseUploads(`SELECT messages.id FROM messages WHERE ${isOver}`)
 const eraseExpiredDetails = statement(`UPDATE messages SET a2a = NULL WHERE ${isOver} AND messages.a2a IS NOT NULL`)
 
 // Who waits in another process learns of it, too.
@@ -84,6 +88,7 @@ export const endings = {
       account.bind(retract, { id, at }),
       account.bind(erase, { id, body }),
       account.bind(removeParts, { id }),
+      account.bind(removeUploads, { id }),
       account.bind(signal, { agents: JSON.stringify([from]) }),
     ],
     /** Expire deliveries that are still unread. Files go with the last recipient. Triggers fail the tasks. */
@@ -93,6 +98,7 @@ export const endings = {
       return [
         { ...account.bind(expire, { seqs: JSON.stringify(found.map(({ seq }) => seq)), at }), rows: found.length },
         account.bind(removeExpiredParts, { messages }),
+        account.bind(removeExpiredUploads, { messages }),
         account.bind(eraseExpiredDetails, { messages }),
         account.bind(signal, { agents }),
       ]

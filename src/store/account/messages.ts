@@ -3,7 +3,7 @@ import type { RemotePresence } from '../../lib/presence.ts'
 import { type AccountDb, boolean, precondition, query, type Statement, statement, type Values } from '../sql.ts'
 import { remoteAsJson } from './agent-columns.ts'
 import { acceptsMessagesOf } from './directory.ts'
-import { countedUnread, inboxOf } from './inbox-message.ts'
+import { countedUnread, type InboxMessage, inboxOf } from './inbox-message.ts'
 import {
   addingKey,
   type GuardedReceipt,
@@ -97,7 +97,7 @@ const byKey = query<
   { sanitized: boolean },
 )
 
-const states = query<{ state: 'unread' | 'read' | 'parked' | 'task' | 'withdrawn' }>(`
+const states = query<Pick<InboxMessage, 'state'>>(`
   SELECT DISTINCT deliveries.state FROM deliveries
   WHERE deliveries.message_id = :id AND deliveries.sender_account_id = :account`)
 

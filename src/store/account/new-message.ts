@@ -91,7 +91,8 @@ export function lengthOf({ body, a2a }: Pick<NewMessage, 'body' | 'a2a'>): numbe
 export interface StoredPart {
   id: string
   mediaType: string
-  encoding: 'utf8' | 'base64'
+  /** `upload`: `content` is the id of an upload. */
+  encoding: 'utf8' | 'base64' | 'upload'
   content: string
   bytes: number
 }

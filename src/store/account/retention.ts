@@ -1,6 +1,7 @@
 /** Removing old messages and idempotency keys. */
 import type { Row } from '@libsql/client'
 import { type AccountDb, crossAccountStatement, type Query, query, type Statement, statement } from '../sql.ts'
+import { releaseUploads } from './uploads.ts'
 
 const nothingLeft = -1
 
@@ -52,6 +53,7 @@ const removeMessages = [
   statement(`DELETE FROM deliveries WHERE sender_account_id = :account AND message_id IN ${ids}`),
   statement(`DELETE FROM idempotency_keys WHERE sender_account_id = :account AND message_id IN ${ids}`),
   statement(`DELETE FROM parts WHERE account_id = :account AND message_id IN ${ids}`),
+  releaseUploads('SELECT value FROM json_each(:ids)'),
   statement(`DELETE FROM task_messages WHERE sender_account_id = :account AND message_id IN ${ids}`),
   statement(`DELETE FROM messages WHERE account_id = :account AND id IN ${ids}`),
 ]

@@ -1,6 +1,6 @@
 /** Looking at tasks, from either end. */
 import { type AccountDb, query } from '../sql.ts'
-import { isRedactedByOthers } from './new-message.ts'
+import { isRedactedByOthers, type StoredPart } from './new-message.ts'
 import { taskChanges } from './task-changes.ts'
 import { type TaskEnd, taskEnds, type TaskMode, type TaskState } from './task-ends.ts'
 
@@ -55,7 +55,7 @@ export interface TaskEventRow {
 
 export interface TaskPartRow {
   id: string
-  encoding: 'utf8' | 'base64'
+  encoding: StoredPart['encoding']
   content: string
 }
 

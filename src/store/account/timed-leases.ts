@@ -33,10 +33,9 @@ const byKey = query<{ id: string; expiresAt: number }>(`
 const lastExpiry = query<{ at: number | null }>(`
   SELECT max(expires_at) AS at FROM leases WHERE account_id = :account AND ${isLive}`)
 const held = query<{ messageId: string }>(`SELECT message_id FROM deliveries WHERE ${ofLease} AND ${isOpen}`)
-const expired = query<{ id: string }>(`
-  SELECT id FROM leases WHERE account_id = :account AND agent_id = :agent AND expires_at <= :at LIMIT ${maxExpired}`)
-const openOnes = query<{ one: number }>(`
-  SELECT 1 AS one FROM leases WHERE account_id = :account AND ${isLive} LIMIT ${maxOpenLeases}`)
+const ofAgent = query<{ id: string; expiresAt: number }>(`
+  SELECT id, expires_at FROM leases WHERE account_id = :account AND agent_id = :agent AND expires_at IS NOT NULL
+  ORDER BY expires_at DESC LIMIT ${maxOpenLeases + maxExpired}`)
 
 const extend = statement(`UPDATE leases SET expires_at = :expiresAt WHERE ${live} RETURNING id`)
 // A lease of their own, for a release: it is released as any other.
@@ -70,11 +69,15 @@ export const timedLeases = {
     byKey: (agent: string, key: string, at: number) => account.one(byKey, { agent, key, at }),
     /** When the last lease of the agent that is open at `at` expires; null without one. */
     lastExpiry: async (agent: string, at: number) => (await account.one(lastExpiry, { agent, at }))?.at ?? null,
-    openCount: async (agent: string, at: number) => (await account.all(openOnes, { agent, at })).length,
+    /** The ids of those that are open at `at`, and of those that have expired and are not released yet, at most 200. */
+    async ofAgent(agent: string, at: number): Promise<{ open: string[]; expired: string[] }> {
+      const found = await account.all(ofAgent, { agent })
+      const isOpen = ({ expiresAt }: { expiresAt: number }) => expiresAt > at
+      const idsOf = (leases: typeof found) => leases.map(({ id }) => id)
+      return { open: idsOf(found.filter(isOpen)), expired: idsOf(found.filter((lease) => !isOpen(lease))) }
+    },
     messageIds: async (agent: string, lease: string, at: number) =>
       (await account.all(held, { agent, lease, at })).map(({ messageId }) => messageId),
-    /** The ids of leases of the agent that have expired at `at` and are not released yet, at most 100. */
-    expired: async (agent: string, at: number) => (await account.all(expired, { agent, at })).map(({ id }) => id),
   }),
   changes: (account: AccountDb) => ({
     /** Returns the column `id`; no row if the lease has ended. */

@@ -24,6 +24,7 @@ const removals = [
   all('agent_guardrails'),
   all('guardrails'),
   all('parts'),
+  all('uploads'),
   // With its messages, events and artifacts, by their foreign keys.
   all('tasks'),
   all('contexts'),

@@ -36,9 +36,9 @@ const unread = crossAccountQuery<{ unread: number }>(
 )
 const count = statement(`
   INSERT INTO usage (account_id, day, subject, messages, bytes)
-  SELECT :account, :day, :subject, 1, :bytes WHERE changes() > 0
+  SELECT :account, :day, :subject, :messages, :bytes WHERE changes() > 0
   ON CONFLICT (account_id, day, subject) DO UPDATE
-    SET messages = messages + 1, bytes = bytes + excluded.bytes`)
+    SET messages = messages + excluded.messages, bytes = bytes + excluded.bytes`)
 
 export const usage = {
   reads: (account: AccountDb) => {
@@ -59,6 +59,11 @@ export const usage = {
   changes: (account: AccountDb) => ({
     /** Count a message if the statement before these in its unit changed a row: so a repeated unit counts once. */
     count: ({ day, receiver }: Pick<Quotas, 'day' | 'receiver'>, bytes: number): Statement[] =>
-      (receiver === null ? [''] : ['', receiver]).map((subject) => account.bind(count, { day, subject, bytes })),
+      (receiver === null ? [''] : ['', receiver]).map((subject) =>
+        account.bind(count, { day, subject, messages: 1, bytes })
+      ),
+    /** Count what is no message, in the same way. */
+    countBytes: (day: number, bytes: number): Statement =>
+      account.bind(count, { day, subject: '', messages: 0, bytes }),
   }),
 }

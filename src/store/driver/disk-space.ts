@@ -47,6 +47,11 @@ export class DiskSpace {
     this.#options = options
   }
 
+  /** Whether the mark is left twice after a file of so many bytes: files are refused before messages. */
+  hasRoomFor(bytes: number): boolean {
+    return !this.#space || this.#space.free - bytes >= 2 * this.#mark(this.#space.total)
+  }
+
   get problem(): string | undefined {
     if (!this.isFull) return undefined
     if (!this.#space) return 'The database refused a write because its disk is full.'

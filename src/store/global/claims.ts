@@ -133,6 +133,7 @@ const moves = [
   WHERE account_id = :from AND ${isMoved('agent_id')}`,
   move('credentials', isMoved('agent_id')),
   move('idempotency_keys', `${isMoved('agent_id')} AND created_at > :keysSince`),
+  move('uploads', `${isMoved('agent_id')} AND message_id IS NULL`),
   move('blocked_sends', `${isMoved('agent_id')} AND created_at > :keysSince`),
   `INSERT INTO task_events (account_id, task_id, n, id, at, state, reason)
   SELECT account_id, id, generation + 1, 'moved', :at, 'canceled', 'The agent that asked was moved to another account.'

@@ -46,6 +46,16 @@ const removals = {
     WHERE rowid IN (SELECT rowid FROM verdicts WHERE created_at <= :until AND content IS NOT NULL LIMIT :limit)
     RETURNING 1`,
   ),
+  'contents of uploads': crossAccountStatement(
+    'old contents of uploads',
+    `
+    DELETE FROM upload_rows WHERE rowid IN (
+      SELECT upload_rows.rowid FROM uploads
+      JOIN upload_rows ON upload_rows.account_id = uploads.account_id AND upload_rows.upload_id = uploads.id
+      WHERE uploads.message_id IS NULL AND uploads.created_at <= :until LIMIT :limit)
+    RETURNING 1`,
+  ),
+  uploads: removal('uploads', 'message_id IS NULL AND created_at <= :until', { name: 'old uploads' }),
   'blocked sends': removal('blocked_sends', 'created_at <= :until', { name: 'old blocked sends' }),
   'counts of guardrails': removal('guardrail_counts', 'hour <= :until', { name: 'old counts of guardrails' }),
   notifications: removal('push_notices', 'due_at IS NULL AND pushed_at <= :until', { name: 'old notifications' }),
@@ -61,6 +71,9 @@ const removals = {
   attempts: removal('attempts', 'created_at <= :until'),
   invitations: removal('invitations', 'expires_at <= :until', { name: 'expired invitations' }),
 }
+/** How many usual rows one stands for: a task has some ten, and a row of an upload is long. */
+const weights: Partial<Record<keyof typeof removals, number>> = { tasks: 10, 'contents of uploads': 20 }
+
 /** What is removed by its age alone. */
 export type OldRows = keyof typeof removals
 
@@ -90,9 +103,9 @@ export function retention(db: Db) {
     tasksToFail: (until: number, limit: number) => db.all(tasksToFail, { until, limit }),
     /** Unread deliveries whose time is over, with the accounts of their senders. */
     expiring: (until: number, limit: number) => db.all(expiring, { until, limit }),
-    /** Remove what is older than `until`, about `rows` rows: a task has some ten. Returns a row for each. */
+    /** Remove what is older than `until`, about `rows` usual rows. Returns a row for each. */
     remove: (old: OldRows, until: number, rows: number): Statement => ({
-      ...db.bind(removals[old], { until, limit: old === 'tasks' ? rows / 10 : rows }),
+      ...db.bind(removals[old], { until, limit: Math.ceil(rows / (weights[old] ?? 1)) }),
       rows,
     }),
     /** The accounts and messages of idempotency keys stored by `until`, oldest first. */

@@ -18,6 +18,7 @@ import { CellSelect, TextArea } from '../../html/fields.tsx'
 import { CsrfField, HiddenFields, SubmitButton } from '../../html/form.tsx'
 import { Icon } from '../../html/icons.tsx'
 import { writePath } from '../../html/paths.ts'
+import { maxFormFileBytes } from '../../lib/http/form.ts'
 import { newId } from '../../lib/id.ts'
 import { presenceWords } from '../../lib/presence.ts'
 import { PageForm, readChoice } from '../forms.tsx'
@@ -126,7 +127,7 @@ function Writing(
   const action = `${page}/messages`
   const { show } = listPlace(form.has('show') ? form : query)
   return (
-    <PageForm visit={visit} action={action} restAt='text'>
+    <PageForm visit={visit} action={action} restAt='text' hasFile>
       <input type='hidden' name='key' value={messageKey(visit)} />
       {show !== 'all' && <input type='hidden' name='show' value={show} />}
       {answered && (
@@ -149,6 +150,7 @@ function Writing(
         maxLength={maxMessageLength}
         draft={draftName(actor.userId, membership.id, String(thread))}
       />
+      <FileField />
       <div class='row'>
         <SubmitButton>
           <Icon name='send' size={16} />Send
@@ -158,6 +160,15 @@ function Writing(
         <span class='soft small sends' data-needs-script>Ctrl+Enter sends</span>
       </div>
     </PageForm>
+  )
+}
+
+/** A file that goes with the message. */
+export function FileField() {
+  return (
+    <label class='soft small'>
+      Attach a file, up to {maxFormFileBytes / 2 ** 20} MiB <input type='file' name='file' />
+    </label>
   )
 }
 

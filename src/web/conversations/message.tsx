@@ -12,7 +12,9 @@ import {
   openPart,
   retractOwnMessage,
 } from '../../grid/conversations/open-message.ts'
-import { endOfPiece } from '../../grid/messaging/parts.ts'
+import { endOfPiece } from '../../grid/messaging/read-part.ts'
+import { isFromA2a } from '../../grid/messaging/shown-parts.ts'
+import { downloadHeaders, streamOf } from '../../lib/http/download.ts'
 import { type RemoteEvent, remoteEvents } from '../../grid/remote-agents/progress.ts'
 import { Name } from '../../html/bidi.tsx'
 import { Badge, Card, Facts, LocalTime, Notice } from '../../html/components.tsx'
@@ -38,14 +40,9 @@ export function messagePages({ get, may }: AccountPages): void {
   }, showMessage)
   get('/messages/:message/chain', chainPage)
   get('/messages/:message/parts/:part', async ({ account, param, requestId }) => {
-    const { mediaType, text, bytes } = await openPart(account, param('message'), param('part'), requestId)
-    return new Response(bytes, {
-      headers: {
-        'Content-Type': text === undefined ? mediaType : `${mediaType.split(';')[0]}; charset=utf-8`,
-        // The sender chose type and content. A browser must neither show nor run them as a page of the grid.
-        'Content-Disposition': 'attachment',
-        'Content-Security-Policy': "default-src 'none'; sandbox",
-      },
+    const part = await openPart(account, param('message'), param('part'), requestId)
+    return new Response(streamOf(part.pieces(0, part.length)), {
+      headers: { ...downloadHeaders({ ...part, isText: part.text !== undefined }), 'Content-Length': `${part.length}` },
     })
   })
 }
@@ -229,7 +226,7 @@ function Link(
   const href = path('messages', String(seq))
   return (
     <li class={isRoot ? undefined : `d${Math.min(depth, maxDepth)}`} aria-current={isOpen ? 'true' : undefined}>
-      <SenderLine from={{ name: `@${fromAlias}`, kind: type, isA2a: a2a !== null, isForeign }} to={recipient}>
+      <SenderLine from={{ name: `@${fromAlias}`, kind: type, isA2a: isFromA2a(a2a), isForeign }} to={recipient}>
         <span class='soft'>
           <LocalTime at={createdAt} />
         </span>

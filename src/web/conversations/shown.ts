@@ -2,7 +2,8 @@
 import { canRetract, listParts } from '../../grid/conversations/open-message.ts'
 import type { OpenConversation, OpenMessage } from '../../grid/conversations/open.ts'
 import type { Thread } from '../../grid/conversations/threads.ts'
-import { endOfPiece } from '../../grid/messaging/parts.ts'
+import { endOfPiece } from '../../grid/messaging/read-part.ts'
+import { isFromA2a } from '../../grid/messaging/shown-parts.ts'
 import type { ShownMessage } from '../../html/conversation/message.tsx'
 import { type DeliveryState, isEnded, type ShownReceipt } from '../../html/conversation/state-line.tsx'
 import type { ShownThread } from '../../html/conversation/thread-row.tsx'
@@ -109,19 +110,19 @@ function shownQuote(
 
 /** One message. `isWhole`: with all of its text. */
 export function shownMessage(message: OpenMessage, path: Path, now: number, isWhole = false): ShownMessage {
-  const { seq, id, body, a2a, createdAt, fromAlias, isForeign, isUnread, receipts, recipient, type } = message
+  const { seq, body, a2a, createdAt, fromAlias, isForeign, isUnread, receipts, recipient, type } = message
   const page = path('messages', String(seq))
   const end = isWhole ? body.length : endOfPiece(body, 0, maxShown)
   const receipt = receipts?.recipient
   return {
     seq,
-    from: { name: `@${fromAlias}`, kind: type, isA2a: a2a !== null, isForeign },
+    from: { name: `@${fromAlias}`, kind: type, isA2a: isFromA2a(a2a), isForeign },
     to: recipient,
     at: createdAt,
     text: body.slice(0, end),
     ...(end < body.length && { whole: { characters: body.length, href: page } }),
-    parts: listParts(id, a2a).map(({ key, kind, name, mediaType, bytes }) => ({
-      name: name ?? kind,
+    parts: listParts(message).map(({ key, kind, filename, mediaType, bytes }) => ({
+      name: filename ?? kind,
       type: mediaType,
       size: sizeInWords(bytes),
       href: `${page}/parts/${key}`,

@@ -1,9 +1,12 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
 /** Writing as a person: a page to begin, and the forms of a conversation. */
+import { Buffer } from 'node:buffer'
 import { type ErrorCode, GridError } from '../../errors.ts'
 import { markConversationRead, markConversationUnread, nextUnread } from '../../grid/conversations/marks.ts'
 import { placeOfSent, writeInConversation, writeMessage } from '../../grid/conversations/write.ts'
+import { givenParts } from '../../grid/messaging/given-parts.ts'
+import { maxFormFileBytes, PostedFields } from '../../lib/http/form.ts'
 import { maxMessageLength, type SentMessage } from '../../grid/messaging/outgoing-message.ts'
 import { chooseAlias, findSeat, type Seat, suggestAlias } from '../../grid/people/seats.ts'
 import { Card } from '../../html/components.tsx'
@@ -13,7 +16,7 @@ import { Icon } from '../../html/icons.tsx'
 import { appPage } from '../../html/layout.tsx'
 import { PageForm } from '../forms.tsx'
 import type { PageResult, Pages, Visit } from '../visit.ts'
-import { draftName, expiryField, expiryIn, messageKey } from './composer.tsx'
+import { draftName, expiryField, expiryIn, FileField, messageKey } from './composer.tsx'
 import { listPlace, listQuery, seqIn, threadIn } from './list-pane.tsx'
 
 const maxMarked = 50
@@ -30,7 +33,7 @@ export function writingPages({ get, post }: Pages<Visit>, showThread: (visit: Vi
 
   post('/conversations/:thread/messages', async (visit) => {
     const { account, form } = visit
-    const answer = { ...writtenIn(form), answers: seqIn(form, 'reply') }
+    const answer = { ...await messageIn(form), answers: seqIn(form, 'reply') }
     return await toSent(visit, await atField('text', () => writeInConversation(account, threadIn(visit), answer)))
   }, showThread)
   post('/conversations/:thread/read', async (visit) => {
@@ -61,7 +64,7 @@ async function write(visit: Visit): Promise<PageResult> {
   if (alias !== null && !await findSeat(account)) {
     await visit.record('choose_alias', { alias }, (account) => chooseAlias(account, { alias }))
   }
-  const message = { ...writtenIn(form), to: (form.get('to') ?? '').trim() }
+  const message = { to: (form.get('to') ?? '').trim(), ...await messageIn(form) }
   return await toSent(visit, await atField('to', () => writeMessage(account, message)))
 }
 
@@ -89,9 +92,17 @@ async function toSent(visit: Visit, { id }: SentMessage): Promise<PageResult> {
   return { redirectTo: `${conversationPath(visit, place.threadId)}#m${place.seq}` }
 }
 
-function writtenIn(form: URLSearchParams) {
+/** What a form sends. Its file is a part of the message. */
+async function messageIn(form: URLSearchParams) {
+  const files = form instanceof PostedFields ? form.files : []
+  const given = await Promise.all(files.map(async (file) => ({
+    raw: Buffer.from(await file.arrayBuffer()).toString('base64'),
+    filename: file.name,
+    ...(file.type !== '' && { mediaType: file.type }),
+  })))
   return {
     text: form.get('text') ?? '',
+    parts: givenParts(given, maxFormFileBytes),
     expiresInSeconds: expiryIn(form),
     idempotencyKey: form.get('key') || undefined,
   }
@@ -149,7 +160,7 @@ function WriteCard(
   const { query, membership, actor } = visit
   return (
     <Card>
-      <PageForm visit={visit} action={visit.path('write')} fields={['alias', 'to', 'text', 'expires']}>
+      <PageForm visit={visit} action={visit.path('write')} fields={['alias', 'to', 'text', 'expires']} hasFile>
         <input type='hidden' name='key' value={messageKey(visit)} />
         {!seat && (
           <TextInput
@@ -182,6 +193,7 @@ function WriteCard(
           maxLength={maxMessageLength}
           draft={draftName(actor.userId, membership.id, 'write')}
         />
+        <FileField />
         <div class='row'>
           <SubmitButton>
             <Icon name='send' size={16} />Send

@@ -1,12 +1,14 @@
 /** A claim moves agents into another account while they are used. See docs/security.md, "Signup and claims". */
+import { Buffer } from 'node:buffer'
 import { beforeEach, expect, test } from 'vitest'
 import { callingAgent } from '../../../src/auth/actor.ts'
 import { createAuthenticator } from '../../../src/auth/bearer.ts'
 import { createAgent, deleteAgent } from '../../../src/grid/agents/agents.ts'
 import { createChannel } from '../../../src/grid/channels/channels.ts'
-import { findPart } from '../../../src/grid/messaging/parts.ts'
+import { findPart } from '../../../src/grid/messaging/read-part.ts'
 import { readAgain } from '../../../src/grid/messaging/read-again.ts'
 import { leaseOf, readMessages } from '../../../src/grid/messaging/read-messages.ts'
+import { appendToUpload, beginUpload } from '../../../src/grid/messaging/uploads.ts'
 import { continueTask } from '../../../src/grid/tasks/start-task.ts'
 import { getTask } from '../../../src/grid/tasks/tasks.ts'
 import { updateTask } from '../../../src/grid/tasks/update-task.ts'
@@ -14,7 +16,7 @@ import { hour } from '../../../src/lib/time.ts'
 import { postA2a, send10 } from '../../support/a2a.ts'
 import { dump, rows } from '../../support/database.ts'
 import { onEachDatabase } from '../../support/databases.ts'
-import type { TestGrid } from '../../support/grid.ts'
+import { storeOf, type TestGrid } from '../../support/grid.ts'
 import { guard, testProviders } from '../../support/guarded.ts'
 import { sendMessage } from '../../support/messaging.ts'
 import { claimAgents, type SignedUp, signUpAs } from '../../support/signup.ts'
@@ -130,6 +132,20 @@ onEachDatabase((open) => {
     expect(messages.map(({ message }) => message)).toEqual(['not read yet', 'an answer'])
     await sendMessage(await enter(mate), { to: 'zoe', text: 'thanks', replyToMessageId: messages[1].message_id })
     expect((await readMessages(await enter(zoe), {})).messages.map(({ message }) => message)).toEqual(['one', 'thanks'])
+  })
+
+  test('an agent that moved names the upload that it began before', async () => {
+    const { part_id } = await beginUpload(await enter(zoe), { agentId: zoe.id }, { bytes: 3 })
+    const body = (async function* () {
+      yield await Promise.resolve(Buffer.from('abc'))
+    })()
+    await appendToUpload(await enter(zoe), { agentId: zoe.id }, part_id, 0, body)
+    await claimAgents(grid, zoe.link, { into: grid.acme, keep: ['mate'] })
+
+    const { id } = await sendMessage(await enter(zoe), { to: 'bob', text: 'see', parts: [{ upload: part_id }] })
+
+    const part = await findPart(storeOf(grid, grid.bob), `${id}.0`)
+    expect((await part.bytes(0, 3)).toString()).toBe('abc')
   })
 
   test('an agent that stays may answer what one that moved wrote to it, and no other agent may', async () => {

@@ -5,8 +5,11 @@ import { createChannel } from '../../../src/grid/channels/channels.ts'
 import { ask, type Asked } from '../../../src/grid/messaging/ask.ts'
 import type { SendInput } from '../../../src/grid/messaging/outgoing-message.ts'
 import { readMessages } from '../../../src/grid/messaging/read-messages.ts'
+import { retractMessage } from '../../../src/grid/messaging/retract-message.ts'
 import { waitForMessages, type WaitOptions } from '../../../src/grid/messaging/wait-for-messages.ts'
 import type { AccountStore } from '../../../src/store/account.ts'
+import { expireMessages } from '../../../src/worker/retention.ts'
+import { rows } from '../../support/database.ts'
 import { storeOf, type TestGrid, testGrid } from '../../support/grid.ts'
 import { followIdle } from '../../support/idle.ts'
 import { sendMessage } from '../../support/messaging.ts'
@@ -194,6 +197,20 @@ test('a call returns at once when no one can read its message any more', async (
   await deleteAgent(grid.acme.store, 'bob')
 
   expect((await asking).answer!.note).toContain('@bob cannot read it any more.')
+})
+
+test.each(['expired', 'was retracted'])('a call returns at once when its message %s', async (how) => {
+  const asking = asked({ text: 'how many?', expiresInSeconds: 10 })
+  await idle(1)
+  if (how === 'expired') {
+    grid.clock.now += 10_000
+    await expireMessages(grid.store)
+  } else {
+    const [{ id }] = await rows(grid, 'SELECT id FROM messages WHERE account_id = ?', [grid.acme.id])
+    await retractMessage(alice, callingAgent(alice.actor), String(id))
+  }
+
+  expect((await asking).answer).toMatchObject({ messages: [], note: `It ${how} before @bob read it.` })
 })
 
 function asked(input: Partial<SendInput>, options: WaitOptions = { seconds: 50 }): Promise<Asked> {

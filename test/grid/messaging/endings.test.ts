@@ -9,6 +9,7 @@ import { getTask } from '../../../src/grid/tasks/tasks.ts'
 import { Signal } from '../../../src/lib/notifier.ts'
 import { minute, second } from '../../../src/lib/time.ts'
 import { expireMessages } from '../../../src/worker/retention.ts'
+import { startWorker } from '../../../src/worker/worker.ts'
 import { dump, rows } from '../../support/database.ts'
 import { onEachDatabase } from '../../support/databases.ts'
 import { storeOf, type TestAgent, type TestGrid } from '../../support/grid.ts'
@@ -17,6 +18,7 @@ import { callTool } from '../../support/mcp.ts'
 import { sendMessage } from '../../support/messaging.ts'
 import { callRest } from '../../support/rest.ts'
 import { askFor } from '../../support/tasks.ts'
+import { waitFor } from '../../support/wait-for.ts'
 
 let grid: TestGrid
 
@@ -61,6 +63,14 @@ onEachDatabase((open) => {
     const { delivery, timeline } = await status(id)
     expect(delivery).toBe('expired')
     expect(timeline).toMatchObject([{ event: 'stored' }, { event: 'expired', alias: '@bob' }])
+  })
+
+  test('the worker of a server expires messages', async () => {
+    const id = await send('@bob', { expires_in_seconds: 10 })
+    grid.clock.now += minute
+    const worker = await startWorker(grid.store)
+    await waitFor('the expiry', async () => (await status(id)).delivery === 'expired')
+    await worker.stop()
   })
 
   test('a leased message does not expire before its lease ends without an ack', async () => {

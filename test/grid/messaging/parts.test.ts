@@ -23,15 +23,14 @@ onEachDatabase((open) => {
     const [message] = answer.text
     expect(JSON.stringify(answer).length).toBeLessThan(3_000)
     expect(message.message).toBe('x\ny')
-    expect(message.a2a.parts).toEqual([
-      { text: 'x' },
-      { kind: 'data', name: 'big.json', bytes: Buffer.byteLength(json), part_id: `${message.message_id}.1` },
-      { text: 'y', metadata: { small: true } },
+    expect(message.parts).toEqual([
+      { kind: 'data', filename: 'big.json', bytes: Buffer.byteLength(json), part_id: `${message.message_id}.1` },
+      { text: 'y', bytes: 1, metadata: { small: true } },
     ])
-    expect(await chars()).toEqual([message.message.length + JSON.stringify(message.a2a).length])
-    expect(await wholePart(message.a2a.parts[1].part_id)).toEqual(json)
+    expect(await wholePart(message.parts[0].part_id)).toEqual(json)
     const [{ a2a }] = await rows(grid, 'SELECT a2a FROM messages WHERE account_id = ?', [grid.acme.id])
     expect(String(a2a).length).toBeLessThan(1_000)
+    expect(await chars()).toEqual([message.message.length + String(a2a).length])
   })
 
   test('many parts, long names and large metadata stay within 8 kB, and nothing is lost', async () => {
@@ -46,16 +45,17 @@ onEachDatabase((open) => {
 
     const [message] = (await callTool(grid, grid.bob.key, 'read_messages')).text
 
-    const { a2a } = message
-    expect(Buffer.byteLength(JSON.stringify(a2a))).toBeLessThanOrEqual(8 * 1024)
-    expect(a2a.parts[1]).toMatchObject({ kind: 'part', mediaType: 'application/json' })
-    expect(a2a.parts.at(-1)).toMatchObject({ kind: 'parts', part_id: `${message.message_id}.rest` })
+    const { a2a, parts: given } = message
+    const [{ a2a: stored }] = await rows(grid, 'SELECT a2a FROM messages WHERE account_id = ?', [grid.acme.id])
+    expect(Buffer.byteLength(String(stored))).toBeLessThanOrEqual(8 * 1024)
+    expect(given[0]).toMatchObject({ kind: 'part', mediaType: 'application/json' })
+    expect(given.at(-1)).toMatchObject({ kind: 'parts', part_id: `${message.message_id}.rest` })
     const fetched = []
-    for (const shown of a2a.parts) {
+    for (const { bytes: _, ...shown } of given) {
       if (shown.part_id === undefined) fetched.push(shown)
       else fetched.push(...[JSON.parse(await wholePart(shown.part_id))].flat())
     }
-    expect(fetched).toEqual(parts)
+    expect([{ text: 'x' }, ...fetched]).toEqual(parts)
     const more = Object.fromEntries(a2a.more.map((handle: { kind: string; part_id: string }) => [handle.kind, handle]))
     expect(JSON.parse(await wholePart(more.metadata.part_id))).toEqual({ deep: metadata.deep })
     expect(JSON.parse(await wholePart(more.referenceTaskIds.part_id))).toEqual(referenceTaskIds)
@@ -67,12 +67,12 @@ onEachDatabase((open) => {
       raw: bytes(30_000).toString('base64url'),
       filename: 'a.bin',
     }])
-    const [{ a2a: { parts } }] = (await callTool(grid, grid.bob.key, 'read_messages')).text
+    const [{ parts }] = (await callTool(grid, grid.bob.key, 'read_messages')).text
     const page = (part_id: string, offset: number) => callTool(grid, grid.bob.key, 'read_part', { part_id, offset })
 
     expect(parts).toMatchObject([
       { kind: 'text', mediaType: 'text/markdown', bytes: 36_000 },
-      { kind: 'raw', name: 'a.bin', bytes: 30_000 },
+      { kind: 'raw', filename: 'a.bin', bytes: 30_000 },
     ])
     expect((await page(parts[0].part_id, 1)).text.next_offset).toBe(16_000)
     const { text: first } = await page(parts[1].part_id, 0)

@@ -119,7 +119,7 @@ test('a task is looked at until it ends, and its artifacts are the answer', asyn
   expect(await read()).toMatchObject([{
     message: 'Done.',
     reply_to_message_id: message_id,
-    a2a: { parts: [{ text: 'Done.' }, { data: { sum: 42 } }] },
+    parts: [{ data: { sum: 42 } }],
   }])
   expect(looks).toBe(3)
 })

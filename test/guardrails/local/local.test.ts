@@ -71,8 +71,8 @@ test.each([
     for (const check of [...localGuardrails.map(({ check }) => check), listed]) {
       const startedAt = process.cpuUsage()
       verdictOn(check, text)
-      // Generous: what is quadratic takes many seconds.
-      expect(process.cpuUsage(startedAt).user / 1000).toBeLessThan(2_000)
+      // Generous: what is quadratic takes minutes.
+      expect(process.cpuUsage(startedAt).user / 1000).toBeLessThan(6_000)
     }
   },
 )

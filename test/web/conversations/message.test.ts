@@ -87,7 +87,7 @@ test('parts are listed with their sizes and sent as files, inline ones and those
   const csv = await owner.request(file)
   expect(Object.fromEntries(csv.headers)).toMatchObject({
     'content-type': 'text/csv',
-    'content-disposition': 'attachment',
+    'content-disposition': "attachment; filename*=UTF-8''figures.csv",
     'content-security-policy': "default-src 'none'; sandbox",
     'x-content-type-options': 'nosniff',
   })

@@ -1,0 +1,82 @@
+/** The parts that an agent gives with a message or an update of a task. See docs/protocol/messages.md, "Parts". */
+import { Buffer } from 'node:buffer'
+import { GridError, invalidInput } from '../../errors.ts'
+import { isId } from '../../lib/id.ts'
+import { withoutInvisible } from '../../lib/invisible-text.ts'
+import { maxNameBytes } from '../../lib/input.ts'
+import type { GivenPart, Part } from '../tasks/task.ts'
+import { asPart } from '../tasks/task-parts.ts'
+
+/** Of all parts of a call together, decoded. */
+const maxPartsBytes = 256 * 1024
+const maxUrlLength = 2_048
+
+/** Parts of `partsInput` in 1.0 form. Fails with `invalid_input` or `payload_too_large`. */
+export function givenParts(given: readonly Record<string, unknown>[], maxBytes = maxPartsBytes): GivenPart[] {
+  const parts = given.map(givenPart)
+  const bytes = parts.reduce((sum, part) => sum + bytesOf({ ...part }), 0)
+  if (bytes <= maxBytes) return parts
+  throw new GridError('payload_too_large', `The parts have ${bytes} bytes, at most ${maxBytes} fit in a call.`)
+}
+
+const known = ['text', 'raw', 'url', 'data', 'part_id', 'mediaType', 'filename', 'metadata', 'kind']
+
+function givenPart(given: Record<string, unknown>): GivenPart {
+  const unknown = Object.keys(given).find((name) => !known.includes(name))
+  if (unknown !== undefined) {
+    throw invalidInput(
+      `A part has text, raw, url, data or part_id, mediaType and filename, and no ${unknown.slice(0, 64)}.`,
+      'parts',
+    )
+  }
+  const { part_id, ...others } = given
+  if (part_id === undefined) return checked(asPart(given))
+  if (typeof part_id !== 'string' || !isId(part_id)) throw noUpload()
+  // As one of its members has to be a content.
+  const { mediaType, filename, metadata } = checked(asPart({ text: '', ...others }))
+  return {
+    upload: part_id.toLowerCase(),
+    ...(mediaType !== undefined && { mediaType }),
+    ...(filename !== undefined && { filename }),
+    ...(metadata && { metadata }),
+  }
+}
+
+/** What an unknown, expired, named or foreign upload looks like. */
+export function noUpload(): GridError {
+  return new GridError('part_not_found', 'You have no upload with this id that waits for a message.')
+}
+
+function checked(part: Part): Part {
+  if ('url' in part && !isHttps(part.url)) throw invalidInput('`url` must be an https address.', 'parts')
+  if (Buffer.byteLength(part.filename ?? '') > maxNameBytes) {
+    throw invalidInput(`A file name must have at most ${maxNameBytes} bytes.`, 'parts')
+  }
+  return part
+}
+
+function isHttps(url: string): boolean {
+  return url.length <= maxUrlLength && URL.canParse(url) && new URL(url).protocol === 'https:'
+}
+
+/** The length of what a part in 1.0 form stands for. */
+export function bytesOf({ text, raw, url, data }: Record<string, unknown>): number {
+  if (typeof raw === 'string') return Buffer.from(raw, 'base64').length
+  return Buffer.byteLength(typeof text === 'string' ? text : typeof url === 'string' ? url : JSON.stringify(data) ?? '')
+}
+
+/** Parts with the names of their files in one line, without what a person does not see; the same if nothing changed. */
+export function withCleanNames(parts: unknown[]): unknown[] {
+  const cleaned = parts.map((part) => {
+    const { filename } = part as { filename?: unknown }
+    if (typeof filename !== 'string') return part
+    const name = cleanName(filename)
+    return name === filename ? part : { ...part as object, filename: name }
+  })
+  return cleaned.every((part, n) => part === parts[n]) ? parts : cleaned
+}
+
+/** The name of a file in one line, without invisible characters and controls. */
+export function cleanName(name: string): string {
+  return withoutInvisible(name.toWellFormed()).replace(/[\n\r\t\u0085\u2028\u2029]+/g, ' ').trim()
+}

@@ -1,0 +1,93 @@
+/** The parts and the A2A details of a message as its reader sees them. See docs/protocol/messages.md, "Parts". */
+import { Buffer } from 'node:buffer'
+import { textOfBytes } from '../../lib/encoding.ts'
+import { withoutInvisible, withoutInvisibleIn } from '../../lib/invisible-text.ts'
+import { bytesOf } from './given-parts.ts'
+import { handleOf, maxInlineBytes, type PartHandle, splitDetails, wholePart } from './parts.ts'
+
+type ShownPart = Partial<PartHandle> & Record<string, unknown>
+
+export interface ShownDetails {
+  isA2a: boolean
+  /** Invisible characters of a message that an older version stored were removed. */
+  sanitized: boolean
+  /** What the text of the message does not say. Not empty. */
+  parts?: ShownPart[]
+  /** What A2A knows besides. */
+  a2a?: Record<string, unknown>
+}
+
+/** Whether a message came over A2A. A damaged one did. See `A2aDetails`. */
+export function isFromA2a(json: string | null): boolean {
+  if (json === null) return false
+  try {
+    return hasMoreThanParts(JSON.parse(json))
+  } catch {
+    return true
+  }
+}
+
+function hasMoreThanParts(details: Record<string, unknown>): boolean {
+  return Object.keys(details).some((name) => name !== 'parts')
+}
+
+/** `json`: the details of the message as stored, `body` its text. Throws if they are damaged. */
+export function shownDetails(messageId: string, json: string, body: string, maxChars: number): ShownDetails {
+  const { inline, chars, sanitized } = inlineDetails(messageId, json)
+  const { parts: _, ...a2a } = inline
+  const isA2a = hasMoreThanParts(inline)
+  if (chars > maxChars) {
+    const whole = handleOf('details', wholePart(`${messageId}.details`, inline))
+    return { isA2a, sanitized, ...(isA2a ? { a2a: { more: [whole] } } : { parts: [{ ...whole }] }) }
+  }
+  const parts = besidesText(inline, body)
+  return { isA2a, sanitized, ...(parts.length > 0 && { parts: parts.map(asShown) }), ...(isA2a && { a2a }) }
+}
+
+type InlineDetails = Record<string, unknown> & { parts?: ShownPart[]; more?: PartHandle[] }
+
+/** The stored details as far as they fit inline, with their length as JSON. Throws if they are damaged. */
+export function inlineDetails(
+  messageId: string,
+  json: string,
+): { inline: InlineDetails; chars: number; sanitized: boolean } {
+  const stored = JSON.parse(json)
+  const details = withoutInvisibleIn(stored)
+  const sanitized = details !== stored
+  if (Buffer.byteLength(json) <= maxInlineBytes) return { inline: details, chars: json.length, sanitized }
+  const { inline } = splitDetails(messageId, details)
+  return { inline, chars: JSON.stringify(inline).length, sanitized }
+}
+
+/** Without the texts that make up the text of a message over A2A, unless something else is said of them. */
+export function besidesText(inline: InlineDetails, body: string): ShownPart[] {
+  const { parts = [] } = inline
+  if (!hasMoreThanParts(inline)) return parts
+  const texts = parts.filter((part) => typeof part.text === 'string' ? part.text !== '' : part.kind === 'text')
+  const lengths = texts.map(({ text, bytes }) => typeof text === 'string' ? Buffer.byteLength(text) : bytes!)
+  const isWhole = lengths.reduce((sum, length) => sum + length + 1, -1) === Buffer.byteLength(body)
+  return isWhole ? parts.filter((part) => saysMore(part) || !(part.text === '' || texts.includes(part))) : parts
+}
+
+function saysMore({ filename, mediaType, metadata }: ShownPart): boolean {
+  return filename !== undefined || mediaType !== undefined || metadata !== undefined
+}
+
+/** A part with its length. A file that is text is shown as such, if it is the same then. */
+function asShown(part: ShownPart): ShownPart {
+  if (part.part_id !== undefined) return part
+  const { filename, mediaType, metadata, ...content } = part
+  const { raw } = content
+  const text = typeof raw === 'string' && isTextType(mediaType) ? textOfBytes(Buffer.from(raw, 'base64')) : undefined
+  return {
+    ...(filename !== undefined && { filename }),
+    ...(mediaType !== undefined && { mediaType }),
+    bytes: bytesOf(content),
+    ...(text !== undefined && withoutInvisible(text) === text ? { text } : content),
+    ...(metadata !== undefined && { metadata }),
+  }
+}
+
+export function isTextType(mediaType: string | undefined): boolean {
+  return /^text\/|^application\/(json|xml|yaml|javascript)\b|\+(json|xml)\b/i.test(mediaType ?? '')
+}

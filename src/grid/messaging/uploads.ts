@@ -1,0 +1,258 @@
+/** Files that are too large for a call: uploaded in pieces, then named by one message. docs/protocol/rest.md, "Uploads". */
+import { Buffer } from 'node:buffer'
+import { callingAgent } from '../../auth/actor.ts'
+import { GridError, invalidInput, limitReached } from '../../errors.ts'
+import { newId } from '../../lib/id.ts'
+import { hour, second, startOfDay } from '../../lib/time.ts'
+import type { AccountStore } from '../../store/account.ts'
+import type { NewMessage, StoredPart } from '../../store/account/new-message.ts'
+import {
+  maxUnfinished,
+  trialUploadBytes,
+  type Upload,
+  type Uploader,
+  uploadRowBytes,
+} from '../../store/account/uploads.ts'
+import { cleanName, noUpload } from './given-parts.ts'
+import type { A2aDetails, Sender, SendPart } from './outgoing-message.ts'
+import { megabyte } from './quota.ts'
+
+/** How long after its beginning an upload can be named by a message. */
+export const uploadLifetimeMs = hour
+/** Guardrails see as much of the files of a message. */
+const maxGuardedBytes = 1024 * 1024
+
+interface UploadState {
+  part_id: string
+  /** Where the next byte belongs. */
+  offset: number
+  bytes: number
+}
+
+/**
+ * Begin the upload of a file. Its declared bytes count for the day of the account. Fails with `payload_too_large`,
+ * `storage_full`, `upload_limit_reached` or `quota_exceeded`.
+ */
+export async function beginUpload(
+  account: AccountStore,
+  { agentId }: Pick<Sender, 'agentId'>,
+  given: { filename?: string; mediaType?: string; bytes: number },
+): Promise<UploadState> {
+  const { deps: { config, now }, read, change } = account
+  const { bytes, filename, mediaType = null } = given
+  if (bytes > config.maxFileBytes) {
+    throw new GridError('payload_too_large', `A file can have at most ${config.maxFileBytes} bytes.`)
+  }
+  account.requireSpace(bytes)
+  const at = now()
+  const uploader = uploaderOf(account, agentId)
+  const quotas = { day: startOfDay(at), bytesPerDay: config.megabytesPerDay * megabyte }
+  const upload = { id: newId(), filename: filename === undefined ? null : cleanName(filename), mediaType, bytes }
+  await account.write([
+    change.uploads.add(uploader, upload, quotas, at),
+    change.usage.countBytes(quotas.day, bytes),
+  ])
+  if (await read.uploads.byId(uploader, upload.id)) return { part_id: upload.id, offset: 0, bytes }
+  if ((await read.uploads.open(uploader)).length >= maxUnfinished) {
+    throw new GridError(
+      'upload_limit_reached',
+      `You have ${maxUnfinished} uploads that no message has named. Send one, or wait an hour.`,
+    )
+  }
+  const ofTrial = await read.uploads.trialBytes(agentId)
+  const [quota, limit] = ofTrial !== undefined && ofTrial + bytes > trialUploadBytes
+    ? ['trial_upload_bytes', trialUploadBytes]
+    : ['megabytes_per_day', config.megabytesPerDay]
+  const message = `This file would exceed a limit: ${limit} ${quota.replaceAll('_', ' ')}.`
+  const reached = { name: quota.replaceAll('_', '-'), quota: limit }
+  throw limitReached('quota_exceeded', message, reached, hour / second, { info: { quota, limit: String(limit) } })
+}
+
+/** The state of an upload of the caller that no message has named. Fails with `part_not_found`. */
+export async function findUpload(account: AccountStore, id: string): Promise<UploadState> {
+  return stateOf(await openUpload(account, callingAgent(account.actor).agentId, id))
+}
+
+/**
+ * Store the bytes that begin at `offset`, row by row: nothing but a row is in memory. What came before the body broke
+ * off stays, in whole rows. Fails with `part_not_found`, `wrong_offset` (the upload is somewhere else), `invalid_input`
+ * or `storage_full`.
+ */
+export async function appendToUpload(
+  account: AccountStore,
+  { agentId }: Pick<Sender, 'agentId'>,
+  id: string,
+  offset: number,
+  body: AsyncIterable<Uint8Array>,
+): Promise<UploadState> {
+  const upload = await openUpload(account, agentId, id)
+  if (offset !== upload.received) throw wrongOffset(upload)
+  let at = offset
+  let came = 0
+  const row = Buffer.allocUnsafe(uploadRowBytes)
+  let filled = 0
+  const store = async () => {
+    at = await storeRow(account, agentId, { ...upload, received: at }, row.subarray(0, filled))
+    filled = 0
+  }
+  for await (const chunk of whole(body)) {
+    came += chunk.length
+    if (offset + came > upload.bytes) {
+      throw new GridError('payload_too_large', `The file was declared with ${upload.bytes} bytes, and this is more.`)
+    }
+    for (let from = 0; from < chunk.length;) {
+      const taken = Math.min(chunk.length - from, uploadRowBytes - filled)
+      row.set(chunk.subarray(from, from + taken), filled)
+      filled += taken
+      from += taken
+      if (filled === uploadRowBytes || at + filled === upload.bytes) await store()
+    }
+  }
+  if (came > 0 && at === offset) {
+    throw invalidInput(`Send at least ${uploadRowBytes} bytes, or all that is left.`, 'body')
+  }
+  return { part_id: id, offset: at, bytes: upload.bytes }
+}
+
+/** A body until it ends or breaks off: its sender has gone, and asks later how much has come. */
+async function* whole(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  const chunks = body[Symbol.asyncIterator]()
+  try {
+    for (;;) {
+      const next = await chunks.next().catch(() => undefined)
+      if (!next) throw new GridError('invalid_request', 'The body ended early.')
+      if (next.done) return
+      yield next.value
+    }
+  } finally {
+    await chunks.return?.().catch(() => {})
+  }
+}
+
+async function storeRow(account: AccountStore, agentId: string, upload: Upload, content: Uint8Array): Promise<number> {
+  account.requireSpace(upload.bytes - upload.received)
+  const uploader = uploaderOf(account, agentId)
+  const [, [stored]] = await account.write(
+    account.change.uploads.append(uploader, upload.id, upload.received, content),
+  )
+  // Another call has sent this row.
+  if (!stored) throw wrongOffset(await openUpload(account, agentId, upload.id))
+  return Number(stored.received)
+}
+
+function wrongOffset({ received }: Upload): GridError {
+  return new GridError('wrong_offset', `Go on at offset ${received}.`, { offset: received })
+}
+
+function uploaderOf({ deps: { now } }: AccountStore, agent: string): Uploader {
+  return { agent, since: now() - uploadLifetimeMs }
+}
+
+async function openUpload(account: AccountStore, agentId: string, id: string): Promise<Upload> {
+  const upload = await account.read.uploads.byId(uploaderOf(account, agentId), id)
+  if (!upload) throw noUpload()
+  return upload
+}
+
+function stateOf({ id, received, bytes }: Upload): UploadState {
+  return { part_id: id, offset: received, bytes }
+}
+
+interface UploadPart {
+  upload: string
+  filename?: string
+  mediaType?: string
+}
+
+export function isUploadPart(part: unknown): part is UploadPart {
+  return typeof (part as Partial<UploadPart>).upload === 'string'
+}
+
+export function hasUploads({ parts }: { parts?: unknown }): boolean {
+  return Array.isArray(parts) && parts.some(isUploadPart)
+}
+
+/** Details whose parts know what was said when their uploads began. Fails with `part_not_found` or `invalid_input`. */
+export async function withUploads(
+  account: AccountStore,
+  { agentId }: Sender,
+  details: A2aDetails | undefined,
+): Promise<A2aDetails | undefined> {
+  if (!details?.parts || !hasUploads(details)) return details
+  const parts = await Promise.all(details.parts.map(async (part) => {
+    if (!isUploadPart(part)) return part
+    const { filename, mediaType, bytes, received } = await openUpload(account, agentId, part.upload)
+    if (received < bytes) throw invalidInput(`An upload has ${received} of its ${bytes} bytes. Complete it.`, 'parts')
+    return { ...filename !== null && { filename }, ...mediaType !== null && { mediaType }, ...part, bytes }
+  }))
+  return { ...details, parts }
+}
+
+/** Details with the content of their uploads as `raw`, for guardrails. What would be too much is left out. */
+export async function withContents(
+  account: AccountStore,
+  { agentId }: Sender,
+  details: Record<string, unknown>,
+): Promise<Record<string, unknown>> {
+  const { parts } = details
+  if (!Array.isArray(parts) || !hasUploads(details)) return details
+  let left = maxGuardedBytes
+  const loaded: unknown[] = []
+  for (const part of parts) {
+    const { bytes } = part
+    if (isUploadPart(part) && bytes <= left) {
+      left -= bytes
+      const read = (n: number) => account.read.uploads.row(uploaderOf(account, agentId), part.upload, n)
+      loaded.push({ ...part, raw: (await bytesBetween(read, 0, bytes)).toString('base64') })
+    } else loaded.push(part)
+  }
+  return { ...details, parts: loaded }
+}
+
+/** Details without what `withContents` has added. */
+export function withoutContents(details: Record<string, unknown>): Record<string, unknown> {
+  const { parts } = details
+  if (!Array.isArray(parts)) return details
+  return { ...details, parts: parts.map((part) => isUploadPart(part) ? { ...part, raw: undefined } : part) }
+}
+
+/** Names the uploads of a message in its unit. Those that guardrails have replaced stay unnamed, and are removed. */
+export function uploadsPart(
+  account: AccountStore,
+  sender: Sender,
+  message: NewMessage,
+  details: A2aDetails | undefined,
+): SendPart {
+  if (message.largeParts === null || !details || !hasUploads(details)) return {}
+  const apart: StoredPart[] = JSON.parse(message.largeParts)
+  const ids = [...new Set(apart.flatMap(({ encoding, content }) => encoding === 'upload' ? [content] : []))]
+  if (ids.length === 0) return {}
+  const { uploads } = account.change
+  return {
+    preconditions: [uploads.requireComplete(uploaderOf(account, sender.agentId), message.id, ids)],
+    statements: [uploads.name(message, ids)],
+    needsMessage: true,
+    refuse: () => withUploads(account, sender, details),
+  }
+}
+
+export type ReadRow = (n: number) => Promise<Uint8Array | undefined>
+
+/** The bytes from `first` on before `end`. Fails with `part_not_found` if they were removed. */
+export async function bytesBetween(read: ReadRow, first: number, end: number): Promise<Buffer<ArrayBuffer>> {
+  const pieces: Uint8Array[] = []
+  for await (const piece of piecesBetween(read, first, end)) pieces.push(piece)
+  return Buffer.concat(pieces)
+}
+
+/** The same, row by row. */
+export async function* piecesBetween(read: ReadRow, first: number, end: number): AsyncGenerator<Uint8Array> {
+  for (let at = first; at < end;) {
+    const n = Math.floor(at / uploadRowBytes)
+    const row = await read(n)
+    if (!row) throw new GridError('part_not_found', 'This file is gone.')
+    const begin = n * uploadRowBytes
+    yield row.subarray(at - begin, end - begin)
+    at = begin + row.length
+  }
+}

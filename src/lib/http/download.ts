@@ -1,0 +1,34 @@
+/** Files as downloads that no browser shows or runs as a page of the grid: their senders chose type and content. */
+
+/** Headers of a file. `isText`: its bytes are UTF-8. */
+export function downloadHeaders(
+  { mediaType, filename, isText }: { mediaType: string; filename?: string; isText: boolean },
+): Record<string, string> {
+  return {
+    'Content-Type': isText ? `${mediaType.split(';')[0]}; charset=utf-8` : mediaType,
+    'Content-Disposition': `attachment${filename === undefined ? '' : asParameter(filename)}`,
+    'Content-Security-Policy': "default-src 'none'; sandbox",
+  }
+}
+
+/** The name without folders. @see RFC 6266 §4.3, RFC 8187 §3.2 */
+function asParameter(filename: string): string {
+  const name = filename.split(/[/\\]/).at(-1)!.toWellFormed()
+  const encoded = encodeURIComponent(name).replace(/['()*]/g, (char) => `%${char.charCodeAt(0).toString(16)}`)
+  return /^\.*$/.test(name) ? '' : `; filename*=UTF-8''${encoded}`
+}
+
+/** A body of pieces, each of which is fetched when the one before it is sent. */
+export function streamOf(pieces: AsyncIterable<Uint8Array>): ReadableStream<Uint8Array> {
+  const iterator = pieces[Symbol.asyncIterator]()
+  return new ReadableStream({
+    async pull(controller) {
+      const { done, value } = await iterator.next()
+      if (done) controller.close()
+      else controller.enqueue(value)
+    },
+    async cancel() {
+      await iterator.return?.()
+    },
+  }, { highWaterMark: 0 })
+}

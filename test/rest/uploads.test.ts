@@ -1,0 +1,323 @@
+/** Files uploaded in pieces: broken off and resumed, named by one message, and their limits. docs/protocol/rest.md, "Uploads". */
+import { Buffer } from 'node:buffer'
+import { beforeEach, expect, test } from 'vitest'
+import { createChannel } from '../../src/grid/channels/channels.ts'
+import { expireMessages, sweep } from '../../src/worker/retention.ts'
+import { endpointOf, postA2a, request, send10 } from '../support/a2a.ts'
+import { rows, updateTrial } from '../support/database.ts'
+import { onEachDatabase } from '../support/databases.ts'
+import { type TestAgent, type TestGrid, testGrid } from '../support/grid.ts'
+import { guard, secret, testProviders } from '../support/guarded.ts'
+import { callTool } from '../support/mcp.ts'
+import { callRest } from '../support/rest.ts'
+
+const rowBytes = 64 * 1024
+const hour = 3_600_000
+const content = Buffer.from(Array.from({ length: 3 * rowBytes + 100 }, (_, n) => n * 7 % 251))
+
+let grid: TestGrid
+beforeEach(async () => {
+  grid = await testGrid(testProviders())
+})
+
+const begin = (bytes: number, { key } = grid.alice, more: Record<string, unknown> = {}) =>
+  callRest(grid, key, 'POST /api/v1/parts', { bytes, ...more })
+
+const look = (id: string, { key } = grid.alice) => callRest(grid, key, 'GET /api/v1/parts/{id}/upload', { id })
+
+async function put(id: string, offset: number, body: BodyInit, { key } = grid.alice) {
+  const response = await grid.request(`/api/v1/parts/${id}?offset=${offset}`, {
+    method: 'PUT',
+    headers: { Authorization: `Bearer ${key}`, 'Content-Type': 'application/octet-stream' },
+    body,
+    duplex: 'half',
+  } as RequestInit)
+  return { status: response.status, body: await response.json() }
+}
+
+async function uploaded(
+  bytes: Buffer<ArrayBuffer>,
+  more: Record<string, unknown> = {},
+  agent = grid.alice,
+): Promise<string> {
+  const { body: { part_id } } = await begin(bytes.length, agent, more)
+  const { body } = await put(part_id, 0, bytes, agent)
+  expect(body).toEqual({ part_id, offset: bytes.length, bytes: bytes.length })
+  return part_id
+}
+
+async function send(parts: unknown, to = 'bob', { key }: TestAgent = grid.alice) {
+  const { code, message, text } = await callTool(grid, key, 'send_message', { to, message: 'see', parts })
+  return { code, message, id: text.message_id as string }
+}
+
+async function read({ key }: TestAgent = grid.bob) {
+  return (await callTool(grid, key, 'read_messages')).text[0]
+}
+
+/** So many bytes, and then the connection is gone. */
+function brokenOff(bytes: Buffer): ReadableStream {
+  let isSent = false
+  return new ReadableStream({
+    pull(controller) {
+      if (isSent || bytes.length === 0) controller.error(new Error('gone'))
+      else controller.enqueue(bytes)
+      isSent = true
+    },
+  })
+}
+
+onEachDatabase((open) => {
+  beforeEach(async () => {
+    grid = await open()
+  })
+
+  test('a file goes from agent to agent, whole and in ranges, and belongs to one message', async () => {
+    const part_id = await uploaded(content, { filename: 'a\u202eb.bin', mediaType: 'application/x-test' })
+
+    const sent = await send([{ part_id }])
+    const message = await read()
+
+    const handle = `${sent.id}.0`
+    expect(message.parts).toEqual([
+      { kind: 'raw', filename: 'ab.bin', mediaType: 'application/x-test', bytes: content.length, part_id: handle },
+    ])
+    for (const { key } of [grid.alice, grid.bob]) {
+      const get = (headers = {}) =>
+        grid.request(`/api/v1/parts/${handle}`, { headers: { Authorization: `Bearer ${key}`, ...headers } })
+      const whole = await get()
+      expect(Buffer.from(await whole.arrayBuffer()).equals(content)).toBe(true)
+      expect(Object.fromEntries(whole.headers)).toMatchObject({
+        'content-length': `${content.length}`,
+        'content-type': 'application/x-test',
+        'content-disposition': "attachment; filename*=UTF-8''ab.bin",
+        'x-content-type-options': 'nosniff',
+      })
+      for (
+        const [first, last] of [[0, 0], [rowBytes - 1, rowBytes], [rowBytes, 3 * rowBytes], [10, content.length - 1]]
+      ) {
+        const part = await get({ Range: `bytes=${first}-${last}` })
+        expect(part.status).toBe(206)
+        expect(Buffer.from(await part.arrayBuffer()).equals(content.subarray(first, last + 1))).toBe(true)
+      }
+    }
+    const pages = await callTool(grid, grid.bob.key, 'read_part', { part_id: handle, offset: rowBytes - 5 })
+    expect(pages.text).toMatchObject({ bytes: content.length, left: content.length - rowBytes + 5 - 12_000 })
+    expect(Buffer.from(pages.text.base64, 'base64').equals(content.subarray(rowBytes - 5, rowBytes + 11_995))).toBe(
+      true,
+    )
+    expect((await send([{ part_id }])).code).toBe('part_not_found')
+  })
+
+  test.each([0, 1, rowBytes - 1, rowBytes, rowBytes + 1, 2 * rowBytes + 5, content.length - 1])(
+    'broken off after %i bytes, it goes on at the last whole row',
+    async (length) => {
+      const { body: { part_id } } = await begin(content.length)
+
+      await put(part_id, 0, brokenOff(content.subarray(0, length)))
+
+      const { body: { offset } } = await look(part_id)
+      expect(offset).toBe(Math.floor(length / rowBytes) * rowBytes)
+      expect((await put(part_id, offset, content.subarray(offset))).body.offset).toBe(content.length)
+      const { id } = await send([{ part_id }])
+      const response = await callRest(grid, grid.bob.key, 'GET /api/v1/parts/{id}', { id: `${id}.0` })
+      expect(response.status).toBe(200)
+      const stored = await rows(grid, 'SELECT content FROM upload_rows WHERE account_id = ? ORDER BY n', [grid.acme.id])
+      expect(Buffer.concat(stored.map((row) => Buffer.from(row.content as ArrayBuffer))).equals(content)).toBe(true)
+    },
+  )
+
+  test('bytes for another place are refused with the right one, and of two at once one is stored', async () => {
+    const { body: { part_id } } = await begin(content.length)
+    const first = content.subarray(0, rowBytes)
+
+    const answers = await Promise.all([put(part_id, 0, first), put(part_id, 0, Buffer.alloc(rowBytes, 1))])
+    const late = await put(part_id, 0, first)
+
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, 409])
+    expect(late).toMatchObject({ status: 409, body: { error: { code: 'wrong_offset', offset: rowBytes } } })
+    const [row, ...others] = await rows(grid, 'SELECT content FROM upload_rows WHERE account_id = ?', [grid.acme.id])
+    expect(others).toEqual([])
+    const winner = answers[0].status === 200 ? first : Buffer.alloc(rowBytes, 1)
+    expect(Buffer.from(row.content as ArrayBuffer).equals(winner)).toBe(true)
+  })
+
+  test('unknown, foreign, named and expired uploads look alike', async () => {
+    const foreign = await uploaded(content, {}, grid.eve)
+    const ofMate = await uploaded(content, {}, grid.bob)
+    const named = await uploaded(content)
+    await send([{ part_id: named }])
+    const expired = await uploaded(content)
+    grid.clock.now += hour
+    const unknown = '01a2087c-70c5-765c-855c-ffb583203697'
+
+    for (const id of [unknown, foreign, ofMate, named, expired]) {
+      const answers = [await look(id), await put(id, 0, content), await send([{ part_id: id }])]
+      expect(answers.map((answer) => 'body' in answer ? answer.body.error : answer)).toMatchObject([
+        ...Array(2).fill({
+          code: 'part_not_found',
+          message: 'You have no upload with this id that waits for a message.',
+        }),
+        { code: 'part_not_found' },
+      ])
+    }
+  })
+
+  test('what no message names is removed after an hour, and what one names with the message', async () => {
+    const count = async (table: string) =>
+      (await rows(grid, `SELECT 1 FROM ${table} WHERE account_id = ?`, [grid.acme.id])).length
+    await send([{ part_id: await uploaded(content) }])
+    await uploaded(content)
+
+    grid.clock.now += hour
+    await sweep(grid.store)
+    expect([await count('uploads'), await count('upload_rows')]).toEqual([1, 4])
+    grid.clock.now += 91 * 24 * hour
+    await sweep(grid.store)
+    expect([await count('uploads'), await count('upload_rows')]).toEqual([0, 0])
+  })
+})
+
+test.each([
+  ['retracted', (id: string) => callTool(grid, grid.alice.key, 'retract_message', { message_id: id })],
+  ['expired', async () => {
+    grid.clock.now += 11_000
+    await expireMessages(grid.store)
+  }],
+])('the files of a message that was %s go with it', async (_, end) => {
+  const part_id = await uploaded(content)
+  const sent = { to: 'bob', message: 'see', parts: [{ part_id }], expires_in_seconds: 10 }
+  const { text: { message_id } } = await callTool(grid, grid.alice.key, 'send_message', sent)
+
+  await end(message_id)
+  await sweep(grid.store)
+
+  expect((await look(part_id)).status).toBe(404)
+  expect(await rows(grid, 'SELECT 1 FROM upload_rows WHERE account_id = ?', [grid.acme.id])).toEqual([])
+})
+
+test('pieces of less than a row that are not the end are refused, and more than was declared too', async () => {
+  const { body: { part_id } } = await begin(rowBytes + 1)
+
+  expect((await put(part_id, 0, content.subarray(0, 100))).body.error.code).toBe('invalid_input')
+  expect((await put(part_id, 0, content)).body.error.code).toBe('payload_too_large')
+  expect((await send([{ part_id }])).message).toContain('An upload has')
+})
+
+test('an agent has 4 uploads that no message has named, and the declared bytes count for the day', async () => {
+  grid = await testGrid({ env: { MEGABYTES_PER_DAY: '1', MAX_FILE_BYTES: '900000' } })
+
+  expect((await begin(900_001)).body.error.code).toBe('payload_too_large')
+  expect((await begin(900_000)).status).toBe(201)
+  expect((await begin(900_000)).body.error).toMatchObject({ code: 'quota_exceeded' })
+  for (let n = 0; n < 3; n++) expect((await begin(10)).status).toBe(201)
+  expect((await begin(10)).body.error).toMatchObject({ code: 'upload_limit_reached' })
+  grid.clock.now += hour
+  expect((await begin(10)).status).toBe(201)
+})
+
+test('an agent on trial uploads 1 MiB in all, also when messages have named it', async () => {
+  await updateTrial(grid, grid.alice, { used: 0, max: 10, expiresAt: grid.clock.now + 24 * hour })
+  const half = Buffer.alloc(512 * 1024, 'a')
+
+  expect((await send([{ part_id: await uploaded(half) }])).code).toBeUndefined()
+  expect((await begin(half.length + 1)).body.error).toMatchObject({ code: 'quota_exceeded' })
+  expect((await begin(half.length)).status).toBe(201)
+})
+
+test('files are refused before messages when the disk fills up', async () => {
+  const mark = 200 * 2 ** 20
+  grid = await testGrid({ readSpace: () => Promise.resolve({ free: 2 * mark + content.length, total: 100 * mark }) })
+  await grid.store.storage.check()
+
+  expect((await begin(content.length)).status).toBe(201)
+  expect((await begin(content.length + 1)).body.error).toMatchObject({ code: 'storage_full' })
+  expect((await send(undefined)).code).toBeUndefined()
+})
+
+test('a guardrail sees the text of an upload when a message names it, and what it masks is masked in the file', async () => {
+  const text = Buffer.from(`${'x'.repeat(100_000)} ${secret} `)
+  await guard(grid.acme, 'bob', { direction: 'inbound', action: 'redact' })
+
+  const { id } = await send([{ part_id: await uploaded(text, { filename: 'a.txt' }) }])
+
+  const { parts, flagged } = await read()
+  expect([flagged, parts[0].filename, parts[0].bytes]).toEqual([true, 'a.txt', text.length - secret.length + 10])
+  const { text: file } = await callRest(grid, grid.bob.key, 'GET /api/v1/parts/{id}', { id: `${id}.0` })
+  expect(file).toBe(`${'x'.repeat(100_000)} [redacted] `)
+  await guard(grid.acme, 'alice', { direction: 'outbound' })
+  expect((await send([{ part_id: await uploaded(text) }])).code).toBe('guardrail_blocked')
+})
+
+test('a client of A2A gets the upload of an answer or an artifact as an address, which it opens with its key', async () => {
+  const { body } = await postA2a(
+    grid,
+    grid.alice.key,
+    send10({ metadata: undefined }, { configuration: { returnImmediately: true } }),
+    {},
+    endpointOf(grid.bob),
+  )
+  const { task_id, message_id } = await read()
+  const ids = [await uploaded(content, {}, grid.bob), await uploaded(content, { filename: 'b.bin' }, grid.bob)]
+  await callTool(grid, grid.bob.key, 'update_task', { task_id, parts: [{ part_id: ids[0] }], artifact: { id: 'log' } })
+  const answer = { to: 'alice', message: 'done', reply_to_message_id: message_id, parts: [{ part_id: ids[1] }] }
+  expect((await callTool(grid, grid.bob.key, 'send_message', answer)).code).toBeUndefined()
+
+  const { body: { result } } = await postA2a(grid, grid.alice.key, request('GetTask', { id: body.result.task.id }))
+
+  const [log, done] = result.artifacts
+  expect([log.parts.length, done.parts]).toMatchObject([1, [{ text: 'done' }, { filename: 'b.bin' }]])
+  for (const { url } of [log.parts[0], done.parts[1]]) {
+    const file = await grid.request(new URL(url).pathname, { headers: { Authorization: `Bearer ${grid.alice.key}` } })
+    expect(Buffer.from(await file.arrayBuffer()).equals(content)).toBe(true)
+  }
+})
+
+test('an upload that is masked for one member of a channel is whole for the others', async () => {
+  const carol = await grid.acme.agent('carol')
+  await createChannel(grid.acme.store, { name: 'team', members: ['alice', 'bob', 'carol'] })
+  await guard(grid.acme, 'bob', { direction: 'inbound', action: 'redact' })
+  const part_id = await uploaded(Buffer.from(`a ${secret}`), { mediaType: 'text/plain' })
+
+  const other = await uploaded(Buffer.from('harmless'))
+
+  const { id } = await send([{ part_id }, { part_id: other }], '#team')
+
+  const files = await Promise.all([grid.bob, carol].map(async ({ key }) => {
+    const { text: [{ parts: [part] }] } = await callTool(grid, key, 'read_messages')
+    return part.text ?? (await callRest(grid, key, 'GET /api/v1/parts/{id}', { id: part.part_id })).text
+  }))
+  expect(files).toEqual(['a [redacted]', `a ${secret}`])
+  // The copy of one member does not hold what is whole in the upload.
+  const copies = await rows(grid, 'SELECT a2a FROM deliveries WHERE account_id = ? AND a2a IS NOT NULL', [grid.acme.id])
+  expect(JSON.stringify(copies)).not.toContain(btoa('harmless'))
+  expect((await callRest(grid, grid.bob.key, 'GET /api/v1/parts/{id}', { id: `${id}.1` })).text).toBe('harmless')
+  expect((await callRest(grid, grid.bob.key, 'GET /api/v1/parts/{id}', { id: `${id}.0` })).status).toBe(404)
+})
+
+test('20 uploads of one message are all there, also those whose handles do not fit into a read', async () => {
+  const ids: string[] = []
+  for (let n = 0; n < 4; n++) ids.push(await uploaded(Buffer.from(`${n}`), { filename: 'n'.repeat(250) }))
+  const parts = Array.from({ length: 20 }, (_, n) => ({ part_id: ids[n % 4], mediaType: `x/${'x'.repeat(90)}` }))
+  await send(parts)
+
+  const { parts: shown } = await read()
+  const rest = shown.at(-1)
+  expect([rest.kind, JSON.stringify(shown).length < 8 * 1024]).toEqual(['parts', true])
+  const { text } = await callRest(grid, grid.bob.key, 'GET /api/v1/parts/{id}', { id: rest.part_id })
+  const handles = [...shown.slice(0, -1), ...JSON.parse(text)]
+  const contents = await Promise.all(
+    handles.map(async ({ part_id: id }) => (await callRest(grid, grid.bob.key, 'GET /api/v1/parts/{id}', { id })).text),
+  )
+  expect(contents).toEqual(parts.map((_, n) => String(n % 4)))
+})
+
+test.each([
+  ['a text of 1 MiB', Buffer.alloc(2 ** 20, 'a'), undefined],
+  ['a longer one', Buffer.alloc(2 ** 20 + 1, 'a'), 'guardrail_blocked'],
+  ['a picture', Buffer.from([0x89, 0x50, 0, 255]), 'guardrail_blocked'],
+])('a closed guardrail decides about an upload that it cannot see: %s', async (_, bytes, code) => {
+  await guard(grid.acme, 'bob', { direction: 'inbound', action: 'block', onFailure: 'closed' })
+
+  expect((await send([{ part_id: await uploaded(bytes) }])).code).toBe(code)
+})
