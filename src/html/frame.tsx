@@ -110,6 +110,7 @@ export function Header({ frame: { account, accounts, user } }: { frame: AppFrame
 export const sectionTitles: Record<NavItem, string> = {
   conversations: 'Conversations',
   attention: 'Attention',
+  tasks: 'Tasks',
   overview: 'Overview',
   agents: 'Agents',
   channels: 'Channels',

@@ -32,6 +32,7 @@ import { teamPages } from './people/settings-team.tsx'
 import { signInPages } from './people/sign-in.tsx'
 import { welcome } from './people/welcome.tsx'
 import { settingsPath } from './settings.tsx'
+import { taskPages } from './tasks/tasks.tsx'
 import { accountPages, confirmPath, type FormRoute, type PageDeps, publicPages, signInPath } from './visit.ts'
 
 /** The pages, to be mounted at `/`. Errors are HTML pages too. The forms of accounts are added to `routes`. */
@@ -68,6 +69,7 @@ export function createWebApp(pageDeps: PageDeps, routes: FormRoute[] = []): Hono
   conversationPages(accountRoutes)
   messagePages(accountRoutes)
   attentionPages(ownRoutes, pageDeps)
+  taskPages(accountRoutes)
   overviewPages(accountRoutes, pageDeps)
   agentPages(accountRoutes)
   channelPages(accountRoutes)

@@ -1,6 +1,8 @@
 /** Conversations without what the caller may not read. See docs/security.md, "People who read". */
 import { hashForLookup } from '../../lib/secrets.ts'
 import type { AccountStore } from '../../store/account.ts'
+import type { TaskStep } from '../../store/account/seen-tasks.ts'
+import type { TaskState } from '../tasks/task.ts'
 import type { RefusedSend } from '../../store/account/verdicts.ts'
 import {
   isReadBySwitch,
@@ -31,6 +33,8 @@ export interface OpenMessage extends ThreadMessage {
   isUnread: boolean
   /** A guardrail let it pass without a check; `only` if none objected to it. */
   unchecked?: { only: boolean }
+  /** The task that it belongs to; `isFirst` if it began it. */
+  task?: { state: TaskState; isFirst: boolean; steps: TaskStep[] }
 }
 
 export interface OpenConversation {
@@ -130,10 +134,12 @@ export async function readable(
 ): Promise<OpenMessage[]> {
   if (messages.length === 0) return []
   const flagged = messages.filter(({ flagged }) => flagged).map(({ seq }) => seq)
-  const [receipts, unchecked] = await Promise.all([
+  const [receipts, tasks, unchecked] = await Promise.all([
     receiptsOf(account, messages.map(({ seq }) => seq)),
+    account.read.seenTasks.ofMessages(messages.map(({ seq }) => seq)),
     flagged.length === 0 ? [] : account.read.verdicts.unchecked(flagged),
   ])
+  const taskOf = new Map(tasks.map((task) => [task.seq, task]))
   const othersOf = new Map(unchecked.map(({ seq, others }) => [seq, others]))
   return messages.flatMap((message): OpenMessage[] => {
     const found = receipts.get(message.seq)
@@ -144,12 +150,14 @@ export async function readable(
       ? found.recipient.agentId === reader.seat?.agentId && found.recipient.state === 'unread'
       : isMine && firstUnread !== null && message.seq >= firstUnread && message.fromAgentId !== reader.seat?.agentId
     const others = othersOf.get(message.seq)
+    const task = taskOf.get(message.seq)
     return [{
       ...message,
       receipts: found,
       isMine,
       isUnread,
       ...(others !== undefined && { unchecked: { only: others === 0 } }),
+      ...(task && { task: { state: task.state, isFirst: task.isFirst === 1, steps: task.steps.reverse() } }),
     }]
   })
 }

@@ -8,6 +8,7 @@ import { Badge, LocalTime, useClock, useZone } from '../components.tsx'
 import { Icon } from '../icons.tsx'
 import { Markdown } from '../markdown.tsx'
 import { Face } from './faces.tsx'
+import { type ShownTask, TaskChip } from './task-chip.tsx'
 import { type ReadBy, type ShownReceipt, StateLine } from './state-line.tsx'
 
 export interface ShownSender {
@@ -45,6 +46,8 @@ export interface ShownMessage {
   /** What guardrails did to it, as sentences. */
   verdicts: { text: string; isBad: boolean }[]
   receipts: ShownReceipt[]
+  /** The task that it belongs to. */
+  task?: ShownTask
   /** Instead of `receipts`, for a message with many recipients. */
   readBy?: ReadBy
   /** Where all messages that began with the same one are, if there are others. */
@@ -161,6 +164,7 @@ function Message(
     quote,
     verdicts,
     receipts,
+    task,
     readBy,
     chainHref,
     threadHref,
@@ -183,6 +187,7 @@ function Message(
           <LocalTime at={at} as='time' />
         </a>
         {verdicts.map(({ text, isBad }) => <Badge kind={isBad ? 'bad' : 'warning'}>{text}</Badge>)}
+        {task && <TaskChip task={task} />}
         <StateLine receipts={receipts} readBy={readBy} at={at} now={now} />
         {replyHref && <a href={replyHref}>Reply</a>}
         {retractHref && <a href={retractHref}>Retract</a>}

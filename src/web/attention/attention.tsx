@@ -23,7 +23,7 @@ import { actionOf, inWords } from './condition-words.tsx'
 const groups = {
   paused: { title: 'Runaway', kinds: ['paused', 'turns'] },
   waiting: { title: 'Waiting', kinds: ['unread'] },
-  failing: { title: 'Failing', kinds: ['guardrail', 'released', 'remote', 'parked'] },
+  failing: { title: 'Failing', kinds: ['guardrail', 'task', 'released', 'remote', 'parked'] },
   refused: { title: 'Refused', kinds: ['refused', 'blocked'] },
   limits: { title: 'Limits', kinds: ['quota'] },
   claims: { title: 'Claims', kinds: ['claim'] },

@@ -51,6 +51,18 @@ export function inWords(condition: Condition, now: number): Words {
         ],
       }
     }
+    case 'task': {
+      const { client, recipient, state } = condition.of
+      const isFailed = state === 'failed' || state === 'rejected'
+      return {
+        icon: 'tasks',
+        tone: isFailed ? 'bad' : 'warning',
+        what: isFailed
+          ? <>A task of {named([client])} for {named([recipient])} {state === 'failed' ? 'failed' : 'was rejected'}</>
+          : <>{named([recipient])} needs input of {named([client])} for a task</>,
+        facts: [since],
+      }
+    }
     case 'blocked': {
       const { name, messages } = condition.of
       return {
@@ -231,6 +243,8 @@ export function actionOf({ path, may }: Visit, condition: Condition): Child {
     case 'guardrail':
     case 'blocked':
       return open(path('guardrails', condition.of.guardrailId))
+    case 'task':
+      return open(path('messages', String(condition.of.seq)))
     case 'released':
     case 'remote':
     case 'unread':
