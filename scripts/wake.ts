@@ -8,6 +8,7 @@ import { join, resolve } from 'node:path'
 import process from 'node:process'
 import { parseArgs } from 'node:util'
 import { build } from './build.js'
+import { compareAsks } from './wake/asks.ts'
 import { wakeClients } from './wake/clients.ts'
 import { converse, measure } from './wake/conversation.ts'
 import { startLabGrid } from './wake/lab-grid.ts'
@@ -78,6 +79,11 @@ async function main(): Promise<void> {
       }
       const messages = Number(values.messages)
       if (messages > 0) await tryRow(lab, `${messages} messages`, () => measure(lab, messages))
+    }
+    for (const [n, lab] of labs.entries()) {
+      const other = labs[(n + 1) % labs.length]
+      const title = `asks ${other.client.title}, in two calls and in one`
+      if (title.includes(values.rows)) await tryRow(lab, title, () => compareAsks(lab, other))
     }
     const turns = Number(values.turns)
     if (turns > 0 && labs.length > 1) {

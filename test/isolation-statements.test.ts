@@ -12,6 +12,7 @@ import { chooseAlias } from '../src/grid/people/seats.ts'
 import { newId } from '../src/lib/id.ts'
 import { day } from '../src/lib/time.ts'
 import { trigramQuery } from '../src/store/account/agent-columns.ts'
+import { matchOf, term } from '../src/store/account/search.ts'
 import { writeParts } from '../src/store/account.ts'
 import { allQueries, type Query } from '../src/store/sql.ts'
 import { followLog } from '../src/worker/threads.ts'
@@ -193,6 +194,8 @@ const texts: Record<string, string[]> = {
   email: ['ann@acme.example', 'guest@acme.example'],
   search: ['acme', 'alice'],
   trigrams: [trigramQuery(owner.id, 'acme')!, trigramQuery(owner.id, 'alice')!],
+  match: [matchOf({ words: ['text'] }, term('a', owner.id)), matchOf({ words: ['for'] }, term('f', grid.alice.id))],
+  otherMatch: [matchOf({ words: [] }, term('b', owner.id)), matchOf({ words: [] }, term('t', grid.bob.id))],
   tool: ['admin_set_agent_guardrails', 'admin_delete_agent', 'read_conversation'],
   session: ['a session of acme'],
   subject: ['a thread of acme'],

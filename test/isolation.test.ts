@@ -42,6 +42,7 @@ function ownNames(own: NamesByForm, { door, name }: Call): Names {
     'metadata.to': '@mate',
     'acks.lease_id': own['lease id'],
     'read_messages message_id': own['leased message id'],
+    'search_messages query': 'hi',
     'update_task message_id': own['unread message id'],
     'POST /api/v1/inbox/leases message_ids': own['unread message id'],
   }

@@ -4,6 +4,7 @@ import process from 'node:process'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { waitFor } from '../../test/support/wait-for.ts'
 import { outputOf } from '../run-program.ts'
+import { askIn } from './asks.ts'
 import { type Lab, type LabSession, newPlace, openSession } from './lab.ts'
 import { isTold } from './scripted-model.ts'
 import { listener, listens, logOf, type Place, waitersOf } from './wake-client.ts'
@@ -243,6 +244,17 @@ export const rows: readonly Row[] = [
       await sleep(3 * second)
       expect(tellings(session) === 0 && waitersOf(place).length === 0, 'a hook ran')
       return 'not told, no waiter'
+    },
+  },
+  {
+    title: 'asks an agent that is away: the call waits 50 s',
+    async run(lab) {
+      // The call does not wait for an agent that was never here.
+      await lab.grid.unread(lab.sender)
+      const { answers, seconds } = await askIn(1, lab, await openSession(lab), lab.sender.alias)
+      expect(answers.includes('has not read it yet'), `the model was shown: ${answers}`)
+      expect(seconds > 50, `the call waited for ${seconds} s`)
+      return `the model was told so after ${seconds.toFixed(1)} s`
     },
   },
   {

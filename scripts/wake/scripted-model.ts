@@ -17,6 +17,8 @@ export interface Asked {
   answers: string[]
   /** The names of the tools that are offered. */
   tools: string[]
+  /** The length of the whole request, which is all that the model reads. */
+  bytes: number
 }
 
 /** What a model does: call a tool, or say something, which ends its turn. */
@@ -50,7 +52,8 @@ export async function startScriptedModel(script: ScriptedModel['script']): Promi
   let calls = 0
   const server = await serveModel(async (body, client) => {
     const offered = toolsIn(body)
-    const asked: Asked = { client, at: Date.now(), ...newsIn(body), tools: offered.map(({ name }) => name) }
+    const bytes = Buffer.byteLength(JSON.stringify(body))
+    const asked: Asked = { client, at: Date.now(), ...newsIn(body), tools: offered.map(({ name }) => name), bytes }
     if (offered.length === 0) return { call: undefined, said: 'A title' }
     model.asked.push(asked)
     busy.add(client)

@@ -104,10 +104,10 @@ export const rotateSigningKeyCommand = storeCommand({
 /** See docs/architecture.md, "Conversations". */
 export const rebuildConversationsCommand = storeCommand({
   name: 'rebuild-conversations',
-  summary: 'Rebuild the conversations that people see, from the stored messages.',
+  summary: 'Rebuild the conversations that people see and the search index, from the stored messages.',
   options: {},
   async run(store) {
-    await store.write([store.global.threadProjection.startAgain()])
+    await store.write([store.global.threadProjection.startAgain(), ...store.global.searchIndex.startAgain()])
     await followLog(store)
     return { rebuilt: true, messages: await store.global.threadProjection.placed() }
   },

@@ -10,13 +10,12 @@ import { serverName } from './primer.ts'
 export const clientNames = ['claude', 'codex', 'opencode', 'gemini', 'copilot', 'cursor', 'vscode'] as const
 export type ClientName = (typeof clientNames)[number]
 
-/**
- * The tools that may be allowed, by name: what a conversation needs. What an agent tells of itself is not among them.
- */
+/** The tools that may be allowed, by name: those of a conversation, and not those that tell of the agent itself. */
 export const conversationTools: readonly string[] = [
   'read_messages',
   'send_message',
   'message_status',
+  'retract_message',
   'list_agents',
   'list_channels',
   'read_part',

@@ -1,5 +1,7 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
+import { clockAt } from '../lib/time.ts'
+import { useZone } from './components.tsx'
 
 /** A bar of several counts on top of each other, in the order of the series. */
 export interface StackedBar {
@@ -41,10 +43,11 @@ export function BarChart(
   const slot = 100 / bars.length
   const y = (count: number) => headroom + plotHeight * (1 - count / top)
   const share = (value: number) => `${value.toFixed(3)}%`
-  const name = unit === 'hour' ? hour : date
+  const zone = useZone()
+  // A day is counted in UTC, and is that day everywhere.
+  const name = unit === 'hour' ? (at: number) => hour(clockAt(zone, at)) : date
   // So that they fit in one row on the smallest phone.
   const labelEvery = unit === 'hour' ? 6 : 10
-  const zone = unit === 'hour' ? ' UTC' : ''
   const countsOf = ({ counts }: StackedBar) =>
     series.length === 1
       ? String(counts[0])
@@ -62,7 +65,7 @@ export function BarChart(
           {ticks.map((tick) => <line class='rule' x1='0' x2='100%' y1={y(tick)} y2={y(tick)} />)}
           {bars.map((bar, index) => (
             <g>
-              <title>{`${name(bar.at)}${zone}: ${countsOf(bar)}`}</title>
+              <title>{`${name(bar.at)}: ${countsOf(bar)}`}</title>
               <rect class='hit' x={share(index * slot)} width={share(slot)} y={headroom} height={plotHeight} />
               {stack(bar.counts, plotHeight / top).map(({ from, to }, at) =>
                 to > from && (
@@ -88,7 +91,7 @@ export function BarChart(
           <caption>{title}</caption>
           <thead>
             <tr>
-              <th scope='col'>{unit === 'hour' ? 'Hour (UTC)' : 'Day (UTC)'}</th>
+              <th scope='col'>{unit === 'hour' ? `Hour (${zone})` : 'Day (UTC)'}</th>
               {series.map(({ name }) => <th scope='col'>{name}</th>)}
             </tr>
           </thead>
@@ -139,8 +142,8 @@ function niceTop(most: number): number {
   return [1, 1.2, 1.6, 2, 3, 4, 5, 6, 8, 10].map((factor) => Math.round(factor * power)).find((top) => top >= most)!
 }
 
-function hour(at: number): string {
-  return `${new Date(at).toISOString().slice(11, 13)}:00`
+function hour(clock: Date): string {
+  return clock.toISOString().slice(11, 16)
 }
 
 function date(at: number): string {

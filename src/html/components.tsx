@@ -161,7 +161,11 @@ export function Tabs(
 export function Time({ at, now }: { at: number | null; now: number }) {
   if (at === null) return <span class='soft'>never</span>
   const exact = new Date(at).toISOString()
-  return <time datetime={exact} title={`${exact.slice(0, 16).replace('T', ' ')} UTC`}>{timeInWords(at, now)}</time>
+  return (
+    <time datetime={exact} title={`${exact.slice(0, 16).replace('T', ' ')} UTC`}>
+      {timeInWords(at, now, useZone())}
+    </time>
+  )
 }
 
 /** Around a page: the zone of its reader, as `knownZone` of `lib/time-zone.ts` resolves it. */
@@ -190,7 +194,7 @@ export function LocalTime({ at, as = 'date' }: { at: number; as?: 'date' | 'time
   if (as === 'second') return <time datetime={`${exact.slice(0, 19)}Z`} data-local='second'>{shown.slice(11, 19)}</time>
   return (
     <time datetime={exact} title={`${exact.slice(0, 19).replace('T', ' ')} UTC`} data-local='date'>
-      {dateInWords(clock.getTime())}, {time}
+      {dateInWords(at, useZone())}, {time}
       {useZone() === utc && ' UTC'}
     </time>
   )
@@ -202,24 +206,24 @@ const units: [name: string, ms: number, below: number][] = [
   ['d', 86_400_000, 7 * 86_400_000],
 ]
 
-/** `just now`, `5 min ago`, `in 3 h`; from a week on, the date: `12 Mar 2026`. */
-export function timeInWords(at: number, now: number): string {
+/** `just now`, `5 min ago`, `in 3 h`; from a week on, the date in a time zone: `12 Mar 2026`. */
+export function timeInWords(at: number, now: number, zone: string): string {
   const distance = Math.abs(now - at)
   if (distance < 60_000) return at > now ? 'in a moment' : 'just now'
   const unit = units.find(([, , below]) => distance < below)
-  if (!unit) return dateInWords(at)
+  if (!unit) return dateInWords(at, zone)
   const amount = `${Math.floor(distance / unit[1])} ${unit[0]}`
   return at > now ? `in ${amount}` : `${amount} ago`
 }
 
 /** The same for a past time where there is little room: `just now`, `5 min`, `3 h`, `12 Mar 2026`. */
-export function ageInWords(at: number, now: number): string {
-  return timeInWords(Math.min(at, now), now).replace(/ ago$/, '')
+export function ageInWords(at: number, now: number, zone: string): string {
+  return timeInWords(Math.min(at, now), now, zone).replace(/ ago$/, '')
 }
 
-/** `22 Nov 2026`, in UTC. `at` is in milliseconds since the epoch. */
-export function dateInWords(at: number): string {
-  const [, day, month, year] = new Date(at).toUTCString().split(' ')
+/** `22 Nov 2026`, in a time zone. `at` is in milliseconds since the epoch. */
+export function dateInWords(at: number, zone: string): string {
+  const [, day, month, year] = clockAt(zone, at).toUTCString().split(' ')
   return `${Number(day)} ${month} ${year}`
 }
 

@@ -6,7 +6,17 @@ import { Name } from './bidi.tsx'
 import { Avatar, Badge, type NoticeKind } from './components.tsx'
 import { CsrfField } from './form.tsx'
 import { Icon, Logo } from './icons.tsx'
-import { barItems, homePath, navGroups, type NavItem, navItems, paths, sectionPath, writePath } from './paths.ts'
+import {
+  barItems,
+  homePath,
+  navGroups,
+  type NavItem,
+  navItems,
+  paths,
+  searchPath,
+  sectionPath,
+  writePath,
+} from './paths.ts'
 
 /** The data around the content of a signed-in user's page: header, navigation and notice. */
 export interface AppFrame {
@@ -63,6 +73,11 @@ export function Header({ frame: { account, accounts, user } }: { frame: AppFrame
           </a>
         </div>
       </details>
+      <a class='button search-link' href={searchPath(account.id)} data-opens='jump'>
+        <Icon name='search' size={16} />
+        <span>Search</span>
+        <kbd data-needs-script>Ctrl K</kbd>
+      </a>
       {account.role !== 'viewer' && (
         <a class='button write' href={writePath(account.id)}>
           <Icon name='edit' size={16} />
@@ -192,6 +207,34 @@ export function BottomBar({ frame }: { frame: AppFrame }) {
   )
 }
 
+/** The dialog that finds agents, channels and pages while its user types. What was said is searched on a page. */
+export function Jump({ account }: { account: string }) {
+  return (
+    <dialog id='jump' aria-label='Search' data-jump={`/accounts/${account}/jump`}>
+      <form method='get' action={searchPath(account)} role='search'>
+        <div class='affixed'>
+          <span class='before' aria-hidden='true'>
+            <Icon name='search' size={16} />
+          </span>
+          <input
+            class='input'
+            type='search'
+            name='q'
+            maxlength={200}
+            placeholder='Search messages, or go to …'
+            aria-label='Search messages, or go to an agent, channel or page'
+            aria-describedby='jump-hint'
+            autocomplete='off'
+            autofocus
+          />
+        </div>
+        <div data-found />
+        <p class='soft small' id='jump-hint'>Enter searches what was said. Arrow down goes to the list.</p>
+      </form>
+    </dialog>
+  )
+}
+
 /** The sections that have a key after `g`, as far as the navigation has them. */
 const sectionKeys: [key: string, item: string, title: string][] = [
   ['c', 'conversations', 'Conversations'],
@@ -218,7 +261,8 @@ export function Shortcuts({ account }: { account: string }) {
           <a href={`/accounts/${account}/next-unread`} data-key='n'>Next unread</a>
         </Key>
         <Key keys={['s']}>Snooze the row, on the page Attention</Key>
-        <Key keys={['/']}>Search, where there is a field</Key>
+        <Key keys={['/']}>Search</Key>
+        <Key keys={['Ctrl', 'K']}>Go to an agent, a channel or a page</Key>
         {sections.map(([key, item, title]) => (
           <Key keys={['g', key]}>
             <a href={sectionPath(account, item as NavItem)} data-key={`g ${key}`}>{title}</a>

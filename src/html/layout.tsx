@@ -3,7 +3,7 @@
 import type { Child } from 'hono/jsx'
 import { isolated } from './bidi.tsx'
 import { Notice } from './components.tsx'
-import { type AppFrame, BottomBar, Header, Shortcuts, SideNavigation } from './frame.tsx'
+import { type AppFrame, BottomBar, Header, Jump, Shortcuts, SideNavigation } from './frame.tsx'
 import { htmlResponse, type HtmlResponseOptions } from './html-response.tsx'
 import { Icon, Logo } from './icons.tsx'
 
@@ -82,6 +82,7 @@ export function appPage(
           )
           : content}
       </main>
+      <Jump account={frame.account.id} />
       {frame.user.shortcuts && <Shortcuts account={frame.account.id} />}
     </>,
   )

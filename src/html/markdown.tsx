@@ -1,7 +1,7 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
 import type { Child } from 'hono/jsx'
-import MarkdownIt, { type Token } from 'markdown-it'
+import MarkdownIt, { type StateCore, type Token } from 'markdown-it'
 import { once } from '../lib/lazy.ts'
 import { Name } from './bidi.tsx'
 
@@ -12,8 +12,21 @@ import { Name } from './bidi.tsx'
 const parser = once(() => {
   const parser = new MarkdownIt({ html: false, linkify: true, breaks: true, maxNesting: 12 })
   parser.linkify.set({ fuzzyLink: false, fuzzyEmail: false })
+  parser.core.ruler.push('task_lists', markTasks)
   return parser
 })
+
+/** In list items that begin with `[ ]` or `[x]`, as in GitHub's Markdown, a token of its own for that box. */
+function markTasks({ tokens, Token }: StateCore): void {
+  for (const [n, token] of tokens.entries()) {
+    if (token.type !== 'inline' || tokens[n - 2]?.type !== 'list_item_open') continue
+    const text = token.children?.[0]
+    const box = text?.type === 'text' ? text.content.match(/^\[([ xX])\] /) : null
+    if (!text || !box) continue
+    text.content = text.content.slice(box[0].length)
+    token.children!.unshift(Object.assign(new Token('task_box', '', 0), { info: box[1] }))
+  }
+}
 
 /** Longer texts are shown as they are, in UTF-16 units: the parser needs up to 3 us for each unit of a hostile text. */
 const maxParsed = 20_000
@@ -29,7 +42,8 @@ const plainElements: Record<string, (content: Child[]) => Child> = {
   bullet_list: (content) => <ul dir='auto'>{content}</ul>,
   list_item: (content) => <li dir='auto'>{content}</li>,
   table: (content) => (
-    <div class='table'>
+    // It scrolls sideways, which takes the focus of the keyboard, and so a name.
+    <div class='table' role='region' aria-label='Table' tabindex={0}>
       <table>{content}</table>
     </div>
   ),
@@ -92,6 +106,8 @@ function leaf(token: Token): Child {
     case 'softbreak':
     case 'hardbreak':
       return <br />
+    case 'task_box':
+      return <Box isDone={token.info !== ' '} />
     case 'hr':
       return <hr />
     case 'image':
@@ -121,6 +137,11 @@ function Link({ href, isShown, children }: { href: string; isShown: boolean; chi
       </span>
     </>
   )
+}
+
+/** Only shows: what a message says cannot be changed. */
+function Box({ isDone }: { isDone: boolean }) {
+  return <span class='box' role='img' aria-label={isDone ? 'done' : 'to do'}>{isDone ? '☑' : '☐'}</span>
 }
 
 function Image({ src, text }: { src: string; text: string }) {

@@ -31,6 +31,11 @@ export function writePath(account: string, to?: string): string {
   return `/accounts/${account}/write${to === undefined ? '' : `?${new URLSearchParams({ to })}`}`
 }
 
+/** The search of an account. */
+export function searchPath(account: string): string {
+  return `/accounts/${account}/search`
+}
+
 /** The path of a section. It contains the account id, so that two tabs can show two accounts. */
 export function sectionPath(account: string, item: NavItem): string {
   return `/accounts/${account}/${item}`

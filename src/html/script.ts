@@ -1,5 +1,6 @@
 import { drafts } from './scripts/drafts.ts'
 import { inView } from './scripts/in-view.ts'
+import { jump } from './scripts/jump.ts'
 import { keyboard } from './scripts/keyboard.ts'
 import { liveScript } from './scripts/live.ts'
 import { push } from './scripts/push.ts'
@@ -34,7 +35,7 @@ import { times } from './scripts/times.ts'
  *   the epoch. `data-zone` around it says UTC without script.
  * - `data-push` on a form: see `scripts/push.ts`.
  * - `data-live`, `data-thread` and `data-fresh`: see `scripts/live.ts`.
- * - Forms are submitted once: the button is busy until the next page loads.
+ * - Forms are submitted once: the button is busy and looks disabled until the next page loads. It keeps the focus.
  * - A page that shows a refused form takes the address of the page before it in the history of the browser, so that Reload
  *   and Back open that page and do not ask whether to send the form again.
  */
@@ -194,6 +195,7 @@ document.addEventListener('submit', event => {
   if (event.target.dataset.sent) return event.preventDefault()
   event.target.dataset.sent = 'yes'
   submitter?.setAttribute('aria-busy', 'true')
+  submitter?.setAttribute('aria-disabled', 'true')
   sessionStorage.setItem('posted', event.target.getAttribute('action'))
 })
 const posted = sessionStorage.getItem('posted')
@@ -202,8 +204,12 @@ const [arrival] = performance.getEntriesByType('navigation')
 if (posted === location.pathname && arrival.redirectCount === 0 && document.referrer) {
   history.replaceState(null, '', document.referrer)
 }
-addEventListener('pageshow', () => {
+function canSendAgain() {
   for (const form of document.querySelectorAll('form[data-sent]')) delete form.dataset.sent
-  for (const button of document.querySelectorAll('button[aria-busy]')) button.removeAttribute('aria-busy')
-})
-` + times + drafts + inView + keyboard + liveScript + push
+  for (const button of document.querySelectorAll('button[aria-busy]')) {
+    button.removeAttribute('aria-busy')
+    button.removeAttribute('aria-disabled')
+  }
+}
+addEventListener('pageshow', canSendAgain)
+` + times + drafts + inView + jump + keyboard + liveScript + push

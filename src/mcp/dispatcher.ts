@@ -186,7 +186,7 @@ function result({ era, id }: Call<unknown>, value: object, cache?: object, lease
 function callTool(call: Call<z.output<typeof named>>): Promise<RpcAnswer> | Response {
   const { headers, toolset, trace, params: { name, arguments: args } } = call
   const { inbox } = toolset
-  const isLate = inbox !== undefined && waitsLong(name, args) && canBeForgotten(headers) && acceptsBoth(headers)
+  const isLate = inbox !== undefined && waitsLong(args) && canBeForgotten(headers) && acceptsBoth(headers)
   const running = toolset.call(name, args, isLate ? maxWaitSeconds : maxSilentSeconds)
   if (!running) {
     throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Unknown tool: ${name}. ${toolset.whyUnknown(name)}`)
@@ -198,8 +198,7 @@ function callTool(call: Call<z.output<typeof named>>): Promise<RpcAnswer> | Resp
 }
 
 /** Whether a call waits so long that its answer must be a stream. */
-function waitsLong(tool: string, args: Record<string, unknown> | undefined): boolean {
-  if (tool !== 'read_messages') return false
+function waitsLong(args: Record<string, unknown> | undefined): boolean {
   const given = args?.wait_seconds
   const seconds = typeof given === 'string' ? fromText(given, 'integer') : given
   return typeof seconds === 'number' && seconds > maxSilentSeconds && seconds <= maxWaitSeconds

@@ -1,16 +1,17 @@
-/** What an agent can do with a message that it has sent. See docs/protocol/mcp.md, "Tools of agents". */
+/** What an agent can do with a message that it has sent, and its search in all of them. See docs/protocol/mcp.md, "Tools of agents". */
 import * as z from 'zod'
 import type { AgentActor } from '../auth/actor.ts'
 import { messageStatus } from '../grid/messaging/message-status.ts'
 import { retractMessage } from '../grid/messaging/retract-message.ts'
+import { searchMessages } from '../grid/messaging/search-messages.ts'
 import { identifier } from '../lib/input.ts'
 import { isoTime } from '../lib/time.ts'
 import type { AccountStore } from '../store/account.ts'
-import { tool } from './tool.ts'
+import { pageOutput, tool } from './tool.ts'
 
 export const messageStatusTool = tool({
   name: 'message_status',
-  description: 'See who read a message you sent, and what happened to it when.',
+  description: 'See who read a message you sent, and what happened to it.',
   annotations: { readOnlyHint: true },
   input: z.strictObject({ message_id: identifier }),
   async run(account: AccountStore, { message_id }) {
@@ -49,5 +50,24 @@ export const retractMessageTool = tool({
   input: z.strictObject({ message_id: identifier }),
   async run(account: AccountStore<AgentActor>, { message_id }) {
     return { text: { ...await retractMessage(account, account.actor, message_id) } }
+  },
+})
+
+export const searchMessagesTool = tool({
+  name: 'search_messages',
+  description: 'Find messages you sent or received, newest first.',
+  annotations: { readOnlyHint: true },
+  input: z.strictObject({
+    query: identifier.describe('All of these words'),
+    from: identifier.optional(),
+    to: identifier.optional(),
+    before: identifier.optional(),
+    after: identifier.optional(),
+    limit: z.int().min(1).optional(),
+    cursor: identifier.optional(),
+  }),
+  async run(account: AccountStore<AgentActor>, input) {
+    const { messages, cursor } = await searchMessages(account, input)
+    return pageOutput('search_messages', messages, cursor)
   },
 })

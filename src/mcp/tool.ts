@@ -107,6 +107,13 @@ export interface ToolCatalog<Caller> {
   readonly hints: Hints
 }
 
+/** A page of a list, and how to go on. */
+export function pageOutput(tool: string, entries: unknown[], cursor: string | undefined): ToolOutput {
+  if (cursor === undefined) return { text: entries }
+  const note = `There is more. Call ${tool} with the same arguments and this cursor.`
+  return { text: entries, more: { has_more: true, cursor, note } }
+}
+
 /** A tool whose `run` gets the type of its schema. */
 export function tool<Caller, Input extends z.ZodType>(tool: Tool<Caller, Input>): Tool<Caller> {
   return tool
@@ -143,6 +150,7 @@ function lean({ jsonSchema, path }: { jsonSchema: z.core.JSONSchema.BaseSchema; 
   delete jsonSchema.propertyNames
   if (path.length > 0) delete jsonSchema.additionalProperties
   delete jsonSchema.minimum
+  delete jsonSchema.maxItems
   if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum
   if (jsonSchema.maxLength === maxIdentifierLength) delete jsonSchema.maxLength
 }

@@ -21,6 +21,7 @@ import { parts } from './account/new-message.ts'
 import { pushConfigs } from './account/push-configs.ts'
 import { remoteAgents } from './account/remote-agents.ts'
 import { retention } from './account/retention.ts'
+import { search } from './account/search.ts'
 import { seenTasks } from './account/seen-tasks.ts'
 import { seats } from './account/seats.ts'
 import { skills } from './account/skills.ts'
@@ -64,6 +65,7 @@ const tables = {
   receipts,
   remoteAgents,
   retention,
+  search,
   seats,
   seenTasks,
   skills,

@@ -12,6 +12,7 @@ import { oauth } from './global/oauth.ts'
 import { remoteLines } from './global/remote-lines.ts'
 import { retention } from './global/retention.ts'
 import { sealedTokens } from './global/sealed-tokens.ts'
+import { searchIndex } from './global/search-index.ts'
 import { secondFactors } from './global/second-factors.ts'
 import { sessions } from './global/sessions.ts'
 import { signingKeys } from './global/signing-keys.ts'
@@ -40,6 +41,7 @@ export function globalTables(db: Db, keys?: KeyCache) {
     remoteLines: remoteLines(db),
     retention: retention(db),
     sealedTokens: sealedTokens(db),
+    searchIndex: searchIndex(db),
     secondFactors: secondFactors(db),
     sessions: sessions(db),
     signingKeys: signingKeys(db),

@@ -6,6 +6,7 @@ import { GridError } from '../errors.ts'
 import { Card, Notice } from '../html/components.tsx'
 import { Form, type FormProps, SubmitRow } from '../html/form.tsx'
 import { ConfirmDelete } from '../html/secrets.tsx'
+import { isBack } from './refused-form.tsx'
 import type { PublicVisit } from './visit.ts'
 
 export type FormRequest = Pick<PublicVisit, 'request' | 'inputError' | 'form' | 'csrf'>
@@ -37,10 +38,10 @@ export function PageForm(
 ) {
   const errors: FormErrors<string> = formErrors(visit, action, fields)
   const isRefused = Object.keys(errors).length > 0
-  const errorOf = (name: string) => errors[name] ?? (name === restAt ? errors.rest : undefined)
+  const errorOf = (name: string) => errors[name] ?? (name === restAt && !isBack(visit) ? errors.rest : undefined)
   return (
     <>
-      {errors.rest && !restAt && <Notice kind='bad'>{errors.rest}</Notice>}
+      {errors.rest && (!restAt || isBack(visit)) && <Refusal visit={visit}>{errors.rest}</Refusal>}
       <Form
         {...form}
         action={action}
@@ -48,6 +49,11 @@ export function PageForm(
       />
     </>
   )
+}
+
+/** Why a form was refused, or that it is back and has changed nothing yet. */
+export function Refusal({ visit, children }: { visit: Pick<FormRequest, 'inputError'>; children: Child }) {
+  return <Notice kind={isBack(visit) ? 'good' : 'bad'}>{children}</Notice>
 }
 
 /** A form value that must be one of `options`; undefined if the form has no such field. Fails with `invalid_input`. */

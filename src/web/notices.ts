@@ -37,7 +37,7 @@ const notices = {
   'remote-resumed': 'Its messages are sent again.',
   'card-read': 'The card was read.',
   'card-not-read': 'No usable card was found. Check the remote URL and its token.',
-  requeued: 'The messages are unread again, and the agent was notified.',
+  requeued: 'The messages were put back: they are unread again, and the agent was notified.',
   resumed: 'The conversation continues. Its turns are counted from now on.',
 
   'link-sent':

@@ -90,7 +90,13 @@ function isCorrectable({ kind, code, details }: GridError, form: URLSearchParams
   return isUnknownName || (correctable.includes(kind) && !notCorrectable.includes(code))
 }
 
+/** Not a refusal: the form has waited and is back. */
 const sendAgain = 'Thank you. Nothing has changed yet: check what you entered, and send it again.'
+
+/** Whether the page shows a form that has waited, instead of one that was refused. */
+export function isBack({ inputError }: Pick<FormVisit, 'inputError'>): boolean {
+  return inputError?.message === sendAgain
+}
 
 /** Runs the action of a form. If it is refused and there is a `page`, that page is shown again with `inputError`. */
 export async function submit<V extends FormVisit>(

@@ -5,7 +5,7 @@ import { Tabs } from '../html/components.tsx'
 import { appPage } from '../html/layout.tsx'
 import type { Visit } from './visit.ts'
 
-const tabs = {
+export const settingsTabs = {
   profile: 'Profile',
   notifications: 'Notifications',
   security: 'Security',
@@ -14,7 +14,7 @@ const tabs = {
   team: 'Team',
 } as const
 
-export type SettingsTab = keyof typeof tabs
+export type SettingsTab = keyof typeof settingsTabs
 
 /** The path of a settings tab, or of an action on it. */
 export function settingsPath(visit: Pick<Visit, 'path'>, tab: SettingsTab, ...action: string[]): string {
@@ -22,8 +22,8 @@ export function settingsPath(visit: Pick<Visit, 'path'>, tab: SettingsTab, ...ac
 }
 
 export function settingsPage(visit: Visit, current: SettingsTab, content: Child): Promise<Response> {
-  const items = (Object.keys(tabs) as SettingsTab[]).map((tab) => ({
-    title: tabs[tab],
+  const items = (Object.keys(settingsTabs) as SettingsTab[]).map((tab) => ({
+    title: settingsTabs[tab],
     href: settingsPath(visit, tab),
     isCurrent: tab === current,
   }))

@@ -31,6 +31,7 @@ import { sessionPages } from './people/settings-sessions.tsx'
 import { teamPages } from './people/settings-team.tsx'
 import { signInPages } from './people/sign-in.tsx'
 import { welcome } from './people/welcome.tsx'
+import { searchPages } from './search/search.tsx'
 import { settingsPath } from './settings.tsx'
 import { taskPages } from './tasks/tasks.tsx'
 import { accountPages, confirmPath, type FormRoute, type PageDeps, publicPages, signInPath } from './visit.ts'
@@ -68,6 +69,7 @@ export function createWebApp(pageDeps: PageDeps, routes: FormRoute[] = []): Hono
   homePages(accountRoutes)
   conversationPages(accountRoutes)
   messagePages(accountRoutes)
+  searchPages(accountRoutes)
   attentionPages(ownRoutes, pageDeps)
   taskPages(accountRoutes)
   overviewPages(accountRoutes, pageDeps)

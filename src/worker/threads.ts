@@ -1,11 +1,15 @@
-/** Follows the log of messages for the pages of people. */
+/** Follows the log of messages for the pages of people and for searches. */
+import { listParts } from '../grid/conversations/open-message.ts'
 import { isStorageFull } from '../errors.ts'
 import { Repeated } from '../lib/repeated.ts'
+import { searchWords } from '../lib/search-words.ts'
 import { second } from '../lib/time.ts'
 import type { Store } from '../store/store.ts'
 
 /** How many messages one unit takes in, or empties. Others are served between two units. */
 const unitSize = 500
+/** The same of the search index, which costs more for each. */
+const wordsUnitSize = 100
 /** How long a message waits for others, so that one unit takes in many of them. */
 const delayMs = 40
 /** From so many messages on, the log tells of the progress, and how often. */
@@ -17,14 +21,34 @@ export async function followLog(store: Store, isStopped = () => false): Promise<
   while (!isStopped() && await followSome(store)) { /* There is more. */ }
 }
 
-/** Commit one unit, if there is anything to take in. Resolves to whether there may be more. */
+/** Commit one unit of each projection that is behind. Resolves to whether there may be more. */
 async function followSome(store: Store): Promise<boolean> {
+  const hasMorePlaces = await placeSome(store)
+  return await indexSome(store) || hasMorePlaces
+}
+
+async function placeSome(store: Store): Promise<boolean> {
   const { threadProjection } = store.global
   const { seq, newest } = await threadProjection.position()
   store.projection.behind = Math.max(0, newest - Math.max(0, seq))
   if (seq < 0) await store.write(threadProjection.empty(unitSize))
   else if (seq < newest) await store.write(threadProjection.follow(unitSize))
   return seq < newest || seq < 0
+}
+
+const link = /https?:\/\//i
+
+async function indexSome(store: Store): Promise<boolean> {
+  const { searchIndex } = store.global
+  const found = await searchIndex.next(wordsUnitSize)
+  if (found.length === 0) return false
+  const rows = found.map(({ seq, id, body, a2a }) => ({
+    seq,
+    words: searchWords(body),
+    has: [...listParts({ id, a2a, body }).length > 0 ? ['file'] : [], ...link.test(body) ? ['link'] : []],
+  }))
+  await store.write(searchIndex.add(rows, found[0].after))
+  return found.length === wordsUnitSize
 }
 
 /** Runs soon after each message that this process stores or hears of; `run` finds those of killed processes. */

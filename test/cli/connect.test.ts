@@ -119,8 +119,10 @@ test('tools are allowed by name with the consent of the person only, and the ans
   expect(asked.stdout).toContain('+       "mcp__agent-grid__update_task"')
   expect(asked.stdout).not.toContain('asks before calls')
   expect(allowed()).toEqual(
-    ['read_messages', 'send_message', 'message_status', 'list_agents', 'list_channels', 'read_part', 'update_task']
-      .map((tool) => `mcp__agent-grid__${tool}`),
+    [
+      ...['read_messages', 'send_message', 'message_status', 'retract_message'],
+      ...['list_agents', 'list_channels', 'read_part', 'update_task'],
+    ].map((tool) => `mcp__agent-grid__${tool}`),
   )
   expect((await connect()).stdout).toContain('Nothing changed')
   await connect('--tools', 'ask')

@@ -29,7 +29,7 @@ test.each([
   [-1, 'in a moment'],
   [-90 * minute, 'in 1 h'],
 ])('%i ms ago reads "%s"', (distance, words) => {
-  expect(timeInWords(now - distance, now)).toBe(words)
+  expect(timeInWords(now - distance, now, 'UTC')).toBe(words)
 })
 
 test('equal aliases have equal icons, and different aliases different ones', () => {

@@ -16,6 +16,10 @@ test.each([
   ['```js\nif (a < b) c()\n```', '<pre dir="ltr" tabindex="0"><code>if (a &lt; b) c()\n</code></pre>'],
   ['---', '<hr/>'],
   ['|a|b|\n|-|-|\n|1|2|', '<th dir="auto">a</th>'],
+  ['|a|\n|-|\n|1|', '<div class="table" role="region" aria-label="Table" tabindex="0"><table>'],
+  ['- [x] a', '<li dir="auto"><span class="box" role="img" aria-label="done">☑</span>a</li>'],
+  ['- [ ] a\n\n- b', '<p dir="auto"><span class="box" role="img" aria-label="to do">☐</span>a</p>'],
+  ['[x] a', '<p dir="auto">[x] a</p>'],
   ['مرحبا', '<p dir="auto">مرحبا</p>'],
 ])('%j is shown as %s', (text, expected) => {
   expect(html(text)).toContain(expected)
@@ -76,6 +80,7 @@ test('no text makes an element or attribute of its own', () => {
     '[x](',
     ')',
     '![',
+    '- [x] ',
     ']',
     '<',
   ]
@@ -93,7 +98,7 @@ test('no text makes an element or attribute of its own', () => {
       'مر',
     ])
   const allowed =
-    /<(?:\/?(?:p|ul|ol|li|em|strong|s|code|pre|blockquote|a|span|bdi|div|table|thead|tbody|tr|th|td)\b(?: (?:dir="(?:auto|ltr)"|class="(?:heading|host|table)"|start="\d+"|tabindex="0"|href="https:\/\/a\.example[^"<>]*"|rel="noopener noreferrer nofollow"|target="_blank"))*|(?:br|hr)\/)>/g
+    /<(?:\/?(?:p|ul|ol|li|em|strong|s|code|pre|blockquote|a|span|bdi|div|table|thead|tbody|tr|th|td)\b(?: (?:dir="(?:auto|ltr)"|class="(?:heading|host|table|box)"|role="(?:region|img)"|aria-label="(?:Table|done|to do)"|start="\d+"|tabindex="0"|href="https:\/\/a\.example[^"<>]*"|rel="noopener noreferrer nofollow"|target="_blank"))*|(?:br|hr)\/)>/g
   let seed = 7
   const next = (below: number) => (seed = (seed * 48271) % 2147483647) % below
   for (let run = 0; run < 500; run++) {

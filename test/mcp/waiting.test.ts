@@ -46,6 +46,19 @@ test.each(eras)('%s: a wait above 20 s is answered as a stream, with a heartbeat
   expect(await events.frame()).toBeUndefined()
 })
 
+test.each(eras)('%s: a send that waits above 20 s for its answer is answered as a stream', async (era) => {
+  await callTool(grid, grid.alice.key, 'read_messages')
+  const question = { to: '@alice', message: 'ready?', wait_seconds: 50 }
+  const events = readEvents(await calling('send_message', question, era))
+  expect(await events.frame()).toMatch(/^:/)
+  await idle(1)
+  await callTool(grid, grid.alice.key, 'send_message', { to: '@bob', message: 'yes' })
+
+  const [, data] = (await events.event()).split('\n')
+  const { content } = JSON.parse(data.slice('data: '.length)).result
+  expect(JSON.parse(content[1].text)).toMatchObject([{ message: 'yes' }])
+})
+
 test('a wait up to 20 s is one JSON answer', async () => {
   await send('hello')
   const response = await waiting({ wait_seconds: 20 })
@@ -145,8 +158,18 @@ function send(text: string) {
   return callTool(grid, grid.alice.key, 'send_message', { to: '@bob', message: text })
 }
 
-function waiting(args: object, era: (typeof eras)[number] = 'legacy', signal?: AbortSignal): Promise<Response> {
-  const { headers, body } = wireRequest(era, 'tools/call', { name: 'read_messages', arguments: args })
+function waiting(args: object, era?: (typeof eras)[number], signal?: AbortSignal): Promise<Response> {
+  return calling('read_messages', args, era, signal)
+}
+
+/** A call of @bob. */
+function calling(
+  name: string,
+  args: object,
+  era: (typeof eras)[number] = 'legacy',
+  signal?: AbortSignal,
+): Promise<Response> {
+  const { headers, body } = wireRequest(era, 'tools/call', { name, arguments: args })
   return fetch(new URL(gridPath, grid.url), {
     method: 'POST',
     headers: { ...headers, Authorization: `Bearer ${grid.bob.key}` },

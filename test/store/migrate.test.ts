@@ -44,7 +44,7 @@ describe.each([
     const applied = await migrate(client)
 
     expect(applied).toEqual(migrations.map(({ name }) => name))
-    const expected = [...tables.map((table) => getTableName(table)), 'agent_search']
+    const expected = [...tables.map((table) => getTableName(table)), 'agent_search', 'message_search']
     expect((await migratedTables(client)).sort()).toEqual(expected.sort())
   })
 
@@ -95,9 +95,9 @@ function step(...statements: string[]) {
 
 async function migratedTables(client: Client): Promise<string[]> {
   const { rows } = await client.execute(
-    // The search index has tables of its own behind it.
+    // The search indexes have tables of their own behind them.
     `SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'
-      AND name NOT LIKE '\\_\\_%' ESCAPE '\\' AND name NOT LIKE 'libsql_%' AND name NOT LIKE 'agent_search\\_%' ESCAPE '\\'`,
+      AND name NOT LIKE '\\_\\_%' ESCAPE '\\' AND name NOT LIKE 'libsql_%' AND name NOT LIKE '%\\_search\\_%' ESCAPE '\\'`,
   )
   return rows.map(({ name }) => String(name))
 }

@@ -76,7 +76,7 @@ test.each([
 /** What may be read as a whole: few rows, or what is done once in a while. */
 const scanned = [
   // Few rows.
-  /^SCAN (sqlite_sequence|agent_search VIRTUAL|instances|leases|signing_keys|newest USING INDEX signing_keys_created|totps|push_keys|oauth_clients)\b/,
+  /^SCAN (sqlite_sequence|(agent|message)_search VIRTUAL|instances|leases|signing_keys|newest USING INDEX signing_keys_created|totps|push_keys|oauth_clients)\b/,
   // Browsers that are notified, and pauses that nobody was told of.
   /^SCAN (sub|push_subscriptions|conversation_turns USING INDEX conversation_turns_paused)\b/,
   // Of each table one row, to see whether there is any; the accounts are looked at one after the other, once an hour.

@@ -60,6 +60,7 @@ async function reset(url: string, rows: InStatement[]): Promise<void> {
     ...triggers.map(({ sql }) => String(sql)),
     // Triggers write the search index.
     'DELETE FROM agent_search',
+    'DELETE FROM message_search',
     ...rows.filter(isNumber),
   ])
   client.close()
@@ -70,7 +71,7 @@ const isNumber = (row: InStatement) => typeof row !== 'string' && row.sql.includ
 async function schemaOf(client: Client) {
   const { rows } = await client.execute(
     `SELECT type, name, sql FROM sqlite_master
-      WHERE name NOT LIKE 'sqlite_%' AND name NOT LIKE 'agent_search%' AND name <> '__drizzle_migrations'`,
+      WHERE name NOT LIKE 'sqlite_%' AND name NOT LIKE '%!_search%' ESCAPE '!' AND name <> '__drizzle_migrations'`,
   )
   return rows
 }

@@ -202,6 +202,7 @@ async function createEntities(
   ])
   const [credential] = await account.store.read.keys.adminKeys()
   const [member] = await rows(grid, 'SELECT user_id FROM memberships WHERE account_id = ?', [account.id])
+  await followLog(grid.store)
 
   return {
     ...namesOf(agent, channel),
@@ -285,6 +286,9 @@ async function reset(grid: TestGrid, evil: TestAccount, kept: KeptIds): Promise<
     remove('uploads'),
     remove('tasks'),
     remove('contexts'),
+    remove('thread_agents'),
+    remove('thread_messages'),
+    remove('threads'),
     remove('messages'),
     remove('agent_guardrails'),
     remove('agent_skills'),

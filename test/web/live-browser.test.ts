@@ -3,7 +3,7 @@ import type { Page } from 'playwright-core'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { findThread, listThreads } from '../../src/grid/conversations/threads.ts'
 import { readMessages } from '../../src/grid/messaging/read-messages.ts'
-import { hasBrowser, useBrowser, type Visitor } from '../support/browser.ts'
+import { hasBrowser, screenshot, useBrowser, type Visitor } from '../support/browser.ts'
 import { say } from '../support/conversations.ts'
 import { following } from '../support/live.ts'
 import { sendMessage } from '../support/messaging.ts'
@@ -114,5 +114,17 @@ describe.skipIf(!hasBrowser)('an open page', () => {
     await grid.store.write([grid.store.global.sessions.endOthers(user, '', grid.clock.now)])
     await page.getByText('Updates paused.').waitFor()
     expect(await page.getByRole('link', { name: 'Reload' }).count()).toBe(1)
+    // It covers nothing: what is below the header made room.
+    for (const viewport of [{ width: 1280, height: 800 }, { width: 390, height: 844 }]) {
+      await page.setViewportSize(viewport)
+      const [paused, pane, scrolled] = await Promise.all([
+        page.locator('.live-paused').boundingBox(),
+        page.locator('#content').boundingBox(),
+        page.evaluate('document.documentElement.scrollHeight > innerHeight'),
+      ])
+      expect(pane!.y).toBeGreaterThanOrEqual(paused!.y + paused!.height)
+      expect(scrolled).toBe(false)
+      await screenshot(page, `paused-${viewport.width}`)
+    }
   })
 })

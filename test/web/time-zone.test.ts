@@ -1,5 +1,6 @@
 /** Times in the time zone of the reader, which their browser tells in a cookie. */
 import { beforeEach, describe, expect, test } from 'vitest'
+import { setPeopleRead } from '../../src/grid/accounts/people-read.ts'
 import { attentionOf } from '../../src/grid/attention.ts'
 import { listThreads } from '../../src/grid/conversations/threads.ts'
 import { hour } from '../../src/lib/time.ts'
@@ -41,6 +42,20 @@ test('a page without script shows days and times of the zone in the cookie', asy
   expect(after.text).toContain('A time in Europe/Berlin')
   const following = await one.request(`${conversation}/messages?after=0`)
   expect(times(await following.text())).toEqual(['23:30', '00:30'])
+})
+
+test('dates, hours of charts and the days of filters are those of the zone in the cookie', async () => {
+  const settings = `${home}/settings/account`
+  const account = grid.store.account(grid.acme.id, owner.actor('owner'))
+  for (const choice of ['off', 'on'] as const) await setPeopleRead(account, { choice })
+  await one.submit(`${home}/skills/new`, { name: 'night work', description: '' })
+  one.cookies.set('grid-zone', 'Europe/Berlin')
+  const rows = async (day: string) =>
+    (await one.open(`${home}/activity?changes=on&from=${day}&to=${day}`)).text.includes('night work')
+
+  expect((await one.open(settings)).text).toContain('since 22 Nov 2026')
+  expect((await one.open(`${home}/overview`)).html).toContain('<title>00:00: 1</title>')
+  expect([await rows('2026-11-21'), await rows('2026-11-22')]).toEqual([false, true])
 })
 
 test('tomorrow is that of the zone in the cookie', async () => {

@@ -13,7 +13,10 @@ import { findMessages, receiptsOf } from './messages.ts'
 import { type OpenMessage, readable } from './open.ts'
 import { listThreads, type Thread } from './threads.ts'
 
-/** Which conversations a list has: those of the reader, all, channels, or those whose newest message is unread. */
+/**
+ * Which conversations a list has: those of the reader, all, channels, or those whose newest message is unread. Members
+ * of the account see none of others, of which they could only read numbers.
+ */
 export type Show = (typeof shows)[number]
 
 const shows = ['you', 'all', 'channels', 'waiting'] as const
@@ -29,28 +32,29 @@ export interface ConversationList {
 
 export async function listConversations(
   account: AccountStore,
-  { show, before, requestId }: { show: Show; before?: number; requestId: string | null },
+  { show: chosen, before, requestId }: { show: Show; before?: number; requestId: string | null },
 ): Promise<ConversationList> {
   const reader = await readerOf(account)
+  const readsOwn = reader.role === 'member'
+  const show = readsOwn && chosen === 'all' ? 'you' : chosen
   const { seat, userId } = reader
   const unread = seat ? await account.read.inbox.unread(seat.agentId) : 0
-  if (show === 'you' && !seat) return { reader, threads: [], unread }
+  if ((show === 'you' || readsOwn) && !seat) return { reader, threads: [], unread }
   const page = await listThreads(account, {
     userId,
     before,
-    ...(show === 'you' && { agentId: seat!.agentId }),
+    ...((show === 'you' || (readsOwn && show === 'channels')) && { agentId: seat!.agentId }),
     channels: show === 'channels',
     waiting: show === 'waiting',
   })
   const places = await placesOfNewest(account, reader, page.threads)
-  const threads = page.threads.map((thread) => {
-    return mayRead(reader, places.get(thread.id)!, thread.lastAt) ? thread : { ...thread, preview: null }
-  })
+  const isReadable = (thread: Thread) => mayRead(reader, places.get(thread.id)!, thread.lastAt)
+  const threads = page.threads.map((thread) => isReadable(thread) ? thread : { ...thread, preview: null })
   const hasOthers = threads.some(({ id, preview, lastAt }) => {
     return preview !== null && isReadBySwitch(reader, places.get(id)!, lastAt)
   })
   if (hasOthers) await recordReading(account, { list: show }, requestId)
-  return { reader, threads, unread, next: page.next }
+  return { reader, threads: readsOwn ? threads.filter(isReadable) : threads, unread, next: page.next }
 }
 
 /** The place of the newest message of each thread. With a conversation id, the message itself tells. */

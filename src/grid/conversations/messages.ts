@@ -1,4 +1,5 @@
 /** Pages of a thread, what became of each message, and chains of replies. Nothing here decides who may read. */
+import { Buffer } from 'node:buffer'
 import type { AccountStore } from '../../store/account.ts'
 import type { PlacedMessage, Receipt } from '../../store/account/thread-messages.ts'
 
@@ -18,7 +19,7 @@ export type ThreadPosition =
   | { around: number }
 
 export interface ThreadPage {
-  /** Oldest first, at most 50. */
+  /** Oldest first, at most 50, and fewer if they are long. */
   messages: ThreadMessage[]
   hasOlder: boolean
   hasNewer: boolean
@@ -41,6 +42,11 @@ export interface ChainMessage extends ThreadMessage {
 }
 
 const pageSize = 50
+/** A page shows so much of each text, in UTF-16 units, and all that it shows is about this many bytes of HTML. */
+export const maxShown = 1_200
+const maxPageBytes = 60_000
+/** What a message takes without its text: its times, links and names. */
+const messageBytes = 550
 const maxChain = 1_000
 
 /** A page of a thread. `since`: no messages from before this time. A thread that the account does not have is empty. */
@@ -59,11 +65,27 @@ export async function readThread(
   const seqs = (await threadMessages.around(id, anchor, from, older + 1, newer + 1)).sort((a, b) => a - b)
   const [before, after] = [seqs.filter((seq) => seq < anchor), seqs.filter((seq) => seq >= anchor)]
   const messages = await threadMessages.bySeqs([...older > 0 ? before.slice(-older) : [], ...after.slice(0, newer)])
+  const kept = withinBytes(messages, anchor)
   return {
-    messages: messages.map(shown),
-    hasOlder: before.length > older,
-    hasNewer: after.length > newer,
+    messages: kept.map(shown),
+    hasOlder: before.length > older || (kept.length > 0 && kept[0] !== messages[0]),
+    hasNewer: after.length > newer || (kept.length > 0 && kept.at(-1) !== messages.at(-1)),
   }
+}
+
+/** The messages of a page around its anchor, as many as its bytes allow, and at least one. */
+function withinBytes(messages: PlacedMessage[], anchor: number): PlacedMessage[] {
+  const first = messages.findIndex(({ seq }) => seq >= anchor)
+  let [from, to] = first < 0 ? [messages.length, messages.length] : [first, first]
+  for (let left = maxPageBytes; from > 0 || to < messages.length;) {
+    // By turns, so that a message is shown with what is before it and after it.
+    const isNext = to < messages.length && (from === 0 || to - first <= first - from)
+    left -= messageBytes + Buffer.byteLength(messages[isNext ? to : from - 1].body.slice(0, maxShown))
+    if (left < 0 && to > from) break
+    if (isNext) to++
+    else from--
+  }
+  return messages.slice(from, to)
 }
 
 async function placeOf(account: AccountStore, id: number, position: ThreadPosition) {

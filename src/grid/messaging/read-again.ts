@@ -101,7 +101,7 @@ async function select(
 }
 
 /** The time that a text names: an ISO 8601 time, in UTC if it has no zone, or a duration before `now`. */
-function timeOf(text: string, now: number): number | undefined {
+export function timeOf(text: string, now: number): number | undefined {
   const [, count, unit] = text.trim().match(durationPattern) ?? []
   if (unit !== undefined) return now - Number(count) * unitMs[unit[0].toLowerCase()]
   const [, date, time, zone] = text.trim().match(isoPattern) ?? []

@@ -1,6 +1,6 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
-import { LocalTime, timeInWords } from '../components.tsx'
+import { LocalTime, timeInWords, useZone } from '../components.tsx'
 
 /** States of a message that nothing more happens to, although it was not read. `withdrawn`: its task was canceled. */
 const ended = ['withdrawn', 'expired', 'retracted'] as const
@@ -40,7 +40,6 @@ const worst: DeliveryState[] = ['parked', 'released', 'waiting', 'stored', 'leas
 export interface ReadBy {
   recipients: number
   read: number
-  /** Cannot be delivered. */
   parked: number
   expired: number
   retracted: number
@@ -51,6 +50,7 @@ export interface ReadBy {
 export function StateLine(
   { receipts, readBy, at, now }: { receipts: ShownReceipt[]; readBy?: ReadBy; at: number; now: number },
 ) {
+  const zone = useZone()
   if (readBy && readBy.recipients > 0) {
     const state = readBy.parked > 0 ? 'parked' : readBy.read === readBy.recipients ? 'read' : 'stored'
     return (
@@ -67,7 +67,7 @@ export function StateLine(
     <>
       <StateDot state={state} />
       {receipts.length === 1
-        ? wordsOf(receipts[0], at, now)
+        ? wordsOf(receipts[0], at, now, zone)
         : readByWords({ read: readOf(states), recipients: states.length, expired: 0 })}
     </>
   )
@@ -103,7 +103,7 @@ export function ReceiptItem({ receipt, at, now }: { receipt: ShownReceipt; at: n
     <li>
       <StateDot state={receipt.state} />
       <bdi>@{receipt.alias}</bdi>
-      <span>{wordsOf(receipt, at, now)}</span>
+      <span>{wordsOf(receipt, at, now, useZone())}</span>
       {receipt.events.map(({ event, at }) => (
         <span class='soft'>
           {event} <LocalTime at={at} as='second' />
@@ -128,13 +128,13 @@ const wordsOfEnd = {
   retracted: 'retracted before it was read',
 }
 
-function wordsOf({ state, events }: ShownReceipt, at: number, now: number): string {
+function wordsOf({ state, events }: ShownReceipt, at: number, now: number, zone: string): string {
   const last = events.at(-1)?.at ?? at
   switch (state) {
     case 'stored':
       return 'not read yet'
     case 'waiting':
-      return `waiting, sent ${timeInWords(at, now)}`
+      return `waiting, sent ${timeInWords(at, now, zone)}`
     case 'leased':
       return 'being read'
     case 'released':
@@ -144,7 +144,7 @@ function wordsOf({ state, events }: ShownReceipt, at: number, now: number): stri
     case 'replied':
       return `answered after ${durationInWords(last - at)}`
     case 'parked':
-      return 'cannot be delivered'
+      return 'parked'
     default:
       return wordsOfEnd[state]
   }

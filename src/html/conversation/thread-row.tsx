@@ -1,7 +1,7 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
 import { Name } from '../bidi.tsx'
-import { ageInWords } from '../components.tsx'
+import { ageInWords, useZone } from '../components.tsx'
 import { Face } from './faces.tsx'
 
 /** A conversation in a list. Times are milliseconds since the epoch. */
@@ -48,7 +48,7 @@ function ThreadRow({ thread, now }: { thread: ShownThread; now: number }) {
             </span>
           )}
         </span>
-        <time datetime={`${new Date(lastAt).toISOString().slice(0, 16)}Z`}>{ageInWords(lastAt, now)}</time>
+        <time datetime={`${new Date(lastAt).toISOString().slice(0, 16)}Z`}>{ageInWords(lastAt, now, useZone())}</time>
         <span class='preview'>
           {preview
             ? (

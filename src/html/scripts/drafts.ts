@@ -1,7 +1,7 @@
 /**
  * What is typed into a `<textarea data-draft="NAME">` stays in the browser under that name until it is sent or its user
  * signs out. Tabs that show the same draft follow each other. Ctrl+Enter (on a Mac also Cmd+Enter) sends its form, but
- * not while an input method composes. See docs/security.md, "People who write".
+ * not while an input method composes. While the grid does not answer, the page stays as it is and says so. See docs/security.md, "People who write".
  */
 export const drafts = `
 const draftKey = area => 'draft ' + area.dataset.draft
@@ -27,10 +27,33 @@ addEventListener('storage', ({ key, oldValue, newValue }) => {
     if (key === draftKey(area) && area.value === (oldValue ?? '')) area.value = newValue ?? ''
   }
 })
-document.addEventListener('submit', ({ target, defaultPrevented }) => {
+// A form that is submitted while the server is away would be replaced by an error page of the browser.
+async function sendIfThere(form, area) {
+  const answer = await fetch('/healthz', { cache: 'no-store' }).catch(() => undefined)
+  if (answer?.ok) {
+    sessionStorage.setItem('sending', JSON.stringify({ key: draftKey(area), text: area.value }))
+    return form.submit()
+  }
+  sessionStorage.removeItem('posted')
+  canSendAgain()
+  let note = form.querySelector('.not-sent')
+  if (!note) {
+    note = document.createElement('p')
+    note.className = 'not-sent'
+    note.setAttribute('role', 'alert')
+    area.closest('.field').after(note)
+  }
+  note.textContent = ''
+  note.textContent = 'Not sent: the grid does not answer. Your text is kept. Try again.'
+}
+document.addEventListener('submit', event => {
+  const { target, defaultPrevented } = event
   if (defaultPrevented) return
   const area = target.querySelector('textarea[data-draft]')
-  if (area) sessionStorage.setItem('sending', JSON.stringify({ key: draftKey(area), text: area.value }))
+  if (area) {
+    event.preventDefault()
+    sendIfThere(target, area)
+  }
   if (target.getAttribute('action') === '/sign-out') withStorage(kept => {
     for (const key of Object.keys(kept)) if (key.startsWith('draft ')) kept.removeItem(key)
   })

@@ -49,7 +49,7 @@ if (shortcuts) {
     r: answer,
     s: snooze,
     u: () => click(document.querySelector('main .back')),
-    '/': () => document.querySelector('main input[type=search]')?.focus(),
+    '/': () => (document.querySelector('main input[type=search]') ?? { focus: openJump }).focus(),
     '?': () => openModal(shortcuts),
   }
   const keyed = name => [...document.querySelectorAll('[data-key]')]

@@ -11,7 +11,8 @@ function liveSayer() {
   const paused = document.createElement('p')
   paused.className = 'live-paused'
   paused.setAttribute('role', 'status')
-  document.body.append(status, paused)
+  document.body.append(status)
+  document.querySelector('.head').append(paused)
 
   let saidAt = 0, toSay = '', sayTimer
   function say(text) {

@@ -207,5 +207,6 @@ tbody .fold > div { padding: var(--s2) 0; font-size: var(--text-s); font-weight:
 .text pre { margin: 0; padding: var(--s3); overflow-x: auto; background: var(--sunk); border-radius: var(--round); white-space: pre }
 .text pre.plain { padding: 0; background: none; font: inherit; white-space: pre-wrap }
 .text table { width: auto; font-size: var(--text-s) } .text :is(th, td) { padding: var(--s1) var(--s3) } .text :is(th, td):first-child { padding-left: 0 }
+.text .box { margin-inline-end: var(--s2) } .text li:has(> .box, > p:first-child > .box) { list-style: none; margin-inline-start: -1.25rem }
 .text .host { color: var(--soft); font-size: var(--text-s) }
 `

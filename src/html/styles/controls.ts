@@ -21,7 +21,7 @@ export const controls = `
 .button.whole { width: 100% }
 .button:disabled { opacity: .55; cursor: default }
 .button[data-when-changed]:disabled { visibility: hidden }
-.button[aria-busy] { cursor: progress }
+.button[aria-busy] { opacity: .55; cursor: progress }
 /* Ignore a click that was aimed at the previous page. */
 [data-wait] { animation: wait .5s step-end }
 @keyframes wait { from { pointer-events: none } }
@@ -74,6 +74,7 @@ fieldset { display: grid; align-content: start; gap: var(--s2); min-width: 0; ma
 legend { margin-bottom: var(--s2) }
 /* Fields that depend on a choice in the same form. */
 form:has([name='type'][value='a2a']:not(:checked)) .when-remote,
+form:not(:has([name='visibility'][value='public']:checked)) .when-public { display: none }
 form:has([name='accessPolicy'][value='auto_approve']:checked) .when-listed { display: none }
 .choice { display: grid; grid-template-columns: auto 1fr; gap: 0 .625rem; align-items: start; min-height: 1.5rem; cursor: pointer }
 .choice input { width: 1.125rem; height: 1.125rem; margin: .15rem 0 0; accent-color: var(--accent) }

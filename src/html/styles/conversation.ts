@@ -118,8 +118,11 @@ kbd { padding: .0625rem .375rem; border: 1px solid var(--line); border-radius: v
 }
 @media (max-width: 48rem) { .chain > .d1 { margin-inline-start: .5rem } .chain > :is(.d2, .d3, .d4, .d5, .d6) { margin-inline-start: 1rem } .pane-note { padding-inline: var(--s3) } .messages { padding: var(--s2) } .pane-head { padding-inline: var(--s3) } .threads a { padding-inline: var(--s3) } }
 .fresh { display: contents }
-.live-paused { position: fixed; z-index: 15; inset: auto 0 var(--s5); width: max-content; margin: auto; padding: var(--s2) var(--s4); background: var(--raised); color: var(--ink); border-radius: var(--round); box-shadow: var(--lift) }
-.live-paused:empty { display: none }
+.not-sent { color: var(--danger); font-size: var(--text-s) }
+/* A line of the header, which all below it makes room for. */
+.head .live-paused { flex: 1 0 100%; max-width: none; height: 2rem; margin: 0; border-radius: var(--round-s) var(--round-s) 0 0; background: var(--warning-wash); font-size: var(--text-s); line-height: 2rem; text-align: center }
+.head .live-paused:empty { display: none }
+.app:has(.live-paused:not(:empty)) { --head: 5.25rem } .head:has(.live-paused:not(:empty)) { flex-wrap: wrap; align-content: space-between; row-gap: 0; padding-top: var(--s2) }
 @media (prefers-reduced-motion: no-preference) { .arrived { animation: arrived 1.2s } }
 @keyframes arrived { from { background: var(--hover) } }
 `

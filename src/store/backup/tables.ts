@@ -46,6 +46,8 @@ export async function copyTables(
       sql: 'INSERT INTO sqlite_sequence (name, seq) VALUES (?, ?)',
       args,
     })),
+    // The index of messages is filled again by its projection.
+    "UPDATE projections SET seq = 0 WHERE name = 'search'",
     `PRAGMA user_version = ${Number(version)}`,
   ])
 }

@@ -6,7 +6,7 @@ import { Checkbox, type FieldOption, Select, TextInput } from '../../html/fields
 import { ButtonLink, QueryForm, SubmitButton } from '../../html/form.tsx'
 import { appPage } from '../../html/layout.tsx'
 import { Pagination, Table } from '../../html/table.tsx'
-import { day } from '../../lib/time.ts'
+import { instantOf, nextDayAt } from '../../lib/time.ts'
 import type { ActivityFilter, LoggedProgram } from '../../store/account/activity.ts'
 import type { Pages, Visit } from '../visit.ts'
 import { ActivitySentence, actorOf, CallDetails, loadNames } from './activity-rows.tsx'
@@ -21,10 +21,10 @@ export function activityPages({ get }: Pages<Visit>): void {
   get('/activity', show)
 }
 
-async function show({ account, frame, path, query }: Visit) {
+async function show({ account, frame, path, query, timeZone }: Visit) {
   const { activity, keys } = account.read
   const [found, tools, people, programs, adminKeys] = await Promise.all([
-    activity.list({ ...filterOf(query), limit: pageSize + 1 }),
+    activity.list({ ...filterOf(query, timeZone), limit: pageSize + 1 }),
     activity.tools(),
     activity.users(),
     activity.programs(),
@@ -78,8 +78,8 @@ async function show({ account, frame, path, query }: Visit) {
               { value: anyFailure, title: 'Failed' },
             ], reasonOf)}
           />
-          <TextInput name='from' label='From (UTC)' type='date' value={current('from')} />
-          <TextInput name='to' label='To (UTC)' type='date' value={current('to')} />
+          <TextInput name='from' label='From' type='date' value={current('from')} />
+          <TextInput name='to' label='To' type='date' value={current('to')} />
           <Checkbox name='changes' label='Changes only' isChecked={current('changes') !== ''} />
           <div class='row'>
             <SubmitButton kind='plain'>Filter</SubmitButton>
@@ -154,28 +154,28 @@ function withCurrent(value: string, options: FieldOption[], titleOf = (value: st
 }
 
 /** The filter in a query. Invalid values are ignored. */
-function filterOf(query: URLSearchParams): ActivityFilter {
+function filterOf(query: URLSearchParams, zone: string): ActivityFilter {
   const filter = (name: string) => query.get(name) || undefined
   const [, kind, id] = filter('who')?.match(/^(user|key):(.+)$/) ?? []
   const outcome = filter('outcome')
-  const to = startOfDay(filter('to'))
+  const to = startOfDay(filter('to'), zone)
   const before = Number(filter('before') ?? NaN)
   return {
     tool: filter('tool'),
     ...(outcome === anyFailure ? { isRefused: true } : { outcome }),
     ...(kind === 'user' && { userId: id }),
     ...(kind === 'key' && { credentialId: id }),
-    since: startOfDay(filter('from')),
-    until: to === undefined ? undefined : to + day,
+    since: startOfDay(filter('from'), zone),
+    until: to === undefined ? undefined : nextDayAt(zone, to, 0),
     isChange: filter('changes') !== undefined,
     before: Number.isSafeInteger(before) ? before : undefined,
   }
 }
 
-/** The first millisecond of a day in UTC: `2026-11-21`. */
-function startOfDay(text: string | undefined): number | undefined {
+/** The first millisecond of a day in a time zone: `2026-11-21`. */
+function startOfDay(text: string | undefined, zone: string): number | undefined {
   const at = /^\d{4}-\d\d-\d\d$/.test(text ?? '') ? Date.parse(`${text}T00:00:00.000Z`) : NaN
-  return Number.isNaN(at) ? undefined : at
+  return Number.isNaN(at) ? undefined : instantOf(zone, at)
 }
 
 /** The address of the page with some parameters changed. Empty ones are omitted. */

@@ -20,7 +20,7 @@ import { barePage } from '../../html/layout.tsx'
 import { Table } from '../../html/table.tsx'
 import { pluralize } from '../listing.tsx'
 import { type PageDeps, type Pages, type PublicVisit, signedIn } from '../visit.ts'
-import { PageForm } from '../forms.tsx'
+import { PageForm, Refusal } from '../forms.tsx'
 import { EmailNote, linkButton } from '../people/person-fields.tsx'
 
 const choices = { keep: 'Keep', move: 'Move', discard: 'Discard' } as const
@@ -95,7 +95,7 @@ function verifyAddressPage(
         <strong>{ownerEmail}</strong>. To claim {agents.length === 1 ? 'it' : 'them'},{' '}
         verify that this email address is yours.
       </p>
-      {inputError && <Notice kind='bad'>{inputError.message}</Notice>}
+      {inputError && <Refusal visit={{ inputError }}>{inputError.message}</Refusal>}
       <EmailNote deps={deps} />
       <ButtonForm action={`${here}/proof`} isWhole>{linkButton(deps)}</ButtonForm>
       {!visitor && (

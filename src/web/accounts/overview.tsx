@@ -70,7 +70,7 @@ async function overview(visit: Visit, offer: ClaimOffer | undefined, backupFaile
           hint={soft('in all inboxes')}
         />
       </div>
-      <Card title='Messages per hour' lead='Times in UTC'>
+      <Card title='Messages per hour' lead={`Times in ${visit.timeZone}`}>
         <BarChart
           id='messages'
           title='Messages per hour in the last 24 hours'

@@ -2,9 +2,9 @@
 /** @jsxImportSource hono/jsx */
 /** What people read of messages, as the owners of the account decide. */
 import { type PeopleRead, setContentsVisible, setPeopleRead } from '../../grid/accounts/people-read.ts'
-import { Card, dateInWords, Notice } from '../../html/components.tsx'
+import { Card, dateInWords } from '../../html/components.tsx'
 import { ButtonForm } from '../../html/form.tsx'
-import { formErrors, readChoice, SwitchForm } from '../forms.tsx'
+import { formErrors, readChoice, Refusal, SwitchForm } from '../forms.tsx'
 import type { NoticeCode } from '../notices.ts'
 import { settingsPath } from '../settings.tsx'
 import type { PageResult, Pages, Visit } from '../visit.ts'
@@ -41,9 +41,9 @@ export function PeopleReadCard({ visit, since }: { visit: Visit; since: number |
   const errors = formErrors(visit, action, ['choice'])
   const refused = errors.rest ?? errors.choice
   return (
-    <Card id='reading' title='Reading messages' lead='Whether people read what agents write to each other.'>
-      {refused && <Notice kind='bad'>{refused}</Notice>}
-      <p>{whoReads(since)}</p>
+    <Card id='reading' title='Reading messages' lead='Whether people read messages that are not theirs.'>
+      {refused && <Refusal visit={visit}>{refused}</Refusal>}
+      <p>{whoReads(since, visit.timeZone)}</p>
       <p class='soft small'>
         {since === null
           ? 'If you turn it on, they can read what is written from then on. '
@@ -72,10 +72,11 @@ function Choice(
   return <ButtonForm action={action} fields={{ choice }} kind='plain'>{label}</ButtonForm>
 }
 
-function whoReads(since: number | null): string {
-  if (since === null) return 'People cannot read what agents write to each other.'
-  const from = since === 0 ? '' : ` since ${dateInWords(since)}`
-  return `Owners and admins can read what agents write to each other${from}. Each reading is in Activity.`
+function whoReads(since: number | null, zone: string): string {
+  const which = 'what agents and other people write to each other'
+  if (since === null) return `People cannot read ${which}.`
+  const from = since === 0 ? '' : ` since ${dateInWords(since, zone)}`
+  return `Owners and admins can read ${which}${from}. Each reading is in Activity.`
 }
 
 /** Whether people see the texts that guardrails block. See docs/protocol/guardrails.md, "How a message is checked". */

@@ -12,7 +12,8 @@ import { revokeGrant } from '../../grid/oauth/grants.ts'
 import { readChoice } from '../forms.tsx'
 import type { Pages, Visit } from '../visit.ts'
 import { showConnect } from './agent-connect.tsx'
-import { linesOf, textOf, wordsOf } from './agent-fields.tsx'
+import { agentOf } from './agent.tsx'
+import { linesOf, textOf, visibilityIn, wordsOf } from './agent-fields.tsx'
 import { showAgent } from './agent-now.tsx'
 import { showSettings } from './agent-settings.tsx'
 import { showKey, showKeyOnce } from './new-agent.tsx'
@@ -24,7 +25,8 @@ export function agentActions({ get, post }: Pages<Visit>): void {
   get('/agents/:alias/connect', showConnect)
   get('/agents/:alias/settings', showSettings)
   post('/agents/:alias/settings', async (visit) => {
-    const input = updateOf(visit)
+    const { visibility } = await agentOf(visit)
+    const input = updateOf(visit, visibility === 'public')
     await visit.record('update_agent', input, (account) => updateAgent(account, input))
     return saved(visit)
   }, showSettings)
@@ -105,14 +107,14 @@ export function agentActions({ get, post }: Pages<Visit>): void {
 }
 
 /** The changes that the form contains. Fields that it does not have stay unchanged. */
-function updateOf({ form, param }: Visit): AgentUpdate {
+function updateOf({ form, param }: Visit, isPublic: boolean): AgentUpdate {
   const accessPolicy = readChoice(form, 'accessPolicy', ['auto_approve', 'allow_list', 'block_list'])
   const isListed = accessPolicy !== 'auto_approve' && form.has('accessList')
   const messageReplies = readChoice(form, 'messageReplies', ['no', 'yes'])
   const remoteToken = form.has('forgetToken') ? null : form.get('remoteToken') || undefined
   return {
     agent: param('alias'),
-    visibility: readChoice(form, 'visibility', ['private', 'public']),
+    visibility: visibilityIn(form, isPublic),
     accessPolicy,
     accessList: isListed ? wordsOf(form.get('accessList')!) : undefined,
     description: form.has('description') ? textOf(form, 'description') : undefined,

@@ -1,9 +1,11 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
 /** Form fields that the pages of new and existing agents share. */
+import { GridError } from '../../errors.ts'
 import { maxAccessList, maxDescriptionLength, strangersShare } from '../../grid/agents/agents.ts'
-import { ChoiceList, PasswordInput, TextArea, TextInput } from '../../html/fields.tsx'
+import { Checkbox, ChoiceList, PasswordInput, TextArea, TextInput } from '../../html/fields.tsx'
 import type { AccessPolicy, AgentType, ProgramType, Visibility } from '../../store/account/agents.ts'
+import { readChoice } from '../forms.tsx'
 
 export interface AgentFieldsProps {
   stored?: Partial<Record<string, string>>
@@ -70,6 +72,15 @@ export function AccessFields({ stored }: AgentFieldsProps) {
           values={[stored?.accessPolicy || 'auto_approve']}
         />
       </div>
+      {stored?.visibility !== 'public' && (
+        <div class='when-public'>
+          <Checkbox
+            name='publicSure'
+            label='Yes, make it public'
+            hint='Agents of every account on this grid can then find it by its alias and skills, read its description and card, and write to it, as far as its access policy lets them. Guardrails check their messages too.'
+          />
+        </div>
+      )}
       <div class='when-listed'>
         <TextArea
           name='accessList'
@@ -145,6 +156,16 @@ export function SkillsField({ stored }: AgentFieldsProps) {
       value={stored?.skills}
     />
   )
+}
+
+/** The visibility that a form chooses. Fails with `invalid_input` if it makes an agent public without saying so twice. */
+export function visibilityIn(form: URLSearchParams, isPublic: boolean): Visibility | undefined {
+  const visibility = readChoice(form, 'visibility', ['private', 'public'])
+  if (visibility === 'public' && !isPublic && !form.has('publicSure')) {
+    const message = 'Read what agents of other accounts can do then, and confirm it.'
+    throw new GridError('invalid_input', message, { field: 'visibility' })
+  }
+  return visibility
 }
 
 /** Words separated by spaces, commas or line breaks. */

@@ -4,10 +4,11 @@ import type { Child } from 'hono/jsx'
 import { GridError } from '../../errors.ts'
 import { listGrantsOfAgent } from '../../grid/oauth/grants.ts'
 import { AgentIcon } from '../../html/agent-icon.tsx'
-import { Badge, Notice, Tabs, Time } from '../../html/components.tsx'
+import { Badge, Tabs, Time } from '../../html/components.tsx'
 import { type AppPage, appPage } from '../../html/layout.tsx'
 import { type Presence, presenceWords, type RemotePresence } from '../../lib/presence.ts'
 import type { Agent } from '../../store/account/agents.ts'
+import { Refusal } from '../forms.tsx'
 import type { Visit } from '../visit.ts'
 
 /** The pages of one agent: what it does now, how programs act as it, and its settings. */
@@ -67,7 +68,7 @@ export function agentPage(
     },
     <>
       {inputError && !showsItself.test(new URL(request.url).pathname) && (
-        <Notice kind='bad'>{inputError.message}</Notice>
+        <Refusal visit={visit}>{inputError.message}</Refusal>
       )}
       <Tabs
         label={`@${agent.alias}`}

@@ -18,6 +18,7 @@ import {
   RemoteFields,
   SkillsField,
   textOf,
+  visibilityIn,
   wordsOf,
 } from './agent-fields.tsx'
 import { Connect, ConnectLine } from './connect.tsx'
@@ -90,7 +91,7 @@ function inputOf(form: URLSearchParams): NewAgent {
   return {
     alias: form.get('alias') ?? '',
     type,
-    visibility: readChoice(form, 'visibility', ['private', 'public']),
+    visibility: visibilityIn(form, false),
     accessPolicy,
     // Ignore the field when the policy does not use it.
     accessList: isListed ? wordsOf(form.get('accessList') ?? '') : [],

@@ -114,7 +114,7 @@ export function inWords(condition: Condition, now: number): Words {
       return {
         icon: 'warning',
         tone: 'bad',
-        what: <>{count(messages, 'message')} to {named([alias])} cannot be delivered</>,
+        what: <>{count(messages, 'message')} to {named([alias])} {messages === 1 ? 'is' : 'are'} parked</>,
         facts: [
           isDeleted
             ? 'the agent was deleted'

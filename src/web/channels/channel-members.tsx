@@ -2,12 +2,12 @@
 /** @jsxImportSource hono/jsx */
 /** Who is in a channel, and who can be added. */
 import { type Channel, maxMembers } from '../../grid/channels/channels.ts'
-import { Card, EmptyState, Notice, Time } from '../../html/components.tsx'
+import { Card, EmptyState, Time } from '../../html/components.tsx'
 import { ChoiceList, TextInput } from '../../html/fields.tsx'
 import { ButtonForm, Form, SubmitRow } from '../../html/form.tsx'
 import { Table } from '../../html/table.tsx'
 import { AgentName } from '../accounts/agent-name.tsx'
-import { formErrors } from '../forms.tsx'
+import { formErrors, Refusal } from '../forms.tsx'
 import {
   type ListPosition,
   listPosition,
@@ -50,7 +50,7 @@ export async function showMembers(visit: Visit): Promise<Response> {
     channel,
     'members',
     <>
-      {errors.rest && <Notice kind='bad'>{errors.rest}</Notice>}
+      {errors.rest && <Refusal visit={visit}>{errors.rest}</Refusal>}
       <div class='grid halves'>
         <div class='stack'>
           <Members visit={visit} channel={channel} members={members} at={{ ...at, search: '' }} />
@@ -88,7 +88,7 @@ function Members({ visit, channel, members, at }: MembersProps) {
     )
   }
   return (
-    <Card title='Members' lead={pluralize(channel.memberCount, 'agent')} isFlush>
+    <Card title='Members' lead={pluralize(channel.memberCount, 'member')} isFlush>
       <Table
         id='members'
         caption={`Members of #${channel.name}`}

@@ -5,7 +5,7 @@ import type { Channel } from '../../grid/channels/channels.ts'
 import { openConversation } from '../../grid/conversations/open.ts'
 import { Badge, Card, EmptyState, WithFacts } from '../../html/components.tsx'
 import { FaceSymbols } from '../../html/conversation/faces.tsx'
-import { answerHref, composerOf } from '../conversations/composer.tsx'
+import { answerHref, composerOf, firstPost } from '../conversations/composer.tsx'
 import { positionIn } from '../conversations/conversations.tsx'
 import { timelineNames, TimelinePane } from '../conversations/timeline.tsx'
 import { pluralize } from '../listing.tsx'
@@ -24,7 +24,7 @@ export async function showPosts(visit: Visit): Promise<Response> {
     account.read.channels.members(channel.id, maxNamed),
     thread === undefined ? undefined : openConversation(account, thread, position, { requestId }),
   ])
-  const composer = open && await composerOf(visit, open)
+  const composer = open ? await composerOf(visit, open) : await firstPost(visit, channel)
   const here = path('channels', channel.id)
   return await channelPage(
     visit,
@@ -60,6 +60,7 @@ export async function showPosts(visit: Visit): Promise<Response> {
               <EmptyState icon='conversations' title='No messages yet'>
                 A member posts here by sending to <code>#{channel.name}</code>.
               </EmptyState>
+              {composer}
             </Card>
           </div>
         )}

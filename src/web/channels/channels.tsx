@@ -2,6 +2,7 @@
 /** @jsxImportSource hono/jsx */
 import { maxDescriptionLength } from '../../grid/agents/agents.ts'
 import { changeChannelMembers, createChannel, deleteChannel, updateChannel } from '../../grid/channels/channels.ts'
+import { findSeat } from '../../grid/people/seats.ts'
 import { Card, Time } from '../../html/components.tsx'
 import { TextArea, TextInput } from '../../html/fields.tsx'
 import { SubmitRow } from '../../html/form.tsx'
@@ -22,10 +23,14 @@ export function channelPages({ get, post }: Pages<Visit>): void {
   get('/channels/new', showNew)
   post('/channels/new', async (visit) => {
     const { form } = visit
+    const seat = await findSeat(visit.account)
+    const members = parseAgentRefs(form, 'members')
     const input = {
       name: form.get('name') ?? '',
       description: form.get('description') ?? '',
-      members: parseAgentRefs(form, 'members'),
+      members: seat && !members.some((ref) => [seat.agentId, seat.alias, `@${seat.alias}`].includes(ref))
+        ? [...members, seat.agentId]
+        : members,
     }
     const { channel } = await visit.record('admin_create_channel', input, (account) => createChannel(account, input))
     return visit.done('channel-created', 'channels', channel.id)
@@ -148,7 +153,7 @@ async function showNew(visit: Visit) {
     visit.frame('channels'),
     {
       title: 'New channel',
-      lead: 'Members can post to it and receive its messages.',
+      lead: 'Members can post to it and receive its messages. With an alias, you are one of them.',
       back: { title: 'Channels', href: visit.path('channels') },
     },
     <Card>{content}</Card>,

@@ -3,8 +3,10 @@
 /** Where a person writes in a conversation, and says what they have read of it. */
 import type { Child } from 'hono/jsx'
 import { presenceOf } from '../../grid/agents/find-agent.ts'
+import { readerOf } from '../../grid/conversations/may-read.ts'
 import { nextUnread } from '../../grid/conversations/marks.ts'
 import type { OpenConversation, OpenMessage } from '../../grid/conversations/open.ts'
+import type { Thread } from '../../grid/conversations/threads.ts'
 import {
   addresseeIn,
   type AnsweredMessage,
@@ -15,7 +17,7 @@ import {
 import { maxMessageLength } from '../../grid/messaging/outgoing-message.ts'
 import { Name } from '../../html/bidi.tsx'
 import { CellSelect, TextArea } from '../../html/fields.tsx'
-import { CsrfField, HiddenFields, SubmitButton } from '../../html/form.tsx'
+import { CsrfField, Form, HiddenFields, SubmitButton } from '../../html/form.tsx'
 import { Icon } from '../../html/icons.tsx'
 import { writePath } from '../../html/paths.ts'
 import { maxFormFileBytes } from '../../lib/http/form.ts'
@@ -29,30 +31,32 @@ import { namesOf, oneLine } from './shown.ts'
 /** How much of an answered message is shown, in UTF-16 units. */
 const maxQuoted = 200
 
-/** Where a reader answers a message of a conversation: the page with its composer. Undefined if they cannot. */
+/**
+ * Where a reader answers a message of a conversation: on this page, or the one at `path`. Undefined if they cannot.
+ */
 export function answerHref(
   { reader, thread }: Pick<OpenConversation, 'reader' | 'thread'>,
   place: ListPlace,
+  path = '',
 ): (message: OpenMessage) => string | undefined {
   return (message) =>
-    canAnswer(reader, thread, message) ? `${listQuery(place, { reply: message.seq })}#composer` : undefined
+    canAnswer(reader, thread, message) ? `${path}${listQuery(place, { reply: message.seq })}#composer` : undefined
 }
 
 /**
  * What stands below the messages of a conversation: the composer, or why there is none, and the buttons that mark its
- * messages. Nothing for those who may not write.
+ * messages, unless it is at a glance. Nothing for those who may not write.
  */
-export async function composerOf(visit: Visit, open: OpenConversation): Promise<Child> {
+export async function composerOf(visit: Visit, open: OpenConversation, isGlance = false): Promise<Child> {
   const { reader, thread, since } = open
   if (!visit.may('use') || since === undefined) return null
   return (
     <div class='composer' id='composer'>
-      {reader.seat && await Marks({ visit, open })}
+      {reader.seat && !isGlance && await Marks({ visit, open })}
       {reader.seat ? await writingIn(visit, open) : (
         <p class='soft small'>
-          You have no alias in this account yet. <a href={writePath(visit.membership.id, namesOf(thread)[0])}>Write</a>
-          {' '}
-          to choose one.
+          You have no alias in this account yet.{' '}
+          <a href={writePath(visit.membership.id, writableIn(thread)[0])}>Write</a> to choose one.
         </p>
       )}
     </div>
@@ -87,16 +91,24 @@ async function writingIn(visit: Visit, { reader, thread, messages }: OpenConvers
   if (messages.some((message) => canAnswer(reader, thread, message))) {
     return <p class='soft small'>Several agents write here. Choose Reply below a message.</p>
   }
+  const names = writableIn(thread)
+  if (names.length === 0) return <p class='soft small'>The agents of this conversation were deleted.</p>
   return (
     <p class='row soft small'>
       Write to
-      {namesOf(thread).map((name) => (
+      {names.map((name) => (
         <a class='button small' href={writePath(visit.membership.id, name)}>
           <Name text={name} />
         </a>
       ))}
     </p>
   )
+}
+
+/** The names of a conversation that still receive messages. */
+function writableIn({ channel, agents, ...thread }: Thread): string[] {
+  if (channel?.isDeleted) return []
+  return namesOf({ ...thread, channel, agents: agents.filter(({ isDeleted }) => !isDeleted) })
 }
 
 /** The recipient's presence or when it was last seen; nothing for channels and agents of other accounts. */
@@ -150,21 +162,51 @@ function Writing(
         maxLength={maxMessageLength}
         draft={draftName(actor.userId, membership.id, String(thread))}
       />
+      <SendRow>{there && <span class='soft small'>{to}: {there}</span>}</SendRow>
+    </PageForm>
+  )
+}
+
+/** The composer of a channel without posts, for those whose alias is in it. A refused post is shown by the page Write. */
+export async function firstPost(visit: Visit, { id, name }: { id: string; name: string }): Promise<Child> {
+  const { seat, channels } = await readerOf(visit.account)
+  if (!seat || !channels.has(id)) return null
+  const { actor, membership } = visit
+  return (
+    <Form action={writePath(membership.id)} hasFile>
+      <HiddenFields fields={{ key: messageKey(visit), to: `#${name}` }} />
+      <TextArea
+        name='text'
+        label={`To #${name}`}
+        rows={2}
+        isRequired
+        maxLength={maxMessageLength}
+        draft={draftName(actor.userId, membership.id, `#${name}`)}
+      />
+      <SendRow />
+    </Form>
+  )
+}
+
+/** The button that sends, when the message expires, and what else there is to know. */
+export function SendRow({ children }: { children?: Child }) {
+  return (
+    <>
       <FileField />
       <div class='row'>
         <SubmitButton>
           <Icon name='send' size={16} />Send
         </SubmitButton>
         <CellSelect {...expiryField} />
-        {there && <span class='soft small'>{to}: {there}</span>}
+        {children}
         <span class='soft small sends' data-needs-script>Ctrl+Enter sends</span>
       </div>
-    </PageForm>
+    </>
   )
 }
 
 /** A file that goes with the message. */
-export function FileField() {
+function FileField() {
   return (
     <label class='soft small'>
       Attach a file, up to {maxFormFileBytes / 2 ** 20} MiB <input type='file' name='file' />
@@ -181,7 +223,7 @@ const expiryTitles = [
   'Expires in 1 day',
   'Expires in 7 days',
 ]
-export const expiryField = {
+const expiryField = {
   name: 'expires',
   label: 'Expiry',
   options: expiries.map((value, n) => ({ value, title: expiryTitles[n] })),

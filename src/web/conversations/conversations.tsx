@@ -80,8 +80,8 @@ async function bothPanes(
           back={`${visit.path('conversations')}${listQuery(place)}`}
           isFromTop={!('newest' in position || 'before' in position)}
           title={isList ? <h2>{titleWith(open)}</h2> : <h1>{titleWith(open)}</h1>}
-          composer={!isList && await composerOf(visit, open)}
-          replyHref={answerHref(open, place)}
+          composer={await composerOf(visit, open, isList)}
+          replyHref={answerHref(open, place, isList ? thread : '')}
         />
       )}
     </div>,
@@ -129,7 +129,13 @@ async function showFollowing(visit: Visit) {
   const shown = shownMessages(open, path, now, answerHref(open, listPlace(query)))
   const messages = shown.filter(({ seq }) => seq > after)
   const before = shown.find(({ seq }) => seq === after)
-  return await htmlFragment(visit, <MessageItems messages={messages} before={before} hasOwnFaces now={now} />)
+  return await htmlFragment(
+    visit,
+    <>
+      <MessageItems messages={messages} before={before} hasOwnFaces now={now} />
+      {open.newer !== undefined && <li data-more></li>}
+    </>,
+  )
 }
 
 /**

@@ -58,16 +58,21 @@ export function ListPane(
 ) {
   const { path } = visit
   const { threads, next, unread, reader } = list
+  // A member's are all that they can read.
+  const offered = filters.filter(([show]) =>
+    show === 'you' ? visit.may('use') : show !== 'all' || reader.role !== 'member'
+  )
+  const show = offered.some(([show]) => show === place.show) ? place.show : 'you'
   const home = path('conversations')
   return (
     <section aria-label='Conversations'>
       <div class='pane-head'>
         {title}
         <nav class='filters' aria-label='Which conversations' id='filters' data-fresh='count' data-unread={unread}>
-          {filters.filter(([show]) => show !== 'you' || visit.may('use')).map(([show, label]) => (
-            <a href={`${home}${listQuery({ show })}`} aria-current={show === place.show ? 'page' : undefined}>
+          {offered.map(([one, label]) => (
+            <a href={`${home}${listQuery({ show: one })}`} aria-current={one === show ? 'page' : undefined}>
               {label}
-              {show === 'you' && unread > 0 && (
+              {one === 'you' && unread > 0 && (
                 <b>
                   &nbsp;{unread > 99 ? '99+' : unread}
                   <span class='unseen'>unread</span>
@@ -87,7 +92,7 @@ export function ListPane(
               now={visit.account.deps.now()}
             />
           )
-          : <Nothing visit={visit} place={place} hasSeat={reader.seat !== undefined} />}
+          : <Nothing visit={visit} place={{ ...place, show }} hasSeat={reader.seat !== undefined} />}
         {(place.before !== undefined || next !== undefined) && (
           <nav class='page-link' aria-label='Pages of conversations'>
             {place.before !== undefined && (

@@ -1,4 +1,5 @@
 /** Messages and conversations as the components of `html/conversation/` show them. */
+import { maxShown } from '../../grid/conversations/messages.ts'
 import { canRetract, listParts } from '../../grid/conversations/open-message.ts'
 import type { OpenConversation, OpenMessage } from '../../grid/conversations/open.ts'
 import type { Thread } from '../../grid/conversations/threads.ts'
@@ -10,8 +11,6 @@ import type { ShownThread } from '../../html/conversation/thread-row.tsx'
 import { minute } from '../../lib/time.ts'
 import type { Receipt } from '../../store/account/thread-messages.ts'
 
-/** Longer texts are cut here in a conversation, in UTF-16 units. */
-const maxShown = 1_200
 /** So much of an answered message is shown above its answer, in UTF-16 units. */
 const maxQuoted = 160
 /** A line of the list has room for less, in UTF-16 units. */

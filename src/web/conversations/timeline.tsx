@@ -113,7 +113,7 @@ function Timeline({ visit, open, link, replyHref }: TimelineProps) {
       {older !== undefined && <PageLink href={link({ before: older })} title='Older messages' />}
       {older === undefined && since > 0 && isCut && (
         <p class='pane-note'>
-          Messages from before {dateInWords(since)} are not shown:{' '}
+          Messages from before {dateInWords(since, visit.timeZone)} are not shown:{' '}
           {reader.role === 'member' ? 'you joined then' : 'reading was turned on then'}.
         </p>
       )}

@@ -10,13 +10,12 @@ import { maxFormFileBytes, PostedFields } from '../../lib/http/form.ts'
 import { maxMessageLength, type SentMessage } from '../../grid/messaging/outgoing-message.ts'
 import { chooseAlias, findSeat, type Seat, suggestAlias } from '../../grid/people/seats.ts'
 import { Card } from '../../html/components.tsx'
-import { CellSelect, TextArea, TextInput } from '../../html/fields.tsx'
-import { ButtonLink, SubmitButton } from '../../html/form.tsx'
-import { Icon } from '../../html/icons.tsx'
+import { TextArea, TextInput } from '../../html/fields.tsx'
+import { ButtonLink } from '../../html/form.tsx'
 import { appPage } from '../../html/layout.tsx'
 import { PageForm } from '../forms.tsx'
 import type { PageResult, Pages, Visit } from '../visit.ts'
-import { draftName, expiryField, expiryIn, FileField, messageKey } from './composer.tsx'
+import { draftName, expiryIn, messageKey, SendRow } from './composer.tsx'
 import { listPlace, listQuery, seqIn, threadIn } from './list-pane.tsx'
 
 const maxMarked = 50
@@ -193,15 +192,7 @@ function WriteCard(
           maxLength={maxMessageLength}
           draft={draftName(actor.userId, membership.id, 'write')}
         />
-        <FileField />
-        <div class='row'>
-          <SubmitButton>
-            <Icon name='send' size={16} />Send
-          </SubmitButton>
-          <CellSelect {...expiryField} />
-          {seat && <span class='soft small'>You write as @{seat.alias}.</span>}
-          <span class='soft small sends' data-needs-script>Ctrl+Enter sends.</span>
-        </div>
+        <SendRow>{seat && <span class='soft small'>You write as @{seat.alias}.</span>}</SendRow>
       </PageForm>
     </Card>
   )

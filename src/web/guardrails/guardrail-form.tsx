@@ -10,7 +10,7 @@ import { Form, SubmitRow } from '../../html/form.tsx'
 import { appPage } from '../../html/layout.tsx'
 import type { AccountStore } from '../../store/account.ts'
 import { AgentChoice, choosableAgents, parseAgentRefs } from '../agents/agent-choice.tsx'
-import { readChoice } from '../forms.tsx'
+import { readChoice, Refusal } from '../forms.tsx'
 import { ManagersOnlyNote } from '../listing.tsx'
 import type { Pages, Visit } from '../visit.ts'
 import { type JsonSchema, readSchemaValue, SchemaFields } from './schema-form.tsx'
@@ -156,7 +156,7 @@ export function GuardrailForm(
   const hasFields = Object.keys(schema.properties ?? {}).length > 0
   return (
     <>
-      {isPosted && inputError && !isOfField && !isTried && <Notice kind='bad'>{inputError.message}</Notice>}
+      {isPosted && inputError && !isOfField && !isTried && <Refusal visit={visit}>{inputError.message}</Refusal>}
       {isOfField && field.startsWith('config') && <Notice kind='bad'>Check the marked field.</Notice>}
       <Card>
         <Form
@@ -244,7 +244,7 @@ export function TargetFields(
           { value: 'chosen', title: 'Chosen agents' },
           ...(mayWait ? [{ value: 'none', title: 'None yet', hint: 'It checks nothing until you attach it.' }] : []),
         ]}
-        values={[all === null && !mayWait ? 'chosen' : 'all']}
+        values={['all']}
         isRequired
       />
       <AgentChoice

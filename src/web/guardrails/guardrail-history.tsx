@@ -70,7 +70,7 @@ export function HistoryCard(
   return (
     <Card
       title='What it did'
-      lead='Messages that it objected to or could not check. Times in UTC.'
+      lead={`Messages that it objected to or could not check.${unit === 'day' ? ' Days in UTC.' : ''}`}
       actions={
         <nav class='row' aria-label='Time of the chart'>
           {Object.entries(spans).map(([name, { title }]) => (

@@ -9,7 +9,7 @@ import { Badge, Card, Disclosure, Facts, Notice } from '../../html/components.ts
 import { TextArea } from '../../html/fields.tsx'
 import { Form, SubmitRow } from '../../html/form.tsx'
 import type { AccountStore } from '../../store/account.ts'
-import { formErrors } from '../forms.tsx'
+import { formErrors, Refusal } from '../forms.tsx'
 import type { Pages, Visit } from '../visit.ts'
 
 /** In characters: encoded as a form it is below what forms may have. */
@@ -81,7 +81,7 @@ export function TryCard(
         isRemote ? 'The service receives the text; the grid does not store it.' : 'The text is not stored.'
       }`}
     >
-      {errors.rest && <Notice kind='bad'>{errors.rest}</Notice>}
+      {errors.rest && <Refusal visit={visit}>{errors.rest}</Refusal>}
       {settings
         ? (
           <>

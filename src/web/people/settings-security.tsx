@@ -17,7 +17,7 @@ import { TextInput } from '../../html/fields.tsx'
 import { ButtonLink, Form, PasskeyForm, SubmitRow } from '../../html/form.tsx'
 import { ConfirmDelete, CopyBlock, QrCode, SecretDialog } from '../../html/secrets.tsx'
 import { Table } from '../../html/table.tsx'
-import { formErrors, PageForm } from '../forms.tsx'
+import { formErrors, PageForm, Refusal } from '../forms.tsx'
 import { settingsPage, settingsPath } from '../settings.tsx'
 import type { PageDeps, Pages, Visit } from '../visit.ts'
 import { describeBrowser } from './settings-sessions.tsx'
@@ -32,7 +32,7 @@ export function securityPages({ get, post }: Pages<Visit>, { store }: PageDeps):
       'security',
       <>
         {codes && <CodesDialog codes={codes} />}
-        {visit.inputError && <Notice kind='bad'>{visit.inputError.message}</Notice>}
+        {visit.inputError && <Refusal visit={visit}>{visit.inputError.message}</Refusal>}
         <DemandNotice visit={visit} factors={factors} />
         <PasskeysCard visit={visit} factors={factors} isPossible={hasPasskeys(store)} />
         <TotpCard visit={visit} factors={factors} />
@@ -159,7 +159,7 @@ function newPasskeyPage(visit: Visit, options: string) {
     visit,
     'security',
     <Card title='Add a passkey' lead='Your browser asks where to keep it, and how to unlock it.'>
-      {errors.rest && <Notice kind='bad'>{errors.rest}</Notice>}
+      {errors.rest && <Refusal visit={visit}>{errors.rest}</Refusal>}
       <PasskeyForm action={action} use='create' options={options} error={errors.passkey}>
         <TextInput
           name='name'

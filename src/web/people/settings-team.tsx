@@ -10,10 +10,11 @@ import { resetMemberSecondFactor } from '../../grid/people/second-factor.ts'
 import { sendInvitationEmail } from '../../grid/people/send-email.ts'
 import { leaveAccount, removeMember, setMemberRole } from '../../grid/people/team.ts'
 import { requireEmailAttempt } from '../../grid/people/throttle.ts'
-import { Card, Notice, Time } from '../../html/components.tsx'
+import { Card, Time } from '../../html/components.tsx'
 import { ConfirmDelete, SecretDialog } from '../../html/secrets.tsx'
 import { Table } from '../../html/table.tsx'
 import type { AccountStore } from '../../store/account.ts'
+import { Refusal } from '../forms.tsx'
 import { settingsPage, settingsPath } from '../settings.tsx'
 import type { AccountPages, PageDeps, Visit } from '../visit.ts'
 import { InvitationsCard, LeaveCard, MembersCard } from './team-cards.tsx'
@@ -30,7 +31,7 @@ export function teamPages({ get, post, may }: AccountPages, { store }: PageDeps)
       'team',
       <>
         {shown && <InvitationDialog invitation={shown} />}
-        {visit.inputError && isAboutMembers(visit) && <Notice kind='bad'>{visit.inputError.message}</Notice>}
+        {visit.inputError && isAboutMembers(visit) && <Refusal visit={visit}>{visit.inputError.message}</Refusal>}
         <MembersCard
           visit={visit}
           members={members}

@@ -17,8 +17,8 @@ import type { Visit } from '../visit.ts'
 const rolePermissions: Record<Role, string> = {
   owner: 'Everything, including owners and the account itself.',
   admin: 'Manages agents, channels, skills, guardrails, keys and all members except owners.',
-  member: 'Acts as the agents of the account.',
-  viewer: 'Can view everything.',
+  member: 'Acts as the agents of the account, and writes and reads under an alias.',
+  viewer: 'Sees agents, channels and settings, but numbers instead of messages.',
 }
 
 /** The members of the account. `issuedKeys` tells how many live agent keys each user was shown, by user id. */

@@ -58,6 +58,28 @@ onEachDatabase((open) => {
     expect(await page({ before: lastSeq }, grid.clock.now + 1)).toEqual([false, undefined, undefined, 0, false])
   })
 
+  test('a page of long texts is cut by its bytes, has what it is about, and misses none with its neighbours', async () => {
+    for (let i = 0; i < 40; i++) await sendMessage(alice, { to: 'bob', text: `${i} ${'漢'.repeat(1_500)}` })
+    await followLog(grid.store)
+    const [{ id }] = (await listThreads(grid.acme.store, {})).threads
+    const page = async (position: ThreadPosition) => {
+      const { messages, ...more } = await readThread(grid.acme.store, id, position)
+      return { ...more, seqs: messages.map(({ seq }) => seq), numbers: messages.map(({ body }) => parseInt(body)) }
+    }
+    const upTo = (from: number, length: number) => Array.from({ length }, (_, n) => from + n)
+
+    const newest = await page({ newest: true })
+    const older = await page({ before: newest.seqs[0] })
+    const around = await page({ around: older.seqs[5] })
+    const newer = await page({ after: older.seqs.at(-1)! })
+
+    // 4,150 bytes each.
+    expect(newest).toMatchObject({ hasOlder: true, hasNewer: false, numbers: upTo(26, 14) })
+    expect(older).toMatchObject({ hasOlder: true, hasNewer: true, numbers: upTo(12, 14) })
+    expect(around).toMatchObject({ hasOlder: true, hasNewer: true, numbers: upTo(10, 14) })
+    expect(newer.numbers).toEqual(newest.numbers)
+  })
+
   test('a message of another account is shown as it was delivered, to its recipient alone', async () => {
     const { id, seq } = await say(grid, desk, 'alice', 'x').catch(async () => {
       await say(grid, alice, 'desk', 'hello')

@@ -512,7 +512,7 @@ test('an agent that fails is told of from the first hour on, and what was parked
     .toEqual(['remote, failing for 1 h', 'remote, failing for 1 h'])
 
   for (let hour = 0; hour < 25; hour++) await step(3_600_000)
-  expect(await attention()).toContain('1 message to @robot cannot be delivered')
+  expect(await attention()).toContain('1 message to @robot is parked')
   expect(await attention()).toContain('It has failed for 24 hours.')
 })
 

@@ -58,6 +58,8 @@ async function dump(databaseUrl: string) {
     found[table] = rows.map((row) => JSON.stringify(row)).sort()
   }
   found.store_facts = found.store_facts.filter((row) => !String(row).includes('"backup"'))
+  // The index of messages is not copied but filled again.
+  found.projections = found.projections.filter((row) => !String(row).includes('search'))
   found.search = await source.query('SELECT count(*) FROM agent_search')
   found.schema = (await source.query(
     "SELECT type, name FROM sqlite_master WHERE name NOT LIKE 'libsql%' AND name NOT LIKE 'sqlite%'",

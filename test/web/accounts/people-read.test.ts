@@ -26,13 +26,15 @@ const instructions = async () => {
 test('an owner lets them read from now on, then older messages too, and stops it; agents and the log know', async () => {
   const user = await person(grid, { role: 'owner' })
   const owner = await signedIn(grid, user)
-  expect((await owner.open(settings)).text).toContain('People cannot read what agents write to each other.')
+  expect((await owner.open(settings)).text).toContain(
+    'People cannot read what agents and other people write to each other.',
+  )
   expect(await instructions()).not.toContain(told)
 
   const on = await owner.submit(settings, { choice: 'on' }, `${settings}/reading`)
   expect(on.at).toBe(`${settings}?done=conversations-shown`)
   expect(on.text).toContain(
-    'Owners and admins can read what agents write to each other since 21 Nov 2026. Each reading is in Activity.',
+    'Owners and admins can read what agents and other people write to each other since 21 Nov 2026. Each reading is in Activity.',
   )
   expect(await since()).toBe(grid.clock.now)
   expect(await instructions()).toContain(told)
@@ -40,7 +42,7 @@ test('an owner lets them read from now on, then older messages too, and stops it
   const older = await owner.submit(settings, { choice: 'older' }, `${settings}/reading`)
   expect(older.at).toBe(`${settings}?done=older-conversations-shown`)
   expect(older.text).toContain(
-    'Owners and admins can read what agents write to each other. Each reading is in Activity.',
+    'Owners and admins can read what agents and other people write to each other. Each reading is in Activity.',
   )
   expect(await since()).toBe(0)
 

@@ -99,11 +99,11 @@ test('parked messages are counted, and who manages the account puts them back', 
   const viewer = await open('viewer')
   const after = await olga.submit(bob, {}, `${bob}/requeue`)
 
-  expect(attention.text).toContain('1 message to @bob cannot be delivered')
+  expect(attention.text).toContain('1 message to @bob is parked')
   expect(attention.text).toContain('they came back again and again')
   expect(viewer.text).toContain('Parked 1 message')
   expect(viewer.html).not.toContain('/requeue')
-  expect(after.text).toContain('The messages are unread again')
+  expect(after.text).toContain('The messages were put back: they are unread again')
   expect(after.text).not.toContain('Parked')
   expect((await lease(grid, grid.bob.key)).body.messages).toMatchObject([{ message: 'Poison.', redelivered: true }])
   const log = await olga.open(`/accounts/${grid.acme.id}/activity`)

@@ -25,10 +25,25 @@ const newest = async () => (await grid.acme.store.read.activity.list({ limit: 1 
 describe('an agent', () => {
   const form = { visibility: 'private', accessPolicy: 'auto_approve', accessList: '', description: '' }
 
+  test('becomes public only when its user confirms what strangers can do then, and is asked once', async () => {
+    const action = `${base}/agents/alice/settings`
+    const asked = await ann.submit(action, { ...form, visibility: 'public' })
+    expect(asked.text).toContain('Agents of every account on this grid can then find it')
+    expect(await agent('alice')).toMatchObject({ visibility: 'private' })
+
+    await ann.submit(action, { ...form, visibility: 'public', publicSure: 'on' })
+    const again = await ann.submit(action, { ...form, visibility: 'public', description: 'Answers' })
+
+    expect(again.text).toContain('Saved.')
+    expect(again.html).not.toContain('publicSure')
+    expect(await agent('alice')).toMatchObject({ visibility: 'public', description: 'Answers' })
+  })
+
   test('can be changed: visibility, access policy and description', async () => {
     await grid.evil.agent('mallory')
     const page = await ann.submit(`${base}/agents/bob/settings`, {
       visibility: 'public',
+      publicSure: 'on',
       accessPolicy: 'allow_list',
       accessList: '@eve\r\n mallory',
       description: 'Answers',

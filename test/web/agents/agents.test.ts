@@ -100,6 +100,7 @@ describe('a new agent', () => {
       description: 'Counts\r\nbeans',
       type: 'mcp',
       visibility: 'public',
+      publicSure: 'on',
       accessPolicy: 'block_list',
       accessList: '@eve, mallory',
       skills: 'counting\r\n\r\nbeans of all kinds',

@@ -3,6 +3,7 @@ import { beforeEach, expect, test } from 'vitest'
 import { changeChannelMembers, createChannel } from '../../../src/grid/channels/channels.ts'
 import { say } from '../../support/conversations.ts'
 import { storeOf, type TestGrid, testGrid } from '../../support/grid.ts'
+import { callTool } from '../../support/mcp.ts'
 import { person, signedIn } from '../../support/people.ts'
 import { seated } from '../../support/seats.ts'
 
@@ -34,6 +35,21 @@ test('a member whose alias is in the channel reads it from then on, and answers;
   expect(seen.text).not.toContain('The disk is full.')
   expect(seen.text).toContain('You see numbers only')
   expect(seen.html).not.toMatch(/<form[^>]*action="[^"]*\/messages"/)
+})
+
+test('who makes a channel is in it, and writes its first post on its page', async () => {
+  const mel = await seated(grid, 'mel', { role: 'admin' })
+  const browser = await signedIn(grid, mel.person)
+  const base = `/accounts/${grid.acme.id}`
+
+  const made = await browser.submit(`${base}/channels/new`, { name: 'night-shift', members: '@alice' })
+  const sent = await browser.send(made, { text: 'Who is awake?' }, `${base}/write`)
+  const others = await browser.open(page)
+
+  expect(made.text).toContain('Members @alice @mel')
+  expect(sent.status).toBe(200)
+  expect((await callTool(grid, grid.alice.key, 'read_messages')).text).toMatchObject([{ message: 'Who is awake?' }])
+  expect(others.html).not.toContain('textarea')
 })
 
 test('it has pages, and names its members', async () => {

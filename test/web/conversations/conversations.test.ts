@@ -89,6 +89,16 @@ describe('who reads what', () => {
     await setPeopleRead(account, { choice: 'older' })
   })
 
+  test('the list of a member has no conversations of which they could only read numbers', async () => {
+    for (const query of ['', '?show=you', '?show=channels', '?show=waiting']) {
+      const { html } = await page(anns, `/conversations${query}`)
+      const rows = html.match(/<ul class="threads">[^]*?<\/ul>/)?.[0] ?? ''
+      const ids = [...rows.matchAll(/conversations\/(\d+)/g)].map(([, id]) => Number(id))
+
+      expect(ids, query).toEqual(query === '?show=channels' ? [] : [mine])
+    }
+  })
+
   test('a conversation with an id shows a member only what is to or from them', async () => {
     const conversationId = 'order-1'
     const shared = await threadOf(await say(grid, alice, '@bob', 'between us', { conversationId }))

@@ -52,6 +52,21 @@ describe.skipIf(!hasBrowser)('in Chromium', { timeout: 300_000 }, () => {
     expect(faults).toEqual([])
   })
 
+  test('while the grid does not answer, the page and the text stay, and it says so; then it is sent once', async () => {
+    const { page, context } = visitor
+    await field(page).fill('through a tunnel')
+    await context.setOffline(true)
+    await page.getByRole('button', { name: 'Send' }).click()
+    await page.getByText('Not sent: the grid does not answer.').waitFor()
+    expect(page.url()).toBe(thread)
+    expect(await typed(page)).toBe('through a tunnel')
+    expect(await page.locator('button[aria-disabled]').count()).toBe(0)
+
+    await context.setOffline(false)
+    await Promise.all([page.waitForURL(/#m\d+$/), page.getByRole('button', { name: 'Send' }).click()])
+    expect(await stored('through a tunnel')).toBe(1)
+  })
+
   test('nothing is sent while an input method composes', async () => {
     const { page, context } = visitor
     const devtools = await context.newCDPSession(page)

@@ -1,5 +1,6 @@
 /** A person writes and answers, on pages that need no script. */
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { deleteAgent } from '../../../src/grid/agents/agents.ts'
 import { createChannel } from '../../../src/grid/channels/channels.ts'
 import { createGuardrail, setAgentGuardrails } from '../../../src/grid/guardrails/guardrails.ts'
 import { rows } from '../../support/database.ts'
@@ -55,6 +56,43 @@ test('a person answers in the conversation, and with a quote one message of it',
     { user: '@ann', type: 'human', message: 'One moment' },
     { user: '@ann', type: 'human', message: 'main', reply_to_message_id: asked.id },
   ])
+})
+
+test('the list answers in the conversation that it shows next to it, and leads to the answer of one message', async () => {
+  const { grid, browser, path, tell } = site
+  const { thread, seq } = await tell(grid.alice, '@ann', 'Is it done?')
+  const action = path('conversations', thread)
+  const list = await browser.open(path('conversations'))
+
+  const sent = await browser.send(list, { text: 'It is.' }, `${action}/messages`)
+
+  expect(list.html).toContain(`href="${action}?reply=${seq}#composer"`)
+  expect(list.html).not.toContain('data-reads')
+  expect(sent.at).toMatch(new RegExp(`^${action}#m`))
+})
+
+test('a deleted agent is not offered to be written to', async () => {
+  const { grid, path, tell } = site
+  const { thread } = await tell(grid.alice, '@bob', 'hello')
+  const mo = await signedIn(grid, await person(grid, { role: 'owner' }))
+  await seatOf(mo)
+  await deleteAgent(grid.acme.store, 'bob')
+
+  const one = await mo.open(path('conversations', thread))
+  await deleteAgent(grid.acme.store, 'alice')
+  const none = await mo.open(path('conversations', thread))
+
+  expect(one.html).toContain('/write?to=%40alice')
+  expect(one.html).not.toContain('/write?to=%40bob')
+  expect(none.text).toContain('The agents of this conversation were deleted.')
+
+  async function seatOf(browser: typeof mo) {
+    await browser.submit(
+      path('settings/profile'),
+      { alias: 'mo-reyes', description: '' },
+      path('settings/profile/alias'),
+    )
+  }
 })
 
 test('a conversation with an id stays that conversation', async () => {

@@ -32,7 +32,7 @@ function morph(old, next) {
   if (focused !== document.activeElement && focused?.isConnected) focused.focus({ preventScroll: true })
 }
 // What its user or the script has set since the page was loaded.
-const keptAttributes = ['open', 'tabindex', 'data-sent', 'aria-busy']
+const keptAttributes = ['open', 'tabindex', 'data-sent', 'aria-busy', 'aria-disabled']
 const keyOf = node => node.id || node.getAttribute?.('href') || node.querySelector?.('a[href]')?.getAttribute('href') || ''
 function morphNode(old, next) {
   if (old.nodeType !== next.nodeType || old.nodeName !== next.nodeName) return old.replaceWith(document.importNode(next, true))

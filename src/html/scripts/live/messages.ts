@@ -26,12 +26,13 @@ function liveMessages(root, list, account, say) {
     if (isPast()) return say('There are new messages.')
     for (let isMore = true; isMore;) {
       const last = Number(list.dataset.seq)
-      const found = [...(await fetched(last)).querySelectorAll('body > li')]
+      const now = await fetched(last)
+      const found = [...now.querySelectorAll('body > li:not([data-more])')]
       const messages = found.filter(item => item.id.startsWith('m') && seqOf(item) > last)
       if (messages.length === 0) return
       list.dataset.seq = seqOf(messages.at(-1))
       waiting.push(...found)
-      isMore = messages.length >= 50 && items().length + waiting.length < most
+      isMore = now.querySelector('[data-more]') !== null && items().length + waiting.length < most
       say(count(messages) + ' new' + from(messages))
       if (isNearEnd()) append()
       else showButton()

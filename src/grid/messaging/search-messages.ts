@@ -1,0 +1,86 @@
+/** What an agent sent and received, by its words. See docs/protocol/mcp.md, "search_messages". */
+import { callingAgent } from '../../auth/actor.ts'
+import { invalidInput } from '../../errors.ts'
+import { withoutInvisible } from '../../lib/invisible-text.ts'
+import { excerptOf, hasWords, queryWords } from '../../lib/search-words.ts'
+import { isoTime } from '../../lib/time.ts'
+import type { AccountStore } from '../../store/account.ts'
+import { rangeOf } from '../conversations/search-query.ts'
+import { timeOf } from './read-again.ts'
+
+const usualLimit = 10
+const maxLimit = 50
+
+interface SearchInput {
+  /** All of its words are in the message, in any order. */
+  query: string
+  /** An alias, with or without `@`. */
+  from?: string
+  /** `@alias` or `#channel`. */
+  to?: string
+  /** ISO 8601 times, or durations such as `2d`. */
+  before?: string
+  after?: string
+  limit?: number
+  cursor?: string
+}
+
+interface MessageHit {
+  message_id: string
+  channel: string
+  user: string
+  timestamp: string
+  text: string
+}
+
+/**
+ * Messages of the calling agent with all words of the query, newest first. It changes nothing: unread ones stay unread.
+ * Fails with `invalid_input`.
+ */
+export async function searchMessages(
+  account: AccountStore,
+  input: SearchInput,
+): Promise<{ messages: MessageHit[]; cursor?: string }> {
+  const { agentId } = callingAgent(account.actor)
+  const words = queryWords(withoutInvisible(input.query))
+  if (words.length === 0) throw invalidInput('query needs a word.', 'query')
+  const now = account.deps.now()
+  const [after, before] = (['after', 'before'] as const).map((field) => {
+    const text = input[field]
+    const at = text === undefined ? undefined : timeOf(text, now)
+    if (text !== undefined && at === undefined) {
+      throw invalidInput(`${field} takes an ISO time, or a duration such as 2d.`, field)
+    }
+    return at
+  })
+  const range = await rangeOf(account, { after, before }, positionOf(input.cursor))
+  const limit = Math.min(input.limit ?? usualLimit, maxLimit)
+  const terms = {
+    words,
+    from: input.from?.replace(/^@/, '').toLowerCase(),
+    to: input.to?.replace(/^(?![@#])/, '@').toLowerCase(),
+  }
+  const found = await account.read.search.ofAgent(agentId, terms, { ...range, limit: limit + 1 }, now)
+  const page = found.slice(0, limit)
+  // A guardrail may have taken the word out of the text that was delivered.
+  const hits = page.filter(({ body, createdAt }) => {
+    return hasWords(body, words) && (after === undefined || createdAt >= after) &&
+      (before === undefined || createdAt < before)
+  })
+  return {
+    messages: hits.map(({ id, recipient, fromAlias, createdAt, body }) => ({
+      message_id: id,
+      channel: recipient.startsWith('#') ? recipient : 'direct',
+      user: `@${fromAlias}`,
+      timestamp: isoTime(createdAt),
+      text: excerptOf(withoutInvisible(body), words).map(({ text }) => text).join(''),
+    })),
+    ...(found.length > limit && { cursor: page.at(-1)!.seq.toString(36) }),
+  }
+}
+
+function positionOf(cursor: string | undefined): number | undefined {
+  if (cursor === undefined) return undefined
+  if (/^[0-9a-z]{1,10}$/.test(cursor)) return parseInt(cursor, 36)
+  throw invalidInput('cursor takes a cursor that you were given, unchanged.', 'cursor')
+}

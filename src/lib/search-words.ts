@@ -1,0 +1,117 @@
+/** What a search compares: words without case and accents, and pairs of characters in scripts that write no spaces. */
+
+const word = /[\p{L}\p{N}\p{M}]+/gu
+const marks = /(?![\u3099\u309a])\p{Mn}/gu
+const unspaced =
+  /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}ー]+/gu
+const isAscii = /^[\0-\x7f]*$/
+/** Longer words, such as encoded files, are compared by their beginnings. */
+const maxWordLength = 40
+const maxQueryWords = 12
+
+/** The different words of a text, as they are stored. */
+export function searchWords(text: string): string[] {
+  return [...new Set(placesOf(text).map((place) => place.word))]
+}
+
+/** The words of a query. A text is found if each of them is the beginning of one of its words. */
+export function queryWords(text: string): string[] {
+  const places = placesOf(text)
+  // A single character stands only for the end of a script without spaces, unless it is all there is.
+  const needed = places.filter(({ isEnd }, n) => !isEnd || places[n - 1]?.end !== places[n].end)
+  return [...new Set(needed.map((place) => place.word))].slice(0, maxQueryWords)
+}
+
+export function hasWords(text: string, words: readonly string[]): boolean {
+  const found = searchWords(text)
+  return words.every((word) => found.some((one) => one.startsWith(word)))
+}
+
+/** A piece of an excerpt. */
+export interface ExcerptPiece {
+  text: string
+  isMatch: boolean
+}
+
+/** About `length` characters of a text around the first match, in one line, with what matches set apart. */
+export function excerptOf(text: string, words: readonly string[], length = 160): ExcerptPiece[] {
+  const matches = placesOf(text).filter((place) => words.some((word) => place.word.startsWith(word)))
+  const from = beginOf(text, (matches[0]?.at ?? 0) - Math.floor(length / 3))
+  const to = Math.min(text.length, from + length)
+  const pieces: ExcerptPiece[] = []
+  let at = from
+  const add = (end: number, isMatch: boolean) => {
+    const piece = text.slice(at, end).replace(/\s+/g, ' ').toWellFormed()
+    const last = pieces.at(-1)
+    if (last?.isMatch === isMatch) last.text += piece
+    else if (piece !== '') pieces.push({ text: piece, isMatch })
+    at = Math.max(at, end)
+  }
+  if (from > 0) pieces.push({ text: '…', isMatch: false })
+  for (const match of matches) {
+    if (match.at >= to) break
+    add(match.at, false)
+    add(Math.min(to, match.end), true)
+  }
+  add(to, false)
+  if (to < text.length) pieces.push({ text: '…', isMatch: false })
+  return pieces
+}
+
+/** A place near `at` where a word begins. */
+function beginOf(text: string, at: number): number {
+  if (at <= 0) return 0
+  const space = text.slice(at, at + 20).search(/\s/)
+  return space < 0 ? at : at + space + 1
+}
+
+interface WordPlace {
+  word: string
+  at: number
+  end: number
+  /** It is the last character of a script without spaces. */
+  isEnd: boolean
+}
+
+function placesOf(text: string): WordPlace[] {
+  const places: WordPlace[] = []
+  for (const { 0: raw, index } of text.matchAll(word)) {
+    if (isAscii.test(raw)) {
+      places.push({ word: raw.toLowerCase().slice(0, maxWordLength), at: index, end: index + raw.length, isEnd: false })
+    } else addFolded(places, raw, index)
+  }
+  return places
+}
+
+function addFolded(places: WordPlace[], raw: string, index: number): void {
+  const folded = raw.normalize('NFKD').replace(marks, '').normalize('NFKC').toLowerCase()
+  // What folding made longer or shorter is one place.
+  const isSame = folded.length === raw.length
+  const add = (word: string, at: number, length: number, isEnd = false) =>
+    places.push({
+      word,
+      at: isSame ? index + at : index,
+      end: isSame ? index + at + length : index + raw.length,
+      isEnd,
+    })
+  // Folding can make several words of one.
+  for (const { 0: part, index: start } of folded.matchAll(word)) {
+    let at = 0
+    for (const { 0: run, index: runAt } of part.matchAll(unspaced)) {
+      if (runAt > at) addWord(part.slice(at, runAt), start + at)
+      const characters = [...run]
+      let place = start + runAt
+      for (const [n, character] of characters.entries()) {
+        const next = characters[n + 1]
+        if (next === undefined) add(character, place, character.length, true)
+        else add(character + next, place, character.length + next.length)
+        place += character.length
+      }
+      at = runAt + run.length
+    }
+    if (at < part.length) addWord(part.slice(at), start + at)
+  }
+  function addWord(word: string, at: number) {
+    add(word.slice(0, maxWordLength).toWellFormed(), at, word.length)
+  }
+}

@@ -1,0 +1,148 @@
+/** Messages by their words, in the index that `global/search-index.ts` fills. Nothing here decides who may read. */
+import { Buffer } from 'node:buffer'
+import { type AccountDb, crossAccountQuery, query } from '../sql.ts'
+import { inboxOf, isInTime } from './inbox-message.ts'
+
+/** What a message must have. Aliases are without `@`; names and aliases are those that it was sent with. */
+export interface SearchTerms {
+  /** As `queryWords` of `lib/search-words.ts` makes them. */
+  words: readonly string[]
+  from?: string
+  /** `@alias` or `#channel`. */
+  to?: string
+  has?: readonly string[]
+  /** The ids of agents that sent or got it, and of channels; undefined for all. */
+  within?: { agents: readonly string[]; channels: readonly string[] }
+}
+
+/** Part of the log, newest first: `after` and `before` are left out. */
+interface LogRange {
+  after: number
+  before: number
+  limit: number
+}
+
+/** A message that people may find. Flags are 0 or 1. */
+export interface FoundPlace {
+  seq: number
+  threadId: number
+  at: number
+  channelId: string | null
+  fromAgentId: string
+  toAgentId: string | null
+  /** People see it as it was delivered, which is not what the index has. */
+  isChanged: number
+}
+
+/** A message that an agent sent or received, with the text that it sent or received. */
+export interface FoundMessage {
+  seq: number
+  id: string
+  recipient: string
+  fromAlias: string
+  createdAt: number
+  body: string
+}
+
+/** A query of the index: what the terms ask for, and `more`, which names the account. */
+export function matchOf({ words, from, to, has = [], within }: SearchTerms, ...more: string[]): string {
+  const ends = within && [
+    ...within.agents.flatMap((id) => [term('f', id), term('t', id)]),
+    ...within.channels.map((id) => term('c', id)),
+  ]
+  return [
+    ...words.map((word) => `words : "${word}" *`),
+    ...[
+      ...from === undefined ? [] : [term('n', from)],
+      ...to === undefined ? [] : [term('r', to)],
+      ...has.map((kind) => `h${kind}`),
+      ...ends ? [`(${ends.join(' OR ')})`] : [],
+      ...more,
+    ].map((terms) => `meta : ${terms}`),
+  ].join(' AND ')
+}
+
+/** A term of the column `meta`, see `global/search-index.ts`. */
+export function term(kind: string, value: string): string {
+  return kind + Buffer.from(value).toString('hex')
+}
+
+const isFound = (match: string) =>
+  `message_search MATCH ${match} AND message_search.rowid > :after AND message_search.rowid < :before`
+const page = 'ORDER BY message_search.rowid DESC LIMIT :limit'
+const placeColumns = `place.seq, place.thread_id, m.created_at AS at, m.channel_id, m.from_agent_id,
+  d.agent_id AS to_agent_id`
+const isPlaced = 'place.account_id = :account AND place.seq = message_search.rowid AND m.seq = place.seq'
+const isDelivery = 'd.message_id = m.id AND d.sender_account_id = m.account_id'
+// The joins are crossed, so that each begins with the index, which has the newest first.
+const places = (condition = '') =>
+  query<FoundPlace>(`
+  SELECT * FROM (
+    SELECT ${placeColumns}, 0 AS is_changed
+    FROM message_search CROSS JOIN thread_messages AS place CROSS JOIN messages AS m
+    LEFT JOIN deliveries AS d ON ${isDelivery} AND m.channel_id IS NULL
+    WHERE ${isFound(':match')} ${condition} AND ${isPlaced} AND m.account_id = place.account_id ${page})
+  UNION ALL SELECT * FROM (
+    SELECT ${placeColumns}, d.body IS NOT NULL AS is_changed
+    FROM message_search CROSS JOIN thread_messages AS place CROSS JOIN messages AS m CROSS JOIN deliveries AS d
+    WHERE ${isFound(':otherMatch')} ${condition} AND ${isPlaced} AND ${isDelivery} AND d.account_id = place.account_id
+      AND m.account_id <> place.account_id ${page})
+  ORDER BY 1 DESC LIMIT :limit`)
+const anyPlaces = places()
+const unreadPlaces = places(`AND message_search.rowid IN (
+      SELECT unread.seq FROM deliveries
+      JOIN messages AS unread ON unread.account_id = deliveries.sender_account_id AND unread.id = deliveries.message_id
+      WHERE deliveries.account_id = :account AND deliveries.inbox = ${inboxOf()} AND deliveries.state = 'unread')`)
+const messageColumns = 'm.seq, m.id, m.recipient, m.from_alias, m.created_at'
+const ofAgent = query<FoundMessage>(`
+  SELECT * FROM (
+    SELECT ${messageColumns}, m.body FROM message_search CROSS JOIN messages AS m
+    WHERE ${isFound(':match')} AND m.seq = message_search.rowid AND m.account_id = :account
+      AND m.from_agent_id = :agent ${page})
+  UNION ALL SELECT * FROM (
+    SELECT ${messageColumns}, coalesce(deliveries.body, m.body) AS body
+    FROM message_search CROSS JOIN messages AS m CROSS JOIN deliveries
+    WHERE ${isFound(':otherMatch')} AND m.seq = message_search.rowid AND deliveries.message_id = m.id
+      AND deliveries.sender_account_id = m.account_id AND deliveries.account_id = :account
+      AND deliveries.agent_id = :agent AND m.from_agent_id <> :agent
+      AND (deliveries.state = 'read' OR (deliveries.state = 'unread' AND ${isInTime})) ${page})
+  ORDER BY 1 DESC LIMIT :limit`)
+
+// Messages are stored in the order of their times, apart from clocks that differ. So a time is found by steps of half the
+// length.
+const upTo = crossAccountQuery<{ seq: number }>(
+  'position of a time in the log',
+  `
+  SELECT min(up_to) AS seq FROM (
+    WITH RECURSIVE search(up_to, step) AS (
+      SELECT 0, 1 << 40
+      UNION ALL
+      SELECT up_to + iif((SELECT m.created_at FROM messages AS m WHERE m.seq <= up_to + step
+        ORDER BY m.seq DESC LIMIT 1) < :at, step, 0), step / 2
+      FROM search WHERE step > 0
+    ) SELECT up_to FROM search WHERE step = 0) AS found`,
+)
+
+export const search = {
+  reads: (account: AccountDb) => ({
+    /** The places of messages in the account. With `unreadOf`, the id of an agent: only messages that it has not read. */
+    places: (terms: SearchTerms, range: LogRange, unreadOf?: string): Promise<FoundPlace[]> => {
+      const { accountId } = account
+      const match = matchOf(terms, term('a', accountId))
+      const values = { match, otherMatch: matchOf(terms, term('b', accountId)), ...range }
+      return unreadOf === undefined
+        ? account.all(anyPlaces, values)
+        : account.all(unreadPlaces, { ...values, agent: unreadOf })
+    },
+    /** Messages that the agent sent, or that readers of its inbox may have at the time `at`. */
+    ofAgent: (agent: string, terms: SearchTerms, range: LogRange, at: number): Promise<FoundMessage[]> => {
+      const [own, others] = [term('a', account.accountId), term('b', account.accountId)]
+      const match = matchOf(terms, own, term('f', agent))
+      const otherMatch = matchOf(terms, `(${own} OR ${others})`, term('t', agent))
+      return account.all(ofAgent, { match, otherMatch, agent, at, ...range })
+    },
+    /** The number of the last message before a time, or more if none follows. */
+    positionAt: async (at: number): Promise<number> => (await account.one(upTo, { at }))!.seq,
+  }),
+  changes: () => ({}),
+}

@@ -1,0 +1,79 @@
+/**
+ * The projection `search`: the words of messages in `message_search`, an FTS5 table that drizzle does not know. Its rows
+ * are those of `messages`; triggers remove them with their messages, and when a text is erased.
+ */
+import { crossAccountQuery, crossAccountStatement, type Db, type Statement } from '../sql.ts'
+
+/** A message whose words are to be stored. `after` is the position of the projection. */
+interface NewText {
+  after: number
+  seq: number
+  id: string
+  body: string
+  a2a: string | null
+}
+
+const next = crossAccountQuery<NewText>(
+  'texts of new messages',
+  `
+  SELECT projections.seq AS after, messages.seq, messages.id, messages.body, messages.a2a
+  FROM projections CROSS JOIN messages
+  WHERE projections.name = 'search' AND messages.seq > projections.seq
+  ORDER BY messages.seq LIMIT :limit`,
+)
+
+/**
+ * A term of the column `meta`: a letter, and a text that the tokenizer leaves whole. `a`: the account of the sender; `b`:
+ * another one that it was delivered to; `f`: the sender; `t`: a recipient; `n`: the alias of the sender; `r`: the recipient
+ * as addressed; `c`: the channel; `h`: what it has.
+ */
+const term = (kind: string, value: string) => `' ${kind}' || hex(${value})`
+const isPosition = `(SELECT projections.seq FROM projections WHERE projections.name = 'search') = :after`
+const add = crossAccountStatement(
+  'words of new messages',
+  `
+  INSERT INTO message_search (rowid, meta, words)
+  SELECT m.seq,
+    ${term('a', 'm.account_id')} || ${term('f', 'm.from_agent_id')} || ${term('n', 'm.from_alias')}
+      || ${term('r', 'm.recipient')} || coalesce(${term('c', 'm.channel_id')}, '') || (one.value ->> 2)
+      || coalesce((SELECT group_concat(${term('t', 'd.agent_id')}
+          || iif(d.account_id = m.account_id, '', ${term('b', 'd.account_id')}), '')
+        FROM deliveries AS d WHERE d.message_id = m.id AND d.sender_account_id = m.account_id), ''),
+    one.value ->> 1
+  FROM json_each(:rows) AS one CROSS JOIN messages AS m
+  WHERE m.seq = (one.value ->> 0) AND ${isPosition}
+    AND NOT EXISTS (SELECT 1 FROM deliveries AS d
+      WHERE d.message_id = m.id AND d.sender_account_id = m.account_id AND d.state = 'retracted')`,
+)
+const advance = crossAccountStatement(
+  'words of new messages',
+  `UPDATE projections SET seq = :to WHERE name = 'search' AND seq = :after`,
+)
+const again = [
+  `INSERT INTO message_search (message_search) VALUES ('delete-all')`,
+  `UPDATE projections SET seq = 0 WHERE name = 'search'`,
+].map((text) => crossAccountStatement('words to store again', text))
+
+/** The words of a message, and what it has besides its text. */
+export interface MessageWords {
+  seq: number
+  words: readonly string[]
+  has: readonly string[]
+}
+
+export const searchIndex = (db: Db) => ({
+  /** The next texts of the log. */
+  next: (limit: number): Promise<NewText[]> => db.all(next, { limit }),
+  /** Store words, and move from the position `after` to the last of them. Does nothing if a process has done it. */
+  add: (found: readonly MessageWords[], after: number): Statement[] => {
+    const rows = JSON.stringify(found.map(({ seq, words, has }) => {
+      return [seq, words.join(' '), has.map((kind) => ` h${kind}`).join('')]
+    }))
+    return [
+      { ...db.bind(add, { rows, after }), rows: found.length, isTraffic: true },
+      { ...db.bind(advance, { after, to: found.at(-1)!.seq }), isTraffic: true },
+    ]
+  },
+  /** Empty the index. It is filled again from the first message on. */
+  startAgain: (): Statement[] => again.map((statement) => db.bind(statement)),
+})

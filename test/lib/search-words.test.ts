@@ -1,0 +1,37 @@
+import { expect, test } from 'vitest'
+import { excerptOf, hasWords, queryWords, searchWords } from '../../src/lib/search-words.ts'
+
+const isFound = (query: string, text: string) => hasWords(text, queryWords(query))
+
+test.each([
+  ['deploy', 'The Deployment failed', true],
+  ['failed deploy', 'The Deployment failed', true],
+  ['deploy gone', 'The Deployment failed', false],
+  ['ployment', 'The Deployment failed', false],
+  ['cafe', 'Im Café', true],
+  ['Café', 'im cafe', true],
+  ['東京', '今日は東京都へ行く', true],
+  ['京', '東京', true],
+  ['都東', '今日は東京都へ行く', false],
+  ['한국어', '한국어를 씁니다', true],
+  ['ab12', 'v=AB12-x', true],
+  ['error_code', 'the code of an error', true],
+  ['ﷺ', 'صلى الله عليه وسلم', true],
+])('%s in “%s”: %s', (query, text, expected) => {
+  expect(isFound(query, text)).toBe(expected)
+})
+
+test('a word of any length and any character is stored as letters and digits', () => {
+  const words = searchWords(`${'x'.repeat(5000)} 𞤀𞤁 ½ "quoted" (or) a*b 😀 ${'𞤀'.repeat(100)}`)
+
+  expect(words.every((word) => word.length <= 40 && word.isWellFormed() && !/[\s"*()]/.test(word))).toBe(true)
+})
+
+test('an excerpt is around the first match, in one line, and sets matches apart', () => {
+  const pieces = excerptOf(`${'before '.repeat(50)}the\nneedle is ${'after '.repeat(50)}`, ['needle'])
+
+  expect(pieces.filter(({ isMatch }) => isMatch)).toEqual([{ text: 'needle', isMatch: true }])
+  const text = pieces.map((piece) => piece.text).join('')
+  expect(text).toMatch(/^…before .*the needle is after .*…$/)
+  expect(text.length).toBeLessThanOrEqual(162)
+})

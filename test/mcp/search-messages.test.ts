@@ -1,0 +1,170 @@
+/** The tool `search_messages`. See docs/protocol/mcp.md, "search_messages". */
+import { beforeEach, expect, test } from 'vitest'
+import { createChannel } from '../../src/grid/channels/channels.ts'
+import { readMessages } from '../../src/grid/messaging/read-messages.ts'
+import { retractMessage } from '../../src/grid/messaging/retract-message.ts'
+import { hour, minute } from '../../src/lib/time.ts'
+import { followLog } from '../../src/worker/threads.ts'
+import { rows } from '../support/database.ts'
+import { storeOf, type TestAgent, type TestGrid, testGrid } from '../support/grid.ts'
+import { guard, secret, testProviders } from '../support/guarded.ts'
+import { callTool } from '../support/mcp.ts'
+import { sendMessage } from '../support/messaging.ts'
+
+let grid: TestGrid
+beforeEach(async () => {
+  grid = await testGrid({ guardrailChecks: testProviders().guardrailChecks })
+})
+
+async function found(agent: TestAgent, query: string, more: object = {}): Promise<string[]> {
+  await followLog(grid.store)
+  const { text, message } = await callTool(grid, agent.key, 'search_messages', { query, ...more })
+  if (message !== undefined) {
+    throw new Error(message + grid.logs.filter((line) => line.includes('rror')).join().slice(0, 1500))
+  }
+  return text.map(({ text }: { text: string }) => text)
+}
+
+const say = (from: TestAgent, to: string, text: string) => sendMessage(storeOf(grid, from), { to, text })
+
+test('a message is found by its sender and its recipient, by the beginnings of its words in any order', async () => {
+  await say(grid.alice, 'bob', 'an older deployment')
+  const { id } = await say(grid.alice, 'bob', `The Blue deployment ${'went wrong '.repeat(40)}`)
+  await say(grid.bob, 'alice', 'which one?')
+
+  expect(await found(grid.bob, 'deploy blue')).toHaveLength(1)
+  expect(await found(grid.alice, 'deploy')).toHaveLength(2)
+  const { text: [first] } = await callTool(grid, grid.bob.key, 'search_messages', { query: 'deploy' })
+  expect(first).toMatchObject({ message_id: id, channel: 'direct', user: '@alice', timestamp: expect.any(String) })
+  expect(first.text).toMatch(/^The Blue deployment went wrong .*…$/)
+  expect(first.text.length).toBeLessThan(165)
+})
+
+test('agents do not find what is between others, in their account or another', async () => {
+  const carol = await grid.acme.agent('carol')
+  await say(grid.alice, 'bob', 'a word for bob')
+
+  expect(await found(carol, 'word')).toEqual([])
+  expect(await found(grid.eve, 'word')).toEqual([])
+})
+
+test('unread messages are found and stay unread', async () => {
+  await say(grid.alice, 'bob', 'still unread')
+
+  expect(await found(grid.bob, 'unread')).toEqual(['still unread'])
+  expect((await readMessages(storeOf(grid, grid.bob), {})).messages).toHaveLength(1)
+  expect(await found(grid.bob, 'unread')).toEqual(['still unread'])
+})
+
+test.each(['parked', 'expired', 'withdrawn', 'task'])(
+  'a message that is %s is found by its sender alone',
+  async (state) => {
+    const { id } = await say(grid.alice, 'bob', 'a lost word')
+    await rows(grid, 'UPDATE deliveries SET state = ? WHERE message_id = ? AND account_id = ?', [
+      state,
+      id,
+      grid.acme.id,
+    ])
+
+    expect(await found(grid.bob, 'lost')).toEqual([])
+    expect(await found(grid.alice, 'lost')).toEqual(['a lost word'])
+  },
+)
+
+test('a message is not found from the moment on at which it expires', async () => {
+  await sendMessage(storeOf(grid, grid.alice), { to: 'bob', text: 'a short word', expiresInSeconds: 60 })
+  expect(await found(grid.bob, 'short')).toHaveLength(1)
+
+  grid.clock.now += 2 * minute
+  expect(await found(grid.bob, 'short')).toEqual([])
+})
+
+test('words of retracted and removed messages leave the index, taken in or not', async () => {
+  const store = storeOf(grid, grid.alice)
+  const taken = await say(grid.alice, 'bob', 'a mistaken word')
+  expect(await found(grid.alice, 'mistaken')).toHaveLength(1)
+  const fresh = await say(grid.alice, 'bob', 'a mistaken word, too')
+  for (const { id } of [taken, fresh]) await retractMessage(store, { agentId: grid.alice.id, alias: 'alice' }, id)
+
+  expect(await found(grid.alice, 'mistaken')).toEqual([])
+  const { id } = await say(grid.alice, 'bob', 'an old word')
+  expect(await found(grid.alice, 'word')).toHaveLength(1)
+  await store.write(store.change.retention.removeMessages([taken.id, fresh.id, id], 10))
+  expect(await rows(grid, "SELECT rowid FROM message_search WHERE message_search MATCH 'words : word'")).toEqual([])
+  expect(await rows(grid, "SELECT rowid FROM message_search WHERE message_search MATCH 'words : mistaken'")).toEqual([])
+})
+
+test('what a guardrail took out of a message is not found by its recipient', async () => {
+  await guard(grid.acme, 'bob', { direction: 'inbound', action: 'redact' })
+  await say(grid.alice, 'bob', `the password is ${secret}`)
+
+  expect(await found(grid.bob, secret)).toEqual([])
+  expect(await found(grid.bob, 'password')).toHaveLength(1)
+})
+
+test('posts are found by the members of the time, and filters choose sender, recipient and time', async () => {
+  const { channel } = await createChannel(grid.acme.store, { name: 'ops', description: '', members: ['alice', 'bob'] })
+  await say(grid.alice, 'bob', 'word one')
+  grid.clock.now += hour
+  const middle = new Date(grid.clock.now - minute).toISOString()
+  await say(grid.bob, `#${channel.name}`, 'word two')
+  const carol = await grid.acme.agent('carol')
+
+  expect(await found(grid.alice, 'word')).toEqual(['word two', 'word one'])
+  expect(await found(carol, 'word')).toEqual([])
+  expect(await found(grid.alice, 'word', { from: '@bob' })).toEqual(['word two'])
+  expect(await found(grid.alice, 'word', { to: '#ops' })).toEqual(['word two'])
+  expect(await found(grid.alice, 'word', { to: 'bob' })).toEqual(['word one'])
+  expect(await found(grid.alice, 'word', { before: middle })).toEqual(['word one'])
+  expect(await found(grid.alice, 'word', { after: '30m' })).toEqual(['word two'])
+})
+
+test('pages follow each other', async () => {
+  for (let n = 0; n < 5; n++) await say(grid.alice, 'bob', `word ${n}`)
+  await followLog(grid.store)
+  const all: string[] = []
+  let cursor: string | undefined
+  do {
+    const page = await callTool(grid, grid.bob.key, 'search_messages', {
+      query: 'word',
+      limit: 2,
+      ...cursor && { cursor },
+    })
+    all.push(...page.text.map(({ text }: { text: string }) => text))
+    cursor = page.more?.cursor
+  } while (cursor !== undefined)
+
+  expect(all).toEqual(['word 4', 'word 3', 'word 2', 'word 1', 'word 0'])
+})
+
+test.each([
+  [{ query: '"' }, 'query needs a word.'],
+  [{ query: 'x', after: 'yesterday' }, 'after takes an ISO time, or a duration such as 2d.'],
+  [{ query: 'x', cursor: '!' }, 'cursor takes a cursor that you were given, unchanged.'],
+])('%j is refused', async (args, message) => {
+  const refused = await callTool(grid, grid.alice.key, 'search_messages', args)
+
+  expect(refused).toMatchObject({ code: 'invalid_input', message: expect.stringContaining(message) })
+})
+
+test('no query is an error of the index', async () => {
+  await say(grid.alice, 'bob', 'word AND OR NOT NEAR 𞤀𞤁 ½')
+
+  for (
+    const query of [
+      'AND',
+      'NOT word',
+      'NEAR(word)',
+      'a*',
+      '"a',
+      'meta:x',
+      '𞤀',
+      '½',
+      '{x}:y',
+      '^word',
+      `${'a '.repeat(90)}`,
+    ]
+  ) {
+    await expect(found(grid.alice, query)).resolves.toBeInstanceOf(Array)
+  }
+})

@@ -1,0 +1,128 @@
+/** The search of people. See docs/security.md, "People who read". */
+import { beforeEach, expect, test } from 'vitest'
+import { createChannel, setChannelMembers } from '../../src/grid/channels/channels.ts'
+import { day } from '../../src/lib/time.ts'
+import { followLog } from '../../src/worker/threads.ts'
+import { rows } from '../support/database.ts'
+import type { Browser } from '../support/browse.ts'
+import { storeOf, type TestAgent, type TestGrid, testGrid } from '../support/grid.ts'
+import { sendMessage } from '../support/messaging.ts'
+import { seated, type SeatedPerson } from '../support/seats.ts'
+import { person, signedIn } from '../support/people.ts'
+
+let grid: TestGrid
+let ann: SeatedPerson
+let browser: Browser
+beforeEach(async () => {
+  grid = await testGrid()
+  ann = await seated(grid, 'ann', { name: 'Ann' })
+  browser = await signedIn(grid, ann.person)
+})
+
+const say = (from: TestAgent, to: string, text: string) => sendMessage(storeOf(grid, from), { to, text })
+
+/** The texts of the hits, and the heading above them. */
+async function search(query: string, by?: Browser) {
+  // Time passes in some tests, and sessions end.
+  by ??= await signedIn(grid, ann.person)
+  await followLog(grid.store)
+  const { html } = await by.open(`/accounts/${grid.acme.id}/search?${query}`)
+  const plain = (text: string) => text.replace(/<[^>]*>/g, '')
+  return {
+    html,
+    total: plain(/id="found"[^>]*>(.*?)<\/h2>/s.exec(html)?.[1] ?? ''),
+    texts: [...html.matchAll(/class="excerpt"[^>]*>(.*?)<\/span>/gs)].map(([, text]) => plain(text)),
+  }
+}
+
+const readings = () =>
+  rows(grid, "SELECT tool FROM activity WHERE account_id = ? AND tool LIKE 'read%'", [grid.acme.id])
+
+test('a member finds what is to or from them, and neither counts nor sees the rest', async () => {
+  await say(grid.alice, 'bob', 'the deployment between others')
+  await say(grid.alice, 'ann', 'the deployment for ann')
+
+  const { texts, total, html } = await search('q=deploy')
+  expect(texts).toEqual(['the deployment for ann'])
+  expect(total).toContain('1 message')
+  expect(html).toContain('<mark>deployment</mark>')
+  expect(await readings()).toEqual([])
+})
+
+test('an owner finds what agents write since the switch, which is a reading; another account finds nothing', async () => {
+  await say(grid.alice, 'bob', 'an early deployment')
+  grid.clock.now += day
+  await rows(grid, 'UPDATE accounts SET people_read_since = ? WHERE id = ?', [grid.clock.now, grid.acme.id])
+  await say(grid.alice, 'bob', 'a late deployment')
+  const owner = await signedIn(grid, await person(grid, { role: 'owner' }))
+  const stranger = await person(grid, { role: 'owner', account: grid.evil })
+
+  expect(await search('q=deploy', owner)).toMatchObject({ texts: ['a late deployment'] })
+  expect(await readings()).toHaveLength(1)
+  const { html } = await (await signedIn(grid, stranger)).open(`/accounts/${grid.evil.id}/search?q=deploy`)
+  expect(html).toContain('No messages found')
+})
+
+test('posts are found from the day on that a member joined', async () => {
+  const { channel } = await createChannel(grid.acme.store, { name: 'ops', members: ['alice', 'bob'] })
+  await say(grid.alice, '#ops', 'deployment before')
+  grid.clock.now += day
+  await setChannelMembers(grid.acme.store, { channel: channel.id, members: ['alice', 'bob', 'ann'] })
+  await say(grid.alice, '#ops', 'deployment after')
+
+  expect((await search('q=deploy+in:%23ops')).texts).toEqual(['deployment after'])
+})
+
+test('a viewer finds no messages, but agents', async () => {
+  await say(grid.alice, 'bob', 'alice was deployed')
+  const viewer = await signedIn(grid, await person(grid, { role: 'viewer' }))
+
+  const { texts, html } = await search('q=alice', viewer)
+  expect(texts).toEqual([])
+  expect(html).toContain(`/agents/alice"`)
+})
+
+test('filters are typed or in fields, and narrow alike', async () => {
+  await say(grid.alice, 'ann', 'word one')
+  grid.clock.now += 2 * day
+  await say(grid.bob, 'ann', 'word two https://x.example')
+  await sendMessage(storeOf(grid, grid.alice), {
+    to: 'ann',
+    text: 'word three',
+    a2a: { messageId: 'm', parts: [{ raw: btoa('x'), filename: 'a.txt' }] },
+  })
+  await markAllRead()
+  await say(grid.alice, 'ann', 'word four')
+  const found = async (query: string) => (await search(query)).texts.map((text) => text.split(' ')[1])
+
+  expect(await found('q=word')).toEqual(['four', 'three', 'two', 'one'])
+  expect(await found('q=word&from=bob')).toEqual(['two'])
+  expect(await found('q=from:@bob word')).toEqual(['two'])
+  expect(await found('to=ann&before=2026-11-22')).toEqual(['one'])
+  expect(await found('q=after:2026-11-22')).toEqual(['four', 'three', 'two'])
+  expect(await found('q=word&has=link')).toEqual(['two'])
+  expect(await found('q=has:file')).toEqual(['three'])
+  expect(await found('q=word is:unread')).toEqual(['four'])
+
+  async function markAllRead() {
+    await rows(grid, "UPDATE deliveries SET state = 'read' WHERE account_id = ?", [grid.acme.id])
+  }
+})
+
+test('pages of hits follow each other', async () => {
+  for (let n = 0; n < 23; n++) await say(grid.alice, 'ann', `word ${n}`)
+  const first = await search('q=word')
+  const [, older] = /older=(\d+)/.exec(first.html)!
+
+  expect(first.texts[0]).toBe('word 22')
+  expect(first.total).toContain('23 messages')
+  expect((await search(`q=word&older=${older}`)).texts).toEqual(['word 2', 'word 1', 'word 0'])
+})
+
+test('the dialog finds agents, channels and pages, and reads no message', async () => {
+  await createChannel(grid.acme.store, { name: 'al-ops', members: ['alice'] })
+  const { html } = await browser.open(`/accounts/${grid.acme.id}/jump?q=al`)
+
+  expect(html).toMatch(/search\?q=al".*agents\/alice".*channels\//s)
+  expect((await browser.open(`/accounts/${grid.acme.id}/jump?q=team`)).html).toContain('/settings/team"')
+})
