@@ -5,6 +5,7 @@ import type { Role } from '../auth/actor.ts'
 import { Name } from './bidi.tsx'
 import { Avatar, Badge, type NoticeKind } from './components.tsx'
 import { CsrfField } from './form.tsx'
+import type { Theme } from './html-response.tsx'
 import { Icon, Logo } from './icons.tsx'
 import {
   barItems,
@@ -31,6 +32,7 @@ export interface AppFrame {
   current: NavItem | undefined
   /** The time zone of the user; undefined if it is not known. */
   timeZone?: string
+  theme?: Theme
   /** How much needs the user, for the number in the navigation; undefined if it is not known. */
   attention?: number
   /** Shown above the content: the result of the last action. */
@@ -123,6 +125,7 @@ export function Header({ frame: { account, accounts, user } }: { frame: AppFrame
 }
 
 export const sectionTitles: Record<NavItem, string> = {
+  home: 'Home',
   conversations: 'Conversations',
   attention: 'Attention',
   tasks: 'Tasks',
@@ -237,6 +240,7 @@ export function Jump({ account }: { account: string }) {
 
 /** The sections that have a key after `g`, as far as the navigation has them. */
 const sectionKeys: [key: string, item: string, title: string][] = [
+  ['h', 'home', 'Home'],
   ['c', 'conversations', 'Conversations'],
   ['a', 'attention', 'Attention'],
   ['n', 'network', 'Network'],

@@ -29,6 +29,7 @@ const notices = {
   'digest-off': 'You get no email about messages.',
   'shortcuts-on': 'Single keys are on.',
   'shortcuts-off': 'Single keys are off.',
+  'dismissed': 'Dismissed. It no longer waits for your answer.',
   'snoozed': 'Snoozed. It comes back later, or as soon as it gets worse.',
   'well-again': 'It no longer needs attention.',
   'shown-again': 'It is shown again.',
@@ -52,6 +53,7 @@ const notices = {
     'You have given up your alias. Messages to it are refused, and those that you had not read are parked.',
   'service-allowed': 'Guardrails may send your messages there from now on.',
   'service-disallowed': 'Guardrails no longer send your messages there.',
+  'theme-chosen': 'The colours of this browser have been changed.',
   'name-changed': 'Your name has been changed.',
   'password-changed': 'Your password has been changed. All your other sessions have ended.',
   'password-reset':

@@ -95,6 +95,9 @@ tbody .fold > div { padding: var(--s2) 0; font-size: var(--text-s); font-weight:
 .pairs { display: flex; flex-wrap: wrap; gap: var(--s1) var(--s3); min-width: 0; font-size: var(--text-s) }
 .pairs .badge { display: block; max-width: 100%; overflow: hidden; text-overflow: ellipsis }
 
+/* An alias needs the room more, and the page of the agent has its skills. */
+@media (min-width: 48.01rem) and (max-width: 72rem) { #agents :is(th, td):nth-child(2) { display: none } }
+
 /* Folded where there is no room. */
 .fold.narrow > summary { padding-inline: var(--card) } .fold.narrow > div { padding: 0; gap: 0 }
 .fold.narrow + * { border-top: 1px solid var(--line) }

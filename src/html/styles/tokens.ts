@@ -41,4 +41,5 @@ export const tokens = `
   --round-s: .375rem; --round: .5rem; --round-l: .75rem;
   --control: 2.25rem; --head: 3.25rem; --side: 13.5rem; --card: 1.25rem;
 }
+:root[data-theme='light'] { color-scheme: light } :root[data-theme='dark'] { color-scheme: dark }
 `

@@ -242,7 +242,7 @@ const unread = query<{ unread: number }>(`
 // Counted together in one pass over the agents.
 const agentCounts = query<{ total: number; seen: number }>(`
   SELECT count(*) AS total, count(CASE WHEN last_seen_at >= :since THEN 1 END) AS seen
-  FROM agents WHERE account_id = :account AND deleted_at IS NULL`)
+  FROM agents WHERE account_id = :account AND deleted_at IS NULL AND type <> 'human'`)
 const presence = query<{ agentId: string; lastSeenAt: number | null; queue: number }>(`
   SELECT id AS agent_id, last_seen_at, ${countedUnread('agents.id')} AS queue
   FROM agents WHERE account_id = :account AND deleted_at IS NULL

@@ -6,7 +6,7 @@ import { appPage } from '../../html/layout.tsx'
 import { Pagination, Table } from '../../html/table.tsx'
 import type { AgentOrder, AgentPlace } from '../../store/account/agent-settings.ts'
 import { AgentName } from '../accounts/agent-name.tsx'
-import { listPosition, NewButton, NoResults, pageSize, pluralize, SearchBar } from '../listing.tsx'
+import { listPosition, NewButton, NoResults, pageSize, SearchBar } from '../listing.tsx'
 import type { Pages, Visit } from '../visit.ts'
 import { agentActions } from './agent-actions.tsx'
 import { typeName } from './agent-fields.tsx'
@@ -156,7 +156,7 @@ async function list({ account, frame, path, query, may }: Visit) {
       {(place.after !== undefined || found.length > pageSize) && (
         <Pagination
           label='Pages of agents'
-          where={pluralize(total, 'agent')}
+          where={`${total.toLocaleString('en')} agents and people`}
           previous={place.after && listHref(here, { search, order })}
           next={found.length > pageSize ? listHref(here, { search, order, after: rows.at(-1)! }) : undefined}
           titles={['First', 'Next']}

@@ -4,13 +4,15 @@ import { changePassword, requestEmailChange, setShortcuts, setUserName } from '.
 import { findSeat, type Seat, suggestAlias } from '../../grid/people/seats.ts'
 import { sendVerificationLink } from '../../grid/people/send-email.ts'
 import { Badge, Card, Facts } from '../../html/components.tsx'
-import { PasswordInput, TextInput } from '../../html/fields.tsx'
+import { ChoiceList, PasswordInput, TextInput } from '../../html/fields.tsx'
 import { SubmitRow } from '../../html/form.tsx'
-import { utc } from '../../lib/time.ts'
+import { themes } from '../../html/html-response.tsx'
+import { serializeCookie } from '../../lib/http/cookies.ts'
+import { day, utc } from '../../lib/time.ts'
 import { PageForm, readChoice } from '../forms.tsx'
 import { type NoticeCode, withNotice } from '../notices.ts'
 import { settingsPage, settingsPath } from '../settings.tsx'
-import type { AccountPages, PageDeps, Visit } from '../visit.ts'
+import { type AccountPages, type PageDeps, themeCookie, type Visit } from '../visit.ts'
 import { aliasActions, AliasCard } from './alias-card.tsx'
 import { serviceActions, ServicesCard, type TextServices } from './services-card.tsx'
 import { EmailNote, NameField, NewPasswordField } from './person-fields.tsx'
@@ -43,6 +45,15 @@ export function profilePages(pages: AccountPages, deps: PageDeps): void {
     const on = readChoice(visit.form, 'keys', ['on', 'off']) !== 'off'
     await setShortcuts(store, visit.actor.userId, on)
     return visit.done(on ? 'shortcuts-on' : 'shortcuts-off', 'settings', 'profile')
+  }, show)
+  post('/settings/profile/theme', (visit) => {
+    const theme = readChoice(visit.form, 'theme', themes) ?? 'system'
+    const isSecure = store.deps.config.appUrl.startsWith('https:')
+    const maxAgeMs = theme === 'system' ? 0 : 365 * day
+    return {
+      redirectTo: withNotice(path(visit), 'theme-chosen'),
+      cookie: serializeCookie(themeCookie, theme, { isSecure, maxAgeMs }),
+    }
   }, show)
   post('/settings/profile/verify', async (visit) => {
     await sendVerificationLink(store, visit.visitor.user, visit.address)
@@ -86,6 +97,7 @@ function page(
       <NameCard visit={visit} />
       <AliasCard visit={visit} seat={seat} suggestion={suggestion} />
       {services.length > 0 && <ServicesCard visit={visit} services={services} />}
+      <ThemeCard visit={visit} />
       <KeyboardCard visit={visit} />
       <TimeZoneCard visit={visit} />
       <AddressCard visit={visit} deps={deps} hasPassword={hasPassword} />
@@ -112,6 +124,23 @@ function TimeZoneCard({ visit: { timeZone } }: { visit: Visit }) {
         Times of the day are in <strong>{timeZone}</strong>, also for “until tomorrow”.{' '}
         {timeZone === utc ? 'A browser with scripts sets its own zone.' : 'Your browser set it.'}
       </p>
+    </Card>
+  )
+}
+
+function ThemeCard({ visit }: { visit: Visit }) {
+  const titles = { system: 'As on this device', light: 'Light', dark: 'Dark' }
+  return (
+    <Card title='Colours' lead='In this browser.'>
+      <PageForm visit={visit} action={settingsPath(visit, 'profile', 'theme')} fields={['theme']}>
+        <ChoiceList
+          name='theme'
+          label='Theme'
+          options={themes.map((value) => ({ value, title: titles[value] }))}
+          values={[visit.frame('settings').theme ?? 'system']}
+        />
+        <SubmitRow kind='plain'>Save theme</SubmitRow>
+      </PageForm>
     </Card>
   )
 }

@@ -4,6 +4,7 @@ import { hour } from '../../../src/lib/time.ts'
 import { followLog } from '../../../src/worker/threads.ts'
 import { type TestGrid, testGrid } from '../../support/grid.ts'
 import { callTool } from '../../support/mcp.ts'
+import { seated } from '../../support/seats.ts'
 import { signedInByEmail, signedInMember } from '../../support/people.ts'
 
 let grid: TestGrid
@@ -36,6 +37,14 @@ test('messages of the last 24 hours are counted per hour, without older ones and
   expect(hours(html).filter((bar) => !bar.endsWith(' 0'))).toEqual(['09:00 3'])
   expect(hours(html).at(-1)).toBe('10:00 0')
   expect(text).toContain('Messages 3 sent in the last 24 hours')
+})
+
+test('people with an alias are no agents', async () => {
+  await seated(grid, 'mel')
+
+  const { text } = await (await signedInByEmail(grid, 'ann@acme.example')).open(path)
+
+  expect(text).toContain('Agents 2 ')
 })
 
 test('shows recent activity with actors and failures, without what people read', async () => {

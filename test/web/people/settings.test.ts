@@ -76,6 +76,19 @@ test('sessions are listed with the current one marked; one is ended, then all ot
   expect((await olga.open(at)).at).toMatch(/^\/sign-in/)
 })
 
+test('a theme is chosen for this browser, and given up again', async () => {
+  const themeOf = (html: string) => html.match(/<html[^>]*data-theme="(\w+)"/)?.[1]
+  const choose = (theme: string) => olga.submit(`${settings}/profile`, { theme }, `${settings}/profile/theme`)
+
+  const dark = await choose('dark')
+  const elsewhere = await (await signedIn(grid, owner)).open(`${settings}/profile`)
+  const system = await choose('system')
+
+  expect([dark, elsewhere, system].map(({ html }) => themeOf(html))).toEqual(['dark', undefined, undefined])
+  expect(dark.html).toMatch(/<meta name="color-scheme" content="dark"/)
+  expect(dark.html).toMatch(/value="dark" checked/)
+})
+
 test('a user cannot end the session of another user', async () => {
   const one = await signedIn(grid, await person(grid, { role: 'owner' }))
   const at = `${settings}/sessions`
