@@ -2,7 +2,7 @@
 export const migrations: { name: string; hash: string; statements: string[] }[] = [
   {
     "name": "0000_grid",
-    "hash": "6b6244bf864bfd8a9c489e50b812c4809e775c0417ca33794dbcdb0b2e6f3c56",
+    "hash": "95eebd633589b799c330f0aeb21190da9bec7696a90282de2eb3144f04ecf257",
     "statements": [
       "CREATE TABLE `accounts` (\n\t`id` text PRIMARY KEY NOT NULL,\n\t`name` text NOT NULL,\n\t`state` text NOT NULL,\n\t`join_email` text,\n\t`created_at` integer NOT NULL,\n\t`claimed_at` integer,\n\t`requires_second_factor` integer DEFAULT false NOT NULL,\n\t`people_see_contents` integer DEFAULT false NOT NULL,\n\t`turn_limits` text,\n\t`people_read_since` integer\n);",
       "CREATE UNIQUE INDEX `accounts_join_email` ON `accounts` (`join_email`);",
@@ -164,6 +164,7 @@ export const migrations: { name: string; hash: string; statements: string[] }[] 
       "CREATE TABLE `tasks` (\n\t`account_id` text NOT NULL,\n\t`id` text NOT NULL,\n\t`client_agent_id` text NOT NULL,\n\t`recipient_account_id` text NOT NULL,\n\t`recipient_agent_id` text NOT NULL,\n\t`recipient_alias` text NOT NULL,\n\t`message_id` text NOT NULL,\n\t`conversation_id` text NOT NULL,\n\t`context_id` text NOT NULL,\n\t`mode` text NOT NULL,\n\t`state` text NOT NULL,\n\t`status_at` integer NOT NULL,\n\t`generation` integer NOT NULL,\n\t`created_at` integer NOT NULL,\n\t`expires_at` integer,\n\t`bytes` integer DEFAULT 0 NOT NULL,\n\tPRIMARY KEY(`account_id`, `id`),\n\tFOREIGN KEY (`account_id`,`client_agent_id`) REFERENCES `agents`(`account_id`,`id`) ON UPDATE no action ON DELETE no action,\n\tFOREIGN KEY (`recipient_account_id`,`recipient_agent_id`) REFERENCES `agents`(`account_id`,`id`) ON UPDATE no action ON DELETE no action\n);",
       "CREATE INDEX `tasks_of_client` ON `tasks` (`account_id`,`client_agent_id`,`status_at`,`id`);",
       "CREATE INDEX `tasks_of_recipient` ON `tasks` (`recipient_account_id`,`recipient_agent_id`,`id`);",
+      "CREATE INDEX `tasks_of_account` ON `tasks` (`account_id`,`status_at`,`id`);",
       "CREATE INDEX `tasks_message` ON `tasks` (`account_id`,`message_id`);",
       "CREATE INDEX `tasks_expire` ON `tasks` (`expires_at`) WHERE expires_at IS NOT NULL;",
       "CREATE INDEX `tasks_ended` ON `tasks` (`status_at`) WHERE expires_at IS NULL;",

@@ -735,6 +735,7 @@ export const tasks = sqliteTable('tasks', {
   foreignKey({ columns: [t.recipientAccountId, t.recipientAgentId], foreignColumns: [agents.accountId, agents.id] }),
   index('tasks_of_client').on(t.accountId, t.clientAgentId, t.statusAt, t.id),
   index('tasks_of_recipient').on(t.recipientAccountId, t.recipientAgentId, t.id),
+  index('tasks_of_account').on(t.accountId, t.statusAt, t.id),
   index('tasks_message').on(t.accountId, t.messageId),
   index('tasks_expire').on(t.expiresAt).where(sql`expires_at IS NOT NULL`),
   index('tasks_ended').on(t.statusAt).where(sql`expires_at IS NULL`),

@@ -21,8 +21,8 @@ describe.skipIf(!hasBrowser)('in Chromium', { timeout: 240_000 }, () => {
       await ann.page.getByText(connectCommand(grid.deps.config)).waitFor()
       await fill(ann, { accountName: 'Acme', name: 'Ann', email: 'ann@acme.example', password })
       const home = new URL(ann.page.url()).pathname
-      expect(home).toMatch(/^\/accounts\/[\w-]+\/overview$/)
-      const account = home.replace('/overview', '')
+      expect(home).toMatch(/^\/accounts\/[\w-]+\/home$/)
+      const account = home.replace('/home', '')
       const team = `${grid.url}${account}/settings/team`
 
       await ann.page.goto(team)
