@@ -2,7 +2,7 @@
 export const migrations: { name: string; hash: string; statements: string[] }[] = [
   {
     "name": "0000_grid",
-    "hash": "cf913b567102e377a98ac55ffcbc7761945d6da155adc19d912a2c95205fb764",
+    "hash": "f4ccf0b45726db61ab1ae8bcf0ada3a52b1d741386e30d3138faf5497a60909f",
     "statements": [
       "CREATE TABLE `accounts` (\n\t`id` text PRIMARY KEY NOT NULL,\n\t`name` text NOT NULL,\n\t`state` text NOT NULL,\n\t`join_email` text,\n\t`created_at` integer NOT NULL,\n\t`claimed_at` integer,\n\t`requires_second_factor` integer DEFAULT false NOT NULL,\n\t`people_see_contents` integer DEFAULT false NOT NULL,\n\t`turn_limits` text,\n\t`people_read_since` integer\n);",
       "CREATE UNIQUE INDEX `accounts_join_email` ON `accounts` (`join_email`);",
@@ -167,12 +167,12 @@ export const migrations: { name: string; hash: string; statements: string[] }[] 
       "CREATE INDEX `tasks_message` ON `tasks` (`account_id`,`message_id`);",
       "CREATE INDEX `tasks_expire` ON `tasks` (`expires_at`) WHERE expires_at IS NOT NULL;",
       "CREATE INDEX `tasks_ended` ON `tasks` (`status_at`) WHERE expires_at IS NULL;",
-      "CREATE TABLE `thread_agents` (\n\t`account_id` text NOT NULL,\n\t`agent_id` text NOT NULL,\n\t`thread_id` integer NOT NULL,\n\t`delivery_seq` integer NOT NULL,\n\tPRIMARY KEY(`account_id`, `agent_id`, `thread_id`),\n\tFOREIGN KEY (`account_id`,`agent_id`) REFERENCES `agents`(`account_id`,`id`) ON UPDATE no action ON DELETE no action,\n\tFOREIGN KEY (`account_id`,`thread_id`) REFERENCES `threads`(`account_id`,`id`) ON UPDATE no action ON DELETE no action\n) WITHOUT ROWID;",
+      "CREATE TABLE `thread_agents` (\n\t`account_id` text NOT NULL,\n\t`agent_id` text NOT NULL,\n\t`thread_id` integer NOT NULL,\n\t`delivery_seq` integer NOT NULL,\n\t`answered_seq` integer NOT NULL,\n\tPRIMARY KEY(`account_id`, `agent_id`, `thread_id`),\n\tFOREIGN KEY (`account_id`,`agent_id`) REFERENCES `agents`(`account_id`,`id`) ON UPDATE no action ON DELETE no action,\n\tFOREIGN KEY (`account_id`,`thread_id`) REFERENCES `threads`(`account_id`,`id`) ON UPDATE no action ON DELETE no action\n) WITHOUT ROWID;",
       "CREATE INDEX `thread_agents_thread` ON `thread_agents` (`account_id`,`thread_id`);",
       "CREATE TABLE `thread_messages` (\n\t`account_id` text NOT NULL,\n\t`thread_id` integer NOT NULL,\n\t`seq` integer NOT NULL,\n\t`root_seq` integer NOT NULL,\n\tPRIMARY KEY(`account_id`, `thread_id`, `seq`),\n\tFOREIGN KEY (`account_id`,`thread_id`) REFERENCES `threads`(`account_id`,`id`) ON UPDATE no action ON DELETE no action\n) WITHOUT ROWID;",
       "CREATE UNIQUE INDEX `thread_messages_seq` ON `thread_messages` (`account_id`,`seq`);",
       "CREATE INDEX `thread_messages_root` ON `thread_messages` (`account_id`,`root_seq`) WHERE root_seq <> seq;",
-      "CREATE TABLE `thread_seen` (\n\t`account_id` text NOT NULL,\n\t`user_id` text NOT NULL,\n\t`thread_id` integer NOT NULL,\n\t`seq` integer NOT NULL,\n\tPRIMARY KEY(`account_id`, `user_id`, `thread_id`),\n\tFOREIGN KEY (`user_id`) REFERENCES `users`(`id`) ON UPDATE no action ON DELETE no action,\n\tFOREIGN KEY (`account_id`,`thread_id`) REFERENCES `threads`(`account_id`,`id`) ON UPDATE no action ON DELETE no action\n);",
+      "CREATE TABLE `thread_seen` (\n\t`account_id` text NOT NULL,\n\t`user_id` text NOT NULL,\n\t`thread_id` integer NOT NULL,\n\t`seq` integer NOT NULL,\n\t`dismissed_seq` integer DEFAULT 0 NOT NULL,\n\tPRIMARY KEY(`account_id`, `user_id`, `thread_id`),\n\tFOREIGN KEY (`user_id`) REFERENCES `users`(`id`) ON UPDATE no action ON DELETE no action,\n\tFOREIGN KEY (`account_id`,`thread_id`) REFERENCES `threads`(`account_id`,`id`) ON UPDATE no action ON DELETE no action\n);",
       "CREATE INDEX `thread_seen_thread` ON `thread_seen` (`account_id`,`thread_id`);",
       "CREATE TABLE `threads` (\n\t`id` integer PRIMARY KEY AUTOINCREMENT NOT NULL,\n\t`account_id` text NOT NULL,\n\t`kind` text NOT NULL,\n\t`key` text NOT NULL,\n\t`last_seq` integer NOT NULL,\n\t`last_at` integer NOT NULL,\n\t`messages` integer NOT NULL,\n\tFOREIGN KEY (`account_id`) REFERENCES `accounts`(`id`) ON UPDATE no action ON DELETE no action\n);",
       "CREATE UNIQUE INDEX `threads_id` ON `threads` (`account_id`,`id`);",

@@ -1112,6 +1112,8 @@ export const threadAgents = sqliteTable('thread_agents', {
   threadId: integer('thread_id').notNull(),
   /** The `seq` of the newest delivery to the agent, perhaps gone; 0 if it only wrote. An inbox is read in this order. */
   deliverySeq: integer('delivery_seq').notNull(),
+  /** The newest message that a person wrote as this agent; 0 for none. It answers all that came before. */
+  answeredSeq: integer('answered_seq').notNull(),
 }, (t) => [
   primaryKey({ columns: [t.accountId, t.agentId, t.threadId] }),
   foreignKey({ columns: [t.accountId, t.agentId], foreignColumns: [agents.accountId, agents.id] }),
@@ -1125,6 +1127,8 @@ export const threadSeen = sqliteTable('thread_seen', {
   userId: text('user_id').notNull().references(() => users.id),
   threadId: integer('thread_id').notNull(),
   seq: integer('seq').notNull(),
+  /** What came up to this message waits for no answer of the user: they dismissed it. */
+  dismissedSeq: integer('dismissed_seq').notNull().default(0),
 }, (t) => [
   primaryKey({ columns: [t.accountId, t.userId, t.threadId] }),
   foreignKey({ columns: [t.accountId, t.threadId], foreignColumns: [threads.accountId, threads.id] }),

@@ -86,6 +86,12 @@ await owner.store.write([
 const asUser = { type: 'user', userId: user, role: 'owner', sessionId: 'a session of acme' } as const
 const ofUser = grid.store.account(owner.id, { ...asUser, confirmedAt: grid.clock.now })
 const seat = await chooseAlias(ofUser, { alias: 'acme-person' })
+await sendMessage(as(grid.alice), { to: seat.alias, text: 'a question of acme' })
+const ofPerson = await sendMessage(as(grid.alice), { to: seat.alias, text: 'as a person of acme writes' })
+await owner.store.write([{
+  sql: "UPDATE messages SET type = 'human' WHERE account_id = ? AND id = ?",
+  args: [owner.id, ofPerson.id],
+}])
 await recordReading(ofUser, { thread: 'a thread of acme', agents: ['alice', 'bob'] }, null)
 await followLog(grid.store)
 const placed = await rows(grid, 'SELECT thread_id, seq, root_seq FROM thread_messages WHERE account_id = ?', [owner.id])
@@ -190,6 +196,7 @@ const texts: Record<string, string[]> = {
   refreshId: [String(grant.code_taken_by)],
   conversation: [pause.key, exchange.conversation],
   hold: [line.hold],
+  threads: numbers('thread_id').map((thread) => JSON.stringify([{ thread: Number(thread), after: 0, since: 0 }])),
   email: ['ann@acme.example', 'guest@acme.example'],
   search: ['acme', 'alice'],
   trigrams: [trigramQuery(owner.id, 'acme')!, trigramQuery(owner.id, 'alice')!],
@@ -236,7 +243,7 @@ const others: Record<string, InValue[]> = {
     ...{ anchor: [10], older: [50], newer: [50], isChannel: [0, 1], place: [-1_000_000] },
   },
   ...{ p256dh: ['x'], auth: ['x'], userAgent: ['x'], token: ['a token of acme'], period: ['hourly'], maxFailures: [0] },
-  ...{ dueAt: [1], nextAt: [later], toldSeq: [0], pushedAt: [null, later] },
+  ...{ dueAt: [1], nextAt: [later], toldSeq: [0], pushedAt: [null, later], length: [day] },
   ...{ unusedSince: [later], neverUsedSince: [later], oldSince: [later], least: [1], level: [1] },
   ...{ hops: [0], answers: [0], automated: [1], bytes: [1], countedIn: [owner.id] },
   ...{ receiver: [null, ...agents], messagesPerDay: [0], bytesPerDay: [0], strangerMessagesPerDay: [0] },
@@ -378,9 +385,13 @@ function unused(values: Values): Values {
     Object.entries(values).map(([name, value]) => {
       if (!(name in texts)) return [name, value]
       const text = String(value)
-      return [name, text.startsWith('[') ? JSON.stringify(JSON.parse(text).map(unusedLike)) : unusedLike(text)]
+      return [name, text.startsWith('[') ? JSON.stringify(JSON.parse(text).map(unusedItem)) : unusedLike(text)]
     }),
   )
+}
+
+function unusedItem(item: string | object) {
+  return typeof item === 'string' ? unusedLike(item) : { ...item, thread: -1 }
 }
 
 async function rowsOf(query: AnyQuery, values: Values, account = caller.id) {

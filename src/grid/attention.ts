@@ -5,6 +5,7 @@ import type { Presence } from '../lib/presence.ts'
 import { day, hour, nextDayAt, startOfDay, utc } from '../lib/time.ts'
 import type { AccountStore } from '../store/account.ts'
 import { maxCounted, maxOfKind, type Snooze } from '../store/account/attention.ts'
+import type { AwaitedPerson } from '../store/account/questions.ts'
 import type { CountedConversation } from '../store/account/turns.ts'
 import type { ClaimOffer } from './accounts/claim.ts'
 import { authorize } from './authorize.ts'
@@ -42,7 +43,11 @@ export async function withoutSnoozed(
   offer: ClaimOffer | undefined,
 ): Promise<Attention> {
   const { userId, role } = callingUser(account.actor)
-  const seen = conditions.filter(({ kind }) => kind !== 'key' || allows(role, 'manage'))
+  const seen = conditions.filter((condition) => {
+    if (condition.kind === 'key') return allows(role, 'manage')
+    // What waits for the users themselves is listed by conversation: see `questionsOf`.
+    return condition.kind !== 'person' || condition.of.userId !== userId
+  })
   const all = offer ? [...seen, conditionOfOffer(offer)] : seen
   const snoozes = new Map<string, Snooze>()
   for (const snooze of await account.read.snoozes.ofUser(userId, account.deps.now())) snoozes.set(keyOf(snooze), snooze)
@@ -106,7 +111,7 @@ function endOf(time: SnoozeTime, at: number, timeZone: string): number {
 
 export { maxCounted, maxOfKind }
 
-/** An agent is waited for when its oldest unread message is older than this, or its server fails for so long. */
+/** An agent is waited for when its oldest unread message is older than this, a person when an answer is, or a server that fails. */
 const unreadForLongMs = hour
 /** For how long parked messages, refused calls and failures of guardrails are told. */
 const parkedForMs = 7 * day
@@ -146,6 +151,7 @@ export type Condition =
     | { kind: 'remote'; of: Row<'remote'> }
     | { kind: 'parked'; of: Row<'parked'> }
     | { kind: 'unread'; of: Omit<Row<'waiting'>, 'sender'> & { sender?: string | null; presence?: Presence } }
+    | { kind: 'person'; of: AwaitedPerson }
     | { kind: 'refused'; of: Row<'refused'> }
     | { kind: 'turns'; of: CountedConversation }
     | { kind: 'quota'; of: UsedQuota }
@@ -163,17 +169,18 @@ function isWorse({ kind, level }: Condition, before: number): boolean {
 
 /** Everything that is wrong in an account now, the most urgent kinds first, and at most `maxOfKind` of each. */
 export async function findConditions(account: AccountStore): Promise<Condition[]> {
-  const { attention, turns } = account.read
+  const { attention, questions, turns } = account.read
   const at = account.deps.now()
   const keyTimes = { at, unusedSince: at - keyUnusedMs, neverUsedSince: at - keyNeverUsedMs, oldSince: at - keyOldMs }
   const failedSince = Math.floor((at - failedForMs) / hour) * hour
-  const [paused, failing, returned, remote, parked, waiting, refused, long, quotas, keys] = await Promise.all([
+  const [paused, failing, returned, remote, parked, waiting, people, refused, long, quotas, keys] = await Promise.all([
     turns.paused(),
     attention.failing(failedSince),
     attention.returned(),
     attention.remote(at - unreadForLongMs),
     attention.parked(at - parkedForMs),
     attention.waiting(at - unreadForLongMs),
+    questions.people(at - unreadForLongMs, at),
     attention.refused(at - failedForMs, manyRefused),
     turns.long(at - hour, maxLong),
     nearlyUsedQuotas(account),
@@ -190,6 +197,7 @@ export async function findConditions(account: AccountStore): Promise<Condition[]
     ...all('unread', withPresence(account, waiting), (of) => {
       return { subject: of.agentId, since: of.since, level: of.unread }
     }),
+    ...all('person', people, (of) => ({ subject: of.agentId, since: of.since, level: of.messages })),
     ...all('refused', refused, ({ credentialId, userId, actorType, since, calls }) => {
       return { subject: credentialId ?? userId ?? actorType, since, level: calls }
     }),

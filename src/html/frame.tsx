@@ -125,6 +125,7 @@ export function Header({ frame: { account, accounts, user } }: { frame: AppFrame
 }
 
 export const sectionTitles: Record<NavItem, string> = {
+  home: 'Home',
   conversations: 'Conversations',
   attention: 'Attention',
   overview: 'Overview',
@@ -238,6 +239,7 @@ export function Jump({ account }: { account: string }) {
 
 /** The sections that have a key after `g`, as far as the navigation has them. */
 const sectionKeys: [key: string, item: string, title: string][] = [
+  ['h', 'home', 'Home'],
   ['c', 'conversations', 'Conversations'],
   ['a', 'attention', 'Attention'],
   ['n', 'network', 'Network'],

@@ -3,6 +3,7 @@
 
 /** SVG paths on a 20×20 grid, stroked in the colour of the text. */
 const icons = {
+  home: 'M3.500 9 10 3.500 16.500 9v7.500h-4.500v-4.500h-4v4.500h-4.500z',
   conversations: 'M3.5 4.500h13v9h-7.500l-3.500 3v-3h-2z',
   attention:
     'M10 3.500a4.5 4.5 0 0 1 4.5 4.500v2.500l1.5 3h-12l1.5-3V8a4.500 4.500 0 0 1 4.5-4.500zM8.500 16.500h3M10 3.500v-1',

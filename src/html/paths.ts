@@ -9,7 +9,7 @@ export const paths = {
 
 /** The sections of the web application in the order of the navigation: what is said, who says it, and the account. */
 export const navGroups = [
-  ['conversations', 'attention'],
+  ['home', 'conversations', 'attention'],
   ['agents', 'channels', 'skills', 'guardrails'],
   ['overview', 'activity', 'settings'],
 ] as const
@@ -19,9 +19,9 @@ export type NavItem = (typeof navGroups)[number][number]
 export const navItems: readonly NavItem[] = navGroups.flat()
 
 /** The sections in the bar of narrow windows; the others are behind its last button. */
-export const barItems: readonly NavItem[] = ['conversations', 'attention', 'agents', 'channels']
+export const barItems: readonly NavItem[] = ['home', 'conversations', 'attention', 'agents']
 
-/** The page that an account opens with. It depends on the user, and redirects to a section. */
+/** The page that an account opens with. It redirects to its section Home. */
 export function homePath(account: string): string {
   return `/accounts/${account}`
 }

@@ -8,6 +8,7 @@ import { attention, overview, snoozes } from './account/attention.ts'
 import { channels } from './account/channels.ts'
 import { directory } from './account/directory.ts'
 import { endings } from './account/endings.ts'
+import { figures } from './account/figures.ts'
 import { fanOut, messages, receipts } from './account/messages.ts'
 import { grants, keys } from './account/keys.ts'
 import { guarding } from './account/guarding.ts'
@@ -19,6 +20,7 @@ import { names, profile } from './account/profile.ts'
 import { notifications } from './account/notifications.ts'
 import { parts } from './account/new-message.ts'
 import { pushConfigs } from './account/push-configs.ts'
+import { questions } from './account/questions.ts'
 import { remoteAgents } from './account/remote-agents.ts'
 import { retention } from './account/retention.ts'
 import { search } from './account/search.ts'
@@ -46,6 +48,7 @@ const tables = {
   directory,
   endings,
   fanOut,
+  figures,
   grants,
   guarding,
   guardrails,
@@ -61,6 +64,7 @@ const tables = {
   parts,
   profile,
   pushConfigs,
+  questions,
   receipts,
   remoteAgents,
   retention,

@@ -15,10 +15,10 @@ import { skillPages } from './agents/skills.tsx'
 import { attentionPages } from './attention/attention.tsx'
 import { channelPages } from './channels/channels.tsx'
 import { conversationPages } from './conversations/conversations.tsx'
-import { homePages } from './conversations/home.tsx'
 import { messagePages } from './conversations/message.tsx'
 import { errorFrame } from './error-frame.ts'
 import { guardrailPages } from './guardrails/guardrails.tsx'
+import { homePages } from './home/home.tsx'
 import { notificationPages, renewBrowserPage, unsubscribePage } from './notifications/settings-notifications.tsx'
 import { emailLinkPages } from './people/email-links.tsx'
 import { handOverPages } from './people/hand-over.tsx'
@@ -65,7 +65,7 @@ export function createWebApp(pageDeps: PageDeps, routes: FormRoute[] = []): Hono
   renewBrowserPage(publicRoutes, pageDeps)
   unsubscribePage(publicRoutes)
 
-  homePages(accountRoutes)
+  homePages(accountRoutes, pageDeps)
   conversationPages(accountRoutes)
   messagePages(accountRoutes)
   searchPages(accountRoutes)

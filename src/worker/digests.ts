@@ -37,16 +37,24 @@ async function sendDigest(store: Store, accountId: string, userId: string, dueAt
   const [claimed] = await account.write([notifications.claimDigest(userId, dueAt, until)])
   if (claimed.length === 0) return
 
-  const waiting = await read.notifications.unread(userId)
-  // Nothing is unread, or all of it was told already.
-  if (waiting.length === 0 || waiting[0].seq <= digest.toldSeq || digest.emailVerifiedAt === null) return
+  const [unread, questions] = await Promise.all([
+    read.notifications.unread(userId),
+    read.questions.ofUser(userId, now()),
+  ])
+  const waiting = [
+    ...unread.map((message) => ({ ...message, messages: 1 })),
+    ...questions.map(({ sender, deliverySeq, messages }) => ({ alias: sender, seq: deliverySeq, messages })),
+  ].sort((a, b) => b.seq - a.seq)
+  const count = waiting.reduce((sum, { messages }) => sum + messages, 0)
+  // Nothing waits, or all of it was told already.
+  if (count === 0 || waiting[0].seq <= digest.toldSeq || digest.emailVerifiedAt === null) return
   const isSent = await trySendDigest(
     store,
     digest.email,
-    `${config.appUrl}/accounts/${accountId}/conversations?show=you`,
+    `${config.appUrl}/accounts/${accountId}/home`,
     {
       accountName: digest.accountName,
-      waiting: waiting.length === 1 ? 'A message waits' : `${waiting.length} messages wait`,
+      waiting: count === 1 ? 'A message waits' : `${count} messages wait`,
       senders: [...new Set(waiting.map(({ alias }) => alias))],
       unsubscribe: `${config.appUrl}/unsubscribe/${digest.token}`,
     },

@@ -6,7 +6,7 @@ import { hour, minute, second } from '../lib/time.ts'
 import type { DueNotice } from '../store/global/notifications.ts'
 import type { Store } from '../store/store.ts'
 
-/** How long a message must be unread: people who have it in view are not notified. */
+/** How long a message must wait: people who answer it at once are not notified. */
 export const quietMs = 5 * second
 /** A browser is told of one thread at most once in this time. */
 export const batchMs = minute
@@ -89,7 +89,7 @@ export class PushNotifier {
       read.notifications.inThread(userId, subscriptionId, threadId),
     ])
     if (!browser) return
-    // What was read by then needs no notification, and neither do more than a person can want.
+    // What was answered by then needs no notification, and neither do more than a person can want.
     const isWanted = waiting.length > 0 && await takePushAttempt(store, accountId, userId)
     if (!isWanted) return void await settle(waiting[0]?.seq ?? Number.MAX_SAFE_INTEGER, null)
 

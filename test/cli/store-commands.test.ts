@@ -125,9 +125,9 @@ test('create-link lets a user in, and each account of the user has a row', async
   const password = 'another horse battery'
   const reset = await browser(grid).submit(new URL(forPassword.url as string).pathname, { password })
 
-  expect(page.at).toBe(arrivalOf(grid.acme, 'owner'))
+  expect(page.at).toBe(arrivalOf(grid.acme))
   expect(reset.at).toContain(`/accounts/${grid.acme.id}`)
-  expect((await browser(grid).signIn(email, password)).at).toBe(arrivalOf(grid.acme, 'owner'))
+  expect((await browser(grid).signIn(email, password)).at).toBe(arrivalOf(grid.acme))
   const logged = "SELECT arguments FROM activity WHERE account_id = ? AND tool = 'create-link'"
   expect((await rows(grid, logged, [grid.acme.id])).map((row) => JSON.parse(String(row.arguments)))).toEqual([
     { userId, email },

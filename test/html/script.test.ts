@@ -164,10 +164,10 @@ describe.skipIf(!hasBrowser)('a page', { timeout: 300_000 }, () => {
       const bar = page.locator('nav.bottom')
       expect(await page.locator('nav.side').isVisible()).toBe(false)
       expect(await bar.locator('a:visible').allTextContents()).toEqual([
+        'Home',
         'Conversations',
         'Attention',
         'Agents',
-        'Channels',
       ])
 
       await bar.locator('summary').click()

@@ -67,11 +67,10 @@ export async function signedIn(
   return one
 }
 
-/** The page where a person with this role arrives in an account that has agents. `query` is what it says to them. */
-export function arrivalOf({ id }: { id: string }, role: Role, query: Record<string, string> = {}): string {
-  const given = new URLSearchParams({ ...query, ...(role === 'member' && { show: 'you' }) })
-  const page = role === 'viewer' ? 'overview' : 'conversations'
-  return `/accounts/${id}/${page}${given.size === 0 ? '' : `?${given}`}`
+/** The page where a person arrives in an account. `query` is what it says to them. */
+export function arrivalOf({ id }: { id: string }, query: Record<string, string> = {}): string {
+  const given = new URLSearchParams(query)
+  return `/accounts/${id}/home${given.size === 0 ? '' : `?${given}`}`
 }
 
 /** The path and query of the link in the newest email. */

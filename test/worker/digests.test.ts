@@ -2,11 +2,13 @@
 import { beforeEach, expect, test } from 'vitest'
 import { createChannel } from '../../src/grid/channels/channels.ts'
 import { markRead } from '../../src/grid/conversations/marks.ts'
+import { writeMessage } from '../../src/grid/conversations/write.ts'
 import { type DigestPeriod, findDigest, setDigest } from '../../src/grid/notifications/digests.ts'
 import { giveUpAlias } from '../../src/grid/people/seats.ts'
 import { day, hour } from '../../src/lib/time.ts'
 import type { AccountStore } from '../../src/store/account.ts'
 import { sendDigests } from '../../src/worker/digests.ts'
+import { followLog } from '../../src/worker/threads.ts'
 import { say } from '../support/conversations.ts'
 import { rows } from '../support/database.ts'
 import { onEachDatabase } from '../support/databases.ts'
@@ -46,7 +48,7 @@ onEachDatabase((open) => {
       to: ann.person.email,
       kind: 'digest',
       subject: 'Messages wait for you',
-      link: `${appUrl}/accounts/${grid.acme.id}/conversations?show=you`,
+      link: `${appUrl}/accounts/${grid.acme.id}/home`,
       unsubscribe: `${appUrl}/unsubscribe/${token}`,
     })
     expect(email.text).toContain('3 messages wait for you in the account "Acme"')
@@ -54,13 +56,15 @@ onEachDatabase((open) => {
     expect(email.text).not.toMatch(/secret|another one|third/)
   })
 
-  test('nothing is sent without something new that is unread', async () => {
+  test('nothing is sent without something new that waits', async () => {
     await choose('hourly')
     expect(await after(hour)).toEqual([])
-    const { id } = await say(grid, alice, 'ann-lee', 'read at once')
-    await markRead(ann.account, [id])
+    await say(grid, alice, 'ann-lee', 'answered at once')
+    await writeMessage(ann.account, { to: 'alice', text: 'yes' })
+    await followLog(grid.store)
     expect(await after(hour)).toEqual([])
-    await say(grid, alice, 'ann-lee', 'waits')
+    const { id } = await say(grid, alice, 'ann-lee', 'read, and not answered')
+    await markRead(ann.account, [id])
     expect((await after(hour)).length).toBe(1)
     expect(await after(hour)).toEqual([])
 

@@ -2,12 +2,15 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { createChannel } from '../../src/grid/channels/channels.ts'
 import { markRead } from '../../src/grid/conversations/marks.ts'
+import { dismissQuestion, questionsOf } from '../../src/grid/conversations/questions.ts'
 import { listThreads } from '../../src/grid/conversations/threads.ts'
+import { writeMessage } from '../../src/grid/conversations/write.ts'
 import { subscribe } from '../../src/grid/notifications/subscriptions.ts'
 import type { AccountStore } from '../../src/store/account.ts'
 import { newKeyRing } from '../../src/lib/key-ring.ts'
 import { day, hour, minute, second } from '../../src/lib/time.ts'
 import { batchMs, PushNotifier, quietMs } from '../../src/worker/push.ts'
+import { followLog } from '../../src/worker/threads.ts'
 import { say } from '../support/conversations.ts'
 import { rows } from '../support/database.ts'
 import { onEachDatabase } from '../support/databases.ts'
@@ -85,13 +88,25 @@ onEachDatabase((open) => {
     expect(service.taken.length).toBe(1)
   })
 
-  test('what is read within some seconds is not notified', async () => {
+  test('what is read and not answered is notified', async () => {
     const { id } = await say(grid, alice, 'ann-lee', 'hello')
-    expect(await after(quietMs - 1)).toEqual([])
+    await new PushNotifier(grid.store).run()
     await markRead(ann.account, [id])
 
+    expect((await after(quietMs)).map(({ body }) => body)).toEqual(['A new message in Acme'])
+  })
+
+  test('what is answered or dismissed within some seconds is not notified', async () => {
+    await say(grid, alice, 'ann-lee', 'hello')
+    await say(grid, storeOf(grid, grid.bob), 'ann-lee', 'hello')
+    expect(await after(quietMs - 1)).toEqual([])
+    await writeMessage(ann.account, { to: 'alice', text: 'yes' })
+    await followLog(grid.store)
+    const [{ threadId, seq }] = await questionsOf(ann.account)
+    await dismissQuestion(ann.account, threadId, seq)
+
     expect(await after(hour)).toEqual([])
-    expect((await notices()).map(({ due_at }) => due_at)).toEqual([null])
+    expect((await notices()).map(({ due_at }) => due_at)).toEqual([null, null])
   })
 
   test('a thread is told of once in a minute, with all that has come', async () => {

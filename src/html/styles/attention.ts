@@ -23,6 +23,13 @@ export const attention = `
   .needs .menu.end > .list { right: auto; left: 0 }
 }
 
+.calm { padding: var(--s3) var(--card); border: 1px solid var(--line); border-radius: var(--round-l); background: var(--panel); color: var(--soft) }
+.news { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 20rem), 1fr)) }
+.news > section { min-width: 0 } .news h3 { padding: var(--s2) var(--s4); color: var(--soft); font-size: var(--text-s); font-weight: 540 }
+.plot-of svg { grid-column: 1 / -1; display: block; margin-top: var(--s2) } .plot-of .axis { stroke: var(--line) }
+.scrolls-x { overflow-x: auto } .numbers :is(th, td) { padding: var(--s1) var(--s3); text-align: end; font-variant-numeric: tabular-nums; white-space: nowrap }
+.numbers :is(th:first-child) { text-align: start }
+
 .meter { display: grid; gap: var(--s1) } .meter > div { display: flex; flex-wrap: wrap; justify-content: space-between; gap: 0 var(--s3) }
 .meter progress { appearance: none; display: block; width: 100%; height: .375rem; border: 0; border-radius: 1rem; background: var(--sunk); overflow: hidden }
 .meter progress::-webkit-progress-bar { background: var(--sunk) } .meter progress::-webkit-progress-value { border-radius: 1rem; background: var(--accent) }

@@ -95,6 +95,7 @@ export const conversation = `
 .composer .answering { display: flex; align-items: center; gap: var(--s1); min-width: 0 }
 .composer .quote { flex: 1; min-width: 0; overflow: hidden; white-space: nowrap; text-overflow: ellipsis; padding-inline-start: var(--s2);
   border-inline-start: 3px solid var(--accent); color: var(--soft); font-size: var(--text-s); line-height: 1.75rem; text-decoration: none }
+.composer > #waits { grid-column: 1 / -1 } .composer .waits { justify-content: space-between; padding-inline: var(--s3) var(--s1); border-radius: var(--round); background: var(--warning-wash); color: var(--warning); font-size: var(--text-s) }
 .composer .row { gap: var(--s2) var(--s3); margin: 0 } .row > select.input { width: auto }
 .marks { display: flex; flex-wrap: wrap; justify-content: flex-end; gap: var(--s1) } .marks form[hidden] { display: none } .marks:not(:has(> :not([hidden]))) { display: none }
 .composer { grid-template-columns: minmax(0, 1fr) auto; align-items: center; gap: var(--s2) var(--s3) }

@@ -1,6 +1,7 @@
 /** How the people of an account are notified of messages to their aliases. See docs/delivery.md, "Notifications". */
 import { inboxOf } from './inbox-message.ts'
 import { type AccountDb, query, type Statement, statement } from '../sql.ts'
+import { doneUpTo } from './questions.ts'
 
 export type DigestPeriod = 'hourly' | 'daily'
 
@@ -67,19 +68,22 @@ const settle = statement(`
 const ownAgent = `(SELECT seats.agent_id FROM seats WHERE seats.account_id = :account AND seats.user_id = :user)`
 const joinMessage = `JOIN messages
     ON messages.account_id = deliveries.sender_account_id AND messages.id = deliveries.message_id`
-const isUnread = `deliveries.inbox = ${inboxOf(ownAgent)} AND deliveries.state = 'unread'
-    AND messages.channel_id IS NULL`
-const inThread = query<{ alias: string; seq: number }>(`
-  SELECT messages.from_alias AS alias, deliveries.seq FROM deliveries
+const isTo = `deliveries.inbox = ${inboxOf(ownAgent)} AND messages.channel_id IS NULL`
+// Of both halves of the inbox: what an agent wrote waits until it is answered, also after it was read.
+const inThread = query<{ alias: string; seq: number }>(
+  ['unread', 'read'].map((state) => `
+  SELECT messages.from_alias AS alias, deliveries.seq AS seq FROM deliveries
   ${joinMessage}
   JOIN thread_messages ON thread_messages.account_id = :account AND thread_messages.seq = messages.seq
-  WHERE ${isUnread} AND thread_messages.thread_id = :thread
+  WHERE ${isTo} AND deliveries.state = '${state}' AND thread_messages.thread_id = :thread
     AND deliveries.seq >= (SELECT first_seq FROM push_notices WHERE ${isNotice})
-  ORDER BY deliveries.seq DESC LIMIT ${maxUnread}`)
+    AND iif(messages.type = 'agent', messages.seq > ${doneUpTo(ownAgent, ':user', ':thread')}, ${state === 'unread'})`)
+    .join('UNION ALL') + ` ORDER BY seq DESC LIMIT ${maxUnread}`,
+)
 const unread = query<{ alias: string; seq: number }>(`
   SELECT messages.from_alias AS alias, deliveries.seq FROM deliveries
   ${joinMessage}
-  WHERE ${isUnread}
+  WHERE ${isTo} AND deliveries.state = 'unread' AND messages.type <> 'agent'
   ORDER BY deliveries.seq DESC LIMIT ${maxUnread}`)
 
 const digest = query<Digest>(`
@@ -105,10 +109,10 @@ export const notifications = {
   reads: (account: AccountDb) => ({
     subscriptions: (user: string): Promise<PushSubscription[]> => account.all(list, { user }),
     subscription: (subscription: string) => account.one(byId, { subscription }),
-    /** The unread messages to the alias of a user that a notification is about, the newest first. */
+    /** What waits for a user, of the messages that a notification is about, the newest first. */
     inThread: (user: string, subscription: string, thread: number) =>
       account.all(inThread, { user, subscription, thread }),
-    /** The unread messages to the alias of a user, the newest first. Posts in channels are not among them. */
+    /** The unread messages of people to the alias of a user, the newest first. Posts in channels are not among them. */
     unread: (user: string) => account.all(unread, { user }),
     /** The mail digest of a user, and where it goes; undefined if they want none. */
     digest: (user: string) => account.one(digest, { user }),

@@ -87,11 +87,12 @@ export function placing(name: string, chosen: string): Query<Row>[] {
     WHERE true ON CONFLICT DO NOTHING`
   // A sender in its own account, and a recipient in its own.
   const addAgents = `
-    INSERT INTO thread_agents (account_id, agent_id, thread_id, delivery_seq)
-    SELECT part.account_id, part.agent_id, threads.id, max(part.delivery_seq)
+    INSERT INTO thread_agents (account_id, agent_id, thread_id, delivery_seq, answered_seq)
+    SELECT part.account_id, part.agent_id, threads.id, max(part.delivery_seq), max(part.answered_seq)
     FROM (
       SELECT ${account} AS account_id, iif(${isOwn}, m.from_agent_id, d.agent_id) AS agent_id,
-        iif(${isOwn}, 0, d.seq) AS delivery_seq, iif(m.conversation_id IS NULL, 'pair', 'conversation') AS kind,
+        iif(${isOwn}, 0, d.seq) AS delivery_seq, iif(${isOwn} AND m.type = 'human', m.seq, 0) AS answered_seq,
+        iif(m.conversation_id IS NULL, 'pair', 'conversation') AS kind,
         iif(m.conversation_id IS NULL, ${pair}, ${stranger} || '/' || m.conversation_id) AS key
       FROM messages AS m
       JOIN deliveries AS d ON d.message_id = m.id AND d.sender_account_id = m.account_id
@@ -100,8 +101,10 @@ export function placing(name: string, chosen: string): Query<Row>[] {
     CROSS JOIN threads ON ${ofThread('part')}
     WHERE true
     GROUP BY part.account_id, part.agent_id, threads.id
-    ON CONFLICT (account_id, agent_id, thread_id) DO UPDATE SET delivery_seq = excluded.delivery_seq
-    WHERE thread_agents.delivery_seq < excluded.delivery_seq`
+    ON CONFLICT (account_id, agent_id, thread_id) DO UPDATE SET
+      delivery_seq = max(thread_agents.delivery_seq, excluded.delivery_seq),
+      answered_seq = max(thread_agents.answered_seq, excluded.answered_seq)
+    WHERE thread_agents.delivery_seq < excluded.delivery_seq OR thread_agents.answered_seq < excluded.answered_seq`
   return [grow, add, addReplies, addAgents].map((text) => crossAccountStatement(name, text))
 }
 

@@ -40,7 +40,7 @@ async function show({ account, frame, path, query, timeZone }: Visit) {
     frame('activity'),
     {
       title: 'Activity',
-      lead: 'What users and programs did in this account, including failed calls. The log cannot be edited.',
+      lead: 'What users and programs changed in this account, including failed calls. The log cannot be edited.',
     },
     <Card isFlush>
       <Disclosure isNarrow title='Filter' isOpen={isFiltered}>
@@ -80,7 +80,7 @@ async function show({ account, frame, path, query, timeZone }: Visit) {
           />
           <TextInput name='from' label='From' type='date' value={current('from')} />
           <TextInput name='to' label='To' type='date' value={current('to')} />
-          <Checkbox name='changes' label='Changes only' isChecked={current('changes') !== ''} />
+          <Checkbox name='readings' label='Also what was only read' isChecked={current('readings') !== ''} />
           <div class='row'>
             <SubmitButton kind='plain'>Filter</SubmitButton>
             {isFiltered && <ButtonLink href={path('activity')} kind='quiet'>Clear</ButtonLink>}
@@ -140,7 +140,7 @@ async function show({ account, frame, path, query, timeZone }: Visit) {
   )
 }
 
-const filterNames = ['who', 'tool', 'outcome', 'from', 'to', 'changes']
+const filterNames = ['who', 'tool', 'outcome', 'from', 'to', 'readings']
 
 /** A program with whom it acts as and since when, because one program can have several authorizations. */
 function programTitle({ clientName, agentAlias, createdAt }: LoggedProgram): string {
@@ -167,7 +167,8 @@ function filterOf(query: URLSearchParams, zone: string): ActivityFilter {
     ...(kind === 'key' && { credentialId: id }),
     since: startOfDay(filter('from'), zone),
     until: to === undefined ? undefined : nextDayAt(zone, to, 0),
-    isChange: filter('changes') !== undefined,
+    // A kind of call and a failure are asked for by name, whether they change something or not.
+    isChange: filter('readings') === undefined && filter('tool') === undefined && outcome !== anyFailure,
     before: Number.isSafeInteger(before) ? before : undefined,
   }
 }

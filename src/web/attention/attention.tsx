@@ -12,17 +12,19 @@ import {
   snooze,
   snoozeTimes,
 } from '../../grid/attention.ts'
+import { type Question, questionsOf } from '../../grid/conversations/questions.ts'
 import { Ago, EndSnooze, NeedList, SnoozeMenu } from '../../html/attention.tsx'
 import { Card, Disclosure, EmptyState, LocalTime } from '../../html/components.tsx'
 import { appPage } from '../../html/layout.tsx'
 import { utc } from '../../lib/time.ts'
 import type { PageDeps, Pages, Visit } from '../visit.ts'
 import { actionOf, inWords } from './condition-words.tsx'
+import { WaitingForYou } from './questions.tsx'
 
 /** The filters above the rows, by the value of `show`. */
 const groups = {
   paused: { title: 'Runaway', kinds: ['paused', 'turns'] },
-  waiting: { title: 'Waiting', kinds: ['unread'] },
+  waiting: { title: 'Waiting', kinds: ['unread', 'person'] },
   failing: { title: 'Failing', kinds: ['guardrail', 'released', 'remote', 'parked'] },
   refused: { title: 'Refused', kinds: ['refused'] },
   limits: { title: 'Limits', kinds: ['quota'] },
@@ -43,7 +45,7 @@ export function attentionPages({ get, post }: Pages<Visit>, { store, attention }
   get('/attention', async (visit) => {
     const found = await attentionOf(visit.account, await offerTo(visit))
     attention.found({ id: visit.membership.id, account: visit.account }, found.open)
-    return page(visit, found)
+    return page(visit, found, await questionsOf(visit.account))
   })
   post('/attention/snooze', async (visit) => {
     const time = visit.form.get('time') ?? ''
@@ -60,7 +62,7 @@ export function attentionPages({ get, post }: Pages<Visit>, { store, attention }
   })
 }
 
-function page(visit: Visit, { open, snoozed }: Attention) {
+function page(visit: Visit, { open, snoozed }: Attention, questions: Question[]) {
   const { account, frame, path, query } = visit
   const now = account.deps.now()
   const counted = Object.entries(groups).map(([name, { title, kinds }]) => {
@@ -71,7 +73,7 @@ function page(visit: Visit, { open, snoozed }: Attention) {
   const shown = chosen?.rows ?? open
   const present = counted.filter(({ rows }) => rows.length > 0)
   return appPage(
-    { ...frame('attention'), attention: open.length },
+    { ...frame('attention'), attention: open.length + questions.length },
     { title: 'Attention', lead: 'What needs a person now.', fresh: ['attention', 'minute'] },
     <>
       {present.length > 1 && (
@@ -86,22 +88,25 @@ function page(visit: Visit, { open, snoozed }: Attention) {
           ))}
         </nav>
       )}
-      <Card isFlush>
-        {open.length === 0
-          ? (
-            <EmptyState icon='check' title='All is well.'>
-              Checked <Ago at={now} />.
-            </EmptyState>
-          )
-          : (
-            <>
-              <NeedList label='What needs a person' rows={shown.map((condition) => openRow(visit, condition, now))} />
-              <p class='inside checked'>
-                Checked <Ago at={now} />.{isCut(shown) && ` At most ${maxOfKind} of each kind are shown.`}
-              </p>
-            </>
-          )}
-      </Card>
+      {!chosen && <WaitingForYou visit={visit} questions={questions} from='attention' />}
+      {(open.length > 0 || questions.length === 0) && (
+        <Card isFlush>
+          {open.length === 0
+            ? (
+              <EmptyState icon='check' title='All is well.'>
+                Checked <Ago at={now} />.
+              </EmptyState>
+            )
+            : (
+              <>
+                <NeedList label='What needs a person' rows={shown.map((condition) => openRow(visit, condition, now))} />
+                <p class='inside checked'>
+                  Checked <Ago at={now} />.{isCut(shown) && ` At most ${maxOfKind} of each kind are shown.`}
+                </p>
+              </>
+            )}
+        </Card>
+      )}
       {snoozed.length > 0 && (
         <Card isFlush>
           <Disclosure title={`Snoozed: ${snoozed.length}`} isOpen={open.length === 0}>
@@ -128,7 +133,7 @@ function page(visit: Visit, { open, snoozed }: Attention) {
   )
 }
 
-function openRow(visit: Visit, condition: Condition, now: number) {
+export function openRow(visit: Visit, condition: Condition, now: number) {
   return {
     ...inWords(condition, now),
     actions: (

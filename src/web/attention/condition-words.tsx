@@ -8,6 +8,7 @@ import { Name } from '../../html/bidi.tsx'
 import { Time } from '../../html/components.tsx'
 import { durationInWords } from '../../html/conversation/state-line.tsx'
 import { ButtonForm, ButtonLink } from '../../html/form.tsx'
+import { writePath } from '../../html/paths.ts'
 import { presenceWords } from '../../lib/presence.ts'
 import { actorOf } from '../accounts/activity-rows.tsx'
 import { reasonOf } from '../accounts/activity-sentences.ts'
@@ -114,6 +115,15 @@ export function inWords(condition: Condition, now: number): Words {
         ],
       }
     }
+    case 'person': {
+      const { alias, messages, conversations, since } = condition.of
+      return {
+        icon: 'people',
+        tone: 'warning',
+        what: <>{named([alias])} has not answered for {durationInWords(now - since)}</>,
+        facts: [`${count(messages, 'message')} in ${pluralize(conversations, 'conversation')}`],
+      }
+    }
     case 'refused': {
       const { calls, outcome } = condition.of
       const { name, credential } = actorOf(condition.of)
@@ -202,7 +212,7 @@ export function inWords(condition: Condition, now: number): Words {
 }
 
 /** What the visitor can do about a condition: one button. */
-export function actionOf({ path, may }: Visit, condition: Condition): Child {
+export function actionOf({ path, may, membership }: Visit, condition: Condition): Child {
   const open = (href: string, title = 'Open') => <ButtonLink href={href} isSmall>{title}</ButtonLink>
   switch (condition.kind) {
     case 'paused':
@@ -215,6 +225,8 @@ export function actionOf({ path, may }: Visit, condition: Condition): Child {
     case 'remote':
     case 'unread':
       return open(path('agents', condition.of.alias))
+    case 'person':
+      return may('use') && open(writePath(membership.id, `@${condition.of.alias}`), 'Write')
     case 'parked':
       return condition.of.isDeleted
         ? open(`${path('activity')}?tool=admin_delete_agent`, 'See who did')

@@ -3,6 +3,7 @@ import { callingUser } from '../../auth/actor.ts'
 import type { Deps } from '../../deps.ts'
 import type { ClaimOffer } from '../../grid/accounts/claim.ts'
 import { type Condition, findConditions, withoutSnoozed } from '../../grid/attention.ts'
+import { type Question, questionsOf } from '../../grid/conversations/questions.ts'
 import type { NeedsNow } from '../../grid/live/account-news.ts'
 import { RecentMap } from '../../lib/recent-map.ts'
 import { second } from '../../lib/time.ts'
@@ -38,11 +39,13 @@ export class AttentionCounts {
   async now(visit: CountedVisit): Promise<NeedsNow | undefined> {
     const { id, account, findOffer } = visit
     try {
-      return await this.#recent(this.#counts, keyOf(visit), async () => {
+      const counted = this.#recent(this.#counts, keyOf(visit), async () => {
         const conditions = this.#recent(this.#conditions, id, () => findConditions(account))
         const [found, offer] = await Promise.all([conditions, findOffer()])
         return needsOf((await withoutSnoozed(account, found, offer)).open)
       })
+      // Not kept: an answer shows at once.
+      return withQuestions(await counted, await questionsOf(account))
     } catch (error) {
       this.#deps.log.warn('What needs a person could not be counted', { error })
       return undefined
@@ -67,6 +70,11 @@ export class AttentionCounts {
 
 function needsOf(open: readonly Condition[]): NeedsNow {
   return { open: open.length, mark: open.map(({ kind, subject, level }) => `${kind} ${subject} ${level}`).join('\n') }
+}
+
+function withQuestions({ open, mark }: NeedsNow, questions: readonly Question[]): NeedsNow {
+  const marks = questions.map(({ threadId, seq }) => `${threadId} ${seq}`)
+  return { open: open + questions.length, mark: [mark, ...marks].join('\n') }
 }
 
 /** Roles see different rows. */

@@ -5,6 +5,7 @@ import type { Child } from 'hono/jsx'
 import { presenceOf } from '../../grid/agents/find-agent.ts'
 import { readerOf } from '../../grid/conversations/may-read.ts'
 import { nextUnread } from '../../grid/conversations/marks.ts'
+import { questionsOf } from '../../grid/conversations/questions.ts'
 import type { OpenConversation, OpenMessage } from '../../grid/conversations/open.ts'
 import type { Thread } from '../../grid/conversations/threads.ts'
 import {
@@ -23,6 +24,7 @@ import { writePath } from '../../html/paths.ts'
 import { maxFormFileBytes } from '../../lib/http/form.ts'
 import { newId } from '../../lib/id.ts'
 import { presenceWords } from '../../lib/presence.ts'
+import { WaitsHere } from '../attention/questions.tsx'
 import { PageForm, readChoice } from '../forms.tsx'
 import type { Visit } from '../visit.ts'
 import { type ListPlace, listPlace, listQuery, seqIn } from './list-pane.tsx'
@@ -52,6 +54,7 @@ export async function composerOf(visit: Visit, open: OpenConversation, isGlance 
   if (!visit.may('use') || since === undefined) return null
   return (
     <div class='composer' id='composer'>
+      {reader.seat && await waitsIn(visit, thread.id)}
       {reader.seat && !isGlance && await Marks({ visit, open })}
       {reader.seat ? await writingIn(visit, open) : (
         <p class='soft small'>
@@ -61,6 +64,11 @@ export async function composerOf(visit: Visit, open: OpenConversation, isGlance 
       )}
     </div>
   )
+}
+
+async function waitsIn(visit: Visit, threadId: number): Promise<Child> {
+  const questions = await questionsOf(visit.account)
+  return <WaitsHere visit={visit} question={questions.find((question) => question.threadId === threadId)} />
 }
 
 async function writingIn(visit: Visit, { reader, thread, messages }: OpenConversation): Promise<Child> {

@@ -13,6 +13,7 @@ import { Card } from '../../html/components.tsx'
 import { TextArea, TextInput } from '../../html/fields.tsx'
 import { ButtonLink } from '../../html/form.tsx'
 import { appPage } from '../../html/layout.tsx'
+import { dismiss } from '../attention/questions.tsx'
 import { PageForm } from '../forms.tsx'
 import type { PageResult, Pages, Visit } from '../visit.ts'
 import { draftName, expiryIn, messageKey, SendRow } from './composer.tsx'
@@ -43,6 +44,7 @@ export function writingPages({ get, post }: Pages<Visit>, showThread: (visit: Vi
     if (form.get('by') === 'view') return new Response(null, { status: 204 })
     return { redirectTo: `${conversationPath(visit, threadIn(visit))}${upTo === undefined ? '' : `#m${upTo}`}` }
   })
+  post('/conversations/:thread/dismiss', dismiss)
   post('/conversations/:thread/unread', async (visit) => {
     const from = seqIn(visit.form, 'from')
     if (from === undefined) throw new GridError('invalid_input', 'The field `from` is missing.', { field: 'from' })

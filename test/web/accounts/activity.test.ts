@@ -81,7 +81,7 @@ describe('a log with entries', () => {
     expect(tools((await ann.open(`${path}?who=${key}`)).html)).toEqual(['admin_delete_agent', 'admin_create_agent'])
   })
 
-  test('can be shown without what only lists or reads, and names the credential in the opened row', async () => {
+  test('shows changes, on demand with what only lists or reads, and names the credential in the opened row', async () => {
     await callTool(grid, grid.acme.adminKey, 'admin_list_agents')
     await note(
       { type: 'admin', credentialId: 'list-key', credentialKind: 'admin_key', userId: annId },
@@ -90,15 +90,15 @@ describe('a log with entries', () => {
 
     await note({ type: 'user', userId: annId, role: 'owner', sessionId: 's', confirmedAt: 0 }, 'read_conversations')
 
-    const { html, text } = await ann.open(path)
-    const changes = await ann.open(`${path}?changes=on`)
+    const { html, text } = await ann.open(`${path}?readings=on`)
+    const changes = await ann.open(path)
 
     expect(tools(html).slice(0, 3)).toEqual(['read_conversations', 'admin_list_skills', 'admin_list_agents'])
     expect(tools(html).slice(3)).toEqual(tools(changes.html))
     expect(tools(changes.html)).toHaveLength(5)
-    expect(changes.html).toMatch(/<input type="checkbox" id="changes" name="changes" checked/)
+    expect(html).toMatch(/<input type="checkbox" id="readings" name="readings" checked/)
     expect(text).toContain('Credential list-key')
-    expect(tools((await ann.open(`${path}?changes=on&outcome=refused`)).html)).toEqual(['admin_delete_agent'])
+    expect(tools((await ann.open(`${path}?tool=read_conversations`)).html)).toEqual(['read_conversations'])
   })
 
   test('shows programs that signed in under Who, each by the agent that it acts as', async () => {
@@ -114,7 +114,7 @@ describe('a log with entries', () => {
     expect(offered.map(([, , title]) => title.trim())).toEqual([
       expect.stringMatching(/^Client as @admin, 2026-11-\d\d$/),
     ])
-    expect(tools((await ann.open(`${path}?who=${offered[0][1]}`)).html)).toEqual(['admin_list_channels'])
+    expect(tools((await ann.open(`${path}?readings=on&who=${offered[0][1]}`)).html)).toEqual(['admin_list_channels'])
   })
 
   test('pages backwards through every row once, and keeps the filter', async () => {

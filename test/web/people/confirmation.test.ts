@@ -136,7 +136,7 @@ describe('the proof', () => {
   test('never leads to another host', async () => {
     const one = await signedIn(grid, await person(grid, { role: 'owner' }))
     const done = await one.submit('/confirm?next=//evil.example', { password }, '/confirm')
-    expect(done.at).toBe(arrivalOf(grid.acme, 'owner'))
+    expect(done.at).toBe(arrivalOf(grid.acme))
   })
 })
 
@@ -160,11 +160,11 @@ describe('an account that requires a second factor', () => {
     const csrf = await csrfTokenOf(two, securityOf(grid))
     const refused = await two.post(settings('account/keys'), { csrf, name: 'a key' })
     expect(refused.status).toBe(403)
-    expect((await (await signedIn(grid, member)).open(home())).at).toBe(arrivalOf(grid.acme, 'member'))
-    expect((await owner.open(home())).at).toBe(arrivalOf(grid.acme, 'owner'))
+    expect((await (await signedIn(grid, member)).open(home())).at).toBe(arrivalOf(grid.acme))
+    expect((await owner.open(home())).at).toBe(arrivalOf(grid.acme))
 
     const { one: added } = await addTotp(grid, admin)
-    expect((await added.open(home())).at).toBe(arrivalOf(grid.acme, 'admin'))
+    expect((await added.open(home())).at).toBe(arrivalOf(grid.acme))
   })
 
   test('is set by an owner who has one, and recorded', async () => {

@@ -34,7 +34,7 @@ test('a password reset ends every session and every link of the user, and an ema
 
   expect(common.status).toBe(400)
   expect(common.html).toContain('password-error')
-  expect(page.at).toBe(arrivalOf(grid.acme, 'member', { done: 'password-reset' }))
+  expect(page.at).toBe(arrivalOf(grid.acme, { done: 'password-reset' }))
   expect(page.text).toContain('programs can no longer act for you')
   expect((await before.open(profile)).at).toMatch(/^\/sign-in/)
   expect((await browser(grid).open(signInLink)).status).toBe(400)

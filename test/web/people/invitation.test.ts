@@ -31,7 +31,7 @@ test('an existing user signs in and accepts', async () => {
   expect(back.at).toBe(link)
   const joined = await bob.submit(link, {})
 
-  expect(joined.at).toBe(arrivalOf(grid.acme, 'viewer', { done: 'joined' }))
+  expect(joined.at).toBe(arrivalOf(grid.acme, { done: 'joined' }))
   expect((await bob.open(link)).status).toBe(400)
 })
 

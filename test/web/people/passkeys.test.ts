@@ -84,7 +84,7 @@ describe.skipIf(!hasBrowser)('in Chromium', { timeout: 300_000 }, () => {
     await Promise.all([page.waitForURL(`${home()}/agents`), page.click('text=Sign in with a passkey')])
 
     await signInByPassword(ann)
-    await Promise.all([page.waitForURL(url + arrivalOf(grid.acme, 'owner')), page.click('text=Use a passkey')])
+    await Promise.all([page.waitForURL(url + arrivalOf(grid.acme)), page.click('text=Use a passkey')])
     expect(visitor.faults).toEqual([])
   })
 
@@ -182,7 +182,7 @@ describe.skipIf(!hasBrowser)('in Chromium', { timeout: 300_000 }, () => {
       expect((await half.post('/second-factor/passkey', fields)).status).toBe(400)
     }
 
-    expect((await (await sameBrowser()).post('/passkey/sign-in', fields)).at).toBe(arrivalOf(grid.acme, 'owner'))
+    expect((await (await sameBrowser()).post('/passkey/sign-in', fields)).at).toBe(arrivalOf(grid.acme))
     expect((await (await sameBrowser()).post('/passkey/sign-in', fields)).status).toBe(400)
   })
 
@@ -207,6 +207,6 @@ describe.skipIf(!hasBrowser)('in Chromium', { timeout: 300_000 }, () => {
     expect(page.url()).toMatch(/second-factor/)
 
     await signInByPassword(ann)
-    await Promise.all([page.waitForURL(url + arrivalOf(grid.acme, 'owner')), page.click('text=Use a passkey')])
+    await Promise.all([page.waitForURL(url + arrivalOf(grid.acme)), page.click('text=Use a passkey')])
   })
 })

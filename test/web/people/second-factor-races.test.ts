@@ -34,7 +34,7 @@ describe('a unit that is sent again, because its answer was lost, has the same r
     for (const code of [codeOf(grid, secret), codes[0]]) {
       const one = browser(grid)
       await one.signIn(ann.email, password)
-      expect((await one.submit('/second-factor', { code })).at).toBe(arrivalOf(grid.acme, 'owner'))
+      expect((await one.submit('/second-factor', { code })).at).toBe(arrivalOf(grid.acme))
       const two = browser(grid, '203.0.113.68')
       await two.signIn(ann.email, password)
       expect((await two.submit('/second-factor', { code })).status).toBe(400)
@@ -101,7 +101,7 @@ test('of two first factors at once only one brings recovery codes, and they work
   expect(await rows(grid, 'SELECT confirmed_at FROM totps')).toEqual([{ confirmed_at: grid.clock.now }])
   const two = browser(grid)
   await two.signIn(ann.email, password)
-  expect((await two.submit('/second-factor', { code: codes![0] })).at).toBe(arrivalOf(grid.acme, 'owner'))
+  expect((await two.submit('/second-factor', { code: codes![0] })).at).toBe(arrivalOf(grid.acme))
 })
 
 /** Store a passkey of a user, whose other sessions end. It can never be used. */

@@ -45,7 +45,7 @@ describe('signing in', () => {
     expect(await grid.acme.store.read.keys.adminKeys()).toHaveLength(1)
 
     const done = await one.submit('/second-factor', { code: codeOf(grid, secret) })
-    expect(done.at).toBe(arrivalOf(grid.acme, 'owner'))
+    expect(done.at).toBe(arrivalOf(grid.acme))
   })
 
   test('a half session ends after 15 minutes and is in no list of sessions', async () => {
@@ -86,7 +86,7 @@ describe('signing in', () => {
     grid.clock.now += 30 * second
     const fields = { code: codeOf(grid, secret) }
     const elsewhere = await two.submit('/second-factor?next=//evil.example', fields, '/second-factor')
-    expect(elsewhere.at).toBe(arrivalOf(grid.acme, 'owner'))
+    expect(elsewhere.at).toBe(arrivalOf(grid.acme))
   })
 })
 
@@ -101,11 +101,11 @@ describe('codes', () => {
 
     const pages = await Promise.all(browsers.map((one) => one.submit('/second-factor', { code })))
 
-    expect(pages.filter(({ at }) => at === arrivalOf(grid.acme, 'owner'))).toHaveLength(1)
+    expect(pages.filter(({ at }) => at === arrivalOf(grid.acme))).toHaveLength(1)
     expect(pages.filter(({ text }) => text.includes('This code is wrong, was used already, or is too old.')))
       .toHaveLength(4)
     const earlier = codeOf(grid, secret, -30 * second)
-    const late = await browsers.find((_, n) => pages[n].at !== arrivalOf(grid.acme, 'owner'))!.submit(
+    const late = await browsers.find((_, n) => pages[n].at !== arrivalOf(grid.acme))!.submit(
       '/second-factor',
       { code: earlier },
     )
@@ -121,7 +121,7 @@ describe('codes', () => {
     for (const seconds of [-90, -60, 60, 90]) {
       expect([seconds, (await use(seconds * second)).status]).toEqual([seconds, 400])
     }
-    expect((await use(-30 * second)).at).toBe(arrivalOf(grid.acme, 'owner'))
+    expect((await use(-30 * second)).at).toBe(arrivalOf(grid.acme))
   })
 
   test('the code of the set-up does not work a second time', async () => {
@@ -156,7 +156,7 @@ describe('codes', () => {
     const one = await halfWay(ann)
     const sent = grid.emails.length
 
-    expect((await one.submit('/second-factor', { code: typed })).at).toBe(arrivalOf(grid.acme, 'owner'))
+    expect((await one.submit('/second-factor', { code: typed })).at).toBe(arrivalOf(grid.acme))
 
     expect(grid.emails.slice(sent)).toMatchObject([{ to: ann.email, kind: 'second_factor_changed' }])
     expect((await one.open(`${home()}/settings/security`)).text).toContain('9 left')
@@ -211,7 +211,7 @@ describe('setting it up', () => {
 
     expect((await one.submit(`${security}/totp`, { code: '12345' }, `${security}/totp/finish`)).status).toBe(400)
 
-    expect((await browser(grid).signIn(ann.email, password)).at).toBe(arrivalOf(grid.acme, 'owner'))
+    expect((await browser(grid).signIn(ann.email, password)).at).toBe(arrivalOf(grid.acme))
   })
 
   test('a session without a fresh proof cannot remove the app', async () => {
@@ -233,7 +233,7 @@ describe('setting it up', () => {
     await one.submit(security, {}, `${security}/totp/remove`)
 
     expect(await rows(grid, 'SELECT * FROM recovery_codes')).toEqual([])
-    expect((await browser(grid).signIn(ann.email, password)).at).toBe(arrivalOf(grid.acme, 'owner'))
+    expect((await browser(grid).signIn(ann.email, password)).at).toBe(arrivalOf(grid.acme))
   })
 })
 
@@ -250,7 +250,7 @@ describe('a lost factor', () => {
 
     expect(page.text).toContain('The second factor has been reset')
     expect((await one.open(home())).at).toMatch(/^\/sign-in/)
-    expect((await browser(grid).signIn(ann.email, password)).at).toBe(arrivalOf(grid.acme, 'owner'))
+    expect((await browser(grid).signIn(ann.email, password)).at).toBe(arrivalOf(grid.acme))
     expect(grid.emails.slice(sent)).toMatchObject([{ to: ann.email, kind: 'second_factor_changed' }])
     const log = await owner.open(`${home()}/activity`)
     expect(log.text).toMatch(new RegExp(`Reset the second factor of ${ann.email}`))
@@ -282,7 +282,7 @@ describe('a lost factor', () => {
       const logged = "SELECT actor_type FROM activity WHERE account_id = ? AND tool = 'reset-second-factor'"
       expect(await rows(grid, logged, [id])).toMatchObject([{ actor_type: 'system' }])
     }
-    expect((await browser(grid).signIn(ann.email, password)).at).toBe(arrivalOf(grid.acme, 'owner'))
+    expect((await browser(grid).signIn(ann.email, password)).at).toBe(arrivalOf(grid.acme))
     await expect(resetSecondFactor(grid.store, ann.email, 'reset-second-factor'))
       .rejects.toMatchObject({ code: 'invalid_input' })
   })

@@ -76,7 +76,7 @@ beforeAll(async () => {
 })
 
 test('signing in leads to the requested page', async () => {
-  const path = arrivalOf(grid.acme, 'owner')
+  const path = arrivalOf(grid.acme)
   const ann = browser(grid)
 
   const asked = await ann.open(path)
@@ -145,7 +145,7 @@ test('signing out ends the session, also for a copied cookie', async () => {
   await ann.signIn('ann@acme.example', password)
   const thief = browser(grid)
   for (const [name, value] of ann.cookies) thief.cookies.set(name, value)
-  const path = arrivalOf(grid.acme, 'owner')
+  const path = arrivalOf(grid.acme)
   expect((await thief.open(path)).at).toBe(path)
 
   await ann.submit(path, {}, '/sign-out')
@@ -156,7 +156,7 @@ test('signing out ends the session, also for a copied cookie', async () => {
 test('a session ends after 12 idle hours, and after 14 days at the latest', async () => {
   const grid = await testGrid()
   await grid.setPassword('ann@acme.example', password)
-  const path = arrivalOf(grid.acme, 'owner')
+  const path = arrivalOf(grid.acme)
   const [idle, busy] = [browser(grid), browser(grid)]
   const start = grid.clock.now
   await idle.signIn('ann@acme.example', password)
@@ -206,7 +206,7 @@ describe.each([['local', {}], ['public', { BASE_URL: 'https://grid.example' }]])
     const refused = await ann.post('/sign-out', { csrf, ...fields }, headers)
 
     expect(refused.status).toBe(403)
-    expect((await ann.request(arrivalOf(grid.acme, 'owner'))).status).toBe(200)
+    expect((await ann.request(arrivalOf(grid.acme))).status).toBe(200)
   })
 })
 

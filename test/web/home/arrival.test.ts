@@ -11,12 +11,12 @@ beforeAll(async () => {
   await deleteAgent(grid.evil.store, 'eve')
 })
 
-test.each(roles)('an %s arrives where their work is, with what the page should say', async (role) => {
+test.each(roles)('an %s arrives at Home, with what the page should say', async (role) => {
   const one = await signedInMember(grid, grid.acme, role)
 
-  expect((await one.open('/')).at).toBe(arrivalOf(grid.acme, role))
+  expect((await one.open('/')).at).toBe(arrivalOf(grid.acme))
   const welcome = await one.open(`/accounts/${grid.acme.id}?done=joined`)
-  expect(welcome.at).toBe(arrivalOf(grid.acme, role, { done: 'joined' }))
+  expect(welcome.at).toBe(arrivalOf(grid.acme, { done: 'joined' }))
   expect(welcome.text).toContain('Welcome to the account.')
 })
 
@@ -24,7 +24,7 @@ test.each(roles)('without agents an %s sees the first step, here and instead of 
   const one = await signedInMember(grid, grid.evil, role)
   const home = await one.open(`/accounts/${grid.evil.id}`)
 
-  expect(home.at).toBe(`/accounts/${grid.evil.id}/overview`)
+  expect(home.at).toBe(`/accounts/${grid.evil.id}/home`)
   for (const { text } of [home, await one.open(`/accounts/${grid.evil.id}/conversations`)]) {
     expect(text).toContain('Bring your first agent')
     expect(text.includes('/agent-grid.tgz connect --url')).toBe(role === 'owner' || role === 'admin')

@@ -1,25 +1,11 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
-/** Where a person arrives in an account, by their role. */
 import { Card, EmptyState } from '../../html/components.tsx'
 import { ButtonLink } from '../../html/form.tsx'
 import { Icon } from '../../html/icons.tsx'
 import { appPage } from '../../html/layout.tsx'
 import { ConnectLine } from '../agents/connect.tsx'
-import type { Pages, Visit } from '../visit.ts'
-
-/**
- * Registers the page that an account opens with. It redirects: to the conversations, of a member to their own; a viewer
- * to the figures, and everyone to the first step while the account has no agent. What the query says is kept.
- */
-export function homePages({ get }: Pages<Visit>): void {
-  get('', async ({ account, actor, path, query }) => {
-    const isOverview = actor.role === 'viewer' || !await account.read.agents.hasPrograms()
-    const kept = new URLSearchParams(query)
-    if (!isOverview && actor.role === 'member') kept.set('show', 'you')
-    return { redirectTo: `${path(isOverview ? 'overview' : 'conversations')}${kept.size === 0 ? '' : `?${kept}`}` }
-  })
-}
+import type { Visit } from '../visit.ts'
 
 /** What an account without agents shows where their messages would be. */
 export async function firstAgentPage(visit: Visit): Promise<Response> {

@@ -1,0 +1,24 @@
+/** Messages of agents that wait for the answer of a person. See docs/operating.md, "Attention". */
+import { allows, callingUser, requirePermission } from '../../auth/actor.ts'
+import type { AccountStore } from '../../store/account.ts'
+import { maxWaiting, type Question } from '../../store/account/questions.ts'
+import { findThread, unknownConversation } from './threads.ts'
+
+export { maxWaiting, type Question }
+
+/**
+ * The conversations in which the calling user owes an agent an answer, the longest waiting first. Any message of theirs
+ * there answers all that came before. Reading does not end it.
+ */
+export async function questionsOf(account: AccountStore): Promise<Question[]> {
+  const { userId, role } = callingUser(account.actor)
+  return allows(role, 'use') ? await account.read.questions.ofUser(userId, account.deps.now()) : []
+}
+
+/** The calling user owes no answer to what was said up to a message. Fails with `conversation_not_found`. */
+export async function dismissQuestion(account: AccountStore, threadId: number, upTo: number): Promise<void> {
+  const { userId } = callingUser(account.actor)
+  requirePermission(account.actor, 'use')
+  if (!await findThread(account, threadId)) throw unknownConversation()
+  await account.write([account.change.questions.dismiss(userId, threadId, upTo)])
+}

@@ -1,0 +1,91 @@
+/** What the page Home counts: what is new in conversations, and the figures of the last hours or days. */
+import { hour } from '../../lib/time.ts'
+import { type AccountDb, query } from '../sql.ts'
+import { ofMessage } from './thread-messages.ts'
+
+/** New messages of a conversation are counted up to here. */
+export const maxNew = 100
+/** Of how many of the newest messages in all the times of answers are taken. */
+const sampled = 2_400
+
+interface New {
+  threadId: number
+  messages: number
+  /** How many of these could not be delivered, or belong to a task that failed. */
+  failed: number
+  /** 1 if an alias of a person takes part. */
+  hasPerson: number
+}
+
+const news = query<New>(`
+  SELECT thread_id, counts ->> 0 AS messages, counts ->> 1 AS failed, has_person FROM (
+    SELECT asked.value ->> 'thread' AS thread_id, (
+      SELECT json_array(count(*), coalesce(sum(one.has_failed), 0)) FROM (
+        SELECT EXISTS (
+          SELECT 1 FROM deliveries
+          WHERE deliveries.account_id = :account AND deliveries.message_id = ${
+  ofMessage('place.seq', 'm.id')
+} AND (deliveries.state = 'parked' OR EXISTS (
+              SELECT 1 FROM tasks WHERE tasks.account_id = deliveries.sender_account_id
+                AND tasks.id = deliveries.task_id AND tasks.state = 'failed'))) AS has_failed
+        FROM thread_messages AS place
+        WHERE place.account_id = :account AND place.thread_id = asked.value ->> 'thread'
+          AND place.seq > asked.value ->> 'after'
+          AND ${ofMessage('place.seq', 'm.created_at')} >= asked.value ->> 'since'
+        ORDER BY place.seq DESC LIMIT ${maxNew}) AS one) AS counts,
+      EXISTS (
+        SELECT 1 FROM thread_agents CROSS JOIN agents
+        WHERE thread_agents.account_id = :account AND thread_agents.thread_id = asked.value ->> 'thread'
+          AND agents.account_id = :account AND agents.id = thread_agents.agent_id
+          AND agents.type = 'human') AS has_person
+    FROM json_each(:threads) AS asked)
+  WHERE messages > 0`)
+
+const sentPerDay = query<{ at: number; count: number }>(`
+  SELECT usage.day AS at, usage.messages AS count FROM usage
+  WHERE usage.account_id = :account AND usage.day >= :since AND usage.subject = ''`)
+
+const answers = query<{ at: number; ms: number }>(`
+  SELECT starts.value AS at, reply.created_at - asked.created_at AS ms
+  FROM json_each(:hours) AS starts CROSS JOIN messages AS reply CROSS JOIN messages AS asked
+  WHERE reply.seq IN (
+      SELECT newest.seq FROM messages AS newest
+      WHERE newest.account_id = :account AND newest.created_at >= starts.value
+        AND newest.created_at < starts.value + :length
+      ORDER BY newest.created_at DESC LIMIT :limit)
+    AND reply.account_id = :account AND reply.reply_to_message_id IS NOT NULL
+    AND asked.account_id = :account AND asked.id = reply.reply_to_message_id`)
+
+const refused = query<{ at: number; count: number }>(`
+  SELECT hour AS at, sum(n) AS count FROM guardrail_counts
+  WHERE account_id = :account AND hour >= :since AND action = 'blocked' GROUP BY hour`)
+const failed = query<{ at: number; count: number }>(`
+  SELECT at, sum(n) AS count FROM (
+    SELECT hour AS at, sum(n) AS n FROM guardrail_counts
+    WHERE account_id = :account AND hour >= :since AND action = 'failed' GROUP BY hour
+    UNION ALL
+    SELECT read_at - read_at % ${hour}, count(*) FROM deliveries
+    WHERE account_id = :account AND state = 'parked' AND read_at >= :since GROUP BY read_at - read_at % ${hour})
+  GROUP BY at`)
+
+export const figures = {
+  reads: (account: AccountDb) => ({
+    /** What was said in each of these threads after a message and since a time, counted up to `maxNew`. */
+    news: (threads: readonly { thread: number; after: number; since: number }[]): Promise<New[]> =>
+      account.all(news, { threads: JSON.stringify(threads) }),
+    /** How many messages the account sent on each day in UTC that begins at `since` or later. */
+    sentPerDay: (since: number) => account.all(sentPerDay, { since }),
+    /** The times between messages and their answers, of a sample of each period. `starts` are their first milliseconds. */
+    answers: (starts: readonly number[], length: number): Promise<{ at: number; ms: number }[]> =>
+      account.all(answers, {
+        hours: JSON.stringify(starts),
+        length,
+        limit: Math.ceil(sampled / starts.length),
+      }),
+    /** How many messages guardrails refused in each hour. */
+    refused: (since: number) => account.all(refused, { since }),
+    /** How many messages could not be checked or delivered in each hour. */
+    failed: (since: number) => account.all(failed, { since }),
+  }),
+  changes: () => ({}),
+}

@@ -1,0 +1,112 @@
+/** Messages of agents to people that wait for an answer. See docs/operating.md, "Attention". */
+import { type AccountDb, query, type Statement, statement } from '../sql.ts'
+import { maxOfKind } from './attention.ts'
+import { isInTime } from './inbox-message.ts'
+
+/** The messages of a conversation are counted up to here. */
+export const maxWaiting = 100
+const maxConversations = 200
+const previewLength = 200
+
+/** A conversation in which a person owes an answer. Times are milliseconds since the epoch. */
+export interface Question {
+  threadId: number
+  /** How many messages wait, up to `maxWaiting`. */
+  messages: number
+  since: number
+  /** The newest of these messages, and its beginning. */
+  seq: number
+  deliverySeq: number
+  sender: string
+  text: string
+  /** A dismissal up to here takes all that was said to the person. */
+  upTo: number
+}
+
+/** Up to which message nothing waits for an agent of a person in a thread: they answered later, or dismissed it. */
+export const doneUpTo = (agent: string, user: string, thread: string) =>
+  `max(
+    coalesce((SELECT part.answered_seq FROM thread_agents AS part WHERE part.account_id = :account
+      AND part.agent_id = ${agent} AND part.thread_id = ${thread}), 0),
+    coalesce((SELECT seen.dismissed_seq FROM thread_seen AS seen WHERE seen.account_id = :account
+      AND seen.user_id = ${user} AND seen.thread_id = ${thread}), 0))`
+
+// First the conversations whose newest delivery is open, and only in these the single messages.
+const waiting = (whose: string) => `
+  SELECT * FROM (
+    SELECT open.*, (
+      SELECT json_object('n', count(*), 'since', min(one.created_at), 'seq', max(one.seq)) FROM (
+        SELECT messages.seq, messages.created_at
+        FROM thread_messages AS place CROSS JOIN messages CROSS JOIN deliveries
+        WHERE place.account_id = :account AND place.thread_id = open.thread_id AND place.seq > open.done
+          AND messages.seq = place.seq AND messages.type = 'agent'
+          AND deliveries.message_id = messages.id AND deliveries.sender_account_id = messages.account_id
+          AND deliveries.account_id = :account AND deliveries.agent_id = open.agent_id
+          AND deliveries.state IN ('unread', 'read') AND ${isInTime}
+        ORDER BY place.seq LIMIT ${maxWaiting}) AS one) AS waits
+    FROM (
+      SELECT part.user_id, part.agent_id, part.thread_id, part.done, messages.seq AS up_to
+      FROM (
+        SELECT seats.user_id, seats.agent_id, thread_agents.thread_id, thread_agents.delivery_seq,
+          max(thread_agents.answered_seq, coalesce(thread_seen.dismissed_seq, 0)) AS done
+        FROM seats CROSS JOIN thread_agents
+        LEFT JOIN thread_seen ON thread_seen.account_id = :account AND thread_seen.user_id = seats.user_id
+          AND thread_seen.thread_id = thread_agents.thread_id
+        WHERE seats.account_id = :account AND ${whose}
+          AND thread_agents.account_id = :account AND thread_agents.agent_id = seats.agent_id
+          AND thread_agents.delivery_seq > 0) AS part
+      CROSS JOIN deliveries AS newest CROSS JOIN messages
+      WHERE newest.seq = part.delivery_seq AND newest.account_id = :account
+        AND messages.account_id = newest.sender_account_id AND messages.id = newest.message_id
+        AND messages.seq > part.done
+      ORDER BY part.delivery_seq DESC LIMIT ${maxConversations}) AS open)
+  WHERE waits ->> '$.n' > 0`
+
+const ofUser = query<Question>(`
+  SELECT found.thread_id, found.waits ->> '$.n' AS messages, found.waits ->> '$.since' AS since,
+    newest.seq, deliveries.seq AS delivery_seq, newest.from_alias AS sender,
+    substr(coalesce(deliveries.body, newest.body), 1, ${previewLength}) AS text,
+    found.up_to
+  FROM (${waiting('seats.user_id = :user')}) AS found
+  CROSS JOIN messages AS newest CROSS JOIN deliveries
+  WHERE newest.seq = found.waits ->> '$.seq' AND deliveries.message_id = newest.id
+    AND deliveries.sender_account_id = newest.account_id AND deliveries.account_id = :account
+    AND deliveries.agent_id = found.agent_id
+  ORDER BY since, newest.seq`)
+
+/** A person whose answers are awaited for long. */
+export interface AwaitedPerson {
+  userId: string
+  agentId: string
+  alias: string
+  conversations: number
+  messages: number
+  since: number
+}
+
+const people = query<AwaitedPerson>(`
+  SELECT found.user_id, found.agent_id, agents.alias, count(*) AS conversations, sum(found.waits ->> '$.n') AS messages,
+    min(found.waits ->> '$.since') AS since
+  FROM (${waiting('true')}) AS found
+  JOIN agents ON agents.account_id = :account AND agents.id = found.agent_id AND agents.deleted_at IS NULL
+  WHERE found.waits ->> '$.since' <= :until
+  GROUP BY found.agent_id ORDER BY since LIMIT ${maxOfKind}`)
+
+const dismiss = statement(`
+  INSERT INTO thread_seen (account_id, user_id, thread_id, seq, dismissed_seq)
+  SELECT account_id, :user, id, 0, min(:seq, last_seq) FROM threads WHERE account_id = :account AND id = :thread
+  ON CONFLICT (account_id, user_id, thread_id)
+    DO UPDATE SET dismissed_seq = max(thread_seen.dismissed_seq, excluded.dismissed_seq)`)
+
+export const questions = {
+  reads: (account: AccountDb) => ({
+    /** The conversations that wait for an answer of a user, the longest waiting first. */
+    ofUser: (user: string, at: number) => account.all(ofUser, { user, at }),
+    /** The people whose answers are awaited since `until` or before. */
+    people: (until: number, at: number) => account.all(people, { until, at }),
+  }),
+  changes: (account: AccountDb) => ({
+    /** Await no answer of the user to what came up to a message. Does nothing if the account has no such thread. */
+    dismiss: (user: string, thread: number, seq: number): Statement => account.bind(dismiss, { user, thread, seq }),
+  }),
+}

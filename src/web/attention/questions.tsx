@@ -1,0 +1,104 @@
+/** @jsxRuntime automatic */
+/** @jsxImportSource hono/jsx */
+/** What waits for the answer of the visitor. See docs/operating.md, "Attention". */
+import type { Child } from 'hono/jsx'
+import { dismissQuestion, maxWaiting, type Question } from '../../grid/conversations/questions.ts'
+import { NeedList } from '../../html/attention.tsx'
+import { Name } from '../../html/bidi.tsx'
+import { Card, Time } from '../../html/components.tsx'
+import { ButtonForm, ButtonLink } from '../../html/form.tsx'
+import { listPlace, listQuery, seqIn, threadIn } from '../conversations/list-pane.tsx'
+import { oneLine } from '../conversations/shown.ts'
+import { pluralize } from '../listing.tsx'
+import type { PageResult, Visit } from '../visit.ts'
+
+/** Where a dismissal leads back to: one of these pages, or else the conversation itself. */
+const origins = ['home', 'attention'] as const
+type Origin = (typeof origins)[number]
+
+/** The conversations that wait for the visitor, at most `max` of them; nothing if there is none. */
+export function WaitingForYou(
+  { visit, questions, from, max = questions.length }: {
+    visit: Visit
+    questions: Question[]
+    from: Origin
+    max?: number
+  },
+) {
+  if (questions.length === 0) return null
+  return (
+    <Card
+      title='Waiting for you'
+      isFlush
+      actions={questions.length > max && (
+        <ButtonLink href={visit.path('attention')} kind='quiet' isSmall>All {questions.length}</ButtonLink>
+      )}
+    >
+      <NeedList
+        label='Waiting for you'
+        rows={questions.slice(0, max).map((question) => ({
+          icon: 'conversations',
+          tone: 'warning',
+          what: (
+            <>
+              <Name text={`@${question.sender}`} />: <Name text={oneLine(question.text)} />
+            </>
+          ),
+          facts: [waitingWords(question.messages), <Time at={question.since} now={visit.account.deps.now()} />],
+          actions: (
+            <>
+              <ButtonLink href={answerPath(visit, question)} isSmall>Answer</ButtonLink>
+              <Dismiss visit={visit} question={question} fields={{ from }} />
+            </>
+          ),
+        }))}
+      />
+    </Card>
+  )
+}
+
+/** Above the composer of a conversation: that it waits for the visitor. */
+export function WaitsHere({ visit, question }: { visit: Visit; question: Question | undefined }): Child {
+  const { show } = listPlace(visit.query)
+  return (
+    <div id='waits' data-fresh='thread count'>
+      {question && (
+        <div class='row waits'>
+          <span>{waitingWords(question.messages)} for your answer</span>
+          <Dismiss visit={visit} question={question} fields={show === 'all' ? {} : { show }} />
+        </div>
+      )}
+    </div>
+  )
+}
+
+function Dismiss(
+  { visit, question: { threadId, upTo }, fields }: {
+    visit: Visit
+    question: Question
+    fields: Record<string, string>
+  },
+) {
+  const action = visit.path('conversations', String(threadId), 'dismiss')
+  return <ButtonForm action={action} fields={{ upTo: `${upTo}`, ...fields }} kind='quiet' isSmall>Dismiss</ButtonForm>
+}
+
+/** Takes the form of `Dismiss`. */
+export async function dismiss(visit: Visit): Promise<PageResult> {
+  const { account, form } = visit
+  await dismissQuestion(account, threadIn(visit), seqIn(form, 'upTo') ?? 0)
+  const from = origins.find((origin) => origin === form.get('from'))
+  if (from) return visit.done('dismissed', from)
+  const { redirectTo } = visit.done('dismissed', 'conversations', visit.param('thread')) as { redirectTo: string }
+  const { show } = listPlace(form)
+  return { redirectTo: show === 'all' ? redirectTo : `${redirectTo}&show=${show}` }
+}
+
+function answerPath({ path }: Visit, { threadId, seq }: Question): string {
+  return `${path('conversations', String(threadId))}${listQuery({ show: 'you' }, { reply: seq })}#composer`
+}
+
+function waitingWords(messages: number): string {
+  if (messages >= maxWaiting) return `${maxWaiting} or more messages wait`
+  return `${pluralize(messages, 'message')} ${messages === 1 ? 'waits' : 'wait'}`
+}

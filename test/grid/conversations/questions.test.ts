@@ -1,0 +1,106 @@
+/** What waits for the answer of a person. docs/operating.md, "Attention". */
+import { beforeEach, expect, test } from 'vitest'
+import { markRead } from '../../../src/grid/conversations/marks.ts'
+import { dismissQuestion, questionsOf } from '../../../src/grid/conversations/questions.ts'
+import { writeMessage } from '../../../src/grid/conversations/write.ts'
+import { retractMessage } from '../../../src/grid/messaging/retract-message.ts'
+import { hour } from '../../../src/lib/time.ts'
+import type { AccountStore } from '../../../src/store/account.ts'
+import { followLog } from '../../../src/worker/threads.ts'
+import { say } from '../../support/conversations.ts'
+import { onEachDatabase } from '../../support/databases.ts'
+import { storeOf, type TestGrid } from '../../support/grid.ts'
+import { sendMessage } from '../../support/messaging.ts'
+import { seated, type SeatedPerson } from '../../support/seats.ts'
+
+onEachDatabase((open) => {
+  let grid: TestGrid
+  let ann: SeatedPerson
+  let alice: AccountStore
+  beforeEach(async () => {
+    grid = await open()
+    ann = await seated(grid, 'ann-lee')
+    alice = storeOf(grid, grid.alice)
+  })
+
+  const waiting = async (of = ann) =>
+    (await questionsOf(of.account)).map(({ sender, messages, text, since }) => ({ sender, messages, text, since }))
+  async function write(to: string, text: string, more = {}) {
+    await writeMessage(ann.account, { to, text, ...more })
+    await followLog(grid.store)
+  }
+
+  test('a message of an agent waits until it is answered, although it was read', async () => {
+    const since = grid.clock.now
+    const { id } = await say(grid, alice, 'ann-lee', 'which one?')
+    await markRead(ann.account, [id])
+    grid.clock.now += hour
+    await say(grid, alice, 'ann-lee', 'the first?')
+    await say(grid, storeOf(grid, grid.bob), 'ann-lee', 'and mine?')
+    expect(await waiting()).toEqual([
+      { sender: 'alice', messages: 2, text: 'the first?', since },
+      { sender: 'bob', messages: 1, text: 'and mine?', since: grid.clock.now },
+    ])
+
+    await write('alice', 'the first')
+    expect((await waiting()).map(({ sender }) => sender)).toEqual(['bob'])
+
+    grid.clock.now += 1
+    await say(grid, alice, 'ann-lee', 'and now?')
+    expect((await waiting()).map(({ text, messages }) => [text, messages])).toEqual([['and mine?', 1], ['and now?', 1]])
+  })
+
+  test('an answer ends what waits in its own conversation', async () => {
+    await say(grid, alice, 'ann-lee', 'one', { conversationId: 'a-1' })
+    await say(grid, alice, 'ann-lee', 'two', { conversationId: 'a-2' })
+    await write('alice', 'of the second', { conversationId: 'a-2' })
+
+    expect((await waiting()).map(({ text }) => text)).toEqual(['one'])
+  })
+
+  test('a dismissal takes the conversation of one person, and lasts until more is said', async () => {
+    await seated(grid, 'bea-lee')
+    await say(grid, alice, 'ann-lee', 'one')
+    await say(grid, alice, 'ann-lee', 'two')
+    const [{ threadId, seq }] = await questionsOf(ann.account)
+    await dismissQuestion(ann.account, threadId, seq + 1_000)
+    expect(await waiting()).toEqual([])
+
+    // What is known of conversations is made again; the dismissal is kept.
+    await grid.store.write([grid.store.global.threadProjection.startAgain()])
+    await followLog(grid.store)
+    expect(await waiting()).toEqual([])
+
+    await say(grid, alice, 'ann-lee', 'three')
+    expect((await waiting()).map(({ text, messages }) => [text, messages])).toEqual([['three', 1]])
+  })
+
+  test('a dismissal is of its person alone', async () => {
+    const bea = await seated(grid, 'bea-lee')
+    await say(grid, alice, 'bea-lee', 'for bea')
+    const [{ threadId, seq }] = await questionsOf(bea.account)
+    await dismissQuestion(ann.account, threadId, seq)
+
+    expect((await waiting(bea)).map(({ text }) => text)).toEqual(['for bea'])
+  })
+
+  test('what has expired or was retracted does not wait', async () => {
+    const { id } = await say(grid, alice, 'ann-lee', 'never mind')
+    await sendMessage(alice, { to: 'ann-lee', text: 'soon', expiresInSeconds: 60 })
+    await followLog(grid.store)
+    expect((await waiting()).map(({ messages }) => messages)).toEqual([2])
+
+    await retractMessage(alice, { agentId: grid.alice.id, alias: 'alice' }, id)
+    expect((await waiting()).map(({ text, messages }) => [text, messages])).toEqual([['soon', 1]])
+    grid.clock.now += 60_000
+    expect(await waiting()).toEqual([])
+  })
+
+  test('what a person writes waits for no answer, and neither does what is between others', async () => {
+    const bea = await seated(grid, 'bea-lee')
+    await write('bea-lee', 'from a person')
+    await say(grid, alice, 'bob', 'between agents')
+
+    expect([...await waiting(), ...await waiting(bea)]).toEqual([])
+  })
+})

@@ -1,0 +1,85 @@
+/** The first page of an account. */
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { roles } from '../../../src/auth/actor.ts'
+import { hour } from '../../../src/lib/time.ts'
+import { rows } from '../../support/database.ts'
+import { type TestGrid, testGrid } from '../../support/grid.ts'
+import { signedInByEmail, signedInMember } from '../../support/people.ts'
+import { type WritingGrid, writingGrid } from '../../support/writing.ts'
+
+let world: WritingGrid<TestGrid>
+let home: string
+beforeEach(async () => {
+  world = await writingGrid(await testGrid())
+  home = world.path('home')
+})
+afterEach(() => world.close())
+
+test('shows what waits for the visitor, what is stuck, and what is new by who talks', async () => {
+  const { grid, tell, browser } = world
+  expect((await browser.open(home)).text).toMatch(
+    /Nothing waits for your answer\. Nothing is stuck\. No conversation has news since you looked\. Figures/,
+  )
+
+  await tell(grid.alice, 'ann', 'deploy now?')
+  await tell(grid.bob, 'alice', 'a secret of agents')
+  await tell(grid.bob, 'alice', 'another secret')
+  grid.clock.now += 2 * hour
+  const { text } = await browser.open(home)
+  expect(text).toMatch(/Waiting for you .*@alice ?: deploy now\? 1 message waits 2 h ago Answer Dismiss/)
+  expect(text).toMatch(/Stuck .*@alice has not read for 2 h/)
+  // What waits for the visitor is not told twice.
+  expect(text).toMatch(/Since you were here .*Between agents .*@alice ?\+ ?@bob.*2 new/)
+  expect(text).not.toContain('People and agents')
+  expect(text).not.toContain('secret')
+})
+
+test('a conversation with failures comes first, and one that was looked at does not come', async () => {
+  const { grid, tell, browser, path } = world
+  const carol = await grid.acme.agent('carol')
+  await tell(grid.alice, 'bob', 'lost')
+  await grid.acme.store.write([grid.acme.store.change.leases.parkUnread(grid.bob.id, grid.clock.now)])
+  const { thread } = await tell(carol, 'alice', 'newer')
+  const owner = await signedInByEmail(grid, 'ann@acme.example')
+
+  const { text } = await owner.open(home)
+  expect(text).toMatch(/Between agents .*1 failed, 1 new .*1 new/)
+  await owner.open(path('conversations', thread))
+  expect((await owner.open(home)).text).toMatch(/Between agents .*1 failed, 1 new(?!.*1 new)/)
+  // The member has not looked.
+  expect((await browser.open(home)).text).toMatch(/1 failed, 1 new .*1 new/)
+})
+
+test('opening it reads nothing, and leaves no row in the log', async () => {
+  const { grid, tell } = world
+  await tell(grid.alice, 'ann', 'for a person')
+  await tell(grid.alice, 'bob', 'for an agent')
+  const state = () =>
+    Promise.all(
+      ['SELECT * FROM activity', 'SELECT * FROM thread_seen', 'SELECT state, read_at FROM deliveries'].map((sql) =>
+        rows(grid, `${sql} WHERE account_id = ?`, [grid.acme.id])
+      ),
+    )
+  const browsers = [world.browser]
+  for (const role of roles) browsers.push(await signedInMember(grid, grid.acme, role))
+  const before = await state()
+  for (const one of browsers) expect((await one.open(home)).status).toBe(200)
+
+  expect(await state()).toEqual(before)
+})
+
+test('figures have the numbers of hours and of days, with the median time of answers', async () => {
+  const { grid, tell, browser } = world
+  const { id } = await tell(grid.alice, 'bob', 'a question')
+  grid.clock.now += 5 * 60_000
+  await tell(grid.bob, 'alice', 'the answer', { replyToMessageId: id })
+  await grid.acme.store.write([grid.acme.store.change.leases.parkUnread(grid.bob.id, grid.clock.now)])
+
+  for (const [page, span] of [[home, '24 hours'], [`${home}?figures=week`, '7 days']]) {
+    const { html, text } = await browser.open(page)
+    expect(html).toContain(`2 messages in the last ${span}`)
+    expect(html).toContain(`Answers took 5 min in the last ${span}`)
+    expect(html).toContain(`0 messages were refused and 1 failed in the last ${span}`)
+    expect(text).toMatch(/ 2 5 min 0 1 /)
+  }
+})
