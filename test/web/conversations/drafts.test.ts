@@ -91,7 +91,7 @@ describe.skipIf(!hasBrowser)('in Chromium', { timeout: 300_000 }, () => {
     await page.reload()
     expect(await typed(page)).toBe('not yet')
     await page.goto(`${site.grid.url}${site.path('write')}`)
-    expect(await page.getByLabel('Message').inputValue()).toBe('')
+    expect(await page.getByLabel('Message', { exact: true }).inputValue()).toBe('')
     await page.goto(thread)
     expect(await typed(page)).toBe('not yet')
 
