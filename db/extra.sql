@@ -70,6 +70,23 @@ BEGIN
     WHERE place.key <= length(texts.text) - 3;
 END;
 
+-- Without the consent of a person, a guardrail that sends texts to a service is not attached to their alias.
+CREATE TRIGGER agent_is_guarded AFTER INSERT ON agents
+BEGIN
+  INSERT INTO agent_guardrails (account_id, agent_id, guardrail_id, direction)
+    SELECT account_id, NEW.id, id, all_agents FROM guardrails
+    WHERE account_id = NEW.account_id AND all_agents IS NOT NULL AND (host IS NULL OR NEW.type <> 'human')
+    ON CONFLICT DO NOTHING;
+END;
+
+CREATE TRIGGER person_is_guarded AFTER INSERT ON guardrail_consents
+BEGIN
+  INSERT INTO agent_guardrails (account_id, agent_id, guardrail_id, direction)
+    SELECT account_id, NEW.agent_id, id, all_agents FROM guardrails
+    WHERE account_id = NEW.account_id AND all_agents IS NOT NULL AND provider = NEW.provider AND host = NEW.host
+    ON CONFLICT DO NOTHING;
+END;
+
 CREATE TRIGGER delivery_is_added AFTER INSERT ON deliveries
 WHEN NEW.state = 'unread'
 BEGIN UPDATE agent_numbers SET unread = unread + 1 WHERE n = NEW.inbox; END;

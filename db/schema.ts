@@ -360,6 +360,11 @@ export const guardrails = sqliteTable('guardrails', {
   /** The service that gets the texts, as `host` of a URL; null for a local provider. */
   host: text('host'),
   ...optionalSealedToken(),
+  /** It is attached to every agent that is made. A trigger does that. */
+  allAgents: text('all_agents', { enum: ['inbound', 'outbound', 'both'] }),
+  /** Since when every check failed, and why the last one did, as tenants may know it; null while it works. */
+  failingSince: integer('failing_since'),
+  failure: text('failure'),
   createdAt: integer('created_at').notNull(),
 }, (t) => [primaryKey({ columns: [t.accountId, t.id] }), uniqueIndex('guardrails_name').on(t.accountId, t.name)])
 
@@ -400,8 +405,8 @@ export const verdicts = sqliteTable('verdicts', {
   guardrailId: text('guardrail_id').notNull(),
   guardrailName: text('guardrail_name').notNull(),
   direction: text('direction', { enum: ['inbound', 'outbound'] }).notNull(),
-  /** What happened to the message. `failed`: it was not delivered, because the guardrail could not answer. */
-  action: text('action', { enum: ['blocked', 'redacted', 'flagged', 'failed'] }).notNull(),
+  /** What happened to the message. If the guardrail could not answer: `unchecked` if it was delivered, `failed` if not. */
+  action: text('action', { enum: ['blocked', 'redacted', 'flagged', 'unchecked', 'failed'] }).notNull(),
   kinds: text('kinds').notNull(),
   agentIds: text('agent_ids').notNull(),
   senderAlias: text('sender_alias').notNull(),
@@ -410,6 +415,8 @@ export const verdicts = sqliteTable('verdicts', {
   recipient: text('recipient').notNull(),
   /** Null if the message was not delivered, and so not stored. */
   messageId: text('message_id'),
+  /** SHA-256 of the conversation id that the sender gave, which may have what was found. */
+  conversationHash: text('conversation_hash'),
   textHash: text('text_hash').notNull(),
   /** That text, if it was blocked and the people of the account may see it; removed after 7 days. */
   content: text('content'),
@@ -418,6 +425,7 @@ export const verdicts = sqliteTable('verdicts', {
   primaryKey({ columns: [t.accountId, t.id] }),
   index('verdicts_guardrail').on(t.accountId, t.guardrailId, t.id),
   index('verdicts_message').on(t.senderAccountId, t.messageId).where(sql`message_id IS NOT NULL`),
+  index('verdicts_refused').on(t.accountId, t.recipient, t.createdAt).where(sql`message_id IS NULL`),
   index('verdicts_created').on(t.createdAt),
   index('verdicts_content').on(t.createdAt).where(sql`content IS NOT NULL`),
 ])
@@ -427,7 +435,7 @@ export const guardrailCounts = sqliteTable('guardrail_counts', {
   guardrailId: text('guardrail_id').notNull(),
   /** The first millisecond of the hour. */
   hour: integer('hour').notNull(),
-  action: text('action', { enum: ['blocked', 'redacted', 'flagged', 'failed'] }).notNull(),
+  action: text('action', { enum: ['blocked', 'redacted', 'flagged', 'unchecked', 'failed'] }).notNull(),
   n: integer('n').notNull(),
 }, (t) => [
   primaryKey({ columns: [t.accountId, t.guardrailId, t.hour, t.action] }),

@@ -56,15 +56,16 @@ await world.callMcp(token, 'admin_set_agent_guardrails', { alias: 'bob', guardra
 await world.callMcp(token, 'admin_delete_agent', { alias: 'nobody' })
 const judged = {
   ...{ id: foreign['message id'], recipient: '@bob', at: grid.clock.now },
-  ...{ senderAlias: 'alice', senderAccountId: owner.id, isStored: true },
+  ...{ senderAlias: 'alice', senderAccountId: owner.id, isStored: true, conversationHash: null },
 }
 const verdict = {
   ...{ id: 'a verdict of acme', guardrailId: foreign['guardrail id'], guardrailName: 'acme-guard' },
   ...{ direction: 'inbound' as const, action: 'redacted' as const, kinds: ['a kind of acme'] },
-  ...{ agentIds: [grid.bob.id], textHash: 'a hash of acme', content: 'a text of acme' },
+  ...{ agentIds: [grid.bob.id], textHash: 'a hash of acme', content: 'a text of acme', failure: 'a failure of acme' },
 }
 await owner.store.write([
   ...owner.store.change.verdicts.add(judged, [verdict]),
+  ...owner.store.change.verdicts.add({ ...judged, isStored: false }, [{ ...verdict, id: 'a refusal of acme' }]),
   owner.store.change.verdicts.allow(foreign['guardrail id'], 'a hash of acme', grid.clock.now),
 ])
 const uploader = { agent: grid.alice.id, since: 0 }
@@ -223,6 +224,7 @@ const texts: Record<string, string[]> = {
   named: [pause.key],
   keys: list([pause.key]),
   answered: messages,
+  recipients: list(['@bob']),
 }
 const startOfDay = grid.clock.now - grid.clock.now % day
 const later = grid.clock.now + 1_000
@@ -250,6 +252,7 @@ const others: Record<string, InValue[]> = {
   messageReplies: [1],
   ...{ url: ['https://x.example'], scheme: [null], version: ['1.0'], n: [1] },
   ...{ instance: ['a process'], card: ['{}'], contextId: ['c'], taskId: ['t'], error: [null] },
+  ...{ senders: [null, '["alice"]'] },
   ...{ except: ['[]'], reason: [null], agents: ['[]'], limits: ['{}'] },
   ...{ createdAt: [later], expiresAt: [later], wokenAt: [later], day: [startOfDay], hour: [later] },
   ...{

@@ -23,11 +23,13 @@ import { talkOfAgent } from '../src/grid/conversations/list.ts'
 import { listThreads } from '../src/grid/conversations/threads.ts'
 import { replyToMessage, writeMessage } from '../src/grid/conversations/write.ts'
 import { allowText, countCases, disallowText, listCases, listExceptions } from '../src/grid/guardrails/cases.ts'
+import { attachGuardrail, createGuardrail } from '../src/grid/guardrails/guardrails.ts'
 import { tryGuardrail } from '../src/grid/guardrails/try-guardrail.ts'
 import { requeueMessages } from '../src/grid/messaging/parked.ts'
 import { resumeConversation, setAutomated } from '../src/grid/messaging/turns.ts'
 import { readMessages } from '../src/grid/messaging/read-messages.ts'
 import { listGrantsOfAgent, revokeGrant } from '../src/grid/oauth/grants.ts'
+import { newId } from '../src/lib/id.ts'
 import type { AccountStore } from '../src/store/account.ts'
 import { dump, rows } from './support/database.ts'
 import { storeOf, type TestGrid, testGrid } from './support/grid.ts'
@@ -41,6 +43,14 @@ type Verb = (account: AccountStore, value: string) => Promise<unknown>
 
 const requestId = { requestId: null }
 const hash = '0'.repeat(64)
+
+const everywhere = { direction: 'both', agents: 'all' } as const
+
+/** Attach a guardrail of the calling account to an agent that it does not have. */
+async function attachOwn(account: AccountStore, agent: string) {
+  const { id } = await createGuardrail(account, { name: newId(), provider: 'invisible-text' })
+  await attachGuardrail(account, id, { direction: 'both', agents: [agent] })
+}
 
 const probes: Probe[] = [
   ['writeMessage', 'person', '@alias', (account, to) => writeMessage(account, { to, text: 'hi' })],
@@ -72,6 +82,8 @@ const probes: Probe[] = [
   ['listCases', 'admin', 'guardrail id', (account, id) => listCases(account, id)],
   ['countCases', 'admin', 'guardrail id', (account, id) => countCases(account, id, { from: 0 })],
   ['listExceptions', 'admin', 'guardrail id', listExceptions],
+  ['attachGuardrail', 'admin', 'guardrail id', (account, id) => attachGuardrail(account, id, everywhere)],
+  ['attachGuardrail', 'admin', 'agent id', (account, id) => attachOwn(account, id)],
   ['allowText', 'admin', 'guardrail id', (account, id) => allowText(account, id, hash)],
   ['disallowText', 'admin', 'guardrail id', (account, id) => disallowText(account, id, hash)],
   ['tryGuardrail', 'admin', 'guardrail id', (account, guardrail) => tryGuardrail(account, { guardrail }, 'text')],

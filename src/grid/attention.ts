@@ -5,6 +5,7 @@ import type { Presence } from '../lib/presence.ts'
 import { day, hour, nextDayAt, startOfDay, utc } from '../lib/time.ts'
 import type { AccountStore } from '../store/account.ts'
 import { maxCounted, maxOfKind, type Snooze } from '../store/account/attention.ts'
+import type { SeenTask } from '../store/account/seen-tasks.ts'
 import type { AwaitedPerson } from '../store/account/questions.ts'
 import type { CountedConversation } from '../store/account/turns.ts'
 import type { ClaimOffer } from './accounts/claim.ts'
@@ -12,6 +13,7 @@ import { authorize } from './authorize.ts'
 import { mayRead, readerOf } from './conversations/may-read.ts'
 import { megabyte } from './messaging/quota.ts'
 import type { PausedConversation } from './messaging/turns.ts'
+import { taskFilters } from './tasks/seen-tasks.ts'
 import { retryOnConflict } from './retry-on-conflict.ts'
 
 export const snoozeTimes = ['hour', 'tomorrow', 'week'] as const
@@ -116,8 +118,13 @@ const unreadForLongMs = hour
 /** For how long parked messages, refused calls and failures of guardrails are told. */
 const parkedForMs = 7 * day
 const failedForMs = day
+/** Tasks that failed or wait for input are told for as long. */
+const tasksForMs = 7 * day
+const needyStates = [...taskFilters.failed, ...taskFilters.input]
 /** From how many refused calls of one caller on. One may be a slip. */
 const manyRefused = 3
+/** From how many blocked messages of one guardrail on. */
+const manyBlocked = 10
 const maxLong = 10
 /** A key that was not used for this time, or made and not used for the second one, or made so long ago. */
 const keyUnusedMs = 90 * day
@@ -125,9 +132,10 @@ const keyNeverUsedMs = 30 * day
 export const keyOldMs = 365 * day
 const nearlyUsed = 0.8
 
-type Row<Name extends 'waiting' | 'returned' | 'remote' | 'parked' | 'refused' | 'failing' | 'keys'> = Awaited<
-  ReturnType<AccountStore['read']['attention'][Name]>
->[number]
+type Row<Name extends 'waiting' | 'returned' | 'remote' | 'parked' | 'refused' | 'failing' | 'blocking' | 'keys'> =
+  Awaited<
+    ReturnType<AccountStore['read']['attention'][Name]>
+  >[number]
 
 interface UsedQuota {
   quota: 'messages' | 'megabytes'
@@ -147,6 +155,8 @@ export type Condition =
   & (
     | { kind: 'paused'; of: PausedConversation }
     | { kind: 'guardrail'; of: Row<'failing'> }
+    | { kind: 'blocked'; of: Row<'blocking'> }
+    | { kind: 'task'; of: SeenTask }
     | { kind: 'released'; of: Row<'returned'> }
     | { kind: 'remote'; of: Row<'remote'> }
     | { kind: 'parked'; of: Row<'parked'> }
@@ -173,22 +183,30 @@ export async function findConditions(account: AccountStore): Promise<Condition[]
   const at = account.deps.now()
   const keyTimes = { at, unusedSince: at - keyUnusedMs, neverUsedSince: at - keyNeverUsedMs, oldSince: at - keyOldMs }
   const failedSince = Math.floor((at - failedForMs) / hour) * hour
-  const [paused, failing, returned, remote, parked, waiting, people, refused, long, quotas, keys] = await Promise.all([
-    turns.paused(),
-    attention.failing(failedSince),
-    attention.returned(),
-    attention.remote(at - unreadForLongMs),
-    attention.parked(at - parkedForMs),
-    attention.waiting(at - unreadForLongMs),
-    questions.people(at - unreadForLongMs, at),
-    attention.refused(at - failedForMs, manyRefused),
-    turns.long(at - hour, maxLong),
-    nearlyUsedQuotas(account),
-    attention.keys(keyTimes),
-  ])
+  const [paused, failing, blocking, tasks, returned, remote, parked, waiting, people, refused, long, quotas, keys] =
+    await Promise.all([
+      turns.paused(),
+      attention.failing(failedSince),
+      attention.blocking(failedSince, manyBlocked),
+      account.read.seenTasks.list(needyStates, at - tasksForMs, maxOfKind, 0),
+      attention.returned(),
+      attention.remote(at - unreadForLongMs),
+      attention.parked(at - parkedForMs),
+      attention.waiting(at - unreadForLongMs),
+      questions.people(at - unreadForLongMs, at),
+      attention.refused(at - failedForMs, manyRefused),
+      turns.long(at - hour, maxLong),
+      nearlyUsedQuotas(account),
+      attention.keys(keyTimes),
+    ])
   return [
     ...all('paused', paused, ({ key, pausedAt }) => ({ subject: key, since: pausedAt, level: pausedAt })),
-    ...all('guardrail', failing, (of) => ({ subject: of.guardrailId, since: of.since, level: of.messages })),
+    ...all(
+      'guardrail',
+      failing,
+      (of) => ({ subject: of.guardrailId, since: of.since, level: of.unchecked + of.refused }),
+    ),
+    ...all('task', tasks, (of) => ({ subject: of.id, since: of.statusAt, level: 1 })),
     ...all('released', returned, (of) => ({ subject: of.agentId, since: of.since, level: of.messages })),
     ...all('remote', remote, ({ agentId, pausedAt, failingSince, unread }) => {
       return { subject: agentId, since: pausedAt ?? failingSince, level: Math.max(1, unread) }
@@ -197,6 +215,7 @@ export async function findConditions(account: AccountStore): Promise<Condition[]
     ...all('unread', withPresence(account, waiting), (of) => {
       return { subject: of.agentId, since: of.since, level: of.unread }
     }),
+    ...all('blocked', blocking, (of) => ({ subject: of.guardrailId, since: of.since, level: of.messages })),
     ...all('person', people, (of) => ({ subject: of.agentId, since: of.since, level: of.messages })),
     ...all('refused', refused, ({ credentialId, userId, actorType, since, calls }) => {
       return { subject: credentialId ?? userId ?? actorType, since, level: calls }

@@ -24,6 +24,7 @@ import { questions } from './account/questions.ts'
 import { remoteAgents } from './account/remote-agents.ts'
 import { retention } from './account/retention.ts'
 import { search } from './account/search.ts'
+import { seenTasks } from './account/seen-tasks.ts'
 import { seats } from './account/seats.ts'
 import { skills } from './account/skills.ts'
 import { spentTokens } from './account/spent-tokens.ts'
@@ -70,6 +71,7 @@ const tables = {
   retention,
   search,
   seats,
+  seenTasks,
   skills,
   snoozes,
   spentTokens,

@@ -61,7 +61,9 @@ export interface Guarding {
   readonly trace: AccountTrace
   readonly read: Reads['guarding']
   /** Count and store verdicts of its guardrails on a message of this account. */
-  verdicts(judged: Omit<JudgedMessage, 'senderAccountId'>, found: NewVerdict[]): [Statement, Statement]
+  verdicts(judged: Omit<JudgedMessage, 'senderAccountId'>, found: NewVerdict[]): Statement[]
+  /** One of its guardrails, which failed, has answered. */
+  recovered(guardrailId: string): void
   openToken(guardrailId: string, token: SealedToken): Promise<string>
   write(statements: Statement[]): Promise<UnitRows>
 }
@@ -213,6 +215,7 @@ export function accountOpener(
           trace,
           read: tables.read.guarding,
           verdicts: (judged, found) => tables.change.verdicts.add({ ...judged, senderAccountId: accountId }, found),
+          recovered: (id) => queue.writeLater([tables.change.guardrails.recover(id)]),
           openToken: (id, token) => keyRing.open(token, accountTokenContext('guardrails', home, id)),
           write,
         }

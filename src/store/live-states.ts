@@ -1,5 +1,6 @@
 /** What becomes of the newest messages of a thread that is open on a page. */
 import type { overview } from './account/attention.ts'
+import type { seenTasks } from './account/seen-tasks.ts'
 import type { threadMessages } from './account/thread-messages.ts'
 import type { LivePlace } from './global/thread-projection.ts'
 
@@ -8,8 +9,12 @@ const maxMessages = 50
 
 export interface LiveReads {
   overview: Pick<ReturnType<(typeof overview)['reads']>, 'presence'>
+  seenTasks: Pick<ReturnType<(typeof seenTasks)['reads']>, 'ofMessages'>
   threadMessages: Pick<ReturnType<(typeof threadMessages)['reads']>, 'newest' | 'direct' | 'posts'>
 }
+
+/** The states in which nothing more happens to a task. */
+const ended = ['completed', 'canceled', 'failed', 'rejected']
 
 interface State {
   /** Changes with everything that a page shows of the message. */
@@ -77,14 +82,21 @@ export class ThreadStates {
   }
 
   async #stateOf(seqs: number[]): Promise<Map<number, State>> {
-    const { threadMessages } = this.#read
-    const [direct, posts] = await Promise.all([threadMessages.direct(seqs), threadMessages.posts(seqs)])
+    const { seenTasks, threadMessages } = this.#read
+    const [direct, posts, tasks] = await Promise.all([
+      threadMessages.direct(seqs),
+      threadMessages.posts(seqs),
+      seenTasks.ofMessages(seqs),
+    ])
+    const taskOf = new Map(tasks.map((task) => [task.seq, task]))
     const states = new Map<number, State>()
     for (const { seq, agentId, state, wokenAt, readAt, releaseCount, repliedAt } of direct) {
-      const mark = [state, wokenAt, readAt, releaseCount, repliedAt].join(' ')
+      const task = taskOf.get(seq)
+      const mark = [state, wokenAt, readAt, releaseCount, repliedAt, task?.state, task?.steps.length].join(' ')
+      const isOpenTask = task !== undefined && !ended.includes(task.state)
       const isUnread = state === 'unread'
       const isUntouched = isUnread && releaseCount === 0
-      states.set(seq, { mark, isOpen: isUnread || state === 'leased', isUntouched, toAgentId: agentId })
+      states.set(seq, { mark, isOpen: isUnread || state === 'leased' || isOpenTask, isUntouched, toAgentId: agentId })
     }
     for (const { seq, recipients, unread, parked, expired, retracted } of posts) {
       const mark = [recipients, unread, parked, expired, retracted].join(' ')

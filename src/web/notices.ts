@@ -9,7 +9,8 @@ const notices = {
   'member-removed-from-channel': 'The agent has been removed from the channel.',
   'skill-created': 'The skill has been created. Assign it to an agent on the agent’s page.',
   'skill-deleted': 'The skill has been deleted and removed from all agents.',
-  'guardrail-created': 'The guardrail has been created. Attach it to an agent on the agent’s page.',
+  'guardrail-created': 'The guardrail has been created. It checks nothing until it is attached to agents.',
+  'guardrail-attached': 'The guardrail is attached.',
   'guardrail-deleted': 'The guardrail and its token have been deleted.',
 
   'text-allowed': 'The guardrail lets exactly this text pass from now on.',

@@ -33,6 +33,7 @@ import { signInPages } from './people/sign-in.tsx'
 import { welcome } from './people/welcome.tsx'
 import { searchPages } from './search/search.tsx'
 import { settingsPath } from './settings.tsx'
+import { taskPages } from './tasks/tasks.tsx'
 import { accountPages, confirmPath, type FormRoute, type PageDeps, publicPages, signInPath } from './visit.ts'
 
 /** The pages, to be mounted at `/`. Errors are HTML pages too. The forms of accounts are added to `routes`. */
@@ -70,6 +71,7 @@ export function createWebApp(pageDeps: PageDeps, routes: FormRoute[] = []): Hono
   messagePages(accountRoutes)
   searchPages(accountRoutes)
   attentionPages(ownRoutes, pageDeps)
+  taskPages(accountRoutes)
   overviewPages(accountRoutes, pageDeps)
   agentPages(accountRoutes)
   channelPages(accountRoutes)

@@ -100,6 +100,27 @@ test('what a guardrail took out of a message is not found by its recipient', asy
 
   expect(await found(grid.bob, secret)).toEqual([])
   expect(await found(grid.bob, 'password')).toHaveLength(1)
+
+  // A post is stored as it was sent, and delivered to each member as its guardrails left it.
+  await createChannel(grid.acme.store, { name: 'ops', members: ['alice', 'bob'] })
+  await say(grid.alice, '#ops', `the login is ${secret}`)
+  expect(await found(grid.bob, `login ${secret}`)).toEqual([])
+  expect(await found(grid.alice, `login ${secret}`)).toHaveLength(1)
+})
+
+test('a message that is retracted while its words are cut does not come into the index, and no words come twice', async () => {
+  const { searchIndex } = grid.store.global
+  await followLog(grid.store)
+  const { id } = await say(grid.alice, 'bob', 'a fleeting word')
+  await say(grid.alice, 'bob', 'a lasting word')
+  const texts = await searchIndex.next(10)
+  await retractMessage(storeOf(grid, grid.alice), { agentId: grid.alice.id, alias: 'alice' }, id)
+  const words = texts.map(({ seq, body }) => ({ seq, words: body.split(' '), has: [] }))
+  await grid.store.write(searchIndex.add(words, texts[0].after))
+  await grid.store.write(searchIndex.add(words, texts[0].after))
+
+  expect(await rows(grid, "SELECT rowid FROM message_search WHERE message_search MATCH 'words : fleeting'")).toEqual([])
+  expect(await found(grid.bob, 'word')).toEqual(['a lasting word'])
 })
 
 test('posts are found by the members of the time, and filters choose sender, recipient and time', async () => {
@@ -117,6 +138,13 @@ test('posts are found by the members of the time, and filters choose sender, rec
   expect(await found(grid.alice, 'word', { to: 'bob' })).toEqual(['word one'])
   expect(await found(grid.alice, 'word', { before: middle })).toEqual(['word one'])
   expect(await found(grid.alice, 'word', { after: '30m' })).toEqual(['word two'])
+})
+
+test('a letter alone is a whole word', async () => {
+  await say(grid.alice, 'bob', 'apples')
+  await say(grid.alice, 'bob', 'plan A')
+
+  expect(await found(grid.bob, 'a')).toEqual(['plan A'])
 })
 
 test('pages follow each other', async () => {

@@ -78,6 +78,7 @@ const pages: SitePage[] = [
   { name: 'consent', route: '/oauth/authorize', path: (site) => site.links.consent },
   inAccount('conversations-mine', '/conversations?show=you'),
   inAccount('conversations-waiting', '/conversations?show=waiting'),
+  inAccount('search-found', '/search', () => '/search?q=a'),
   inAccount('conversation', '/conversations/:thread', ({ talk }) => `/conversations/${talk.conversation}`),
   inAccount('conversation-answer', '/conversations/:thread', ({ talk }) => {
     return `/conversations/${talk.mine}?reply=${talk.toMe}`

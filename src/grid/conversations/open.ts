@@ -1,8 +1,13 @@
 /** Conversations without what the caller may not read. See docs/security.md, "People who read". */
+import { hashForLookup } from '../../lib/secrets.ts'
 import type { AccountStore } from '../../store/account.ts'
+import type { TaskStep } from '../../store/account/seen-tasks.ts'
+import type { TaskState } from '../tasks/task.ts'
+import type { RefusedSend } from '../../store/account/verdicts.ts'
 import {
   isReadBySwitch,
   mayRead,
+  placeOf,
   placeOfMessage,
   placeOfThread,
   readableFrom,
@@ -26,6 +31,10 @@ export interface OpenMessage extends ThreadMessage {
   /** It is to or from the reader, or was posted to a channel since they joined it. */
   isMine: boolean
   isUnread: boolean
+  /** A guardrail let it pass without a check; `only` if none objected to it. */
+  unchecked?: { only: boolean }
+  /** The task that it belongs to; `isFirst` if it began it. */
+  task?: { state: TaskState; isFirst: boolean; steps: TaskStep[] }
 }
 
 export interface OpenConversation {
@@ -34,6 +43,8 @@ export interface OpenConversation {
   /** Since when the reader may read it, in milliseconds since the epoch: 0 for all of it. Undefined: numbers only. */
   since: number | undefined
   messages: OpenMessage[]
+  /** Sends within the time of the page that no guardrail let pass, oldest first. */
+  refused: RefusedSend[]
   /** By its `id`, what a message answers: if it is in the same conversation, not directly before it, and readable. */
   quoted: Map<string, OpenMessage>
   /** Where the pages before and after this one begin; undefined if it is the first, or the last. */
@@ -74,12 +85,38 @@ export async function openConversation(
     thread,
     since,
     messages,
+    refused: since === undefined ? [] : await refusedSends(account, reader, thread, page, since),
     quoted,
     firstNew,
     ...(page.hasOlder && { older: page.messages[0].seq }),
     ...(page.hasNewer && { newer: page.messages.at(-1)!.seq }),
     hidden: page.messages.length - messages.length,
   }
+}
+
+const maxRefused = 50
+
+/** Sends that a guardrail of the account refused, as far as the reader may read what was sent at that time. */
+async function refusedSends(
+  account: AccountStore,
+  reader: Reader,
+  { channel, conversationId, agents }: Thread,
+  { messages, hasOlder, hasNewer }: ThreadPage,
+  since: number,
+): Promise<RefusedSend[]> {
+  const aliases = agents.map(({ alias }) => alias)
+  const found = await account.read.verdicts.refused({
+    recipients: channel ? [`#${channel.name}`] : aliases.map((alias) => `@${alias}`),
+    senders: channel ? null : aliases,
+    conversation: conversationId === null ? null : hashForLookup(conversationId),
+    from: Math.max(since, hasOlder ? messages[0].createdAt : 0),
+    until: hasNewer ? messages.at(-1)!.createdAt : Number.MAX_SAFE_INTEGER,
+  }, maxRefused)
+  const idOf = (alias: string) => agents.find((agent) => agent.alias === alias)?.id ?? null
+  return found.reverse().filter(({ sender, recipient, createdAt }) => {
+    const ends = channel ? [] : [idOf(sender), idOf(recipient.slice(1))]
+    return mayRead(reader, placeOf(reader, { channelId: channel?.id ?? null, agents: ends }), createdAt)
+  })
 }
 
 async function takesPart(account: AccountStore, reader: Reader, thread: Thread): Promise<boolean> {
@@ -96,7 +133,14 @@ export async function readable(
   firstUnread: number | null,
 ): Promise<OpenMessage[]> {
   if (messages.length === 0) return []
-  const receipts = await receiptsOf(account, messages.map(({ seq }) => seq))
+  const flagged = messages.filter(({ flagged }) => flagged).map(({ seq }) => seq)
+  const [receipts, tasks, unchecked] = await Promise.all([
+    receiptsOf(account, messages.map(({ seq }) => seq)),
+    account.read.seenTasks.ofMessages(messages.map(({ seq }) => seq)),
+    flagged.length === 0 ? [] : account.read.verdicts.unchecked(flagged),
+  ])
+  const taskOf = new Map(tasks.map((task) => [task.seq, task]))
+  const othersOf = new Map(unchecked.map(({ seq, others }) => [seq, others]))
   return messages.flatMap((message): OpenMessage[] => {
     const found = receipts.get(message.seq)
     const place = placeOfMessage(reader, message, thread, found)
@@ -105,7 +149,16 @@ export async function readable(
     const isUnread = found?.recipient
       ? found.recipient.agentId === reader.seat?.agentId && found.recipient.state === 'unread'
       : isMine && firstUnread !== null && message.seq >= firstUnread && message.fromAgentId !== reader.seat?.agentId
-    return [{ ...message, receipts: found, isMine, isUnread }]
+    const others = othersOf.get(message.seq)
+    const task = taskOf.get(message.seq)
+    return [{
+      ...message,
+      receipts: found,
+      isMine,
+      isUnread,
+      ...(others !== undefined && { unchecked: { only: others === 0 } }),
+      ...(task && { task: { state: task.state, isFirst: task.isFirst === 1, steps: task.steps.reverse() } }),
+    }]
   })
 }
 

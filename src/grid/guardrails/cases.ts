@@ -18,7 +18,7 @@ const hashPattern = /^[0-9a-f]{64}$/
 export interface GuardrailCase {
   id: string
   direction: CheckedDirection
-  /** `failed`: it was not delivered, because the guardrail could not answer. */
+  /** If the guardrail could not answer: `unchecked` if it was delivered, `failed` if not. */
   action: VerdictAction
   kinds: string[]
   sender: string
@@ -29,6 +29,8 @@ export interface GuardrailCase {
   isAllowed: boolean
   /** The text, if it was blocked less than 7 days ago and the caller is a person who may see it. */
   content?: string
+  /** Null if the message was not delivered. */
+  messageId: string | null
   createdAt: number
 }
 

@@ -24,6 +24,7 @@ import { findGuardrail } from './list-guardrails.ts'
 
 export const maxAttached = 200
 const maxNameLength = 64
+const maxTargets = 100
 
 export interface NewGuardrail {
   name: string
@@ -35,6 +36,7 @@ export interface NewGuardrail {
   /** What happens when the provider fails. Default: `closed` for `block`, otherwise `open`. */
   onFailure?: OnFailure
   enabled?: boolean
+  attach?: GuardrailTargets
 }
 
 export async function createGuardrail(account: AccountStore, input: NewGuardrail): Promise<Guardrail> {
@@ -64,6 +66,7 @@ export async function createGuardrail(account: AccountStore, input: NewGuardrail
     if (named) throw guardrailTaken(name)
     await account.write([
       account.change.guardrails.add({ ...guardrail, ...token, config: JSON.stringify(guardrail.config) }),
+      ...(input.attach ? await attaching(account, guardrail, input.attach) : []),
     ])
     return guardrail
   })
@@ -89,7 +92,10 @@ export async function updateGuardrail(
   const name = input.name === undefined ? undefined : checkName(input.name)
   const { action, onFailure, enabled } = input
   return await retryOnConflict(async () => {
-    const { hasToken, ...guardrail } = await findGuardrail(account, ref)
+    const { hasToken, allAgents: _, failingSince: _since, failure: _failure, ...guardrail } = await findGuardrail(
+      account,
+      ref,
+    )
     const { id } = guardrail
     const provider = findProvider(guardrail.provider)
     const config = input.config === undefined ? undefined : await checkConfig(account, provider, input.config)
@@ -209,6 +215,49 @@ function guardrailTaken(name: string): GridError {
   return new GridError('guardrail_taken', `The account has a guardrail ${name}. Choose another name.`, {
     field: 'name',
   })
+}
+
+/** The agents (ids or aliases) that a guardrail is attached to, or all, also those that are made later. */
+export interface GuardrailTargets {
+  direction: GuardrailDirection
+  agents: 'all' | string[]
+}
+
+/**
+ * Attach a guardrail (by id or name) to agents besides those that have it. To `all` leaves out people who have not allowed
+ * its service. Fails with `agent_not_found`, and with `consent_required` for a person who was named.
+ */
+export async function attachGuardrail(account: AccountStore, ref: string, to: GuardrailTargets): Promise<Guardrail> {
+  requireAdmin(account.actor)
+  return await retryOnConflict(async () => {
+    const guardrail = await findGuardrail(account, ref)
+    await account.write([
+      account.change.guardrails.requireExists(guardrail.id),
+      ...await attaching(account, guardrail, to),
+    ])
+    return guardrail
+  })
+}
+
+async function attaching(account: AccountStore, guardrail: Guardrail, to: GuardrailTargets) {
+  const { guardrails, agents } = account.change
+  const { id } = guardrail
+  if (to.agents === 'all') {
+    return [guardrails.setAllAgents(id, to.direction), guardrails.attachTo(id, to.direction, null)]
+  }
+  if (to.agents.length === 0) throw invalidInput('Choose at least one agent.', 'agents')
+  if (to.agents.length > maxTargets) throw invalidInput(`Choose at most ${maxTargets} agents at a time.`, 'agents')
+  const ids: string[] = []
+  for (const ref of to.agents) {
+    const agent = await findAgent(account, ref)
+    if (agent.type === 'human') await requireConsent(account, agent, [guardrail])
+    ids.push(agent.id)
+  }
+  return [
+    agents.requireLive([...new Set(ids)]),
+    guardrails.setAllAgents(id, null),
+    guardrails.attachTo(id, to.direction, ids),
+  ]
 }
 
 export interface AgentGuardrailInput {

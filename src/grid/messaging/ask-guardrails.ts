@@ -1,7 +1,13 @@
 /** Asking guardrails about one text: all at the same time, until one deadline. Their answers are hostile input. */
 import type { Deps } from '../../deps.ts'
 import { GridError } from '../../errors.ts'
-import { type GuardedText, ProviderFailure, type Span, type Verdict } from '../../guardrails/provider.ts'
+import {
+  failureForTenants,
+  type GuardedText,
+  ProviderFailure,
+  type Span,
+  type Verdict,
+} from '../../guardrails/provider.ts'
 import { withoutInvisible } from '../../lib/invisible-text.ts'
 import { NoTurn } from '../../lib/shared-thread.ts'
 import type { Guarding } from '../../store/account.ts'
@@ -20,12 +26,14 @@ export interface Finding {
   kinds: string[]
   spans: readonly Span[]
   replacement?: string
+  /** Why the guardrail gave no answer, as tenants may know it. */
+  failure?: string
 }
 
-type Answer = Omit<Finding, 'guardrail' | 'action'>
+type Answer = Omit<Finding, 'guardrail' | 'action' | 'failure'>
 
-/** `no turn`: others kept the checks busy, so it was not asked. */
-type PossibleAnswer = Promise<Answer | 'failed' | 'no turn'>
+/** Why it gave no answer. `no turn`: others kept the checks busy, so it was not asked. */
+type PossibleAnswer = Promise<Answer | { failure: string } | 'no turn'>
 
 /** What asking takes. `deadline` is the time of remote guardrails, which begins with the first call. */
 export interface Asking {
@@ -62,11 +70,16 @@ async function answersOf(
   asking: Asking,
 ): Promise<Awaited<PossibleAnswer>[]> {
   const asked = new Map<string, PossibleAnswer>()
-  return await Promise.all(guardrails.map((guardrail) => {
+  const answers = await Promise.all(guardrails.map((guardrail) => {
     const answer = asked.get(guardrail.id) ?? answerOf(guardrail, guarded, asking)
     asked.set(guardrail.id, answer)
     return answer
   }))
+  for (const [i, { id, failingSince }] of guardrails.entries()) {
+    const answer = answers[i]
+    if (failingSince !== null && answer !== 'no turn' && !('failure' in answer)) asking.guarding.recovered(id)
+  }
+  return answers
 }
 
 const nothing: Answer = { kinds: [], spans: [] }
@@ -79,9 +92,9 @@ function findingOf(
   isReadable: boolean,
 ): Finding | undefined {
   const isClosed = guardrail.onFailure === 'closed'
-  if (typeof answer === 'string') {
-    const action = isClosed || answer === 'no turn' ? 'failed' : 'flagged'
-    return { guardrail, action, kinds: ['check failed'], spans: [] }
+  if (answer === 'no turn') return { guardrail, action: 'failed', kinds: ['check failed'], spans: [] }
+  if ('failure' in answer) {
+    return { guardrail, action: isClosed ? 'failed' : 'unchecked', kinds: ['check failed'], spans: [], ...answer }
   }
   const objects = answer.kinds.length > 0
   if (isReadable) return objects ? { guardrail, action: actions[guardrail.action], ...answer } : undefined
@@ -102,7 +115,10 @@ async function answerOf(guardrail: ActiveGuardrail, guarded: GuardedText, asking
     return checked(await guardrailChecks.check(guarding.owner, guardrail, guarded, toolsOf))
   } catch (error) {
     logFailure(guardrail, error, asking)
-    return error instanceof NoTurn ? 'no turn' : 'failed'
+    if (error instanceof NoTurn) return 'no turn'
+    return {
+      failure: error instanceof ProviderFailure ? failureForTenants(error).message : 'It gave no usable answer.',
+    }
   }
 }
 

@@ -2,6 +2,7 @@
 import { GridError } from '../../errors.ts'
 import { newId } from '../../lib/id.ts'
 import { once } from '../../lib/lazy.ts'
+import { hashForLookup } from '../../lib/secrets.ts'
 import type { Guarding } from '../../store/account.ts'
 import { type ActiveGuardrail, recipientIsGuarded, senderIsGuarded } from '../../store/account/guarding.ts'
 import { type ChangedDelivery, type GuardedSend, type ReviewedMessage } from '../../store/account/new-message.ts'
@@ -167,7 +168,9 @@ function withVerdicts(
 }
 
 function judgedOf({ sender, recipient, message }: OutgoingMessage, isStored: boolean) {
-  return { id: message.id, recipient: recipient.label, at: message.at, senderAlias: sender.alias, isStored }
+  const { id, at, conversationId } = message
+  const conversationHash = conversationId === null ? null : hashForLookup(conversationId)
+  return { id, recipient: recipient.label, at, senderAlias: sender.alias, conversationHash, isStored }
 }
 
 /** Fail if one side refuses. A block is stored with the idempotency key; after a failure, a repeat asks again. */
@@ -193,7 +196,7 @@ async function refuse(outgoing: OutgoingMessage, side: Findings): Promise<void> 
 /** One row for each guardrail and action, however many agents have it. */
 function newVerdicts(side: Findings, found = side.found): NewVerdict[] {
   const verdicts = new Map<string, NewVerdict & { agentIds: string[] }>()
-  for (const { guardrail, action, kinds } of found) {
+  for (const { guardrail, action, kinds, failure = null } of found) {
     const key = `${guardrail.id} ${action}`
     const known = verdicts.get(key)
     if (known) known.agentIds.push(...guardrail.agentIds)
@@ -208,6 +211,7 @@ function newVerdicts(side: Findings, found = side.found): NewVerdict[] {
         agentIds: [...guardrail.agentIds],
         textHash: side.hash,
         content: action === 'blocked' ? keptText(side) : null,
+        failure,
       })
     }
   }

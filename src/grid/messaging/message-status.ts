@@ -3,6 +3,7 @@ import { callingAgent } from '../../auth/actor.ts'
 import { GridError } from '../../errors.ts'
 import type { AccountStore } from '../../store/account.ts'
 import type { RecipientStatus } from '../../store/account/thread-messages.ts'
+import type { VerdictAction } from '../../store/account/verdicts.ts'
 import { type RemoteEvent, remoteEvents } from '../remote-agents/progress.ts'
 
 const maxTimeline = 200
@@ -51,7 +52,7 @@ interface MessageStatus {
 
 /** What a guardrail did to a message. Of a guardrail of another account, only what kinds of things it masked. */
 interface GuardrailEntry {
-  action: 'blocked' | 'redacted' | 'flagged' | 'failed'
+  action: VerdictAction
   kinds: string[]
   name?: string
   /** The agents whose guardrail it was, without `@`: the sender, or recipients. */

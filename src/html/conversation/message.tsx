@@ -5,8 +5,10 @@ import { clockAt } from '../../lib/time.ts'
 import { AgentIcon } from '../agent-icon.tsx'
 import { Name } from '../bidi.tsx'
 import { Badge, LocalTime, useClock, useZone } from '../components.tsx'
+import { Icon } from '../icons.tsx'
 import { Markdown } from '../markdown.tsx'
 import { Face } from './faces.tsx'
+import { type ShownTask, TaskChip } from './task-chip.tsx'
 import { type ReadBy, type ShownReceipt, StateLine } from './state-line.tsx'
 
 export interface ShownSender {
@@ -44,6 +46,8 @@ export interface ShownMessage {
   /** What guardrails did to it, as sentences. */
   verdicts: { text: string; isBad: boolean }[]
   receipts: ShownReceipt[]
+  /** The task that it belongs to. */
+  task?: ShownTask
   /** Instead of `receipts`, for a message with many recipients. */
   readBy?: ReadBy
   /** Where all messages that began with the same one are, if there are others. */
@@ -58,11 +62,19 @@ export interface ShownMessage {
   isUnread: boolean
 }
 
+/** A line between messages: a send that a guardrail refused, or what else happened. */
+export interface ShownNote {
+  at: number
+  text: Child
+}
+
 /** Within this time the messages of one sender are a run, in milliseconds: only the first shows who wrote it. */
 const longestRun = 5 * 60_000
 
 export interface ShownMessages {
   messages: ShownMessage[]
+  /** Between them, oldest first. */
+  notes?: ShownNote[]
   /** The one before them, which they may continue. */
   before?: ShownMessage
   /** A line says that messages are new from this `seq` on. */
@@ -84,27 +96,40 @@ export function MessageList({ thread, ...shown }: ShownMessages & { thread: numb
 }
 
 /** The items of a `MessageList`, to be put behind others. */
-export function MessageItems({ messages, before, firstNew, hasOwnFaces, now }: ShownMessages) {
+export function MessageItems({ messages, notes = [], before, firstNew, hasOwnFaces, now }: ShownMessages) {
   const zone = useZone()
   const newest = messages.findIndex(({ seq }) => firstNew !== undefined && seq >= firstNew)
   return (
     <>
       {messages.map((message, n) => {
         const previous = messages[n - 1] ?? before
+        const noted = notes.filter(({ at }) => at < message.at && (n === 0 || at >= messages[n - 1].at))
         return (
           <>
             {dayOf(zone, message) !== dayOf(zone, previous) && <DayRule at={message.at} />}
+            {noted.map((note) => <Note {...note} />)}
             {n === newest && <li class='day new' id='new'>New</li>}
             <Message
               message={message}
-              isFirst={n === newest || !continues(zone, previous, message)}
+              isFirst={n === newest || noted.length > 0 || !continues(zone, previous, message)}
               hasOwnFace={hasOwnFaces}
               now={now}
             />
           </>
         )
       })}
+      {notes.filter(({ at }) => !messages.some((message) => message.at > at)).map((note) => <Note {...note} />)}
     </>
+  )
+}
+
+function Note({ at, text }: ShownNote) {
+  return (
+    <li class='note'>
+      <Icon name='warning' size={14} />
+      <span>{text}</span>
+      <LocalTime at={at} as='time' />
+    </li>
   )
 }
 
@@ -139,6 +164,7 @@ function Message(
     quote,
     verdicts,
     receipts,
+    task,
     readBy,
     chainHref,
     threadHref,
@@ -161,6 +187,7 @@ function Message(
           <LocalTime at={at} as='time' />
         </a>
         {verdicts.map(({ text, isBad }) => <Badge kind={isBad ? 'bad' : 'warning'}>{text}</Badge>)}
+        {task && <TaskChip task={task} />}
         <StateLine receipts={receipts} readBy={readBy} at={at} now={now} />
         {replyHref && <a href={replyHref}>Reply</a>}
         {retractHref && <a href={retractHref}>Retract</a>}

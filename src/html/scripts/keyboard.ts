@@ -11,7 +11,7 @@ if (shortcuts) {
   let gAt = -Infinity
 
   function rowsHere() {
-    const messages = [...document.querySelectorAll('.messages > li:not(.day)')]
+    const messages = [...document.querySelectorAll('.messages > li:not(.day, .note)')]
     if (messages.some(row => row.contains(document.activeElement))) return messages
     const found = ['.threads a', '.needs > li', 'main tbody tr > :first-child a']
       .map(selector => [...document.querySelectorAll(selector)].filter(row => row.checkVisibility()))

@@ -66,6 +66,9 @@ export const conversation = `
 .messages > .day { display: flex; align-items: center; gap: var(--s3); margin: var(--s4) 0 0; color: var(--soft); font-size: var(--text-s); font-weight: 540 }
 .messages > .day::before, .messages > .day::after { content: ''; flex: 1; border-top: 1px solid var(--line) }
 
+.messages > .note { display: flex; flex-wrap: wrap; align-items: baseline; gap: 0 var(--s2); margin: var(--s2) 0; padding: var(--s1) var(--s3); border-left: 3px solid var(--danger); background: var(--danger-wash); font-size: var(--text-s); overflow-wrap: anywhere }
+.messages > .note .icon { align-self: center; color: var(--danger) } .messages > .note time { color: var(--soft) }
+
 .state-line > summary, span.state-line { display: inline-flex; align-items: center; gap: .375rem; min-height: 1.5rem } .state-line > summary:hover { color: var(--ink) }
 .state-line > summary::after { content: '\\203a'; transition: rotate .12s } .state-line[open] > summary::after { rotate: 90deg }
 .state-line[open] { flex-basis: 100%; order: 1 }

@@ -4,7 +4,7 @@ export const search = `
 .search, .search > form, .search > section { display: grid; gap: var(--s4); grid-template-columns: minmax(0, 1fr) }
 .search > form .affixed { flex: 1 1 14rem; max-width: 44rem }
 .search-filters { display: flex; flex-wrap: wrap; gap: var(--s2) var(--s3); align-items: end }
-.search-filters > label { display: grid; gap: 2px; flex: 0 1 9.5rem; min-width: 0 }
+.search-filters > label { display: grid; gap: 2px; flex: 0 1 10.5rem; min-width: 0 } .search-filters .input { width: 100%; min-width: 0 }
 .search-filters fieldset { display: flex; flex-wrap: wrap; gap: 0 var(--s4); min-height: var(--control); align-items: center; margin: 0; padding: 0; border: 0 }
 .search-filters fieldset label { display: inline-flex; align-items: center; gap: var(--s2); min-height: 1.75rem }
 .search-total { display: flex; flex-wrap: wrap; align-items: baseline; gap: var(--s2) }
@@ -26,5 +26,5 @@ export const search = `
 #jump { margin-top: 12vh; padding: var(--s4) } #jump form { gap: var(--s3) } #jump .found-names a { padding-inline: var(--s2) }
 @media (max-width: 64rem) { .search-link kbd { display: none } }
 @media (max-width: 48rem) { .head .search-link { flex: none; justify-content: center; width: var(--control); padding: 0 }
-  .head .search-link span { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%) } .search-filters > label { flex: 1 1 8rem } }
+  .head .search-link span { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%) } .search-filters > label { flex: 1 1 10.25rem } }
 `

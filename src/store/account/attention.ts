@@ -148,14 +148,44 @@ const refused = query<RefusedCaller>(`
     AND agents.id = coalesce(credentials.agent_id, oauth_grants.agent_id)
   ORDER BY callers.calls DESC`)
 
-const failing = query<{ guardrailId: string; name: string; messages: number; since: number }>(`
+interface FailingGuardrail {
+  guardrailId: string
+  name: string
+  /** Messages that were delivered unchecked, and that were not delivered. */
+  unchecked: number
+  refused: number
+  /** Whether it failed the last time. */
+  isFailing: boolean
+  failure: string | null
+  since: number
+}
+
+const sumOf = (action: string) => `coalesce(sum(iif(guardrail_counts.action = '${action}', guardrail_counts.n, 0)), 0)`
+const failing = query<FailingGuardrail>(
+  `
+  SELECT guardrails.id AS guardrail_id, guardrails.name, ${sumOf('unchecked')} AS unchecked,
+    ${sumOf('failed')} AS refused, guardrails.failing_since IS NOT NULL AS is_failing, guardrails.failure,
+    coalesce(guardrails.failing_since, min(guardrail_counts.hour)) AS since
+  FROM guardrails
+  LEFT JOIN guardrail_counts ON guardrail_counts.account_id = :account
+    AND guardrail_counts.guardrail_id = guardrails.id AND guardrail_counts.hour >= :since
+    AND guardrail_counts.action IN ('failed', 'unchecked')
+  WHERE guardrails.account_id = :account
+  GROUP BY guardrails.id
+  HAVING count(guardrail_counts.n) > 0 OR (guardrails.failing_since IS NOT NULL AND guardrails.enabled)
+  ORDER BY since LIMIT ${maxOfKind}`,
+  { isFailing: boolean },
+)
+
+const blocking = query<{ guardrailId: string; name: string; messages: number; since: number }>(`
   SELECT guardrails.id AS guardrail_id, guardrails.name, sum(guardrail_counts.n) AS messages,
     min(guardrail_counts.hour) AS since
   FROM guardrail_counts
   JOIN guardrails ON guardrails.account_id = :account AND guardrails.id = guardrail_counts.guardrail_id
   WHERE guardrail_counts.account_id = :account AND guardrail_counts.hour >= :since
-    AND guardrail_counts.action = 'failed'
-  GROUP BY guardrails.id ORDER BY since LIMIT ${maxOfKind}`)
+    AND guardrail_counts.action = 'blocked'
+  GROUP BY guardrails.id HAVING sum(guardrail_counts.n) >= :least
+  ORDER BY messages DESC LIMIT ${maxOfKind}`)
 
 interface StaleKey {
   id: string
@@ -189,7 +219,10 @@ export const attention = {
     parked: (since: number) => account.all(parked, { since }),
     /** Callers with at least `least` refused calls since then; `outcome` is that of the last one. */
     refused: (since: number, least: number) => account.all(refused, { since, least }),
+    /** Guardrails that could not check a message since then, or the last one that they got. */
     failing: (since: number) => account.all(failing, { since }),
+    /** Guardrails that blocked at least `least` messages since then. */
+    blocking: (since: number, least: number) => account.all(blocking, { since, least }),
     /** Keys that were last used by `unusedSince`, never used since `neverUsedSince`, or made by `oldSince`. */
     keys: (times: { at: number; unusedSince: number; neverUsedSince: number; oldSince: number }) =>
       account.all(keys, times),

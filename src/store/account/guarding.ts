@@ -18,6 +18,8 @@ export interface ActiveGuardrail {
   onFailure: typeof guardrails.$inferSelect.onFailure
   /** The service that gets the texts of a person among the agents; null if there is none, and for local providers. */
   sharedWith: string | null
+  /** Null while its checks succeed. */
+  failingSince: number | null
   token?: SealedToken
 }
 
@@ -81,7 +83,7 @@ type ActiveRow =
 const ofAttached = (attached: string) =>
   query<ActiveRow>(`
     SELECT attached.attached, guardrails.id, guardrails.name, guardrails.provider, guardrails.config, guardrails.action,
-      guardrails.on_failure, iif(attached.has_person, guardrails.host, NULL) AS shared_with,
+      guardrails.on_failure, guardrails.failing_since, iif(attached.has_person, guardrails.host, NULL) AS shared_with,
       guardrails.encrypted_token, guardrails.token_iv, guardrails.token_auth_tag, guardrails.token_key_id
     FROM (
       SELECT agent_guardrails.guardrail_id,

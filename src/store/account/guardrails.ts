@@ -30,7 +30,14 @@ export interface Guardrail {
   createdAt: number
 }
 
-export type FoundGuardrail = Guardrail & { hasToken: boolean }
+export interface FoundGuardrail extends Guardrail {
+  hasToken: boolean
+  /** It is attached to every agent that is made, for these messages; null for none. */
+  allAgents: GuardrailDirection | null
+  /** Since when every check failed, and why the last one did; null while it works. */
+  failingSince: number | null
+  failure: string | null
+}
 
 type GuardrailChanges = Partial<Pick<Guardrail, 'name' | 'action' | 'onFailure' | 'enabled' | 'host'>> & {
   config?: string
@@ -71,7 +78,8 @@ const searchTotal = query<{ n: number }>(`
   SELECT count(*) AS n FROM guardrails WHERE guardrails.account_id = :account AND ${isFound}`)
 const found = (rest: string) =>
   query<FoundGuardrail>(
-    `SELECT ${columns}, guardrails.encrypted_token IS NOT NULL AS has_token FROM guardrails
+    `SELECT ${columns}, guardrails.encrypted_token IS NOT NULL AS has_token,
+      guardrails.all_agents, guardrails.failing_since, guardrails.failure FROM guardrails
     WHERE guardrails.account_id = :account AND ${rest}`,
     { ...decoders, hasToken: boolean },
   )
@@ -108,6 +116,7 @@ const update = statement(`
 const setToken = statement(`
   UPDATE guardrails SET ${updatedToken}
   WHERE ${isGuardrail}`)
+const recover = statement(`UPDATE guardrails SET failing_since = NULL, failure = NULL WHERE ${isGuardrail}`)
 const detach = statement(`DELETE FROM agent_guardrails WHERE account_id = :account AND guardrail_id = :id`)
 const remove = statement(`DELETE FROM guardrails WHERE ${isGuardrail}`)
 const requireMatching = (condition = '1') =>
@@ -125,6 +134,19 @@ const detachAll = statement(`DELETE FROM agent_guardrails WHERE account_id = :ac
 const attach = statement(`
   INSERT INTO agent_guardrails (account_id, agent_id, guardrail_id, direction, action)
   VALUES (:account, :agent, :guardrailId, :direction, :action)`)
+
+const setAllAgents = statement(`UPDATE guardrails SET all_agents = :direction WHERE ${isGuardrail}`)
+// `:agents` are ids as JSON, or null for every live agent. Triggers attach it to agents that are made later.
+const attachTo = statement(`
+  INSERT INTO agent_guardrails (account_id, agent_id, guardrail_id, direction)
+  SELECT agents.account_id, agents.id, guardrails.id, :direction FROM guardrails
+  CROSS JOIN agents ON agents.account_id = guardrails.account_id AND agents.deleted_at IS NULL
+  WHERE guardrails.account_id = :account AND guardrails.id = :id
+    AND (:agents IS NULL OR agents.id IN (SELECT value FROM json_each(:agents)))
+    AND (guardrails.host IS NULL OR agents.type <> 'human' OR EXISTS (SELECT 1 FROM guardrail_consents
+      WHERE guardrail_consents.account_id = agents.account_id AND guardrail_consents.agent_id = agents.id
+        AND guardrail_consents.provider = guardrails.provider AND guardrail_consents.host = guardrails.host))
+  ON CONFLICT (account_id, agent_id, guardrail_id) DO UPDATE SET direction = excluded.direction`)
 
 const ofPerson = 'account_id = :account AND agent_id = :agent AND provider = :provider AND host = :host'
 const consent = statement(`
@@ -165,6 +187,7 @@ export const guardrails = {
         host: host ?? null,
       }),
     setToken: (id: string, token: TokenColumns) => account.bind(setToken, { id, ...token }),
+    recover: (id: string) => account.bind(recover, { id }),
     detach: (id: string) => account.bind(detach, { id }),
     remove: (id: string) => account.bind(remove, { id }),
     requireExists: (id: string) => account.bind(requireExists, { id }),
@@ -173,6 +196,11 @@ export const guardrails = {
     detachAll: (agent: string) => account.bind(detachAll, { agent }),
     /** A constraint error if the account does not have the agent or the guardrail. */
     attach: (agent: string, attachment: GuardrailAttachment) => account.bind(attach, { agent, ...attachment }),
+    /** Attach it to these live agents, or with null to all, without people who have not consented. */
+    attachTo: (id: string, direction: GuardrailDirection, agents: string[] | null) =>
+      account.bind(attachTo, { id, direction, agents: agents && JSON.stringify(agents) }),
+    /** For agents that are made later; null ends it. */
+    setAllAgents: (id: string, direction: GuardrailDirection | null) => account.bind(setAllAgents, { id, direction }),
     consent: (agent: string, service: TextService, at: number) => account.bind(consent, { agent, ...service, at }),
     endConsent: (agent: string, service: TextService) => account.bind(endConsent, { agent, ...service }),
   }),

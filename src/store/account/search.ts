@@ -51,7 +51,8 @@ export function matchOf({ words, from, to, has = [], within }: SearchTerms, ...m
     ...within.channels.map((id) => term('c', id)),
   ]
   return [
-    ...words.map((word) => `words : "${word}" *`),
+    // A letter alone begins too many words, and no index has them together.
+    ...words.map((word) => `words : "${word}"${/^[a-z\d]$/.test(word) ? '' : ' *'}`),
     ...[
       ...from === undefined ? [] : [term('n', from)],
       ...to === undefined ? [] : [term('r', to)],

@@ -18,9 +18,12 @@ export interface NewVerdict {
   textHash: string
   /** The text, if it was blocked and people may see it; otherwise null. */
   content: string | null
+  /** Why the guardrail could not check it; null if it could. */
+  failure: string | null
 }
 
 export type JudgedMessage = Pick<NewMessage, 'id' | 'recipient' | 'at'> & {
+  conversationHash: string | null
   senderAlias: string
   senderAccountId: string
   isStored: boolean
@@ -56,6 +59,20 @@ interface Case {
   content: string | null
   createdAt: number
   isAllowed: boolean
+  /** Null if the message was not delivered, and so not stored. */
+  messageId: string | null
+}
+
+/** A message that was not delivered, because a guardrail blocked it or could not check it; `kinds` are JSON. */
+export interface RefusedSend {
+  id: string
+  guardrailId: string
+  guardrail: string
+  action: VerdictAction
+  kinds: string
+  sender: string
+  recipient: string
+  createdAt: number
 }
 
 // A send whose conditions no longer held stores nothing, and no verdicts either.
@@ -63,10 +80,11 @@ const isThere = `(:isStored = 0 OR EXISTS (
   SELECT 1 FROM messages WHERE messages.account_id = :senderAccount AND messages.id = :message))`
 const add = statement(`
   INSERT INTO verdicts (account_id, id, guardrail_id, guardrail_name, direction, action, kinds, agent_ids,
-    sender_alias, sender_account_id, recipient, message_id, text_hash, content, created_at)
+    sender_alias, sender_account_id, recipient, message_id, conversation_hash, text_hash, content, created_at)
   SELECT :account, value ->> '$.id', value ->> '$.guardrailId', value ->> '$.guardrailName', value ->> '$.direction',
     value ->> '$.action', value ->> '$.kinds', value ->> '$.agentIds',
-    :alias, :senderAccount, :recipient, iif(:isStored, :message, NULL), value ->> '$.textHash', value ->> '$.content', :at
+    :alias, :senderAccount, :recipient, iif(:isStored, :message, NULL), :conversation,
+    value ->> '$.textHash', value ->> '$.content', :at
   FROM json_each(:verdicts) WHERE ${isThere}
   ON CONFLICT DO NOTHING`)
 // Runs before `add`. What is stored already was counted, so that a repeated unit counts nothing twice.
@@ -76,6 +94,12 @@ const tally = statement(`
   FROM json_each(:verdicts) WHERE ${isThere} AND NOT EXISTS (
     SELECT 1 FROM verdicts WHERE verdicts.account_id = :account AND verdicts.id = value ->> '$.id')
   ON CONFLICT (account_id, guardrail_id, hour, action) DO UPDATE SET n = n + excluded.n`)
+
+const fail = statement(`
+  UPDATE guardrails SET failing_since = coalesce(failing_since, :at), failure = found.value ->> '$.failure'
+  FROM json_each(:verdicts) AS found
+  WHERE guardrails.account_id = :account AND guardrails.id = found.value ->> '$.guardrailId'
+    AND found.value ->> '$.failure' <> coalesce(guardrails.failure, '')`)
 
 const addBlockedSend = statement(`
   INSERT INTO blocked_sends (account_id, agent_id, key, request_hash, error, created_at)
@@ -99,7 +123,7 @@ const cases = query<Case>(
   `
   SELECT verdicts.id, verdicts.guardrail_id, verdicts.guardrail_name AS guardrail, verdicts.direction, verdicts.action,
     verdicts.kinds, verdicts.sender_alias AS sender, verdicts.recipient, ${aliases} AS agents, verdicts.text_hash,
-    verdicts.content, verdicts.created_at,
+    verdicts.content, verdicts.created_at, verdicts.message_id,
     EXISTS (SELECT 1 FROM guardrail_exceptions WHERE guardrail_exceptions.account_id = verdicts.account_id
       AND guardrail_exceptions.guardrail_id = verdicts.guardrail_id
       AND guardrail_exceptions.text_hash = verdicts.text_hash) AS is_allowed
@@ -108,6 +132,21 @@ const cases = query<Case>(
   ORDER BY verdicts.id DESC LIMIT :limit`,
   { isAllowed: boolean },
 )
+// By the index of refused messages. A sender of another account is told by its own.
+const refused = query<RefusedSend>(`
+  SELECT id, guardrail_id, guardrail_name AS guardrail, action, kinds, sender_alias AS sender, recipient, created_at
+  FROM verdicts
+  WHERE account_id = :account AND message_id IS NULL AND recipient IN (SELECT value FROM json_each(:recipients))
+    AND created_at >= :from AND created_at < :until
+    AND (:senders IS NULL OR (sender_alias IN (SELECT value FROM json_each(:senders))
+      AND conversation_hash IS :conversation))
+  ORDER BY created_at DESC LIMIT :limit`)
+const unchecked = query<{ seq: number; others: number }>(`
+  SELECT listed.value AS seq, count(iif(verdicts.action <> 'unchecked', 1, NULL)) AS others
+  FROM json_each(:seqs) AS listed CROSS JOIN messages CROSS JOIN verdicts
+  WHERE messages.seq = listed.value AND verdicts.account_id = :account
+    AND verdicts.sender_account_id = messages.account_id AND verdicts.message_id = messages.id
+  GROUP BY listed.value HAVING count(iif(verdicts.action = 'unchecked', 1, NULL)) > 0`)
 const counts = query<{ hour: number; action: VerdictAction | 'failed'; n: number }>(`
   SELECT hour, action, n FROM guardrail_counts
   WHERE account_id = :account AND guardrail_id = :guardrail AND hour >= :from AND hour < :until
@@ -136,6 +175,15 @@ const forgetContents = statement(
   `UPDATE verdicts SET content = NULL WHERE account_id = :account AND content IS NOT NULL`,
 )
 
+/** `senders` and `conversation`, a hash, are of a conversation; `senders` is null for a channel. `from` and `until` are times. */
+interface RefusedOf {
+  recipients: string[]
+  senders: string[] | null
+  conversation: string | null
+  from: number
+  until: number
+}
+
 export const verdicts = {
   reads: (account: AccountDb) => ({
     /** What guardrails did to a message of this account. Of other accounts only the kinds that were redacted may be shown. */
@@ -145,18 +193,35 @@ export const verdicts = {
     /** How often the guardrail did what, in hours that began from `from` on and before `until`. */
     counts: (guardrail: string, from: number, until: number) => account.all(counts, { guardrail, from, until }),
     countsByGuardrail: (from: number) => account.all(countsByGuardrail, { from }),
+    /** The newest messages that were not delivered: to these recipients, and, except for channels, from these senders. */
+    refused: (of: RefusedOf, limit: number) =>
+      account.all(refused, {
+        ...of,
+        recipients: JSON.stringify(of.recipients),
+        senders: of.senders && JSON.stringify(of.senders),
+        limit,
+      }),
+    /** Which of these messages a guardrail let pass without a check, and how many verdicts of other kinds each has. */
+    unchecked: (seqs: number[]) => account.all(unchecked, { seqs: JSON.stringify(seqs) }),
     exceptions: (guardrail: string, limit: number) => account.all(exceptions, { guardrail, limit }),
   }),
   changes: (account: AccountDb) => ({
-    add: (judged: JudgedMessage, found: NewVerdict[]): [Statement, Statement] => {
+    add: (judged: JudgedMessage, found: NewVerdict[]): Statement[] => {
       const { id: message, recipient, at, senderAlias: alias, senderAccountId: senderAccount } = judged
       const values = {
         ...{ message, recipient, at, alias, senderAccount, hour: at - at % hour },
         isStored: judged.isStored,
+        conversation: judged.conversationHash,
         verdicts: JSON.stringify(found),
       }
       const rows = found.length
-      return [{ ...account.bind(tally, values), rows }, { ...account.bind(add, values), rows }]
+      return [
+        { ...account.bind(tally, values), rows },
+        { ...account.bind(add, values), rows },
+        ...(found.some(({ failure }) => failure !== null)
+          ? [account.bind(fail, { at, verdicts: values.verdicts })]
+          : []),
+      ]
     },
     /** Remember that the send with this key was blocked, unless the key has been used. */
     addBlockedSend: ({ from, key, keysSince, at }: NewMessage, requestHash: string, error: BlockedError) =>

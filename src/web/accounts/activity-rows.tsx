@@ -15,10 +15,12 @@ const maxListed = 3
 const maxRefLength = 80
 
 /** What is known of who made a call. */
-export type Caller = Pick<
-  ListedActivity,
-  'actorType' | 'userName' | 'userEmail' | 'credentialKind' | 'keyName' | 'keyLast4' | 'agentAlias' | 'clientName'
->
+export type Caller =
+  & Pick<
+    ListedActivity,
+    'actorType' | 'userName' | 'userEmail' | 'credentialKind' | 'keyName' | 'keyLast4' | 'agentAlias' | 'clientName'
+  >
+  & { tool?: string }
 
 /** Who made the call, and with which kind of credential. */
 export function actorOf(row: Caller): { name: Child; credential: Child } {
@@ -40,7 +42,9 @@ export function actorOf(row: Caller): { name: Child; credential: Child } {
       }
     }
     default:
-      return { name: 'The operator', credential: 'command line' }
+      return actorType === 'system' && row.tool === 'pause_conversation'
+        ? { name: 'The grid', credential: 'automatic' }
+        : { name: 'The operator', credential: 'command line' }
   }
 }
 

@@ -107,6 +107,7 @@ const phrases: Record<string, Phrase> = {
   delete_skill: ['Delete', 'Deleted', '{skill}'],
   create_guardrail: ['Create', 'Created', '{guardrail}'],
   update_guardrail: ['Change', 'Changed', '{guardrail}'],
+  attach_guardrail: ['Attach', 'Attached', '{guardrail}'],
   delete_guardrail: ['Delete', 'Deleted', '{guardrail}'],
   try_guardrail: ['Try', 'Tried', '{guardrail}'],
   allow_text: ['Allow', 'Allowed', 'a text that {guardrail} had objected to'],

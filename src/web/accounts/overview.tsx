@@ -145,7 +145,13 @@ function Sums({ counts }: { counts: CountOfGuardrail[] }) {
   )
 }
 
-const verdictWords = { blocked: 'blocked', redacted: 'redacted', flagged: 'flagged', failed: 'not checked' } as const
+const verdictWords = {
+  blocked: 'blocked',
+  redacted: 'redacted',
+  flagged: 'flagged',
+  unchecked: 'delivered unchecked',
+  failed: 'not checked and refused',
+} as const
 
 /** What was sent today, of what the quotas allow. */
 function Usage({ used, config }: { used: Used; config: Config }) {

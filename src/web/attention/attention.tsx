@@ -25,8 +25,8 @@ import { WaitingForYou } from './questions.tsx'
 const groups = {
   paused: { title: 'Runaway', kinds: ['paused', 'turns'] },
   waiting: { title: 'Waiting', kinds: ['unread', 'person'] },
-  failing: { title: 'Failing', kinds: ['guardrail', 'released', 'remote', 'parked'] },
-  refused: { title: 'Refused', kinds: ['refused'] },
+  failing: { title: 'Failing', kinds: ['guardrail', 'task', 'released', 'remote', 'parked'] },
+  refused: { title: 'Refused', kinds: ['refused', 'blocked'] },
   limits: { title: 'Limits', kinds: ['quota'] },
   claims: { title: 'Claims', kinds: ['claim'] },
   keys: { title: 'Keys', kinds: ['key'] },

@@ -34,16 +34,47 @@ export function inWords(condition: Condition, now: number): Words {
       }
     }
     case 'guardrail': {
-      const { name, messages } = condition.of
+      const { name, unchecked, refused, isFailing, failure } = condition.of
       return {
         icon: 'guardrails',
         tone: 'bad',
         what: (
           <>
-            The guardrail <Name text={name} /> could not check {count(messages, 'message')}
+            The guardrail <Name text={name} />{' '}
+            {unchecked + refused === 0 ? 'does not work' : `could not check ${count(unchecked + refused, 'message')}`}
           </>
         ),
-        facts: ['they were not delivered', since && <>first {since}</>],
+        facts: [
+          unchecked > 0 && `${unchecked.toLocaleString('en')} delivered unchecked`,
+          refused > 0 && `${refused.toLocaleString('en')} not delivered`,
+          isFailing ? failure : 'it works again',
+          since && (isFailing ? <>failing since {since}</> : <>first {since}</>),
+        ],
+      }
+    }
+    case 'task': {
+      const { client, recipient, state } = condition.of
+      const isFailed = state === 'failed' || state === 'rejected'
+      return {
+        icon: 'tasks',
+        tone: isFailed ? 'bad' : 'warning',
+        what: isFailed
+          ? <>A task of {named([client])} for {named([recipient])} {state === 'failed' ? 'failed' : 'was rejected'}</>
+          : <>{named([recipient])} needs input of {named([client])} for a task</>,
+        facts: [since],
+      }
+    }
+    case 'blocked': {
+      const { name, messages } = condition.of
+      return {
+        icon: 'guardrails',
+        tone: 'warning',
+        what: (
+          <>
+            The guardrail <Name text={name} /> blocked {count(messages, 'message')}
+          </>
+        ),
+        facts: ['within a day', since && <>first {since}</>],
       }
     }
     case 'released': {
@@ -220,7 +251,10 @@ export function actionOf({ path, may, membership }: Visit, condition: Condition)
         <ButtonForm action={path('conversations', condition.of.key, 'resume')} kind='plain' isSmall>Resume</ButtonForm>
       )
     case 'guardrail':
+    case 'blocked':
       return open(path('guardrails', condition.of.guardrailId))
+    case 'task':
+      return open(path('messages', String(condition.of.seq)))
     case 'released':
     case 'remote':
     case 'unread':

@@ -4,20 +4,18 @@ import { maxDescriptionLength } from '../../grid/agents/agents.ts'
 import { changeChannelMembers, createChannel, deleteChannel, updateChannel } from '../../grid/channels/channels.ts'
 import { findSeat } from '../../grid/people/seats.ts'
 import { Card, Time } from '../../html/components.tsx'
-import { ChoiceList, TextArea, TextInput } from '../../html/fields.tsx'
+import { TextArea, TextInput } from '../../html/fields.tsx'
 import { SubmitRow } from '../../html/form.tsx'
 import { appPage } from '../../html/layout.tsx'
 import { Table } from '../../html/table.tsx'
 import { aliasPattern } from '../../lib/names.ts'
+import { AgentChoice, choosableAgents, parseAgentRefs } from '../agents/agent-choice.tsx'
 import { PageForm } from '../forms.tsx'
 import { listPage, listPosition, ManagersOnlyNote, pageSize } from '../listing.tsx'
 import type { Pages, Visit } from '../visit.ts'
 import { showMembers } from './channel-members.tsx'
 import { showPosts } from './channel-posts.tsx'
 import { showSettings } from './channel.tsx'
-
-/** With more agents than this, the form asks for aliases instead of showing checkboxes. */
-const maxCheckboxes = 50
 
 /** The list of channels, the form for a new one, and the pages of each. */
 export function channelPages({ get, post }: Pages<Visit>): void {
@@ -26,7 +24,7 @@ export function channelPages({ get, post }: Pages<Visit>): void {
   post('/channels/new', async (visit) => {
     const { form } = visit
     const seat = await findSeat(visit.account)
-    const members = parseAgentRefs(form)
+    const members = parseAgentRefs(form, 'members')
     const input = {
       name: form.get('name') ?? '',
       description: form.get('description') ?? '',
@@ -42,12 +40,12 @@ export function channelPages({ get, post }: Pages<Visit>): void {
 
   get('/channels/:channel/members', showMembers)
   post('/channels/:channel/members', async (visit) => {
-    const input = { channel: visit.param('channel'), add: parseAgentRefs(visit.form) }
+    const input = { channel: visit.param('channel'), add: parseAgentRefs(visit.form, 'members') }
     await visit.record('change_channel_members', input, (account) => changeChannelMembers(account, input))
     return visit.done('members-added', 'channels', input.channel, 'members')
   }, showMembers)
   post('/channels/:channel/members/remove', async (visit) => {
-    const input = { channel: visit.param('channel'), remove: parseAgentRefs(visit.form) }
+    const input = { channel: visit.param('channel'), remove: parseAgentRefs(visit.form, 'members') }
     await visit.record('change_channel_members', input, (account) => changeChannelMembers(account, input))
     return visit.done('member-removed-from-channel', 'channels', input.channel, 'members')
   })
@@ -64,11 +62,6 @@ export function channelPages({ get, post }: Pages<Visit>): void {
     await visit.record('admin_delete_channel', { id }, (account) => deleteChannel(account, id))
     return visit.done('channel-deleted', 'channels')
   })
-}
-
-/** The agents named in the fields `members`: ids, or aliases with or without `@`, several per field. */
-function parseAgentRefs(form: URLSearchParams): string[] {
-  return form.getAll('members').flatMap((text) => text.split(/[\s,;]+/)).filter((ref) => ref !== '')
 }
 
 async function list(visit: Visit) {
@@ -118,8 +111,7 @@ async function list(visit: Visit) {
 
 async function showNew(visit: Visit) {
   const { account, form } = visit
-  const agents = await account.read.agents.page('', maxCheckboxes + 1)
-  const members = { name: 'members', label: 'Members', isOptional: true }
+  const agents = await choosableAgents(account)
   const content = visit.may('manage')
     ? (
       <PageForm visit={visit} action={visit.path('channels', 'new')} fields={['name', 'description', 'members']}>
@@ -142,29 +134,17 @@ async function showNew(visit: Visit) {
           rows={3}
           isOptional
         />
-        {agents.length > 0 && agents.length <= maxCheckboxes
-          ? (
-            <ChoiceList
-              {...members}
-              hint='You can add more later.'
-              options={agents.map(({ id, alias, description }) => ({
-                value: id,
-                title: `@${alias}`,
-                hint: description,
-              }))}
-              isMultiple
-            />
-          )
-          : (
-            <TextArea
-              {...members}
-              hint='Aliases, separated by spaces, commas or lines. You can search for agents and add more later.'
-              value={form.getAll('members').join(' ')}
-              placeholder='@alice @bob'
-              rows={3}
-              isMono
-            />
-          )}
+        <AgentChoice
+          name='members'
+          label='Members'
+          hint={[
+            'You can add more later.',
+            'Aliases, separated by spaces, commas or lines. You can search for agents and add more later.',
+          ]}
+          agents={agents}
+          value={form.getAll('members').join(' ')}
+          isOptional
+        />
         <SubmitRow cancel={visit.path('channels')}>Create channel</SubmitRow>
       </PageForm>
     )

@@ -127,14 +127,23 @@ export function shownMessage(message: OpenMessage, path: Path, now: number, isWh
       href: `${page}/parts/${key}`,
     })),
     verdicts: [
-      ...(message.flagged ? [{ text: 'flagged', isBad: true }] : []),
+      ...(message.unchecked ? [{ text: 'not checked', isBad: true }] : []),
+      ...(message.flagged && !message.unchecked?.only ? [{ text: 'flagged', isBad: true }] : []),
       ...(message.sanitized ? [{ text: 'invisible characters removed', isBad: false }] : []),
       ...(message.sharedWith ? [{ text: `text was sent to ${message.sharedWith}`, isBad: false }] : []),
     ],
-    receipts: receipt ? [shownReceipt(receipt, recipient, now)] : [],
+    receipts: receipt
+      ? [shownReceipt(hasFailed(message) ? { ...receipt, repliedAt: null } : receipt, recipient, now)]
+      : [],
+    task: message.task,
     ...(receipts && !receipt && receipts.recipients > 0 && { readBy: { ...receipts, href: page } }),
     isUnread,
   }
+}
+
+/** It asked for something that did not come: what was said about that is no answer. */
+function hasFailed({ task }: OpenMessage): boolean {
+  return task !== undefined && task.isFirst && ['failed', 'rejected', 'canceled'].includes(task.state)
 }
 
 /** What became of a message at a recipient. `recipient` is how it was addressed. */

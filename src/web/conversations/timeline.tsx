@@ -7,6 +7,7 @@ import { dateInWords, EmptyState, Facts, LocalTime } from '../../html/components
 import { MessageList } from '../../html/conversation/message.tsx'
 import { Icon } from '../../html/icons.tsx'
 import { day, nextDayAt } from '../../lib/time.ts'
+import type { RefusedSend } from '../../store/account/verdicts.ts'
 import { pluralize } from '../listing.tsx'
 import type { Visit } from '../visit.ts'
 import { namesOf, shownMessages, titleOf } from './shown.ts'
@@ -101,7 +102,9 @@ function Ways({ visit, open: { firstNew, messages }, link }: TimelineProps) {
 /** The messages of a page of a conversation with the ways to the pages before and after it, or why there are none. */
 function Timeline({ visit, open, link, replyHref }: TimelineProps) {
   const { reader, thread, since, messages, older, newer, hidden, firstNew } = open
-  if (since === undefined || (messages.length === 0 && hidden === 0)) return <Unreadable {...open} />
+  if (since === undefined || (messages.length === 0 && hidden === 0 && open.refused.length === 0)) {
+    return <Unreadable {...open} />
+  }
   const now = visit.account.deps.now()
   const isCut = newer !== undefined || messages.length + hidden < thread.messages
   const foreign = thread.agents.filter(({ isForeign }) => isForeign)
@@ -125,10 +128,35 @@ function Timeline({ visit, open, link, replyHref }: TimelineProps) {
       <MessageList
         thread={thread.id}
         messages={shownMessages(open, visit.path, now, replyHref)}
+        notes={open.refused.map((refused) => ({
+          at: refused.createdAt,
+          text: <Refused {...refused} path={visit.path} />,
+        }))}
         firstNew={firstNew ?? undefined}
         now={now}
       />
       {newer !== undefined && <PageLink href={link({ after: newer })} title='Newer messages' />}
+    </>
+  )
+}
+
+/** A send that was not delivered: who, to whom, and which guardrail refused it for what. */
+function Refused(
+  { sender, recipient, action, kinds, guardrail, guardrailId, path }: RefusedSend & { path: Visit['path'] },
+) {
+  const found: string[] = JSON.parse(kinds)
+  return (
+    <>
+      A message of <Name text={`@${sender}`} /> to <Name text={recipient} />{' '}
+      {action === 'blocked' ? 'was blocked by' : 'was not delivered, because it could not be checked by'}{' '}
+      <a href={`${path('guardrails', guardrailId)}#cases`}>
+        <Name text={guardrail} />
+      </a>
+      {action === 'blocked' && (
+        <>
+          : <Name text={found.join(', ')} />
+        </>
+      )}
     </>
   )
 }

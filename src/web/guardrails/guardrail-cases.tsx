@@ -55,7 +55,8 @@ const badges: Record<VerdictAction, BadgeKind> = {
   blocked: 'bad',
   redacted: 'warning',
   flagged: 'info',
-  failed: 'plain',
+  unchecked: 'bad',
+  failed: 'bad',
 }
 
 /** The newest cases. People who may manage the account can allow the text of each. */
@@ -101,7 +102,7 @@ export function CasesCard(
         caption='Messages that it objected to'
         rows={cases}
         columns={[
-          { title: 'Message', cell: (one) => <Message one={one} /> },
+          { title: 'Message', cell: (one) => <Message one={one} visit={visit} /> },
           { title: 'What it found', width: 'time', cell: ({ kinds }) => <Name text={kinds.join(', ')} /> },
           { title: 'Action', width: 'time', cell: (one) => <Outcome one={one} /> },
           { title: 'Time', width: 'short', cell: ({ createdAt }) => <Time at={createdAt} now={now} /> },
@@ -109,7 +110,7 @@ export function CasesCard(
             title: 'Allow',
             width: 'time',
             isUntitled: true,
-            cell: (one) => one.action !== 'failed' && <AllowForm path={path} one={one} />,
+            cell: (one) => one.action !== 'failed' && one.action !== 'unchecked' && <AllowForm path={path} one={one} />,
           },
         ]}
       />
@@ -140,7 +141,8 @@ function HiddenContents({ visit }: { visit: Visit }) {
   )
 }
 
-function Message({ one: { sender, recipient, direction, agents, textHash, content } }: { one: GuardrailCase }) {
+function Message({ one, visit }: { one: GuardrailCase; visit: Visit }) {
+  const { sender, recipient, direction, agents, textHash, content, messageId } = one
   const own = agents.map((alias) => `@${alias}`)
   const isShown = direction === 'outbound' ? own.includes(`@${sender}`) : own.includes(recipient)
   return (
@@ -154,6 +156,14 @@ function Message({ one: { sender, recipient, direction, agents, textHash, conten
         )}
         <div class='soft small'>
           text <code>{shortHash(textHash)}</code>
+          {messageId !== null && (
+            <>
+              ,{' '}
+              <a href={visit.path('messages', messageId)}>
+                message<span class='unseen'>{shortHash(textHash)}</span>
+              </a>
+            </>
+          )}
         </div>
       </div>
       {content !== undefined && (
@@ -163,10 +173,12 @@ function Message({ one: { sender, recipient, direction, agents, textHash, conten
   )
 }
 
+const outcomes: Partial<Record<VerdictAction, string>> = { unchecked: 'not checked, delivered', failed: 'not checked' }
+
 function Outcome({ one: { action, direction, isAllowed } }: { one: GuardrailCase }) {
   return (
     <div class='row'>
-      <Badge kind={badges[action]} hasDot>{action === 'failed' ? 'could not check' : action}</Badge>
+      <Badge kind={badges[action]} hasDot>{outcomes[action] ?? action}</Badge>
       {isAllowed && <Badge kind='good'>allowed now</Badge>}
       <span class='soft small'>{direction === 'inbound' ? 'when received' : 'when sent'}</span>
     </div>

@@ -1,14 +1,15 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
 import { GridError } from '../../errors.ts'
-import { createGuardrail, type GuardrailUpdate } from '../../grid/guardrails/guardrails.ts'
+import { createGuardrail, type GuardrailTargets, type GuardrailUpdate } from '../../grid/guardrails/guardrails.ts'
 import { triedText, tryGuardrail } from '../../grid/guardrails/try-guardrail.ts'
 import { type ListedProvider, listedProviders } from '../../guardrails/providers.ts'
 import { Card, Notice } from '../../html/components.tsx'
-import { Checkbox, ChoiceList, PasswordInput, TextInput } from '../../html/fields.tsx'
+import { Checkbox, ChoiceList, PasswordInput, Select, TextInput } from '../../html/fields.tsx'
 import { Form, SubmitRow } from '../../html/form.tsx'
 import { appPage } from '../../html/layout.tsx'
 import type { AccountStore } from '../../store/account.ts'
+import { AgentChoice, choosableAgents, parseAgentRefs } from '../agents/agent-choice.tsx'
 import { readChoice, Refusal } from '../forms.tsx'
 import { ManagersOnlyNote } from '../listing.tsx'
 import type { Pages, Visit } from '../visit.ts'
@@ -36,9 +37,9 @@ export function newGuardrailPages({ get, post }: Pages<Visit>): void {
   post('/guardrails/new/:provider', async (visit) => {
     const provider = providerOf(visit.param('provider'))
     const { token, ...settings } = settingsOf(provider, visit.form)
-    const input = { ...settings, provider: provider.id, token: token ?? undefined }
+    const input = { ...settings, provider: provider.id, token: token ?? undefined, attach: targetsOf(visit.form) }
     const { id } = await visit.record('create_guardrail', input, (account) => createGuardrail(account, input))
-    return visit.done('guardrail-created', 'guardrails', id)
+    return visit.done(input.attach ? 'guardrail-attached' : 'guardrail-created', 'guardrails', id)
   }, (visit) => showNew(visit))
   get('/guardrails/new/:provider/try', (visit) => ({
     redirectTo: visit.path('guardrails', 'new', visit.param('provider')),
@@ -55,10 +56,11 @@ export function newGuardrailPages({ get, post }: Pages<Visit>): void {
   }, (visit) => showNew(visit))
 }
 
-function showNew(visit: Visit, tried?: TriedText) {
+async function showNew(visit: Visit, tried?: TriedText) {
   const provider = providerOf(visit.param('provider'))
   const path = visit.path('guardrails', 'new', provider.id)
-  return appPage(
+  const choosable = await choosableAgents(visit.account)
+  return await appPage(
     visit.frame('guardrails'),
     {
       title: `New guardrail: ${provider.name}`,
@@ -74,6 +76,7 @@ function showNew(visit: Visit, tried?: TriedText) {
               provider={provider}
               action={path}
               cancel={visit.path('guardrails')}
+              choosable={choosable}
             />
           </div>
           <div class='stack'>
@@ -126,12 +129,14 @@ const newFormId = 'settings'
 
 /** The form of a guardrail. `stored` is undefined for a new one; the provider cannot be changed. */
 export function GuardrailForm(
-  { visit, provider, stored, action, cancel }: {
+  { visit, provider, stored, action, cancel, choosable }: {
     visit: Visit
     provider: ListedProvider
     stored?: StoredGuardrail
     action: string
     cancel?: string
+    /** For a new one: the agents that it can be attached to. */
+    choosable?: ChoosableAgents
   },
 ) {
   const { form, inputError, request } = visit
@@ -141,7 +146,7 @@ export function GuardrailForm(
   const isPosted = request.method === 'POST' && (pathname === action || isTried)
   const field = isPosted ? inputError?.details.field ?? '' : ''
   const isOfField = field.startsWith('config.') || (field === 'token' && provider.needsToken) ||
-    (field === 'name' && !isTried)
+    (['name', 'agents'].includes(field) && !isTried)
   const posted = {
     values: form,
     errorOf: (name: string) =>
@@ -199,11 +204,68 @@ export function GuardrailForm(
             hint='A disabled guardrail stays attached but checks nothing.'
             isChecked={stored?.enabled ?? true}
           />
+          {choosable && <TargetFields choosable={choosable} form={form} mayWait />}
           <SubmitRow cancel={cancel}>{stored ? 'Save' : 'Create guardrail'}</SubmitRow>
         </Form>
       </Card>
     </>
   )
+}
+
+type ChoosableAgents = Awaited<ReturnType<typeof choosableAgents>>
+
+const directionOptions = [
+  { value: 'both', title: 'that they send and receive' },
+  { value: 'inbound', title: 'that they receive' },
+  { value: 'outbound', title: 'that they send' },
+] as const
+
+/** Which agents a guardrail checks the messages of. `mayWait`: it can be attached later. */
+export function TargetFields(
+  { choosable, form, mayWait = false, all = null }: {
+    choosable: ChoosableAgents
+    form: URLSearchParams
+    mayWait?: boolean
+    /** The direction for all agents that is stored. */
+    all?: GuardrailTargets['direction'] | null
+  },
+) {
+  return (
+    <>
+      <ChoiceList
+        name='attachTo'
+        label='Whose messages it checks'
+        options={[
+          {
+            value: 'all',
+            title: 'All agents, also those to come',
+            hint: 'A guardrail that sends texts to a service leaves out people who have not allowed that.',
+          },
+          { value: 'chosen', title: 'Chosen agents' },
+          ...(mayWait ? [{ value: 'none', title: 'None yet', hint: 'It checks nothing until you attach it.' }] : []),
+        ]}
+        values={['all']}
+        isRequired
+      />
+      <AgentChoice
+        name='agents'
+        label='Chosen agents'
+        hint={['Only for “Chosen agents”.', 'Only for “Chosen agents”: aliases, separated by spaces, commas or lines.']}
+        agents={choosable}
+        value={form.getAll('agents').join(' ')}
+        isOptional
+      />
+      <Select name='direction' label='Messages' options={[...directionOptions]} value={all ?? 'both'} />
+    </>
+  )
+}
+
+/** What `TargetFields` posted; undefined for none. */
+export function targetsOf(form: URLSearchParams): GuardrailTargets | undefined {
+  const to = readChoice(form, 'attachTo', ['all', 'chosen', 'none'])
+  if (to === undefined || to === 'none') return undefined
+  const direction = readChoice(form, 'direction', directionOptions.map(({ value }) => value)) ?? 'both'
+  return { direction, agents: to === 'all' ? 'all' : parseAgentRefs(form, 'agents') }
 }
 
 function TokenFields(

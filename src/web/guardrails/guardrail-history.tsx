@@ -9,14 +9,21 @@ import type { VerdictAction } from '../../store/account/verdicts.ts'
 import type { Visit } from '../visit.ts'
 
 /** What guardrails do, the strictest first. */
-export const verdictActions = ['blocked', 'redacted', 'flagged', 'failed'] as const satisfies VerdictAction[]
+export const verdictActions = [
+  'blocked',
+  'redacted',
+  'flagged',
+  'unchecked',
+  'failed',
+] as const satisfies VerdictAction[]
 
 /** The colour of each in charts, and its badge. */
 const verdictSeries = {
   blocked: { name: 'Blocked', colour: 'danger' },
   redacted: { name: 'Redacted', colour: 'warning' },
   flagged: { name: 'Flagged', colour: 'info' },
-  failed: { name: 'Failed', colour: 'soft' },
+  unchecked: { name: 'Not checked, delivered', colour: 'accent' },
+  failed: { name: 'Not checked, refused', colour: 'soft' },
 } as const satisfies Record<VerdictAction, Series>
 
 /** How often a guardrail did what. */
@@ -31,7 +38,7 @@ export interface CountOfGuardrail {
 export type Sums = Record<VerdictAction, number>
 
 export function sumsOf(counts: readonly { action: VerdictAction; n: number }[]): Sums {
-  const sums: Sums = { blocked: 0, redacted: 0, flagged: 0, failed: 0 }
+  const sums: Sums = { blocked: 0, redacted: 0, flagged: 0, unchecked: 0, failed: 0 }
   for (const { action, n } of counts) sums[action] += n
   return sums
 }

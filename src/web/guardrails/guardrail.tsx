@@ -1,17 +1,19 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
 import { GridError } from '../../errors.ts'
-import { deleteGuardrail, updateGuardrail } from '../../grid/guardrails/guardrails.ts'
+import { attachGuardrail, deleteGuardrail, updateGuardrail } from '../../grid/guardrails/guardrails.ts'
 import type { ListedProvider } from '../../guardrails/providers.ts'
-import { Badge, Card, Facts, Time } from '../../html/components.tsx'
+import { Badge, Card, Disclosure, Facts, LocalTime, Notice, Time } from '../../html/components.tsx'
+import { SubmitRow } from '../../html/form.tsx'
 import { appPage } from '../../html/layout.tsx'
 import { Table } from '../../html/table.tsx'
 import { AgentName } from '../accounts/agent-name.tsx'
-import { DeleteCard } from '../forms.tsx'
+import { choosableAgents } from '../agents/agent-choice.tsx'
+import { DeleteCard, PageForm } from '../forms.tsx'
 import { listPosition, ManagersOnlyNote, PageLinks, pageSize, pluralize } from '../listing.tsx'
 import type { Pages, Visit } from '../visit.ts'
 import { casePages, CasesCard, ExceptionsCard, loadCases } from './guardrail-cases.tsx'
-import { actions, failures, GuardrailForm, providerOf, settingsOf } from './guardrail-form.tsx'
+import { actions, failures, GuardrailForm, providerOf, settingsOf, TargetFields, targetsOf } from './guardrail-form.tsx'
 import { HistoryCard, loadHistory } from './guardrail-history.tsx'
 import { type JsonSchema, labelOf } from './schema-form.tsx'
 import { type TriedText, TryCard, tryPages } from './try-card.tsx'
@@ -29,6 +31,13 @@ export function oneGuardrailPages(pages: Pages<Visit>): void {
     const settings = settingsOf(providerOf(provider), visit.form)
     await visit.record('update_guardrail', { id, ...settings }, (account) => updateGuardrail(account, id, settings))
     return visit.done('saved', 'guardrails', id)
+  }, showPage)
+  get('/guardrails/:guardrail/attach', (visit) => ({ redirectTo: visit.path('guardrails', visit.param('guardrail')) }))
+  post('/guardrails/:guardrail/attach', async (visit) => {
+    const { id } = await guardrailOf(visit)
+    const to = targetsOf(visit.form) ?? { direction: 'both', agents: [] }
+    await visit.record('attach_guardrail', { id, ...to }, (account) => attachGuardrail(account, id, to))
+    return visit.done('guardrail-attached', 'guardrails', id)
   }, showPage)
   post('/guardrails/:guardrail/delete', async (visit) => {
     const id = visit.param('guardrail')
@@ -50,11 +59,12 @@ async function show(visit: Visit, tried?: TriedText) {
   const provider = providerOf(guardrail.provider)
   const { account } = visit
   const at = { ...listPosition(visit.query), search: '', path: visit.path('guardrails', guardrail.id) }
-  const [agents, total, history, cases] = await Promise.all([
+  const [agents, total, history, cases, choosable] = await Promise.all([
     account.read.guardrails.agentsOf(guardrail.id, pageSize, at.offset),
     account.read.guardrails.agentsOfTotal(guardrail.id),
     loadHistory(visit, guardrail.id),
     loadCases(visit, guardrail.id),
+    choosableAgents(account),
   ])
   const mayManage = visit.may('manage')
   return await appPage(
@@ -65,6 +75,7 @@ async function show(visit: Visit, tried?: TriedText) {
       back: { title: 'Guardrails', href: visit.path('guardrails') },
     },
     <>
+      {guardrail.failingSince !== null && <Failing guardrail={guardrail} since={guardrail.failingSince} />}
       {(history.counts.length > 0 || cases.cases.length > 0) && <HistoryCard {...history} path={at.path} />}
       <CasesCard visit={visit} guardrailId={guardrail.id} isAttached={total > 0} {...cases} />
       <div class='grid halves'>
@@ -76,13 +87,14 @@ async function show(visit: Visit, tried?: TriedText) {
         <div class='stack'>
           {mayManage && <TryCard visit={visit} path={at.path} isRemote={provider.kind === 'remote'} tried={tried} />}
           <ExceptionsCard visit={visit} guardrailId={guardrail.id} exceptions={cases.exceptions} />
-          {total === 0 && cases.cases.length > 0 && (
-            <Card title='Agents'>
-              <p class='soft'>It is not attached to any agent, so it checks no messages.</p>
-            </Card>
-          )}
-          {total > 0 && (
-            <Card title='Agents' lead={`Attached to ${pluralize(total, 'agent')}`} isFlush>
+          <Card
+            title='Agents'
+            lead={total === 0
+              ? 'It is not attached to any agent, so it checks no messages.'
+              : `Attached to ${pluralize(total, 'agent')}${guardrail.allAgents ? ', and to every new one' : ''}`}
+            isFlush={total > 0}
+          >
+            {total > 0 && (
               <Table
                 id='agents'
                 caption={`Agents that ${guardrail.name} is attached to`}
@@ -99,9 +111,17 @@ async function show(visit: Visit, tried?: TriedText) {
                   },
                 ]}
               />
-              <PageLinks label='Pages of agents' at={at} total={total} />
-            </Card>
-          )}
+            )}
+            {total > 0 && <PageLinks label='Pages of agents' at={at} total={total} />}
+            {mayManage && (
+              <Disclosure title='Attach' isOpen={total === 0}>
+                <PageForm visit={visit} action={`${at.path}/attach`} fields={['agents']}>
+                  <TargetFields choosable={choosable} form={visit.form} all={guardrail.allAgents} />
+                  <SubmitRow>Attach</SubmitRow>
+                </PageForm>
+              </Disclosure>
+            )}
+          </Card>
           {mayManage && (
             <DeleteCard
               noun='guardrail'
@@ -119,6 +139,20 @@ async function show(visit: Visit, tried?: TriedText) {
         </div>
       </div>
     </>,
+  )
+}
+
+/** Says since when and why it checks nothing, and what happens to messages until it does. */
+function Failing({ guardrail, since }: { guardrail: GuardrailDetails; since: number }) {
+  const { enabled, onFailure, failure } = guardrail
+  return (
+    <Notice kind='bad' title='It cannot check messages'>
+      Every check since <LocalTime at={since} /> failed. {failure} {!enabled
+        ? 'It is off.'
+        : onFailure === 'open'
+        ? 'Messages are delivered unchecked.'
+        : 'Messages are not delivered.'}
+    </Notice>
   )
 }
 

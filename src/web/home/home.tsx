@@ -148,7 +148,7 @@ function Figures({ visit, periods, unit }: { visit: Visit; periods: Period[]; un
     >
       <div class='grid stats'>
         <Plot
-          title={`Messages ${unit === 'hour' ? 'an hour' : 'a day'}`}
+          title='Messages'
           value={shown(sent)}
           label={`${shown(sent)} messages ${span}, ${per}`}
           colours={['accent']}

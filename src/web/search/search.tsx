@@ -177,21 +177,20 @@ function NameList({ names }: { names: FoundName[] }) {
 /** What the dialog shows while its user types: names alone, so that nothing is read. */
 async function jump(visit: Visit) {
   const query = parseSearch(visit.query)
+  if (query.words === '') return { redirectTo: visit.path('search') }
   const names = await namesFor(visit, query.words)
   return await htmlFragment(
     visit,
     <div>
-      {query.words !== '' && (
-        <ul class='found-names'>
-          <li>
-            <a href={searchHref(visit.path('search'), query)}>
-              <span>
-                <Icon name='search' size={14} /> Search messages for “<Name text={query.words} />”
-              </span>
-            </a>
-          </li>
-        </ul>
-      )}
+      <ul class='found-names'>
+        <li>
+          <a href={searchHref(visit.path('search'), query)}>
+            <span>
+              <Icon name='search' size={14} /> Search messages for “<Name text={query.words} />”
+            </span>
+          </a>
+        </li>
+      </ul>
       <NameList names={names} />
     </div>,
   )

@@ -98,16 +98,23 @@ test('a guardrail that could not answer is told for a day', async () => {
   })
   const verdict = {
     ...{ id: 'v', guardrailId: id, guardrailName: 'remote', direction: 'inbound' as const, action: 'failed' as const },
-    ...{ kinds: [], agentIds: [grid.bob.id], textHash: 'h', content: null },
+    ...{ kinds: [], agentIds: [grid.bob.id], textHash: 'h', content: null, failure: null },
   }
-  const judged = { id: 'm', recipient: '@bob', at: grid.clock.now, senderAlias: 'alice', senderAccountId: grid.acme.id }
+  const judged = {
+    id: 'm',
+    recipient: '@bob',
+    at: grid.clock.now,
+    senderAlias: 'alice',
+    senderAccountId: grid.acme.id,
+    conversationHash: null,
+  }
   await grid.acme.store.write([...grid.acme.store.change.verdicts.add({ ...judged, isStored: false }, [verdict])])
 
   expect(await found()).toMatchObject([{
     kind: 'guardrail',
     subject: id,
     level: 1,
-    of: { name: 'remote', messages: 1 },
+    of: { name: 'remote', refused: 1, unchecked: 0, isFailing: false },
   }])
   grid.clock.now += day + hour
   expect(await kinds()).toEqual([])

@@ -44,6 +44,7 @@ test('cases are listed and counted', async () => {
   expect(cases.map(({ id: _, ...found }) => found)).toEqual(['?', '!', ''].map((end, n) => ({
     ...{ direction: 'outbound', action: 'blocked', kinds: [kind], sender: 'alice', recipient: '@bob' },
     ...{ agents: ['alice'], textHash: hashForLookup(secret + end), isAllowed: false },
+    messageId: null,
     createdAt: [grid.clock.now, secondAt, firstAt][n],
   })))
   expect(await listCases(ann, id, { limit: 1, before: cases[0].id })).toEqual([cases[1]])

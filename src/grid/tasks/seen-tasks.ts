@@ -1,0 +1,42 @@
+/** The tasks of an account, for its people. */
+import type { AccountStore } from '../../store/account.ts'
+import type { SeenTask } from '../../store/account/seen-tasks.ts'
+import { isReadBySwitch, mayRead, placeOf, readerOf, recordReading } from '../conversations/may-read.ts'
+import { isTerminal, type TaskState, taskStates } from './task.ts'
+
+/** The filters of the list. */
+export const taskFilters = {
+  open: taskStates.filter((state) => !isTerminal(state)),
+  input: ['input-required', 'auth-required'],
+  failed: ['failed', 'rejected'],
+  completed: ['completed'],
+  canceled: ['canceled'],
+} as const satisfies Record<string, readonly TaskState[]>
+
+export type TaskFilterName = keyof typeof taskFilters
+
+/** `text` is empty if the caller may not read it. */
+export interface ListedTask extends SeenTask {
+  isReadable: boolean
+}
+
+/** Tasks to or from agents of the account, the last changed first. `hasMore`: there are others after this page. */
+export async function listSeenTasks(
+  account: AccountStore,
+  { filter, page, requestId }: { filter: TaskFilterName | undefined; page: number; requestId: string | null },
+): Promise<{ tasks: ListedTask[]; hasMore: boolean }> {
+  const pageSize = 50
+  const reader = await readerOf(account)
+  const states = filter ? taskFilters[filter] : null
+  const found = await account.read.seenTasks.list(states, 0, pageSize + 1, (page - 1) * pageSize)
+  let isOfOthers = false
+  const tasks = found.slice(0, pageSize).map((task) => {
+    const { clientAgentId, recipientAgentId, createdAt } = task
+    const place = placeOf(reader, { channelId: null, agents: [clientAgentId, recipientAgentId] })
+    const isReadable = mayRead(reader, place, createdAt)
+    if (isReadable && isReadBySwitch(reader, place, createdAt)) isOfOthers = true
+    return { ...task, text: isReadable ? task.text : '', isReadable }
+  })
+  if (isOfOthers) await recordReading(account, { list: 'tasks' }, requestId)
+  return { tasks, hasMore: found.length > pageSize }
+}

@@ -1,0 +1,75 @@
+/** Tasks as people of an account see them: on messages, in a list, and those that need someone. */
+import { type AccountDb, json, query } from '../sql.ts'
+import type { TaskState } from './task-ends.ts'
+
+/** A state of a task. `reason` is what the grid says about it, or null. Times are milliseconds since the epoch. */
+export interface TaskStep {
+  state: TaskState
+  at: number
+  reason: string | null
+}
+
+/** The task that a message belongs to. */
+interface TaskOfMessage {
+  seq: number
+  state: TaskState
+  /** 1 for the message that began it. */
+  isFirst: number
+  steps: TaskStep[]
+}
+
+export interface SeenTask {
+  id: string
+  seq: number
+  state: TaskState
+  createdAt: number
+  statusAt: number
+  clientAgentId: string
+  client: string
+  recipientAgentId: string
+  recipient: string
+  /** The beginning of the first message. */
+  text: string
+}
+
+// What is answered at once is no task to those who look at it. A task of two accounts is seen in both.
+const isSeen = [
+  `tasks.mode = 'task' AND tasks.account_id = :account`,
+  `tasks.mode = 'task' AND tasks.recipient_account_id = :account AND tasks.account_id <> :account`,
+]
+const steps = `(
+    SELECT json_group_array(json_object('state', steps.state, 'at', steps.at, 'reason', steps.reason)) FROM (
+      SELECT task_events.state, task_events.at, task_events.reason FROM task_events
+      WHERE task_events.account_id = tasks.account_id AND task_events.task_id = tasks.id
+        AND task_events.state IS NOT NULL
+      ORDER BY task_events.n DESC LIMIT 20) AS steps)`
+const ofMessages = query<TaskOfMessage>(
+  isSeen.map((isSeen) => `
+  SELECT listed.value AS seq, tasks.state, tasks.message_id = messages.id AS is_first, ${steps} AS steps
+  FROM json_each(:seqs) AS listed CROSS JOIN messages CROSS JOIN task_messages CROSS JOIN tasks
+  WHERE messages.seq = listed.value AND task_messages.sender_account_id = messages.account_id
+    AND task_messages.message_id = messages.id AND tasks.account_id = task_messages.account_id
+    AND tasks.id = task_messages.task_id AND ${isSeen}`).join(' UNION ALL '),
+  { steps: json },
+)
+const list = query<SeenTask>(`
+  SELECT * FROM (${
+  isSeen.map((isSeen) => `
+    SELECT tasks.id, messages.seq, tasks.state, tasks.created_at, tasks.status_at, tasks.client_agent_id,
+      messages.from_alias AS client, tasks.recipient_agent_id, tasks.recipient_alias AS recipient,
+      substr(messages.body, 1, 400) AS text
+    FROM tasks JOIN messages ON messages.account_id = tasks.account_id AND messages.id = tasks.message_id
+    WHERE ${isSeen} AND (:states IS NULL OR tasks.state IN (SELECT value FROM json_each(:states)))
+      AND tasks.status_at >= :since`).join(' UNION ALL ')
+})
+  ORDER BY status_at DESC, id DESC LIMIT :limit OFFSET :offset`)
+
+export const seenTasks = {
+  reads: (account: AccountDb) => ({
+    ofMessages: (seqs: number[]) => account.all(ofMessages, { seqs: JSON.stringify(seqs) }),
+    /** The tasks of the account that changed last, in one of these states, or with null in any. */
+    list: (states: readonly TaskState[] | null, since: number, limit: number, offset: number) =>
+      account.all(list, { states: states && JSON.stringify(states), since, limit, offset }),
+  }),
+  changes: () => ({}),
+}

@@ -1,0 +1,39 @@
+/** @jsxRuntime automatic */
+/** @jsxImportSource hono/jsx */
+/** A field that chooses agents: checkboxes if there are few, otherwise their aliases as text. */
+import { ChoiceList, TextArea } from '../../html/fields.tsx'
+import type { AccountStore } from '../../store/account.ts'
+
+const maxCheckboxes = 50
+
+/** The first agents of the account, one more than there are checkboxes. */
+export async function choosableAgents({ read }: AccountStore) {
+  return await read.agents.page('', maxCheckboxes + 1)
+}
+
+export function AgentChoice({ agents, hint, value, ...field }: {
+  name: string
+  label: string
+  isOptional?: boolean
+  /** Of the checkboxes, and of the text. */
+  hint: [string, string]
+  agents: Awaited<ReturnType<typeof choosableAgents>>
+  /** What was typed. */
+  value: string
+}) {
+  return agents.length > 0 && agents.length <= maxCheckboxes
+    ? (
+      <ChoiceList
+        {...field}
+        hint={hint[0]}
+        options={agents.map(({ id, alias, description }) => ({ value: id, title: `@${alias}`, hint: description }))}
+        isMultiple
+      />
+    )
+    : <TextArea {...field} hint={hint[1]} value={value} placeholder='@alice @bob' rows={3} isMono />
+}
+
+/** The agents named in the fields: ids, or aliases with or without `@`, several per field. */
+export function parseAgentRefs(form: URLSearchParams, name: string): string[] {
+  return form.getAll(name).flatMap((text) => text.split(/[\s,;]+/)).filter((ref) => ref !== '')
+}

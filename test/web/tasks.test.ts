@@ -1,0 +1,58 @@
+/** Tasks as people see them: on messages, in the list, and in Attention. */
+import { beforeEach, expect, test } from 'vitest'
+import { setPeopleRead } from '../../src/grid/accounts/people-read.ts'
+import { followLog } from '../../src/worker/threads.ts'
+import { storeOf, type TestGrid, testGrid } from '../support/grid.ts'
+import { callTool } from '../support/mcp.ts'
+import { signedInWithRole } from '../support/roles.ts'
+import { askFor } from '../support/tasks.ts'
+
+let grid: TestGrid
+let base: string
+beforeEach(async () => {
+  grid = await testGrid()
+  base = `/accounts/${grid.acme.id}`
+})
+
+async function ask(text: string, ...updates: Record<string, unknown>[]) {
+  const { id } = await askFor(storeOf(grid, grid.alice), text)
+  for (const update of updates) {
+    const { code } = await callTool(grid, grid.bob.key, 'update_task', { task_id: id, ...update })
+    expect(code).toBeUndefined()
+    grid.clock.now += 1_000
+  }
+  await followLog(grid.store)
+  return id
+}
+
+test('a message of a task has its state and history, and a failed one does not read answered', async () => {
+  await ask('# Count the rows\nof the table', { state: 'working' }, { state: 'failed', text: 'no such table' })
+
+  const { text } = await (await signedInWithRole(grid, 'owner')).open(`${base}/conversations`)
+
+  expect(text).toMatch(/Task: failed submitted .* working .* failed/)
+  expect(text).not.toContain('answered after')
+})
+
+test('the list has the first line, who, and filters; numbers only where the reader may not read', async () => {
+  const failed = await ask('# Count the rows\nof the table', { state: 'failed' })
+  await ask('Tell me', { state: 'input-required', text: 'which one?' })
+  await ask('Work', { state: 'working' })
+  const owner = await signedInWithRole(grid, 'owner')
+  const viewer = await signedInWithRole(grid, 'viewer')
+
+  const all = await owner.open(`${base}/tasks`)
+  expect(all.text).toMatch(/Work working @alice asked @bob .* Tell me input required .* Count the rows failed/)
+  expect(all.text).not.toContain('of the table')
+  expect(all.text).not.toContain(failed)
+  const onlyFailed = await owner.open(`${base}/tasks?state=failed`)
+  expect(onlyFailed.text).toContain('Count the rows')
+  expect(onlyFailed.text).not.toContain('Tell me')
+  expect((await viewer.open(`${base}/tasks`)).text).not.toContain('Count the rows')
+
+  const attention = await owner.open(`${base}/attention`)
+  expect(attention.text).toContain('A task of @alice for @bob failed')
+  expect(attention.text).toContain('@bob needs input of @alice for a task')
+  await setPeopleRead(grid.acme.store, { choice: 'off' })
+  expect((await owner.open(`${base}/tasks`)).text).not.toContain('Count the rows')
+})
