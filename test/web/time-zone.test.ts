@@ -51,7 +51,7 @@ test('dates, hours of charts and the days of filters are those of the zone in th
   await one.submit(`${home}/skills/new`, { name: 'night work', description: '' })
   one.cookies.set('grid-zone', 'Europe/Berlin')
   const rows = async (day: string) =>
-    (await one.open(`${home}/activity?changes=on&from=${day}&to=${day}`)).text.includes('night work')
+    (await one.open(`${home}/activity?from=${day}&to=${day}`)).text.includes('night work')
 
   expect((await one.open(settings)).text).toContain('since 22 Nov 2026')
   expect((await one.open(`${home}/overview`)).html).toContain('<title>00:00: 1</title>')

@@ -57,7 +57,9 @@ test('the reading of its messages is recorded once an hour, without their texts'
   expect(rows.map(({ tool, arguments: args }) => [tool, args])).toEqual([
     ['read_agent', '{"subject":"bob","agent":"bob"}'],
   ])
-  expect((await olga.open(`/accounts/${grid.acme.id}/activity?readings=on`)).text).toContain('Read the newest messages of @bob')
+  expect((await olga.open(`/accounts/${grid.acme.id}/activity?readings=on`)).text).toContain(
+    'Read the newest messages of @bob',
+  )
 })
 
 test('members and viewers see numbers only, and members what is to or from them', async () => {
