@@ -58,7 +58,7 @@ describe.skipIf(!hasBrowser)('in Chromium', { timeout: 240_000 }, () => {
       await fill(ann, { name: 'Second' })
       await ann.page.locator('header details.menu >> nth=0').locator('summary').click()
       await ann.page.locator('header .list').getByRole('link', { name: 'Acme owner', exact: true }).click()
-      expect(new URL(ann.page.url()).pathname).toBe(`${account}/conversations`)
+      expect(new URL(ann.page.url()).pathname).toBe(`${account}/home`)
       await ann.page.locator('header details.user summary').click()
       await ann.page.getByRole('button', { name: 'Sign out' }).click()
       await ann.page.goto(grid.url + home)

@@ -103,10 +103,12 @@ function exampleOf(route: string): { role: Role; form: FoundForm } | undefined {
 }
 
 async function post(one: Browser, { action, fields }: Pick<FoundForm, 'action' | 'fields'>, csrf?: string) {
+  // A guardrail is attached to agents that its person names.
+  const chosen = fields.some(([, value]) => value === 'chosen') ? [['agents', 'alice']] : []
   return await one.request(action, {
     method: 'POST',
     headers: { 'Origin': 'http://localhost:8787', 'Content-Type': 'application/x-www-form-urlencoded' },
-    body: new URLSearchParams([...fields, ...(csrf === undefined ? [] : [['csrf', csrf]])]).toString(),
+    body: new URLSearchParams([...fields, ...chosen, ...(csrf === undefined ? [] : [['csrf', csrf]])]).toString(),
   })
 }
 

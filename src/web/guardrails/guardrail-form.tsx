@@ -244,7 +244,7 @@ export function TargetFields(
           { value: 'chosen', title: 'Chosen agents' },
           ...(mayWait ? [{ value: 'none', title: 'None yet', hint: 'It checks nothing until you attach it.' }] : []),
         ]}
-        values={['all']}
+        values={[mayWait ? 'none' : 'chosen']}
         isRequired
       />
       <AgentChoice
