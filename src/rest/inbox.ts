@@ -83,6 +83,7 @@ export const gridMessage = z.object({
   sanitized: flag('Invisible characters were removed from it'),
   shared_with: z.string().optional().describe('The hosts that a guardrail of a person sent the text to'),
   parts: z.array(z.unknown()).optional().describe('What belongs to it besides its text'),
+  replayed: flag('It was read before: a repeat of a send that waits for an answer gets the same one'),
   a2a: z.unknown().optional().describe('Details from A2A'),
 }).meta({ id: 'GridMessage' })
 

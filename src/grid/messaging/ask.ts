@@ -131,6 +131,9 @@ async function whyInVain(account: AccountStore, sent: SentMessage): Promise<stri
   if (isProgram && sent.recipientSeenAt == null && !presence.at(recipient.id)) {
     return `${sent.recipient} was never here, so this call did not wait. ${howToGoOn}`
   }
+  if (sent.recipientPresence === 'remote, paused') {
+    return `${sent.recipient} is paused, so this call did not wait. ${howToGoOn}`
+  }
   if (await leases.waitsFor(recipient.id, agentId)) {
     return `${sent.recipient} waits for an answer of yours, so this call did not wait. Answer first.`
   }

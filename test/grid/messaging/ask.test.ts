@@ -132,6 +132,13 @@ test('a call does not wait for an agent that was never here', async () => {
   expect((await asked({ to: '@carol', text: 'how many?' })).answer!.note).toContain('@carol was never here')
 })
 
+test('a call does not wait for a remote agent that is paused', async () => {
+  const robot = await grid.acme.agent('robot', { type: 'a2a', remoteUrl: 'https://robot.example/' })
+  await grid.acme.store.write([grid.acme.store.change.remoteAgents.pause(robot.id, grid.clock.now)])
+
+  expect((await asked({ to: '@robot', text: 'how many?' })).answer!.note).toContain('@robot is paused')
+})
+
 test('a call does not wait for an agent that waits for its answer', async () => {
   const asking = asked({ text: 'how many?', conversationId: 'eggs' })
   await idle(1)
