@@ -47,7 +47,7 @@ function readSecret(object: ParamReader, name: string): string | undefined {
   return secret || undefined
 }
 
-/** Without its secrets, which nobody reads again. */
+/** Without its secrets, which are never shown again. */
 export function writePushConfig({ taskId, configId: id, url, scheme }: PushConfig, version: A2aVersion): unknown {
   if (version === '1.0') return { taskId, id, url, ...(scheme !== null && { authentication: { scheme } }) }
   const authentication = scheme === null ? {} : { authentication: { schemes: [scheme] } }

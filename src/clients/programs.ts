@@ -10,7 +10,7 @@ import { serverName } from './primer.ts'
 export const clientNames = ['claude', 'codex', 'opencode', 'gemini', 'copilot', 'cursor', 'vscode'] as const
 export type ClientName = (typeof clientNames)[number]
 
-/** The tools that may be allowed, by name: those of a conversation, and not those that tell of the agent itself. */
+/** The names of the tools that may be allowed: those for talking, not those that describe the agent itself. */
 export const conversationTools: readonly string[] = [
   'read_messages',
   'send_message',

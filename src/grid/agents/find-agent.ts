@@ -35,7 +35,7 @@ export async function findProgram(account: AccountStore, ref: string): Promise<A
   )
 }
 
-/** Who is at an agent of the account: clients from memory, and the server of a remote agent as it was read. */
+/** Who is at an agent of the account: its clients, or the state of its server if it is a remote agent. */
 export function presenceOf(
   { waiting: { presence } }: Pick<AccountStore, 'waiting'>,
   { id, remote }: Pick<Agent, 'id' | 'remote'>,

@@ -30,7 +30,7 @@ export interface Asked {
 /**
  * Send a message and wait for its answer: the first reply to it, or the next message of the agent that it was sent to
  * which replies to nothing. The answer goes to the oldest such wait, and not to the inbox. The caller acks its lease,
- * as that of a read. Fails as `sendMessage` does; what goes wrong after the message was stored is told in a note.
+ * like the lease of a read. Fails as `sendMessage` does; a note tells what goes wrong after the message was stored.
  */
 export async function ask(
   account: AccountStore,
@@ -92,7 +92,7 @@ function shown(answer: InboxMessage): GridMessage[] {
   return rendered([answer], (message) => asGridMessage(message, { maxChars, introducesSender: true })).messages
 }
 
-/** Resolves to the answer; undefined when the time is over, or nobody can read the message any more. */
+/** Resolves to the answer; undefined when the time is over, or when no recipient can read the message any more. */
 async function waitForAnswer(
   account: AccountStore,
   message: string,
