@@ -7,6 +7,7 @@ import { Badge, Card, EmptyState, WithFacts } from '../../html/components.tsx'
 import { FaceSymbols } from '../../html/conversation/faces.tsx'
 import { answerHref, composerOf, firstPost } from '../conversations/composer.tsx'
 import { positionIn } from '../conversations/conversations.tsx'
+import { pausedIn } from '../conversations/paused.tsx'
 import { timelineNames, TimelinePane } from '../conversations/timeline.tsx'
 import { pluralize } from '../listing.tsx'
 import type { Visit } from '../visit.ts'
@@ -47,6 +48,7 @@ export async function showPosts(visit: Visit): Promise<Response> {
               open={open}
               link={(place) =>
                 `${here}?${new URLSearchParams(Object.entries(place).map(([name, value]) => [name, String(value)]))}`}
+              paused={await pausedIn(visit, open)}
               isFromTop={!('newest' in position || 'before' in position)}
               title={<h2>Posts</h2>}
               composer={composer}

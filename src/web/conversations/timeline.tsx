@@ -23,12 +23,14 @@ export interface TimelineProps {
 
 /** A conversation next to a list. `title` is a heading; `composer` stands below the messages. */
 export function TimelinePane(
-  { title, back, isFromTop, composer, ...props }: TimelineProps & {
+  { title, back, isFromTop, paused, composer, ...props }: TimelineProps & {
     title: Child
     /** The path of the list, for narrow windows; undefined if there is none. */
     back?: string
     /** It is read from its first message on, not from its last. */
     isFromTop: boolean
+    /** Why it is paused. */
+    paused: Child
     composer?: Child
   },
 ) {
@@ -44,6 +46,7 @@ export function TimelinePane(
         )}
         {title}
         {open.messages.length > 0 && <Ways {...props} />}
+        {paused}
       </div>
       <div class={isFromTop ? 'scrolls' : 'scrolls from-end'} tabindex={0}>
         <div>
