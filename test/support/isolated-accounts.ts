@@ -73,7 +73,7 @@ export async function isolatedAccounts({ isSwapped = false } = {}) {
   }
   const notice = {
     sql:
-      "INSERT INTO push_notices (account_id, subscription_id, thread_id, first_seq, last_seq, due_at) VALUES (?, 'a browser of acme', ?, 1, 1, 1)",
+      "INSERT INTO push_notices (account_id, subscription_id, thread_id, kind, first_seq, last_seq, due_at) VALUES (?, 'a browser of acme', ?, 'message', 1, 1, 1)",
   }
   const consent = {
     sql:
