@@ -185,6 +185,7 @@ export async function updateChannel(
   return await retryOnConflict(async () => {
     const channel = await findChannel(account, input.channel)
     const { channels } = account.change
+    account.changed({ description: channel.description }, { description })
     await account.write([channels.requireLive(channel.id), channels.update(channel.id, description)])
     return { ...channel, description }
   })

@@ -173,6 +173,7 @@ export async function setTurnLimits(account: AccountStore, input: Partial<TurnLi
     const limits = { ...before, ...Object.fromEntries(Object.entries(input).filter(([, n]) => n !== undefined)) }
     const changed = Object.entries(limits).filter(([name, n]) => n !== defaultTurnLimits[name as keyof TurnLimits])
     const stored = changed.length === 0 ? null : JSON.stringify(Object.fromEntries(changed))
+    account.changed(before, limits)
     await account.write([...precondition, account.change.turns.setLimits(stored)])
     return limits
   })
@@ -188,6 +189,7 @@ export async function setAutomated(
   await retryOnConflict(async () => {
     const { precondition } = await authorize(account, 'manage')
     const { agents, turns } = account.change
+    account.changed({ isAutomated: await account.read.turns.isAutomated(id) }, { isAutomated: input.isAutomated })
     await account.write([
       ...precondition,
       agents.requireLive([id]),

@@ -14,6 +14,7 @@ import { instantOf } from '../../lib/time.ts'
 import type { AccountPages, Visit } from '../visit.ts'
 import { answerHref, composerOf } from './composer.tsx'
 import { firstAgentPage } from '../home/first-agent.tsx'
+import { exportConversation } from './export.ts'
 import { ListPane, type ListPlace, listPlace, listQuery, seqIn, threadIn } from './list-pane.tsx'
 import { pausedIn } from './paused.tsx'
 import { namesOf, shownMessages, titleOf } from './shown.ts'
@@ -29,6 +30,7 @@ export function conversationPages(pages: AccountPages): void {
   get('/conversations', showList)
   get('/conversations/:thread', showThread)
   get('/conversations/:thread/messages', showFollowing)
+  get('/conversations/:thread/export', exportConversation)
   writingPages(pages.may('use'), showThread)
 }
 

@@ -64,8 +64,10 @@ export function TimelinePane(
 /** Days that the menu offers: how many days ago each began. */
 const nearDays: [days: number, title: string][] = [[0, 'Today'], [1, 'Yesterday'], [7, 'A week ago']]
 
-/** To the first unread message, to a day, and to a time. */
-function Ways({ visit, open: { firstNew, messages }, link }: TimelineProps) {
+/** To the first unread message, to a day, to a time, and the files of the whole conversation. */
+const exports = [['md', 'Markdown'], ['json', 'JSON']]
+
+function Ways({ visit, open: { firstNew, messages, thread }, link }: TimelineProps) {
   const now = visit.account.deps.now()
   const isElsewhere = firstNew !== null && messages.length > 0 && messages[0].seq > firstNew
   const [action, query] = link({}).split('?')
@@ -96,6 +98,23 @@ function Ways({ visit, open: { firstNew, messages }, link }: TimelineProps) {
             <input class='input' id='at' type='datetime-local' name='at' required data-to-utc />
             <button class='button' type='submit'>Go</button>
           </form>
+        </div>
+      </details>
+      <details class='menu end' data-menu>
+        <summary>
+          Export
+          <Icon name='chevron' size={14} />
+        </summary>
+        <div class='list'>
+          {exports.map(([extension, title]) => (
+            <a
+              class='item'
+              href={`${visit.path('conversations', String(thread.id), 'export')}?as=${extension}`}
+              download
+            >
+              {title}
+            </a>
+          ))}
         </div>
       </details>
     </>
