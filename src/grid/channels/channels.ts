@@ -140,9 +140,10 @@ export async function setChannelMembers(
 export async function followChannel(account: AccountStore, channel: string, follows: boolean): Promise<void> {
   await retryOnConflict(async () => {
     const { precondition } = await authorize(account, 'use')
+    const { id, name } = await findChannel(account, channel)
     const { agentId } = await callingSeat(account)
-    const written = await account.write([...precondition, account.change.channels.follow(channel, agentId, follows)])
-    if (written.at(-1)!.length === 0) throw new GridError('not_allowed', 'Only members of a channel can follow it.')
+    const written = await account.write([...precondition, account.change.channels.follow(id, agentId, follows)])
+    if (written.at(-1)!.length === 0) throw new GridError('channel_not_found', `You are not a member of #${name}.`)
   })
 }
 
