@@ -1133,6 +1133,26 @@ export const threadAgents = sqliteTable('thread_agents', {
   index('thread_agents_thread').on(t.accountId, t.threadId),
 ])
 
+/** How many messages went from one end to another, in each hour and each day in UTC. Filled with `threads`. Without a row id. */
+export const edges = sqliteTable('edges', {
+  accountId: text('account_id').notNull().references(() => accounts.id),
+  /** An hour or a day, in milliseconds, and when it began. */
+  periodMs: integer('period_ms').notNull(),
+  at: integer('at').notNull(),
+  /** The id of an agent; of another account's agent the alias in the message, with its `@`. */
+  source: text('source').notNull(),
+  /** The same, or the id of a channel. */
+  target: text('target').notNull(),
+  messages: integer('messages').notNull(),
+  /** How many of them answered another message, and how long these took in all. */
+  answers: integer('answers').notNull(),
+  answerMs: integer('answer_ms').notNull(),
+  lastAt: integer('last_at').notNull(),
+}, (t) => [
+  primaryKey({ columns: [t.accountId, t.periodMs, t.at, t.source, t.target] }),
+  index('edges_at').on(t.periodMs, t.at),
+])
+
 /** Up to which message a user has looked at a thread. */
 export const threadSeen = sqliteTable('thread_seen', {
   accountId: text('account_id').notNull(),
@@ -1262,4 +1282,10 @@ export const snoozes = sqliteTable('snoozes', {
 ])
 
 /** Tables whose rows SQLite stores by their primary keys (`WITHOUT ROWID`). Drizzle cannot say it. */
-export const tablesWithoutRowid: readonly string[] = ['conversation_turns', 'thread_agents', 'thread_messages', 'usage']
+export const tablesWithoutRowid: readonly string[] = [
+  'conversation_turns',
+  'edges',
+  'thread_agents',
+  'thread_messages',
+  'usage',
+]

@@ -287,6 +287,7 @@ async function reset(grid: TestGrid, evil: TestAccount, kept: KeptIds): Promise<
     remove('uploads'),
     remove('tasks'),
     remove('contexts'),
+    remove('edges'),
     remove('thread_agents'),
     remove('thread_messages'),
     remove('threads'),

@@ -56,6 +56,7 @@ export const allowedCrossAccountQueries = [
   'notifications that are due',
   'number of messages',
   'old blocked sends',
+  'old counts',
   'old counts of guardrails',
   'ended snoozes',
   'old idempotency keys',
