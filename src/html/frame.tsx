@@ -129,6 +129,7 @@ export const sectionTitles: Record<NavItem, string> = {
   home: 'Home',
   conversations: 'Conversations',
   attention: 'Attention',
+  network: 'Network',
   tasks: 'Tasks',
   overview: 'Overview',
   agents: 'Agents',

@@ -9,7 +9,7 @@ export const paths = {
 
 /** The sections of the web application in the order of the navigation: what is said, who says it, and the account. */
 export const navGroups = [
-  ['home', 'conversations', 'attention', 'tasks'],
+  ['home', 'conversations', 'attention', 'network', 'tasks'],
   ['agents', 'channels', 'skills', 'guardrails'],
   ['overview', 'activity', 'settings'],
 ] as const
