@@ -64,6 +64,7 @@ test.each([
     /^SELECT \* FROM \( SELECT thread_messages\.seq FROM thread_messages .* UNION ALL/,
     'USING PRIMARY KEY (account_id=? AND thread_id=? AND seq>? AND seq<?)',
   ],
+  ['the answers of an hour', /^SELECT starts\.value AS at/, 'SEARCH reply USING INTEGER PRIMARY KEY (rowid=?)'],
   ['a list of agents', /AS oldest_unread_at/, 'agents_of_account (account_id=?'],
   ['the newest activity', /FROM activity .*\baccount_id = \? AND \(1\)/, '(account_id=? AND n>? AND n<?)'],
 ])('%s is found by its index', async (_, statement, index) => {
