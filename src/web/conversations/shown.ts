@@ -81,6 +81,7 @@ export function shownMessages(
   return messages.map((message) => ({
     ...shownMessage(message, path, now),
     replyHref: replyHref?.(message),
+    choices: shownChoices(message, reader, replyHref?.(message) && path('conversations', String(thread.id), 'choose')),
     ...(canRetract(reader, message) && { retractHref: path('messages', String(message.seq)) }),
     // The title says it.
     ...(thread.kind !== 'conversation' && { to: undefined }),
@@ -91,6 +92,24 @@ export function shownMessages(
       ? path('messages', String(message.seq), 'chain')
       : undefined,
   }))
+}
+
+/** `action`: where the reader would answer the message. */
+function shownChoices(
+  { choices, fromAlias, receipts, recipient, seq }: OpenMessage,
+  reader?: OpenConversation['reader'],
+  action?: string,
+): ShownMessage['choices'] {
+  if (!choices) return undefined
+  const { offered, chosen, isOpen } = choices
+  const isAsked = reader?.seat !== undefined && reader.seat.agentId === receipts?.recipient?.agentId
+  return {
+    asker: `@${fromAlias}`,
+    asked: recipient,
+    offered,
+    chosen,
+    ...(isOpen && isAsked && action && { form: { action, fields: { question: `${seq}` } } }),
+  }
 }
 
 /** Leads to the answered message: on the page, if it is among its `messages`. */
@@ -126,6 +145,7 @@ export function shownMessage(message: OpenMessage, path: Path, now: number, isWh
       size: sizeInWords(bytes),
       href: `${page}/parts/${key}`,
     })),
+    choices: shownChoices(message),
     verdicts: [
       ...(message.unchecked ? [{ text: 'not checked', isBad: true }] : []),
       ...(message.flagged && !message.unchecked?.only ? [{ text: 'flagged', isBad: true }] : []),
