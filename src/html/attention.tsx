@@ -11,8 +11,7 @@ export interface NeedRow {
   tone: 'bad' | 'warning' | 'info'
   what: Child
   facts: Child[]
-  /** What the person can answer at once. */
-  offer?: Child
+  more?: Child
   /** At most one button, and the snooze. */
   actions: Child
 }
@@ -20,7 +19,7 @@ export interface NeedRow {
 export function NeedList({ label, rows }: { label: string; rows: NeedRow[] }) {
   return (
     <ul class='needs' aria-label={label}>
-      {rows.map(({ icon, tone, what, facts, offer, actions }) => (
+      {rows.map(({ icon, tone, what, facts, more, actions }) => (
         <li>
           <span class={tone === 'info' ? 'sign' : `sign ${tone}`}>
             <Icon name={icon} />
@@ -28,7 +27,7 @@ export function NeedList({ label, rows }: { label: string; rows: NeedRow[] }) {
           <div class='what'>
             <p>{what}</p>
             <div>{facts.filter(Boolean).map((fact) => <span>{fact}</span>)}</div>
-            {offer}
+            {more}
           </div>
           <div class='row'>{actions}</div>
         </li>

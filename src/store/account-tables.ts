@@ -7,6 +7,7 @@ import { agents } from './account/agents.ts'
 import { attention, overview, snoozes } from './account/attention.ts'
 import { channels } from './account/channels.ts'
 import { directory } from './account/directory.ts'
+import { edges } from './account/edges.ts'
 import { endings } from './account/endings.ts'
 import { figures } from './account/figures.ts'
 import { fanOut, messages, receipts } from './account/messages.ts'
@@ -47,6 +48,7 @@ const tables = {
   attention,
   channels,
   directory,
+  edges,
   endings,
   fanOut,
   figures,

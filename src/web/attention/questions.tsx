@@ -45,7 +45,7 @@ export function WaitingForYou(
               <Name text={`@${question.sender}`} />: <Name text={oneLine(question.text)} />
             </>
           ),
-          offer: <Offer visit={visit} question={question} from={from} />,
+          more: <Offer visit={visit} question={question} from={from} />,
           facts: [waitingWords(question.messages), <Time at={question.since} now={visit.account.deps.now()} />],
           actions: (
             <>
