@@ -132,7 +132,7 @@ function parseWords(command: Command, words: string[]): Record<string, unknown> 
     help: { type: 'boolean', short: 'h' },
   }
   for (const [name, { file, flag, several }] of Object.entries(command.options)) {
-    options[name] = { type: flag ? 'boolean' : 'string', multiple: several }
+    options[name] = { type: flag ? 'boolean' : 'string', multiple: several === true }
     if (file !== undefined) options[file] = { type: 'string' }
   }
   try {

@@ -22,7 +22,11 @@ export async function choicesIn(account: AccountStore, messages: ThreadMessage[]
   const stateOf = new Map(states.map((state) => [state.seq, state]))
   return new Map(offers.map(({ seq, offered }) => {
     const { isOpen = false, answer = null } = stateOf.get(seq) ?? {}
-    const chosen = answer === null ? undefined : chosenIn(answer)
-    return [seq, { offered, isOpen: isOpen && answer === null, chosen }]
+    const { choice, index = -1 } = chosenIn(answer) ?? {}
+    return [seq, {
+      offered,
+      isOpen: isOpen && answer === null,
+      ...(choice !== undefined && choice === offered[index] && { chosen: index }),
+    }]
   }))
 }

@@ -38,10 +38,10 @@ export function choicesOf(details: string | null): string[] {
 }
 
 /** Which choice an answer is, by its details; undefined for an answer in words. */
-export function chosenIn(details: string): number | undefined {
-  const parts = memberOf(details, 'parts')
-  const index = Array.isArray(parts) ? parts[0]?.data?.index : undefined
-  return typeof index === 'number' ? index : undefined
+export function chosenIn(details: string | null): { choice: string; index: number } | undefined {
+  const parts = details === null ? undefined : memberOf(details, 'parts')
+  const { choice, index } = (Array.isArray(parts) ? parts[0]?.data : undefined) ?? {}
+  return typeof choice === 'string' && typeof index === 'number' ? { choice, index } : undefined
 }
 
 function memberOf(json: string, name: string): unknown {

@@ -3,6 +3,7 @@ import { maxShown } from '../../grid/conversations/messages.ts'
 import { canRetract, listParts } from '../../grid/conversations/open-message.ts'
 import type { OpenConversation, OpenMessage } from '../../grid/conversations/open.ts'
 import type { Thread } from '../../grid/conversations/threads.ts'
+import { chosenIn } from '../../grid/messaging/choices.ts'
 import { endOfPiece } from '../../grid/messaging/read-part.ts'
 import { isFromA2a } from '../../grid/messaging/shown-parts.ts'
 import type { ShownMessage } from '../../html/conversation/message.tsx'
@@ -139,7 +140,10 @@ export function shownMessage(message: OpenMessage, path: Path, now: number, isWh
     at: createdAt,
     text: body.slice(0, end),
     ...(end < body.length && { whole: { characters: body.length, href: page } }),
-    parts: listParts(message).map(({ key, kind, filename, mediaType, bytes }) => ({
+    // The choice of an answer is its text.
+    parts: (chosenIn(a2a)?.choice === body ? [] : listParts(message)).map((
+      { key, kind, filename, mediaType, bytes },
+    ) => ({
       name: filename ?? kind,
       type: mediaType,
       size: sizeInWords(bytes),

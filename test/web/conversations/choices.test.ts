@@ -49,6 +49,7 @@ test('an agent asks and gets the choice of a click in one call, as a text and as
 
   expect(after.at).toMatch(new RegExp(`^${page}#m\\d+$`))
   expect(after.text).toContain('@alice asked @ann Yes No, wait chosen')
+  expect(after.text).not.toContain('application/json')
   expect(after.html).not.toContain('/choose')
   expect(after.text).not.toContain('for your answer')
   const { answer } = (await asking).body
