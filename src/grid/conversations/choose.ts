@@ -5,17 +5,19 @@ import { choicesOf } from '../messaging/choices.ts'
 import type { SentMessage } from '../messaging/outgoing-message.ts'
 import { callingSeat } from '../people/seats.ts'
 import { choicesIn } from './choices.ts'
+import { findThread, unknownConversation } from './threads.ts'
 import { messageIn, replyToMessage } from './write.ts'
 
 /**
  * Answer a message of a conversation with one of its choices, as the calling user. Only the first answer counts: choosing
- * the same again changes nothing. Fails with `message_not_found` or `already_answered`.
+ * the same again changes nothing. Fails with `conversation_not_found`, `message_not_found` or `already_answered`.
  */
 export async function choose(
   account: AccountStore,
   threadId: number,
   { seq, index }: { seq: number; index: number },
 ): Promise<SentMessage> {
+  if (!await findThread(account, threadId)) throw unknownConversation()
   const seat = await callingSeat(account)
   const message = await messageIn(account, threadId, seq)
   const choice = choicesOf(message?.a2a ?? null)[index]
