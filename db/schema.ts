@@ -341,11 +341,14 @@ export const channelMembers = sqliteTable('channel_members', {
   channelId: text('channel_id').notNull(),
   agentId: text('agent_id').notNull(),
   joinedAt: integer('joined_at').notNull(),
+  /** The person is told of all posts. */
+  follows: flag('follows').notNull().default(false),
 }, (t) => [
   primaryKey({ columns: [t.accountId, t.channelId, t.agentId] }),
   foreignKey({ columns: [t.accountId, t.channelId], foreignColumns: [channels.accountId, channels.id] }),
   foreignKey({ columns: [t.accountId, t.agentId], foreignColumns: [agents.accountId, agents.id] }),
   index('channel_members_agent').on(t.accountId, t.agentId, t.channelId),
+  index('channel_members_following').on(t.accountId, t.channelId).where(sql`follows`),
 ])
 
 export const guardrails = sqliteTable('guardrails', {
@@ -1159,6 +1162,8 @@ export const threadSeen = sqliteTable('thread_seen', {
   seq: integer('seq').notNull(),
   /** What came up to this message waits for no answer of the user: they dismissed it. */
   dismissedSeq: integer('dismissed_seq').notNull().default(0),
+  /** The newest message that is not to the user and that they are told of: it names them, or they follow the channel. */
+  newsSeq: integer('news_seq').notNull().default(0),
 }, (t) => [
   primaryKey({ columns: [t.accountId, t.userId, t.threadId] }),
   foreignKey({ columns: [t.accountId, t.threadId], foreignColumns: [threads.accountId, threads.id] }),
@@ -1225,6 +1230,8 @@ export const pushNotices = sqliteTable('push_notices', {
   accountId: text('account_id').notNull(),
   subscriptionId: text('subscription_id').notNull(),
   threadId: integer('thread_id').notNull(),
+  /** Messages to the person, by the `seq` of their deliveries; or `thread_seen.news_seq`. */
+  kind: text('kind', { enum: ['message', 'news'] }).notNull(),
   firstSeq: integer('first_seq').notNull(),
   lastSeq: integer('last_seq').notNull(),
   /** When to tell it, or to try again; null if nothing waits. */
@@ -1233,7 +1240,7 @@ export const pushNotices = sqliteTable('push_notices', {
   /** When the browser was last told of the thread; 0 before. */
   pushedAt: integer('pushed_at').notNull().default(0),
 }, (t) => [
-  primaryKey({ columns: [t.accountId, t.subscriptionId, t.threadId] }),
+  primaryKey({ columns: [t.accountId, t.subscriptionId, t.threadId, t.kind] }),
   foreignKey({
     columns: [t.accountId, t.subscriptionId],
     foreignColumns: [pushSubscriptions.accountId, pushSubscriptions.id],
@@ -1250,6 +1257,8 @@ export const mailDigests = sqliteTable('mail_digests', {
   nextAt: integer('next_at').notNull(),
   /** The newest delivery that an email was about. */
   toldSeq: integer('told_seq').notNull().default(0),
+  /** The newest `thread_seen.news_seq` that an email was about. */
+  toldNewsSeq: integer('told_news_seq').notNull().default(0),
   /** Ends the emails, and nothing else. Each email has it, so it is stored as it is. */
   token: text('token').notNull(),
 }, (t) => [

@@ -31,7 +31,7 @@ function keptMs({ deps: { config } }: Store): Record<OldRows, number> {
     uploads: uploadLifetimeMs,
     'blocked sends': keyLifetimeMs,
     'counts of guardrails': retention,
-    // A browser is told of a thread at most once in less.
+    // A browser is told of a thread at most once in as long, or less.
     notifications: hour,
     snoozes: 0,
     'counts of hours': edgesKeptMs[hour],

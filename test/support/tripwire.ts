@@ -84,6 +84,7 @@ export const allowedCrossAccountQueries = [
   'position of a time in the log',
   'texts of new messages',
   'words of new messages',
+  'news of new messages',
   'words to store again',
   'places to make again',
   'public agent by alias',
