@@ -75,7 +75,7 @@ export function foldNodes(source: Source): { nodes: NetworkNode[]; byKey: Map<st
     byKey.set(id, node)
   }
   for (const { id, name, group, lastSeenAt } of own) {
-    add(id, name, group, traffic.has(id) || (lastSeenAt ?? 0) >= source.since)
+    add(id, name, group, name.startsWith('#') ? traffic.has(id) : (lastSeenAt ?? 0) >= source.since)
   }
   for (const name of foreign) add(name, name, otherAccounts, true, true)
   return { nodes, byKey }

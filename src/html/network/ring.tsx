@@ -37,7 +37,8 @@ export function Ring({ label, nodes, edges }: Drawn) {
   const at = (node: DrawnNode) => places.get(node)!
   const height = bottom + margin + rowHeight * Math.ceil(others.length / perRow)
   const most = Math.max(1, ...edges.map(({ a, b, there, back }) => a === b ? 0 : there + back))
-  const widest = edges.length > 100 ? 3.5 : 5
+  // Many lines are thin and pale, so that single ones can be followed.
+  const [widest, opacity] = edges.length > 100 ? [3, .6] : [5, 1]
   return (
     <svg
       class='network ring'
@@ -65,7 +66,7 @@ export function Ring({ label, nodes, edges }: Drawn) {
               class={isFailing ? 'line failing' : 'line'}
               d={path}
               stroke-width={rounded(1 + widest * strength ** 2)}
-              stroke-opacity={isFailing ? undefined : rounded(.3 + .5 * freshness)}
+              stroke-opacity={isFailing ? undefined : (opacity * (.3 + .5 * freshness)).toFixed(2)}
             />
             <path class='near' d={path} />
           </EdgeLink>

@@ -22,7 +22,7 @@ export const network = `
 @media (forced-colors: active) {
   .network .line, .network .arc, .network .rule { stroke: CanvasText } .network .line.failing { stroke: LinkText }
   .network text { fill: LinkText } .network .heading { fill: CanvasText }
-  .network .node > :is(circle, rect), .network .cell { fill: CanvasText; stroke: CanvasText }
-  .network .node.hollow > :is(circle, rect), .network .ground { fill: Canvas } .network .cell.failing { fill: LinkText }
+  .network .node.node > :is(circle, rect), .network .cell { fill: CanvasText; stroke: CanvasText }
+  .network .node.node.hollow > :is(circle, rect), .network .ground { fill: Canvas } .network .cell.failing { fill: LinkText }
 }
 `

