@@ -354,7 +354,7 @@ export const guardrails = sqliteTable('guardrails', {
   name: text('name').notNull(),
   provider: text('provider').notNull(),
   config: text('config', { mode: 'json' }).notNull(),
-  action: text('action', { enum: ['block', 'redact', 'flag'] }).notNull(),
+  action: text('action', { enum: ['block', 'hold', 'redact', 'flag'] }).notNull(),
   onFailure: text('on_failure', { enum: ['closed', 'open'] }).notNull(),
   enabled: flag('enabled').notNull().default(true),
   /** The service that gets the texts, as `host` of a URL; null for a local provider. */
@@ -374,7 +374,7 @@ export const agentGuardrails = sqliteTable('agent_guardrails', {
   guardrailId: text('guardrail_id').notNull(),
   direction: text('direction', { enum: ['inbound', 'outbound', 'both'] }).notNull(),
   /** Overrides the action of the guardrail for this agent. */
-  action: text('action', { enum: ['block', 'redact', 'flag'] }),
+  action: text('action', { enum: ['block', 'hold', 'redact', 'flag'] }),
 }, (t) => [
   primaryKey({ columns: [t.accountId, t.agentId, t.guardrailId] }),
   foreignKey({ columns: [t.accountId, t.agentId], foreignColumns: [agents.accountId, agents.id] }),
@@ -395,6 +395,37 @@ export const guardrailConsents = sqliteTable('guardrail_consents', {
   foreignKey({ columns: [t.accountId, t.agentId], foreignColumns: [agents.accountId, agents.id] }),
 ])
 
+/** Which messages of an account wait for the decision of a person, from whom, to whom, and on what condition. */
+export const approvalRules = sqliteTable('approval_rules', {
+  accountId: text('account_id').notNull().references(() => accounts.id),
+  id: text('id').notNull(),
+  name: text('name').notNull(),
+  /** `any`: every agent, also of other accounts. `strangers`: agents and people of other accounts. */
+  fromKind: text('from_kind', { enum: ['agent', 'any', 'strangers', 'people', 'remote'] }).notNull(),
+  /** With the kind `agent`: its id. */
+  fromId: text('from_id'),
+  /** `any`: also people and channels. */
+  toKind: text('to_kind', { enum: ['agent', 'any', 'strangers', 'people', 'remote', 'channel'] }).notNull(),
+  /** With the kinds `agent` and `channel`: its id. */
+  toId: text('to_id'),
+  condition: text('condition', { enum: ['always', 'finding', 'parts'] }).notNull(),
+  /** For findings: those of this guardrail; null for any. */
+  guardrailId: text('guardrail_id'),
+  /** For parts: those whose media type begins so; null for any. */
+  mediaType: text('media_type'),
+  /** For parts: those of at least so many bytes; null for any. */
+  minBytes: integer('min_bytes'),
+  /** The ids of users. If none of them is a member any more, or none is named, the owners decide. */
+  deciders: text('deciders', { mode: 'json' }).notNull(),
+  /** How long a message waits; then it is refused. */
+  expiresMs: integer('expires_ms').notNull(),
+  enabled: flag('enabled').notNull(),
+  /** A person who decides must have proved lately who they are. */
+  isRisky: flag('is_risky').notNull(),
+  createdAt: integer('created_at').notNull(),
+  updatedAt: integer('updated_at').notNull(),
+}, (t) => [primaryKey({ columns: [t.accountId, t.id] }), uniqueIndex('approval_rules_name').on(t.accountId, t.name)])
+
 /**
  * What guardrails objected to, in the account of the guardrail, which may not be the sender's. No foreign keys: a row outlives
  * guardrail and message.
@@ -406,7 +437,7 @@ export const verdicts = sqliteTable('verdicts', {
   guardrailName: text('guardrail_name').notNull(),
   direction: text('direction', { enum: ['inbound', 'outbound'] }).notNull(),
   /** What happened to the message. If the guardrail could not answer: `unchecked` if it was delivered, `failed` if not. */
-  action: text('action', { enum: ['blocked', 'redacted', 'flagged', 'unchecked', 'failed'] }).notNull(),
+  action: text('action', { enum: ['blocked', 'held', 'redacted', 'flagged', 'unchecked', 'failed'] }).notNull(),
   kinds: text('kinds').notNull(),
   agentIds: text('agent_ids').notNull(),
   senderAlias: text('sender_alias').notNull(),
@@ -435,7 +466,7 @@ export const guardrailCounts = sqliteTable('guardrail_counts', {
   guardrailId: text('guardrail_id').notNull(),
   /** The first millisecond of the hour. */
   hour: integer('hour').notNull(),
-  action: text('action', { enum: ['blocked', 'redacted', 'flagged', 'unchecked', 'failed'] }).notNull(),
+  action: text('action', { enum: ['blocked', 'held', 'redacted', 'flagged', 'unchecked', 'failed'] }).notNull(),
   n: integer('n').notNull(),
 }, (t) => [
   primaryKey({ columns: [t.accountId, t.guardrailId, t.hour, t.action] }),

@@ -4,6 +4,7 @@ import { activity } from './account/activity.ts'
 import { agentSearch } from './account/agent-columns.ts'
 import { agentSettings } from './account/agent-settings.ts'
 import { agents } from './account/agents.ts'
+import { approvalRules } from './account/approval-rules.ts'
 import { attention, overview, snoozes } from './account/attention.ts'
 import { channels } from './account/channels.ts'
 import { directory } from './account/directory.ts'
@@ -44,6 +45,7 @@ const tables = {
   agentSearch,
   agentSettings,
   agents,
+  approvalRules,
   attention,
   channels,
   directory,

@@ -9,6 +9,7 @@ import type { GroupLimit, Reached } from '../lib/limits/concurrency-limit.ts'
 import type { Notifier } from '../lib/notifier.ts'
 import type { AccountPresence, Presences } from '../lib/presence.ts'
 import type { AccountTables, Changes, Reads } from './account-tables.ts'
+import type { ActiveApprovalRule } from './account/approval-rules.ts'
 import type { activity, NewActivity } from './account/activity.ts'
 import { defaultTurnLimits, type TurnLimits } from './account/turns.ts'
 import type { JudgedMessage, NewVerdict } from './account/verdicts.ts'
@@ -60,6 +61,8 @@ export interface Guarding {
   readonly isOwn: boolean
   readonly trace: AccountTrace
   readonly read: Reads['guarding']
+  /** Its approval rules that are in force. */
+  approvalRules(): Promise<ActiveApprovalRule[]>
   /** Count and store verdicts of its guardrails on a message of this account. */
   verdicts(judged: Omit<JudgedMessage, 'senderAccountId'>, found: NewVerdict[]): Statement[]
   /** One of its guardrails, which failed, has answered. */
@@ -214,6 +217,7 @@ export function accountOpener(
           isOwn: home === accountId,
           trace,
           read: tables.read.guarding,
+          approvalRules: () => tables.read.approvalRules.active(),
           verdicts: (judged, found) => tables.change.verdicts.add({ ...judged, senderAccountId: accountId }, found),
           recovered: (id) => queue.writeLater([tables.change.guardrails.recover(id)]),
           openToken: (id, token) => keyRing.open(token, accountTokenContext('guardrails', home, id)),

@@ -21,6 +21,7 @@ const removals = [
   all('verdicts'),
   all('guardrail_counts'),
   all('guardrail_exceptions'),
+  all('approval_rules'),
   all('agent_guardrails'),
   all('guardrails'),
   all('parts'),

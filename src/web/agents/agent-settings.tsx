@@ -223,7 +223,7 @@ function GuardrailsCard(
         {
           title: 'Action',
           cell: ({ id, name, action }) => {
-            const options = ['block', 'redact', 'flag'].map((value) => ({ value, title: value }))
+            const options = ['block', 'hold', 'redact', 'flag'].map((value) => ({ value, title: value }))
             const byDefault = { value: '', title: `${action} (default)` }
             return select(`action-${id}`, `Action of ${name}`, [byDefault, ...options], attachment(id)?.action ?? '')
           },
