@@ -144,7 +144,15 @@ const [accessToken] = await rows(grid, 'SELECT hash FROM oauth_tokens WHERE acco
 
 /** Texts of one kind: a statement is run with each of them, or with all as a JSON list. */
 const ids = [
-  ...[foreign['agent id'], grid.alice.id, grid.bob.id, desk.id, foreign['channel id'], foreign['guardrail id']],
+  ...[
+    foreign['agent id'],
+    grid.alice.id,
+    grid.bob.id,
+    desk.id,
+    foreign['channel id'],
+    foreign['guardrail id'],
+    foreign['rule id'],
+  ],
   ...uploads.map(({ id }) => String(id)),
   ...[foreign['message id'], reply.id, toRobot.id, foreign['skill id'], foreign['credential id'], foreign['part id']],
   ...[push.id, foreign['account id'], user, grantId, invitation, lease!.id, logged.id],
@@ -291,6 +299,8 @@ const others: Record<string, InValue[]> = {
     verdicts: [JSON.stringify([{ ...verdict, id: 'another verdict' }])],
     changes: ['{}'],
     guarded: ['{}'],
+    ...{ fromKind: ['agent'], fromId: agents, toKind: ['any'], toId: [null], condition: ['always'], minBytes: [null] },
+    ...{ deciders: ['[]'], expiresMs: [1], isRisky: [0], updatedAt: [grid.clock.now] },
     error: ['{}'],
     beforeCase: ['~'],
   },
