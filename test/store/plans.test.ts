@@ -87,7 +87,7 @@ const reading = [
   // The keys of stored tokens, for the operator.
   /^SELECT token_key_id AS key/,
   // The projection is made again, or looked at by the operator.
-  /^(SELECT count\(\*\) AS n FROM messages|UPDATE projections|UPDATE threads SET last_seq = 0|DELETE FROM thread_\w+ WHERE \()/,
+  /^(SELECT count\(\*\) AS n FROM messages|UPDATE projections|UPDATE threads SET last_seq = 0|DELETE FROM (edges|thread_\w+) WHERE \()/,
   // Only while no user has a password or a passkey.
   /^SELECT email FROM users WHERE NOT EXISTS/,
   // Moving agents of a claimed account.
