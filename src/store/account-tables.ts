@@ -14,6 +14,7 @@ import { fanOut, messages, receipts } from './account/messages.ts'
 import { grants, keys } from './account/keys.ts'
 import { guarding } from './account/guarding.ts'
 import { guardrails } from './account/guardrails.ts'
+import { held } from './account/held.ts'
 import { inbox } from './account/inbox.ts'
 import { leases, parked } from './account/leases.ts'
 import { messageStatus, threadMessages } from './account/thread-messages.ts'
@@ -55,6 +56,7 @@ const tables = {
   grants,
   guarding,
   guardrails,
+  held,
   inbox,
   keys,
   leases,
@@ -103,6 +105,7 @@ const traffic: ReadonlySet<keyof Tables> = new Set<keyof Tables>([
   'activity',
   'endings',
   'fanOut',
+  'held',
   'leases',
   'messages',
   'parts',
