@@ -95,7 +95,7 @@ const deciders = `(SELECT json_group_array(coalesce('@' || agents.alias, nullif(
   WHERE ${mayDecide} LIMIT 10)`
 const decidersOf = query<{ deciders: string[] }>(
   `SELECT ${deciders} AS deciders
-  FROM (SELECT :account AS account_id, :account AS sender_account_id, :from AS from_agent_id, :rule AS rule) AS held`,
+  FROM (SELECT :account AS account_id, :account AS sender_account_id, :from AS from_agent_id, :heldRule AS rule) AS held`,
   { deciders: json },
 )
 
@@ -258,7 +258,7 @@ export const held = {
     ofMessage: (message: string) => account.all(ofMessage, { message }),
     /** Who may decide on a message of an agent of this account, by alias or name. */
     deciders: async (rule: HoldingRule, from: string): Promise<string[]> =>
-      (await account.one(decidersOf, { rule: JSON.stringify(rule), from }))!.deciders,
+      (await account.one(decidersOf, { heldRule: JSON.stringify(rule), from }))!.deciders,
     /** The held chunks of an artifact that goes on; without the id of one, those that were held last. */
     chunk: (from: string, task: string, artifact: string | null) => account.one(heldChunk, { from, task, artifact }),
   }),
