@@ -505,6 +505,7 @@ export const blockedSends = sqliteTable('blocked_sends', {
 
 /** Sent messages, in the account of the sender. `seq` is the order of storing over all accounts, which `projections` follow. */
 export const messages = sqliteTable('messages', {
+  /** Negative while it is held, and so before everything that follows the log. It is numbered anew when it is delivered. */
   seq: integer('seq').primaryKey({ autoIncrement: true }),
   accountId: text('account_id').notNull(),
   id: text('id').notNull(),
@@ -526,6 +527,8 @@ export const messages = sqliteTable('messages', {
   hops: integer('hops').notNull().default(0),
   /** The hosts that guardrails of people sent its text to, separated by a comma and a space; null for none. */
   sharedWith: text('shared_with'),
+  /** A person who decided on it changed its text. */
+  edited: flag('edited').notNull().default(false),
   // Last, because SQLite reads a row from its beginning: what only follows the log does not load the texts.
   body: text('body').notNull(),
   /** The A2A fields of a message received over A2A, without the large `parts`. */
@@ -538,6 +541,49 @@ export const messages = sqliteTable('messages', {
   index('messages_reply').on(t.replyToMessageId).where(sql`reply_to_message_id IS NOT NULL`),
   // For counting messages per hour in the index alone.
   index('messages_sent').on(t.accountId, t.createdAt),
+])
+
+/**
+ * Messages that wait for the decision of a person, and the decisions. A message may be held by its own account, and then by
+ * the account of its recipient. While one of its rows is `held` it has no delivery.
+ */
+export const heldMessages = sqliteTable('held_messages', {
+  /** The account whose people decide. */
+  accountId: text('account_id').notNull().references(() => accounts.id),
+  id: text('id').notNull(),
+  senderAccountId: text('sender_account_id').notNull(),
+  messageId: text('message_id').notNull(),
+  fromAgentId: text('from_agent_id').notNull(),
+  /** The agent or channel that it is for. */
+  toId: text('to_id').notNull(),
+  /** The task in which its sender, as the recipient of the task, says something with it. */
+  taskId: text('task_id'),
+  /** `joined`: a later message has its content, because it is the next chunk of the same artifact. */
+  state: text('state', { enum: ['held', 'approved', 'refused', 'expired', 'retracted', 'joined'] }).notNull(),
+  /** As it was then: `HoldingRule`. */
+  rule: text('rule', { mode: 'json' }).notNull(),
+  /** What guardrails of the account objected to: a list of `HeldFinding`. */
+  findings: text('findings', { mode: 'json' }).notNull(),
+  /** What its delivery needs that the message does not say: `HeldDelivery`. */
+  later: text('later', { mode: 'json' }).notNull(),
+  /** When it was sent. */
+  sentAt: integer('sent_at').notNull(),
+  heldAt: integer('held_at').notNull(),
+  expiresAt: integer('expires_at').notNull(),
+  decidedAt: integer('decided_at'),
+  /** The user, and what the account calls them; null if the grid itself refused it. */
+  decidedBy: text('decided_by'),
+  decider: text('decider'),
+  reason: text('reason'),
+  edited: flag('edited').notNull().default(false),
+}, (t) => [
+  primaryKey({ columns: [t.accountId, t.id] }),
+  foreignKey({ columns: [t.senderAccountId, t.messageId], foreignColumns: [messages.accountId, messages.id] }),
+  index('held_messages_message').on(t.messageId, t.senderAccountId),
+  index('held_messages_waiting').on(t.accountId, t.heldAt).where(sql`state = 'held'`),
+  index('held_messages_expire').on(t.expiresAt).where(sql`state = 'held'`),
+  index('held_messages_task').on(t.taskId).where(sql`state = 'held' AND task_id IS NOT NULL`),
+  index('held_messages_decided').on(t.accountId, t.decidedAt).where(sql`decided_at IS NOT NULL`),
 ])
 
 /** Parts of messages that are too large for an inbox. */

@@ -68,6 +68,7 @@ export const errorKinds = {
   agent_limit_reached: 'conflict',
   alias_reserved: 'conflict',
   alias_taken: 'conflict',
+  already_decided: 'conflict',
   channel_taken: 'conflict',
   claim_changed: 'conflict',
   database_in_use: 'conflict',

@@ -15,6 +15,7 @@ import { fanOut, messages, receipts } from './account/messages.ts'
 import { grants, keys } from './account/keys.ts'
 import { guarding } from './account/guarding.ts'
 import { guardrails } from './account/guardrails.ts'
+import { held } from './account/held.ts'
 import { inbox } from './account/inbox.ts'
 import { leases, parked } from './account/leases.ts'
 import { messageStatus, threadMessages } from './account/thread-messages.ts'
@@ -57,6 +58,7 @@ const tables = {
   grants,
   guarding,
   guardrails,
+  held,
   inbox,
   keys,
   leases,
@@ -105,6 +107,7 @@ const traffic: ReadonlySet<keyof Tables> = new Set<keyof Tables>([
   'activity',
   'endings',
   'fanOut',
+  'held',
   'leases',
   'messages',
   'parts',

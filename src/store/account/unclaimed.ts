@@ -16,6 +16,7 @@ const all = (table: string) => `DELETE FROM ${table} WHERE account_id = :account
 const removals = [
   ofMessages('lease_releases'),
   ofMessages('deliveries'),
+  ofMessages('held_messages'),
   all('idempotency_keys'),
   all('blocked_sends'),
   all('verdicts'),
