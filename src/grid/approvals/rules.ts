@@ -1,5 +1,5 @@
 /** Approval rules: which messages of an account wait for a person. See docs/protocol/guardrails.md, "Approval rules". */
-import { requireAdmin, requireConfirmed } from '../../auth/actor.ts'
+import { requireAdmin, requireConfirmed, requirePermission } from '../../auth/actor.ts'
 import { GridError, invalidInput } from '../../errors.ts'
 import { newId } from '../../lib/id.ts'
 import { hour, isoTime } from '../../lib/time.ts'
@@ -25,13 +25,13 @@ export interface ShownRule extends Omit<RuleInput, 'deciders'> {
 }
 
 export async function listApprovalRules(account: AccountStore): Promise<ShownRule[]> {
-  requireAdmin(account.actor)
+  requirePermission(account.actor, 'view')
   return await shown(account, await account.read.approvalRules.list())
 }
 
 /** Fails with `not_found`. */
 export async function showApprovalRule(account: AccountStore, id: string): Promise<ShownRule> {
-  requireAdmin(account.actor)
+  requirePermission(account.actor, 'view')
   const [rule] = await shown(account, [await findRule(account, id)])
   return rule
 }
