@@ -69,6 +69,7 @@ export const errorKinds = {
   alias_reserved: 'conflict',
   already_answered: 'conflict',
   alias_taken: 'conflict',
+  already_decided: 'conflict',
   channel_taken: 'conflict',
   claim_changed: 'conflict',
   database_in_use: 'conflict',

@@ -47,6 +47,10 @@ const sent = z.object({
   recipients_active: z.int().optional(),
   left_out: z.int().optional().describe('Members whose guardrails blocked it'),
   redacted: names.optional().describe('What guardrails masked'),
+  held: z.object({
+    by: names.describe('Who may decide, by alias or name; empty if that is for people of another account'),
+    until: time('Then it is refused'),
+  }).optional().describe('It waits for the decision of a person, and its recipient does not have it yet'),
   task_id: z.string().optional().describe('The task that it completed'),
   answer: z.object({
     messages: z.array(gridMessage).describe('The answer, or nothing'),

@@ -1,6 +1,7 @@
 /** What a send is made of: its input, its recipient, its parts and its result. */
 import type { AccountStore, UnitRows } from '../../store/account.ts'
 import type { InboxAddress, NewMessage, ReviewedMessage } from '../../store/account/new-message.ts'
+import type { HeldStep } from '../../store/account/new-held.ts'
 import type { SendReceipt } from '../../store/account/messages.ts'
 import type { Quotas } from '../../store/account/usage.ts'
 import type { Statement } from '../../store/sql.ts'
@@ -80,6 +81,8 @@ export interface TaskStep {
   taskId: string
   /** The message is in the task alone: it does not wait in the inbox of its recipient. */
   isInTaskAlone: boolean
+  /** What it takes to do this when the message is delivered, if it is held first. Without it, it is done at once. */
+  later?: HeldStep
   open?(messageId: string): Statement
   statements(message: ReviewedMessage): readonly Statement[]
   /** Called when the unit failed: fails if the step is no longer possible. */
@@ -106,7 +109,7 @@ export interface Recipient {
   readonly label: string
   readonly inbox?: InboxAddress
   readonly id: string
-  /** Whether guardrails check the message: the sum of `senderIsGuarded` and `recipientIsGuarded`, or 0. */
+  /** Whether guardrails or approval rules look at the message: a sum of the bits of `store/account/guarding.ts`, or 0. */
   readonly guards: number
   /** Whether its plain reply over A2A is a message, and not a task. */
   readonly messageReplies?: boolean
@@ -119,6 +122,8 @@ export interface Recipient {
   /** Stores a message, if every condition that was read still holds at the commit. */
   store(message: ReviewedMessage, quotas: Quotas): Statement
   deliver(message: ReviewedMessage): Statement[]
+  /** Fails the unit if it takes no message of the sender, as `store` would, for a message that is stored already. */
+  requireOpen(message: ReviewedMessage, quotas: Quotas): Statement
   /** Returns the column `receipt`, the JSON of a `SendReceipt`; no row if the message is not stored. */
   receipt(message: ReviewedMessage): Statement
   /** The ids of the agents that have the committed message in their inbox, by the rows of `deliver`. */

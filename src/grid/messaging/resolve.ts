@@ -79,6 +79,7 @@ function inboxOf(
     isPerson,
     store: (message, quotas) => messages.addDirect(message, inbox, quotas),
     deliver: (message) => [messages.deliver(message, inbox)],
+    requireOpen: (message, quotas) => messages.requireRecipient(message, inbox, quotas),
     receipt: (message) =>
       home !== undefined
         ? receipts.toOtherAccount(message)
@@ -103,6 +104,7 @@ async function channel(account: AccountStore, sender: Sender, name: string): Pro
     inboxes: found.memberCount - 1,
     store: (message, quotas) => messages.addPost(message, found.id, quotas),
     deliver: (message) => fanOut.toMembers(message, found.id, found.memberCount),
+    requireOpen: (message) => messages.requireMember(message, found.id),
     receipt: (message) => receipts.toChannel(message, message.at - activeMs),
     reached: (delivered) => delivered.map((row) => String(row.agent_id)),
   }

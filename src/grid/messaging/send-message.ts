@@ -8,6 +8,7 @@ import { second } from '../../lib/time.ts'
 import type { AccountStore } from '../../store/account.ts'
 import type { MessageType, NewMessage, ReviewedMessage } from '../../store/account/new-message.ts'
 import type { SendReceipt } from '../../store/account/messages.ts'
+import { heldPart, withHold } from '../approvals/hold.ts'
 import { answeredTask, taskPart } from './answered-task.ts'
 import { checkGuardrails } from './check-guardrails.ts'
 import { cleanChoices, requirePerson } from './choices.ts'
@@ -75,7 +76,7 @@ export async function sendMessage(
     const message = inTask(reviewed, step)
     const parts: SendPart[] = [
       quotaPart(account, recipient, message),
-      recipientPart(account, recipient, message),
+      ...message.held ? [] : [recipientPart(account, recipient, message)],
       await turnPart(account, sender, recipient, message),
       trialPart(account, sender, message),
       ...recipient.spendsToken ? [spentTokenPart(account, recipient, message)] : [],
@@ -84,6 +85,7 @@ export async function sendMessage(
       ...message.guarded ? [{ statements: message.guarded.statements }] : [],
       ...input.acks ? [acksPart(account, message, input.acks)] : [],
       ...step ? [taskPart(account, step, message)] : [],
+      ...message.held ? [heldPart(account, message, message.held, step)] : [],
       ...message.key === null ? [] : [{ statements: [account.change.messages.addKey(message, draft.requestHash)] }],
       ...input.part ? [input.part(message)] : [],
     ]
@@ -184,16 +186,19 @@ function inTask<Message extends NewMessage>(message: Message, step: TaskStep | u
   return step ? { ...message, taskId: step.taskId, isInTaskAlone: step.isInTaskAlone } : message
 }
 
-/** The message as its guardrails leave it. They may ask other services, so quotas are checked first. */
+/**
+ * The message as its guardrails leave it, and whether a person has to decide on it. Guardrails may ask other services, so
+ * quotas are checked first.
+ */
 async function review(outgoing: OutgoingMessage): Promise<ReviewedMessage> {
   if (outgoing.draft.input.a2a?.choices) requirePerson(outgoing.recipient)
   if (outgoing.recipient.guards === 0) return outgoing.message
   await refuseBeyondQuotas(outgoing.account, outgoing.recipient)
-  return await checkGuardrails(outgoing)
+  return await withHold({ ...outgoing, message: await checkGuardrails(outgoing) })
 }
 
 /** Well-formed text of 1 to 10,000 characters, without invisible ones. `isCleaned`: it had some. */
-function checkText(text: string): { text: string; isCleaned: boolean } {
+export function checkText(text: string): { text: string; isCleaned: boolean } {
   const given = wellFormed(text)
   if (given === undefined) throw new GridError('invalid_input', 'The message contains U+0000. Remove it.')
   if (given === '') throw new GridError('invalid_input', 'The message is empty.')

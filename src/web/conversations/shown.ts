@@ -154,6 +154,7 @@ export function shownMessage(message: OpenMessage, path: Path, now: number, isWh
       ...(message.unchecked ? [{ text: 'not checked', isBad: true }] : []),
       ...(message.flagged && !message.unchecked?.only ? [{ text: 'flagged', isBad: true }] : []),
       ...(message.sanitized ? [{ text: 'invisible characters removed', isBad: false }] : []),
+      ...(message.edited ? [{ text: 'edited by the person who approved it', isBad: false }] : []),
       ...(message.sharedWith ? [{ text: `text was sent to ${message.sharedWith}`, isBad: false }] : []),
     ],
     receipts: receipt
